@@ -1,0 +1,220 @@
+// Build: the three files of a dispatch bundle (spec/03 §2-5).
+
+package dispatch
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Names of the bundle's files (spec/03 §1).
+const (
+	AssignmentFile = "ASSIGNMENT.json"
+	PromptFile     = "PROMPT.md"
+	ContextFile    = "CONTEXT.md"
+	ManifestFile   = "MANIFEST.json"
+)
+
+// Input is all a bundle is made from. Config and State are required; the rest
+// may be left zero and its sections are then absent.
+type Input struct {
+	Config *protocol.Config
+	State  *protocol.State // after the assignment: the turn is among its active turns
+	Index  *protocol.Index
+	Turn   *protocol.Turn // nil: the only active turn
+
+	// LastRow is the run's newest accepted history row; nil takes Index.LastRow.
+	LastRow *ojson.Object
+	// Decisions are decision-ledger rows, oldest first, and DecisionCount how
+	// many there are in all; nil takes Index.RecentDecisions and Index.Decisions.
+	Decisions     []*ojson.Object
+	DecisionCount int
+	// OpenObjections of earlier turns; nil takes Index.OpenObjections.
+	OpenObjections []*ojson.Object
+	// RepoDecisions are rows of repo-decisions.jsonl; nil takes the state's snapshot.
+	RepoDecisions []*ojson.Object
+	// Prompts maps a role to the text of its own instructions, already read and
+	// bounded by the caller. A role with a configured path and no text here
+	// gets a warning.
+	Prompts map[string]string
+	// LastLog is the tail of the previous turn's captured output, for reviewers.
+	LastLog []byte
+	// Warnings found by the caller, such as a dirty work tree.
+	Warnings []Warning
+
+	// Exists reports whether a project-relative path is a regular file. Nil:
+	// no file is known to exist.
+	Exists func(path string) bool
+	// Read returns at most limit bytes from the start of a regular file of the
+	// project, false when there is none. It must not follow a link out of the
+	// project. Nil: no previews.
+	Read func(path string, limit int) ([]byte, bool)
+
+	Now string // time of the dispatch, as written to the wire
+}
+
+// Warning is advice for the actor that does not stop the dispatch.
+type Warning struct {
+	Code    string // stable token
+	Message string
+}
+
+// WarningScopeOverlap is the code the protocol gives to advisory warnings
+// (spec/03 §3).
+const (
+	WarningScopeOverlap = "advisory_scope_overlap"
+	WarningPrompt       = "prompt_template_unreadable"
+)
+
+// Bundle is what the store writes into the turn's bundle directory before it
+// is sealed.
+type Bundle struct {
+	Files    map[string][]byte // file name -> contents
+	Warnings []string
+}
+
+// Build renders the bundle of in.Turn. It fails with a *protocol.Error when the
+// input does not name one active turn of a configured role (spec/03 §2), and
+// reads nothing but through in.Exists and in.Read.
+func Build(in Input) (*Bundle, error) {
+	v, err := newView(in)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{Files: map[string][]byte{
+		AssignmentFile: ojson.Pretty(v.assignment()),
+		PromptFile:     v.prompt(),
+		ContextFile:    v.context(),
+	}}
+	for _, w := range v.warnings() {
+		b.Warnings = append(b.Warnings, w.Message)
+	}
+	return b, nil
+}
+
+// view is a checked input with the parts every section needs at hand.
+type view struct {
+	Input
+	roleID  string
+	role    *protocol.Role
+	route   *protocol.Route // nil when the phase is not routed
+	gate    *protocol.Gate  // exit gate of the phase, or nil
+	staging string
+	last    *ojson.Object // newest accepted row of this run, or nil
+	next    string        // phase after this one, "" when final or unknown
+	final   bool          // this is the last phase
+}
+
+func newView(in Input) (*view, error) {
+	if in.Config == nil || in.State == nil {
+		return nil, refuse(protocol.CodeInvalidArgument, "a dispatch bundle needs a configuration and a state")
+	}
+	if in.Turn == nil {
+		if in.Turn = in.State.OnlyTurn(); in.Turn == nil {
+			if n := in.State.ActiveTurns.Len(); n > 1 {
+				return nil, refuse(protocol.CodeTargetRequired, "%d turns are active: name the one to dispatch", n)
+			}
+			return nil, refuse(protocol.CodeTurnNotActive, "no turn is active, so there is nothing to dispatch")
+		}
+	}
+	t := in.Turn
+	if !safeName(t.TurnID) {
+		return nil, refuse(protocol.CodeInvalidArgument, "turn id %q cannot name a directory", t.TurnID)
+	}
+	v := &view{Input: in, roleID: roleOf(t), staging: protocol.StagingPath(t.TurnID)}
+	if v.role = in.Config.Role(v.roleID); v.role == nil {
+		e := refuse(protocol.CodeUnknownRole, "turn %s is assigned to role %q, which the configuration does not define", t.TurnID, v.roleID)
+		e.Field = "roles"
+		return nil, e
+	}
+	if v.Index == nil {
+		v.Index = &protocol.Index{}
+	}
+	if v.route = in.Config.Route(in.State.Phase); v.route != nil {
+		v.gate = in.Config.Gate(v.route.ExitGate)
+		v.next = in.Config.NextPhase(in.State.Phase)
+		v.final = v.next == ""
+	}
+	v.last = in.LastRow
+	if v.last == nil {
+		v.last = v.Index.LastRow
+	}
+	// History is append-only across runs: a row of an earlier run is not what
+	// this run accepted last.
+	if r := v.last.String("run_id"); v.last.Len() == 0 || (r != "" && r != in.State.Run()) {
+		v.last = nil
+	}
+	return v, nil
+}
+
+func refuse(code, format string, args ...any) *protocol.Error {
+	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// roleOf returns the turn's role; the conformance corpus spells the member
+// "role" (spec/03 §26).
+func roleOf(t *protocol.Turn) string {
+	if t.AssignedRole != "" {
+		return t.AssignedRole
+	}
+	v, _ := t.Extra.Get("role")
+	s, _ := v.(string)
+	return s
+}
+
+// runtimeType of the role's runtime.
+func (v *view) runtimeType() string {
+	if rt, ok := v.Config.Runtimes.Get(v.Turn.RuntimeID); ok && rt != nil && rt.Type != "" {
+		return rt.Type
+	}
+	if v.role.RuntimeType != "" {
+		return v.role.RuntimeType
+	}
+	return "manual"
+}
+
+// remote reports a runtime that answers with text only: it cannot write files
+// of the project itself.
+func (v *view) remote() bool {
+	t := v.runtimeType()
+	return t == "api_proxy" || t == "remote_agent"
+}
+
+// allowedNext are the roles the phase routes to.
+func (v *view) allowedNext() []string {
+	if v.route == nil || v.route.AllowedNextRoles == nil {
+		return []string{}
+	}
+	return v.route.AllowedNextRoles
+}
+
+// exists asks the caller, but never about a path outside the project.
+func (v *view) exists(path string) bool {
+	return v.Exists != nil && safePath(path) && v.Exists(path)
+}
+
+func (v *view) presence(path string) string {
+	if v.exists(path) {
+		return "exists"
+	}
+	return "MISSING"
+}
+
+// artifacts of the current phase's workflow kit.
+func (v *view) artifacts() []protocol.Artifact {
+	a, _ := v.Config.WorkflowKit.Phases.Get(v.State.Phase)
+	return a
+}
+
+// owner of an artifact: its own, else the phase's entry role.
+func (v *view) owner(a protocol.Artifact) string {
+	if a.OwnedBy == "" && v.route != nil {
+		return v.route.EntryRole
+	}
+	return a.OwnedBy
+}
+
+// reviewer reports whether the role only reviews.
+func (v *view) reviewer() bool { return v.role.WriteAuthority == protocol.ReviewOnly }

@@ -1,0 +1,178 @@
+// What the exit gate of the phase will look at, told in advance.
+
+package dispatch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// semanticHint says what a named evaluator checks (spec/02 §13.8), or "".
+func semanticHint(a protocol.Artifact) string {
+	switch a.Semantics {
+	case "pm_signoff":
+		return "a line `Approved: YES`, which is the sign-off itself: write it only when the plan is agreed"
+	case "system_spec":
+		return "the sections `## Purpose`, `## Interface` and `## Acceptance Tests`, each with real content instead of the scaffold's"
+	case "implementation_notes":
+		return "the sections `## Changes` and `## Verification`, each with real content"
+	case "acceptance_matrix":
+		return "the `| Req # |` table with a row for each requirement, the last cell of every row being a pass"
+	case "ship_verdict":
+		return "a line `## Verdict: YES` (or `SHIP`)"
+	case "release_notes":
+		return "the sections `## User Impact` and `## Verification Summary`, each with real content"
+	case "section_check":
+		return "these sections, each with real content: " + inlineCodes(a.RequiredSections)
+	}
+	return ""
+}
+
+// impliedSemantics is the evaluator that applies to a gate's required file by
+// its exact path alone.
+func impliedSemantics(path string) string {
+	switch path {
+	case ".planning/PM_SIGNOFF.md":
+		return "pm_signoff"
+	case ".planning/SYSTEM_SPEC.md":
+		return "system_spec"
+	case ".planning/IMPLEMENTATION_NOTES.md":
+		return "implementation_notes"
+	case ".planning/acceptance-matrix.md":
+		return "acceptance_matrix"
+	case ".planning/ship-verdict.md":
+		return "ship_verdict"
+	case ".planning/RELEASE_NOTES.md":
+		return "release_notes"
+	}
+	return ""
+}
+
+// exitGate is the section on the phase's gate, "" when there is none.
+func (v *view) exitGate() string {
+	if v.gate == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "## Phase Exit Gate\n\nGate: %s\n", code(v.route.ExitGate))
+	if len(v.gate.RequiresFiles) > 0 {
+		b.WriteString("\nRequired files:\n")
+		for _, p := range v.gate.RequiresFiles {
+			fmt.Fprintf(&b, "- %s — %s", code(p), v.presence(p))
+			if h := semanticHint(protocol.Artifact{Semantics: impliedSemantics(p)}); h != "" {
+				b.WriteString("; must hold " + h)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	var more []string
+	for _, a := range v.artifacts() {
+		if a.Required && !slices.Contains(v.gate.RequiresFiles, a.Path) {
+			more = append(more, a.Path)
+		}
+	}
+	if len(more) > 0 {
+		b.WriteString("\nRequired by the phase's workflow kit as well: " + inlineCodes(more) + "\n")
+	}
+	b.WriteByte('\n')
+	if v.gate.RequiresVerify {
+		b.WriteString("- Requires verification pass: the result that asks to leave the phase must report `verification.status` `pass`\n")
+	}
+	if v.gate.RequiresHuman {
+		b.WriteString("- " + v.humanLine() + "\n")
+	}
+	if !v.gate.RequiresVerify && !v.gate.RequiresHuman {
+		b.WriteString("- No verification and no approval is asked for beyond the files\n")
+	}
+	return b.String()
+}
+
+func (v *view) humanLine() string {
+	switch v.approval() {
+	case "auto":
+		return "Requires human approval, which the project's approval policy grants by itself once the rest of the gate holds"
+	case "maybe":
+		return "Requires human approval, which the project's approval policy may grant by itself under its conditions; otherwise the run pauses for a person"
+	}
+	return "Requires human approval: the run pauses there for a person. You cannot approve it, and approval from inside a turn is refused"
+}
+
+// approval foretells how a human gate of this phase will be decided (spec/02
+// §15): auto, maybe (conditions have to hold) or human. It is advice; the
+// decision is taken at acceptance.
+func (v *view) approval() string {
+	p := v.Config.ApprovalPolicy
+	if p == nil || (v.gate != nil && v.gate.Credentialed) {
+		return "human"
+	}
+	verdict := func(r *protocol.ApprovalRule) string {
+		switch {
+		case r.Action != "auto_approve":
+			return "human"
+		case r.When != nil:
+			return "maybe"
+		}
+		return "auto"
+	}
+	if v.final {
+		if p.RunCompletion == nil {
+			return "human"
+		}
+		return verdict(p.RunCompletion)
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if (r.From == "" || r.From == v.State.Phase) && (r.To == "" || r.To == v.next) {
+			return verdict(r)
+		}
+	}
+	if p.Default == "auto_approve" {
+		return "auto"
+	}
+	return "human"
+}
+
+// annotation is the one-line reading of a signature document, by file name
+// (spec/03 §5), or "".
+func annotation(path, text string) string {
+	name := strings.ToLower(path)
+	switch {
+	case strings.HasSuffix(name, "pm_signoff.md"):
+		if val, ok := lineValue(text, "Approved"); ok && strings.EqualFold(val, "YES") {
+			return "Approved: YES"
+		}
+		return "approval not found"
+	case strings.HasSuffix(name, "ship-verdict.md"):
+		if val, ok := lineValue(text, "## Verdict"); ok {
+			switch strings.ToUpper(strings.Join(strings.Fields(val), " ")) {
+			case "YES", "SHIP", "SHIP IT":
+				return "Verdict: " + line(val)
+			}
+		}
+		return "verdict not affirmative"
+	}
+	return ""
+}
+
+// lineValue returns what follows "label:" on the first line that starts with
+// it, letter case aside. As for the gate evaluators the value may start on a
+// later line, and heading marks may be followed by any amount of space.
+func lineValue(text, label string) (string, bool) {
+	want := strings.Fields(strings.ToLower(label))
+	rest := strings.ReplaceAll(text, "\r", "\n")
+	for rest != "" {
+		l, after, _ := strings.Cut(rest, "\n")
+		head, val, ok := strings.Cut(l, ":")
+		if ok && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "\t") && slices.Equal(strings.Fields(strings.ToLower(head)), want) {
+			if val = strings.TrimSpace(val); val == "" {
+				val, _, _ = strings.Cut(strings.TrimSpace(after), "\n")
+			}
+			return strings.TrimSpace(val), true
+		}
+		rest = after
+	}
+	return "", false
+}

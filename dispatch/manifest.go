@@ -1,0 +1,253 @@
+// Sealing a bundle: MANIFEST.json (spec/03 §9).
+
+package dispatch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ManifestVersion is the version this package writes and reads.
+const ManifestVersion = "1.0"
+
+// Limits on a manifest that is read: it lists a handful of files.
+const (
+	maxManifestBytes = 4 << 20
+	maxManifestFiles = 10000
+)
+
+// Identity says whose bundle a manifest seals. Empty members are not compared
+// when a manifest is verified.
+type Identity struct {
+	RunID  string
+	TurnID string
+	Role   string
+}
+
+// Seal returns the MANIFEST.json of files: bundle-relative path -> contents.
+// An entry named MANIFEST.json is not part of itself and is passed over. The
+// entries are in byte order of their paths. It fails for an empty bundle and
+// for a path that would leave the bundle directory.
+func Seal(id Identity, finalizedAt string, files map[string][]byte) ([]byte, error) {
+	paths := make([]string, 0, len(files))
+	for p := range files {
+		if p == ManifestFile {
+			continue
+		}
+		// A name that is not UTF-8 could not be written into JSON and read back.
+		if !safePath(p) || !utf8.ValidString(p) {
+			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds a file with an unusable name: %q", id.TurnID, p)
+		}
+		paths = append(paths, p)
+	}
+	if len(paths) == 0 {
+		return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds no files to seal", id.TurnID)
+	}
+	slices.Sort(paths)
+	rows := make([]*ojson.Object, len(paths))
+	for i, p := range paths {
+		sum := sha256.Sum256(files[p])
+		rows[i] = ojson.NewObject("path", p, "sha256", hex.EncodeToString(sum[:]), "size", len(files[p]))
+	}
+	return ojson.Pretty(ojson.NewObject(
+		"manifest_version", ManifestVersion,
+		"run_id", id.RunID,
+		"turn_id", id.TurnID,
+		"role", id.Role,
+		"finalized_at", finalizedAt,
+		"files", rows,
+	)), nil
+}
+
+// FileInfo is what a bundle directory holds under one path.
+type FileInfo struct {
+	Size   int64
+	SHA256 string // 64 lowercase hex digits
+	// Kind is "" for a regular file, else what is there instead, such as
+	// "symlink" or "directory". Only regular files can match a manifest.
+	Kind string
+}
+
+// InfoOf describes a regular file with the given contents.
+func InfoOf(data []byte) FileInfo {
+	sum := sha256.Sum256(data)
+	return FileInfo{Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
+}
+
+// Types of ManifestError (spec/03 §9.1).
+const (
+	MissingManifest = "missing_manifest"
+	InvalidManifest = "invalid_manifest"
+	MissingFile     = "missing_file"
+	UnexpectedFile  = "unexpected_file"
+	SizeMismatch    = "size_mismatch"
+	DigestMismatch  = "digest_mismatch"
+)
+
+// ManifestError is one finding about a bundle.
+type ManifestError struct {
+	Type   string
+	Path   string // "" when it concerns the manifest as a whole
+	Detail string // a sentence
+}
+
+func (e ManifestError) Error() string { return e.Type + ": " + e.Detail }
+
+// JoinManifestErrors renders findings on one line.
+func JoinManifestErrors(errs []ManifestError) string {
+	out := make([]string, len(errs))
+	for i, e := range errs {
+		out[i] = e.Error()
+	}
+	return strings.Join(out, "; ")
+}
+
+// VerifyManifest compares a manifest with what the bundle directory holds now.
+// manifest is nil when the file is absent; files maps every path below the
+// bundle directory (recursively, slash separated) to what is there, MANIFEST.json
+// itself may be among them. No findings means the bundle is as it was sealed.
+//
+// Findings come in a fixed order (spec/03 §9.1): the manifest as a whole, then
+// its entries in their order with size before digest, then undeclared files in
+// byte order. Beyond the reference it refuses a manifest of another turn, paths
+// that leave the bundle, duplicate entries, and anything but regular files.
+func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []ManifestError {
+	if manifest == nil {
+		return []ManifestError{{Type: MissingManifest, Detail: "the bundle has no " + ManifestFile + ", so nothing shows that it is complete"}}
+	}
+	entries, errs, ok := readManifest(id, manifest)
+	if !ok {
+		return errs
+	}
+	declared := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		if e.bad != "" {
+			declared[e.path] = true // one finding about it is enough
+			errs = append(errs, ManifestError{InvalidManifest, e.path, e.bad})
+			continue
+		}
+		if declared[e.path] {
+			errs = append(errs, ManifestError{InvalidManifest, e.path, fmt.Sprintf("the manifest lists %q more than once", e.path)})
+			continue
+		}
+		declared[e.path] = true
+		got, there := files[e.path]
+		switch {
+		case !there:
+			errs = append(errs, ManifestError{MissingFile, e.path, fmt.Sprintf("%q is listed in the manifest but is not in the bundle", e.path)})
+			continue
+		case got.Kind != "":
+			// Whatever it leads to was not what was sealed.
+			errs = append(errs, ManifestError{DigestMismatch, e.path, fmt.Sprintf("%q is a %s where a regular file was sealed", e.path, got.Kind)})
+			continue
+		}
+		if got.Size != e.size {
+			errs = append(errs, ManifestError{SizeMismatch, e.path, fmt.Sprintf("%q has %d bytes, the manifest says %d", e.path, got.Size, e.size)})
+		}
+		if got.SHA256 != e.sha256 {
+			errs = append(errs, ManifestError{DigestMismatch, e.path, fmt.Sprintf("%q has SHA-256 %s, the manifest says %s", e.path, got.SHA256, e.sha256)})
+		}
+	}
+	var extra []string
+	for p, f := range files {
+		// Directories are not content; what is in them is listed by itself.
+		if p != ManifestFile && !declared[p] && f.Kind != "directory" {
+			extra = append(extra, p)
+		}
+	}
+	slices.Sort(extra)
+	for _, p := range extra {
+		errs = append(errs, ManifestError{UnexpectedFile, p, fmt.Sprintf("%q is in the bundle but not in the manifest", p)})
+	}
+	return errs
+}
+
+// entry is one row of files[]; bad says what is wrong with it.
+type entry struct {
+	path, sha256 string
+	size         int64
+	bad          string
+}
+
+// readManifest decodes a manifest. ok is false when it cannot be compared with
+// anything and errs says why; identity mismatches are findings beside the
+// comparison.
+func readManifest(id Identity, data []byte) (entries []entry, errs []ManifestError, ok bool) {
+	invalid := func(format string, args ...any) []ManifestError {
+		return []ManifestError{{Type: InvalidManifest, Detail: fmt.Sprintf(format, args...)}}
+	}
+	val, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxManifestBytes, Depth: 16})
+	if err != nil {
+		return nil, invalid("%s cannot be read: %s", ManifestFile, err), false
+	}
+	o, isObject := val.(*ojson.Object)
+	if !isObject {
+		return nil, invalid("%s must hold an object, not %s", ManifestFile, ojson.TypeName(val)), false
+	}
+	files, isArray := field(o, "files").([]any)
+	version := o.String("manifest_version")
+	switch {
+	case version == "":
+		return nil, invalid("%s names no manifest_version", ManifestFile), false
+	case version != ManifestVersion:
+		return nil, invalid("%s has manifest_version %q; this program knows %s", ManifestFile, version, ManifestVersion), false
+	case !isArray:
+		return nil, invalid("%s has no list of files", ManifestFile), false
+	case len(files) > maxManifestFiles:
+		return nil, invalid("%s lists %d files; at most %d are accepted", ManifestFile, len(files), maxManifestFiles), false
+	}
+	for _, m := range [][2]string{{"run_id", id.RunID}, {"turn_id", id.TurnID}, {"role", id.Role}} {
+		if got := o.String(m[0]); m[1] != "" && got != m[1] {
+			errs = append(errs, invalid("the manifest is for %s %q, the turn has %q", m[0], got, m[1])...)
+		}
+	}
+	for i, f := range files {
+		entries = append(entries, readEntry(i, f))
+	}
+	return entries, errs, true
+}
+
+func readEntry(i int, val ojson.Value) entry {
+	o, ok := val.(*ojson.Object)
+	if !ok {
+		return entry{bad: fmt.Sprintf("files[%d] must be an object, not %s", i, ojson.TypeName(val))}
+	}
+	e := entry{path: o.String("path"), sha256: o.String("sha256")}
+	size, hasSize := field(o, "size").(ojson.Number)
+	n, whole := size.Int64()
+	e.size = n
+	switch {
+	case e.path == "":
+		e.bad = fmt.Sprintf("files[%d] names no path", i)
+	case !safePath(e.path):
+		e.bad = fmt.Sprintf("files[%d] has a path outside the bundle: %q", i, e.path)
+	case e.path == ManifestFile:
+		e.bad = fmt.Sprintf("files[%d] lists the manifest itself", i)
+	case !isDigest(e.sha256):
+		e.bad = fmt.Sprintf("files[%d] (%q) has no SHA-256 of 64 lowercase hex digits", i, e.path)
+	case !hasSize || !whole || n < 0:
+		e.bad = fmt.Sprintf("files[%d] (%q) has no size in whole bytes", i, e.path)
+	}
+	return e
+}
+
+func field(o *ojson.Object, key string) ojson.Value { v, _ := o.Get(key); return v }
+
+func isDigest(s string) bool {
+	if len(s) != 64 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,162 @@
+// Bounded previews of project files that no file content can break out of
+// (spec/03 §6).
+
+package dispatch
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of previews. Lines are the protocol's numbers; bytes are ours, as one
+// minified line would otherwise fill the context.
+const (
+	changedFiles    = 5
+	changedLines    = 120
+	proposalLines   = 80
+	gateLines       = 60
+	logLines        = 50
+	logLineUnits    = 8192 // UTF-16 units
+	maxPreviewBytes = 48 << 10
+)
+
+// sample is the start of a file.
+type sample struct {
+	text   string // "" for binary files
+	binary bool
+	cut    bool // the file goes on after text
+}
+
+// sample reads path; ok is false when it is not to be previewed: outside the
+// project, absent or unreadable.
+func (v *view) sample(path string) (s sample, ok bool) {
+	if v.Read == nil || !safePath(path) {
+		return s, false
+	}
+	data, ok := v.Read(path, maxPreviewBytes+1)
+	if !ok {
+		return s, false
+	}
+	if len(data) > maxPreviewBytes {
+		data, s.cut = data[:maxPreviewBytes], true
+		// Do not judge or show half a character at the cut.
+		for range utf8.UTFMax - 1 {
+			if utf8.Valid(data) {
+				break
+			}
+			data = data[:len(data)-1]
+		}
+	}
+	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
+		s.binary = true
+		return s, true
+	}
+	s.text = strings.ReplaceAll(string(data), "\r\n", "\n")
+	return s, true
+}
+
+// preview renders a sample as a code block of at most limit lines, followed by
+// a note on what it leaves out.
+func (s sample) preview(limit int) string {
+	if s.binary {
+		return "_Not text; no preview._"
+	}
+	if s.text == "" {
+		return "_The file is empty._"
+	}
+	text, truncated := s.text, false
+	for i, n := 0, 0; i < len(text); i++ {
+		if text[i] == '\n' {
+			if n++; n == limit && i+1 < len(text) {
+				text, truncated = text[:i+1], true
+				break
+			}
+		}
+	}
+	out := fenced("", text)
+	switch {
+	case truncated:
+		out += fmt.Sprintf("\n\n_Only the first %d lines are shown; read the file for the rest._", limit)
+	case s.cut:
+		out += fmt.Sprintf("\n\n_Only the first %d KiB are shown; read the file for the rest._", maxPreviewBytes>>10)
+	}
+	return out
+}
+
+// previews renders the first files of paths below headings, and says how many
+// were passed over.
+func (v *view) previews(paths []string, heading func(path string) string, at func(path string) string) []string {
+	var blocks []string
+	shown, skipped := 0, 0
+	for _, p := range paths[:min(len(paths), changedFiles)] {
+		s, ok := v.sample(at(p))
+		if !ok {
+			skipped++
+			continue
+		}
+		shown++
+		blocks = append(blocks, "#### "+heading(p), s.preview(changedLines))
+	}
+	if shown == 0 {
+		return nil
+	}
+	var left []string
+	if skipped > 0 {
+		left = append(left, fmt.Sprintf("%d of these files could not be read (deleted, not a regular file, or outside the project)", skipped))
+	}
+	if n := len(paths) - changedFiles; n > 0 {
+		left = append(left, fmt.Sprintf("%d further files have no preview", n))
+	}
+	if len(left) > 0 {
+		blocks = append(blocks, "_"+strings.Join(left, "; ")+"._")
+	}
+	return blocks
+}
+
+// logExcerpt is the end of a captured log, or "".
+func logExcerpt(log []byte) string {
+	text := strings.TrimRight(strings.ReplaceAll(strings.ToValidUTF8(string(log), "\ufffd"), "\r\n", "\n"), "\n")
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	left := max(0, len(lines)-logLines)
+	lines = lines[left:]
+	for i, l := range lines {
+		lines[i] = cutUnits(strings.Map(printable, l), logLineUnits)
+	}
+	out := fenced("", strings.Join(lines, "\n"))
+	if left > 0 {
+		out += fmt.Sprintf("\n\n_The last %d lines; earlier output is left out._", logLines)
+	}
+	return out
+}
+
+// printable drops control characters: colour codes mean nothing to a reader.
+func printable(r rune) rune {
+	if r != '\t' && (r < 0x20 || r == 0x7f) {
+		return -1
+	}
+	return r
+}
+
+// cutUnits cuts a line to n UTF-16 units when it is longer than n bytes.
+func cutUnits(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	units := 0
+	for i, r := range s {
+		w := 1
+		if r >= 0x10000 {
+			w = 2
+		}
+		if units+w > n {
+			return s[:i] + "…"
+		}
+		units += w
+	}
+	return s
+}

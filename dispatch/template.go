@@ -1,0 +1,174 @@
+// The turn-result skeleton an actor fills in (spec/02 §2, spec/03 §4).
+
+package dispatch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Template returns a turn result for in.Turn with everything known filled in
+// and the rest as placeholders of the form <…>, which validation refuses until
+// they are replaced. It is nil when Build would fail on the same input.
+func Template(in Input) *ojson.Object {
+	v, err := newView(in)
+	if err != nil {
+		return nil
+	}
+	return v.template()
+}
+
+func (v *view) template() *ojson.Object {
+	decision := ojson.NewObject("id", fmt.Sprintf("DEC-%03d", v.Index.Decisions+1), "category", "implementation",
+		"statement", "<what was decided>", "rationale", "<why, and what was weighed against it>")
+	o := ojson.NewObject(
+		"schema_version", "1.0",
+		"run_id", v.State.Run(),
+		"turn_id", v.Turn.TurnID,
+		"role", v.roleID,
+		"runtime_id", v.Turn.RuntimeID,
+		"status", protocol.ResultCompleted,
+		"summary", "<one sentence: what this turn achieved>",
+		"decisions", []*ojson.Object{decision},
+		"objections", v.objectionTemplate(),
+		"files_changed", v.filesTemplate(),
+		"artifacts_created", []any{},
+		"verification", v.verificationTemplate(),
+		"artifact", v.artifactTemplate(),
+	)
+	if v.role.WriteAuthority == protocol.Proposed {
+		o.Set("proposed_changes", []*ojson.Object{ojson.NewObject(
+			"path", "<path from the project root>", "action", "create", "content", "<the whole new text of the file>")})
+	}
+	o.Set("proposed_next_role", v.nextRoleHint())
+	o.Set("phase_transition_request", nil)
+	o.Set("run_completion_request", nil)
+	o.Set("needs_human_reason", nil)
+	if items := v.Turn.IntakeContext.Strings("acceptance_contract"); len(items) > 0 {
+		var answers []*ojson.Object
+		for _, item := range items {
+			answers = append(answers, ojson.NewObject("item", item, "status", "addressed", "detail", "<how, or why not>"))
+		}
+		o.Set("intent_response", answers)
+	}
+	if idle := v.idleTemplate(); idle != nil {
+		o.Set("idle_expansion_result", idle)
+	}
+	o.Set("cost", ojson.NewObject("input_tokens", 0, "output_tokens", 0, "usd", 0))
+	return o
+}
+
+// objectionTemplate holds a sample only where a review must object.
+func (v *view) objectionTemplate() []*ojson.Object {
+	if !v.reviewer() {
+		return nil
+	}
+	o := ojson.NewObject("id", "OBJ-001", "severity", "medium")
+	// The first turn of a run has nobody to object against; the member is optional.
+	if id := v.lastTurnID(); id != "" {
+		o.Set("against_turn_id", id)
+	}
+	o.Set("statement", "<what is wrong, missing or risky, concretely>")
+	o.Set("status", "raised")
+	return []*ojson.Object{o}
+}
+
+func (v *view) lastTurnID() string {
+	if id := v.State.LastCompletedTurnID; id != nil && *id != "" {
+		return *id
+	}
+	return v.last.String("turn_id")
+}
+
+func (v *view) filesTemplate() []string {
+	if v.role.WriteAuthority == protocol.Authoritative {
+		return []string{"<path of each file you changed, from the project root>"}
+	}
+	return nil
+}
+
+func (v *view) verificationTemplate() *ojson.Object {
+	if v.role.WriteAuthority == protocol.Authoritative {
+		return ojson.NewObject("status", "pass",
+			"commands", []string{"<command you ran>"},
+			"evidence_summary", "<what the commands showed>",
+			"machine_evidence", []*ojson.Object{ojson.NewObject("command", "<command you ran>", "exit_code", 0)})
+	}
+	summary := "Nothing was executed in this turn."
+	if v.reviewer() {
+		summary = "Review by reading; nothing was executed."
+	}
+	return ojson.NewObject("status", "skipped", "commands", []any{}, "evidence_summary", summary, "machine_evidence", []any{})
+}
+
+func (v *view) artifactTemplate() *ojson.Object {
+	switch v.role.WriteAuthority {
+	case protocol.Authoritative:
+		return ojson.NewObject("type", "workspace", "ref", "git:dirty")
+	case protocol.Proposed:
+		return ojson.NewObject("type", "patch", "ref", nil)
+	}
+	return ojson.NewObject("type", "review", "ref", nil)
+}
+
+// nextRoleHint is a placeholder that names the choices.
+func (v *view) nextRoleHint() string {
+	if roles := v.nextRoles(); len(roles) > 0 {
+		return "<one of: " + strings.Join(roles, ", ") + ">"
+	}
+	return "<a role id, or human>"
+}
+
+// nextRoles are the legal values of proposed_next_role; empty when the phase
+// does not restrict them.
+func (v *view) nextRoles() []string {
+	var out []string
+	human := false
+	for _, r := range v.allowedNext() {
+		human = human || r == "human"
+		// Only names that cannot end the placeholder early.
+		if !strings.ContainsAny(r, "<>") {
+			out = append(out, r)
+		}
+	}
+	if len(out) > 0 && !human {
+		out = append(out, "human")
+	}
+	return out
+}
+
+// idleTemplate is required of turns that look for new work (spec/02 §6).
+func (v *view) idleTemplate() *ojson.Object {
+	c := v.Turn.IntakeContext
+	if c.String("source") != "vision_idle_expansion" {
+		return nil
+	}
+	iteration := 1
+	for _, o := range []*ojson.Object{c.Object("idle_expansion"), extraObject(v.Turn, "idle_expansion_context")} {
+		if n, ok := o.Int("expansion_iteration"); ok && n > 0 {
+			iteration = n
+			break
+		}
+	}
+	return ojson.NewObject(
+		"kind", "new_intake_intent",
+		"expansion_iteration", iteration,
+		"vision_traceability", []*ojson.Object{ojson.NewObject(
+			"vision_heading", "<heading of VISION.md>", "goal", "<what under it this serves>", "kind", "advances")},
+		"new_intake_intent", ojson.NewObject(
+			"title", "<short name of the work>",
+			"charter", "<what is to be done and why>",
+			"acceptance_contract", []string{"<one checkable condition>"},
+			"priority", "p2",
+			"template", "generic"),
+	)
+}
+
+func extraObject(t *protocol.Turn, key string) *ojson.Object {
+	val, _ := t.Extra.Get(key)
+	o, _ := val.(*ojson.Object)
+	return o
+}

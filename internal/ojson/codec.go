@@ -1,0 +1,390 @@
+package ojson
+
+import (
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Extra, as a field of a struct, receives the members no other field names and
+// remembers the order in which all members were read. Marshal puts both back,
+// so a document written by another implementation survives our rewrite.
+type Extra struct {
+	order   []string
+	unknown map[string]Value
+}
+
+// Get returns an unknown member.
+func (e *Extra) Get(key string) (Value, bool) { v, ok := e.unknown[key]; return v, ok }
+
+// Set adds or replaces an unknown member.
+func (e *Extra) Set(key string, v any) {
+	if e.unknown == nil {
+		e.unknown = make(map[string]Value)
+	}
+	if _, ok := e.unknown[key]; !ok && !slices.Contains(e.order, key) {
+		e.order = append(slices.Clip(e.order), key)
+	}
+	e.unknown[key] = Of(v)
+}
+
+// Delete removes an unknown member.
+func (e *Extra) Delete(key string) { delete(e.unknown, key) }
+
+// Keys returns the names of the unknown members in document order.
+func (e *Extra) Keys() []string {
+	var out []string
+	for _, k := range e.order {
+		if _, ok := e.unknown[k]; ok {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// FieldError is one member whose value has the wrong type.
+type FieldError struct {
+	Path string // a.b[2].c
+	Want string // "a string"
+	Got  string // "a number"
+}
+
+func (e FieldError) Error() string {
+	return fmt.Sprintf("%s must be %s, not %s", e.Path, e.Want, e.Got)
+}
+
+// Map is a JSON object with values of one type, in document order. The zero
+// value is empty and ready for use.
+type Map[V any] struct {
+	keys []string
+	vals map[string]V
+}
+
+func (m *Map[V]) Len() int       { return len(m.keys) }
+func (m *Map[V]) Keys() []string { return m.keys }
+func (m *Map[V]) Has(k string) bool {
+	_, ok := m.vals[k]
+	return ok
+}
+
+// Get returns the value of k and whether it exists.
+func (m *Map[V]) Get(k string) (V, bool) { v, ok := m.vals[k]; return v, ok }
+
+// Set replaces the value of k in place, or appends it.
+func (m *Map[V]) Set(k string, v V) {
+	if m.vals == nil {
+		m.vals = make(map[string]V)
+	}
+	if _, ok := m.vals[k]; !ok {
+		m.keys = append(slices.Clip(m.keys), k)
+	}
+	m.vals[k] = v
+}
+
+// Delete removes k.
+func (m *Map[V]) Delete(k string) {
+	if i := slices.Index(m.keys, k); i >= 0 {
+		m.keys = slices.Delete(slices.Clone(m.keys), i, i+1)
+		delete(m.vals, k)
+	}
+}
+
+// All iterates in document order.
+func (m *Map[V]) All() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, k := range m.keys {
+			if !yield(k, m.vals[k]) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Map[V]) decodeOJSON(v Value, path string, errs *[]FieldError) {
+	o, ok := v.(*Object)
+	if !ok {
+		if v != nil {
+			*errs = append(*errs, FieldError{path, "an object", TypeName(v)})
+		}
+		return
+	}
+	*m = Map[V]{}
+	for k, e := range o.All() {
+		var dst V
+		decodeInto(e, reflect.ValueOf(&dst).Elem(), path+"."+k, errs)
+		m.Set(k, dst)
+	}
+}
+
+func (m *Map[V]) encodeOJSON() Value {
+	o := &Object{}
+	for k, v := range m.All() {
+		o.Set(k, encodeValue(reflect.ValueOf(&v).Elem()))
+	}
+	return o
+}
+
+type codec interface {
+	decodeOJSON(v Value, path string, errs *[]FieldError)
+	encodeOJSON() Value
+}
+
+// Unmarshal fills the struct dst points to from o and returns every member of
+// the wrong type; those members are left at their zero value.
+//
+// Field types: string, bool, int, float64, pointers to these and to structs
+// (nil is null), slices, Map, structs, Value (any JSON), *Object.
+func Unmarshal(o *Object, dst any) []FieldError {
+	var errs []FieldError
+	decodeStruct(o, reflect.ValueOf(dst).Elem(), "", &errs)
+	return errs
+}
+
+// Marshal returns src (a struct or a pointer to one) as an object: members in
+// the order they were read, new members after them in field order. Fields
+// tagged omitempty are left out when zero.
+func Marshal(src any) *Object {
+	rv := reflect.ValueOf(src)
+	if rv.Kind() != reflect.Pointer {
+		p := reflect.New(rv.Type())
+		p.Elem().Set(rv)
+		rv = p
+	}
+	return encodeStruct(rv.Elem())
+}
+
+type field struct {
+	index     int
+	name      string
+	omitEmpty bool
+}
+
+type layout struct {
+	fields []field
+	byName map[string]int
+	extra  int // field index of Extra, or -1
+}
+
+var (
+	layouts   sync.Map // reflect.Type -> *layout
+	extraType = reflect.TypeFor[Extra]()
+	anyType   = reflect.TypeFor[any]()
+	objType   = reflect.TypeFor[*Object]()
+	codecType = reflect.TypeFor[codec]()
+)
+
+func layoutOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := &layout{extra: -1, byName: make(map[string]int)}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type == extraType {
+			l.extra = i
+			continue
+		}
+		tag, ok := f.Tag.Lookup("json")
+		if !ok || tag == "-" {
+			continue
+		}
+		name, opts, _ := strings.Cut(tag, ",")
+		l.byName[name] = len(l.fields)
+		l.fields = append(l.fields, field{i, name, opts == "omitempty"})
+	}
+	layouts.Store(t, l)
+	return l
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func decodeStruct(o *Object, rv reflect.Value, path string, errs *[]FieldError) {
+	l := layoutOf(rv.Type())
+	var extra *Extra
+	if l.extra >= 0 {
+		extra = rv.Field(l.extra).Addr().Interface().(*Extra)
+		*extra = Extra{order: slices.Clone(o.Keys())}
+	}
+	for k, v := range o.All() {
+		if i, ok := l.byName[k]; ok {
+			decodeInto(v, rv.Field(l.fields[i].index), join(path, k), errs)
+		} else if extra != nil {
+			if extra.unknown == nil {
+				extra.unknown = make(map[string]Value)
+			}
+			extra.unknown[k] = v
+		}
+	}
+}
+
+func decodeInto(v Value, rv reflect.Value, path string, errs *[]FieldError) {
+	bad := func(want string) { *errs = append(*errs, FieldError{path, want, TypeName(v)}) }
+	t := rv.Type()
+	switch {
+	case t == anyType:
+		if v != nil {
+			rv.Set(reflect.ValueOf(v))
+		}
+		return
+	case t == objType:
+		if o, ok := v.(*Object); ok {
+			rv.Set(reflect.ValueOf(o))
+		} else if v != nil {
+			bad("an object")
+		}
+		return
+	case reflect.PointerTo(t).Implements(codecType):
+		rv.Addr().Interface().(codec).decodeOJSON(v, path, errs)
+		return
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		if v == nil {
+			rv.SetZero()
+			return
+		}
+		p := reflect.New(t.Elem())
+		n := len(*errs)
+		decodeInto(v, p.Elem(), path, errs)
+		if len(*errs) == n || t.Elem().Kind() == reflect.Struct {
+			rv.Set(p)
+		}
+	case reflect.String:
+		if s, ok := v.(string); ok {
+			rv.SetString(s)
+		} else {
+			bad("a string")
+		}
+	case reflect.Bool:
+		if b, ok := v.(bool); ok {
+			rv.SetBool(b)
+		} else {
+			bad("a boolean")
+		}
+	case reflect.Int, reflect.Int64:
+		if n, ok := v.(Number); ok {
+			if i, ok := n.Int64(); ok {
+				rv.SetInt(i)
+				return
+			}
+		}
+		bad("an integer")
+	case reflect.Float64:
+		if n, ok := v.(Number); ok {
+			if f, ok := n.Float64(); ok {
+				rv.SetFloat(f)
+				return
+			}
+		}
+		bad("a number")
+	case reflect.Slice:
+		a, ok := v.([]any)
+		if !ok {
+			if v != nil {
+				bad("an array")
+			}
+			return
+		}
+		s := reflect.MakeSlice(t, len(a), len(a))
+		for i, e := range a {
+			decodeInto(e, s.Index(i), fmt.Sprintf("%s[%d]", path, i), errs)
+		}
+		rv.Set(s)
+	case reflect.Struct:
+		o, ok := v.(*Object)
+		if !ok {
+			bad("an object")
+			return
+		}
+		decodeStruct(o, rv, path, errs)
+	default:
+		panic("ojson: cannot decode into " + t.String())
+	}
+}
+
+func encodeStruct(rv reflect.Value) *Object {
+	l := layoutOf(rv.Type())
+	o := &Object{}
+	put := func(f field) {
+		fv := rv.Field(f.index)
+		if f.omitEmpty && isEmpty(fv) {
+			return
+		}
+		o.Set(f.name, encodeValue(fv))
+	}
+	if l.extra >= 0 {
+		extra := rv.Field(l.extra).Addr().Interface().(*Extra)
+		for _, k := range extra.order {
+			if i, ok := l.byName[k]; ok {
+				put(l.fields[i])
+			} else if v, ok := extra.unknown[k]; ok {
+				o.Set(k, v)
+			}
+		}
+	}
+	for _, f := range l.fields {
+		if !o.Has(f.name) {
+			put(f)
+		}
+	}
+	return o
+}
+
+func isEmpty(rv reflect.Value) bool {
+	switch rv.Kind() {
+	case reflect.Slice:
+		return rv.Len() == 0
+	case reflect.Struct:
+		if rv.CanAddr() {
+			if c, ok := rv.Addr().Interface().(codec); ok {
+				o, _ := c.encodeOJSON().(*Object)
+				return o.Len() == 0
+			}
+		}
+	}
+	return rv.IsZero()
+}
+
+func encodeValue(rv reflect.Value) Value {
+	t := rv.Type()
+	switch {
+	case t == anyType:
+		return Of(rv.Interface())
+	case t == objType:
+		return Of(rv.Interface())
+	case rv.CanAddr() && reflect.PointerTo(t).Implements(codecType):
+		return rv.Addr().Interface().(codec).encodeOJSON()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		if rv.IsNil() {
+			return nil
+		}
+		return encodeValue(rv.Elem())
+	case reflect.String:
+		return rv.String()
+	case reflect.Bool:
+		return rv.Bool()
+	case reflect.Int, reflect.Int64:
+		return Of(rv.Int())
+	case reflect.Float64:
+		return Float(rv.Float())
+	case reflect.Slice:
+		a := make([]any, rv.Len())
+		for i := range a {
+			a[i] = encodeValue(rv.Index(i))
+		}
+		return a
+	case reflect.Struct:
+		return encodeStruct(rv)
+	}
+	panic("ojson: cannot encode " + t.String())
+}

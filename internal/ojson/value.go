@@ -1,0 +1,315 @@
+// Package ojson reads and writes JSON without losing what it does not know:
+// member order, unknown members and number spellings survive a round trip.
+//
+// The protocol needs this because the order of keys in "routing" is the order
+// of phases, and because another implementation's fields must survive our
+// read-modify-write. encoding/json keeps neither.
+package ojson
+
+import (
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A Value is one of nil, bool, Number, string, []any or *Object.
+//
+// Strings hold WTF-8: a lone surrogate escape (which JavaScript writers emit
+// when they cut text at a UTF-16 boundary) is kept as its three-byte form and
+// written back as the same escape.
+type Value = any
+
+// Number is a JSON number in the spelling it was read with.
+type Number string
+
+// Int returns a Number for n.
+func Int(n int) Number { return Number(strconv.Itoa(n)) }
+
+// Float returns a Number spelled the way ECMAScript prints a double.
+func Float(f float64) Number {
+	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+		return "0"
+	}
+	abs := math.Abs(f)
+	if abs >= 1e-6 && abs < 1e21 {
+		return Number(strconv.FormatFloat(f, 'f', -1, 64))
+	}
+	s := strconv.FormatFloat(f, 'e', -1, 64)
+	// ECMAScript writes 1e-7, Go writes 1e-07.
+	if n := len(s); n >= 4 && s[n-2] == '0' && (s[n-3] == '-' || s[n-3] == '+') {
+		s = s[:n-2] + s[n-1:]
+	}
+	return Number(s)
+}
+
+// Float64 returns the number as a double; false when it does not fit one.
+func (n Number) Float64() (float64, bool) {
+	f, err := strconv.ParseFloat(string(n), 64)
+	return f, err == nil && !math.IsInf(f, 0)
+}
+
+// Int64 returns the number when it is an integer in any spelling (1, 1.0, 1e0).
+func (n Number) Int64() (int64, bool) {
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return i, true
+	}
+	f, ok := n.Float64()
+	if !ok || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+// Object is a JSON object that remembers the order of its members. The zero
+// value is an empty object ready for use; a nil *Object reads as empty.
+type Object struct {
+	keys []string
+	vals map[string]any
+}
+
+// NewObject builds an object from alternating keys and values.
+func NewObject(pairs ...any) *Object {
+	o := &Object{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		o.Set(pairs[i].(string), pairs[i+1])
+	}
+	return o
+}
+
+// Len returns the number of members.
+func (o *Object) Len() int {
+	if o == nil {
+		return 0
+	}
+	return len(o.keys)
+}
+
+// Keys returns the member names in order. The caller must not modify it.
+func (o *Object) Keys() []string {
+	if o == nil {
+		return nil
+	}
+	return o.keys
+}
+
+// Get returns the value of key, and whether the member exists.
+func (o *Object) Get(key string) (Value, bool) {
+	if o == nil {
+		return nil, false
+	}
+	v, ok := o.vals[key]
+	return v, ok
+}
+
+// Has reports whether the member exists, null included.
+func (o *Object) Has(key string) bool { _, ok := o.Get(key); return ok }
+
+// Set replaces the value of key in place, or appends a new member. Go ints,
+// floats, []string and []*Object are converted to their Value forms.
+func (o *Object) Set(key string, v any) {
+	if o.vals == nil {
+		o.vals = make(map[string]any)
+	}
+	if _, ok := o.vals[key]; !ok {
+		o.keys = append(o.keys, key)
+	}
+	o.vals[key] = Of(v)
+}
+
+// Delete removes a member; absent members are no error.
+func (o *Object) Delete(key string) {
+	if o == nil {
+		return
+	}
+	if _, ok := o.vals[key]; !ok {
+		return
+	}
+	delete(o.vals, key)
+	i := slices.Index(o.keys, key)
+	o.keys = slices.Delete(slices.Clone(o.keys), i, i+1)
+}
+
+// All iterates the members in order.
+func (o *Object) All() iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		for _, k := range o.Keys() {
+			if !yield(k, o.vals[k]) {
+				return
+			}
+		}
+	}
+}
+
+// String returns the member when it is a string, else "".
+func (o *Object) String(key string) string {
+	v, _ := o.Get(key)
+	s, _ := v.(string)
+	return s
+}
+
+// Bool returns the member when it is literally true.
+func (o *Object) Bool(key string) bool {
+	v, _ := o.Get(key)
+	b, _ := v.(bool)
+	return b
+}
+
+// Int returns the member when it is an integer number.
+func (o *Object) Int(key string) (int, bool) {
+	v, _ := o.Get(key)
+	n, ok := v.(Number)
+	if !ok {
+		return 0, false
+	}
+	i, ok := n.Int64()
+	return int(i), ok
+}
+
+// Float returns the member when it is a number.
+func (o *Object) Float(key string) (float64, bool) {
+	v, _ := o.Get(key)
+	n, ok := v.(Number)
+	if !ok {
+		return 0, false
+	}
+	return n.Float64()
+}
+
+// Object returns the member when it is an object, else nil.
+func (o *Object) Object(key string) *Object {
+	v, _ := o.Get(key)
+	c, _ := v.(*Object)
+	return c
+}
+
+// Array returns the member when it is an array, else nil.
+func (o *Object) Array(key string) []any {
+	v, _ := o.Get(key)
+	a, _ := v.([]any)
+	return a
+}
+
+// Strings returns the string items of an array member, skipping other items.
+func (o *Object) Strings(key string) []string {
+	var out []string
+	for _, v := range o.Array(key) {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Objects returns the object items of an array member, skipping other items.
+func (o *Object) Objects(key string) []*Object {
+	var out []*Object
+	for _, v := range o.Array(key) {
+		if c, ok := v.(*Object); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Clone returns a deep copy.
+func (o *Object) Clone() *Object {
+	if o == nil {
+		return nil
+	}
+	c := &Object{keys: slices.Clone(o.keys), vals: make(map[string]any, len(o.vals))}
+	for k, v := range o.vals {
+		c.vals[k] = CloneValue(v)
+	}
+	return c
+}
+
+// CloneValue returns a deep copy of v.
+func CloneValue(v Value) Value {
+	switch v := v.(type) {
+	case *Object:
+		return v.Clone()
+	case []any:
+		c := make([]any, len(v))
+		for i := range v {
+			c[i] = CloneValue(v[i])
+		}
+		return c
+	}
+	return v
+}
+
+// Of converts the Go values that callers build records from into Values:
+// ints, floats, string slices, object slices and nil pointers. Other values
+// pass through unchanged.
+func Of(v any) Value {
+	switch v := v.(type) {
+	case int:
+		return Int(v)
+	case int64:
+		return Number(strconv.FormatInt(v, 10))
+	case float64:
+		return Float(v)
+	case *string:
+		if v == nil {
+			return nil
+		}
+		return *v
+	case *Object:
+		if v == nil {
+			return nil
+		}
+		return v
+	case []string:
+		a := make([]any, len(v))
+		for i, s := range v {
+			a[i] = s
+		}
+		return a
+	case []*Object:
+		a := make([]any, len(v))
+		for i, s := range v {
+			a[i] = s
+		}
+		return a
+	}
+	return v
+}
+
+// Equal reports whether a and b are the same JSON value: object member order
+// does not matter, number spelling does not matter, types do.
+func Equal(a, b Value) bool {
+	switch a := a.(type) {
+	case *Object:
+		bo, ok := b.(*Object)
+		if !ok || a.Len() != bo.Len() {
+			return false
+		}
+		for k, v := range a.All() {
+			w, ok := bo.Get(k)
+			if !ok || !Equal(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		ba, ok := b.([]any)
+		return ok && slices.EqualFunc(a, ba, Equal)
+	case Number:
+		bn, ok := b.(Number)
+		if !ok {
+			return false
+		}
+		if a == bn {
+			return true
+		}
+		x, okx := a.Float64()
+		y, oky := bn.Float64()
+		return okx && oky && x == y
+	}
+	switch b.(type) {
+	case *Object, []any, Number:
+		return false
+	}
+	return a == b
+}

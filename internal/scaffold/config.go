@@ -1,0 +1,97 @@
+// agentxchain.json of a new project.
+
+package scaffold
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// config renders agentxchain.json (spec/01 §1, §2.2): four roles that people or
+// any agent can play by hand, three phases with a gate each, a budget, and the
+// approval policy of the reference scaffold. Every runtime is manual, so a new
+// project works without a key, a vendor or a program to install.
+func config(t Template, p Params) []byte {
+	obj := ojson.NewObject
+	project := obj("id", p.ProjectID, "name", p.ProjectName)
+	if g := strings.TrimSpace(p.Goal); g != "" {
+		project.Set("goal", g)
+	}
+	project.Set("default_branch", p.DefaultBranch)
+
+	role := func(id, title, authority, runtime string) *ojson.Object {
+		return obj("title", title, "mandate", t.mandate[id], "write_authority", authority, "runtime", runtime)
+	}
+	manual := func() *ojson.Object { return obj("type", "manual") }
+	phase := func(entry, gate string, next ...string) *ojson.Object {
+		return obj("entry_role", entry, "allowed_next_roles", next, "exit_gate", gate)
+	}
+	return ojson.Pretty(obj(
+		"schema_version", "1.0",
+		"template", t.ID,
+		"project", project,
+		"roles", obj(
+			"pm", role("pm", "Product Manager", "review_only", "manual-pm"),
+			"dev", role("dev", "Developer", "authoritative", "manual-dev"),
+			"qa", role("qa", "QA", "review_only", "manual-qa"),
+			"eng_director", role("eng_director", "Engineering Director", "review_only", "manual-director"),
+		),
+		"runtimes", obj("manual-pm", manual(), "manual-dev", manual(), "manual-qa", manual(), "manual-director", manual()),
+		// The order of these keys is the order of the phases.
+		"routing", obj(
+			"planning", phase("pm", "planning_signoff", "pm", "eng_director", "human"),
+			"implementation", phase("dev", "implementation_complete", "dev", "qa", "eng_director", "human"),
+			"qa", phase("qa", "qa_ship_verdict", "dev", "qa", "eng_director", "human"),
+		),
+		"gates", gates(),
+		"approval_policy", approvalPolicy(),
+		"budget", obj("per_turn_max_usd", 2, "per_run_max_usd", 50, "on_exceed", "pause_and_escalate"),
+		"retention", obj("talk_strategy", "append_only", "history_strategy", "jsonl_append_only"),
+		"prompts", obj(
+			"pm", ".agentxchain/prompts/pm.md",
+			"dev", ".agentxchain/prompts/dev.md",
+			"qa", ".agentxchain/prompts/qa.md",
+			"eng_director", ".agentxchain/prompts/eng_director.md",
+		),
+		"rules", obj("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2),
+	))
+}
+
+func gates() *ojson.Object {
+	obj := ojson.NewObject
+	return obj(
+		"planning_signoff", obj(
+			"requires_files", []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md"},
+			"requires_human_approval", true, "credentialed", false,
+		),
+		"implementation_complete", obj(
+			"requires_files", []string{".planning/IMPLEMENTATION_NOTES.md"},
+			"requires_verification_pass", true, "credentialed", false,
+		),
+		"qa_ship_verdict", obj(
+			"requires_files", []string{".planning/acceptance-matrix.md", ".planning/ship-verdict.md", ".planning/RELEASE_NOTES.md"},
+			"requires_human_approval", true, "requires_verification_pass", true, "credentialed", false,
+		),
+	)
+}
+
+// approvalPolicy lets a met gate open by itself from planning to
+// implementation and at the end of the run; everything else waits for a person.
+// The documents of those gates carry a person's sign-off anyway.
+func approvalPolicy() *ojson.Object {
+	obj := ojson.NewObject
+	return obj(
+		"phase_transitions", obj(
+			"default", "require_human",
+			"rules", []*ojson.Object{obj(
+				"from_phase", "planning", "to_phase", "implementation", "action", "auto_approve",
+				"when", obj("gate_passed", true, "credentialed_gate", false),
+			)},
+		),
+		"run_completion", obj(
+			"action", "auto_approve",
+			"when", obj("gate_passed", true, "all_phases_visited", true, "credentialed_gate", false),
+		),
+	)
+}

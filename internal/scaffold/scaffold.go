@@ -1,0 +1,211 @@
+// The files of a new project, as data: which ones there are and how they are rendered.
+
+// Package scaffold holds the project templates of init. It decides what a new
+// project contains and touches no disk; the caller writes.
+package scaffold
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+//go:embed files
+var content embed.FS
+
+// Params names the project.
+type Params struct {
+	ProjectID     string // [a-z0-9-]+ by habit; ProjectID makes one from a directory name
+	ProjectName   string // one line, shown to people
+	Goal          string // at most 500 UTF-16 code units, "" for none
+	DefaultBranch string // "" means main
+}
+
+// File is one file of the scaffold.
+type File struct {
+	Path    string // project-relative, slashes
+	Content []byte
+	Mode    fs.FileMode // permission bits
+	// Merge, when not nil, combines this file with one that is there already;
+	// init leaves every other existing file as it is.
+	Merge func(existing []byte) []byte
+}
+
+// Error is a refusal to make a scaffold.
+type Error struct {
+	Code    string // unknown_template or invalid_argument
+	Message string
+	Hint    string
+}
+
+func (e *Error) Error() string     { return e.Message }
+func (e *Error) ErrorCode() string { return e.Code }
+func (e *Error) ErrorHint() string { return e.Hint }
+
+const maxGoalUnits = 500
+
+// Files returns what a new project of the given template contains, in the
+// order to write it: agentxchain.json last, so that a scaffold that was
+// interrupted is not taken for a project. state.json is not among them, it is
+// the engine's to write.
+//
+// Errors: *Error with unknown_template, or invalid_argument for parameters that
+// agentxchain.json would not accept (spec/01 §1.3).
+func Files(template string, p Params) ([]File, error) {
+	t, ok := find(template)
+	if !ok {
+		return nil, &Error{Code: "unknown_template", Message: fmt.Sprintf("there is no project template %q", template),
+			Hint: "templates: " + strings.Join(IDs(), ", ")}
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if p.DefaultBranch == "" {
+		p.DefaultBranch = "main"
+	}
+	r := renderer{t: t, p: p}
+	for _, name := range []string{
+		"PM_SIGNOFF.md", "ROADMAP.md", "SYSTEM_SPEC.md", "IMPLEMENTATION_NOTES.md",
+		"acceptance-matrix.md", "ship-verdict.md", "RELEASE_NOTES.md",
+	} {
+		r.add(".planning/"+name, "base/planning/"+name)
+	}
+	for _, name := range t.planning {
+		r.add(".planning/"+name, path.Join(t.ID, name))
+	}
+	for _, name := range []string{"pm", "dev", "qa", "eng_director", "pm-idle-expansion"} {
+		r.add(".agentxchain/prompts/"+name+".md", "base/prompts/"+name+".md")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return append(r.files,
+		// Empty ledgers tell other implementations that the project is governed
+		// (spec/01 §2.2).
+		File{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
+		File{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
+		File{Path: "TALK.md", Content: []byte(talk(p.ProjectName)), Mode: 0o644},
+		File{Path: ".gitignore", Content: MergeIgnore(nil), Mode: 0o644, Merge: MergeIgnore},
+		File{Path: "agentxchain.json", Content: config(t, p), Mode: 0o644},
+	), nil
+}
+
+// Dirs are the directories a new project has besides those of its files.
+func Dirs() []string {
+	return []string{".agentxchain/staging", ".agentxchain/reviews", ".agentxchain/dispatch"}
+}
+
+func talk(name string) string {
+	return "# " + name + ": the talk\n\nEvery accepted turn adds a section below, oldest first.\n\n---\n\n"
+}
+
+// check applies the rules of agentxchain.json to the parameters, so that init
+// never writes a configuration it would refuse to read.
+func (p Params) check() error {
+	bad := func(format string, args ...any) error {
+		return &Error{Code: "invalid_argument", Message: fmt.Sprintf(format, args...)}
+	}
+	for _, f := range []struct{ what, value string }{{"project id", p.ProjectID}, {"project name", p.ProjectName}} {
+		if strings.TrimSpace(f.value) == "" {
+			return bad("the %s must not be blank", f.what)
+		}
+	}
+	for _, f := range []struct{ what, value string }{
+		{"project id", p.ProjectID}, {"project name", p.ProjectName}, {"goal", p.Goal}, {"default branch", p.DefaultBranch},
+	} {
+		if !utf8.ValidString(f.value) {
+			return bad("the %s is not valid UTF-8", f.what)
+		}
+		// The values stand in headings and labels of documents that gates read
+		// line by line; a line feed could forge a line such as "Approved: YES".
+		if strings.ContainsFunc(f.value, func(r rune) bool {
+			return r < 0x20 || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029
+		}) {
+			return bad("the %s must be one line without control characters", f.what)
+		}
+	}
+	if p.Goal != "" && strings.TrimSpace(p.Goal) == "" {
+		return bad("the goal must not be blank")
+	}
+	if n := len(utf16.Encode([]rune(strings.TrimSpace(p.Goal)))); n > maxGoalUnits {
+		return bad("the goal is %d characters long; %d is the most", n, maxGoalUnits)
+	}
+	return nil
+}
+
+// ProjectID makes a project id from a directory's name: lower case, runs of
+// anything but letters and digits become one dash. A name with nothing usable
+// in it gives "project".
+func ProjectID(dir string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(dir) {
+		switch {
+		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	if id := strings.TrimRight(b.String(), "-"); id != "" {
+		return id
+	}
+	return "project"
+}
+
+// renderer fills in the embedded documents.
+type renderer struct {
+	t     Template
+	p     Params
+	files []File
+	err   error
+}
+
+func (r *renderer) add(to, from string) {
+	data, err := content.ReadFile("files/" + from)
+	if err != nil {
+		r.err = fmt.Errorf("project template %s: %w", r.t.ID, err)
+		return
+	}
+	// One pass with plain replacement: a project name that looks like a
+	// placeholder stays what it is.
+	text := strings.NewReplacer(
+		"{{name}}", r.p.ProjectName,
+		"{{pm}}", r.t.mandate["pm"], "{{dev}}", r.t.mandate["dev"],
+		"{{qa}}", r.t.mandate["qa"], "{{eng_director}}", r.t.mandate["eng_director"],
+		"{{goal}}", r.goal(),
+		"{{purpose}}", r.t.spec.purpose, "{{interface}}", r.t.spec.iface,
+		"{{behavior}}", r.t.spec.behavior, "{{errors}}", r.t.spec.errors,
+		"{{checks}}", r.checks(),
+		"{{advice.pm}}", advice(r.t.advice["pm"]), "{{advice.dev}}", advice(r.t.advice["dev"]),
+		"{{advice.qa}}", advice(r.t.advice["qa"]),
+	).Replace(string(data))
+	// A part that is empty for this template must not leave blank lines behind.
+	text = strings.TrimRight(text, "\n") + "\n"
+	r.files = append(r.files, File{Path: to, Content: []byte(text), Mode: 0o644})
+}
+
+func (r *renderer) goal() string {
+	if g := strings.TrimSpace(r.p.Goal); g != "" {
+		return "\nGoal: " + g + "\n"
+	}
+	return ""
+}
+
+// checks renders the template's advice for the acceptance matrix.
+func (r *renderer) checks() string {
+	if len(r.t.checks) == 0 {
+		return ""
+	}
+	return "\n## Before asking to ship\n\n- [ ] " + strings.Join(r.t.checks, "\n- [ ] ") + "\n"
+}
+
+func advice(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "\n## This kind of project\n\n" + text + "\n"
+}

@@ -1,0 +1,106 @@
+// Tests of the approval policy (spec/02 §15).
+
+package protocol
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func TestEvaluateApproval(t *testing.T) {
+	no, yes := false, true
+	raw := ojson.NewObject("action", "as read")
+	transitions := func(def string, rules ...ApprovalRule) *ApprovalPolicy {
+		return &ApprovalPolicy{HasPhaseTransitions: true, Default: def, Rules: rules}
+	}
+	completion := func(action string, when *ApprovalWhen) *ApprovalPolicy {
+		return &ApprovalPolicy{RunCompletion: &ApprovalRule{Action: action, When: when, Raw: raw}}
+	}
+	auto := func(when *ApprovalWhen) ApprovalRule {
+		return ApprovalRule{Action: ActionAutoApprove, When: when, Raw: raw}
+	}
+	tests := []struct {
+		name         string
+		policy       *ApprovalPolicy
+		kind         string
+		credentialed bool
+		failed       bool
+		auto         bool
+		matched      bool
+		reason       string
+	}{
+		{name: "no policy", kind: gatePhase, reason: "no approval_policy configured"},
+		{name: "credentialed gate", policy: transitions(ActionAutoApprove), kind: gatePhase, credentialed: true, reason: "credentialed gate — policy auto-approval forbidden"},
+		{name: "no completion policy", policy: transitions(ActionAutoApprove), kind: gateCompletion, reason: "no run_completion policy"},
+		{name: "completion without action", policy: completion("", nil), kind: gateCompletion, reason: "no run_completion policy"},
+		{name: "completion by a person", policy: completion(ActionRequireHuman, nil), kind: gateCompletion, matched: true, reason: "run_completion policy requires human approval"},
+		{name: "completion", policy: completion(ActionAutoApprove, nil), kind: gateCompletion, matched: true, auto: true, reason: "run_completion policy auto-approved"},
+		{name: "completion action unknown", policy: completion("approve", nil), kind: gateCompletion, matched: true, reason: `run_completion policy has the unknown action "approve"`},
+		{name: "completion gate failed", policy: completion(ActionAutoApprove, &ApprovalWhen{GatePassed: true}), kind: gateCompletion, failed: true, matched: true,
+			reason: "condition gate_passed not met: gate did not pass structural predicates"},
+		{name: "no transition policy", policy: completion(ActionAutoApprove, nil), kind: gatePhase, reason: "no phase_transitions policy"},
+		{name: "default absent", policy: transitions(""), kind: gatePhase, reason: "default: require_human"},
+		{name: "default human", policy: transitions(ActionRequireHuman), kind: gatePhase, reason: "default: require_human"},
+		{name: "default auto", policy: transitions(ActionAutoApprove), kind: gatePhase, auto: true, reason: "default: auto_approve"},
+		{name: "default unknown", policy: transitions("always"), kind: gatePhase, reason: `default: unknown action "always"`},
+		{name: "rule for all", policy: transitions("", auto(nil)), kind: gatePhase, auto: true, matched: true, reason: "rule matched: plan → build auto-approved"},
+		{name: "rule for others", policy: transitions("", ApprovalRule{From: "build", Action: ActionAutoApprove}, ApprovalRule{To: "ship", Action: ActionAutoApprove}), kind: gatePhase, reason: "default: require_human"},
+		{name: "rule by a person", policy: transitions(ActionAutoApprove, ApprovalRule{From: "plan", To: "build", Action: ActionRequireHuman, Raw: raw}), kind: gatePhase, matched: true, reason: "rule matched: plan → build requires human"},
+		{name: "rule action unknown", policy: transitions(ActionAutoApprove, ApprovalRule{Action: "yes", Raw: raw}), kind: gatePhase, matched: true, reason: `rule matched: plan → build has the unknown action "yes"`},
+		{name: "first match decides", policy: transitions(ActionAutoApprove, auto(&ApprovalWhen{RolesParticipated: []string{"dev"}}), auto(nil)), kind: gatePhase, matched: true,
+			reason: `condition roles_participated not met: role "dev" has no accepted turn in phase "plan"`},
+		{name: "role took part", policy: transitions("", auto(&ApprovalWhen{RolesParticipated: []string{"pm"}})), kind: gatePhase, matched: true, auto: true, reason: "rule matched: plan → build auto-approved"},
+		{name: "phase not visited", policy: transitions("", auto(&ApprovalWhen{AllPhasesVisited: true})), kind: gatePhase, matched: true, reason: `condition all_phases_visited not met: phase "ship" never visited`},
+		{name: "not credentialed", policy: transitions("", auto(&ApprovalWhen{CredentialedGate: &no})), kind: gatePhase, matched: true, auto: true, reason: "rule matched: plan → build auto-approved"},
+		{name: "credentialed asked for", policy: transitions("", auto(&ApprovalWhen{CredentialedGate: &yes})), kind: gatePhase, matched: true,
+			reason: "condition credentialed_gate: true not supported — credentialed gates are hard-stopped upstream"},
+		{name: "gate type unknown", policy: transitions(ActionAutoApprove), kind: "merge", reason: `unknown gate type "merge"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := gateConfig(func(c *Config) { c.ApprovalPolicy = tt.policy })
+			v := EvaluateApproval(c, ApprovalInput{GateType: tt.kind, Phase: "plan", NextPhase: "build",
+				Gate:         &GateResult{GateID: ptr("plan_gate"), Passed: !tt.failed, Credentialed: tt.credentialed},
+				Participated: func(phase, role string) bool { return phase == "plan" && role == "pm" },
+				Visited:      func(phase string) bool { return phase == "build" }})
+			if v.Auto != tt.auto || v.Reason != tt.reason || (v.MatchedRule != nil) != tt.matched {
+				t.Errorf("got %+v", v)
+			}
+			if tt.matched && !ojson.Equal(v.MatchedRule, raw) {
+				t.Errorf("matched rule %v", v.MatchedRule)
+			}
+			if want := map[bool]string{true: ActionAutoApprove, false: ActionRequireHuman}[tt.auto]; v.Action() != want {
+				t.Errorf("action %s", v.Action())
+			}
+		})
+	}
+}
+
+// TestApprovalFailsClosed: no policy, however written, passes a credentialed
+// gate or a gate that did not pass.
+func TestApprovalFailsClosed(t *testing.T) {
+	actions := rapid.SampledFrom([]string{"", ActionAutoApprove, ActionRequireHuman, "bogus"})
+	rapid.Check(t, func(t *rapid.T) {
+		p := &ApprovalPolicy{HasPhaseTransitions: true, Default: actions.Draw(t, "default")}
+		for range rapid.IntRange(0, 3).Draw(t, "rules") {
+			p.Rules = append(p.Rules, ApprovalRule{Action: actions.Draw(t, "action"), From: rapid.SampledFrom([]string{"", "plan", "build"}).Draw(t, "from")})
+		}
+		p.RunCompletion = &ApprovalRule{Action: actions.Draw(t, "completion")}
+		c := gateConfig(func(c *Config) {
+			c.ApprovalPolicy = p
+			c.Gate("plan_gate").Credentialed = rapid.Bool().Draw(t, "credentialed gate")
+		})
+		in := ApprovalInput{GateType: rapid.SampledFrom([]string{gatePhase, gateCompletion, "other"}).Draw(t, "kind"), Phase: "plan", NextPhase: "build",
+			Gate: &GateResult{Passed: rapid.Bool().Draw(t, "passed"), Credentialed: rapid.Bool().Draw(t, "credentialed result")}}
+		if v := EvaluateApproval(c, in); v.Auto && (!in.Gate.Passed || in.Gate.Credentialed || c.Gate("plan_gate").Credentialed) {
+			t.Fatalf("approved %+v: %+v", *in.Gate, v)
+		}
+		in.Gate = nil
+		if v := EvaluateApproval(c, in); v.Auto {
+			t.Fatalf("approved without a gate result: %+v", v)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+// The one routine that blocks a run and the one that clears a block: state,
+// event, escalation record and run-history row always move together
+// (spec/01 §14 rows 3, 22, 23).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// blockSpec is the full descriptor of a block (spec/01 §3.3).
+type blockSpec struct {
+	On, Category, TypedReason string
+	Owner                     string // human, operator
+	Action, Detail            string
+	Turn                      *Turn // nil when no turn is concerned
+	Retained                  bool
+	Escalation                *ojson.Object
+	GateAction                *ojson.Object
+	Quiet                     bool // keep the run-history untouched
+}
+
+func (t *transition) block(b blockSpec) {
+	s := t.s
+	s.Status = StatusBlocked
+	s.BlockedOn = ptr(b.On)
+	r := &BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
+		Recovery: Recovery{TypedReason: b.TypedReason, Owner: b.Owner, RecoveryAction: b.Action, TurnRetained: b.Retained}}
+	if b.Detail != "" {
+		r.Recovery.Detail = ptr(b.Detail)
+	}
+	if b.Turn != nil {
+		r.TurnID = ptr(b.Turn.TurnID)
+	} else if only := s.OnlyTurn(); only != nil {
+		r.TurnID = ptr(only.TurnID)
+	}
+	if b.GateAction != nil {
+		r.Extra.Set("detail", b.Detail)
+		r.Extra.Set("gate_action", b.GateAction)
+	}
+	s.BlockedReason = r
+	if b.Escalation != nil {
+		s.Escalation = b.Escalation
+	}
+	t.lastEvent("run_blocked", b.Turn, ojson.NewObject("category", b.Category, "blocked_on", b.On, "typed_reason", b.TypedReason, "detail", r.Recovery.Detail))
+	if b.Owner == "human" {
+		t.raise(b.Turn)
+	}
+	if !b.Quiet {
+		t.runHistory(b.Detail)
+	}
+	if t.session == "" {
+		t.session = "blocked"
+	}
+}
+
+// raise records that a person is needed, once per run, block and turn.
+func (t *transition) raise(turn *Turn) {
+	s := t.s
+	role := ""
+	if turn != nil {
+		role = turn.AssignedRole
+	}
+	if CurrentEscalation(s, t.x.OpenEscalations) != nil {
+		return
+	}
+	row := NewEscalation(t.env.ID("hesc"), t.env.Time(), s, role)
+	t.append(LedgerEscalations, row)
+	t.x.OpenEscalations = append(t.x.OpenEscalations[:len(t.x.OpenEscalations):len(t.x.OpenEscalations)], row)
+	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"), "service", value(row, "service"),
+		"action", value(row, "action"), "blocked_on", strOr(s.BlockedOn), "resolution_command", row.String("resolution_command"), "detail", value(row, "detail"))
+	t.renderTasks(nil)
+}
+
+// clearBlock makes the run active and resolves the person's open record.
+func (t *transition) clearBlock(via string) {
+	s := t.s
+	was := strOr(s.BlockedOn)
+	current := CurrentEscalation(s, t.x.OpenEscalations)
+	t.resolveEscalations(func(open *ojson.Object) bool { return open == current }, via)
+	if hasPrefix(was, "escalation:") {
+		role := s.Escalation.String("from_role")
+		turn := ""
+		if s.BlockedReason != nil {
+			turn = strOr(s.BlockedReason.TurnID)
+		}
+		t.append(LedgerDecisions, NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
+		t.event("escalation_resolved", nil, "resolved_via", via)
+	}
+	s.Status = StatusActive
+	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
+}
+
+// resolveEscalations closes the open records that match.
+func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via string) {
+	var keep, done []*ojson.Object
+	for _, open := range t.x.OpenEscalations {
+		if !match(open) {
+			keep = append(keep, open)
+			continue
+		}
+		row := NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, "")
+		t.append(LedgerEscalations, row)
+		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"), "type", value(open, "type"), "service", value(open, "service"), "resolved_via", via)
+		done = append(done, CompletedEscalation(open, row))
+	}
+	t.x.OpenEscalations = keep
+	if len(done) > 0 {
+		t.renderTasks(done)
+	}
+}
+
+// renderTasks rewrites the managed sections of HUMAN_TASKS.md.
+func (t *transition) renderTasks(done []*ojson.Object) {
+	prev := t.humanTasks
+	if prev == nil {
+		prev = t.snap.HumanTasks
+	}
+	t.humanTasks = RenderHumanTasks(prev, t.x.OpenEscalations, done)
+}
+
+// runHistory appends the run's row; readers take the last row of a run.
+func (t *transition) runHistory(reason string) {
+	t.append(LedgerRunHistory, BuildRunHistory(RunHistoryFacts{Config: t.cfg, State: t.s, Index: t.x, BlockedReason: reason, RecordedAt: t.env.Now}))
+}
+
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// resumeCommand is the way back to work once a block's cause is gone.
+func (t *transition) resumeCommand(turn string) string {
+	if turn == "" {
+		return "git agentxchain unblock"
+	}
+	return fmt.Sprintf("git agentxchain unblock && git agentxchain accept %s", turn)
+}

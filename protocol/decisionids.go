@@ -1,0 +1,226 @@
+// DecisionIDs: the decision numbers a run has used, as compact ranges (spec/02 §24 D-14).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+const (
+	// maxDecisionDigits bounds the digits of a decision id, so that an index
+	// of ids cannot be blown up by one of them.
+	maxDecisionDigits = 64
+	// maxSmallDecision is the greatest number kept in ranges: every JSON
+	// reader represents integers up to here exactly.
+	maxSmallDecision = 999_999_999_999_999
+)
+
+// IsDecisionID reports DEC- followed by 1 to 64 digits.
+func IsDecisionID(id string) bool { return numbered(id, "DEC-", 1, maxDecisionDigits) }
+
+// decisionNumber splits a decision id into its value: n when it is small, else
+// its digits without leading zeros. DEC-1 and DEC-001 are the same decision.
+func decisionNumber(id string) (n uint64, huge string, ok bool) {
+	if !IsDecisionID(id) {
+		return 0, "", false
+	}
+	digits := strings.TrimLeft(id[len("DEC-"):], "0")
+	if digits == "" {
+		return 0, "", true
+	}
+	if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n <= maxSmallDecision {
+		return n, "", true
+	}
+	return 0, digits, true
+}
+
+func decisionID(n uint64) string { return fmt.Sprintf("DEC-%03d", n) }
+
+type idRange struct{ lo, hi uint64 } // inclusive
+
+// DecisionIDs is a set of decision ids. The zero value is empty; a nil
+// *DecisionIDs reads as empty. Memory grows with the gaps, not with the count.
+type DecisionIDs struct {
+	ranges []idRange // ascending, neither overlapping nor adjacent
+	huge   []string  // ascending
+}
+
+// Has reports whether the id's number is in the set; false for what is no id.
+func (d *DecisionIDs) Has(id string) bool {
+	n, huge, ok := decisionNumber(id)
+	if !ok || d == nil {
+		return false
+	}
+	if huge != "" {
+		_, found := slices.BinarySearch(d.huge, huge)
+		return found
+	}
+	i := d.search(n)
+	return i < len(d.ranges) && d.ranges[i].lo <= n
+}
+
+// search returns the first range that ends at or after n.
+func (d *DecisionIDs) search(n uint64) int {
+	i, _ := slices.BinarySearchFunc(d.ranges, n, func(r idRange, n uint64) int {
+		if r.hi < n {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+// Add puts the id's number into the set; what is no id is ignored.
+func (d *DecisionIDs) Add(id string) {
+	n, huge, ok := decisionNumber(id)
+	switch {
+	case !ok:
+	case huge != "":
+		if i, found := slices.BinarySearch(d.huge, huge); !found {
+			d.huge = slices.Insert(d.huge, i, huge)
+		}
+	default:
+		d.addRange(idRange{n, n})
+	}
+}
+
+func (d *DecisionIDs) addRange(r idRange) {
+	// i: first range that touches r or lies after it; j: first beyond r.
+	i := 0
+	if r.lo > 0 {
+		i = d.search(r.lo - 1)
+	}
+	j := i
+	for j < len(d.ranges) && d.ranges[j].lo <= r.hi+1 {
+		r.lo, r.hi = min(r.lo, d.ranges[j].lo), max(r.hi, d.ranges[j].hi)
+		j++
+	}
+	d.ranges = slices.Replace(d.ranges, i, j, r)
+}
+
+// Next returns the id one above the greatest number of the set, DEC-001 for an
+// empty one. When an id has used up the top of the number space, it is the
+// least free number instead, so one absurd id does not spoil all later ones.
+func (d *DecisionIDs) Next() string {
+	if d == nil || len(d.ranges) == 0 {
+		return decisionID(1)
+	}
+	if top := d.ranges[len(d.ranges)-1].hi; top < maxSmallDecision {
+		return decisionID(top + 1)
+	}
+	free := uint64(1)
+	for _, r := range d.ranges {
+		if free < r.lo {
+			break
+		}
+		free = max(free, r.hi+1)
+	}
+	return decisionID(free)
+}
+
+// Clone returns an independent copy; of nil, an empty set.
+func (d *DecisionIDs) Clone() *DecisionIDs {
+	if d == nil {
+		return &DecisionIDs{}
+	}
+	return &DecisionIDs{slices.Clone(d.ranges), slices.Clone(d.huge)}
+}
+
+// Encode returns the set as JSON: a number for a single id, [first, last] for a
+// range, a string of digits for a number beyond 10^15-1; ascending.
+func (d *DecisionIDs) Encode() []any {
+	out := []any{}
+	if d == nil {
+		return out
+	}
+	for _, r := range d.ranges {
+		lo, hi := ojson.Of(int64(r.lo)), ojson.Of(int64(r.hi))
+		if r.lo == r.hi {
+			out = append(out, lo)
+		} else {
+			out = append(out, []any{lo, hi})
+		}
+	}
+	for _, h := range d.huge {
+		out = append(out, h)
+	}
+	return out
+}
+
+// DecodeDecisionIDs reads what Encode returned. Order, overlaps and spelling are
+// forgiven; an item that is no number, pair or string of digits is left out:
+// the set is derived data that a rebuilt index replaces.
+func DecodeDecisionIDs(items []any) *DecisionIDs {
+	d := &DecisionIDs{}
+	small := func(v ojson.Value) (uint64, bool) {
+		n, ok := v.(ojson.Number)
+		if !ok {
+			return 0, false
+		}
+		i, ok := n.Int64()
+		return uint64(i), ok && i >= 0 && i <= maxSmallDecision
+	}
+	for _, item := range items {
+		switch v := item.(type) {
+		case ojson.Number:
+			if n, ok := small(v); ok {
+				d.addRange(idRange{n, n})
+			}
+		case []any:
+			if len(v) != 2 {
+				continue
+			}
+			lo, okLo := small(v[0])
+			hi, okHi := small(v[1])
+			if okLo && okHi && lo <= hi {
+				d.addRange(idRange{lo, hi})
+			}
+		case string:
+			d.Add("DEC-" + v)
+		}
+	}
+	return d
+}
+
+// RenumberDecisions gives every decision of r whose number is already in used,
+// or was used by an earlier decision of r, the next free number, in the view
+// and in r.Raw. What decisions refer to (overrides, required ids) stays as it
+// is: a reference means the decision that already had the number. used is not
+// modified. The events name what changed, in order.
+func RenumberDecisions(r *TurnResult, used *DecisionIDs) []NormalizationEvent {
+	if r == nil {
+		return nil
+	}
+	taken := used.Clone()
+	// A fresh number must avoid the later decisions' ids too, and must not turn
+	// an override into one of the decision itself.
+	avoid := used.Clone()
+	for i := range r.Decisions {
+		avoid.Add(r.Decisions[i].ID)
+		avoid.Add(r.Decisions[i].Overrides)
+	}
+	var events []NormalizationEvent
+	for i := range r.Decisions {
+		d := &r.Decisions[i]
+		if !taken.Has(d.ID) {
+			taken.Add(d.ID)
+			continue
+		}
+		id := avoid.Next()
+		avoid.Add(id)
+		taken.Add(id)
+		events = append(events, NormalizationEvent{
+			Field: fmt.Sprintf("decisions[%d].id", i), Original: d.ID, Normalized: id, Rationale: "duplicate_decision_id_renumbered",
+		})
+		d.ID = id
+		if d.Raw != nil {
+			d.Raw.Set("id", id)
+		}
+	}
+	return events
+}

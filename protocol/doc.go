@@ -1,0 +1,8 @@
+// Package protocol is the pure engine of AgentXchain protocol v7.
+//
+// Apply computes a Transition from a Snapshot and an Operation. It reads no
+// disk, no git, no clock and no randomness: everything it needs of the outside
+// world is in the operation's observation and in Env, so the same operation on
+// the same snapshot with the same Env gives the same bytes. The store replays
+// recorded operations on that promise.
+package protocol

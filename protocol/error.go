@@ -1,0 +1,81 @@
+// Error is the one error type of the engine; codes.go lists its codes.
+
+package protocol
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Error is a refusal by the rules: a stable code, a sentence that says what is
+// wrong and where, and the next thing to do.
+type Error struct {
+	Code    string // stable token, see codes.go
+	Message string
+	Hint    string // the next command to run, or ""
+	Stage   string // failed validation stage (spec/02 §3), or ""
+	Class   string // error_class of that stage, or ""
+	Field   string // the member or path at fault, or ""
+
+	Problems []Problem     // every finding when there are several
+	Details  *ojson.Object // further machine-readable members for --json
+}
+
+func (e *Error) Error() string     { return e.Message }
+func (e *Error) ErrorCode() string { return e.Code }
+func (e *Error) ErrorHint() string { return e.Hint }
+
+// Problem is one finding of a validator.
+type Problem struct {
+	Code    string // stable token
+	Field   string // path of the member, e.g. "routing.qa.entry_role"
+	Value   string // the offending or referenced name, when there is one
+	Message string
+}
+
+// Problems collects findings.
+type Problems []Problem
+
+// Messages returns the texts in order.
+func (p Problems) Messages() []string {
+	out := make([]string, len(p))
+	for i := range p {
+		out[i] = p[i].Message
+	}
+	return out
+}
+
+// Join returns the texts as one line.
+func (p Problems) Join() string { return strings.Join(p.Messages(), "; ") }
+
+// ErrorDetails returns the machine-readable members of the error: its own
+// details, the failed stage, the field and every problem.
+func (e *Error) ErrorDetails() *ojson.Object {
+	o := &ojson.Object{}
+	for _, m := range []struct{ key, value string }{{"failed_stage", e.Stage}, {"error_class", e.Class}, {"error_field", e.Field}} {
+		if m.value != "" {
+			o.Set(m.key, m.value)
+		}
+	}
+	for k, v := range e.Details.All() {
+		o.Set(k, v)
+	}
+	if len(e.Problems) > 0 {
+		rows := make([]*ojson.Object, len(e.Problems))
+		for i, p := range e.Problems {
+			rows[i] = ojson.NewObject("code", p.Code, "message", p.Message)
+			if p.Field != "" {
+				rows[i].Set("field", p.Field)
+			}
+			if p.Value != "" {
+				rows[i].Set("value", p.Value)
+			}
+		}
+		o.Set("problems", rows)
+	}
+	if o.Len() == 0 {
+		return nil
+	}
+	return o
+}

@@ -1,0 +1,192 @@
+// Tests of human escalations and HUMAN_TASKS.md.
+
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"pgregory.net/rapid"
+)
+
+func blockedState(on, detail string) *State {
+	s := inStatus(StatusBlocked)
+	s.BlockedOn = ptr(on)
+	s.BlockedReason = DescribeBlock(s, on, "")
+	s.BlockedReason.TurnID = ptr("turn_b")
+	s.BlockedReason.Recovery.Detail = ptr(detail)
+	return s
+}
+
+func TestEscalationRows(t *testing.T) {
+	row := NewEscalation("hesc_1", "2026-01-02T03:04:05.678Z", blockedState("human:need oauth", "sign in to github"), "dev")
+	if got := strings.Join(row.Keys(), " "); got != "kind escalation_id created_at run_id phase blocked_on category typed_reason type service action recovery_action resolution_command detail turn_id role_id" {
+		t.Error(got)
+	}
+	for k, want := range map[string]string{"kind": "raised", "type": "needs_oauth", "service": "GitHub", "resolution_command": "git agentxchain unblock hesc_1",
+		"turn_id": "turn_b", "role_id": "dev", "run_id": "run_1", "category": "needs_human"} {
+		if row.String(k) != want {
+			t.Errorf("%s is %q", k, row.String(k))
+		}
+	}
+	s := inStatus(StatusBlocked)
+	s.BlockedReason = nil
+	if row := NewEscalation("hesc_1", "x", s, ""); row.String("typed_reason") == "" {
+		t.Error("no typed reason")
+	}
+
+	done := NewEscalationResolution("hesc_1", "2026-01-02T04:00:00.000Z", "operator_unblock", "")
+	if got := string(ojson.Compact(done)); got != `{"kind":"resolved","escalation_id":"hesc_1","resolved_at":"2026-01-02T04:00:00.000Z","resolved_via":"operator_unblock","resolution_notes":null}` {
+		t.Error(got)
+	}
+	other := ojson.NewObject("kind", "raised", "escalation_id", "hesc_2")
+	open, completed := FoldEscalations([]*ojson.Object{row, row, other, ojson.NewObject("kind", "raised"), done, done})
+	if len(open) != 1 || open[0].String("escalation_id") != "hesc_2" || len(completed) != 1 || completed[0].String("resolved_via") != "operator_unblock" || completed[0].String("type") != "needs_oauth" {
+		t.Errorf("%d open, %d completed", len(open), len(completed))
+	}
+	if row.Has("resolved_at") {
+		t.Error("the raise row was modified")
+	}
+}
+
+func TestCurrentEscalation(t *testing.T) {
+	s := blockedState("human:x", "d")
+	mine := NewEscalation("hesc_1", "t", s, "")
+	other := mine.Clone()
+	other.Set("run_id", "run_other")
+	if got := CurrentEscalation(s, []*ojson.Object{other, mine}); got != mine {
+		t.Errorf("%s", ojson.Compact(got))
+	}
+	s.BlockedReason.TurnID = nil
+	if CurrentEscalation(s, []*ojson.Object{mine}) != nil {
+		t.Error("a record of another turn is not the current one")
+	}
+	if CurrentEscalation(inStatus(StatusActive), []*ojson.Object{mine}) != nil {
+		t.Error("an active run has no current escalation")
+	}
+}
+
+func TestClassifyEscalation(t *testing.T) {
+	for text, want := range map[string]string{
+		"please log in with OAuth":       "needs_oauth/",
+		"sign in":                        "needs_oauth/",
+		"the API key of OpenAI":          "needs_credential/OpenAI",
+		"npm token expired":              "needs_credential/npm",
+		"pay the invoice":                "needs_payment/",
+		"credit-card for Slack":          "needs_payment/Slack",
+		"review of license terms":        "needs_legal/",
+		"plug in the USB device":         "needs_physical_access/",
+		"2FA on the phone":               "needs_physical_access/",
+		"decide the scope":               "needs_decision/",
+		"through the night":              "needs_decision/", // no "gh"
+		"gh pr create":                   "needs_decision/GitHub",
+		"Claude is down":                 "needs_decision/Anthropic",
+		"publish to VS Code Marketplace": "needs_decision/VS Code Marketplace",
+		"":                               "needs_decision/",
+	} {
+		typ, service := ClassifyEscalation("human:x", "needs_human", text, "needs_human")
+		if typ+"/"+service != want {
+			t.Errorf("%q: %s/%s", text, typ, service)
+		}
+	}
+}
+
+func TestOperatorSlug(t *testing.T) {
+	for in, want := range map[string]string{"Ship it?!": "ship-it", "": "operator", "  --  ": "operator", "ÄB c": "b-c", "a__b": "a-b"} {
+		if got := OperatorSlug(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+func TestRenderHumanTasks(t *testing.T) {
+	row := func(id, detail string) *ojson.Object {
+		return NewEscalation(id, "2026-01-02T03:04:05.678Z", blockedState("human:"+id, detail), "dev")
+	}
+	done := func(id string) *ojson.Object {
+		return CompletedEscalation(row(id, "d"), NewEscalationResolution(id, "2026-01-02T04:00:00.000Z", "operator_unblock", "fine"))
+	}
+	count := func(doc []byte, s string) int { return bytes.Count(doc, []byte(s)) }
+
+	fresh := RenderHumanTasks(nil, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil)
+	for _, want := range []string{"# Human tasks\n", "### hesc_1 — needs_decision\n", "- Detail: one two\n", "`git agentxchain unblock hesc_1`", "_None yet._", tasksOpenStart, tasksOpenEnd, tasksCompletedStart, tasksCompletedEnd} {
+		if !strings.Contains(string(fresh), want) {
+			t.Errorf("no %q in\n%s", want, fresh)
+		}
+	}
+	if again := RenderHumanTasks(fresh, []*ojson.Object{row("hesc_1", "one\ntwo")}, nil); !bytes.Equal(again, fresh) {
+		t.Errorf("rendering again changed\n%s", again)
+	}
+	resolved := RenderHumanTasks(fresh, nil, []*ojson.Object{done("hesc_1")})
+	if count(resolved, "### hesc_1 — resolved") != 1 || count(resolved, "needs_decision\n\n") != 0 || !strings.Contains(string(resolved), "_Nobody is waited for._") {
+		t.Errorf("%s", resolved)
+	}
+	doc := resolved
+	for i := 2; i < 15; i++ {
+		doc = RenderHumanTasks(doc, nil, []*ojson.Object{done(fmt.Sprintf("hesc_%d", i))})
+	}
+	if n := count(doc, "— resolved"); n != tasksKept || count(doc, "### hesc_14 —") != 1 || count(doc, "### hesc_4 —") != 0 {
+		t.Errorf("%d kept\n%s", n, doc)
+	}
+	if again := RenderHumanTasks(doc, nil, []*ojson.Object{done("hesc_14")}); count(again, "### hesc_14 —") != 1 || count(again, "— resolved") != tasksKept {
+		t.Errorf("%s", again)
+	}
+}
+
+func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
+	row := NewEscalation("hesc_1", "t", blockedState("human:x", "d"), "dev")
+	for name, doc := range map[string]string{
+		"plain":      "# mine\nhello",
+		"crlf":       "# mine\r\nhello\r\n",
+		"empty":      "",
+		"between":    "top\n" + tasksOpenStart + "\nold\n" + tasksOpenEnd + "\nmiddle \xff\n" + tasksCompletedStart + "\n" + tasksCompletedEnd + "\nbottom",
+		"swapped":    "a\n" + tasksOpenEnd + "\nb\n" + tasksOpenStart + "\nc",
+		"lone start": "a\n" + tasksOpenStart + "\nprecious",
+		"two starts": "a\n" + tasksOpenStart + "\nprecious\n" + tasksOpenStart + "\nold\n" + tasksOpenEnd + "\nz",
+		"foreign":    "# Human Tasks\n" + tasksOpenStart + "\n## Open\n\n_No open human escalations._\n" + tasksOpenEnd + "\n" + tasksCompletedStart + "\n## Completed\n\n### hesc_0 — resolved\n- Detail: kept\n" + tasksCompletedEnd + "\n",
+	} {
+		out := RenderHumanTasks([]byte(doc), []*ojson.Object{row}, nil)
+		for _, keep := range []string{"# mine", "hello", "top\n", "middle \xff", "bottom", "precious", "a\n", "hesc_0 — resolved", "- Detail: kept"} {
+			if strings.Contains(doc, keep) && !bytes.Contains(out, []byte(keep)) {
+				t.Errorf("%s: lost %q in\n%s", name, keep, out)
+			}
+		}
+		if !bytes.HasPrefix(out, []byte(outsidePrefix(doc))) {
+			t.Errorf("%s: the head changed\n%s", name, out)
+		}
+		if bytes.Count(out, []byte("### hesc_1 — ")) != 1 {
+			t.Errorf("%s: the record is not there once\n%s", name, out)
+		}
+		if again := RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(again, out) {
+			t.Errorf("%s: not stable\n%s\n---\n%s", name, out, again)
+		}
+	}
+}
+
+func outsidePrefix(doc string) string {
+	if i := strings.Index(doc, "<!-- AGENTXCHAIN"); i >= 0 {
+		return doc[:i]
+	}
+	return doc
+}
+
+// Text from a turn cannot break out of its section.
+func TestRenderHumanTasksIsNotFooled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{tasksOpenStart, tasksOpenEnd, tasksCompletedStart, tasksCompletedEnd, "\n", "### hesc_9 — resolved", "`", "x", "-->", "\r\n"})
+		evil := strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "evil"), "")
+		head := strings.Join(rapid.SliceOfN(part, 0, 4).Draw(t, "head"), "")
+		row := NewEscalation("hesc_1", "t", blockedState("human:x", evil), "dev")
+		out := RenderHumanTasks([]byte(head), []*ojson.Object{row}, []*ojson.Object{CompletedEscalation(row, NewEscalationResolution("hesc_2", "t", "v", evil))})
+		if again := RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(out, again) {
+			t.Fatalf("not stable:\n%s\n---\n%s", out, again)
+		}
+		gone := RenderHumanTasks(out, nil, nil)
+		if bytes.Contains(gone, []byte("### hesc_1 — needs_decision")) {
+			t.Fatalf("the open record stayed:\n%s", gone)
+		}
+	})
+}

@@ -1,0 +1,309 @@
+// Gates decide whether a phase may be left and whether a run may complete (spec/02 §13).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Actions of a gate evaluation (spec/02 §13.3).
+const (
+	ActionNoRequest     = "no_request"
+	ActionUnknownPhase  = "unknown_phase"
+	ActionGateFailed    = "gate_failed"
+	ActionAdvance       = "advance"
+	ActionComplete      = "complete"
+	ActionAwaitHuman    = "awaiting_human_approval"
+	ActionNotFinalPhase = "not_final_phase"
+)
+
+// Codes of gate findings: what a reason is about, so that no caller needs to
+// read its text.
+const (
+	FindingMissingFile       = "missing_file"
+	FindingSemantics         = "semantics"
+	FindingOwnership         = "ownership"
+	FindingVerification      = "verification"
+	FindingNotReproducible   = "verification_not_reproducible"
+	FindingUnknownPhase      = "unknown_phase"
+	FindingPhaseOrder        = "phase_order"
+	FindingFinalPhase        = "final_phase"
+	FindingNotFinalPhase     = "not_final_phase"
+	FindingUndefinedGate     = "undefined_gate" // does not fail the gate
+	FindingMalformedArtifact = "malformed_artifact"
+)
+
+// GateInput is what a gate evaluation reads. Participated says whether a role
+// has an accepted turn in a phase; which turns count is the caller's business.
+// VerificationStatus is the declared status of the turn that made the request.
+type GateInput struct {
+	Config                   *Config
+	Phase                    string
+	Participated             func(phase, role string) bool
+	TransitionRequest        *string
+	CompletionRequest        bool
+	VerificationStatus       string
+	VerificationReproducible bool // read with rules.strict_verification only
+	Files                    *Files
+}
+
+// GateFinding is one reason with its meaning.
+type GateFinding struct {
+	Code      string // Finding* constants
+	Path      string // file at fault, or ""
+	Role      string // role that has not taken part, or ""
+	Semantics string // evaluator that failed, or ""
+	Reason    string // the wire text
+}
+
+// GateResult is the outcome of a gate evaluation. GateID is nil when no gate
+// was reached. NextPhase is set when the phase may be left, TransitionRequest
+// whenever one was made.
+type GateResult struct {
+	Action              string
+	GateID              *string
+	Passed              bool
+	BlockedByHuman      bool
+	Reasons             []string
+	MissingFiles        []string
+	FailingFiles        []string // missing files among them, each once
+	MissingVerification bool
+	NextPhase           string
+	TransitionRequest   string
+	Credentialed        bool
+	Findings            []GateFinding // one for each of Reasons, in order
+	Warnings            []GateFinding // FindingMalformedArtifact; not on the wire
+}
+
+// gateArtifact is one file of a gate with everything asked of it.
+type gateArtifact struct {
+	path      string
+	required  bool
+	pathRules bool // named by requires_files: the path implies its semantics
+	ownedBy   string
+	kit       []Artifact // workflow-kit entries that add semantics
+}
+
+// gateArtifacts merges requires_files with the phase's workflow kit by path
+// (spec/02 §13.1).
+func gateArtifacts(cfg *Config, gate *Gate, phase string) []*gateArtifact {
+	var out []*gateArtifact
+	byPath := make(map[string]*gateArtifact)
+	get := func(path string) *gateArtifact {
+		a := byPath[path]
+		if a == nil {
+			a = &gateArtifact{path: path}
+			byPath[path] = a
+			out = append(out, a)
+		}
+		return a
+	}
+	for _, path := range gate.RequiresFiles {
+		a := get(path)
+		a.required, a.pathRules = true, true
+	}
+	kit, _ := cfg.WorkflowKit.Phases.Get(phase)
+	for _, k := range kit {
+		a := get(k.Path)
+		a.required = a.required || k.Required
+		if k.OwnedBy != "" {
+			a.ownedBy = k.OwnedBy
+		}
+		if k.Semantics != "" && !(a.pathRules && PathSemantics(k.Path) == k.Semantics) {
+			a.kit = append(a.kit, k)
+		}
+	}
+	return out
+}
+
+// GateFiles returns every path an evaluation of the phase's exit gate reads, in
+// order, nil when the phase has no defined gate.
+func GateFiles(cfg *Config, phase string) []string {
+	route := cfg.Route(phase)
+	if route == nil || route.ExitGate == "" {
+		return nil
+	}
+	gate := cfg.Gate(route.ExitGate)
+	if gate == nil {
+		return nil
+	}
+	var out []string
+	for _, a := range gateArtifacts(cfg, gate, phase) {
+		out = append(out, a.path)
+	}
+	return out
+}
+
+// EvaluatePhaseExit decides a phase transition request (spec/02 §13.3).
+func EvaluatePhaseExit(in GateInput) GateResult {
+	r := GateResult{Action: ActionNoRequest}
+	if in.TransitionRequest == nil || *in.TransitionRequest == "" {
+		return r
+	}
+	want := *in.TransitionRequest
+	r.TransitionRequest = want
+	if in.Config.Route(want) == nil {
+		r.Action = ActionUnknownPhase
+		r.add(GateFinding{Code: FindingUnknownPhase, Reason: fmt.Sprintf("Requested phase %s does not exist in routing config", quoted(want))})
+		return r
+	}
+	switch next := in.Config.NextPhase(in.Phase); {
+	case next == "":
+		r.Action = ActionGateFailed
+		r.add(GateFinding{Code: FindingFinalPhase,
+			Reason: fmt.Sprintf("phase_transition_request %s is invalid in final phase %s; use run_completion_request instead.", quoted(want), quoted(in.Phase))})
+		return r
+	case next != want:
+		r.Action = ActionGateFailed
+		r.add(GateFinding{Code: FindingPhaseOrder,
+			Reason: fmt.Sprintf("phase_transition_request %s is invalid from phase %s; next phase is %s.", quoted(want), quoted(in.Phase), quoted(next))})
+		return r
+	}
+	r.evaluate(in, ActionAdvance, "Gate %s referenced by routing but not defined in gates config — treated as open")
+	if r.Passed {
+		r.NextPhase = want
+	}
+	return r
+}
+
+// EvaluateRunCompletion decides a run completion request (spec/02 §13.3).
+func EvaluateRunCompletion(in GateInput) GateResult {
+	r := GateResult{Action: ActionNoRequest}
+	if !in.CompletionRequest {
+		return r
+	}
+	if final := in.Config.FinalPhase(); final != "" && in.Phase != final {
+		r.Action = ActionNotFinalPhase
+		r.add(GateFinding{Code: FindingNotFinalPhase, Reason: fmt.Sprintf("Run completion requested but current phase %s is not the final phase %s", quoted(in.Phase), quoted(final))})
+		return r
+	}
+	r.evaluate(in, ActionComplete, "Gate %s referenced but not defined — treated as open")
+	return r
+}
+
+// evaluate applies the exit gate of the current phase; open is the action of a
+// passed gate, undefined the text for a gate that has no definition.
+func (r *GateResult) evaluate(in GateInput, open, undefined string) {
+	r.Action, r.Passed = open, true
+	route := in.Config.Route(in.Phase)
+	if route == nil || route.ExitGate == "" {
+		return
+	}
+	id := route.ExitGate
+	r.GateID = &id
+	gate := in.Config.Gate(id)
+	if gate == nil {
+		r.add(GateFinding{Code: FindingUndefinedGate, Reason: fmt.Sprintf(undefined, quoted(id))})
+		return
+	}
+	r.Credentialed = gate.Credentialed
+	for _, a := range gateArtifacts(in.Config, gate, in.Phase) {
+		r.artifact(in, a)
+	}
+	if gate.RequiresVerify {
+		r.verification(in)
+	}
+	switch {
+	case len(r.Findings) > 0:
+		r.Action, r.Passed = ActionGateFailed, false
+	case gate.RequiresHuman:
+		r.Action, r.BlockedByHuman = ActionAwaitHuman, true
+	}
+}
+
+// artifact applies the predicates of one file in the order of spec/02 §13.2.
+func (r *GateResult) artifact(in GateInput, a *gateArtifact) {
+	if !in.Files.Exists(a.path) {
+		if a.required {
+			r.MissingFiles = append(r.MissingFiles, a.path)
+			r.add(GateFinding{Code: FindingMissingFile, Path: a.path, Reason: "Required file missing: " + a.path})
+		}
+		return
+	}
+	data := in.Files.Data(a.path)
+	if a.pathRules {
+		if kind := PathSemantics(a.path); kind != "" {
+			r.semantics(kind, a.path, data, nil, false)
+		}
+	}
+	for _, k := range a.kit {
+		r.semantics(k.Semantics, a.path, data, k.RequiredSections, true)
+	}
+	if a.ownedBy != "" && (in.Participated == nil || !in.Participated(in.Phase, a.ownedBy)) {
+		r.add(GateFinding{Code: FindingOwnership, Path: a.path, Role: a.ownedBy,
+			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, but no accepted turn from that role was found", quoted(a.path), quoted(a.ownedBy), quoted(in.Phase))})
+	}
+}
+
+// semantics runs one evaluator; a configured one names the file in its reason
+// because its text may be about another path.
+func (r *GateResult) semantics(kind, path string, data []byte, sections []string, configured bool) {
+	ok, reason, warnings := EvaluateSemantics(kind, path, data, sections)
+	for _, w := range warnings {
+		r.Warnings = append(r.Warnings, GateFinding{Code: FindingMalformedArtifact, Path: path, Semantics: kind, Reason: w})
+	}
+	if ok {
+		return
+	}
+	if configured && !strings.Contains(reason, path) {
+		reason = path + ": " + reason
+	}
+	r.add(GateFinding{Code: FindingSemantics, Path: path, Semantics: kind, Reason: reason})
+}
+
+// verification reads the declared status; rules.strict_verification asks in
+// addition that the claim be reproducible (spec/02 §24 D-03).
+func (r *GateResult) verification(in GateInput) {
+	switch in.VerificationStatus {
+	case "pass", "attested_pass":
+		if in.Config.Rules.StrictVerify && !in.VerificationReproducible {
+			r.MissingVerification = true
+			r.add(GateFinding{Code: FindingNotReproducible,
+				Reason: fmt.Sprintf("Verification status is %s without machine evidence that can be run again, which rules.strict_verification requires", quoted(in.VerificationStatus))})
+		}
+		return
+	}
+	status := in.VerificationStatus
+	if status == "" {
+		status = "missing"
+	}
+	r.MissingVerification = true
+	r.add(GateFinding{Code: FindingVerification, Reason: fmt.Sprintf(`Verification status is %s, requires "pass" or "attested_pass"`, quoted(status))})
+}
+
+func (r *GateResult) add(f GateFinding) {
+	r.Findings = append(r.Findings, f)
+	r.Reasons = append(r.Reasons, f.Reason)
+	if f.Path != "" && !slices.Contains(r.FailingFiles, f.Path) {
+		r.FailingFiles = append(r.FailingFiles, f.Path)
+	}
+}
+
+// quoted puts s in plain quotes. Wire texts quote without escapes, so %q would
+// spell names with backslashes or control characters differently.
+func quoted(s string) string { return `"` + s + `"` }
+
+// Object returns the result as the protocol shows it (spec/02 §13.3); phaseExit
+// adds the members of a phase exit.
+func (r *GateResult) Object(phaseExit bool) *ojson.Object {
+	o := ojson.NewObject("gate_id", r.GateID, "passed", r.Passed, "blocked_by_human_approval", r.BlockedByHuman, "reasons", slices.Clone(r.Reasons),
+		"missing_files", slices.Clone(r.MissingFiles), "failing_files", slices.Clone(r.FailingFiles), "missing_verification", r.MissingVerification)
+	if phaseExit {
+		o.Set("next_phase", textOrNull(r.NextPhase))
+		o.Set("transition_request", textOrNull(r.TransitionRequest))
+	}
+	o.Set("action", r.Action)
+	return o
+}
+
+// textOrNull is s as a JSON value, null when it is empty.
+func textOrNull(s string) ojson.Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,218 @@
+// Rows of history.jsonl: building, reading and finding them (spec/01 §9.1, spec/02 §7).
+
+package protocol
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// HistoryReissued is the status of the row a given-up turn leaves. Such rows are
+// no accepted turns: every reader leaves them out (spec/01 §14 row 12).
+const HistoryReissued = "reissued"
+
+// maxLedgerLine bounds one ledger row in bytes; a staged result is smaller.
+const maxLedgerLine = 8 << 20
+
+// DecodeLedgerLine reads one line of a JSONL ledger, without its newline:
+// strict UTF-8, one object, no duplicate members, bounded size and depth.
+func DecodeLedgerLine(line []byte) (*ojson.Object, error) {
+	for _, c := range line {
+		if c == '\n' {
+			return nil, fmt.Errorf("a ledger row spans several lines")
+		}
+	}
+	v, err := ojson.DecodeLimited(line, ojson.Limits{Bytes: maxLedgerLine, Depth: maxStateDepth})
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(*ojson.Object)
+	if !ok {
+		return nil, fmt.Errorf("a ledger row must be a JSON object, not %s", ojson.TypeName(v))
+	}
+	return o, nil
+}
+
+// HistoryEntry are the facts of an accepted turn's row.
+type HistoryEntry struct {
+	Turn             *Turn
+	RunID            string
+	Phase            string // at acceptance, before any advance
+	Result           *TurnResult
+	FilesChanged     []string      // effective declared files
+	Verification     *ojson.Object // normalised: {status, reason, reproducible}
+	Observed         *ojson.Object // observed_artifact, spec/01 §4
+	AcceptedSequence int
+	AcceptedAt       time.Time
+	Replay           *ojson.Object // verification_replay, nil when nothing was replayed
+	ForwardRevision  *ojson.Object // nil when none
+	Conflict         *ojson.Object // conflict_resolution, nil when none
+	IdleExpansion    *ojson.Object // idle_expansion_result_summary, nil when none
+}
+
+// BuildHistoryEntry returns the row in the member order of the reference.
+// phase_transition_request is left out when the request was stripped.
+func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
+	t, r := e.Turn, e.Result
+	raw := func(key string, fallback any) any {
+		if v, ok := r.Raw.Get(key); ok && v != nil {
+			return ojson.CloneValue(v)
+		}
+		return fallback
+	}
+	o := ojson.NewObject(
+		"turn_id", t.TurnID,
+		"run_id", e.RunID,
+		"role", t.AssignedRole,
+		"phase", e.Phase,
+		"runtime_id", t.RuntimeID,
+		"status", r.Status,
+		"summary", r.Summary,
+		"decisions", raw("decisions", []any{}),
+		"objections", raw("objections", []any{}),
+		"files_changed", nonNil(e.FilesChanged),
+		"artifacts_created", raw("artifacts_created", []any{}),
+		"verification", raw("verification", ojson.NewObject()),
+		"normalized_verification", e.Verification,
+	)
+	set := func(key string, v *ojson.Object) {
+		if v != nil {
+			o.Set(key, v)
+		}
+	}
+	set("verification_replay", e.Replay)
+	o.Set("artifact", raw("artifact", ojson.NewObject()))
+	o.Set("intent_id", nullable(t.IntakeContext.String("intent_id")))
+	o.Set("observed_artifact", e.Observed)
+	o.Set("proposed_next_role", raw("proposed_next_role", nil))
+	if v, ok := r.Raw.Get("phase_transition_request"); ok && (v == nil || r.PhaseTransitionRequest != nil) {
+		o.Set("phase_transition_request", r.PhaseTransitionRequest)
+	} else if r.PhaseTransitionRequest != nil {
+		o.Set("phase_transition_request", *r.PhaseTransitionRequest)
+	}
+	o.Set("run_completion_request", r.RunCompletionRequest)
+	o.Set("assigned_sequence", t.AssignedSequence)
+	o.Set("accepted_sequence", e.AcceptedSequence)
+	o.Set("concurrent_with", nonNil(t.ConcurrentWith))
+	o.Set("cost", raw("cost", ojson.NewObject()))
+	o.Set("accepted_at", FormatTime(e.AcceptedAt))
+	if t.StartedAt != "" {
+		o.Set("started_at", t.StartedAt)
+		if ms, ok := DurationMS(t.StartedAt, FormatTime(e.AcceptedAt)); ok {
+			o.Set("duration_ms", ms)
+		}
+	}
+	set("forward_revision", e.ForwardRevision)
+	set("conflict_resolution", e.Conflict)
+	if len(r.Delegations) > 0 {
+		issued := make([]*ojson.Object, len(r.Delegations))
+		for i, d := range r.Delegations {
+			issued[i] = ojson.NewObject("id", d.ID, "to_role", d.ToRole, "charter", d.Charter,
+				"acceptance_contract", nonNil(d.AcceptanceContract), "required_decision_ids", nonNil(d.RequiredDecisionIDs))
+		}
+		o.Set("delegations_issued", issued)
+	}
+	set("delegation_context", t.DelegationContext.Clone())
+	set("delegation_review", t.DelegationReview.Clone())
+	set("idle_expansion_result_summary", e.IdleExpansion)
+	return o
+}
+
+// BuildReissuedEntry returns the row of a turn that was given up for a new one;
+// it has no accepted_sequence (spec/01 §7.2).
+func BuildReissuedEntry(old *Turn, runID, phase, reason string, at time.Time) *ojson.Object {
+	now := FormatTime(at)
+	o := ojson.NewObject("turn_id", old.TurnID, "run_id", runID, "role", old.AssignedRole, "phase", phase,
+		"status", HistoryReissued, "summary", "Turn reissued: "+reason, "files_changed", []string{},
+		"assigned_sequence", old.AssignedSequence, "accepted_at", now)
+	ms, _ := DurationMS(orElse(old.StartedAt, old.AssignedAt), now)
+	o.Set("duration_ms", ms)
+	o.Set("reissue_reason", reason)
+	return o
+}
+
+// AcceptedSequence returns a row's accepted_sequence; old rows have none and
+// take their line index, counted from 0, plus one (spec/01 §9.1).
+func AcceptedSequence(row *ojson.Object, line int) int {
+	if n, ok := row.Int("accepted_sequence"); ok {
+		return n
+	}
+	return line + 1
+}
+
+// AssignedSequence returns a row's assigned_sequence, which defaults to the
+// accepted one.
+func AssignedSequence(row *ojson.Object, line int) int {
+	if n, ok := row.Int("assigned_sequence"); ok {
+		return n
+	}
+	return AcceptedSequence(row, line)
+}
+
+// AcceptedRow reports whether a row is an accepted turn of the run: not a
+// reissued one, and of this run or of none (rows of the first versions name no
+// run).
+func AcceptedRow(row *ojson.Object, runID string) bool {
+	if row.String("turn_id") == "" || row.String("status") == HistoryReissued {
+		return false
+	}
+	id := row.String("run_id")
+	return id == "" || runID == "" || id == runID
+}
+
+// AcceptedRows yields the accepted turns of a run with their line index in
+// history.jsonl, counted from 0 over all rows. runID "" yields every run's.
+func AcceptedRows(lines iter.Seq[Line], runID string) iter.Seq2[int, *ojson.Object] {
+	return func(yield func(int, *ojson.Object) bool) {
+		i := -1
+		for l := range lines {
+			i++
+			if l.Row != nil && AcceptedRow(l.Row, runID) && !yield(i, l.Row) {
+				return
+			}
+		}
+	}
+}
+
+// FindTurn resolves a reference to an accepted turn: the exact id, else a unique
+// beginning of one; "" is the latest. Errors: not_found; invalid_argument when
+// the reference is ambiguous.
+func FindTurn(rows []*ojson.Object, ref string) (*ojson.Object, *Error) {
+	var prefixed []*ojson.Object
+	seen := make(map[string]bool)
+	for i := len(rows) - 1; i >= 0; i-- {
+		row := rows[i]
+		id := row.String("turn_id")
+		if id == "" || row.String("status") == HistoryReissued {
+			continue
+		}
+		if ref == "" || id == ref {
+			return row, nil
+		}
+		if strings.HasPrefix(id, ref) && !seen[id] {
+			seen[id] = true
+			prefixed = append(prefixed, row)
+		}
+	}
+	switch len(prefixed) {
+	case 1:
+		return prefixed[0], nil
+	case 0:
+		what := "No turn has been accepted yet."
+		if ref != "" {
+			what = fmt.Sprintf("No accepted turn is called %.80s.", ref)
+		}
+		return nil, &Error{Code: CodeNotFound, Field: "turn_id", Message: what, Hint: "git agentxchain history"}
+	}
+	ids := make([]string, len(prefixed))
+	for i, row := range prefixed {
+		ids[len(ids)-1-i] = row.String("turn_id")
+	}
+	return nil, &Error{Code: CodeInvalidArgument, Field: "turn_id",
+		Message: fmt.Sprintf("%.80s fits %d turns: %s.", ref, len(ids), listSome(ids, 5)), Hint: "git agentxchain history",
+		Details: ojson.NewObject("matches", ids)}
+}

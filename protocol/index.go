@@ -1,0 +1,65 @@
+// Index is the digest of a run's ledgers that the rules need, kept up to date
+// by every operation so that none has to read a ledger.
+
+package protocol
+
+import (
+	"iter"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Index summarises the ledgers of the current run. It is derived data: it can
+// be rebuilt with BuildIndex, and replay proves that it was kept right.
+type Index struct {
+	Run             string                   `json:"run"`
+	Accepted        int                      `json:"accepted"`       // accepted turns, reissued rows excluded
+	PhaseAccepted   ojson.Map[int]           `json:"phase_accepted"` // phase -> accepted turns
+	Participants    ojson.Map[[]string]      `json:"participants"`   // phase -> roles with an accepted turn
+	StreakRole      string                   `json:"streak_role"`    // role of the trailing accepted turns
+	Streak          int                      `json:"streak"`
+	ProductTurn     bool                     `json:"product_turn"` // a completed implementation turn changed a product file
+	FirstAcceptedAt string                   `json:"first_accepted_at,omitempty"`
+	RolesUsed       []string                 `json:"roles_used"`
+	PhasesDone      []string                 `json:"phases_done"`
+	Decisions       int                      `json:"decisions"`
+	DecisionIDs     []any                    `json:"decision_ids"`         // DecisionIDs.Encode
+	Uncheckpointed  ojson.Map[string]        `json:"uncheckpointed"`       // path -> last accepted turn that changed it
+	LastRow         *ojson.Object            `json:"last_row"`             // newest accepted row
+	Recent          []*ojson.Object          `json:"recent"`               // accepted rows newer than the oldest active turn's assignment
+	QueuedRow       *ojson.Object            `json:"queued_row,omitempty"` // row whose queued request waits
+	DelegationRows  ojson.Map[*ojson.Object] `json:"delegation_rows"`      // child turn -> row, until the review is built
+	RecentDecisions []*ojson.Object          `json:"recent_decisions"`     // last 5: id, statement, decided_by, phase
+	RecentTurns     []*ojson.Object          `json:"recent_turns"`         // last 3: turn_id, role, summary, phase
+	OpenEscalations []*ojson.Object          `json:"open_escalations"`     // raised rows without a resolution
+	OpenObjections  []*ojson.Object          `json:"open_objections"`      // turn_id, id, severity of this run's open objections
+	CostUSD         float64                  `json:"cost_usd"`
+	Extra           ojson.Extra
+}
+
+// Encode returns the index as a document.
+func (x *Index) Encode() []byte { return ojson.Pretty(ojson.Marshal(x)) }
+
+// DecodeIndex reads what Encode wrote.
+func DecodeIndex(data []byte) (*Index, error) {
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{}
+	if errs := ojson.Unmarshal(o, x); len(errs) > 0 {
+		return nil, errs[0]
+	}
+	return x, nil
+}
+
+// Clone returns a deep copy.
+func (x *Index) Clone() *Index {
+	c := &Index{}
+	ojson.Unmarshal(ojson.Marshal(x).Clone(), c)
+	return c
+}
+
+// LedgerReader gives BuildIndex the rows of a ledger in order; unparseable
+// lines are left out by the reader.
+type LedgerReader func(l Ledger) iter.Seq[Line]

@@ -1,0 +1,67 @@
+// Intent coverage: a turn bound to an intent has to answer each item of its
+// acceptance contract (spec/01 §6.1 step 18).
+
+package protocol
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// coverIntent refuses a result that leaves contract items unanswered. An item is
+// answered by an intent_response entry, or when at least half of its words of
+// four letters and more occur in the result.
+func (a *acceptance) coverIntent(doc *ojson.Object) *Error {
+	ctx := a.turn.IntakeContext
+	items := ctx.Strings("acceptance_contract")
+	if len(items) == 0 || a.res.Status != ResultCompleted {
+		return nil
+	}
+	answered := make(map[string]bool)
+	for _, r := range a.res.Raw.Objects("intent_response") {
+		switch r.String("status") {
+		case "addressed", "deferred", "rejected":
+			answered[strings.ToLower(trimSpace(r.String("item")))] = true
+		}
+	}
+	text := strings.ToLower(string(ojson.Compact(doc)))
+	var open []string
+	for _, item := range items {
+		if answered[strings.ToLower(trimSpace(item))] || mentioned(item, text) {
+			continue
+		}
+		open = append(open, item)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("The result does not answer %d item(s) of its intent: %s.", len(open), listSome(open, 3))
+	if a.t.cfg.IntentCoverageMode == "lenient" || a.t.cfg.IntentCoverageMode == "" && ctx.Has("priority") && ctx.String("priority") != "p0" {
+		a.warnings = append(a.warnings, message)
+		return nil
+	}
+	e := &Error{Code: CodeIntentCoverage, Stage: "intent_coverage", Class: "intent_coverage_error", Field: "intent_response", Message: message,
+		Hint: "answer each item in intent_response with status addressed, deferred or rejected", Details: ojson.NewObject("open_items", open)}
+	for _, item := range open {
+		e.Problems = append(e.Problems, Problem{Code: CodeIntentCoverage, Field: "intent_response", Value: item, Message: "Not answered: " + oneLine(item)})
+	}
+	return e
+}
+
+func mentioned(item, text string) bool {
+	words := strings.FieldsFunc(strings.ToLower(item), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	total, found := 0, 0
+	for _, w := range words {
+		if len([]rune(w)) < 4 {
+			continue
+		}
+		total++
+		if strings.Contains(text, w) {
+			found++
+		}
+	}
+	return total > 0 && 2*found >= total
+}

@@ -1,0 +1,91 @@
+// Names and places of the governed files of a run (spec/01 §2).
+
+package protocol
+
+// Ledger is an append-only file of a run.
+type Ledger string
+
+const (
+	LedgerHistory         Ledger = "history"
+	LedgerDecisions       Ledger = "decisions"
+	LedgerEvents          Ledger = "events"
+	LedgerRunHistory      Ledger = "run-history"
+	LedgerRepoDecisions   Ledger = "repo-decisions"
+	LedgerEscalations     Ledger = "human-escalations"
+	LedgerHookAudit       Ledger = "hook-audit"
+	LedgerHookAnnotations Ledger = "hook-annotations"
+	LedgerNotifications   Ledger = "notification-audit"
+	LedgerTalk            Ledger = "talk" // markdown, appended per accepted turn
+)
+
+var ledgerPaths = []struct {
+	ledger Ledger
+	path   string
+}{
+	{LedgerHistory, ".agentxchain/history.jsonl"},
+	{LedgerDecisions, ".agentxchain/decision-ledger.jsonl"},
+	{LedgerEvents, ".agentxchain/events.jsonl"},
+	{LedgerRunHistory, ".agentxchain/run-history.jsonl"},
+	{LedgerRepoDecisions, ".agentxchain/repo-decisions.jsonl"},
+	{LedgerEscalations, ".agentxchain/human-escalations.jsonl"},
+	{LedgerHookAudit, ".agentxchain/hook-audit.jsonl"},
+	{LedgerHookAnnotations, ".agentxchain/hook-annotations.jsonl"},
+	{LedgerNotifications, ".agentxchain/notification-audit.jsonl"},
+	{LedgerTalk, "TALK.md"},
+}
+
+// Ledgers returns every ledger in the order a transition is written out.
+func Ledgers() []Ledger {
+	out := make([]Ledger, len(ledgerPaths))
+	for i := range ledgerPaths {
+		out[i] = ledgerPaths[i].ledger
+	}
+	return out
+}
+
+// Path returns the project-relative working path of the ledger.
+func (l Ledger) Path() string {
+	for _, e := range ledgerPaths {
+		if e.ledger == l {
+			return e.path
+		}
+	}
+	return ""
+}
+
+// JSONL reports whether the ledger holds one JSON object a line.
+func (l Ledger) JSONL() bool { return l != LedgerTalk }
+
+// Document is a governed file that each operation may rewrite whole.
+type Document string
+
+const (
+	DocState         Document = ".agentxchain/state.json"
+	DocSession       Document = ".agentxchain/session.json"
+	DocHumanTasks    Document = "HUMAN_TASKS.md"
+	DocDispatchIndex Document = ".agentxchain/dispatch/index.json"
+)
+
+// Documents returns every governed document, state.json last: it is the file
+// other tools look at, so it must not name what the others do not hold yet.
+func Documents() []Document {
+	return []Document{DocSession, DocHumanTasks, DocDispatchIndex, DocState}
+}
+
+// Places of the files around one turn, project-relative.
+const (
+	ConfigPath      = "agentxchain.json"
+	StagingDir      = ".agentxchain/staging"
+	FlatStagingPath = ".agentxchain/staging/turn-result.json"
+	DispatchDir     = ".agentxchain/dispatch/turns"
+	RejectedDir     = ".agentxchain/dispatch/rejected"
+	ReviewsDir      = ".agentxchain/reviews"
+	ProposedDir     = ".agentxchain/proposed"
+	LockPath        = ".agentxchain/locks/accept-turn.lock"
+)
+
+// StagingPath is where the actor of a turn stages its result.
+func StagingPath(turnID string) string { return StagingDir + "/" + turnID + "/turn-result.json" }
+
+// BundleDir is the turn's dispatch bundle.
+func BundleDir(turnID string) string { return DispatchDir + "/" + turnID }

@@ -1,0 +1,157 @@
+// Whose turn is it: role resolution and the next commands to run (spec/01 §12.1, §12.2).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// ResolveRole picks the role of the next turn: the override, else a due
+// delegation review, else a pending delegation, else a charter to materialise,
+// else the recommendation when the phase allows it, else the phase's entry role,
+// else the first role (spec/01 §12.1). Warnings say what an override skips.
+// Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
+// override; invalid_config without any role.
+func ResolveRole(cfg *Config, s *State, override string) (role string, warnings []string, err *Error) {
+	allowed := cfg.PhaseRoles(s.Phase)
+	route := cfg.Route(s.Phase)
+	if override != "" {
+		if cfg.Role(override) == nil {
+			return "", nil, unknownRole(cfg, override)
+		}
+		if len(allowed) > 0 && !contains(allowed, override) {
+			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase, list(allowed))
+			if cfg.Rules.EnforceRouting {
+				return "", nil, &Error{Code: CodeRoleNotRouted, Field: "role", Message: text, Hint: cmdAssign}
+			}
+			warnings = append(warnings, text)
+		}
+		if due := dueRole(s); due != "" && due != override {
+			warnings = append(warnings, fmt.Sprintf("Role %q has delegated work waiting; assigning %q first leaves it waiting.", due, override))
+		}
+		return override, warnings, nil
+	}
+	if due := dueRole(s); due != "" {
+		if cfg.Role(due) == nil {
+			return "", nil, unknownRole(cfg, due)
+		}
+		return due, nil, nil
+	}
+	if charterPending(s) && s.Phase == "planning" && cfg.Role("pm") != nil {
+		return "pm", nil, nil
+	}
+	if !charterPending(s) {
+		if r := strOr(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil && (contains(allowed, r) || len(allowed) == 0) {
+			return r, nil, nil
+		}
+	}
+	if route != nil && route.EntryRole != "" {
+		if cfg.Role(route.EntryRole) == nil {
+			return "", nil, unknownRole(cfg, route.EntryRole)
+		}
+		return route.EntryRole, nil, nil
+	}
+	if cfg.Roles.Len() == 0 {
+		return "", nil, &Error{Code: CodeInvalidConfig, Field: "roles", Message: "agentxchain.json defines no role, so nobody can take a turn.",
+			Hint: "git agentxchain validate"}
+	}
+	first := cfg.Roles.Keys()[0]
+	return first, []string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
+}
+
+func unknownRole(cfg *Config, id string) *Error {
+	return &Error{Code: CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", clip(id, 80), list(cfg.Roles.Keys()))}
+}
+
+// dueRole is the role that delegated work waits for, or "".
+func dueRole(s *State) string {
+	if s.PendingDelegation != nil && s.PendingDelegation.ParentRole != "" {
+		return s.PendingDelegation.ParentRole
+	}
+	for _, d := range s.DelegationQueue {
+		if d.Status == "pending" && d.ToRole != "" {
+			return d.ToRole
+		}
+	}
+	return ""
+}
+
+func charterPending(s *State) bool {
+	v, _ := s.Extra.Get("charter_materialization_pending")
+	_, ok := v.(*ojson.Object)
+	return ok
+}
+
+// NextAction is a command and why it is the one to run.
+type NextAction struct {
+	Command string
+	Reason  string
+}
+
+// NextActions is the next_actions member of status --json: advice on a gate that
+// cannot pass, then the way out of a block. It is empty for a run that goes its
+// way (spec/01 §12.2). escalationID is the open human escalation of the current
+// block, or "".
+func NextActions(s *State, cfg *Config, escalationID string) []NextAction {
+	var out []NextAction
+	guidance := DeriveGuidance(s, cfg)
+	for _, g := range guidance {
+		out = append(out, NextAction{g.Command, g.Reason})
+	}
+	if v := DeriveRecovery(s, cfg); v != nil {
+		reason := "The run waits: " + v.TypedReason + "."
+		if len(guidance) > 0 {
+			reason = "Once " + guidance[0].Code + " is settled, the run goes on."
+		}
+		out = append(out, NextAction{withEscalation(v.RecoveryAction, escalationID), reason})
+	}
+	return out
+}
+
+// withEscalation completes a rendered unblock command with the record's id.
+func withEscalation(action, id string) string {
+	if id == "" || len(action) < len(cmdUnblock) || action[len(action)-len(cmdUnblock):] != cmdUnblock {
+		return action
+	}
+	return action + " " + quoteWord(id)
+}
+
+// NextStep is the one command that moves the run on from s; nil when the run is
+// over. Unlike NextActions it has an answer for a healthy run too.
+func NextStep(s *State, cfg *Config, escalationID string) *NextAction {
+	switch s.Status {
+	case StatusCompleted, StatusFailed:
+		return nil
+	case StatusIdle:
+		return &NextAction{cmdAssign, "No run has started."}
+	case StatusPaused, StatusBlocked:
+		v := DeriveRecovery(s, cfg)
+		reason := v.TypedReason
+		if v.Detail != nil && *v.Detail != "" {
+			reason += ": " + clip(oneLine(*v.Detail), 200)
+		}
+		return &NextAction{withEscalation(v.RecoveryAction, escalationID), reason}
+	}
+	for _, t := range s.ActiveTurns.All() {
+		id := quoteWord(t.TurnID)
+		who := fmt.Sprintf("Turn %s of %s", t.TurnID, t.AssignedRole)
+		switch t.Status {
+		case TurnFailed, TurnFailedStart, TurnStalled:
+			return &NextAction{"git agentxchain reissue " + id, who + " is " + t.Status + "."}
+		case TurnConflicted:
+			return &NextAction{"git agentxchain reject " + id + " --reassign", who + " conflicts with turns accepted meanwhile."}
+		case TurnFailedAcceptance:
+			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + orElse(clip(oneLine(t.FailureReason), 200), "see status") + "."}
+		}
+	}
+	for _, t := range s.ActiveTurns.All() {
+		return &NextAction{"git agentxchain accept " + quoteWord(t.TurnID), fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
+	}
+	role, _, err := ResolveRole(cfg, s, "")
+	if err != nil {
+		return &NextAction{cmdAssign, err.Message}
+	}
+	return &NextAction{cmdAssign + " " + quoteWord(role), fmt.Sprintf("Phase %q has no turn at work.", s.Phase)}
+}

@@ -1,0 +1,231 @@
+// ApprovePhase and ApproveCompletion: a person passes a gate (spec/01 §8.4).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Approval is what both approvals carry. The gate is evaluated again on Files:
+// what was true when the run paused need not be true any more.
+type Approval struct {
+	Files    []FileBlob  `json:"files"`
+	Actions  []ActionRun `json:"actions"`            // gate actions the caller ran, in order
+	Unproven bool        `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
+}
+
+// ActionRun is one executed gate action (spec/02 §14).
+type ActionRun struct {
+	AttemptID  string  `json:"attempt_id"`
+	Index      int     `json:"action_index"` // 1-based
+	Label      string  `json:"action_label"`
+	Command    string  `json:"command"`
+	TimeoutMS  int     `json:"timeout_ms"`
+	OK         bool    `json:"ok"`
+	ExitCode   *int    `json:"exit_code"`
+	Signal     *string `json:"signal"`
+	StdoutTail *string `json:"stdout_tail"`
+	StderrTail *string `json:"stderr_tail"`
+	SpawnError *string `json:"spawn_error"`
+	TimedOut   bool    `json:"timed_out"`
+}
+
+// ApprovePhase passes the pending phase gate.
+type ApprovePhase struct {
+	Approval Approval `json:"approval"`
+}
+
+// ApproveCompletion passes the pending completion gate.
+type ApproveCompletion struct {
+	Approval Approval `json:"approval"`
+}
+
+func (*ApprovePhase) Name() string           { return "approve_transition" }
+func (*ApproveCompletion) Name() string      { return "approve_completion" }
+func (op *ApprovePhase) Blobs() []*Blob      { return op.Approval.blobs() }
+func (op *ApproveCompletion) Blobs() []*Blob { return op.Approval.blobs() }
+
+func (a *Approval) blobs() []*Blob {
+	var out []*Blob
+	for i := range a.Files {
+		out = append(out, a.Files[i].Blob)
+	}
+	return out
+}
+
+// ApproveResult is the outcome of an approval.
+type ApproveResult struct {
+	GateType string
+	Gate     string
+	From, To string // phases; To is "" for a completion
+}
+
+// CheckApprovable says whether an approval may be attempted at all: before any
+// gate action of the caller runs. It is also the first step of the operation.
+func CheckApprovable(s *State, completion bool, actor Actor) *Error {
+	what := "phase transition"
+	pending := s.PendingPhaseTransition != nil
+	if completion {
+		what, pending = "run completion", s.PendingRunCompletion != nil
+	}
+	if actor.InsideTurn != "" {
+		return &Error{Code: CodeInsideTurn, Field: "actor",
+			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot approve a gate.", actor.InsideTurn),
+			Hint:    "ask a person to run git agentxchain approve in their own terminal"}
+	}
+	if !pending {
+		return &Error{Code: CodeInvalidStateTransition, Field: "pending",
+			Message: fmt.Sprintf("No %s waits for approval; the run is %s.", what, s.Status), Hint: "git agentxchain status"}
+	}
+	if s.Status != StatusPaused && s.Status != StatusBlocked {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("A %s can be approved only while the run is paused or blocked; it is %s.", what, s.Status), Hint: "git agentxchain status"}
+	}
+	if s.Status == StatusBlocked && s.BlockedReason != nil && s.BlockedReason.Category != "gate_action_failed" && s.BlockedReason.Category != "hook_block" && s.BlockedReason.Category != "hook_tamper" {
+		return blockedError(s, "approve a gate")
+	}
+	return nil
+}
+
+func (op *ApprovePhase) apply(t *transition) *Error {
+	if err := CheckApprovable(t.s, false, t.env.Actor); err != nil {
+		return err
+	}
+	p := t.s.PendingPhaseTransition
+	res := &ApproveResult{GateType: gatePhase, Gate: p.Gate, From: p.From, To: p.To}
+	t.result = res
+	if err := op.Approval.reevaluate(t, p.Gate, func(in GateInput) GateResult {
+		in.TransitionRequest = ptr(p.To)
+		return EvaluatePhaseExit(in)
+	}); err != nil {
+		return err
+	}
+	if op.Approval.record(t, gatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
+		return nil
+	}
+	t.approved(gatePhase, p.Gate, p.RequestedByTurn, p.From, p.To)
+	t.event("gate_approved", nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", nullable(p.RequestedByTurn))
+	t.settle("gate_approved")
+	t.s.PendingPhaseTransition = nil
+	g := GateResult{GateID: ptr(p.Gate), NextPhase: p.To}
+	t.advance(&g, p.RequestedByTurn, "human_approved")
+	t.session = "phase_approved"
+	t.subject = fmt.Sprintf("approve %s: %s to %s", p.Gate, p.From, p.To)
+	return nil
+}
+
+func (op *ApproveCompletion) apply(t *transition) *Error {
+	if err := CheckApprovable(t.s, true, t.env.Actor); err != nil {
+		return err
+	}
+	p := t.s.PendingRunCompletion
+	t.result = &ApproveResult{GateType: gateCompletion, Gate: p.Gate, From: t.s.Phase}
+	if err := op.Approval.reevaluate(t, p.Gate, func(in GateInput) GateResult {
+		in.CompletionRequest = true
+		return EvaluateRunCompletion(in)
+	}); err != nil {
+		return err
+	}
+	if op.Approval.record(t, gateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
+		return nil
+	}
+	t.approved(gateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "")
+	t.event("gate_approved", nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", nullable(p.RequestedByTurn))
+	t.settle("gate_approved")
+	t.s.PendingRunCompletion = nil
+	t.complete(ptr(p.Gate))
+	t.session = "run_completed"
+	t.subject = fmt.Sprintf("approve %s: run completed", p.Gate)
+	return nil
+}
+
+// reevaluate holds the gate's predicates against the work tree of now. A gate the
+// configuration does not define has none.
+func (a *Approval) reevaluate(t *transition, gate string, eval func(GateInput) GateResult) *Error {
+	if a.Unproven || t.cfg.Gate(gate) == nil {
+		return nil
+	}
+	in := t.gateInput(a.Files)
+	if row := t.x.LastRow; row != nil {
+		in.VerificationStatus = row.Object("verification").String("status")
+		in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
+	}
+	g := eval(in)
+	if g.Action != ActionGateFailed {
+		return nil
+	}
+	e := &Error{Code: CodeGateFailed, Field: "gates." + gate, Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
+		Message: fmt.Sprintf("Gate %q no longer passes: %s", gate, Problems(reasonProblems(g.Reasons)).Join()),
+		Hint:    "git agentxchain gate show " + gate}
+	e.Problems = reasonProblems(g.Reasons)
+	return e
+}
+
+func reasonProblems(reasons []string) Problems {
+	out := make(Problems, len(reasons))
+	for i, r := range reasons {
+		out[i] = Problem{Code: CodeGateFailed, Message: r}
+	}
+	return out
+}
+
+// record writes one ledger line per executed action; true when one failed and
+// the run is blocked on it instead of moving on.
+func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
+	for _, r := range a.Actions {
+		t.append(LedgerDecisions, NewGateActionEntry(GateActionRun{At: t.env.Time(), AttemptID: r.AttemptID, GateID: gate, GateType: kind, Phase: t.s.Phase,
+			RequestedByTurn: by, TriggerCommand: trigger, Index: r.Index, Label: r.Label, Command: r.Command, TimeoutMS: r.TimeoutMS, Succeeded: r.OK,
+			ExitCode: r.ExitCode, Signal: strOr(r.Signal), StdoutTail: strOr(r.StdoutTail), StderrTail: strOr(r.StderrTail), SpawnError: strOr(r.SpawnError), TimedOut: r.TimedOut}))
+		if r.OK {
+			continue
+		}
+		name := r.Label
+		if name == "" {
+			name = r.Command
+		}
+		detail := fmt.Sprintf("%s action %d (%s) failed", gate, r.Index, name)
+		if r.TimedOut {
+			detail = fmt.Sprintf("%s action %d (%s) timed out after %dms", gate, r.Index, name, r.TimeoutMS)
+		}
+		t.block(blockSpec{On: "gate_action:" + gate, Category: "gate_action_failed", TypedReason: "gate_action_failed", Owner: "human",
+			Action: "Mend the cause, then run: git agentxchain approve", Detail: detail,
+			GateAction: ojson.NewObject("attempt_id", r.AttemptID, "gate_id", gate, "gate_type", kind, "action_index", r.Index, "action_label", r.Label,
+				"command", r.Command, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail, "timeout_ms", r.TimeoutMS, "timed_out", r.TimedOut)})
+		t.subject = fmt.Sprintf("gate action of %s failed", gate)
+		t.failure = &Error{Code: CodeGateActionFailed, Field: "gates." + gate, Message: "Gate action failed: " + detail + ".",
+			Hint: "mend the cause, then: git agentxchain approve", Details: ojson.NewObject("gate_id", gate, "action_index", r.Index, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail)}
+		return true
+	}
+	return false
+}
+
+func intPtr(p *int) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
+
+// approved records who approved, and whether a terminal was there.
+func (t *transition) approved(kind, gate, by, from, to string) {
+	t.append(LedgerDecisions, NewHumanApprovalEntry(HumanApproval{GateType: kind, GateID: gate, FromPhase: from, ToPhase: to, RequestedByTurn: by, Approver: t.env.Actor, At: t.env.Time()}))
+}
+
+// settle makes the run active and closes what the gate had raised.
+func (t *transition) settle(via string) {
+	s := t.s
+	if s.Status == StatusBlocked {
+		t.clearBlock(via)
+	}
+	t.resolveEscalations(func(open *ojson.Object) bool {
+		on := open.String("blocked_on")
+		return open.String("run_id") == s.Run() && (hasPrefix(on, "gate_action:") || hasPrefix(on, "human_approval:") || hasPrefix(on, "hook:before_gate:"))
+	}, via)
+	s.Status = StatusActive
+	s.BlockedOn, s.BlockedReason = nil, nil
+	s.LastGateFailure = nil
+}
+
+func hasPrefix(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }

@@ -1,0 +1,258 @@
+// AssignTurn gives a role its next turn (spec/01 §5.3).
+
+package protocol
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// AssignTurn assigns and dispatches a turn. The caller writes the dispatch
+// bundle in the same commit, so the turn leaves the operation as dispatched.
+type AssignTurn struct {
+	Role         string    `json:"role"` // "" resolves the next role (spec/01 §12.1)
+	Baseline     *Baseline `json:"baseline"`
+	Dirty        []string  `json:"dirty"`                  // dirty project-owned paths at assignment
+	Undispatched bool      `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
+}
+
+func (*AssignTurn) Name() string      { return "assign_turn" }
+func (op *AssignTurn) Blobs() []*Blob { return nil }
+
+// AssignResult is the outcome of AssignTurn.
+type AssignResult struct {
+	Turn     *Turn
+	Warnings []string
+}
+
+func (op *AssignTurn) apply(t *transition) *Error {
+	s := t.s
+	switch {
+	case s.Status == StatusBlocked:
+		return blockedError(s, "assign a turn")
+	case s.Status == StatusPaused:
+		return pendingError(s, "assign a turn")
+	case s.Status != StatusActive:
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
+	}
+	id, warnings, err := ResolveRole(t.cfg, s, op.Role)
+	if err != nil {
+		return err
+	}
+	role := t.cfg.Role(id)
+	if role == nil {
+		return &Error{Code: CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, list(t.cfg.Roles.Keys()))}
+	}
+	if role.RuntimeID == "" {
+		return &Error{Code: CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
+	}
+	route := t.cfg.Route(s.Phase)
+	if t.cfg.Rules.EnforceRouting && route != nil && !contains(t.cfg.PhaseRoles(s.Phase), id) {
+		return &Error{Code: CodeRoleNotRouted, Field: "role",
+			Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", id, s.Phase, list(t.cfg.PhaseRoles(s.Phase)))}
+	}
+	if err := t.capacity(id, route); err != nil {
+		return err
+	}
+	reserve, err := t.reserve(id)
+	if err != nil {
+		return err
+	}
+	if role.WriteAuthority != ReviewOnly && len(op.Dirty) > 0 {
+		return t.dirtyError(op.Dirty)
+	}
+
+	now := t.env.Now
+	s.TurnSequence++
+	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: TurnAssigned, Attempt: 1,
+		AssignedAt: FormatTime(now), StartedAt: FormatTime(now), DeadlineAt: FormatTime(t.deadline(now)),
+		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
+		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
+	t.bindDelegation(turn)
+	s.ActiveTurns.Set(turn.TurnID, turn)
+	if reserve != nil {
+		s.BudgetReservations.Set(turn.TurnID, ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", FormatTime(now)))
+	}
+	if !op.Undispatched {
+		t.dispatch(turn)
+	}
+	t.about(turn)
+	t.session = "turn_assigned"
+	t.subject = fmt.Sprintf("assign %s to %s (%s)", turn.TurnID, id, s.Phase)
+	t.result = &AssignResult{Turn: turn, Warnings: warnings}
+	return nil
+}
+
+// capacity applies the concurrency rules of spec/01 §5.3.
+func (t *transition) capacity(role string, route *Route) *Error {
+	limit := 1
+	if route != nil && route.MaxConcurrentTurns > 0 {
+		limit = route.MaxConcurrentTurns
+	}
+	n := t.s.ActiveTurns.Len()
+	for id, turn := range t.s.ActiveTurns.All() {
+		if limit == 1 {
+			return &Error{Code: CodeTurnActive, Field: "turn_id",
+				Message: fmt.Sprintf("Turn %s is already assigned to %s; phase %q runs one turn at a time.", id, turn.AssignedRole, t.s.Phase),
+				Hint:    "git agentxchain accept " + id}
+		}
+		if turn.AssignedRole == role {
+			return &Error{Code: CodeRoleActive, Field: "role",
+				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role, id), Hint: "git agentxchain accept " + id}
+		}
+	}
+	if n >= limit {
+		return &Error{Code: CodeAtCapacity, Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.s.Phase, limit),
+			Hint: "git agentxchain status"}
+	}
+	return nil
+}
+
+// reserve returns what the turn may cost, or nil without a limit.
+func (t *transition) reserve(role string) (*float64, *Error) {
+	b := t.cfg.Budget
+	remaining := t.s.BudgetStatus.RemainingUSD
+	if b == nil || remaining == nil {
+		return nil, nil
+	}
+	warn := b.OnExceed == "warn"
+	if *remaining <= 0 && !warn {
+		return nil, &Error{Code: CodeBudgetExhausted, Field: "budget.per_run_max_usd",
+			Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", t.s.BudgetStatus.SpentUSD),
+			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
+	}
+	if b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 {
+		return nil, nil
+	}
+	available := *remaining
+	for _, r := range t.s.BudgetReservations.All() {
+		usd, _ := r.Float("reserved_usd")
+		available -= usd
+	}
+	if *b.PerTurnMaxUSD > available && !warn {
+		return nil, &Error{Code: CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
+			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, available),
+			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
+	}
+	return ptr(*b.PerTurnMaxUSD), nil
+}
+
+// dirtyError explains why a writing role cannot start on a dirty tree: either
+// the last accepted turn waits for its checkpoint, or the changes are somebody's.
+func (t *transition) dirtyError(dirty []string) *Error {
+	if last := t.x.LastRow; last != nil && t.x.Uncheckpointed.Len() > 0 {
+		owned := true
+		for _, p := range dirty {
+			if turn, ok := t.x.Uncheckpointed.Get(p); !ok || turn != last.String("turn_id") {
+				owned = false
+				break
+			}
+		}
+		if owned {
+			id := last.String("turn_id")
+			return &Error{Code: CodeCheckpointRequired, Field: "work_tree",
+				Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.", id),
+				Hint:    "git agentxchain checkpoint " + id,
+				Details: ojson.NewObject("turn_id", id, "files", dirty)}
+		}
+	}
+	return &Error{Code: CodeDirtyTree, Field: "work_tree",
+		Message: fmt.Sprintf("The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.", listSome(dirty, 5)),
+		Hint:    "commit them (or git agentxchain checkpoint for an accepted turn), then: git agentxchain assign",
+		Details: ojson.NewObject("files", dirty)}
+}
+
+func (t *transition) deadline(now time.Time) time.Time {
+	minutes := 120.0
+	if to := t.cfg.Timeouts; to != nil && to.PerTurn != nil {
+		minutes = *to.PerTurn
+	}
+	return now.Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+// bindDelegation attaches the delegation or the review the turn is for.
+func (t *transition) bindDelegation(turn *Turn) {
+	s := t.s
+	for i, d := range s.DelegationQueue {
+		if d.Status == "pending" && d.ToRole == turn.AssignedRole {
+			d := *d
+			d.Status, d.ChildTurnID = "active", ptr(turn.TurnID)
+			s.DelegationQueue[i] = &d
+			turn.DelegationContext = ojson.NewObject("delegation_id", d.DelegationID, "parent_turn_id", d.ParentTurnID, "parent_role", d.ParentRole,
+				"charter", d.Charter, "acceptance_contract", d.AcceptanceContract, "required_decision_ids", d.RequiredDecisionIDs)
+			return
+		}
+	}
+	if r := s.PendingDelegation; r != nil && r.ParentRole == turn.AssignedRole {
+		turn.DelegationReview = ojson.NewObject("parent_turn_id", r.ParentTurnID, "results", r.Results)
+	}
+}
+
+// dispatch moves a turn to dispatched (spec/01 §5.4) and says so.
+func (t *transition) dispatch(turn *Turn) {
+	turn.Status = TurnDispatched
+	turn.DispatchedAt = t.env.Time()
+	turn.StartedAt = ""
+	for _, k := range []string{"worker_attached_at", "worker_pid", "first_output_at", "first_output_stream"} {
+		turn.Extra.Delete(k)
+	}
+	t.event("turn_dispatched", turn)
+}
+
+// blockedError refuses something because the run is blocked.
+func blockedError(s *State, what string) *Error {
+	e := &Error{Code: CodeRunBlocked, Field: "blocked_on", Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", orNone(strOr(s.BlockedOn)), what), Hint: "git agentxchain status"}
+	if r := s.BlockedReason; r != nil {
+		if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
+			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.", orNone(strOr(s.BlockedOn)), *r.Recovery.Detail, what)
+		}
+		e.Hint = r.Recovery.RecoveryAction
+	}
+	return e
+}
+
+// pendingError refuses something because an approval is pending.
+func pendingError(s *State, what string) *Error {
+	gate := ""
+	if p := s.PendingPhaseTransition; p != nil {
+		gate = p.Gate
+	} else if p := s.PendingRunCompletion; p != nil {
+		gate = p.Gate
+	}
+	return &Error{Code: CodeAwaitingApproval, Field: "blocked_on",
+		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", gate, what), Hint: "git agentxchain approve"}
+}
+
+func contains(list []string, v string) bool {
+	for _, s := range list {
+		if s == v {
+			return true
+		}
+	}
+	return false
+}
+
+func list(items []string) string {
+	if len(items) == 0 {
+		return "none"
+	}
+	return listSome(items, len(items))
+}
+
+// listSome joins at most n items and says how many more there are.
+func listSome(items []string, n int) string {
+	out := ""
+	for i, s := range items {
+		if i == n {
+			return out + fmt.Sprintf(" and %d more", len(items)-n)
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += s
+	}
+	return out
+}

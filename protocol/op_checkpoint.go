@@ -1,0 +1,60 @@
+// Checkpoint records the commit that holds an accepted turn's files (spec/02 §20).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Checkpoint marks a history row with the commit the caller made of its files.
+type Checkpoint struct {
+	TurnID string `json:"turn_id"`
+	Row    *Blob  `json:"row"` // the history line as it stands, without newline
+	Commit string `json:"commit"`
+}
+
+func (*Checkpoint) Name() string      { return "checkpoint_turn" }
+func (op *Checkpoint) Blobs() []*Blob { return []*Blob{op.Row} }
+
+func (op *Checkpoint) apply(t *transition) *Error {
+	if op.Row == nil {
+		return &Error{Code: CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not in history.", op.TurnID), Hint: "git agentxchain history"}
+	}
+	row, err := ojson.DecodeObject(op.Row.Data)
+	if err != nil {
+		return &Error{Code: CodeInvalidJSON, Field: "history", Message: fmt.Sprintf("The history row of turn %s cannot be read: %v.", op.TurnID, err), Hint: "git agentxchain fsck"}
+	}
+	if row.String("turn_id") != op.TurnID || row.String("status") == "reissued" {
+		return &Error{Code: CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not an accepted turn in history.", op.TurnID), Hint: "git agentxchain history"}
+	}
+	now := t.env.Time()
+	marked := row.Clone()
+	marked.Set("checkpoint_sha", op.Commit)
+	marked.Set("checkpointed_at", now)
+	t.amends = append(t.amends, Amend{LedgerHistory, op.Row.Data, ojson.Compact(marked)})
+
+	s := t.s
+	s.AcceptedIntegrationRef = ptr("git:" + op.Commit)
+	s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", value(row, "runtime_id"),
+		"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", value(row, "intent_id"))
+	for _, p := range t.x.Uncheckpointed.Keys() {
+		if turn, _ := t.x.Uncheckpointed.Get(p); turn == op.TurnID {
+			t.x.Uncheckpointed.Delete(p)
+		}
+	}
+	if t.x.LastRow.String("turn_id") == op.TurnID {
+		t.x.LastRow = marked
+	}
+	if s.Status != StatusCompleted {
+		// After run_completed nothing may follow in the event log; the row and the
+		// state say it all the same.
+		turn := &Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}
+		t.event("turn_checkpointed", turn, "checkpoint_sha", op.Commit, "checkpointed_at", now)
+	}
+	t.turn, t.role = op.TurnID, row.String("role")
+	t.subject = fmt.Sprintf("checkpoint %s at %.12s", op.TurnID, op.Commit)
+	t.session = "turn_checkpointed"
+	return nil
+}

@@ -1,0 +1,115 @@
+// Escalate and Block: stopping a run until a person has decided (spec/01 §5.5-5.6).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Escalate is an operator's stop.
+type Escalate struct {
+	TurnID string `json:"turn_id,omitempty"`
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+	Action string `json:"action,omitempty"` // the operator's own words for the way out
+}
+
+func (*Escalate) Name() string      { return "escalate" }
+func (op *Escalate) Blobs() []*Blob { return nil }
+
+// BlockResult is the outcome of Escalate and Block.
+type BlockResult struct {
+	BlockedOn    string
+	EscalationID string // the record to unblock, "" when no person is asked
+}
+
+func (op *Escalate) apply(t *transition) *Error {
+	reason := trimSpace(op.Reason)
+	if reason == "" {
+		return &Error{Code: CodeReasonRequired, Field: "reason", Message: "An escalation needs a reason.", Hint: "git agentxchain escalate --reason TEXT"}
+	}
+	s := t.s
+	if s.Status != StatusActive {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("A run can be escalated only while it is active; it is %s.", s.Status), Hint: "git agentxchain status"}
+	}
+	var turn *Turn
+	if op.TurnID != "" || s.ActiveTurns.Len() > 0 {
+		var err *Error
+		if turn, err = t.target(op.TurnID, "escalate"); err != nil {
+			return err
+		}
+	}
+	action := op.Action
+	if action == "" {
+		action = "Resolve the escalation, then run: git agentxchain unblock"
+	}
+	detail := op.Detail
+	if detail == "" {
+		detail = reason
+	}
+	esc := ojson.NewObject("source", "operator", "raised_by", "human", "from_role", nil, "from_turn_id", nil, "reason", reason, "detail", detail,
+		"recovery_action", action, "escalated_at", t.env.Time())
+	if turn != nil {
+		esc.Set("from_role", turn.AssignedRole)
+		esc.Set("from_turn_id", turn.TurnID)
+		t.about(turn)
+	}
+	on := "escalation:operator:" + OperatorSlug(reason)
+	t.append(LedgerDecisions, NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
+	t.event("escalation_raised", turn, "source", "operator", "reason", reason)
+	t.block(blockSpec{On: on, Category: "operator_escalation", TypedReason: "operator_escalation", Owner: "human", Action: action, Detail: detail,
+		Turn: turn, Retained: turn != nil, Escalation: esc})
+	t.subject = "escalate: " + oneLine(reason)
+	t.result = t.blockResult()
+	return nil
+}
+
+func (t *transition) blockResult() *BlockResult {
+	r := &BlockResult{BlockedOn: strOr(t.s.BlockedOn)}
+	r.EscalationID = CurrentEscalation(t.s, t.x.OpenEscalations).String("escalation_id")
+	return r
+}
+
+// Block stops the run with a complete descriptor, on behalf of a runner (a
+// failed dispatch, a hook). It replaces the reference's markRunBlocked, which
+// accepted half a descriptor (spec/01 §14 row 23).
+type Block struct {
+	BlockedOn   string `json:"blocked_on"`
+	Category    string `json:"category"`
+	TypedReason string `json:"typed_reason"`
+	Owner       string `json:"owner"`
+	Action      string `json:"recovery_action"`
+	Detail      string `json:"detail,omitempty"`
+	TurnID      string `json:"turn_id,omitempty"`
+}
+
+func (*Block) Name() string      { return "block" }
+func (op *Block) Blobs() []*Blob { return nil }
+
+func (op *Block) apply(t *transition) *Error {
+	for _, m := range []struct{ field, value string }{{"blocked_on", op.BlockedOn}, {"category", op.Category}, {"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
+		if trimSpace(m.value) == "" {
+			return &Error{Code: CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it nobody could resolve it.", m.field)}
+		}
+	}
+	s := t.s
+	if s.Status != StatusActive && s.Status != StatusPaused && s.Status != StatusBlocked {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status), Hint: "git agentxchain status"}
+	}
+	var turn *Turn
+	if op.TurnID != "" {
+		var err *Error
+		if turn, err = t.target(op.TurnID, "block"); err != nil {
+			return err
+		}
+		t.about(turn)
+	}
+	t.block(blockSpec{On: op.BlockedOn, Category: op.Category, TypedReason: op.TypedReason, Owner: op.Owner, Action: op.Action, Detail: op.Detail,
+		Turn: turn, Retained: s.ActiveTurns.Len() > 0})
+	t.subject = "block on " + oneLine(op.BlockedOn)
+	t.result = t.blockResult()
+	return nil
+}

@@ -1,0 +1,100 @@
+// InitRun starts a run (spec/01 §5.1).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// InitRun starts a new run from an idle project, or after a finished run when
+// Restart is set. Prior is the state.json it was applied to: the first commit of
+// a run has no earlier one to read it from.
+type InitRun struct {
+	Prior          *Blob         `json:"prior"`
+	Restart        bool          `json:"restart,omitempty"`
+	Trigger        string        `json:"trigger,omitempty"` // manual when "" or unknown
+	TriggerReason  string        `json:"trigger_reason,omitempty"`
+	ParentRun      string        `json:"parent_run,omitempty"`
+	Parent         *ojson.Object `json:"parent,omitempty"` // the parent's run-history row; nil when there is none
+	InheritContext bool          `json:"inherit_context,omitempty"`
+	CreatedBy      string        `json:"created_by,omitempty"`
+}
+
+func (*InitRun) Name() string      { return "init_run" }
+func (op *InitRun) Blobs() []*Blob { return []*Blob{op.Prior} }
+
+// InitResult is the outcome of InitRun.
+type InitResult struct{ Run string }
+
+func (op *InitRun) apply(t *transition) *Error {
+	s := t.s
+	preRun := s.Run() == "" && s.ActiveTurns.Len() == 0
+	switch {
+	case s.Status == StatusIdle, s.Status == StatusBlocked && preRun:
+	case op.Restart && (s.Status == StatusCompleted || s.Status == StatusBlocked):
+		t.s = FreshState(t.cfg, s.ProjectID)
+		s = t.s
+	case s.Status == StatusCompleted:
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("Run %s is already completed; a new run has to be asked for.", s.Run()),
+			Hint:    "git agentxchain assign --new-run"}
+	default:
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("A run cannot start while run %s is %s.", orNone(s.Run()), s.Status),
+			Hint:    "git agentxchain status"}
+	}
+	prov, err := Provenance(op.Trigger, op.TriggerReason, op.ParentRun, op.CreatedBy, op.Parent)
+	if err != nil {
+		return err
+	}
+	now := t.env.Time()
+	s.RunID = ptr(t.env.ID("run"))
+	s.Status = StatusActive
+	s.CreatedAt, s.PhaseEnteredAt = ptr(now), ptr(now)
+	s.CompletedAt = nil
+	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
+	s.BudgetStatus = freshBudget(t.cfg)
+	s.Provenance = prov
+	s.InheritedContext = nil
+	if op.InheritContext && op.ParentRun != "" {
+		s.InheritedContext = InheritedContext(op.ParentRun, op.Parent, now)
+	}
+	s.RepoDecisions = nil
+	for _, l := range t.snap.RepoDecisions {
+		if l.Row.String("status") == "active" {
+			s.RepoDecisions = append(s.RepoDecisions, l.Row)
+		}
+	}
+	if trig := prov.String("trigger"); (trig == "continuation" || trig == "recovery") && s.AcceptedIntegrationRef == nil && t.env.Git.Head != "" {
+		s.AcceptedIntegrationRef = ptr("git:" + t.env.Git.Head)
+	}
+	t.x = &Index{Run: s.Run()}
+	t.event("run_started", nil, "provenance", prov)
+	t.subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)
+	t.result = &InitResult{Run: s.Run()}
+	return nil
+}
+
+// FreshState is the idle state of a project before its first run (spec/01 §3.1).
+func FreshState(c *Config, projectID string) *State {
+	if projectID == "" {
+		projectID = c.Project.ID
+	}
+	s := &State{SchemaVersion: "1.1", ProjectID: projectID, Status: StatusIdle, Phase: c.FirstPhase(), BudgetStatus: freshBudget(c)}
+	for _, r := range c.Routing.All() {
+		if r.ExitGate != "" {
+			s.PhaseGateStatus.Set(r.ExitGate, GatePending)
+		}
+	}
+	return s
+}
+
+func freshBudget(c *Config) BudgetStatus {
+	b := BudgetStatus{}
+	if c.Budget != nil && c.Budget.PerRunMaxUSD != nil {
+		b.RemainingUSD = ptr(*c.Budget.PerRunMaxUSD)
+	}
+	return b
+}

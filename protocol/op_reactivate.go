@@ -1,0 +1,86 @@
+// Reactivate: a person resolves a block and the run goes on (spec/01 §5.2).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Reactivate clears a block. It never passes a gate: a pending approval stays
+// pending (spec/02 §24 D-19).
+type Reactivate struct {
+	EscalationID string `json:"escalation_id,omitempty"` // must be the current blocker when given
+	Via          string `json:"via,omitempty"`           // operator_unblock when ""
+}
+
+func (*Reactivate) Name() string      { return "reactivate" }
+func (op *Reactivate) Blobs() []*Blob { return nil }
+
+// ReactivateResult is the outcome of Reactivate.
+type ReactivateResult struct {
+	Was          string
+	EscalationID string // the record that was resolved, "" when none was open
+}
+
+func (op *Reactivate) apply(t *transition) *Error {
+	s := t.s
+	if t.env.Actor.InsideTurn != "" {
+		return &Error{Code: CodeInsideTurn, Field: "actor",
+			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot unblock its own run.", t.env.Actor.InsideTurn),
+			Hint:    "ask a person to run git agentxchain unblock in their own terminal"}
+	}
+	if s.Status != StatusBlocked && s.Status != StatusPaused {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status), Hint: "git agentxchain status"}
+	}
+	if s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil {
+		return pendingError(s, "reactivate the run")
+	}
+	was := strOr(s.BlockedOn)
+	open := CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
+	if op.EscalationID != "" && op.EscalationID != open {
+		return &Error{Code: CodeNotFound, Field: "escalation_id",
+			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID, was), Hint: "git agentxchain status",
+			Details: ojson.NewObject("current", nullable(open))}
+	}
+	if err := t.causeGone(); err != nil {
+		return err
+	}
+	if was == "non_progress" {
+		s.NonProgressSignature, s.NonProgressCount = nil, 0
+	}
+	via := op.Via
+	if via == "" {
+		via = "operator_unblock"
+	}
+	t.clearBlock(via)
+	t.session = "blocker_cleared"
+	t.subject = "unblock: " + oneLine(was)
+	t.result = &ReactivateResult{Was: was, EscalationID: open}
+	return nil
+}
+
+// causeGone refuses to clear a block whose cause can be seen to stand: the next
+// assignment would only fail (spec/01 §14 row 16).
+func (t *transition) causeGone() *Error {
+	s := t.s
+	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {
+		return nil
+	}
+	limit := freshBudget(t.cfg).RemainingUSD
+	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.cfg.Budget.OnExceed != "warn" {
+		return &Error{Code: CodeBudgetExhausted, Field: "budget.per_run_max_usd",
+			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD, *limit),
+			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain unblock"}
+	}
+	s.BudgetStatus.RemainingUSD = nil
+	if limit != nil {
+		s.BudgetStatus.RemainingUSD = ptr(*limit - s.BudgetStatus.SpentUSD)
+	}
+	for _, k := range []string{"exhausted", "exhausted_at", "exhausted_after_turn", "warn_mode"} {
+		s.BudgetStatus.Extra.Delete(k)
+	}
+	return nil
+}

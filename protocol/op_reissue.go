@@ -1,0 +1,141 @@
+// ReissueTurn replaces an active turn by a fresh one (spec/01 §7.2).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// ReissueTurn gives up a turn and hands its work to a new one, for the same or
+// another role.
+type ReissueTurn struct {
+	TurnID   string    `json:"turn_id,omitempty"`
+	Role     string    `json:"role,omitempty"` // "" keeps the role
+	Reason   string    `json:"reason,omitempty"`
+	Baseline *Baseline `json:"baseline"`
+}
+
+func (*ReissueTurn) Name() string      { return "reissue_turn" }
+func (op *ReissueTurn) Blobs() []*Blob { return nil }
+
+// ReissueResult is the outcome of ReissueTurn.
+type ReissueResult struct {
+	Turn    *Turn
+	OldTurn string
+	Delta   *ojson.Object // baseline and binding differences, spec/01 §7.2
+}
+
+func (op *ReissueTurn) apply(t *transition) *Error {
+	old, err := t.target(op.TurnID, "reissue")
+	if err != nil {
+		return err
+	}
+	s := t.s
+	if s.Status != StatusActive && s.Status != StatusBlocked {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("A turn can be reissued only while the run is active or blocked; it is %s.", s.Status), Hint: "git agentxchain status"}
+	}
+	roleID := op.Role
+	if roleID == "" {
+		roleID = old.AssignedRole
+	}
+	role := t.cfg.Role(roleID)
+	if role == nil {
+		return &Error{Code: CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID, list(t.cfg.Roles.Keys()))}
+	}
+	if _, ok := t.cfg.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
+		return &Error{Code: CodeUnknownRuntime, Field: "roles." + roleID + ".runtime", Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID)}
+	}
+	if s.Status == StatusBlocked {
+		if r := s.BlockedReason; r == nil || strOr(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
+			return blockedError(s, "reissue turn "+old.TurnID)
+		}
+	}
+	reason := trimSpace(op.Reason)
+	if reason == "" {
+		reason = "operator-initiated reissue"
+	}
+	now := t.env.Time()
+	s.TurnSequence++
+	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: TurnAssigned, Attempt: old.Attempt + 1,
+		AssignedAt: now, StartedAt: now, DeadlineAt: FormatTime(t.deadline(t.env.Now)), RuntimeID: role.RuntimeID, Baseline: op.Baseline,
+		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
+		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID}
+	for _, id := range s.ActiveTurns.Keys() {
+		if id != old.TurnID {
+			turn.ConcurrentWith = append(turn.ConcurrentWith, id)
+		}
+	}
+	for i, d := range s.DelegationQueue {
+		if strOr(d.ChildTurnID) == old.TurnID {
+			c := *d
+			c.ChildTurnID = ptr(turn.TurnID)
+			s.DelegationQueue[i] = &c
+		}
+	}
+	t.append(LedgerHistory, BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
+	t.append(LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, op.Baseline))
+	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
+	t.dropTurn(old.TurnID)
+	s.ActiveTurns.Set(turn.TurnID, turn)
+	if reserved {
+		r := reservation.Clone()
+		r.Set("role_id", roleID)
+		r.Set("reissued_from", old.TurnID)
+		s.BudgetReservations.Set(turn.TurnID, r)
+	}
+	t.event("turn_reissued", turn, "old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head", headOf(op.Baseline),
+		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", roleID)
+	if s.Status == StatusBlocked {
+		t.clearBlock("turn_reissued")
+	}
+	t.dispatch(turn)
+	t.about(turn)
+	t.session = "turn_reissued"
+	t.subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, roleID)
+	t.result = &ReissueResult{Turn: turn, OldTurn: old.TurnID, Delta: BaselineDelta(old, turn)}
+	return nil
+}
+
+func reissueResolves(category string) bool {
+	switch category {
+	case "retries_exhausted", "ghost_turn", "stale_turn", "conflict_loop", "dispatch_error":
+		return true
+	}
+	return false
+}
+
+func headOf(b *Baseline) any {
+	if b == nil {
+		return nil
+	}
+	return ojson.Of(b.HeadRef)
+}
+
+// BaselineDelta says what changed between the old and the new turn's start.
+func BaselineDelta(old, turn *Turn) *ojson.Object {
+	added, removed := []string{}, []string{}
+	var before, after ojson.Map[string]
+	if old.Baseline != nil {
+		before = old.Baseline.DirtySnapshot
+	}
+	if turn.Baseline != nil {
+		after = turn.Baseline.DirtySnapshot
+	}
+	for _, p := range after.Keys() {
+		if !before.Has(p) {
+			added = append(added, p)
+		}
+	}
+	for _, p := range before.Keys() {
+		if !after.Has(p) {
+			removed = append(removed, p)
+		}
+	}
+	oh, nh := headOf(old.Baseline), headOf(turn.Baseline)
+	return ojson.NewObject("head_changed", oh != nh, "old_head", oh, "new_head", nh, "runtime_changed", old.RuntimeID != turn.RuntimeID,
+		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "dirty_files_changed", len(added)+len(removed) > 0,
+		"added_dirty_files", added, "removed_dirty_files", removed)
+}

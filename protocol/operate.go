@@ -1,0 +1,183 @@
+// The working state of one operation: what the rules have decided so far.
+
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// transition collects the effects of an operation. s and x are private copies;
+// raw objects inside them are never modified in place, only replaced.
+type transition struct {
+	snap   *Snapshot
+	cfg    *Config
+	env    *Env
+	before *State
+	s      *State
+	x      *Index
+
+	ledgers    map[Ledger]*bytes.Buffer
+	amends     []Amend
+	files      []FileWrite
+	dropTurns  []string
+	unstage    []string
+	events     []pendingEvent
+	last       []pendingEvent // events that end the operation: run_blocked, run_completed
+	humanTasks []byte
+	session    string // checkpoint reason, "" for none
+	subject    string
+	turn, role string
+	failure    *Error
+	result     any
+}
+
+type pendingEvent struct {
+	kind    string
+	turn    *Turn
+	payload *ojson.Object
+}
+
+func newTransition(snap *Snapshot, env Env) *transition {
+	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.Clone(), ledgers: make(map[Ledger]*bytes.Buffer)}
+	if snap.Index != nil {
+		t.x = snap.Index.Clone()
+	} else {
+		t.x = &Index{Run: snap.State.Run()}
+	}
+	return t
+}
+
+// append adds a row to a ledger.
+func (t *transition) append(l Ledger, row *ojson.Object) {
+	t.appendBytes(l, append(ojson.Compact(row), '\n'))
+}
+
+func (t *transition) appendBytes(l Ledger, data []byte) {
+	b := t.ledgers[l]
+	if b == nil {
+		b = &bytes.Buffer{}
+		t.ledgers[l] = b
+	}
+	b.Write(data)
+}
+
+// event queues a run event. Envelopes take phase and status from the final
+// state, as an acceptance reports what it led to (spec/01 §10).
+func (t *transition) event(kind string, turn *Turn, pairs ...any) {
+	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
+}
+
+// lastEvent queues an event that comes after all others of the operation.
+func (t *transition) lastEvent(kind string, turn *Turn, payload *ojson.Object) {
+	t.last = append(t.last, pendingEvent{kind, turn, payload})
+}
+
+// about names the turn the operation is about, for the commit's trailers.
+func (t *transition) about(turn *Turn) {
+	t.turn, t.role = turn.TurnID, turn.AssignedRole
+}
+
+// target resolves the turn an operation is about: the named one, or the only
+// active one (spec/01 §6.1 step 1).
+func (t *transition) target(id, command string) (*Turn, *Error) {
+	return ResolveTurn(t.s, id, command)
+}
+
+// ResolveTurn returns the named active turn, or the only one; command is the verb
+// for the refusal.
+func ResolveTurn(s *State, id, command string) (*Turn, *Error) {
+	if id != "" {
+		if turn, ok := s.ActiveTurns.Get(id); ok {
+			return turn, nil
+		}
+		return nil, &Error{Code: CodeTurnNotActive, Field: "turn_id",
+			Message: fmt.Sprintf("Turn %s is not active in run %s.", id, orNone(s.Run())),
+			Hint:    "git agentxchain status"}
+	}
+	switch s.ActiveTurns.Len() {
+	case 0:
+		return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("There is no active turn to %s.", command), Hint: "git agentxchain assign"}
+	case 1:
+		return s.OnlyTurn(), nil
+	}
+	return nil, &Error{Code: CodeTargetRequired,
+		Message: fmt.Sprintf("%d turns are active; name the one to %s.", s.ActiveTurns.Len(), command),
+		Hint:    "git agentxchain " + command + " " + s.ActiveTurns.Keys()[0],
+		Details: ojson.NewObject("active_turns", s.ActiveTurns.Keys())}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+// dropTurn removes a turn from the state with its reservation.
+func (t *transition) dropTurn(id string) {
+	t.s.ActiveTurns.Delete(id)
+	t.s.BudgetReservations.Delete(id)
+	t.dropTurns = append(t.dropTurns, id)
+}
+
+// finish writes the events, checks the result against the legal transitions and
+// hands it out.
+func (t *transition) finish(op Operation) (*Transition, *Error) {
+	for _, e := range append(t.events, t.last...) {
+		row, err := t.envelope(e)
+		if err != nil {
+			return nil, &Error{Code: CodeProtocolError, Message: err.Error()}
+		}
+		t.append(LedgerEvents, row)
+	}
+	if err := LegalTransition(t.before, t.s, op.Name()); err != nil {
+		return nil, err
+	}
+	if p := CheckState(t.s); len(p) > 0 {
+		return nil, &Error{Code: CodeInvalidState, Problems: p,
+			Message: "The operation would leave an invalid state: " + p.Join() + "."}
+	}
+	t.x.trim(t.s)
+	out := &Transition{State: t.s, Index: t.x, Amends: t.amends, Files: t.files, DropTurns: t.dropTurns, Unstage: t.unstage,
+		Subject: t.subject, Turn: t.turn, Role: t.role, Failure: t.failure, Result: t.result,
+		Documents: make(map[Document][]byte)}
+	for _, l := range Ledgers() {
+		if b := t.ledgers[l]; b != nil {
+			out.Appends = append(out.Appends, Append{l, b.Bytes()})
+		}
+	}
+	if t.session != "" {
+		out.Documents[DocSession] = ojson.Pretty(BuildSession(t.snap.Session, t.s, t.session, t.env))
+	}
+	if t.humanTasks != nil {
+		out.Documents[DocHumanTasks] = t.humanTasks
+	}
+	return out, nil
+}
+
+func (t *transition) envelope(e pendingEvent) (*ojson.Object, error) {
+	var turn *ojson.Object
+	var intent any
+	if e.turn != nil {
+		turn = ojson.NewObject("turn_id", e.turn.TurnID, "role_id", e.turn.AssignedRole)
+		if id := e.turn.IntakeContext.String("intent_id"); id != "" {
+			intent = id
+		}
+	}
+	return NewEvent(EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: t.env.Time(), Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
+		Turn: turn, IntentID: intent, Payload: e.payload})
+}
+
+// ptr returns a pointer to v.
+func ptr[T any](v T) *T { return &v }
+
+// strOr returns *p or "".
+func strOr(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

@@ -1,0 +1,124 @@
+// Policies limit what turns are accepted (spec/02 §16).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// PolicyInput is the turn about to be accepted and the run's counts without it.
+// The counts cover this run only and leave reissued turns out (spec/02 §24 D-12).
+type PolicyInput struct {
+	Phase      string
+	Role       string
+	Status     string  // status of the turn result
+	PhaseTurns int     // accepted turns in the phase
+	TotalTurns int     // accepted turns of the run
+	Streak     int     // trailing accepted turns of the same role
+	CostUSD    float64 // US dollars
+	CostKnown  bool
+	Replay     *ReplayOutcome // nil: the verification was not run again
+}
+
+// Violation is a policy the turn breaks. Action is block, warn or escalate as
+// configured; whatever else it may say has to count as block.
+type Violation struct {
+	PolicyID string
+	Rule     string
+	Action   string
+	Message  string
+}
+
+// Object returns the violation as a record.
+func (v Violation) Object() *ojson.Object {
+	return ojson.NewObject("policy_id", v.PolicyID, "rule", v.Rule, "action", v.Action, "message", v.Message)
+}
+
+// EvaluatePolicies returns every violation, in the order of the policies.
+func EvaluatePolicies(cfg *Config, in PolicyInput) []Violation {
+	var out []Violation
+	for i := range cfg.Policies {
+		p := &cfg.Policies[i]
+		if !p.applies(in.Phase, in.Role) {
+			continue
+		}
+		text := p.violation(in)
+		if text == "" {
+			continue
+		}
+		message := fmt.Sprintf("Policy %s: %s", quoted(p.ID), text)
+		if p.Message != "" {
+			message = p.Message
+		}
+		out = append(out, Violation{PolicyID: p.ID, Rule: p.Rule, Action: p.Action, Message: message})
+	}
+	return out
+}
+
+// PoliciesNeedReplay reports whether a policy that applies to the turn asks for
+// its verification to be run again. The scope is read first: a policy about
+// other phases or roles is no ground to run an agent's commands (spec/02 §24 D-04).
+func PoliciesNeedReplay(cfg *Config, phase, role string) bool {
+	return slices.ContainsFunc(cfg.Policies, func(p Policy) bool {
+		return p.Rule == RuleRequireReproducibleVerify && p.applies(phase, role)
+	})
+}
+
+// applies reads the scope: an empty list is no restriction.
+func (p *Policy) applies(phase, role string) bool {
+	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) && (len(p.Roles) == 0 || slices.Contains(p.Roles, role))
+}
+
+// violation says how the turn breaks the policy, "" when it does not.
+func (p *Policy) violation(in PolicyInput) string {
+	switch p.Rule {
+	case RuleMaxTurnsPerPhase:
+		if float64(in.PhaseTurns) >= p.Limit {
+			return fmt.Sprintf("phase %s already has %d of at most %v accepted turns", quoted(in.Phase), in.PhaseTurns, p.Limit)
+		}
+	case RuleMaxTotalTurns:
+		if float64(in.TotalTurns) >= p.Limit {
+			return fmt.Sprintf("the run already has %d of at most %v accepted turns", in.TotalTurns, p.Limit)
+		}
+	case RuleMaxConsecutiveSameRole:
+		if n := in.Streak + 1; float64(n) > p.Limit {
+			return fmt.Sprintf("this would be turn %d in a row of role %s; at most %v are allowed", n, quoted(in.Role), p.Limit)
+		}
+	case RuleMaxCostPerTurn:
+		if in.CostKnown && in.CostUSD > p.LimitUSD {
+			return fmt.Sprintf("the turn cost $%.2f, more than the limit of $%.2f", in.CostUSD, p.LimitUSD)
+		}
+	case RuleRequireStatus:
+		if !slices.Contains(p.Allowed, in.Status) {
+			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", quoted(in.Status), strings.Join(p.Allowed, ", "))
+		}
+	case RuleRequireReproducibleVerify:
+		return in.Replay.policyProblem()
+	default:
+		// Configuration errors are reported where the file is read; a rule that
+		// slipped past that must not look like a rule that is kept.
+		return fmt.Sprintf("rule %s is unknown, so it cannot be shown to be kept", quoted(p.Rule))
+	}
+	return ""
+}
+
+// policyProblem says why the replay does not prove the verification, "" when it does.
+func (r *ReplayOutcome) policyProblem() string {
+	switch {
+	case r == nil:
+		return "the verification was not run again before acceptance"
+	case r.Overall == ReplayMatch:
+		return ""
+	case r.Overall == ReplayMismatch:
+		return fmt.Sprintf("running the verification again matched %d of %d declared exit codes", r.MatchedCommands, r.ReplayedCommands)
+	case r.Reason != "":
+		return r.Reason
+	case r.Overall == ReplayNotReproducible:
+		return "verification.machine_evidence holds nothing that can be run again"
+	}
+	return "the verification was not run again before acceptance"
+}

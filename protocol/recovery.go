@@ -1,0 +1,351 @@
+// Blocks: what a blocker means, the way out of it, and the read model of both (spec/01 §3.3, §12.2).
+
+package protocol
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Owners of a block.
+const (
+	OwnerHuman    = "human"
+	OwnerOperator = "operator"
+)
+
+// The commands that recovery texts name.
+const (
+	cmdApprove = "git agentxchain approve"
+	cmdAssign  = "git agentxchain assign"
+	cmdUnblock = "git agentxchain unblock"
+	cmdStatus  = "git agentxchain status"
+)
+
+// TypedUnknown is the typed reason of a blocker nobody knows.
+const TypedUnknown = "unknown_block"
+
+// blockKind is a parsed blocked_on.
+type blockKind struct {
+	category string
+	typed    string
+	owner    string
+	retains  bool   // the turn stays active while blocked
+	detail   string // what the blocker itself says, or ""
+	subject  string // turn, policy, gate, hook or role it names, or ""
+	scope    string // hook phase, timeout scope, or ""
+}
+
+// parseBlocker reads the blocked_on vocabulary of spec/01 §3.3. Unknown values
+// yield unknown_block: a person has to look.
+func parseBlocker(on string) blockKind {
+	kind, rest, _ := strings.Cut(on, ":")
+	sub, last, _ := strings.Cut(rest, ":")
+	b := blockKind{owner: OwnerHuman, detail: on}
+	name := func(category string) { b.category, b.typed = category, category }
+	switch {
+	case kind == "human_approval":
+		name("pending_phase_transition")
+		b.subject, b.detail = rest, rest
+	case kind == "human" && sub == "conflict_loop":
+		name("conflict_loop")
+		b.subject, b.retains, b.detail = last, true, "Turn "+orNone(last)+" keeps meeting the changes of other turns"
+	case kind == "human":
+		name("needs_human")
+		b.detail = rest
+	case kind == "escalation" && sub == "operator":
+		name("operator_escalation")
+		b.retains, b.subject = true, last
+	case kind == "escalation":
+		name("retries_exhausted")
+		b.retains, b.subject = true, last
+	case kind == "policy":
+		name("policy_escalation")
+		b.retains, b.subject, b.detail = true, rest, fmt.Sprintf("Policy %q stopped the turn", rest)
+	case kind == "budget":
+		name("budget_exhausted")
+	case kind == "timeout":
+		name("timeout")
+		b.owner, b.scope, b.retains, b.detail = OwnerOperator, rest, true, rest+" time limit exceeded"
+	case on == "non_progress":
+		name("non_progress")
+		b.detail = "The same gate failure came back turn after turn"
+	case kind == "hook":
+		name("hook_block")
+		b.scope, b.subject, b.retains = sub, last, true
+		b.detail = fmt.Sprintf("Hook %q (%s) stopped the run", last, sub)
+	case kind == "gate_action":
+		name("gate_action_failed")
+		b.subject, b.detail = rest, fmt.Sprintf("An action of gate %q failed", rest)
+	case kind == "dispatch":
+		name("dispatch_error")
+		b.retains, b.detail = true, rest
+	case kind == "turn" && sub == "failed_start", on == "turns:failed_start":
+		name("ghost_turn")
+		b.retains, b.subject, b.detail = true, last, "The turn never started"
+	case kind == "turn" && sub == "stalled", on == "turns:stalled":
+		name("stale_turn")
+		b.retains, b.subject, b.detail = true, last, "The turn stopped giving signs of life"
+	case on == "operator_commit_reconcile_refused":
+		name(on)
+	default:
+		name(TypedUnknown)
+	}
+	return b
+}
+
+// DescribeBlock returns the full descriptor of a run blocked on the given
+// value: category, typed reason, owner, way out, whether the turn is kept, and
+// the turn. turnID is the turn the caller knows to be concerned, or "". The
+// caller sets BlockedAt. Both spec/01 §14 rows 3 and 23 come down to this: no
+// block without its whole descriptor.
+func DescribeBlock(s *State, on, turnID string) *BlockedReason {
+	b := parseBlocker(on)
+	if turnID == "" && b.subject != "" && s.ActiveTurns.Has(b.subject) {
+		turnID = b.subject
+	}
+	turn := blockTurn(s, turnID)
+	r := &BlockedReason{Category: b.category, Recovery: Recovery{TypedReason: b.typed, Owner: b.owner}}
+	if turn != nil {
+		r.TurnID = ptr(turn.TurnID)
+		r.Recovery.TurnRetained = b.retains
+	}
+	if b.category == "pending_phase_transition" && s.PendingRunCompletion != nil {
+		r.Category, r.Recovery.TypedReason = "pending_run_completion", "pending_run_completion"
+	}
+	if b.detail != "" {
+		r.Recovery.Detail = ptr(b.detail)
+	}
+	r.Recovery.RecoveryAction = RecoveryAction(r.Recovery.TypedReason, on, strOr(r.TurnID))
+	return r
+}
+
+// blockTurn resolves the turn a block is about: the preferred id, else
+// blocked_reason.turn_id, else escalation.from_turn_id, else the only active
+// turn (spec/01 §3.3). It is nil when none of them is active.
+func blockTurn(s *State, preferred string) *Turn {
+	ids := []string{preferred}
+	if s.BlockedReason != nil {
+		ids = append(ids, strOr(s.BlockedReason.TurnID))
+	}
+	ids = append(ids, s.Escalation.String("from_turn_id"))
+	for _, id := range ids {
+		if t, ok := s.ActiveTurns.Get(id); ok && id != "" {
+			return t
+		}
+	}
+	return s.OnlyTurn()
+}
+
+// RecoveryAction is the way out of a block in words, with the commands of this
+// program. turnID may be "". The typed reason is the contract; these words are
+// for people (spec/01 §14 row 29).
+func RecoveryAction(typedReason, on, turnID string) string {
+	b := parseBlocker(on)
+	turn := ""
+	if turnID != "" {
+		turn = " " + quoteWord(turnID)
+	}
+	switch typedReason {
+	case "pending_phase_transition", "pending_run_completion":
+		return cmdApprove
+	case "needs_human":
+		return "Do what the turn asks for, then run: " + cmdUnblock
+	case "conflict_loop":
+		return "Let the conflicting turns go one after another: git agentxchain reject" + turn + " --reassign"
+	case "operator_escalation":
+		return "Settle the escalation, then run: " + cmdUnblock
+	case "retries_exhausted":
+		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
+	case "policy_escalation":
+		return fmt.Sprintf("Settle what policy %q asks for, then run: %s", clip(oneLine(b.subject), 80), cmdUnblock)
+	case "budget_exhausted":
+		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + cmdUnblock
+	case "timeout":
+		return cmdUnblock
+	case "non_progress":
+		return "Change what the gate fails on, then run: " + cmdUnblock
+	case "gate_action_failed":
+		return "Make the gate's action succeed, then run: " + cmdApprove
+	case "hook_block", "hook_tamper":
+		fix := fmt.Sprintf("Mend hook %q, then run: ", clip(oneLine(b.subject), 80))
+		switch b.scope {
+		case "before_gate":
+			return fix + cmdApprove
+		case "before_validation", "after_validation", "before_acceptance":
+			return fix + "git agentxchain accept" + turn
+		}
+		return fix + cmdUnblock
+	case "dispatch_error":
+		return "Mend what kept the turn from being dispatched, then run: " + cmdUnblock
+	case "ghost_turn":
+		return "git agentxchain reissue" + turn + " --reason ghost"
+	case "stale_turn":
+		return "git agentxchain reissue" + turn + " --reason stale"
+	}
+	return "Look at " + cmdStatus + ", settle the cause, then run: " + cmdUnblock
+}
+
+// ownRecovery reports whether a recovery text was rendered here and may be
+// refreshed. Texts of other implementations and of people stay as written.
+func ownRecovery(typedReason, action string) bool {
+	if trimSpace(action) == "" {
+		return true
+	}
+	return typedReason != "operator_escalation" && strings.Contains(action, "git agentxchain ")
+}
+
+// quoteWord makes an id safe to paste into a shell: ids come from documents that
+// somebody else may have written.
+func quoteWord(s string) string {
+	plain := s != "" && s[0] != '-'
+	for i := 0; plain && i < len(s); i++ {
+		c := s[i]
+		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(oneLine(s), "'", `'\''`) + "'"
+}
+
+// RecoveryView is the read model of a waiting run (spec/01 §12.2).
+type RecoveryView struct {
+	TypedReason    string
+	Owner          string
+	RecoveryAction string
+	TurnRetained   bool
+	Detail         *string
+	Guidance       []Guidance
+}
+
+// Object returns {typed_reason, owner, recovery_action, turn_retained, detail,
+// runtime_guidance}.
+func (v *RecoveryView) Object() *ojson.Object {
+	if v == nil {
+		return nil
+	}
+	return ojson.NewObject("typed_reason", v.TypedReason, "owner", v.Owner, "recovery_action", v.RecoveryAction,
+		"turn_retained", v.TurnRetained, "detail", v.Detail, "runtime_guidance", guidanceObjects(v.Guidance))
+}
+
+// DeriveRecovery says why the run waits and how it goes on; nil when it waits
+// for nobody. A specific block wins over a pending approval: the approval cannot
+// be given before it is lifted (spec/01 §14 row 8).
+func DeriveRecovery(s *State, cfg *Config) *RecoveryView {
+	if s == nil {
+		return nil
+	}
+	pending := func(typed, gate string) *RecoveryView {
+		return &RecoveryView{TypedReason: typed, Owner: OwnerHuman, RecoveryAction: cmdApprove, Detail: ptr(gate)}
+	}
+	specific := s.Status == StatusBlocked && s.BlockedReason != nil
+	switch {
+	case s.Status != StatusBlocked && s.Status != StatusPaused:
+		return nil
+	case specific:
+		r := s.BlockedReason.Recovery
+		v := &RecoveryView{TypedReason: r.TypedReason, Owner: r.Owner, RecoveryAction: r.RecoveryAction,
+			TurnRetained: r.TurnRetained, Detail: r.Detail, Guidance: DeriveGuidance(s, cfg)}
+		if v.TypedReason == "" || v.Owner == "" || trimSpace(v.RecoveryAction) == "" {
+			d := DescribeBlock(s, strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID))
+			v.TypedReason = orElse(v.TypedReason, d.Recovery.TypedReason)
+			v.Owner = orElse(v.Owner, d.Recovery.Owner)
+			if trimSpace(v.RecoveryAction) == "" {
+				v.RecoveryAction = RecoveryAction(v.TypedReason, strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID))
+			}
+		}
+		return v
+	case s.PendingRunCompletion != nil:
+		return pending("pending_run_completion", s.PendingRunCompletion.Gate)
+	case s.PendingPhaseTransition != nil:
+		return pending("pending_phase_transition", s.PendingPhaseTransition.Gate)
+	}
+	d := DescribeBlock(s, strOr(s.BlockedOn), "").Recovery
+	return &RecoveryView{TypedReason: d.TypedReason, Owner: d.Owner, RecoveryAction: d.RecoveryAction,
+		TurnRetained: d.TurnRetained, Detail: d.Detail, Guidance: DeriveGuidance(s, cfg)}
+}
+
+func orElse(s, fallback string) string {
+	if s != "" {
+		return s
+	}
+	return fallback
+}
+
+// Guidance is advice on a gate that fails because the owner of a missing file
+// cannot write it with its runtime (spec/01 §12.2).
+type Guidance struct {
+	Code         string // invalid_binding, review_only_remote_dead_end, proposal_apply_required, tool_defined_proof_not_strong_enough
+	Phase        string
+	GateID       string
+	RoleID       string
+	ArtifactPath string
+	Command      string
+	Reason       string
+}
+
+func guidanceObjects(gs []Guidance) []*ojson.Object {
+	out := make([]*ojson.Object, len(gs))
+	for i, g := range gs {
+		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", nullable(g.GateID), "role_id", g.RoleID,
+			"artifact_path", g.ArtifactPath, "command", g.Command, "reason", g.Reason)
+	}
+	return out
+}
+
+// DeriveGuidance looks at the files the last failed gate misses and at who owns
+// them. Sorted by severity, each role and file once.
+func DeriveGuidance(s *State, cfg *Config) []Guidance {
+	if s == nil || cfg == nil || s.LastGateFailure == nil {
+		return nil
+	}
+	f := s.LastGateFailure
+	phase := orElse(f.Phase, s.Phase)
+	artifacts, _ := cfg.WorkflowKit.Phases.Get(phase)
+	var ranked [4][]Guidance
+	for _, path := range f.MissingFiles {
+		role := ""
+		for _, a := range artifacts {
+			if a.Path == path {
+				role = a.OwnedBy
+			}
+		}
+		if role == "" {
+			if r := cfg.Route(phase); r != nil {
+				role = r.EntryRole
+			}
+		}
+		if cfg.Role(role) == nil {
+			continue
+		}
+		g := Guidance{Phase: phase, GateID: strOr(f.GateID), RoleID: role, ArtifactPath: path,
+			Command: fmt.Sprintf("Bind role %q to a runtime that may write in agentxchain.json, then run: git agentxchain validate", role)}
+		rank := 0
+		switch c := WriteContract(cfg, role); {
+		case c.Ownership == OwnershipInvalid || c.Path == PathInvalidAuthoritative || c.Path == PathInvalidReviewOnly:
+			g.Code = "invalid_binding"
+			g.Reason = fmt.Sprintf("%s belongs to %q, whose authority and runtime do not go together.", path, role)
+		case c.Path == PathReviewArtifactOnly:
+			rank, g.Code = 1, "review_only_remote_dead_end"
+			g.Reason = fmt.Sprintf("%s belongs to %q, which can only hand in reviews and never write the file.", path, role)
+		case c.Ownership == OwnershipProposalApply:
+			rank, g.Code = 2, "proposal_apply_required"
+			g.Command = "Apply the proposal under " + ProposedDir + ", then run: " + cmdAssign
+			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until somebody applies them.", path, role)
+		case c.Ownership == OwnershipToolDefined:
+			rank, g.Code = 3, "tool_defined_proof_not_strong_enough"
+			g.Command = "git agentxchain validate"
+			g.Reason = fmt.Sprintf("%s belongs to %q, whose tool alone decides whether it can write files.", path, role)
+		default:
+			continue
+		}
+		ranked[rank] = append(ranked[rank], g)
+	}
+	var out []Guidance
+	for _, gs := range ranked {
+		out = append(out, gs...)
+	}
+	return out
+}

@@ -1,0 +1,215 @@
+// Tests of the recovery read model and of role resolution.
+
+package protocol
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func TestDescribeBlockIsComplete(t *testing.T) {
+	for _, on := range blockerSamples {
+		s := stateFrom(t, activeStateDoc)
+		b := DescribeBlock(s, on, "")
+		r := b.Recovery
+		if b.Category == "" || r.TypedReason == "" || r.RecoveryAction == "" || r.Owner != OwnerHuman && r.Owner != OwnerOperator {
+			t.Errorf("%q: %+v", on, b)
+		}
+		if r.TurnRetained && b.TurnID == nil {
+			t.Errorf("%q retains no turn", on)
+		}
+		for _, foreign := range []string{"`agentxchain", "run agentxchain"} {
+			if strings.Contains(r.RecoveryAction, foreign) {
+				t.Errorf("%q: %s", on, r.RecoveryAction)
+			}
+		}
+	}
+	s := stateFrom(t, activeStateDoc)
+	s.ActiveTurns.Set("turn_c", &Turn{TurnID: "turn_c"})
+	if b := DescribeBlock(s, "policy:p", ""); b.TurnID != nil {
+		t.Error("with several turns nobody is guessed")
+	}
+	if b := DescribeBlock(s, "turn:stalled:turn_c", ""); strOr(b.TurnID) != "turn_c" {
+		t.Error("the blocker names its turn")
+	}
+	s.Escalation = ojson.NewObject("from_turn_id", "turn_b")
+	if b := DescribeBlock(s, "escalation:operator:x", ""); strOr(b.TurnID) != "turn_b" {
+		t.Error("the escalation names its turn")
+	}
+}
+
+func TestRecoveryActionIsSafeToPaste(t *testing.T) {
+	if a := RecoveryAction("ghost_turn", "", "t'; rm -rf ~"); a != `git agentxchain reissue 't'\''; rm -rf ~' --reason ghost` {
+		t.Error(a)
+	}
+	if a := RecoveryAction("ghost_turn", "", "--force"); !strings.Contains(a, "'--force'") {
+		t.Error(a)
+	}
+	if a := RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a, "\n") || len(a) > 200 {
+		t.Error(a)
+	}
+}
+
+func TestDeriveRecovery(t *testing.T) {
+	cfg := twoPhaseConfig()
+	if DeriveRecovery(inStatus(StatusActive), cfg) != nil || DeriveRecovery(nil, cfg) != nil || DeriveRecovery(inStatus(StatusCompleted), cfg) != nil {
+		t.Error("nobody is waited for")
+	}
+	v := DeriveRecovery(inStatus(StatusPaused), cfg)
+	if v.TypedReason != "pending_phase_transition" || v.RecoveryAction != "git agentxchain approve" || strOr(v.Detail) != "g1" {
+		t.Errorf("%+v", v)
+	}
+	both := inStatus(StatusPaused)
+	both.PendingRunCompletion = &PendingCompletion{Gate: "g2"}
+	if v := DeriveRecovery(both, cfg); v.TypedReason != "pending_run_completion" {
+		t.Errorf("%+v", v)
+	}
+	// A block at a gate is shown for what it is.
+	s := blockedState("gate_action:g1", "make failed")
+	s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
+	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || strOr(v.Detail) != "make failed" {
+		t.Errorf("%+v", v)
+	}
+	// Another implementation's words are shown as they are.
+	s.BlockedReason.Recovery.RecoveryAction = "agentxchain approve-transition"
+	if v := DeriveRecovery(s, cfg); v.RecoveryAction != "agentxchain approve-transition" {
+		t.Errorf("%+v", v)
+	}
+	s.BlockedReason = &BlockedReason{}
+	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || v.Owner != "human" || v.RecoveryAction == "" {
+		t.Errorf("%+v", v)
+	}
+	s.BlockedReason, s.PendingPhaseTransition, s.BlockedOn = nil, nil, ptr("what")
+	v = DeriveRecovery(s, cfg)
+	if v.TypedReason != TypedUnknown {
+		t.Errorf("%+v", v)
+	}
+	if got := strings.Join(v.Object().Keys(), " "); got != "typed_reason owner recovery_action turn_retained detail runtime_guidance" {
+		t.Error(got)
+	}
+	if (*RecoveryView)(nil).Object() != nil {
+		t.Error("nil view")
+	}
+}
+
+func TestGuidanceAndNextActions(t *testing.T) {
+	cfg := twoPhaseConfig()
+	add := func(id, authority, runtime string) {
+		cfg.Roles.Set(id, &Role{ID: id, WriteAuthority: authority, RuntimeID: runtime, RuntimeType: runtime})
+	}
+	cfg.Runtimes.Set("api_proxy", &Runtime{ID: "api_proxy", Type: "api_proxy", Raw: ojson.NewObject("type", "api_proxy")})
+	cfg.Runtimes.Set("mcp", &Runtime{ID: "mcp", Type: "mcp", Raw: ojson.NewObject("type", "mcp")})
+	add("api", Proposed, "api_proxy")
+	add("ro", ReviewOnly, "api_proxy")
+	add("tool", Authoritative, "mcp")
+	add("bad", Authoritative, "api_proxy")
+	cfg.WorkflowKit.Phases.Set("planning", []Artifact{{Path: "a", OwnedBy: "api"}, {Path: "b", OwnedBy: "ro"}, {Path: "c", OwnedBy: "tool"}, {Path: "d", OwnedBy: "bad"}, {Path: "e", OwnedBy: "dev"}, {Path: "f", OwnedBy: "gone"}})
+	s := inStatus(StatusActive)
+	if len(NextActions(s, cfg, "")) != 0 {
+		t.Error("a healthy run needs no advice")
+	}
+	s.LastGateFailure = &GateFailure{GateType: gatePhase, GateID: ptr("g1"), Phase: "planning", MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"}}
+	var codes []string
+	for _, g := range DeriveGuidance(s, cfg) {
+		codes = append(codes, g.Code+":"+g.ArtifactPath)
+		if g.Command == "" || g.Reason == "" || g.Phase != "planning" {
+			t.Errorf("%+v", g)
+		}
+	}
+	if got := strings.Join(codes, " "); got != "invalid_binding:d review_only_remote_dead_end:b proposal_apply_required:a tool_defined_proof_not_strong_enough:c" {
+		t.Error(got)
+	}
+	if n := len(NextActions(s, cfg, "")); n != 4 {
+		t.Error(n)
+	}
+	b := blockedState("human:x", "d")
+	if a := NextActions(b, cfg, "hesc_1"); len(a) != 1 || !strings.HasSuffix(a[0].Command, "git agentxchain unblock hesc_1") {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestNextStep(t *testing.T) {
+	cfg := twoPhaseConfig()
+	turn := func(status string) *State {
+		s := inStatus(StatusActive)
+		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: TurnRunning})
+		s.ActiveTurns.Set("turn_b", &Turn{TurnID: "turn_b", AssignedRole: "dev", Status: status})
+		return s
+	}
+	for want, s := range map[string]*State{
+		"git agentxchain assign":                                              inStatus(StatusIdle),
+		"git agentxchain assign pm":                                           inStatus(StatusActive),
+		"git agentxchain approve":                                             inStatus(StatusPaused),
+		"git agentxchain accept turn_a":                                       turn(TurnDispatched),
+		"git agentxchain reissue turn_b":                                      turn(TurnStalled),
+		"git agentxchain reject turn_b --reassign":                            turn(TurnConflicted),
+		"git agentxchain accept turn_b":                                       turn(TurnFailedAcceptance),
+		"Do what the turn asks for, then run: git agentxchain unblock hesc_1": inStatus(StatusBlocked),
+	} {
+		got := NextStep(s, cfg, "hesc_1")
+		if got == nil || got.Command != want || got.Reason == "" {
+			t.Errorf("want %q, got %+v", want, got)
+		}
+	}
+	if NextStep(inStatus(StatusCompleted), cfg, "") != nil {
+		t.Error("a completed run has no next step")
+	}
+	if got := NextStep(inStatus(StatusActive), &Config{}, ""); got == nil || got.Reason == "" {
+		t.Error("no roles")
+	}
+}
+
+func TestResolveRole(t *testing.T) {
+	state := func(f func(*State)) *State { s := inStatus(StatusActive); f(s); return s }
+	strict := twoPhaseConfig()
+	strict.Rules.EnforceRouting = true
+	noEntry := twoPhaseConfig()
+	noEntry.Routing.Set("planning", &Route{Phase: "planning"})
+	none := &Config{}
+	for name, tc := range map[string]struct {
+		cfg      *Config
+		s        *State
+		override string
+		role     string
+		warnings int
+		code     string
+	}{
+		"entry role":            {twoPhaseConfig(), inStatus(StatusActive), "", "pm", 0, ""},
+		"recommendation":        {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("dev") }), "", "dev", 0, ""},
+		"recommendation barred": {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("qa") }), "", "pm", 0, ""},
+		"unknown recommended":   {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("gone") }), "", "pm", 0, ""},
+		"override":              {twoPhaseConfig(), inStatus(StatusActive), "dev", "dev", 0, ""},
+		"override outside":      {twoPhaseConfig(), inStatus(StatusActive), "qa", "qa", 1, ""},
+		"override enforced":     {strict, inStatus(StatusActive), "qa", "", 0, CodeRoleNotRouted},
+		"override unknown":      {twoPhaseConfig(), inStatus(StatusActive), "gone", "", 0, CodeUnknownRole},
+		"review first": {twoPhaseConfig(), state(func(s *State) {
+			s.PendingDelegation = &DelegationReview{ParentRole: "qa"}
+			s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "dev"}}
+		}), "", "qa", 0, ""},
+		"delegation": {twoPhaseConfig(), state(func(s *State) {
+			s.DelegationQueue = []*Delegation{{Status: "active", ToRole: "pm"}, {Status: "pending", ToRole: "dev"}}
+		}), "", "dev", 0, ""},
+		"override past review": {twoPhaseConfig(), state(func(s *State) { s.PendingDelegation = &DelegationReview{ParentRole: "qa"} }), "dev", "dev", 1, ""},
+		"delegation to nobody": {twoPhaseConfig(), state(func(s *State) { s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, CodeUnknownRole},
+		"charter": {twoPhaseConfig(), state(func(s *State) {
+			s.NextRecommendedRole = ptr("dev")
+			s.Extra.Set("charter_materialization_pending", ojson.NewObject("charter", "c"))
+		}), "", "pm", 0, ""},
+		"no entry role": {noEntry, inStatus(StatusActive), "", "pm", 1, ""},
+		"no phase":      {twoPhaseConfig(), state(func(s *State) { s.Phase = "gone" }), "", "pm", 1, ""},
+		"no roles":      {none, inStatus(StatusActive), "", "", 0, CodeInvalidConfig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role, warnings, err := ResolveRole(tc.cfg, tc.s, tc.override)
+			code := ""
+			if err != nil {
+				code = err.Code
+			}
+			if role != tc.role || len(warnings) != tc.warnings || code != tc.code {
+				t.Errorf("got %q %v %v", role, warnings, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+// Rows of run-history.jsonl: one per completion or block of a run, across runs (spec/01 §9.3).
+
+package protocol
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// RunHistoryFacts are the facts of a row. State is the state after the
+// completion or block.
+type RunHistoryFacts struct {
+	Config        *Config
+	State         *State
+	Index         *Index // counts and recent records of this run only
+	BlockedReason string // why, in words; "" takes the block's own detail
+	RecordedAt    time.Time
+}
+
+// BuildRunHistory returns the row. A run that blocks several times has several
+// rows; readers take the last (RunHistoryRow).
+func BuildRunHistory(f RunHistoryFacts) *ojson.Object {
+	s, x := f.State, f.Index
+	if x == nil {
+		x = &Index{}
+	}
+	cfg := f.Config
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	started := x.FirstAcceptedAt
+	if started == "" {
+		started = strOr(s.CreatedAt)
+	}
+	var completed, duration, blocked any
+	status := "blocked"
+	if s.Status == StatusCompleted {
+		status, completed = "completed", strOr(s.CompletedAt)
+		if ms, ok := DurationMS(started, strOr(s.CompletedAt)); ok {
+			duration = ms
+		}
+	} else if on := strOr(s.BlockedOn); on != "" {
+		blocked = on
+	} else {
+		blocked = nullable(f.BlockedReason)
+	}
+	gates := ojson.NewObject()
+	for k, v := range s.PhaseGateStatus.All() {
+		gates.Set(k, v)
+	}
+	var limit, connector any
+	if cfg.Budget != nil && cfg.Budget.PerRunMaxUSD != nil {
+		limit = *cfg.Budget.PerRunMaxUSD
+	}
+	if keys := cfg.Roles.Keys(); len(keys) > 0 {
+		if r := cfg.Role(keys[0]); r != nil {
+			connector = nullable(r.RuntimeID)
+		}
+	}
+	return ojson.NewObject(
+		"schema_version", "0.1",
+		"run_id", s.Run(),
+		"project_id", s.ProjectID,
+		"project_name", nullable(cfg.Project.Name),
+		"template", nullable(cfg.Template),
+		"status", status,
+		"started_at", nullable(started),
+		"completed_at", completed,
+		"duration_ms", duration,
+		"phases_completed", nonNil(x.PhasesDone),
+		"total_turns", x.Accepted,
+		"roles_used", nonNil(x.RolesUsed),
+		"decisions_count", x.Decisions,
+		"total_cost_usd", s.BudgetStatus.SpentUSD,
+		"budget_limit_usd", limit,
+		"blocked_reason", blocked,
+		"gate_results", gates,
+		"connector_used", connector,
+		"model_used", nil,
+		"provenance", NormalizeProvenance(s.Provenance),
+		"parent_context", parentContext(s.InheritedContext),
+		"retrospective", retrospective(f, x),
+		"inheritance_snapshot", ojson.NewObject("recent_decisions", cloneRows(x.RecentDecisions), "recent_accepted_turns", cloneRows(x.RecentTurns)),
+		"recorded_at", FormatTime(f.RecordedAt),
+	)
+}
+
+func cloneRows(rows []*ojson.Object) []*ojson.Object {
+	out := make([]*ojson.Object, len(rows))
+	for i, r := range rows {
+		out[i] = r.Clone()
+	}
+	return out
+}
+
+func parentContext(inherited *ojson.Object) *ojson.Object {
+	if inherited == nil {
+		return nil
+	}
+	o := ojson.NewObject()
+	for _, k := range []string{"parent_run_id", "parent_status", "parent_completed_at", "inherited_at"} {
+		v, _ := inherited.Get(k)
+		o.Set(k, v)
+	}
+	return o
+}
+
+// retrospective sums up the run in words: {headline, terminal_reason,
+// next_operator_action, follow_on_hint}.
+func retrospective(f RunHistoryFacts, x *Index) *ojson.Object {
+	const headline = 300
+	s := f.State
+	if s.Status == StatusCompleted {
+		text := fmt.Sprintf("Completed with %d accepted turns.", x.Accepted)
+		if n := len(x.RecentTurns); n > 0 && trimSpace(x.RecentTurns[n-1].String("summary")) != "" {
+			text = x.RecentTurns[n-1].String("summary")
+		}
+		return ojson.NewObject("headline", clip(oneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
+			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", quoteWord(s.Run())))
+	}
+	text, reason, action := f.BlockedReason, "blocked", any(nil)
+	if b := s.BlockedReason; b != nil {
+		text = orElse(text, strOr(b.Recovery.Detail))
+		reason = orElse(b.Recovery.TypedReason, orElse(b.Category, reason))
+		action = nullable(b.Recovery.RecoveryAction)
+	}
+	text = orElse(text, strOr(s.BlockedOn))
+	return ojson.NewObject("headline", nullable(clip(oneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
+}
+
+// RunHistoryRow returns the last row of a run, or nil: a run writes one per
+// block and one at completion.
+func RunHistoryRow(rows []*ojson.Object, runID string) *ojson.Object {
+	if runID == "" {
+		return nil
+	}
+	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].String("run_id") == runID {
+			return rows[i]
+		}
+	}
+	return nil
+}
+
+// Inheritable reports whether a row has anything to hand on: a decision or an
+// accepted turn in its snapshot.
+func Inheritable(row *ojson.Object) bool {
+	s := row.Object("inheritance_snapshot")
+	return len(s.Array("recent_decisions")) > 0 || len(s.Array("recent_accepted_turns")) > 0
+}
+
+// Lineage returns the last rows of runID and its ancestors, oldest first. A
+// parent that is not in the history ends the chain with {broken_link:true,
+// missing_run_id}; a chain that comes back to itself ends where it does. nil when
+// runID is not in the history.
+func Lineage(rows []*ojson.Object, runID string) []*ojson.Object {
+	last := make(map[string]*ojson.Object, len(rows))
+	for _, r := range rows {
+		if id := r.String("run_id"); id != "" {
+			last[id] = r
+		}
+	}
+	if last[runID] == nil {
+		return nil
+	}
+	var chain []*ojson.Object
+	seen := make(map[string]bool)
+	for id := runID; id != "" && !seen[id]; {
+		seen[id] = true
+		row := last[id]
+		if row == nil {
+			chain = append(chain, ojson.NewObject("broken_link", true, "missing_run_id", id))
+			break
+		}
+		chain = append(chain, row)
+		id = row.Object("provenance").String("parent_run_id")
+	}
+	for i, j := 0, len(chain)-1; i < j; i, j = i+1, j-1 {
+		chain[i], chain[j] = chain[j], chain[i]
+	}
+	return chain
+}

@@ -1,0 +1,149 @@
+// Path rules for names that a participant wrote: containment, git's own directory, reserved files.
+
+package protocol
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Reasons CleanPath refuses a path for. They are stable tokens.
+const (
+	PathEmpty    = "empty"         // nothing but "." and separators
+	PathTooLong  = "too_long"      // more than maxPathBytes
+	PathNUL      = "nul"           // contains U+0000
+	PathAbsolute = "absolute"      // starts at a root, a drive or a share
+	PathParent   = "parent"        // has a ".." component
+	PathGitDir   = "git_directory" // has a component some file system reads as ".git"
+)
+
+// maxPathBytes is what common systems accept for one path.
+const maxPathBytes = 4096
+
+// CleanPath returns the project-relative, slash-separated form of p without
+// "." and empty components, or a reason (Path… constant) why p must not be used
+// (spec/02 §24 D-02). White space is part of a name and is kept.
+//
+// A backslash is a separator on some systems and part of a name on others: the
+// checks read it as both, the clean form keeps it. Symbolic links are the
+// caller's business, this function sees no disk.
+func CleanPath(p string) (clean, problem string) {
+	switch {
+	case len(p) > maxPathBytes:
+		return "", PathTooLong
+	case strings.IndexByte(p, 0) >= 0:
+		return "", PathNUL
+	case rooted(p):
+		return "", PathAbsolute
+	}
+	for c := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
+		// Windows drops spaces at the end of a component, so ".. " climbs there.
+		if strings.TrimRight(foldComponent(c), " ") == ".." {
+			return "", PathParent
+		}
+		if isDotGit(c) {
+			return "", PathGitDir
+		}
+	}
+	var b strings.Builder
+	for c := range strings.SplitSeq(p, "/") {
+		if c == "" || c == "." {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(c)
+	}
+	clean = b.String()
+	switch {
+	case blankText(clean):
+		return "", PathEmpty
+	case rooted(clean): // ./C:/x
+		return "", PathAbsolute
+	}
+	return clean, ""
+}
+
+// rooted reports a path that starts at a root, a share or a drive.
+func rooted(p string) bool {
+	if p == "" {
+		return false
+	}
+	return p[0] == '/' || p[0] == '\\' || len(p) >= 3 && p[1] == ':' && (p[2] == '/' || p[2] == '\\') && isASCIILetter(p[0])
+}
+
+// pathProblemText says in words what a CleanPath reason means.
+func pathProblemText(problem string) string {
+	switch problem {
+	case PathEmpty:
+		return "names no file"
+	case PathTooLong:
+		return "is longer than 4096 bytes"
+	case PathNUL:
+		return "contains a NUL character"
+	case PathAbsolute:
+		return "is absolute; paths are relative to the project"
+	case PathParent:
+		return "leaves its directory with .."
+	case PathGitDir:
+		return "points into git's own directory"
+	}
+	return problem
+}
+
+// isDotGit reports whether a file system could take the component for ".git":
+// any case, code points HFS+ ignores, trailing dots, spaces and stream names on
+// NTFS, and its short name. Git refuses the same spellings in a tree.
+func isDotGit(c string) bool {
+	c, _, _ = strings.Cut(foldComponent(c), ":")
+	c = strings.TrimRight(c, " .")
+	return c == ".git" || c == "git~1"
+}
+
+// reservedForm is the spelling under which a path is compared with a reserved
+// one: two names that some file system opens as one file have one form.
+func reservedForm(p string) string {
+	p = trimJS(strings.ReplaceAll(p, `\`, "/"))
+	var b strings.Builder
+	for c := range strings.SplitSeq(p, "/") {
+		if c == "" || c == "." {
+			continue
+		}
+		folded, _, _ := strings.Cut(foldComponent(c), ":")
+		folded = strings.TrimRight(folded, " .")
+		if b.Len() > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(folded)
+	}
+	return b.String()
+}
+
+// foldComponent drops the code points HFS+ ignores and folds case.
+func foldComponent(c string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200C && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x206A && r <= 0x206F, r == 0xFEFF:
+			return -1
+		case r < 0x80:
+			return unicode.ToLower(r)
+		}
+		return foldRune(r)
+	}, c)
+}
+
+// foldRune maps r to one representative of the runes that differ from it in
+// case only, an ASCII one when there is one (U+017F folds to s).
+func foldRune(r rune) rune {
+	lowest := r
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		lowest = min(lowest, f)
+	}
+	if lowest < 0x80 {
+		return unicode.ToLower(lowest)
+	}
+	return lowest
+}
+
+func isASCIILetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

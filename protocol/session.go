@@ -1,0 +1,89 @@
+// session.json: the recovery hint written at governance boundaries (spec/01 §11).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// BuildSession returns session.json after an operation. prev is the document
+// before, or nil: its id and start are kept while the run is the same, its
+// unknown members too, and another run begins another session. reason is the
+// checkpoint reason, e.g. turn_assigned, turn_accepted, blocked, phase_approved,
+// run_completed. state.json always wins over what this says.
+func BuildSession(prev *ojson.Object, s *State, reason string, env *Env) *ojson.Object {
+	now := env.Time()
+	o := prev.Clone()
+	if o == nil || o.String("run_id") != s.Run() || o.String("session_id") == "" {
+		o = ojson.NewObject("session_id", env.ID("session"), "run_id", nullable(s.Run()), "started_at", now)
+	}
+	if o.String("started_at") == "" {
+		o.Set("started_at", now)
+	}
+	active := s.ActiveTurns.Keys()
+	lastTurn, lastRole := strOr(s.LastCompletedTurnID), o.String("last_role")
+	dispatchDir := ""
+	if n := len(active); n > 0 {
+		t, _ := s.ActiveTurns.Get(active[n-1])
+		lastTurn, lastRole = t.TurnID, t.AssignedRole
+		dispatchDir = BundleDir(t.TurnID)
+	}
+	pendingGate, pendingCompletion := "", any(nil)
+	if p := s.PendingPhaseTransition; p != nil {
+		pendingGate = p.Gate
+	}
+	if s.PendingRunCompletion != nil {
+		pendingCompletion = true
+	}
+	for _, m := range []struct {
+		key string
+		v   any
+	}{
+		{"last_checkpoint_at", now},
+		{"checkpoint_reason", reason},
+		{"run_status", string(s.Status)},
+		{"phase", s.Phase},
+		{"last_phase", s.Phase},
+		{"last_turn_id", nullable(lastTurn)},
+		{"last_completed_turn_id", s.LastCompletedTurnID},
+		{"active_turn_ids", nonNil(active)},
+		{"last_role", nullable(lastRole)},
+		{"pending_gate", nullable(pendingGate)},
+		{"pending_run_completion", pendingCompletion},
+		{"blocked", s.Status == StatusBlocked},
+		{"baseline_ref", ojson.NewObject("git_head", nullable(env.Git.Head), "git_branch", nullable(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
+		{"agent_context", ojson.NewObject("adapter", nil, "dispatch_dir", nullable(dispatchDir))},
+	} {
+		o.Set(m.key, m.v)
+	}
+	return o
+}
+
+// SessionDrift is a difference between the checkout of the last checkpoint and
+// the one of now.
+type SessionDrift struct {
+	Code    string // head_moved, branch_changed, became_dirty
+	Message string
+}
+
+// DetectDrift compares session.json with the checkout; nil when it is of another
+// run (a stale checkpoint) or nothing changed.
+func DetectDrift(session *ojson.Object, s *State, git GitFacts) []SessionDrift {
+	base := session.Object("baseline_ref")
+	if base == nil || session.String("run_id") != s.Run() {
+		return nil
+	}
+	var out []SessionDrift
+	if was := base.String("git_head"); was != "" && git.Head != "" && was != git.Head {
+		out = append(out, SessionDrift{"head_moved", fmt.Sprintf("HEAD moved from %.12s to %.12s since the last checkpoint.", was, git.Head)})
+	}
+	if was := base.String("git_branch"); was != "" && git.Branch != "" && was != git.Branch {
+		out = append(out, SessionDrift{"branch_changed", fmt.Sprintf("The branch changed from %s to %s since the last checkpoint.", clip(was, 100), git.Branch)})
+	}
+	if v, ok := base.Get("workspace_dirty"); ok && v == false && git.Dirty {
+		out = append(out, SessionDrift{"became_dirty", "The work tree was clean at the last checkpoint and has uncommitted changes now."})
+	}
+	return out
+}

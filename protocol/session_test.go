@@ -1,0 +1,89 @@
+// Tests of session.json.
+
+package protocol
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func TestBuildSession(t *testing.T) {
+	env := &Env{Now: time.UnixMilli(0), Seed: "00", Git: GitFacts{Head: "abc", Branch: "main", Dirty: true}}
+	s := stateFrom(t, activeStateDoc)
+	one := BuildSession(nil, s, "turn_assigned", env)
+	want := "session_id run_id started_at last_checkpoint_at checkpoint_reason run_status phase last_phase last_turn_id last_completed_turn_id active_turn_ids last_role pending_gate pending_run_completion blocked baseline_ref agent_context"
+	if got := strings.Join(one.Keys(), " "); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+	for k, want := range map[string]string{"last_turn_id": `"turn_b"`, "last_role": `"dev"`, "active_turn_ids": `["turn_b"]`, "pending_gate": "null", "blocked": "false", "last_completed_turn_id": `"turn_a"`,
+		"baseline_ref":  `{"git_head":"abc","git_branch":"main","workspace_dirty":true}`,
+		"agent_context": `{"adapter":null,"dispatch_dir":".agentxchain/dispatch/turns/turn_b"}`} {
+		v, _ := one.Get(k)
+		if got := string(ojson.Compact(v)); got != want {
+			t.Errorf("%s: %s", k, got)
+		}
+	}
+	if !strings.HasPrefix(one.String("session_id"), "session_") {
+		t.Error(one.String("session_id"))
+	}
+
+	// The same run keeps the session and what others put there.
+	one.Set("operator_commit_reconciliation", ojson.NewObject("x", 1))
+	env.Now = time.UnixMilli(5000)
+	s.ActiveTurns.Delete("turn_b")
+	s.Status, s.PendingPhaseTransition = StatusPaused, &PendingTransition{From: "planning", To: "build", Gate: "g1"}
+	two := BuildSession(one, s, "turn_accepted", env)
+	for _, k := range []string{"session_id", "started_at", "last_role"} {
+		if two.String(k) != one.String(k) {
+			t.Errorf("%s changed to %q", k, two.String(k))
+		}
+	}
+	if !two.Has("operator_commit_reconciliation") || two.String("last_turn_id") != "turn_a" || two.String("pending_gate") != "g1" || two.String("last_checkpoint_at") != "1970-01-01T00:00:05.000Z" {
+		t.Errorf("%s", ojson.Compact(two))
+	}
+	if one.String("checkpoint_reason") != "turn_assigned" {
+		t.Error("the previous session was modified")
+	}
+
+	// Another run begins another session.
+	s.RunID, s.PendingPhaseTransition, s.PendingRunCompletion = ptr("run_2"), nil, &PendingCompletion{Gate: "g2"}
+	three := BuildSession(two, s, "blocked", env)
+	if three.String("session_id") == two.String("session_id") || three.String("started_at") != "1970-01-01T00:00:05.000Z" || three.Has("operator_commit_reconciliation") || !three.Bool("pending_run_completion") {
+		t.Errorf("%s", ojson.Compact(three))
+	}
+	// No commit yet, detached: null, not "".
+	env.Git = GitFacts{}
+	if got := string(ojson.Compact(BuildSession(nil, s, "blocked", env).Object("baseline_ref"))); got != `{"git_head":null,"git_branch":null,"workspace_dirty":false}` {
+		t.Error(got)
+	}
+}
+
+func TestDetectDrift(t *testing.T) {
+	s := inStatus(StatusActive)
+	env := &Env{Now: time.UnixMilli(0), Seed: "00", Git: GitFacts{Head: "aaa", Branch: "main"}}
+	session := BuildSession(nil, s, "turn_assigned", env)
+	codes := func(git GitFacts, s *State) string {
+		var out []string
+		for _, d := range DetectDrift(session, s, git) {
+			out = append(out, d.Code)
+		}
+		return strings.Join(out, " ")
+	}
+	if got := codes(env.Git, s); got != "" {
+		t.Error(got)
+	}
+	if got := codes(GitFacts{Head: "bbb", Branch: "topic", Dirty: true}, s); got != "head_moved branch_changed became_dirty" {
+		t.Error(got)
+	}
+	other := inStatus(StatusActive)
+	other.RunID = ptr("run_2")
+	if got := codes(GitFacts{Head: "bbb"}, other); got != "" {
+		t.Error("a stale checkpoint was compared")
+	}
+	if DetectDrift(nil, s, env.Git) != nil {
+		t.Error("drift without a session")
+	}
+}

@@ -1,0 +1,170 @@
+// Decoding of state.json: strict on bytes and types, nothing repaired or judged (spec/01 §3).
+
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// StateSchema is the state schema this engine writes.
+const StateSchema = "1.1"
+
+const (
+	// Dirty snapshots of large trees make large states; anything beyond this is
+	// no state but an attempt to exhaust memory.
+	maxStateBytes = 64 << 20
+	maxStateDepth = 64
+	// A hostile document can have millions of wrong members; a person reads a few.
+	maxStateProblems = 100
+)
+
+// DecodeState reads the bytes of state.json. Errors: invalid_json when the bytes
+// are no JSON object (UTF-8, size, depth and duplicate members included),
+// invalid_state with every wrongly typed member in Problems. The state is as
+// written: RepairState mends it, CheckState judges it.
+func DecodeState(data []byte) (*State, *Error) {
+	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxStateBytes, Depth: maxStateDepth})
+	if err != nil {
+		e := &Error{Code: CodeInvalidJSON, Message: string(DocState) + " is not valid JSON: " + err.Error(), Hint: repairHint}
+		var syntax *ojson.SyntaxError
+		if errors.As(err, &syntax) {
+			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
+		}
+		return nil, e
+	}
+	o, ok := v.(*ojson.Object)
+	if !ok {
+		return nil, &Error{Code: CodeInvalidJSON, Hint: repairHint,
+			Message: string(DocState) + " must hold a JSON object, not " + ojson.TypeName(v)}
+	}
+	s, problems := DecodeStateObject(o)
+	if len(problems) > 0 {
+		return nil, StateError(problems)
+	}
+	return s, nil
+}
+
+const repairHint = "git agentxchain repair"
+
+// StateError is the refusal of a state with the given problems.
+func StateError(p Problems) *Error {
+	e := &Error{Code: CodeInvalidState, Problems: p, Hint: repairHint}
+	switch len(p) {
+	case 0:
+		e.Message = string(DocState) + " is not a valid state"
+	case 1:
+		e.Field = p[0].Field
+		e.Message = string(DocState) + " is not a valid state: " + p[0].Message
+	default:
+		e.Field = p[0].Field
+		e.Message = fmt.Sprintf("%s is not a valid state: %s (and %d more)", DocState, p[0].Message, len(p)-1)
+	}
+	return e
+}
+
+// DecodeStateObject reads a decoded state leniently: the state is always usable,
+// wrongly typed members are left out and reported. Unknown members survive.
+func DecodeStateObject(o *ojson.Object) (*State, Problems) {
+	s := &State{}
+	var problems Problems
+	for _, fe := range ojson.Unmarshal(o, s) {
+		if fe.Got == "null" && nullMeansAbsent(fe.Path) {
+			continue
+		}
+		problems = addStateProblem(problems, fe.Path, fe.Error())
+	}
+	problems = dropNilMembers(s, problems)
+	if !o.Has("turn_sequence") {
+		// Version 1.0 had no counter.
+		for _, t := range s.ActiveTurns.All() {
+			s.TurnSequence = max(s.TurnSequence, t.AssignedSequence, 1)
+		}
+		if ct := o.Object("current_turn"); ct != nil {
+			s.TurnSequence = max(s.TurnSequence, 1)
+		}
+	}
+	return s, problems
+}
+
+func addStateProblem(p Problems, field, message string) Problems {
+	if len(p) >= maxStateProblems {
+		return p
+	}
+	return append(p, Problem{Code: CodeInvalidState, Field: clip(field, 200), Message: clip(message, 400)})
+}
+
+// nullMeansAbsent lists the members that other implementations write as null
+// where the type here has no null. A required one among them is found empty by
+// CheckState.
+func nullMeansAbsent(path string) bool {
+	parent, name := "", path
+	if i := strings.LastIndexByte(path, '.'); i >= 0 {
+		parent, name = path[:i], path[i+1:]
+	}
+	switch parent {
+	case "active_turns", "budget_reservations", "phase_gate_status":
+		return false // a name chosen by somebody, not a member of ours
+	}
+	switch name {
+	case "run_id", "assigned_at", "started_at", "deadline_at", "dispatched_at", "failed_at", "failure_reason", "reissued_from",
+		"requested_by_turn", "requested_at", "blocked_at", "owner", "typed_reason", "recovery_action", "turn_retained", "recovery",
+		"category", "non_progress_count", "budget_status", "spent_usd", "captured_at", "queued_request", "missing_verification",
+		"schema_version", "turn_sequence", "assigned_sequence", "created_at":
+		return true
+	}
+	return false
+}
+
+// dropNilMembers removes null entries from the collections, so that no rule
+// meets a nil turn or delegation.
+func dropNilMembers(s *State, problems Problems) Problems {
+	for _, id := range s.ActiveTurns.Keys() {
+		if t, _ := s.ActiveTurns.Get(id); t == nil {
+			s.ActiveTurns.Delete(id)
+			problems = addStateProblem(problems, "active_turns."+id, "active_turns."+id+" must be an object, not null")
+		}
+	}
+	for _, id := range s.BudgetReservations.Keys() {
+		if r, _ := s.BudgetReservations.Get(id); r == nil {
+			s.BudgetReservations.Delete(id)
+			problems = addStateProblem(problems, "budget_reservations."+id, "budget_reservations."+id+" must be an object, not null")
+		}
+	}
+	s.DelegationQueue, problems = dropNil(s.DelegationQueue, "delegation_queue", problems)
+	s.RepoDecisions, problems = dropNil(s.RepoDecisions, "repo_decisions", problems)
+	if s.PendingDelegation != nil {
+		s.PendingDelegation.Results, problems = dropNil(s.PendingDelegation.Results, "pending_delegation_review.delegation_results", problems)
+	}
+	return problems
+}
+
+func dropNil[T any](items []*T, path string, problems Problems) ([]*T, Problems) {
+	keep := items[:0:0]
+	for i, it := range items {
+		if it == nil {
+			field := fmt.Sprintf("%s[%d]", path, i)
+			problems = addStateProblem(problems, field, field+" must be an object, not null")
+			continue
+		}
+		keep = append(keep, it)
+	}
+	if len(keep) == len(items) {
+		return items, problems
+	}
+	return keep, problems
+}
+
+// clip shortens text from foreign documents for messages, at a character boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

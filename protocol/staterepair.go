@@ -1,0 +1,420 @@
+// Load-time repair of a state, in memory only: what older versions and known
+// accidents of other implementations leave behind (spec/01 §3.9, §14 rows 3, 8, 23).
+
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// RepairState returns a repaired copy of s and one note per repair. It writes
+// nothing: a reader shows the repaired state, and the next operation of the
+// engine records it. Steps in order: version 1.0 shape, status and blocker,
+// missing block descriptor, approval pause, budget, recovery texts. cfg may be
+// nil; what needs it is then left alone. Applying it twice changes nothing more.
+func RepairState(s *State, cfg *Config) (repaired *State, notes []string) {
+	r := &stateRepair{s: s.Clone(), cfg: cfg}
+	r.shape()
+	r.pausedOrBlocked()
+	r.approvalPause()
+	r.blocker()
+	r.budget()
+	r.recovery()
+	return r.s, r.notes
+}
+
+type stateRepair struct {
+	s     *State
+	cfg   *Config
+	notes []string
+}
+
+func (r *stateRepair) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// shape brings a version 1.0 state to 1.1: the single current_turn becomes an
+// entry of active_turns, missing counters get their first value.
+func (r *stateRepair) shape() {
+	s := r.s
+	if s.SchemaVersion == "" || s.SchemaVersion == "1.0" {
+		r.note("schema_version %q read as %s", s.SchemaVersion, StateSchema)
+		s.SchemaVersion = StateSchema
+	}
+	if v, ok := s.Extra.Get("current_turn"); ok && s.SchemaVersion == StateSchema {
+		r.currentTurn(v)
+	}
+	for _, id := range s.ActiveTurns.Keys() {
+		if t, _ := s.ActiveTurns.Get(id); t.AssignedSequence == 0 {
+			t.AssignedSequence = 1
+			r.note("active_turns.%s.assigned_sequence was missing", clip(id, 80))
+		}
+	}
+	for _, gate := range s.PhaseGateStatus.Keys() {
+		if v, _ := s.PhaseGateStatus.Get(gate); v == "" {
+			s.PhaseGateStatus.Set(gate, GatePending)
+			r.note("phase_gate_status.%s was empty", clip(gate, 80))
+		}
+	}
+	r.delegations()
+}
+
+// delegations finds the turn of a delegation at work again: the reference gives
+// a reissued turn a new id without telling the queue, and a phase cleanup drops
+// turns. Left as it is, the parent's review would never open.
+func (r *stateRepair) delegations() {
+	s := r.s
+	for _, d := range s.DelegationQueue {
+		if d.Status != "active" || s.ActiveTurns.Has(strOr(d.ChildTurnID)) {
+			continue
+		}
+		d.Status, d.ChildTurnID = "pending", nil
+		for id, t := range s.ActiveTurns.All() {
+			if c := t.DelegationContext; c.String("delegation_id") == d.DelegationID && c.String("parent_turn_id") == d.ParentTurnID {
+				d.Status, d.ChildTurnID = "active", ptr(id)
+				break
+			}
+		}
+		r.note("delegation %s pointed at a turn that is not active; it is %s", clip(d.DelegationID, 80), d.Status)
+	}
+}
+
+func (r *stateRepair) currentTurn(v ojson.Value) {
+	s := r.s
+	if v == nil {
+		s.Extra.Delete("current_turn")
+		return
+	}
+	o, ok := v.(*ojson.Object)
+	id := o.String("turn_id")
+	if !ok || id == "" {
+		return // not understood: CheckState refuses it
+	}
+	if !s.ActiveTurns.Has(id) {
+		t := &Turn{}
+		if errs := ojson.Unmarshal(o.Clone(), t); len(errs) > 0 {
+			return
+		}
+		if t.AssignedSequence == 0 {
+			t.AssignedSequence = 1
+		}
+		s.ActiveTurns.Set(id, t)
+	}
+	s.TurnSequence = max(s.TurnSequence, 1)
+	s.Extra.Delete("current_turn")
+	r.note("current_turn moved into active_turns")
+}
+
+// pausedOrBlocked tells a pause, which waits for an approval, from a block.
+func (r *stateRepair) pausedOrBlocked() {
+	s := r.s
+	if s.BlockedOn != nil && trimSpace(*s.BlockedOn) == "" {
+		s.BlockedOn = nil
+		r.note("an empty blocked_on read as null")
+	}
+	on := strOr(s.BlockedOn)
+	if s.Status == StatusPaused && !hasPending(s) && on != "" && !strings.HasPrefix(on, "human_approval:") {
+		s.Status = StatusBlocked
+		r.note("the run is blocked on %s, not paused", clip(on, 120))
+	}
+	if s.Status != StatusBlocked && s.BlockedReason != nil {
+		s.BlockedReason = nil
+		r.note("blocked_reason dropped: the run is %s", s.Status)
+	}
+}
+
+func hasPending(s *State) bool {
+	return s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil
+}
+
+// approvalPause makes status, blocker and pending object agree while a gate
+// waits for a person. A run blocked for a specific reason stays blocked for it
+// (spec/01 §14 row 8).
+func (r *stateRepair) approvalPause() {
+	s := r.s
+	switch s.Status {
+	case StatusActive, StatusPaused, StatusBlocked:
+	default:
+		return
+	}
+	on := strOr(s.BlockedOn)
+	atGate := strings.HasPrefix(on, "human_approval:")
+	gate := strings.TrimPrefix(on, "human_approval:")
+	if !hasPending(s) && atGate && s.Status != StatusActive && s.ActiveTurns.Len() == 0 && r.isExitGate(gate) {
+		turn := strOr(s.LastCompletedTurnID)
+		if next := r.cfg.NextPhase(s.Phase); next != "" {
+			s.PendingPhaseTransition = &PendingTransition{From: s.Phase, To: next, Gate: gate, RequestedByTurn: turn}
+			r.note("pending_phase_transition derived from the pause at gate %s", gate)
+		} else {
+			s.PendingRunCompletion = &PendingCompletion{Gate: gate, RequestedByTurn: turn}
+			r.note("pending_run_completion derived from the pause at gate %s", gate)
+		}
+	}
+	if !hasPending(s) {
+		return
+	}
+	gate = ""
+	if s.PendingRunCompletion != nil {
+		gate = s.PendingRunCompletion.Gate
+	} else {
+		gate = s.PendingPhaseTransition.Gate
+	}
+	if gate == "" {
+		return // CheckState names the member that is missing
+	}
+	switch {
+	case s.Status == StatusBlocked && (!atGate && (on != "" || s.BlockedReason != nil) || specificReason(s)):
+		return
+	case s.Status != StatusPaused:
+		r.note("the run is paused: gate %s waits for approval", clip(gate, 80))
+		s.Status = StatusPaused
+	}
+	s.BlockedReason = nil
+	if on == "" {
+		s.BlockedOn = ptr("human_approval:" + gate)
+		r.note("blocked_on names the gate the run is paused at")
+	}
+}
+
+// specificReason reports whether a block at a gate has a cause of its own.
+func specificReason(s *State) bool {
+	if s.BlockedReason == nil {
+		return false
+	}
+	switch s.BlockedReason.Recovery.TypedReason {
+	case "gate_action_failed", "hook_block", "hook_tamper":
+		return true
+	}
+	return false
+}
+
+func (r *stateRepair) isExitGate(gate string) bool {
+	if r.cfg == nil || gate == "" {
+		return false
+	}
+	route := r.cfg.Route(r.s.Phase)
+	return route != nil && route.ExitGate == gate
+}
+
+// blocker completes the descriptor of a blocked run (spec/01 §14 rows 3 and 23).
+func (r *stateRepair) blocker() {
+	s := r.s
+	if s.Status != StatusBlocked {
+		return
+	}
+	turn := ""
+	if strOr(s.BlockedOn) == "" {
+		var on string
+		on, turn = deriveBlocker(s)
+		s.BlockedOn = ptr(on)
+		r.note("blocked_on was lost; derived %s", clip(on, 120))
+	}
+	if s.BlockedReason == nil {
+		b := DescribeBlock(s, *s.BlockedOn, turn)
+		b.BlockedAt = lastKnownTime(s, strOr(b.TurnID))
+		s.BlockedReason = b
+		r.note("blocked_reason derived from %s", clip(*s.BlockedOn, 120))
+		return
+	}
+	have := s.BlockedReason
+	want := DescribeBlock(s, *s.BlockedOn, strOr(have.TurnID))
+	missing := func(dst *string, def, name string) {
+		if *dst == "" {
+			*dst = def
+			r.note("%s was missing", name)
+		}
+	}
+	// Someone's own category says more than what the blocker's prefix suggests.
+	typed := want.Recovery.TypedReason
+	if typed == TypedUnknown && have.Category != "" {
+		typed = have.Category
+	}
+	missing(&have.Recovery.TypedReason, typed, "blocked_reason.recovery.typed_reason")
+	missing(&have.Category, have.Recovery.TypedReason, "blocked_reason.category")
+	missing(&have.Recovery.Owner, want.Recovery.Owner, "blocked_reason.recovery.owner")
+	missing(&have.BlockedAt, lastKnownTime(s, strOr(have.TurnID)), "blocked_reason.blocked_at")
+	if trimSpace(have.Recovery.RecoveryAction) == "" {
+		have.Recovery.RecoveryAction = RecoveryAction(have.Recovery.TypedReason, *s.BlockedOn, strOr(have.TurnID))
+		r.note("blocked_reason.recovery.recovery_action was missing")
+	}
+}
+
+// deriveBlocker guesses what a blocked state without blocked_on waits for: the
+// reason it still has, its escalation, the turn that blocks, the budget. When
+// nothing is left it stays blocked for a person to look: never unblocked by a
+// lost field.
+func deriveBlocker(s *State) (on, turnID string) {
+	var failed *Turn
+	for _, t := range s.ActiveTurns.All() {
+		switch t.Status {
+		case TurnFailed, TurnConflicted, TurnFailedStart, TurnStalled:
+			if failed == nil || s.BlockedReason != nil && strOr(s.BlockedReason.TurnID) == t.TurnID {
+				failed = t
+			}
+		}
+	}
+	role := s.Escalation.String("from_role")
+	switch category := blockCategory(s); {
+	case category == "budget_exhausted":
+		return "budget:exhausted", ""
+	case category == "non_progress":
+		return "non_progress", ""
+	case category == "gate_action_failed" && s.PendingRunCompletion != nil:
+		return "gate_action:" + s.PendingRunCompletion.Gate, ""
+	case category == "gate_action_failed" && s.PendingPhaseTransition != nil:
+		return "gate_action:" + s.PendingPhaseTransition.Gate, ""
+	case category == "needs_human":
+		detail := ""
+		if d := s.BlockedReason.Recovery.Detail; d != nil {
+			detail = oneLine(*d)
+		}
+		return "human:" + orElse(detail, "unspecified"), ""
+	case s.Escalation.String("source") == "operator", category == "operator_escalation":
+		return "escalation:operator:" + OperatorSlug(s.Escalation.String("reason")), s.Escalation.String("from_turn_id")
+	case s.Escalation != nil && role != "":
+		return "escalation:retries-exhausted:" + role, s.Escalation.String("from_turn_id")
+	}
+	if failed != nil {
+		switch failed.Status {
+		case TurnFailed:
+			return "escalation:retries-exhausted:" + failed.AssignedRole, failed.TurnID
+		case TurnConflicted:
+			return "human:conflict_loop:" + failed.TurnID, failed.TurnID
+		case TurnFailedStart:
+			return "turn:failed_start:" + failed.TurnID, failed.TurnID
+		case TurnStalled:
+			return "turn:stalled:" + failed.TurnID, failed.TurnID
+		}
+	}
+	if v, _ := s.BudgetStatus.Extra.Get("exhausted"); v == true {
+		return "budget:exhausted", ""
+	}
+	return "human:unspecified", ""
+}
+
+func blockCategory(s *State) string {
+	if s.BlockedReason == nil {
+		return ""
+	}
+	return orElse(s.BlockedReason.Category, s.BlockedReason.Recovery.TypedReason)
+}
+
+// lastKnownTime is the newest time the state itself gives for a block that does
+// not say when it began; repair has no clock, so that the same state always
+// repairs to the same bytes.
+func lastKnownTime(s *State, turnID string) string {
+	best, found := "", false
+	try := func(v string) {
+		t, err := ParseTime(v)
+		if err != nil {
+			return
+		}
+		if b, err := ParseTime(best); !found || err == nil && t.After(b) {
+			best, found = v, true
+		}
+	}
+	try(strOr(s.CreatedAt))
+	try(strOr(s.PhaseEnteredAt))
+	try(s.Escalation.String("escalated_at"))
+	if t, ok := s.ActiveTurns.Get(turnID); ok {
+		for _, v := range []string{t.AssignedAt, t.DispatchedAt, t.FailedAt} {
+			try(v)
+		}
+		for _, k := range []string{"failed_start_at", "stalled_at"} {
+			v, _ := t.Extra.Get(k)
+			text, _ := v.(string)
+			try(text)
+		}
+	}
+	if !found {
+		return "1970-01-01T00:00:00.000Z"
+	}
+	return best
+}
+
+// budget makes budget_status agree with the configured limit, which may have
+// changed since the state was written.
+func (r *stateRepair) budget() {
+	s := r.s
+	if r.cfg == nil {
+		return
+	}
+	b := &s.BudgetStatus
+	var limit *float64
+	if r.cfg.Budget != nil {
+		limit = r.cfg.Budget.PerRunMaxUSD
+	}
+	var want *float64
+	if limit != nil {
+		want = ptr(*limit - b.SpentUSD)
+	}
+	switch {
+	case want == nil && b.RemainingUSD == nil:
+	case want != nil && b.RemainingUSD != nil && math.Abs(*want-*b.RemainingUSD) < 1e-9:
+		// Sums of floats differ in the last digits; that is no change.
+	default:
+		b.RemainingUSD = want
+		r.note("budget_status.remaining_usd follows the configured limit")
+	}
+	exhausted, _ := b.Extra.Get("exhausted")
+	if b.RemainingUSD != nil && *b.RemainingUSD <= 0 {
+		if exhausted != true {
+			b.Extra.Set("exhausted", true)
+			r.note("budget_status.exhausted set: nothing remains")
+		}
+	} else if exhausted != nil {
+		for _, k := range []string{"exhausted", "exhausted_at", "exhausted_after_turn"} {
+			b.Extra.Delete(k)
+		}
+		r.note("budget_status.exhausted cleared: money remains")
+	}
+	if s.Status != StatusBlocked || strOr(s.BlockedOn) != "budget:exhausted" || limit == nil || s.BlockedReason == nil {
+		return
+	}
+	rec := &s.BlockedReason.Recovery
+	if !ownRecovery(rec.TypedReason, rec.RecoveryAction) {
+		return
+	}
+	action, detail := RecoveryAction("budget_exhausted", "", ""), fmt.Sprintf("Budget used up: $%.2f spent of $%.2f", b.SpentUSD, *limit)
+	if *b.RemainingUSD > 0 {
+		action = cmdUnblock
+		detail = fmt.Sprintf("Budget raised: $%.2f spent of $%.2f", b.SpentUSD, *limit)
+	}
+	if rec.RecoveryAction != action || strOr(rec.Detail) != detail {
+		rec.RecoveryAction, rec.Detail = action, ptr(detail)
+		r.note("the budget block's recovery was refreshed")
+	}
+}
+
+// recovery refreshes the way out of a block when it was rendered here: turns
+// come and go while a run is blocked. Other people's words stay.
+func (r *stateRepair) recovery() {
+	s := r.s
+	if s.Status != StatusBlocked || s.BlockedReason == nil {
+		return
+	}
+	rec := &s.BlockedReason.Recovery
+	switch rec.TypedReason {
+	case "retries_exhausted", "ghost_turn", "stale_turn", "conflict_loop":
+	default:
+		return
+	}
+	if !ownRecovery(rec.TypedReason, rec.RecoveryAction) {
+		return
+	}
+	turn := ""
+	if t := blockTurn(s, ""); t != nil {
+		turn = t.TurnID
+	}
+	if strings.Contains(rec.RecoveryAction, quoteWord(turn)) && turn != "" {
+		return
+	}
+	if action := RecoveryAction(rec.TypedReason, strOr(s.BlockedOn), turn); action != rec.RecoveryAction {
+		rec.RecoveryAction = action
+		r.note("the recovery command names the turn that is active now")
+	}
+}

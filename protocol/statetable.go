@@ -1,0 +1,180 @@
+// Which operation may take a run from which status to which, and what never
+// changes within a run (spec/01 §3, §5-8, spec/06 §5.1).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// OpTransitionState is the bare status change of the conformance suite: it may
+// pause a run at a gate and block it, nothing else.
+const OpTransitionState = "transition_state"
+
+// edge is a change of status; from is "" for a project without state.
+type edge struct{ from, to Status }
+
+// legalEdges lists the status changes of an operation; an operation that is not
+// listed has none. Completing and unpausing happen through their own operations
+// only, and "failed" is never written.
+func legalEdges(op string) []edge {
+	const (
+		idle, active, paused    = StatusIdle, StatusActive, StatusPaused
+		blocked, completed, bad = StatusBlocked, StatusCompleted, StatusFailed
+	)
+	switch op {
+	case "scaffold":
+		return []edge{{"", idle}, {idle, idle}}
+	case "init_run":
+		// From a finished or stuck run only into a new one: see newRun.
+		return []edge{{idle, active}, {blocked, active}, {completed, active}, {bad, active}}
+	case "assign_turn":
+		return []edge{{active, active}, {active, blocked}}
+	case "accept_turn":
+		return []edge{{active, active}, {active, paused}, {active, blocked}, {active, completed},
+			{blocked, active}, {blocked, paused}, {blocked, blocked}, {blocked, completed}, {paused, paused}}
+	case "reject_turn", "reissue_turn":
+		return []edge{{active, active}, {active, blocked}, {blocked, blocked}, {blocked, active}, {paused, paused}}
+	case "approve_transition":
+		return []edge{{paused, active}, {paused, paused}, {paused, blocked}, {blocked, active}, {blocked, blocked}}
+	case "approve_completion":
+		return []edge{{paused, completed}, {paused, paused}, {paused, blocked}, {blocked, completed}, {blocked, blocked}}
+	case "escalate":
+		return []edge{{active, blocked}}
+	case "block":
+		return []edge{{active, blocked}, {paused, blocked}, {blocked, blocked}}
+	case "reactivate":
+		return []edge{{blocked, active}, {paused, active}}
+	case "checkpoint_turn":
+		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
+	case OpTransitionState:
+		return []edge{{active, paused}, {active, blocked}}
+	}
+	return nil
+}
+
+// LegalTransition holds the outcome of an operation against the table of legal
+// status changes and the members that never change. before is nil for a project
+// without state. It runs after every operation, whatever the operation's own
+// rules said. Codes: invalid_state_transition, immutable_field.
+//
+// A record of another tool (OpExternal) may cover many operations, another run
+// among them, so only the project and the counter are checked.
+func LegalTransition(before, after *State, op string) *Error {
+	from := Status("")
+	if before != nil {
+		from = before.Status
+	} else {
+		before = &State{}
+	}
+	if err := immutable(before, after, op); err != nil {
+		return err
+	}
+	if op == OpExternal {
+		return nil
+	}
+	if !slices.Contains(legalEdges(op), edge{from, after.Status}) {
+		return illegal("status", op, fmt.Sprintf("a run that is %s cannot become %s", orElse(string(from), "absent"), orElse(string(after.Status), "absent")), from, after.Status)
+	}
+	if problem, field := condition(before, after, op); problem != "" {
+		return illegal(field, op, problem, from, after.Status)
+	}
+	return nil
+}
+
+func illegal(field, op, what string, from, to Status) *Error {
+	return &Error{Code: CodeInvalidStateTransition, Field: field, Message: fmt.Sprintf("%s: %s.", op, what),
+		Details: ojson.NewObject("operation", op, "from_status", nullable(string(from)), "to_status", nullable(string(to)))}
+}
+
+// newRun reports whether the operation put another run in the place of before's.
+func newRun(before, after *State, op string) bool {
+	return (op == "init_run" || op == OpExternal) && before.Run() != after.Run()
+}
+
+// immutable checks what no operation changes: the project always; the run id
+// once set, and its creation time, until a new run begins; the counter never
+// falls within a run.
+func immutable(before, after *State, op string) *Error {
+	changed := func(field, was, is string) *Error {
+		return &Error{Code: CodeImmutableField, Field: field,
+			Message: fmt.Sprintf("%s: %s is %.80q and never changes; it would become %.80q.", op, field, was, is)}
+	}
+	if before.ProjectID != "" && before.ProjectID != after.ProjectID {
+		return changed("project_id", before.ProjectID, after.ProjectID)
+	}
+	fresh := newRun(before, after, op)
+	if !fresh && before.Run() != after.Run() && (before.Run() != "" || op != "init_run") {
+		return changed("run_id", before.Run(), after.Run())
+	}
+	if fresh {
+		return nil
+	}
+	if before.CreatedAt != nil && strOr(before.CreatedAt) != strOr(after.CreatedAt) {
+		return changed("created_at", strOr(before.CreatedAt), strOr(after.CreatedAt))
+	}
+	if after.TurnSequence < before.TurnSequence {
+		return changed("turn_sequence", fmt.Sprint(before.TurnSequence), fmt.Sprint(after.TurnSequence))
+	}
+	return nil
+}
+
+// condition checks what a status change needs beside being in the table; the
+// answer is the problem and the member at fault.
+func condition(before, after *State, op string) (problem, field string) {
+	if op == "init_run" && (after.Run() == "" || before.Run() == after.Run()) {
+		return "a new run needs a run id of its own", "run_id"
+	}
+	if before.Phase != "" && before.Phase != after.Phase {
+		switch op {
+		case "accept_turn", "approve_transition", "init_run", "scaffold":
+		default:
+			return fmt.Sprintf("the phase cannot go from %q to %q", before.Phase, after.Phase), "phase"
+		}
+	}
+	switch after.Status {
+	case StatusActive:
+		if strOr(after.BlockedOn) != "" {
+			return "an active run is blocked on nothing", "blocked_on"
+		}
+		if op == "reactivate" && hasPending(before) {
+			return "a run that waits for approval is not reactivated", "status"
+		}
+		if op == "approve_transition" && before.PendingPhaseTransition == nil {
+			return "no phase transition waits for approval", "pending_phase_transition"
+		}
+		if hasPending(after) {
+			return "an active run waits for no approval", "status"
+		}
+	case StatusPaused:
+		if !hasPending(after) {
+			return "a pause needs the gate it waits at", "pending_phase_transition"
+		}
+	case StatusBlocked:
+		if strOr(after.BlockedOn) == "" {
+			return "a block needs what the run is blocked on", "blocked_on"
+		}
+		if after.BlockedReason == nil && op != OpTransitionState {
+			return "a block needs its reason and a way out", "blocked_reason"
+		}
+	case StatusCompleted:
+		switch {
+		case strOr(after.CompletedAt) == "":
+			return "a completed run has a completion time", "completed_at"
+		case after.ActiveTurns.Len() > 0 && before.Status != StatusCompleted:
+			return "a run with active turns cannot complete", "active_turns"
+		case hasPending(after):
+			return "a completed run waits for no approval", "pending_run_completion"
+		case op == "approve_completion" && before.PendingRunCompletion == nil:
+			return "no run completion waits for approval", "pending_run_completion"
+		}
+	case StatusIdle:
+		if after.ActiveTurns.Len() > 0 {
+			return "an idle project has no active turns", "active_turns"
+		}
+	}
+	return "", ""
+}
