@@ -85,12 +85,14 @@ type AcceptResult struct {
 }
 
 func (op *AcceptTurn) apply(t *transition) *Error {
+	// Asked before whether the turn is active: a turn that is in the history
+	// gets no second row, whatever became of the state (spec/06 §5.2).
+	if op.AlreadyAccepted {
+		return &Error{Code: CodeTurnAlreadyAccepted, Field: "turn_id",
+			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
+	}
 	turn, err := t.target(op.TurnID, "accept")
 	if err != nil {
-		if err.Code == CodeTurnNotActive && op.AlreadyAccepted {
-			return &Error{Code: CodeTurnAlreadyAccepted, Field: "turn_id",
-				Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
-		}
 		return err
 	}
 	if err := t.acceptable(turn); err != nil {

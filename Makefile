@@ -1,0 +1,41 @@
+# Short names for what CONTRIBUTING.md explains. Everything is plain go underneath.
+
+GO      ?= go
+LINT     = $(GO) tool -modfile=tools/go.mod golangci-lint
+FUZZTIME ?= 30s
+
+.PHONY: build test race lint fmt fuzz bench crash demo ci
+
+build:
+	$(GO) build -o bin/git-agentxchain ./cmd/git-agentxchain
+
+test:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race ./...
+
+lint:
+	$(GO) vet ./...
+	$(LINT) run
+
+fmt:
+	$(LINT) fmt
+
+# Every fuzz target for FUZZTIME each.
+fuzz:
+	.ci/fuzz $(FUZZTIME)
+
+# Measurements; they take minutes and are not part of the tests.
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./bench/...
+
+# Kills at random and at named moments; long, and not part of the tests.
+crash:
+	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 60m -run 'Crash|Kill|Storm' ./...
+
+demo:
+	$(GO) run ./cmd/git-agentxchain demo
+
+ci:
+	.ci/run

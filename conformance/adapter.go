@@ -1,0 +1,135 @@
+// The adapter: one fixture in, one verdict out (spec/06 §3).
+
+package conformance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Status is the verdict on one fixture.
+type Status string
+
+// Verdicts and their exit codes: 0, 1, 2, 3.
+const (
+	StatusPass           Status = "pass"
+	StatusFail           Status = "fail"
+	StatusError          Status = "error"
+	StatusNotImplemented Status = "not_implemented"
+)
+
+// ExitCode is the exit status of an adapter process with this verdict.
+func (s Status) ExitCode() int {
+	switch s {
+	case StatusPass:
+		return 0
+	case StatusFail:
+		return 1
+	case StatusNotImplemented:
+		return 3
+	}
+	return 2
+}
+
+// Result is an adapter's answer. Actual is null when there was no outcome to
+// compare.
+type Result struct {
+	Status  Status
+	Message string
+	Actual  ojson.Value
+}
+
+// Object is the answer as it goes over the wire: {status, message, actual}.
+func (r Result) Object() *ojson.Object {
+	return ojson.NewObject("status", string(r.Status), "message", r.Message, "actual", r.Actual)
+}
+
+// Line is the answer as one line of JSON with its newline.
+func (r Result) Line() []byte { return append(ojson.Compact(r.Object()), '\n') }
+
+// errNotImplemented marks an operation, or a use of one, that this adapter does
+// not offer; the verdict is not_implemented.
+var errNotImplemented = errors.New("not implemented")
+
+// Adapter runs fixtures against this program's engine. The zero value is ready.
+// It keeps no state between fixtures and touches neither disk nor network.
+type Adapter struct {
+	Now func() time.Time // the clock of the operations; time.Now when nil
+}
+
+// Read runs the one fixture that r holds.
+func (a Adapter) Read(r io.Reader) Result {
+	data, err := io.ReadAll(io.LimitReader(r, MaxFixtureBytes+1))
+	if err != nil {
+		return failure(fmt.Errorf("the fixture cannot be read: %w", err))
+	}
+	return a.Execute(data)
+}
+
+// Execute runs one fixture document. Whatever the bytes are, it returns an
+// answer and does not panic.
+func (a Adapter) Execute(data []byte) (r Result) {
+	defer rescue(&r)
+	f, err := ReadFixture(data)
+	if err != nil {
+		return failure(err)
+	}
+	return a.Run(f)
+}
+
+// Run runs a decoded fixture and compares the outcome with its expectation.
+func (a Adapter) Run(f *Fixture) (r Result) {
+	defer rescue(&r)
+	actual, err := a.Outcome(f)
+	switch {
+	case errors.Is(err, errNotImplemented):
+		return Result{Status: StatusNotImplemented, Message: err.Error()}
+	case err != nil:
+		return failure(err)
+	}
+	if m := Compare(f.Expected, actual); m != nil {
+		return Result{Status: StatusFail, Message: fmt.Sprintf("fixture %s: %v", show(f.ID), m), Actual: actual}
+	}
+	return Result{Status: StatusPass, Message: "the outcome is what the fixture expects", Actual: actual}
+}
+
+// Outcome drives the fixture's operation and returns what came of it, without
+// looking at the expectation.
+func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
+	op, err := lookup(f.Operation)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.checkSetup(op.setup); err != nil {
+		return nil, err
+	}
+	now := time.Now
+	if a.Now != nil {
+		now = a.Now
+	}
+	// The seed is the fixture's own digest: the same fixture draws the same ids.
+	sum := sha256.Sum256(ojson.Compact(f.Raw))
+	w, err := newWorkspace(f, now(), hex.EncodeToString(sum[:16]))
+	if err != nil {
+		return nil, err
+	}
+	return op.run(w)
+}
+
+// rescue turns a panic into an answer: a defect met by a fixture must cost that
+// fixture, not the verifier.
+func rescue(r *Result) {
+	if p := recover(); p != nil {
+		*r = failure(fmt.Errorf("internal error: %v", p))
+	}
+}
+
+func failure(err error) Result {
+	return Result{Status: StatusError, Message: clip(err.Error(), 2000)}
+}

@@ -1,0 +1,305 @@
+// The comparator: does an actual outcome satisfy a fixture's expectation (spec/06 §2).
+
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// maxComparisons bounds the work of one Compare. Fixtures take a few hundred;
+// two arrays made to be compared element by element in any order could
+// otherwise keep a verifier busy for hours.
+const maxComparisons = 20_000_000
+
+// hintKey is the member of an expectation that says something to a person and
+// nothing to the comparator, at any depth.
+const hintKey = "warnings_allowed"
+
+// Mismatch is the first difference Compare found.
+type Mismatch struct {
+	Path string // $, $.state.status, $.errors[0]
+	Want string // what the expectation asks for, short
+	Got  string // what is there, short
+}
+
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("%s: expected %s, got %s", m.Path, m.Want, m.Got)
+}
+
+// Compare reports whether actual satisfies expected; nil means it does
+// (spec/06 §2). Both are ojson values.
+//
+//   - An object whose member assert is a string is an assertion:
+//     nonempty_string, id_prefix (value), present, unordered_array (items). An
+//     assertion with another name holds for nothing.
+//   - An array is matched by an array of the same length, item by item.
+//   - Any other object is a minimal pattern: every member but warnings_allowed
+//     must match the member of the same name; further members are ignored. It
+//     can also be held against an array, whose members are its indices and length.
+//   - Everything else must be the same value of the same type. A missing member
+//     is not null.
+//
+// Where the reference assigns the items of an unordered_array greedily, items
+// are assigned to elements by a maximum matching: what greedy accepts is
+// accepted, and so is what greedy misses only because of the order of items.
+func Compare(expected, actual ojson.Value) *Mismatch {
+	c := &comparison{budget: maxComparisons}
+	return c.match("$", expected, actual, true)
+}
+
+type comparison struct{ budget int }
+
+// match holds expected against actual; there is false for a missing member.
+func (c *comparison) match(path string, expected, actual ojson.Value, there bool) *Mismatch {
+	if c.budget--; c.budget < 0 {
+		return &Mismatch{path, "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
+	}
+	switch want := expected.(type) {
+	case *ojson.Object:
+		if v, _ := want.Get("assert"); isString(v) {
+			return c.assertion(path, want, actual, there)
+		}
+		return c.pattern(path, want, actual, there)
+	case []any:
+		got, ok := actual.([]any)
+		if !there || !ok {
+			return differ(path, fmt.Sprintf("an array of %d", len(want)), actual, there)
+		}
+		if len(got) != len(want) {
+			return &Mismatch{path, fmt.Sprintf("an array of %d", len(want)), fmt.Sprintf("an array of %d: %s", len(got), show(actual))}
+		}
+		for i := range want {
+			if m := c.match(fmt.Sprintf("%s[%d]", path, i), want[i], got[i], true); m != nil {
+				return m
+			}
+		}
+		return nil
+	}
+	if !there || !sameValue(expected, actual) {
+		return differ(path, show(expected), actual, there)
+	}
+	return nil
+}
+
+func (c *comparison) pattern(path string, want *ojson.Object, actual ojson.Value, there bool) *Mismatch {
+	get, ok := members(actual)
+	if !there || !ok {
+		return differ(path, "an object", actual, there)
+	}
+	for k, v := range want.All() {
+		if k == hintKey {
+			continue
+		}
+		got, has := get(k)
+		if m := c.match(path+"."+k, v, got, has); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// members returns how to look up a member of an object or an array, false for
+// anything else.
+func members(v ojson.Value) (func(string) (ojson.Value, bool), bool) {
+	switch v := v.(type) {
+	case *ojson.Object:
+		return v.Get, v != nil
+	case []any:
+		return func(key string) (ojson.Value, bool) {
+			if key == "length" {
+				return ojson.Int(len(v)), true
+			}
+			i, err := strconv.Atoi(key)
+			// Only the canonical spelling names an element: not 01, +1 or -0.
+			if err != nil || i < 0 || i >= len(v) || strconv.Itoa(i) != key {
+				return nil, false
+			}
+			return v[i], true
+		}, true
+	}
+	return nil, false
+}
+
+func (c *comparison) assertion(path string, want *ojson.Object, actual ojson.Value, there bool) *Mismatch {
+	name := want.String("assert")
+	text, isText := actual.(string)
+	switch name {
+	case "present":
+		if there {
+			return nil
+		}
+		return differ(path, "the member to be there", actual, there)
+	case "nonempty_string":
+		if there && isText && !blank(text) {
+			return nil
+		}
+		return differ(path, "a string that is not blank", actual, there)
+	case "id_prefix":
+		prefix, ok := want.Get("value")
+		if p, isText2 := prefix.(string); there && ok && isText2 && isText && strings.HasPrefix(text, p) {
+			return nil
+		}
+		return differ(path, "a string starting with "+show(prefix), actual, there)
+	case "unordered_array":
+		items, ok := want.Get("items")
+		list, isList := items.([]any)
+		got, isArray := actual.([]any)
+		if !ok || !isList {
+			return &Mismatch{path, "an unordered_array assertion with items", "one without"}
+		}
+		if !there || !isArray {
+			return differ(path, fmt.Sprintf("an array of %d in any order", len(list)), actual, there)
+		}
+		return c.unordered(path, list, got)
+	}
+	return &Mismatch{path, "the assertion " + show(name), "no such assertion"}
+}
+
+// unordered assigns every item an element of its own.
+func (c *comparison) unordered(path string, items, got []any) *Mismatch {
+	if len(items) != len(got) {
+		return &Mismatch{path, fmt.Sprintf("an array of %d in any order", len(items)), fmt.Sprintf("an array of %d: %s", len(got), show(any(got)))}
+	}
+	owner := make([]int, len(got)) // element -> item, -1 while free
+	for i := range owner {
+		owner[i] = -1
+	}
+	// Greedy first: it is what nearly every fixture needs.
+	left := make([]int, 0, len(items))
+	for i, item := range items {
+		taken := false
+		for j := range got {
+			if owner[j] < 0 && c.match(path, item, got[j], true) == nil {
+				owner[j], taken = i, true
+				break
+			}
+		}
+		if !taken {
+			left = append(left, i)
+		}
+	}
+	for _, i := range left {
+		if !c.augment(path, items, got, owner, i) {
+			return &Mismatch{path, "an element of its own for item " + strconv.Itoa(i) + " " + show(items[i]), show(any(got))}
+		}
+	}
+	return nil
+}
+
+// augment finds an element for item i by moving others along an alternating
+// path (breadth first, so that a long path costs no stack).
+func (c *comparison) augment(path string, items, got []any, owner []int, i int) bool {
+	from := make([]int, len(got)) // element -> item that reached it
+	seen := make([]bool, len(got))
+	queue := []int{i}
+	for len(queue) > 0 {
+		item := queue[0]
+		queue = queue[1:]
+		for j := range got {
+			if seen[j] || c.match(path, items[item], got[j], true) != nil {
+				continue
+			}
+			seen[j], from[j] = true, item
+			if owner[j] >= 0 {
+				queue = append(queue, owner[j])
+				continue
+			}
+			// Walk back: every item on the way gives its element to the next.
+			for {
+				item := from[j]
+				prev := -1
+				for k := range owner {
+					if owner[k] == item && k != j {
+						prev = k
+						break
+					}
+				}
+				owner[j] = item
+				if item == i || prev < 0 {
+					return true
+				}
+				j = prev
+			}
+		}
+	}
+	return false
+}
+
+// sameValue is identity of scalars: no coercion, numbers as doubles, and zero
+// is not minus zero.
+func sameValue(a, b ojson.Value) bool {
+	x, ok := a.(ojson.Number)
+	if !ok {
+		return ojson.Equal(a, b)
+	}
+	y, ok := b.(ojson.Number)
+	if !ok {
+		return false
+	}
+	f, g := double(x), double(y)
+	return f == g && math.Signbit(f) == math.Signbit(g)
+}
+
+// double reads a number as ECMAScript does: beyond the range it is infinite.
+func double(n ojson.Number) float64 {
+	f, _ := strconv.ParseFloat(string(n), 64)
+	return f
+}
+
+func isString(v ojson.Value) bool { _, ok := v.(string); return ok }
+
+// blank reports a string that trims to nothing in the sense of ECMAScript,
+// which counts the byte order mark as white space.
+func blank(s string) bool {
+	return strings.TrimFunc(s, func(r rune) bool {
+		switch r {
+		case '\t', '\n', '\v', '\f', '\r', ' ', 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF:
+			return true
+		}
+		return 0x2000 <= r && r <= 0x200A
+	}) == ""
+}
+
+func differ(path, want string, actual ojson.Value, there bool) *Mismatch {
+	if !there {
+		return &Mismatch{path, want, "nothing: the member is missing"}
+	}
+	return &Mismatch{path, want, show(actual)}
+}
+
+// show is a value for a message: one line, short.
+func show(v ojson.Value) string {
+	const most = 160
+	switch v := v.(type) {
+	case *ojson.Object:
+		if v.Len() > 12 {
+			return fmt.Sprintf("an object of %d members", v.Len())
+		}
+	case []any:
+		if len(v) > 24 {
+			return fmt.Sprintf("an array of %d", len(v))
+		}
+	case string:
+		if len(v) > 4*most {
+			v = v[:4*most] // the cut below falls on a character
+			return clip(string(ojson.Compact(v)), most)
+		}
+	}
+	return clip(string(ojson.Compact(v)), most)
+}
+
+// clip shortens s to n bytes at a character boundary.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

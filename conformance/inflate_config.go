@@ -1,0 +1,87 @@
+// Filling in the parts of a configuration that fixtures leave out (spec/06 §4.1).
+
+package conformance
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// defaultRuntime is the runtime of a role that names none, and the only one
+// that is declared for it.
+const defaultRuntime = "manual"
+
+// inflateConfig returns a copy of a fixture's configuration with the defaults
+// of spec/06 §4.1; nil and null are the empty configuration. It fails when a
+// section has a shape nothing can be filled into.
+func inflateConfig(v ojson.Value) (*ojson.Object, error) {
+	if v == nil {
+		v = ojson.NewObject()
+	}
+	raw, ok := v.(*ojson.Object)
+	if !ok {
+		return nil, fmt.Errorf("must be an object, not %s", ojson.TypeName(v))
+	}
+	c := raw.Clone()
+	fill(c, "schema_version", "1.0")
+	fill(c, "project", ojson.NewObject("id", "conformance-target", "name", "Conformance Target"))
+	for _, k := range []string{"roles", "runtimes", "routing", "gates", "rules"} {
+		fill(c, k, ojson.NewObject())
+		if v, _ := c.Get(k); c.Object(k) == nil {
+			return nil, fmt.Errorf("%s must be an object, not %s", k, ojson.TypeName(v))
+		}
+	}
+	runtimes := c.Object("runtimes")
+	for id, v := range c.Object("roles").All() {
+		role, ok := v.(*ojson.Object)
+		if !ok {
+			return nil, fmt.Errorf("roles.%s must be an object, not %s", clip(id, 80), ojson.TypeName(v))
+		}
+		fill(role, "title", strings.ToUpper(id))
+		fill(role, "mandate", "Execute "+id+" responsibilities.")
+		fill(role, "write_authority", protocol.Authoritative)
+		fill(role, "runtime", defaultRuntime)
+		if role.String("runtime") == defaultRuntime && !runtimes.Has(defaultRuntime) {
+			runtimes.Set(defaultRuntime, ojson.NewObject("type", protocol.RuntimeManual))
+		}
+	}
+	for _, section := range []string{"runtimes", "routing", "gates"} {
+		for id, v := range c.Object(section).All() {
+			o, ok := v.(*ojson.Object)
+			if !ok {
+				return nil, fmt.Errorf("%s.%s must be an object, not %s", section, clip(id, 80), ojson.TypeName(v))
+			}
+			if section == "runtimes" {
+				fill(o, "type", protocol.RuntimeManual)
+			}
+		}
+	}
+	fill(c.Object("rules"), "challenge_required", true)
+	return c, nil
+}
+
+// fill sets a member that is absent or null.
+func fill(o *ojson.Object, key string, v any) {
+	if have, _ := o.Get(key); have == nil {
+		o.Set(key, v)
+	}
+}
+
+// subset keeps the findings about a configuration that fixtures are judged by
+// (spec/06 §4.3). Fixture configurations are abbreviated: a runtime without a
+// command or a review role on a writing runtime says nothing about the rule the
+// fixture is for.
+func subset(problems protocol.Problems) protocol.Problems {
+	var out protocol.Problems
+	for _, p := range problems {
+		switch p.Code {
+		case protocol.ProblemSchemaVersion, protocol.ProblemLegacyConfig, protocol.ProblemUndeclaredRuntime,
+			protocol.ProblemUndeclaredRole, protocol.ProblemUndeclaredGate, protocol.ProblemMaxConcurrentTurns:
+			out = append(out, p)
+		}
+	}
+	return out
+}

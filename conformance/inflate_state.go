@@ -1,0 +1,102 @@
+// Filling in the parts of a run state that fixtures leave out (spec/06 §4.2).
+
+package conformance
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// stateDefaults are the members every inflated state has, in order.
+func stateDefaults(projectID string) *ojson.Object {
+	return ojson.NewObject(
+		"schema_version", protocol.StateSchema, "run_id", nil, "project_id", projectID,
+		"status", string(protocol.StatusIdle), "phase", "planning", "accepted_integration_ref", nil,
+		"active_turns", ojson.NewObject(), "pending_phase_transition", nil, "pending_run_completion", nil,
+		"blocked_on", nil, "blocked_reason", nil, "escalation", nil, "last_gate_failure", nil,
+		"accepted_sequence", 0, "turn_sequence", 0,
+		"budget_reservations", ojson.NewObject(), "phase_gate_status", ojson.NewObject(),
+	)
+}
+
+// engineMembers are further members of a fixture's state that the engine acts
+// on. Everything that is in neither list is dropped: fixtures carry notes there.
+func engineMembers() []string {
+	return []string{
+		"created_at", "phase_entered_at", "completed_at", "last_completed_turn_id", "last_completed_turn",
+		"queued_phase_transition", "queued_run_completion", "budget_status", "delegation_queue", "pending_delegation_review",
+		"next_recommended_role", "provenance", "inherited_context", "repo_decisions", "non_progress_signature", "non_progress_count",
+	}
+}
+
+// inflateState returns the state a fixture describes: the defaults of spec/06
+// §4.2 under its own members, then the engine's own load-time repair. nil and
+// null are the idle state.
+func inflateState(v ojson.Value, cfg *protocol.Config) (*protocol.State, error) {
+	if v == nil {
+		v = ojson.NewObject()
+	}
+	raw, ok := v.(*ojson.Object)
+	if !ok {
+		return nil, fmt.Errorf("must be an object, not %s", ojson.TypeName(v))
+	}
+	o := stateDefaults(cfg.Project.ID)
+	for _, k := range o.Keys() {
+		// The schema is the one the engine writes, whatever the fixture says.
+		if have, _ := raw.Get(k); have != nil && k != "schema_version" {
+			o.Set(k, ojson.CloneValue(have))
+		}
+	}
+	for _, k := range engineMembers() {
+		if have, has := raw.Get(k); has {
+			o.Set(k, ojson.CloneValue(have))
+		}
+	}
+	turns := o.Object("active_turns")
+	if turns == nil {
+		return nil, fmt.Errorf("active_turns must be an object, not %s", ojson.TypeName(member(o, "active_turns")))
+	}
+	for id, v := range turns.All() {
+		t, ok := v.(*ojson.Object)
+		if !ok {
+			return nil, fmt.Errorf("active_turns.%s must be an object, not %s", clip(id, 80), ojson.TypeName(v))
+		}
+		inflateTurn(id, t, cfg)
+	}
+	s, problems := protocol.DecodeStateObject(o)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%s", problems.Join())
+	}
+	s, _ = protocol.RepairState(s, cfg)
+	return s, nil
+}
+
+func inflateTurn(id string, t *ojson.Object, cfg *protocol.Config) {
+	fill(t, "turn_id", id)
+	role := t.String("role")
+	if role == "" {
+		role = "dev"
+	}
+	fill(t, "assigned_role", role)
+	runtime := defaultRuntime
+	if r := cfg.Role(t.String("assigned_role")); r != nil && r.RuntimeID != "" {
+		runtime = r.RuntimeID
+	}
+	fill(t, "runtime_id", runtime)
+	fill(t, "status", protocol.TurnRunning)
+	fill(t, "attempt", 1)
+	fill(t, "assigned_sequence", 1)
+}
+
+// stateView is the state as fixtures look at it. The engine leaves out what
+// does not wait; a fixture asserts that with null.
+func stateView(s *protocol.State) *ojson.Object {
+	o := ojson.Marshal(s).Clone()
+	fill(o, "pending_phase_transition", nil)
+	fill(o, "pending_run_completion", nil)
+	return o
+}
+
+func member(o *ojson.Object, key string) ojson.Value { v, _ := o.Get(key); return v }

@@ -1,0 +1,96 @@
+// The operations on gates: leaving a phase and completing a run (spec/06 §5.3).
+
+package conformance
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// gateInput is what a gate evaluation reads; request is the turn result of the
+// fixture, nil when there is none.
+func (w *workspace) gateInput() (in protocol.GateInput, request *ojson.Object) {
+	request, _ = w.staged.(*ojson.Object)
+	participants := w.index().Participants
+	in = protocol.GateInput{Config: w.cfg, Phase: w.state.Phase, Files: w.facts(), VerificationStatus: "pass",
+		Participated: func(phase, role string) bool {
+			roles, _ := participants.Get(phase)
+			return slices.Contains(roles, role)
+		}}
+	if v := request.Object("verification"); v != nil {
+		in.VerificationStatus = v.String("status")
+	}
+	res := protocol.NewTurnResult(request)
+	runtime := protocol.RuntimeManual
+	if r := w.cfg.Role(res.Role); r != nil {
+		runtime = r.RuntimeType
+	}
+	in.VerificationReproducible = protocol.NormalizeVerification(res, runtime).Reproducible
+	return in, request
+}
+
+// evaluatePhaseExit asks for the phase in args.requested_phase. The phase that
+// is left is the state's, whatever args.current_phase says.
+func evaluatePhaseExit(w *workspace) (outcome, error) {
+	want, err := w.textArg("requested_phase")
+	if err != nil {
+		return nil, err
+	}
+	in, _ := w.gateInput()
+	in.TransitionRequest = &want
+	r := protocol.EvaluatePhaseExit(in)
+	switch r.Action {
+	case protocol.ActionUnknownPhase:
+		return ojson.NewObject("result", "error", "action", "gate_error", "error_type", protocol.ActionUnknownPhase,
+			"phase_unchanged", w.phaseUnchanged(), "state_unchanged", w.stateUnchanged()), nil
+	case protocol.ActionAdvance:
+		return ojson.NewObject("result", "success", "action", r.Action, "new_phase", r.NextPhase, "gate_id", r.GateID), nil
+	case protocol.ActionAwaitHuman:
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(protocol.StatusPaused),
+			"pending_phase_transition", ojson.NewObject("from", in.Phase, "to", r.NextPhase, "gate", r.GateID)), nil
+	}
+	o := w.closed(&r)
+	o.Set("phase_unchanged", w.phaseUnchanged())
+	return o, nil
+}
+
+// evaluateRunCompletion asks for the completion of the run, unless the turn
+// result says it does not.
+func evaluateRunCompletion(w *workspace) (outcome, error) {
+	in, request := w.gateInput()
+	in.CompletionRequest = true
+	if v, has := request.Get("run_completion_request"); has && v != nil {
+		in.CompletionRequest = v == true
+	}
+	r := protocol.EvaluateRunCompletion(in)
+	switch r.Action {
+	case protocol.ActionComplete:
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(protocol.StatusCompleted), "gate_id", r.GateID), nil
+	case protocol.ActionAwaitHuman:
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(protocol.StatusPaused),
+			"pending_run_completion", ojson.NewObject("phase", in.Phase, "gate", r.GateID)), nil
+	}
+	return w.closed(&r), nil
+}
+
+// closed is the outcome of an evaluation that lets nothing through.
+func (w *workspace) closed(r *protocol.GateResult) outcome {
+	return ojson.NewObject("result", "success", "action", r.Action, "state_unchanged", w.stateUnchanged(), "reason", reason(r),
+		"reasons", r.Reasons, "missing_files", r.MissingFiles)
+}
+
+// reason is the one reason fixtures look at: a missing file hides all others,
+// missing verification what the documents say (spec/06 §5.3). The texts are wire.
+func reason(r *protocol.GateResult) ojson.Value {
+	switch {
+	case len(r.MissingFiles) > 0:
+		return "requires_files predicate failed"
+	case r.MissingVerification:
+		return "requires_verification_pass predicate failed"
+	case len(r.Reasons) > 0:
+		return r.Reasons[0]
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// The operations on records: decisions, configurations, events (spec/06 §5.4).
+
+package conformance
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// appendDecision checks one decision row and appends it to the ledger.
+func appendDecision(w *workspace) (outcome, error) {
+	entry, err := w.objectArg("entry")
+	if err != nil {
+		return nil, err
+	}
+	if entry == nil {
+		return nil, badArg("entry", "an object", nil)
+	}
+	known := make(map[string]bool)
+	for _, l := range w.ledgers[protocol.LedgerDecisions] {
+		known[l.Row.String("id")] = true
+	}
+	if e := protocol.ValidateDecisionEntry(entry, func(id string) bool { return known[id] }); e != nil {
+		o := ojson.NewObject("result", "error", "error_type", e.Code, "error", e.Message)
+		for k, v := range e.Details.All() {
+			o.Set(k, v)
+		}
+		o.Set("ledger_length", len(w.ledgers[protocol.LedgerDecisions]))
+		o.Set("state_unchanged", w.stateUnchanged())
+		return o, nil
+	}
+	w.take(protocol.Append{Ledger: protocol.LedgerDecisions, Data: append(ojson.Compact(entry), '\n')})
+	rows := w.ledgers[protocol.LedgerDecisions]
+	return ojson.NewObject("result", "success", "ledger_length", len(rows), "ledger_last_entry", rows[len(rows)-1].Row), nil
+}
+
+// validateConfig judges args.config, filled in like a setup's.
+func validateConfig(w *workspace) (outcome, error) {
+	v, has := w.args.Get("config")
+	if !has {
+		return nil, badArg("config", "an object", nil)
+	}
+	raw, err := inflateConfig(v)
+	if err != nil {
+		return ojson.NewObject("result", "error", "error_type", protocol.CodeInvalidConfig, "errors", []string{"config " + err.Error()}), nil
+	}
+	_, all := protocol.DecodeConfigObject(raw)
+	problems := subset(all)
+	if len(problems) == 0 {
+		return ojson.NewObject("result", "success", "errors", []any{}), nil
+	}
+	o := ojson.NewObject("result", "error")
+	for k, v := range configError(problems[0], raw).All() {
+		o.Set(k, v)
+	}
+	o.Set("errors", problems.Messages())
+	o.Set("problems", problemRows(problems))
+	return o, nil
+}
+
+// configError names the first finding in the vocabulary of fixtures. Only an
+// entry role counts as an undeclared role there (spec/06 §5.4).
+func configError(p protocol.Problem, raw *ojson.Object) *ojson.Object {
+	reference := func(key string) *ojson.Object {
+		return ojson.NewObject("error_type", p.Code, "error_field", p.Field, key, p.Value)
+	}
+	switch {
+	case p.Code == protocol.ProblemSchemaVersion, p.Code == protocol.ProblemLegacyConfig:
+		return ojson.NewObject("error_type", protocol.ProblemSchemaVersion, "expected_version", "1.0",
+			"actual_version", member(raw, "schema_version"))
+	case p.Code == protocol.ProblemUndeclaredRole && strings.HasSuffix(p.Field, ".entry_role"):
+		return reference("referenced_role")
+	case p.Code == protocol.ProblemUndeclaredRuntime:
+		return reference("referenced_runtime")
+	case p.Code == protocol.ProblemUndeclaredGate:
+		return reference("referenced_gate")
+	}
+	return ojson.NewObject("error_type", protocol.CodeInvalidConfig)
+}
+
+func validateEvent(w *workspace) (outcome, error) {
+	code := ""
+	errs := protocol.ValidateEvent(member(w.args, "event"))
+	if len(errs) > 0 {
+		code = protocol.CodeInvalidEvent
+	}
+	return checked(code, errs), nil
+}
+
+func validateEventOrdering(w *workspace) (outcome, error) {
+	return checked(protocol.ValidateEventOrdering(member(w.args, "events"))), nil
+}
+
+func checked(code string, errs []string) outcome {
+	if code == "" {
+		return ojson.NewObject("result", "success", "errors", []any{})
+	}
+	return ojson.NewObject("result", "error", "error_type", code, "errors", errs)
+}

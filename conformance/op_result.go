@@ -1,0 +1,143 @@
+// The operations on turn results: validation and acceptance (spec/06 §5.2).
+
+package conformance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// validateTurnResult runs the five stages on the staged result.
+func validateTurnResult(w *workspace) (outcome, error) {
+	v := protocol.ValidateTurnResult(protocol.ValidationInput{Config: w.cfg, State: w.state, Turn: w.resultTurn(), Raw: w.staged,
+		EarlierProduct: w.index().ProductTurn, UsedDecisions: protocol.DecodeDecisionIDs(w.index().DecisionIDs)})
+	return validated(v), nil
+}
+
+// resultTurn is the active turn the staged result is for: the one it names,
+// else the only one.
+func (w *workspace) resultTurn() *protocol.Turn {
+	o, _ := w.staged.(*ojson.Object)
+	if t, ok := w.state.ActiveTurns.Get(o.String("turn_id")); ok {
+		return t
+	}
+	return w.state.OnlyTurn()
+}
+
+// validated is a validation as fixtures see it.
+func validated(v *protocol.Validation) outcome {
+	if v.OK {
+		return ojson.NewObject("result", "success", "stages_passed", protocol.TurnResultStages(), "errors", []any{}, "warnings", v.Warnings)
+	}
+	kind := v.Code()
+	o := ojson.NewObject("result", "error", "failed_stage", v.Stage, "error_type", kind)
+	detail(o, kind, v.Errors)
+	o.Set("errors", v.Errors.Messages())
+	o.Set("warnings", v.Warnings)
+	o.Set("problems", problemRows(v.Errors))
+	return o
+}
+
+// detail adds the members a type of error has beside its name (spec/06 §5.2).
+// The texts are wire.
+func detail(o *ojson.Object, kind string, errs protocol.Problems) {
+	i := slices.IndexFunc(errs, func(p protocol.Problem) bool { return p.Code == kind })
+	if i < 0 {
+		return
+	}
+	switch kind {
+	case protocol.ProblemMissingField:
+		o.Set("error_field", errs[i].Field)
+	case protocol.ProblemReservedPath:
+		o.Set("error_path", errs[i].Value)
+	case protocol.ProblemDecisionID:
+		o.Set("error_detail", "Decision ID must match DEC-NNN pattern")
+	case protocol.ProblemChallenge:
+		o.Set("error_detail", "review_only role must raise at least one objection")
+	case protocol.ProblemMutuallyExclusive:
+		o.Set("error_detail", "phase_transition_request and run_completion_request cannot both be present")
+	}
+}
+
+// problemRows tells findings apart by code and field, which the sentences in
+// errors do not. It is a member of ours.
+func problemRows(errs protocol.Problems) []*ojson.Object {
+	out := make([]*ojson.Object, len(errs))
+	for i, p := range errs {
+		out[i] = ojson.NewObject("code", p.Code, "field", p.Field, "value", p.Value)
+	}
+	return out
+}
+
+// acceptTurn accepts a turn outside git: there is no work tree to hold the
+// declared changes against.
+func acceptTurn(w *workspace) (outcome, error) {
+	id, err := w.textArg("turn_id")
+	if err != nil {
+		return nil, err
+	}
+	if id == "" {
+		return nil, fmt.Errorf("input.args.turn_id must name a turn")
+	}
+	op := &protocol.AcceptTurn{TurnID: id, StagedPath: protocol.StagingPath(id), AlreadyAccepted: w.accepted(id),
+		Files: w.files, Proposed: w.files}
+	if w.isStaged {
+		op.Staged = protocol.NewBlob(ojson.Compact(w.staged))
+	}
+	tr, refused := w.apply(op)
+	if refused != nil {
+		return w.refusedAcceptance(tr, refused), nil
+	}
+	history := w.ledgers[protocol.LedgerHistory]
+	last := history[len(history)-1].Row
+	state := stateView(w.state)
+	// The state has one counter for assignments and acceptances; the sequence of
+	// acceptances is what the newest accepted row says (spec/06 §5.2).
+	state.Set("accepted_sequence", member(last, "accepted_sequence"))
+	o := ojson.NewObject("result", "success", "state", state, "history_length", len(history), "history_last_entry", last)
+	if r, ok := tr.Result.(*protocol.AcceptResult); ok {
+		o.Set("warnings", r.Warnings)
+	}
+	return o, nil
+}
+
+// accepted reports whether the history holds an accepted row of the turn. The
+// row of a turn that was given up is none.
+func (w *workspace) accepted(id string) bool {
+	return slices.ContainsFunc(w.ledgers[protocol.LedgerHistory], func(l protocol.Line) bool {
+		return l.Row.String("turn_id") == id && l.Row.String("status") != protocol.HistoryReissued
+	})
+}
+
+// refusedAcceptance is a refusal as fixtures see it: a failed validation looks
+// like that of validate_turn_result, every other refusal carries its code.
+func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *protocol.Error) outcome {
+	var o outcome
+	var r *protocol.AcceptResult
+	if tr != nil {
+		r, _ = tr.Result.(*protocol.AcceptResult)
+	}
+	switch {
+	case refused.Code == protocol.CodeValidationFailed && r != nil && r.Validation != nil:
+		o = validated(r.Validation)
+	case slices.Contains(protocol.TurnResultStages(), refused.Stage):
+		// There was nothing that could be validated: no staged result, or one
+		// beyond all bounds.
+		o = ojson.NewObject("result", "error", "failed_stage", refused.Stage, "error_type", refused.Class,
+			"error_code", refused.Code, "errors", []string{refused.Message}, "warnings", []any{})
+	default:
+		o = ojson.NewObject("result", "error", "error_type", refused.Code, "error", refused.Message)
+		if refused.Stage != "" {
+			o.Set("failed_stage", refused.Stage)
+		}
+		if refused.Field != "" {
+			o.Set("error_field", refused.Field)
+		}
+	}
+	o.Set("history_length", len(w.ledgers[protocol.LedgerHistory]))
+	o.Set("state_unchanged", w.stateUnchanged())
+	return o
+}

@@ -1,0 +1,103 @@
+// The operations that move a run: init, assign, approvals, reactivation (spec/06 §5.1).
+
+package conformance
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// moved is the outcome of an operation of the state machine. Every refusal is
+// an invalid transition there, except a change of what never changes;
+// error_code keeps what the engine calls it.
+func (w *workspace) moved(refused *protocol.Error) outcome {
+	if refused == nil {
+		return ojson.NewObject("result", "ok", "state_assertions", stateView(w.state))
+	}
+	kind := protocol.CodeInvalidStateTransition
+	if refused.Code == protocol.CodeImmutableField {
+		kind = protocol.CodeImmutableField
+	}
+	o := ojson.NewObject("result", "error", "error_type", kind, "error", refused.Message, "error_code", refused.Code)
+	if refused.Field != "" {
+		o.Set("error_field", refused.Field)
+	}
+	o.Set("state_unchanged", w.stateUnchanged())
+	return o
+}
+
+// move applies an engine operation and returns its outcome.
+func (w *workspace) move(op protocol.Operation) (outcome, error) {
+	_, refused := w.apply(op)
+	return w.moved(refused), nil
+}
+
+// unfit is the outcome when the configuration does not allow a run at all, nil
+// when it does.
+func (w *workspace) unfit() outcome {
+	if len(w.problems) == 0 {
+		return nil
+	}
+	return ojson.NewObject("result", "error", "error_type", protocol.CodeInvalidConfig, "errors", w.problems.Messages(),
+		"state_unchanged", w.stateUnchanged())
+}
+
+func initializeRun(w *workspace) (outcome, error) {
+	if o := w.unfit(); o != nil {
+		return o, nil
+	}
+	return w.move(&protocol.InitRun{Prior: protocol.NewBlob(w.state.Encode())})
+}
+
+func assignTurn(w *workspace) (outcome, error) {
+	role, err := w.textArg("role_id")
+	if err != nil {
+		return nil, err
+	}
+	if o := w.unfit(); o != nil {
+		return o, nil
+	}
+	return w.move(&protocol.AssignTurn{Role: role, Baseline: &protocol.Baseline{Kind: "no_git", Clean: true, CapturedAt: protocol.FormatTime(w.now)}})
+}
+
+func approveTransition(w *workspace) (outcome, error) {
+	if p := w.state.PendingPhaseTransition; p != nil {
+		if err := w.noActions(p.Gate); err != nil {
+			return nil, err
+		}
+	}
+	return w.move(&protocol.ApprovePhase{Approval: protocol.Approval{Files: w.files, Actions: []protocol.ActionRun{}}})
+}
+
+func approveCompletion(w *workspace) (outcome, error) {
+	if p := w.state.PendingRunCompletion; p != nil {
+		if err := w.noActions(p.Gate); err != nil {
+			return nil, err
+		}
+	}
+	return w.move(&protocol.ApproveCompletion{Approval: protocol.Approval{Files: w.files, Actions: []protocol.ActionRun{}}})
+}
+
+// noActions keeps an approval from being judged without the commands its gate
+// asks to be run: a fixture must not run commands, and passing over them would
+// evaluate something else.
+func (w *workspace) noActions(gate string) error {
+	if g := w.cfg.Gate(gate); g != nil && len(g.Actions) > 0 {
+		return notImplemented("gate %s runs commands on approval; this adapter runs none", show(gate))
+	}
+	return nil
+}
+
+// resolveBlocked knows one way out of a block: resuming, which is the engine's
+// reactivation. It applies to blocked runs only.
+func resolveBlocked(w *workspace) (outcome, error) {
+	action, err := w.textArg("action")
+	if err != nil {
+		return nil, err
+	}
+	if action != "resume" || w.state.Status != protocol.StatusBlocked {
+		return w.moved(&protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
+			Message: "only a blocked run can be resumed, and resume is the only action; the run is " + string(w.state.Status)}), nil
+	}
+	return w.move(&protocol.Reactivate{})
+}

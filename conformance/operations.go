@@ -1,0 +1,74 @@
+// Which fixture operation is run by what, and what it may find in its setup (spec/06 §5).
+
+package conformance
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// outcome is what an operation came to: the actual that is compared.
+type outcome = *ojson.Object
+
+// operation runs one fixture. The error is for fixtures that cannot be run; a
+// refusal by the engine is an outcome.
+type operation struct {
+	setup []string // setup members it reads or that cannot matter to it
+	run   func(*workspace) (outcome, error)
+}
+
+// lookup finds an operation. Operations this adapter does not offer, known to
+// the protocol or not, are not_implemented.
+func lookup(name string) (operation, error) {
+	// The members of a governed workspace; every operation may find one there.
+	local := []string{"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle"}
+	sealed := append([]string{"post_finalize_inject", "post_finalize_tamper", "post_finalize_delete",
+		"post_finalize_delete_manifest", "post_finalize_corrupt_manifest"}, local...)
+	var run func(*workspace) (outcome, error)
+	setup := local
+	switch name {
+	case "initialize_run":
+		run = initializeRun
+	case "assign_turn":
+		run = assignTurn
+	case "approve_transition":
+		run = approveTransition
+	case "approve_completion":
+		run = approveCompletion
+	case "resolve_blocked":
+		run = resolveBlocked
+	case "transition_state":
+		run = transitionState
+	case "validate_turn_result":
+		run = validateTurnResult
+	case "accept_turn":
+		run = acceptTurn
+	case "evaluate_phase_exit":
+		run = evaluatePhaseExit
+	case "evaluate_run_completion":
+		run = evaluateRunCompletion
+	case "append_decision":
+		run = appendDecision
+	case "validate_config":
+		run = validateConfig
+	case "validate_event":
+		run = validateEvent
+	case "validate_event_ordering":
+		run = validateEventOrdering
+	case "verify_dispatch_manifest":
+		run, setup = verifyDispatchManifest, sealed
+	case "inspect_dispatch_manifest":
+		run = inspectDispatchManifest
+	case "run_hooks", "validate_coordinator_config", "project_repo_acceptance":
+		return operation{}, notImplemented("this adapter does not offer the operation %s yet", name)
+	default:
+		return operation{}, notImplemented("%s is not an operation this adapter knows", show(name))
+	}
+	return operation{setup: setup, run: run}, nil
+}
+
+// notImplemented is the error for a use of an operation that is not offered.
+func notImplemented(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errNotImplemented, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,194 @@
+// The workspace: what a fixture's setup describes, in memory, and the engine at work on it (spec/06 §4).
+
+package conformance
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// workspace is a governed project that exists only in memory and is no git
+// repository. state and ledgers move on with every transition that is applied.
+type workspace struct {
+	fixture  *Fixture
+	args     *ojson.Object
+	cfg      *protocol.Config
+	problems protocol.Problems // the part of the findings about cfg that counts here
+	before   *ojson.Object     // the state as it was set up
+	state    *protocol.State
+	ledgers  map[protocol.Ledger][]protocol.Line
+	repo     []protocol.Line // repo-decisions.jsonl
+	staged   ojson.Value     // the staged turn result, nil when there is none
+	isStaged bool
+	files    []protocol.FileBlob // setup.filesystem in order
+	bundles  map[string]textFiles
+	now      time.Time
+	seed     string
+}
+
+// newWorkspace builds what the fixture's setup describes.
+func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
+	w := &workspace{fixture: f, args: f.Args, now: now, seed: seed, ledgers: make(map[protocol.Ledger][]protocol.Line)}
+	raw, err := inflateConfig(member(f.Setup, "config"))
+	if err != nil {
+		return nil, fmt.Errorf("setup.config: %w", err)
+	}
+	cfg, problems := protocol.DecodeConfigObject(raw)
+	w.cfg, w.problems = cfg.WithoutDefaultKit(), subset(problems)
+	if w.state, err = inflateState(member(f.Setup, "state"), w.cfg); err != nil {
+		return nil, fmt.Errorf("setup.state: %w", err)
+	}
+	w.before = ojson.Marshal(w.state).Clone()
+	for _, l := range []struct {
+		key    string
+		ledger protocol.Ledger
+	}{{"history", protocol.LedgerHistory}, {"ledger", protocol.LedgerDecisions}} {
+		if w.ledgers[l.ledger], err = rows(member(f.Setup, l.key)); err != nil {
+			return nil, fmt.Errorf("setup.%s: %w", l.key, err)
+		}
+	}
+	for _, row := range w.state.RepoDecisions {
+		w.repo = append(w.repo, line(row))
+	}
+	// The staged result may come from either place; the setup's wins.
+	if w.staged, w.isStaged = f.Setup.Get("turn_result"); w.staged == nil {
+		w.staged, w.isStaged = f.Args.Get("turn_result")
+	}
+	if err := w.setFiles(f.Setup); err != nil {
+		return nil, fmt.Errorf("setup.filesystem: %w", err)
+	}
+	if w.bundles, err = textTree(member(f.Setup, "dispatch_bundle")); err != nil {
+		return nil, fmt.Errorf("setup.dispatch_bundle: %w", err)
+	}
+	return w, nil
+}
+
+// rows reads an array of ledger rows.
+func rows(v ojson.Value) ([]protocol.Line, error) {
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		return nil, fmt.Errorf("must be an array, not %s", ojson.TypeName(v))
+	}
+	var out []protocol.Line
+	for i, v := range list {
+		row, ok := v.(*ojson.Object)
+		if !ok {
+			return nil, fmt.Errorf("entry %d must be an object, not %s", i, ojson.TypeName(v))
+		}
+		out = append(out, line(row))
+	}
+	return out, nil
+}
+
+func line(row *ojson.Object) protocol.Line {
+	return protocol.Line{Raw: ojson.Compact(row), Row: row}
+}
+
+// setFiles reads setup.filesystem. Paths that leave the project, and those of
+// files the rest of the setup makes, are refused.
+func (w *workspace) setFiles(setup *ojson.Object) error {
+	v := member(setup, "filesystem")
+	o, ok := v.(*ojson.Object)
+	if !ok && v != nil {
+		return fmt.Errorf("must be an object, not %s", ojson.TypeName(v))
+	}
+	made := []string{protocol.ConfigPath, string(protocol.DocState), protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path(), protocol.FlatStagingPath}
+	for p, v := range o.All() {
+		data, ok := v.(string)
+		if !ok {
+			return fmt.Errorf("%s must be text, not %s", show(p), ojson.TypeName(v))
+		}
+		clean, problem := protocol.CleanPath(p)
+		switch {
+		case problem != "":
+			return fmt.Errorf("%s is not a path inside the project (%s)", show(p), problem)
+		case slices.Contains(made, clean):
+			return fmt.Errorf("%s is made from another member of the setup", show(p))
+		}
+		w.files = append(w.files, protocol.FileBlob{Path: clean, Blob: protocol.NewBlob([]byte(data))})
+	}
+	return nil
+}
+
+// facts are the files as a gate evaluation reads them.
+func (w *workspace) facts() *protocol.Files {
+	facts := make([]protocol.FileFact, len(w.files))
+	for i, f := range w.files {
+		facts[i] = protocol.FileFact{Path: f.Path, Exists: true, Data: f.Blob.Data}
+	}
+	return protocol.NewFiles(facts)
+}
+
+// index is derived from the ledgers as they are now, the way a run that another
+// tool has worked on is taken up.
+func (w *workspace) index() *protocol.Index {
+	return protocol.BuildIndex(w.cfg, w.state, func(l protocol.Ledger) iter.Seq[protocol.Line] {
+		return slices.Values(w.ledgers[l])
+	})
+}
+
+// apply runs an operation of the engine on the workspace and takes over what it
+// decides, a recorded refusal included.
+func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *protocol.Error) {
+	tr, refused := w.propose(op)
+	if tr == nil {
+		return nil, refused
+	}
+	w.state = tr.State
+	for _, a := range tr.Appends {
+		if a.Ledger.JSONL() {
+			w.take(a)
+		}
+	}
+	return tr, tr.Failure
+}
+
+// propose runs an operation of the engine and leaves the workspace as it is.
+func (w *workspace) propose(op protocol.Operation) (*protocol.Transition, *protocol.Error) {
+	snap := &protocol.Snapshot{Config: w.cfg, State: w.state, Index: w.index(), RepoDecisions: w.repo}
+	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
+	return protocol.Apply(snap, op, env)
+}
+
+// take adds an append's lines to the ledger it is for, read back from bytes as
+// the store would.
+func (w *workspace) take(a protocol.Append) {
+	start := 0
+	for i, c := range a.Data {
+		if c != '\n' {
+			continue
+		}
+		raw := a.Data[start:i]
+		start = i + 1
+		// A line the engine wrote and cannot read must not pass for a row.
+		if row, err := protocol.DecodeLedgerLine(raw); err == nil {
+			w.ledgers[a.Ledger] = append(w.ledgers[a.Ledger], protocol.Line{Raw: raw, Row: row})
+		}
+	}
+}
+
+// stateUnchanged compares the state as it is with the state as it was set up,
+// whatever the order of members or the spelling of numbers.
+func (w *workspace) stateUnchanged() bool { return ojson.Equal(w.before, ojson.Marshal(w.state)) }
+
+// phaseUnchanged is stateUnchanged for the phase alone.
+func (w *workspace) phaseUnchanged() bool { return w.before.String("phase") == w.state.Phase }
+
+// textArg returns a string argument, "" when it is absent or null.
+func (w *workspace) textArg(key string) (string, error) {
+	v := member(w.args, key)
+	s, ok := v.(string)
+	if !ok && v != nil {
+		return "", badArg(key, "a string", v)
+	}
+	return s, nil
+}
+
+func badArg(key, want string, v ojson.Value) error {
+	return fmt.Errorf("input.args.%s must be %s, not %s", key, want, ojson.TypeName(v))
+}

@@ -1,0 +1,376 @@
+// Committing a transition: objects, one ref update, working files, cache.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Change is what one operation does to a run.
+type Change struct {
+	Record     *protocol.Record
+	Transition *protocol.Transition
+	// Bundles are dispatch bundles to put into place: turn -> file name -> bytes.
+	Bundles map[string]map[string][]byte
+}
+
+// Committed says what a commit made.
+type Committed struct {
+	Op  OID // the operation's commit
+	Run string
+}
+
+// Commit records the change as one operation. The update of the run's ref is the
+// commit point: an error before it changes nothing. After it the run has moved;
+// when the working files then cannot be brought up to date, Committed is
+// returned together with an error of code working_files_behind and the next
+// command completes them.
+//
+// Errors before the commit point: ref_moved or state_moved when somebody else
+// was faster, file_exists, invalid_state, ledger_tampered, and git's own.
+func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
+	s := tx.store
+	if tx.lock == nil || tx.broken {
+		return nil, errorf(CodeLockLost, nil, "the transaction is over")
+	}
+	if ch.Record == nil || ch.Transition == nil || ch.Transition.Index == nil {
+		return nil, errorf(protocol.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
+	}
+	state, back, err := checkState(ch.Transition.State)
+	if err != nil {
+		return nil, err
+	}
+	run := ch.Transition.State.Run()
+	if _, err := RunRef(run); err != nil {
+		return nil, err
+	}
+	if err := s.unmoved(tx); err != nil {
+		return nil, err
+	}
+	if err := s.checkNewFiles(tx, ch); err != nil {
+		return nil, err
+	}
+	faults.Point("commit.before-objects")
+	d, err := tx.derive(ctx, ch, run, state)
+	if err != nil {
+		return nil, err
+	}
+	t := ch.Transition
+	plan := commitPlan{run: run, record: ch.Record, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns}
+	plan.doc, plan.evidence = ch.Record.Encode()
+	work, err := tx.planWork(d, ch, state, plan.evidence)
+	if err != nil {
+		return nil, err
+	}
+	if tx.rec != nil && tx.rec.run == run {
+		plan.parent = tx.rec
+	} else {
+		if tx.rec != nil {
+			plan.previous = tx.rec.op
+		}
+		plan.note = tx.enteringNote(run)
+	}
+	done, err := s.commitTree(ctx, d.edit, plan)
+	if err != nil {
+		return nil, err
+	}
+	tx.commits++
+	done.marks, done.index = d.marks, d.index
+	out := &Committed{Op: done.op, Run: run}
+	if err := tx.arrive(done, work); err != nil {
+		// The files are between two operations: nothing more may be built on them.
+		tx.broken = true
+		return out, behind(done, err)
+	}
+	tx.advance(done, work, back)
+	return out, nil
+}
+
+// arrive brings the working files and the cache to an operation just recorded.
+func (tx *Tx) arrive(done *recorded, work *workPlan) error {
+	s := tx.store
+	if err := s.work.apply(work); err != nil {
+		return err
+	}
+	for i := range work.ledgers {
+		l := work.ledgers[i].ledger
+		st, ok, err := s.work.stat(l.Path())
+		if err != nil {
+			return err
+		}
+		m := done.marks[l]
+		if !ok || st.Size != m.Size {
+			return errors.New(l.Path() + " was changed by another program at the same time")
+		}
+		m.Stat = st
+		done.marks[l] = m
+	}
+	faults.Point("commit.before-cache")
+	if err := s.saveCache(done); err != nil {
+		return err
+	}
+	faults.Point("commit.after-cache")
+	s.clearEntering()
+	return nil
+}
+
+func behind(done *recorded, err error) *Error {
+	return errorf(CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.op.Short()).
+		hint("remove the cause and run any git agentxchain command: it completes them")
+}
+
+// checkState refuses to record a state that could not be read back. It returns
+// the bytes and the state as a reader of them sees it.
+func checkState(st *protocol.State) (data []byte, back *protocol.State, err error) {
+	if st == nil {
+		return nil, nil, errorf(protocol.CodeInvalidState, nil, "the transition has no state")
+	}
+	if p := protocol.CheckState(st); len(p) > 0 {
+		return nil, nil, protocol.StateError(p)
+	}
+	data = st.Encode()
+	back, perr := protocol.DecodeState(data)
+	if perr != nil {
+		return nil, nil, perr
+	}
+	if !bytes.Equal(back.Encode(), data) {
+		return nil, nil, errorf(protocol.CodeInvalidState, nil, "the state does not survive being written and read back")
+	}
+	return data, back, nil
+}
+
+// unmoved refuses when a governed file changed since the transaction began: a
+// tool that does not take our lock was at work.
+func (s *Store) unmoved(tx *Tx) error {
+	config, docs, err := s.readDocs()
+	if err != nil {
+		return err
+	}
+	moved := func(name string) error {
+		return errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared", name).hint("run the command again")
+	}
+	for d, was := range tx.in.docs {
+		if now := docs[d]; now.exists != was.exists || !bytes.Equal(now.data, was.data) {
+			return moved(string(d))
+		}
+	}
+	// The configuration the rules saw is the one recorded.
+	if !bytes.Equal(config, tx.in.config) {
+		return moved(protocol.ConfigPath)
+	}
+	for _, l := range protocol.Ledgers() {
+		st, ok, err := s.work.stat(l.Path())
+		if err != nil {
+			return unreadable(l.Path(), err)
+		}
+		if m, had := tx.marks[l]; (had && m.Segments > 0) != ok || ok && m.Stat != st {
+			return moved(l.Path())
+		}
+	}
+	return nil
+}
+
+// checkNewFiles refuses names an operation may not write and files that are
+// somebody else's: one that is there already must be one a run recorded.
+func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
+	for _, f := range ch.Transition.Files {
+		if !safeFilePath(f.Path) {
+			return errorf(protocol.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
+		}
+		data, _, ok, err := s.work.read(f.Path, maxDocument)
+		if err != nil {
+			return unreadable(f.Path, err)
+		}
+		if !ok || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.keeps(f.Path, data) {
+			continue
+		}
+		return errorf(CodeFileExists, nil, "%s is already there and no operation wrote it", f.Path).hint("move the file away and run the command again")
+	}
+	for turn, files := range ch.Bundles {
+		for name := range files {
+			if !safeName(turn) || !safeName(name) {
+				return errorf(protocol.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
+			}
+		}
+	}
+	return nil
+}
+
+// keeps reports whether data was recorded as the file at path.
+func (rec *recorded) keeps(name string, data []byte) bool {
+	oid := HashObject(rec.r.format, KindBlob, data)
+	groups, err := rec.r.slots(rec.root, treeFiles, true)
+	if err != nil {
+		return false
+	}
+	for _, g := range groups {
+		e, ok, err := rec.r.lookup(g, strings.TrimPrefix(name, projectDir+"/"))
+		if err == nil && ok && e.OID == oid {
+			return true
+		}
+	}
+	return false
+}
+
+// planWork turns what was derived into writes to the working files.
+func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[string][]byte) (*workPlan, error) {
+	t := ch.Transition
+	plan := &workPlan{docs: map[protocol.Document][]byte{protocol.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns}
+	// A staged result goes only when its bytes are kept by this very operation.
+	plan.proof = func(data []byte) bool {
+		sum := sha256.Sum256(data)
+		if _, ok := evidence[hex.EncodeToString(sum[:])]; ok {
+			return true
+		}
+		return slices.ContainsFunc(t.Files, func(f protocol.FileWrite) bool { return bytes.Equal(f.Data, data) })
+	}
+	for doc, data := range t.Documents {
+		if doc != protocol.DocState && docTreePath(doc) != "" {
+			plan.docs[doc] = data
+		}
+	}
+	for _, c := range d.changes {
+		w := ledgerWrite{ledger: c.ledger, offset: c.offset, data: c.data}
+		if len(c.amends) > 0 {
+			full, _, _, err := tx.store.work.read(c.ledger.Path(), maxLedger)
+			if err != nil {
+				return nil, unreadable(c.ledger.Path(), err)
+			}
+			amended, ok := amendWorking(full, c.amends)
+			if !ok {
+				return nil, tampered(c.ledger, 0, "the line to amend is not in the working file")
+			}
+			w.replace, w.data = true, append(amended, c.data...)
+		}
+		plan.ledgers = append(plan.ledgers, w)
+	}
+	return plan, nil
+}
+
+// derive computes the operation's tree.
+func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*derivation, error) {
+	d := &derivation{marks: make(map[protocol.Ledger]ledgerMark), tail: func(l protocol.Ledger, oid OID) []byte {
+		// The end of the working file is the last segment, unless it was tampered
+		// with: the hash decides.
+		m := tx.marks[l]
+		tail, err := tx.store.work.readTail(l.Path(), m.Size, m.Tail)
+		if err != nil || HashObject(tx.store.repo.ObjectFormat, KindBlob, tail) != oid {
+			return nil
+		}
+		return tail
+	}}
+	var err error
+	if tx.rec != nil {
+		d.root = tx.rec.root
+		if d.edit, err = tx.rec.r.edit(tx.rec.root); err != nil {
+			return nil, err
+		}
+		for l, m := range tx.marks {
+			d.marks[l] = m
+		}
+		if tx.rec.run != run {
+			// Bundles are of the run before.
+			if err := d.edit.remove(treeBundles); err != nil {
+				return nil, err
+			}
+		}
+	} else if d.edit, d.marks, err = tx.store.editFromFiles(tx.store.reader(ctx), tx.in); err != nil {
+		return nil, err
+	}
+	if err := d.apply(ch.Transition, state); err != nil {
+		return nil, err
+	}
+	if err := d.edit.put(treeConfig, tx.in.config); err != nil {
+		return nil, err
+	}
+	for turn, files := range ch.Bundles {
+		if err := d.edit.remove(treeBundles + "/" + turn); err != nil {
+			return nil, err
+		}
+		for name, data := range files {
+			if err := d.edit.put(treeBundles+"/"+turn+"/"+name, data); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
+}
+
+// commitPlan is what commitTree needs beside the tree.
+type commitPlan struct {
+	run      string
+	parent   *recorded // nil for a run's first commit
+	previous OID       // last operation of the run before, for a first commit
+	record   *protocol.Record
+	doc      []byte // the encoded record; nil to encode it here
+	evidence map[string][]byte
+	subject  string
+	turn     string
+	role     string
+	state    []byte
+	drops    []string
+	note     *entering // left before the ref of a new run is created
+}
+
+// commitTree writes the objects and moves the run's ref. Nothing is changed when
+// it fails.
+func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*recorded, error) {
+	if p.doc == nil {
+		p.doc, p.evidence = p.record.Encode()
+	}
+	if err := edit.remove(treeEvidence); err != nil {
+		return nil, err
+	}
+	for digest, data := range p.evidence {
+		if err := edit.put(treeEvidence+"/"+digest, data); err != nil {
+			return nil, err
+		}
+	}
+	if err := edit.put(treeRecord, p.doc); err != nil {
+		return nil, err
+	}
+	root := edit.finish()
+	sig := signatureOf(&p.record.Env)
+	c := &Commit{Tree: root, Author: sig, Committer: sig}
+	ref := RefUpdate{Name: RunRefPrefix + p.run}
+	if p.parent != nil {
+		c.Parents, ref.Old = []OID{p.parent.op}, p.parent.op
+	}
+	c.Message = message(firstOf(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
+		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerPrevious, string(p.previous))
+	data, err := EncodeCommit(s.repo.ObjectFormat, c)
+	if err != nil {
+		return nil, errorf(CodeObjectInvalid, err, "the operation cannot be written as a commit")
+	}
+	ref.New = edit.queue(KindCommit, data)
+	if err := s.objects.Write(ctx, edit.objects); err != nil {
+		return nil, err
+	}
+	faults.Point("commit.after-objects")
+	if p.note != nil {
+		p.note.Op = ref.New
+		if err := s.writeEntering(p.note); err != nil {
+			return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		}
+		faults.Point("commit.after-note")
+	}
+	if err := s.repo.UpdateRefs(ctx, []RefUpdate{ref}, "agentxchain: "+p.record.Name); err != nil {
+		return nil, err
+	}
+	faults.Point("commit.after-ref")
+	return &recorded{run: p.run, op: ref.New, root: root, r: edit.r}, nil
+}
+
+// saveCache notes that the working files are at rec.
+func (s *Store) saveCache(rec *recorded) error {
+	return s.writeCache(&statCache{Run: rec.run, Op: rec.op, Root: rec.root, Ledgers: rec.marks, Trees: rec.r.rightEdge(rec.root), Index: rec.index})
+}

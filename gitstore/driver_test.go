@@ -1,0 +1,225 @@
+// A driver that runs real operations against a store, for the store's tests.
+
+package gitstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+const testConfig = `{
+  "schema_version": "1.0",
+  "project": {"id": "demo", "name": "Demo", "default_branch": "main"},
+  "roles": {
+    "qa": {"title": "QA", "mandate": "Review everything.", "write_authority": "review_only", "runtime": "manual-qa"},
+    "pm": {"title": "PM", "mandate": "Plan.", "write_authority": "review_only", "runtime": "manual-pm"}
+  },
+  "runtimes": {"manual-qa": {"type": "manual"}, "manual-pm": {"type": "manual"}},
+  "routing": {"review": {"entry_role": "qa", "allowed_next_roles": ["qa", "pm", "human"]}},
+  "gates": {},
+  "hooks": {}
+}
+`
+
+// tick is where the drivers' clocks start.
+var tick = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// driver applies operations to one project.
+type driver struct {
+	t     testing.TB
+	store *Store
+	n     int
+	Dir   string
+}
+
+func gitIn(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// newDriver makes a repository with an idle project in it.
+func newDriver(t testing.TB) *driver {
+	t.Helper()
+	return scaffold(t, testrepo.New(t, testrepo.Options{}).Dir)
+}
+
+// scaffold makes dir, inside a repository, an idle project.
+func scaffold(t testing.TB, dir string) *driver {
+	t.Helper()
+	s, err := OpenAt(context.Background(), dir, testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := protocol.DecodeConfig([]byte(testConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.WriteNew([]NewFile{
+		{Path: protocol.ConfigPath, Data: []byte(testConfig)},
+		{Path: string(protocol.DocState), Data: protocol.FreshState(cfg, "").Encode()},
+		{Path: protocol.LedgerHistory.Path()},
+		{Path: protocol.LedgerDecisions.Path()},
+		{Path: protocol.LedgerTalk.Path(), Data: []byte("# Talk\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	return openDriver(t, dir)
+}
+
+func testOptions() Options {
+	return Options{Now: func() time.Time { return tick }, Actor: &protocol.Actor{Name: "Ada", Email: "ada@example.org"}}
+}
+
+func openDriver(t testing.TB, dir string) *driver {
+	t.Helper()
+	s, err := Open(context.Background(), dir, testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return &driver{t: t, store: s, Dir: dir}
+}
+
+// env is deterministic and moves a second forward with every operation.
+func (d *driver) env(salt string) protocol.Env {
+	d.n++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s-%d", salt, d.n))
+	return protocol.Env{Now: tick.Add(time.Duration(d.n) * time.Second), Seed: hex.EncodeToString(sum[:16]),
+		Actor: protocol.Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
+}
+
+// try runs one operation under the lock.
+func (d *driver) try(op func(v *View) protocol.Operation) (*Committed, *protocol.Transition, error) {
+	ctx := context.Background()
+	tx, err := d.store.Begin(ctx, "test", time.Second)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = tx.Close() }()
+	return d.in(tx, op)
+}
+
+func (d *driver) in(tx *Tx, op func(v *View) protocol.Operation) (*Committed, *protocol.Transition, error) {
+	o := op(tx.View())
+	env := d.env(tx.View().Run)
+	tr, perr := protocol.Apply(tx.View().Snapshot(), o, env)
+	if perr != nil {
+		return nil, nil, perr
+	}
+	ch := Change{Record: protocol.NewRecord(o, env), Transition: tr}
+	if _, ok := o.(*protocol.AssignTurn); ok {
+		ch.Bundles = map[string]map[string][]byte{tr.Turn: {
+			"ASSIGNMENT.json": []byte("{}\n"), "PROMPT.md": []byte("do it\n"), "CONTEXT.md": []byte("all\n"), "MANIFEST.json": []byte("{\"turn\":\"" + tr.Turn + "\"}\n")}}
+	}
+	out, err := tx.Commit(context.Background(), ch)
+	return out, tr, err
+}
+
+func (d *driver) must(op func(v *View) protocol.Operation) (*Committed, *protocol.Transition) {
+	d.t.Helper()
+	out, tr, err := d.try(op)
+	if err != nil {
+		d.t.Fatalf("%+v", err)
+	}
+	if tr.Failure != nil {
+		d.t.Fatalf("%v", tr.Failure)
+	}
+	return out, tr
+}
+
+func initOp(restart bool) func(*View) protocol.Operation {
+	return func(v *View) protocol.Operation {
+		return &protocol.InitRun{Prior: protocol.NewBlob(v.StateBytes), Restart: restart}
+	}
+}
+
+func assignOp(*View) protocol.Operation {
+	return &protocol.AssignTurn{Role: "qa", Baseline: &protocol.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
+}
+
+// result is a valid staged result of the only active turn.
+func result(v *View) []byte {
+	turn := v.State.OnlyTurn()
+	return ojson.Pretty(ojson.NewObject(
+		"schema_version", "1.0", "run_id", v.Run, "turn_id", turn.TurnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
+		"status", "completed", "summary", "Looked at turn "+turn.TurnID, "decisions", []*ojson.Object{
+			ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "Keep it small.", "rationale", "It is easier to review.")},
+		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "Names could be better.", "status", "raised")},
+		"files_changed", []string{}, "artifacts_created", []string{},
+		"verification", ojson.NewObject("status", "skipped", "commands", []string{}, "evidence_summary", "nothing to run", "machine_evidence", []*ojson.Object{}),
+		"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "qa", "phase_transition_request", nil,
+		"run_completion_request", false, "needs_human_reason", nil, "cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", ojson.Number("0.01"))))
+}
+
+func (d *driver) stage(v *View) []byte {
+	d.t.Helper()
+	data := result(v)
+	name := filepath.Join(d.Dir, filepath.FromSlash(protocol.StagingPath(v.State.OnlyTurn().TurnID)))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o666); err != nil {
+		d.t.Fatal(err)
+	}
+	return data
+}
+
+func (d *driver) acceptOp(v *View) protocol.Operation {
+	return &protocol.AcceptTurn{StagedPath: protocol.StagingPath(v.State.OnlyTurn().TurnID), Staged: protocol.NewBlob(d.stage(v)),
+		Seen: protocol.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+}
+
+// turns runs n assign-accept pairs.
+func (d *driver) turns(n int) {
+	d.t.Helper()
+	for range n {
+		d.must(assignOp)
+		d.must(d.acceptOp)
+	}
+}
+
+func (d *driver) view() *View {
+	d.t.Helper()
+	v, err := d.store.View(context.Background())
+	if err != nil {
+		d.t.Fatalf("%+v", err)
+	}
+	return v
+}
+
+func (d *driver) path(name string) string { return filepath.Join(d.Dir, filepath.FromSlash(name)) }
+
+func (d *driver) read(name string) string {
+	d.t.Helper()
+	data, err := os.ReadFile(d.path(name))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (d *driver) write(name, data string) {
+	d.t.Helper()
+	if err := os.WriteFile(d.path(name), []byte(data), 0o666); err != nil {
+		d.t.Fatal(err)
+	}
+}

@@ -1,0 +1,56 @@
+// Content fingerprints of work tree files (spec/02 §9.1).
+package gitstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// Fingerprints that are not a hash.
+const (
+	FingerprintDeleted    = "deleted"
+	FingerprintUnreadable = "unreadable"
+)
+
+var hashBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// Fingerprint returns "sha256:<hex>" of the bytes a reader of path below root
+// gets, "deleted" when there is nothing, "unreadable" for a directory, a
+// device, a file without read permission or a path that leads out of root.
+//
+// Symbolic links are followed as a reader would, but only within root: a link
+// to /etc/passwd must not put a fingerprint of that file into a ledger. A link
+// to nothing is "deleted".
+func Fingerprint(root *os.Root, path string) string {
+	// A named pipe would block the open until somebody writes to it.
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		// ENOTDIR: a parent was replaced by a file, so the path is gone.
+		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) && !trailingSlash(path) {
+			return FingerprintDeleted
+		}
+		return FingerprintUnreadable
+	}
+	defer func() { _ = f.Close() }()
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return FingerprintUnreadable
+	}
+	h := sha256.New()
+	buf := hashBuffers.Get().(*[]byte)
+	defer hashBuffers.Put(buf)
+	if _, err := io.CopyBuffer(h, onlyReader{f}, *buf); err != nil {
+		return FingerprintUnreadable
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// onlyReader hides File.WriteTo, which would bypass the buffer.
+type onlyReader struct{ io.Reader }
+
+func trailingSlash(p string) bool { return p != "" && p[len(p)-1] == '/' }

@@ -1,0 +1,358 @@
+// Rolling working files forward to what the run's ref holds: after a crash
+// between the ref update and the files, or when another work tree went on.
+
+package gitstore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxPast bounds the search for the operation the working files are at, when no
+// cache names it.
+const maxPast = 10000
+
+// sameStatePast is how many operations that did not touch state.json are
+// considered when no cache says how far the other files got.
+const sameStatePast = 16
+
+// past is what is known of the operations between the working files and the tip.
+type past struct {
+	at     *recorded                          // oldest operation considered; nil for a run being entered
+	steps  int                                // operations after at
+	docs   map[protocol.Document]map[OID]bool // versions from at on, without the tip's
+	states map[OID]bool
+	drops  []string                  // turns that ended in those operations
+	kept   map[string]bool           // SHA-256 of every evidence blob of those operations
+	sizes  map[protocol.Ledger]int64 // ledgers before a run being entered
+}
+
+func newPast() *past {
+	p := &past{docs: make(map[protocol.Document]map[OID]bool), states: make(map[OID]bool), kept: make(map[string]bool)}
+	for _, d := range protocol.Documents() {
+		p.docs[d] = make(map[OID]bool)
+	}
+	return p
+}
+
+// pastOf walks back from the tip to at, or without a cache to the newest
+// operation that recorded the working state.json.
+func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
+	p := newPast()
+	state := s.docOID(in.docs[protocol.DocState])
+	tipState, err := in.tip.docOID(protocol.DocState)
+	if err != nil {
+		return nil, err
+	}
+	limit := maxPast
+	if at == nil && state == tipState {
+		limit = sameStatePast
+	}
+	r := in.tip.r
+	op := in.tip.op
+	for p.steps = 0; ; p.steps++ {
+		c, err := r.commit(op)
+		if err != nil {
+			return nil, err
+		}
+		rec := &recorded{run: in.run, op: op, root: c.Tree, r: r}
+		if p.steps > 0 {
+			if err := p.remember(rec); err != nil {
+				return nil, err
+			}
+		}
+		found := at != nil && op == at.op || at == nil && state != tipState && p.states[state]
+		if found || len(c.Parents) == 0 || at == nil && p.steps >= limit {
+			if at != nil && !found {
+				return nil, errorf(CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
+					hint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
+			}
+			p.at = rec
+			if at != nil {
+				p.at = at
+			}
+			return p, nil
+		}
+		if err := p.passed(rec, c); err != nil {
+			return nil, err
+		}
+		op = c.Parents[0]
+	}
+}
+
+// remember notes the documents of an operation the files may still be at.
+func (p *past) remember(rec *recorded) error {
+	for _, d := range protocol.Documents() {
+		oid, err := rec.docOID(d)
+		if err != nil {
+			return err
+		}
+		p.docs[d][oid] = true
+		if d == protocol.DocState {
+			p.states[oid] = true
+		}
+	}
+	return nil
+}
+
+// passed notes the effects of an operation the files may lack.
+func (p *past) passed(rec *recorded, c *Commit) error {
+	if turns := trailer(c.Message, trailerDropped); turns != "" {
+		p.drops = append(p.drops, strings.Fields(turns)...)
+	}
+	list, err := rec.r.list(rec.root, treeEvidence)
+	for _, e := range list {
+		p.kept[e.Name] = true
+	}
+	return err
+}
+
+// inspectEntering settles a crash around the creation of a run's ref. found is
+// false when the note does not matter any more.
+func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (found bool, err error) {
+	tip, err := s.readRun(r.ctx, note.Run)
+	if err != nil || tip == "" {
+		return false, nil // the crash came before the ref: nothing happened
+	}
+	rec, err := s.recordedAt(r, note.Run, tip)
+	if err != nil {
+		return false, err
+	}
+	tipState, err := rec.docOID(protocol.DocState)
+	if err != nil {
+		return false, err
+	}
+	state := s.docOID(in.docs[protocol.DocState])
+	if state == tipState || state != note.Docs[protocol.DocState] {
+		return false, nil // arrived already, or gone elsewhere since
+	}
+	p := newPast()
+	p.sizes = note.Ledgers
+	for d, oid := range note.Docs {
+		p.docs[d][oid] = true
+	}
+	op := tip
+	for {
+		c, err := r.commit(op)
+		if err != nil {
+			return false, err
+		}
+		p.steps++
+		if err := p.passed(&recorded{run: note.Run, op: op, root: c.Tree, r: r}, c); err != nil {
+			return false, err
+		}
+		if op == note.Op {
+			break
+		}
+		if len(c.Parents) == 0 {
+			return false, nil // another work tree's run of the same name
+		}
+		if err := p.remember(&recorded{run: note.Run, op: op, root: c.Tree, r: r}); err != nil {
+			return false, err
+		}
+		op = c.Parents[0]
+	}
+	in.run, in.tip = note.Run, rec
+	plan, refusal, err := s.planForward(in, p)
+	if err != nil {
+		return false, err
+	}
+	if refusal != nil {
+		return false, refusal
+	}
+	in.sit, in.forward, in.steps = sitBehind, plan, p.steps
+	return true, nil
+}
+
+// planForward computes what brings the working files to the tip. refusal is set
+// when a file is neither what an operation recorded nor on its way there.
+func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *Error, err error) {
+	plan = &workPlan{docs: make(map[protocol.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops}
+	plan.proof = func(data []byte) bool {
+		sum := sha256.Sum256(data)
+		return p.kept[hex.EncodeToString(sum[:])]
+	}
+	for _, d := range protocol.Documents() {
+		want, err := in.tip.docOID(d)
+		if err != nil {
+			return nil, nil, err
+		}
+		have := s.docOID(in.docs[d])
+		switch {
+		case have == want:
+		case have != "" && !p.docs[d][have]:
+			return nil, tamperedDoc(string(d), "it was changed while the run went on to operation %s", in.tip.op.Short()), nil
+		case want == "":
+			plan.remove = append(plan.remove, string(d))
+		default:
+			if plan.docs[d], err = in.tip.r.blob(want); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, l := range protocol.Ledgers() {
+		w, refusal, err := s.forwardLedger(in.tip, p, l)
+		if err != nil || refusal != nil {
+			return nil, refusal, err
+		}
+		if w != nil {
+			plan.ledgers = append(plan.ledgers, *w)
+		}
+	}
+	if err := s.forwardBundles(in.tip, plan); err != nil {
+		return nil, nil, err
+	}
+	return plan, nil, s.forwardFiles(in.tip, p, plan)
+}
+
+// forwardLedger returns the write that completes a ledger, nil when it is
+// complete.
+func (s *Store) forwardLedger(tip *recorded, p *past, l protocol.Ledger) (*ledgerWrite, *Error, error) {
+	diff, err := s.compare(tip, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch diff.kind {
+	case diffSame:
+		return nil, nil, nil
+	case diffShorter:
+		full, err := tip.r.readLedger(tip.root, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		// A file cut below what it held before is damage, not a write half done.
+		if size, ok := p.sizes[l]; ok && int64(len(diff.data)) < size {
+			return nil, tampered(l, 0, "rows that were recorded are gone"), nil
+		}
+		return &ledgerWrite{ledger: l, offset: int64(len(diff.data)), data: full[len(diff.data):]}, nil, nil
+	}
+	// An operation in between may have amended a line: the old file is then no
+	// prefix of the new one, but it is exactly an older one.
+	if p.at != nil {
+		old, err := s.compare(p.at, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		if old.kind == diffSame {
+			full, err := tip.r.readLedger(tip.root, l)
+			if err != nil {
+				return nil, nil, err
+			}
+			return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
+		}
+	}
+	why := diff.why
+	if diff.kind == diffExtended || why == "" {
+		why = "it was changed while the run went on to operation " + tip.op.Short()
+	}
+	return nil, tampered(l, diff.line, "%s", why), nil
+}
+
+// forwardBundles adds the bundles of active turns that are not in place.
+func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
+	turns, err := tip.r.list(tip.root, treeBundles)
+	if err != nil {
+		return err
+	}
+	for _, t := range turns {
+		if !t.IsTree() || !safeName(t.Name) {
+			continue
+		}
+		files, err := tip.r.entries(t.OID)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(files, func(e TreeEntry) bool { return e.Name == bundleSeal })
+		if i < 0 && s.exists(protocol.BundleDir(t.Name)) {
+			continue
+		}
+		if i >= 0 {
+			seal, _, ok, err := s.work.read(protocol.BundleDir(t.Name)+"/"+bundleSeal, maxDocument)
+			if err == nil && ok && HashObject(tip.r.format, KindBlob, seal) == files[i].OID {
+				continue
+			}
+		}
+		bundle := make(map[string][]byte)
+		for _, f := range files {
+			if f.IsTree() || !safeName(f.Name) {
+				continue
+			}
+			if bundle[f.Name], err = tip.r.blob(f.OID); err != nil {
+				return err
+			}
+		}
+		plan.bundles[t.Name] = bundle
+	}
+	return nil
+}
+
+// forwardFiles adds files written by the operations in between that are absent.
+// One that is there, whatever it holds, is left alone.
+func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
+	groups, err := tip.r.slots(tip.root, treeFiles, true)
+	if err != nil {
+		return err
+	}
+	from := max(0, len(groups)-p.steps)
+	if p.at != nil {
+		if from, _, err = tip.r.lastSlot(p.at.root, treeFiles); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups[min(from, len(groups)):] {
+		err := tip.r.walkFiles(g, projectDir, func(name string, oid OID) error {
+			if !safeFilePath(name) || s.exists(name) {
+				return nil
+			}
+			data, err := tip.r.blob(oid)
+			plan.files = append(plan.files, protocol.FileWrite{Path: name, Data: data})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkFiles calls f for each file below the tree, with dir before its path.
+func (r *treeReader) walkFiles(tree OID, dir string, f func(name string, oid OID) error) error {
+	list, err := r.entries(tree)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		name := path.Join(dir, e.Name)
+		if e.IsTree() {
+			err = r.walkFiles(e.OID, name, f)
+		} else {
+			err = f(name, e.OID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trailer returns the value of the last trailer with the given key.
+func trailer(message, key string) string {
+	value := ""
+	for line := range strings.SplitSeq(message, "\n") {
+		if v, ok := strings.CutPrefix(line, key+": "); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// lineCount returns how many recorded lines precede what diff says was appended.
+func lineCount(diff *ledgerDiff) int {
+	return bytes.Count(diff.data, []byte("\n")) - bytes.Count(diff.appended, []byte("\n"))
+}

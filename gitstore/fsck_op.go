@@ -1,0 +1,196 @@
+// Fsck of single operations: record, message, ledgers, replay.
+
+package gitstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// check checks operations from..to-1 of a run.
+func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
+	p := &replayer{r: f.s.reader(f.ctx)}
+	based := false
+	for i := from; i < to; i++ {
+		if err := f.ctx.Err(); err != nil {
+			return err
+		}
+		prev := OID("")
+		if i > 0 {
+			prev = ops[i-1].Tree
+			if !based {
+				if err := f.fault(run, ops[i-1].Op, p.rebase(prev)); err != nil {
+					return err
+				}
+			}
+		}
+		var replayed, skipped bool
+		var err error
+		based, replayed, skipped, err = f.operation(p, run, ops[i], prev)
+		if err := f.fault(run, ops[i].Op, err); err != nil {
+			return err
+		}
+		based = based && err == nil
+		f.progress(replayed, skipped)
+	}
+	return nil
+}
+
+// operation checks one operation. based tells whether the replayer stands on
+// its tree afterwards.
+func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID) (based, replayed, skipped bool, err error) {
+	say := func(code, path, format string, args ...any) {
+		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
+	}
+	root, err := p.r.entries(op.Tree)
+	if err != nil {
+		return false, false, false, err
+	}
+	if op.Run != run {
+		say(FindRecord, "", "its message names the run %q", op.Run)
+	}
+	doc, ok, err := p.r.file(op.Tree, treeRecord)
+	if err != nil {
+		return false, false, false, err
+	}
+	if !ok {
+		say(FindRecord, treeRecord, "it has no record")
+		return false, false, true, nil
+	}
+	evidence, err := f.evidence(p.r, op, root, say)
+	if err != nil {
+		return false, false, false, err
+	}
+	rec, err := protocol.DecodeRecord(doc, func(digest string) ([]byte, error) {
+		data, ok := evidence[digest]
+		if !ok {
+			return nil, fmt.Errorf("it is not recorded")
+		}
+		return data, nil
+	})
+	if err != nil {
+		say(FindRecord, treeRecord, "%v", err)
+		return false, false, true, nil
+	}
+	if rec.Name != op.Name {
+		say(FindRecord, treeRecord, "the record is of %s, the message says %s", rec.Name, firstOf(op.Name, "nothing"))
+	}
+	if f.opt.Replay && rec.Op != nil && (prev == "" || p.prev == prev) {
+		var diffs []string
+		if prev == "" {
+			diffs, err = p.replayFirst(op.Tree, rec)
+		} else {
+			diffs, err = p.replay(op.Tree, rec)
+		}
+		if err != nil {
+			return false, false, false, err
+		}
+		for _, d := range diffs {
+			say(FindReplay, "", "%s", d)
+		}
+		if len(diffs) == 0 {
+			if got := stateDigest(p.state); got != op.StateDigest {
+				say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
+			}
+			return true, true, false, nil
+		}
+		replayed = true
+	}
+	return false, replayed, rec.Op == nil, f.structure(p.r, op, rec, prev, say)
+}
+
+// evidence reads the operation's evidence and checks each name against its
+// contents.
+func (f *fsck) evidence(r *treeReader, op OpInfo, root []TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
+	i := slices.IndexFunc(root, func(e TreeEntry) bool { return e.Name == treeEvidence })
+	if i < 0 {
+		return nil, nil
+	}
+	if !root[i].IsTree() {
+		return nil, malformed(op.Tree, "%s is not a directory", treeEvidence)
+	}
+	list, err := r.entries(root[i].OID)
+	if err != nil {
+		return nil, err
+	}
+	delete(r.known, root[i].OID)
+	out := make(map[string][]byte, len(list))
+	for _, e := range list {
+		data, err := r.blob(e.OID)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		if hex.EncodeToString(sum[:]) != e.Name {
+			say(FindRecord, treeEvidence+"/"+e.Name, "its contents have another digest")
+		}
+		out[e.Name] = data
+	}
+	return out, nil
+}
+
+// structure checks what can be checked without applying the operation.
+func (f *fsck) structure(r *treeReader, op OpInfo, rec *protocol.Record, prev OID, say func(code, path, format string, args ...any)) error {
+	state, ok, err := r.file(op.Tree, treeState)
+	if err != nil {
+		return err
+	}
+	if got := stateDigest(state); !ok || got != op.StateDigest {
+		say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
+	}
+	f.checkState(r, op, state, say)
+	index, _, err := r.file(op.Tree, treeIndex)
+	if err != nil {
+		return err
+	}
+	if _, err := protocol.DecodeIndex(index); err != nil {
+		say(FindRecord, treeIndex, "%v", err)
+	}
+	for _, l := range protocol.Ledgers() {
+		diff, err := r.diffLedger(prev, op.Tree, l)
+		if err != nil {
+			return err
+		}
+		switch {
+		case diff.kind != diffForeign && diff.kind != diffShorter:
+		case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
+			// A person answered for it; the record says who and why.
+			f.find(Finding{Code: CodeLedgerTampered, Run: op.Run, Op: op.Op, Path: l.Path(), Note: true,
+				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"), firstOf(rec.Detail.String("reason"), "no reason given"))})
+		default:
+			say(CodeLedgerTampered, l.Path(), "%s", firstOf(diff.why, "recorded rows are gone"))
+		}
+		if diff.kind == diffExtended || diff.kind == diffAmended {
+			if err := checkAppended(l, lineCount(diff), diff.appended); err != nil {
+				say(CodeLedgerTampered, l.Path(), "%s", err.Message)
+			}
+		}
+	}
+	if _, err := r.slots(op.Tree, treeFiles, true); err != nil {
+		return err
+	}
+	r.known = r.rightEdge(op.Tree)
+	return nil
+}
+
+func (f *fsck) checkState(r *treeReader, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {
+	st, perr := protocol.DecodeState(data)
+	if perr != nil {
+		say(perr.Code, treeState, "%s", perr.Message)
+		return
+	}
+	if st.Run() != op.Run {
+		say(FindRecord, treeState, "the state is of run %q", st.Run())
+	}
+	config, _, err := r.file(op.Tree, treeConfig)
+	if err != nil {
+		return // the caller meets it again
+	}
+	if p := protocol.CheckState(repaired(st, config)); len(p) > 0 {
+		say(protocol.CodeInvalidState, treeState, "%s", p.Join())
+	}
+}

@@ -1,0 +1,192 @@
+// Fsck of the work tree: governed files, lock, leftovers.
+
+package gitstore
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// work checks what lies in the work tree, reading every governed file: a stat
+// cache is not asked.
+func (f *fsck) work() error {
+	current := f.s.currentRun()
+	if f.opt.Run == "" || f.opt.Run == "*" || f.opt.Run == current {
+		if err := f.workFiles(current); err != nil {
+			return err
+		}
+	}
+	f.lock()
+	f.leftovers()
+	return nil
+}
+
+func (f *fsck) workFiles(run string) error {
+	s := f.s
+	_, docs, err := s.readDocs()
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	if run == "" {
+		if data := docs[protocol.DocState]; data.exists {
+			_, err = decodeWorkingState(data)
+		}
+		f.plain(run, string(protocol.DocState), err)
+		return nil
+	}
+	tip, err := s.readRun(f.ctx, run)
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	if tip == "" {
+		f.find(Finding{Code: FindWork, Run: run, Path: string(protocol.DocState), Note: true,
+			Message: "the run is not recorded yet; the next command records it"})
+		return nil
+	}
+	rec, err := s.recordedAt(s.reader(f.ctx), run, tip)
+	if err != nil {
+		return f.fault(run, tip, err)
+	}
+	if !docs[protocol.DocState].exists && !s.exists(projectDir) {
+		f.find(Finding{Code: FindWork, Run: run, Path: projectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
+		return nil
+	}
+	differs := false
+	for _, d := range protocol.Documents() {
+		want, err := rec.docOID(d)
+		if err != nil {
+			return f.fault(run, tip, err)
+		}
+		if want != s.docOID(docs[d]) {
+			differs = true
+		}
+	}
+	for _, l := range protocol.Ledgers() {
+		diff, err := s.compare(rec, l)
+		if err != nil {
+			if err := f.fault(run, tip, err); err != nil {
+				return err
+			}
+			continue
+		}
+		differs = differs || diff.kind != diffSame
+		if diff.kind == diffForeign {
+			e := tampered(l, diff.line, "%s", diff.why)
+			f.find(Finding{Code: e.Code, Run: run, Op: tip, Path: l.Path(), Message: e.Message, Repair: repairFromRef})
+		}
+	}
+	if differs {
+		return f.explainWork(run)
+	}
+	return nil
+}
+
+// explainWork says what the next command would make of files that differ from
+// the recorded run.
+func (f *fsck) explainWork(run string) error {
+	in, err := f.s.inspect(f.ctx)
+	if err == nil {
+		if n := in.notice(); n != "" {
+			f.find(Finding{Code: FindWork, Run: run, Op: in.seen(), Message: n, Note: true})
+			return nil
+		}
+		if in.sit == sitClean {
+			// The stat cache did not see what a full read sees.
+			f.find(Finding{Code: FindWork, Run: run, Op: in.seen(), Message: "governed files changed although their size and times did not", Repair: repairFromRef})
+		}
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Code == CodeLedgerTampered && f.reported(e.Message) {
+		return nil
+	}
+	var pe *protocol.Error
+	if errors.As(err, &pe) {
+		f.find(Finding{Code: pe.Code, Run: run, Path: string(protocol.DocState), Message: pe.Message, Repair: repairFromRef})
+		return nil
+	}
+	if errors.As(err, &e) && (e.Code == CodeLedgerTampered || e.Code == CodeStateTampered || e.Code == protocol.CodeInvalidState) {
+		f.find(Finding{Code: e.Code, Run: run, Message: e.Error(), Repair: repairFromRef})
+		return nil
+	}
+	return f.fault(run, "", err)
+}
+
+func (f *fsck) reported(message string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, v := range f.report.Findings {
+		if v.Message == message {
+			return true
+		}
+	}
+	return false
+}
+
+// plain reports an error about a working file that no run recorded.
+func (f *fsck) plain(run, name string, err error) {
+	var pe *protocol.Error
+	var e *Error
+	switch {
+	case errors.As(err, &pe):
+		f.find(Finding{Code: pe.Code, Run: run, Path: name, Message: pe.Message})
+	case errors.As(err, &e):
+		f.find(Finding{Code: e.Code, Run: run, Path: name, Message: e.Error(), Repair: e.Hint})
+	}
+}
+
+// lock says who holds the lock, or that somebody left it behind.
+func (f *fsck) lock() {
+	l, err := readLock(f.s.lockPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	v := Finding{Code: FindLock, Path: protocol.LockPath, Note: true}
+	switch {
+	case err != nil:
+		v.Note, v.Message = false, "the lock cannot be read: "+err.Error()
+	default:
+		if h := l.held(time.Now()); h != nil {
+			v.Message = "a command is at work: " + h.Error()
+		} else {
+			v.Message = "a process that is gone left its lock; the next command takes it over"
+		}
+	}
+	f.find(v)
+}
+
+// leftovers lists what interrupted commands left: the next command that has to
+// complete working files removes it.
+func (f *fsck) leftovers() {
+	w := f.s.work
+	seen := make(map[string][]string)
+	for _, d := range protocol.Documents() {
+		seen[path.Dir(string(d))] = append(seen[path.Dir(string(d))], path.Base(string(d)))
+	}
+	for _, l := range protocol.Ledgers() {
+		seen[path.Dir(l.Path())] = append(seen[path.Dir(l.Path())], path.Base(l.Path()))
+	}
+	for dir, bases := range seen {
+		for _, name := range w.tempsIn(dir, bases) {
+			f.find(Finding{Code: FindLeftover, Path: name, Note: true, Message: "an interrupted command left " + name, Repair: "rm " + quote(name)})
+		}
+	}
+	if journals, err := f.s.readJournals(); err == nil {
+		for _, j := range journals {
+			f.find(Finding{Code: FindLeftover, Path: j.path, Note: true, Message: "another tool prepared the acceptance of " + j.turn + " and did not finish; the next command completes it"})
+		}
+	}
+}
+
+// quote makes name one word for a shell.
+func quote(name string) string {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-") == "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}

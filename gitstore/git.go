@@ -1,0 +1,256 @@
+// Running the git program: environment, cancellation, bounded output, errors.
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxGitOutput bounds what one git process may answer, in bytes. The largest
+// honest answer is a status of millions of paths.
+const maxGitOutput = 256 << 20
+
+// maxGitStderr is how much of a failing git's complaint is kept.
+const maxGitStderr = 64 << 10
+
+// killGrace is how long a cancelled git gets between SIGTERM, on which it
+// removes its lock files, and SIGKILL, which leaves them behind.
+const killGrace = 2 * time.Second
+
+// Git runs git in one directory with a fixed environment. It is safe for
+// concurrent use.
+type Git struct {
+	Dir       string // working directory of every process
+	MaxOutput int64  // bytes of standard output; 0 means 256 MiB
+
+	bin    string
+	binErr error
+	env    []string
+	config []string // leading "-c key=value" pairs
+
+	versionMu sync.Mutex
+	version   Version
+}
+
+// GitError is a git process that ended with a failure.
+type GitError struct {
+	Args     []string // arguments after "git"
+	ExitCode int      // -1 when a signal ended it
+	Stderr   string   // its complaint, at most 64 KiB, in the C locale
+}
+
+func (e *GitError) Error() string {
+	what := "git"
+	if len(e.Args) > 0 {
+		what += " " + e.Args[0]
+	}
+	msg := strings.TrimSpace(e.Stderr)
+	if i := strings.IndexByte(msg, '\n'); i >= 0 {
+		msg = msg[:i]
+	}
+	msg = strings.TrimPrefix(msg, "fatal: ")
+	if msg == "" {
+		return fmt.Sprintf("%s ended with status %d", what, e.ExitCode)
+	}
+	return fmt.Sprintf("%s ended with status %d: %s", what, e.ExitCode, msg)
+}
+
+// NewGit returns a runner for the repository our own process works in: what
+// the caller's environment says about it (GIT_INDEX_FILE of a partial commit,
+// GIT_DIR of a hook, -c settings) stays in force.
+func NewGit(dir string) *Git { return newGit(dir, os.Environ()) }
+
+// NewForeignGit returns a runner for another repository than the one this
+// process was started in: the variables that tie git to the starting one are
+// dropped, else a hook's GIT_DIR would make us write into the wrong repository.
+// Programs that the other repository's configuration would start on reads
+// (fsmonitor, hooks) are switched off; -c settings of the user stay.
+func NewForeignGit(dir string) *Git {
+	g := newGit(dir, dropVars(os.Environ(), localEnvVars))
+	g.config = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+	return g
+}
+
+// localEnvVars are those of `git rev-parse --local-env-vars` that locate or
+// shape one repository. GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are left
+// out on purpose: they carry the user's -c settings, which are not tied to a
+// repository. GIT_QUARANTINE_PATH is not listed by git but belongs to them.
+var localEnvVars = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_OBJECT_DIRECTORY", "GIT_DIR",
+	"GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
+	"GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_INTERNAL_SUPER_PREFIX",
+	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_REF_STORAGE_FORMAT", "GIT_QUARANTINE_PATH",
+}
+
+// overriddenVars are replaced by ours. The pathspec switches conflict with
+// GIT_LITERAL_PATHSPECS, and git dies when both are set.
+var overriddenVars = []string{
+	"LC_ALL", "LANGUAGE", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_NO_REPLACE_OBJECTS",
+	"GIT_PAGER", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
+	"GIT_ICASE_PATHSPECS", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
+}
+
+func newGit(dir string, env []string) *Git {
+	g := &Git{Dir: dir}
+	g.bin, g.binErr = exec.LookPath("git")
+	g.env = append(dropVars(env, overriddenVars),
+		// Messages are only ever matched where git offers no exit code for the
+		// case, and then in the one locale that does not change.
+		"LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0",
+		// Reads must not take index.lock: the user's own git may run beside us.
+		"GIT_OPTIONAL_LOCKS=0",
+		// A replace ref could show another history than the recorded one.
+		"GIT_NO_REPLACE_OBJECTS=1",
+		// Paths are names here, never patterns: a directory may be called ":(top)".
+		"GIT_LITERAL_PATHSPECS=1",
+		"GIT_PAGER=cat",
+	)
+	return g
+}
+
+func dropVars(env, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(names, k)
+	})
+}
+
+// In returns a runner with the same environment in another directory.
+func (g *Git) In(dir string) *Git {
+	return &Git{Dir: dir, MaxOutput: g.MaxOutput, bin: g.bin, binErr: g.binErr, env: g.env, config: g.config}
+}
+
+// Run starts git with args, feeds it stdin and returns what it printed. The
+// error is an *Error: code git_failed wrapping a *GitError when git ended with
+// a failure, git_missing when there is no git, git_output_too_large. When ctx
+// ends first the error wraps ctx's cause.
+func (g *Git) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	out, _, err := g.run(ctx, stdin, args...)
+	return out, err
+}
+
+// run also returns the warnings of a git that succeeded.
+func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr []byte, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, interrupted(ctx, args)
+	}
+	runCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd, err := g.command(runCtx, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &boundedBuffer{limit: g.MaxOutput, full: stop}
+	if out.limit <= 0 {
+		out.limit = maxGitOutput
+	}
+	complaint := &boundedBuffer{limit: maxGitStderr}
+	cmd.Stdout, cmd.Stderr = out, complaint
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	err = cmd.Run()
+	if runCtx.Err() != nil {
+		sweepGroup(cmd)
+	}
+	switch {
+	case out.overflow:
+		return nil, nil, errorf(CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args), out.limit)
+	case ctx.Err() != nil:
+		return nil, nil, interrupted(ctx, args)
+	case err != nil:
+		return nil, nil, g.failure(args, err, complaint.buf.String())
+	}
+	return out.buf.Bytes(), complaint.buf.Bytes(), nil
+}
+
+// command prepares a process in its own group.
+func (g *Git) command(ctx context.Context, args []string) (*exec.Cmd, error) {
+	if g.binErr != nil {
+		return nil, errorf(CodeGitMissing, g.binErr, "the git program was not found").
+			hint("install git and make sure it is on PATH")
+	}
+	cmd := exec.CommandContext(ctx, g.bin, append(slices.Clone(g.config), args...)...)
+	cmd.Dir, cmd.Env = g.Dir, g.env
+	// A helper that git left running may hold the pipes open for ever.
+	cmd.WaitDelay = killGrace
+	ownGroup(cmd)
+	return cmd, nil
+}
+
+func (g *Git) failure(args []string, err error, complaint string) error {
+	var ee *exec.ExitError
+	if errors.As(err, &ee) {
+		return errorf(CodeGitFailed, &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint}, "git failed")
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		if _, serr := os.Stat(g.Dir); serr != nil {
+			return errorf(CodeNotRepository, err, "the directory %s cannot be entered", g.Dir)
+		}
+		return errorf(CodeGitMissing, err, "git could not be started").hint("install git and make sure it is on PATH")
+	}
+	return errorf(CodeGitFailed, err, "git %s could not be run", name(args))
+}
+
+func interrupted(ctx context.Context, args []string) error {
+	return fmt.Errorf("git %s was interrupted: %w", name(args), context.Cause(ctx))
+}
+
+func name(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// exitCode returns the status of a git that failed, -1 for every other error.
+func exitCode(err error) int {
+	var ge *GitError
+	if errors.As(err, &ge) {
+		return ge.ExitCode
+	}
+	return -1
+}
+
+func complaintOf(err error) string {
+	var ge *GitError
+	if errors.As(err, &ge) {
+		return ge.Stderr
+	}
+	return ""
+}
+
+// boundedBuffer keeps the first limit bytes; full is called at the first byte
+// beyond, so that a flood ends the process instead of our memory.
+type boundedBuffer struct {
+	buf      bytes.Buffer
+	limit    int64
+	full     func()
+	overflow bool
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	room := b.limit - int64(b.buf.Len())
+	if int64(len(p)) <= room {
+		return b.buf.Write(p)
+	}
+	b.buf.Write(p[:room])
+	if b.full == nil {
+		return len(p), nil // a complaint is cut, not refused
+	}
+	if !b.overflow {
+		b.overflow = true
+		b.full()
+	}
+	return 0, io.ErrShortWrite
+}

@@ -1,0 +1,290 @@
+// Finding out how the working files stand to the recorded run, changing nothing.
+
+package gitstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// situation is how the working files stand to the recorded run.
+type situation int
+
+const (
+	sitIdle     situation = iota // no run in state.json
+	sitClean                     // the files are exactly what the run's last operation recorded
+	sitBehind                    // the ref is ahead: a crash after its update, or another work tree
+	sitExternal                  // another tool changed the files in a permitted way
+	sitAdopt                     // another tool started the run: no ref yet
+)
+
+// inspection is what a look at the project found.
+type inspection struct {
+	sit    situation
+	run    string // run in state.json, or the run being entered
+	config []byte
+	docs   map[protocol.Document]document
+	diffs  map[protocol.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
+
+	tip     *recorded // what the run's ref holds; nil for sitIdle, sitAdopt
+	before  *recorded // the run this work tree was in before sitIdle or sitAdopt, or nil
+	forward *workPlan // sitBehind: what brings the files to tip
+	steps   int       // sitBehind: operations between the files and tip, 0 when unknown
+}
+
+// inspect looks without locking or writing. When another process commits in
+// between it looks again: a torn view must not be taken for tampering.
+func (s *Store) inspect(ctx context.Context) (*inspection, error) {
+	const attempts = 5
+	for try := 1; ; try++ {
+		in, ref, err := s.inspectOnce(ctx)
+		if try == attempts || err == nil && ref == "" {
+			return in, err
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if ref == "" {
+			return in, err
+		}
+		now, rerr := s.readRun(ctx, in.run)
+		if rerr != nil || now == in.seen() {
+			return in, err
+		}
+	}
+}
+
+// seen returns the operation the inspection took for the tip.
+func (in *inspection) seen() OID {
+	if in == nil || in.tip == nil {
+		return ""
+	}
+	return in.tip.op
+}
+
+// readRun returns the tip of a run, "" when it has no ref.
+func (s *Store) readRun(ctx context.Context, run string) (OID, error) {
+	ref, err := RunRef(run)
+	if err != nil {
+		return "", err
+	}
+	return s.repo.ReadRef(ctx, ref)
+}
+
+// inspectOnce is one look. ref is the name of the ref it depended on, if any; in
+// is returned even with an error when it got as far as knowing the run.
+func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, err error) {
+	in = &inspection{diffs: make(map[protocol.Ledger]*ledgerDiff)}
+	cache := s.readCache()
+	if in.config, in.docs, err = s.readDocs(); err != nil {
+		return nil, "", err
+	}
+	r := s.reader(ctx)
+	if note := s.readEntering(); note != nil {
+		found, err := s.inspectEntering(in, r, note)
+		if found || err != nil {
+			return in, in.run, err
+		}
+	}
+	run, err := runOf(in.docs[protocol.DocState])
+	if err != nil {
+		return nil, "", err
+	}
+	in.run = run
+	if cache != nil && cache.Run != run {
+		in.before = s.recordedFrom(r, cache)
+	}
+	if run == "" {
+		in.sit = sitIdle
+		return in, "", s.checkContinuity(in)
+	}
+	tip, err := s.readRun(ctx, run)
+	if err != nil {
+		return nil, "", err
+	}
+	if tip == "" {
+		in.sit = sitAdopt
+		return in, run, s.checkContinuity(in)
+	}
+	return in, run, s.inspectRun(ctx, in, r, cache, tip)
+}
+
+// readDocs reads the configuration and every document.
+func (s *Store) readDocs() (config []byte, docs map[protocol.Document]document, err error) {
+	docs = make(map[protocol.Document]document)
+	for _, d := range protocol.Documents() {
+		data, _, ok, err := s.work.read(string(d), maxDocument)
+		if err != nil {
+			return nil, nil, unreadable(string(d), err)
+		}
+		docs[d] = document{data, ok}
+	}
+	// The configuration may be a link: it is the project's file, not ours.
+	config, err = s.work.root.ReadFile(protocol.ConfigPath)
+	if err != nil {
+		return nil, nil, errorf(CodeUnreadable, err, "%s cannot be read", protocol.ConfigPath)
+	}
+	return config, docs, nil
+}
+
+// runOf returns the run id in the bytes of state.json, "" for none.
+func runOf(state document) (string, error) {
+	if !state.exists {
+		return "", nil
+	}
+	o, err := ojson.DecodeObject(state.data)
+	if err != nil {
+		return "", errorf(protocol.CodeInvalidState, err, "%s is not valid JSON", protocol.DocState).hint("%s", repairHint)
+	}
+	v, _ := o.Get("run_id")
+	switch run := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		if _, err := RunRef(run); err != nil {
+			return "", errorf(protocol.CodeInvalidState, err, "%s names a run that cannot be recorded", protocol.DocState).hint("%s", repairHint)
+		}
+		return run, nil
+	}
+	return "", errorf(protocol.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", protocol.DocState, ojson.TypeName(v)).
+		hint("%s", repairHint)
+}
+
+// inspectRun compares the working files with a run that has a ref.
+func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, cache *statCache, tip OID) error {
+	var at *recorded // what the cache says the files are at
+	if cache != nil && cache.Run == in.run {
+		at = s.recordedFrom(r, cache)
+	}
+	if at != nil && at.op == tip {
+		in.tip = at
+		same, err := s.diffAll(in)
+		if err != nil || same {
+			in.sit = sitClean
+			return err
+		}
+		in.sit = sitExternal
+		return s.checkExternal(in)
+	}
+	var err error
+	if in.tip, err = s.recordedAt(r, in.run, tip); err != nil {
+		return err
+	}
+	if at == nil {
+		same, err := s.diffAll(in)
+		if err != nil || same {
+			in.sit = sitClean
+			return err
+		}
+	}
+	past, err := s.pastOf(in, at)
+	if err != nil {
+		return err
+	}
+	plan, refusal, err := s.planForward(in, past)
+	if err != nil {
+		return err
+	}
+	if refusal == nil {
+		in.sit, in.forward, in.steps = sitBehind, plan, past.steps
+		return nil
+	}
+	if at != nil {
+		return refusal
+	}
+	// Without a cache nothing says which operation the files were at: they may
+	// as well be at the tip and changed by another tool since.
+	in.sit = sitExternal
+	if s.docOID(in.docs[protocol.DocState]) != "" && past.states[s.docOID(in.docs[protocol.DocState])] {
+		return refusal
+	}
+	return s.checkExternal(in)
+}
+
+// docOID returns the blob id of a document, "" when it is absent.
+func (s *Store) docOID(d document) OID {
+	if !d.exists {
+		return ""
+	}
+	return HashObject(s.repo.ObjectFormat, KindBlob, d.data)
+}
+
+// diffAll compares every governed file with in.tip and reports whether all are
+// the same.
+func (s *Store) diffAll(in *inspection) (same bool, err error) {
+	same = true
+	for _, d := range protocol.Documents() {
+		oid, err := in.tip.docOID(d)
+		if err != nil {
+			return false, err
+		}
+		same = same && oid == s.docOID(in.docs[d])
+	}
+	for _, l := range protocol.Ledgers() {
+		diff, err := s.compare(in.tip, l)
+		if err != nil {
+			return false, err
+		}
+		in.diffs[l] = diff
+		same = same && diff.kind == diffSame
+	}
+	return same, nil
+}
+
+// docOID returns the recorded blob of a document, "" when it was absent.
+func (rec *recorded) docOID(d protocol.Document) (OID, error) {
+	e, ok, err := rec.r.lookup(rec.root, docTreePath(d))
+	if err != nil || !ok {
+		return "", err
+	}
+	if e.IsTree() {
+		return "", malformed(rec.root, "%s is a directory", docTreePath(d))
+	}
+	return e.OID, nil
+}
+
+// checkContinuity makes sure that ledgers, which outlive runs, still begin with
+// what the last run this work tree knows recorded: a run id taken out of
+// state.json must not be a way around the ledgers' protection.
+func (s *Store) checkContinuity(in *inspection) error {
+	if in.before == nil {
+		return nil
+	}
+	for _, l := range protocol.Ledgers() {
+		diff, err := s.compare(in.before, l)
+		if err != nil {
+			return err
+		}
+		in.diffs[l] = diff
+		switch diff.kind {
+		case diffForeign:
+			return tampered(l, diff.line, "%s", diff.why)
+		case diffShorter:
+			return tampered(l, 0, "rows that run %s recorded are gone", in.before.run)
+		case diffExtended, diffAmended:
+			if err := checkAppended(l, lineCount(diff), diff.appended); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// notice describes a situation that the next writing command will settle.
+func (in *inspection) notice() string {
+	switch in.sit {
+	case sitBehind:
+		if in.steps == 1 {
+			return fmt.Sprintf("the working files are one operation behind run %s; the next command will complete them", in.run)
+		}
+		return fmt.Sprintf("the working files are behind run %s; the next command will complete them", in.run)
+	case sitExternal:
+		return "another tool changed " + in.changedFiles() + "; the next command will record it"
+	case sitAdopt:
+		return fmt.Sprintf("run %s was started by another tool; the next command will record it", in.run)
+	}
+	return ""
+}

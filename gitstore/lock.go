@@ -1,0 +1,332 @@
+// The acceptance lock: one owner, named, that dies with its process.
+package gitstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	mrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+const (
+	// lockHeartbeat is how often a held lock renews acquired_at. The reference
+	// implementation takes over any lock older than lockMaxAge, even of a live
+	// process (spec/01 §6.2), so a long operation must keep its lock young.
+	lockHeartbeat = 10 * time.Second
+	lockMaxAge    = 30 * time.Second
+
+	// lockTornAge is how long an unreadable lock file is believed to be a write
+	// in progress: the reference truncates before it writes.
+	lockTornAge = time.Second
+)
+
+// Lock is a held lock. Release it exactly once; later calls do nothing.
+type Lock struct {
+	path  string
+	owner lockOwner
+
+	stop chan struct{}
+	done sync.WaitGroup
+	lost chan struct{}
+	once sync.Once
+	loss sync.Once
+}
+
+// LockedError is the cause of a locked error.
+type LockedError struct {
+	PID     int
+	Host    string        // "" when the owner did not say
+	Purpose string        // "" when the owner did not say
+	Age     time.Duration // since the lock was taken or renewed
+}
+
+func (e *LockedError) Error() string {
+	s := "another process"
+	if e.PID != 0 {
+		s = fmt.Sprintf("process %d", e.PID)
+	}
+	if e.Host != "" && e.Host != hostName() {
+		s += " on " + e.Host
+	}
+	if e.Purpose != "" {
+		s += " (" + e.Purpose + ")"
+	}
+	return s + fmt.Sprintf(", renewed %s ago", e.Age.Round(time.Second))
+}
+
+// AcquireLock takes the lock file at path, whose directory it creates, for
+// purpose (a word shown to whoever waits). It tries for at most wait; zero
+// tries once. The error has the code locked and wraps a *LockedError naming the
+// owner; when ctx ends first it wraps ctx's cause.
+//
+// The file has the reference's shape, {"owner_pid","acquired_at"}, and more
+// keys of ours. An owner of our kind holds it as long as the same process
+// lives; one without our keys, or on another machine, as the reference does:
+// alive and younger than 30 s.
+func AcquireLock(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, errorf(CodeLocked, err, "the lock %s cannot be made", path)
+	}
+	l := &Lock{
+		path: path, owner: newOwner(purpose),
+		stop: make(chan struct{}), lost: make(chan struct{}),
+	}
+	deadline := time.Now().Add(wait)
+	pause := 2 * time.Millisecond
+	for {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("waiting for %s was interrupted: %w", path, context.Cause(ctx))
+		}
+		holder, err := l.try()
+		if err != nil {
+			return nil, errorf(CodeLocked, err, "the lock %s cannot be taken", path)
+		}
+		if holder == nil {
+			faults.Point("lock.acquired")
+			l.done.Go(l.beat)
+			return l, nil
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return nil, errorf(CodeLocked, holder, "another command is at work on this project").
+				hint("wait for it to end; if that process hangs, end it, and the next command takes the lock over")
+		}
+		// Jitter keeps a crowd from asking in step.
+		sleep := pause/2 + time.Duration(mrand.Int64N(int64(pause)))
+		t := time.NewTimer(min(sleep, left))
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		}
+		t.Stop()
+		pause = min(pause*2, 50*time.Millisecond)
+	}
+}
+
+// try makes one attempt; a holder says who is in the way.
+func (l *Lock) try() (holder *LockedError, err error) {
+	// All our processes look, take over and create one at a time, so that a
+	// lock judged dead cannot be replaced by a live one before it is moved
+	// away. The guard is a lock the kernel drops when its owner dies.
+	release, err := waitGuard(l.path, 200*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	if release == nil {
+		// A crowd is at the door. Name the owner if there is one.
+		if found, err := readLock(l.path); err == nil {
+			if h := found.held(time.Now()); h != nil {
+				return h, nil
+			}
+		}
+		return &LockedError{Purpose: "taking the lock"}, nil
+	}
+	defer release()
+	for range 3 {
+		l.owner.acquired = time.Now()
+		err := createExclusive(l.path, l.owner.encode(), l.owner.token)
+		if err == nil {
+			sweepSides(l.path)
+			return nil, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		found, err := readLock(l.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // released in between
+		}
+		if err != nil {
+			return nil, err
+		}
+		if h := found.held(time.Now()); h != nil {
+			return h, nil
+		}
+		if h, err := takeAway(l.path, found, l.owner.token); err != nil || h != nil {
+			return h, err
+		}
+	}
+	return &LockedError{Purpose: "changing hands"}, nil
+}
+
+// takeAway moves a dead lock out of the way. The guard keeps our own kind out;
+// the reference may still write its lock between our look and our move, so
+// what was moved is compared with what was judged, and put back if it differs.
+func takeAway(path string, judged *lockFile, token string) (*LockedError, error) {
+	aside := sidePath(path, token, "dead")
+	if err := os.Rename(path, aside); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	moved, err := readLock(aside)
+	if err == nil && string(moved.raw) != string(judged.raw) {
+		if h := moved.held(time.Now()); h != nil {
+			// Link does not replace: should somebody have created a lock in
+			// this instant, theirs stands.
+			_ = os.Link(aside, path)
+			_ = os.Remove(aside)
+			return h, nil
+		}
+	}
+	return nil, os.Remove(aside)
+}
+
+// Path returns the lock file's path.
+func (l *Lock) Path() string { return l.path }
+
+// Lost is closed when the lock file was found to be another owner's or gone:
+// another implementation took it over. The owner should stop before its commit
+// point; the ref's compare-and-swap protects the run in any case.
+func (l *Lock) Lost() <-chan struct{} { return l.lost }
+
+// Check reads the lock file and reports lock_lost when it is not ours any more.
+func (l *Lock) Check() error {
+	found, err := readLock(l.path)
+	if err == nil && found.token == l.owner.token {
+		return nil
+	}
+	l.loss.Do(func() { close(l.lost) })
+	return errorf(CodeLockLost, err, "the lock %s was taken over by another process", l.path).
+		hint("run the command again")
+}
+
+// Release ends the heartbeat and removes the lock file if it is still ours.
+func (l *Lock) Release() error {
+	var err error
+	l.once.Do(func() {
+		close(l.stop)
+		l.done.Wait()
+		var release func()
+		if release, err = ownerGuard(l.path); err != nil {
+			return
+		}
+		defer release()
+		if err = l.Check(); err == nil {
+			err = os.Remove(l.path)
+		}
+	})
+	return err
+}
+
+// beat renews acquired_at while the lock is held.
+func (l *Lock) beat() {
+	t := time.NewTicker(lockHeartbeat)
+	defer t.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-t.C:
+			if CodeOf(l.renew()) == CodeLockLost {
+				return
+			}
+		}
+	}
+}
+
+// renew replaces the file by one with the time of now. The guard keeps it from
+// writing over a successor of our kind.
+func (l *Lock) renew() error {
+	release, err := ownerGuard(l.path)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := l.Check(); err != nil {
+		return err
+	}
+	next := l.owner
+	next.acquired = time.Now()
+	tmp := sidePath(l.path, l.owner.token, "new")
+	if err := os.WriteFile(tmp, next.encode(), 0o644); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, l.path); err != nil {
+		_ = os.Remove(tmp)
+		return err
+	}
+	return nil
+}
+
+// createExclusive makes the file appear with its whole content or not at all:
+// a reader never sees an empty lock. Where there are no hard links the file is
+// created and then filled; readers believe a torn one for lockTornAge.
+func createExclusive(path string, data []byte, token string) error {
+	tmp := sidePath(path, token, "new")
+	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp) }()
+	err := os.Link(tmp, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, xerr := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if xerr != nil {
+		return xerr
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return err
+}
+
+// sidePath names our temporary files beside the lock.
+func sidePath(path, token, what string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+token+"."+what)
+}
+
+// sweepSides removes temporary files of processes killed under the guard. We
+// hold it, so nobody of our kind is using one.
+func sweepSides(path string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) < 2 {
+		return
+	}
+	prefix := "." + filepath.Base(path) + "."
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+}
+
+// ownerGuard is for owners, who must get through.
+func ownerGuard(path string) (release func(), err error) {
+	release, err = waitGuard(path, 5*time.Second)
+	if err == nil && release == nil {
+		err = errorf(CodeLocked, nil, "the directory of %s stays locked by another process", path)
+	}
+	return release, err
+}
+
+// waitGuard takes the guard within patience; release is nil when it could not.
+// The sections under the guard are a few system calls long.
+func waitGuard(path string, patience time.Duration) (release func(), err error) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		release, ok, err := guard(path)
+		if err != nil || ok {
+			return release, err
+		}
+		if time.Now().After(deadline) {
+			return nil, nil
+		}
+	}
+}
+
+func newToken() string { return rand.Text() }

@@ -1,0 +1,131 @@
+// Reading back all governed files of a run as one operation recorded them.
+
+package gitstore
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// RunFiles are the governed files as one operation recorded them, by
+// project-relative path.
+type RunFiles struct {
+	Run     string
+	Op      OID
+	Config  []byte            // the configuration the operation was decided under
+	State   []byte            // state.json
+	Files   map[string][]byte // ledgers, documents, bundles of active turns, files of operations
+	Ledgers map[string]bool   // which of Files are ledgers
+}
+
+// Paths returns the paths in order.
+func (f *RunFiles) Paths() []string {
+	out := make([]string, 0, len(f.Files))
+	for p := range f.Files {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Materialize reads the governed files as operation op of run recorded them; an
+// empty op means the newest. Nothing is written.
+func (s *Store) Materialize(ctx context.Context, run string, op OID) (*RunFiles, error) {
+	if op == "" {
+		tip, err := s.readRun(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		if tip == "" {
+			return nil, noRun(run)
+		}
+		op = tip
+	}
+	rec, err := s.recordedAt(s.reader(ctx), run, op)
+	if err != nil {
+		return nil, err
+	}
+	return rec.materialize()
+}
+
+func noRun(run string) *Error {
+	if run == "" {
+		return errorf(CodeNoRun, nil, "no run has been recorded here").hint("start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
+	}
+	return errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
+		hint("list what is here with git for-each-ref refs/agentxchain/runs, or fetch the run from another clone")
+}
+
+func (rec *recorded) materialize() (*RunFiles, error) {
+	f := &RunFiles{Run: rec.run, Op: rec.op, Files: make(map[string][]byte), Ledgers: make(map[string]bool)}
+	var ok bool
+	var err error
+	if f.Config, _, err = rec.r.file(rec.root, treeConfig); err != nil {
+		return nil, err
+	}
+	for _, d := range protocol.Documents() {
+		data, found, err := rec.r.file(rec.root, docTreePath(d))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			f.Files[string(d)] = data
+		}
+	}
+	if f.State, ok = f.Files[string(protocol.DocState)]; !ok {
+		return nil, malformed(rec.root, "there is no %s", treeState)
+	}
+	for _, l := range protocol.Ledgers() {
+		data, err := rec.r.readLedger(rec.root, l)
+		if err != nil {
+			return nil, err
+		}
+		if data != nil {
+			f.Files[l.Path()] = data
+			f.Ledgers[l.Path()] = true
+		}
+	}
+	groups, err := rec.r.slots(rec.root, treeFiles, true)
+	if err != nil {
+		return nil, err
+	}
+	add := func(name string, oid OID) error {
+		data, err := rec.r.blob(oid)
+		f.Files[name] = data
+		return err
+	}
+	for _, g := range groups {
+		// A later operation's file takes the place of an earlier one's.
+		err := rec.r.walkFiles(g, projectDir, func(name string, oid OID) error {
+			if !safeFilePath(name) {
+				return malformed(rec.root, "it holds the file %q, which no operation may write", name)
+			}
+			return add(name, oid)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	turns, err := rec.r.list(rec.root, treeBundles)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range turns {
+		if !t.IsTree() || !safeName(t.Name) {
+			return nil, malformed(rec.root, "%s/%s is not a bundle", treeBundles, t.Name)
+		}
+		err := rec.r.walkFiles(t.OID, protocol.BundleDir(t.Name), func(name string, oid OID) error {
+			if !safeName(strings.TrimPrefix(name, protocol.BundleDir(t.Name)+"/")) {
+				return malformed(rec.root, "%q is not a file of a bundle", name)
+			}
+			return add(name, oid)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,87 @@
+// Finding the governed project around a directory.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Open opens the run store of the project around dir: the nearest directory at
+// or above it, inside the same work tree, that holds agentxchain.json. It takes
+// no lock and reads nothing of the run. One git process is started.
+//
+// Errors: not_a_project, and those of Discover.
+func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "the directory %s cannot be entered", dir)
+	}
+	root := findProject(abs)
+	if root == "" {
+		root = abs
+	}
+	repo, err := Discover(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	// What lies above the work tree's root is another tree's business, and a
+	// link may have led out of this one.
+	if !hasConfig(repo.ProjectDir) || !within(repo.TopLevel, repo.ProjectDir) {
+		_ = repo.Close()
+		return nil, errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository", protocol.ConfigPath, abs).
+			hint("git agentxchain init")
+	}
+	return newStore(repo, opts)
+}
+
+// OpenAt opens a store on dir itself, whether or not it is a project yet: init
+// needs one before agentxchain.json exists.
+func OpenAt(ctx context.Context, dir string, opts Options) (*Store, error) {
+	repo, err := Discover(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return newStore(repo, opts)
+}
+
+// findProject walks up from dir and returns the nearest directory with a
+// configuration, or "". It does not leave the work tree it started in: a
+// directory with a .git of its own is a repository of its own.
+func findProject(dir string) string {
+	for {
+		if hasConfig(dir) {
+			return dir
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return ""
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}
+
+func hasConfig(dir string) bool {
+	fi, err := os.Stat(filepath.Join(dir, protocol.ConfigPath))
+	return err == nil && fi.Mode().IsRegular()
+}
+
+func within(top, dir string) bool {
+	rel, err := filepath.Rel(top, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// exists reports whether a project-relative path is there, whatever it is.
+func (s *Store) exists(name string) bool {
+	_, err := s.work.root.Lstat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}

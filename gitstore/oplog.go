@@ -1,0 +1,323 @@
+// The operation chain of a run as a log, and one operation in detail.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// OpInfo is what the commit of an operation says about it.
+type OpInfo struct {
+	Op          OID
+	Parents     []OID // one, or none for a run's first operation
+	Tree        OID
+	Run         string
+	Name        string    // wire name: accept_turn, external, ...
+	Time        time.Time // to the second; the record has milliseconds
+	Actor       string
+	Email       string
+	Turn        string
+	Role        string
+	Subject     string
+	StateDigest string // sha256:<hex> of state.json after it
+	CodeHead    string // HEAD of the project's own history at the time
+	Dropped     []string
+	Previous    OID // last operation of the run before, in a run's first
+}
+
+// Runs lists the recorded runs of the repository in ref order. Refs that cannot
+// be a run are left out; fsck names them.
+func (s *Store) Runs(ctx context.Context) ([]Ref, error) {
+	refs, err := s.repo.ListRefs(ctx, RunRefPrefix)
+	if err != nil {
+		return nil, err
+	}
+	out := refs[:0]
+	for _, r := range refs {
+		if r.OID != "" && r.Target == "" && !r.Broken {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// currentRun returns the run of this work tree: the one state.json names, else
+// the one the cache remembers.
+func (s *Store) currentRun() string {
+	if data, _, ok, err := s.work.read(string(protocol.DocState), maxDocument); err == nil {
+		if run, err := runOf(document{data, ok}); err == nil && run != "" {
+			return run
+		}
+	}
+	if c := s.readCache(); c != nil {
+		return c.Run
+	}
+	return ""
+}
+
+// Log returns the operations of a run, newest first, at most limit (0: all). An
+// empty run is the current one. One git process reads the commits.
+func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error) {
+	if run == "" {
+		run = s.currentRun()
+	}
+	if run == "" {
+		return nil, noRun("")
+	}
+	tip, err := s.readRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if tip == "" {
+		return nil, noRun(run)
+	}
+	return s.logFrom(ctx, tip, limit)
+}
+
+const logFields = 7
+
+func (s *Store) logFrom(ctx context.Context, tip OID, limit int) ([]OpInfo, error) {
+	args := []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
+		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}
+	if limit > 0 {
+		args = append(args, "--max-count="+strconv.Itoa(limit))
+	}
+	out, err := s.repo.Git.Run(ctx, nil, append(args, string(tip), "--")...)
+	if err != nil {
+		return nil, err
+	}
+	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
+	if len(fields)%logFields != 0 {
+		return nil, errorf(CodeGitFailed, nil, "git log answered in a form that is not understood")
+	}
+	ops := make([]OpInfo, 0, len(fields)/logFields)
+	for ; len(fields) > 0; fields = fields[logFields:] {
+		ops = append(ops, opInfo(fields))
+	}
+	return ops, nil
+}
+
+func opInfo(f [][]byte) OpInfo {
+	sec, _ := strconv.ParseInt(string(f[3]), 10, 64)
+	op := OpInfo{Op: OID(f[0]), Tree: OID(f[2]), Time: time.Unix(sec, 0).UTC(), Actor: string(f[4]), Email: string(f[5])}
+	for p := range strings.FieldsSeq(string(f[1])) {
+		op.Parents = append(op.Parents, OID(p))
+	}
+	op.readMessage(string(f[6]))
+	return op
+}
+
+// readMessage takes the subject and the trailers, which message wrote.
+func (op *OpInfo) readMessage(msg string) {
+	var rest string
+	op.Subject, rest, _ = strings.Cut(msg, "\n")
+	for line := range strings.SplitSeq(rest, "\n") {
+		key, value, ok := strings.Cut(line, ": ")
+		if !ok {
+			continue
+		}
+		switch key {
+		case trailerRun:
+			op.Run = value
+		case trailerOp:
+			op.Name = value
+		case trailerTurn:
+			op.Turn = value
+		case trailerRole:
+			op.Role = value
+		case trailerState:
+			op.StateDigest = value
+		case trailerHead:
+			op.CodeHead = value
+		case trailerDropped:
+			op.Dropped = strings.Fields(value)
+		case trailerPrevious:
+			op.Previous = OID(value)
+		}
+	}
+}
+
+// LedgerChange is what an operation did to one ledger.
+type LedgerChange struct {
+	Ledger   protocol.Ledger
+	Appended []string         // lines, without line feeds
+	Amended  []protocol.Amend // lines replaced in place
+}
+
+// OpDetail is one operation in full.
+type OpDetail struct {
+	OpInfo
+	Record      *ojson.Object  // the operation's record, protocol.Record
+	Evidence    map[string]int // SHA-256 of each evidence blob -> size in bytes
+	Ledgers     []LedgerChange
+	StateBefore []byte // state.json before it, nil for a run's first operation
+	StateAfter  []byte
+	Files       []string // files the operation wrote, project-relative
+}
+
+// Show returns one operation. name is a commit of a run's chain, abbreviated or
+// any other way git knows.
+func (s *Store) Show(ctx context.Context, name string) (*OpDetail, error) {
+	if name == "" || strings.HasPrefix(name, "-") {
+		return nil, errorf(protocol.CodeNotFound, nil, "%q names no operation", name)
+	}
+	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	if err != nil {
+		if exitCode(err) >= 0 {
+			return nil, errorf(protocol.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
+		}
+		return nil, err
+	}
+	ops, err := s.logFrom(ctx, OID(bytes.TrimSpace(out)), 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(ops) != 1 || ops[0].Name == "" || ops[0].Run == "" {
+		return nil, errorf(protocol.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).hint("git agentxchain log")
+	}
+	return s.detail(ctx, ops[0])
+}
+
+func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
+	r := s.reader(ctx)
+	d := &OpDetail{OpInfo: op, Evidence: make(map[string]int)}
+	before := OID("")
+	if len(op.Parents) > 0 {
+		parent, err := r.commit(op.Parents[0])
+		if err != nil {
+			return nil, err
+		}
+		before = parent.Tree
+		if d.StateBefore, _, err = r.file(before, treeState); err != nil {
+			return nil, err
+		}
+	}
+	doc, ok, err := r.file(op.Tree, treeRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, malformed(op.Tree, "there is no %s", treeRecord)
+	}
+	if d.Record, err = ojson.DecodeObject(doc); err != nil {
+		return nil, malformed(op.Tree, "%s: %v", treeRecord, err)
+	}
+	if d.StateAfter, _, err = r.file(op.Tree, treeState); err != nil {
+		return nil, err
+	}
+	evidence, err := r.list(op.Tree, treeEvidence)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range evidence {
+		data, err := r.blob(e.OID)
+		if err != nil {
+			return nil, err
+		}
+		d.Evidence[e.Name] = len(data)
+	}
+	if err := d.ledgers(r, before); err != nil {
+		return nil, err
+	}
+	return d, d.files(r, before)
+}
+
+func (d *OpDetail) ledgers(r *treeReader, before OID) error {
+	for _, l := range protocol.Ledgers() {
+		diff, err := r.diffLedger(before, d.Tree, l)
+		if err != nil {
+			return err
+		}
+		if diff.kind == diffSame {
+			continue
+		}
+		if diff.kind == diffForeign || diff.kind == diffShorter {
+			return malformed(d.Tree, "%s was rewritten", l.Path())
+		}
+		c := LedgerChange{Ledger: l, Amended: diff.amends}
+		for _, line := range lines(diff.appended) {
+			c.Appended = append(c.Appended, string(line))
+		}
+		d.Ledgers = append(d.Ledgers, c)
+	}
+	return nil
+}
+
+func (d *OpDetail) files(r *treeReader, before OID) error {
+	groups, err := r.slots(d.Tree, treeFiles, true)
+	if err != nil {
+		return err
+	}
+	n := 0
+	if before != "" {
+		if n, _, err = r.lastSlot(before, treeFiles); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups[min(n, len(groups)):] {
+		err := r.walkFiles(g, projectDir, func(name string, _ OID) error {
+			d.Files = append(d.Files, name)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// diffLedger relates a ledger in tree after to the one in tree before ("" for
+// none), reading only segments that differ.
+func (r *treeReader) diffLedger(before, after OID, l protocol.Ledger) (*ledgerDiff, error) {
+	var old []OID
+	if before != "" {
+		a, _, err := r.lookup(before, ledgerTreePath(l))
+		if err != nil {
+			return nil, err
+		}
+		b, _, err := r.lookup(after, ledgerTreePath(l))
+		if err != nil {
+			return nil, err
+		}
+		if a.OID == b.OID {
+			return &ledgerDiff{}, nil
+		}
+		if old, err = r.slots(before, ledgerTreePath(l), false); err != nil {
+			return nil, err
+		}
+	}
+	now, err := r.slots(after, ledgerTreePath(l), false)
+	if err != nil {
+		return nil, err
+	}
+	if len(now) == 0 && len(old) == 0 {
+		return &ledgerDiff{}, nil
+	}
+	same := 0
+	for same < len(old) && same < len(now) && old[same] == now[same] {
+		same++
+	}
+	var data []byte
+	for _, oid := range now[same:] {
+		seg, err := r.blob(oid)
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, seg...)
+	}
+	if len(now) < len(old) {
+		return &ledgerDiff{kind: diffForeign, why: fmt.Sprintf("%d recorded segments are gone", len(old)-len(now))}, nil
+	}
+	if same == len(old) {
+		return &ledgerDiff{kind: diffExtended, appended: data, data: data}, nil
+	}
+	return compareSegments(r, l, old[same:], data)
+}

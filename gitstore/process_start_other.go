@@ -1,0 +1,32 @@
+//go:build !linux
+
+// Telling a process from a later one that got its number, where there is no
+// /proc: ps knows the start time to the second.
+package gitstore
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// processStart returns ps's start time of a process, "" when unknown.
+func processStart(pid int) string {
+	cmd := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid))
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(string(out)), " ")
+}
+
+// processDead reports a zombie, by ps's state letter.
+func processDead(pid int) bool {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+}
+
+// processSpace is empty: process numbers are the machine's.
+func processSpace() string { return "" }

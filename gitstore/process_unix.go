@@ -1,0 +1,47 @@
+//go:build unix
+
+// Process groups and liveness on Unix.
+package gitstore
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts git and what it starts into one group, so that cancelling ends
+// all of them and a Ctrl-C in the terminal reaches only us, who then cancel in
+// order. SIGTERM first: git removes its lock files on it.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		return ignoreGone(syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
+	}
+}
+
+// sweepGroup kills what is left of a cancelled process group.
+func sweepGroup(cmd *exec.Cmd) {
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// pidAlive reports whether a process has this id. A process of another user
+// counts: the answer to the probe is then "not permitted".
+func pidAlive(pid int) bool {
+	if pid <= 0 {
+		return false // 0 and negative numbers address groups
+	}
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// isNotDir reports whether a component of a path was no directory.
+func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

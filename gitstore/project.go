@@ -1,0 +1,125 @@
+// Files of a project outside of any run, and who is asking.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// NewFile is a file for WriteNew.
+type NewFile struct {
+	Path string // project-relative, slash-separated
+	Data []byte
+	Mode fs.FileMode // 0 means 0666 before the umask
+}
+
+// WriteNew creates files durably. It refuses before writing anything when one
+// of them exists (code file_exists, naming all of them); a file that appears in
+// between is refused when its turn comes. Nothing is ever overwritten.
+func (s *Store) WriteNew(files []NewFile) error {
+	var taken []string
+	for _, f := range files {
+		if path.Clean(f.Path) != f.Path || path.IsAbs(f.Path) || f.Path == "." || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
+			return errorf(CodeUnreadable, nil, "%q is not a path inside the project", f.Path)
+		}
+		if s.exists(f.Path) {
+			taken = append(taken, f.Path)
+		}
+	}
+	if len(taken) > 0 {
+		return errorf(CodeFileExists, nil, "already there: %s", strings.Join(taken, ", ")).
+			hint("move the named files away, or keep them and leave them out")
+	}
+	dirs := make(map[string]bool)
+	for _, f := range files {
+		if err := s.work.mkdirs(path.Dir(f.Path)); err != nil {
+			return errorf(CodeUnreadable, err, "cannot make the directory of %s", f.Path)
+		}
+		if err := s.createNew(f); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				return errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
+			}
+			return errorf(CodeUnreadable, err, "cannot write %s", f.Path)
+		}
+		dirs[path.Dir(f.Path)] = true
+	}
+	for dir := range dirs {
+		if err := s.work.syncDir(dir); err != nil {
+			return errorf(CodeUnreadable, err, "cannot sync %s", dir)
+		}
+	}
+	return nil
+}
+
+// createNew writes one file that must not exist. On failure the half-written
+// file is removed again: it is ours, the exclusive create proved it.
+func (s *Store) createNew(f NewFile) error {
+	mode := f.Mode
+	if mode == 0 {
+		mode = 0o666
+	}
+	out, err := s.work.root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	if _, err = out.Write(f.Data); err == nil {
+		err = out.Sync()
+	}
+	if cerr := out.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = s.work.root.Remove(f.Path)
+	}
+	return err
+}
+
+// Replace durably replaces one project file that is not part of a run, such as
+// .gitignore.
+func (s *Store) Replace(name string, data []byte) error {
+	if err := s.work.mkdirs(path.Dir(name)); err != nil {
+		return errorf(CodeUnreadable, err, "cannot make the directory of %s", name)
+	}
+	if err := durable.WriteFileRoot(s.work.root, name, data, 0o666); err != nil {
+		return errorf(CodeUnreadable, err, "cannot write %s", name)
+	}
+	return nil
+}
+
+// Identity returns the name and email git would sign a commit with, asking at
+// most one git process. A missing identity is no error: governance must not stop
+// working because user.email is unset, and the record then says so plainly.
+func (s *Store) Identity(ctx context.Context) (name, email string) {
+	name, email = os.Getenv("GIT_AUTHOR_NAME"), os.Getenv("GIT_AUTHOR_EMAIL")
+	if name == "" || email == "" {
+		// git's own order: author.* before user.*; a later line wins within one key.
+		conf := make(map[string]string)
+		out, err := s.repo.Git.Run(ctx, nil, "config", "-z", "--get-regexp", `^(user|author)\.(name|email)$`)
+		if err == nil {
+			for entry := range strings.SplitSeq(string(out), "\x00") {
+				if k, v, ok := strings.Cut(entry, "\n"); ok && v != "" {
+					conf[k] = v
+				}
+			}
+		}
+		name = firstOf(name, conf["author.name"], conf["user.name"])
+		email = firstOf(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
+	}
+	return firstOf(name, "agentxchain"), firstOf(email, "agentxchain@localhost")
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,309 @@
+// Repair ends a disagreement between the working files and the recorded run, by
+// taking one of the two sides. Nothing is lost: displaced files are kept.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// RepairMode is the side a repair takes.
+type RepairMode int
+
+const (
+	// FromRef makes the working files what the run's ref holds.
+	FromRef RepairMode = iota
+	// AcceptWorking records the working files as they are.
+	AcceptWorking
+)
+
+// RepairOptions of Repair.
+type RepairOptions struct {
+	Run    string        // FromRef: the run; "" is the current one, or the only one recorded
+	DryRun bool          // only plan
+	Reason string        // AcceptWorking: why the files are right; recorded
+	Wait   time.Duration // for the lock
+}
+
+// RepairAction is what a repair does, or would do, with one file.
+type RepairAction struct {
+	Path   string // project-relative
+	Action string // create, replace, remove, record
+	Kept   string // where the file that was there is kept, "" when none was
+}
+
+// RepairPlan is what a repair did, or would do.
+type RepairPlan struct {
+	Run     string
+	Op      OID // operation the files are at afterwards; "" for a planned AcceptWorking
+	Actions []RepairAction
+	Done    bool // false for a dry run
+}
+
+// Repair takes one side of a disagreement. It works where View and Begin refuse:
+// after tampering, with damaged documents, and with no .agentxchain at all, as in
+// a fresh clone with fetched run refs.
+func (s *Store) Repair(ctx context.Context, mode RepairMode, opt RepairOptions) (*RepairPlan, error) {
+	if !opt.DryRun {
+		lock, err := AcquireLock(ctx, s.lockPath(), "repair", opt.Wait)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = lock.Release() }()
+	}
+	if mode == AcceptWorking {
+		return s.acceptWorking(ctx, opt)
+	}
+	return s.repairFromRef(ctx, opt)
+}
+
+// repairRun finds the run to restore.
+func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
+	if run == "" {
+		run = s.currentRun()
+	}
+	if run != "" {
+		return run, nil
+	}
+	runs, err := s.Runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch len(runs) {
+	case 0:
+		return "", noRun("")
+	case 1:
+		return runs[0].Name[len(RunRefPrefix):], nil
+	}
+	return "", errorf(protocol.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them", len(runs)).
+		hint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them", RunRefPrefix)
+}
+
+// repairFromRef plans and carries out the way back to the ref.
+func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPlan, error) {
+	run, err := s.repairRun(ctx, opt.Run)
+	if err != nil {
+		return nil, err
+	}
+	want, err := s.Materialize(ctx, run, "")
+	if err != nil {
+		return nil, err
+	}
+	plan := &RepairPlan{Run: run, Op: want.Op}
+	keepDir, err := s.keepDir()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range s.governed(want) {
+		data, there := want.Files[name]
+		_, err := s.work.root.Lstat(name)
+		exists := err == nil
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errorf(CodeUnreadable, err, "%s cannot be looked at", name)
+		}
+		if exists && there {
+			have, _, ok, err := s.work.read(name, maxLedger)
+			if err == nil && ok && bytes.Equal(have, data) {
+				continue
+			}
+		}
+		a := RepairAction{Path: name, Action: "create"}
+		if exists {
+			a.Action, a.Kept = "replace", path.Join(keepDir, path.Base(name))
+			if path.Dir(name) != projectDir && path.Dir(name) != "." {
+				a.Kept = path.Join(keepDir, name)
+			}
+		}
+		if !there {
+			if !exists {
+				continue
+			}
+			a.Action = "remove"
+		}
+		plan.Actions = append(plan.Actions, a)
+	}
+	if opt.DryRun {
+		return plan, nil
+	}
+	for _, a := range plan.Actions {
+		if err := s.restoreFile(a, want.Files[a.Path]); err != nil {
+			return plan, errorf(CodeUnreadable, err, "%s cannot be put right", a.Path)
+		}
+	}
+	s.work.removeTemps()
+	s.clearEntering()
+	if err := s.dropCache(); err != nil {
+		return plan, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	plan.Done = true
+	return plan, nil
+}
+
+// keepDir names a directory for displaced files. It lies among the transactions,
+// which are ignored by git and never taken for an actor's work.
+func (s *Store) keepDir() (string, error) {
+	base := projectDir + "/transactions/repair-" + s.opts.Now().UTC().Format("20060102T150405.000Z")
+	for n := range 100 {
+		dir := base
+		if n > 0 {
+			dir += "-" + strconv.Itoa(n)
+		}
+		if !s.exists(dir) {
+			return dir, nil
+		}
+	}
+	return "", errorf(CodeFileExists, nil, "%s is already there", base)
+}
+
+// governed lists the paths a repair looks at, state.json last: the ledgers and
+// documents, whether recorded or not, and what else the operation recorded.
+func (s *Store) governed(want *RunFiles) []string {
+	var names []string
+	for _, l := range protocol.Ledgers() {
+		names = append(names, l.Path())
+	}
+	for _, p := range want.Paths() {
+		if !slices.Contains(names, p) && !slices.Contains(protocol.Documents(), protocol.Document(p)) {
+			names = append(names, p)
+		}
+	}
+	for _, d := range protocol.Documents() {
+		names = append(names, string(d))
+	}
+	return names
+}
+
+// restoreFile moves what is in the way aside and writes the recorded bytes.
+func (s *Store) restoreFile(a RepairAction, data []byte) error {
+	if a.Kept != "" {
+		if err := s.work.mkdirs(path.Dir(a.Kept)); err != nil {
+			return err
+		}
+		if err := s.work.root.Rename(a.Path, a.Kept); err != nil {
+			return err
+		}
+		if err := s.work.syncDir(path.Dir(a.Kept)); err != nil {
+			return err
+		}
+	}
+	if a.Action == "remove" {
+		return s.work.syncDir(path.Dir(a.Path))
+	}
+	if err := s.work.mkdirs(path.Dir(a.Path)); err != nil {
+		return err
+	}
+	return durable.WriteFileRoot(s.work.root, a.Path, data, 0o666)
+}
+
+// acceptWorking records the working files whatever the recorded run says. What
+// no reader could use, a state or a ledger that is not JSON, is still refused.
+func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPlan, error) {
+	config, docs, err := s.readDocs()
+	if err != nil {
+		return nil, err
+	}
+	in := &inspection{config: config, docs: docs, diffs: make(map[protocol.Ledger]*ledgerDiff)}
+	if in.run, err = runOf(docs[protocol.DocState]); err != nil {
+		return nil, err
+	}
+	plan := &RepairPlan{Run: in.run}
+	if in.run == "" {
+		// Nothing can be recorded without a run; forgetting the one before ends the
+		// comparison with its ledgers.
+		if opt.DryRun {
+			return plan, nil
+		}
+		plan.Done = true
+		s.clearEntering()
+		return plan, s.dropCache()
+	}
+	state, err := decodeWorkingState(docs[protocol.DocState])
+	if err != nil {
+		return nil, err
+	}
+	if p := protocol.CheckState(repaired(state, config)); len(p) > 0 {
+		return nil, protocol.StateError(p)
+	}
+	tip, err := s.readRun(ctx, in.run)
+	if err != nil {
+		return nil, err
+	}
+	r := s.reader(ctx)
+	var parent *recorded
+	if tip != "" {
+		if parent, err = s.recordedAt(r, in.run, tip); err != nil {
+			return nil, err
+		}
+		in.tip = parent
+		same, err := s.diffAll(in)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			plan.Op, plan.Done = tip, !opt.DryRun
+			return plan, nil
+		}
+	}
+	plan.Actions = s.acceptActions(in)
+	edit, marks, err := s.editFromFiles(r, in)
+	if err != nil {
+		return nil, err
+	}
+	if parent != nil {
+		// The operations' files and bundles stay on record.
+		root, err := r.entries(parent.root)
+		if err != nil {
+			return nil, err
+		}
+		if err := edit.take(root, treeFiles); err != nil {
+			return nil, err
+		}
+	}
+	if opt.DryRun {
+		return plan, nil
+	}
+	actor := s.actor(ctx)
+	files := make([]string, len(plan.Actions))
+	for i, a := range plan.Actions {
+		files[i] = a.Path
+	}
+	detail := ojson.NewObject("accepted_by", ojson.NewObject("name", actor.Name, "email", actor.Email), "reason", opt.Reason, "files", files)
+	done, err := s.recordExternal(ctx, in, edit, parent, marks, detail, "accept the working files as they are")
+	if err != nil {
+		return nil, err
+	}
+	plan.Op, plan.Done = done.op, true
+	s.clearEntering()
+	return plan, nil
+}
+
+// acceptActions names the files that differ from the record.
+func (s *Store) acceptActions(in *inspection) []RepairAction {
+	var out []RepairAction
+	for _, l := range protocol.Ledgers() {
+		if in.tip == nil && s.exists(l.Path()) || in.tip != nil && in.diffs[l].kind != diffSame {
+			out = append(out, RepairAction{Path: l.Path(), Action: "record"})
+		}
+	}
+	for _, d := range protocol.Documents() {
+		recorded := OID("")
+		if in.tip != nil {
+			recorded, _ = in.tip.docOID(d)
+		}
+		if recorded != s.docOID(in.docs[d]) {
+			out = append(out, RepairAction{Path: string(d), Action: "record"})
+		}
+	}
+	return out
+}

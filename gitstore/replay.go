@@ -1,0 +1,307 @@
+// Replay: applying a recorded operation again and comparing what it yields with
+// what was recorded.
+
+package gitstore
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// replayer proves operations of one run in order. It holds what the operation
+// before recorded, so that each step reads only its own record and evidence.
+type replayer struct {
+	r     *treeReader
+	prev  OID // tree of the operation before, "" at a run's first
+	state []byte
+	index []byte
+	docs  map[protocol.Document][]byte
+	repo  []byte                     // repo-decisions.jsonl before
+	tails map[protocol.Ledger]Object // last segments of ledgers before
+
+	// What the replayed operation before yielded, decoded: nil after a rebase.
+	last *protocol.Transition
+	rows []protocol.Line // of repo; nil when not decoded yet
+
+	config    *protocol.Config
+	configOID OID
+}
+
+// rebase makes tree what the next operation follows from, reading it. After an
+// operation that replayed well, carry does the same without reading.
+func (p *replayer) rebase(tree OID) error {
+	p.prev, p.tails, p.last, p.rows = tree, make(map[protocol.Ledger]Object), nil, nil
+	var err error
+	if p.state, _, err = p.r.file(tree, treeState); err != nil {
+		return err
+	}
+	if p.index, _, err = p.r.file(tree, treeIndex); err != nil {
+		return err
+	}
+	p.docs = make(map[protocol.Document][]byte)
+	for _, d := range []protocol.Document{protocol.DocSession, protocol.DocHumanTasks} {
+		data, ok, err := p.r.file(tree, docTreePath(d))
+		if err != nil {
+			return err
+		}
+		if ok {
+			p.docs[d] = data
+		}
+	}
+	p.repo, err = p.r.readLedger(tree, protocol.LedgerRepoDecisions)
+	return err
+}
+
+// snapshot is what the rules saw: what the operation before recorded, decoded as
+// the store decodes it. The outcome of a replayed operation needs no decoding
+// from bytes, as Apply copies what it is given through the same codec; should
+// that ever make a difference, replay tries again with decoded bytes.
+func (p *replayer) snapshot(cfg *protocol.Config) (*protocol.Snapshot, error) {
+	if p.rows == nil {
+		p.rows = slices.Collect(rowsOf(p.repo))
+	}
+	snap := &protocol.Snapshot{Config: cfg, HumanTasks: p.docs[protocol.DocHumanTasks], RepoDecisions: p.rows}
+	if data, ok := p.docs[protocol.DocSession]; ok {
+		if o, err := ojson.DecodeObject(data); err == nil {
+			snap.Session = o
+		}
+	}
+	if p.last != nil {
+		snap.State, _ = protocol.RepairState(p.last.State, cfg)
+		snap.Index = p.last.Index
+		return snap, nil
+	}
+	st, perr := protocol.DecodeState(p.state)
+	if perr != nil {
+		return nil, perr
+	}
+	snap.State, _ = protocol.RepairState(st, cfg)
+	var err error
+	snap.Index, err = protocol.DecodeIndex(p.index)
+	return snap, err
+}
+
+// configOf decodes the configuration an operation recorded, which rarely
+// differs from the last one's.
+func (p *replayer) configOf(root []TreeEntry, tree OID) (*protocol.Config, error) {
+	i := slices.IndexFunc(root, func(e TreeEntry) bool { return e.Name == treeConfig })
+	if i < 0 {
+		return nil, malformed(tree, "there is no %s", treeConfig)
+	}
+	if p.config == nil || p.configOID != root[i].OID {
+		data, err := p.r.blob(root[i].OID)
+		if err != nil {
+			return nil, err
+		}
+		cfg, _, err := protocol.DecodeConfig(data)
+		if err != nil {
+			return nil, malformed(tree, "%s: %v", treeConfig, err)
+		}
+		p.config, p.configOID = cfg, root[i].OID
+	}
+	return p.config, nil
+}
+
+// replay applies the operation recorded in tree and returns how the outcome
+// differs from the record, nothing when it does not. Only differences are
+// findings; err means that the comparison was not possible.
+func (p *replayer) replay(tree OID, rec *protocol.Record) (diffs []string, err error) {
+	root, err := p.r.entries(tree)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := p.configOf(root, tree)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := p.snapshot(cfg)
+	if err != nil {
+		return nil, err
+	}
+	tr, refusal := protocol.Apply(snap, rec.Op, rec.Env)
+	if refusal != nil {
+		if p.last != nil {
+			p.last = nil
+			return p.replay(tree, rec)
+		}
+		return []string{"the rules refuse the operation: " + refusal.Message}, nil
+	}
+	d := &derivation{root: p.prev, marks: make(map[protocol.Ledger]ledgerMark), tail: p.tail}
+	if d.edit, err = p.r.edit(p.prev); err != nil {
+		return nil, err
+	}
+	state := tr.State.Encode()
+	if err := d.apply(tr, state); err != nil {
+		return nil, err
+	}
+	// What is no outcome of the rules is taken as recorded: the record itself, its
+	// evidence, the configuration and the dispatch bundles.
+	if err := d.edit.take(root, treeRecord, treeEvidence, treeConfig, "dispatch"); err != nil {
+		return nil, err
+	}
+	if got := d.edit.finish(); got != tree {
+		if p.last != nil {
+			p.last = nil
+			return p.replay(tree, rec)
+		}
+		return p.explain(got, tree)
+	}
+	p.carry(tree, tr, state, d)
+	return nil, nil
+}
+
+// tail returns the last segment of a ledger if it is the one at hand.
+func (p *replayer) tail(l protocol.Ledger, oid OID) []byte {
+	if seg := p.tails[l]; seg.OID == oid {
+		return seg.Data
+	}
+	return nil
+}
+
+// take sets top-level entries to those of another tree.
+func (e *treeEdit) take(root []TreeEntry, names ...string) error {
+	for _, name := range names {
+		i := slices.IndexFunc(root, func(t TreeEntry) bool { return t.Name == name })
+		var err error
+		if i < 0 {
+			err = e.remove(name)
+		} else {
+			err = e.putEntry(name, root[i])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carry makes the replayed outcome what the next operation follows from.
+func (p *replayer) carry(tree OID, tr *protocol.Transition, state []byte, d *derivation) {
+	p.prev, p.state, p.index, p.last = tree, state, d.index, tr
+	for doc, data := range tr.Documents {
+		p.docs[doc] = data
+	}
+	blobs := make(map[OID][]byte, len(d.edit.objects))
+	for _, o := range d.edit.objects {
+		blobs[o.OID] = o.Data
+	}
+	for _, c := range d.changes {
+		if _, last, err := p.r.lastSlot(tree, ledgerTreePath(c.ledger)); err == nil {
+			p.tails[c.ledger] = Object{OID: last, Data: blobs[last]}
+		}
+		if c.ledger == protocol.LedgerRepoDecisions {
+			if amended, ok := amendWorking(p.repo, c.amends); ok {
+				p.repo, p.rows = append(amended, c.data...), nil
+			}
+		}
+	}
+	// Trees of earlier operations are not needed again.
+	p.r.known = p.r.rightEdge(tree)
+}
+
+// explain names the files in which the replayed tree differs from the recorded.
+func (p *replayer) explain(got, want OID) ([]string, error) {
+	var diffs []string
+	var walk func(a, b OID, dir string) error
+	walk = func(a, b OID, dir string) error {
+		x, err := p.r.entries(a)
+		if err != nil {
+			return err
+		}
+		y, err := p.r.entries(b)
+		if err != nil {
+			return err
+		}
+		names := make(map[string][2]TreeEntry)
+		for _, e := range x {
+			names[e.Name] = [2]TreeEntry{e, {}}
+		}
+		for _, e := range y {
+			names[e.Name] = [2]TreeEntry{names[e.Name][0], e}
+		}
+		for name, pair := range names {
+			full := strings.TrimPrefix(dir+"/"+name, "/")
+			switch {
+			case pair[0] == pair[1]:
+			case pair[0].IsTree() && pair[1].IsTree():
+				if err := walk(pair[0].OID, pair[1].OID, full); err != nil {
+					return err
+				}
+			case pair[1].OID == "":
+				diffs = append(diffs, full+" is missing")
+			case pair[0].OID == "":
+				diffs = append(diffs, full+" does not follow from the operation")
+			default:
+				diffs = append(diffs, full+" differs from what the operation yields")
+			}
+		}
+		return nil
+	}
+	if err := walk(got, want, ""); err != nil {
+		return nil, err
+	}
+	slices.Sort(diffs)
+	return diffs, nil
+}
+
+// replayFirst applies the operation that began a run. There is no tree before
+// it: the state it was applied to is in its evidence, and of the ledgers, which
+// outlive runs, only the end is its doing.
+func (p *replayer) replayFirst(tree OID, rec *protocol.Record) (diffs []string, err error) {
+	op, ok := rec.Op.(*protocol.InitRun)
+	if !ok || op.Prior == nil {
+		return []string{fmt.Sprintf("a run cannot begin with the operation %s", rec.Name)}, nil
+	}
+	root, err := p.r.entries(tree)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := p.configOf(root, tree)
+	if err != nil {
+		return nil, err
+	}
+	prior, perr := protocol.DecodeState(op.Prior.Data)
+	if perr != nil {
+		return []string{"the state the run began from cannot be read: " + perr.Message}, nil
+	}
+	snap := &protocol.Snapshot{Config: cfg, Index: &protocol.Index{Run: prior.Run()}}
+	snap.State, _ = protocol.RepairState(prior, cfg)
+	repo, err := p.r.readLedger(tree, protocol.LedgerRepoDecisions)
+	if err != nil {
+		return nil, err
+	}
+	snap.RepoDecisions = slices.Collect(rowsOf(repo))
+	tr, refusal := protocol.Apply(snap, rec.Op, rec.Env)
+	if refusal != nil {
+		return []string{"the rules refuse the operation: " + refusal.Message}, nil
+	}
+	expect := map[string][]byte{treeState: tr.State.Encode(), treeIndex: tr.Index.Encode()}
+	for d, data := range tr.Documents {
+		expect[docTreePath(d)] = data
+	}
+	for name, want := range expect {
+		got, _, err := p.r.file(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(got, want) {
+			diffs = append(diffs, name+" differs from what the operation yields")
+		}
+	}
+	for _, a := range tr.Appends {
+		got, err := p.r.readLedger(tree, a.Ledger)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.HasSuffix(got, a.Data) {
+			diffs = append(diffs, a.Ledger.Path()+" does not end with what the operation appends")
+		}
+	}
+	slices.Sort(diffs)
+	return diffs, p.rebase(tree)
+}

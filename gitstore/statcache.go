@@ -1,0 +1,308 @@
+// The stat cache: what this work tree's governed files were after our last
+// write, so that opening a run costs a few stat calls and not a full read.
+//
+// It is a cache. Losing or damaging it costs one full check; it is never
+// trusted for anything the objects or the files could contradict.
+
+package gitstore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ledgerMark is a ledger as an operation left it, and the working file's stat
+// data at that moment.
+type ledgerMark struct {
+	Size     int64 // bytes; the file is absent when Segments is 0
+	Segments int
+	Tail     int // bytes of the last segment
+	Stat     fileStat
+}
+
+// statCache is the decoded cache file.
+type statCache struct {
+	Run     string
+	Op      OID // operation the working files are at
+	Root    OID // its tree
+	Ledgers map[protocol.Ledger]ledgerMark
+	Trees   map[OID][]byte // raw trees on the right edge of Root
+	Index   []byte         // index.json of Op
+}
+
+const (
+	cacheMagic = "axc\x00\x01"
+	// maxCache is far above what a run needs (about 20 KiB) and far below what hurts.
+	maxCache = 16 << 20
+)
+
+var errCache = errors.New("not a stat cache of this version")
+
+// encode returns the cache file: magic, fields, SHA-256 of all before it.
+func (c *statCache) encode() []byte {
+	b := []byte(cacheMagic)
+	b = putBytes(b, []byte(c.Run))
+	b = putBytes(b, []byte(c.Op))
+	b = putBytes(b, []byte(c.Root))
+	b = binary.AppendUvarint(b, uint64(len(c.Ledgers)))
+	for _, l := range protocol.Ledgers() {
+		m, ok := c.Ledgers[l]
+		if !ok {
+			continue
+		}
+		b = putBytes(b, []byte(l))
+		for _, v := range []int64{m.Size, int64(m.Segments), int64(m.Tail), m.Stat.Size, m.Stat.MTime, m.Stat.CTime, int64(m.Stat.Inode)} {
+			b = binary.AppendVarint(b, v)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(c.Trees)))
+	for _, oid := range sortedKeys(c.Trees) {
+		b = putBytes(b, []byte(oid))
+		b = putBytes(b, c.Trees[oid])
+	}
+	b = putBytes(b, c.Index)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+func sortedKeys[V any](m map[OID]V) []OID {
+	keys := make([]OID, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// decodeCache reads what encode wrote; any damage is errCache.
+func decodeCache(data []byte) (*statCache, error) {
+	n := len(data) - sha256.Size
+	if n < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {
+		return nil, errCache
+	}
+	if sum := sha256.Sum256(data[:n]); !bytes.Equal(sum[:], data[n:]) {
+		return nil, errCache
+	}
+	d := &cacheReader{b: data[len(cacheMagic):n]}
+	c := &statCache{Ledgers: make(map[protocol.Ledger]ledgerMark), Trees: make(map[OID][]byte)}
+	c.Run, c.Op, c.Root = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
+	for range d.count() {
+		l := protocol.Ledger(d.bytes())
+		var v [7]int64
+		for i := range v {
+			v[i] = d.int()
+		}
+		if l.Path() == "" || v[0] < 0 || v[1] < 0 || v[1] > maxSlots || v[2] < 0 || v[2] > v[0] {
+			return nil, errCache
+		}
+		c.Ledgers[l] = ledgerMark{Size: v[0], Segments: int(v[1]), Tail: int(v[2]),
+			Stat: fileStat{Size: v[3], MTime: v[4], CTime: v[5], Inode: uint64(v[6])}}
+	}
+	for range d.count() {
+		oid := OID(d.bytes())
+		c.Trees[oid] = d.bytes()
+	}
+	c.Index = d.bytes()
+	if d.bad || len(d.b) != 0 {
+		return nil, errCache
+	}
+	return c, nil
+}
+
+func putBytes(b, v []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(v))), v...)
+}
+
+// cacheReader takes fields off b; after the first bad one everything reads as empty.
+type cacheReader struct {
+	b   []byte
+	bad bool
+}
+
+func (d *cacheReader) fail() { d.b, d.bad = nil, true }
+
+func (d *cacheReader) bytes() []byte {
+	n, w := binary.Uvarint(d.b)
+	if w <= 0 || n > uint64(len(d.b)-w) {
+		d.fail()
+		return nil
+	}
+	v := d.b[w : w+int(n) : w+int(n)]
+	d.b = d.b[w+int(n):]
+	return v
+}
+
+// count reads a number of items; each takes at least one byte, which bounds it.
+func (d *cacheReader) count() uint64 {
+	n, w := binary.Uvarint(d.b)
+	if w <= 0 || n > uint64(len(d.b)) {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[w:]
+	return n
+}
+
+func (d *cacheReader) int() int64 {
+	v, w := binary.Varint(d.b)
+	if w <= 0 {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[w:]
+	return v
+}
+
+// cacheDir is this work tree's own directory for this project. Linked work
+// trees share run refs but each has its own .agentxchain, so each has its own
+// cache; two projects in one repository have two.
+func (s *Store) cacheDir() string {
+	sum := sha256.Sum256([]byte(s.prefix))
+	return filepath.Join(s.repo.GitDir, "agentxchain", hex.EncodeToString(sum[:6]))
+}
+
+// readCache returns the cache, or nil when there is none that can be used.
+func (s *Store) readCache() *statCache {
+	data, err := readBounded(filepath.Join(s.cacheDir(), "cache"), maxCache)
+	if err != nil {
+		return nil
+	}
+	c, err := decodeCache(data)
+	if err != nil || !c.Op.Valid(s.repo.ObjectFormat) || !c.Root.Valid(s.repo.ObjectFormat) {
+		return nil
+	}
+	return c
+}
+
+// writeCache replaces the cache. It is not synced: after a power cut a stale or
+// missing cache only costs a full check.
+func (s *Store) writeCache(c *statCache) error {
+	dir := s.cacheDir()
+	name := filepath.Join(dir, "cache")
+	tmp, err := os.CreateTemp(dir, "cache-*.tmp")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o777); err == nil {
+			tmp, err = os.CreateTemp(dir, "cache-*.tmp")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(c.encode())
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}
+
+// dropCache makes the next open check everything.
+func (s *Store) dropCache() error {
+	err := os.Remove(filepath.Join(s.cacheDir(), "cache"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// entering is the note left before a run's ref is created. Until state.json
+// names the run, nothing else in the work tree leads to it: without the note a
+// crash in between would leave a run nobody finds.
+type entering struct {
+	Run  string
+	Op   OID
+	From OID // operation the working files are at, "" when they are at none
+	// Sizes and document ids of the working files before the run, so that
+	// recovery can tell an old file from a foreign one.
+	Ledgers map[protocol.Ledger]int64
+	Docs    map[protocol.Document]OID
+}
+
+func (s *Store) enteringPath() string { return filepath.Join(s.cacheDir(), "entering") }
+
+func (n *entering) encode() []byte {
+	b := []byte(cacheMagic)
+	b = putBytes(b, []byte(n.Run))
+	b = putBytes(b, []byte(n.Op))
+	b = putBytes(b, []byte(n.From))
+	b = binary.AppendUvarint(b, uint64(len(n.Ledgers)))
+	for _, l := range protocol.Ledgers() {
+		if size, ok := n.Ledgers[l]; ok {
+			b = putBytes(b, []byte(l))
+			b = binary.AppendVarint(b, size)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(n.Docs)))
+	for _, d := range protocol.Documents() {
+		if oid, ok := n.Docs[d]; ok {
+			b = putBytes(b, []byte(d))
+			b = putBytes(b, []byte(oid))
+		}
+	}
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...)
+}
+
+func decodeEntering(data []byte) (*entering, error) {
+	n := len(data) - sha256.Size
+	if n < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {
+		return nil, errCache
+	}
+	if sum := sha256.Sum256(data[:n]); !bytes.Equal(sum[:], data[n:]) {
+		return nil, errCache
+	}
+	d := &cacheReader{b: data[len(cacheMagic):n]}
+	e := &entering{Ledgers: make(map[protocol.Ledger]int64), Docs: make(map[protocol.Document]OID)}
+	e.Run, e.Op, e.From = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
+	for range d.count() {
+		l := protocol.Ledger(d.bytes())
+		e.Ledgers[l] = d.int()
+	}
+	for range d.count() {
+		doc := protocol.Document(d.bytes())
+		e.Docs[doc] = OID(d.bytes())
+	}
+	if d.bad || len(d.b) != 0 {
+		return nil, errCache
+	}
+	return e, nil
+}
+
+func (s *Store) readEntering() *entering {
+	data, err := readBounded(s.enteringPath(), maxCache)
+	if err != nil {
+		return nil
+	}
+	n, err := decodeEntering(data)
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+func (s *Store) writeEntering(n *entering) error {
+	if err := os.MkdirAll(s.cacheDir(), 0o777); err != nil {
+		return err
+	}
+	return durable.WriteFile(s.cacheDir(), "entering", n.encode(), 0o666)
+}
+
+func (s *Store) clearEntering() {
+	// A note that stays is harmless: it names a run whose state is already here.
+	_ = os.Remove(s.enteringPath())
+}

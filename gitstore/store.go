@@ -1,0 +1,113 @@
+// Store is the run store of one project: what its runs are recorded in and
+// brought back from (docs/storage.md).
+
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Codes of the run store, beside those of the git layer.
+const (
+	CodeNotProject     = "not_a_project"
+	CodeNoRun          = "no_run"
+	CodeLedgerTampered = "ledger_tampered"
+	CodeStateTampered  = "state_tampered"
+	CodeStateMoved     = "state_moved"
+	CodeChainBroken    = "chain_broken"
+	CodeFileExists     = "file_exists"
+	CodeWorkBehind     = "working_files_behind"
+	CodeUnreadable     = "unreadable_file"
+)
+
+// Options of Open.
+type Options struct {
+	// Now is the clock of the store's own records (absorbed changes, repairs)
+	// and of lock ages. Operations bring their own time. Default time.Now.
+	Now func() time.Time
+	// Actor is who the store's own records are signed by. Default: the git
+	// identity, see Store.Identity.
+	Actor *protocol.Actor
+}
+
+// Store gives access to the runs of one project in one work tree. It is not
+// safe for concurrent use; other processes are kept apart by the lock.
+type Store struct {
+	repo    *Repository
+	objects Objects
+	dir     string // project directory, absolute
+	prefix  string // project directory below the work tree's root, "" or ending in "/"
+	work    *workDir
+	opts    Options
+}
+
+// Repository returns the git repository the project lives in.
+func (s *Store) Repository() *Repository { return s.repo }
+
+// Dir returns the absolute project directory.
+func (s *Store) Dir() string { return s.dir }
+
+// Close ends helper processes and closes the project directory.
+func (s *Store) Close() error {
+	err := s.repo.Close()
+	if s.work != nil && s.work.root != nil {
+		if cerr := s.work.root.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+func newStore(repo *Repository, opts Options) (*Store, error) {
+	root, err := os.OpenRoot(repo.ProjectDir)
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "the project directory cannot be opened")
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	return &Store{repo: repo, objects: repo.Objects(), dir: repo.ProjectDir, prefix: repo.Prefix,
+		work: &workDir{dir: repo.ProjectDir, root: root}, opts: opts}, nil
+}
+
+// actor returns who signs the store's own records.
+func (s *Store) actor(ctx context.Context) protocol.Actor {
+	if s.opts.Actor == nil {
+		name, email := s.Identity(ctx)
+		s.opts.Actor = &protocol.Actor{Name: name, Email: email}
+	}
+	return *s.opts.Actor
+}
+
+// env is the environment of the store's own records.
+func (s *Store) env(ctx context.Context) protocol.Env {
+	return protocol.Env{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: s.actor(ctx)}
+}
+
+const repairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working to record the files as they are"
+
+// tampered says that a ledger is not the recorded one plus what the protocol
+// allows; line is 1-based, 0 when no single line is to blame.
+func tampered(l protocol.Ledger, line int, format string, args ...any) *Error {
+	where := l.Path()
+	if line > 0 {
+		where = fmt.Sprintf("%s line %d", where, line)
+	}
+	return errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).hint("%s", repairHint)
+}
+
+// tamperedDoc says the same of a document.
+func tamperedDoc(name string, format string, args ...any) *Error {
+	return errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).hint("%s", repairHint)
+}
+
+// malformed says that a recorded tree does not have the shape of docs/storage.md.
+func malformed(tree OID, format string, args ...any) *Error {
+	return errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
+		hint("run git agentxchain fsck, then fetch the run's ref from another clone")
+}

@@ -1,0 +1,201 @@
+// What both object backends share: loose files, whole packed entries, durable
+// writes, and git itself for everything rarer.
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// objectFiles reads and writes one objects directory of either hash.
+type objectFiles struct {
+	format string
+	loose  looseStore
+	packs  *packSet
+	cat    *catFile
+
+	// delta resolves an entry that is stored as a difference; nil leaves such
+	// entries to git.
+	delta func(p *packIndex, off int64, oid OID) (kind string, data []byte, err error)
+
+	compactMu sync.Mutex
+}
+
+func newObjectFiles(r *Repository) *objectFiles {
+	return &objectFiles{
+		format: r.ObjectFormat,
+		loose:  looseStore{dir: r.ObjectsDir, format: r.ObjectFormat},
+		packs:  &packSet{dir: filepath.Join(r.ObjectsDir, "pack"), hashLen: HexLen(r.ObjectFormat) / 2},
+		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
+	}
+}
+
+func (s *objectFiles) Read(ctx context.Context, oid OID) (string, []byte, error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	if !oid.Valid(s.format) {
+		return "", nil, errorf(CodeObjectMissing, nil, "%q is not an object id of this repository", oid)
+	}
+	kind, data, looseErr := s.loose.read(oid)
+	if looseErr == nil {
+		return kind, data, nil
+	}
+	if kind, data, err := s.readPacked(oid, s.packs.find); err == nil {
+		return kind, data, nil
+	} else if CodeOf(err) == CodeObjectTooLarge {
+		return "", nil, err
+	}
+	// Alternates, lazily fetched objects of a partial clone, old index
+	// versions, more packs than we open, a damaged copy beside an intact one:
+	// git knows them all, and its answer is checked like any other.
+	kind, data, err := s.cat.read(ctx, oid)
+	if err == nil {
+		return kind, data, verify(s.format, oid, kind, data)
+	}
+	if CodeOf(looseErr) != "" && ctx.Err() == nil {
+		return "", nil, looseErr // we saw the damage ourselves, and can name it
+	}
+	return "", nil, err
+}
+
+// readPacked returns fs.ErrNotExist when no pack holds the object. find is
+// packSet.find or findKnown.
+func (s *objectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte, err error) {
+	raw, ok := oid.raw()
+	if !ok {
+		return "", nil, fs.ErrNotExist
+	}
+	// A repack may remove the pack between the lookup and the read; its
+	// objects are then in another one. Twice in a row is not a repack.
+	for range 2 {
+		p, off := find(raw)
+		if p == nil {
+			return "", nil, fs.ErrNotExist
+		}
+		if kind, data, err = s.readAt(p, off, oid); err == nil {
+			return kind, data, verify(s.format, oid, kind, data)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+		s.packs.forget(p)
+	}
+	return "", nil, err
+}
+
+func (s *objectFiles) readAt(p *packIndex, off int64, oid OID) (kind string, data []byte, err error) {
+	f, err := os.Open(p.path + ".pack")
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = f.Close() }()
+	kind, data, err = readEntry(f, off)
+	if errors.Is(err, errDelta) && s.delta != nil {
+		return s.delta(p, off, oid)
+	}
+	return kind, data, err
+}
+
+func (s *objectFiles) Has(ctx context.Context, oid OID) bool {
+	if !oid.Valid(s.format) || ctx.Err() != nil {
+		return false
+	}
+	if s.local(oid) {
+		return true
+	}
+	// Only alternates can still have it. Git is not asked otherwise: in a
+	// partial clone the question alone would fetch the object.
+	if _, err := os.Stat(filepath.Join(s.loose.dir, "info", "alternates")); err != nil && os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" {
+		return false
+	}
+	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))
+	return err == nil
+}
+
+func (s *objectFiles) local(oid OID) bool {
+	if s.loose.has(oid) {
+		return true
+	}
+	raw, ok := oid.raw()
+	if !ok {
+		return false
+	}
+	p, _ := s.packs.find(raw)
+	return p != nil
+}
+
+func (s *objectFiles) Write(ctx context.Context, objects []Object) error {
+	todo, err := prepare(s.format, objects)
+	if err != nil {
+		return err
+	}
+	// One look at the pack directory for the whole batch: what another process
+	// packs in this instant is at worst written twice.
+	s.packs.refresh()
+	todo = slices.DeleteFunc(todo, func(o Object) bool { return s.stored(o.OID) })
+	for len(todo) > 0 {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		n, size := 0, 0
+		for n < len(todo) && (n == 0 || size+len(todo[n].Data) < maxPackBytes) {
+			size += len(todo[n].Data) + 64
+			n++
+		}
+		if err := s.writeBatch(todo[:n]); err != nil {
+			return errorf(CodeGitFailed, err, "the objects could not be written to %s", s.loose.dir)
+		}
+		todo = todo[n:]
+	}
+	return nil
+}
+
+// stored reports whether an object is there for good. Packs count as synced:
+// git and we sync them before they get their name.
+func (s *objectFiles) stored(oid OID) bool {
+	if s.loose.refresh(oid) {
+		return true
+	}
+	// A damaged packed copy must be written again, or the new commit would
+	// lean on it. Reading it is the only way to know.
+	_, _, err := s.readPacked(oid, s.packs.findKnown)
+	return err == nil
+}
+
+func (s *objectFiles) writeBatch(objects []Object) error {
+	if len(objects) == 1 {
+		return s.loose.write(objects[0])
+	}
+	mode, err := s.loose.modes()
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.packs.dir, 0o777); err == nil {
+		if err := os.Chmod(s.packs.dir, mode); err != nil {
+			return err
+		}
+		if err := durable.SyncDir(s.loose.dir); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	path, err := writePack(s.packs.dir, s.format, mode, objects)
+	if err == nil {
+		s.mark(path)
+	}
+	return err
+}
+
+func (s *objectFiles) Close() error {
+	s.packs.close()
+	return s.cat.close()
+}

@@ -1,0 +1,344 @@
+// Reading recorded trees lazily and deriving the next one from them.
+
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// treeReader reads trees and blobs of recorded operations, remembering trees.
+type treeReader struct {
+	ctx     context.Context
+	objects Objects
+	format  string
+	known   map[OID][]byte // raw trees, by id
+}
+
+func (s *Store) reader(ctx context.Context) *treeReader {
+	return &treeReader{ctx: ctx, objects: s.objects, format: s.repo.ObjectFormat, known: make(map[OID][]byte)}
+}
+
+// object reads an object that must be of the given kind.
+func (r *treeReader) object(oid OID, kind string) ([]byte, error) {
+	got, data, err := r.objects.Read(r.ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	if got != kind {
+		return nil, corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+	}
+	return data, nil
+}
+
+func (r *treeReader) blob(oid OID) ([]byte, error) { return r.object(oid, KindBlob) }
+
+func (r *treeReader) raw(oid OID) ([]byte, error) {
+	if data, ok := r.known[oid]; ok {
+		return data, nil
+	}
+	data, err := r.object(oid, KindTree)
+	if err == nil {
+		r.known[oid] = data
+	}
+	return data, err
+}
+
+// entries returns the entries of a tree.
+func (r *treeReader) entries(oid OID) ([]TreeEntry, error) {
+	data, err := r.raw(oid)
+	if err != nil {
+		return nil, err
+	}
+	list, err := ParseTree(r.format, data)
+	if err != nil {
+		return nil, corrupt(oid, err)
+	}
+	return list, nil
+}
+
+// commit reads and parses a commit.
+func (r *treeReader) commit(oid OID) (*Commit, error) {
+	data, err := r.object(oid, KindCommit)
+	if err != nil {
+		return nil, err
+	}
+	c, err := ParseCommit(r.format, data)
+	if err != nil {
+		return nil, corrupt(oid, err)
+	}
+	return c, nil
+}
+
+// lookup finds the entry at path below the tree root.
+func (r *treeReader) lookup(root OID, path string) (TreeEntry, bool, error) {
+	for {
+		head, rest, deeper := strings.Cut(path, "/")
+		list, err := r.entries(root)
+		if err != nil {
+			return TreeEntry{}, false, err
+		}
+		i := slices.IndexFunc(list, func(e TreeEntry) bool { return e.Name == head })
+		if i < 0 || deeper && !list[i].IsTree() {
+			return TreeEntry{}, false, nil
+		}
+		if !deeper {
+			return list[i], true, nil
+		}
+		root, path = list[i].OID, rest
+	}
+}
+
+// file reads the blob at path; false when there is none.
+func (r *treeReader) file(root OID, path string) ([]byte, bool, error) {
+	e, ok, err := r.lookup(root, path)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	if e.IsTree() {
+		return nil, false, malformed(root, "%s is a directory", path)
+	}
+	data, err := r.blob(e.OID)
+	return data, err == nil, err
+}
+
+// list returns the entries of the directory at path, none when it is absent.
+func (r *treeReader) list(root OID, path string) ([]TreeEntry, error) {
+	e, ok, err := r.lookup(root, path)
+	if err != nil || !ok {
+		return nil, err
+	}
+	if !e.IsTree() {
+		return nil, malformed(root, "%s is not a directory", path)
+	}
+	return r.entries(e.OID)
+}
+
+// slots returns the ids of the segments or groups below path in order, checking
+// that their names count up from zero without a gap.
+func (r *treeReader) slots(root OID, path string, trees bool) ([]OID, error) {
+	his, err := r.list(root, path)
+	if err != nil {
+		return nil, err
+	}
+	var out []OID
+	for _, hi := range his {
+		if !hi.IsTree() {
+			return nil, malformed(root, "%s/%s is not a directory", path, hi.Name)
+		}
+		los, err := r.entries(hi.OID)
+		if err != nil {
+			return nil, err
+		}
+		for _, lo := range los {
+			if n, ok := parseSlot(hi.Name, lo.Name); !ok || n != len(out) || lo.IsTree() != trees {
+				return nil, malformed(root, "%s/%s/%s is not number %d", path, hi.Name, lo.Name, len(out))
+			}
+			out = append(out, lo.OID)
+		}
+	}
+	return out, nil
+}
+
+// lastSlot returns the number of slots below path and the id of the last one,
+// reading only the right edge.
+func (r *treeReader) lastSlot(root OID, path string) (n int, last OID, err error) {
+	his, err := r.list(root, path)
+	if err != nil || len(his) == 0 {
+		return 0, "", err
+	}
+	hi := his[len(his)-1]
+	if !hi.IsTree() {
+		return 0, "", malformed(root, "%s/%s is not a directory", path, hi.Name)
+	}
+	los, err := r.entries(hi.OID)
+	if err != nil {
+		return 0, "", err
+	}
+	if len(los) > 0 {
+		lo := los[len(los)-1]
+		if i, ok := parseSlot(hi.Name, lo.Name); ok {
+			return i + 1, lo.OID, nil
+		}
+	}
+	return 0, "", malformed(root, "%s/%s holds no numbered entries", path, hi.Name)
+}
+
+// treeEdit derives a new tree from a recorded one. The recorded tree is not
+// changed; only what differs becomes new objects.
+type treeEdit struct {
+	r       *treeReader
+	root    *treeDir
+	objects []Object
+	queued  map[OID]bool
+}
+
+type treeDir struct {
+	items   map[string]*treeItem
+	changed bool
+}
+
+type treeItem struct {
+	entry TreeEntry
+	dir   *treeDir // set once the directory was opened
+}
+
+// edit starts from the tree root, or from an empty one when root is "".
+func (r *treeReader) edit(root OID) (*treeEdit, error) {
+	e := &treeEdit{r: r, queued: make(map[OID]bool)}
+	var err error
+	e.root, err = e.open(root)
+	return e, err
+}
+
+func (e *treeEdit) open(oid OID) (*treeDir, error) {
+	d := &treeDir{items: make(map[string]*treeItem)}
+	if oid == "" {
+		return d, nil
+	}
+	list, err := e.r.entries(oid)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range list {
+		d.items[entry.Name] = &treeItem{entry: entry}
+	}
+	return d, nil
+}
+
+// dir returns the directory at path ("" is the root). Without create a missing
+// one is nil; with it the whole way is marked as changed.
+func (e *treeEdit) dir(path string, create bool) (*treeDir, error) {
+	d := e.root
+	d.changed = d.changed || create
+	for path != "" {
+		var head string
+		head, path, _ = strings.Cut(path, "/")
+		it := d.items[head]
+		switch {
+		case it == nil && !create:
+			return nil, nil
+		case it == nil:
+			it = &treeItem{entry: TreeEntry{Mode: ModeTree, Name: head}, dir: &treeDir{items: make(map[string]*treeItem)}}
+			d.items[head] = it
+		case it.dir == nil && !it.entry.IsTree():
+			return nil, fmt.Errorf("tree entry %q is a file", head)
+		case it.dir == nil:
+			sub, err := e.open(it.entry.OID)
+			if err != nil {
+				return nil, err
+			}
+			it.dir = sub
+		}
+		d = it.dir
+		d.changed = d.changed || create
+	}
+	return d, nil
+}
+
+// queue makes data an object of the edit and returns its id.
+func (e *treeEdit) queue(kind string, data []byte) OID {
+	oid := HashObject(e.r.format, kind, data)
+	if !e.queued[oid] {
+		e.queued[oid] = true
+		e.objects = append(e.objects, Object{Kind: kind, Data: data, OID: oid})
+	}
+	return oid
+}
+
+// put sets the file at path.
+func (e *treeEdit) put(path string, data []byte) error {
+	return e.putEntry(path, TreeEntry{Mode: ModeFile, OID: e.queue(KindBlob, data)})
+}
+
+// putEntry sets the entry at path to one that exists already.
+func (e *treeEdit) putEntry(path string, entry TreeEntry) error {
+	parent, name := splitPath(path)
+	d, err := e.dir(parent, true)
+	if err != nil {
+		return err
+	}
+	entry.Name = name
+	d.items[name] = &treeItem{entry: entry}
+	return nil
+}
+
+// remove takes the entry at path away; directories left empty go when the tree
+// is finished.
+func (e *treeEdit) remove(path string) error {
+	parent, name := splitPath(path)
+	d, err := e.dir(parent, false)
+	if err != nil || d == nil || d.items[name] == nil {
+		return err
+	}
+	if d, err = e.dir(parent, true); err == nil {
+		delete(d.items, name)
+	}
+	return err
+}
+
+func splitPath(path string) (dir, name string) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path
+	}
+	return path[:i], path[i+1:]
+}
+
+// finish queues the changed trees and returns the root's id. Trees made here
+// are known to the reader afterwards.
+func (e *treeEdit) finish() OID {
+	oid, _ := e.seal(e.root)
+	return oid
+}
+
+func (e *treeEdit) seal(d *treeDir) (OID, int) {
+	list := make([]TreeEntry, 0, len(d.items))
+	for _, it := range d.items {
+		if it.dir != nil && it.dir.changed {
+			oid, n := e.seal(it.dir)
+			if n == 0 {
+				continue
+			}
+			it.entry.OID = oid
+		}
+		list = append(list, it.entry)
+	}
+	raw := EncodeTree(list)
+	oid := e.queue(KindTree, raw)
+	e.r.known[oid] = raw
+	return oid, len(list)
+}
+
+// rightEdge returns the raw trees below root that deriving the next operation
+// needs: everything except evidence and all but the last part of each numbered
+// directory. Only trees already read are included.
+func (r *treeReader) rightEdge(root OID) map[OID][]byte {
+	out := make(map[OID][]byte)
+	var walk func(oid OID, path string)
+	walk = func(oid OID, path string) {
+		raw, ok := r.known[oid]
+		if !ok {
+			return
+		}
+		out[oid] = raw
+		list, err := ParseTree(r.format, raw)
+		if err != nil {
+			return
+		}
+		numbered := path == treeFiles || strings.HasPrefix(path, treeLedger+"/")
+		for i, entry := range list {
+			if !entry.IsTree() || path == "" && entry.Name == treeEvidence || numbered && i < len(list)-1 {
+				continue
+			}
+			if strings.HasPrefix(path, treeFiles+"/") {
+				continue // the contents of groups never change
+			}
+			walk(entry.OID, strings.TrimPrefix(path+"/"+entry.Name, "/"))
+		}
+	}
+	walk(root, "")
+	return out
+}

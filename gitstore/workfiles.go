@@ -1,0 +1,441 @@
+// The governed working files: reading them safely and bringing them up to date.
+
+package gitstore
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// fileStat is what tells a changed file from an unchanged one without reading
+// it. A writer would have to restore size, times and inode to hide; fsck, which
+// always reads, finds that too.
+type fileStat struct {
+	Size  int64
+	MTime int64 // nanoseconds
+	CTime int64 // nanoseconds; 0 where unknown
+	Inode uint64
+}
+
+// Limits on what is read into memory, in bytes.
+const (
+	maxDocument = 64 << 20
+	maxLedger   = 2 << 30
+)
+
+// notRegularError says that a governed path is no plain file.
+type notRegularError struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *notRegularError) Error() string {
+	what := "not a regular file"
+	switch {
+	case e.Mode&fs.ModeSymlink != 0:
+		what = "a symbolic link"
+	case e.Mode.IsDir():
+		what = "a directory"
+	}
+	return e.Path + " is " + what
+}
+
+// tooLongError says that a governed file is larger than the store reads.
+type tooLongError struct {
+	Path  string
+	Limit int64
+}
+
+func (e *tooLongError) Error() string { return e.Path + " is larger than any governed file may be" }
+
+// workDir is the project directory. All access goes through an os.Root, so that
+// a symbolic link planted below .agentxchain cannot make us read or write
+// outside of the project.
+type workDir struct {
+	dir  string
+	root *os.Root
+}
+
+// stat describes the file at name; false when there is none.
+func (w *workDir) stat(name string) (fileStat, bool, error) {
+	fi, err := w.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fileStat{}, false, nil
+	case err != nil:
+		return fileStat{}, false, err
+	case !fi.Mode().IsRegular():
+		return fileStat{}, false, &notRegularError{name, fi.Mode()}
+	}
+	return statOf(fi), true, nil
+}
+
+// open opens the regular file at name for reading. The check comes before the
+// open because opening a FIFO would wait for its other end.
+func (w *workDir) open(name string) (*os.File, fileStat, error) {
+	if _, ok, err := w.stat(name); err != nil || !ok {
+		if err == nil {
+			err = fs.ErrNotExist
+		}
+		return nil, fileStat{}, err
+	}
+	f, err := w.root.Open(name)
+	if err != nil {
+		return nil, fileStat{}, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = &notRegularError{name, fi.Mode()}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fileStat{}, err
+	}
+	return f, statOf(fi), nil
+}
+
+// read returns the file at name and its stat data; false when there is none.
+func (w *workDir) read(name string, limit int64) ([]byte, fileStat, bool, error) {
+	f, st, err := w.open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fileStat{}, false, nil
+	}
+	if err != nil {
+		return nil, fileStat{}, false, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := readLimited(f, st.Size, limit)
+	if errors.Is(err, errTooLong) {
+		err = &tooLongError{name, limit}
+	}
+	return data, st, err == nil, err
+}
+
+// readTail returns the n bytes before offset size.
+func (w *workDir) readTail(name string, size int64, n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	f, _, err := w.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data := make([]byte, n)
+	_, err = f.ReadAt(data, size-int64(n))
+	return data, err
+}
+
+var errTooLong = errors.New("file is too long")
+
+func readLimited(f io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, errTooLong
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, size+512))
+	n, err := io.Copy(buf, io.LimitReader(f, limit+1))
+	if err == nil && n > limit {
+		err = errTooLong
+	}
+	return buf.Bytes(), err
+}
+
+// readBounded reads a file of our own outside of the project.
+func readBounded(name string, limit int64) ([]byte, error) {
+	fi, err := os.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, &notRegularError{name, fi.Mode()}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readLimited(f, fi.Size(), limit)
+}
+
+// document is a governed document as found.
+type document struct {
+	data   []byte
+	exists bool
+}
+
+// workPlan is everything that brings the working files from one operation to a
+// later one.
+type workPlan struct {
+	ledgers []ledgerWrite // in Ledgers order
+	docs    map[protocol.Document][]byte
+	bundles map[string]map[string][]byte // turn -> file -> bytes
+	files   []protocol.FileWrite
+	drops   []string               // turns whose bundle and staged result go
+	remove  []string               // documents an operation no longer has
+	proof   func(data []byte) bool // whether these bytes are kept by a recorded operation
+}
+
+// ledgerWrite appends data at offset, or replaces the whole file.
+type ledgerWrite struct {
+	ledger  protocol.Ledger
+	offset  int64
+	data    []byte
+	replace bool
+}
+
+// apply carries the plan out durably: ledgers, documents other than the state,
+// bundles, files, then state.json, which is what other tools look at and so must
+// not name what is not there yet, and only then removals.
+func (w *workDir) apply(p *workPlan) error {
+	if err := w.applyLedgers(p.ledgers); err != nil {
+		return err
+	}
+	var docs []protocol.Document
+	for _, d := range protocol.Documents() {
+		if _, ok := p.docs[d]; ok && d != protocol.DocState {
+			docs = append(docs, d)
+		}
+	}
+	err := parallel(len(docs), func(i int) error { return w.write(string(docs[i]), p.docs[docs[i]]) })
+	if err != nil {
+		return err
+	}
+	for _, name := range p.remove {
+		if err := w.removeFile(name); err != nil {
+			return err
+		}
+	}
+	faults.Point("commit.after-documents")
+	for turn, files := range p.bundles {
+		if err := w.writeBundle(turn, files); err != nil {
+			return err
+		}
+	}
+	faults.Point("commit.after-bundles")
+	for _, f := range p.files {
+		if err := w.write(f.Path, f.Data); err != nil {
+			return err
+		}
+	}
+	faults.Point("commit.before-state")
+	if data, ok := p.docs[protocol.DocState]; ok {
+		if err := w.write(string(protocol.DocState), data); err != nil {
+			return err
+		}
+	}
+	faults.Point("commit.after-state")
+	for _, turn := range p.drops {
+		_, renewed := p.bundles[turn]
+		if err := w.dropTurn(turn, renewed, p.proof); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *workDir) applyLedgers(writes []ledgerWrite) error {
+	// The files are independent of each other and each waits for the disk, so
+	// they are written side by side.
+	return parallel(len(writes), func(i int) error {
+		l := writes[i]
+		name := l.ledger.Path()
+		var err error
+		if l.replace {
+			err = w.write(name, l.data)
+		} else if err = w.mkdirs(path.Dir(name)); err == nil {
+			err = durable.AppendRoot(w.root, name, l.offset, l.data, 0o666)
+		}
+		faults.Point("commit.after-ledger-" + string(l.ledger))
+		return err
+	})
+}
+
+// parallel runs f for 0..n-1 at once and returns the first error by number.
+func parallel(n int, f func(i int) error) error {
+	if n == 1 {
+		return f(0)
+	}
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// write replaces one file below the project directory.
+func (w *workDir) write(name string, data []byte) error {
+	if err := w.mkdirs(path.Dir(name)); err != nil {
+		return err
+	}
+	return durable.WriteFileRoot(w.root, name, data, 0o666)
+}
+
+// mkdirs makes dir and its parents, durably where they are new.
+func (w *workDir) mkdirs(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if fi, err := w.root.Stat(dir); err == nil && fi.IsDir() {
+		return nil
+	}
+	if err := w.mkdirs(path.Dir(dir)); err != nil {
+		return err
+	}
+	if err := w.root.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return w.syncDir(path.Dir(dir))
+}
+
+func (w *workDir) syncDir(dir string) error {
+	return durable.SyncDir(w.dir + "/" + dir)
+}
+
+// writeBundle puts a dispatch bundle into place. The seal is written last and an
+// old one is removed first: a bundle is complete exactly when it has its seal.
+func (w *workDir) writeBundle(turn string, files map[string][]byte) error {
+	dir := protocol.BundleDir(turn)
+	if err := w.mkdirs(dir); err != nil {
+		return err
+	}
+	if err := w.removeFile(dir + "/" + bundleSeal); err != nil {
+		return err
+	}
+	for _, name := range bundleFiles() {
+		if _, ok := files[name]; !ok {
+			if err := w.removeFile(dir + "/" + name); err != nil {
+				return err
+			}
+		}
+	}
+	var names []string
+	for name := range files {
+		if name != bundleSeal {
+			names = append(names, name)
+		}
+	}
+	err := parallel(len(names), func(i int) error { return w.write(dir+"/"+names[i], files[names[i]]) })
+	if err != nil {
+		return err
+	}
+	if seal, ok := files[bundleSeal]; ok {
+		return w.write(dir+"/"+bundleSeal, seal)
+	}
+	return nil
+}
+
+// dropTurn removes what belongs to a turn that has ended: bundle files, adapter
+// by-products, and the staged result if its bytes are kept in the run. Any other
+// file is somebody's and stays, and with it its directory. When the turn was
+// dispatched again its new bundle stays.
+func (w *workDir) dropTurn(turn string, renewed bool, proof func([]byte) bool) error {
+	if !safeName(turn) {
+		return nil
+	}
+	for _, name := range []string{protocol.StagingPath(turn), protocol.FlatStagingPath} {
+		data, _, ok, err := w.read(name, maxDocument)
+		// An unreadable or replaced file is not the one we recorded: it stays.
+		if err != nil || !ok || proof == nil || !proof(data) {
+			continue
+		}
+		if err := w.removeFile(name); err != nil {
+			return err
+		}
+	}
+	staging := protocol.StagingDir + "/" + turn
+	for _, name := range byProducts() {
+		if err := w.removeFile(staging + "/" + name); err != nil {
+			return err
+		}
+	}
+	w.removeEmptyDir(staging)
+	if renewed {
+		return nil
+	}
+	bundle := protocol.BundleDir(turn)
+	for i := len(bundleFiles()) - 1; i >= 0; i-- {
+		if err := w.removeFile(bundle + "/" + bundleFiles()[i]); err != nil {
+			return err
+		}
+	}
+	w.removeEmptyDir(bundle)
+	return nil
+}
+
+// removeFile removes a regular file; what is absent or something else stays so.
+func (w *workDir) removeFile(name string) error {
+	fi, err := w.root.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() {
+		return nil
+	}
+	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// removeEmptyDir removes dir when nothing is left in it.
+func (w *workDir) removeEmptyDir(dir string) {
+	if fi, err := w.root.Lstat(dir); err == nil && fi.IsDir() {
+		_ = w.root.Remove(dir) // fails when it is not empty, as it should
+	}
+}
+
+// removeTemps removes what an interrupted write of ours left beside a governed
+// file: ".<name><digits>". Only safe while the lock is held.
+func (w *workDir) removeTemps() []string {
+	var removed []string
+	names := make(map[string][]string) // directory -> base names
+	add := func(p string) { names[path.Dir(p)] = append(names[path.Dir(p)], path.Base(p)) }
+	for _, d := range protocol.Documents() {
+		add(string(d))
+	}
+	for _, l := range protocol.Ledgers() {
+		add(l.Path())
+	}
+	for dir, bases := range names {
+		for _, found := range w.tempsIn(dir, bases) {
+			if w.removeFile(found) == nil {
+				removed = append(removed, found)
+			}
+		}
+	}
+	return removed
+}
+
+// tempsIn lists leftovers of interrupted writes of the named files in dir.
+func (w *workDir) tempsIn(dir string, bases []string) []string {
+	d, err := w.root.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = d.Close() }()
+	list, err := d.ReadDir(-1)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range list {
+		if e.Name()[0] != '.' || !e.Type().IsRegular() {
+			continue
+		}
+		for _, base := range bases {
+			if rest, ok := strings.CutPrefix(e.Name(), "."+base); ok && rest != "" && strings.Trim(rest, digits) == "" {
+				out = append(out, path.Join(dir, e.Name()))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+// accept: validate, record and gate a staged turn result.
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type acceptOptions struct {
+	Turn, Resolution, Normalize string
+	Checkpoint                  bool
+}
+
+func newAcceptCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "accept", Aliases: []string{"accept-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Usage:       "validate, record and gate the staged result of a turn",
+		Description: "A result that does not hold is refused with every reason, the turn stays, and no file of yours is touched.",
+		Flags: []ucli.Flag{
+			turnFlag(),
+			newChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard", "human_merge"),
+			&ucli.StringFlag{Name: "normalize-artifact-type", Usage: "treat an empty workspace artifact as `TYPE`; only review is supported"},
+			&ucli.BoolFlag{Name: "checkpoint", Usage: "commit the turn's files afterwards"},
+			&ucli.BoolFlag{Name: "normalize-staged-result", Usage: "accepted for habit's sake: results are always normalised", Hidden: true},
+		},
+		Action: func(c *ucli.Context) error {
+			turn, err := one(c, "turn", "turn")
+			if err != nil {
+				return err
+			}
+			return runAccept(c.Context, f, &acceptOptions{Turn: turn, Resolution: c.String("resolution"), Normalize: c.String("normalize-artifact-type"), Checkpoint: c.Bool("checkpoint")})
+		},
+	}
+}
+
+func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	a, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
+	f.notices(a.Notices)
+	if err != nil {
+		printProblems(f, err)
+		if a.Result != nil {
+			payload := donePayload(&a.Done)
+			payload.Set("turn", turnObject(a.Result.Turn))
+			payload.Set("staging_path", protocol.StagingPath(a.Result.Turn.TurnID))
+			payload.Set("next_action", nextObject(next(ctx, r)))
+			f.Out.Emit(payload, nil)
+		}
+		return err
+	}
+	var saved *runner.Checkpointed
+	if o.Checkpoint {
+		if saved, err = r.Checkpoint(ctx, a.Result.Turn.TurnID); err != nil {
+			return err
+		}
+	}
+	printWarnings(f, a.Result.Warnings)
+	n := next(ctx, r)
+	payload := donePayload(&a.Done)
+	payload.Set("turn", turnObject(a.Result.Turn))
+	payload.Set("turn_id", a.Result.Turn.TurnID)
+	payload.Set("staging_path", protocol.StagingPath(a.Result.Turn.TurnID))
+	payload.Set("accepted", a.Result.Entry)
+	payload.Set("warnings", orEmpty(a.Result.Warnings))
+	payload.Set("leftover_files", orEmpty(a.Result.Leftover))
+	if g := a.Result.Gate; g != nil {
+		payload.Set("gate", g.Object(a.Result.GateType == "phase_transition"))
+	}
+	if saved != nil {
+		payload.Set("checkpoint", nilIfEmpty(saved.Commit))
+	}
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *Printer) { printAccepted(p, a, saved, n) })
+	return nil
+}
+
+func printAccepted(p *Printer, a *runner.Accepted, saved *runner.Checkpointed, n *protocol.NextAction) {
+	e := a.Result.Entry
+	p.Printf("Turn %s of %s is accepted (%s).\n\n", p.Bold(a.Result.Turn.TurnID), p.Bold(OneLine(e.String("role"))), OneLine(e.String("status")))
+	p.Field("Summary", "%s", OneLine(e.String("summary")))
+	if files := e.Strings("files_changed"); len(files) > 0 {
+		p.Field("Files", "%s", OneLine(joinComma(files)))
+	}
+	for _, d := range e.Objects("decisions") {
+		p.Field("Decision", "%s %s", OneLine(d.String("id")), OneLine(d.String("statement")))
+	}
+	for _, o := range e.Objects("objections") {
+		p.Field("Objection", "%s (%s) %s", OneLine(o.String("id")), OneLine(o.String("severity")), OneLine(o.String("statement")))
+	}
+	if saved != nil && saved.Commit != "" {
+		p.Field("Checkpoint", "%.12s", saved.Commit)
+	}
+	if g := a.Result.Gate; g != nil {
+		printGateOutcome(p, g, a.State)
+	}
+	printWhere(p, &a.Done)
+	printNext(p, n)
+}
+
+// printGateOutcome says in one line what a gate evaluation led to, then why.
+func printGateOutcome(p *Printer, g *protocol.GateResult, s *protocol.State) {
+	gate := "(none)"
+	if g.GateID != nil {
+		gate = OneLine(*g.GateID)
+	}
+	switch g.Action {
+	case protocol.ActionAdvance, protocol.ActionComplete:
+		p.Field("Gate", "%s %s", gate, p.Green("passed"))
+	case protocol.ActionAwaitHuman:
+		if s.Status == protocol.StatusPaused {
+			p.Field("Gate", "%s %s", gate, p.Yellow("waits for a person"))
+		} else {
+			p.Field("Gate", "%s %s (approval policy)", gate, p.Green("passed"))
+		}
+	default:
+		p.Field("Gate", "%s %s", gate, p.Red("failed"))
+		for _, reason := range g.Reasons {
+			p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
+		}
+	}
+}
+
+// printProblems lists the findings of a refusal on stderr, one a line, when
+// there is more than the message itself says.
+func printProblems(f *Factory, err error) {
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
+		return
+	}
+	for _, p := range refusal.Problems {
+		f.Out.Notice("  - %s", OneLine(p.Message))
+	}
+}

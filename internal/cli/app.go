@@ -1,0 +1,127 @@
+// Main: from os.Args to an exit status.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Main runs one command line and returns the exit status. args[0] is the
+// program's name. It never panics and never calls os.Exit.
+func Main(args []string, env Env) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal asks the command to end cleanly; once it is on its way
+	// a second one ends the process at once.
+	context.AfterFunc(ctx, stop)
+	return runWith(ctx, args, env, newCommands)
+}
+
+// runWith is Main with the context and the commands given.
+func runWith(ctx context.Context, args []string, env Env, commands func(*Factory) []*ucli.Command) (status int) {
+	if len(args) > 0 {
+		args = args[1:]
+	}
+	// The commands are made before the line is understood, and the Factory
+	// they capture is filled in after.
+	f := &Factory{}
+	app := newApp(f, commands)
+	inv, err := parseLine(app, commandRewrites(), args)
+	f.open(ctx, env, inv.Global)
+	app.Writer, app.ErrWriter, app.Reader = io.Discard, io.Discard, f.Env.Stdin
+
+	defer func() {
+		if p := recover(); p != nil {
+			status = f.Out.finish(internalError(f, p, debug.Stack()))
+		}
+	}()
+	if err == nil {
+		err = dispatch(ctx, f, app, inv)
+	}
+	return f.Out.finish(err)
+}
+
+func dispatch(ctx context.Context, f *Factory, app *ucli.App, inv *invocation) error {
+	if inv.Global.Version {
+		return runVersion(f)
+	}
+	if inv.Global.Help || len(inv.Path) == 0 {
+		return runHelp(f, helpOptions{Words: strings.Fields(inv.name())})
+	}
+	if inv.Global.Dir != "" {
+		dir, err := f.Dir()
+		if err != nil {
+			return err
+		}
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			return errorf("directory_unusable", "cannot work in %s: it is not a directory that can be entered", dir)
+		}
+	}
+	return app.RunContext(ctx, inv.Argv)
+}
+
+// newApp builds the command tree. urfave/cli's own help, version, completion
+// and exit handling are all off: they print to the wrong stream and exit with
+// statuses of their own (git-facts 0.7).
+func newApp(f *Factory, commands func(*Factory) []*ucli.Command) *ucli.App {
+	app := &ucli.App{
+		Name:                      "git-agentxchain",
+		Usage:                     "governed runs of agents and people, kept in git",
+		Commands:                  commands(f),
+		HideHelp:                  true,
+		HideHelpCommand:           true,
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true, // a path may contain a comma
+		Writer:                    io.Discard,
+		ErrWriter:                 io.Discard,
+		Action:                    func(*ucli.Context) error { return nil },
+		OnUsageError:              onUsageError,
+		ExitErrHandler:            func(*ucli.Context, error) {},
+	}
+	prepare(app.Commands)
+	return app
+}
+
+// prepare applies to every command what urfave/cli keeps per command.
+func prepare(list []*ucli.Command) {
+	for _, c := range list {
+		c.HideHelp, c.HideHelpCommand = true, true
+		c.OnUsageError = onUsageError
+		prepare(c.Subcommands)
+	}
+}
+
+// onUsageError reports a flag value of the wrong type. Everything else about
+// the line has been checked by parseLine.
+func onUsageError(_ *ucli.Context, err error, _ bool) error {
+	var coded CodedError
+	if errors.As(err, &coded) {
+		return err
+	}
+	return usageErrorf("%s", OneLine(err.Error()))
+}
+
+// internalError is what a panic becomes. The stack is for us, not for the
+// person in front of it, unless asked for.
+func internalError(f *Factory, p any, stack []byte) error {
+	e := errorf("internal", "internal error: %s", OneLine(fmt.Sprint(p))).
+		withHint("this is a defect in git-agentxchain; run again with AGENTXCHAIN_DEBUG=1 and report it with the stack")
+	if f.Env.Getenv("AGENTXCHAIN_DEBUG") == "1" {
+		_, _ = f.Env.Stderr.Write(stack)
+		e.hint = "this is a defect in git-agentxchain; please report it with the stack above"
+		e.details = ojson.NewObject("stack", string(stack))
+	}
+	return e
+}

@@ -1,0 +1,103 @@
+// approve: a person passes the pending gate.
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// newApproveCommand makes approve and its two names of the reference, which each
+// insist on their kind of approval.
+func newApproveCommand(f *Factory, name string, completion *bool) *ucli.Command {
+	usage := "pass the gate that waits for a person"
+	switch {
+	case completion == nil:
+	case *completion:
+		usage = "pass the completion gate that waits for a person"
+	default:
+		usage = "pass the phase gate that waits for a person"
+	}
+	return &ucli.Command{
+		Name: name, Category: categoryRun, Usage: usage, Hidden: completion != nil,
+		Description: "The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. An agent inside a dispatched turn is refused.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
+			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runApprove(c.Context, f, runner.ApproveOptions{Completion: completion, DryRun: c.Bool("dry-run"), AllowActions: c.Bool("allow-actions")}, c.Bool("yes"))
+		},
+	}
+}
+
+func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bool) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.Approve(ctx, o)
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) && refusal.Code == runner.CodeActionsNotAllowed && !yes && f.Interactive() {
+		// The person is there: show the commands and ask, instead of sending them off for a flag.
+		f.Out.Notice("Gate %s runs these commands:", OneLine(out.Result.Gate))
+		for _, a := range out.Actions {
+			f.Out.Notice("  %s", OneLine(a.Run))
+		}
+		agreed, perr := f.Prompt.Confirm(ctx, "Run them?", "--allow-actions", false)
+		if perr != nil {
+			return perr
+		}
+		if agreed {
+			o.AllowActions = true
+			out, err = r.Approve(ctx, o)
+		}
+	}
+	f.notices(out.Notices)
+	if err != nil {
+		printProblems(f, err)
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("dry_run", out.DryRun)
+	payload.Set("gate_type", out.Result.GateType)
+	payload.Set("gate_id", out.Result.Gate)
+	payload.Set("from", nilIfEmpty(out.Result.From))
+	payload.Set("to", nilIfEmpty(out.Result.To))
+	actions := []*ojson.Object{}
+	for _, a := range out.Actions {
+		actions = append(actions, ojson.NewObject("run", a.Run, "label", nilIfEmpty(a.Label), "timeout_ms", a.TimeoutMS))
+	}
+	payload.Set("gate_actions", actions)
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *Printer) {
+		verb := "is approved"
+		if out.DryRun {
+			verb = "would be approved"
+		}
+		p.Printf("Gate %s %s", p.Bold(OneLine(out.Result.Gate)), verb)
+		if out.Result.To != "" {
+			p.Printf(": %s -> %s.\n\n", OneLine(out.Result.From), p.Bold(OneLine(out.Result.To)))
+		} else {
+			p.Printf(": the run completes.\n\n")
+		}
+		for _, a := range out.Actions {
+			p.Field("Action", "%s", OneLine(a.Run))
+		}
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

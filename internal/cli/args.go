@@ -1,0 +1,379 @@
+// Command line syntax: flags before and after positionals, "--", --flag=value, -xyz, global flags anywhere.
+
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+// invocation is an understood command line.
+type invocation struct {
+	Global globalOptions
+	Path   []*ucli.Command // from the top level command down; empty for none
+	Argv   []string        // the same line in the one order urfave/cli reads correctly
+}
+
+// command is the innermost command named, nil for none.
+func (inv *invocation) command() *ucli.Command {
+	if len(inv.Path) == 0 {
+		return nil
+	}
+	return inv.Path[len(inv.Path)-1]
+}
+
+// name is the full name without the program's.
+func (inv *invocation) name() string { return pathName(inv.Path) }
+
+func pathName(path []*ucli.Command) string {
+	names := make([]string, len(path))
+	for i, c := range path {
+		names[i] = c.Name
+	}
+	return strings.Join(names, " ")
+}
+
+// lineParser walks one command line. urfave/cli stops reading flags at the
+// first positional, so the whole line is understood here and handed on with
+// flags first and positionals behind "--".
+type lineParser struct {
+	app     *ucli.App
+	rewrite map[string][]string
+	inv     *invocation
+	flags   []string
+	pos     []string
+	given   map[string]bool // canonical names of the command's flags that were seen
+	seen    bool            // a positional has been kept: no more subcommands
+}
+
+// parseLine understands args (without the program name). The invocation is
+// valid as far as it got even when the error is not nil, so that --json is
+// honoured for errors that come after it, or anywhere before "--".
+func parseLine(app *ucli.App, rewrites map[string][]string, args []string) (*invocation, error) {
+	p := &lineParser{app: app, rewrite: rewrites, given: map[string]bool{},
+		inv: &invocation{Global: globalOptions{Color: "auto"}}}
+	err := p.run(args)
+	if err != nil {
+		// The rest of the line was not read. An answer in the wrong format is
+		// worse than one mistake: look for --json in what was left.
+		for _, a := range args {
+			if a == "--" {
+				break
+			}
+			if a == "--json" || a == "-j" || a == "--json=true" {
+				p.inv.Global.JSON = true
+			}
+		}
+		return p.inv, err
+	}
+	p.inv.Argv = append([]string{app.Name}, strings.Fields(p.inv.name())...)
+	p.inv.Argv = append(p.inv.Argv, p.flags...)
+	if cmd := p.inv.command(); cmd == nil || !cmd.SkipFlagParsing {
+		p.inv.Argv = append(p.inv.Argv, "--")
+	}
+	p.inv.Argv = append(p.inv.Argv, p.pos...)
+	if p.inv.Global.Help || p.inv.Global.Version {
+		return p.inv, nil
+	}
+	return p.inv, p.complete()
+}
+
+func (p *lineParser) run(args []string) error {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if cmd := p.inv.command(); cmd != nil && cmd.SkipFlagParsing {
+			// The command forwards its words to something else verbatim.
+			p.pos = append(p.pos, args[i:]...)
+			return nil
+		}
+		var used int
+		var err error
+		switch {
+		case arg == "--":
+			for _, a := range args[i+1:] {
+				if err := p.positional(a, true); err != nil {
+					return err
+				}
+			}
+			return nil
+		case strings.HasPrefix(arg, "--"):
+			used, err = p.long(arg, args[i+1:])
+		case len(arg) > 1 && arg[0] == '-':
+			used, err = p.short(arg, args[i+1:])
+		default:
+			err = p.positional(arg, false)
+		}
+		if err != nil {
+			return err
+		}
+		i += used
+	}
+	return nil
+}
+
+// long reads --name or --name=value; used is the number of further words taken.
+func (p *lineParser) long(arg string, rest []string) (used int, err error) {
+	name, value, hasValue := strings.Cut(arg[2:], "=")
+	if len(name) < 2 {
+		return 0, p.unknownFlag(arg)
+	}
+	return p.flag(name, "--"+name, value, hasValue, rest)
+}
+
+// short reads -x, -xVALUE, -x=VALUE and clusters of switches such as -zq.
+func (p *lineParser) short(arg string, rest []string) (used int, err error) {
+	body := arg[1:]
+	for body != "" {
+		name := body[:1]
+		body = body[1:]
+		takes, known := p.takesValue(name)
+		switch {
+		case !known:
+			return 0, p.unknownFlag(arg)
+		case takes && body != "":
+			return p.flag(name, "-"+name, strings.TrimPrefix(body, "="), true, rest)
+		case takes:
+			return p.flag(name, "-"+name, "", false, rest)
+		case strings.HasPrefix(body, "="):
+			return p.flag(name, "-"+name, body[1:], true, rest)
+		}
+		if _, err := p.flag(name, "-"+name, "", false, nil); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// takesValue tells whether a flag that is valid here takes a value.
+func (p *lineParser) takesValue(name string) (takes, known bool) {
+	if fl := findFlag(p.inv.command(), name); fl != nil {
+		return flagTakesValue(fl), true
+	}
+	if g := findGlobal(name); g != nil {
+		return g.value != "", true
+	}
+	return false, false
+}
+
+// flag applies one flag. The command's own flags win over global ones.
+func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []string) (used int, err error) {
+	takes, known := p.takesValue(name)
+	if !known {
+		return 0, p.unknownFlag(shown)
+	}
+	if takes && !hasValue {
+		if len(rest) == 0 {
+			return 0, usageErrorf("%s needs a value", shown)
+		}
+		value, used = rest[0], 1
+	}
+	fl := findFlag(p.inv.command(), name)
+	if fl == nil {
+		if !takes && !hasValue {
+			value = "true"
+		}
+		if err := findGlobal(name).set(&p.inv.Global, value); err != nil {
+			return 0, usageErrorf("%s: %v", shown, err)
+		}
+		return used, nil
+	}
+	canonical := fl.Names()[0]
+	p.given[canonical] = true
+	if !takes && !hasValue {
+		p.flags = append(p.flags, "--"+canonical)
+	} else {
+		p.flags = append(p.flags, "--"+canonical+"="+value)
+	}
+	return used, nil
+}
+
+// positional takes a word that is no flag: a subcommand's name as long as one
+// can come, an operand of the command after that.
+func (p *lineParser) positional(word string, forced bool) error {
+	cmd := p.inv.command()
+	subs := p.app.Commands
+	if cmd != nil {
+		subs = cmd.Subcommands
+	}
+	if !p.seen && len(subs) > 0 && (!forced || cmd == nil) {
+		if next := findCommand(subs, word); next != nil {
+			return p.descend(next)
+		}
+		key := strings.TrimSpace(p.inv.name() + " " + word)
+		if to, ok := p.rewrite[key]; ok {
+			if path := findPath(p.app.Commands, to); path != nil {
+				p.inv.Path = nil
+				for _, c := range path {
+					if err := p.descend(c); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}
+		if cmd == nil || cmd.Action == nil {
+			return p.unknownCommand(word, subs)
+		}
+	}
+	p.seen = true
+	p.pos = append(p.pos, word)
+	return nil
+}
+
+func (p *lineParser) descend(next *ucli.Command) error {
+	if len(p.flags) > 0 {
+		return usageErrorf("flags of %q must follow the name of its subcommand %q", p.inv.name(), next.Name)
+	}
+	p.inv.Path = append(p.inv.Path, next)
+	return nil
+}
+
+// complete checks what can only be known at the end of the line: a group was
+// given a subcommand, required flags are there, the number of operands fits.
+func (p *lineParser) complete() error {
+	cmd := p.inv.command()
+	if cmd == nil {
+		return nil
+	}
+	if cmd.Action == nil && len(cmd.Subcommands) > 0 {
+		return usageErrorf("%q needs a subcommand: %s", p.inv.name(), strings.Join(visibleNames(cmd.Subcommands), ", "))
+	}
+	for _, fl := range cmd.Flags {
+		if r, ok := fl.(ucli.RequiredFlag); ok && r.IsRequired() && !p.given[fl.Names()[0]] {
+			return usageErrorf("%q needs --%s", p.inv.name(), fl.Names()[0])
+		}
+	}
+	if cmd.SkipFlagParsing {
+		return nil
+	}
+	low, high := arity(cmd.ArgsUsage)
+	switch n := len(p.pos); {
+	case high >= 0 && n > high:
+		return usageErrorf("%q does not take the argument %q", p.inv.name(), OneLine(p.pos[high]))
+	case n < low:
+		return usageErrorf("%q needs an argument: %s", p.inv.name(), cmd.ArgsUsage)
+	}
+	return nil
+}
+
+// arity reads the number of operands out of ArgsUsage: a word is one operand,
+// [WORD] an optional one, WORD... or [WORD...] any further number; PATH[:LINE]
+// is one word and so one operand. high is -1 when there is no limit.
+func arity(usage string) (low, high int) {
+	depth := 0 // of open brackets, so that [-- PATH...] is optional as a whole
+	for word := range strings.FieldsSeq(usage) {
+		optional := depth > 0 || strings.HasPrefix(word, "[")
+		depth += strings.Count(word, "[") - strings.Count(word, "]")
+		if strings.Trim(word, "[]") == "--" {
+			continue
+		}
+		if !optional {
+			low++
+		}
+		switch {
+		case strings.Contains(word, "..."):
+			high = -1
+		case high >= 0:
+			high++
+		}
+	}
+	return low, high
+}
+
+func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
+	what := "command"
+	if len(p.inv.Path) > 0 {
+		what = p.inv.name() + " command"
+	}
+	if s := nearest(word, allNames(subs)); s != "" {
+		return usageErrorf("unknown %s %q; did you mean %q?", what, OneLine(word), s)
+	}
+	return usageErrorf("unknown %s %q; %q lists them", what, OneLine(word), strings.TrimSpace("git agentxchain help "+p.inv.name()))
+}
+
+func (p *lineParser) unknownFlag(shown string) error {
+	shown, _, _ = strings.Cut(shown, "=")
+	var known []string
+	if cmd := p.inv.command(); cmd != nil {
+		for _, fl := range cmd.Flags {
+			known = append(known, fl.Names()...)
+		}
+	}
+	for _, g := range globalFlags() {
+		known = append(known, g.names...)
+	}
+	known = slices.DeleteFunc(known, func(s string) bool { return len(s) < 2 })
+	of := ""
+	if len(p.inv.Path) > 0 {
+		of = " for " + strconv.Quote(p.inv.name())
+	}
+	if s := nearest(strings.TrimLeft(shown, "-"), known); s != "" {
+		return usageErrorf("unknown flag %s%s; did you mean --%s?", OneLine(shown), of, s)
+	}
+	return usageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of,
+		strings.TrimSpace("git agentxchain help "+p.inv.name()))
+}
+
+func findFlag(cmd *ucli.Command, name string) ucli.Flag {
+	if cmd == nil {
+		return nil
+	}
+	for _, fl := range cmd.Flags {
+		if slices.Contains(fl.Names(), name) {
+			return fl
+		}
+	}
+	return nil
+}
+
+// flagTakesValue tells switches from flags with a value.
+func flagTakesValue(fl ucli.Flag) bool {
+	d, ok := fl.(ucli.DocGenerationFlag)
+	return !ok || d.TakesValue()
+}
+
+func findCommand(list []*ucli.Command, name string) *ucli.Command {
+	for _, c := range list {
+		if c.HasName(name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// findPath follows names from list down; nil when one is missing.
+func findPath(list []*ucli.Command, names []string) []*ucli.Command {
+	var path []*ucli.Command
+	for _, name := range names {
+		c := findCommand(list, name)
+		if c == nil {
+			return nil
+		}
+		path = append(path, c)
+		list = c.Subcommands
+	}
+	return path
+}
+
+func visibleNames(list []*ucli.Command) []string {
+	var names []string
+	for _, c := range list {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+func allNames(list []*ucli.Command) []string {
+	var names []string
+	for _, c := range list {
+		if !c.Hidden {
+			names = append(names, c.Names()...)
+		}
+	}
+	return names
+}

@@ -1,0 +1,84 @@
+// assign: give a role its next turn.
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type assignOptions struct {
+	Role   string
+	NewRun bool
+}
+
+func newAssignCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "assign", Aliases: []string{"resume"}, Category: categoryRun, ArgsUsage: "[ROLE]",
+		Usage:       "give a role its next turn (starts the run when there is none)",
+		Description: "Without ROLE the next role follows from delegations, the last turn's proposal and the phase. The turn's instructions are in its dispatch bundle; its result goes to the staging path that is printed.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` (same as the argument)"},
+			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
+		},
+		Action: func(c *ucli.Context) error {
+			role, err := one(c, "role", "role")
+			if err != nil {
+				return err
+			}
+			return runAssign(c.Context, f, &assignOptions{Role: role, NewRun: c.Bool("new-run")})
+		},
+	}
+}
+
+func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	a, err := r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun})
+	if a != nil {
+		f.notices(a.Notices)
+	}
+	if err != nil {
+		return err
+	}
+	printWarnings(f, a.Warnings)
+	payload := donePayload(&a.Done)
+	payload.Set("started_run", a.Started)
+	payload.Set("turn", turnObject(a.Turn))
+	payload.Set("turn_id", a.Turn.TurnID)
+	payload.Set("role", a.Turn.AssignedRole)
+	payload.Set("staging_path", protocol.StagingPath(a.Turn.TurnID))
+	payload.Set("bundle_path", protocol.BundleDir(a.Turn.TurnID))
+	payload.Set("warnings", orEmpty(a.Warnings))
+	payload.Set("result_template", a.Template)
+	payload.Set("next_action", nextObject(&protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + protocol.StagingPath(a.Turn.TurnID)}))
+	f.Out.Emit(payload, func(p *Printer) {
+		if a.Started {
+			p.Printf("Run %s has started.\n", p.Bold(a.Run))
+		}
+		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(OneLine(a.Turn.AssignedRole)))
+		printDispatched(p, f, a.Turn)
+		p.Field("Next", "do the work, stage the result, then: %s", p.Bold("git agentxchain accept"))
+	})
+	return nil
+}
+
+// printDispatched tells the actor of a turn what to read and where to write.
+func printDispatched(p *Printer, f *Factory, t *protocol.Turn) {
+	p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
+	p.Field("Result goes to", "%s", protocol.StagingPath(t.TurnID))
+	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
+		p.Field("Deadline", "%s", p.Ago(at))
+	}
+}
+
+func joinComma(s []string) string { return strings.Join(s, ", ") }
+func joinArrow(s []string) string { return strings.Join(s, " -> ") }

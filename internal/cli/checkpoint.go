@@ -1,0 +1,55 @@
+// checkpoint: commit the files of an accepted turn.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+func newCheckpointCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "checkpoint", Aliases: []string{"checkpoint-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Usage:       "commit the files of an accepted turn",
+		Description: "Commits exactly what the turn declared, with the repository's own hooks and identity; other staged changes stay staged. TURN may be a unique prefix; the latest accepted turn by default.",
+		Flags:       []ucli.Flag{turnFlag()},
+		Action: func(c *ucli.Context) error {
+			turn, err := one(c, "turn", "turn")
+			if err != nil {
+				return err
+			}
+			return runCheckpoint(c.Context, f, turn)
+		},
+	}
+}
+
+func runCheckpoint(ctx context.Context, f *Factory, turn string) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.Checkpoint(ctx, turn)
+	f.notices(out.Notices)
+	if err != nil {
+		return err
+	}
+	n := next(ctx, r)
+	payload := donePayload(&out.Done)
+	payload.Set("turn_id", out.Turn)
+	payload.Set("commit", nilIfEmpty(out.Commit))
+	payload.Set("files", orEmpty(out.Files))
+	payload.Set("skipped", nilIfEmpty(out.Skipped))
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *Printer) {
+		if out.Skipped != "" {
+			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(OneLine(out.Turn)), out.Skipped)
+		} else {
+			p.Printf("Turn %s is checkpointed at %s (%d files).\n\n", p.Bold(OneLine(out.Turn)), p.Bold(out.Commit[:min(12, len(out.Commit))]), len(out.Files))
+		}
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

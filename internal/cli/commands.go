@@ -1,0 +1,76 @@
+// The list of commands. Adding one is a line here and a file of its own.
+
+package cli
+
+import (
+	ucli "github.com/urfave/cli/v2"
+)
+
+// Categories in the order help shows them.
+const (
+	categoryStart      = "start"
+	categoryRun        = "run"
+	categoryLook       = "look"
+	categoryTrust      = "trust"
+	categoryMove       = "move"
+	categoryMulti      = "many repositories"
+	categoryProve      = "prove"
+	categoryNeighbours = "neighbours"
+	categoryView       = "view"
+	categoryShell      = "shell"
+)
+
+func categories() []string {
+	return []string{
+		categoryStart, categoryRun, categoryLook, categoryTrust, categoryMove,
+		categoryMulti, categoryProve, categoryNeighbours, categoryView, categoryShell,
+	}
+}
+
+// newCommands makes every command. Nothing may be opened or read here: this
+// runs before every command, version included.
+func newCommands(f *Factory) []*ucli.Command {
+	yes, no := true, false
+	return []*ucli.Command{
+		newInitCommand(f),
+		newDemoCommand(f),
+		newDoctorCommand(f),
+		newAssignCommand(f),
+		newAcceptCommand(f),
+		newRejectCommand(f),
+		newReissueCommand(f),
+		newApproveCommand(f, "approve", nil),
+		newApproveCommand(f, "approve-transition", &no),
+		newApproveCommand(f, "approve-completion", &yes),
+		newEscalateCommand(f),
+		newUnblockCommand(f),
+		newCheckpointCommand(f),
+		newStatusCommand(f),
+		newHistoryCommand(f),
+		newDecisionsCommand(f),
+		newEventsCommand(f),
+		newLogCommand(f),
+		newShowCommand(f),
+		newGateCommand(f),
+		newTurnCommand(f),
+		newValidateCommand(f),
+		newVerifyCommand(f),
+		newFsckCommand(f),
+		newRepairCommand(f),
+		newConformanceCommand(f),
+		newVersionCommand(f),
+		newHelpCommand(f),
+		newCompletionCommand(f),
+		newManCommand(f),
+		newCompleteCommand(f),
+	}
+}
+
+// commandRewrites maps names of the reference CLI that are two words long, or
+// that belong to another command here, to ours. One-word names are Aliases of
+// the command itself.
+func commandRewrites() map[string][]string {
+	return map[string][]string{
+		"verify protocol": {"conformance", "check"},
+	}
+}

@@ -1,0 +1,77 @@
+// demo: a whole governed run in a scratch repository.
+
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/demo"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func newDemoCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "demo", Category: categoryStart, Usage: "play a whole governed run in a scratch repository",
+		Description: "Planning, implementation and qa with scripted participants that really edit files: a refused result and its retry, a gate that fails and then passes, approvals by a person, completion, fsck with replay. Nothing is left behind unless --keep is given.",
+		Flags:       []ucli.Flag{&ucli.BoolFlag{Name: "keep", Usage: "keep the scratch repository and print where it is"}},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runDemo(c.Context, f, c.Bool("keep"))
+		},
+	}
+}
+
+func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
+	top, err := os.MkdirTemp("", "agentxchain-demo-")
+	if err != nil {
+		return errorf("io_failed", "cannot make a scratch directory: %w", err)
+	}
+	defer func() {
+		if !keep {
+			_ = os.RemoveAll(top)
+		}
+	}()
+	dir := filepath.Join(top, "greeter")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return errorf("io_failed", "cannot make a scratch directory: %w", err)
+	}
+	p := f.Out.Printer()
+	begin := f.Now()
+	timeline := []*ojson.Object{}
+	out, err := demo.Run(ctx, demo.Options{Dir: dir, Now: f.Env.Now, Tell: func(m demo.Moment) {
+		mark, style := "  ", p.Dim
+		switch m.Kind {
+		case demo.Passed:
+			mark, style = "ok", p.Green
+		case demo.Refused:
+			mark, style = "no", p.Red
+		}
+		p.Printf("%s %s %s %s\n", p.Dim(pad(f.Now().Sub(begin).Truncate(time.Millisecond).String(), 6)), style(mark), p.Bold(pad(m.Who, 11)), OneLine(m.What))
+		if m.Detail != "" {
+			p.Printf("%s %s\n", pad("", 21), p.Dim(OneLine(m.Detail)))
+		}
+		timeline = append(timeline, ojson.NewObject("who", m.Who, "what", m.What, "detail", nilIfEmpty(m.Detail), "outcome", []string{"done", "passed", "refused"}[m.Kind]))
+	}})
+	if err != nil {
+		return err
+	}
+	payload := ojson.NewObject("run_id", out.Run, "status", string(out.State.Status), "operations", out.Ops, "replayed", out.Replayed, "accepted_turns", out.Accepted,
+		"timeline", timeline, "directory", nil)
+	if keep {
+		payload.Set("directory", dir)
+	}
+	f.Out.Emit(payload, func(p *Printer) {
+		p.Printf("\nRun %s completed: %d turns accepted, %d operations in its chain.\n", p.Bold(out.Run), out.Accepted, out.Ops)
+		if keep {
+			p.Printf("It is kept in %s; try there:\n  git agentxchain status\n  git agentxchain log\n  git agentxchain history\n", dir)
+		}
+	})
+	return nil
+}

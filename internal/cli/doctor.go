@@ -1,0 +1,94 @@
+// doctor: whether this machine, this repository and this checkout let a run go on.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newDoctorCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
+		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what can cost nobody anything: it removes a lock whose owner is proven dead, " +
+			"adds missing lines to .gitignore, and completes working files that are behind the recorded run. No file is ever deleted.",
+		Flags: []ucli.Flag{&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"}},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runDoctor(c.Context, f, c.Bool("fix"))
+		},
+	}
+}
+
+func runDoctor(ctx context.Context, f *Factory, fix bool) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	ex, err := r.Examine(ctx, fix)
+	if err != nil {
+		return err
+	}
+	rows := []*ojson.Object{}
+	count := map[string]int{}
+	for _, d := range ex.Findings {
+		rows = append(rows, ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", nilIfEmpty(d.Fix), "mended", d.Mended))
+		if !d.Mended {
+			count[d.Level]++
+		}
+	}
+	payload := ojson.NewObject("directory", r.Store.Dir(), "worst", ex.Worst(), "errors", count[runner.LevelError], "warnings", count[runner.LevelWarning], "findings", rows)
+	f.Out.Emit(payload, func(p *Printer) { printExamination(p, ex, count) })
+	if ex.Worst() == runner.LevelError {
+		return errFindings()
+	}
+	return nil
+}
+
+func printExamination(p *Printer, ex *runner.Examination, count map[string]int) {
+	for _, d := range ex.Findings {
+		mark, style := "ok", p.Green
+		switch {
+		case d.Mended:
+			mark = "mended"
+		case d.Level == runner.LevelNote:
+			mark, style = "note", p.Cyan
+		case d.Level == runner.LevelWarning:
+			mark, style = "warning", p.Yellow
+		case d.Level == runner.LevelError:
+			mark, style = "error", p.Red
+		}
+		p.Printf("%s %s %s\n", style(pad(mark, 8)), p.Dim(pad(d.Area, 11)), OneLine(d.Message))
+		if d.Fix != "" {
+			lead := "fix: "
+			if d.Mended {
+				lead = "done: "
+			}
+			p.Printf("%s %s\n", pad("", 20), lead+OneLine(d.Fix))
+		}
+	}
+	p.Println()
+	switch e, w := count[runner.LevelError], count[runner.LevelWarning]; {
+	case e > 0:
+		p.Printf("%s, %s: a run cannot go on like this.\n", p.Red(counted(e, "error")), counted(w, "warning"))
+	case w > 0:
+		p.Printf("%s; a run can go on.\n", p.Yellow(counted(w, "warning")))
+	default:
+		p.Printf("%s\n", p.Green("Everything is in order."))
+	}
+}
+
+// counted is "1 warning", "2 warnings".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return itoa(n) + " " + what + "s"
+}

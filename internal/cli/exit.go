@@ -1,0 +1,173 @@
+// The one switch from stable error codes to exit statuses, as data; "help exit-codes" and docs/errors.md are made from it.
+
+package cli
+
+import "slices"
+
+// Exit statuses (design of the command surface). They never change meaning.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitRefused     = 3
+	exitConflict    = 4
+	exitBlocked     = 5
+	exitNoProject   = 10
+	exitLocked      = 11
+	exitIntegrity   = 12
+	exitGit         = 128
+	exitInterrupted = 130
+)
+
+// exitRow is one exit status with the error codes that end in it.
+type exitRow struct {
+	Status  int
+	Meaning string
+	Codes   []exitCode
+}
+
+// exitCode is one stable error code and what it says.
+type exitCode struct {
+	Code    string
+	Meaning string
+}
+
+// exitTable returns the whole mapping. A code that is not in it exits 1.
+func exitTable() []exitRow {
+	return []exitRow{
+		{exitOK, "done", nil},
+		{exitFailed, "failed, or finished with findings", []exitCode{
+			{"failed", "something failed that has no code of its own"},
+			{"findings", "the check ran to its end and found something wrong"},
+			{"not_found", "the named run, turn, gate, operation or decision does not exist"},
+			{"observation_failed", "the work tree could not be observed"},
+			{"base_missing", "the commit a turn started from is not in this repository"},
+			{"object_too_large", "a git object is larger than a record can be"},
+			{"unsupported_repository_format", "the repository uses a format this version does not know"},
+			{"working_files_behind", "the operation is recorded, but files under .agentxchain/ could not be brought up to date; the next command does it"},
+			{"io_failed", "a file could not be read or written"},
+			{"timeout", "a time limit passed"},
+			{"internal", "a defect in git-agentxchain; AGENTXCHAIN_DEBUG=1 shows the stack"},
+		}},
+		{exitUsage, "usage error or unreadable input", []exitCode{
+			{"usage", "unknown command or flag, wrong number of arguments, bad value"},
+			{"prompt_unavailable", "a question would have to be asked and nobody can answer it"},
+			{"directory_unusable", "the directory to work in does not exist or cannot be entered"},
+			{"invalid_argument", "a value is outside what the operation takes"},
+			{"invalid_json", "a document is not JSON, or breaks the size, depth or UTF-8 limits"},
+			{"invalid_config", "agentxchain.json breaks a rule"},
+			{"invalid_state", "state.json or a ledger cannot be understood"},
+			{"invalid_input", "an input file cannot be read or has the wrong shape"},
+			{"unreadable_input", "an input file cannot be read"},
+			{"unreadable_file", "a governed file cannot be read"},
+			{"bad_ref_name", "a run id cannot be part of a ref name"},
+			{"unknown_role", "no such role in agentxchain.json"},
+			{"unknown_runtime", "no such runtime in agentxchain.json"},
+			{"unknown_template", "no such project template"},
+			{"target_required", "several turns are active and none was named"},
+			{"reason_required", "the operation needs --reason"},
+			{"protocol_version_unsupported", "the peer speaks another major protocol version"},
+		}},
+		{exitRefused, "refused by governance: validation, gate, policy or hook said no", []exitCode{
+			{"validation_failed", "the turn result fails a validation stage"},
+			{"override_validation_failed", "a decision override is not allowed"},
+			{"empty_required_field", "a decision lacks a required text"},
+			{"invalid_enum_value", "a value is not in its closed list"},
+			{"invalid_decision_id_format", "a decision id is not DEC-<number>"},
+			{"duplicate_decision_id", "a decision id is taken"},
+			{"invalid_event", "an event breaks the format of the event log"},
+			{"invalid_events", "the event log is not a list of events"},
+			{"ordering_violation", "events are not in causal order"},
+			{"verification_produced_files_cleanup", "files made by verification are still there"},
+			{"artifact_dirty_tree_mismatch", "the work tree and the declared artifact disagree"},
+			{"undeclared_verification_outputs", "verification wrote files that were not declared"},
+			{"artifact_mismatch", "declared and observed changes disagree"},
+			{"intent_coverage_incomplete", "a required intent item is not addressed"},
+			{"gate_semantic_coverage", "a gate's document lacks required content"},
+			{"empty_workspace_artifact", "a workspace artifact without any change"},
+			{"verification_replay_drift", "replayed verification differs from the report"},
+			{"write_authority", "the role may not write that path"},
+			{"reserved_path_violation", "the turn touched a path owned by the run itself"},
+			{"policy_violation", "a policy of agentxchain.json forbids it"},
+			{"conflict", "another turn changed the same files"},
+			{"hook_blocked", "a lifecycle hook said no"},
+			{"hook_post_commit_error", "a hook failed after the acceptance was recorded"},
+			{"protocol_error", "the turn result breaks a protocol rule"},
+			{"gate_failed", "a gate's predicates are not met"},
+			{"gate_actions_not_allowed", "this clone has not been allowed to run the gate's actions"},
+			{"invalid_state_transition", "the run's status does not allow the operation"},
+			{"immutable_field", "a field that cannot change would have changed"},
+			{"role_not_routed", "the phase does not route to that role"},
+			{"turn_already_assigned", "a turn is already active"},
+			{"role_already_active", "the role already has an active turn"},
+			{"at_capacity", "the phase runs as many turns as it may"},
+			{"turn_not_active", "no such active turn"},
+			{"staged_result_missing", "no turn result is staged"},
+			{"stale_staging", "the staged result belongs to another turn or attempt"},
+			{"budget_exhausted", "the run's budget is spent"},
+			{"dirty_tree", "the work tree has changes that belong to nobody"},
+			{"checkpoint_required", "the accepted turn must be checkpointed first"},
+			{"inside_dispatched_turn", "a person's decision was attempted from inside a dispatched turn"},
+			{"nothing_pending", "nothing waits for approval"},
+			{"run_exists", "a live run exists already"},
+			{"project_exists", "the directory already has a governed project"},
+			{"file_exists", "a file would have been overwritten"},
+		}},
+		{exitConflict, "conflict: the run moved under us; retrying is safe", []exitCode{
+			{"ref_moved", "another process moved the run's ref first"},
+			{"state_moved", "the state changed between reading and writing"},
+			{"lock_lost", "the lock was taken over while we held it"},
+			{"acceptance_drift", "what was validated is no longer what is there"},
+			{"turn_already_accepted", "another process accepted the turn first"},
+		}},
+		{exitBlocked, "blocked: a person is needed", []exitCode{
+			{"run_blocked", "the run is blocked"},
+			{"awaiting_approval", "a gate waits for a person's approval"},
+			{"human_required", "only a person may do this"},
+			{"gate_action_failed", "an action attached to a gate failed and blocked the run"},
+			{"policy_escalation", "a policy handed the decision to a person"},
+		}},
+		{exitNoProject, "not a governed repository", []exitCode{
+			{"not_a_project", "no agentxchain.json here or above"},
+			{"not_a_git_repository", "no git repository here or above"},
+			{"bare_repository", "the repository has no work tree"},
+			{"no_run", "no run has been started"},
+		}},
+		{exitLocked, "locked by a live process", []exitCode{
+			{"locked", "another process holds the lock; the message names it"},
+			{"ref_locked", "another git process holds the lock of the run's ref"},
+			{"lock_timeout", "the lock was not released in time"},
+		}},
+		{exitIntegrity, "integrity failure", []exitCode{
+			{"ledger_tampered", "a ledger was rewritten or truncated outside the tool"},
+			{"state_tampered", "the working state differs from the recorded one"},
+			{"hook_tamper", "a hook changed files that belong to the run"},
+			{"chain_broken", "the operation chain has a gap"},
+			{"object_corrupt", "a git object does not match its id"},
+			{"object_missing", "a git object of the run is missing"},
+			{"object_invalid", "a git object of the run has the wrong shape"},
+			{"ref_broken", "a run's ref does not hold an object id"},
+			{"ref_is_symbolic", "a run's ref points at another ref"},
+		}},
+		{exitGit, "git itself failed under us", []exitCode{
+			{"git_failed", "a git command failed; its message follows"},
+			{"git_missing", "git is not installed or not on PATH"},
+			{"git_too_old", "this git is too old for what is needed"},
+			{"git_output_too_large", "a git command answered with more than can be taken in"},
+			{"dubious_ownership", "git refuses the repository because somebody else owns it"},
+		}},
+		{exitInterrupted, "interrupted", []exitCode{
+			{"interrupted", "a signal ended the command"},
+		}},
+	}
+}
+
+// exitStatus returns the exit status of a stable error code.
+func exitStatus(code string) int {
+	for _, row := range exitTable() {
+		if slices.ContainsFunc(row.Codes, func(c exitCode) bool { return c.Code == code }) {
+			return row.Status
+		}
+	}
+	return exitFailed
+}

@@ -1,0 +1,187 @@
+// What commands are given: the surroundings of the process (Env) and the things made from it on demand (Factory).
+
+// Package cli is the command line: flags, rendering, exit codes. It holds no
+// rules; every decision is asked of the rooms below it.
+//
+// A command is three things in one file: a struct xOptions with what was asked
+// for, newXCommand(f) that only parses flags into it, and runX(ctx, f, opts)
+// that does the work and hands its result to f.Out.Emit. Tests call runX.
+// Commands are listed in commands.go.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Env is the outside world of one invocation. Tests replace it whole.
+type Env struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+
+	Getenv func(string) string
+	// Dir is the absolute directory the command starts in.
+	Dir string
+	// IsTerminal reports whether one of the three streams is a terminal.
+	IsTerminal func(stream any) bool
+	// Width returns the columns of a terminal stream, 0 when unknown.
+	Width func(stream any) int
+	Now   func() time.Time
+	// GitConfig returns the values git has for the named variables as seen
+	// from dir; absent ones are absent from the map. It costs one process, so
+	// only terminal output asks. Nil means that no variable is set.
+	GitConfig func(ctx context.Context, dir string, names ...string) map[string]string
+}
+
+// OSEnv is the real process environment.
+func OSEnv() Env {
+	dir, err := os.Getwd()
+	if err != nil {
+		// The directory was deleted under us; commands that need it say so.
+		dir = ""
+	}
+	return Env{
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Getenv: os.Getenv,
+		Dir:    dir,
+		IsTerminal: func(stream any) bool {
+			f, ok := stream.(*os.File)
+			return ok && term.IsTerminal(int(f.Fd()))
+		},
+		Width: func(stream any) int {
+			f, ok := stream.(*os.File)
+			if !ok {
+				return 0
+			}
+			w, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0
+			}
+			return w
+		},
+		Now:       time.Now,
+		GitConfig: gitConfig,
+	}
+}
+
+// filled returns e with harmless stand-ins for what a test left out.
+func (e Env) filled() Env {
+	if e.Stdin == nil {
+		e.Stdin = eofReader{}
+	}
+	if e.Stdout == nil {
+		e.Stdout = io.Discard
+	}
+	if e.Stderr == nil {
+		e.Stderr = io.Discard
+	}
+	if e.Getenv == nil {
+		e.Getenv = func(string) string { return "" }
+	}
+	if e.IsTerminal == nil {
+		e.IsTerminal = func(any) bool { return false }
+	}
+	if e.Width == nil {
+		e.Width = func(any) int { return 0 }
+	}
+	if e.Now == nil {
+		e.Now = time.Now
+	}
+	if e.GitConfig == nil {
+		e.GitConfig = func(context.Context, string, ...string) map[string]string { return nil }
+	}
+	return e
+}
+
+type eofReader struct{}
+
+func (eofReader) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Factory hands commands what they need, made on first use: a command that
+// does not ask does not pay.
+type Factory struct {
+	Env    Env
+	Out    *Output
+	Prompt *Prompter
+
+	global  globalOptions
+	correl  func() string
+	gitConf func() map[string]string
+}
+
+// open makes f ready for one invocation. Commands capture f before its line is
+// understood, so it is filled in place.
+func (f *Factory) open(ctx context.Context, env Env, global globalOptions) {
+	env = env.filled()
+	f.Env, f.global = env, global
+	f.correl = sync.OnceValue(func() string { return correlationID(env.Getenv) })
+	f.gitConf = sync.OnceValue(func() map[string]string {
+		dir, err := f.Dir()
+		if err != nil {
+			return nil
+		}
+		return env.GitConfig(ctx, dir, "color.ui", "color.agentxchain", "core.pager", "pager.agentxchain")
+	})
+	f.Out = newOutput(f)
+	f.Prompt = &Prompter{f: f}
+}
+
+// NewTestFactory builds a Factory for tests of runX functions: no global flag
+// is set except --json, which asks for the envelope.
+func NewTestFactory(env Env, json bool) *Factory {
+	f := &Factory{}
+	f.open(context.Background(), env, globalOptions{JSON: json, Color: "auto"})
+	return f
+}
+
+// Dir returns the absolute directory to work in: --dir (or -C) against the
+// directory the process started in.
+func (f *Factory) Dir() (string, error) {
+	dir := f.global.Dir
+	switch {
+	case filepath.IsAbs(dir):
+		return filepath.Clean(dir), nil
+	case f.Env.Dir == "":
+		return "", errorf("directory_unusable", "the current directory no longer exists").
+			withHint("change to an existing directory, or name one with --dir")
+	}
+	return filepath.Join(f.Env.Dir, dir), nil
+}
+
+// Path resolves a path the user typed: relative ones start at Dir.
+func (f *Factory) Path(p string) (string, error) {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p), nil
+	}
+	dir, err := f.Dir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, p), nil
+}
+
+// CorrelationID identifies this invocation in envelopes, events and hook
+// payloads. It is taken from AGENTXCHAIN_CORRELATION_ID when that is sane.
+func (f *Factory) CorrelationID() string { return f.correl() }
+
+// JSON reports whether the caller asked for the envelope on stdout.
+func (f *Factory) JSON() bool { return f.global.JSON }
+
+// Now is the clock of this invocation.
+func (f *Factory) Now() time.Time { return f.Env.Now() }
+
+// Interactive reports whether a person can be asked: stdin and stderr are
+// terminals, --json is off and GIT_TERMINAL_PROMPT does not forbid it.
+func (f *Factory) Interactive() bool {
+	return !f.global.JSON && f.Env.Getenv("GIT_TERMINAL_PROMPT") != "0" &&
+		f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)
+}

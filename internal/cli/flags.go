@@ -1,0 +1,117 @@
+// Flag types that more than one command uses.
+
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+// choiceFlag is a string flag with a closed list of values; completion offers
+// them and anything else is a usage error.
+type choiceFlag struct {
+	*ucli.StringFlag
+	Choices []string
+}
+
+// newChoiceFlag makes a choiceFlag; def may be "" for none.
+func newChoiceFlag(name, usage, def string, choices ...string) *choiceFlag {
+	f := &choiceFlag{StringFlag: &ucli.StringFlag{Name: name, Usage: usage, Value: def}, Choices: choices}
+	f.Action = func(_ *ucli.Context, v string) error {
+		if !slices.Contains(choices, v) {
+			hint := ""
+			if s := nearest(v, choices); s != "" {
+				hint = "; did you mean " + s + "?"
+			}
+			return usageErrorf("--%s takes %s, not %q%s", name, strings.Join(choices, ", "), OneLine(v), hint)
+		}
+		return nil
+	}
+	return f
+}
+
+// choicesOf lists the values a flag accepts, nil when they are not a closed list.
+func choicesOf(fl ucli.Flag) []string {
+	if c, ok := fl.(*choiceFlag); ok {
+		return c.Choices
+	}
+	return nil
+}
+
+// flagHelp is what help, man and completion show of a flag.
+type flagHelp struct {
+	names   []string
+	value   string // placeholder; "" for a switch
+	usage   string
+	def     string
+	choices []string
+}
+
+// spelled renders the names the way they are typed: "-t, --turn ID".
+func (h flagHelp) spelled() string {
+	var short, long []string
+	for _, n := range h.names {
+		if len(n) == 1 {
+			short = append(short, "-"+n)
+		} else {
+			long = append(long, "--"+n)
+		}
+	}
+	s := strings.Join(append(short, long...), ", ")
+	if len(short) == 0 {
+		s = "    " + s
+	}
+	if h.value != "" {
+		s += " " + h.value
+	}
+	return s
+}
+
+// flagHelps describes the visible flags of a command.
+func flagHelps(cmd *ucli.Command) []flagHelp {
+	var out []flagHelp
+	for _, fl := range cmd.Flags {
+		if v, ok := fl.(ucli.VisibleFlag); ok && !v.IsVisible() {
+			continue
+		}
+		h := flagHelp{names: fl.Names(), choices: choicesOf(fl)}
+		if d, ok := fl.(ucli.DocGenerationFlag); ok {
+			h.value, h.usage = placeholder(d.GetUsage())
+			if !d.TakesValue() {
+				h.value = ""
+			} else {
+				if h.value == "" {
+					h.value = "VALUE"
+				}
+				h.def = strings.Trim(d.GetDefaultText(), `"`)
+			}
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// globalHelps describes the global flags.
+func globalHelps() []flagHelp {
+	var out []flagHelp
+	for _, g := range globalFlags() {
+		_, usage := placeholder(g.usage)
+		out = append(out, flagHelp{names: g.names, value: g.value, usage: usage, choices: g.choice})
+	}
+	return out
+}
+
+// placeholder takes the word in back quotes out of a usage text.
+func placeholder(usage string) (value, text string) {
+	before, rest, ok := strings.Cut(usage, "`")
+	if !ok {
+		return "", usage
+	}
+	value, after, ok := strings.Cut(rest, "`")
+	if !ok {
+		return "", usage
+	}
+	return value, before + value + after
+}

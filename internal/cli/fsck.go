@@ -1,0 +1,140 @@
+// fsck: everything a run rests on, checked and by replay proven.
+
+package cli
+
+import (
+	"context"
+	"slices"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func newFsckCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "fsck", Category: categoryTrust, Usage: "check the recorded operations and the working files",
+		Description: "Objects, chain, ledgers along it, evidence, working files (read whole). With --replay every operation is applied again and must yield what was recorded. " +
+			"Exit status 12 when a record or ledger cannot be trusted, 1 for other findings. Nothing is changed; each finding names the command that mends it.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "replay", Usage: "apply every operation again and compare"},
+			&ucli.StringFlag{Name: "run", Usage: "check this `RUN` instead of the current one"},
+			&ucli.BoolFlag{Name: "all-runs", Usage: "check every recorded run"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			o := gitstore.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
+			if c.Bool("all-runs") {
+				if o.Run != "" {
+					return usageErrorf("--run and --all-runs contradict each other")
+				}
+				o.Run = "*"
+			} else if o.Run == "*" {
+				return usageErrorf("--run takes the id of a run; --all-runs checks every one")
+			}
+			return runFsck(c.Context, f, o)
+		},
+	}
+}
+
+func runFsck(ctx context.Context, f *Factory, o gitstore.FsckOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	var progress *Progress
+	o.Progress = func(done, total int) {
+		if progress == nil || progress.total != total {
+			progress = f.Out.Progress("Checking operations", total)
+		}
+		progress.Step(done)
+	}
+	report, err := r.Store.Fsck(ctx, o)
+	if progress != nil {
+		progress.Done()
+	}
+	if err != nil {
+		return err
+	}
+	rows := []*ojson.Object{}
+	wrong := 0
+	var gravest *gitstore.Finding // the first one the run's integrity breaks on
+	for i := range report.Findings {
+		v := &report.Findings[i]
+		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note, "integrity", !v.Note && breaksIntegrity(v.Code), "run_id", nilIfEmpty(v.Run),
+			"op", nilIfEmpty(string(v.Op)), "path", nilIfEmpty(v.Path), "message", v.Message, "repair", nilIfEmpty(v.Repair)))
+		if v.Note {
+			continue
+		}
+		wrong++
+		if gravest == nil && breaksIntegrity(v.Code) {
+			gravest = v
+		}
+	}
+	payload := ojson.NewObject("clean", report.Clean(), "runs", report.Runs, "operations", report.Ops, "replayed", report.Replayed,
+		"not_replayable", report.Skipped, "findings", rows)
+	if gravest != nil {
+		// The findings are the answer; the error member only classifies it.
+		e := ojson.NewObject("code", gravest.Code, "message", gravest.Message)
+		if gravest.Repair != "" {
+			e.Set("hint", gravest.Repair)
+		}
+		payload.Set("error", e)
+	}
+	f.Out.Emit(payload, func(p *Printer) { printFsck(p, report, o.Replay, wrong) })
+	switch {
+	case gravest != nil:
+		return exitSilently(exitIntegrity)
+	case wrong > 0:
+		return errFindings()
+	}
+	return nil
+}
+
+// breaksIntegrity tells damage of what is recorded, or a contradiction to it,
+// from mere disorder.
+func breaksIntegrity(code string) bool {
+	return exitStatus(code) == exitIntegrity || slices.Contains([]string{gitstore.FindRecord, gitstore.FindReplay}, code)
+}
+
+func printFsck(p *Printer, report *gitstore.FsckReport, replay bool, wrong int) {
+	for _, v := range report.Findings {
+		mark, style := "error", p.Red
+		switch {
+		case v.Note:
+			mark, style = "note", p.Cyan
+		case !breaksIntegrity(v.Code):
+			mark, style = "warning", p.Yellow
+		}
+		where := ""
+		if v.Op != "" {
+			where = p.Yellow(v.Op.Short()) + " "
+		}
+		if v.Path != "" {
+			where += OneLine(v.Path) + ": "
+		}
+		p.Printf("%s %s%s %s\n", style(pad(mark, 7)), where, OneLine(v.Message), p.Dim("["+v.Code+"]"))
+		if v.Repair != "" {
+			p.Printf("%s fix: %s\n", pad("", 7), OneLine(v.Repair))
+		}
+	}
+	what := counted(report.Ops, "operation") + " of " + counted(report.Runs, "run") + " checked"
+	if replay {
+		what += ", " + itoa(report.Replayed) + " replayed"
+		if report.Skipped > 0 {
+			what += ", " + itoa(report.Skipped) + " by other tools compared only"
+		}
+	}
+	if report.Runs == 0 {
+		what = "No run is recorded yet; the working files were looked at"
+	}
+	if wrong == 0 {
+		p.Printf("%s: %s\n", what, p.Green("nothing wrong"))
+		return
+	}
+	p.Printf("%s: %s\n", what, p.Red(counted(wrong, "finding")))
+}

@@ -1,0 +1,367 @@
+// gate list and gate show: what a phase's exit asks for, and what it lacks right now.
+
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newGateCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "gate", Category: categoryLook, Usage: "the gates of the phases and what they lack",
+		Subcommands: []*ucli.Command{
+			{
+				Name: "list", Usage: "every gate, held against the files of now",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runGateList(c.Context, f)
+				},
+			},
+			{
+				Name: "show", ArgsUsage: "[GATE]", Usage: "one gate in full; the current phase's by default",
+				Description: "Looking at a gate decides nothing: it is evaluated again when a turn asks to leave the phase and when a person approves.",
+				Flags: []ucli.Flag{
+					&ucli.StringFlag{Name: "gate", Usage: "the gate's `ID` (same as the argument)"},
+					&ucli.BoolFlag{Name: "evaluate", Usage: "accepted for habit's sake: gates are always evaluated", Hidden: true},
+				},
+				Action: func(c *ucli.Context) error {
+					id, err := one(c, "gate", "gate")
+					if err != nil {
+						return err
+					}
+					return runGateShow(c.Context, f, id)
+				},
+			},
+		},
+	}
+}
+
+// gateRow is a gate with the phase it closes; standing is nil for a gate that
+// is defined and closes no phase.
+type gateRow struct {
+	id, phase string
+	def       *protocol.Gate // nil: routed but not defined
+	standing  *runner.GateStanding
+	current   bool
+}
+
+// gateRows lists the exit gates in phase order, then the gates nothing routes to.
+func gateRows(v *gitstore.View, standings []runner.GateStanding) []gateRow {
+	var out []gateRow
+	routed := map[string]bool{}
+	for _, phase := range v.Config.Phases() {
+		route := v.Config.Route(phase)
+		if route == nil || route.ExitGate == "" || len(standings) == 0 {
+			continue
+		}
+		out = append(out, gateRow{id: route.ExitGate, phase: phase, def: v.Config.Gate(route.ExitGate), standing: &standings[0],
+			current: phase == v.State.Phase})
+		routed[route.ExitGate] = true
+		standings = standings[1:]
+	}
+	for id, def := range v.Config.Gates.All() {
+		if !routed[id] {
+			out = append(out, gateRow{id: id, def: def})
+		}
+	}
+	return out
+}
+
+// gates opens the project and evaluates every gate.
+func (f *Factory) gates(ctx context.Context) (*gitstore.View, []gateRow, error) {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = r.Close() }()
+	v, standings, err := r.GateStandings(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.notices(v.Notices)
+	return v, gateRows(v, standings), nil
+}
+
+func runGateList(ctx context.Context, f *Factory) error {
+	v, rows, err := f.gates(ctx)
+	if err != nil {
+		return err
+	}
+	list := []*ojson.Object{}
+	for i := range rows {
+		list = append(list, gateRowObject(&rows[i]))
+	}
+	f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "phase", v.State.Phase, "gates", list), func(p *Printer) {
+		if len(rows) == 0 {
+			p.Println("No gate is configured.")
+			return
+		}
+		t := &Table{Header: []string{"", "GATE", "PHASE", "STATUS", "NOW", "ASKS FOR"}, Flex: 5}
+		for i := range rows {
+			g := &rows[i]
+			mark := ""
+			if g.current {
+				mark = "*"
+			}
+			now, style := gateNow(p, g)
+			t.Row(mark, g.id, g.phase, gateStatus(g), now, gatePredicates(g.def))
+			t.Emphasise(4, style)
+			if g.current {
+				t.Emphasise(1, p.Bold)
+			}
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+func gateStatus(g *gateRow) string {
+	switch {
+	case g.standing == nil:
+		return "unused"
+	case g.standing.Status == "":
+		return protocol.GatePending
+	}
+	return g.standing.Status
+}
+
+// gateNow says in two words what an evaluation of now finds.
+func gateNow(p *Printer, g *gateRow) (string, func(string) string) {
+	if g.standing == nil {
+		return "", p.Dim
+	}
+	switch n := len(g.standing.Result.Reasons); {
+	case g.def == nil:
+		return "open", p.Yellow
+	case g.standing.Result.Action == protocol.ActionGateFailed && n == 1:
+		return "lacks 1", p.Red
+	case g.standing.Result.Action == protocol.ActionGateFailed:
+		return "lacks " + itoa(n), p.Red
+	case g.standing.HumanNeeded:
+		return "approval", p.Yellow
+	}
+	return "in order", p.Green
+}
+
+// gatePredicates is what a gate asks for, in a few words.
+func gatePredicates(g *protocol.Gate) string {
+	if g == nil {
+		return "not defined in " + protocol.ConfigPath + ": open"
+	}
+	var parts []string
+	if n := len(g.RequiresFiles); n > 0 {
+		parts = append(parts, strings.Join(g.RequiresFiles, ", "))
+	}
+	if g.RequiresVerify {
+		parts = append(parts, "a passing verification")
+	}
+	if g.RequiresHuman {
+		parts = append(parts, "approval")
+	}
+	if g.Credentialed {
+		parts = append(parts, "credentials")
+	}
+	if n := len(g.Actions); n == 1 {
+		parts = append(parts, "1 action")
+	} else if n > 1 {
+		parts = append(parts, itoa(n)+" actions")
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, "; ")
+}
+
+func gateRowObject(g *gateRow) *ojson.Object {
+	o := ojson.NewObject("gate_id", g.id, "phase", nilIfEmpty(g.phase), "current", g.current, "defined", g.def != nil,
+		"completion", g.standing != nil && g.standing.Completion, "status", gateStatus(g))
+	if d := g.def; d != nil {
+		actions := []*ojson.Object{}
+		for _, a := range d.Actions {
+			actions = append(actions, ojson.NewObject("run", a.Run, "label", nilIfEmpty(a.Label), "timeout_ms", a.TimeoutMS))
+		}
+		o.Set("requires_files", orEmpty(d.RequiresFiles))
+		o.Set("requires_verification_pass", d.RequiresVerify)
+		o.Set("requires_human_approval", d.RequiresHuman)
+		o.Set("credentialed", d.Credentialed)
+		o.Set("gate_actions", actions)
+	}
+	if g.standing != nil {
+		o.Set("evaluation", gateObject(g.standing))
+	}
+	return o
+}
+
+func runGateShow(ctx context.Context, f *Factory, id string) error {
+	v, rows, err := f.gates(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(rows, func(g gateRow) bool {
+		if id == "" {
+			return g.current
+		}
+		return g.id == id
+	})
+	if at < 0 {
+		return noSuchGate(v, rows, id)
+	}
+	// A gate may close several phases; the current one is the one meant.
+	for i := range rows {
+		if rows[i].id == rows[at].id && rows[i].current {
+			at = i
+		}
+	}
+	g := &rows[at]
+	payload := gateRowObject(g)
+	files := gateFileRows(v, g)
+	list := []*ojson.Object{}
+	for _, fr := range files {
+		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", nilIfEmpty(fr.owner), "semantics", nilIfEmpty(fr.semantics),
+			"missing", fr.missing, "reasons", orEmpty(fr.reasons)))
+	}
+	payload.Set("files", list)
+	if fail := lastFailure(v, g); fail != nil {
+		payload.Set("last_failure", ojson.Marshal(fail))
+	} else {
+		payload.Set("last_failure", nil)
+	}
+	payload.Set("pending_approval", pendingOn(v.State, g.id))
+	f.Out.Emit(payload, func(p *Printer) { printGate(p, v, g, files) })
+	return nil
+}
+
+func noSuchGate(v *gitstore.View, rows []gateRow, id string) error {
+	if id == "" {
+		return errorf("not_found", "phase %s has no exit gate", OneLine(v.State.Phase)).withHint("git agentxchain gate list")
+	}
+	var known []string
+	for i := range rows {
+		known = append(known, rows[i].id)
+	}
+	e := errorf("not_found", "there is no gate %q in %s", OneLine(id), protocol.ConfigPath).withHint("git agentxchain gate list")
+	if near := nearest(id, known); near != "" {
+		e.hint = "did you mean " + near + "? git agentxchain gate list shows all"
+	}
+	return e
+}
+
+// gateFileRow is one file a gate reads, with what is wrong with it.
+type gateFileRow struct {
+	path, owner, semantics string
+	required, missing      bool
+	reasons                []string
+}
+
+func gateFileRows(v *gitstore.View, g *gateRow) []gateFileRow {
+	if g.def == nil || g.standing == nil {
+		return nil
+	}
+	kit, _ := v.Config.WorkflowKit.Phases.Get(g.phase)
+	var out []gateFileRow
+	for _, path := range protocol.GateFiles(v.Config, g.phase) {
+		row := gateFileRow{path: path, required: slices.Contains(g.def.RequiresFiles, path)}
+		if row.required {
+			row.semantics = protocol.PathSemantics(path)
+		}
+		for _, a := range kit {
+			if a.Path != path {
+				continue
+			}
+			row.required = row.required || a.Required
+			if a.OwnedBy != "" {
+				row.owner = a.OwnedBy
+			}
+			if a.Semantics != "" {
+				row.semantics = a.Semantics
+			}
+		}
+		for _, fd := range g.standing.Result.Findings {
+			if fd.Path == path {
+				row.missing = row.missing || fd.Code == protocol.FindingMissingFile
+				row.reasons = append(row.reasons, fd.Reason)
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// lastFailure is the recorded failure of this very gate in the present phase.
+func lastFailure(v *gitstore.View, g *gateRow) *protocol.GateFailure {
+	if fail := v.State.LastGateFailure; fail != nil && fail.GateID != nil && *fail.GateID == g.id && fail.Phase == g.phase {
+		return fail
+	}
+	return nil
+}
+
+func pendingOn(s *protocol.State, gate string) bool {
+	return s.PendingPhaseTransition != nil && s.PendingPhaseTransition.Gate == gate ||
+		s.PendingRunCompletion != nil && s.PendingRunCompletion.Gate == gate
+}
+
+func printGate(p *Printer, v *gitstore.View, g *gateRow, files []gateFileRow) {
+	p.Field("Gate", "%s", p.Bold(OneLine(g.id)))
+	switch {
+	case g.standing == nil:
+		p.Field("Closes", "no phase: no exit_gate in routing names it")
+	case g.standing.Completion:
+		p.Field("Closes", "phase %s, and with it the run", OneLine(g.phase))
+	default:
+		p.Field("Closes", "phase %s, before %s", OneLine(g.phase), OneLine(v.Config.NextPhase(g.phase)))
+	}
+	p.Field("Status", "%s", gateStatus(g))
+	p.Field("Asks for", "%s", OneLine(gatePredicates(g.def)))
+	if g.def != nil {
+		for _, a := range g.def.Actions {
+			p.Field("Action", "%s", OneLine(a.Run))
+		}
+	}
+	if g.standing == nil {
+		return
+	}
+	if len(files) > 0 {
+		p.Println()
+		t := &Table{Header: []string{"FILE", "OWNER", "CHECKED AS", "NOW"}, Flex: -1}
+		for _, fr := range files {
+			now, style := "in order", p.Green
+			switch {
+			case fr.missing:
+				now, style = "missing", p.Red
+			case len(fr.reasons) > 0:
+				now, style = "not yet", p.Red
+			}
+			t.Row(fr.path, fr.owner, fr.semantics, now)
+			t.Emphasise(3, style)
+		}
+		p.Table(t)
+	}
+	p.Println()
+	switch {
+	case pendingOn(v.State, g.id):
+		p.Field("Now", "%s: git agentxchain approve", p.Yellow("waits for a person"))
+	case g.standing.Result.Action == protocol.ActionGateFailed:
+		p.Field("Now", "%s", p.Red("lacks"))
+	case g.standing.HumanNeeded:
+		p.Field("Now", "the files are in order; a person or the approval policy decides")
+	default:
+		p.Field("Now", "%s", p.Green("in order"))
+	}
+	for _, reason := range g.standing.Result.Reasons {
+		p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
+	}
+	if fail := lastFailure(v, g); fail != nil {
+		p.Field("Last failed", "%s", ago(p, fail.FailedAt))
+	}
+}

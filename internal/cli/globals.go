@@ -1,0 +1,90 @@
+// The flags every command takes.
+
+package cli
+
+import (
+	"slices"
+	"strconv"
+)
+
+// globalOptions are the flags every command takes. They may stand anywhere on
+// the line, before the command's name too.
+type globalOptions struct {
+	JSON       bool
+	Help       bool
+	Version    bool
+	Dir        string
+	Color      string // auto, always, never
+	NoPager    bool
+	NoProgress bool
+}
+
+// globalFlag describes one of them for the parser, help, man and completion.
+type globalFlag struct {
+	names  []string
+	value  string // placeholder; "" for a switch
+	choice []string
+	usage  string
+	set    func(*globalOptions, string) error
+}
+
+func globalFlags() []globalFlag {
+	onOff := func(dst func(*globalOptions) *bool) func(*globalOptions, string) error {
+		return func(g *globalOptions, v string) error {
+			b, err := strconv.ParseBool(v)
+			if err != nil {
+				return usageErrorf("%q is neither true nor false", v)
+			}
+			*dst(g) = b
+			return nil
+		}
+	}
+	return []globalFlag{
+		{names: []string{"json", "j"}, usage: "print one JSON object instead of text, errors included",
+			set: onOff(func(g *globalOptions) *bool { return &g.JSON })},
+		{names: []string{"dir", "C"}, value: "DIR", usage: "work as if started in `DIR`",
+			set: func(g *globalOptions, v string) error {
+				if v == "" {
+					return usageErrorf("--dir needs a directory")
+				}
+				g.Dir = v
+				return nil
+			}},
+		{names: []string{"color"}, value: "WHEN", choice: []string{"auto", "always", "never"},
+			usage: "use colour: auto, always or never",
+			set: func(g *globalOptions, v string) error {
+				if v != "auto" && v != "always" && v != "never" {
+					return usageErrorf("--color takes auto, always or never, not %q", v)
+				}
+				g.Color = v
+				return nil
+			}},
+		{names: []string{"no-color"}, usage: "same as --color=never",
+			set: func(g *globalOptions, v string) error {
+				b, err := strconv.ParseBool(v)
+				if err == nil && b {
+					g.Color = "never"
+				}
+				return err
+			}},
+		{names: []string{"no-pager"}, usage: "never start a pager",
+			set: onOff(func(g *globalOptions) *bool { return &g.NoPager })},
+		{names: []string{"no-progress"}, usage: "never show progress",
+			set: onOff(func(g *globalOptions) *bool { return &g.NoProgress })},
+		{names: []string{"help", "h"}, usage: "explain the command",
+			set: onOff(func(g *globalOptions) *bool { return &g.Help })},
+		{names: []string{"version", "V"}, usage: "same as the command version",
+			set: onOff(func(g *globalOptions) *bool { return &g.Version })},
+	}
+}
+
+// findGlobal returns the global flag of that name, nil for none.
+func findGlobal(name string) *globalFlag {
+	all := globalFlags()
+	for i := range all {
+		if slices.Contains(all[i].names, name) {
+			return &all[i]
+		}
+	}
+	return nil
+}

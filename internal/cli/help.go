@@ -1,0 +1,225 @@
+// help: an overview, a command, or a topic.
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+type helpOptions struct {
+	Words []string // a topic, or the path of a command; empty for the overview
+}
+
+func newHelpCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name:      "help",
+		Category:  categoryShell,
+		Usage:     "explain a command or a topic",
+		ArgsUsage: "[TOPIC|COMMAND...]",
+		Description: "Without an argument, lists the commands. Topics: " + strings.Join(topicNames(), ", ") + ".\n" +
+			"With --json the answer describes flags and subcommands for programs.",
+		BashComplete: func(c *ucli.Context) {
+			for _, n := range append(topicNames(), visibleNames(newCommands(f))...) {
+				_, _ = c.App.Writer.Write([]byte(n + "\n"))
+			}
+		},
+		Action: func(c *ucli.Context) error {
+			return runHelp(f, helpOptions{Words: c.Args().Slice()})
+		},
+	}
+}
+
+func runHelp(f *Factory, opts helpOptions) error {
+	cmds := newCommands(f)
+	if len(opts.Words) == 0 {
+		f.Out.Emit(overviewObject(cmds), func(p *Printer) { printOverview(p, cmds) })
+		return nil
+	}
+	if len(opts.Words) == 1 {
+		if t, ok := findTopic(opts.Words[0]); ok {
+			f.Out.Page(context.Background())
+			f.Out.Emit(ojson.NewObject("topic", t.name, "summary", t.summary, "text", t.text()), func(p *Printer) {
+				p.Printf("%s - %s\n\n%s", p.Bold(t.name), t.summary, t.text())
+			})
+			return nil
+		}
+	}
+	path := findPath(cmds, opts.Words)
+	if path == nil {
+		word := opts.Words[0]
+		known := append(allNames(cmds), topicNames()...)
+		for i := range opts.Words {
+			parent := findPath(cmds, opts.Words[:i])
+			if i > 0 && findPath(cmds, opts.Words[:i+1]) == nil {
+				word, known = opts.Words[i], allNames(parent[i-1].Subcommands)
+				break
+			}
+		}
+		if s := nearest(word, known); s != "" {
+			return usageErrorf("no help for %q; did you mean %q?", OneLine(word), s)
+		}
+		return usageErrorf("no help for %q; \"git agentxchain help\" lists commands and topics", OneLine(word))
+	}
+	f.Out.Emit(ojson.NewObject("command", commandObject(path)), func(p *Printer) { printCommandHelp(p, path) })
+	return nil
+}
+
+func printOverview(p *Printer, cmds []*ucli.Command) {
+	p.Printf("%s - governed runs of agents and people, kept in git\n\n", p.Bold("git agentxchain"))
+	p.Printf("usage: git agentxchain COMMAND [flags] [arguments]\n")
+	for _, cat := range categories() {
+		t := NewTable()
+		for _, c := range cmds {
+			if c.Category == cat && !c.Hidden {
+				t.Row("  "+c.Name, c.Usage)
+			}
+		}
+		if t.Len() > 0 {
+			p.Printf("\n%s\n", p.Bold(cat))
+			printIndented(p, t)
+		}
+	}
+	p.Printf("\n%s\n", p.Bold("topics"))
+	t := NewTable()
+	for _, topic := range topics() {
+		t.Row(topic.name, topic.summary)
+	}
+	printIndented(p, t)
+	p.Printf("\n\"git agentxchain help COMMAND\" or \"COMMAND -h\" explains a command; \"help TOPIC\" a topic.\n")
+}
+
+// printIndented prints a table two columns in.
+func printIndented(p *Printer, t *Table) {
+	rows := NewTable()
+	rows.Flex = -1
+	for _, r := range t.rows {
+		texts := make([]string, len(r))
+		for i := range r {
+			texts[i] = strings.TrimSpace(r[i].text)
+		}
+		rows.Row(texts...)
+		last := rows.rows[len(rows.rows)-1]
+		last[0].text = "  " + last[0].text
+	}
+	p.Table(rows)
+}
+
+func printCommandHelp(p *Printer, path []*ucli.Command) {
+	cmd := path[len(path)-1]
+	p.Printf("%s - %s\n\n", p.Bold("git agentxchain "+pathName(path)), cmd.Usage)
+	p.Printf("usage: %s\n", usageLine(path))
+	if cmd.Description != "" {
+		p.Printf("\n%s\n", strings.TrimSpace(cmd.Description))
+	}
+	if subs := visibleNames(cmd.Subcommands); len(subs) > 0 {
+		p.Printf("\n%s\n", p.Bold("subcommands"))
+		t := NewTable()
+		for _, c := range cmd.Subcommands {
+			if !c.Hidden {
+				t.Row(strings.TrimSpace(c.Name+" "+c.ArgsUsage), c.Usage)
+			}
+		}
+		printIndented(p, t)
+	}
+	if own := flagHelps(cmd); len(own) > 0 {
+		p.Printf("\n%s\n", p.Bold("flags"))
+		printFlags(p, own)
+	}
+	p.Printf("\n%s\n", p.Bold("flags of every command"))
+	printFlags(p, globalHelps())
+	if len(cmd.Aliases) > 0 {
+		p.Printf("\nalso known as: %s\n", strings.Join(cmd.Aliases, ", "))
+	}
+}
+
+func printFlags(p *Printer, flags []flagHelp) {
+	t := NewTable()
+	t.Flex = -1
+	for _, h := range flags {
+		t.Row("", flagText(h))
+		t.rows[len(t.rows)-1][0].text = "  " + h.spelled()
+	}
+	p.Table(t)
+}
+
+// flagText is a flag's usage with its values and default.
+func flagText(h flagHelp) string {
+	text := h.usage
+	if len(h.choices) > 0 && !strings.Contains(text, h.choices[0]) {
+		text += " (" + strings.Join(h.choices, ", ") + ")"
+	}
+	if h.def != "" {
+		text += " [" + h.def + "]"
+	}
+	return text
+}
+
+func usageLine(path []*ucli.Command) string {
+	cmd := path[len(path)-1]
+	line := "git agentxchain " + pathName(path)
+	if cmd.UsageText != "" {
+		return line + " " + cmd.UsageText
+	}
+	if len(cmd.Subcommands) > 0 && cmd.Action == nil {
+		return line + " " + strings.Join(visibleNames(cmd.Subcommands), "|") + " [flags]"
+	}
+	return strings.TrimSpace(line + " [flags] " + cmd.ArgsUsage)
+}
+
+func overviewObject(cmds []*ucli.Command) *ojson.Object {
+	var list []*ojson.Object
+	for _, c := range cmds {
+		if !c.Hidden {
+			list = append(list, ojson.NewObject("name", c.Name, "aliases", c.Aliases, "group", c.Category, "usage", c.Usage))
+		}
+	}
+	var tops []*ojson.Object
+	for _, t := range topics() {
+		tops = append(tops, ojson.NewObject("name", t.name, "summary", t.summary))
+	}
+	return ojson.NewObject("commands", list, "topics", tops, "flags", flagObjects(globalHelps()))
+}
+
+func commandObject(path []*ucli.Command) *ojson.Object {
+	cmd := path[len(path)-1]
+	low, high := arity(cmd.ArgsUsage)
+	o := ojson.NewObject(
+		"name", pathName(path), "aliases", cmd.Aliases, "summary", cmd.Usage,
+		"usage", usageLine(path), "description", cmd.Description,
+		"arguments", ojson.NewObject("text", cmd.ArgsUsage, "min", low, "max", high),
+		"flags", flagObjects(flagHelps(cmd)),
+	)
+	var subs []*ojson.Object
+	for _, c := range cmd.Subcommands {
+		if !c.Hidden {
+			subs = append(subs, commandObject(append(path[:len(path):len(path)], c)))
+		}
+	}
+	if subs != nil {
+		o.Set("subcommands", subs)
+	}
+	return o
+}
+
+func flagObjects(flags []flagHelp) []*ojson.Object {
+	out := make([]*ojson.Object, 0, len(flags))
+	for _, h := range flags {
+		o := ojson.NewObject("names", h.names, "usage", h.usage)
+		if h.value != "" {
+			o.Set("value", h.value)
+		}
+		if len(h.choices) > 0 {
+			o.Set("choices", h.choices)
+		}
+		if h.def != "" {
+			o.Set("default", h.def)
+		}
+		out = append(out, o)
+	}
+	return out
+}

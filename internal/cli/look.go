@@ -1,0 +1,375 @@
+// history, decisions and events: the ledgers of a run as people read them.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// defaultRows is how many rows a listing shows unless asked for more.
+const defaultRows = 30
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+type listOptions struct {
+	Limit int
+	All   bool // every run, not the current one only
+	Role  string
+	Phase string
+}
+
+func listFlags() []ucli.Flag {
+	return []ucli.Flag{
+		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the last `N` rows, 0 for all", Value: defaultRows},
+		&ucli.BoolFlag{Name: "all-runs", Usage: "rows of every run, not only the current one"},
+		&ucli.StringFlag{Name: "role", Usage: "only rows of this `ROLE`"},
+		&ucli.StringFlag{Name: "phase", Usage: "only rows of this `PHASE`"},
+	}
+}
+
+func listFrom(c *ucli.Context) (listOptions, error) {
+	o := listOptions{Limit: c.Int("limit"), All: c.Bool("all-runs"), Role: c.String("role"), Phase: c.String("phase")}
+	if o.Limit < 0 {
+		return o, usageErrorf("--limit takes 0 or more, not %d", o.Limit)
+	}
+	return o, noArgs(c)
+}
+
+// rows reads the wanted rows of a ledger, oldest first. A row without a run id
+// (a decision of older writers) belongs to whatever run it stands in.
+func (f *Factory) rows(ctx context.Context, l protocol.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.notices(v.Notices)
+	lines, err := r.Store.TailRows(ctx, l, o.Limit, func(row *ojson.Object) bool {
+		if id := row.String("run_id"); !o.All && id != "" && id != v.Run {
+			return false
+		}
+		if o.Role != "" && row.String("role") != o.Role || o.Phase != "" && row.String("phase") != o.Phase {
+			return false
+		}
+		return keep == nil || keep(row)
+	})
+	out := make([]*ojson.Object, len(lines))
+	for i := range lines {
+		out[i] = lines[i].Row
+	}
+	return out, err
+}
+
+func newHistoryCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "history", Category: categoryLook, Usage: "the accepted turns", Flags: listFlags(),
+		Action: func(c *ucli.Context) error {
+			o, err := listFrom(c)
+			if err != nil {
+				return err
+			}
+			return runHistory(c.Context, f, o)
+		},
+	}
+}
+
+func runHistory(ctx context.Context, f *Factory, o listOptions) error {
+	rows, err := f.rows(ctx, protocol.LedgerHistory, o, nil)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(ojson.NewObject("turns", rows), func(p *Printer) {
+		if len(rows) == 0 {
+			p.Println("No turn has been accepted yet.")
+			return
+		}
+		t := &Table{Header: []string{"#", "TURN", "ROLE", "PHASE", "STATUS", "WHEN", "SUMMARY"}, Flex: 6}
+		for _, r := range rows {
+			n := ""
+			if seq, ok := r.Int("accepted_sequence"); ok {
+				n = itoa(seq)
+			}
+			t.Row(n, r.String("turn_id"), r.String("role"), r.String("phase"), r.String("status"), ago(p, r.String("accepted_at")), r.String("summary"))
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+func ago(p *Printer, stamp string) string {
+	at, err := protocol.ParseTime(stamp)
+	if err != nil {
+		return stamp
+	}
+	return p.Ago(at)
+}
+
+func newDecisionsCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "decisions", Category: categoryLook, Usage: "the decision ledger", Flags: append(listFlags(),
+			&ucli.BoolFlag{Name: "governance", Usage: "also approvals, gate failures, conflicts and escalations"},
+			&ucli.BoolFlag{Name: "repo", Usage: "only the decisions that outlive their run"}),
+		Action: func(c *ucli.Context) error {
+			o, err := listFrom(c)
+			if err != nil {
+				return err
+			}
+			return runDecisions(c.Context, f, o, c.Bool("governance"), c.Bool("repo"))
+		},
+	}
+}
+
+func runDecisions(ctx context.Context, f *Factory, o listOptions, governance, repo bool) error {
+	ledger := protocol.LedgerDecisions
+	if repo {
+		ledger, o.All = protocol.LedgerRepoDecisions, true
+	}
+	rows, err := f.rows(ctx, ledger, o, func(row *ojson.Object) bool {
+		return governance || protocol.ValidDecisionID(row.String("id"))
+	})
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *Printer) {
+		if len(rows) == 0 {
+			p.Println("No decision has been recorded yet.")
+			return
+		}
+		t := &Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
+		for _, r := range rows {
+			id, kind, text := r.String("id"), r.String("category"), r.String("statement")
+			if kind == "" {
+				kind = r.String("type") + r.String("decision")
+				text = governanceText(r)
+			}
+			t.Row(id, kind, r.String("role"), r.String("phase"), r.String("status"), text)
+		}
+		p.Table(t)
+	})
+	return nil
+}
+
+// governanceText is a governance row in one line.
+func governanceText(r *ojson.Object) string {
+	var parts []string
+	for _, k := range []string{"gate_id", "reason", "blocked_on", "command", "turn_id"} {
+		if v := r.String(k); v != "" {
+			parts = append(parts, v)
+		}
+	}
+	if by := r.Object("approved_by"); by != nil {
+		parts = append(parts, "by "+by.String("name"))
+	}
+	parts = append(parts, r.Strings("reasons")...)
+	return strings.Join(parts, "; ")
+}
+
+type eventsOptions struct {
+	listOptions
+	Types  []string
+	Since  string
+	Follow bool
+}
+
+func newEventsCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "events", Category: categoryLook, Usage: "the event log, live with --follow",
+		Flags: append(listFlags()[:2:2],
+			&ucli.StringSliceFlag{Name: "type", Usage: "only events of this `TYPE` (repeatable)"},
+			&ucli.StringFlag{Name: "since", Usage: "only events after this `TIME` (RFC 3339)"},
+			&ucli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more; ends with ^C"}),
+		Action: func(c *ucli.Context) error {
+			o, err := listFrom(c)
+			if err != nil {
+				return err
+			}
+			e := &eventsOptions{listOptions: o, Types: c.StringSlice("type"), Since: c.String("since"), Follow: c.Bool("follow")}
+			for _, t := range e.Types {
+				if !slices.Contains(protocol.EventTypes(), t) {
+					hint := ""
+					if near := nearest(t, protocol.EventTypes()); near != "" {
+						hint = "; did you mean " + near + "?"
+					}
+					return usageErrorf("there is no event type %q%s", OneLine(t), hint)
+				}
+			}
+			if e.Since != "" {
+				if _, err := protocol.ParseTime(e.Since); err != nil {
+					return usageErrorf("--since takes an RFC 3339 time, not %q", OneLine(e.Since))
+				}
+			}
+			return runEvents(c.Context, f, e)
+		},
+	}
+}
+
+func (o *eventsOptions) wants(row *ojson.Object, since time.Time) bool {
+	if len(o.Types) > 0 && !slices.Contains(o.Types, row.String("event_type")) {
+		return false
+	}
+	if since.IsZero() {
+		return true
+	}
+	at, err := protocol.ParseTime(row.String("timestamp"))
+	return err == nil && at.After(since)
+}
+
+func runEvents(ctx context.Context, f *Factory, o *eventsOptions) error {
+	var since time.Time
+	if o.Since != "" {
+		since, _ = protocol.ParseTime(o.Since)
+	}
+	keep := func(row *ojson.Object) bool { return o.wants(row, since) }
+	if !o.Follow {
+		rows, err := f.rows(ctx, protocol.LedgerEvents, o.listOptions, keep)
+		if err != nil {
+			return err
+		}
+		f.Out.Emit(ojson.NewObject("events", rows), func(p *Printer) {
+			if len(rows) == 0 {
+				p.Println("No event has been recorded yet.")
+			}
+			for _, r := range rows {
+				printEvent(p, r)
+			}
+		})
+		return nil
+	}
+	return followEvents(ctx, f, o, keep)
+}
+
+// pollInterval is how often --follow looks for more.
+const pollInterval = 200 * time.Millisecond
+
+// followEvents prints what is there and then what comes. The ledger only grows,
+// so it is read on from where the last whole line ended.
+func followEvents(ctx context.Context, f *Factory, o *eventsOptions, keep func(*ojson.Object) bool) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	emit := func(row *ojson.Object) error {
+		if f.JSON() {
+			return f.Out.Stream(row)
+		}
+		printEvent(f.Out.Printer(), row)
+		return f.Out.Flush()
+	}
+	path := filepath.Join(r.Store.Dir(), filepath.FromSlash(protocol.LedgerEvents.Path()))
+	offset, backlog := int64(0), []*ojson.Object{}
+	first := true
+	for {
+		rows, next, err := readEvents(path, offset)
+		if err != nil {
+			return err
+		}
+		offset = next
+		for _, row := range rows {
+			if !keep(row) {
+				continue
+			}
+			if first {
+				backlog = append(backlog, row)
+				continue
+			}
+			if err := emit(row); err != nil {
+				return err
+			}
+		}
+		if first {
+			first = false
+			if n := len(backlog) - o.Limit; o.Limit > 0 && n > 0 {
+				backlog = backlog[n:]
+			}
+			for _, row := range backlog {
+				if err := emit(row); err != nil {
+					return err
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pollInterval):
+		}
+	}
+}
+
+// readEvents returns the whole lines after offset and where the next read begins.
+// A file that became shorter was rewritten and is read anew.
+func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, offset, errorf(gitstore.CodeUnreadable, "the event log cannot be read: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err == nil && info.Size() < offset {
+		offset = 0
+	}
+	if _, err := file.Seek(offset, io.SeekStart); err != nil {
+		return nil, offset, err
+	}
+	var rows []*ojson.Object
+	in := bufio.NewReaderSize(file, 64<<10)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return rows, offset, nil // a line without its end is still being written
+		}
+		offset += int64(len(line))
+		if row, err := protocol.DecodeLedgerLine(line[:len(line)-1]); err == nil {
+			rows = append(rows, row)
+		}
+	}
+}
+
+func printEvent(p *Printer, r *ojson.Object) {
+	at := r.String("timestamp")
+	if t, err := protocol.ParseTime(at); err == nil {
+		at = t.Local().Format("15:04:05")
+	}
+	turn := r.Object("turn")
+	who := ""
+	if turn != nil {
+		who = turn.String("role_id") + " " + turn.String("turn_id")
+	}
+	p.Printf("%s  %s  %s  %s\n", p.Dim(at), p.Bold(pad(OneLine(r.String("event_type")), 26)), pad(OneLine(r.String("phase")), 14), OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
+}
+
+// eventText is the telling part of a payload.
+func eventText(o *ojson.Object) string {
+	var parts []string
+	for _, k := range []string{"from", "to", "gate_id", "category", "blocked_on", "reason", "error_code", "detail", "checkpoint_sha"} {
+		if v := o.String(k); v != "" {
+			parts = append(parts, k+"="+v)
+		}
+	}
+	if rs := o.Strings("reasons"); len(rs) > 0 {
+		parts = append(parts, strings.Join(rs, "; "))
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,221 @@
+// man: manual pages made from the command tree, for "git help agentxchain" and "git agentxchain --help".
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2/maybe"
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+type manOptions struct {
+	Words   []string
+	Install bool
+	To      string
+}
+
+func newManCommand(f *Factory) *ucli.Command {
+	var opts manOptions
+	return &ucli.Command{
+		Name:      "man",
+		Category:  categoryShell,
+		Usage:     "print or install the manual pages",
+		ArgsUsage: "[COMMAND...]",
+		Description: "Prints the page of the program, or of one command, as roff source for man(1).\n" +
+			"git turns \"git agentxchain --help\" into \"man git-agentxchain\", so that only\n" +
+			"works after --install. --install writes every page under the user's own manual\n" +
+			"directory, $XDG_DATA_HOME/man/man1 or ~/.local/share/man/man1.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "install", Usage: "write the pages where man finds them", Destination: &opts.Install},
+			&ucli.StringFlag{Name: "to", Usage: "with --install: write into `DIR` instead", Destination: &opts.To},
+		},
+		Action: func(c *ucli.Context) error {
+			opts.Words = c.Args().Slice()
+			return runMan(f, opts)
+		},
+	}
+}
+
+func runMan(f *Factory, opts manOptions) error {
+	cmds := newCommands(f)
+	if opts.Install {
+		if len(opts.Words) > 0 {
+			return usageErrorf("man --install writes all pages; it takes no command")
+		}
+		return installMan(f, cmds, opts.To)
+	}
+	if opts.To != "" {
+		return usageErrorf("--to is for --install; redirect the output instead")
+	}
+	page := manOverview(cmds)
+	if len(opts.Words) > 0 {
+		path := findPath(cmds, opts.Words)
+		if path == nil {
+			return runHelp(f, helpOptions{Words: opts.Words}) // says what is nearest
+		}
+		page = manCommand(path)
+	}
+	f.Out.Emit(ojson.NewObject("page", page), func(p *Printer) { p.Printf("%s", page) })
+	return nil
+}
+
+func installMan(f *Factory, cmds []*ucli.Command, to string) error {
+	dir, err := manDir(f, to)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return errorf("io_failed", "cannot create the manual directory: %w", err)
+	}
+	pages := map[string]string{"git-agentxchain.1": manOverview(cmds)}
+	names := []string{"git-agentxchain.1"}
+	for _, c := range cmds {
+		if !c.Hidden {
+			name := "git-agentxchain-" + c.Name + ".1"
+			pages[name] = manCommand([]*ucli.Command{c})
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if err := maybe.WriteFile(filepath.Join(dir, name), []byte(pages[name]), 0o644); err != nil {
+			return errorf("io_failed", "cannot write the manual page %s: %w", name, err)
+		}
+	}
+	f.Out.Emit(ojson.NewObject("directory", dir, "pages", names), func(p *Printer) {
+		p.Printf("%d pages written to %s\n", len(names), Clean(dir))
+	})
+	return nil
+}
+
+// manDir is where the user's own pages live; man(1) looks there by itself.
+func manDir(f *Factory, to string) (string, error) {
+	if to != "" {
+		return f.Path(to)
+	}
+	if d := f.Env.Getenv("XDG_DATA_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "man", "man1"), nil
+	}
+	if h := f.Env.Getenv("HOME"); filepath.IsAbs(h) {
+		return filepath.Join(h, ".local", "share", "man", "man1"), nil
+	}
+	return "", usageErrorf("there is no home directory to install manual pages in; name a directory with --to")
+}
+
+func manOverview(cmds []*ucli.Command) string {
+	var r roff
+	r.title("git-agentxchain")
+	r.section("NAME")
+	r.text("git-agentxchain - governed runs of agents and people, kept in git")
+	r.section("SYNOPSIS")
+	r.text("git agentxchain COMMAND [flags] [arguments]")
+	for _, cat := range categories() {
+		first := true
+		for _, c := range cmds {
+			if c.Category != cat || c.Hidden {
+				continue
+			}
+			if first {
+				r.section(strings.ToUpper(cat))
+				first = false
+			}
+			r.item(strings.TrimSpace(c.Name+" "+c.ArgsUsage), c.Usage)
+		}
+	}
+	r.section("FLAGS OF EVERY COMMAND")
+	r.flags(globalHelps())
+	for _, t := range topics() {
+		r.section(strings.ToUpper(t.name))
+		r.verbatim(t.text())
+	}
+	return r.String()
+}
+
+func manCommand(path []*ucli.Command) string {
+	cmd := path[len(path)-1]
+	name := "git-agentxchain-" + strings.ReplaceAll(pathName(path), " ", "-")
+	var r roff
+	r.title(name)
+	r.section("NAME")
+	r.text(name + " - " + cmd.Usage)
+	r.section("SYNOPSIS")
+	r.text(usageLine(path))
+	if cmd.Description != "" {
+		r.section("DESCRIPTION")
+		r.verbatim(strings.TrimSpace(cmd.Description) + "\n")
+	}
+	if own := flagHelps(cmd); len(own) > 0 {
+		r.section("FLAGS")
+		r.flags(own)
+	}
+	for _, c := range cmd.Subcommands {
+		if c.Hidden {
+			continue
+		}
+		r.section(strings.ToUpper(pathName(append(path[:len(path):len(path)], c))))
+		r.text(c.Usage)
+		r.text(usageLine(append(path[:len(path):len(path)], c)))
+		if c.Description != "" {
+			r.verbatim(strings.TrimSpace(c.Description) + "\n")
+		}
+		r.flags(flagHelps(c))
+	}
+	if len(cmd.Aliases) > 0 {
+		r.section("ALIASES")
+		r.text(strings.Join(cmd.Aliases, ", "))
+	}
+	r.section("EXIT STATUS")
+	r.text("0 done, 1 failed or findings, 2 usage, 3 refused by governance, 4 conflict, 5 blocked, " +
+		"10 no project, 11 locked, 12 integrity failure, 128 git failed, 130 interrupted; see git-agentxchain(1).")
+	r.section("SEE ALSO")
+	r.text("git-agentxchain(1)")
+	return r.String()
+}
+
+// roff builds one manual page of section 1. There is no date in it: the same
+// program writes the same page.
+type roff struct{ strings.Builder }
+
+func (r *roff) title(name string) {
+	r.WriteString(".TH \"" + roffEscape(strings.ToUpper(name)) + "\" \"1\" \"\" \"git-agentxchain\" \"Git Manual\"\n.nh\n.ad l\n")
+}
+
+func (r *roff) section(name string) { r.WriteString(".SH \"" + roffEscape(name) + "\"\n") }
+
+func (r *roff) text(s string) { r.WriteString(".PP\n" + roffLines(s) + "\n") }
+
+func (r *roff) item(head, text string) {
+	r.WriteString(".TP\n\\fB" + roffEscape(head) + "\\fR\n" + roffLines(text) + "\n")
+}
+
+func (r *roff) flags(list []flagHelp) {
+	for _, h := range list {
+		r.item(strings.TrimSpace(h.spelled()), flagText(h))
+	}
+}
+
+func (r *roff) verbatim(s string) {
+	r.WriteString(".PP\n.nf\n" + roffLines(strings.TrimRight(s, "\n")) + "\n.fi\n")
+}
+
+// roffEscape protects backslashes, dashes and quotes inside a line.
+func roffEscape(s string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`, `"`, `\(dq`).Replace(s)
+}
+
+// roffLines also protects lines that would start a roff request.
+func roffLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		l = roffEscape(l)
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			l = `\&` + l
+		}
+		lines[i] = l
+	}
+	return strings.Join(lines, "\n")
+}

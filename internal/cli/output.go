@@ -1,0 +1,200 @@
+// Where results go: prose or exactly one JSON object on stdout, everything else on stderr.
+
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Output is the result side of a command. It keeps the promise that --json
+// prints one object and nothing else on stdout, whatever the command does.
+type Output struct {
+	f       *Factory
+	stdout  *bufio.Writer
+	pager   *pager
+	payload *ojson.Object
+	raw     bool // the command took stdout over: no envelope at the end
+	style   func() Style
+	errSty  func() Style
+	err     error // first write error
+}
+
+func newOutput(f *Factory) *Output {
+	o := &Output{f: f, stdout: bufio.NewWriter(f.Env.Stdout)}
+	o.style = sync.OnceValue(func() Style { return Style{on: f.useColor(f.Env.Stdout)} })
+	o.errSty = sync.OnceValue(func() Style { return Style{on: f.useColor(f.Env.Stderr)} })
+	return o
+}
+
+// Emit hands over the result of a command: payload for --json, text for
+// people. Only one of the two is used; calling Emit again replaces the payload
+// and adds to the text. Either may be nil.
+func (o *Output) Emit(payload *ojson.Object, text func(*Printer)) {
+	if o.f.global.JSON && !o.raw {
+		o.payload = payload
+		return
+	}
+	if text != nil {
+		text(o.Printer())
+	}
+}
+
+// Printer writes text to stdout. With --json it writes nowhere, so that a
+// command that prints as it goes cannot break the envelope.
+func (o *Output) Printer() *Printer {
+	if o.f.global.JSON && !o.raw {
+		return &Printer{w: io.Discard, Style: Style{}, now: o.f.Env.Now}
+	}
+	return &Printer{w: writerFunc(o.write), Style: o.style(), now: o.f.Env.Now, width: o.width()}
+}
+
+// Raw takes stdout over for output whose shape something else fixes (NUL
+// separated paths, --format json of a verifier, scripts): no envelope is added.
+func (o *Output) Raw() io.Writer {
+	o.raw = true
+	return writerFunc(o.write)
+}
+
+// Stream writes one record of an endless listing, one line of JSON each, and
+// pushes it out at once. It replaces the envelope.
+func (o *Output) Stream(record *ojson.Object) error {
+	w := o.Raw()
+	if _, err := w.Write(append(ojson.Compact(record), '\n')); err != nil {
+		return err
+	}
+	return o.Flush()
+}
+
+// Notice writes a line for the person at the terminal to stderr. It is not
+// part of the result and stays silent with --json.
+func (o *Output) Notice(format string, args ...any) {
+	if o.f.global.JSON {
+		return
+	}
+	_, _ = fmt.Fprintln(o.f.Env.Stderr, Clean(fmt.Sprintf(format, args...)))
+}
+
+// Warn is Notice with "warning:" in front.
+func (o *Output) Warn(format string, args ...any) {
+	if o.f.global.JSON {
+		return
+	}
+	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", o.errSty().Yellow("warning:"), Clean(fmt.Sprintf(format, args...)))
+}
+
+// Flush pushes buffered output to stdout.
+func (o *Output) Flush() error {
+	if err := o.stdout.Flush(); err != nil && o.err == nil {
+		o.err = err
+	}
+	return o.err
+}
+
+func (o *Output) write(p []byte) (int, error) {
+	n, err := o.stdout.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+func (o *Output) width() int {
+	if !o.f.Env.IsTerminal(o.f.Env.Stdout) {
+		return 0
+	}
+	return o.f.Env.Width(o.f.Env.Stdout)
+}
+
+// finish ends the invocation: it prints the envelope or the error, flushes,
+// waits for the pager and returns the exit status.
+func (o *Output) finish(err error) int {
+	r := report{exit: exitOK}
+	if err != nil {
+		r = describe(err)
+	}
+	switch {
+	case o.f.global.JSON && !o.raw:
+		var failure *ojson.Object
+		if err != nil && !(r.silent && o.payload.Has("error")) {
+			failure = r.object()
+		}
+		doc := envelope(r.exit == exitOK, o.f.CorrelationID(), o.payload, failure)
+		if o.f.Env.IsTerminal(o.f.Env.Stdout) {
+			_, _ = o.write(ojson.Pretty(doc))
+		} else {
+			_, _ = o.write(append(ojson.Compact(doc), '\n'))
+		}
+	case err != nil && !r.silent:
+		// The result so far comes first, so that the two streams read in
+		// order where they meet.
+		_ = o.Flush()
+		o.printError(r)
+	}
+	_ = o.Flush()
+	paged := o.pager != nil
+	o.stopPager()
+	// Output that did not arrive is a failure (a full disk must not look like
+	// success), except that a reader who has seen enough, as a pager does, is
+	// nobody's failure.
+	if o.err != nil && r.exit == exitOK && !paged && !errors.Is(o.err, syscall.EPIPE) {
+		o.printError(report{code: "io_failed", message: "cannot write the output: " + o.err.Error()})
+		return exitFailed
+	}
+	return r.exit
+}
+
+// printError writes "error: ..." and "hint: ..." to stderr. The text may quote
+// files somebody else wrote, so control characters are made visible.
+func (o *Output) printError(r report) {
+	s := o.errSty()
+	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Red("error:"), Clean(r.message))
+	if r.hint != "" {
+		_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Cyan("hint:"), Clean(r.hint))
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
+
+// Clean makes control characters visible, so that a file name, summary or
+// reason written by somebody else cannot drive the reader's terminal. Line
+// feeds and tabs stay; carriage returns, escapes and the C1 controls do not,
+// nor do the characters that reorder text.
+func Clean(s string) string {
+	if !strings.ContainsFunc(s, hostileRune) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case !hostileRune(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteByte('^')
+			b.WriteRune(r + '@')
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return b.String()
+}
+
+// hostileRune names the characters Clean shows instead of sending: C0 and C1
+// controls, and the bidirectional overrides and isolates.
+func hostileRune(r rune) bool {
+	return r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f ||
+		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
+}
+
+// OneLine is Clean for table cells and list items: white space runs, line
+// feeds included, become one space.
+func OneLine(s string) string { return Clean(strings.Join(strings.Fields(s), " ")) }

@@ -1,0 +1,140 @@
+// What every command on a governed project shares: opening it, notices, turns as text and JSON.
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// openRunner opens the governed project around the working directory.
+func (f *Factory) openRunner(ctx context.Context) (*runner.Runner, error) {
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv,
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
+}
+
+// notices tells the person what was repaired or absorbed on the way.
+func (f *Factory) notices(list []string) {
+	for _, n := range list {
+		f.Out.Notice("note: %s", n)
+	}
+}
+
+// one returns the only positional argument, or what the flag of that meaning
+// says; both at once is a usage error when they differ.
+func one(c *ucli.Context, what, flag string) (string, error) {
+	fromFlag := c.String(flag)
+	switch {
+	case c.NArg() > 1:
+		return "", usageErrorf("%s takes one %s, not %d arguments", c.Command.Name, what, c.NArg())
+	case c.NArg() == 1 && fromFlag != "" && c.Args().First() != fromFlag:
+		return "", usageErrorf("%s names two: %s and --%s %s", what, OneLine(c.Args().First()), flag, OneLine(fromFlag))
+	case c.NArg() == 1:
+		return c.Args().First(), nil
+	}
+	return fromFlag, nil
+}
+
+// noArgs refuses positional arguments.
+func noArgs(c *ucli.Context) error {
+	if c.NArg() > 0 {
+		return usageErrorf("%s takes no arguments, but got %q", c.Command.Name, OneLine(c.Args().First()))
+	}
+	return nil
+}
+
+func turnFlag() ucli.Flag {
+	return &ucli.StringFlag{Name: "turn", Usage: "the turn's `ID` (same as the argument)"}
+}
+
+// turnObject is an active turn in --json.
+func turnObject(t *protocol.Turn) *ojson.Object {
+	o := ojson.Marshal(t).Clone()
+	o.Set("staging_path", protocol.StagingPath(t.TurnID))
+	o.Set("bundle_path", protocol.BundleDir(t.TurnID))
+	return o
+}
+
+// nextObject is the next action in --json, null when there is none.
+func nextObject(n *protocol.NextAction) any {
+	if n == nil {
+		return nil
+	}
+	return ojson.NewObject("command", n.Command, "reason", n.Reason)
+}
+
+// next reads where the run stands now and returns the one next command.
+func next(ctx context.Context, r *runner.Runner) *protocol.NextAction {
+	st, err := r.Standing(ctx)
+	if err != nil {
+		return nil // the operation itself is done; status will tell what is wrong
+	}
+	return st.Next
+}
+
+// printNext prints the one next command.
+func printNext(p *Printer, n *protocol.NextAction) {
+	if n == nil {
+		return
+	}
+	p.Field("Next", "%s", p.Bold(Clean(n.Command)))
+	if n.Reason != "" {
+		p.Printf("%s %s\n", pad("", 14), p.Dim(OneLine(n.Reason)))
+	}
+}
+
+// donePayload is what every changing command's --json carries.
+func donePayload(d *runner.Done) *ojson.Object {
+	o := ojson.NewObject("run_id", nilIfEmpty(d.Run), "op", nilIfEmpty(string(d.Op)))
+	if d.State != nil {
+		o.Set("status", string(d.State.Status))
+		o.Set("phase", d.State.Phase)
+	}
+	if len(d.Notices) > 0 {
+		o.Set("notices", d.Notices)
+	}
+	return o
+}
+
+func nilIfEmpty(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// printWhere prints run, phase and status on one line.
+func printWhere(p *Printer, d *runner.Done) {
+	if d.State == nil {
+		return
+	}
+	p.Field("Run", "%s, phase %s, %s", OneLine(d.Run), p.Bold(OneLine(d.State.Phase)), statusStyle(p, d.State.Status)(string(d.State.Status)))
+}
+
+func statusStyle(p *Printer, s protocol.Status) func(string) string {
+	switch s {
+	case protocol.StatusActive, protocol.StatusCompleted:
+		return p.Green
+	case protocol.StatusPaused:
+		return p.Yellow
+	case protocol.StatusBlocked, protocol.StatusFailed:
+		return p.Red
+	}
+	return p.Dim
+}
+
+func printWarnings(f *Factory, warnings []string) {
+	for _, w := range warnings {
+		f.Out.Warn("%s", strings.TrimSuffix(w, "."))
+	}
+}

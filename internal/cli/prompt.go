@@ -1,0 +1,81 @@
+// Questions to the person at the terminal.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Prompter asks on stderr and reads stdin. It refuses when nobody can answer;
+// every question has a flag that answers it.
+type Prompter struct {
+	f  *Factory
+	in *bufio.Reader
+}
+
+// Confirm asks a yes/no question. flag names the option that would have
+// answered it, e.g. "--yes"; it is what the error suggests when there is no
+// terminal. An empty answer is def.
+func (p *Prompter) Confirm(ctx context.Context, question, flag string, def bool) (bool, error) {
+	choices := "[y/N]"
+	if def {
+		choices = "[Y/n]"
+	}
+	for {
+		answer, err := p.Line(ctx, question+" "+choices, flag)
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(answer) {
+		case "":
+			return def, nil
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+// Line asks for one line; the answer comes trimmed. End of input is an error:
+// nobody answered.
+func (p *Prompter) Line(ctx context.Context, question, flag string) (string, error) {
+	if !p.f.Interactive() {
+		return "", errorf("prompt_unavailable", "%s needs an answer and this is not a terminal", OneLine(question)).
+			withHint("answer it with " + flag)
+	}
+	_ = p.f.Out.Flush()
+	_, _ = fmt.Fprint(p.f.Env.Stderr, Clean(question)+" ")
+	if p.in == nil {
+		p.in = bufio.NewReader(p.f.Env.Stdin)
+	}
+	type result struct {
+		line string
+		err  error
+	}
+	// A read from a terminal cannot be cancelled; it is left behind when ^C
+	// comes first, and the process ends right after.
+	done := make(chan result, 1)
+	go func() {
+		line, err := p.in.ReadString('\n')
+		done <- result{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		_, _ = fmt.Fprintln(p.f.Env.Stderr)
+		return "", ctx.Err()
+	case r := <-done:
+		if r.err == io.EOF && strings.TrimSpace(r.line) == "" {
+			_, _ = fmt.Fprintln(p.f.Env.Stderr)
+			return "", errorf("prompt_unavailable", "%s got no answer", OneLine(question)).withHint("answer it with " + flag)
+		}
+		if r.err != nil && r.err != io.EOF {
+			return "", errorf("io_failed", "cannot read the answer: %w", r.err)
+		}
+		return strings.TrimSpace(r.line), nil
+	}
+}

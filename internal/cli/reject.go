@@ -1,0 +1,116 @@
+// reject and reissue: send a turn back, or give it to somebody else.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newRejectCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "reject", Aliases: []string{"reject-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Usage:       "send a turn back for another attempt",
+		Description: "The refused result is kept below .agentxchain/dispatch/rejected and the next attempt is told the reason. When the attempts are used up the run is blocked until a person decides.",
+		Flags: []ucli.Flag{
+			turnFlag(),
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); the next attempt reads it"},
+			&ucli.BoolFlag{Name: "reassign", Usage: "for a conflicted turn: redo it on top of what was accepted meanwhile"},
+		},
+		Action: func(c *ucli.Context) error {
+			turn, err := one(c, "turn", "turn")
+			if err != nil {
+				return err
+			}
+			return runReject(c.Context, f, runner.RejectOptions{TurnID: turn, Reason: c.String("reason"), Reassign: c.Bool("reassign")})
+		},
+	}
+}
+
+func runReject(ctx context.Context, f *Factory, o runner.RejectOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.RejectTurn(ctx, o)
+	f.notices(out.Notices)
+	if err != nil {
+		return err
+	}
+	t := out.Result.Turn
+	n := next(ctx, r)
+	payload := donePayload(&out.Done)
+	payload.Set("turn", turnObject(t))
+	payload.Set("turn_id", t.TurnID)
+	payload.Set("escalated", out.Result.Escalated)
+	payload.Set("preserved", nilIfEmpty(out.Result.Preserved))
+	payload.Set("staging_path", protocol.StagingPath(t.TurnID))
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *Printer) {
+		if out.Result.Escalated {
+			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)))
+		} else {
+			p.Printf("Turn %s of %s is rejected; attempt %d begins.\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)), t.Attempt)
+			printDispatched(p, f, t)
+		}
+		if out.Result.Preserved != "" {
+			p.Field("Kept", "%s", OneLine(out.Result.Preserved))
+		}
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}
+
+func newReissueCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "reissue", Aliases: []string{"reissue-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
+		Usage: "give up a turn and hand its work to a fresh one",
+		Flags: []ucli.Flag{
+			turnFlag(),
+			&ucli.StringFlag{Name: "role", Usage: "hand it to this `ROLE` instead"},
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`)"},
+		},
+		Action: func(c *ucli.Context) error {
+			turn, err := one(c, "turn", "turn")
+			if err != nil {
+				return err
+			}
+			return runReissue(c.Context, f, runner.ReissueOptions{TurnID: turn, Role: c.String("role"), Reason: c.String("reason")})
+		},
+	}
+}
+
+func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.ReissueTurn(ctx, o)
+	f.notices(out.Notices)
+	if err != nil {
+		return err
+	}
+	t := out.Result.Turn
+	n := next(ctx, r)
+	payload := donePayload(&out.Done)
+	payload.Set("turn", turnObject(t))
+	payload.Set("turn_id", t.TurnID)
+	payload.Set("old_turn_id", out.Result.OldTurn)
+	payload.Set("baseline_delta", out.Result.Delta)
+	payload.Set("staging_path", protocol.StagingPath(t.TurnID))
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *Printer) {
+		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), OneLine(out.Result.OldTurn), p.Bold(OneLine(t.AssignedRole)))
+		printDispatched(p, f, t)
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

@@ -1,0 +1,134 @@
+// repair: end a disagreement between the working files and the recorded run.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+type repairOptions struct {
+	Mode gitstore.RepairMode
+	gitstore.RepairOptions
+	Yes bool
+}
+
+func newRepairCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "repair", Category: categoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
+		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. It also fills a fresh clone whose runs were fetched. " +
+			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. One of the two must be given: only you know which side is right.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "from-ref", Usage: "the recorded run is right"},
+			&ucli.BoolFlag{Name: "accept-working", Usage: "the working files are right"},
+			&ucli.StringFlag{Name: "run", Usage: "with --from-ref, the `RUN` (same as the argument)"},
+			&ucli.StringFlag{Name: "reason", Usage: "with --accept-working, why (`TEXT`); it is recorded"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "only show the plan"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		},
+		Action: func(c *ucli.Context) error {
+			run, err := one(c, "run", "run")
+			if err != nil {
+				return err
+			}
+			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: gitstore.RepairOptions{Run: run, DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
+			switch from, accept := c.Bool("from-ref"), c.Bool("accept-working"); {
+			case from && accept:
+				return usageErrorf("--from-ref and --accept-working contradict each other; give one of them")
+			case !from && !accept:
+				return usageErrorf("repair needs --from-ref (the recorded run is right) or --accept-working --reason TEXT (the working files are); --dry-run shows what either would do")
+			case from && o.Reason != "":
+				return usageErrorf("--reason belongs to --accept-working")
+			case from:
+				o.Mode = gitstore.FromRef
+			case run != "":
+				return usageErrorf("--accept-working is about the run in the working files; it does not take %q", OneLine(run))
+			case OneLine(o.Reason) == "":
+				return errorf("reason_required", "--accept-working needs --reason TEXT: why the working files are right").
+					withHint("git agentxchain fsck shows what differs")
+			default:
+				o.Mode = gitstore.AcceptWorking
+			}
+			return runRepair(c.Context, f, o)
+		},
+	}
+}
+
+func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	if f.Interactive() && !o.DryRun && !o.Yes {
+		agreed, err := agreeToRepair(ctx, f, func(opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) { return r.Repair(ctx, o.Mode, opt) }, o)
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			f.Out.Notice("Nothing was changed.")
+			return nil
+		}
+	}
+	plan, err := r.Repair(ctx, o.Mode, o.RepairOptions)
+	if err != nil {
+		return err
+	}
+	actions := []*ojson.Object{}
+	for _, a := range plan.Actions {
+		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action, "kept", nilIfEmpty(a.Kept)))
+	}
+	side := "from-ref"
+	if o.Mode == gitstore.AcceptWorking {
+		side = "accept-working"
+	}
+	payload := ojson.NewObject("run_id", nilIfEmpty(plan.Run), "op", nilIfEmpty(string(plan.Op)), "side", side, "dry_run", o.DryRun, "done", plan.Done, "actions", actions)
+	f.Out.Emit(payload, func(p *Printer) {
+		printPlan(p, plan)
+		switch {
+		case len(plan.Actions) == 0:
+			p.Printf("Nothing to repair: the working files are what the run recorded.\n")
+		case o.DryRun:
+			p.Printf("\nNothing was changed (--dry-run).\n")
+		case o.Mode == gitstore.AcceptWorking:
+			p.Printf("\nThe working files are recorded as operation %s.\n", p.Yellow(plan.Op.Short()))
+		default:
+			p.Printf("\nThe working files are at operation %s of run %s.\n", p.Yellow(plan.Op.Short()), OneLine(plan.Run))
+		}
+	})
+	return nil
+}
+
+// agreeToRepair shows the plan to the person at the terminal and asks.
+func agreeToRepair(ctx context.Context, f *Factory, repair func(gitstore.RepairOptions) (*gitstore.RepairPlan, error), o *repairOptions) (bool, error) {
+	opt := o.RepairOptions
+	opt.DryRun = true
+	plan, err := repair(opt)
+	if err != nil {
+		return false, err
+	}
+	if len(plan.Actions) == 0 {
+		return true, nil
+	}
+	for _, a := range plan.Actions {
+		f.Out.Notice("  %s %s", pad(a.Action, 8), OneLine(a.Path))
+	}
+	return f.Prompt.Confirm(ctx, "Do this?", "--yes", false)
+}
+
+func printPlan(p *Printer, plan *gitstore.RepairPlan) {
+	for _, a := range plan.Actions {
+		style := p.Green
+		if a.Action != "create" && a.Action != "record" {
+			style = p.Yellow
+		}
+		p.Printf("%s %s\n", style(pad(a.Action, 8)), OneLine(a.Path))
+		if a.Kept != "" {
+			p.Printf("%s kept as %s\n", pad("", 8), OneLine(a.Kept))
+		}
+	}
+}

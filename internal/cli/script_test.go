@@ -1,0 +1,54 @@
+// Acceptance tests: testdata/script/*.txtar run the real program under real git.
+
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the test binary play git-agentxchain, so that scripts run this
+// very code through "exec git agentxchain ..." without a build step.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"git-agentxchain": func() { os.Exit(Main(os.Args, OSEnv())) },
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			// Nothing of the person running the tests may leak in: neither
+			// settings, nor identity, nor a home directory.
+			home := filepath.Join(env.WorkDir, ".home")
+			if err := os.MkdirAll(home, 0o755); err != nil {
+				return err
+			}
+			for _, kv := range [][2]string{
+				{"HOME", home},
+				{"XDG_CONFIG_HOME", home},
+				{"XDG_DATA_HOME", ""},
+				{"GIT_CONFIG_GLOBAL", filepath.Join(home, "gitconfig")},
+				{"GIT_CONFIG_SYSTEM", os.DevNull},
+				{"GIT_CONFIG_NOSYSTEM", "1"},
+				{"GIT_AUTHOR_NAME", "Ada"}, {"GIT_AUTHOR_EMAIL", "ada@example.org"},
+				{"GIT_COMMITTER_NAME", "Ada"}, {"GIT_COMMITTER_EMAIL", "ada@example.org"},
+				{"GIT_CEILING_DIRECTORIES", filepath.Dir(env.WorkDir)},
+				{"LC_ALL", "C"}, {"TZ", "UTC"},
+				{"NO_COLOR", ""}, {"CLICOLOR", ""}, {"CLICOLOR_FORCE", ""}, {"TERM", "xterm"},
+				{"GIT_PAGER", ""}, {"PAGER", ""},
+				// A race-detecting binary waits a second at exit by default.
+				{"GORACE", "atexit_sleep_ms=0"},
+				{"AGENTXCHAIN_CORRELATION_ID", ""}, {"AGENTXCHAIN_DEBUG", ""},
+			} {
+				env.Setenv(kv[0], kv[1])
+			}
+			return os.WriteFile(filepath.Join(home, "gitconfig"),
+				[]byte("[init]\n\tdefaultBranch = main\n"), 0o644)
+		},
+	})
+}

@@ -1,0 +1,215 @@
+// status: the screen people live in.
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newStatusCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "status", Category: categoryLook, Usage: "where the run stands and the one next command",
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runStatus(c.Context, f)
+		},
+	}
+}
+
+func runStatus(ctx context.Context, f *Factory) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	st, err := r.Standing(ctx)
+	if err != nil {
+		return err
+	}
+	f.notices(st.View.Notices)
+	for _, p := range st.View.ConfigProblems {
+		f.Out.Warn("agentxchain.json: %s", p.Message)
+	}
+	f.Out.Emit(statusObject(st), func(p *Printer) { printStatus(p, st) })
+	return nil
+}
+
+// statusObject is status --json: the reference's members (spec/01 §12.3) where
+// they are part of the protocol, and ours.
+func statusObject(st *runner.Standing) *ojson.Object {
+	v := st.View
+	s := v.State
+	turns := []*ojson.Object{}
+	for _, t := range st.Turns {
+		o := turnObject(t.Turn)
+		o.Set("age_seconds", int(t.Age/time.Second))
+		o.Set("overdue", t.Overdue)
+		o.Set("staged", nilIfEmpty(t.Staged))
+		turns = append(turns, o)
+	}
+	budgets := []*ojson.Object{}
+	for _, b := range st.Timeouts {
+		budgets = append(budgets, b.Object())
+	}
+	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template, "project_goal", nilIfEmpty(v.Config.Project.Goal),
+		"run_id", nilIfEmpty(s.Run()), "status", string(s.Status), "phase", s.Phase, "op", nilIfEmpty(string(v.Op)),
+		"state", ojson.Marshal(s), "config", protocol.NormalizedConfig(v.Config),
+		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation,
+		"repo_decision_summary", protocol.RepoDecisionsSummary(v.Config, v.RepoDecisions),
+		"timeouts", budgets, "uncommitted_files", orEmpty(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
+	if st.Gate != nil {
+		o.Set("gate", gateObject(st.Gate))
+	} else {
+		o.Set("gate", nil)
+	}
+	actions := []*ojson.Object{}
+	id := st.Escalation.String("escalation_id")
+	for _, a := range protocol.NextActions(s, v.Config, id) {
+		actions = append(actions, ojson.NewObject("command", a.Command, "reason", a.Reason))
+	}
+	o.Set("next_actions", actions)
+	o.Set("next_action", nextObject(st.Next))
+	o.Set("notices", orEmpty(v.Notices))
+	return o
+}
+
+func printStatus(p *Printer, st *runner.Standing) {
+	v := st.View
+	s := v.State
+	p.Field("Project", "%s", p.Bold(OneLine(v.Config.Project.Name)))
+	if v.Config.Project.Goal != "" {
+		p.Field("Goal", "%s", OneLine(v.Config.Project.Goal))
+	}
+	if s.Run() == "" {
+		p.Field("Run", "none has started")
+		printNext(p, st.Next)
+		return
+	}
+	started := ""
+	if s.CreatedAt != nil {
+		if at, err := protocol.ParseTime(*s.CreatedAt); err == nil {
+			started = ", started " + p.Ago(at)
+		}
+	}
+	p.Field("Run", "%s %s%s", OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
+	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
+	printGateStanding(p, st)
+	p.Field("Accepted", "%d turns, %d decisions", v.Index.Accepted, v.Index.Decisions)
+	if s.BudgetStatus.RemainingUSD != nil {
+		p.Field("Budget", "$%.2f spent, $%.2f left", s.BudgetStatus.SpentUSD, *s.BudgetStatus.RemainingUSD)
+	}
+	if n := len(v.Index.OpenObjections); n > 0 {
+		p.Field("Objections", "%d open", n)
+	}
+	if len(st.Uncommitted) > 0 {
+		p.Field("Uncommitted", "%d files of accepted turns", len(st.Uncommitted))
+	}
+	for _, b := range st.Timeouts {
+		if b.Exceeded {
+			p.Field("Overdue", "%s limit of %g minutes", b.Scope, b.LimitMinutes)
+		}
+	}
+	if len(st.Turns) > 0 {
+		p.Println()
+		t := &Table{Header: []string{"TURN", "ROLE", "STATUS", "ATTEMPT", "AGE", "DEADLINE", "RESULT"}, Flex: -1}
+		for _, ts := range st.Turns {
+			deadline, staged := "", "not staged"
+			if !ts.Deadline.IsZero() {
+				deadline = p.Ago(ts.Deadline)
+			}
+			if ts.Staged != "" {
+				staged = "staged"
+			}
+			t.Row(ts.Turn.TurnID, ts.Turn.AssignedRole, ts.Turn.Status, itoa(ts.Turn.Attempt), Age(ts.Age), deadline, staged)
+			if ts.Overdue {
+				t.Emphasise(5, p.Red)
+			}
+		}
+		p.Table(t)
+		for _, ts := range st.Turns {
+			if ts.Turn.FailureReason != "" {
+				p.Printf("%s: %s\n", p.Red(OneLine(ts.Turn.TurnID)), OneLine(ts.Turn.FailureReason))
+			}
+		}
+	}
+	p.Println()
+	if rec := st.Recovery; rec != nil {
+		p.Field("Waiting for", "%s (%s)", p.Yellow(OneLine(rec.Owner)), OneLine(rec.TypedReason))
+		if rec.Detail != nil && *rec.Detail != "" {
+			p.Field("Because", "%s", OneLine(*rec.Detail))
+		}
+		if id := st.Escalation.String("escalation_id"); id != "" {
+			p.Field("Escalation", "%s", id)
+		}
+	} else if len(st.Turns) > 0 {
+		p.Field("Waiting for", "%s", OneLine(st.Turns[0].Turn.AssignedRole))
+	}
+	if s.Status == protocol.StatusCompleted {
+		p.Println("The run is complete. A new one starts with: git agentxchain assign --new-run")
+		return
+	}
+	printNext(p, st.Next)
+}
+
+// phases renders the phases with the present one marked.
+func phases(p *Printer, all []string, now string, done bool) string {
+	out, passed := "", true
+	for i, ph := range all {
+		if i > 0 {
+			out += p.Dim(" -> ")
+		}
+		switch {
+		case ph == now && !done:
+			out += p.Bold("[" + OneLine(ph) + "]")
+			passed = false
+		case passed:
+			out += p.Green(OneLine(ph))
+		default:
+			out += p.Dim(OneLine(ph))
+		}
+	}
+	if out == "" {
+		return OneLine(now)
+	}
+	return out
+}
+
+// printGateStanding shows the current gate and everything it lacks.
+func printGateStanding(p *Printer, st *runner.Standing) {
+	g := st.Gate
+	if g == nil || st.View.State.Status == protocol.StatusCompleted {
+		return
+	}
+	what := "the files are in order"
+	style := p.Green
+	if g.Result.Action == protocol.ActionGateFailed {
+		what, style = "lacks", p.Red
+	} else if g.HumanNeeded {
+		what = "the files are in order; a person or the approval policy decides"
+	}
+	if st.View.State.Status == protocol.StatusPaused {
+		what, style = "waits for a person", p.Yellow
+	}
+	p.Field("Gate", "%s: %s", OneLine(g.ID), style(what))
+	for _, reason := range g.Result.Reasons {
+		p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
+	}
+}
+
+func gateObject(g *runner.GateStanding) *ojson.Object {
+	o := g.Result.Object(!g.Completion)
+	o.Set("gate_id", g.ID)
+	o.Set("gate_status", nilIfEmpty(g.Status))
+	o.Set("requires_human_approval", g.HumanNeeded)
+	o.Set("credentialed", g.Credentialed)
+	return o
+}

@@ -1,0 +1,273 @@
+// turn show: an active turn with its assignment, bundle and staged result, or an accepted one.
+
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type turnShowOptions struct {
+	Turn     string
+	Template bool
+	Artifact string // "", assignment, prompt, context, manifest
+}
+
+// turnArtifacts maps the words of --artifact to files of the bundle.
+func turnArtifacts() map[string]string {
+	return map[string]string{"assignment": "ASSIGNMENT.json", "prompt": "PROMPT.md", "context": "CONTEXT.md", "manifest": "MANIFEST.json"}
+}
+
+func newTurnCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "turn", Category: categoryLook, Usage: "one turn: its assignment, its bundle, its result",
+		Subcommands: []*ucli.Command{{
+			Name: "show", ArgsUsage: "[TURN]", Usage: "a turn; the only active one by default",
+			Description: "TURN is the id of an active turn, or a unique beginning of it, or the id of an accepted one.",
+			Flags: []ucli.Flag{
+				turnFlag(),
+				&ucli.BoolFlag{Name: "template", Usage: "print the skeleton of the turn's result, to be filled in and staged"},
+				newChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment", "prompt", "context", "manifest"),
+			},
+			Action: func(c *ucli.Context) error {
+				id, err := one(c, "turn", "turn")
+				if err != nil {
+					return err
+				}
+				o := &turnShowOptions{Turn: id, Template: c.Bool("template"), Artifact: c.String("artifact")}
+				if o.Template && o.Artifact != "" {
+					return usageErrorf("--template and --artifact print different things; give one of them")
+				}
+				return runTurnShow(c.Context, f, o)
+			},
+		}},
+	}
+}
+
+func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	v, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	f.notices(v.Notices)
+	turn, err := activeTurn(v, o.Turn)
+	if err != nil {
+		if o.Template || o.Artifact != "" || o.Turn == "" {
+			return err
+		}
+		row, rerr := r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", o.Turn)
+		if rerr != nil || row == nil {
+			return firstError(rerr, err)
+		}
+		f.Out.Emit(ojson.NewObject("turn_id", o.Turn, "active", false, "accepted", row.Row), func(p *Printer) { printAcceptedTurn(p, row.Row) })
+		return nil
+	}
+	switch {
+	case o.Template:
+		return runTurnTemplate(ctx, f, r, turn)
+	case o.Artifact != "":
+		return runTurnArtifact(f, r, turn, turnArtifacts()[o.Artifact])
+	}
+	return showActiveTurn(f, r, v, turn)
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// activeTurn finds the turn meant by id: exact, or its unique beginning.
+func activeTurn(v *gitstore.View, id string) (*protocol.Turn, error) {
+	turn, refusal := protocol.ResolveTurn(v.State, id, "show")
+	if refusal == nil {
+		return turn, nil
+	}
+	var found []*protocol.Turn
+	for key, t := range v.State.ActiveTurns.All() {
+		if id != "" && t != nil && strings.HasPrefix(key, id) {
+			found = append(found, t)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if refusal.Code == protocol.CodeTargetRequired {
+		refusal.Hint = "git agentxchain turn show " + v.State.ActiveTurns.Keys()[0]
+	}
+	return nil, refusal
+}
+
+func runTurnTemplate(ctx context.Context, f *Factory, r *runner.Runner, t *protocol.Turn) error {
+	doc, err := r.Template(ctx, t.TurnID)
+	if err != nil {
+		return err
+	}
+	if doc == nil {
+		return errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape", OneLine(t.AssignedRole), t.TurnID, protocol.ConfigPath).
+			withHint("git agentxchain validate")
+	}
+	if f.JSON() {
+		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "staging_path", protocol.StagingPath(t.TurnID), "result_template", doc), nil)
+		return nil
+	}
+	_, err = f.Out.Raw().Write(ojson.Pretty(doc))
+	return err
+}
+
+func runTurnArtifact(f *Factory, r *runner.Runner, t *protocol.Turn, name string) error {
+	path := protocol.BundleDir(t.TurnID) + "/" + name
+	data, err := r.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		return errorf("not_found", "turn %s has no %s in its bundle", t.TurnID, name).
+			withHint("git agentxchain doctor says how the bundle comes back")
+	}
+	if f.JSON() {
+		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "path", path, "content", string(data)), nil)
+		return nil
+	}
+	_, err = f.Out.Raw().Write(data)
+	return err
+}
+
+func showActiveTurn(f *Factory, r *runner.Runner, v *gitstore.View, t *protocol.Turn) error {
+	bundle := r.CheckBundle(v.State.Run(), t)
+	staged, stagedErr := r.Staged(t.TurnID)
+	payload := ojson.NewObject("turn_id", t.TurnID, "active", true, "turn", turnObject(t))
+	files, problems := []*ojson.Object{}, []*ojson.Object{}
+	for _, name := range bundle.Names() {
+		info := bundle.Files[name]
+		files = append(files, ojson.NewObject("path", protocol.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size), "sha256", nilIfEmpty(info.SHA256)))
+	}
+	for _, e := range bundle.Problems {
+		problems = append(problems, ojson.NewObject("type", e.Type, "path", nilIfEmpty(e.Path), "detail", e.Detail))
+	}
+	payload.Set("bundle", ojson.NewObject("path", protocol.BundleDir(t.TurnID), "sealed", len(bundle.Problems) == 0, "files", files, "problems", problems))
+	var result *ojson.Object
+	if stagedErr == nil && staged.Data != nil {
+		result, _ = ojson.DecodeObject(staged.Data)
+	}
+	so := ojson.NewObject("path", protocol.StagingPath(t.TurnID), "present", staged.Data != nil, "bytes", len(staged.Data), "readable", result != nil)
+	if stagedErr != nil {
+		so.Set("problem", stagedErr.Error())
+	}
+	if result != nil {
+		so.Set("result", result)
+	}
+	payload.Set("staged", so)
+	f.Out.Emit(payload, func(p *Printer) {
+		printTurn(p, v, t)
+		p.Println()
+		p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
+		if len(bundle.Problems) == 0 {
+			p.Field("Bundle", "%d files, %s", len(bundle.Files), p.Green("as it was sealed"))
+		} else {
+			p.Field("Bundle", "%s: %s", p.Red("not as it was sealed"), OneLine(bundle.Problems[0].Detail))
+		}
+		p.Field("Result goes to", "%s", protocol.StagingPath(t.TurnID))
+		switch {
+		case stagedErr != nil:
+			p.Field("Staged", "%s", p.Red(OneLine(stagedErr.Error())))
+		case staged.Data == nil:
+			p.Field("Staged", "nothing yet")
+		case result == nil:
+			p.Field("Staged", "%s, %d bytes that are not a JSON object", OneLine(staged.Path), len(staged.Data))
+		default:
+			p.Field("Staged", "%s: %s", OneLine(result.String("status")), OneLine(result.String("summary")))
+		}
+		p.Println()
+		if staged.Data == nil {
+			p.Field("Next", "%s", p.Bold("git agentxchain turn show --template "+t.TurnID))
+		} else {
+			p.Field("Next", "%s", p.Bold("git agentxchain verify turn "+t.TurnID))
+		}
+	})
+	return nil
+}
+
+func printTurn(p *Printer, v *gitstore.View, t *protocol.Turn) {
+	p.Field("Turn", "%s %s", p.Bold(t.TurnID), OneLine(t.Status))
+	role := v.Config.Role(t.AssignedRole)
+	if role != nil {
+		p.Field("Role", "%s (%s), %s", p.Bold(OneLine(t.AssignedRole)), OneLine(role.Title), OneLine(role.WriteAuthority))
+		p.Field("Mandate", "%s", OneLine(role.Mandate))
+	} else {
+		p.Field("Role", "%s %s", p.Bold(OneLine(t.AssignedRole)), p.Red("(not in "+protocol.ConfigPath+")"))
+	}
+	p.Field("Runtime", "%s", OneLine(t.RuntimeID))
+	p.Field("Attempt", "%d", t.Attempt)
+	if t.AssignedAt != "" {
+		p.Field("Assigned", "%s", OneLine(ago(p, t.AssignedAt)))
+	}
+	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
+		when := p.Ago(at)
+		if p.now().After(at) {
+			when = p.Red(when)
+		}
+		p.Field("Deadline", "%s", when)
+	}
+	if b := t.Baseline; b != nil && b.HeadRef != nil {
+		p.Field("Started from", "%.12s", OneLine(*b.HeadRef))
+	}
+	if len(t.ConcurrentWith) > 0 {
+		p.Field("Beside", "%s", OneLine(joinComma(t.ConcurrentWith)))
+	}
+	if t.DelegationContext != nil {
+		p.Field("Delegated", "%s", OneLine(t.DelegationContext.String("charter")))
+	}
+	if t.FailureReason != "" {
+		p.Field("Failed", "%s", p.Red(OneLine(t.FailureReason)))
+	}
+	if last := t.LastRejection; last != nil {
+		p.Field("Sent back", "%s", OneLine(last.String("reason")))
+		for _, e := range last.Strings("validation_errors") {
+			p.Printf("%s - %s\n", pad("", 14), OneLine(e))
+		}
+	}
+}
+
+func printAcceptedTurn(p *Printer, row *ojson.Object) {
+	p.Field("Turn", "%s %s", p.Bold(OneLine(row.String("turn_id"))), OneLine(row.String("status")))
+	p.Field("Role", "%s", OneLine(row.String("role")))
+	p.Field("Phase", "%s", OneLine(row.String("phase")))
+	if at := row.String("accepted_at"); at != "" {
+		when := OneLine(at)
+		if t, err := protocol.ParseTime(at); err == nil {
+			when = p.Ago(t) + " (" + t.Local().Format(time.DateTime) + ")"
+		}
+		p.Field("Accepted", "%s", when)
+	}
+	p.Field("Summary", "%s", OneLine(row.String("summary")))
+	if files := row.Strings("files_changed"); len(files) > 0 {
+		p.Field("Files", "%s", OneLine(joinComma(files)))
+	}
+	for _, d := range row.Objects("decisions") {
+		p.Field("Decision", "%s %s", OneLine(d.String("id")), OneLine(d.String("statement")))
+	}
+	for _, o := range row.Objects("objections") {
+		p.Field("Objection", "%s (%s) %s", OneLine(o.String("id")), OneLine(o.String("severity")), OneLine(o.String("statement")))
+	}
+	if n := row.Object("normalized_verification"); n != nil {
+		p.Field("Verification", "%s: %s", OneLine(n.String("status")), OneLine(n.String("reason")))
+	}
+	if sha := row.String("checkpoint_sha"); sha != "" {
+		p.Field("Checkpoint", "%.12s", OneLine(sha))
+	}
+}

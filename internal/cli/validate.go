@@ -1,0 +1,157 @@
+// validate: are the configuration and the state what the protocol asks for?
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newValidateCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "validate", Category: categoryLook, Usage: "check agentxchain.json, the state and whether every gate can be passed",
+		Description: "All findings are listed at once. Exit status 2 when a document is invalid, 1 when the documents are valid but some gate can never be passed, " +
+			"12 when the working files contradict the recorded run; warnings alone exit 0.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "mode", Usage: "accepted for habit's sake: everything is always checked", Hidden: true},
+			&ucli.StringFlag{Name: "agent", Usage: "accepted for habit's sake", Hidden: true},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runValidate(c.Context, f)
+		},
+	}
+}
+
+// documentFinding is one row of validate.
+type documentFinding struct {
+	file, severity, code, field, message string
+}
+
+func runValidate(ctx context.Context, f *Factory) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	docs := r.CheckDocuments()
+	rows := documentFindings(docs)
+	var viewErr error
+	if docs.Valid() {
+		v, err := r.View(ctx)
+		if viewErr = err; err == nil {
+			f.notices(v.Notices)
+		}
+	}
+	invalid, failing := 0, 0
+	list := []*ojson.Object{}
+	for _, d := range rows {
+		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code, "field", nilIfEmpty(d.field), "message", d.message))
+		switch {
+		case d.severity != protocol.SeverityError:
+		case d.code == protocol.AdmissionNoProducer || d.code == protocol.AdmissionOwnerAway || d.code == protocol.AdmissionOwnerMute:
+			failing++
+		default:
+			invalid++
+		}
+	}
+	payload := ojson.NewObject("valid", invalid == 0, "admissible", invalid == 0 && failing == 0, "findings", list, "notes", orEmpty(docs.StateNotes))
+	f.Out.Emit(payload, func(p *Printer) { printValidation(p, docs, rows, invalid+failing) })
+	switch {
+	case invalid > 0:
+		return invalidDocuments(docs, rows, invalid)
+	case viewErr != nil:
+		return viewErr
+	case failing > 0:
+		return errFindings()
+	}
+	return nil
+}
+
+// documentFindings lists the findings in the order configuration, admission, state.
+func documentFindings(d *runner.Documents) []documentFinding {
+	var rows []documentFinding
+	problems := func(file string, list protocol.Problems) {
+		for _, p := range list {
+			rows = append(rows, documentFinding{file, protocol.SeverityError, p.Code, p.Field, p.Message})
+		}
+	}
+	failure := func(file string, err error) {
+		var refusal *protocol.Error
+		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
+			problems(file, refusal.Problems)
+			return
+		}
+		if err != nil {
+			code, field := runner.ErrorCode(err), ""
+			if refusal != nil && refusal.Field != file {
+				field = refusal.Field
+			}
+			rows = append(rows, documentFinding{file, protocol.SeverityError, code, field, err.Error()})
+		}
+	}
+	failure(protocol.ConfigPath, d.ConfigErr)
+	problems(protocol.ConfigPath, d.ConfigProblems)
+	for _, a := range d.Admission {
+		rows = append(rows, documentFinding{protocol.ConfigPath, a.Severity, a.Code, "routing." + a.Phase, a.Message})
+	}
+	failure(string(protocol.DocState), d.StateErr)
+	problems(string(protocol.DocState), d.StateProblems)
+	return rows
+}
+
+// invalidDocuments is the error of documents that may not govern a run. Its code
+// is that of the first document at fault.
+func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error {
+	first := rows[0]
+	for _, r := range rows {
+		if r.severity == protocol.SeverityError {
+			first = r
+			break
+		}
+	}
+	code := protocol.CodeInvalidState
+	switch {
+	case d.ConfigErr != nil:
+		code = runner.ErrorCode(d.ConfigErr)
+	case len(d.ConfigProblems) > 0:
+		code = protocol.CodeInvalidConfig
+	case d.StateErr != nil:
+		code = runner.ErrorCode(d.StateErr)
+	}
+	e := errorf(code, "%s is not valid (%s)", first.file, counted(n, "finding"))
+	if first.file == protocol.ConfigPath {
+		return e.withHint("correct " + protocol.ConfigPath + " and run git agentxchain validate again")
+	}
+	return e.withHint("git agentxchain repair --from-ref goes back to the recorded state")
+}
+
+func printValidation(p *Printer, d *runner.Documents, rows []documentFinding, errs int) {
+	for _, r := range rows {
+		mark, style := "error", p.Red
+		if r.severity != protocol.SeverityError {
+			mark, style = "warning", p.Yellow
+		}
+		p.Printf("%s %s: %s %s\n", style(pad(mark, 7)), OneLine(r.file), OneLine(r.message), p.Dim("["+OneLine(r.code)+"]"))
+	}
+	for _, n := range d.StateNotes {
+		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(pad("note", 7)), protocol.DocState, OneLine(n))
+	}
+	if errs > 0 {
+		return
+	}
+	p.Printf("%s is %s", protocol.ConfigPath, p.Green("valid"))
+	if d.State == nil {
+		p.Printf("; there is no %s.\n", protocol.DocState)
+		return
+	}
+	p.Printf(", and so is %s.\n", protocol.DocState)
+}

@@ -1,0 +1,223 @@
+// verify turn: would a staged result be accepted, and do its claims hold when they are run again?
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type verifyTurnOptions struct {
+	Turn    string
+	Execute bool
+	Timeout time.Duration // of each command
+}
+
+func newVerifyCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "verify", Category: categoryTrust, Usage: "check a staged turn without accepting it",
+		Subcommands: []*ucli.Command{newVerifyTurnCommand(f)},
+	}
+}
+
+func newVerifyTurnCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "turn", ArgsUsage: "[TURN]", Usage: "put a staged result through the five stages and replay its evidence",
+		Description: "Nothing is recorded. With --execute the commands of machine_evidence run again here, in the project directory, and their exit codes " +
+			"are compared with the declared ones: they were chosen by the turn's actor, so read them first. Work tree, gate and policies are judged by accept only.",
+		Flags: []ucli.Flag{
+			turnFlag(),
+			&ucli.BoolFlag{Name: "execute", Usage: "run the declared commands"},
+			&ucli.IntFlag{Name: "timeout", Usage: "time for each command in `MS`", Value: 30000},
+		},
+		Action: func(c *ucli.Context) error {
+			turn, err := one(c, "turn", "turn")
+			if err != nil {
+				return err
+			}
+			ms := c.Int("timeout")
+			if ms < 1 || ms > 24*60*60*1000 {
+				return usageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", ms)
+			}
+			return runVerifyTurn(c.Context, f, &verifyTurnOptions{Turn: turn, Execute: c.Bool("execute"), Timeout: time.Duration(ms) * time.Millisecond})
+		},
+	}
+}
+
+func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	view, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	f.notices(view.Notices)
+	if len(view.ConfigProblems) > 0 {
+		return protocol.ConfigError(view.ConfigProblems)
+	}
+	turn, v, doc, err := r.Validate(ctx, o.Turn)
+	if err != nil {
+		return err
+	}
+	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", protocol.StagingPath(turn.TurnID),
+		"valid", v.OK, "stages", stageRows(v), "warnings", orEmpty(v.Warnings), "problems", problemRows(v.Errors))
+	if !v.OK {
+		f.Out.Emit(payload, func(p *Printer) { printStages(p, turn, v) })
+		e := errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).
+			withHint("correct the staged result; nothing was recorded").
+			withDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(), "problems", problemRows(v.Errors)))
+		return e
+	}
+	// What would be accepted is the normalised result, and so is what is replayed.
+	if v.Result != nil && v.Result.Raw != nil {
+		doc = v.Result.Raw
+	}
+	replay, err := r.ReplayTurn(ctx, doc, runner.ReplayOptions{Execute: o.Execute, Timeout: o.Timeout})
+	if err != nil {
+		return err
+	}
+	payload.Set("replay", ojson.Marshal(replay))
+	f.Out.Emit(payload, func(p *Printer) {
+		printStages(p, turn, v)
+		printReplay(p, doc, replay)
+	})
+	if !o.Execute || replay.Overall == protocol.ReplayMatch {
+		return nil
+	}
+	message := "the evidence of turn " + turn.TurnID + " does not hold: "
+	if replay.Overall == protocol.ReplayMismatch {
+		message += itoa(replay.ReplayedCommands-replay.MatchedCommands) + " of " + itoa(replay.ReplayedCommands) + " commands ended otherwise than declared"
+	} else {
+		message += OneLine(replay.Reason)
+	}
+	return errorf("verification_replay_drift", "%s", message).withHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
+}
+
+func firstProblem(p protocol.Problems) string {
+	switch len(p) {
+	case 0:
+		return "it is not valid"
+	case 1:
+		return OneLine(p[0].Message)
+	case 2:
+		return OneLine(p[0].Message) + " (and 1 more problem)"
+	}
+	return OneLine(p[0].Message) + " (and " + itoa(len(p)-1) + " more problems)"
+}
+
+// stageOutcomes says of each stage whether it passed, failed or was not reached.
+func stageOutcomes(v *protocol.Validation) (names, outcomes []string) {
+	reached := true
+	for _, name := range protocol.TurnResultStages() {
+		outcome := "passed"
+		switch {
+		case !reached:
+			outcome = "not_reached"
+		case name == v.Stage:
+			outcome, reached = "failed", false
+		}
+		names, outcomes = append(names, name), append(outcomes, outcome)
+	}
+	return names, outcomes
+}
+
+func stageRows(v *protocol.Validation) []*ojson.Object {
+	names, outcomes := stageOutcomes(v)
+	rows := make([]*ojson.Object, len(names))
+	for i := range names {
+		rows[i] = ojson.NewObject("stage", names[i], "outcome", outcomes[i])
+	}
+	return rows
+}
+
+// problemRows are findings in --json.
+func problemRows(list protocol.Problems) []*ojson.Object {
+	rows := []*ojson.Object{}
+	for _, p := range list {
+		rows = append(rows, ojson.NewObject("code", p.Code, "field", nilIfEmpty(p.Field), "value", nilIfEmpty(p.Value), "message", p.Message))
+	}
+	return rows
+}
+
+func printStages(p *Printer, t *protocol.Turn, v *protocol.Validation) {
+	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)))
+	names, outcomes := stageOutcomes(v)
+	for i, name := range names {
+		style := p.Green
+		switch outcomes[i] {
+		case "failed":
+			style = p.Red
+		case "not_reached":
+			style = p.Dim
+		}
+		p.Printf("  %s %s\n", pad(name, 14), style(map[string]string{"passed": "ok", "failed": "failed", "not_reached": "not reached"}[outcomes[i]]))
+		if outcomes[i] == "failed" {
+			for _, e := range v.Errors {
+				p.Printf("  %s - %s\n", pad("", 14), OneLine(e.Message))
+			}
+		}
+	}
+	for _, w := range v.Warnings {
+		p.Printf("  %s %s\n", p.Yellow(pad("warning", 14)), OneLine(w))
+	}
+}
+
+func printReplay(p *Printer, doc *ojson.Object, r *protocol.ReplayOutcome) {
+	p.Println()
+	if r.Overall == protocol.ReplayNotExecuted {
+		p.Printf("Evidence: not run again. --execute runs what the turn declared:\n")
+		for _, e := range doc.Object("verification").Objects("machine_evidence") {
+			code := "?"
+			if n, ok := e.Int("exit_code"); ok {
+				code = itoa(n)
+			}
+			p.Printf("  $ %s  %s\n", OneLine(e.String("command")), p.Dim("(declared exit "+code+")"))
+		}
+		return
+	}
+	if len(r.Commands) == 0 {
+		p.Printf("Evidence: %s\n", OneLine(r.Reason))
+		return
+	}
+	p.Printf("Evidence: %d of %d commands ended as declared\n", r.MatchedCommands, r.ReplayedCommands)
+	for _, c := range r.Commands {
+		mark, style := "ok", p.Green
+		if !c.Bool("matched") {
+			mark, style = "no", p.Red
+		}
+		p.Printf("  %s $ %s%s\n", style(mark), OneLine(c.String("command")), p.Dim(replayText(c)))
+	}
+	if r.Drift != "" {
+		p.Printf("%s running them changed the work tree: %s\n", p.Yellow("warning:"), OneLine(r.Drift))
+	}
+}
+
+// replayText says how a command ended when that was not as declared.
+func replayText(c *ojson.Object) string {
+	if c.Bool("matched") {
+		return ""
+	}
+	if e := c.String("error"); e != "" {
+		return "  (" + OneLine(e) + ")"
+	}
+	if s := c.String("signal"); s != "" {
+		return "  (ended by " + OneLine(s) + ")"
+	}
+	declared, was := "none", "none"
+	if n, ok := c.Int("declared_exit_code"); ok {
+		declared = itoa(n)
+	}
+	if n, ok := c.Int("actual_exit_code"); ok {
+		was = itoa(n)
+	}
+	return "  (declared exit " + declared + ", now " + was + ")"
+}

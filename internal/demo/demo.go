@@ -1,0 +1,227 @@
+// Package demo plays a whole governed run in a scratch repository, with scripted
+// participants that really edit files. Everything goes through the runner, the
+// very code behind the commands.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Options of Run.
+type Options struct {
+	Dir  string // an empty directory for the scratch repository
+	Now  func() time.Time
+	Tell func(Moment) // called as things happen
+}
+
+// Moment is one thing that happened.
+type Moment struct {
+	Who    string // pm, dev, qa, person, agentxchain
+	What   string // one line
+	Detail string // why, or ""
+	Kind   Kind
+}
+
+// Kind sorts moments for display.
+type Kind int
+
+const (
+	Did     Kind = iota // somebody did something
+	Passed              // the rules agreed
+	Refused             // the rules said no
+)
+
+// Outcome is how the demo ended.
+type Outcome struct {
+	Run      string
+	Ops      int
+	Replayed int
+	Accepted int
+	State    *protocol.State
+}
+
+type play struct {
+	ctx  context.Context
+	dir  string
+	r    *runner.Runner
+	tell func(Moment)
+}
+
+// Run plays the demo. An error means that something did not go as a governed
+// run has to go; the demo is a check as much as a show.
+func Run(ctx context.Context, o Options) (*Outcome, error) {
+	p := &play{ctx: ctx, dir: o.Dir, tell: o.Tell}
+	if err := p.setUp(o); err != nil {
+		return nil, err
+	}
+	defer func() { _ = p.r.Close() }()
+	for _, act := range []func() error{p.planning, p.implementation, p.shipping} {
+		if err := act(); err != nil {
+			return nil, err
+		}
+	}
+	return p.audit()
+}
+
+func (p *play) say(kind Kind, who, what, detail string) {
+	if p.tell != nil {
+		p.tell(Moment{Who: who, What: what, Detail: detail, Kind: kind})
+	}
+}
+
+func (p *play) setUp(o Options) error {
+	repo, err := gitstore.Create(p.ctx, p.dir, "main", "Demo Person", "person@example.org")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = repo.Close() }()
+	project, err := runner.InitProject(p.ctx, p.dir, runner.ProjectOptions{ID: "greeter", Name: "Greeter", Goal: "A script that greets people by name."})
+	if err != nil {
+		return err
+	}
+	if err := p.requireHumans(); err != nil {
+		return err
+	}
+	if _, err := repo.CommitPaths(p.ctx, []string{"."}, "governed project"); err != nil {
+		return err
+	}
+	p.say(Did, "person", fmt.Sprintf("sets up project greeter: %d files, phases planning, implementation, qa", len(project.Created)), "")
+	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{Now: o.Now, Getenv: scratchEnv})
+	return err
+}
+
+// scratchEnv hides dispatch markers: the demo's person is a person even when an
+// agent has started the demo.
+func scratchEnv(key string) string {
+	if key == runner.TurnMarker {
+		return ""
+	}
+	return os.Getenv(key)
+}
+
+// requireHumans drops the scaffold's auto-approval, so that the demo shows a
+// person at the gates.
+func (p *play) requireHumans() error {
+	path := filepath.Join(p.dir, protocol.ConfigPath)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	cfg, err := ojson.DecodeObject(data)
+	if err != nil {
+		return err
+	}
+	cfg.Delete("approval_policy")
+	return os.WriteFile(path, ojson.Pretty(cfg), 0o666)
+}
+
+func (p *play) write(path, content string) error {
+	full := filepath.Join(p.dir, filepath.FromSlash(path))
+	if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(full, []byte(content), 0o666)
+}
+
+// assign gives the next turn and says who has it.
+func (p *play) assign(role string) (*runner.Assigned, error) {
+	a, err := p.r.AssignTurn(p.ctx, runner.AssignOptions{Role: role})
+	if err != nil {
+		return nil, err
+	}
+	if a.Started {
+		p.say(Did, "agentxchain", "starts "+a.Run, "")
+	}
+	p.say(Did, "agentxchain", fmt.Sprintf("assigns %s to %s", a.Turn.TurnID, a.Turn.AssignedRole), "")
+	return a, nil
+}
+
+// stage writes a turn result: the template of the turn with the given members.
+func (p *play) stage(a *runner.Assigned, members ...any) error {
+	doc := a.Template.Clone()
+	doc.Set("decisions", []any{})
+	changes := ojson.NewObject(members...)
+	for k, v := range changes.All() {
+		doc.Set(k, v)
+	}
+	return p.write(protocol.StagingPath(a.Turn.TurnID), string(ojson.Pretty(doc)))
+}
+
+// accept accepts a turn and commits its files.
+func (p *play) accept(a *runner.Assigned) (*runner.Accepted, error) {
+	out, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{TurnID: a.Turn.TurnID})
+	if err != nil {
+		return out, err
+	}
+	p.say(Passed, "agentxchain", fmt.Sprintf("accepts the turn of %s", a.Turn.AssignedRole), out.Result.Entry.String("summary"))
+	if g := out.Result.Gate; g != nil && g.GateID != nil {
+		switch g.Action {
+		case protocol.ActionGateFailed:
+			for _, reason := range g.Reasons {
+				p.say(Refused, "gate", *g.GateID+" stays shut", reason)
+			}
+		case protocol.ActionAwaitHuman:
+			p.say(Passed, "gate", *g.GateID+" is in order and waits for a person", "")
+		default:
+			p.say(Passed, "gate", *g.GateID+" opens", "")
+		}
+	}
+	saved, err := p.r.Checkpoint(p.ctx, a.Turn.TurnID)
+	if err != nil {
+		return out, err
+	}
+	if saved.Commit != "" {
+		p.say(Did, "agentxchain", fmt.Sprintf("commits %d files of the turn at %.10s", len(saved.Files), saved.Commit), "")
+	}
+	return out, nil
+}
+
+// refused insists that an error is the refusal it should be.
+func (p *play) refused(err error, code string) error {
+	if got := runner.ErrorCode(err); got != code {
+		return fmt.Errorf("the demo expected the refusal %s, got %q: %w", code, got, errors.Join(err))
+	}
+	return nil
+}
+
+func (p *play) approve() error {
+	out, err := p.r.Approve(p.ctx, runner.ApproveOptions{})
+	if err != nil {
+		return err
+	}
+	where := "the run completes"
+	if out.Result.To != "" {
+		where = out.Result.From + " -> " + out.Result.To
+	}
+	p.say(Did, "person", fmt.Sprintf("approves %s: %s", out.Result.Gate, where), "")
+	return nil
+}
+
+func (p *play) audit() (*Outcome, error) {
+	v, err := p.r.View(p.ctx)
+	if err != nil {
+		return nil, err
+	}
+	if v.State.Status != protocol.StatusCompleted {
+		return nil, fmt.Errorf("the demo ended with the run %s", v.State.Status)
+	}
+	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	if err != nil {
+		return nil, err
+	}
+	if !report.Clean() {
+		return nil, fmt.Errorf("fsck found problems in the demo's run: %+v", report.Findings)
+	}
+	p.say(Passed, "agentxchain", fmt.Sprintf("fsck: %d operations checked, %d replayed, nothing wrong", report.Ops, report.Replayed), "")
+	return &Outcome{Run: v.Run, Ops: report.Ops, Replayed: report.Replayed, Accepted: v.Index.Accepted, State: v.State}, nil
+}

@@ -1,0 +1,177 @@
+// Package durable writes files so that they are either the old or the new ones
+// after a crash or a power cut, and stay the new ones once a call returned.
+//
+// renameio makes the replacement atomic but does not sync the directory that
+// holds the new name (its own README says so); without that a power cut may
+// bring the old file back after we told the caller it was written.
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// SizeError says that a file was not as long as the caller believed, so that
+// appending to it would have joined two writers' records.
+type SizeError struct {
+	Path string
+	Want int64 // bytes the caller expected
+	Have int64 // bytes found
+}
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("%s is %d bytes long, expected %d: another program changed it", e.Path, e.Have, e.Want)
+}
+
+// WriteFile replaces dir/name with data: it writes a temporary file beside it,
+// syncs it, renames it over the name and syncs the directory. name may have
+// several components; its directory must exist. perm is masked by the umask;
+// a symbolic link in place of the file is replaced, never followed.
+func WriteFile(dir, name string, data []byte, perm fs.FileMode) error {
+	path := filepath.Join(dir, name)
+	if err := replace(nil, path, data, perm); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := SyncDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	faults.Point("durable.write.after")
+	return nil
+}
+
+// WriteFileRoot is WriteFile below an os.Root: no component of name can lead
+// outside of it. The temporary file lies beside the target, not in the root's
+// top directory, so a crash never litters the user's project directory.
+func WriteFileRoot(root *os.Root, name string, data []byte, perm fs.FileMode) error {
+	dir, base := filepath.Split(filepath.Clean(name))
+	sub := root
+	if dir != "" {
+		r, err := root.OpenRoot(filepath.Clean(dir))
+		if err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+		defer func() { _ = r.Close() }()
+		sub = r
+	}
+	if err := replace(sub, base, data, perm); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	d, err := sub.Open(".")
+	if err != nil {
+		return fmt.Errorf("sync directory of %s: %w", name, err)
+	}
+	if err := syncAndClose(d); err != nil {
+		return fmt.Errorf("sync directory of %s: %w", name, err)
+	}
+	faults.Point("durable.write.after")
+	return nil
+}
+
+// Append adds data to the end of path and syncs it. expectedSize is the length
+// in bytes the file must have before; 0 also allows that it does not exist.
+// A different length is a *SizeError and nothing is written. When the write
+// fails half way (a full disk) the file is cut back to expectedSize, so that no
+// torn record is left by a process that could still clean up.
+func Append(path string, expectedSize int64, data []byte, perm fs.FileMode) error {
+	f, created, err := openAppend(os.OpenFile, path, expectedSize, perm)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", path, err)
+	}
+	if err := appendTo(f, path, expectedSize, data); err != nil {
+		return err
+	}
+	if created {
+		return SyncDir(filepath.Dir(path))
+	}
+	return nil
+}
+
+// AppendRoot is Append below an os.Root.
+func AppendRoot(root *os.Root, name string, expectedSize int64, data []byte, perm fs.FileMode) error {
+	f, created, err := openAppend(root.OpenFile, name, expectedSize, perm)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	if err := appendTo(f, name, expectedSize, data); err != nil {
+		return err
+	}
+	if !created {
+		return nil
+	}
+	d, err := root.Open(filepath.Dir(filepath.Clean(name)))
+	if err != nil {
+		return fmt.Errorf("sync directory of %s: %w", name, err)
+	}
+	return syncAndClose(d)
+}
+
+type opener func(name string, flag int, perm fs.FileMode) (*os.File, error)
+
+func openAppend(open opener, name string, expectedSize int64, perm fs.FileMode) (f *os.File, created bool, err error) {
+	f, err = open(name, os.O_WRONLY|os.O_APPEND, perm)
+	if err == nil || expectedSize != 0 || !errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &SizeError{Path: name, Want: expectedSize, Have: 0}
+		}
+		return f, false, err
+	}
+	f, err = open(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, perm)
+	return f, true, err
+}
+
+func appendTo(f *os.File, name string, expectedSize int64, data []byte) error {
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = fmt.Errorf("not a regular file (%s)", fi.Mode().Type())
+	}
+	if err == nil && fi.Size() != expectedSize {
+		err = &SizeError{Path: name, Want: expectedSize, Have: fi.Size()}
+	}
+	if err != nil {
+		_ = f.Close()
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	faults.Point("durable.append.before")
+	if _, err = f.Write(data); err == nil {
+		faults.Point("durable.append.written")
+		err = sync(f)
+	}
+	if err != nil {
+		// Best effort: the caller learns of the first error either way, and a
+		// reader recognises a torn tail by its missing newline.
+		_ = f.Truncate(expectedSize)
+		_ = f.Close()
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	faults.Point("durable.append.after")
+	return nil
+}
+
+// SyncDir makes the names in dir durable: files created, renamed or removed in
+// it before the call are found so after a power cut.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	if err := syncAndClose(d); err != nil {
+		return fmt.Errorf("sync directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+func syncAndClose(f *os.File) error {
+	err := syncDirFile(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+//go:build !windows
+
+// Replacing and syncing files where renameio and directory fsync exist.
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// replace writes name atomically; root is nil for a path of the whole system.
+func replace(root *os.Root, name string, data []byte, perm fs.FileMode) error {
+	opts := []renameio.Option{renameio.WithPermissions(perm)}
+	if root != nil {
+		opts = append(opts, renameio.WithRoot(root))
+	} else {
+		// Without a directory renameio may choose TMPDIR when that is on the
+		// same mount; a temporary file elsewhere would escape our cleanup.
+		opts = append(opts, renameio.WithTempDir(parent(name)))
+	}
+	f, err := renameio.NewPendingFile(name, opts...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	faults.Point("durable.write.before")
+	if err := f.CloseAtomicallyReplace(); err != nil {
+		return err
+	}
+	faults.Point("durable.write.renamed")
+	return nil
+}
+
+func parent(name string) string {
+	for i := len(name) - 1; i >= 0; i-- {
+		if name[i] == '/' {
+			return name[:max(i, 1)]
+		}
+	}
+	return "."
+}
+
+func sync(f *os.File) error { return f.Sync() }
+
+// syncDirFile tolerates the errors of file systems that cannot sync a
+// directory at all (some network and FUSE ones): there is nothing better to do
+// there, and failing would make the tool unusable on them.
+func syncDirFile(f *os.File) error {
+	err := f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+// The kinds of repository every store test runs on.
+package testrepo
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+)
+
+// Matrix runs f as a subtest on {sha1, sha256} x {files, reftable} x {main,
+// linked work tree}. Reftable is left out when the installed git lacks it.
+func Matrix(t *testing.T, f func(t *testing.T, r *Repo)) {
+	t.Helper()
+	for _, o := range Kinds() {
+		t.Run(o.Name(), func(t *testing.T) {
+			t.Helper()
+			f(t, New(t, o))
+		})
+	}
+}
+
+// Kinds returns the options Matrix runs with.
+func Kinds() []Options {
+	refFormats := []string{"files"}
+	if HasReftable() {
+		refFormats = append(refFormats, "reftable")
+	}
+	var out []Options
+	for _, object := range []string{"sha1", "sha256"} {
+		for _, ref := range refFormats {
+			for _, linked := range []bool{false, true} {
+				out = append(out, Options{ObjectFormat: object, RefFormat: ref, LinkedWorktree: linked})
+			}
+		}
+	}
+	return out
+}
+
+// Name is a short name of the kind, for subtests.
+func (o Options) Name() string {
+	name := o.ObjectFormat + "-" + o.RefFormat
+	if o.LinkedWorktree {
+		return name + "-linked"
+	}
+	return name + "-main"
+}
+
+// HasReftable reports whether the installed git can make reftable repositories.
+func HasReftable() bool { return hasReftable() }
+
+var hasReftable = sync.OnceValue(func() bool {
+	isolate()
+	dir, err := os.MkdirTemp("", "reftable")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	return exec.Command("git", "init", "-q", "--ref-format=reftable", dir).Run() == nil
+})

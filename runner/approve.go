@@ -1,0 +1,100 @@
+// Approve: a person passes the pending gate, gate actions included.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CodeActionsNotAllowed means that the gate has actions and the person has not
+// agreed to run the commands a committed file names.
+const CodeActionsNotAllowed = "gate_actions_not_allowed"
+
+// ApproveOptions says what to approve.
+type ApproveOptions struct {
+	Completion   *bool // nil: whichever is pending; else exactly a completion or a transition
+	AllowActions bool  // run the gate's actions; also git config agentxchain.allowGateActions
+	DryRun       bool  // only say what would happen
+}
+
+// Approved is the outcome of Approve.
+type Approved struct {
+	Done
+	DryRun  bool
+	Result  *protocol.ApproveResult
+	Actions []protocol.GateAction
+}
+
+// Approve passes the pending gate after holding its predicates against the work
+// tree of now. It is refused from inside a dispatched turn.
+func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, error) {
+	out := &Approved{DryRun: opt.DryRun}
+	done, err := r.do(ctx, "approve", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		s := c.view.State
+		completion := s.PendingRunCompletion != nil && s.PendingPhaseTransition == nil
+		if opt.Completion != nil {
+			completion = *opt.Completion
+		}
+		if refusal := protocol.CheckApprovable(s, completion, c.env.Actor); refusal != nil {
+			return nil, refusal
+		}
+		gate, by, kind, trigger := "", "", "phase_transition", "approve-transition"
+		if completion {
+			gate, by, kind, trigger = s.PendingRunCompletion.Gate, s.PendingRunCompletion.RequestedByTurn, "run_completion", "approve-completion"
+			out.Result = &protocol.ApproveResult{GateType: kind, Gate: gate, From: s.Phase}
+		} else {
+			p := s.PendingPhaseTransition
+			gate, by = p.Gate, p.RequestedByTurn
+			out.Result = &protocol.ApproveResult{GateType: kind, Gate: gate, From: p.From, To: p.To}
+		}
+		if g := c.view.Config.Gate(gate); g != nil {
+			out.Actions = g.Actions
+		}
+		if opt.DryRun {
+			return nil, nil
+		}
+		if _, err := c.look(ctx); err != nil {
+			return nil, err
+		}
+		files, err := c.gateFiles()
+		if err != nil {
+			return nil, err
+		}
+		op := func(actions []protocol.ActionRun) protocol.Operation {
+			a := protocol.Approval{Files: files, Actions: actions}
+			if completion {
+				return &protocol.ApproveCompletion{Approval: a}
+			}
+			return &protocol.ApprovePhase{Approval: a}
+		}
+		if len(out.Actions) == 0 {
+			return op([]protocol.ActionRun{}), nil
+		}
+		// The engine decides first: no action may run for a gate that would be refused.
+		if _, refusal := protocol.Apply(c.view.Snapshot(), op(nil), c.env); refusal != nil {
+			return nil, refusal
+		}
+		if !opt.AllowActions && !r.Store.SettingBool(ctx, "agentxchain.allowGateActions") {
+			return nil, actionsRefused(gate, out.Actions)
+		}
+		return op(c.runActions(ctx, actionContext{gate: gate, kind: kind, phase: s.Phase, by: by, trigger: trigger}, out.Actions)), nil
+	})
+	if done != nil {
+		out.Done = *done
+	}
+	return out, err
+}
+
+func actionsRefused(gate string, actions []protocol.GateAction) error {
+	cmds := make([]string, len(actions))
+	for i, a := range actions {
+		cmds[i] = a.Run
+	}
+	return &protocol.Error{Code: CodeActionsNotAllowed, Field: "gates." + gate + ".gate_actions", Details: ojson.NewObject("gate_id", gate, "commands", cmds),
+		Message: fmt.Sprintf("Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate, len(actions), cmds[0]),
+		Hint:    "read them, then: git agentxchain approve --allow-actions (or git config agentxchain.allowGateActions true)"}
+}

@@ -1,0 +1,180 @@
+// Assign: start the run when there is none, give a role its turn, write its bundle.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// AssignOptions says whom to give a turn.
+type AssignOptions struct {
+	Role   string // "" resolves the next role
+	NewRun bool   // start another run when the last one is finished
+}
+
+// Assigned is the outcome of Assign and of every operation that dispatches a turn.
+type Assigned struct {
+	Done
+	Started  bool // a new run was started
+	Turn     *protocol.Turn
+	Warnings []string
+	Template *ojson.Object // skeleton of the turn's result
+}
+
+// AssignTurn gives a role its next turn, starting a run first when the project
+// is idle. Refusals are *protocol.Error.
+func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, error) {
+	out := &Assigned{}
+	if opt.NewRun {
+		copied := *r
+		copied.opt.fresh = true
+		r = &copied
+	}
+	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		s := c.view.State
+		fresh := s.Status == protocol.StatusIdle || opt.NewRun && s.Status == protocol.StatusCompleted
+		if !fresh {
+			return nil, nil
+		}
+		out.Started = true
+		return c.initRun(ctx, InitRunOptions{Restart: s.Status == protocol.StatusCompleted})
+	}
+	assign := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		base, err := c.baseline(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c.bundles = c.dispatchBundles
+		return &protocol.AssignTurn{Role: opt.Role, Baseline: base, Dirty: projectDirty(c.tree)}, nil
+	}
+	done, err := r.do(ctx, "assign", start, assign)
+	if done != nil {
+		out.Done = *done
+	}
+	if err != nil {
+		return out, err
+	}
+	res := done.Transition.Result.(*protocol.AssignResult)
+	out.Turn, out.Warnings = res.Turn, res.Warnings
+	out.Template, err = r.Template(ctx, res.Turn.TurnID)
+	return out, err
+}
+
+// InitRunOptions says how a run starts (spec/01 §5.1).
+type InitRunOptions struct {
+	Restart        bool // after a finished run
+	Trigger        string
+	TriggerReason  string
+	ParentRun      string
+	InheritContext bool
+	CreatedBy      string
+}
+
+// InitRun starts a run without assigning a turn.
+func (r *Runner) InitRun(ctx context.Context, opt InitRunOptions) (*Done, error) {
+	return r.do(ctx, "init-run", func(ctx context.Context, c *change) (protocol.Operation, error) { return c.initRun(ctx, opt) })
+}
+
+func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Operation, error) {
+	if err := c.governable(); err != nil {
+		return nil, err
+	}
+	if _, err := c.look(ctx); err != nil {
+		return nil, err
+	}
+	op := &protocol.InitRun{Prior: protocol.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
+		ParentRun: opt.ParentRun, InheritContext: opt.InheritContext, CreatedBy: opt.CreatedBy}
+	if opt.ParentRun != "" {
+		row, err := c.r.Store.LastRow(ctx, protocol.LedgerRunHistory, "run_id", opt.ParentRun)
+		if err != nil {
+			return nil, err
+		}
+		if row != nil {
+			op.Parent = row.Row
+		}
+	}
+	return op, nil
+}
+
+// governable refuses to change a run under a configuration that does not hold.
+func (c *change) governable() error {
+	if p := c.view.ConfigProblems; len(p) > 0 {
+		return protocol.ConfigError(p)
+	}
+	return nil
+}
+
+// dispatchBundles builds and seals the bundle of the turn a transition dispatches.
+func (c *change) dispatchBundles(t *protocol.Transition) (map[string]map[string][]byte, error) {
+	turn, ok := t.State.ActiveTurns.Get(turnOf(t))
+	if !ok {
+		return nil, nil
+	}
+	in := c.r.dispatchInput(c.view, t.State, t.Index, turn)
+	b, err := dispatch.Build(in)
+	if err != nil {
+		return nil, err
+	}
+	seal, err := dispatch.Seal(dispatch.Identity{RunID: t.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole}, c.env.Time(), b.Files)
+	if err != nil {
+		return nil, err
+	}
+	b.Files["MANIFEST.json"] = seal
+	t.Documents[protocol.DocDispatchIndex] = dispatch.Index(in)
+	return map[string]map[string][]byte{turn.TurnID: b.Files}, nil
+}
+
+// turnOf names the turn a transition has dispatched.
+func turnOf(t *protocol.Transition) string {
+	switch res := t.Result.(type) {
+	case *protocol.AssignResult:
+		return res.Turn.TurnID
+	case *protocol.RejectResult:
+		return res.Turn.TurnID
+	case *protocol.ReissueResult:
+		return res.Turn.TurnID
+	}
+	return ""
+}
+
+func (r *Runner) dispatchInput(v *gitstore.View, s *protocol.State, x *protocol.Index, turn *protocol.Turn) dispatch.Input {
+	in := dispatch.Input{Config: v.Config, State: s, Index: x, Turn: turn, LastRow: x.LastRow, OpenObjections: x.OpenObjections,
+		Prompts: make(map[string]string), Now: protocol.FormatTime(r.now()),
+		Exists: func(path string) bool {
+			data, err := readProjectFile(r.Store.Dir(), path, maxGateFile)
+			return data != nil || err != nil
+		}}
+	for _, l := range v.RepoDecisions {
+		in.RepoDecisions = append(in.RepoDecisions, l.Row)
+	}
+	if path, ok := v.Config.Prompts.Get(turn.AssignedRole); ok {
+		if clean, problem := protocol.CleanPath(path); problem == "" {
+			if data, err := readProjectFile(r.Store.Dir(), clean, maxPrompt); err == nil && data != nil {
+				in.Prompts[turn.AssignedRole] = string(data)
+			}
+		}
+	}
+	return in
+}
+
+// maxPrompt bounds a role's prompt template.
+const maxPrompt = 256 << 10
+
+// Template returns the skeleton of a turn's result: once its placeholders are
+// filled in it validates.
+func (r *Runner) Template(ctx context.Context, turnID string) (*ojson.Object, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turn, ok := v.State.ActiveTurns.Get(turnID)
+	if !ok {
+		return nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
+	}
+	return dispatch.Template(r.dispatchInput(v, v.State, v.Index, turn)), nil
+}

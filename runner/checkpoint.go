@@ -1,0 +1,147 @@
+// Checkpoint: commit an accepted turn's files and mark its history row (spec/02 §20).
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Checkpointed is the outcome of Checkpoint.
+type Checkpointed struct {
+	Done
+	Turn    string
+	Commit  string // "" when there was nothing to commit
+	Files   []string
+	Skipped string // why nothing was committed
+}
+
+// Checkpoint commits exactly the files an accepted turn declared. What else is
+// staged stays staged. turnID may be a unique prefix; "" is the latest turn.
+func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, error) {
+	out := &Checkpointed{}
+	done, err := r.do(ctx, "checkpoint", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		line, err := c.acceptedRow(ctx, turnID)
+		if err != nil {
+			return nil, err
+		}
+		row := line.Row
+		out.Turn = row.String("turn_id")
+		if sha := row.String("checkpoint_sha"); sha != "" {
+			out.Skipped = fmt.Sprintf("already checkpointed at %.12s", sha)
+			return nil, nil
+		}
+		if a := row.Object("artifact"); a.String("type") == "patch" && strings.HasPrefix(a.String("ref"), protocol.ProposedDir+"/") {
+			out.Skipped = "its changes are a proposal that has not been applied"
+			return nil, nil
+		}
+		st, err := c.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := unmerged(st); err != nil {
+			return nil, err
+		}
+		for _, p := range row.Strings("files_changed") {
+			if _, dirty := st.Dirty[p]; dirty && protocol.ProjectOwned(p) && !slices.Contains(out.Files, p) {
+				out.Files = append(out.Files, p)
+			}
+		}
+		sha := string(st.Head)
+		if len(out.Files) > 0 {
+			oid, err := r.Store.Repository().CommitPaths(ctx, out.Files, checkpointMessage(row))
+			if err != nil {
+				return nil, err
+			}
+			sha = string(oid)
+			c.tree = nil
+			if _, err := c.look(ctx); err != nil {
+				return nil, err
+			}
+		} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
+			out.Skipped = "none of its files differs from HEAD"
+			return nil, nil
+		}
+		out.Commit = sha
+		return &protocol.Checkpoint{TurnID: out.Turn, Row: protocol.NewBlob(line.Raw), Commit: sha}, nil
+	})
+	if done != nil {
+		out.Done = *done
+	}
+	return out, err
+}
+
+// allPresent reports whether the turn changed files at all and each is in the
+// work tree, clean: then HEAD holds what the turn did (the actor committed it).
+func allPresent(c *change, files []string) bool {
+	for _, p := range files {
+		if c.r.Store.Fingerprint(p) == "deleted" {
+			return false
+		}
+	}
+	return len(files) > 0
+}
+
+// acceptedRow finds the history row of an accepted turn by id, unique prefix, or
+// the latest one of the run.
+func (c *change) acceptedRow(ctx context.Context, ref string) (*protocol.Line, error) {
+	if ref == "" {
+		if ref = c.view.Index.LastRow.String("turn_id"); ref == "" {
+			return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "No turn has been accepted yet.", Hint: "git agentxchain status"}
+		}
+	}
+	// A whole id is near the end of the ledger; only a prefix needs all of it.
+	exact, err := c.r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", ref)
+	if err != nil {
+		return nil, err
+	}
+	if exact != nil && exact.Row.String("status") != "reissued" {
+		return exact, nil
+	}
+	found, err := c.r.Store.TailRows(ctx, protocol.LedgerHistory, 0, func(row *ojson.Object) bool {
+		return row.String("status") != "reissued" && strings.HasPrefix(row.String("turn_id"), ref)
+	})
+	if err != nil {
+		return nil, err
+	}
+	switch len(found) {
+	case 0:
+		return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Accepted turn %s is not in history.", ref), Hint: "git agentxchain history"}
+	case 1:
+		return &found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].Row.String("turn_id")
+	}
+	return nil, &protocol.Error{Code: protocol.CodeTargetRequired, Field: "turn_id", Details: ojson.NewObject("matches", ids),
+		Message: fmt.Sprintf("%q names %d accepted turns: %s.", ref, len(ids), strings.Join(ids, ", ")), Hint: "git agentxchain history"}
+}
+
+// checkpointMessage is the commit message of a checkpoint. Every value is folded
+// to one line, so that a summary cannot pose as a trailer of its own.
+func checkpointMessage(row *ojson.Object) string {
+	fold := func(s, none string) string {
+		if s = strings.Join(strings.Fields(s), " "); s == "" {
+			return none
+		}
+		return s
+	}
+	id, role, phase := fold(row.String("turn_id"), "(unknown)"), fold(row.String("role"), "(unknown)"), fold(row.String("phase"), "(unknown)")
+	rt := fold(row.String("runtime_id"), "(unknown)")
+	var b strings.Builder
+	fmt.Fprintf(&b, "checkpoint: %s (role=%s, phase=%s, runtime=%s)\n\n", id, role, phase, rt)
+	fmt.Fprintf(&b, "Summary: %s\nTurn-ID: %s\nRole: %s\nPhase: %s\nRuntime: %s\n", fold(row.String("summary"), "(none)"), id, role, phase, rt)
+	if intent := fold(row.String("intent_id"), ""); intent != "" {
+		fmt.Fprintf(&b, "Intent-ID: %s\n", intent)
+	}
+	if at := row.String("accepted_at"); at != "" {
+		fmt.Fprintf(&b, "Accepted-At: %s\n", fold(at, ""))
+	}
+	return b.String()
+}

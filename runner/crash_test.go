@@ -1,0 +1,199 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// childEnv makes the test binary one accepting process: its value is the
+// project directory.
+const childEnv = "AGENTXCHAIN_TEST_ACCEPT"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childEnv); dir != "" {
+		os.Exit(acceptOnce(dir))
+	}
+	os.Exit(m.Run())
+}
+
+// acceptOnce accepts the active turn and prints the code of a refusal.
+func acceptOnce(dir string) int {
+	ctx := context.Background()
+	r, err := runner.Open(ctx, dir, runner.Options{})
+	if err == nil {
+		defer func() { _ = r.Close() }()
+		_, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: os.Getenv("AGENTXCHAIN_TEST_TURN")})
+	}
+	if err != nil {
+		fmt.Println(runner.ErrorCode(err), err)
+		return 1
+	}
+	fmt.Println("accepted")
+	return 0
+}
+
+func acceptChild(t *testing.T, p *project, turn string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	p.must(err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), childEnv+"="+p.dir, "AGENTXCHAIN_TEST_TURN="+turn)
+	return cmd
+}
+
+// onePhase is a project whose only role may go on for ever.
+func onePhase(cfg *ojson.Object) {
+	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Build.", "write_authority", "authoritative", "runtime", "manual-dev")))
+	cfg.Set("routing", ojson.NewObject("build", ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "human"})))
+	cfg.Set("gates", &ojson.Object{})
+	cfg.Set("prompts", &ojson.Object{})
+	cfg.Delete("approval_policy")
+	cfg.Delete("budget")
+}
+
+// assignStaged assigns a turn and stages a small valid result.
+func (p *project) assignStaged() *protocol.Turn {
+	p.t.Helper()
+	a := p.assign("dev")
+	p.stage(a.Turn, "summary", "work "+a.Turn.TurnID, "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
+		"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Go on.", "rationale", "There is more.")})
+	return a.Turn
+}
+
+// TestCrashDuringAcceptance kills accepting processes at random moments. After
+// each kill the run is exactly the one before or the one after, fsck with
+// replay passes, and nothing is doubled.
+func TestCrashDuringAcceptance(t *testing.T) {
+	kills := 12
+	if os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" {
+		kills = 200
+	}
+	p := newProject(t, onePhase)
+	turn := p.assignStaged()
+
+	begin := time.Now()
+	p.must(acceptChild(t, p, turn.TurnID).Run())
+	whole := time.Since(begin)
+	turn = p.assignStaged()
+	accepted, landed, survived := 1, 0, 0
+	for n := 0; n < kills; n++ {
+		cmd := acceptChild(t, p, turn.TurnID)
+		p.must(cmd.Start())
+		time.Sleep(time.Duration(rand.Int64N(int64(whole + whole/4))))
+		_ = cmd.Process.Kill()
+		if cmd.Wait() == nil {
+			survived++
+		}
+		v, err := p.r.View(p.ctx)
+		p.must(err)
+		old := v.State.ActiveTurns.Has(turn.TurnID)
+		if !old {
+			accepted++
+			landed++
+		}
+		if v.Index.Accepted != accepted {
+			t.Fatalf("kill %d: %d accepted turns, expected %d", n, v.Index.Accepted, accepted)
+		}
+		if !old {
+			turn = p.assignStaged()
+		}
+		report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+		p.must(err)
+		if !report.Clean() {
+			t.Fatalf("kill %d: fsck: %+v", n, report.Findings)
+		}
+	}
+	t.Logf("%d kills: %d after the commit point, %d processes were done before", kills, landed, survived)
+	p.noDoubles(accepted)
+}
+
+// noDoubles checks that every ledger holds each record once.
+func (p *project) noDoubles(accepted int) {
+	p.t.Helper()
+	rows, err := p.r.Store.TailRows(p.ctx, protocol.LedgerHistory, 0, nil)
+	p.must(err)
+	seen := map[string]bool{}
+	for _, l := range rows {
+		if id := l.Row.String("turn_id"); seen[id] {
+			p.t.Fatalf("turn %s is in history twice", id)
+		} else {
+			seen[id] = true
+		}
+	}
+	if len(rows) != accepted {
+		p.t.Fatalf("history has %d rows, want %d", len(rows), accepted)
+	}
+	events, err := p.r.Store.TailRows(p.ctx, protocol.LedgerEvents, 0, nil)
+	p.must(err)
+	ids := map[string]bool{}
+	var all []any
+	for _, l := range events {
+		if id := l.Row.String("event_id"); ids[id] {
+			p.t.Fatalf("event %s is recorded twice", id)
+		} else {
+			ids[id] = true
+		}
+		all = append(all, l.Row)
+	}
+	if code, errs := protocol.ValidateEventOrdering(all); code != "" {
+		p.t.Fatalf("events: %s %v", code, errs)
+	}
+	decisions, err := p.r.Store.TailRows(p.ctx, protocol.LedgerDecisions, 0, nil)
+	p.must(err)
+	numbers := map[string]bool{}
+	for _, l := range decisions {
+		if id := l.Row.String("id"); numbers[id] {
+			p.t.Fatalf("decision %s is recorded twice", id)
+		} else {
+			numbers[id] = true
+		}
+	}
+}
+
+// TestStormOfAcceptances: many processes accept one turn; one wins, the others
+// are refused in clear words, and the run has one more turn.
+func TestStormOfAcceptances(t *testing.T) {
+	const processes = 16
+	p := newProject(t, onePhase)
+	turn := p.assignStaged()
+	results := make([]string, processes)
+	var wg sync.WaitGroup
+	for i := range processes {
+		wg.Go(func() {
+			out, _ := acceptChild(t, p, turn.TurnID).Output()
+			results[i] = strings.TrimSpace(string(out))
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, r := range results {
+		code, _, _ := strings.Cut(r, " ")
+		switch code {
+		case "accepted":
+			won++
+		case protocol.CodeTurnAlreadyAccepted, gitstore.CodeLocked, gitstore.CodeRefMoved:
+		default:
+			t.Errorf("a loser ended with %q", r)
+		}
+	}
+	if won != 1 {
+		t.Fatalf("%d winners: %q", won, results)
+	}
+	p.noDoubles(1)
+	if _, err := os.Stat(filepath.Join(p.dir, protocol.LockPath)); !os.IsNotExist(err) {
+		t.Errorf("the lock is still there: %v", err)
+	}
+}

@@ -1,0 +1,222 @@
+// Doctor: whether this machine, this repository and this checkout let a run go on.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Levels of a Finding. Only LevelError keeps a run from going on.
+const (
+	LevelOK      = "ok"
+	LevelNote    = "note"
+	LevelWarning = "warning"
+	LevelError   = "error"
+)
+
+// Finding is one thing the doctor looked at.
+type Finding struct {
+	Area    string // git, repository, identity, config, hooks, runtimes, ignore, lock, state, bundle, leftover
+	Level   string
+	Message string // one sentence, no period
+	Fix     string // what to do, usually a command; "" only for ok and note
+	Mended  bool   // Fix was carried out by this examination
+}
+
+// Examination is the outcome of Examine.
+type Examination struct {
+	Findings []Finding
+	View     *gitstore.View // nil when the run could not be read
+}
+
+// Worst returns the gravest level among findings that were not mended.
+func (e *Examination) Worst() string {
+	rank := []string{LevelOK, LevelNote, LevelWarning, LevelError}
+	worst := 0
+	for _, f := range e.Findings {
+		if !f.Mended {
+			worst = max(worst, slices.Index(rank, f.Level))
+		}
+	}
+	return rank[worst]
+}
+
+// doctor carries one examination.
+type doctor struct {
+	r   *Runner
+	fix bool
+	out Examination
+	st  *gitstore.WorktreeStatus // nil when git could not say
+}
+
+// Examine looks at everything a run depends on. It changes nothing unless fix is
+// set, and then only what cannot cost anybody anything: a lock whose owner is
+// proven dead, missing lines in .gitignore, working files that are merely behind
+// the recorded run. Findings are in a fixed order; the error is only for an
+// interruption.
+func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
+	d := &doctor{r: r, fix: fix}
+	for _, look := range []func(context.Context){
+		d.git, d.identity, d.worktree, d.config, d.lock, d.run, d.ignored, d.tracked, d.leftovers, d.caller,
+	} {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		look(ctx)
+	}
+	return &d.out, nil
+}
+
+func (d *doctor) add(area, level, fix, format string, args ...any) *Finding {
+	d.out.Findings = append(d.out.Findings, Finding{Area: area, Level: level, Fix: fix, Message: fmt.Sprintf(format, args...)})
+	return &d.out.Findings[len(d.out.Findings)-1]
+}
+
+func (d *doctor) ok(area, format string, args ...any) { d.add(area, LevelOK, "", format, args...) }
+
+// failed reports an error of another room with its own advice.
+func (d *doctor) failed(area string, err error, fallback string) {
+	fix := fallback
+	var hinted interface{ ErrorHint() string }
+	if errors.As(err, &hinted) && hinted.ErrorHint() != "" {
+		fix = hinted.ErrorHint()
+	}
+	d.add(area, LevelError, fix, "%s", strings.TrimSuffix(err.Error(), "."))
+}
+
+// config judges agentxchain.json by itself, then what it names on this machine.
+func (d *doctor) config(context.Context) {
+	docs := d.r.CheckDocuments()
+	switch {
+	case docs.ConfigErr != nil:
+		d.failed("config", docs.ConfigErr, "correct "+protocol.ConfigPath)
+		return
+	case len(docs.ConfigProblems) > 0:
+		for _, p := range docs.ConfigProblems {
+			d.add("config", LevelError, "correct "+protocol.ConfigPath+", then run: git agentxchain validate", "%s", p.Message)
+		}
+	default:
+		d.ok("config", "%s is valid: %d phases, %d roles, %d gates", protocol.ConfigPath, len(docs.Config.Phases()), docs.Config.Roles.Len(), docs.Config.Gates.Len())
+	}
+	for _, a := range docs.Admission {
+		level := LevelWarning
+		if a.Severity == protocol.SeverityError {
+			level = LevelError
+		}
+		d.add("config", level, "change routing, gates or runtimes in "+protocol.ConfigPath, "%s: %s", a.Code, a.Message)
+	}
+	d.prompts(docs.Config)
+	d.hooks(docs.Config)
+	d.runtimes(docs.Config)
+}
+
+// run judges state, ledgers and bundles against what is recorded.
+func (d *doctor) run(ctx context.Context) {
+	v, err := d.r.Store.View(ctx)
+	if err != nil {
+		d.failed("state", err, "git agentxchain fsck")
+		return
+	}
+	if (len(v.Notices) > 0 || len(d.journals()) > 0) && d.mendFiles(ctx, v) {
+		if v, err = d.r.Store.View(ctx); err != nil {
+			d.failed("state", err, "git agentxchain fsck")
+			return
+		}
+	}
+	d.out.View = v
+	for _, n := range v.Notices {
+		d.add("state", LevelWarning, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
+	}
+	for _, n := range v.StateNotes {
+		d.add("state", LevelNote, "", "%s is read as if mended: %s", protocol.DocState, n)
+	}
+	switch {
+	case v.State == nil:
+		d.fresh(ctx)
+		return
+	case v.State.Run() == "":
+		d.ok("state", "no run has started")
+		return
+	case v.Op == "":
+		d.add("state", LevelNote, "", "run %s is not recorded under refs/agentxchain yet; the next changing command does that", v.State.Run())
+	case len(v.Notices) == 0:
+		d.ok("state", "the working files are what run %s recorded at %s", v.Run, v.Op.Short())
+	}
+	for _, t := range v.State.ActiveTurns.All() {
+		d.bundle(v, t)
+	}
+}
+
+// mendFiles lets a transaction bring working files and record into agreement,
+// which every changing command begins with anyway.
+func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
+	if !d.fix {
+		return false
+	}
+	tx, err := d.r.Store.Begin(ctx, "doctor", max(0, d.r.opt.LockWait))
+	if err != nil {
+		d.failed("state", err, "git agentxchain fsck")
+		return false
+	}
+	done := tx.View().Notices
+	if err := tx.Close(); err != nil {
+		d.failed("state", err, "git agentxchain fsck")
+		return false
+	}
+	was := v.Notices
+	if len(was) == 0 {
+		was = []string{"another tool was interrupted in an acceptance"}
+	}
+	if len(done) == 0 {
+		done = []string{"brought files and record into agreement"}
+	}
+	for _, n := range was {
+		d.add("state", LevelWarning, strings.Join(done, "; "), "%s", n).Mended = true
+	}
+	return true
+}
+
+// fresh is a project without a state: a new clone, most likely.
+func (d *doctor) fresh(ctx context.Context) {
+	refs, err := d.r.Store.Runs(ctx)
+	if err != nil {
+		d.failed("state", err, "git fsck")
+		return
+	}
+	if len(refs) == 0 {
+		d.add("state", LevelNote, "", "no run has started; one of another clone comes with: git fetch ORIGIN 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'")
+		return
+	}
+	run := strings.TrimPrefix(refs[len(refs)-1].Name, gitstore.RunRefPrefix)
+	d.add("state", LevelWarning, "git agentxchain repair --from-ref "+run, "this work tree holds no run, but %d are recorded in the repository", len(refs))
+}
+
+// bundle compares an active turn's bundle with its seal.
+func (d *doctor) bundle(v *gitstore.View, t *protocol.Turn) {
+	if t == nil || t.Status == protocol.TurnAssigned {
+		return // not dispatched yet: there is no bundle to have
+	}
+	b := d.r.CheckBundle(v.State.Run(), t)
+	if len(b.Problems) == 0 {
+		d.ok("bundle", "the bundle of turn %s is as it was sealed", t.TurnID)
+		return
+	}
+	for _, p := range b.Problems {
+		d.add("bundle", LevelWarning, "git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+t.TurnID+" makes a new one",
+			"bundle of turn %s: %s", t.TurnID, p.Detail)
+	}
+}
+
+// caller warns an agent that looks around from inside its turn.
+func (d *doctor) caller(context.Context) {
+	if id := d.r.insideTurn(); id != "" {
+		d.add("identity", LevelNote, "", "this process belongs to the dispatched turn %s: approvals and unblocking are refused here", id)
+	}
+}

@@ -1,0 +1,96 @@
+// The governed documents judged by themselves: configuration, state, admission.
+
+package runner
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxDocumentBytes bounds agentxchain.json and state.json.
+const maxDocumentBytes = 64 << 20
+
+// Documents is what CheckDocuments found. Unlike a View it goes on after the
+// first mistake, so that a person sees all of them at once.
+type Documents struct {
+	Config         *protocol.Config // nil when ConfigErr is set
+	ConfigErr      error            // agentxchain.json cannot be read or is no JSON object
+	ConfigProblems protocol.Problems
+	Admission      []protocol.AdmissionFinding // gates the configuration can never pass; nil with problems
+
+	State         *protocol.State // repaired; nil when absent or StateErr is set
+	StateErr      error           // state.json cannot be read or decoded
+	StateProblems protocol.Problems
+	StateNotes    []string // what reading it mended
+}
+
+// Valid reports whether both documents may govern a run.
+func (d *Documents) Valid() bool {
+	return d.ConfigErr == nil && d.StateErr == nil && len(d.ConfigProblems) == 0 && len(d.StateProblems) == 0
+}
+
+// CheckDocuments reads agentxchain.json and state.json and lists everything
+// wrong with them (spec/01 §1, §3.8; spec/02 §18). It takes no lock and compares
+// nothing with the record; that is what View does.
+func (r *Runner) CheckDocuments() *Documents {
+	d := &Documents{}
+	data, err := readProjectFile(r.Store.Dir(), protocol.ConfigPath, maxDocumentBytes)
+	switch {
+	case err != nil:
+		d.ConfigErr = err
+	case data == nil:
+		d.ConfigErr = &protocol.Error{Code: protocol.CodeInvalidConfig, Field: protocol.ConfigPath, Message: protocol.ConfigPath + " is not there.", Hint: "git agentxchain init"}
+	default:
+		d.Config, d.ConfigProblems, d.ConfigErr = protocol.DecodeConfig(data)
+	}
+	if d.Config != nil && len(d.ConfigProblems) == 0 {
+		// With an invalid configuration the findings would be about what is
+		// missing from it, not about its gates.
+		d.Admission = protocol.Admission(d.Config)
+	}
+	data, err = readProjectFile(r.Store.Dir(), string(protocol.DocState), maxDocumentBytes)
+	if err != nil {
+		d.StateErr = err
+		return d
+	}
+	if data == nil {
+		return d
+	}
+	s, refusal := protocol.DecodeState(data)
+	if refusal != nil {
+		d.StateErr = refusal
+		return d
+	}
+	d.State, d.StateNotes = protocol.RepairState(s, d.Config)
+	d.StateProblems = protocol.CheckState(d.State)
+	if d.Config != nil && len(d.ConfigProblems) == 0 {
+		d.StateProblems = append(d.StateProblems, agree(d.State, d.Config)...)
+	}
+	return d
+}
+
+// agree lists names in the state that the configuration does not know: it was
+// changed under a run that is still using them.
+func agree(s *protocol.State, c *protocol.Config) protocol.Problems {
+	var out protocol.Problems
+	add := func(field, value, what string) {
+		out = append(out, protocol.Problem{Code: protocol.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + protocol.ConfigPath + " does not define"})
+	}
+	if s.Status == protocol.StatusCompleted || s.Status == protocol.StatusFailed {
+		return nil // a finished run may have been governed by another configuration
+	}
+	if c.Routing.Len() > 0 && c.Route(s.Phase) == nil {
+		add("phase", s.Phase, "phase "+s.Phase)
+	}
+	for id, t := range s.ActiveTurns.All() {
+		if t == nil {
+			continue
+		}
+		if c.Role(t.AssignedRole) == nil {
+			add("active_turns."+id+".assigned_role", t.AssignedRole, "role "+t.AssignedRole)
+		}
+		if !c.Runtimes.Has(t.RuntimeID) {
+			add("active_turns."+id+".runtime_id", t.RuntimeID, "runtime "+t.RuntimeID)
+		}
+	}
+	return out
+}

@@ -1,0 +1,210 @@
+// Doctor: git itself, the repository, the identity, and what git sees of the governed files.
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// wantGit is the oldest git that is enough for every command.
+const wantGitMajor, wantGitMinor = 2, 31
+
+func (d *doctor) git(ctx context.Context) {
+	repo := d.r.Store.Repository()
+	v, err := repo.Git.Version(ctx)
+	switch {
+	case err != nil:
+		d.failed("git", err, "install git and make sure it is on PATH")
+	case !v.AtLeast(wantGitMajor, wantGitMinor):
+		d.add("git", LevelError, fmt.Sprintf("install git %d.%d or newer", wantGitMajor, wantGitMinor), "git is %s", v)
+	default:
+		d.ok("git", "git is %s", v)
+	}
+	kind := "main work tree"
+	if repo.GitDir != repo.CommonDir {
+		kind = "linked work tree"
+	}
+	where := ""
+	if repo.Prefix != "" {
+		where = ", project in " + strings.TrimSuffix(repo.Prefix, "/")
+	}
+	d.ok("repository", "%s, object format %s, ref format %s%s", kind, repo.ObjectFormat, repo.RefFormat, where)
+	if _, err := os.Stat(filepath.Join(repo.CommonDir, "shallow")); err == nil {
+		d.add("repository", LevelNote, "", "the clone is shallow: a turn whose starting commit is not here cannot be observed (git fetch --unshallow)")
+	}
+	// The store keeps its cache beside git's own files.
+	if err := writable(repo.GitDir); err != nil {
+		d.add("repository", LevelError, "make it writable for the user who runs git agentxchain", "the git directory cannot be written to: %v", err)
+	}
+}
+
+// writable tries to make a file, which is the only sure test.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".agentxchain-doctor-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+func (d *doctor) identity(ctx context.Context) {
+	name, email := d.r.Store.Identity(ctx)
+	// The store's stand-ins for what git has no value for.
+	missing := []string{}
+	if name == "agentxchain" {
+		missing = append(missing, "user.name")
+	}
+	if email == "agentxchain@localhost" {
+		missing = append(missing, "user.email")
+	}
+	if len(missing) == 0 {
+		d.ok("identity", "operations are signed %s <%s>", name, email)
+		return
+	}
+	d.add("identity", LevelWarning, "git config --global "+missing[0]+" VALUE", "git has no %s, so operations are recorded as %s <%s> and approvals do not say who gave them",
+		strings.Join(missing, " and no "), name, email)
+}
+
+func (d *doctor) worktree(ctx context.Context) {
+	repo := d.r.Store.Repository()
+	st, err := repo.Status(ctx, repo.Prefix)
+	if err != nil {
+		d.failed("repository", err, "git status")
+		return
+	}
+	d.st = st
+	if len(st.Unmerged) > 0 {
+		d.add("repository", LevelError, "resolve it (git status shows how): no turn can be assigned or accepted before", "a merge is unresolved in the work tree (%s)", firstOf(st.Unmerged))
+	}
+	switch {
+	case st.Head == "":
+		d.add("repository", LevelNote, "", "there is no commit yet; turns are observed against an empty tree")
+	case st.Branch == "":
+		d.add("repository", LevelNote, "", "HEAD is detached: checkpoints will belong to no branch (git switch BRANCH)")
+	default:
+		d.ok("repository", "on branch %s at %s", st.Branch, st.Head.Short())
+	}
+}
+
+// stateProbes are names of everything that must not be committed: what a run
+// keeps in the work tree is a copy of its record, and short-lived.
+func stateProbes() []string {
+	var out []string
+	for _, doc := range protocol.Documents() {
+		out = append(out, string(doc))
+	}
+	for _, l := range protocol.Ledgers() {
+		out = append(out, l.Path())
+	}
+	return append(out, protocol.StagingPath("turn"), protocol.BundleDir("turn")+"/PROMPT.md", protocol.LockPath, ".agentxchain/transactions/accept/turn.json")
+}
+
+// ignored asks git whether its ignore rules cover the governed files.
+func (d *doctor) ignored(ctx context.Context) {
+	open, err := d.notIgnored(ctx)
+	if err != nil {
+		d.failed("ignore", err, "git status")
+		return
+	}
+	if len(open) == 0 {
+		d.ok("ignore", "git ignores the working files of runs")
+		return
+	}
+	have, err := readProjectFile(d.r.Store.Dir(), ".gitignore", maxGateFile)
+	if err != nil {
+		d.failed("ignore", err, "make .gitignore a plain file")
+		return
+	}
+	merged := scaffold.MergeIgnore(have)
+	if bytes.Equal(have, merged) {
+		d.add("ignore", LevelNote, "", "your own ignore rules let git see %s", firstOf(open))
+		return
+	}
+	f := d.add("ignore", LevelWarning, "git agentxchain doctor --fix adds the missing lines to .gitignore", "git does not ignore %s: an agent that commits everything would commit the run's state", firstOf(open))
+	if !d.fix {
+		return
+	}
+	if info, err := os.Lstat(filepath.Join(d.r.Store.Dir(), ".gitignore")); err == nil && !info.Mode().IsRegular() {
+		f.Fix = "add the lines by hand: .gitignore is not a plain file"
+		return
+	}
+	if err := d.r.Store.Replace(".gitignore", merged); err != nil {
+		d.failed("ignore", err, "make .gitignore writable")
+		return
+	}
+	f.Mended, f.Fix = true, "added the missing lines to .gitignore"
+}
+
+func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
+	probes := stateProbes()
+	// --no-index: a tracked file is a matter of its own, see tracked.
+	out, err := d.r.Store.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"), "check-ignore", "-z", "--no-index", "--stdin")
+	var ge *gitstore.GitError
+	if err != nil && !(errors.As(err, &ge) && ge.ExitCode == 1) { // 1: none of them is ignored
+		return nil, err
+	}
+	covered := strings.Split(string(out), "\x00")
+	return slices.DeleteFunc(probes, func(p string) bool { return slices.Contains(covered, p) }), nil
+}
+
+// tracked finds governed files that were committed: two branches would then hold
+// two states of one run, and a checkout would rewrite the ledgers.
+func (d *doctor) tracked(ctx context.Context) {
+	roots := []string{".agentxchain"}
+	for _, p := range stateProbes() {
+		if !strings.Contains(p, "/") {
+			roots = append(roots, p)
+		}
+	}
+	out, err := d.r.Store.Repository().Git.Run(ctx, nil, append([]string{"ls-files", "-z", "--"}, roots...)...)
+	if err != nil {
+		d.failed("ignore", err, "git ls-files")
+		return
+	}
+	var found []string
+	for p := range strings.SplitSeq(string(out), "\x00") {
+		if p != "" && runFile(p) {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	fix := "git rm --cached -- " + shellWord(found[0])
+	if len(found) > 1 {
+		fix += ", and so on for each"
+	}
+	d.add("ignore", LevelWarning, fix+" (the files stay on disk)", "git tracks %s: a checkout or merge would rewrite the run's files", firstOf(found))
+}
+
+// runFile reports whether a path is part of a run's state, not of the project.
+func runFile(p string) bool {
+	for _, dir := range []string{protocol.StagingDir, ".agentxchain/dispatch", ".agentxchain/locks", ".agentxchain/transactions"} {
+		if strings.HasPrefix(p, dir+"/") {
+			return true
+		}
+	}
+	return slices.Contains(stateProbes(), p)
+}
+
+// shellWord quotes s for a command a person may paste.
+func shellWord(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./+,:@%", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,155 @@
+// Doctor: the acceptance lock, and files that nothing needs any more.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// lock tells a lock that is held from one that was left. Only taking it proves
+// that, by the very rules every command follows (spec/01 §6.2): so that is what
+// --fix does, and it lets go at once.
+func (d *doctor) lock(ctx context.Context) {
+	data, err := readProjectFile(d.r.Store.Dir(), protocol.LockPath, 64<<10)
+	if err != nil {
+		d.failed("lock", err, "look at "+protocol.LockPath+" and move it away when no command is running")
+		return
+	}
+	if data == nil {
+		d.ok("lock", "nobody holds the lock")
+		return
+	}
+	owner, dead := describeLock(data)
+	if !d.fix {
+		if dead {
+			d.add("lock", LevelWarning, "nothing to do, the next command takes it over; at once: git agentxchain doctor --fix", "%s left its lock behind: that process is gone", owner)
+		} else {
+			d.add("lock", LevelNote, "", "%s holds the lock", owner)
+		}
+		return
+	}
+	path := filepath.Join(d.r.Store.Dir(), filepath.FromSlash(protocol.LockPath))
+	l, err := gitstore.AcquireLock(ctx, path, "doctor", 0)
+	var held *gitstore.LockedError
+	switch {
+	case errors.As(err, &held):
+		d.add("lock", LevelNote, "", "the lock is held by %s", held)
+	case err != nil:
+		d.failed("lock", err, "look at "+protocol.LockPath)
+	default:
+		if err := l.Release(); err != nil {
+			d.failed("lock", err, "git agentxchain doctor --fix")
+			return
+		}
+		d.add("lock", LevelWarning, "removed the lock, whose owner is gone", "%s left its lock behind", owner).Mended = true
+	}
+}
+
+// describeLock names the owner of a lock file as far as it says, and whether it
+// is plainly dead. That is for the eye only; nothing is removed on it.
+func describeLock(data []byte) (owner string, dead bool) {
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return "an unreadable owner", false
+	}
+	s := "an unnamed process"
+	if pid, ok := o.Int("owner_pid"); ok {
+		s = "process " + strconv.Itoa(pid)
+		dead = onThisHost(o.String("host")) && gone(pid)
+	}
+	if h := o.String("host"); h != "" {
+		s += " on " + h
+	}
+	if p := o.String("purpose"); p != "" {
+		s += " (" + p + ")"
+	}
+	if at := o.String("acquired_at"); at != "" {
+		s += ", since " + at
+	}
+	return s, dead
+}
+
+func onThisHost(name string) bool {
+	here, err := os.Hostname()
+	return name == "" || err == nil && name == here
+}
+
+// gone reports whether no process has this number.
+func gone(pid int) bool {
+	if pid <= 0 {
+		return true
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return true
+	}
+	err = p.Signal(syscall.Signal(0))
+	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
+}
+
+// leftovers lists what ended turns and interrupted writes left. The doctor never
+// removes any of it: a file nobody asked us to delete may be somebody's work.
+func (d *doctor) leftovers(context.Context) {
+	active := []string{}
+	if v := d.out.View; v != nil && v.State != nil {
+		active = v.State.ActiveTurns.Keys()
+	} else if v == nil {
+		return // without a state nothing can be called left over
+	}
+	for _, dir := range []string{protocol.DispatchDir, protocol.StagingDir} {
+		for _, e := range d.list(dir) {
+			p := dir + "/" + e.Name()
+			switch {
+			case p == protocol.FlatStagingPath && len(active) > 0, e.IsDir() && slices.Contains(active, e.Name()):
+			case e.IsDir():
+				d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it", "%s belongs to no active turn", p)
+			case p == protocol.FlatStagingPath:
+				d.add("leftover", LevelNote, "rm "+shellWord(p)+", once you have looked at it", "%s is staged, but no turn is active", p)
+			}
+		}
+	}
+	for _, p := range d.journals() {
+		d.add("leftover", LevelWarning, "any changing command completes it; at once: git agentxchain doctor --fix", "another tool was interrupted in an acceptance (%s)", p)
+	}
+	for _, e := range d.list(transactionsDir) {
+		p := transactionsDir + "/" + e.Name()
+		if e.IsDir() && strings.HasPrefix(e.Name(), "repair-") {
+			d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it", "%s keeps files that a repair displaced", p)
+		}
+	}
+}
+
+// transactionsDir holds crash journals and what repairs displaced.
+const transactionsDir = ".agentxchain/transactions"
+
+// journals lists the acceptances another tool has prepared (spec/01 §6.5).
+func (d *doctor) journals() []string {
+	var out []string
+	const dir = transactionsDir + "/accept"
+	for _, e := range d.list(dir) {
+		if strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
+			out = append(out, dir+"/"+e.Name())
+		}
+	}
+	return out
+}
+
+func (d *doctor) list(dir string) []fs.DirEntry {
+	list, err := os.ReadDir(filepath.Join(d.r.Store.Dir(), filepath.FromSlash(dir)))
+	if err != nil {
+		return nil // absent, or no directory: then nothing was left in it
+	}
+	return list
+}

@@ -1,0 +1,28 @@
+// Repair: taking a side where working files and record disagree, and who may.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Repair takes one side of a disagreement between the working files and the
+// recorded run, see gitstore.Store.Repair. Declaring the working files right is a
+// person's decision: it is refused from inside a dispatched turn (code
+// inside_dispatched_turn), whose agent may be the one who changed them.
+func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
+	if mode == gitstore.AcceptWorking && !opt.DryRun {
+		if id := r.insideTurn(); id != "" {
+			return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id",
+				Message: "Turn " + id + " cannot declare the working files right: this process was dispatched for it.",
+				Hint:    "a person runs git agentxchain repair --accept-working outside of the turn"}
+		}
+	}
+	if opt.Wait == 0 {
+		opt.Wait = max(0, r.opt.LockWait)
+	}
+	return r.Store.Repair(ctx, mode, opt)
+}

@@ -1,0 +1,173 @@
+// Setting a project up: the scaffold's files and the idle state.
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ProjectOptions describes a project to set up.
+type ProjectOptions struct {
+	Template string // generic when ""
+	ID       string // directory name when ""
+	Name     string // ID when ""
+	Goal     string
+}
+
+// Project is the outcome of InitProject.
+type Project struct {
+	Dir     string
+	Config  *protocol.Config
+	Created []string // files written, in order
+	Kept    []string // files of the scaffold that were already there and were left alone
+	Updated []string // files changed by adding lines: .gitignore
+}
+
+// InitProject makes dir a governed project. Files that are there are kept as
+// they are. It refuses where a run exists (code run_exists) or a configuration
+// is already there (project_exists): a scaffold must never cost evidence.
+func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project, error) {
+	s, err := gitstore.OpenAt(ctx, dir, gitstore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	if opt.Template == "" {
+		opt.Template = "generic"
+	}
+	if opt.ID == "" {
+		opt.ID = scaffold.ProjectID(s.Dir())
+	}
+	if opt.Name == "" {
+		opt.Name = opt.ID
+	}
+	files, err := scaffold.Files(opt.Template, scaffold.Params{ProjectID: opt.ID, ProjectName: opt.Name, Goal: opt.Goal, DefaultBranch: s.DefaultBranch(ctx)})
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseExisting(s); err != nil {
+		return nil, err
+	}
+	p := &Project{Dir: s.Dir()}
+	fresh, err := p.plan(s, files)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.WriteNew(fresh); err != nil {
+		return nil, err
+	}
+	for _, f := range fresh {
+		p.Created = append(p.Created, f.Path)
+	}
+	return p, nil
+}
+
+// plan decides which files to create; the state comes before the configuration,
+// which makes the directory a project and is last.
+func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.NewFile, error) {
+	var fresh []gitstore.NewFile
+	add := func(f gitstore.NewFile) error {
+		have, err := readProjectFile(s.Dir(), f.Path, maxGateFile)
+		if err != nil {
+			return err
+		}
+		if have != nil {
+			p.Kept = append(p.Kept, f.Path)
+			return nil
+		}
+		fresh = append(fresh, f)
+		return nil
+	}
+	for _, f := range files {
+		if f.Path == protocol.ConfigPath {
+			cfg, problems, err := protocol.DecodeConfig(f.Content)
+			if err != nil {
+				return nil, err
+			}
+			if len(problems) > 0 {
+				return nil, protocol.ConfigError(problems)
+			}
+			p.Config = cfg
+			state := protocol.FreshState(cfg, "").Encode()
+			if err := add(gitstore.NewFile{Path: string(protocol.DocState), Data: state}); err != nil {
+				return nil, err
+			}
+		}
+		if f.Merge != nil {
+			done, err := p.merge(s, f)
+			if err != nil {
+				return nil, err
+			}
+			if done {
+				continue
+			}
+		}
+		if err := add(gitstore.NewFile{Path: f.Path, Data: f.Content, Mode: f.Mode}); err != nil {
+			return nil, err
+		}
+	}
+	return fresh, nil
+}
+
+// merge combines a scaffold file with the user's own; false when there is none.
+func (p *Project) merge(s *gitstore.Store, f scaffold.File) (bool, error) {
+	have, err := readProjectFile(s.Dir(), f.Path, maxGateFile)
+	if err != nil || have == nil {
+		return false, err
+	}
+	merged := f.Merge(have)
+	if bytes.Equal(have, merged) {
+		p.Kept = append(p.Kept, f.Path)
+		return true, nil
+	}
+	p.Updated = append(p.Updated, f.Path)
+	return true, s.Replace(f.Path, merged)
+}
+
+// Codes of InitProject.
+const CodeProjectExists = "project_exists"
+
+func refuseExisting(s *gitstore.Store) error {
+	data, err := readProjectFile(s.Dir(), string(protocol.DocState), protocol.MaxStagedBytes)
+	if err != nil {
+		return err
+	}
+	if data != nil {
+		st, derr := protocol.DecodeState(data)
+		run := ""
+		if derr == nil {
+			run = st.Run()
+		}
+		if derr != nil || run != "" || st.Status != protocol.StatusIdle {
+			return &protocol.Error{Code: protocol.CodeRunExists, Field: string(protocol.DocState), Details: ojson.NewObject("run_id", run),
+				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.", orUnknown(run), protocol.DocState),
+				Hint:    "git agentxchain status"}
+		}
+	}
+	for _, l := range []protocol.Ledger{protocol.LedgerHistory, protocol.LedgerDecisions} {
+		if data, err := readProjectFile(s.Dir(), l.Path(), 1<<40); err != nil || len(data) > 0 {
+			return &protocol.Error{Code: protocol.CodeRunExists, Field: l.Path(),
+				Message: fmt.Sprintf("%s already holds records; init would lose them.", l.Path()), Hint: "git agentxchain status"}
+		}
+	}
+	if data, err := readProjectFile(s.Dir(), protocol.ConfigPath, maxGateFile); err != nil || data != nil {
+		return errors.Join(&protocol.Error{Code: CodeProjectExists, Field: protocol.ConfigPath,
+			Message: "This directory is already a governed project: agentxchain.json is there.", Hint: "git agentxchain status"}, err)
+	}
+	return nil
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unreadable"
+	}
+	return s
+}

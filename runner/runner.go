@@ -1,0 +1,194 @@
+// Package runner is the use-cases of a governed run as a Go API: what a command,
+// a service or another program calls to drive the state machine.
+//
+// Every method that changes a run takes the lock, looks at the world, lets the
+// engine decide, commits, and lets go. The rules are in package protocol, the
+// storage in package gitstore; this package only brings the two together.
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// InterfaceVersion is the version of the declared runner interface
+// (seeds/agentxchain-runner-interface).
+const InterfaceVersion = "0.2"
+
+// Options configures a Runner. The zero value is what the command line uses.
+type Options struct {
+	Now      func() time.Time    // clock; time.Now when nil
+	Seed     func() string       // 32 hex digits for each operation's ids; random when nil
+	LockWait time.Duration       // how long to wait for another operation; 10 s when 0, none when negative
+	Getenv   func(string) string // environment for identity and dispatch markers; os.Getenv when nil
+	Terminal bool                // a person at a terminal is asking
+
+	fresh bool // a missing state is an idle project, whatever is recorded elsewhere
+}
+
+// Runner drives the runs of one governed project.
+type Runner struct {
+	Store *gitstore.Store
+
+	opt Options
+}
+
+// Open finds the governed project around dir. Errors carry the store's codes:
+// not_a_git_repository, bare_repository, dubious_ownership, not_a_project.
+func Open(ctx context.Context, dir string, opt Options) (*Runner, error) {
+	s, err := gitstore.Open(ctx, dir, gitstore.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return New(s, opt), nil
+}
+
+// New wraps an opened store.
+func New(s *gitstore.Store, opt Options) *Runner {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Seed == nil {
+		opt.Seed = randomSeed
+	}
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	if opt.LockWait == 0 {
+		opt.LockWait = 10 * time.Second
+	}
+	return &Runner{Store: s, opt: opt}
+}
+
+// Close releases what the runner has opened.
+func (r *Runner) Close() error { return r.Store.Close() }
+
+func randomSeed() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
+	return hex.EncodeToString(b[:])
+}
+
+// now is the operation's time, cut to the precision of the wire so that a
+// replayed record has the very same one.
+func (r *Runner) now() time.Time { return r.opt.Now().UTC().Truncate(time.Millisecond) }
+
+// Done is what a change to a run led to.
+type Done struct {
+	Run        string
+	Op         gitstore.OID // the commit of the last operation
+	Transition *protocol.Transition
+	State      *protocol.State
+	Notices    []string // what was repaired or absorbed on the way
+}
+
+// step is one operation under the lock: look at the run, decide what to ask the
+// engine for. A nil operation means there is nothing to do.
+type step func(ctx context.Context, c *change) (protocol.Operation, error)
+
+// change is what a step works with.
+type change struct {
+	r    *Runner
+	tx   *gitstore.Tx
+	view *gitstore.View
+	env  protocol.Env
+	tree *gitstore.WorktreeStatus // nil until looked at
+	// bundles builds the dispatch bundles to commit with the transition.
+	bundles func(*protocol.Transition) (map[string]map[string][]byte, error)
+}
+
+// do runs steps under one lock, one commit each. The error of a recorded refusal
+// (a failed acceptance) is returned after its commit.
+func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
+	tx, err := r.Store.Begin(ctx, purpose, max(0, r.opt.LockWait))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Close() }()
+	done := &Done{}
+	actor := r.actor(ctx)
+	for _, s := range steps {
+		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: actor}}
+		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
+			return done, err
+		}
+		done.Notices = c.view.Notices
+		done.State = c.view.State
+		done.Run = c.view.Run
+		done.Op = c.view.Op
+		op, err := s(ctx, c)
+		if err != nil {
+			return done, err
+		}
+		if op == nil {
+			continue
+		}
+		t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+		if refusal != nil {
+			return done, refusal
+		}
+		ch := gitstore.Change{Record: protocol.NewRecord(op, c.env), Transition: t}
+		if c.bundles != nil && t.Failure == nil {
+			if ch.Bundles, err = c.bundles(t); err != nil {
+				return done, err
+			}
+		}
+		out, err := tx.Commit(ctx, ch)
+		if err != nil {
+			return done, err
+		}
+		done.Op, done.Run, done.Transition, done.State = out.Op, out.Run, t, t.State
+		if t.Failure != nil {
+			return done, t.Failure
+		}
+	}
+	return done, nil
+}
+
+// View reads the run without changing anything. A project without a state is
+// idle; one whose runs are recorded in git but not in this work tree is an
+// error (no_run) that says how to bring one here.
+func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
+	v, err := r.Store.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v, r.ready(ctx, v, false)
+}
+
+// ready gives a view without a state the idle one it stands for.
+func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error {
+	if v.State != nil {
+		if v.Index == nil {
+			v.Index = &protocol.Index{Run: v.State.Run()}
+		}
+		return nil
+	}
+	if !fresh {
+		refs, err := r.Store.Runs(ctx)
+		if err != nil {
+			return err
+		}
+		runs := make([]string, len(refs))
+		for i, ref := range refs {
+			runs[i] = strings.TrimPrefix(ref.Name, gitstore.RunRefPrefix)
+		}
+		if len(runs) > 0 {
+			return &protocol.Error{Code: gitstore.CodeNoRun, Field: string(protocol.DocState), Details: ojson.NewObject("runs", runs),
+				Message: fmt.Sprintf("This work tree holds no run, but %d are recorded in git: %s.", len(runs), strings.Join(runs[:min(3, len(runs))], ", ")),
+				Hint:    "git agentxchain repair --from-ref " + runs[0] + " brings it here; git agentxchain assign --new-run starts another"}
+		}
+	}
+	v.State = protocol.FreshState(v.Config, "")
+	v.Index = &protocol.Index{}
+	return nil
+}

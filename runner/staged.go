@@ -1,0 +1,66 @@
+// Finding and reading what an actor staged.
+
+package runner
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// staged is a staged result as found.
+type staged struct {
+	path string
+	data []byte // nil when there is none
+}
+
+// staged reads the turn's staged result: its own path, else the shared one of
+// older runners (spec/02 §1).
+func (c *change) staged(turnID string) (staged, error) {
+	return readStaged(c.r.Store.Dir(), turnID)
+}
+
+func readStaged(root, turnID string) (staged, error) {
+	s := staged{path: protocol.StagingPath(turnID)}
+	if clean, problem := protocol.CleanPath(s.path); problem != "" || clean != s.path {
+		// A turn id made by another tool could name any file.
+		return s, &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
+	}
+	data, err := readProjectFile(root, s.path, protocol.MaxStagedBytes)
+	if err != nil {
+		return s, err
+	}
+	if data == nil {
+		flat, err := readProjectFile(root, protocol.FlatStagingPath, protocol.MaxStagedBytes)
+		if err != nil {
+			return s, err
+		}
+		if flat != nil {
+			s.path, data = protocol.FlatStagingPath, flat
+		}
+	}
+	s.data = data
+	return s, nil
+}
+
+// siblings reads what the other active turns that work beside turn have staged.
+func (c *change) siblings(turn *protocol.Turn) []protocol.SiblingClaim {
+	var out []protocol.SiblingClaim
+	for id, other := range c.view.State.ActiveTurns.All() {
+		if id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
+			continue
+		}
+		s, err := c.staged(id)
+		if err != nil || s.data == nil || s.path == protocol.FlatStagingPath {
+			continue // an unreadable sibling claims nothing
+		}
+		doc, refusal := protocol.DecodeStaged(s.path, s.data)
+		if refusal != nil || doc.String("turn_id") != id {
+			continue
+		}
+		if files := doc.Strings("files_changed"); len(files) > 0 {
+			out = append(out, protocol.SiblingClaim{TurnID: id, FilesChanged: files})
+		}
+	}
+	return out
+}

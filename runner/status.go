@@ -1,0 +1,172 @@
+// The read model behind status: where the run stands and what moves it on.
+
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Standing is everything a person wants to know of a run at a glance.
+type Standing struct {
+	View        *gitstore.View
+	Gate        *GateStanding // the current phase's exit gate; nil without one
+	Turns       []TurnStanding
+	Recovery    *protocol.RecoveryView // why the run waits; nil when it does not
+	Escalation  *ojson.Object          // the open record of the current block, or nil
+	Timeouts    []protocol.TimeoutBudget
+	Next        *protocol.NextAction // the one next command; nil when the run is over
+	Head        string               // commit id, "" when unborn
+	Branch      string
+	Uncommitted []string // files of accepted turns that are not checkpointed
+}
+
+// GateStanding is a gate held against the files of now.
+type GateStanding struct {
+	ID           string
+	Status       string // pending, passed, failed, cleared_by_reconciliation
+	Completion   bool   // the gate of the last phase
+	Result       protocol.GateResult
+	HumanNeeded  bool
+	Credentialed bool
+}
+
+// TurnStanding is one active turn.
+type TurnStanding struct {
+	Turn     *protocol.Turn
+	Age      time.Duration
+	Deadline time.Time // zero when unknown
+	Overdue  bool
+	Staged   string // path of the staged result, "" when there is none yet
+}
+
+// Standing reads the run without changing anything on disk.
+func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st := &Standing{View: v}
+	now := r.now()
+	for id, t := range v.State.ActiveTurns.All() {
+		ts := TurnStanding{Turn: t}
+		if at, err := protocol.ParseTime(t.AssignedAt); err == nil {
+			ts.Age = now.Sub(at)
+		}
+		if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
+			ts.Deadline, ts.Overdue = at, now.After(at)
+		}
+		if s, err := readStaged(r.Store.Dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
+			ts.Staged = s.path
+		}
+		st.Turns = append(st.Turns, ts)
+	}
+	st.Gate, err = r.gateStanding(v, v.State.Phase)
+	if err != nil {
+		return nil, err
+	}
+	st.Recovery = protocol.DeriveRecovery(v.State, v.Config)
+	escalation := ""
+	for _, open := range v.Index.OpenEscalations {
+		if v.State.BlockedOn != nil && open.String("blocked_on") == *v.State.BlockedOn {
+			st.Escalation, escalation = open, open.String("escalation_id")
+		}
+	}
+	st.Timeouts = protocol.TimeoutBudgets(v.Config, v.State, v.State.OnlyTurn(), now)
+	st.Uncommitted = v.Index.Uncheckpointed.Keys()
+	st.Next = r.next(st, escalation)
+	return st, nil
+}
+
+// next is the protocol's next step, sharpened by what is on disk: a result that
+// is not staged yet, or accepted work that is not committed.
+func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
+	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
+	if n == nil || st.View.State.Status != protocol.StatusActive {
+		return n
+	}
+	if len(st.Turns) == 0 && len(st.Uncommitted) > 0 {
+		if id := st.View.Index.LastRow.String("turn_id"); id != "" {
+			return &protocol.NextAction{Command: "git agentxchain checkpoint " + id, Reason: "The files of the last accepted turn are not committed yet."}
+		}
+	}
+	for _, t := range st.Turns {
+		if t.Staged == "" && (t.Turn.Status == protocol.TurnDispatched || t.Turn.Status == protocol.TurnAssigned || t.Turn.Status == protocol.TurnRetrying || t.Turn.Status == protocol.TurnRunning) {
+			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
+				Reason: "Do the work of " + protocol.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + protocol.StagingPath(t.Turn.TurnID) + " first."}
+		}
+	}
+	return n
+}
+
+// GateStandings holds every gate of the configuration against the files of now.
+func (r *Runner) GateStandings(ctx context.Context) (*gitstore.View, []GateStanding, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []GateStanding
+	for _, phase := range v.Config.Phases() {
+		g, err := r.gateStanding(v, phase)
+		if err != nil {
+			return v, nil, err
+		}
+		if g != nil {
+			out = append(out, *g)
+		}
+	}
+	return v, out, nil
+}
+
+// gateStanding evaluates a phase's exit gate as if it were asked to open now. A
+// gate's verdict needs a turn's verification; the last accepted one of the
+// phase stands in for it.
+func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, error) {
+	route := v.Config.Route(phase)
+	if route == nil || route.ExitGate == "" {
+		return nil, nil
+	}
+	out := &GateStanding{ID: route.ExitGate, Completion: phase == v.Config.FinalPhase()}
+	out.Status, _ = v.State.PhaseGateStatus.Get(route.ExitGate)
+	if g := v.Config.Gate(route.ExitGate); g != nil {
+		out.HumanNeeded, out.Credentialed = g.RequiresHuman, g.Credentialed
+	}
+	var facts []protocol.FileFact
+	for _, p := range protocol.GateFiles(v.Config, phase) {
+		f := protocol.FileFact{Path: p}
+		if clean, problem := protocol.CleanPath(p); problem == "" {
+			data, err := readProjectFile(r.Store.Dir(), clean, maxGateFile)
+			if err != nil {
+				return nil, err
+			}
+			f.Exists, f.Data = data != nil, data
+		}
+		facts = append(facts, f)
+	}
+	in := protocol.GateInput{Config: v.Config, Phase: phase, Files: protocol.NewFiles(facts), Participated: func(p, role string) bool {
+		roles, _ := v.Index.Participants.Get(p)
+		for _, have := range roles {
+			if have == role {
+				return true
+			}
+		}
+		return false
+	}}
+	if row := v.Index.LastRow; row.String("phase") == phase {
+		in.VerificationStatus = row.Object("verification").String("status")
+		in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
+	}
+	if out.Completion {
+		in.CompletionRequest = true
+		out.Result = protocol.EvaluateRunCompletion(in)
+	} else {
+		next := v.Config.NextPhase(phase)
+		in.TransitionRequest = &next
+		out.Result = protocol.EvaluatePhaseExit(in)
+	}
+	return out, nil
+}

@@ -1,0 +1,216 @@
+// Reject, reissue, escalate, unblock, block: the other things that happen to turns and runs.
+
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// RejectOptions says which turn to send back and why.
+type RejectOptions struct {
+	TurnID   string
+	Reason   string
+	Stage    string   // failed stage; human_review when ""
+	Errors   []string // validation errors to hand to the next attempt
+	Reassign bool
+}
+
+// Rejected is the outcome of RejectTurn.
+type Rejected struct {
+	Done
+	Result *protocol.RejectResult
+}
+
+// RejectTurn sends a turn back for another attempt. The refused result is kept;
+// the next attempt gets a fresh bundle that says what was wrong.
+func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, error) {
+	out := &Rejected{}
+	done, err := r.do(ctx, "reject", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		op := &protocol.RejectTurn{TurnID: opt.TurnID, Reason: opt.Reason, Stage: opt.Stage, Errors: opt.Errors, Reassign: opt.Reassign}
+		turn := c.target(opt.TurnID)
+		if turn == nil {
+			return op, nil
+		}
+		base, err := c.baseline(ctx)
+		if err != nil {
+			return nil, err
+		}
+		op.Baseline = base
+		s, err := c.staged(turn.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		if s.data != nil && protocol.StagedProof(s.data) {
+			op.Staged = protocol.NewBlob(s.data)
+			op.Cost = attemptCost(s)
+		}
+		c.bundles = c.dispatchBundles
+		return op, nil
+	})
+	if done != nil {
+		out.Done = *done
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Result = done.Transition.Result.(*protocol.RejectResult)
+	return out, nil
+}
+
+// attemptCost is what a refused result says it cost; nonsense costs nothing.
+func attemptCost(s staged) float64 {
+	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+	if refusal != nil {
+		return 0
+	}
+	usd, ok := doc.Object("cost").Float("usd")
+	if !ok {
+		usd, _ = doc.Object("cost").Float("total_usd")
+	}
+	return max(0, usd)
+}
+
+// target is the active turn meant by id, or nil when the engine has to refuse.
+func (c *change) target(id string) *protocol.Turn {
+	if id == "" {
+		return c.view.State.OnlyTurn()
+	}
+	turn, _ := c.view.State.ActiveTurns.Get(id)
+	return turn
+}
+
+// ReissueOptions says which turn to replace.
+type ReissueOptions struct {
+	TurnID string
+	Role   string // "" keeps the role
+	Reason string
+}
+
+// Reissued is the outcome of ReissueTurn.
+type Reissued struct {
+	Done
+	Result *protocol.ReissueResult
+}
+
+// ReissueTurn gives up an active turn and dispatches a new one for its work.
+func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued, error) {
+	out := &Reissued{}
+	done, err := r.do(ctx, "reissue", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		op := &protocol.ReissueTurn{TurnID: opt.TurnID, Role: opt.Role, Reason: opt.Reason}
+		if c.target(opt.TurnID) == nil {
+			return op, nil
+		}
+		base, err := c.baseline(ctx)
+		if err != nil {
+			return nil, err
+		}
+		op.Baseline = base
+		c.bundles = c.dispatchBundles
+		return op, nil
+	})
+	if done != nil {
+		out.Done = *done
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Result = done.Transition.Result.(*protocol.ReissueResult)
+	return out, nil
+}
+
+// Blocked is the outcome of Escalate and MarkRunBlocked.
+type Blocked struct {
+	Done
+	Result *protocol.BlockResult
+}
+
+// Escalate stops the run until a person has decided.
+func (r *Runner) Escalate(ctx context.Context, op protocol.Escalate) (*Blocked, error) {
+	return r.blocked(ctx, "escalate", &op)
+}
+
+// MarkRunBlocked stops the run with a complete descriptor of what blocks it.
+func (r *Runner) MarkRunBlocked(ctx context.Context, op protocol.Block) (*Blocked, error) {
+	return r.blocked(ctx, "block", &op)
+}
+
+func (r *Runner) blocked(ctx context.Context, purpose string, op protocol.Operation) (*Blocked, error) {
+	out := &Blocked{}
+	done, err := r.simple(ctx, purpose, op)
+	if done != nil {
+		out.Done = *done
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Result = done.Transition.Result.(*protocol.BlockResult)
+	return out, nil
+}
+
+// simple runs an operation that needs nothing from the work tree but its head.
+func (r *Runner) simple(ctx context.Context, purpose string, op protocol.Operation) (*Done, error) {
+	return r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
+		_, err := c.look(ctx)
+		return op, err
+	})
+}
+
+// Reactivated is the outcome of ReactivateRun.
+type Reactivated struct {
+	Done
+	Result *protocol.ReactivateResult
+}
+
+// ReactivateRun resolves the current block; id may name its escalation record.
+func (r *Runner) ReactivateRun(ctx context.Context, id, via string) (*Reactivated, error) {
+	out := &Reactivated{}
+	done, err := r.simple(ctx, "unblock", &protocol.Reactivate{EscalationID: id, Via: via})
+	if done != nil {
+		out.Done = *done
+	}
+	if err != nil {
+		return out, err
+	}
+	out.Result = done.Transition.Result.(*protocol.ReactivateResult)
+	return out, nil
+}
+
+// ErrorCode returns the stable code of an error of any room, or "".
+func ErrorCode(err error) string {
+	var coded interface{ ErrorCode() string }
+	if errors.As(err, &coded) {
+		return coded.ErrorCode()
+	}
+	return ""
+}
+
+// Validate checks the staged result of a turn through the five stages without
+// changing anything (the command "verify turn").
+func (r *Runner) Validate(ctx context.Context, turnID string) (*protocol.Turn, *protocol.Validation, *ojson.Object, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	turn, refusal := protocol.ResolveTurn(v.State, turnID, "verify")
+	if refusal != nil {
+		return nil, nil, nil, refusal
+	}
+	s, err := readStaged(r.Store.Dir(), turn.TurnID)
+	if err != nil {
+		return turn, nil, nil, err
+	}
+	if s.data == nil || !protocol.StagedProof(s.data) {
+		return turn, nil, nil, &protocol.Error{Code: protocol.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: s.path,
+			Message: "Turn " + turn.TurnID + " has no staged result at " + protocol.StagingPath(turn.TurnID) + ".", Hint: "write the turn result there first"}
+	}
+	doc, refusal := protocol.DecodeStaged(s.path, s.data)
+	if refusal != nil {
+		return turn, nil, nil, refusal
+	}
+	return turn, protocol.ValidateTurnResult(protocol.ValidationInput{Config: v.Config, State: v.State, Turn: turn, Raw: doc,
+		EarlierProduct: v.Index.ProductTurn, UsedDecisions: protocol.DecodeDecisionIDs(v.Index.DecisionIDs), SeriousObjectionOpen: v.Index.SeriousObjection()}), doc, nil
+}

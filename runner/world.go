@@ -1,0 +1,282 @@
+// Looking at the work tree: baselines, observations, the files gates read
+// (spec/02 §9). Nothing here changes a file.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxGateFile bounds a document a gate reads; a larger one is no gate document.
+const maxGateFile = 4 << 20
+
+// look asks git for the state of the work tree once per operation and notes the
+// checkout in the operation's environment.
+func (c *change) look(ctx context.Context) (*gitstore.WorktreeStatus, error) {
+	if c.tree != nil {
+		return c.tree, nil
+	}
+	st, err := c.r.Store.Repository().Status(ctx, c.r.Store.Repository().Prefix)
+	if err != nil {
+		return nil, err
+	}
+	c.tree = st
+	c.env.Git = protocol.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(dirtyPaths(st), protocol.ProjectOwned)}
+	return st, nil
+}
+
+// dirtyPaths returns every dirty path that is not operational, sorted.
+func dirtyPaths(st *gitstore.WorktreeStatus) []string {
+	var out []string
+	for p := range st.Dirty {
+		if !protocol.Operational(p) {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// projectDirty returns the dirty paths an actor can own, sorted.
+func projectDirty(st *gitstore.WorktreeStatus) []string {
+	return slices.DeleteFunc(dirtyPaths(st), func(p string) bool { return !protocol.ProjectOwned(p) })
+}
+
+// unmerged refuses to look at a work tree in the middle of a merge: what changed
+// there is nobody's turn yet.
+func unmerged(st *gitstore.WorktreeStatus) error {
+	if len(st.Unmerged) == 0 {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeDirtyTree, Field: "work_tree",
+		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", firstOf(st.Unmerged)),
+		Hint:    "resolve it (git status shows how), then try again",
+		Details: ojson.NewObject("files", st.Unmerged)}
+}
+
+func firstOf(paths []string) string {
+	if len(paths) == 1 {
+		return paths[0]
+	}
+	return fmt.Sprintf("%s and %d more", paths[0], len(paths)-1)
+}
+
+// baseline captures the work tree for a new attempt.
+func (c *change) baseline(ctx context.Context) (*protocol.Baseline, error) {
+	st, err := c.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := unmerged(st); err != nil {
+		return nil, err
+	}
+	b := &protocol.Baseline{Kind: "git_worktree", Clean: len(projectDirty(st)) == 0, CapturedAt: c.env.Time()}
+	if st.Head != "" {
+		head := string(st.Head)
+		b.HeadRef = &head
+	}
+	for _, p := range dirtyPaths(st) {
+		b.DirtySnapshot.Set(p, c.r.Store.Fingerprint(p))
+	}
+	return b, nil
+}
+
+// observe compares the work tree with a turn's baseline (spec/02 §9.2).
+func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Observation, error) {
+	var o protocol.Observation
+	st, err := c.look(ctx)
+	if err != nil {
+		return o, err
+	}
+	if err := unmerged(st); err != nil {
+		return o, err
+	}
+	changed := map[string]bool{}
+	dirty := dirtyPaths(st)
+	for _, p := range dirty {
+		changed[p] = true
+	}
+	base := turn.Baseline
+	if base == nil {
+		base = &protocol.Baseline{Kind: "git_worktree"}
+	}
+	if names, err := c.since(ctx, base, st); err != nil {
+		return o, err
+	} else {
+		for _, p := range names {
+			changed[p] = true
+		}
+	}
+	// A file that was dirty at the start and has since been committed or reverted
+	// is in neither list; its fingerprint tells (spec/02 §24 D-09).
+	for _, p := range base.DirtySnapshot.Keys() {
+		changed[p] = true
+	}
+	for p := range changed {
+		if protocol.Operational(p) || !protocol.Observable(p) {
+			continue
+		}
+		mark := c.r.Store.Fingerprint(p)
+		if was, ok := base.DirtySnapshot.Get(p); ok && was == mark {
+			if _, isDirty := st.Dirty[p]; isDirty {
+				o.UnchangedDirt = append(o.UnchangedDirt, p)
+			}
+			continue
+		}
+		o.FilesChanged = append(o.FilesChanged, p)
+		o.Markers.Set(p, mark)
+	}
+	slices.Sort(o.FilesChanged)
+	slices.Sort(o.UnchangedDirt)
+	var markers ojson.Map[string]
+	for _, p := range o.FilesChanged {
+		m, _ := o.Markers.Get(p)
+		markers.Set(p, m)
+	}
+	o.Markers = markers
+	o.Available = true
+	if st.Head != "" {
+		head := string(st.Head)
+		o.HeadRef = &head
+	}
+	o.Dirty = projectDirty(st)
+	summary := summarise(st, o.FilesChanged)
+	o.DiffSummary = &summary
+	return o, nil
+}
+
+// since lists what differs between the baseline commit and the work tree. The
+// dirty set covers it when HEAD has not moved.
+func (c *change) since(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+	repo := c.r.Store.Repository()
+	from := gitstore.OID("")
+	if base.HeadRef != nil {
+		from = gitstore.OID(*base.HeadRef)
+	}
+	switch {
+	case from == st.Head:
+		return nil, nil
+	case from == "":
+		if base.Kind == "no_git" {
+			return nil, nil
+		}
+		// The branch was unborn when the turn began: everything is new.
+		return repo.TrackedFiles(ctx)
+	}
+	return repo.DiffNames(ctx, from)
+}
+
+// summarise lists the changes the way the reference's diff_summary does: tracked
+// paths as " path | what", then the untracked ones.
+func summarise(st *gitstore.WorktreeStatus, files []string) string {
+	var tracked, untracked []byte
+	for _, p := range files {
+		d, dirty := st.Dirty[p]
+		switch {
+		case dirty && d.Untracked:
+			untracked = fmt.Appendf(untracked, "\n  - %s", p)
+		case dirty && d.Deleted:
+			tracked = fmt.Appendf(tracked, "\n %s | deleted", p)
+		case dirty:
+			tracked = fmt.Appendf(tracked, "\n %s | modified", p)
+		default:
+			tracked = fmt.Appendf(tracked, "\n %s | committed", p)
+		}
+	}
+	out := ""
+	if len(tracked) > 0 {
+		out = string(tracked[1:])
+	}
+	if len(untracked) > 0 {
+		if out != "" {
+			out += "\n"
+		}
+		out += "Untracked files:" + string(untracked)
+	}
+	return out
+}
+
+// readFile reads a project file for the rules: a regular file of bounded size,
+// never through a link out of the project. A missing one is nil without error.
+func (c *change) readFile(path string, limit int64) ([]byte, error) {
+	return readProjectFile(c.r.Store.Dir(), path, limit)
+}
+
+func readProjectFile(root, path string, limit int64) ([]byte, error) {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	info, err := dir.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, unreadable(path, errors.New("not a regular file"))
+	}
+	f, err := dir.Open(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, unreadable(path, fmt.Errorf("larger than %d bytes", limit))
+	}
+	return data, nil
+}
+
+// CodeUnreadable means that a file the operation needs cannot be read.
+const CodeUnreadable = "unreadable_input"
+
+func unreadable(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &protocol.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
+}
+
+// gateFiles reads what the current phase's gate and its last failure look at.
+func (c *change) gateFiles() ([]protocol.FileBlob, error) {
+	paths := protocol.GateFiles(c.view.Config, c.view.State.Phase)
+	if f := c.view.State.LastGateFailure; f != nil {
+		for _, p := range f.MissingFiles {
+			if !slices.Contains(paths, p) {
+				paths = append(paths, p)
+			}
+		}
+	}
+	out := make([]protocol.FileBlob, 0, len(paths))
+	for _, p := range paths {
+		fb := protocol.FileBlob{Path: p}
+		if clean, problem := protocol.CleanPath(p); problem == "" {
+			data, err := c.readFile(clean, maxGateFile)
+			if err != nil {
+				return nil, err
+			}
+			if data != nil {
+				fb.Blob = protocol.NewBlob(data)
+			}
+		}
+		out = append(out, fb)
+	}
+	return out, nil
+}
