@@ -14,7 +14,7 @@ import (
 // maxComparisons bounds the work of one Compare. Fixtures take a few hundred;
 // two arrays made to be compared element by element in any order could
 // otherwise keep a verifier busy for hours.
-const maxComparisons = 20_000_000
+const maxComparisons = 10_000_000
 
 // hintKey is the member of an expectation that says something to a person and
 // nothing to the comparator, at any depth.
@@ -52,12 +52,27 @@ func Compare(expected, actual ojson.Value) *Mismatch {
 	return c.match("$", expected, actual, true)
 }
 
-type comparison struct{ budget int }
+// comparison is one Compare at work. While quiet only the answer counts, and
+// nothing is worded: items of unordered arrays are tried in their thousands.
+type comparison struct {
+	budget int
+	quiet  bool
+}
+
+// silent is every mismatch while quiet; nobody reads it.
+var silent Mismatch
+
+// spent reports that the comparison has taken all the steps it may.
+func (c *comparison) spent() bool { return c.budget < 0 }
+
+func tooMuch(path string) *Mismatch {
+	return &Mismatch{clip(path, 400), "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
+}
 
 // match holds expected against actual; there is false for a missing member.
 func (c *comparison) match(path string, expected, actual ojson.Value, there bool) *Mismatch {
-	if c.budget--; c.budget < 0 {
-		return &Mismatch{path, "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
+	if c.budget--; c.spent() {
+		return tooMuch(path)
 	}
 	switch want := expected.(type) {
 	case *ojson.Object:
@@ -67,36 +82,44 @@ func (c *comparison) match(path string, expected, actual ojson.Value, there bool
 		return c.pattern(path, want, actual, there)
 	case []any:
 		got, ok := actual.([]any)
-		if !there || !ok {
-			return differ(path, fmt.Sprintf("an array of %d", len(want)), actual, there)
-		}
-		if len(got) != len(want) {
-			return &Mismatch{path, fmt.Sprintf("an array of %d", len(want)), fmt.Sprintf("an array of %d: %s", len(got), show(actual))}
+		if !there || !ok || len(got) != len(want) {
+			return c.differ(path, count{len(want), ""}, actual, there)
 		}
 		for i := range want {
-			if m := c.match(fmt.Sprintf("%s[%d]", path, i), want[i], got[i], true); m != nil {
+			if m := c.match(c.item(path, i), want[i], got[i], true); m != nil {
 				return m
 			}
 		}
 		return nil
 	}
 	if !there || !sameValue(expected, actual) {
-		return differ(path, show(expected), actual, there)
+		return c.differ(path, expected, actual, there)
 	}
 	return nil
+}
+
+func (c *comparison) item(path string, i int) string {
+	if c.quiet {
+		return ""
+	}
+	return path + "[" + strconv.Itoa(i) + "]"
 }
 
 func (c *comparison) pattern(path string, want *ojson.Object, actual ojson.Value, there bool) *Mismatch {
 	get, ok := members(actual)
 	if !there || !ok {
-		return differ(path, "an object", actual, there)
+		return c.differ(path, phrase("an object"), actual, there)
 	}
 	for k, v := range want.All() {
 		if k == hintKey {
 			continue
 		}
 		got, has := get(k)
-		if m := c.match(path+"."+k, v, got, has); m != nil {
+		sub := ""
+		if !c.quiet {
+			sub = path + "." + k
+		}
+		if m := c.match(sub, v, got, has); m != nil {
 			return m
 		}
 	}
@@ -126,45 +149,45 @@ func members(v ojson.Value) (func(string) (ojson.Value, bool), bool) {
 }
 
 func (c *comparison) assertion(path string, want *ojson.Object, actual ojson.Value, there bool) *Mismatch {
-	name := want.String("assert")
 	text, isText := actual.(string)
-	switch name {
+	switch name := want.String("assert"); name {
 	case "present":
 		if there {
 			return nil
 		}
-		return differ(path, "the member to be there", actual, there)
+		return c.differ(path, phrase("the member to be there"), actual, there)
 	case "nonempty_string":
 		if there && isText && !blank(text) {
 			return nil
 		}
-		return differ(path, "a string that is not blank", actual, there)
+		return c.differ(path, phrase("a string that is not blank"), actual, there)
 	case "id_prefix":
-		prefix, ok := want.Get("value")
-		if p, isText2 := prefix.(string); there && ok && isText2 && isText && strings.HasPrefix(text, p) {
+		v, _ := want.Get("value")
+		if prefix, ok := v.(string); ok && there && isText && strings.HasPrefix(text, prefix) {
 			return nil
 		}
-		return differ(path, "a string starting with "+show(prefix), actual, there)
+		return c.differ(path, phrase("a string starting with "+show(v)), actual, there)
 	case "unordered_array":
-		items, ok := want.Get("items")
-		list, isList := items.([]any)
-		got, isArray := actual.([]any)
-		if !ok || !isList {
-			return &Mismatch{path, "an unordered_array assertion with items", "one without"}
+		v, _ := want.Get("items")
+		items, ok := v.([]any)
+		if !ok {
+			return c.differ(path, phrase("an unordered_array assertion with items"), want, true)
 		}
-		if !there || !isArray {
-			return differ(path, fmt.Sprintf("an array of %d in any order", len(list)), actual, there)
+		got, ok := actual.([]any)
+		if !there || !ok || len(got) != len(items) {
+			return c.differ(path, count{len(items), " in any order"}, actual, there)
 		}
-		return c.unordered(path, list, got)
+		return c.unordered(path, items, got)
+	default:
+		return c.differ(path, phrase("the assertion "+show(name)), phrase("no such assertion"), true)
 	}
-	return &Mismatch{path, "the assertion " + show(name), "no such assertion"}
 }
 
 // unordered assigns every item an element of its own.
 func (c *comparison) unordered(path string, items, got []any) *Mismatch {
-	if len(items) != len(got) {
-		return &Mismatch{path, fmt.Sprintf("an array of %d in any order", len(items)), fmt.Sprintf("an array of %d: %s", len(got), show(any(got)))}
-	}
+	quiet := c.quiet
+	c.quiet = true
+	defer func() { c.quiet = quiet }()
 	owner := make([]int, len(got)) // element -> item, -1 while free
 	for i := range owner {
 		owner[i] = -1
@@ -174,10 +197,16 @@ func (c *comparison) unordered(path string, items, got []any) *Mismatch {
 	for i, item := range items {
 		taken := false
 		for j := range got {
+			if c.spent() {
+				break
+			}
 			if owner[j] < 0 && c.match(path, item, got[j], true) == nil {
 				owner[j], taken = i, true
 				break
 			}
+		}
+		if c.spent() {
+			return tooMuch(path)
 		}
 		if !taken {
 			left = append(left, i)
@@ -185,7 +214,8 @@ func (c *comparison) unordered(path string, items, got []any) *Mismatch {
 	}
 	for _, i := range left {
 		if !c.augment(path, items, got, owner, i) {
-			return &Mismatch{path, "an element of its own for item " + strconv.Itoa(i) + " " + show(items[i]), show(any(got))}
+			c.quiet = quiet
+			return c.differ(path, phrase("an element of its own for item "+strconv.Itoa(i)+" "+show(items[i])), any(got), true)
 		}
 	}
 	return nil
@@ -201,6 +231,9 @@ func (c *comparison) augment(path string, items, got []any, owner []int, i int) 
 		item := queue[0]
 		queue = queue[1:]
 		for j := range got {
+			if c.spent() {
+				return false
+			}
 			if seen[j] || c.match(path, items[item], got[j], true) != nil {
 				continue
 			}
@@ -265,11 +298,35 @@ func blank(s string) bool {
 	}) == ""
 }
 
-func differ(path, want string, actual ojson.Value, there bool) *Mismatch {
-	if !there {
-		return &Mismatch{path, want, "nothing: the member is missing"}
+// phrase is what is expected, or there, in words; any other value is shown as it
+// is. count is an array of a length.
+type (
+	phrase string
+	count  struct {
+		n     int
+		order string
 	}
-	return &Mismatch{path, want, show(actual)}
+)
+
+func (c *comparison) differ(path string, want, actual any, there bool) *Mismatch {
+	if c.quiet {
+		return &silent
+	}
+	m := &Mismatch{Path: clip(path, 400), Got: "nothing: the member is missing"}
+	switch want := want.(type) {
+	case phrase:
+		m.Want = string(want)
+	case count:
+		m.Want = fmt.Sprintf("an array of %d%s", want.n, want.order)
+	default:
+		m.Want = show(want)
+	}
+	if got, ok := actual.(phrase); ok {
+		m.Got = string(got)
+	} else if there {
+		m.Got = show(actual)
+	}
+	return m
 }
 
 // show is a value for a message: one line, short.

@@ -68,8 +68,11 @@ func configError(p protocol.Problem, raw *ojson.Object) *ojson.Object {
 	}
 	switch {
 	case p.Code == protocol.ProblemSchemaVersion, p.Code == protocol.ProblemLegacyConfig:
-		return ojson.NewObject("error_type", protocol.ProblemSchemaVersion, "expected_version", "1.0",
-			"actual_version", member(raw, "schema_version"))
+		actual := member(raw, "schema_version")
+		if n, ok := actual.(ojson.Number); ok {
+			actual = string(n) // versions are reported as text
+		}
+		return ojson.NewObject("error_type", protocol.ProblemSchemaVersion, "expected_version", "1.0", "actual_version", actual)
 	case p.Code == protocol.ProblemUndeclaredRole && strings.HasSuffix(p.Field, ".entry_role"):
 		return reference("referenced_role")
 	case p.Code == protocol.ProblemUndeclaredRuntime:

@@ -41,17 +41,25 @@ type driver struct {
 	store *Store
 	n     int
 	Dir   string
+
+	// interrupted, when not negative, is how many ledgers the next commit still
+	// writes before it stops as a crash would.
+	interrupted int
 }
 
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
+	out, err := gitCommand(dir, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return string(out)
+}
+
+func gitCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	return cmd
 }
 
 // newDriver makes a repository with an idle project in it.
@@ -96,7 +104,7 @@ func openDriver(t testing.TB, dir string) *driver {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return &driver{t: t, store: s, Dir: dir}
+	return &driver{t: t, store: s, Dir: dir, interrupted: -1}
 }
 
 // env is deterministic and moves a second forward with every operation.

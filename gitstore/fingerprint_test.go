@@ -1,3 +1,5 @@
+//go:build unix
+
 // Tests of fingerprints: kinds of files, containment.
 package gitstore
 

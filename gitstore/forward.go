@@ -18,10 +18,6 @@ import (
 // cache names it.
 const maxPast = 10000
 
-// sameStatePast is how many operations that did not touch state.json are
-// considered when no cache says how far the other files got.
-const sameStatePast = 16
-
 // past is what is known of the operations between the working files and the tip.
 type past struct {
 	at     *recorded                          // oldest operation considered; nil for a run being entered
@@ -46,43 +42,57 @@ func newPast() *past {
 func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 	p := newPast()
 	state := s.docOID(in.docs[protocol.DocState])
-	tipState, err := in.tip.docOID(protocol.DocState)
-	if err != nil {
-		return nil, err
-	}
-	limit := maxPast
-	if at == nil && state == tipState {
-		limit = sameStatePast
-	}
 	r := in.tip.r
-	op := in.tip.op
+	op, tree := in.tip.op, in.tip.root
 	for p.steps = 0; ; p.steps++ {
 		c, err := r.commit(op)
 		if err != nil {
 			return nil, err
 		}
-		rec := &recorded{run: in.run, op: op, root: c.Tree, r: r}
+		rec := &recorded{run: in.run, op: op, root: tree, r: r}
 		if p.steps > 0 {
 			if err := p.remember(rec); err != nil {
 				return nil, err
 			}
 		}
-		found := at != nil && op == at.op || at == nil && state != tipState && p.states[state]
-		if found || len(c.Parents) == 0 || at == nil && p.steps >= limit {
-			if at != nil && !found {
+		last := len(c.Parents) == 0
+		var parent *recorded
+		if !last {
+			if parent, err = s.recordedAt(r, in.run, c.Parents[0]); err != nil {
+				return nil, err
+			}
+		}
+		if at != nil {
+			if op == at.op {
+				p.at = at
+				return p, nil
+			}
+			if last {
 				return nil, errorf(CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
 					hint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
 			}
-			p.at = rec
-			if at != nil {
-				p.at = at
+		} else {
+			// state.json is written last: the files are at least at the operation that
+			// first recorded the state they hold.
+			mine, err := rec.docOID(protocol.DocState)
+			if err != nil {
+				return nil, err
 			}
-			return p, nil
+			before := OID("")
+			if parent != nil {
+				if before, err = parent.docOID(protocol.DocState); err != nil {
+					return nil, err
+				}
+			}
+			if mine == state && before != state || last || p.steps >= maxPast {
+				p.at = rec
+				return p, nil
+			}
 		}
 		if err := p.passed(rec, c); err != nil {
 			return nil, err
 		}
-		op = c.Parents[0]
+		op, tree = parent.op, parent.root
 	}
 }
 
@@ -218,34 +228,31 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l protocol.Ledger) (*ledge
 	if err != nil {
 		return nil, nil, err
 	}
-	switch diff.kind {
-	case diffSame:
+	if diff.kind == diffSame {
 		return nil, nil, nil
-	case diffShorter:
+	}
+	var old *ledgerDiff
+	if p.at != nil {
+		if old, err = s.compare(p.at, l); err != nil {
+			return nil, nil, err
+		}
+	}
+	// A file cut below what it held before is damage, not a write half done.
+	size, known := p.sizes[l]
+	if old != nil && old.kind == diffShorter || known && int64(len(diff.data)) < size {
+		return nil, tampered(l, 0, "rows that were recorded are gone"), nil
+	}
+	// An operation in between may have amended a line: the old file is then no
+	// prefix of the new one, but it is exactly an older one.
+	if diff.kind == diffShorter || old != nil && old.kind == diffSame {
 		full, err := tip.r.readLedger(tip.root, l)
 		if err != nil {
 			return nil, nil, err
 		}
-		// A file cut below what it held before is damage, not a write half done.
-		if size, ok := p.sizes[l]; ok && int64(len(diff.data)) < size {
-			return nil, tampered(l, 0, "rows that were recorded are gone"), nil
+		if diff.kind == diffShorter {
+			return &ledgerWrite{ledger: l, offset: int64(len(diff.data)), data: full[len(diff.data):]}, nil, nil
 		}
-		return &ledgerWrite{ledger: l, offset: int64(len(diff.data)), data: full[len(diff.data):]}, nil, nil
-	}
-	// An operation in between may have amended a line: the old file is then no
-	// prefix of the new one, but it is exactly an older one.
-	if p.at != nil {
-		old, err := s.compare(p.at, l)
-		if err != nil {
-			return nil, nil, err
-		}
-		if old.kind == diffSame {
-			full, err := tip.r.readLedger(tip.root, l)
-			if err != nil {
-				return nil, nil, err
-			}
-			return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
-		}
+		return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
 	}
 	why := diff.why
 	if diff.kind == diffExtended || why == "" {

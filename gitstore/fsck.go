@@ -206,6 +206,7 @@ func (f *fsck) everyObject(run string, tip OID) error {
 		seen[oid] = true
 		list, err := r.entries(oid)
 		delete(r.known, oid)
+		delete(r.parsed, oid)
 		if err != nil {
 			return f.fault(run, op, err)
 		}

@@ -117,7 +117,6 @@ func (f *fsck) evidence(r *treeReader, op OpInfo, root []TreeEntry, say func(cod
 	if err != nil {
 		return nil, err
 	}
-	delete(r.known, root[i].OID)
 	out := make(map[string][]byte, len(list))
 	for _, e := range list {
 		data, err := r.blob(e.OID)
@@ -173,7 +172,7 @@ func (f *fsck) structure(r *treeReader, op OpInfo, rec *protocol.Record, prev OI
 	if _, err := r.slots(op.Tree, treeFiles, true); err != nil {
 		return err
 	}
-	r.known = r.rightEdge(op.Tree)
+	r.forget(r.rightEdge(op.Tree))
 	return nil
 }
 

@@ -97,6 +97,9 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 	if cache != nil && cache.Run != run {
 		in.before = s.recordedFrom(r, cache)
 	}
+	if in.before != nil && !in.docs[protocol.DocState].exists {
+		return nil, "", tamperedDoc(string(protocol.DocState), "it is gone; run %s is recorded", in.before.run)
+	}
 	if run == "" {
 		in.sit = sitIdle
 		return in, "", s.checkContinuity(in)
@@ -184,6 +187,10 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, c
 	if err != nil {
 		return err
 	}
+	if past.steps == 0 {
+		in.sit = sitExternal
+		return s.checkExternal(in)
+	}
 	plan, refusal, err := s.planForward(in, past)
 	if err != nil {
 		return err
@@ -192,15 +199,22 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, c
 		in.sit, in.forward, in.steps = sitBehind, plan, past.steps
 		return nil
 	}
+	// The files may as well have arrived at the tip, with the cache lost or not
+	// renewed, and been changed by another tool since. Only an older state says
+	// for sure that they had not.
+	tipState, err := in.tip.docOID(protocol.DocState)
+	if err != nil {
+		return err
+	}
+	if have := s.docOID(in.docs[protocol.DocState]); have != tipState && past.states[have] {
+		return refusal
+	}
 	if at != nil {
-		return refusal
+		if _, err := s.diffAll(in); err != nil {
+			return err
+		}
 	}
-	// Without a cache nothing says which operation the files were at: they may
-	// as well be at the tip and changed by another tool since.
 	in.sit = sitExternal
-	if s.docOID(in.docs[protocol.DocState]) != "" && past.states[s.docOID(in.docs[protocol.DocState])] {
-		return refusal
-	}
 	return s.checkExternal(in)
 }
 

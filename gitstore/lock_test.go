@@ -347,13 +347,19 @@ func TestLockManyProcesses(t *testing.T) {
 					t.Fatal(err)
 				}
 				victim := kill && i%2 == 0
+				ended := make(chan struct{})
 				if victim {
 					killed++
 					wg.Go(func() {
 						// Wait until it was inside once, then end it anywhere.
-						for mark := fmt.Sprintf("in:%d\n", cmd.Process.Pid); ; time.Sleep(time.Millisecond) {
+						for mark := fmt.Sprintf("in:%d\n", cmd.Process.Pid); ; {
 							if b, _ := os.ReadFile(log); strings.Contains(string(b), mark) {
 								break
+							}
+							select {
+							case <-ended:
+								return // it failed, and says so itself
+							case <-time.After(time.Millisecond):
 							}
 						}
 						time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
@@ -361,6 +367,7 @@ func TestLockManyProcesses(t *testing.T) {
 					})
 				}
 				wg.Go(func() {
+					defer close(ended)
 					if err := cmd.Wait(); err != nil && (!victim || !strings.Contains(err.Error(), "killed")) {
 						t.Errorf("%v\n%s", err, out.String())
 					}

@@ -150,6 +150,9 @@ type LedgerChange struct {
 	Ledger   protocol.Ledger
 	Appended []string         // lines, without line feeds
 	Amended  []protocol.Amend // lines replaced in place
+	// Rewritten says how the ledger differs when it is not the one before with
+	// lines added or amended; a person accepted that, or fsck has a finding.
+	Rewritten string
 }
 
 // OpDetail is one operation in full.
@@ -239,10 +242,13 @@ func (d *OpDetail) ledgers(r *treeReader, before OID) error {
 		if diff.kind == diffSame {
 			continue
 		}
+		c := LedgerChange{Ledger: l}
 		if diff.kind == diffForeign || diff.kind == diffShorter {
-			return malformed(d.Tree, "%s was rewritten", l.Path())
+			c.Rewritten = firstOf(diff.why, "recorded rows are gone")
+			d.Ledgers = append(d.Ledgers, c)
+			continue
 		}
-		c := LedgerChange{Ledger: l, Amended: diff.amends}
+		c.Amended = diff.amends
 		for _, line := range lines(diff.appended) {
 			c.Appended = append(c.Appended, string(line))
 		}

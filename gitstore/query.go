@@ -124,6 +124,15 @@ func linesBackwards(ctx context.Context, f *os.File) iter.Seq2[[]byte, error] {
 	}
 }
 
+// MakeDir makes a project-relative directory and those above it; one that is
+// there is left as it is.
+func (s *Store) MakeDir(path string) error {
+	if err := s.work.mkdirs(path); err != nil {
+		return errorf(CodeUnreadable, err, "cannot make the directory %s", path)
+	}
+	return nil
+}
+
 // Fingerprint returns the marker of a project-relative path (spec/02 §9.1).
 func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.root, path) }
 

@@ -52,7 +52,19 @@ func TestRunRefIsARefName(t *testing.T) {
 	})
 }
 
-func TestRefs(t *testing.T) {
+func TestRefs(t *testing.T) { testRefs(t, open) }
+
+// Everything asked of git, as in a reftable repository, which not every
+// installed git can make.
+func TestRefsThroughGit(t *testing.T) {
+	testRefs(t, func(t testing.TB, r *testrepo.Repo) *Repository {
+		repo := open(t, r)
+		repo.RefFormat = "reftable"
+		return repo
+	})
+}
+
+func testRefs(t *testing.T, open func(testing.TB, *testrepo.Repo) *Repository) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
 		repo := open(t, r)

@@ -201,7 +201,7 @@ func (p *replayer) carry(tree OID, tr *protocol.Transition, state []byte, d *der
 		}
 	}
 	// Trees of earlier operations are not needed again.
-	p.r.known = p.r.rightEdge(tree)
+	p.r.forget(p.r.rightEdge(tree))
 }
 
 // explain names the files in which the replayed tree differs from the recorded.

@@ -215,10 +215,10 @@ func explainDiscovery(dir string, err error) error {
 		if i := strings.Index(msg, "safe.directory "); i >= 0 {
 			where, _, _ = strings.Cut(strings.TrimSpace(msg[i+len("safe.directory "):]), "\n")
 		}
-		return errorf(CodeDubiousOwnership, err, "git does not trust the repository at %s: another user owns it", dir).
+		return errorf(CodeDubiousOwnership, nil, "git does not trust the repository at %s: another user owns it", dir).
 			hint("if you trust its owner, run: git config --global --add safe.directory %s", where)
 	case strings.Contains(msg, "not a git repository"):
-		return errorf(CodeNotRepository, err, "%s is not inside a git repository", dir).
+		return errorf(CodeNotRepository, nil, "%s is not inside a git repository", dir).
 			hint("run git init there, or change to a repository")
 	case strings.Contains(msg, "repository extension"), strings.Contains(msg, "git repo version"):
 		return errorf(CodeUnsupportedFormat, err, "the installed git cannot read this repository's format").

@@ -17,7 +17,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -41,17 +40,16 @@ type statCache struct {
 }
 
 const (
-	cacheMagic = "axc\x00\x01"
+	cacheMagic = "axc\x00\x02"
 	// maxCache is far above what a run needs (about 20 KiB) and far below what hurts.
 	maxCache = 16 << 20
 )
 
 var errCache = errors.New("not a stat cache of this version")
 
-// encode returns the cache file: magic, fields, SHA-256 of all before it.
+// encode returns the cache file.
 func (c *statCache) encode() []byte {
-	b := []byte(cacheMagic)
-	b = putBytes(b, []byte(c.Run))
+	b := putBytes(nil, []byte(c.Run))
 	b = putBytes(b, []byte(c.Op))
 	b = putBytes(b, []byte(c.Root))
 	b = binary.AppendUvarint(b, uint64(len(c.Ledgers)))
@@ -70,9 +68,36 @@ func (c *statCache) encode() []byte {
 		b = putBytes(b, []byte(oid))
 		b = putBytes(b, c.Trees[oid])
 	}
-	b = putBytes(b, c.Index)
-	sum := sha256.Sum256(b)
-	return append(b, sum[:]...)
+	return sealCache(putBytes(b, c.Index))
+}
+
+// sealCache frames the fields: magic, length, SHA-256, fields. What follows is
+// no part of it, so that a shorter content can be written over a longer one.
+func sealCache(fields []byte) []byte {
+	b := append(make([]byte, 0, len(fields)+cacheHead), cacheMagic...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(fields)))
+	sum := sha256.Sum256(fields)
+	b = append(b, sum[:]...)
+	return append(b, fields...)
+}
+
+const cacheHead = len(cacheMagic) + 4 + sha256.Size
+
+// unsealCache checks the frame and returns the fields.
+func unsealCache(data []byte) (*cacheReader, error) {
+	if len(data) < cacheHead || !bytes.HasPrefix(data, []byte(cacheMagic)) {
+		return nil, errCache
+	}
+	n := binary.BigEndian.Uint32(data[len(cacheMagic):])
+	want, fields := data[cacheHead-sha256.Size:cacheHead], data[cacheHead:]
+	if uint64(n) > uint64(len(fields)) {
+		return nil, errCache
+	}
+	fields = fields[:n]
+	if sum := sha256.Sum256(fields); !bytes.Equal(sum[:], want) {
+		return nil, errCache
+	}
+	return &cacheReader{b: fields}, nil
 }
 
 func sortedKeys[V any](m map[OID]V) []OID {
@@ -86,14 +111,10 @@ func sortedKeys[V any](m map[OID]V) []OID {
 
 // decodeCache reads what encode wrote; any damage is errCache.
 func decodeCache(data []byte) (*statCache, error) {
-	n := len(data) - sha256.Size
-	if n < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {
-		return nil, errCache
+	d, err := unsealCache(data)
+	if err != nil {
+		return nil, err
 	}
-	if sum := sha256.Sum256(data[:n]); !bytes.Equal(sum[:], data[n:]) {
-		return nil, errCache
-	}
-	d := &cacheReader{b: data[len(cacheMagic):n]}
 	c := &statCache{Ledgers: make(map[protocol.Ledger]ledgerMark), Trees: make(map[OID][]byte)}
 	c.Run, c.Op, c.Root = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
 	for range d.count() {
@@ -184,29 +205,24 @@ func (s *Store) readCache() *statCache {
 	return c
 }
 
-// writeCache replaces the cache. It is not synced: after a power cut a stale or
-// missing cache only costs a full check.
+// writeCache renews the cache in place: replacing it by a rename would have the
+// file system flush it, which costs as much as syncing it. A reader that meets a
+// half-written cache sees that by its digest, and checks everything; so does the
+// next command after a power cut.
 func (s *Store) writeCache(c *statCache) error {
-	dir := s.cacheDir()
-	name := filepath.Join(dir, "cache")
-	tmp, err := os.CreateTemp(dir, "cache-*.tmp")
+	name := filepath.Join(s.cacheDir(), "cache")
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o777); err == nil {
-			tmp, err = os.CreateTemp(dir, "cache-*.tmp")
+		if err = os.MkdirAll(s.cacheDir(), 0o777); err == nil {
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(c.encode())
-	if cerr := tmp.Close(); err == nil {
+	_, err = f.WriteAt(c.encode(), 0)
+	if cerr := f.Close(); err == nil {
 		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
 	}
 	return err
 }
@@ -218,91 +234,4 @@ func (s *Store) dropCache() error {
 		return nil
 	}
 	return err
-}
-
-// entering is the note left before a run's ref is created. Until state.json
-// names the run, nothing else in the work tree leads to it: without the note a
-// crash in between would leave a run nobody finds.
-type entering struct {
-	Run  string
-	Op   OID
-	From OID // operation the working files are at, "" when they are at none
-	// Sizes and document ids of the working files before the run, so that
-	// recovery can tell an old file from a foreign one.
-	Ledgers map[protocol.Ledger]int64
-	Docs    map[protocol.Document]OID
-}
-
-func (s *Store) enteringPath() string { return filepath.Join(s.cacheDir(), "entering") }
-
-func (n *entering) encode() []byte {
-	b := []byte(cacheMagic)
-	b = putBytes(b, []byte(n.Run))
-	b = putBytes(b, []byte(n.Op))
-	b = putBytes(b, []byte(n.From))
-	b = binary.AppendUvarint(b, uint64(len(n.Ledgers)))
-	for _, l := range protocol.Ledgers() {
-		if size, ok := n.Ledgers[l]; ok {
-			b = putBytes(b, []byte(l))
-			b = binary.AppendVarint(b, size)
-		}
-	}
-	b = binary.AppendUvarint(b, uint64(len(n.Docs)))
-	for _, d := range protocol.Documents() {
-		if oid, ok := n.Docs[d]; ok {
-			b = putBytes(b, []byte(d))
-			b = putBytes(b, []byte(oid))
-		}
-	}
-	sum := sha256.Sum256(b)
-	return append(b, sum[:]...)
-}
-
-func decodeEntering(data []byte) (*entering, error) {
-	n := len(data) - sha256.Size
-	if n < len(cacheMagic) || !bytes.HasPrefix(data, []byte(cacheMagic)) {
-		return nil, errCache
-	}
-	if sum := sha256.Sum256(data[:n]); !bytes.Equal(sum[:], data[n:]) {
-		return nil, errCache
-	}
-	d := &cacheReader{b: data[len(cacheMagic):n]}
-	e := &entering{Ledgers: make(map[protocol.Ledger]int64), Docs: make(map[protocol.Document]OID)}
-	e.Run, e.Op, e.From = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
-	for range d.count() {
-		l := protocol.Ledger(d.bytes())
-		e.Ledgers[l] = d.int()
-	}
-	for range d.count() {
-		doc := protocol.Document(d.bytes())
-		e.Docs[doc] = OID(d.bytes())
-	}
-	if d.bad || len(d.b) != 0 {
-		return nil, errCache
-	}
-	return e, nil
-}
-
-func (s *Store) readEntering() *entering {
-	data, err := readBounded(s.enteringPath(), maxCache)
-	if err != nil {
-		return nil
-	}
-	n, err := decodeEntering(data)
-	if err != nil {
-		return nil
-	}
-	return n
-}
-
-func (s *Store) writeEntering(n *entering) error {
-	if err := os.MkdirAll(s.cacheDir(), 0o777); err != nil {
-		return err
-	}
-	return durable.WriteFile(s.cacheDir(), "entering", n.encode(), 0o666)
-}
-
-func (s *Store) clearEntering() {
-	// A note that stays is harmless: it names a run whose state is already here.
-	_ = os.Remove(s.enteringPath())
 }

@@ -14,11 +14,12 @@ type treeReader struct {
 	ctx     context.Context
 	objects Objects
 	format  string
-	known   map[OID][]byte // raw trees, by id
+	known   map[OID][]byte      // raw trees, by id
+	parsed  map[OID][]TreeEntry // the same, parsed; not to be changed
 }
 
 func (s *Store) reader(ctx context.Context) *treeReader {
-	return &treeReader{ctx: ctx, objects: s.objects, format: s.repo.ObjectFormat, known: make(map[OID][]byte)}
+	return &treeReader{ctx: ctx, objects: s.objects, format: s.repo.ObjectFormat, known: make(map[OID][]byte), parsed: make(map[OID][]TreeEntry)}
 }
 
 // object reads an object that must be of the given kind.
@@ -46,8 +47,11 @@ func (r *treeReader) raw(oid OID) ([]byte, error) {
 	return data, err
 }
 
-// entries returns the entries of a tree.
+// entries returns the entries of a tree. The caller must not change them.
 func (r *treeReader) entries(oid OID) ([]TreeEntry, error) {
+	if list, ok := r.parsed[oid]; ok {
+		return list, nil
+	}
 	data, err := r.raw(oid)
 	if err != nil {
 		return nil, err
@@ -56,7 +60,18 @@ func (r *treeReader) entries(oid OID) ([]TreeEntry, error) {
 	if err != nil {
 		return nil, corrupt(oid, err)
 	}
+	r.parsed[oid] = list
 	return list, nil
+}
+
+// forget drops trees from memory, all but those given.
+func (r *treeReader) forget(keep map[OID][]byte) {
+	r.known = keep
+	for oid := range r.parsed {
+		if _, ok := keep[oid]; !ok {
+			delete(r.parsed, oid)
+		}
+	}
 }
 
 // commit reads and parses a commit.
@@ -306,9 +321,10 @@ func (e *treeEdit) seal(d *treeDir) (OID, int) {
 		}
 		list = append(list, it.entry)
 	}
+	slices.SortFunc(list, compareEntries)
 	raw := EncodeTree(list)
 	oid := e.queue(KindTree, raw)
-	e.r.known[oid] = raw
+	e.r.known[oid], e.r.parsed[oid] = raw, list
 	return oid, len(list)
 }
 
@@ -324,7 +340,7 @@ func (r *treeReader) rightEdge(root OID) map[OID][]byte {
 			return
 		}
 		out[oid] = raw
-		list, err := ParseTree(r.format, raw)
+		list, err := r.entries(oid)
 		if err != nil {
 			return
 		}

@@ -5,8 +5,6 @@
 package protocol
 
 import (
-	"fmt"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -19,11 +17,14 @@ type blockSpec struct {
 	Retained                  bool
 	Escalation                *ojson.Object
 	GateAction                *ojson.Object
-	Quiet                     bool // keep the run-history untouched
 }
 
 func (t *transition) block(b blockSpec) {
 	s := t.s
+	if s.Status == StatusBlocked && strOr(s.BlockedOn) != b.On {
+		// The block that was is no longer what a person is asked about.
+		t.resolveCurrent("superseded")
+	}
 	s.Status = StatusBlocked
 	s.BlockedOn = ptr(b.On)
 	r := &BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
@@ -48,9 +49,7 @@ func (t *transition) block(b blockSpec) {
 	if b.Owner == "human" {
 		t.raise(b.Turn)
 	}
-	if !b.Quiet {
-		t.runHistory(b.Detail)
-	}
+	t.runHistory(b.Detail)
 	if t.session == "" {
 		t.session = "blocked"
 	}
@@ -78,8 +77,7 @@ func (t *transition) raise(turn *Turn) {
 func (t *transition) clearBlock(via string) {
 	s := t.s
 	was := strOr(s.BlockedOn)
-	current := CurrentEscalation(s, t.x.OpenEscalations)
-	t.resolveEscalations(func(open *ojson.Object) bool { return open == current }, via)
+	t.resolveCurrent(via)
 	if hasPrefix(was, "escalation:") {
 		role := s.Escalation.String("from_role")
 		turn := ""
@@ -91,6 +89,12 @@ func (t *transition) clearBlock(via string) {
 	}
 	s.Status = StatusActive
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
+}
+
+// resolveCurrent closes the open record of the present block.
+func (t *transition) resolveCurrent(via string) {
+	current := CurrentEscalation(t.s, t.x.OpenEscalations)
+	t.resolveEscalations(func(open *ojson.Object) bool { return current != nil && open == current }, via)
 }
 
 // resolveEscalations closes the open records that match.
@@ -116,7 +120,7 @@ func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via stri
 func (t *transition) renderTasks(done []*ojson.Object) {
 	prev := t.humanTasks
 	if prev == nil {
-		prev = t.snap.HumanTasks
+		prev = t.tasks
 	}
 	t.humanTasks = RenderHumanTasks(prev, t.x.OpenEscalations, done)
 }
@@ -131,12 +135,4 @@ func nullable(s string) any {
 		return nil
 	}
 	return s
-}
-
-// resumeCommand is the way back to work once a block's cause is gone.
-func (t *transition) resumeCommand(turn string) string {
-	if turn == "" {
-		return "git agentxchain unblock"
-	}
-	return fmt.Sprintf("git agentxchain unblock && git agentxchain accept %s", turn)
 }

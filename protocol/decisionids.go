@@ -123,6 +123,19 @@ func (d *DecisionIDs) Next() string {
 	return decisionID(free)
 }
 
+// merge adds every id of o.
+func (d *DecisionIDs) merge(o *DecisionIDs) {
+	if o == nil {
+		return
+	}
+	for _, r := range o.ranges {
+		d.addRange(r)
+	}
+	for _, h := range o.huge {
+		d.Add("DEC-" + h)
+	}
+}
+
 // Clone returns an independent copy; of nil, an empty set.
 func (d *DecisionIDs) Clone() *DecisionIDs {
 	if d == nil {
@@ -189,10 +202,11 @@ func DecodeDecisionIDs(items []any) *DecisionIDs {
 
 // RenumberDecisions gives every decision of r whose number is already in used,
 // or was used by an earlier decision of r, the next free number, in the view
-// and in r.Raw. What decisions refer to (overrides, required ids) stays as it
-// is: a reference means the decision that already had the number. used is not
-// modified. The events name what changed, in order.
-func RenumberDecisions(r *TurnResult, used *DecisionIDs) []NormalizationEvent {
+// and in r.Raw. A decision that outlives the run must be unique among the others
+// that do as well: durable are their ids, nil for none (spec/01 §14 row 14). What decisions refer to (overrides, required ids) stays as it
+// is: a reference means the decision that already had the number. The sets are
+// not modified. The events name what changed, in order.
+func RenumberDecisions(r *TurnResult, used, durable *DecisionIDs) []NormalizationEvent {
 	if r == nil {
 		return nil
 	}
@@ -200,6 +214,7 @@ func RenumberDecisions(r *TurnResult, used *DecisionIDs) []NormalizationEvent {
 	// A fresh number must avoid the later decisions' ids too, and must not turn
 	// an override into one of the decision itself.
 	avoid := used.Clone()
+	avoid.merge(durable)
 	for i := range r.Decisions {
 		avoid.Add(r.Decisions[i].ID)
 		avoid.Add(r.Decisions[i].Overrides)
@@ -207,7 +222,7 @@ func RenumberDecisions(r *TurnResult, used *DecisionIDs) []NormalizationEvent {
 	var events []NormalizationEvent
 	for i := range r.Decisions {
 		d := &r.Decisions[i]
-		if !taken.Has(d.ID) {
+		if !taken.Has(d.ID) && !(promoted(d) && durable.Has(d.ID)) {
 			taken.Add(d.ID)
 			continue
 		}

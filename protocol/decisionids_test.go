@@ -123,7 +123,7 @@ func resultWithDecisions(t testing.TB, members ...string) *TurnResult {
 func TestRenumberDecisions(t *testing.T) {
 	used := DecodeDecisionIDs([]any{ojson.Number("1"), ojson.Number("5")})
 	r := resultWithDecisions(t, `"id":"DEC-1","overrides":"DEC-001"`, `"id":"DEC-2"`, `"id":"DEC-002"`, `"id":"DEC-5"`, `"id":"DEC-8","overrides":"DEC-9"`)
-	events := RenumberDecisions(r, used)
+	events := RenumberDecisions(r, used, nil)
 	var ids []string
 	for i, d := range r.Decisions {
 		ids = append(ids, d.ID)
@@ -148,10 +148,10 @@ func TestRenumberDecisions(t *testing.T) {
 	if got := string(ojson.Compact(used.Encode())); got != "[1,5]" {
 		t.Errorf("used was modified: %s", got)
 	}
-	if ev := RenumberDecisions(r, used); len(ev) != 0 {
+	if ev := RenumberDecisions(r, used, nil); len(ev) != 0 {
 		t.Errorf("a second pass renumbers again: %v", ev)
 	}
-	if RenumberDecisions(nil, nil) != nil || RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil) != nil {
+	if RenumberDecisions(nil, nil, nil) != nil || RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
 		t.Error("nothing to renumber")
 	}
 }
@@ -170,7 +170,7 @@ func TestRenumberDecisionsProperties(t *testing.T) {
 		for _, d := range ids {
 			r.Decisions = append(r.Decisions, Decision{ID: d})
 		}
-		RenumberDecisions(r, used)
+		RenumberDecisions(r, used, nil)
 		seen := used.Clone()
 		for i, d := range r.Decisions {
 			if seen.Has(d.ID) {

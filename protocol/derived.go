@@ -15,16 +15,74 @@ import (
 // files derives review and proposal files and points the entry's artifact at
 // them. The work tree is not touched.
 func (a *acceptance) files(entry *ojson.Object) {
-	rt := a.runtimeType()
-	if rt != "api_proxy" && rt != "remote_agent" {
-		return
-	}
 	switch {
+	case !a.apiRuntime():
 	case a.res.Artifact.Type == "review":
 		a.deriveReview(entry)
-	case a.res.Artifact.Type == "patch" && len(a.res.ProposedChanges) > 0:
+	case a.proposes():
 		a.deriveProposal(entry)
 	}
+}
+
+func (a *acceptance) apiRuntime() bool {
+	rt := a.runtimeType()
+	return rt == "api_proxy" || rt == "remote_agent"
+}
+
+func (a *acceptance) proposes() bool {
+	return a.apiRuntime() && a.res.Artifact.Type == "patch" && len(a.res.ProposedChanges) > 0
+}
+
+// checkProposal refuses a proposal that cannot be kept as files: a change named
+// like the proposal's own records could pose as its approval, and two changes
+// cannot have one place.
+func (a *acceptance) checkProposal(*ojson.Object) *Error {
+	if !a.proposes() {
+		return nil
+	}
+	var problems Problems
+	seen, written := make(map[string]bool), make(map[string]bool)
+	for i, p := range a.res.ProposedChanges {
+		at := fmt.Sprintf("proposed_changes[%d].path", i)
+		top, _, _ := strings.Cut(p.Path, "/")
+		switch strings.ToUpper(top) {
+		case "PROPOSAL.MD", "SOURCE_SNAPSHOT.JSON", "APPLIED.JSON", "REJECTED.JSON":
+			problems = append(problems, Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+				Message: fmt.Sprintf("%s: %s is a name the proposal itself uses", at, shown(p.Path))})
+		}
+		if seen[p.Path] {
+			problems = append(problems, Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+				Message: fmt.Sprintf("%s: %s is proposed twice", at, shown(p.Path))})
+		}
+		seen[p.Path] = true
+		if p.Action != "delete" {
+			written[p.Path] = true
+		}
+	}
+	for i, p := range a.res.ProposedChanges {
+		for dir := parentDir(p.Path); dir != "" && written[p.Path]; dir = parentDir(dir) {
+			if written[dir] {
+				at := fmt.Sprintf("proposed_changes[%d].path", i)
+				problems = append(problems, Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+					Message: fmt.Sprintf("%s: %s lies below %s, which is proposed as a file", at, shown(p.Path), shown(dir))})
+				break
+			}
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	a.v = &Validation{Stage: StageArtifact, Class: "artifact_error", Errors: problems, Warnings: []string{}}
+	return &Error{Code: CodeValidationFailed, Stage: StageArtifact, Class: "artifact_error", Field: problems[0].Field, Problems: problems,
+		Message: fmt.Sprintf("The result of turn %s fails the artifact stage: %s", a.turn.TurnID, problems.Join())}
+}
+
+func parentDir(path string) string {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return ""
+	}
+	return path[:i]
 }
 
 func setArtifactRef(entry *ojson.Object, ref string) {
@@ -38,10 +96,10 @@ func setArtifactRef(entry *ojson.Object, ref string) {
 
 func (a *acceptance) deriveReview(entry *ojson.Object) {
 	path := fmt.Sprintf("%s/%s-%s-review.md", ReviewsDir, a.turn.TurnID, a.turn.AssignedRole)
-	if ref := a.res.Artifact.Ref; hasPrefix(ref, ReviewsDir+"/") {
-		if clean, problem := CleanPath(ref); problem == "" && hasPrefix(clean, ReviewsDir+"/") {
-			path = clean
-		}
+	// A name of the actor's own choice is kept when it is in the turn's name: the
+	// reviews of earlier turns are evidence and never written over.
+	if clean, problem := CleanPath(a.res.Artifact.Ref); problem == "" && hasPrefix(clean, ReviewsDir+"/"+a.turn.TurnID+"-") {
+		path = clean
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Review Artifact — %s\n\n- **Run:** %s\n- **Turn:** %s\n- **Phase:** %s\n- **Status:** %s\n- **Proposed next role:** %s\n\n## Summary\n\n%s\n",

@@ -10,7 +10,9 @@ import (
 )
 
 // Index summarises the ledgers of the current run. It is derived data: it can
-// be rebuilt with BuildIndex, and replay proves that it was kept right.
+// be rebuilt with BuildIndex, to the very same bytes, and replay proves that it
+// was kept right. No member is ever left out: their order must not depend on when
+// one was first set.
 type Index struct {
 	Run             string                   `json:"run"`
 	Accepted        int                      `json:"accepted"`       // accepted turns, reissued rows excluded
@@ -19,21 +21,23 @@ type Index struct {
 	StreakRole      string                   `json:"streak_role"`    // role of the trailing accepted turns
 	Streak          int                      `json:"streak"`
 	ProductTurn     bool                     `json:"product_turn"` // a completed implementation turn changed a product file
-	FirstAcceptedAt string                   `json:"first_accepted_at,omitempty"`
+	FirstAcceptedAt string                   `json:"first_accepted_at"`
 	RolesUsed       []string                 `json:"roles_used"`
 	PhasesDone      []string                 `json:"phases_done"`
 	Decisions       int                      `json:"decisions"`
-	DecisionIDs     []any                    `json:"decision_ids"`         // DecisionIDs.Encode
-	Uncheckpointed  ojson.Map[string]        `json:"uncheckpointed"`       // path -> last accepted turn that changed it
-	LastRow         *ojson.Object            `json:"last_row"`             // newest accepted row
-	Recent          []*ojson.Object          `json:"recent"`               // accepted rows newer than the oldest active turn's assignment
-	QueuedRow       *ojson.Object            `json:"queued_row,omitempty"` // row whose queued request waits
-	DelegationRows  ojson.Map[*ojson.Object] `json:"delegation_rows"`      // child turn -> row, until the review is built
-	RecentDecisions []*ojson.Object          `json:"recent_decisions"`     // last 5: id, statement, decided_by, phase
-	RecentTurns     []*ojson.Object          `json:"recent_turns"`         // last 3: turn_id, role, summary, phase
-	OpenEscalations []*ojson.Object          `json:"open_escalations"`     // raised rows without a resolution
-	OpenObjections  []*ojson.Object          `json:"open_objections"`      // turn_id, id, severity of this run's open objections
-	CostUSD         float64                  `json:"cost_usd"`
+	DecisionIDs     []any                    `json:"decision_ids"`          // DecisionIDs.Encode
+	Uncheckpointed  ojson.Map[string]        `json:"uncheckpointed"`        // path -> last accepted turn that changed it
+	LastRow         *ojson.Object            `json:"last_row"`              // newest accepted row
+	Recent          []*ojson.Object          `json:"recent"`                // accepted rows newer than the oldest active turn's assignment
+	QueuedRow       *ojson.Object            `json:"queued_row"`            // row whose phase request is queued or waits for approval
+	QueuedDone      *ojson.Object            `json:"queued_completion_row"` // row whose completion request is queued or waits for approval
+	DelegationRows  ojson.Map[*ojson.Object] `json:"delegation_rows"`       // child turn -> row, until the review is built
+	RecentDecisions []*ojson.Object          `json:"recent_decisions"`      // last 5: id, statement, decided_by, phase
+	RecentTurns     []*ojson.Object          `json:"recent_turns"`          // last 3: turn_id, role, summary, phase
+	OpenEscalations []*ojson.Object          `json:"open_escalations"`      // raised rows without a resolution
+	OpenObjections  []*ojson.Object          `json:"open_objections"`       // turn_id, id, severity of this run's open objections
+	CostUSD         float64                  `json:"cost_usd"`              // of the accepted rows; state.budget_status counts refused attempts too
+	LastEventAt     string                   `json:"last_event_at"`         // newest event of the run
 	Extra           ojson.Extra
 }
 
@@ -51,13 +55,6 @@ func DecodeIndex(data []byte) (*Index, error) {
 		return nil, errs[0]
 	}
 	return x, nil
-}
-
-// Clone returns a deep copy.
-func (x *Index) Clone() *Index {
-	c := &Index{}
-	ojson.Unmarshal(ojson.Marshal(x).Clone(), c)
-	return c
 }
 
 // LedgerReader gives BuildIndex the rows of a ledger in order; unparseable

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"slices"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -61,15 +62,90 @@ func (x *Index) accept(row *ojson.Object, cfg *Config) {
 	if n := len(x.OpenObjections); n > maxOpenObjections {
 		x.OpenObjections = slices.Clone(x.OpenObjections[n-maxOpenObjections:])
 	}
-	if row.String("checkpoint_sha") == "" {
-		for _, f := range files {
-			if ProjectOwned(f) {
-				x.Uncheckpointed.Set(f, row.String("turn_id"))
-			}
-		}
-	}
+	x.claim(row, files)
+	x.CostUSD = min(x.CostUSD+rowCost(row.Object("cost")), maxSpentUSD)
 	x.LastRow = row
 	x.Recent = append(slices.Clip(x.Recent), row)
+}
+
+// claim notes the files a row leaves in the work tree until a checkpoint commits
+// them. A file that was declared but not seen changed, such as one of a proposal,
+// is in no checkpoint; a later checkpoint of the same file settles earlier claims.
+func (x *Index) claim(row *ojson.Object, files []string) {
+	id := row.String("turn_id")
+	done := row.String("checkpoint_sha") != ""
+	var seen map[string]bool
+	if o := row.Object("observed_artifact"); value(o, "diff_summary") != nil {
+		seen = pathSet(o.Strings("files_changed"), o.Strings("attributed_to_concurrent_siblings"))
+	}
+	for _, f := range files {
+		switch {
+		case !ProjectOwned(f) || seen != nil && !seen[f]:
+		case done:
+			x.Uncheckpointed.Delete(f)
+		default:
+			x.Uncheckpointed.Set(f, id)
+		}
+	}
+}
+
+// checkpointed replaces a row by the one that names its checkpoint.
+func (x *Index) checkpointed(row *ojson.Object) {
+	id := row.String("turn_id")
+	for _, f := range slices.Clone(x.Uncheckpointed.Keys()) {
+		if turn, _ := x.Uncheckpointed.Get(f); turn == id {
+			x.Uncheckpointed.Delete(f)
+		}
+	}
+	for _, p := range []**ojson.Object{&x.LastRow, &x.QueuedRow, &x.QueuedDone} {
+		if (*p).String("turn_id") == id {
+			*p = row
+		}
+	}
+	for i, r := range x.Recent {
+		if r.String("turn_id") == id {
+			x.Recent[i] = row
+		}
+	}
+	if x.DelegationRows.Has(id) {
+		x.DelegationRows.Set(id, row)
+	}
+}
+
+// keepRequests keeps the rows whose requests are queued or wait for approval, and
+// no others: their verification is what the gate reads (spec/02 §11.4).
+func (x *Index) keepRequests(s *State) {
+	keep := func(row **ojson.Object, by string) {
+		switch {
+		case by == "":
+			*row = nil
+		case (*row).String("turn_id") == by:
+		case x.LastRow.String("turn_id") == by:
+			*row = x.LastRow
+		default:
+			*row = nil
+		}
+	}
+	phase, done := requesters(s)
+	keep(&x.QueuedRow, phase)
+	keep(&x.QueuedDone, done)
+}
+
+// requesters names the turns whose phase and completion requests stand.
+func requesters(s *State) (phase, completion string) {
+	switch {
+	case s.PendingPhaseTransition != nil:
+		phase = s.PendingPhaseTransition.RequestedByTurn
+	case s.QueuedPhaseTransition != nil:
+		phase = s.QueuedPhaseTransition.RequestedByTurn
+	}
+	switch {
+	case s.PendingRunCompletion != nil:
+		completion = s.PendingRunCompletion.RequestedByTurn
+	case s.QueuedRunCompletion != nil:
+		completion = s.QueuedRunCompletion.RequestedByTurn
+	}
+	return phase, completion
 }
 
 // maxOpenObjections bounds what the index carries; the ledger keeps them all.
@@ -108,6 +184,7 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 	if x.Run == "" {
 		return x
 	}
+	phaseBy, doneBy := requesters(s)
 	line := 0
 	for l := range read(LedgerHistory) {
 		line++
@@ -123,17 +200,16 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 			row.Set("accepted_sequence", line)
 		}
 		x.accept(row, cfg)
-		usd, ok := row.Object("cost").Float("usd")
-		if !ok {
-			usd, _ = row.Object("cost").Float("total_usd")
-		}
-		x.CostUSD += max(0, usd)
-		if by := requestedBy(s); by != "" && row.String("turn_id") == by {
+		id := row.String("turn_id")
+		if id == phaseBy {
 			x.QueuedRow = row
 		}
+		if id == doneBy {
+			x.QueuedDone = row
+		}
 		for _, d := range s.DelegationQueue {
-			if strOr(d.ChildTurnID) == row.String("turn_id") {
-				x.DelegationRows.Set(row.String("turn_id"), row)
+			if strOr(d.ChildTurnID) == id {
+				x.DelegationRows.Set(id, row)
 			}
 		}
 		if phase := row.String("phase"); phase != s.Phase && !contains(x.PhasesDone, phase) {
@@ -150,37 +226,26 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 		}
 	}
 	x.DecisionIDs = used.Encode()
-	open := map[string]*ojson.Object{}
-	var order []string
+	var escalations []*ojson.Object
 	for l := range read(LedgerEscalations) {
-		id := l.Row.String("escalation_id")
-		switch l.Row.String("kind") {
-		case "raised":
-			if l.Row.String("run_id") == x.Run {
-				open[id] = l.Row
-				order = append(order, id)
-			}
-		case "resolved":
-			delete(open, id)
+		escalations = append(escalations, l.Row)
+	}
+	open, _ := FoldEscalations(escalations)
+	for _, row := range open {
+		if row.String("run_id") == x.Run {
+			x.OpenEscalations = append(x.OpenEscalations, row)
 		}
 	}
-	for _, id := range order {
-		if r, ok := open[id]; ok {
-			x.OpenEscalations = append(x.OpenEscalations, r)
+	var newest time.Time
+	for l := range read(LedgerEvents) {
+		at, err := ParseTime(l.Row.String("timestamp"))
+		if err == nil && l.Row.String("run_id") == x.Run && !at.Before(newest) {
+			newest, x.LastEventAt = at, l.Row.String("timestamp")
 		}
 	}
+	x.keepRequests(s)
 	x.trim(s)
 	return x
-}
-
-func requestedBy(s *State) string {
-	if q := s.QueuedRunCompletion; q != nil {
-		return q.RequestedByTurn
-	}
-	if q := s.QueuedPhaseTransition; q != nil {
-		return q.RequestedByTurn
-	}
-	return ""
 }
 
 // SeriousObjection reports whether an objection of high or blocking severity is open.

@@ -27,7 +27,11 @@ func (a *acceptance) coverIntent(doc *ojson.Object) *Error {
 			answered[strings.ToLower(trimSpace(r.String("item")))] = true
 		}
 	}
-	text := strings.ToLower(string(ojson.Compact(doc)))
+	// What the result says of the items themselves is read above: quoting an item
+	// with no answer to it is no answer.
+	said := doc.Clone()
+	said.Delete("intent_response")
+	text := strings.ToLower(string(ojson.Compact(said)))
 	var open []string
 	for _, item := range items {
 		if answered[strings.ToLower(trimSpace(item))] || mentioned(item, text) {

@@ -23,63 +23,113 @@ type evaluated struct {
 // lifecycle evaluates what the turn asked for, or parks it while siblings are
 // still at work (spec/02 §11.4). Only a completed turn moves the run
 // (spec/01 §14 row 27).
-func (a *acceptance) lifecycle(entry *ojson.Object) evaluated {
-	t, s := a.t, a.t.s
-	if a.res.Status == ResultNeedsHuman || s.Status != StatusActive {
+func (a *acceptance) lifecycle() evaluated {
+	s := a.t.s
+	request, complete := a.request()
+	switch {
+	case a.res.Status == ResultNeedsHuman:
+		return evaluated{}
+	case s.ActiveTurns.Len() > 0:
+		a.queue(request, complete)
+		return evaluated{}
+	case s.Status != StatusActive:
 		return evaluated{}
 	}
-	request, complete := a.res.PhaseTransitionRequest, a.res.RunCompletionRequest
-	if a.res.Status != ResultCompleted && (request != nil || complete) {
-		a.warnings = append(a.warnings, fmt.Sprintf("The turn's status is %s, so its request to move the run on was not evaluated.", a.res.Status))
-		request, complete = nil, false
+	out := a.tryCompletion(complete)
+	if s.Status != StatusActive {
+		return out
 	}
-	if s.ActiveTurns.Len() > 0 {
-		now := t.env.Time()
-		if complete && s.QueuedRunCompletion == nil {
-			s.QueuedRunCompletion = &QueuedCompletion{RequestedByTurn: a.turn.TurnID, RequestedAt: now}
-			t.x.QueuedRow = entry
-		}
-		if request != nil && s.QueuedPhaseTransition == nil {
-			s.QueuedPhaseTransition = &QueuedTransition{From: s.Phase, To: *request, RequestedByTurn: a.turn.TurnID, RequestedAt: now}
-			t.x.QueuedRow = entry
-		}
-		return evaluated{}
+	if g := a.tryPhase(request); g.result != nil {
+		return g
 	}
+	return out
+}
 
-	in := a.gateInput()
-	by, queued := a.turn.TurnID, false
-	if !complete && s.QueuedRunCompletion != nil {
-		complete, queued, by = true, true, s.QueuedRunCompletion.RequestedByTurn
-		a.useQueued(&in)
+// request is what the turn may ask for.
+func (a *acceptance) request() (phase *string, complete bool) {
+	phase, complete = a.res.PhaseTransitionRequest, a.res.RunCompletionRequest
+	if a.res.Status != ResultCompleted && (phase != nil || complete) {
+		a.warnings = append(a.warnings, fmt.Sprintf("The turn's status is %s, so its request to move the run on was not evaluated.", a.res.Status))
+		return nil, false
 	}
-	if complete {
-		in.CompletionRequest = true
-		g := EvaluateRunCompletion(in)
-		t.completion(&g, by, queued)
-		if g.Action != ActionNotFinalPhase || request == nil {
-			return evaluated{&g, gateCompletion}
-		}
-		in.CompletionRequest = false
+	return phase, complete
+}
+
+// queue parks requests; the first one of each kind stands. The index keeps the
+// row: the gate will read its verification.
+func (a *acceptance) queue(request *string, complete bool) {
+	s, now := a.t.s, a.t.env.Time()
+	if complete && s.QueuedRunCompletion == nil {
+		s.QueuedRunCompletion = &QueuedCompletion{RequestedByTurn: a.turn.TurnID, RequestedAt: now}
 	}
-	if request == nil && s.QueuedPhaseTransition != nil {
-		request, queued, by = ptr(s.QueuedPhaseTransition.To), true, s.QueuedPhaseTransition.RequestedByTurn
-		a.useQueued(&in)
+	if request != nil && s.QueuedPhaseTransition == nil {
+		s.QueuedPhaseTransition = &QueuedTransition{From: s.Phase, To: *request, RequestedByTurn: a.turn.TurnID, RequestedAt: now}
 	}
-	if request == nil {
+}
+
+// tryCompletion evaluates a completion request of the turn, else the queued one.
+// Either way the queue is used up: a request made in an earlier phase must not
+// come back to life in the final one.
+func (a *acceptance) tryCompletion(own bool) evaluated {
+	t, s := a.t, a.t.s
+	q := s.QueuedRunCompletion
+	if !own && q == nil {
 		return evaluated{}
 	}
-	in.TransitionRequest = request
+	in, by := a.gateInput(), a.turn.TurnID
+	if !own {
+		by = q.RequestedByTurn
+		verifiedBy(&in, t.x.QueuedDone)
+	}
+	s.QueuedRunCompletion = nil
+	in.CompletionRequest = true
+	g := EvaluateRunCompletion(in)
+	t.completion(&g, by, !own)
+	a.ignored(&g, ActionNotFinalPhase)
+	a.openDelegations()
+	return evaluated{&g, gateCompletion}
+}
+
+// tryPhase is tryCompletion for phase requests.
+func (a *acceptance) tryPhase(own *string) evaluated {
+	t, s := a.t, a.t.s
+	q := s.QueuedPhaseTransition
+	if own == nil && (q == nil || q.From != "" && q.From != s.Phase) {
+		s.QueuedPhaseTransition = nil
+		return evaluated{}
+	}
+	in, by, want := a.gateInput(), a.turn.TurnID, own
+	if own == nil {
+		by, want = q.RequestedByTurn, ptr(q.To)
+		verifiedBy(&in, t.x.QueuedRow)
+	}
+	s.QueuedPhaseTransition = nil
+	in.TransitionRequest = want
 	g := EvaluatePhaseExit(in)
-	t.phaseExit(&g, by, queued)
+	t.phaseExit(&g, by, own == nil)
+	a.ignored(&g, ActionUnknownPhase)
 	return evaluated{&g, gatePhase}
 }
 
-// useQueued takes the verification of the turn that queued the request.
-func (a *acceptance) useQueued(in *GateInput) {
-	if row := a.t.x.QueuedRow; row != nil {
-		in.VerificationStatus = row.Object("verification").String("status")
-		in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
+// ignored says that a request led to nothing; the protocol records none of it.
+func (a *acceptance) ignored(g *GateResult, action string) {
+	if g.Action == action {
+		a.warnings = append(a.warnings, "A request to move the run on was ignored: "+Problems(reasonProblems(g.Reasons)).Join()+".")
 	}
+}
+
+// openDelegations warns when a run ends with delegated work nobody has answered for.
+func (a *acceptance) openDelegations() {
+	s := a.t.s
+	if s.Status == StatusCompleted && (len(s.DelegationQueue) > 0 || s.PendingDelegation != nil) {
+		a.warnings = append(a.warnings, "The run completes although delegated work was not finished or not reviewed.")
+	}
+}
+
+// verifiedBy takes the verification of the turn whose request is evaluated.
+func verifiedBy(in *GateInput, row *ojson.Object) {
+	in.VerificationStatus = row.Object("verification").String("status")
+	in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
 }
 
 func (t *transition) phaseExit(g *GateResult, by string, queued bool) {
@@ -131,7 +181,6 @@ func (t *transition) pause(gate string, payload *ojson.Object) {
 	s.BlockedOn = ptr("human_approval:" + gate)
 	s.BlockedReason = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
-	t.x.QueuedRow = nil
 	t.lastEvent("gate_pending", nil, payload)
 }
 
@@ -144,8 +193,7 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	}
 	s.Phase, s.PhaseEnteredAt = to, ptr(t.env.Time())
 	s.LastGateFailure = nil
-	s.QueuedPhaseTransition = nil
-	t.x.QueuedRow = nil
+	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 	if !contains(t.x.PhasesDone, from) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), from)
@@ -194,7 +242,6 @@ func (t *transition) complete(gate *string) {
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.LastGateFailure = nil
-	t.x.QueuedRow = nil
 	if !contains(t.x.PhasesDone, s.Phase) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), s.Phase)
 	}
@@ -212,13 +259,12 @@ func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 	if kind == gatePhase {
 		f.FromPhase, f.ToPhase = ptr(s.Phase), ptr(g.TransitionRequest)
 	}
-	s.LastGateFailure = f
+	s.LastGateFailure, t.gateFell = f, true
 	if kind == gatePhase {
 		s.QueuedPhaseTransition = nil
 	} else {
 		s.QueuedRunCompletion = nil
 	}
-	t.x.QueuedRow = nil
 	if g.GateID != nil {
 		s.PhaseGateStatus.Set(*g.GateID, GateFailed)
 	}
@@ -237,7 +283,7 @@ func nonNil(s []string) []string {
 // (spec/01 §6.10). It does not pass the gate.
 func (t *transition) reconcileGateFailure(files []FileBlob, turn *Turn) {
 	f := t.s.LastGateFailure
-	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == StatusCompleted || t.s.Status == StatusBlocked || f.FailedAt == t.env.Time() {
+	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == StatusCompleted || t.s.Status == StatusBlocked || t.gateFell {
 		return
 	}
 	have := make(map[string]bool, len(files))
@@ -257,66 +303,28 @@ func (t *transition) reconcileGateFailure(files []FileBlob, turn *Turn) {
 	t.append(LedgerDecisions, NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
 }
 
-// timeouts applies the time limits after an acceptance (spec/02 §17). A phase is
-// never skipped over a person's gate.
-func (t *transition) timeouts(turn *Turn, files []FileBlob) {
-	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
-	entry := func(kind string, h TimeoutHit) *ojson.Object {
-		return NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
-	}
-	acted := false
-	for _, h := range hits {
-		if h.Action == "warn" {
-			t.append(LedgerDecisions, entry("timeout_warning", h))
-			continue
-		}
-		if acted || t.s.Status != StatusActive {
-			continue
-		}
-		acted = true
-		if h.Action == "skip_phase" && h.Scope == "phase" && t.skipPhase(h, files, entry) {
-			continue
-		}
-		t.append(LedgerDecisions, entry("timeout", h))
-		t.block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
-			Action: "git agentxchain unblock", Turn: turn, Retained: t.s.ActiveTurns.Len() > 0,
-			Detail: h.Detail()})
-	}
+// gateInput is the gate evaluation as of this acceptance, the turn included.
+func (a *acceptance) gateInput() GateInput {
+	in := a.t.gateInput(a.op.Files)
+	base := in.Participated
+	phase, role := a.t.s.Phase, a.turn.AssignedRole
+	in.Participated = func(p, r string) bool { return p == phase && r == role || base(p, r) }
+	in.VerificationStatus = a.res.Verification.Status
+	in.VerificationReproducible = a.verify.Reproducible
+	return in
 }
 
-// skipPhase tries to leave an overdue phase; the gate's own predicates decide.
-func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) bool {
-	next := t.cfg.NextPhase(t.s.Phase)
-	if next == "" || t.s.ActiveTurns.Len() > 0 {
-		return false
+// gateInput fills what every gate evaluation needs from the state and the index.
+func (t *transition) gateInput(files []FileBlob) GateInput {
+	facts := make([]FileFact, len(files))
+	for i, f := range files {
+		facts[i] = FileFact{Path: f.Path}
+		if f.Blob != nil {
+			facts[i].Exists, facts[i].Data = true, f.Blob.Data
+		}
 	}
-	in := t.gateInput(files)
-	in.TransitionRequest = ptr(next)
-	if row := t.x.LastRow; row != nil {
-		in.VerificationStatus = row.Object("verification").String("status")
-	}
-	g := EvaluatePhaseExit(in)
-	from := t.s.Phase
-	if g.Action == ActionAdvance {
-		row := entry("timeout_skip", h)
-		row.Set("from_phase", from)
-		row.Set("to_phase", next)
-		row.Set("gate_id", g.GateID)
-		t.append(LedgerDecisions, row)
-		t.advance(&g, "", "auto")
-		return true
-	}
-	reasons := nonNil(g.Reasons)
-	if g.Action == ActionAwaitHuman {
-		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", strOr(g.GateID))}
-	} else {
-		t.gateFailed(&g, gatePhase, "", false)
-	}
-	row := entry("timeout_skip_failed", h)
-	row.Set("from_phase", from)
-	row.Set("to_phase", next)
-	row.Set("gate_id", g.GateID)
-	row.Set("reasons", reasons)
-	t.append(LedgerDecisions, row)
-	return false
+	return GateInput{Config: t.cfg, Phase: t.s.Phase, Files: NewFiles(facts), Participated: func(phase, role string) bool {
+		roles, _ := t.x.Participants.Get(phase)
+		return contains(roles, role)
+	}}
 }

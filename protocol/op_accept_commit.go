@@ -4,55 +4,16 @@ package protocol
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// conflictLoopLimit is how many detections of one turn's conflict block the run.
-const conflictLoopLimit = 3
-
-func (a *acceptance) checkConflict(*ojson.Object) *Error {
-	t := a.t
-	found := DetectConflict(ConflictInput{Config: t.cfg, Turn: a.turn, Rows: t.x.Recent, Attributed: a.attr.Files,
-		Declared: a.effective, Observed: a.op.Seen.FilesChanged})
-	a.forward = found.ForwardRevision
-	if found.Conflict == nil || a.op.Resolution == ResolutionHumanMerge {
-		a.conflict = found.Conflict
-		return nil
-	}
-	t.events = nil
-	turn := *a.turn
-	count, _ := a.turn.ConflictState.Int("detection_count")
-	count++
-	turn.Status = TurnConflicted
-	turn.ConflictState = ojson.NewObject("detected_at", t.env.Time(), "detection_count", count, "status", "pending_operator", "conflict_error", found.Conflict)
-	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	summary := ConflictSummary(found.Conflict)
-	t.append(LedgerDecisions, NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
-	t.event("turn_conflicted", &turn, "error_code", CodeConflict, "detection_count", count,
-		"conflicting_files", summary.Strings("conflicting_files"), "accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
-		"overlap_ratio", value(summary, "overlap_ratio"))
-	files := found.Conflict.Strings("conflicting_files")
-	hint := fmt.Sprintf("git agentxchain reject %s --reassign --reason ..., or merge by hand and git agentxchain accept %s --resolution human_merge", turn.TurnID, turn.TurnID)
-	if count >= conflictLoopLimit {
-		t.block(blockSpec{On: "human:conflict_loop:" + turn.TurnID, Category: "conflict_loop", TypedReason: "conflict_loop", Owner: "human",
-			Action: fmt.Sprintf("Serialize the conflicting work, then run: git agentxchain reject %s --reassign", turn.TurnID),
-			Detail: "Conflicting files: " + strings.Join(files, ", "), Turn: &turn, Retained: true})
-		t.session = "blocked"
-	}
-	t.subject = fmt.Sprintf("conflict at %s (%s)", turn.TurnID, turn.AssignedRole)
-	t.failure = &Error{Code: CodeConflict, Field: "files_changed", Hint: hint, Details: ojson.NewObject("conflict", found.Conflict),
-		Message: fmt.Sprintf("Turn %s changed files that turns accepted since its assignment changed too: %s.", turn.TurnID, listSome(files, 5))}
-	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Conflict: found.Conflict, Warnings: a.warnings}
-	return nil
-}
-
 func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
 func (a *acceptance) commit() {
 	t, s, turn := a.t, a.t.s, a.turn
+	a.own = s.Status == StatusBlocked && t.blockOf(turn) == blockOwn
 	if turn.DispatchedAt == "" {
 		// Another runner assigned the turn without saying it was dispatched; the
 		// event contract wants it said before the acceptance.
@@ -81,10 +42,10 @@ func (a *acceptance) commit() {
 	t.dropTurn(turn.TurnID)
 	s.AcceptedIntegrationRef = ptr(a.acceptedRef())
 	s.NextRecommendedRole = a.nextRole()
-	a.spend()
+	t.charge(a.res.CostUSD)
 	a.unblock()
 	a.delegations(entry)
-	gate := a.lifecycle(entry)
+	gate := a.lifecycle()
 	a.needsHuman()
 	t.timeouts(turn, a.op.Files)
 	t.reconcileGateFailure(a.op.Files, turn)
@@ -104,7 +65,7 @@ func (a *acceptance) entry(accepted int) *ojson.Object {
 }
 
 func (a *acceptance) observedArtifact() *ojson.Object {
-	seen := &a.op.Seen
+	seen := a.seen
 	baseline := any(nil)
 	if b := a.turn.Baseline; b != nil && b.HeadRef != nil {
 		baseline = "git:" + *b.HeadRef
@@ -154,26 +115,6 @@ func (a *acceptance) recordDecisions() {
 	t.amends = append(t.amends, amends...)
 }
 
-func (a *acceptance) mergeRecord() *ojson.Object {
-	if a.op.Resolution != ResolutionHumanMerge || a.conflict == nil {
-		return nil
-	}
-	s := ConflictSummary(a.conflict)
-	return ojson.NewObject("mode", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
-		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings("accepted_since_turn_ids"), "overlap_ratio", value(s, "overlap_ratio"))
-}
-
-func (a *acceptance) recordMerge() {
-	t := a.t
-	more := ojson.NewObject("resolution_chosen", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result")
-	for _, kind := range []string{"conflict_resolution_selected", "conflict_resolved"} {
-		t.append(LedgerDecisions, NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
-	}
-	s := ConflictSummary(a.conflict)
-	t.event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
-		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings("accepted_since_turn_ids"), "overlap_ratio", value(s, "overlap_ratio"))
-}
-
 // nextRole derives next_recommended_role (spec/02 §2.2).
 func (a *acceptance) nextRole() *string {
 	if a.res.Status == ResultNeedsHuman || a.res.Status == ResultBlocked || a.res.ProposedNextRole == "" || a.res.ProposedNextRole == "human" {
@@ -192,63 +133,12 @@ func (a *acceptance) nextRole() *string {
 	return ptr(route.EntryRole)
 }
 
-func (a *acceptance) spend() {
-	b := &a.t.s.BudgetStatus
-	b.SpentUSD += a.res.CostUSD
-	if b.RemainingUSD != nil {
-		b.RemainingUSD = ptr(*b.RemainingUSD - a.res.CostUSD)
-	}
-	a.t.x.CostUSD += a.res.CostUSD
-}
-
-// exhaustBudget blocks or warns once the limit is reached (spec/01 §6.7). A run
-// that completes or waits for approval with the same turn is left to that.
-func (t *transition) exhaustBudget(turn *Turn) {
-	s := t.s
-	if s.BudgetStatus.RemainingUSD == nil || *s.BudgetStatus.RemainingUSD > 0 {
-		return
-	}
-	limit := s.BudgetStatus.SpentUSD + *s.BudgetStatus.RemainingUSD
-	s.BudgetStatus.Extra.Set("exhausted", true)
-	s.BudgetStatus.Extra.Set("exhausted_at", t.env.Time())
-	s.BudgetStatus.Extra.Set("exhausted_after_turn", turn.TurnID)
-	detail := fmt.Sprintf("Run budget used up: $%.2f spent of $%.2f", s.BudgetStatus.SpentUSD, limit)
-	if t.cfg.Budget != nil && t.cfg.Budget.OnExceed == "warn" {
-		s.BudgetStatus.Extra.Set("warn_mode", true)
-		t.lastEvent("budget_exceeded_warn", turn, ojson.NewObject("spent_usd", s.BudgetStatus.SpentUSD, "limit_usd", limit,
-			"remaining_usd", *s.BudgetStatus.RemainingUSD, "warning", detail))
-		return
-	}
-	if s.Status == StatusActive {
-		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: "human",
-			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain unblock", Detail: detail, Turn: turn})
-	}
-}
-
-// unblock clears a block this acceptance resolves and keeps one that a sibling
-// still causes: a blocked state never loses its reason (spec/01 §14 row 3).
+// unblock clears the block this acceptance settles; a sibling's block stands
+// with its reason (spec/01 §14 row 3).
 func (a *acceptance) unblock() {
-	s := a.t.s
-	if s.Status != StatusBlocked {
-		return
+	if a.t.s.Status == StatusBlocked && a.own {
+		a.t.settleBlock("turn_accepted")
 	}
-	if r := s.BlockedReason; r != nil && r.TurnID != nil && *r.TurnID != a.turn.TurnID {
-		return
-	}
-	for _, turn := range s.ActiveTurns.All() {
-		if blocking(turn.Status) {
-			return
-		}
-	}
-	a.t.clearBlock("turn_accepted")
-}
-
-func blocking(status string) bool {
-	switch status {
-	case TurnFailed, TurnConflicted, TurnFailedStart, TurnStalled:
-		return true
-	}
-	return false
 }
 
 func (a *acceptance) needsHuman() {
@@ -261,100 +151,6 @@ func (a *acceptance) needsHuman() {
 	}
 	a.t.block(blockSpec{On: "human:" + reason, Category: "needs_human", TypedReason: "needs_human", Owner: "human",
 		Action: "Resolve the stated issue, then run: git agentxchain unblock", Detail: reason, Turn: a.turn})
-}
-
-// delegations queues what the turn delegates, closes what it fulfils and opens
-// the parent's review when the last child is done (spec/01 §6.6).
-func (a *acceptance) delegations(entry *ojson.Object) {
-	t, s := a.t, a.t.s
-	for _, d := range a.res.Delegations {
-		s.DelegationQueue = append(s.DelegationQueue, &Delegation{DelegationID: d.ID, ParentTurnID: a.turn.TurnID, ParentRole: a.turn.AssignedRole,
-			ToRole: d.ToRole, Charter: d.Charter, AcceptanceContract: d.AcceptanceContract, RequiredDecisionIDs: d.RequiredDecisionIDs,
-			Status: "pending", CreatedAt: t.env.Time()})
-	}
-	if len(a.res.Delegations) > 0 {
-		s.NextRecommendedRole = ptr(a.res.Delegations[0].ToRole)
-	}
-	if a.turn.DelegationReview != nil || s.PendingDelegation != nil && s.PendingDelegation.ParentRole == a.turn.AssignedRole && a.turn.DelegationContext == nil {
-		s.PendingDelegation = nil
-	}
-	ctx := a.turn.DelegationContext
-	if ctx == nil {
-		return
-	}
-	parent, id := ctx.String("parent_turn_id"), ctx.String("delegation_id")
-	t.x.DelegationRows.Set(a.turn.TurnID, entry)
-	done := true
-	var next *string
-	for i, d := range s.DelegationQueue {
-		if d.ParentTurnID != parent {
-			continue
-		}
-		if d.DelegationID == id {
-			c := *d
-			c.Status = "failed"
-			if a.res.Status == ResultCompleted {
-				c.Status = "completed"
-			}
-			c.ChildTurnID = ptr(a.turn.TurnID)
-			s.DelegationQueue[i], d = &c, &c
-		}
-		if d.Status == "pending" || d.Status == "active" {
-			done = false
-			if d.Status == "pending" && next == nil {
-				next = ptr(d.ToRole)
-			}
-		}
-	}
-	if !done {
-		if next != nil {
-			s.NextRecommendedRole = next
-		}
-		return
-	}
-	review := &DelegationReview{ParentTurnID: parent, ParentRole: ctx.String("parent_role")}
-	s.DelegationQueue = slices.DeleteFunc(slices.Clone(s.DelegationQueue), func(d *Delegation) bool {
-		if d.ParentTurnID != parent {
-			return false
-		}
-		row, _ := t.x.DelegationRows.Get(strOr(d.ChildTurnID))
-		review.Results = append(review.Results, DelegationResult(d, row))
-		t.x.DelegationRows.Delete(strOr(d.ChildTurnID))
-		return true
-	})
-	s.PendingDelegation = review
-	s.NextRecommendedRole = ptr(review.ParentRole)
-}
-
-// DelegationResult is one row of a pending delegation review (spec/01 §3.7); row
-// is the child's history row, nil when there is none.
-func DelegationResult(d *Delegation, row *ojson.Object) *ojson.Object {
-	summary := "(no summary)"
-	verification := ojson.NewObject("status", "skipped")
-	files := []string{}
-	made := map[string]bool{}
-	if row != nil {
-		summary = row.String("summary")
-		files = append(files, row.Strings("files_changed")...)
-		if v := row.Object("verification"); v != nil {
-			verification = v
-		}
-		for _, dec := range row.Objects("decisions") {
-			made[dec.String("id")] = true
-		}
-	}
-	satisfied, missing := []string{}, []string{}
-	for _, id := range d.RequiredDecisionIDs {
-		if made[id] {
-			satisfied = append(satisfied, id)
-		} else {
-			missing = append(missing, id)
-		}
-	}
-	return ojson.NewObject("delegation_id", d.DelegationID, "child_turn_id", d.ChildTurnID, "to_role", d.ToRole, "charter", d.Charter,
-		"acceptance_contract", d.AcceptanceContract, "required_decision_ids", append([]string{}, d.RequiredDecisionIDs...),
-		"satisfied_decision_ids", satisfied, "missing_decision_ids", missing, "summary", summary, "status", d.Status,
-		"files_changed", files, "verification", verification)
 }
 
 // nonProgress blocks a run whose gate fails in the same way turn after turn

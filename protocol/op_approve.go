@@ -14,6 +14,7 @@ type Approval struct {
 	Files    []FileBlob  `json:"files"`
 	Actions  []ActionRun `json:"actions"`            // gate actions the caller ran, in order
 	Unproven bool        `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
+	Preview  bool        `json:"-"`                  // only ask whether it would be granted, before any action runs; never recorded
 }
 
 // ActionRun is one executed gate action (spec/02 §14).
@@ -83,10 +84,23 @@ func CheckApprovable(s *State, completion bool, actor Actor) *Error {
 		return &Error{Code: CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A %s can be approved only while the run is paused or blocked; it is %s.", what, s.Status), Hint: "git agentxchain status"}
 	}
-	if s.Status == StatusBlocked && s.BlockedReason != nil && s.BlockedReason.Category != "gate_action_failed" && s.BlockedReason.Category != "hook_block" && s.BlockedReason.Category != "hook_tamper" {
+	if s.Status == StatusBlocked && !approvalBlock(s) {
 		return blockedError(s, "approve a gate")
 	}
 	return nil
+}
+
+// approvalBlock reports a block that an approval ran into: giving it again is the
+// way out. Every other block at a gate is lifted first.
+func approvalBlock(s *State) bool {
+	if s.BlockedReason == nil {
+		return false
+	}
+	switch s.BlockedReason.Category {
+	case "gate_action_failed", "hook_block", "hook_tamper":
+		return true
+	}
+	return false
 }
 
 func (op *ApprovePhase) apply(t *transition) *Error {
@@ -96,17 +110,20 @@ func (op *ApprovePhase) apply(t *transition) *Error {
 	p := t.s.PendingPhaseTransition
 	res := &ApproveResult{GateType: gatePhase, Gate: p.Gate, From: p.From, To: p.To}
 	t.result = res
-	if err := op.Approval.reevaluate(t, p.Gate, func(in GateInput) GateResult {
+	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in GateInput) GateResult {
 		in.TransitionRequest = ptr(p.To)
 		return EvaluatePhaseExit(in)
 	}); err != nil {
+		return err
+	}
+	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
 		return err
 	}
 	if op.Approval.record(t, gatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
 		return nil
 	}
 	t.approved(gatePhase, p.Gate, p.RequestedByTurn, p.From, p.To)
-	t.event("gate_approved", nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", nullable(p.RequestedByTurn))
+	t.event(EventGateApproved, nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", nullable(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
 	g := GateResult{GateID: ptr(p.Gate), NextPhase: p.To}
@@ -122,17 +139,20 @@ func (op *ApproveCompletion) apply(t *transition) *Error {
 	}
 	p := t.s.PendingRunCompletion
 	t.result = &ApproveResult{GateType: gateCompletion, Gate: p.Gate, From: t.s.Phase}
-	if err := op.Approval.reevaluate(t, p.Gate, func(in GateInput) GateResult {
+	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in GateInput) GateResult {
 		in.CompletionRequest = true
 		return EvaluateRunCompletion(in)
 	}); err != nil {
+		return err
+	}
+	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
 		return err
 	}
 	if op.Approval.record(t, gateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
 		return nil
 	}
 	t.approved(gateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "")
-	t.event("gate_approved", nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", nullable(p.RequestedByTurn))
+	t.event(EventGateApproved, nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", nullable(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
 	t.complete(ptr(p.Gate))
@@ -141,19 +161,22 @@ func (op *ApproveCompletion) apply(t *transition) *Error {
 	return nil
 }
 
-// reevaluate holds the gate's predicates against the work tree of now. A gate the
-// configuration does not define has none.
-func (a *Approval) reevaluate(t *transition, gate string, eval func(GateInput) GateResult) *Error {
-	if a.Unproven || t.cfg.Gate(gate) == nil {
+// reevaluate holds the gate's predicates against the work tree of now and the
+// verification of the turn that asked for it. Anything but a gate that passes is
+// refused: a configuration changed since the pause may know neither the phase nor
+// the order any more. Without routing there is nothing to hold.
+func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eval func(GateInput) GateResult) *Error {
+	if a.Unproven || t.cfg.Routing.Len() == 0 {
 		return nil
 	}
 	in := t.gateInput(a.Files)
-	if row := t.x.LastRow; row != nil {
-		in.VerificationStatus = row.Object("verification").String("status")
-		in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
+	if row == nil {
+		row = t.x.LastRow // a state that does not say who asked
 	}
+	verifiedBy(&in, row)
 	g := eval(in)
-	if g.Action != ActionGateFailed {
+	switch g.Action {
+	case ActionAdvance, ActionComplete, ActionAwaitHuman:
 		return nil
 	}
 	e := &Error{Code: CodeGateFailed, Field: "gates." + gate, Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
@@ -169,6 +192,31 @@ func reasonProblems(reasons []string) Problems {
 		out[i] = Problem{Code: CodeGateFailed, Message: r}
 	}
 	return out
+}
+
+// checkActions makes sure that the gate's actions were run: all of them, as
+// configured, in order, up to the first that failed.
+func (a *Approval) checkActions(cfg *Config, gate string) *Error {
+	g := cfg.Gate(gate)
+	if g == nil || a.Unproven || a.Preview {
+		return nil
+	}
+	refuse := func(what string) *Error {
+		return &Error{Code: CodeInvalidArgument, Field: "gates." + gate + ".gate_actions",
+			Message: fmt.Sprintf("Gate %q cannot be approved: %s.", gate, what), Hint: "git agentxchain approve"}
+	}
+	for i, r := range a.Actions {
+		if i >= len(g.Actions) || r.Index != i+1 || r.Command != g.Actions[i].Run {
+			return refuse(fmt.Sprintf("action %d that was run is not the one configured", i+1))
+		}
+		if !r.OK {
+			return nil
+		}
+	}
+	if len(a.Actions) < len(g.Actions) {
+		return refuse(fmt.Sprintf("%d of its %d actions were not run", len(g.Actions)-len(a.Actions), len(g.Actions)))
+	}
+	return nil
 }
 
 // record writes one ledger line per executed action; true when one failed and

@@ -4,7 +4,6 @@ package protocol
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -49,12 +48,10 @@ func (op *AssignTurn) apply(t *transition) *Error {
 	if role.RuntimeID == "" {
 		return &Error{Code: CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
 	}
-	route := t.cfg.Route(s.Phase)
-	if t.cfg.Rules.EnforceRouting && route != nil && !contains(t.cfg.PhaseRoles(s.Phase), id) {
-		return &Error{Code: CodeRoleNotRouted, Field: "role",
-			Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", id, s.Phase, list(t.cfg.PhaseRoles(s.Phase)))}
+	if err := t.routed(id); err != nil {
+		return err
 	}
-	if err := t.capacity(id, route); err != nil {
+	if err := t.capacity(id, t.cfg.Route(s.Phase)); err != nil {
 		return err
 	}
 	reserve, err := t.reserve(id)
@@ -68,7 +65,7 @@ func (op *AssignTurn) apply(t *transition) *Error {
 	now := t.env.Now
 	s.TurnSequence++
 	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: TurnAssigned, Attempt: 1,
-		AssignedAt: FormatTime(now), StartedAt: FormatTime(now), DeadlineAt: FormatTime(t.deadline(now)),
+		AssignedAt: FormatTime(now), StartedAt: FormatTime(now), DeadlineAt: FormatTime(TurnDeadline(t.cfg, now)),
 		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
 		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
 	t.bindDelegation(turn)
@@ -84,6 +81,17 @@ func (op *AssignTurn) apply(t *transition) *Error {
 	t.subject = fmt.Sprintf("assign %s to %s (%s)", turn.TurnID, id, s.Phase)
 	t.result = &AssignResult{Turn: turn, Warnings: warnings}
 	return nil
+}
+
+// routed refuses a role outside the phase's routing when rules.enforce_routing
+// asks for that.
+func (t *transition) routed(role string) *Error {
+	phase := t.s.Phase
+	if !t.cfg.Rules.EnforceRouting || t.cfg.Route(phase) == nil || contains(t.cfg.PhaseRoles(phase), role) {
+		return nil
+	}
+	return &Error{Code: CodeRoleNotRouted, Field: "role",
+		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase, list(t.cfg.PhaseRoles(phase)))}
 }
 
 // capacity applies the concurrency rules of spec/01 §5.3.
@@ -118,11 +126,8 @@ func (t *transition) reserve(role string) (*float64, *Error) {
 	if b == nil || remaining == nil {
 		return nil, nil
 	}
-	warn := b.OnExceed == "warn"
-	if *remaining <= 0 && !warn {
-		return nil, &Error{Code: CodeBudgetExhausted, Field: "budget.per_run_max_usd",
-			Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", t.s.BudgetStatus.SpentUSD),
-			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
+	if err := t.solvent("git agentxchain assign"); err != nil {
+		return nil, err
 	}
 	if b.PerTurnMaxUSD == nil || *b.PerTurnMaxUSD <= 0 {
 		return nil, nil
@@ -132,7 +137,7 @@ func (t *transition) reserve(role string) (*float64, *Error) {
 		usd, _ := r.Float("reserved_usd")
 		available -= usd
 	}
-	if *b.PerTurnMaxUSD > available && !warn {
+	if *b.PerTurnMaxUSD > available && !t.warnOnly() {
 		return nil, &Error{Code: CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
 			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, available),
 			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
@@ -163,14 +168,6 @@ func (t *transition) dirtyError(dirty []string) *Error {
 		Message: fmt.Sprintf("The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.", listSome(dirty, 5)),
 		Hint:    "commit them (or git agentxchain checkpoint for an accepted turn), then: git agentxchain assign",
 		Details: ojson.NewObject("files", dirty)}
-}
-
-func (t *transition) deadline(now time.Time) time.Time {
-	minutes := 120.0
-	if to := t.cfg.Timeouts; to != nil && to.PerTurn != nil {
-		minutes = *to.PerTurn
-	}
-	return now.Add(time.Duration(minutes * float64(time.Minute)))
 }
 
 // bindDelegation attaches the delegation or the review the turn is for.
@@ -216,14 +213,19 @@ func blockedError(s *State, what string) *Error {
 
 // pendingError refuses something because an approval is pending.
 func pendingError(s *State, what string) *Error {
-	gate := ""
-	if p := s.PendingPhaseTransition; p != nil {
-		gate = p.Gate
-	} else if p := s.PendingRunCompletion; p != nil {
-		gate = p.Gate
-	}
 	return &Error{Code: CodeAwaitingApproval, Field: "blocked_on",
-		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", gate, what), Hint: "git agentxchain approve"}
+		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", pendingGate(s), what), Hint: "git agentxchain approve"}
+}
+
+// pendingGate names the gate that waits for approval, or "".
+func pendingGate(s *State) string {
+	if p := s.PendingPhaseTransition; p != nil {
+		return p.Gate
+	}
+	if p := s.PendingRunCompletion; p != nil {
+		return p.Gate
+	}
+	return ""
 }
 
 func contains(list []string, v string) bool {

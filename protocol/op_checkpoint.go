@@ -29,6 +29,12 @@ func (op *Checkpoint) apply(t *transition) *Error {
 	if row.String("turn_id") != op.TurnID || row.String("status") == "reissued" {
 		return &Error{Code: CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not an accepted turn in history.", op.TurnID), Hint: "git agentxchain history"}
 	}
+	if sha := row.String("checkpoint_sha"); sha != "" {
+		return &Error{Code: CodeInvalidArgument, Field: "turn_id", Message: fmt.Sprintf("Turn %s is already checkpointed at %.12s.", op.TurnID, sha), Hint: "git agentxchain history"}
+	}
+	if !commitID(op.Commit) {
+		return &Error{Code: CodeInvalidArgument, Field: "commit", Message: fmt.Sprintf("%q is not a commit id.", clip(op.Commit, 80))}
+	}
 	now := t.env.Time()
 	marked := row.Clone()
 	marked.Set("checkpoint_sha", op.Commit)
@@ -37,15 +43,10 @@ func (op *Checkpoint) apply(t *transition) *Error {
 
 	s := t.s
 	s.AcceptedIntegrationRef = ptr("git:" + op.Commit)
-	s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", value(row, "runtime_id"),
-		"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", value(row, "intent_id"))
-	for _, p := range t.x.Uncheckpointed.Keys() {
-		if turn, _ := t.x.Uncheckpointed.Get(p); turn == op.TurnID {
-			t.x.Uncheckpointed.Delete(p)
-		}
-	}
-	if t.x.LastRow.String("turn_id") == op.TurnID {
-		t.x.LastRow = marked
+	if id := row.String("run_id"); id == "" || id == s.Run() {
+		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", value(row, "runtime_id"),
+			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", value(row, "intent_id"))
+		t.x.checkpointed(marked)
 	}
 	if s.Status != StatusCompleted {
 		// After run_completed nothing may follow in the event log; the row and the
@@ -57,4 +58,17 @@ func (op *Checkpoint) apply(t *transition) *Error {
 	t.subject = fmt.Sprintf("checkpoint %s at %.12s", op.TurnID, op.Commit)
 	t.session = "turn_checkpointed"
 	return nil
+}
+
+// commitID reports a full object name, SHA-1 or SHA-256.
+func commitID(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }

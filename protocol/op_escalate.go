@@ -95,7 +95,19 @@ func (op *Block) apply(t *transition) *Error {
 			return &Error{Code: CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it nobody could resolve it.", m.field)}
 		}
 	}
+	if op.Owner != OwnerHuman && op.Owner != OwnerOperator {
+		return &Error{Code: CodeInvalidArgument, Field: "owner", Message: fmt.Sprintf("A block is owned by human or operator, not %q.", clip(op.Owner, 80))}
+	}
+	if hasPrefix(op.BlockedOn, "human_approval:") {
+		// It would be read back as a pause at a gate that nobody has evaluated.
+		return &Error{Code: CodeInvalidArgument, Field: "blocked_on", Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval."}
+	}
 	s := t.s
+	if s.Status == StatusBlocked && !(hasPending(s) && approvalBlock(s)) && !op.repeats(s) {
+		// The block that stands says what a person has to do; another on top of it
+		// would take its place.
+		return blockedError(s, "block it on "+clip(oneLine(op.BlockedOn), 80))
+	}
 	if s.Status != StatusActive && s.Status != StatusPaused && s.Status != StatusBlocked {
 		return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status), Hint: "git agentxchain status"}
 	}
@@ -112,4 +124,10 @@ func (op *Block) apply(t *transition) *Error {
 	t.subject = "block on " + oneLine(op.BlockedOn)
 	t.result = t.blockResult()
 	return nil
+}
+
+// repeats reports whether the run is blocked on the very same thing.
+func (op *Block) repeats(s *State) bool {
+	r := s.BlockedReason
+	return strOr(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category && (op.TurnID == "" || strOr(r.TurnID) == op.TurnID)
 }

@@ -20,20 +20,31 @@ type InitRun struct {
 	Parent         *ojson.Object `json:"parent,omitempty"` // the parent's run-history row; nil when there is none
 	InheritContext bool          `json:"inherit_context,omitempty"`
 	CreatedBy      string        `json:"created_by,omitempty"`
+
+	// Of the run that Restart puts away: its open escalation records, which are
+	// closed with it, and HUMAN_TASKS.md, nil when absent.
+	Open  []*ojson.Object `json:"open_escalations,omitempty"`
+	Tasks *Blob           `json:"human_tasks,omitempty"`
 }
 
 func (*InitRun) Name() string      { return "init_run" }
-func (op *InitRun) Blobs() []*Blob { return []*Blob{op.Prior} }
+func (op *InitRun) Blobs() []*Blob { return []*Blob{op.Prior, op.Tasks} }
 
 // InitResult is the outcome of InitRun.
 type InitResult struct{ Run string }
 
 func (op *InitRun) apply(t *transition) *Error {
 	s := t.s
-	preRun := s.Run() == "" && s.ActiveTurns.Len() == 0
+	before := s.Run()
 	switch {
-	case s.Status == StatusIdle, s.Status == StatusBlocked && preRun:
-	case op.Restart && (s.Status == StatusCompleted || s.Status == StatusBlocked):
+	case s.Status == StatusIdle, s.Status == StatusBlocked && before == "" && s.ActiveTurns.Len() == 0:
+		t.idle()
+	case op.Restart && (s.Status == StatusCompleted || s.Status == StatusBlocked || s.Status == StatusFailed):
+		if s.Status == StatusBlocked {
+			if err := t.outsideTurn("put a blocked run away", "the new run"); err != nil {
+				return err
+			}
+		}
 		t.s = FreshState(t.cfg, s.ProjectID)
 		s = t.s
 	case s.Status == StatusCompleted:
@@ -72,9 +83,46 @@ func (op *InitRun) apply(t *transition) *Error {
 	}
 	t.x = &Index{Run: s.Run()}
 	t.event("run_started", nil, "provenance", prov)
+	op.close(t, before)
 	t.subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)
 	t.result = &InitResult{Run: s.Run()}
 	return nil
+}
+
+// close resolves what the run that is put away still asked of people: nobody
+// could do it any more.
+func (op *InitRun) close(t *transition, run string) {
+	t.tasks = nil
+	if op.Tasks != nil {
+		t.tasks = op.Tasks.Data
+	}
+	if !op.Restart || run == "" {
+		return
+	}
+	for _, row := range op.Open {
+		if row.String("run_id") == run {
+			t.x.OpenEscalations = append(t.x.OpenEscalations, row)
+		}
+	}
+	t.resolveEscalations(func(*ojson.Object) bool { return true }, "run_replaced")
+}
+
+// idle brings an idle state to where every run begins, whatever was edited into
+// it and however the routing has changed since: the first phase, its gates
+// pending, nothing left to do. Members it does not know stay.
+func (t *transition) idle() {
+	s, fresh := t.s, FreshState(t.cfg, t.s.ProjectID)
+	if t.cfg.Routing.Len() > 0 {
+		s.Phase = fresh.Phase
+	}
+	s.PhaseGateStatus = fresh.PhaseGateStatus
+	s.ActiveTurns, s.BudgetReservations = fresh.ActiveTurns, fresh.BudgetReservations
+	s.TurnSequence, s.LastCompletedTurnID, s.LastCompletedTurn = 0, nil, nil
+	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
+	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
+	s.LastGateFailure, s.NextRecommendedRole = nil, nil
+	s.DelegationQueue, s.PendingDelegation = nil, nil
+	s.NonProgressSignature, s.NonProgressCount = nil, 0
 }
 
 // FreshState is the idle state of a project before its first run (spec/01 §3.1).

@@ -9,7 +9,8 @@ import (
 )
 
 // Reactivate clears a block. It never passes a gate: a pending approval stays
-// pending (spec/02 §24 D-19).
+// pending, and a run that was blocked while it waited goes back to waiting
+// (spec/02 §24 D-19).
 type Reactivate struct {
 	EscalationID string `json:"escalation_id,omitempty"` // must be the current blocker when given
 	Via          string `json:"via,omitempty"`           // operator_unblock when ""
@@ -35,7 +36,7 @@ func (op *Reactivate) apply(t *transition) *Error {
 		return &Error{Code: CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	if s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil {
+	if hasPending(s) && (s.Status == StatusPaused || approvalBlock(s)) {
 		return pendingError(s, "reactivate the run")
 	}
 	was := strOr(s.BlockedOn)
@@ -57,6 +58,9 @@ func (op *Reactivate) apply(t *transition) *Error {
 	}
 	t.clearBlock(via)
 	t.session = "blocker_cleared"
+	if gate := pendingGate(s); hasPending(s) {
+		s.Status, s.BlockedOn = StatusPaused, ptr("human_approval:"+gate)
+	}
 	t.subject = "unblock: " + oneLine(was)
 	t.result = &ReactivateResult{Was: was, EscalationID: open}
 	return nil

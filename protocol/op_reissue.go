@@ -15,10 +15,11 @@ type ReissueTurn struct {
 	Role     string    `json:"role,omitempty"` // "" keeps the role
 	Reason   string    `json:"reason,omitempty"`
 	Baseline *Baseline `json:"baseline"`
+	Staged   *Blob     `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
 }
 
 func (*ReissueTurn) Name() string      { return "reissue_turn" }
-func (op *ReissueTurn) Blobs() []*Blob { return nil }
+func (op *ReissueTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
 
 // ReissueResult is the outcome of ReissueTurn.
 type ReissueResult struct {
@@ -52,6 +53,15 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 		if r := s.BlockedReason; r == nil || strOr(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
 			return blockedError(s, "reissue turn "+old.TurnID)
 		}
+		if err := t.outsideTurn("lift the block of its own run", "git agentxchain reissue "+old.TurnID); err != nil {
+			return err
+		}
+	}
+	if err := t.solvent("git agentxchain reissue " + old.TurnID); err != nil {
+		return err
+	}
+	if err := op.mayHandOver(t, old, role); err != nil {
+		return err
 	}
 	reason := trimSpace(op.Reason)
 	if reason == "" {
@@ -60,9 +70,12 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	now := t.env.Time()
 	s.TurnSequence++
 	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: TurnAssigned, Attempt: old.Attempt + 1,
-		AssignedAt: now, StartedAt: now, DeadlineAt: FormatTime(t.deadline(t.env.Now)), RuntimeID: role.RuntimeID, Baseline: op.Baseline,
+		AssignedAt: now, StartedAt: now, DeadlineAt: FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: op.Baseline,
 		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
-		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID}
+		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: t.carry(old, op.Baseline)}
+	if v, ok := old.Extra.Get("idle_expansion_context"); ok {
+		turn.Extra.Set("idle_expansion_context", v) // an obligation like the others
+	}
 	for _, id := range s.ActiveTurns.Keys() {
 		if id != old.TurnID {
 			turn.ConcurrentWith = append(turn.ConcurrentWith, id)
@@ -75,6 +88,8 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 			s.DelegationQueue[i] = &c
 		}
 	}
+	t.preserve(old, op.Staged)
+	t.charge(stagedCost(op.Staged))
 	t.append(LedgerHistory, BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
 	t.append(LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, op.Baseline))
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
@@ -89,13 +104,45 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	t.event("turn_reissued", turn, "old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head", headOf(op.Baseline),
 		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", roleID)
 	if s.Status == StatusBlocked {
-		t.clearBlock("turn_reissued")
+		t.settleBlock("turn_reissued")
 	}
 	t.dispatch(turn)
+	t.exhaustBudget(turn)
 	t.about(turn)
 	t.session = "turn_reissued"
 	t.subject = fmt.Sprintf("reissue %s as %s (%s)", old.TurnID, turn.TurnID, roleID)
 	t.result = &ReissueResult{Turn: turn, OldTurn: old.TurnID, Delta: BaselineDelta(old, turn)}
+	return nil
+}
+
+// mayHandOver holds a change of role to the rules of an assignment: routing, one
+// turn a role, and a clean work tree for a role that writes.
+func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role) *Error {
+	if role.ID == old.AssignedRole {
+		return nil
+	}
+	if err := t.routed(role.ID); err != nil {
+		return err
+	}
+	for id, other := range t.s.ActiveTurns.All() {
+		if id != old.TurnID && other.AssignedRole == role.ID {
+			return &Error{Code: CodeRoleActive, Field: "role",
+				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role.ID, id), Hint: "git agentxchain accept " + id}
+		}
+	}
+	was := t.cfg.Role(old.AssignedRole)
+	if role.WriteAuthority == ReviewOnly || was != nil && was.WriteAuthority != ReviewOnly || op.Baseline == nil {
+		return nil
+	}
+	var dirty []string
+	for _, p := range op.Baseline.DirtySnapshot.Keys() {
+		if ProjectOwned(p) {
+			dirty = append(dirty, p)
+		}
+	}
+	if len(dirty) > 0 {
+		return t.dirtyError(dirty)
+	}
 	return nil
 }
 

@@ -43,6 +43,11 @@ func (op *RejectTurn) apply(t *transition) *Error {
 		return &Error{Code: CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be rejected only while the run is active or blocked; it is %s.", s.Status), Hint: "git agentxchain status"}
 	}
+	if s.Status == StatusBlocked {
+		if err := t.rejectable(old); err != nil {
+			return err
+		}
+	}
 	conflict := old.ConflictState
 	if op.Reassign && conflict == nil {
 		return &Error{Code: CodeInvalidArgument, Field: "reassign",
@@ -54,8 +59,8 @@ func (op *RejectTurn) apply(t *transition) *Error {
 			Hint: "git agentxchain reject " + old.TurnID + " --reason TEXT"}
 	}
 	turn := *old
-	preserved := op.preserve(t, &turn)
-	op.charge(t)
+	preserved := t.preserve(&turn, op.Staged)
+	t.charge(max(op.Cost, stagedCost(op.Staged)))
 	rejection := op.rejection(t, &turn, conflict)
 	turn.LastRejection = rejection
 	t.about(&turn)
@@ -67,33 +72,36 @@ func (op *RejectTurn) apply(t *transition) *Error {
 		res.Escalated = true
 	}
 	s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.exhaustBudget(&turn)
 	t.result = res
 	return nil
 }
 
-// preserve keeps the refused result beside the dispatch bundles.
-func (op *RejectTurn) preserve(t *transition, turn *Turn) string {
-	if op.Staged == nil {
+// rejectable says whether a turn can be sent back while the run is blocked: when
+// the block is about its own result, or about another turn. A person's stop, a
+// spent budget or a lost turn is settled first.
+func (t *transition) rejectable(turn *Turn) *Error {
+	r := t.s.BlockedReason
+	policy := r != nil && r.Category == "policy_escalation" && strOr(r.TurnID) == turn.TurnID
+	switch rel := t.blockOf(turn); {
+	case policy || rel == blockOwn:
+		return t.outsideTurn("lift the block of its own run", "git agentxchain reject "+turn.TurnID)
+	case rel == blockSibling:
+		return nil
+	}
+	return blockedError(t.s, "reject turn "+turn.TurnID)
+}
+
+// preserve keeps a given-up result beside the dispatch bundles.
+func (t *transition) preserve(turn *Turn, staged *Blob) string {
+	if staged == nil {
 		return ""
 	}
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.env.Time())
 	path := fmt.Sprintf("%s/%s-attempt-%d-%s.json", RejectedDir, turn.TurnID, turn.Attempt, stamp)
-	t.files = append(t.files, FileWrite{path, op.Staged.Data})
+	t.files = append(t.files, FileWrite{path, staged.Data})
 	t.unstage = append(t.unstage, turn.TurnID)
 	return path
-}
-
-// charge books the attempt: a refused result has cost as much as an accepted one.
-func (op *RejectTurn) charge(t *transition) {
-	if op.Cost <= 0 {
-		return
-	}
-	b := &t.s.BudgetStatus
-	b.SpentUSD += op.Cost
-	t.x.CostUSD += op.Cost
-	if b.RemainingUSD != nil {
-		b.RemainingUSD = ptr(*b.RemainingUSD - op.Cost)
-	}
 }
 
 func (op *RejectTurn) rejection(t *transition, turn *Turn, conflict *ojson.Object) *ojson.Object {
@@ -138,19 +146,19 @@ func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojso
 	turn.Status = TurnRetrying
 	turn.ConflictState = nil
 	turn.FailedAt, turn.FailureReason = "", ""
+	turn.Carried = t.carry(turn, op.Baseline)
 	turn.Baseline = op.Baseline
-	turn.StartedAt = t.env.Time()
-	turn.DeadlineAt = FormatTime(t.deadline(t.env.Now))
+	turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
 	t.event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
-	if s.Status == StatusBlocked && s.BlockedReason != nil && strOr(s.BlockedReason.TurnID) == turn.TurnID {
-		switch s.BlockedReason.Category {
-		case "conflict_loop", "hook_block", "hook_tamper", "validation_error", "policy_escalation":
-			// Sending the turn back is the resolution of a block it caused.
-			t.clearBlock("turn_rejected")
-		}
+	s.ActiveTurns.Set(turn.TurnID, turn)
+	if s.Status == StatusBlocked && (s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
+		// Sending the turn back settles the block its result ran into.
+		t.settleBlock("turn_rejected")
 	}
 	t.dispatch(turn)
+	// The time limit of an attempt runs from its own start.
+	turn.StartedAt = t.env.Time()
 	t.subject = fmt.Sprintf("reject %s (%s), attempt %d follows", turn.TurnID, turn.AssignedRole, turn.Attempt)
 }
 
@@ -160,11 +168,10 @@ func (op *RejectTurn) escalate(t *transition, turn *Turn, rejection *ojson.Objec
 	t.s.ActiveTurns.Set(turn.TurnID, turn)
 	t.event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
-	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
-	t.block(blockSpec{On: "escalation:retries-exhausted:" + turn.AssignedRole, Category: "retries_exhausted", TypedReason: "retries_exhausted", Owner: "human",
-		Action: fmt.Sprintf("Resolve the escalation, then run: git agentxchain unblock && git agentxchain reissue %s", turn.TurnID), Detail: detail, Turn: turn, Retained: true,
-		Escalation: ojson.NewObject("from_role", turn.AssignedRole, "from_turn_id", turn.TurnID, "reason", detail,
-			"validation_errors", rejection.Array("validation_errors"), "escalated_at", t.env.Time())})
+	if !(t.s.Status == StatusBlocked && t.blockOf(turn) == blockSibling) {
+		// A sibling's block stays; this one follows when it is settled.
+		t.block(t.retriesBlock(turn, rejection.Array("validation_errors")))
+	}
 	t.subject = fmt.Sprintf("reject %s (%s), attempts used up", turn.TurnID, turn.AssignedRole)
 }
 

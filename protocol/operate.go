@@ -5,6 +5,8 @@ package protocol
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -26,12 +28,14 @@ type transition struct {
 	unstage    []string
 	events     []pendingEvent
 	last       []pendingEvent // events that end the operation: run_blocked, run_completed
+	tasks      []byte         // HUMAN_TASKS.md before; nil when absent
 	humanTasks []byte
 	session    string // checkpoint reason, "" for none
 	subject    string
 	turn, role string
 	failure    *Error
 	result     any
+	gateFell   bool // a gate has failed in this very operation
 }
 
 type pendingEvent struct {
@@ -41,9 +45,10 @@ type pendingEvent struct {
 }
 
 func newTransition(snap *Snapshot, env Env) *transition {
-	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.Clone(), ledgers: make(map[Ledger]*bytes.Buffer)}
+	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.copy(sharedObjects),
+		tasks: snap.HumanTasks, ledgers: make(map[Ledger]*bytes.Buffer)}
 	if snap.Index != nil {
-		t.x = snap.Index.Clone()
+		t.x = snap.Index.copy(sharedObjects)
 	} else {
 		t.x = &Index{Run: snap.State.Run()}
 	}
@@ -126,12 +131,8 @@ func (t *transition) dropTurn(id string) {
 // finish writes the events, checks the result against the legal transitions and
 // hands it out.
 func (t *transition) finish(op Operation) (*Transition, *Error) {
-	for _, e := range append(t.events, t.last...) {
-		row, err := t.envelope(e)
-		if err != nil {
-			return nil, &Error{Code: CodeProtocolError, Message: err.Error()}
-		}
-		t.append(LedgerEvents, row)
+	if err := t.writeEvents(); err != nil {
+		return nil, err
 	}
 	if err := LegalTransition(t.before, t.s, op.Name()); err != nil {
 		return nil, err
@@ -140,6 +141,7 @@ func (t *transition) finish(op Operation) (*Transition, *Error) {
 		return nil, &Error{Code: CodeInvalidState, Problems: p,
 			Message: "The operation would leave an invalid state: " + p.Join() + "."}
 	}
+	t.x.keepRequests(t.s)
 	t.x.trim(t.s)
 	out := &Transition{State: t.s, Index: t.x, Amends: t.amends, Files: t.files, DropTurns: t.dropTurns, Unstage: t.unstage,
 		Subject: t.subject, Turn: t.turn, Role: t.role, Failure: t.failure, Result: t.result,
@@ -158,7 +160,43 @@ func (t *transition) finish(op Operation) (*Transition, *Error) {
 	return out, nil
 }
 
-func (t *transition) envelope(e pendingEvent) (*ojson.Object, error) {
+// writeEvents appends the queued events. What ends the operation comes last, and
+// run_completed after everything. No event is older than the one before it, even
+// when the clock of this machine is behind that of another (spec/01 §10).
+func (t *transition) writeEvents() *Error {
+	events := append(slices.Clip(t.events), t.last...)
+	slices.SortStableFunc(events, func(a, b pendingEvent) int { return eventRank(a.kind) - eventRank(b.kind) })
+	at := t.env.Time()
+	if last, err := ParseTime(t.x.LastEventAt); err == nil && last.After(t.env.Now) {
+		// The wire has milliseconds; another writer's finer time is rounded up.
+		at = FormatTime(last.Add(time.Millisecond - time.Nanosecond))
+	}
+	for _, e := range events {
+		row, err := t.envelope(e, at)
+		if err != nil {
+			return &Error{Code: CodeProtocolError, Message: err.Error()}
+		}
+		t.append(LedgerEvents, row)
+		t.x.LastEventAt = at
+	}
+	return nil
+}
+
+func eventRank(kind string) int {
+	switch kind {
+	case EventRunBlocked:
+		return 1
+	case EventBudgetExceededWarn:
+		return 2
+	case EventGatePending:
+		return 3
+	case EventRunCompleted:
+		return 4
+	}
+	return 0
+}
+
+func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) {
 	var turn *ojson.Object
 	var intent any
 	if e.turn != nil {
@@ -167,7 +205,7 @@ func (t *transition) envelope(e pendingEvent) (*ojson.Object, error) {
 			intent = id
 		}
 	}
-	return NewEvent(EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: t.env.Time(), Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
+	return NewEvent(EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: at, Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
 		Turn: turn, IntentID: intent, Payload: e.payload})
 }
 

@@ -92,7 +92,7 @@ func DecodeRecord(doc []byte, evidence func(digest string) ([]byte, error)) (*Re
 			if b.Data, err = evidence(b.Digest); err != nil {
 				return nil, fmt.Errorf("operation record %s: evidence %s: %w", d.Op, b.Digest, err)
 			}
-			if got := NewBlob(b.Data); got.Digest != b.Digest {
+			if got := NewBlob(b.Data); got.Digest != b.Digest || got.Size != b.Size {
 				return nil, fmt.Errorf("operation record %s: evidence %s has other contents (%s)", d.Op, b.Digest, got.Digest)
 			}
 		}

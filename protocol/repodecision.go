@@ -125,6 +125,22 @@ func repoDecision(rows []Line, id string) *ojson.Object {
 	return nil
 }
 
+// promoted reports whether a decision outlives its run.
+func promoted(d *Decision) bool { return d.Durability == "repo" || d.Overrides != "" }
+
+// durableIDs are the ids of all repo decisions, overridden ones too: an override
+// finds its target by the first row with the id.
+func durableIDs(rows []Line) *DecisionIDs {
+	if len(rows) == 0 {
+		return nil
+	}
+	d := &DecisionIDs{}
+	for _, l := range rows {
+		d.Add(l.Row.String("id"))
+	}
+	return d
+}
+
 // PromoteDecisions returns the rows that accepted decisions add to
 // repo-decisions.jsonl, and the changes to rows they override. A decision is
 // promoted when it is durable or overrides another; every row with the
@@ -132,7 +148,7 @@ func repoDecision(rows []Line, id string) *ojson.Object {
 func PromoteDecisions(rows []Line, decisions []Decision, turn *Turn, run, phase, at string) (added []*ojson.Object, amends []Amend) {
 	amended := make(map[int]bool)
 	for _, d := range decisions {
-		if d.Durability != "repo" && d.Overrides == "" {
+		if !promoted(&d) {
 			continue
 		}
 		durability := d.Durability

@@ -102,22 +102,26 @@ func isDotGit(c string) bool {
 }
 
 // reservedForm is the spelling under which a path is compared with a reserved
-// one: two names that some file system opens as one file have one form.
+// one: two names that some file system opens as one file have one form. A
+// detour through ".." is resolved, so that it is called what it is.
 func reservedForm(p string) string {
 	p = trimJS(strings.ReplaceAll(p, `\`, "/"))
-	var b strings.Builder
+	var parts []string
 	for c := range strings.SplitSeq(p, "/") {
-		if c == "" || c == "." {
+		folded := foldComponent(c)
+		switch {
+		case folded == "" || folded == ".":
+			continue
+		case strings.TrimRight(folded, " ") == "..":
+			if len(parts) > 0 {
+				parts = parts[:len(parts)-1]
+			}
 			continue
 		}
-		folded, _, _ := strings.Cut(foldComponent(c), ":")
-		folded = strings.TrimRight(folded, " .")
-		if b.Len() > 0 {
-			b.WriteByte('/')
-		}
-		b.WriteString(folded)
+		folded, _, _ = strings.Cut(folded, ":")
+		parts = append(parts, strings.TrimRight(folded, " ."))
 	}
-	return b.String()
+	return strings.Join(parts, "/")
 }
 
 // foldComponent drops the code points HFS+ ignores and folds case.

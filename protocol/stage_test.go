@@ -50,7 +50,7 @@ func TestStageArtifact(t *testing.T) {
 			[]string{"unsafe_path files_changed[1]", "unsafe_path files_changed[2]", "unsafe_path files_changed[3]", "unsafe_path files_changed[4]", "unsafe_path files_changed[5]", "unsafe_path files_changed[6]", "unsafe_path files_changed[7]", "unsafe_path files_changed[8]"}},
 		{"produced files", patch(`{"verification":{"status":"skipped","produced_files":[{"path":"../x","disposition":"ignore"},{"path":".git/index","disposition":"ignore"},{"path":".agentxchain/state.json"}]}}`),
 			[]string{"unsafe_path verification.produced_files[0].path", "unsafe_path verification.produced_files[1].path", "reserved_path_violation verification.produced_files[2].path"}},
-		{"review file", review(`{"artifact":{"type":"review","ref":".agentxchain/reviews/../state.json"}}`), []string{"unsafe_path artifact.ref"}},
+		{"review file", review(`{"artifact":{"type":"review","ref":".agentxchain/reviews/../state.json"}}`), []string{"reserved_path_violation artifact.ref"}},
 		{"product in a review", planning(`{"artifact":{"type":"review"}}`), []string{"product_change_in_review artifact.type"}},
 		{"staging in a review", planning(`{"artifact":{"type":"review"},"files_changed":[".agentxchain/staging/x"]}`), []string{"product_change_in_review artifact.type"}},
 		{"nothing implemented", patch(`{"files_changed":[".planning/plan.md"]}`), []string{"implementation_without_product_change files_changed"}},

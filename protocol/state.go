@@ -67,6 +67,7 @@ type Turn struct {
 	FailedAt          string        `json:"failed_at,omitempty"`
 	FailureReason     string        `json:"failure_reason,omitempty"`
 	ReissuedFrom      string        `json:"reissued_from,omitempty"`
+	Carried           []string      `json:"carried_changes,omitempty"` // changed by earlier attempts and part of this one's baseline; a member of ours
 	Extra             ojson.Extra
 }
 
@@ -181,13 +182,6 @@ type DelegationReview struct {
 
 // Encode returns the bytes of state.json.
 func (s *State) Encode() []byte { return ojson.Pretty(ojson.Marshal(s)) }
-
-// Clone returns a deep copy.
-func (s *State) Clone() *State {
-	c := &State{}
-	ojson.Unmarshal(ojson.Marshal(s).Clone(), c)
-	return c
-}
 
 // Run returns the run id, or "" before the run starts.
 func (s *State) Run() string {

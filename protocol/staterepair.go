@@ -157,7 +157,6 @@ func (r *stateRepair) approvalPause() {
 	if !hasPending(s) {
 		return
 	}
-	gate = ""
 	if s.PendingRunCompletion != nil {
 		gate = s.PendingRunCompletion.Gate
 	} else {

@@ -47,7 +47,7 @@ func legalEdges(op string) []edge {
 	case "block":
 		return []edge{{active, blocked}, {paused, blocked}, {blocked, blocked}}
 	case "reactivate":
-		return []edge{{blocked, active}, {paused, active}}
+		return []edge{{blocked, active}, {paused, active}, {blocked, paused}}
 	case "checkpoint_turn":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
 	case OpTransitionState:
@@ -152,6 +152,9 @@ func condition(before, after *State, op string) (problem, field string) {
 	case StatusPaused:
 		if !hasPending(after) {
 			return "a pause needs the gate it waits at", "pending_phase_transition"
+		}
+		if op == "reactivate" && !hasPending(before) {
+			return "lifting a block begins no wait for approval", "pending_phase_transition"
 		}
 	case StatusBlocked:
 		if strOr(after.BlockedOn) == "" {

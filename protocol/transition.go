@@ -143,6 +143,10 @@ type FileWrite struct {
 // Apply computes the transition of op on snap. The snapshot is not modified.
 // A nil Transition with an error means: refused, nothing to record.
 func Apply(snap *Snapshot, op Operation, env Env) (*Transition, *Error) {
+	// A record keeps the time in wire precision and draws its ids from the first:
+	// what a caller's clock or earlier draws add must not decide anything.
+	env.Now = env.Now.UTC().Truncate(time.Millisecond)
+	env.drawn = 0
 	t := newTransition(snap, env)
 	if err := op.apply(t); err != nil {
 		return nil, err

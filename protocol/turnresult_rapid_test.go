@@ -117,7 +117,7 @@ func TestValidateTurnResultProperties(t *testing.T) {
 		if !second.OK || len(second.Events) != 0 || !ojson.Equal(second.Result.Raw, v.Result.Raw) {
 			rt.Fatalf("not idempotent: %s\n%v\n%v", ojson.Compact(v.Result.Raw), second.Errors, second.Events)
 		}
-		RenumberDecisions(v.Result, nil)
+		RenumberDecisions(v.Result, nil, nil)
 	})
 }
 

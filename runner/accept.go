@@ -44,9 +44,6 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 // acceptance gathers what the engine needs to decide. A target that does not
 // resolve is left to the engine to refuse.
 func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.AcceptTurn, error) {
-	if err := c.governable(); err != nil {
-		return nil, err
-	}
 	op := &protocol.AcceptTurn{TurnID: opt.TurnID, Resolution: opt.Resolution, NormalizeArtifact: opt.NormalizeArtifact, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
 	turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 	if !ok {

@@ -75,7 +75,7 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 			return op([]protocol.ActionRun{}), nil
 		}
 		// The engine decides first: no action may run for a gate that would be refused.
-		if _, refusal := protocol.Apply(c.view.Snapshot(), op(nil), c.env); refusal != nil {
+		if _, refusal := protocol.Apply(c.view.Snapshot(), preview(op(nil)), c.env); refusal != nil {
 			return nil, refusal
 		}
 		if !opt.AllowActions && !r.Store.SettingBool(ctx, "agentxchain.allowGateActions") {
@@ -87,6 +87,17 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 		out.Done = *done
 	}
 	return out, err
+}
+
+// preview asks only whether the approval would be granted.
+func preview(op protocol.Operation) protocol.Operation {
+	switch op := op.(type) {
+	case *protocol.ApprovePhase:
+		op.Approval.Preview = true
+	case *protocol.ApproveCompletion:
+		op.Approval.Preview = true
+	}
+	return op
 }
 
 func actionsRefused(gate string, actions []protocol.GateAction) error {

@@ -81,14 +81,17 @@ func (r *Runner) InitRun(ctx context.Context, opt InitRunOptions) (*Done, error)
 }
 
 func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Operation, error) {
-	if err := c.governable(); err != nil {
-		return nil, err
-	}
 	if _, err := c.look(ctx); err != nil {
 		return nil, err
 	}
 	op := &protocol.InitRun{Prior: protocol.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
 		ParentRun: opt.ParentRun, InheritContext: opt.InheritContext, CreatedBy: opt.CreatedBy}
+	if snap := c.view.Snapshot(); opt.Restart && snap.Index != nil && len(snap.Index.OpenEscalations) > 0 {
+		op.Open = snap.Index.OpenEscalations
+		if snap.HumanTasks != nil {
+			op.Tasks = protocol.NewBlob(snap.HumanTasks)
+		}
+	}
 	if opt.ParentRun != "" {
 		row, err := c.r.Store.LastRow(ctx, protocol.LedgerRunHistory, "run_id", opt.ParentRun)
 		if err != nil {
@@ -99,14 +102,6 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 		}
 	}
 	return op, nil
-}
-
-// governable refuses to change a run under a configuration that does not hold.
-func (c *change) governable() error {
-	if p := c.view.ConfigProblems; len(p) > 0 {
-		return protocol.ConfigError(p)
-	}
-	return nil
 }
 
 // dispatchBundles builds and seals the bundle of the turn a transition dispatches.

@@ -53,14 +53,15 @@ type doctor struct {
 	r   *Runner
 	fix bool
 	out Examination
-	st  *gitstore.WorktreeStatus // nil when git could not say
+	bad bool // agentxchain.json cannot be read: nothing can be said about the run
 }
 
 // Examine looks at everything a run depends on. It changes nothing unless fix is
 // set, and then only what cannot cost anybody anything: a lock whose owner is
-// proven dead, missing lines in .gitignore, working files that are merely behind
-// the recorded run. Findings are in a fixed order; the error is only for an
-// interruption.
+// proven dead, missing lines in .gitignore, and what every changing command does
+// first: working files that are behind the recorded run are completed, permitted
+// changes of another tool recorded. Findings are in a fixed order; the error is
+// only for an interruption.
 func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
 	d := &doctor{r: r, fix: fix}
 	for _, look := range []func(context.Context){
@@ -97,6 +98,7 @@ func (d *doctor) config(context.Context) {
 	switch {
 	case docs.ConfigErr != nil:
 		d.failed("config", docs.ConfigErr, "correct "+protocol.ConfigPath)
+		d.bad = true
 		return
 	case len(docs.ConfigProblems) > 0:
 		for _, p := range docs.ConfigProblems {
@@ -119,6 +121,9 @@ func (d *doctor) config(context.Context) {
 
 // run judges state, ledgers and bundles against what is recorded.
 func (d *doctor) run(ctx context.Context) {
+	if d.bad {
+		return
+	}
 	v, err := d.r.Store.View(ctx)
 	if err != nil {
 		d.failed("state", err, "git agentxchain fsck")
@@ -132,7 +137,7 @@ func (d *doctor) run(ctx context.Context) {
 	}
 	d.out.View = v
 	for _, n := range v.Notices {
-		d.add("state", LevelWarning, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
+		d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
 	}
 	for _, n := range v.StateNotes {
 		d.add("state", LevelNote, "", "%s is read as if mended: %s", protocol.DocState, n)
@@ -144,9 +149,10 @@ func (d *doctor) run(ctx context.Context) {
 	case v.State.Run() == "":
 		d.ok("state", "no run has started")
 		return
+	case len(v.Notices) > 0: // said above
 	case v.Op == "":
 		d.add("state", LevelNote, "", "run %s is not recorded under refs/agentxchain yet; the next changing command does that", v.State.Run())
-	case len(v.Notices) == 0:
+	default:
 		d.ok("state", "the working files are what run %s recorded at %s", v.Run, v.Op.Short())
 	}
 	for _, t := range v.State.ActiveTurns.All() {
@@ -160,6 +166,7 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 	if !d.fix {
 		return false
 	}
+	prepared := len(d.journals())
 	tx, err := d.r.Store.Begin(ctx, "doctor", max(0, d.r.opt.LockWait))
 	if err != nil {
 		d.failed("state", err, "git agentxchain fsck")
@@ -170,15 +177,11 @@ func (d *doctor) mendFiles(ctx context.Context, v *gitstore.View) bool {
 		d.failed("state", err, "git agentxchain fsck")
 		return false
 	}
-	was := v.Notices
-	if len(was) == 0 {
-		was = []string{"another tool was interrupted in an acceptance"}
+	for _, n := range v.Notices {
+		d.add("state", LevelNote, "brought files and record into agreement", "%s", n).Mended = true
 	}
-	if len(done) == 0 {
-		done = []string{"brought files and record into agreement"}
-	}
-	for _, n := range was {
-		d.add("state", LevelWarning, strings.Join(done, "; "), "%s", n).Mended = true
+	if len(d.journals()) < prepared {
+		d.add("state", LevelWarning, strings.Join(done, "; "), "another tool was interrupted in an acceptance").Mended = true
 	}
 	return true
 }
@@ -195,7 +198,11 @@ func (d *doctor) fresh(ctx context.Context) {
 		return
 	}
 	run := strings.TrimPrefix(refs[len(refs)-1].Name, gitstore.RunRefPrefix)
-	d.add("state", LevelWarning, "git agentxchain repair --from-ref "+run, "this work tree holds no run, but %d are recorded in the repository", len(refs))
+	others := ""
+	if n := len(refs) - 1; n > 0 {
+		others = fmt.Sprintf(" and %d more", n)
+	}
+	d.add("state", LevelWarning, "git agentxchain repair --from-ref "+run, "this work tree holds no run, but the repository records %s%s", run, others)
 }
 
 // bundle compares an active turn's bundle with its seal.
@@ -208,7 +215,12 @@ func (d *doctor) bundle(v *gitstore.View, t *protocol.Turn) {
 		d.ok("bundle", "the bundle of turn %s is as it was sealed", t.TurnID)
 		return
 	}
+	seen := map[string]bool{}
 	for _, p := range b.Problems {
+		if seen[p.Path] {
+			continue // its size and its digest differ: one finding says it
+		}
+		seen[p.Path] = true
 		d.add("bundle", LevelWarning, "git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+t.TurnID+" makes a new one",
 			"bundle of turn %s: %s", t.TurnID, p.Detail)
 	}

@@ -83,7 +83,6 @@ func (d *doctor) worktree(ctx context.Context) {
 		d.failed("repository", err, "git status")
 		return
 	}
-	d.st = st
 	if len(st.Unmerged) > 0 {
 		d.add("repository", LevelError, "resolve it (git status shows how): no turn can be assigned or accepted before", "a merge is unresolved in the work tree (%s)", firstOf(st.Unmerged))
 	}
@@ -148,8 +147,11 @@ func (d *doctor) ignored(ctx context.Context) {
 
 func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	probes := stateProbes()
-	// --no-index: a tracked file is a matter of its own, see tracked.
-	out, err := d.r.Store.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"), "check-ignore", "-z", "--no-index", "--stdin")
+	// --no-index: a tracked file is a matter of its own, see tracked. check-ignore
+	// is the one command that refuses the literal pathspecs git runs with here; the
+	// probes hold no pattern.
+	out, err := d.r.Store.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"),
+		"--no-literal-pathspecs", "check-ignore", "-z", "--no-index", "--stdin")
 	var ge *gitstore.GitError
 	if err != nil && !(errors.As(err, &ge) && ge.ExitCode == 1) { // 1: none of them is ignored
 		return nil, err

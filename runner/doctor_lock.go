@@ -102,12 +102,11 @@ func gone(pid int) bool {
 // leftovers lists what ended turns and interrupted writes left. The doctor never
 // removes any of it: a file nobody asked us to delete may be somebody's work.
 func (d *doctor) leftovers(context.Context) {
-	active := []string{}
-	if v := d.out.View; v != nil && v.State != nil {
-		active = v.State.ActiveTurns.Keys()
-	} else if v == nil {
+	v := d.out.View
+	if v == nil || v.State == nil {
 		return // without a state nothing can be called left over
 	}
+	active := v.State.ActiveTurns.Keys()
 	for _, dir := range []string{protocol.DispatchDir, protocol.StagingDir} {
 		for _, e := range d.list(dir) {
 			p := dir + "/" + e.Name()
@@ -121,6 +120,11 @@ func (d *doctor) leftovers(context.Context) {
 		}
 	}
 	for _, p := range d.journals() {
+		if d.fix {
+			// It was there to be completed, and was not.
+			d.add("leftover", LevelWarning, "look at it, and move it away when that tool is not running", "%s is the journal of another tool and holds nothing that can be completed", p)
+			continue
+		}
 		d.add("leftover", LevelWarning, "any changing command completes it; at once: git agentxchain doctor --fix", "another tool was interrupted in an acceptance (%s)", p)
 	}
 	for _, e := range d.list(transactionsDir) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -44,7 +45,7 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 		opt.Template = "generic"
 	}
 	if opt.ID == "" {
-		opt.ID = scaffold.ProjectID(s.Dir())
+		opt.ID = scaffold.ProjectID(filepath.Base(s.Dir()))
 	}
 	if opt.Name == "" {
 		opt.Name = opt.ID
@@ -60,6 +61,11 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 	fresh, err := p.plan(s, files)
 	if err != nil {
 		return nil, err
+	}
+	for _, d := range scaffold.Dirs() {
+		if err := s.MakeDir(d); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.WriteNew(fresh); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -125,6 +126,9 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 		done.State = c.view.State
 		done.Run = c.view.Run
 		done.Op = c.view.Op
+		if err := c.governable(); err != nil {
+			return done, err
+		}
 		op, err := s(ctx, c)
 		if err != nil {
 			return done, err
@@ -147,6 +151,11 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 			return done, err
 		}
 		done.Op, done.Run, done.Transition, done.State = out.Op, out.Run, t, t.State
+		if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
+			// So that a person can save the result where the prompt says without making
+			// directories first. The turn is dispatched; failing here would say otherwise.
+			_ = r.Store.MakeDir(path.Dir(protocol.StagingPath(id)))
+		}
 		if t.Failure != nil {
 			return done, t.Failure
 		}
@@ -190,5 +199,14 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	}
 	v.State = protocol.FreshState(v.Config, "")
 	v.Index = &protocol.Index{}
+	return nil
+}
+
+// governable refuses to change a run under a configuration that does not hold: its
+// rules cannot be told from its mistakes.
+func (c *change) governable() error {
+	if p := c.view.ConfigProblems; len(p) > 0 {
+		return protocol.ConfigError(p)
+	}
 	return nil
 }

@@ -95,6 +95,11 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	for _, t := range st.Turns {
+		if t.Turn.Status == protocol.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
+			// Why it was refused stands beside the turn; what to do about it belongs here.
+			return &protocol.NextAction{Command: n.Command,
+				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " + t.Turn.TurnID + " --reason TEXT"}
+		}
 		if t.Staged == "" && (t.Turn.Status == protocol.TurnDispatched || t.Turn.Status == protocol.TurnAssigned || t.Turn.Status == protocol.TurnRetrying || t.Turn.Status == protocol.TurnRunning) {
 			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
 				Reason: "Do the work of " + protocol.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + protocol.StagingPath(t.Turn.TurnID) + " first."}

@@ -101,8 +101,16 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 	out := &Reissued{}
 	done, err := r.do(ctx, "reissue", func(ctx context.Context, c *change) (protocol.Operation, error) {
 		op := &protocol.ReissueTurn{TurnID: opt.TurnID, Role: opt.Role, Reason: opt.Reason}
-		if c.target(opt.TurnID) == nil {
+		turn := c.target(opt.TurnID)
+		if turn == nil {
 			return op, nil
+		}
+		s, err := c.staged(turn.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		if s.data != nil && s.path != protocol.FlatStagingPath && protocol.StagedProof(s.data) {
+			op.Staged = protocol.NewBlob(s.data)
 		}
 		base, err := c.baseline(ctx)
 		if err != nil {

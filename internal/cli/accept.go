@@ -4,10 +4,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -48,7 +48,6 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 	a, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
 	f.notices(a.Notices)
 	if err != nil {
-		printProblems(f, err)
 		if a.Result != nil {
 			payload := donePayload(&a.Done)
 			payload.Set("turn", turnObject(a.Result.Turn))
@@ -56,7 +55,7 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 			payload.Set("next_action", nextObject(next(ctx, r)))
 			f.Out.Emit(payload, nil)
 		}
-		return err
+		return f.listed(err)
 	}
 	var saved *runner.Checkpointed
 	if o.Checkpoint {
@@ -67,7 +66,7 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 	printWarnings(f, a.Result.Warnings)
 	n := next(ctx, r)
 	payload := donePayload(&a.Done)
-	payload.Set("turn", turnObject(a.Result.Turn))
+	payload.Set("turn", acceptedTurn(a.Result))
 	payload.Set("turn_id", a.Result.Turn.TurnID)
 	payload.Set("staging_path", protocol.StagingPath(a.Result.Turn.TurnID))
 	payload.Set("accepted", a.Result.Entry)
@@ -82,6 +81,16 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *Printer) { printAccepted(p, a, saved, n) })
 	return nil
+}
+
+// acceptedTurn is the turn as acceptance left it: what an earlier refusal noted
+// in it no longer holds.
+func acceptedTurn(res *protocol.AcceptResult) *ojson.Object {
+	o := turnObject(res.Turn)
+	o.Set("status", res.Entry.String("status"))
+	o.Delete("failed_at")
+	o.Delete("failure_reason")
+	return o
 }
 
 func printAccepted(p *Printer, a *runner.Accepted, saved *runner.Checkpointed, n *protocol.NextAction) {
@@ -127,17 +136,5 @@ func printGateOutcome(p *Printer, g *protocol.GateResult, s *protocol.State) {
 		for _, reason := range g.Reasons {
 			p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
 		}
-	}
-}
-
-// printProblems lists the findings of a refusal on stderr, one a line, when
-// there is more than the message itself says.
-func printProblems(f *Factory, err error) {
-	var refusal *protocol.Error
-	if !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
-		return
-	}
-	for _, p := range refusal.Problems {
-		f.Out.Notice("  - %s", OneLine(p.Message))
 	}
 }

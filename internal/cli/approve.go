@@ -66,8 +66,7 @@ func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bo
 	}
 	f.notices(out.Notices)
 	if err != nil {
-		printProblems(f, err)
-		return err
+		return f.listed(err)
 	}
 	payload := donePayload(&out.Done)
 	payload.Set("dry_run", out.DryRun)

@@ -74,7 +74,7 @@ func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
 // printDispatched tells the actor of a turn what to read and where to write.
 func printDispatched(p *Printer, f *Factory, t *protocol.Turn) {
 	p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
-	p.Field("Result goes to", "%s", protocol.StagingPath(t.TurnID))
+	p.Field("Result to", "%s", protocol.StagingPath(t.TurnID))
 	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
 		p.Field("Deadline", "%s", p.Ago(at))
 	}

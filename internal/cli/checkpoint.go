@@ -46,7 +46,7 @@ func runCheckpoint(ctx context.Context, f *Factory, turn string) error {
 		if out.Skipped != "" {
 			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(OneLine(out.Turn)), out.Skipped)
 		} else {
-			p.Printf("Turn %s is checkpointed at %s (%d files).\n\n", p.Bold(OneLine(out.Turn)), p.Bold(out.Commit[:min(12, len(out.Commit))]), len(out.Files))
+			p.Printf("Turn %s is checkpointed at %s (%s).\n\n", p.Bold(OneLine(out.Turn)), p.Bold(out.Commit[:min(12, len(out.Commit))]), counted(len(out.Files), "file"))
 		}
 		printWhere(p, &out.Done)
 		printNext(p, n)

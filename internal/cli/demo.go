@@ -68,7 +68,7 @@ func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
 		payload.Set("directory", dir)
 	}
 	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("\nRun %s completed: %d turns accepted, %d operations in its chain.\n", p.Bold(out.Run), out.Accepted, out.Ops)
+		p.Printf("\nRun %s completed: %s accepted, %s in its chain.\n", p.Bold(out.Run), counted(out.Accepted, "turn"), counted(out.Ops, "operation"))
 		if keep {
 			p.Printf("It is kept in %s; try there:\n  git agentxchain status\n  git agentxchain log\n  git agentxchain history\n", dir)
 		}

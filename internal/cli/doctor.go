@@ -15,7 +15,7 @@ func newDoctorCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
 		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what can cost nobody anything: it removes a lock whose owner is proven dead, " +
-			"adds missing lines to .gitignore, and completes working files that are behind the recorded run. No file is ever deleted.",
+			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted.",
 		Flags: []ucli.Flag{&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"}},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
@@ -85,10 +85,10 @@ func printExamination(p *Printer, ex *runner.Examination, count map[string]int) 
 	}
 }
 
-// counted is "1 warning", "2 warnings".
-func counted(n int, what string) string {
+// counted is a number with its noun: "1 warning", "2 warnings".
+func counted(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return itoa(n) + " " + what + "s"
+	return itoa(n) + " " + noun + "s"
 }

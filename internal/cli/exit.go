@@ -148,6 +148,8 @@ func exitTable() []exitRow {
 			{"object_invalid", "a git object of the run has the wrong shape"},
 			{"ref_broken", "a run's ref does not hold an object id"},
 			{"ref_is_symbolic", "a run's ref points at another ref"},
+			{"record_invalid", "an operation's record cannot be read"},
+			{"replay_mismatch", "an operation applied again gives something else than was recorded"},
 		}},
 		{exitGit, "git itself failed under us", []exitCode{
 			{"git_failed", "a git command failed; its message follows"},

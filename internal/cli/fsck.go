@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -54,6 +55,12 @@ func runFsck(ctx context.Context, f *Factory, o gitstore.FsckOptions) error {
 		progress.Step(done)
 	}
 	report, err := r.Store.Fsck(ctx, o)
+	if err == nil && report.Runs == 0 && o.Run == "" {
+		// A work tree that is in no run, such as a fresh clone: what there is to
+		// check is the record.
+		o.Run = "*"
+		report, err = r.Store.Fsck(ctx, o)
+	}
 	if progress != nil {
 		progress.Done()
 	}
@@ -114,7 +121,7 @@ func printFsck(p *Printer, report *gitstore.FsckReport, replay bool, wrong int) 
 		if v.Op != "" {
 			where = p.Yellow(v.Op.Short()) + " "
 		}
-		if v.Path != "" {
+		if v.Path != "" && !strings.Contains(v.Message, v.Path) {
 			where += OneLine(v.Path) + ": "
 		}
 		p.Printf("%s %s%s %s\n", style(pad(mark, 7)), where, OneLine(v.Message), p.Dim("["+v.Code+"]"))

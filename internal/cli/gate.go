@@ -90,6 +90,9 @@ func (f *Factory) gates(ctx context.Context) (*gitstore.View, []gateRow, error) 
 		return nil, nil, err
 	}
 	f.notices(v.Notices)
+	for _, p := range v.ConfigProblems {
+		f.Out.Warn("%s: %s", protocol.ConfigPath, p.Message)
+	}
 	return v, gateRows(v, standings), nil
 }
 

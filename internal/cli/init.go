@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"os"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -48,6 +49,10 @@ func newInitCommand(f *Factory) *ucli.Command {
 }
 
 func runInit(ctx context.Context, f *Factory, dir string, o *initOptions) error {
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return errorf("directory_unusable", "%s is not a directory that can be entered", OneLine(dir)).
+			withHint("init sets up a directory of a git repository; make it first")
+	}
 	p, err := runner.InitProject(ctx, dir, runner.ProjectOptions{Template: o.Template, ID: o.ID, Name: o.Name, Goal: o.Goal})
 	if err != nil {
 		return err
@@ -61,7 +66,7 @@ func runInit(ctx context.Context, f *Factory, dir string, o *initOptions) error 
 		for _, role := range p.Config.Roles.All() {
 			pr.Field("Role", "%s, %s: %s", pr.Bold(OneLine(role.ID)), OneLine(role.WriteAuthority), OneLine(role.Mandate))
 		}
-		pr.Field("Written", "%d files", len(p.Created))
+		pr.Field("Written", "%s", counted(len(p.Created), "file"))
 		if len(p.Updated) > 0 {
 			pr.Field("Extended", "%s", OneLine(joinComma(p.Updated)))
 		}

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -131,6 +132,25 @@ func statusStyle(p *Printer, s protocol.Status) func(string) string {
 		return p.Red
 	}
 	return p.Dim
+}
+
+// listed turns a refusal with several findings into one that shows them line by
+// line, for people; --json has them as data anyway.
+func (f *Factory) listed(err error) error {
+	var refusal *protocol.Error
+	if f.JSON() || !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
+		return err
+	}
+	head := refusal.Message
+	if i := strings.Index(head, refusal.Problems[0].Message); i > 0 {
+		head = strings.TrimRight(head[:i], ": ")
+	}
+	var b strings.Builder
+	b.WriteString(OneLine(head) + ":")
+	for _, p := range refusal.Problems {
+		b.WriteString("\n  - " + OneLine(p.Message))
+	}
+	return &commandError{code: refusal.ErrorCode(), message: b.String(), hint: refusal.ErrorHint(), cause: err}
 }
 
 func printWarnings(f *Factory, warnings []string) {

@@ -13,14 +13,13 @@ import (
 // TestMain lets the test binary play git-agentxchain, so that scripts run this
 // very code through "exec git agentxchain ..." without a build step.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"git-agentxchain": func() { os.Exit(Main(os.Args, OSEnv())) },
-	})
+	testscript.Main(m, scriptPrograms())
 }
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"),
+		Dir:  filepath.Join("testdata", "script"),
+		Cmds: scriptCommands(),
 		Setup: func(env *testscript.Env) error {
 			// Nothing of the person running the tests may leak in: neither
 			// settings, nor identity, nor a home directory.

@@ -20,7 +20,7 @@ func newShowCommand(f *Factory) *ucli.Command {
 		Name: "show", Category: categoryLook, ArgsUsage: "[OP]", Usage: "one operation: who, what it was decided on, what it changed",
 		Description: "OP is an operation of log, abbreviated as git allows, or a turn, which stands for the last operation about it; the newest operation by default.",
 		Flags: []ucli.Flag{
-			newChoiceFlag("raw", "print one document of the operation as it is recorded: `NAME`", "", "record", "state"),
+			newChoiceFlag("raw", "print one of its documents in full: `NAME`", "", "record", "state"),
 		},
 		Action: func(c *ucli.Context) error { return runShow(c.Context, f, c.Args().First(), c.String("raw")) },
 	}
@@ -232,7 +232,7 @@ func printRecord(p *Printer, rec *ojson.Object) {
 		}
 		p.Printf("\n%s\n", p.Bold(part.title))
 		for k, v := range o.All() {
-			if v == nil {
+			if a, ok := v.([]any); v == nil || v == "" || ok && len(a) == 0 {
 				continue
 			}
 			p.Printf("  %s %s\n", p.Dim(pad(OneLine(k)+":", 18)), shownValue(v))

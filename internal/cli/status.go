@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -103,7 +104,7 @@ func printStatus(p *Printer, st *runner.Standing) {
 	p.Field("Run", "%s %s%s", OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
 	printGateStanding(p, st)
-	p.Field("Accepted", "%d turns, %d decisions", v.Index.Accepted, v.Index.Decisions)
+	p.Field("Accepted", "%s, %s", counted(v.Index.Accepted, "turn"), counted(v.Index.Decisions, "decision"))
 	if s.BudgetStatus.RemainingUSD != nil {
 		p.Field("Budget", "$%.2f spent, $%.2f left", s.BudgetStatus.SpentUSD, *s.BudgetStatus.RemainingUSD)
 	}
@@ -111,7 +112,7 @@ func printStatus(p *Printer, st *runner.Standing) {
 		p.Field("Objections", "%d open", n)
 	}
 	if len(st.Uncommitted) > 0 {
-		p.Field("Uncommitted", "%d files of accepted turns", len(st.Uncommitted))
+		p.Field("Uncommitted", "%s of accepted turns", counted(len(st.Uncommitted), "file"))
 	}
 	for _, b := range st.Timeouts {
 		if b.Exceeded {
@@ -136,9 +137,7 @@ func printStatus(p *Printer, st *runner.Standing) {
 		}
 		p.Table(t)
 		for _, ts := range st.Turns {
-			if ts.Turn.FailureReason != "" {
-				p.Printf("%s: %s\n", p.Red(OneLine(ts.Turn.TurnID)), OneLine(ts.Turn.FailureReason))
-			}
+			printFailure(p, ts.Turn)
 		}
 	}
 	p.Println()
@@ -158,6 +157,24 @@ func printStatus(p *Printer, st *runner.Standing) {
 		return
 	}
 	printNext(p, st.Next)
+}
+
+// printFailure says why a turn was not accepted, one finding a line: the reason
+// is a sentence with its findings after a colon, separated by semicolons.
+func printFailure(p *Printer, t *protocol.Turn) {
+	if t.FailureReason == "" {
+		return
+	}
+	head, rest, ok := strings.Cut(OneLine(t.FailureReason), ": ")
+	parts := strings.Split(rest, "; ")
+	if !ok || len(parts) < 2 {
+		p.Printf("%s\n", p.Red(OneLine(t.FailureReason)))
+		return
+	}
+	p.Printf("%s:\n", p.Red(head))
+	for _, part := range parts {
+		p.Printf("  - %s\n", part)
+	}
 }
 
 // phases renders the phases with the present one marked.

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -140,7 +141,11 @@ func printValidation(p *Printer, d *runner.Documents, rows []documentFinding, er
 		if r.severity != protocol.SeverityError {
 			mark, style = "warning", p.Yellow
 		}
-		p.Printf("%s %s: %s %s\n", style(pad(mark, 7)), OneLine(r.file), OneLine(r.message), p.Dim("["+OneLine(r.code)+"]"))
+		where := OneLine(r.file) + ": "
+		if strings.HasPrefix(r.message, r.file) {
+			where = ""
+		}
+		p.Printf("%s %s%s %s\n", style(pad(mark, 7)), where, OneLine(r.message), p.Dim("["+OneLine(r.code)+"]"))
 	}
 	for _, n := range d.StateNotes {
 		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(pad("note", 7)), protocol.DocState, OneLine(n))

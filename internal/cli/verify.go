@@ -93,13 +93,13 @@ func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error 
 	if !o.Execute || replay.Overall == protocol.ReplayMatch {
 		return nil
 	}
-	message := "the evidence of turn " + turn.TurnID + " does not hold: "
 	if replay.Overall == protocol.ReplayMismatch {
-		message += itoa(replay.ReplayedCommands-replay.MatchedCommands) + " of " + itoa(replay.ReplayedCommands) + " commands ended otherwise than declared"
-	} else {
-		message += OneLine(replay.Reason)
+		return errorf("verification_replay_drift", "the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
+			turn.TurnID, replay.ReplayedCommands-replay.MatchedCommands, replay.ReplayedCommands).
+			withHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
 	}
-	return errorf("verification_replay_drift", "%s", message).withHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
+	return errorf("verification_replay_drift", "the evidence of turn %s cannot be replayed: %s", turn.TurnID, OneLine(replay.Reason)).
+		withHint("without --execute the result is judged by itself")
 }
 
 func firstProblem(p protocol.Problems) string {

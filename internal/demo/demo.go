@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -181,7 +182,7 @@ func (p *play) accept(a *runner.Assigned) (*runner.Accepted, error) {
 		return out, err
 	}
 	if saved.Commit != "" {
-		p.say(Did, "agentxchain", fmt.Sprintf("commits %d files of the turn at %.10s", len(saved.Files), saved.Commit), "")
+		p.say(Did, "agentxchain", fmt.Sprintf("commits the turn at %.10s: %s", saved.Commit, strings.Join(saved.Files, ", ")), "")
 	}
 	return out, nil
 }

@@ -34,6 +34,22 @@ func (e *Extra) Set(key string, v any) {
 // Delete removes an unknown member.
 func (e *Extra) Delete(key string) { delete(e.unknown, key) }
 
+// Clone returns an independent copy; value copies each unknown member, nil
+// means CloneValue.
+func (e *Extra) Clone(value func(Value) Value) Extra {
+	c := Extra{order: slices.Clone(e.order)}
+	if value == nil {
+		value = CloneValue
+	}
+	if e.unknown != nil {
+		c.unknown = make(map[string]Value, len(e.unknown))
+		for k, v := range e.unknown {
+			c.unknown[k] = value(v)
+		}
+	}
+	return c
+}
+
 // Keys returns the names of the unknown members in document order.
 func (e *Extra) Keys() []string {
 	var out []string
@@ -90,6 +106,21 @@ func (m *Map[V]) Delete(k string) {
 		m.keys = slices.Delete(slices.Clone(m.keys), i, i+1)
 		delete(m.vals, k)
 	}
+}
+
+// Clone returns a copy; value copies each value, nil means they need no copying.
+func (m *Map[V]) Clone(value func(V) V) Map[V] {
+	if m.vals == nil {
+		return Map[V]{}
+	}
+	c := Map[V]{keys: slices.Clone(m.keys), vals: make(map[string]V, len(m.vals))}
+	for k, v := range m.vals {
+		if value != nil {
+			v = value(v)
+		}
+		c.vals[k] = v
+	}
+	return c
 }
 
 // All iterates in document order.

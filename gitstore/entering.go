@@ -1,0 +1,99 @@
+// The note left before a run's ref is created.
+
+package gitstore
+
+import (
+	"encoding/binary"
+	"os"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// entering is the note left before a run's ref is created. Until state.json
+// names the run, nothing else in the work tree leads to it: without the note a
+// crash in between would leave a run nobody finds.
+type entering struct {
+	Run  string
+	Op   OID
+	From OID // operation the working files are at, "" when they are at none
+	// Sizes and document ids of the working files before the run, so that
+	// recovery can tell an old file from a foreign one.
+	Ledgers map[protocol.Ledger]int64
+	Docs    map[protocol.Document]OID
+}
+
+func (s *Store) enteringPath() string { return filepath.Join(s.cacheDir(), "entering") }
+
+func (n *entering) encode() []byte {
+	b := putBytes(nil, []byte(n.Run))
+	b = putBytes(b, []byte(n.Op))
+	b = putBytes(b, []byte(n.From))
+	b = binary.AppendUvarint(b, uint64(len(n.Ledgers)))
+	for _, l := range protocol.Ledgers() {
+		if size, ok := n.Ledgers[l]; ok {
+			b = putBytes(b, []byte(l))
+			b = binary.AppendVarint(b, size)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(n.Docs)))
+	for _, d := range protocol.Documents() {
+		if oid, ok := n.Docs[d]; ok {
+			b = putBytes(b, []byte(d))
+			b = putBytes(b, []byte(oid))
+		}
+	}
+	return sealCache(b)
+}
+
+func decodeEntering(data []byte) (*entering, error) {
+	d, err := unsealCache(data)
+	if err != nil {
+		return nil, err
+	}
+	e := &entering{Ledgers: make(map[protocol.Ledger]int64), Docs: make(map[protocol.Document]OID)}
+	e.Run, e.Op, e.From = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
+	for range d.count() {
+		l := protocol.Ledger(d.bytes())
+		e.Ledgers[l] = d.int()
+	}
+	for range d.count() {
+		doc := protocol.Document(d.bytes())
+		e.Docs[doc] = OID(d.bytes())
+	}
+	if d.bad || len(d.b) != 0 {
+		return nil, errCache
+	}
+	return e, nil
+}
+
+func (s *Store) readEntering() *entering {
+	data, err := readBounded(s.enteringPath(), maxCache)
+	if err != nil {
+		return nil
+	}
+	n, err := decodeEntering(data)
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+func (s *Store) writeEntering(n *entering) error {
+	if err := os.MkdirAll(s.cacheDir(), 0o777); err != nil {
+		return err
+	}
+	// The note must be found after a power cut, and so must its directory.
+	for dir := s.cacheDir(); len(dir) >= len(s.repo.GitDir); dir = filepath.Dir(dir) {
+		if err := durable.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return durable.WriteFile(s.cacheDir(), "entering", n.encode(), 0o666)
+}
+
+func (s *Store) clearEntering() {
+	// A note that stays is harmless: it names a run whose state is already here.
+	_ = os.Remove(s.enteringPath())
+}

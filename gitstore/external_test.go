@@ -1,0 +1,363 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// started is a run with two accepted turns and an active one.
+func started(t *testing.T) *driver {
+	t.Helper()
+	d := newDriver(t)
+	d.must(initOp(false))
+	d.turns(2)
+	d.must(assignOp)
+	return d
+}
+
+// codeOf is the stable code of either room's error.
+func codeOf(err error) string {
+	var pe *protocol.Error
+	if errors.As(err, &pe) {
+		return pe.Code
+	}
+	return CodeOf(err)
+}
+
+// editRow rewrites row n (1-based) of a ledger.
+func (d *driver) editRow(l protocol.Ledger, n int, f func(o *ojson.Object)) {
+	d.t.Helper()
+	rows := strings.SplitAfter(d.read(l.Path()), "\n")
+	o, err := ojson.DecodeObject([]byte(rows[n-1]))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	f(o)
+	rows[n-1] = string(ojson.Compact(o)) + "\n"
+	d.write(l.Path(), strings.Join(rows, ""))
+}
+
+func (d *driver) editState(f func(o *ojson.Object)) {
+	d.t.Helper()
+	o, err := ojson.DecodeObject([]byte(d.read(string(protocol.DocState))))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	f(o)
+	d.write(string(protocol.DocState), string(ojson.Pretty(o)))
+}
+
+func (d *driver) appendTo(name, data string) {
+	d.t.Helper()
+	f, err := os.OpenFile(d.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	_, err = f.WriteString(data)
+	if cerr := f.Close(); err != nil || cerr != nil {
+		d.t.Fatal(err, cerr)
+	}
+}
+
+func TestExternalChanges(t *testing.T) {
+	history, decisions, repo := protocol.LedgerHistory, protocol.LedgerDecisions, protocol.LedgerRepoDecisions
+	cases := []struct {
+		name   string
+		change func(d *driver)
+		code   string // "": absorbed
+		path   string // named in the message
+	}{
+		{"event appended", func(d *driver) { d.appendTo(protocol.LedgerEvents.Path(), `{"event_id":"evt_1","run_id":"x"}`+"\n") }, "", ""},
+		{"new ledger", func(d *driver) { d.appendTo(protocol.LedgerHookAudit.Path(), "{\"a\":1}\n\n{\"b\":2}\n") }, "", ""},
+		{"empty new ledger", func(d *driver) { d.appendTo(protocol.LedgerHookAudit.Path(), "") }, "", ""},
+		{"talk appended", func(d *driver) { d.appendTo("TALK.md", "a note without end") }, "", ""},
+		{"human tasks edited", func(d *driver) { d.write("HUMAN_TASKS.md", "# mine\n") }, "", ""},
+		{"session removed", func(d *driver) { _ = os.Remove(d.path(string(protocol.DocSession))) }, "", ""},
+		{"session garbage", func(d *driver) { d.write(string(protocol.DocSession), "{") }, "", ""},
+		{"state goes on", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("x_other_tool", true) }) }, "", ""},
+		{"state reformatted", func(d *driver) {
+			o, _ := ojson.DecodeObject([]byte(d.read(string(protocol.DocState))))
+			d.write(string(protocol.DocState), string(ojson.Compact(o)))
+		}, "", ""},
+		{"checkpointed", func(d *driver) {
+			d.editRow(history, 1, func(o *ojson.Object) {
+				o.Set("checkpoint_sha", "abc")
+				o.Set("checkpointed_at", "2026-01-02T03:04:05.000Z")
+			})
+		}, "", ""},
+		{"recovered files", func(d *driver) {
+			d.editRow(history, 2, func(o *ojson.Object) {
+				o.Set("files_changed", []string{"a.txt"})
+				o.Set("files_changed_recovered_at", "2026-01-02T03:04:05.000Z")
+				o.Set("files_changed_recovery_source", "legacy_dirty_worktree")
+				oa := o.Object("observed_artifact").Clone()
+				if oa != nil {
+					oa.Set("files_changed", []string{"a.txt"})
+					o.Set("observed_artifact", oa)
+				}
+			})
+		}, "", ""},
+		{"keys in another order", func(d *driver) {
+			d.editRow(history, 1, func(o *ojson.Object) {
+				v, _ := o.Get("turn_id")
+				o.Delete("turn_id")
+				o.Set("turn_id", v)
+			})
+		}, "", ""},
+
+		{"history rewritten", func(d *driver) { d.editRow(history, 2, func(o *ojson.Object) { o.Set("summary", "better") }) }, CodeLedgerTampered, "history.jsonl line 2"},
+		{"checkpoint changed", func(d *driver) {
+			d.editRow(history, 1, func(o *ojson.Object) { o.Set("checkpoint_sha", "x"); o.Set("role", "dev") })
+		}, CodeLedgerTampered, "history.jsonl line 1"},
+		{"recovery takes files away", func(d *driver) {
+			d.editRow(history, 1, func(o *ojson.Object) { o.Set("files_changed_recovered_at", "x"); o.Set("status", "failed") })
+		}, CodeLedgerTampered, "history.jsonl line 1"},
+		{"decision rewritten", func(d *driver) { d.editRow(decisions, 1, func(o *ojson.Object) { o.Set("statement", "No.") }) }, CodeLedgerTampered, "decision-ledger.jsonl line 1"},
+		{"row removed", func(d *driver) {
+			rows := strings.SplitAfter(d.read(history.Path()), "\n")
+			d.write(history.Path(), rows[1])
+		}, CodeLedgerTampered, "history.jsonl line 1"},
+		{"truncated", func(d *driver) { d.write(history.Path(), "") }, CodeLedgerTampered, "history.jsonl"},
+		{"removed", func(d *driver) { _ = os.Remove(d.path(history.Path())) }, CodeLedgerTampered, "history.jsonl"},
+		{"torn append", func(d *driver) { d.appendTo(history.Path(), `{"turn_id":`) }, CodeLedgerTampered, "history.jsonl line 3"},
+		{"garbage appended", func(d *driver) { d.appendTo(history.Path(), "not json\n") }, CodeLedgerTampered, "history.jsonl line 3"},
+		{"talk rewritten", func(d *driver) { d.write("TALK.md", "# Other\n") }, CodeLedgerTampered, "TALK.md"},
+		{"link instead of ledger", func(d *driver) {
+			_ = os.Rename(d.path(history.Path()), d.path("h"))
+			_ = os.Symlink("../h", d.path(history.Path()))
+		}, CodeStateTampered, "history.jsonl"},
+
+		{"state not json", func(d *driver) { d.write(string(protocol.DocState), d.read(string(protocol.DocState))[:100]) }, protocol.CodeInvalidState, "state.json"},
+		{"state empty", func(d *driver) { d.write(string(protocol.DocState), "") }, protocol.CodeInvalidState, "state.json"},
+		{"state of wrong types", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("active_turns", 3) }) }, protocol.CodeInvalidState, "state.json"},
+		{"state bomb", func(d *driver) { d.write(string(protocol.DocState), strings.Repeat(`{"a":`, 100000)) }, protocol.CodeInvalidState, "state.json"},
+		{"run id leads out", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "../../heads/main") }) }, protocol.CodeInvalidState, "state.json"},
+		{"run id of wrong type", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", 7) }) }, protocol.CodeInvalidState, "run_id"},
+		{"sequence goes back", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("turn_sequence", 1) }) }, CodeStateTampered, "turn_sequence"},
+		{"other project", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("project_id", "other") }) }, CodeStateTampered, "project_id"},
+		{"run id taken out, ledger cut", func(d *driver) {
+			d.editState(func(o *ojson.Object) {
+				o.Set("run_id", nil)
+				o.Set("status", "idle")
+				o.Set("active_turns", &ojson.Object{})
+			})
+			d.write(history.Path(), "")
+		}, CodeLedgerTampered, "history.jsonl"},
+		{"other run, ledger cut", func(d *driver) {
+			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
+			d.write(decisions.Path(), "")
+		}, CodeLedgerTampered, "decision-ledger.jsonl"},
+		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(protocol.DocState))) }, CodeStateTampered, "state.json"},
+		{"other run", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, "", ""},
+		{"fifo", func(d *driver) {
+			_ = os.Remove(d.path(repo.Path()))
+			mkfifo(d.t, d.path(repo.Path()))
+		}, CodeStateTampered, "repo-decisions.jsonl"},
+	}
+	for _, withCache := range []bool{true, false} {
+		for _, c := range cases {
+			name := c.name
+			if !withCache {
+				name += ", no cache"
+			}
+			t.Run(name, func(t *testing.T) {
+				d := started(t)
+				if !withCache {
+					if strings.Contains(c.name, "ledger cut") || c.name == "state removed" {
+						t.Skip("without a cache nothing ties the work tree to the run it was in")
+					}
+					_ = d.store.dropCache()
+				}
+				c.change(d)
+				disk := snapshotFiles(t, d.Dir)
+				refs := gitIn(t, d.Dir, "for-each-ref")
+				ctx := context.Background()
+				v, verr := d.store.View(ctx)
+				if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) || refs != gitIn(t, d.Dir, "for-each-ref") {
+					t.Fatal("a view changed something")
+				}
+				tx, err := d.store.Begin(ctx, "test", 0)
+				if c.code != "" {
+					if codeOf(verr) != c.code || codeOf(err) != c.code || !strings.Contains(err.Error(), c.path) {
+						t.Fatalf("view: %v\nbegin: %v", verr, err)
+					}
+					if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) || refs != gitIn(t, d.Dir, "for-each-ref") {
+						t.Error("a refusal changed something")
+					}
+					return
+				}
+				if verr != nil || err != nil {
+					t.Fatalf("view: %v\nbegin: %v", verr, err)
+				}
+				if len(v.Notices) != 1 || len(tx.View().Notices) != 1 {
+					t.Errorf("notices %q, %q", v.Notices, tx.View().Notices)
+				}
+				if string(v.Index.Encode()) != string(tx.View().Index.Encode()) {
+					t.Error("the view's index is not the recorded one")
+				}
+				_ = tx.Close()
+				if now := snapshotFiles(t, d.Dir); !maps.Equal(disk, now) {
+					t.Error("absorbing changed the work tree")
+				}
+				if v := d.view(); len(v.Notices) > 0 {
+					t.Errorf("still %v", v.Notices)
+				}
+				d.must(d.acceptOp)
+				d.turns(1)
+				d.clean()
+			})
+		}
+	}
+}
+
+func TestConfigurationIsRecorded(t *testing.T) {
+	d := started(t)
+	d.write(protocol.ConfigPath, strings.Replace(testConfig, "Review everything.", "Review all.", 1))
+	if v := d.view(); len(v.Notices) > 0 {
+		t.Errorf("a changed configuration is no change of the run: %v", v.Notices)
+	}
+	d.must(d.acceptOp)
+	d.clean()
+	d.write(protocol.ConfigPath, "{")
+	if _, err := d.store.View(context.Background()); codeOf(err) != protocol.CodeInvalidJSON {
+		t.Error(err)
+	}
+	if r := d.fsck(""); !r.Clean() {
+		t.Errorf("fsck needs no configuration:\n%s", r)
+	}
+}
+
+func TestAdoptedRun(t *testing.T) {
+	d := started(t)
+	run := d.view().Run
+	gitIn(t, d.Dir, "update-ref", "-d", RunRefPrefix+run)
+	_ = d.store.dropCache()
+	v := d.view()
+	if len(v.Notices) != 1 || v.Op != "" || v.Index.Accepted != 2 {
+		t.Fatalf("%+v", v)
+	}
+	d.must(d.acceptOp)
+	ops, err := d.store.Log(context.Background(), run, 0)
+	if err != nil || len(ops) != 2 || ops[1].Name != protocol.OpExternal {
+		t.Fatalf("%v %v", ops, err)
+	}
+	// The bundle of the active turn was taken over.
+	if out := gitIn(t, d.Dir, "ls-tree", "-r", "--name-only", string(ops[1].Op), "dispatch/turns/"); strings.Count(out, "\n") != 4 {
+		t.Errorf("bundle on record: %s", out)
+	}
+	d.turns(2)
+	d.clean()
+}
+
+func TestRefRolledBack(t *testing.T) {
+	d := started(t)
+	run := d.view().Run
+	ops, _ := d.store.Log(context.Background(), run, 0)
+	gitIn(t, d.Dir, "update-ref", RunRefPrefix+run, string(ops[2].Op))
+	_, err := d.store.View(context.Background())
+	if CodeOf(err) != CodeChainBroken {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCacheIsOnlyACache(t *testing.T) {
+	d := started(t)
+	name := filepath.Join(d.store.cacheDir(), "cache")
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range [][]byte{nil, []byte("x"), good[:len(good)-1], append([]byte("y"), good...), []byte(strings.Repeat("z", 5000))} {
+		if err := os.WriteFile(name, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if v := d.view(); len(v.Notices) > 0 || v.Index.Accepted != 2 {
+			t.Errorf("%+v", v)
+		}
+	}
+	tx, err := d.store.Begin(context.Background(), "test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = tx.Close()
+	if d.store.readCache() == nil {
+		t.Error("the cache was not renewed")
+	}
+	d.must(d.acceptOp)
+	d.clean()
+}
+
+// TestJournalReplay finishes acceptances the reference implementation prepared,
+// after a crash at each of its steps (spec/01 §6.5).
+func TestJournalReplay(t *testing.T) {
+	for done := range 5 {
+		d := started(t)
+		v := d.view()
+		turn := v.State.OnlyTurn().TurnID
+		next, err := ojson.DecodeObject(v.StateBytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq := v.State.TurnSequence + 1
+		next.Set("active_turns", &ojson.Object{})
+		next.Set("turn_sequence", seq)
+		next.Set("last_completed_turn_id", turn)
+		row := ojson.NewObject("turn_id", turn, "run_id", v.Run, "role", "qa", "phase", "review", "status", "completed", "summary", "s",
+			"decisions", []*ojson.Object{}, "objections", []*ojson.Object{}, "files_changed", []string{}, "assigned_sequence", 1, "accepted_sequence", seq, "accepted_at", "2026-01-02T03:05:00.000Z")
+		ledger := []*ojson.Object{ojson.NewObject("id", "DEC-900", "turn_id", turn, "statement", "one"), ojson.NewObject("id", "DEC-901", "turn_id", turn, "statement", "two")}
+		journal := ojson.Pretty(ojson.NewObject("transaction_id", "txn_1", "kind", "accept_turn", "run_id", v.Run, "turn_id", turn, "phase", "review",
+			"status", "prepared", "prepared_at", "2026-01-02T03:05:00.000Z", "accepted_sequence", seq, "history_entry", row, "ledger_entries", ledger, "next_state", next))
+		if err := os.MkdirAll(d.path(journalDir), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		d.write(journalDir+"/txn_1.json", string(journal))
+		d.write(journalDir+"/other.json", "{")
+		d.stage(v)
+		line := string(ojson.Compact(row)) + "\n"
+		switch {
+		case done == 1:
+			d.appendTo(protocol.LedgerHistory.Path(), line[:len(line)/2])
+		case done > 1:
+			d.appendTo(protocol.LedgerHistory.Path(), line)
+		}
+		if done > 2 {
+			d.appendTo(protocol.LedgerDecisions.Path(), string(ojson.Compact(ledger[0]))+"\n")
+		}
+		if done > 3 {
+			d.appendTo(protocol.LedgerDecisions.Path(), string(ojson.Compact(ledger[1]))+"\n")
+			d.write(string(protocol.DocState), string(ojson.Pretty(next)))
+		}
+		tx, err := d.store.Begin(context.Background(), "test", time.Second)
+		if err != nil {
+			t.Fatalf("step %d: %+v", done, err)
+		}
+		if n := tx.View().Notices; len(n) != 2 {
+			t.Errorf("step %d: notices %q", done, n)
+		}
+		if tx.View().State.ActiveTurns.Len() != 0 || tx.View().Index.Accepted != 3 {
+			t.Errorf("step %d: %+v", done, tx.View().State)
+		}
+		_ = tx.Close()
+		if d.store.exists(journalDir + "/txn_1.json") {
+			t.Errorf("step %d: the journal is still there", done)
+		}
+		if d.store.exists(protocol.StagingPath(turn)) {
+			t.Errorf("step %d: the staged result is still there", done)
+		}
+		checkRows(t, d)
+		if n := strings.Count(d.read(protocol.LedgerDecisions.Path()), "DEC-90"); n != 2 {
+			t.Errorf("step %d: %d ledger rows", done, n)
+		}
+		d.turns(1)
+		d.clean()
+	}
+}

@@ -1,0 +1,283 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"pgregory.net/rapid"
+)
+
+// TestLedgerModel drives random sequences of operations, crashes, changes of
+// other tools and losses of the cache; every ledger must always be what a plain
+// append-only file would be.
+func TestLedgerModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := scaffold(t, testrepo.New(t, testrepo.Options{}).Dir)
+		defer func() { _ = d.store.Close() }()
+		d.must(initOp(false))
+		model := make(map[protocol.Ledger]string)
+		sync := func() {
+			for _, l := range protocol.Ledgers() {
+				if d.store.exists(l.Path()) {
+					model[l] = d.read(l.Path())
+				}
+			}
+		}
+		sync()
+		extend := func(tr *protocol.Transition) {
+			for _, a := range tr.Appends {
+				model[a.Ledger] += string(a.Data)
+			}
+		}
+		steps := rapid.IntRange(1, 12).Draw(rt, "steps")
+		for range steps {
+			switch rapid.SampledFrom([]string{"operate", "operate", "half", "external", "lose cache", "reopen"}).Draw(rt, "step") {
+			case "operate":
+				_, tr := d.next(rt)
+				extend(tr)
+			case "half":
+				// The ref moves, and only some of the working files follow.
+				d.interrupted = rapid.IntRange(0, 4).Draw(rt, "files written")
+				_, tr := d.next(rt)
+				d.interrupted = -1
+				extend(tr)
+			case "external":
+				l := rapid.SampledFrom([]protocol.Ledger{protocol.LedgerEvents, protocol.LedgerHistory, protocol.LedgerHookAudit, protocol.LedgerTalk}).Draw(rt, "ledger")
+				line := `{"x":"` + strings.Repeat("y", rapid.SampledFrom([]int{0, 10, 5000, segmentLimit - 9, segmentLimit, 40000}).Draw(rt, "length")) + "\"}\n"
+				tx, err := d.store.Begin(context.Background(), "settle", 0)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				_ = tx.Close()
+				d.appendTo(l.Path(), line)
+				model[l] += line
+			case "lose cache":
+				if err := d.store.dropCache(); err != nil {
+					rt.Fatal(err)
+				}
+			case "reopen":
+				_ = d.store.Close()
+				n := d.n
+				d = openDriver(t, d.Dir)
+				d.n = n
+			}
+		}
+		tx, err := d.store.Begin(context.Background(), "end", 0)
+		if err != nil {
+			rt.Fatalf("%+v", err)
+		}
+		op, run := tx.View().Op, tx.View().Run
+		_ = tx.Close()
+		rf, err := d.store.Materialize(context.Background(), run, op)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for l, want := range model {
+			if got := d.read(l.Path()); got != want {
+				rt.Errorf("%s: %d bytes, want %d", l.Path(), len(got), len(want))
+			}
+			if got := string(rf.Files[l.Path()]); got != want {
+				rt.Errorf("%s on record: %d bytes, want %d", l.Path(), len(got), len(want))
+			}
+		}
+		r, err := d.store.Fsck(context.Background(), FsckOptions{Replay: true})
+		if err != nil || !r.Clean() {
+			rt.Fatalf("%v %s", err, r)
+		}
+	})
+}
+
+// next does whatever operation the run is ready for. When interrupted is set the
+// files are put back afterwards as if the process had died after writing that
+// many of them, in the order in which they are written.
+func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
+	op := assignOp
+	v, err := d.store.View(context.Background())
+	if err != nil {
+		rt.Fatalf("%+v", err)
+	}
+	if v.State.ActiveTurns.Len() > 0 {
+		op = d.acceptOp
+	}
+	var order []string
+	for _, l := range protocol.Ledgers() {
+		order = append(order, l.Path())
+	}
+	for _, doc := range protocol.Documents() {
+		order = append(order, string(doc))
+	}
+	// Whatever an earlier interruption left is completed first, as Begin would.
+	tx, err := d.store.Begin(context.Background(), "settle", 0)
+	if err != nil {
+		rt.Fatalf("%+v", err)
+	}
+	_ = tx.Close()
+	old := make(map[string][]byte)
+	for _, name := range order {
+		if data, err := os.ReadFile(d.path(name)); err == nil {
+			old[name] = data
+		}
+	}
+	cache := d.store.readCache()
+	out, tr, err := d.try(op)
+	if err != nil {
+		rt.Fatalf("%+v", err)
+	}
+	if d.interrupted < 0 {
+		return out, tr
+	}
+	kept := 0
+	for _, name := range order {
+		now, err := os.ReadFile(d.path(name))
+		if err != nil || bytes.Equal(now, old[name]) {
+			continue
+		}
+		if kept++; kept <= d.interrupted {
+			continue
+		}
+		if data, ok := old[name]; ok {
+			d.write(name, string(data))
+		} else if err := os.Remove(d.path(name)); err != nil {
+			rt.Fatal(err)
+		}
+	}
+	if err := d.store.writeCache(cache); err != nil {
+		rt.Fatal(err)
+	}
+	return out, tr
+}
+
+func TestCutSegments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all, tail []byte
+		var full [][]byte
+		for range rapid.IntRange(1, 20).Draw(t, "appends") {
+			var data []byte
+			for range rapid.IntRange(0, 30).Draw(t, "lines") {
+				data = append(data, bytes.Repeat([]byte("x"), rapid.SampledFrom([]int{0, 1, 100, 3000, segmentLimit - 1, segmentLimit, 40000}).Draw(t, "length"))...)
+				data = append(data, '\n')
+			}
+			segs := cutSegments(tail, data)
+			full = append(full, segs[:len(segs)-1]...)
+			tail = segs[len(segs)-1]
+			all = append(all, data...)
+		}
+		segs := append(full, tail)
+		if !bytes.Equal(bytes.Join(segs, nil), all) {
+			t.Fatal("bytes were lost")
+		}
+		rest := all
+		for i, s := range segs {
+			if len(s) > segmentLimit && bytes.Count(s, []byte("\n")) > 1 {
+				t.Errorf("segment %d has %d bytes", i, len(s))
+			}
+			if i < len(segs)-1 && (len(s) == 0 || s[len(s)-1] != '\n') {
+				t.Errorf("segment %d does not end a line", i)
+			}
+			if n := guessSegment(rest); n != len(s) {
+				t.Errorf("segment %d: guessed %d, has %d", i, n, len(s))
+			}
+			rest = rest[len(s):]
+		}
+	})
+}
+
+func TestFindLine(t *testing.T) {
+	for _, c := range []struct {
+		data, line string
+		want       int
+	}{
+		{"a\nb\na\n", "a", 4}, {"a\nb\n", "b", 2}, {"ab\nb", "b", 3}, {"ab\n", "b", -1}, {"ba\n", "b", -1},
+		{"", "x", -1}, {"x", "x", 0}, {"aa\naaa\n", "aa", 0}, {"a\n\nb\n", "zz", -1},
+	} {
+		if got := findLine([]byte(c.data), []byte(c.line)); got != c.want {
+			t.Errorf("%q in %q: %d, want %d", c.line, c.data, got, c.want)
+		}
+	}
+}
+
+func TestSlots(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 65, 64*64 + 7, maxSlots - 1} {
+		hi, lo := slot(n)
+		if got, ok := parseSlot(hi, lo); !ok || got != n {
+			t.Errorf("%d -> %s/%s -> %d", n, hi, lo, got)
+		}
+	}
+	for _, bad := range [][2]string{{"000000", "64"}, {"0", "00"}, {"000000", "0"}, {"00000x", "00"}, {"000000", "-1"}} {
+		if _, ok := parseSlot(bad[0], bad[1]); ok {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+}
+
+func TestSafePaths(t *testing.T) {
+	for p, want := range map[string]bool{
+		".agentxchain/reviews/a.md": true, ".agentxchain/proposed/t/src/a b.go": true,
+		".agentxchain/../a": false, "a": false, ".agentxchain": false, ".agentxchain/": false, ".agentxchain/state.json": false,
+		".agentxchain/history.jsonl": false, ".agentxchain/a/.git/x": false, ".agentxchain/a/.GIT": false, ".agentxchain/a\\b": false, ".agentxchain//a": false, "/etc/passwd": false,
+	} {
+		if got := safeFilePath(p); got != want {
+			t.Errorf("%s: %v", p, got)
+		}
+	}
+}
+
+func FuzzCache(f *testing.F) {
+	c := &statCache{Run: "run_1", Op: OID(strings.Repeat("a", 40)), Root: OID(strings.Repeat("b", 40)), Index: []byte("{}\n"),
+		Ledgers: map[protocol.Ledger]ledgerMark{protocol.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: fileStat{9, 8, 7, 6}}},
+		Trees:   map[OID][]byte{OID(strings.Repeat("b", 40)): []byte("tree")}}
+	f.Add(c.encode(), true)
+	f.Add(c.encode()[:40], true)
+	f.Add((&entering{Run: "r", Docs: map[protocol.Document]OID{protocol.DocState: "x"}, Ledgers: map[protocol.Ledger]int64{protocol.LedgerTalk: 3}}).encode(), false)
+	f.Add([]byte(cacheMagic), false)
+	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
+		if seal {
+			data = sealCache(data)
+		}
+		if c, err := decodeCache(data); err == nil {
+			again, err := decodeCache(c.encode())
+			if err != nil || !bytes.Equal(again.encode(), c.encode()) {
+				t.Fatal("a cache does not survive being written")
+			}
+		}
+		if n, err := decodeEntering(data); err == nil {
+			if _, err := decodeEntering(n.encode()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// FuzzMessage makes sure that no value forges a trailer.
+func FuzzMessage(f *testing.F) {
+	f.Add("subject", "turn_1")
+	f.Add("a\nAgentxchain-Run: x", "b\r\nAgentxchain-Op: y")
+	f.Fuzz(func(t *testing.T, subject, turn string) {
+		var op OpInfo
+		op.readMessage(message(subject, trailerTurn, turn, trailerRun, "run_1"))
+		if op.Run != "run_1" || op.Name != "" || op.Turn != oneLine(turn) {
+			t.Fatalf("%+v", op)
+		}
+	})
+}
+
+func TestEnteringNoteOfOtherRunIsIgnored(t *testing.T) {
+	d := started(t)
+	if err := d.store.writeEntering(&entering{Run: "run_elsewhere", Op: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if v := d.view(); len(v.Notices) > 0 {
+		t.Error(v.Notices)
+	}
+	if err := os.WriteFile(filepath.Join(d.store.cacheDir(), "entering"), []byte("junk"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d.must(d.acceptOp)
+	d.clean()
+}

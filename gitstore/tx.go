@@ -1,0 +1,233 @@
+// Tx is exclusive access to a project's run: recovery first, then operations.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Tx is exclusive access to a project's run.
+type Tx struct {
+	store  *Store
+	view   *View
+	lock   *Lock
+	in     *inspection
+	rec    *recorded // newest recorded operation the files are at; nil for none
+	marks  map[protocol.Ledger]ledgerMark
+	broken bool // the files could not be brought to what was recorded
+
+	commits int
+	last    *View           // the view before the newest commit
+	state   *protocol.State // decoded from what the newest commit recorded
+}
+
+// Begin locks the project and puts right what an earlier command or another
+// tool left: it completes working files that are behind the recorded run, replays
+// the reference implementation's crash journal, and records permitted changes of
+// other tools as an operation of their own. View().Notices says what it did.
+//
+// purpose names the operation for others who wait; wait bounds the waiting for
+// the lock. Errors: locked, and those of View.
+func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration) (*Tx, error) {
+	if err := s.work.mkdirs(path.Dir(protocol.LockPath)); err != nil {
+		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
+	}
+	lock, err := AcquireLock(ctx, s.lockPath(), purpose, wait)
+	if err != nil {
+		return nil, err
+	}
+	tx := &Tx{store: s, lock: lock}
+	if err := tx.recover(ctx); err != nil {
+		return nil, errors.Join(err, tx.Close())
+	}
+	return tx, nil
+}
+
+// Close gives the lock back. It may be called more than once.
+func (tx *Tx) Close() error {
+	if tx.lock == nil {
+		return nil
+	}
+	err := tx.lock.Release()
+	tx.lock = nil
+	if tx.commits > 0 {
+		// Housekeeping, mostly a look into a directory; nothing depends on it.
+		_ = tx.store.repo.Compact(context.Background())
+	}
+	return err
+}
+
+// recover brings files and records into agreement and loads the view.
+func (tx *Tx) recover(ctx context.Context) error {
+	s := tx.store
+	notices, err := s.replayJournals(ctx)
+	if err != nil {
+		return err
+	}
+	in, err := s.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	switch in.sit {
+	case sitBehind:
+		if err := s.rollForward(in); err != nil {
+			return err
+		}
+		notices = append(notices, "completed the working files of run "+in.run+" up to operation "+in.tip.op.Short())
+		if in, err = s.inspect(ctx); err != nil {
+			return err
+		}
+		if in.sit != sitClean {
+			return errorf(CodeStateMoved, nil, "the working files changed while they were being completed").hint("run the command again")
+		}
+		fallthrough
+	case sitClean:
+		tx.rec, tx.marks = in.tip, in.marksAt()
+		// Also after a full check without a cache: it need not be done again.
+		if in.tip.marks == nil {
+			in.tip.marks = tx.marks
+			if _, err := in.tip.readIndex(); err != nil {
+				return err
+			}
+			if err := s.saveCache(in.tip); err != nil {
+				return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+			}
+		}
+	case sitExternal:
+		files := in.changedFiles()
+		rec, err := s.absorb(ctx, in, nil)
+		if err != nil {
+			return err
+		}
+		notices = append(notices, describeExternal(files, rec.op))
+		tx.rec, tx.marks = rec, rec.marks
+	case sitAdopt:
+		rec, err := s.adopt(ctx, in, nil)
+		if err != nil {
+			return err
+		}
+		notices = append(notices, "recorded run "+in.run+", which another tool started (operation "+rec.op.Short()+")")
+		tx.rec, tx.marks = rec, rec.marks
+	case sitIdle:
+		if tx.marks, err = s.workingMarks(); err != nil {
+			return err
+		}
+	}
+	in.tip = tx.rec
+	if tx.rec != nil {
+		in.sit = sitClean
+	}
+	tx.in = in
+	if tx.view, err = s.viewOf(in); err != nil {
+		return err
+	}
+	tx.view.Notices = append(tx.view.Notices, notices...)
+	return nil
+}
+
+// marksAt returns the marks of ledgers that are the same as recorded.
+func (in *inspection) marksAt() map[protocol.Ledger]ledgerMark {
+	marks := make(map[protocol.Ledger]ledgerMark)
+	for l, d := range in.diffs {
+		marks[l] = d.mark
+	}
+	return marks
+}
+
+// workingMarks describes ledgers that no run recorded, so that a change during
+// the transaction is noticed.
+func (s *Store) workingMarks() (map[protocol.Ledger]ledgerMark, error) {
+	marks := make(map[protocol.Ledger]ledgerMark)
+	for _, l := range protocol.Ledgers() {
+		st, ok, err := s.work.stat(l.Path())
+		if err != nil {
+			return nil, unreadable(l.Path(), err)
+		}
+		if ok {
+			marks[l] = ledgerMark{Segments: 1, Stat: st}
+		}
+	}
+	return marks, nil
+}
+
+// rollForward completes the working files and moves the cache along.
+func (s *Store) rollForward(in *inspection) error {
+	s.work.removeTemps()
+	// From here to the end the files are between two operations; the cache keeps
+	// naming the older one until they have arrived.
+	if err := s.work.apply(in.forward); err != nil {
+		return errorf(CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.op.Short()).
+			hint("remove the cause and run the command again")
+	}
+	in.tip.marks = nil
+	if err := s.dropCache(); err != nil {
+		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	s.clearEntering()
+	return nil
+}
+
+// enteringNote describes the working files before a new run.
+func (tx *Tx) enteringNote(run string) *entering {
+	n := &entering{Run: run, Ledgers: make(map[protocol.Ledger]int64), Docs: make(map[protocol.Document]OID)}
+	if tx.rec != nil {
+		n.From = tx.rec.op
+	}
+	for l, m := range tx.marks {
+		n.Ledgers[l] = m.Stat.Size
+	}
+	for d, doc := range tx.in.docs {
+		n.Docs[d] = tx.store.docOID(doc)
+	}
+	return n
+}
+
+// View returns what the run holds; each Commit renews it.
+func (tx *Tx) View() *View {
+	if tx.view == nil {
+		tx.view = tx.renewed()
+	}
+	return tx.view
+}
+
+// advance moves the transaction on to the operation just recorded. What the next
+// operation sees is decoded from the recorded bytes, exactly as replay will
+// decode them, and only when it is asked for.
+func (tx *Tx) advance(done *recorded, work *workPlan, state *protocol.State) {
+	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, tip: done, diffs: make(map[protocol.Ledger]*ledgerDiff), docs: make(map[protocol.Document]document)}
+	for d, doc := range tx.in.docs {
+		in.docs[d] = doc
+	}
+	for d, data := range work.docs {
+		in.docs[d] = document{data, true}
+	}
+	tx.rec, tx.marks, tx.in = done, done.marks, in
+	tx.last, tx.state, tx.view = tx.View(), state, nil
+}
+
+// renewed builds the view after a commit.
+func (tx *Tx) renewed() *View {
+	in, was := tx.in, tx.last
+	v := &View{Run: in.run, Op: in.tip.op, Config: was.Config, ConfigProblems: was.ConfigProblems, RawState: tx.state, Notices: was.Notices}
+	v.setDocs(in.docs[protocol.DocState], in.docs[protocol.DocSession], in.docs[protocol.DocHumanTasks])
+	v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
+	// Both were written by this process a moment ago; should the disk fail now,
+	// the next commit notices.
+	v.Index, _ = in.tip.readIndex()
+	v.RepoDecisions, _ = tx.store.repoDecisions(in)
+	return v
+}
+
+func (s *Store) lockPath() string { return filepath.Join(s.dir, filepath.FromSlash(protocol.LockPath)) }
+
+// locked reports whether a live process holds the lock.
+func (s *Store) locked() bool {
+	l, err := readLock(s.lockPath())
+	return err == nil && l.held(time.Now()) != nil
+}

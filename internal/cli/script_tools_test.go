@@ -1,0 +1,347 @@
+// What the acceptance scripts call besides git: staging a result, expecting an exit status, comparing trees.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// scriptPrograms are programs that scripts run, the test binary playing each:
+//
+//	stage [-o PATH] [TURN] [MEMBER=VALUE...]  the turn's template, members replaced (VALUE is JSON or else a string;
+//	                                          MEMBER= alone removes it), written to the staging path
+//	rc STATUS PROGRAM ARG...                  runs the program, fails unless it ends with STATUS
+//	refuse STATUS CODE PROGRAM ARG...         the same with --json; the error must have that stable code; prints message, hint and the object
+//	digest save|same FILE PATH...             notes mode and digest of every file below the paths (of .git only refs, HEAD and
+//	                                          index), or fails when they differ from the note
+//	project DIR [MEMBER=VALUE...]             a repository with one commit, governed; the members are set in agentxchain.json
+//	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
+func scriptPrograms() map[string]func() {
+	run := func(f func(args []string) error) func() {
+		return func() {
+			if err := f(os.Args[1:]); err != nil {
+				fmt.Fprintln(os.Stderr, "script tool:", err)
+				os.Exit(99)
+			}
+		}
+	}
+	return map[string]func(){
+		"git-agentxchain": func() { os.Exit(Main(os.Args, OSEnv())) },
+		"stage":           run(scriptStage),
+		"rc":              run(scriptStatus),
+		"refuse":          run(scriptRefuse),
+		"digest":          run(scriptDigest),
+		"edit":            run(scriptEdit),
+		"project":         run(scriptProject),
+	}
+}
+
+// scriptCommands are commands of the script language itself:
+//
+//	capture NAME MEMBER  sets the environment variable to a member of the JSON the last command printed
+func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		"capture": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) != 2 {
+				ts.Fatalf("usage: capture NAME MEMBER")
+			}
+			doc, err := ojson.DecodeObject([]byte(ts.ReadFile("stdout")))
+			ts.Check(err)
+			at := doc
+			path := strings.Split(args[1], ".")
+			for _, k := range path[:len(path)-1] {
+				at = at.Object(k)
+			}
+			v, ok := at.Get(path[len(path)-1])
+			if !ok {
+				ts.Fatalf("no member %s in %s", args[1], ojson.Compact(doc))
+			}
+			text, ok := v.(string)
+			if !ok {
+				text = string(ojson.Compact(v))
+			}
+			ts.Setenv(args[0], text)
+		},
+	}
+}
+
+func scriptStage(args []string) error {
+	ctx := context.Background()
+	out := ""
+	if len(args) > 1 && args[0] == "-o" {
+		out, args = args[1], args[2:]
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	r, err := runner.Open(ctx, dir, runner.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	turn := ""
+	if len(args) > 0 && !strings.Contains(args[0], "=") {
+		turn, args = args[0], args[1:]
+	} else {
+		v, err := r.View(ctx)
+		if err != nil {
+			return err
+		}
+		only := v.State.OnlyTurn()
+		if only == nil {
+			return fmt.Errorf("there is not exactly one active turn")
+		}
+		turn = only.TurnID
+	}
+	tmpl, err := r.Template(ctx, turn)
+	if err != nil {
+		return err
+	}
+	doc := tmpl.Clone()
+	for _, kv := range [][2]any{{"decisions", []any{}}, {"summary", "done as asked"}, {"files_changed", []any{}}} {
+		doc.Set(kv[0].(string), kv[1])
+	}
+	if err := setMembers(doc, args); err != nil {
+		return err
+	}
+	if out == "" {
+		out = filepath.Join(r.Store.Dir(), filepath.FromSlash(protocol.StagingPath(turn)))
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(out, ojson.Pretty(doc), 0o666)
+}
+
+func setMembers(doc *ojson.Object, args []string) error {
+	for _, kv := range args {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return fmt.Errorf("%q is not MEMBER=VALUE", kv)
+		}
+		at := doc
+		path := strings.Split(k, ".")
+		for _, p := range path[:len(path)-1] {
+			child := at.Object(p)
+			if child == nil {
+				child = ojson.NewObject()
+				at.Set(p, child)
+			}
+			at = child
+		}
+		last := path[len(path)-1]
+		switch value, err := ojson.Decode([]byte(v)); {
+		case v == "":
+			at.Delete(last)
+		case err == nil:
+			at.Set(last, value)
+		default:
+			at.Set(last, v)
+		}
+	}
+	return nil
+}
+
+func scriptEdit(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("usage: edit FILE MEMBER=VALUE...")
+	}
+	data, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	doc, err := ojson.DecodeObject(data)
+	if err != nil {
+		return err
+	}
+	if err := setMembers(doc, args[1:]); err != nil {
+		return err
+	}
+	return os.WriteFile(args[0], ojson.Pretty(doc), 0o666)
+}
+
+func scriptProject(args []string) error {
+	if len(args) < 1 {
+		return fmt.Errorf("usage: project DIR [MEMBER=VALUE...]")
+	}
+	ctx, dir := context.Background(), args[0]
+	git := func(arg ...string) error {
+		out, err := exec.Command("git", append([]string{"-C", dir}, arg...)...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("git %s: %w: %s", strings.Join(arg, " "), err, out)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := git("init", "-q", "-b", "main"); err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := runner.InitProject(ctx, abs, runner.ProjectOptions{ID: "proj"}); err != nil {
+		return err
+	}
+	if len(args) > 1 {
+		if err := scriptEdit(append([]string{filepath.Join(dir, protocol.ConfigPath)}, args[1:]...)); err != nil {
+			return err
+		}
+	}
+	if err := git("add", "-A"); err != nil {
+		return err
+	}
+	return git("commit", "-q", "-m", "governed project")
+}
+
+// exitOf runs a program and returns its exit status.
+func exitOf(cmd *exec.Cmd) (int, error) {
+	err := cmd.Run()
+	if exit, ok := err.(*exec.ExitError); ok && exit.ExitCode() >= 0 {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+func scriptStatus(args []string) error {
+	if len(args) < 2 {
+		return fmt.Errorf("usage: rc STATUS PROGRAM ARG")
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	got, err := exitOf(cmd)
+	if err == nil && got != want {
+		err = fmt.Errorf("exit status %d, want %d", got, want)
+	}
+	return err
+}
+
+func scriptRefuse(args []string) error {
+	if len(args) < 3 {
+		return fmt.Errorf("usage: refuse STATUS CODE PROGRAM ARG")
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(args[2], append(slices.Clone(args[3:]), "--json")...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &stdout, &stderr
+	got, err := exitOf(cmd)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		OK    bool `json:"ok"`
+		Error struct {
+			Code, Message, Hint string
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil {
+		return fmt.Errorf("stdout is not one JSON object (%w): %s%s", err, stdout.Bytes(), stderr.Bytes())
+	}
+	if got != want || answer.OK || answer.Error.Code != args[1] {
+		return fmt.Errorf("exit status %d, code %q; want %d, %q\n%s", got, answer.Error.Code, want, args[1], stdout.Bytes())
+	}
+	if stderr.Len() > 0 {
+		return fmt.Errorf("prose beside --json: %s", stderr.Bytes())
+	}
+	if strings.ContainsAny(answer.Error.Message, "\n\r\t\x1b") || strings.TrimSpace(answer.Error.Message) == "" {
+		return fmt.Errorf("the message is not one line: %q", answer.Error.Message)
+	}
+	fmt.Printf("message: %s\nhint: %s\njson: %s", answer.Error.Message, answer.Error.Hint, stdout.Bytes())
+	return nil
+}
+
+func scriptDigest(args []string) error {
+	if len(args) < 3 {
+		return fmt.Errorf("usage: digest save|same FILE PATH...")
+	}
+	var b strings.Builder
+	for _, root := range args[2:] {
+		if err := describeTree(&b, root); err != nil {
+			return err
+		}
+	}
+	if args[0] == "save" {
+		return os.WriteFile(args[1], []byte(b.String()), 0o666)
+	}
+	before, err := os.ReadFile(args[1])
+	if err != nil {
+		return err
+	}
+	if was, is := string(before), b.String(); was != is {
+		had := strings.Split(was, "\n")
+		has := strings.Split(is, "\n")
+		for _, l := range had {
+			if !slices.Contains(has, l) {
+				fmt.Println("-", l)
+			}
+		}
+		for _, l := range has {
+			if !slices.Contains(had, l) {
+				fmt.Println("+", l)
+			}
+		}
+		return fmt.Errorf("the files are not what they were")
+	}
+	return nil
+}
+
+func describeTree(out *strings.Builder, root string) error {
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			_, _ = fmt.Fprintf(out, "? %s\n", path)
+			return nil
+		}
+		if _, inGit, ok := strings.Cut("/"+filepath.ToSlash(path)+"/", "/.git/"); ok && inGit != "" {
+			refs := strings.HasPrefix(inGit, "refs/")
+			if d.IsDir() && !refs {
+				return fs.SkipDir
+			}
+			if !refs && !slices.Contains([]string{"HEAD/", "index/", "packed-refs/"}, inGit) {
+				return nil
+			}
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		sum := ""
+		switch {
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if sum = "unreadable"; err == nil {
+				sum = fmt.Sprintf("%x", sha256.Sum256(data))[:16]
+			}
+		case info.Mode()&fs.ModeSymlink != 0:
+			sum, _ = os.Readlink(path)
+		}
+		_, _ = fmt.Fprintf(out, "%s %s %q\n", info.Mode(), sum, path)
+		return nil
+	})
+}

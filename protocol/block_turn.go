@@ -1,0 +1,124 @@
+// Blocks that a turn causes: whose acceptance may settle them, and which turn
+// still needs a person once one is settled (spec/01 §6.4, §14 rows 3 and 4).
+
+package protocol
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// blockRelation is what a block has to do with a turn.
+type blockRelation int
+
+const (
+	blockForeign blockRelation = iota // a person's, the run's, or nobody knows whose
+	blockOwn                          // the acceptance of this very turn ran into it
+	blockSibling                      // another active turn's; this one is not to blame
+)
+
+// blockOf says how the present block concerns the turn. Only what an acceptance
+// ran into is the turn's own to settle: an operator's stop, a budget, a policy or
+// tampering is not, whichever turn it names.
+func (t *transition) blockOf(turn *Turn) blockRelation {
+	r := t.s.BlockedReason
+	if r == nil {
+		return blockForeign
+	}
+	own := strOr(r.TurnID) == turn.TurnID
+	if !own && !t.s.ActiveTurns.Has(strOr(r.TurnID)) {
+		return blockForeign
+	}
+	switch r.Category {
+	case "hook_block":
+		switch parseBlocker(strOr(t.s.BlockedOn)).scope {
+		case "before_validation", "after_validation", "before_acceptance":
+		default:
+			return blockForeign
+		}
+	case "conflict_loop", "validation_error":
+	case "retries_exhausted", "ghost_turn", "stale_turn":
+		if own {
+			return blockForeign // it takes a new turn, not another try
+		}
+	default:
+		return blockForeign
+	}
+	if own {
+		return blockOwn
+	}
+	return blockSibling
+}
+
+// settleBlock clears the block and, when another turn needs a person by its own
+// status, blocks for that one: two failed turns need two answers.
+func (t *transition) settleBlock(via string) {
+	t.clearBlock(via)
+	for _, turn := range t.s.ActiveTurns.All() {
+		if spec := t.stuck(turn); spec != nil {
+			t.block(*spec)
+			return
+		}
+	}
+}
+
+// stuck returns the block a turn's status calls for, nil when it calls for none.
+func (t *transition) stuck(turn *Turn) *blockSpec {
+	on := ""
+	switch turn.Status {
+	case TurnFailed:
+		if turn.Attempt < t.cfg.Rules.MaxTurnRetries {
+			return nil
+		}
+		errs := turn.LastRejection.Array("validation_errors")
+		if errs == nil {
+			errs = []any{}
+		}
+		spec := t.retriesBlock(turn, errs)
+		return &spec
+	case TurnConflicted:
+		if n, _ := turn.ConflictState.Int("detection_count"); n < conflictLoopLimit {
+			return nil
+		}
+		spec := conflictBlock(turn, turn.ConflictState.Object("conflict_error").Strings("conflicting_files"))
+		return &spec
+	case TurnFailedStart:
+		on = "turn:failed_start:" + turn.TurnID
+	case TurnStalled:
+		on = "turn:stalled:" + turn.TurnID
+	default:
+		return nil
+	}
+	d := DescribeBlock(t.s, on, turn.TurnID)
+	return &blockSpec{On: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
+		Action: d.Recovery.RecoveryAction, Detail: strOr(d.Recovery.Detail), Turn: turn, Retained: true}
+}
+
+// conflictBlock is the block of a turn that keeps conflicting (spec/01 §6.8).
+func conflictBlock(turn *Turn, files []string) blockSpec {
+	return blockSpec{On: "human:conflict_loop:" + turn.TurnID, Category: "conflict_loop", TypedReason: "conflict_loop", Owner: OwnerHuman,
+		Action: fmt.Sprintf("Serialize the conflicting work, then run: git agentxchain reject %s --reassign", turn.TurnID),
+		Detail: "Conflicting files: " + strings.Join(files, ", "), Turn: turn, Retained: true}
+}
+
+// retriesBlock is the block of a turn whose attempts are used up (spec/01 §7.1).
+func (t *transition) retriesBlock(turn *Turn, errs []any) blockSpec {
+	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
+	return blockSpec{On: "escalation:retries-exhausted:" + turn.AssignedRole, Category: "retries_exhausted", TypedReason: "retries_exhausted", Owner: OwnerHuman,
+		Action: fmt.Sprintf("Find out why the attempts failed, then run: git agentxchain reissue %s", turn.TurnID), Detail: detail, Turn: turn, Retained: true,
+		Escalation: ojson.NewObject("from_role", turn.AssignedRole, "from_turn_id", turn.TurnID, "reason", detail,
+			"validation_errors", errs, "escalated_at", t.env.Time())}
+}
+
+// outsideTurn refuses what lifts a block or overrides a check when it is asked for
+// by a dispatched turn's own process: that is for a person to decide.
+func (t *transition) outsideTurn(what, command string) *Error {
+	if t.env.Actor.InsideTurn == "" {
+		return nil
+	}
+	return &Error{Code: CodeInsideTurn, Field: "actor",
+		Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot %s.", t.env.Actor.InsideTurn, what),
+		Hint:    "ask a person to run " + command + " in their own terminal"}
+}

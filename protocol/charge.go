@@ -1,0 +1,95 @@
+// What attempts cost, and what happens when the money is used up (spec/01 §6.7,
+// §14 row 24: every attempt is charged, refused ones too).
+
+package protocol
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// maxSpentUSD bounds the sum of costs: an absurd claim must not make a state
+// that cannot be written, and so keep a turn from being refused.
+const maxSpentUSD = 1e15
+
+// rowCost reads a cost object: usd, else total_usd, never negative.
+func rowCost(cost *ojson.Object) float64 {
+	usd, ok := cost.Float("usd")
+	if !ok {
+		usd, _ = cost.Float("total_usd")
+	}
+	return sane(usd)
+}
+
+func sane(usd float64) float64 {
+	if math.IsNaN(usd) {
+		return 0
+	}
+	return min(max(0, usd), maxSpentUSD)
+}
+
+// stagedCost is what a refused result says it cost; one that cannot be read
+// costs nothing.
+func stagedCost(b *Blob) float64 {
+	if b == nil {
+		return 0
+	}
+	doc, err := DecodeStaged("", b.Data)
+	if err != nil {
+		return 0
+	}
+	return rowCost(doc.Object("cost"))
+}
+
+// charge books what an attempt cost.
+func (t *transition) charge(usd float64) {
+	b := &t.s.BudgetStatus
+	b.SpentUSD = min(b.SpentUSD+sane(usd), maxSpentUSD)
+	b.RemainingUSD = nil
+	if limit := freshBudget(t.cfg).RemainingUSD; limit != nil {
+		b.RemainingUSD = ptr(*limit - b.SpentUSD)
+	}
+}
+
+// exhaustBudget blocks or warns once the limit is reached. A run that completes
+// or waits for approval with the same turn is left to that.
+func (t *transition) exhaustBudget(turn *Turn) {
+	s := t.s
+	b := &s.BudgetStatus
+	if b.RemainingUSD == nil || *b.RemainingUSD > 0 {
+		return
+	}
+	limit := b.SpentUSD + *b.RemainingUSD
+	b.Extra.Set("exhausted", true)
+	if _, known := b.Extra.Get("exhausted_at"); !known {
+		b.Extra.Set("exhausted_at", t.env.Time())
+		b.Extra.Set("exhausted_after_turn", turn.TurnID)
+	}
+	detail := fmt.Sprintf("Run budget used up: $%.2f spent of $%.2f", b.SpentUSD, limit)
+	if t.warnOnly() {
+		b.Extra.Set("warn_mode", true)
+		t.lastEvent(EventBudgetExceededWarn, turn, ojson.NewObject("spent_usd", b.SpentUSD, "limit_usd", limit,
+			"remaining_usd", *b.RemainingUSD, "warning", detail))
+		return
+	}
+	if s.Status == StatusActive {
+		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: OwnerHuman,
+			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain unblock", Detail: detail, Turn: turn,
+			Retained: s.ActiveTurns.Has(turn.TurnID)})
+	}
+}
+
+func (t *transition) warnOnly() bool { return t.cfg.Budget != nil && t.cfg.Budget.OnExceed == "warn" }
+
+// solvent refuses to start another attempt when nothing remains to pay for it.
+func (t *transition) solvent(hint string) *Error {
+	r := t.s.BudgetStatus.RemainingUSD
+	if t.cfg.Budget == nil || r == nil || *r > 0 || t.warnOnly() {
+		return nil
+	}
+	return &Error{Code: CodeBudgetExhausted, Field: "budget.per_run_max_usd",
+		Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", t.s.BudgetStatus.SpentUSD),
+		Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + hint}
+}

@@ -1,0 +1,227 @@
+// The checks of an acceptance, in the order of spec/01 §6.1: what is refused, and
+// how the refusal is recorded.
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// acceptance is the state of one acceptance decision.
+type acceptance struct {
+	t    *transition
+	op   *AcceptTurn
+	turn *Turn
+	role *Role
+	seen *Observation // what was observed, changes of earlier attempts included
+
+	own        bool // the run is blocked on this turn's own acceptance
+	unrecorded bool // the refusal leaves no trace: the result is not at fault
+
+	v         *Validation
+	res       *TurnResult
+	effective []string
+	attr      Attribution
+	verify    NormalizedVerification
+	conflict  *ojson.Object
+	forward   *ojson.Object
+	warnings  []string
+	leftover  []string
+}
+
+// refuse records a failed acceptance: the turn and its staged file stay, the
+// turn is marked, the event log says why (spec/02 §7).
+func (a *acceptance) refuse(err *Error) *Error {
+	t := a.t
+	if t.failure != nil {
+		return nil // a conflict or policy escalation has recorded itself
+	}
+	turn := *a.turn
+	turn.Status = TurnFailedAcceptance
+	turn.FailedAt, turn.FailureReason = t.env.Time(), err.Message
+	t.s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.events = nil
+	pairs := []any{"reason", err.Message, "error_code", err.Code, "stage", err.Stage}
+	if len(err.Problems) > 0 {
+		pairs = append(pairs, "errors", Problems(err.Problems).Messages())
+	}
+	t.event("acceptance_failed", &turn, pairs...)
+	t.session = "acceptance_failed"
+	t.subject = fmt.Sprintf("refuse %s (%s): %s", turn.TurnID, turn.AssignedRole, err.Code)
+	if err.Hint == "" {
+		err.Hint = "fix it and run git agentxchain accept " + turn.TurnID + ", or git agentxchain reject " + turn.TurnID + " --reason ..."
+	}
+	t.failure = err
+	t.result = &AcceptResult{Turn: &turn, Validation: a.v, Warnings: a.warnings}
+	return nil
+}
+
+func (a *acceptance) decide(doc *ojson.Object) *Error {
+	for _, step := range []func(*ojson.Object) *Error{
+		a.validate, a.checkWait, a.checkProposal, a.checkOverrides, a.observe, a.coverIntent, a.precheckGate, a.checkEmpty,
+		a.checkReplay, a.checkPolicies, a.checkConflict,
+	} {
+		if err := step(doc); err != nil {
+			return err
+		}
+		if a.t.failure != nil {
+			return nil
+		}
+	}
+	a.commit()
+	return nil
+}
+
+func (a *acceptance) validate(doc *ojson.Object) *Error {
+	t := a.t
+	used := DecodeDecisionIDs(t.x.DecisionIDs)
+	in := ValidationInput{Config: t.cfg, State: t.s, Turn: a.turn, Raw: doc, NormalizeReview: a.op.NormalizeArtifact == "review",
+		EarlierProduct: t.x.ProductTurn, UsedDecisions: used, SeriousObjectionOpen: t.x.SeriousObjection()}
+	if a.op.IdleSidecar != nil {
+		// An unreadable sidecar counts as absent; the missing member is then refused.
+		in.IdleSidecar, _ = ojson.DecodeLimited(a.op.IdleSidecar.Data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
+	}
+	a.v = ValidateTurnResult(in)
+	if !a.v.OK {
+		return &Error{Code: CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
+			Message: fmt.Sprintf("The result of turn %s fails the %s stage: %s", a.turn.TurnID, a.v.Stage, a.v.Errors.Join()),
+			Details: ojson.NewObject("warnings", a.v.Warnings)}
+	}
+	a.res = a.v.Result
+	a.warnings = a.v.Warnings
+	norms := append(slices.Clip(a.v.Events), RenumberDecisions(a.res, used, durableIDs(t.snap.RepoDecisions))...)
+	if over := len(norms) - maxNormalizationEvents; over > 0 {
+		// A hostile result can need a rewrite per member; the ledger is not its dump.
+		norms = norms[:maxNormalizationEvents]
+		a.warnings = append(a.warnings, fmt.Sprintf("%d further rewrites of the result are not listed in the event log.", over))
+	}
+	for _, n := range norms {
+		kind := "staged_result_auto_normalized"
+		pairs := []any{"field", n.Field, "original_value", n.Original, "normalized_value", n.Normalized, "rationale", n.Rationale, "staging_path", a.op.StagedPath}
+		if n.Field == "artifact.type" && n.Rationale == "empty_files_changed_no_repo_mutation_declared" {
+			kind = "artifact_type_auto_normalized"
+			pairs = []any{"original_artifact_type", n.Original, "normalized_artifact_type", n.Normalized, "reason", n.Rationale, "staging_path", a.op.StagedPath}
+		}
+		t.event(kind, a.turn, pairs...)
+	}
+	a.effective = EffectiveFiles(a.res)
+	return nil
+}
+
+// maxNormalizationEvents bounds what one acceptance writes about its rewrites.
+const maxNormalizationEvents = 200
+
+// checkWait keeps a call for a person from being lost: while the run is blocked
+// on a sibling, a second blocker would have no place to be recorded.
+func (a *acceptance) checkWait(*ojson.Object) *Error {
+	if a.t.s.Status != StatusBlocked || a.t.blockOf(a.turn) != blockSibling || a.res.Status != ResultNeedsHuman {
+		return nil
+	}
+	a.unrecorded = true
+	return blockedError(a.t.s, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
+}
+
+func (a *acceptance) checkOverrides(*ojson.Object) *Error {
+	warnings, err := CheckOverrides(a.t.cfg, a.t.snap.RepoDecisions, a.turn.AssignedRole, a.res.Decisions)
+	if err != nil {
+		return err
+	}
+	a.warnings = append(a.warnings, warnings...)
+	return nil
+}
+
+// observe holds the declared changes against the work tree (spec/02 §10).
+func (a *acceptance) observe(*ojson.Object) *Error {
+	t, seen := a.t, a.seen
+	authority := ""
+	if a.role != nil {
+		authority = a.role.WriteAuthority
+	}
+	a.verify = NormalizeVerification(a.res, a.runtimeType())
+	a.attr = Attribute(AttributionInput{Turn: a.turn, Active: &t.s.ActiveTurns, Rows: t.x.Recent, Observed: seen.FilesChanged,
+		Markers: &seen.Markers, Declared: a.effective, Siblings: seen.Siblings})
+	out := CompareObserved(ObservedInput{Authority: authority, TurnID: a.turn.TurnID, Declared: a.effective, Result: a.res, Seen: seen,
+		Attribution: a.attr, Uncheckpointed: t.x.Uncheckpointed.Keys(), HasVerification: len(a.res.Verification.Commands)+len(a.res.Verification.MachineEvidence) > 0})
+	a.warnings = append(a.warnings, out.Warnings...)
+	if out.Err != nil {
+		return out.Err
+	}
+	a.effective = out.Effective
+	a.leftover = out.Leftover
+	return nil
+}
+
+// checkEmpty refuses a workspace artifact without any change.
+func (a *acceptance) checkEmpty(*ojson.Object) *Error {
+	writes := a.role != nil && a.role.WriteAuthority == Authoritative
+	if a.res.Artifact.Type == "workspace" && writes && a.res.Status == ResultCompleted && len(a.effective) == 0 && len(a.attr.Files) == 0 {
+		return &Error{Code: CodeEmptyWorkspace, Stage: "artifact_validation", Class: "artifact_error", Field: "artifact.type",
+			Message: "The artifact is a workspace change, but no file was changed or declared.",
+			Hint:    "git agentxchain accept " + a.turn.TurnID + " --normalize-artifact-type review"}
+	}
+	return nil
+}
+
+func (a *acceptance) runtimeType() string {
+	if rt, ok := a.t.cfg.Runtimes.Get(a.turn.RuntimeID); ok {
+		return rt.Type
+	}
+	return "manual"
+}
+
+// precheckGate refuses a phase request whose gate fails on files the turn did
+// not touch (spec/02 §13.4). The candidate turn counts as a participant. A turn
+// that is not completed does not move the run, so its request is not looked at.
+func (a *acceptance) precheckGate(*ojson.Object) *Error {
+	t := a.t
+	if a.res.PhaseTransitionRequest == nil || a.res.Status != ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
+		return nil
+	}
+	in := a.gateInput()
+	in.TransitionRequest = a.res.PhaseTransitionRequest
+	g := EvaluatePhaseExit(in)
+	if g.Action != ActionGateFailed {
+		return nil
+	}
+	var uncovered []string
+	for _, f := range g.FailingFiles {
+		if !slices.Contains(a.effective, f) {
+			uncovered = append(uncovered, f)
+		}
+	}
+	if len(uncovered) == 0 {
+		return nil
+	}
+	gate := strOr(g.GateID)
+	if t.s.Phase == "planning" {
+		// The registered vocabulary has no event of its own for this; it is a
+		// normalisation of the staged result and is recorded as one.
+		t.event("staged_result_auto_normalized", a.turn, "field", "phase_transition_request", "original_value", *a.res.PhaseTransitionRequest,
+			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped", "staging_path", a.op.StagedPath,
+			"gate_id", gate, "uncovered_files", uncovered, "declared_files", a.effective)
+		a.res.PhaseTransitionRequest = nil
+		a.res.Raw = a.res.Raw.Clone()
+		a.res.Raw.Delete("phase_transition_request")
+		a.warnings = append(a.warnings, fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate, list(uncovered)))
+		return nil
+	}
+	e := &Error{Code: CodeGateCoverage, Stage: "gate_semantic_coverage", Class: "gate_coverage_error", Field: "phase_transition_request",
+		Message: fmt.Sprintf("Gate %q fails on %s, which turn %s did not change.", gate, list(uncovered), a.turn.TurnID),
+		Hint:    "edit the file, or withdraw the phase request",
+		Details: ojson.NewObject("gate_id", gate, "files", uncovered, "reasons", g.Reasons)}
+	for _, f := range uncovered {
+		e.Problems = append(e.Problems, Problem{Code: CodeGateCoverage, Field: f, Value: gate, Message: fmt.Sprintf("Gate %q fails on %q, which the turn did not change.", gate, f)})
+	}
+	return e
+}
+
+func (a *acceptance) checkReplay(*ojson.Object) *Error {
+	if r := a.op.Replay; r != nil && r.Drift != "" {
+		return &Error{Code: CodeReplayDrift, Stage: "verification_replay", Class: "verification_replay_error",
+			Message: "Running the declared verification again changed the work tree: " + r.Drift}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+// Delegations at acceptance: queueing, fulfilment, the parent's review
+// (spec/01 §6.6, spec/02 §2.8).
+
+package protocol
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// delegations queues what the turn delegates, closes what it fulfils and opens
+// the parent's review when its last child is done.
+func (a *acceptance) delegations(entry *ojson.Object) {
+	t, s := a.t, a.t.s
+	for _, d := range a.res.Delegations {
+		s.DelegationQueue = append(s.DelegationQueue, &Delegation{DelegationID: d.ID, ParentTurnID: a.turn.TurnID, ParentRole: a.turn.AssignedRole,
+			ToRole: d.ToRole, Charter: d.Charter, AcceptanceContract: d.AcceptanceContract, RequiredDecisionIDs: d.RequiredDecisionIDs,
+			Status: "pending", CreatedAt: t.env.Time()})
+	}
+	if len(a.res.Delegations) > 0 {
+		s.NextRecommendedRole = ptr(a.res.Delegations[0].ToRole)
+	}
+	if r := s.PendingDelegation; r != nil && a.turn.DelegationReview != nil && a.turn.DelegationReview.String("parent_turn_id") == r.ParentTurnID {
+		// Only the turn that was given the results has reviewed them; another turn
+		// of the same role has not.
+		s.PendingDelegation = nil
+	}
+	child := a.fulfil(entry)
+	t.openReview()
+	if !child {
+		return
+	}
+	if r := s.PendingDelegation; r != nil {
+		s.NextRecommendedRole = ptr(r.ParentRole)
+		return
+	}
+	for _, d := range s.DelegationQueue {
+		if d.Status == "pending" {
+			s.NextRecommendedRole = ptr(d.ToRole)
+			return
+		}
+	}
+}
+
+// fulfil closes the delegation the turn worked on: completed only when the turn
+// was. A delegation is known by its parent and its id (spec/02 §24 D-07).
+func (a *acceptance) fulfil(entry *ojson.Object) bool {
+	ctx, s := a.turn.DelegationContext, a.t.s
+	if ctx == nil {
+		return false
+	}
+	for i, d := range s.DelegationQueue {
+		if d.ParentTurnID != ctx.String("parent_turn_id") || d.DelegationID != ctx.String("delegation_id") {
+			continue
+		}
+		c := *d
+		c.Status = "failed"
+		if a.res.Status == ResultCompleted {
+			c.Status = "completed"
+		}
+		c.ChildTurnID = ptr(a.turn.TurnID)
+		s.DelegationQueue[i] = &c
+		a.t.x.DelegationRows.Set(a.turn.TurnID, entry)
+	}
+	return true
+}
+
+// openReview hands the results of the first parent whose delegations have all
+// ended to its role. There is one place for a review: while it is taken, a second
+// parent's results wait in the queue.
+func (t *transition) openReview() {
+	s := t.s
+	if s.PendingDelegation != nil {
+		return
+	}
+	open := make(map[string]bool)
+	for _, d := range s.DelegationQueue {
+		if d.Status == "pending" || d.Status == "active" {
+			open[d.ParentTurnID] = true
+		}
+	}
+	i := slices.IndexFunc(s.DelegationQueue, func(d *Delegation) bool { return !open[d.ParentTurnID] })
+	if i < 0 {
+		return
+	}
+	parent := s.DelegationQueue[i]
+	review := &DelegationReview{ParentTurnID: parent.ParentTurnID, ParentRole: parent.ParentRole}
+	s.DelegationQueue = slices.DeleteFunc(slices.Clone(s.DelegationQueue), func(d *Delegation) bool {
+		if d.ParentTurnID != parent.ParentTurnID {
+			return false
+		}
+		row, _ := t.x.DelegationRows.Get(strOr(d.ChildTurnID))
+		review.Results = append(review.Results, DelegationResult(d, row))
+		t.x.DelegationRows.Delete(strOr(d.ChildTurnID))
+		return true
+	})
+	s.PendingDelegation = review
+}
+
+// DelegationResult is one row of a pending delegation review (spec/01 §3.7); row
+// is the child's history row, nil when there is none.
+func DelegationResult(d *Delegation, row *ojson.Object) *ojson.Object {
+	summary := "(no summary)"
+	verification := ojson.NewObject("status", "skipped")
+	files := []string{}
+	made := map[string]bool{}
+	if row != nil {
+		summary = row.String("summary")
+		files = append(files, row.Strings("files_changed")...)
+		if v := row.Object("verification"); v != nil {
+			verification = v
+		}
+		for _, dec := range row.Objects("decisions") {
+			made[dec.String("id")] = true
+		}
+	}
+	satisfied, missing := []string{}, []string{}
+	for _, id := range d.RequiredDecisionIDs {
+		if made[id] {
+			satisfied = append(satisfied, id)
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	return ojson.NewObject("delegation_id", d.DelegationID, "child_turn_id", d.ChildTurnID, "to_role", d.ToRole, "charter", d.Charter,
+		"acceptance_contract", d.AcceptanceContract, "required_decision_ids", append([]string{}, d.RequiredDecisionIDs...),
+		"satisfied_decision_ids", satisfied, "missing_decision_ids", missing, "summary", summary, "status", d.Status,
+		"files_changed", files, "verification", verification)
+}

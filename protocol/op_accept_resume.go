@@ -1,0 +1,76 @@
+// Changes of earlier attempts: a retry starts from the work tree as the refused
+// attempt left it, and must still answer for what that one changed.
+
+package protocol
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// carry returns the paths that the next attempt's baseline hides although an
+// earlier attempt of the same work may have changed them. Without it, a change
+// refused once as undeclared would pass unseen in the retry. Dirt that was there
+// before the first attempt, and files an accepted turn answers for, are not it.
+func (t *transition) carry(old *Turn, next *Baseline) []string {
+	if next == nil {
+		return nil
+	}
+	var out []string
+	for path, mark := range next.DirtySnapshot.All() {
+		if !Observable(path) || t.sinceAccepted(old, path) {
+			continue
+		}
+		if old.Baseline != nil && !slices.Contains(old.Carried, path) {
+			if was, ok := old.Baseline.DirtySnapshot.Get(path); ok && was == mark {
+				continue
+			}
+		}
+		out = append(out, path)
+	}
+	SortPaths(out)
+	return out
+}
+
+// sinceAccepted reports whether a turn accepted after old was assigned is the
+// last to have changed the path.
+func (t *transition) sinceAccepted(old *Turn, path string) bool {
+	owner, ok := t.x.Uncheckpointed.Get(path)
+	return ok && slices.ContainsFunc(t.x.Recent, func(row *ojson.Object) bool {
+		return row.String("turn_id") == owner && acceptedSince(old, row)
+	})
+}
+
+// resumed returns the observation with carried changes counted as changes of the
+// turn. A carried file that is clean again is no change at all, unless commits
+// were made since.
+func resumed(turn *Turn, seen *Observation) *Observation {
+	if len(turn.Carried) == 0 || turn.Baseline == nil || !seen.Available {
+		return seen
+	}
+	c := *seen
+	carried := pathSet(turn.Carried)
+	var added []string
+	c.UnchangedDirt = slices.DeleteFunc(slices.Clone(seen.UnchangedDirt), func(p string) bool {
+		if carried[p] {
+			added = append(added, p)
+		}
+		return carried[p]
+	})
+	c.FilesChanged = append(slices.Clone(seen.FilesChanged), added...)
+	if strOr(seen.HeadRef) == strOr(turn.Baseline.HeadRef) {
+		dirty := pathSet(seen.Dirty)
+		c.FilesChanged = slices.DeleteFunc(c.FilesChanged, func(p string) bool {
+			return carried[p] && ProjectOwned(p) && !dirty[p]
+		})
+	}
+	SortPaths(c.FilesChanged)
+	c.Markers = seen.Markers.Clone(nil)
+	for _, p := range added {
+		if mark, ok := turn.Baseline.DirtySnapshot.Get(p); ok {
+			c.Markers.Set(p, mark)
+		}
+	}
+	return &c
+}

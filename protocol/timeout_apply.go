@@ -1,0 +1,71 @@
+// Time limits applied after an acceptance (spec/01 §6.11, spec/02 §17).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// timeouts applies the time limits after an acceptance (spec/02 §17). A phase is
+// never skipped over a person's gate.
+func (t *transition) timeouts(turn *Turn, files []FileBlob) {
+	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
+	entry := func(kind string, h TimeoutHit) *ojson.Object {
+		return NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
+	}
+	acted := false
+	for _, h := range hits {
+		if h.Action == "warn" {
+			t.append(LedgerDecisions, entry("timeout_warning", h))
+			continue
+		}
+		if acted || t.s.Status != StatusActive {
+			continue
+		}
+		acted = true
+		if h.Action == "skip_phase" && h.Scope == "phase" && t.skipPhase(h, files, entry) {
+			continue
+		}
+		t.append(LedgerDecisions, entry("timeout", h))
+		t.block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
+			Action: "git agentxchain unblock", Turn: turn, Retained: t.s.ActiveTurns.Len() > 0,
+			Detail: h.Detail()})
+	}
+}
+
+// skipPhase tries to leave an overdue phase; the gate's own predicates decide.
+func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) bool {
+	next := t.cfg.NextPhase(t.s.Phase)
+	if next == "" || t.s.ActiveTurns.Len() > 0 {
+		return false
+	}
+	in := t.gateInput(files)
+	in.TransitionRequest = ptr(next)
+	verifiedBy(&in, t.x.LastRow)
+	g := EvaluatePhaseExit(in)
+	from := t.s.Phase
+	if g.Action == ActionAdvance {
+		row := entry("timeout_skip", h)
+		row.Set("from_phase", from)
+		row.Set("to_phase", next)
+		row.Set("gate_id", g.GateID)
+		t.append(LedgerDecisions, row)
+		t.advance(&g, "", "auto")
+		return true
+	}
+	reasons := nonNil(g.Reasons)
+	if g.Action == ActionAwaitHuman {
+		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", strOr(g.GateID))}
+	} else {
+		t.gateFailed(&g, gatePhase, "", false)
+	}
+	row := entry("timeout_skip_failed", h)
+	row.Set("from_phase", from)
+	row.Set("to_phase", next)
+	row.Set("gate_id", g.GateID)
+	row.Set("reasons", reasons)
+	t.append(LedgerDecisions, row)
+	return false
+}

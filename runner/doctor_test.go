@@ -1,0 +1,329 @@
+// Tests of the doctor's judgements: documents, programs, locks, bundles.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func examine(t *testing.T, r *Runner, fix bool) *Examination {
+	t.Helper()
+	ex, err := r.Examine(context.Background(), fix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ex
+}
+
+// levels lists the findings of an area that are not ok.
+func levels(ex *Examination, area string) []string {
+	var out []string
+	for _, f := range ex.Findings {
+		if f.Area == area && f.Level != LevelOK {
+			out = append(out, f.Level+": "+f.Message)
+		}
+	}
+	return out
+}
+
+func TestExamineIsQuietOnEveryKindOfRepository(t *testing.T) {
+	for _, o := range []doctorKind{
+		{}, {sub: "pkg/a b"}, {linked: true}, {format: "sha256"}, {unborn: true},
+	} {
+		t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
+			r, _ := doctorProject(t, o)
+			ctx := context.Background()
+			if _, err := r.AssignTurn(ctx, AssignOptions{Role: "pm"}); err != nil {
+				t.Fatal(err)
+			}
+			ex := examine(t, r, false)
+			for _, f := range ex.Findings {
+				if f.Level == LevelError || f.Level == LevelWarning {
+					t.Errorf("%s %s: %s", f.Level, f.Area, f.Message)
+				}
+				if (f.Level == LevelError || f.Level == LevelWarning) && f.Fix == "" {
+					t.Errorf("%q names no fix", f.Message)
+				}
+			}
+			if ex.View == nil || ex.View.State.ActiveTurns.Len() != 1 {
+				t.Error("the run was not read")
+			}
+		})
+	}
+}
+
+func TestExamineChangesNothingWithoutFix(t *testing.T) {
+	r, repo := doctorProject(t, doctorKind{})
+	repo.Write(".gitignore", "node_modules/\n")
+	repo.Write(protocol.LockPath, `{"owner_pid": 2147483646, "acquired_at": "2020-01-01T00:00:00.000Z"}`)
+	before := snapshotDir(t, repo.top)
+	ex := examine(t, r, false)
+	if got := snapshotDir(t, repo.top); got != before {
+		t.Errorf("the doctor changed files:\n%s\nbefore:\n%s", got, before)
+	}
+	if ex.Worst() != LevelWarning || len(levels(ex, "lock")) != 1 || len(levels(ex, "ignore")) != 1 {
+		t.Errorf("findings: %+v", ex.Findings)
+	}
+	ex = examine(t, r, true)
+	for _, f := range ex.Findings {
+		if f.Level != LevelOK && !f.Mended {
+			t.Errorf("not mended: %+v", f)
+		}
+	}
+	if ex.Worst() != LevelOK {
+		t.Errorf("worst after mending is %s", ex.Worst())
+	}
+	data, err := os.ReadFile(repo.Path(".gitignore"))
+	if err != nil || !strings.HasPrefix(string(data), "node_modules/\n") {
+		t.Errorf("the person's own lines are gone: %q, %v", data, err)
+	}
+}
+
+// snapshotDir is every path below dir with its size and content hash marker.
+func snapshotDir(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(p string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.Type().IsRegular() {
+			data, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, "%s %x\n", p, protocol.NewBlob(data).Digest)
+		} else {
+			fmt.Fprintf(&b, "%s %s\n", p, e.Type())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestExamineSeesAnotherToolsChange(t *testing.T) {
+	r, repo := doctorProject(t, doctorKind{})
+	if _, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"}); err != nil {
+		t.Fatal(err)
+	}
+	events := repo.Path(protocol.LedgerEvents.Path())
+	data, err := os.ReadFile(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := data[strings.LastIndexByte(strings.TrimSpace(string(data)), '\n')+1:]
+	if err := os.WriteFile(events, append(data, line...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := levels(examine(t, r, false), "state"); len(got) != 1 || !strings.HasPrefix(got[0], LevelNote) {
+		t.Errorf("state findings: %q", got)
+	}
+	if ex := examine(t, r, true); ex.Worst() != LevelOK {
+		t.Errorf("after --fix: %+v", ex.Findings)
+	}
+	if got := levels(examine(t, r, false), "state"); len(got) != 0 {
+		t.Errorf("it comes back: %q", got)
+	}
+	// Tampering is no matter of --fix.
+	if err := os.WriteFile(events, []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if ex := examine(t, r, true); ex.Worst() != LevelError {
+		t.Errorf("tampering passed: %+v", ex.Findings)
+	}
+}
+
+func TestCheckBundle(t *testing.T) {
+	r, repo := doctorProject(t, doctorKind{})
+	a, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := protocol.BundleDir(a.Turn.TurnID)
+	check := func(want ...string) {
+		t.Helper()
+		b := r.CheckBundle(a.Run, a.Turn)
+		var got []string
+		for _, p := range b.Problems {
+			got = append(got, p.Type+" "+p.Path)
+		}
+		if strings.Join(got, ",") != strings.Join(want, ",") {
+			t.Errorf("problems %q, want %q", got, want)
+		}
+	}
+	check()
+	repo.Write(dir+"/stdout.log", "output of the adapter")
+	check()
+	repo.Write(dir+"/extra.md", "more orders")
+	check("unexpected_file extra.md")
+	repo.Remove(dir + "/extra.md")
+	repo.Remove(dir + "/PROMPT.md")
+	check("missing_file PROMPT.md")
+	if err := os.Symlink(repo.Path("agentxchain.json"), repo.Path(dir+"/PROMPT.md")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	check("digest_mismatch PROMPT.md")
+	if err := os.RemoveAll(repo.Path(dir)); err != nil {
+		t.Fatal(err)
+	}
+	check("missing_manifest ")
+	hostile := *a.Turn
+	hostile.TurnID = "../../.."
+	if b := r.CheckBundle(a.Run, &hostile); len(b.Problems) != 1 || len(b.Files) != 0 {
+		t.Errorf("a turn id that leaves the project was followed: %+v", b)
+	}
+}
+
+func TestCheckDocuments(t *testing.T) {
+	r, repo := doctorProject(t, doctorKind{})
+	if _, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"}); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(repo.Path(protocol.ConfigPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := r.CheckDocuments(); !d.Valid() || d.State == nil || len(d.Admission) > 0 {
+		t.Errorf("good documents: %+v", d)
+	}
+	// The configuration changed under a run: its names are gone.
+	repo.Write(protocol.ConfigPath, strings.ReplaceAll(strings.ReplaceAll(string(good), `"pm"`, `"owner"`), `"planning"`, `"shaping"`))
+	d := r.CheckDocuments()
+	var fields []string
+	for _, p := range d.StateProblems {
+		fields = append(fields, p.Field[:min(len(p.Field), 12)])
+	}
+	if len(d.ConfigProblems) > 0 || strings.Join(fields, ",") != "phase,active_turns" {
+		t.Errorf("config %q, state %q", d.ConfigProblems.Messages(), d.StateProblems.Messages())
+	}
+	repo.Write(protocol.ConfigPath, "{")
+	repo.Write(string(protocol.DocState), "[")
+	if d := r.CheckDocuments(); d.Valid() || d.ConfigErr == nil || d.StateErr == nil {
+		t.Errorf("both broken: %+v", d)
+	}
+	repo.Remove(protocol.ConfigPath)
+	repo.Remove(string(protocol.DocState))
+	if d := r.CheckDocuments(); d.ConfigErr == nil || d.StateErr != nil || d.State != nil {
+		t.Errorf("both gone: %+v", d)
+	}
+}
+
+func TestRepairAcceptWorkingIsNotForAgents(t *testing.T) {
+	r, _ := doctorProject(t, doctorKind{})
+	r.opt.Getenv = func(k string) string {
+		if k == TurnMarker {
+			return "turn_9"
+		}
+		return ""
+	}
+	_, err := r.Repair(context.Background(), gitstore.AcceptWorking, gitstore.RepairOptions{Reason: "x"})
+	if ErrorCode(err) != protocol.CodeInsideTurn {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestDoctorPrograms(t *testing.T) {
+	r, repo := doctorProject(t, doctorKind{})
+	repo.Write("tools/plain.sh", "#!/bin/sh\n")
+	repo.Write("tools/run.sh", "#!/bin/sh\n")
+	if err := os.Chmod(repo.Path("tools/run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d := &doctor{r: r}
+	for _, tt := range []struct{ word, cwd, want string }{
+		{"git", "", ""},
+		{"agentxchain-no-such-program", "", "agentxchain-no-such-program is not on PATH"},
+		{"./tools/run.sh", "", ""},
+		{"./run.sh", "tools", ""},
+		{"./tools/plain.sh", "", "./tools/plain.sh is not executable"},
+		{"./tools", "", "./tools is not a program"},
+		{"./none.sh", "", "./none.sh does not exist"},
+		{"/no/such/file", "", "/no/such/file does not exist"},
+		{"{agent}", "", ""},
+	} {
+		if got := d.program(tt.word, tt.cwd); got != tt.want {
+			t.Errorf("program(%q, %q) = %q, want %q", tt.word, tt.cwd, got, tt.want)
+		}
+	}
+	r.opt.Getenv = func(k string) string { return map[string]string{"SET": "1"}[k] }
+	for value, want := range map[string]string{
+		"plain": "", "Bearer ${SET}": "", "${A}": "the environment variable A is not set",
+		"${A}-${SET}-${B}": "the environment variables A, B are not set", "${open": "", "${A}${A}": "the environment variable A is not set",
+	} {
+		if got := d.unset(ojson.NewObject("h", value)); got != want {
+			t.Errorf("unset(%q) = %q, want %q", value, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		command ojson.Value
+		want    string
+	}{
+		{"claude --print", "claude"}, {[]any{"node", "x.js"}, "node"}, {"'a b' c", "a b"}, {"", ""}, {nil, ""}, {[]any{}, ""},
+	} {
+		if got := firstWord(ojson.NewObject("command", tt.command)); got != tt.want {
+			t.Errorf("firstWord(%v) = %q, want %q", tt.command, got, tt.want)
+		}
+	}
+}
+
+func TestDescribeLock(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"owner_pid": 2147483646, "acquired_at": "T"}`:                               "process 2147483646, since T true",
+		`{"owner_pid": 2147483646, "host": "elsewhere.example", "purpose": "accept"}`: "process 2147483646 on elsewhere.example (accept) false",
+		`{"owner_pid": "x"}`: "an unnamed process false",
+		`{`:                  "an unreadable owner false",
+		fmt.Sprintf(`{"owner_pid": %d}`, os.Getpid()): fmt.Sprintf("process %d false", os.Getpid()),
+	} {
+		owner, dead := describeLock([]byte(in))
+		if got := fmt.Sprint(owner, " ", dead); got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzDescribeLock(f *testing.F) {
+	f.Add([]byte(`{"owner_pid": 1, "host": "h", "purpose": "p", "acquired_at": "t"}`))
+	f.Add([]byte(`{"owner_pid": -1}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if owner, _ := describeLock(data); owner == "" {
+			t.Error("nobody is named")
+		}
+	})
+}
+
+// What the doctor tells people to paste must mean the file it names.
+func TestShellWordSurvivesAShell(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.StringMatching(`[ -~é\n\t]*`), 1, 20).Draw(t, "words")
+		script := "printf '%s\\0'"
+		for _, w := range words {
+			script += " " + shellWord(w)
+		}
+		out, err := exec.Command(sh, "-c", script).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSuffix(string(out), "\x00"); got != strings.Join(words, "\x00") {
+			t.Fatalf("%q became %q", words, got)
+		}
+	})
+}
