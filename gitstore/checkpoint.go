@@ -5,6 +5,7 @@ package gitstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 )
 
@@ -25,24 +26,74 @@ func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
 
 // CommitPaths commits exactly the given project-relative paths, as they are in
 // the work tree, with git's own commit: the repository's hooks, identity and
-// signing apply. Whatever else is staged stays staged and uncommitted. It
-// returns "" when none of the paths differs from HEAD.
+// signing apply. Whatever else is staged stays staged and uncommitted. When git
+// refuses, the index is as it was. It returns the new HEAD.
 func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (OID, error) {
 	if len(paths) == 0 {
 		return "", nil
 	}
-	list := []byte(strings.Join(paths, "\x00") + "\x00")
-	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
-	if _, err := r.Git.Run(ctx, list, append([]string{"add", "-A"}, from...)...); err != nil {
+	fresh, err := r.untracked(ctx, paths)
+	if err != nil {
 		return "", err
 	}
+	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
+	if len(fresh) > 0 {
+		// git commits by name only what the index knows.
+		if _, err := r.Git.Run(ctx, nulTerminated(fresh), append([]string{"add", "--intent-to-add"}, from...)...); err != nil {
+			return "", err
+		}
+	}
 	args := append([]string{"commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message}, from...)
-	if _, err := r.Git.Run(ctx, list, args...); err != nil {
-		return "", err
+	if _, err := r.Git.Run(ctx, nulTerminated(paths), args...); err != nil {
+		if len(fresh) > 0 {
+			// Also after an interruption: the entries are ours, not the person's.
+			_, _ = r.Git.Run(context.WithoutCancel(ctx), nulTerminated(fresh), append([]string{"reset", "--quiet"}, from...)...)
+		}
+		return "", commitRefused(err)
 	}
 	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "HEAD")
 	if err != nil {
 		return "", err
 	}
 	return OID(strings.TrimSpace(string(out))), nil
+}
+
+// commitRefused adds what to do about the commonest reason: nobody has said who
+// commits.
+func commitRefused(err error) error {
+	var e *Error
+	var ge *GitError
+	if errors.As(err, &e) && errors.As(err, &ge) && e.Hint == "" && strings.Contains(ge.Stderr, "ident") {
+		return e.hint("git config user.name NAME, and git config user.email ADDRESS, then again")
+	}
+	return err
+}
+
+func nulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
+
+// argumentBytes bounds the names given to one process as arguments.
+const argumentBytes = 64 << 10
+
+// untracked lists the files at or below the paths that git does not know and
+// does not ignore.
+func (r *Repository) untracked(ctx context.Context, paths []string) ([]string, error) {
+	var found []string
+	for len(paths) > 0 {
+		args, size, n := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}, 0, 0
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
+			size += len(paths[n]) + 1
+			n++
+		}
+		out, err := r.Git.Run(ctx, nil, append(args, paths[:n]...)...)
+		if err != nil {
+			return nil, err
+		}
+		for name := range bytes.SplitSeq(out, []byte{0}) {
+			if len(name) > 0 {
+				found = append(found, string(name))
+			}
+		}
+		paths = paths[n:]
+	}
+	return found, nil
 }

@@ -42,6 +42,10 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	if tx.lock == nil || tx.broken {
 		return nil, errorf(CodeLockLost, nil, "the transaction is over")
 	}
+	// The reference implementation takes a lock over that looks too old to it.
+	if err := tx.lock.Check(); err != nil {
+		return nil, err
+	}
 	if ch.Record == nil || ch.Transition == nil || ch.Transition.Index == nil {
 		return nil, errorf(protocol.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
 	}

@@ -120,33 +120,34 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
-	for _, kind := range []testrepo.Options{{}, {LinkedWorktree: true}} {
-		for _, op := range []string{"init", "assign", "accept"} {
-			t.Run(kind.Name()+"/"+op, func(t *testing.T) {
-				reached := 0
-				for _, point := range commitPoints() {
-					if crashOnce(t, kind, op, point) {
-						reached++
-					}
+	for op, start := range map[string]*template{"init": idleProject, "assign": oneTurn, "accept": oneTurnAndNext} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			reached := 0
+			for _, point := range commitPoints() {
+				if crashOnce(t, start.copy(t), op, point) {
+					reached++
 				}
-				if reached < 10 {
-					t.Errorf("only %d points were reached", reached)
-				}
-			})
-		}
+			}
+			if reached < 10 {
+				t.Errorf("only %d points were reached", reached)
+			}
+		})
 	}
+	t.Run("linked", func(t *testing.T) {
+		t.Parallel()
+		for _, point := range []string{"commit.after-objects", "commit.after-ref", "commit.after-ledger-talk", "commit.before-state", "commit.before-cache"} {
+			d := scaffold(t, testrepo.New(t, testrepo.Options{LinkedWorktree: true}).Dir)
+			oneTurnAndNext.make(d)
+			if !crashOnce(t, d, "accept", point) {
+				t.Errorf("%s was not reached", point)
+			}
+		}
+	})
 }
 
-func crashOnce(t *testing.T, kind testrepo.Options, op, point string) bool {
+func crashOnce(t *testing.T, d *driver, op, point string) bool {
 	t.Helper()
-	d := scaffold(t, testrepo.New(t, kind).Dir)
-	if op != "init" {
-		d.must(initOp(false))
-		d.turns(1)
-	}
-	if op == "accept" {
-		d.must(assignOp)
-	}
 	before := governedFiles(t, d)
 	_ = d.store.Close()
 	if !crash(t, d.Dir, op, point) {

@@ -2,7 +2,10 @@
 
 package gitstore
 
-import "context"
+import (
+	"context"
+	"os"
+)
 
 // Create makes an empty repository in dir with the given first branch and an
 // identity of its own, independent of the person's settings and templates.
@@ -14,10 +17,24 @@ func Create(ctx context.Context, dir, branch, name, email string) (*Repository, 
 		{"config", "user.email", email},
 		{"config", "commit.gpgSign", "false"},
 		{"config", "core.autocrlf", "false"},
+		// A person's own commit hooks have no say in a scratch run.
+		{"config", "core.hooksPath", os.DevNull},
 	} {
 		if _, err := g.Run(ctx, nil, args...); err != nil {
 			return nil, err
 		}
 	}
 	return DiscoverForeign(ctx, dir)
+}
+
+// LeaveRepository makes this process forget the repository it was started in:
+// the variables a git hook or a wrapper exports for it would lead every later
+// git process there.
+func LeaveRepository() error {
+	for _, k := range localEnvVars {
+		if err := os.Unsetenv(k); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -66,6 +67,57 @@ func gitCommand(dir string, args ...string) *exec.Cmd {
 func newDriver(t testing.TB) *driver {
 	t.Helper()
 	return scaffold(t, testrepo.New(t, testrepo.Options{}).Dir)
+}
+
+// template is a prepared project that tests work on copies of: making one takes
+// a dozen processes and syncs.
+type template struct {
+	once sync.Once
+	dir  string
+	n    int
+	make func(d *driver)
+}
+
+// copy returns a driver on a fresh copy of the template.
+func (tp *template) copy(t testing.TB) *driver {
+	t.Helper()
+	tp.once.Do(func() {
+		tp.dir, _ = os.MkdirTemp("", "gitstore-template")
+		d := newDriver(t)
+		tp.make(d)
+		if err := d.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(tp.dir, os.DirFS(d.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		tp.n = d.n
+	})
+	dir := filepath.Join(t.TempDir(), "project")
+	if err := os.CopyFS(dir, os.DirFS(tp.dir)); err != nil {
+		t.Fatal(err)
+	}
+	d := openDriver(t, dir)
+	d.n = tp.n
+	return d
+}
+
+var (
+	idleProject    = &template{make: func(*driver) {}}
+	freshRun       = &template{make: func(d *driver) { d.must(initOp(false)) }}
+	oneTurn        = &template{make: func(d *driver) { d.must(initOp(false)); d.turns(1) }}
+	oneTurnAndNext = &template{make: func(d *driver) { d.must(initOp(false)); d.turns(1); d.must(assignOp) }}
+	startedRun     = &template{make: func(d *driver) { d.must(initOp(false)); d.turns(2); d.must(assignOp) }}
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, tp := range []*template{idleProject, freshRun, oneTurn, oneTurnAndNext, startedRun} {
+		if tp.dir != "" {
+			_ = os.RemoveAll(tp.dir)
+		}
+	}
+	os.Exit(code)
 }
 
 // scaffold makes dir, inside a repository, an idle project.

@@ -50,6 +50,9 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err := protocol.LegalTransition(before, after, protocol.OpExternal); err != nil {
 		return tamperedDoc(string(protocol.DocState), "%s", err.Message)
 	}
+	if err := protocol.CheckExternal(before, after, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
+		return tamperedDoc(string(protocol.DocState), "%s", err.Message)
+	}
 	if p := protocol.CheckState(repaired(after, in.config)); len(p) > 0 {
 		return protocol.StateError(p)
 	}

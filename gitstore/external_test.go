@@ -17,11 +17,7 @@ import (
 // started is a run with two accepted turns and an active one.
 func started(t *testing.T) *driver {
 	t.Helper()
-	d := newDriver(t)
-	d.must(initOp(false))
-	d.turns(2)
-	d.must(assignOp)
-	return d
+	return startedRun.copy(t)
 }
 
 // codeOf is the stable code of either room's error.
@@ -170,6 +166,7 @@ func TestExternalChanges(t *testing.T) {
 				name += ", no cache"
 			}
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				d := started(t)
 				if !withCache {
 					if strings.Contains(c.name, "ledger cut") || c.name == "state removed" {

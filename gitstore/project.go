@@ -93,10 +93,15 @@ func (s *Store) Replace(name string, data []byte) error {
 	return nil
 }
 
-// Identity returns the name and email git would sign a commit with, asking at
-// most one git process. A missing identity is no error: governance must not stop
+// Identity returns the name and email git would sign a commit with, asking one
+// git process the first time. A missing identity is no error: governance must not stop
 // working because user.email is unset, and the record then says so plainly.
 func (s *Store) Identity(ctx context.Context) (name, email string) {
+	s.identity.Do(func() { s.name, s.email = s.askIdentity(ctx) })
+	return s.name, s.email
+}
+
+func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 	name, email = os.Getenv("GIT_AUTHOR_NAME"), os.Getenv("GIT_AUTHOR_EMAIL")
 	if name == "" || email == "" {
 		// git's own order: author.* before user.*; a later line wins within one key.

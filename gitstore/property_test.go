@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"pgregory.net/rapid"
 )
@@ -17,10 +16,10 @@ import (
 // other tools and losses of the cache; every ledger must always be what a plain
 // append-only file would be.
 func TestLedgerModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		d := scaffold(t, testrepo.New(t, testrepo.Options{}).Dir)
-		defer func() { _ = d.store.Close() }()
-		d.must(initOp(false))
+		d := freshRun.copy(t)
+		defer func() { _ = d.store.Close(); _ = os.RemoveAll(d.Dir) }()
 		model := make(map[protocol.Ledger]string)
 		sync := func() {
 			for _, l := range protocol.Ledgers() {

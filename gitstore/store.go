@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -44,6 +45,9 @@ type Store struct {
 	prefix  string // project directory below the work tree's root, "" or ending in "/"
 	work    *workDir
 	opts    Options
+
+	identity    sync.Once
+	name, email string // of whoever acts, see Identity
 }
 
 // Repository returns the git repository the project lives in.

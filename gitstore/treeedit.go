@@ -256,16 +256,29 @@ func (e *treeEdit) dir(path string, create bool) (*treeDir, error) {
 // queue makes data an object of the edit and returns its id.
 func (e *treeEdit) queue(kind string, data []byte) OID {
 	oid := HashObject(e.r.format, kind, data)
+	e.queueAs(oid, kind, data)
+	return oid
+}
+
+func (e *treeEdit) queueAs(oid OID, kind string, data []byte) {
 	if !e.queued[oid] {
 		e.queued[oid] = true
 		e.objects = append(e.objects, Object{Kind: kind, Data: data, OID: oid})
 	}
-	return oid
 }
 
-// put sets the file at path.
+// put sets the file at path. What is there already is not queued again: checking
+// that an object is stored for good costs a sync, and this one is recorded.
 func (e *treeEdit) put(path string, data []byte) error {
-	return e.putEntry(path, TreeEntry{Mode: ModeFile, OID: e.queue(KindBlob, data)})
+	oid := HashObject(e.r.format, KindBlob, data)
+	parent, name := splitPath(path)
+	if d, err := e.dir(parent, false); err == nil && d != nil && d.items[name] != nil {
+		if was := d.items[name].entry; was.OID == oid && was.Mode == ModeFile {
+			return nil
+		}
+	}
+	e.queueAs(oid, KindBlob, data)
+	return e.putEntry(path, TreeEntry{Mode: ModeFile, OID: oid})
 }
 
 // putEntry sets the entry at path to one that exists already.

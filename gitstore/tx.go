@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -33,8 +34,9 @@ type Tx struct {
 // other tools as an operation of their own. View().Notices says what it did.
 //
 // purpose names the operation for others who wait; wait bounds the waiting for
-// the lock. Errors: locked, and those of View.
-func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration) (*Tx, error) {
+// the lock. What beside names runs at the same time as the recovery, once the lock
+// is held, and is over when Begin returns. Errors: locked, and those of View.
+func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
 	if err := s.work.mkdirs(path.Dir(protocol.LockPath)); err != nil {
 		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
 	}
@@ -43,7 +45,13 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration) (
 		return nil, err
 	}
 	tx := &Tx{store: s, lock: lock}
-	if err := tx.recover(ctx); err != nil {
+	var wg sync.WaitGroup
+	for _, f := range beside {
+		wg.Go(f)
+	}
+	err = tx.recover(ctx)
+	wg.Wait()
+	if err != nil {
 		return nil, errors.Join(err, tx.Close())
 	}
 	return tx, nil
@@ -89,8 +97,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		fallthrough
 	case sitClean:
 		tx.rec, tx.marks = in.tip, in.marksAt()
-		// Also after a full check without a cache: it need not be done again.
-		if in.tip.marks == nil {
+		// A full check, for want of a cache or because files were copied or touched,
+		// need not be made again.
+		if in.tip.marks == nil || in.reread() {
 			in.tip.marks = tx.marks
 			if _, err := in.tip.readIndex(); err != nil {
 				return err
@@ -129,6 +138,16 @@ func (tx *Tx) recover(ctx context.Context) error {
 	}
 	tx.view.Notices = append(tx.view.Notices, notices...)
 	return nil
+}
+
+// reread reports whether a ledger had to be read to find it unchanged.
+func (in *inspection) reread() bool {
+	for _, d := range in.diffs {
+		if d.data != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // marksAt returns the marks of ledgers that are the same as recorded.

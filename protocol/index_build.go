@@ -78,25 +78,41 @@ func (x *Index) claim(row *ojson.Object, files []string) {
 	if o := row.Object("observed_artifact"); value(o, "diff_summary") != nil {
 		seen = pathSet(o.Strings("files_changed"), o.Strings("attributed_to_concurrent_siblings"))
 	}
+	claimed := make(map[string]bool, len(files))
+	var mine []string
 	for _, f := range files {
-		switch {
-		case !ProjectOwned(f) || seen != nil && !seen[f]:
-		case done:
-			x.Uncheckpointed.Delete(f)
-		default:
+		if ProjectOwned(f) && (seen == nil || seen[f]) && !claimed[f] {
+			claimed[f] = true
+			mine = append(mine, f)
+		}
+	}
+	if len(mine) == 0 {
+		return
+	}
+	// The order is that of the claims, whichever earlier ones they replace.
+	x.drop(func(f, _ string) bool { return claimed[f] })
+	for _, f := range mine {
+		if !done {
 			x.Uncheckpointed.Set(f, id)
 		}
 	}
 }
 
+// drop removes claims.
+func (x *Index) drop(which func(file, turn string) bool) {
+	var keep ojson.Map[string]
+	for f, turn := range x.Uncheckpointed.All() {
+		if !which(f, turn) {
+			keep.Set(f, turn)
+		}
+	}
+	x.Uncheckpointed = keep
+}
+
 // checkpointed replaces a row by the one that names its checkpoint.
 func (x *Index) checkpointed(row *ojson.Object) {
 	id := row.String("turn_id")
-	for _, f := range slices.Clone(x.Uncheckpointed.Keys()) {
-		if turn, _ := x.Uncheckpointed.Get(f); turn == id {
-			x.Uncheckpointed.Delete(f)
-		}
-	}
+	x.drop(func(_, turn string) bool { return turn == id })
 	for _, p := range []**ojson.Object{&x.LastRow, &x.QueuedRow, &x.QueuedDone} {
 		if (*p).String("turn_id") == id {
 			*p = row

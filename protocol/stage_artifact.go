@@ -43,10 +43,12 @@ func checkArtifact(r *stageReport, c *stageContext) {
 	}
 	for i, p := range res.FilesChanged {
 		checkPath(r, indexed("files_changed", i), p)
+		checkGovernedConfig(r, indexed("files_changed", i), p)
 	}
 	for i, f := range res.Verification.ProducedFiles {
 		if !blankText(f.Path) { // stage D asks for the name
 			checkPath(r, indexed("verification.produced_files", i)+".path", f.Path)
+			checkGovernedConfig(r, indexed("verification.produced_files", i)+".path", f.Path)
 		}
 	}
 	if ref := res.Artifact.Ref; isReviewRef(ref) {
@@ -125,6 +127,15 @@ func checkPath(r *stageReport, field, p string) {
 	}
 	if _, problem := CleanPath(p); problem != "" {
 		r.errorf(ProblemUnsafePath, field, p, "%s: %s %s", field, shown(p), pathProblemText(problem))
+	}
+}
+
+// checkGovernedConfig refuses a turn that changes the rules it is judged by: a
+// role that may write product files could otherwise weaken a gate and pass it.
+// A person changes the configuration between turns, and can apply a proposal.
+func checkGovernedConfig(r *stageReport, field, p string) {
+	if reservedForm(p) == ConfigPath {
+		r.errorf(ProblemGovernedConfig, field, p, "%s claims %s, which governs the run; a person changes it between turns", field, shown(p))
 	}
 }
 

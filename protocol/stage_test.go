@@ -46,6 +46,8 @@ func TestStageArtifact(t *testing.T) {
 			[]string{"reserved_path_violation files_changed[1]", "reserved_path_violation files_changed[2]", "reserved_path_violation files_changed[3]", "reserved_path_violation files_changed[4]"}},
 		{"reserved, spelled otherwise", patch(`{"files_changed":["./.agentxchain//state.json",".AgentXchain/State.JSON",".agentxchain\\lock.json",".agentxchain./lock.json "]}`),
 			[]string{"reserved_path_violation files_changed[0]", "reserved_path_violation files_changed[1]", "reserved_path_violation files_changed[2]", "reserved_path_violation files_changed[3]"}},
+		{"governed configuration", patch(`{"files_changed":["sub/agentxchain.json","agentxchain.json","./AgentXchain.JSON"]}`),
+			[]string{"governed_config_change files_changed[1]", "governed_config_change files_changed[2]"}},
 		{"unsafe", patch(`{"files_changed":["src/a.go","","/etc/passwd","a/../b",".git/config","a/.GIT/x","a\u0000b","C:\\x","..\\x"]}`),
 			[]string{"unsafe_path files_changed[1]", "unsafe_path files_changed[2]", "unsafe_path files_changed[3]", "unsafe_path files_changed[4]", "unsafe_path files_changed[5]", "unsafe_path files_changed[6]", "unsafe_path files_changed[7]", "unsafe_path files_changed[8]"}},
 		{"produced files", patch(`{"verification":{"status":"skipped","produced_files":[{"path":"../x","disposition":"ignore"},{"path":".git/index","disposition":"ignore"},{"path":".agentxchain/state.json"}]}}`),

@@ -38,6 +38,7 @@ const (
 	ProblemWorkspaceRole  = "workspace_requires_authority"
 	ProblemEmptyWorkspace = "empty_workspace_artifact"
 	ProblemReservedPath   = "reserved_path_violation"
+	ProblemGovernedConfig = "governed_config_change"
 	ProblemUnsafePath     = "unsafe_path"
 	ProblemProductReview  = "product_change_in_review"
 	ProblemNoProduct      = "implementation_without_product_change"

@@ -37,20 +37,31 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	}
 	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		s := c.view.State
+		if s.Status == protocol.StatusCompleted && !opt.NewRun {
+			return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
+				Message: "Run " + s.Run() + " is complete; another one starts only on purpose.", Hint: "git agentxchain assign --new-run"}
+		}
 		fresh := s.Status == protocol.StatusIdle || opt.NewRun && s.Status == protocol.StatusCompleted
 		if !fresh {
 			return nil, nil
 		}
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == protocol.StatusCompleted})
+		if err != nil {
+			return nil, err
+		}
+		if err := c.admits(ctx, begin, opt.Role); err != nil {
+			return nil, err
+		}
 		out.Started = true
-		return c.initRun(ctx, InitRunOptions{Restart: s.Status == protocol.StatusCompleted})
+		return begin, nil
 	}
 	assign := func(ctx context.Context, c *change) (protocol.Operation, error) {
-		base, err := c.baseline(ctx)
+		op, err := c.assignment(ctx, opt.Role)
 		if err != nil {
 			return nil, err
 		}
 		c.bundles = c.dispatchBundles
-		return &protocol.AssignTurn{Role: opt.Role, Baseline: base, Dirty: projectDirty(c.tree)}, nil
+		return op, nil
 	}
 	done, err := r.do(ctx, "assign", start, assign)
 	if done != nil {
@@ -63,6 +74,34 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 	out.Turn, out.Warnings = res.Turn, res.Warnings
 	out.Template, err = r.Template(ctx, res.Turn.TurnID)
 	return out, err
+}
+
+func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignTurn, error) {
+	base, err := c.baseline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.AssignTurn{Role: role, Baseline: base, Dirty: projectDirty(c.tree)}, nil
+}
+
+// admits asks whether the first turn would be given once the run has begun: a
+// misspelt role or a dirty tree must not leave a run behind that nobody meant
+// to start.
+func (c *change) admits(ctx context.Context, begin protocol.Operation, role string) error {
+	op, err := c.assignment(ctx, role)
+	if err != nil {
+		return err
+	}
+	snap := c.view.Snapshot()
+	begun, refusal := protocol.Apply(snap, begin, c.env)
+	if refusal != nil {
+		return refusal
+	}
+	snap.State, snap.Index = begun.State, begun.Index
+	if _, refusal := protocol.Apply(snap, op, c.env); refusal != nil {
+		return refusal
+	}
+	return nil
 }
 
 // InitRunOptions says how a run starts (spec/01 §5.1).

@@ -40,7 +40,8 @@ type Options struct {
 type Runner struct {
 	Store *gitstore.Store
 
-	opt Options
+	opt   Options
+	after *gitstore.View // what the newest operation of this Runner led to, or nil
 }
 
 // Open finds the governed project around dir. Errors carry the store's codes:
@@ -103,6 +104,7 @@ type change struct {
 	view *gitstore.View
 	env  protocol.Env
 	tree *gitstore.WorktreeStatus // nil until looked at
+	pre  *ahead                   // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(*protocol.Transition) (map[string]map[string][]byte, error)
 }
@@ -110,15 +112,15 @@ type change struct {
 // do runs steps under one lock, one commit each. The error of a recorded refusal
 // (a failed acceptance) is returned after its commit.
 func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
-	tx, err := r.Store.Begin(ctx, purpose, max(0, r.opt.LockWait))
+	tx, pre, err := r.begin(ctx, purpose)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = tx.Close() }()
 	done := &Done{}
-	actor := r.actor(ctx)
+	r.after = nil
 	for _, s := range steps {
-		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: actor}}
+		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
 			return done, err
 		}
@@ -146,11 +148,14 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 				return done, err
 			}
 		}
+		pre.asked = false
 		out, err := tx.Commit(ctx, ch)
 		if err != nil {
 			return done, err
 		}
 		done.Op, done.Run, done.Transition, done.State = out.Op, out.Run, t, t.State
+		r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
+		r.after.State, _ = protocol.RepairState(t.State, c.view.Config)
 		if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
 			// So that a person can save the result where the prompt says without making
 			// directories first. The turn is dispatched; failing here would say otherwise.
@@ -193,11 +198,17 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		}
 		if len(runs) > 0 {
 			return &protocol.Error{Code: gitstore.CodeNoRun, Field: string(protocol.DocState), Details: ojson.NewObject("runs", runs),
-				Message: fmt.Sprintf("This work tree holds no run, but %d are recorded in git: %s.", len(runs), strings.Join(runs[:min(3, len(runs))], ", ")),
+				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", someOf(runs)),
 				Hint:    "git agentxchain repair --from-ref " + runs[0] + " brings it here; git agentxchain assign --new-run starts another"}
 		}
 	}
-	v.State = protocol.FreshState(v.Config, "")
+	// Read back as if it had been on disk: what an operation records of it and what
+	// a replay makes of that record must not differ in so much as a member's order.
+	st, err := protocol.DecodeState(protocol.FreshState(v.Config, "").Encode())
+	if err != nil {
+		return err
+	}
+	v.State, _ = protocol.RepairState(st, v.Config)
 	v.Index = &protocol.Index{}
 	return nil
 }

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -50,6 +51,29 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.standing(v)
+}
+
+// Next returns the one next command, nil when there is none or it cannot be told.
+// After an operation of this Runner it is what follows from that operation, and
+// nothing of the run is read again.
+func (r *Runner) Next(ctx context.Context) *protocol.NextAction {
+	v := r.after
+	if v == nil {
+		var err error
+		if v, err = r.View(ctx); err != nil {
+			return nil
+		}
+	}
+	st, err := r.standing(v)
+	if err != nil {
+		return nil
+	}
+	return st.Next
+}
+
+// standing tells what a view means.
+func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	st := &Standing{View: v}
 	now := r.now()
 	for id, t := range v.State.ActiveTurns.All() {
@@ -65,8 +89,8 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 		}
 		st.Turns = append(st.Turns, ts)
 	}
-	st.Gate, err = r.gateStanding(v, v.State.Phase)
-	if err != nil {
+	var err error
+	if st.Gate, err = r.gateStanding(v, v.State.Phase); err != nil {
 		return nil, err
 	}
 	st.Recovery = protocol.DeriveRecovery(v.State, v.Config)
@@ -86,6 +110,15 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 // is not staged yet, or accepted work that is not committed.
 func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
+	if n != nil && st.View.State.Status == protocol.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
+		// Who escalated said what to do in words of their own; the command that
+		// follows it is still ours to name.
+		command := "git agentxchain unblock"
+		if escalation != "" {
+			command += " " + escalation
+		}
+		return &protocol.NextAction{Command: command, Reason: "First: " + n.Command + " (" + n.Reason + ")"}
+	}
 	if n == nil || st.View.State.Status != protocol.StatusActive {
 		return n
 	}

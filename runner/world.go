@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -26,7 +27,10 @@ func (c *change) look(ctx context.Context) (*gitstore.WorktreeStatus, error) {
 	if c.tree != nil {
 		return c.tree, nil
 	}
-	st, err := c.r.Store.Repository().Status(ctx, c.r.Store.Repository().Prefix)
+	st, ok, err := c.pre.take()
+	if !ok {
+		st, err = c.r.worktree(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +66,15 @@ func unmerged(st *gitstore.WorktreeStatus) error {
 		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", firstOf(st.Unmerged)),
 		Hint:    "resolve it (git status shows how), then try again",
 		Details: ojson.NewObject("files", st.Unmerged)}
+}
+
+// someOf lists the first three of many.
+func someOf(list []string) string {
+	text := strings.Join(list[:min(3, len(list))], ", ")
+	if n := len(list) - 3; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 func firstOf(paths []string) string {

@@ -109,7 +109,7 @@ func printAccepted(p *Printer, a *runner.Accepted, saved *runner.Checkpointed, n
 	if saved != nil && saved.Commit != "" {
 		p.Field("Checkpoint", "%.12s", saved.Commit)
 	}
-	if g := a.Result.Gate; g != nil {
+	if g := a.Result.Gate; g != nil && (g.GateID != nil || len(g.Reasons) > 0) {
 		printGateOutcome(p, g, a.State)
 	}
 	printWhere(p, &a.Done)

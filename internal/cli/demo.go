@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -29,6 +30,9 @@ func newDemoCommand(f *Factory) *ucli.Command {
 }
 
 func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
+	if err := gitstore.LeaveRepository(); err != nil {
+		return err
+	}
 	top, err := os.MkdirTemp("", "agentxchain-demo-")
 	if err != nil {
 		return errorf("io_failed", "cannot make a scratch directory: %w", err)

@@ -28,6 +28,8 @@ type commandError struct {
 	hint    string
 	details *ojson.Object
 	cause   error
+	// findings are shown below the message, one a line.
+	findings []string
 }
 
 func (e *commandError) Error() string               { return e.message }
@@ -75,12 +77,13 @@ func errFindings() error { return silentError{1} }
 
 // report is an error ready to be shown.
 type report struct {
-	code    string
-	message string
-	hint    string
-	details *ojson.Object
-	silent  bool
-	exit    int
+	code     string
+	message  string
+	hint     string
+	details  *ojson.Object
+	findings []string
+	silent   bool
+	exit     int
 }
 
 // describe turns any error into what is shown and the status to exit with.
@@ -97,6 +100,10 @@ func describe(err error) report {
 		r.code, r.hint = coded.ErrorCode(), coded.ErrorHint()
 		if errors.As(err, &d) {
 			r.details = d.ErrorDetails()
+		}
+		var ours *commandError
+		if errors.As(err, &ours) {
+			r.findings = ours.findings
 		}
 		// Being interrupted in the middle of a step makes the step fail with
 		// its own code; the person who pressed ^C knows why.

@@ -34,6 +34,17 @@ type listOptions struct {
 	Phase string
 }
 
+// filtered reports whether only some rows were asked for.
+func (o listOptions) filtered() bool { return o.Role != "" || o.Phase != "" }
+
+// nothing says that a listing is empty, and whether that is the listing or the filter.
+func nothing(filtered bool, all, some string) string {
+	if filtered {
+		return some
+	}
+	return all
+}
+
 func listFlags() []ucli.Flag {
 	return []ucli.Flag{
 		&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the last `N` rows, 0 for all", Value: defaultRows},
@@ -100,7 +111,7 @@ func runHistory(ctx context.Context, f *Factory, o listOptions) error {
 	}
 	f.Out.Emit(ojson.NewObject("turns", rows), func(p *Printer) {
 		if len(rows) == 0 {
-			p.Println("No turn has been accepted yet.")
+			p.Println(nothing(o.filtered(), "No turn has been accepted yet.", "No accepted turn matches."))
 			return
 		}
 		t := &Table{Header: []string{"#", "TURN", "ROLE", "PHASE", "STATUS", "WHEN", "SUMMARY"}, Flex: 6}
@@ -152,7 +163,7 @@ func runDecisions(ctx context.Context, f *Factory, o listOptions, governance, re
 	}
 	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *Printer) {
 		if len(rows) == 0 {
-			p.Println("No decision has been recorded yet.")
+			p.Println(nothing(o.filtered() || repo, "No decision has been recorded yet.", "No decision matches."))
 			return
 		}
 		t := &Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
@@ -247,7 +258,7 @@ func runEvents(ctx context.Context, f *Factory, o *eventsOptions) error {
 		}
 		f.Out.Emit(ojson.NewObject("events", rows), func(p *Printer) {
 			if len(rows) == 0 {
-				p.Println("No event has been recorded yet.")
+				p.Println(nothing(o.filtered() || o.Since != "" || len(o.Types) > 0, "No event has been recorded yet.", "No event matches."))
 			}
 			for _, r := range rows {
 				printEvent(p, r)

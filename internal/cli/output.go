@@ -155,7 +155,12 @@ func (o *Output) finish(err error) int {
 // files somebody else wrote, so control characters are made visible.
 func (o *Output) printError(r report) {
 	s := o.errSty()
-	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Red("error:"), Clean(r.message))
+	// On one line, whatever it quotes: a file name with a line feed in it must not
+	// be able to forge a message of ours.
+	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Red("error:"), OneLine(r.message))
+	for _, f := range r.findings {
+		_, _ = fmt.Fprintf(o.f.Env.Stderr, "  - %s\n", OneLine(f))
+	}
 	if r.hint != "" {
 		_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", s.Cyan("hint:"), Clean(r.hint))
 	}

@@ -74,14 +74,9 @@ func nextObject(n *protocol.NextAction) any {
 	return ojson.NewObject("command", n.Command, "reason", n.Reason)
 }
 
-// next reads where the run stands now and returns the one next command.
-func next(ctx context.Context, r *runner.Runner) *protocol.NextAction {
-	st, err := r.Standing(ctx)
-	if err != nil {
-		return nil // the operation itself is done; status will tell what is wrong
-	}
-	return st.Next
-}
+// next returns the one next command. When it cannot be told there is none: the
+// operation itself is done, and status will say what is wrong.
+func next(ctx context.Context, r *runner.Runner) *protocol.NextAction { return r.Next(ctx) }
 
 // printNext prints the one next command.
 func printNext(p *Printer, n *protocol.NextAction) {
@@ -145,12 +140,11 @@ func (f *Factory) listed(err error) error {
 	if i := strings.Index(head, refusal.Problems[0].Message); i > 0 {
 		head = strings.TrimRight(head[:i], ": ")
 	}
-	var b strings.Builder
-	b.WriteString(OneLine(head) + ":")
+	out := &commandError{code: refusal.ErrorCode(), message: head + ":", hint: refusal.ErrorHint(), cause: err}
 	for _, p := range refusal.Problems {
-		b.WriteString("\n  - " + OneLine(p.Message))
+		out.findings = append(out.findings, p.Message)
 	}
-	return &commandError{code: refusal.ErrorCode(), message: b.String(), hint: refusal.ErrorHint(), cause: err}
+	return out
 }
 
 func printWarnings(f *Factory, warnings []string) {

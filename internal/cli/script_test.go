@@ -18,8 +18,9 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:  filepath.Join("testdata", "script"),
-		Cmds: scriptCommands(),
+		Dir:       filepath.Join("testdata", "script"),
+		Cmds:      scriptCommands(),
+		Condition: scriptCondition,
 		Setup: func(env *testscript.Env) error {
 			// Nothing of the person running the tests may leak in: neither
 			// settings, nor identity, nor a home directory.

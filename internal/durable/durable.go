@@ -34,9 +34,14 @@ func (e *SizeError) Error() string {
 // a symbolic link in place of the file is replaced, never followed.
 func WriteFile(dir, name string, data []byte, perm fs.FileMode) error {
 	path := filepath.Join(dir, name)
-	if err := replace(nil, path, data, perm); err != nil {
+	publish, _, err := stage(nil, path, data, perm)
+	if err == nil {
+		err = publish()
+	}
+	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	faults.Point("durable.write.renamed")
 	if err := SyncDir(filepath.Dir(path)); err != nil {
 		return err
 	}
@@ -44,29 +49,17 @@ func WriteFile(dir, name string, data []byte, perm fs.FileMode) error {
 	return nil
 }
 
-// WriteFileRoot is WriteFile below an os.Root: no component of name can lead
-// outside of it. The temporary file lies beside the target, not in the root's
-// top directory, so a crash never litters the user's project directory.
+// WriteFileRoot is WriteFile below an os.Root.
 func WriteFileRoot(root *os.Root, name string, data []byte, perm fs.FileMode) error {
-	dir, base := filepath.Split(filepath.Clean(name))
-	sub := root
-	if dir != "" {
-		r, err := root.OpenRoot(filepath.Clean(dir))
-		if err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
-		}
-		defer func() { _ = r.Close() }()
-		sub = r
-	}
-	if err := replace(sub, base, data, perm); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	d, err := sub.Open(".")
+	p, err := PrepareRoot(root, name, data, perm)
 	if err != nil {
-		return fmt.Errorf("sync directory of %s: %w", name, err)
+		return err
 	}
-	if err := syncAndClose(d); err != nil {
-		return fmt.Errorf("sync directory of %s: %w", name, err)
+	if err := p.Publish(); err != nil {
+		return err
+	}
+	if err := SyncDirRoot(root, filepath.Dir(filepath.Clean(name))); err != nil {
+		return err
 	}
 	faults.Point("durable.write.after")
 	return nil
@@ -103,11 +96,7 @@ func AppendRoot(root *os.Root, name string, expectedSize int64, data []byte, per
 	if !created {
 		return nil
 	}
-	d, err := root.Open(filepath.Dir(filepath.Clean(name)))
-	if err != nil {
-		return fmt.Errorf("sync directory of %s: %w", name, err)
-	}
-	return syncAndClose(d)
+	return SyncDirRoot(root, filepath.Dir(filepath.Clean(name)))
 }
 
 type opener func(name string, flag int, perm fs.FileMode) (*os.File, error)
@@ -159,6 +148,18 @@ func appendTo(f *os.File, name string, expectedSize int64, data []byte) error {
 // it before the call are found so after a power cut.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync directory: %w", err)
+	}
+	if err := syncAndClose(d); err != nil {
+		return fmt.Errorf("sync directory %s: %w", dir, err)
+	}
+	return nil
+}
+
+// SyncDirRoot is SyncDir below an os.Root; "." is the root itself.
+func SyncDirRoot(root *os.Root, dir string) error {
+	d, err := root.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}

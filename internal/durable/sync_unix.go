@@ -14,8 +14,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-// replace writes name atomically; root is nil for a path of the whole system.
-func replace(root *os.Root, name string, data []byte, perm fs.FileMode) error {
+// stage writes and syncs a temporary file beside name; root is nil for a path of
+// the whole system. Exactly one of the functions is to be called: publish renames
+// the file over name and cleans up when it cannot, discard removes it.
+func stage(root *os.Root, name string, data []byte, perm fs.FileMode) (publish func() error, discard func(), err error) {
 	opts := []renameio.Option{renameio.WithPermissions(perm)}
 	if root != nil {
 		opts = append(opts, renameio.WithRoot(root))
@@ -26,18 +28,23 @@ func replace(root *os.Root, name string, data []byte, perm fs.FileMode) error {
 	}
 	f, err := renameio.NewPendingFile(name, opts...)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer func() { _ = f.Cleanup() }()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
+	discard = func() { _ = f.Cleanup() }
+	_, err = f.Write(data)
 	faults.Point("durable.write.before")
-	if err := f.CloseAtomicallyReplace(); err != nil {
-		return err
+	if err == nil {
+		err = f.Sync()
 	}
-	faults.Point("durable.write.renamed")
-	return nil
+	if err != nil {
+		discard()
+		return nil, nil, err
+	}
+	return func() error {
+		defer discard() // does nothing after success
+		// It syncs again, which costs nothing as there is nothing new to write.
+		return f.CloseAtomicallyReplace()
+	}, discard, nil
 }
 
 func parent(name string) string {

@@ -14,7 +14,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
-func replace(root *os.Root, name string, data []byte, perm fs.FileMode) error {
+// stage writes and syncs a temporary file beside name; root is nil for a path of
+// the whole system. Exactly one of the functions is to be called: publish renames
+// the file over name and cleans up when it cannot, discard removes it.
+func stage(root *os.Root, name string, data []byte, perm fs.FileMode) (publish func() error, discard func(), err error) {
 	tmp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
 	open, rename, remove := os.OpenFile, os.Rename, os.Remove
 	if root != nil {
@@ -22,31 +25,36 @@ func replace(root *os.Root, name string, data []byte, perm fs.FileMode) error {
 	}
 	f, err := open(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	discard = func() { _ = remove(tmp) }
 	_, err = f.Write(data)
+	faults.Point("durable.write.before")
 	if err == nil {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	faults.Point("durable.write.before")
-	// A scanner or an editor that has the target open makes the rename fail
-	// for a moment; the retries are bounded to about a second.
-	for wait := time.Millisecond; err == nil; wait *= 2 {
-		if err = rename(tmp, name); err == nil || wait > 512*time.Millisecond {
-			break
-		}
-		time.Sleep(wait)
-		err = nil
-	}
 	if err != nil {
-		_ = remove(tmp)
-		return err
+		discard()
+		return nil, nil, err
 	}
-	faults.Point("durable.write.renamed")
-	return nil
+	return func() error {
+		// A scanner or an editor that has the target open makes the rename fail
+		// for a moment; the retries are bounded to about a second.
+		var err error
+		for wait := time.Millisecond; ; wait *= 2 {
+			if err = rename(tmp, name); err == nil || wait > 512*time.Millisecond {
+				break
+			}
+			time.Sleep(wait)
+		}
+		if err != nil {
+			discard()
+		}
+		return err
+	}, discard, nil
 }
 
 func sync(f *os.File) error { return f.Sync() }

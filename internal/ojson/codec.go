@@ -95,7 +95,7 @@ func (m *Map[V]) Set(k string, v V) {
 		m.vals = make(map[string]V)
 	}
 	if _, ok := m.vals[k]; !ok {
-		m.keys = append(slices.Clip(m.keys), k)
+		m.keys = append(m.keys, k)
 	}
 	m.vals[k] = v
 }

@@ -1,0 +1,136 @@
+// Package measure runs a program and reads what it cost: time on the clock, time
+// on the processor, peak memory, and how many git processes it started.
+//
+// A process begins its life with the peak memory of the one that started it, so
+// whoever measures must be small. Run therefore starts the command through a
+// fresh copy of the running program that does nothing else; Launched, called
+// first thing in main, is that copy's whole work.
+package measure
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Spec is one program to run.
+type Spec struct {
+	Argv []string
+	Dir  string
+	Env  []string // added to the environment of this process
+}
+
+// Cost is what one run took.
+type Cost struct {
+	Wall time.Duration // start to reaped
+	CPU  time.Duration // user and system time, with all processes it waited for
+	Peak int64         // bytes resident, of its largest single process; 0 where unknown
+	Exit int           // status; -1 when a signal ended it
+}
+
+const (
+	launchVar = "AGENTXCHAIN_BENCH_LAUNCH" // set in the launching copy, holds its work as JSON
+	costFD    = 3                          // where the copy reports
+)
+
+// Output is what a program printed.
+type Output struct{ Stdout, Stderr []byte }
+
+// Launched must be called at the very start of main, or of TestMain: in the copy
+// that Run starts it runs the command and ends the process.
+func Launched() {
+	work := os.Getenv(launchVar)
+	if work == "" {
+		return
+	}
+	if err := launch(work); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func launch(work string) error {
+	if err := os.Unsetenv(launchVar); err != nil {
+		return err
+	}
+	var argv []string
+	if err := json.Unmarshal([]byte(work), &argv); err != nil {
+		return err
+	}
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	begin := time.Now()
+	err := cmd.Run()
+	wall := time.Since(begin)
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	s := cmd.ProcessState
+	report := os.NewFile(costFD, "cost")
+	defer func() { _ = report.Close() }()
+	return json.NewEncoder(report).Encode(Cost{Wall: wall, CPU: s.UserTime() + s.SystemTime(), Peak: peak(s), Exit: s.ExitCode()})
+}
+
+// Run runs a program once. That it ended with a failure is no error: Cost.Exit
+// says so.
+func Run(s Spec) (Cost, Output, error) {
+	var c Cost
+	work, err := json.Marshal(s.Argv)
+	if err != nil {
+		return c, Output{}, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return c, Output{}, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return c, Output{}, err
+	}
+	defer func() { _ = r.Close() }()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(self)
+	cmd.Dir, cmd.Env = s.Dir, append(append(os.Environ(), s.Env...), launchVar+"="+string(work))
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = &stdout, &stderr, []*os.File{w}
+	err = cmd.Run()
+	_ = w.Close()
+	out := Output{stdout.Bytes(), stderr.Bytes()}
+	if err != nil {
+		return c, out, fmt.Errorf("%s: %w: %s", strings.Join(s.Argv, " "), err, out.Stderr)
+	}
+	data, err := io.ReadAll(r)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	return c, out, err
+}
+
+// MustSucceed is Run for a program that has to end with status 0.
+func MustSucceed(s Spec) (Cost, Output, error) {
+	c, out, err := Run(s)
+	if err == nil && c.Exit != 0 {
+		err = fmt.Errorf("%s ended with status %d: %s", strings.Join(s.Argv, " "), c.Exit, out.Stderr)
+	}
+	return c, out, err
+}
+
+// GitProcesses runs the program once, not to be timed, and counts the git
+// processes it started, those git itself started among them. dir is an empty
+// directory for git's traces.
+func GitProcesses(s Spec, dir string) (int, Output, error) {
+	s.Env = append(s.Env[:len(s.Env):len(s.Env)], "GIT_TRACE2_EVENT="+dir)
+	_, out, err := MustSucceed(s)
+	if err != nil {
+		return 0, out, err
+	}
+	traces, err := filepath.Glob(filepath.Join(dir, "*"))
+	return len(traces), out, err
+}

@@ -1,0 +1,150 @@
+// Tests of the approvals.
+
+package protocol
+
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func TestApprovePhase(t *testing.T) {
+	w := paused(t, nil)
+	by := w.state.PendingPhaseTransition.RequestedByTurn
+	w.actor.Terminal = false
+	tr := w.must(w.approval())
+	w.wantEvents(tr, "gate_approved phase_entered phase_cleanup")
+	w.wantEntries(tr, "human_approval")
+	w.wantStatus(StatusActive, "")
+	row := w.lastRow(LedgerDecisions)
+	if row.Object("approved_by").String("name") != "Ada" || row.Bool("terminal") || row.String("requested_by_turn") != by || row.String("to_phase") != "build" {
+		t.Errorf("row %s", ojson.Compact(row))
+	}
+	if p := added(tr, LedgerEvents)[1].Object("payload"); p.String("trigger") != "human_approved" {
+		t.Errorf("payload %s", ojson.Compact(p))
+	}
+	if g, _ := w.state.PhaseGateStatus.Get("plan_ok"); w.state.Phase != "build" || g != GatePassed || w.state.PendingPhaseTransition != nil || w.reason(tr) != "phase_approved" {
+		t.Errorf("state %s", w.state.Encode())
+	}
+	w.fails(CodeInvalidStateTransition, &ApprovePhase{})
+}
+
+func TestApproveCompletion(t *testing.T) {
+	w := startedWorld(t, nil).inPhase("ship")
+	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
+	w.wantStatus(StatusPaused, "human_approval:ship_ok")
+	w.fails(CodeInvalidStateTransition, &ApprovePhase{})
+	tr := w.must(w.approval())
+	w.wantEvents(tr, "gate_approved run_completed")
+	w.wantStatus(StatusCompleted, "")
+	if w.reason(tr) != "run_completed" || w.lastRow(LedgerRunHistory).String("status") != "completed" {
+		t.Error("session or run history")
+	}
+	w.fails(CodeInvalidStateTransition, &ApproveCompletion{})
+}
+
+func TestApprovalFromInsideATurn(t *testing.T) {
+	w := paused(t, nil)
+	w.actor.InsideTurn = "turn_x"
+	w.fails(CodeInsideTurn, w.approval())
+	w.actor.InsideTurn = ""
+	w.must(w.approval())
+}
+
+// What was true at the pause need not be true at the approval.
+func TestApprovalLooksAgain(t *testing.T) {
+	w := paused(t, nil)
+	delete(w.work, "docs/plan.md")
+	err := w.failsPlain(CodeGateFailed, w.approval())
+	if len(err.Problems) != 1 || err.Details.Strings("missing_files")[0] != "docs/plan.md" {
+		t.Errorf("problems %v", err.Problems)
+	}
+	w.write("docs/plan.md", "plan")
+	// A configuration changed since then: the order of phases does not fit any more.
+	order := w.cfg.Routing
+	w.cfg.Routing = ojson.Map[*Route]{}
+	for _, p := range []string{"planning", "ship", "build"} {
+		r, _ := order.Get(p)
+		w.cfg.Routing.Set(p, r)
+	}
+	w.failsPlain(CodeGateFailed, w.approval())
+	w.cfg.Routing = order
+	w.must(w.approval())
+
+	w.inPhase("ship")
+	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
+	w.cfg.Routing.Set("after", &Route{Phase: "after", EntryRole: "qa"})
+	w.failsPlain(CodeGateFailed, w.approval())
+}
+
+// failsPlain expects an unrecorded refusal and returns it.
+func (w *opsWorld) failsPlain(code string, op Operation) *Error {
+	w.t.Helper()
+	_, err := w.apply(op)
+	if err == nil || err.Code != code {
+		w.t.Fatalf("%s: %v, want %s", op.Name(), err, code)
+	}
+	return err
+}
+
+func TestGateActions(t *testing.T) {
+	w := paused(t, sets("gates.plan_ok.gate_actions", arr(`[{"run":"make release","label":"release"},{"run":"make announce"}]`)))
+	good := func() *ApprovePhase { return w.approval().(*ApprovePhase) }
+	// They must have been run: all, as configured, in order.
+	op := good()
+	op.Approval.Actions = []ActionRun{}
+	w.fails(CodeInvalidArgument, op)
+	op = good()
+	op.Approval.Actions = op.Approval.Actions[:1]
+	w.fails(CodeInvalidArgument, op)
+	op = good()
+	op.Approval.Actions[1].Command = "true"
+	w.fails(CodeInvalidArgument, op)
+	op = good()
+	op.Approval.Actions = append(op.Approval.Actions, op.Approval.Actions[1])
+	w.fails(CodeInvalidArgument, op)
+	// Before they are run, it can be asked whether the gate would be passed.
+	if _, err := Apply(w.snapshot(), &ApprovePhase{Approval{Files: w.gateFiles(), Preview: true}}, w.env()); err != nil {
+		t.Fatal(err)
+	}
+
+	op = good()
+	op.Approval.Actions[1].OK, op.Approval.Actions[1].ExitCode, op.Approval.Actions[1].StderrTail = false, ptr(2), ptr("boom")
+	tr := w.fails(CodeGateActionFailed, op)
+	w.wantEvents(tr, "human_escalation_raised run_blocked")
+	w.wantEntries(tr, "gate_action gate_action")
+	w.wantStatus(StatusBlocked, "gate_action:plan_ok")
+	b := w.state.BlockedReason
+	v, _ := b.Extra.Get("gate_action")
+	if act, _ := v.(*ojson.Object); b.Category != "gate_action_failed" || w.state.PendingPhaseTransition == nil || act.String("command") != "make announce" || w.state.Phase != "planning" {
+		t.Errorf("state %s", w.state.Encode())
+	}
+	w.fails(CodeAwaitingApproval, &Reactivate{})
+	w.fails(CodeRunBlocked, w.assignment("pm"))
+	// A second failure asks nobody twice; a success closes the record.
+	op.Approval.Actions[0].OK = false
+	op.Approval.Actions = op.Approval.Actions[:1]
+	tr = w.fails(CodeGateActionFailed, op)
+	w.wantEvents(tr, "run_blocked")
+	tr = w.must(good())
+	w.wantEvents(tr, "gate_approved human_escalation_resolved phase_entered phase_cleanup")
+	w.wantEntries(tr, "gate_action gate_action human_approval")
+	w.wantStatus(StatusActive, "")
+}
+
+func TestApprovalOfABlockedRun(t *testing.T) {
+	w := paused(t, nil)
+	w.must(&Block{BlockedOn: "dispatch:x", Category: "dispatch_error", TypedReason: "dispatch_error", Owner: "human", Action: "x"})
+	w.fails(CodeRunBlocked, w.approval())
+	// Lifting it goes back to waiting: nothing is passed on the way.
+	tr := w.must(&Reactivate{})
+	w.wantEvents(tr, "human_escalation_resolved")
+	w.wantStatus(StatusPaused, "human_approval:plan_ok")
+	w.must(&Block{BlockedOn: "hook:before_gate:h", Category: "hook_block", TypedReason: "pending_phase_transition", Owner: "human", Action: "x"})
+	w.must(&Block{BlockedOn: "gate_action:plan_ok", Category: "gate_action_failed", TypedReason: "gate_action_failed", Owner: "human", Action: "x"})
+	tr = w.must(w.approval())
+	w.wantStatus(StatusActive, "")
+	if n := len(added(tr, LedgerEscalations)); n != 1 {
+		t.Errorf("%d records closed", n)
+	}
+}

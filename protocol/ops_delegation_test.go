@@ -1,0 +1,196 @@
+// Tests of the delegation life cycle.
+
+package protocol
+
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+const twoDelegations = `[{"id":"del-001","to_role":"dev","charter":"build it","acceptance_contract":["it builds"],"required_decision_ids":["DEC-010"]},
+	{"id":"del-002","to_role":"qa","charter":"check it","acceptance_contract":["it is checked"]}]`
+
+// patient does not take turns that leave the gate alone for an idle loop.
+var patient = sets("run_loop.non_progress_threshold", 99)
+
+func TestDelegationLifecycle(t *testing.T) {
+	w := startedWorld(t, patient)
+	parent := w.assign("pm")
+	w.accept(parent.TurnID, "delegations", arr(twoDelegations))
+	if q := w.state.DelegationQueue; len(q) != 2 || q[0].Status != "pending" || q[0].ParentTurnID != parent.TurnID || strOr(w.state.NextRecommendedRole) != "dev" {
+		t.Fatalf("queue %s", w.state.Encode())
+	}
+	if len(w.lastRow(LedgerHistory).Objects("delegations_issued")) != 2 {
+		t.Error("history does not name the delegations")
+	}
+	// Delegated work is due before anything else.
+	dev := w.assign("")
+	if dev.AssignedRole != "dev" || dev.DelegationContext.String("delegation_id") != "del-001" || w.state.DelegationQueue[0].Status != "active" || strOr(w.state.DelegationQueue[0].ChildTurnID) != dev.TurnID {
+		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(dev)))
+	}
+	w.refuse(CodeValidationFailed, dev.TurnID, "delegations", arr(twoDelegations))
+	w.accept(dev.TurnID, "decisions", arr(`[{"id":"DEC-011","category":"scope","statement":"s","rationale":"r"}]`))
+	if w.state.DelegationQueue[0].Status != "completed" || w.state.PendingDelegation != nil || strOr(w.state.NextRecommendedRole) != "qa" {
+		t.Fatalf("queue %s", w.state.Encode())
+	}
+	qa := w.assign("")
+	w.accept(qa.TurnID, "status", "failed", "summary", "could not")
+	r := w.state.PendingDelegation
+	if r == nil || r.ParentRole != "pm" || len(r.Results) != 2 || len(w.state.DelegationQueue) != 0 || strOr(w.state.NextRecommendedRole) != "pm" {
+		t.Fatalf("review %s", w.state.Encode())
+	}
+	one, two := r.Results[0], r.Results[1]
+	if one.String("status") != "completed" || one.Strings("missing_decision_ids")[0] != "DEC-010" || one.String("child_turn_id") != dev.TurnID ||
+		two.String("status") != "failed" || two.String("summary") != "could not" || len(two.Strings("missing_decision_ids")) != 0 {
+		t.Errorf("results %s", ojson.Compact(r.Results))
+	}
+	w.write("docs/plan.md", "plan")
+	w.commit()
+	review := w.assign("")
+	if review.AssignedRole != "pm" || len(review.DelegationReview.Objects("results")) != 2 {
+		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(review)))
+	}
+	w.refuse(CodeValidationFailed, review.TurnID, "phase_transition_request", "build")
+	w.accept(review.TurnID)
+	if w.state.PendingDelegation != nil {
+		t.Error("the review is still pending")
+	}
+}
+
+func TestDelegationRequiredDecisionIsSatisfied(t *testing.T) {
+	w := startedWorld(t, patient)
+	w.accept(w.assign("pm").TurnID, "delegations", arr(twoDelegations))
+	w.accept(w.assign("qa").TurnID)
+	w.accept(w.assign("dev").TurnID, "decisions", arr(`[{"id":"DEC-010","category":"scope","statement":"s","rationale":"r"}]`))
+	if got := w.state.PendingDelegation.Results[0]; got.Strings("satisfied_decision_ids")[0] != "DEC-010" || len(got.Strings("missing_decision_ids")) != 0 {
+		t.Errorf("result %s", ojson.Compact(got))
+	}
+	w.write("docs/plan.md", "plan")
+	w.commit()
+	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
+	w.wantStatus(StatusPaused, "human_approval:plan_ok")
+}
+
+// A turn of the parent's role that was never given the results has not reviewed
+// them, and a second parent's review waits for the first.
+func TestDelegationReviewIsNotLost(t *testing.T) {
+	w := startedWorld(t, patient)
+	one := `[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`
+	two := `[{"id":"del-001","to_role":"ops","charter":"c","acceptance_contract":["a"]}]`
+	w.accept(w.assign("pm").TurnID, "delegations", arr(one))
+	w.accept(w.assign("qa").TurnID, "delegations", arr(two))
+	early := w.assign("pm") // before there is anything to review
+	dev, ops := w.assign("dev"), w.assign("ops")
+	w.accept(dev.TurnID)
+	if w.state.PendingDelegation == nil || w.state.PendingDelegation.ParentRole != "pm" {
+		t.Fatal("no review")
+	}
+	w.accept(ops.TurnID)
+	if w.state.PendingDelegation.ParentRole != "pm" || len(w.state.DelegationQueue) != 1 {
+		t.Fatal("the first review was overwritten")
+	}
+	w.accept(early.TurnID)
+	if w.state.PendingDelegation == nil {
+		t.Fatal("a turn without the results counts as their review")
+	}
+	review := w.assign("pm")
+	w.accept(review.TurnID)
+	if w.state.PendingDelegation == nil || w.state.PendingDelegation.ParentRole != "qa" || len(w.state.DelegationQueue) != 0 {
+		t.Fatalf("state %s", w.state.Encode())
+	}
+	w.accept(w.assign("qa").TurnID)
+	if w.state.PendingDelegation != nil {
+		t.Error("review")
+	}
+}
+
+func TestReissueKeepsObligations(t *testing.T) {
+	w := startedWorld(t, nil)
+	w.accept(w.assign("pm").TurnID, "delegations", arr(twoDelegations))
+	dev := w.assign("dev")
+	w.edit(func(s *State) {
+		turn, _ := s.ActiveTurns.Get(dev.TurnID)
+		turn.IntakeContext = obj(`{"intent_id":"intent_1_0000","acceptance_contract":["ship the thing"]}`)
+		turn.Extra.Set("idle_expansion_context", obj(`{"expansion_iteration":2}`))
+		turn.Extra.Set("worker_pid", ojson.Int(7))
+	})
+	tr := w.must(w.reissue(dev.TurnID, ""))
+	w.wantEvents(tr, "turn_reissued turn_dispatched")
+	w.wantEntries(tr, "turn_reissued")
+	turn := tr.Result.(*ReissueResult).Turn
+	if turn.Attempt != 2 || turn.ReissuedFrom != dev.TurnID || turn.RunID != w.state.Run() || turn.IntakeContext == nil || turn.DelegationContext == nil {
+		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
+	}
+	if _, ok := turn.Extra.Get("idle_expansion_context"); !ok {
+		t.Error("the expansion is lost")
+	}
+	if _, ok := turn.Extra.Get("worker_pid"); ok {
+		t.Error("a worker that is gone came along")
+	}
+	if strOr(w.state.DelegationQueue[0].ChildTurnID) != turn.TurnID {
+		t.Error("the delegation waits for the old turn")
+	}
+	row := w.lastRow(LedgerHistory)
+	if row.String("status") != HistoryReissued || row.Has("accepted_sequence") || w.index.Accepted != 1 || w.index.LastRow.String("turn_id") == dev.TurnID {
+		t.Errorf("row %s", ojson.Compact(row))
+	}
+	if e := added(tr, LedgerEvents)[0]; e.String("intent_id") != "intent_1_0000" {
+		t.Errorf("event %s", ojson.Compact(e))
+	}
+	w.refuse(CodeIntentCoverage, turn.TurnID)
+	w.accept(turn.TurnID, "summary", "we ship the thing")
+	if w.state.DelegationQueue[0].Status != "completed" {
+		t.Error("delegation")
+	}
+	if w.lastRow(LedgerHistory).String("intent_id") != "intent_1_0000" {
+		t.Error("intent")
+	}
+}
+
+func TestIntentCoverage(t *testing.T) {
+	items := obj(`{"intent_id":"intent_1_0000","acceptance_contract":["Refactor the parser module","Document every option"]}`)
+	for name, tc := range map[string]struct {
+		mode    string
+		context *ojson.Object
+		members []any
+		code    string
+		warns   bool
+	}{
+		"nothing said":         {members: []any{"summary", "done"}, code: CodeIntentCoverage},
+		"half the words":       {members: []any{"summary", "the parser was refactored (refactor) and each option has a document"}},
+		"answers":              {members: []any{"summary", "done", "intent_response", arr(`[{"item":"refactor the PARSER module ","status":"addressed"},{"item":"Document every option","status":"deferred"}]`)}},
+		"quoted, not answered": {members: []any{"summary", "done", "intent_response", arr(`[{"item":"Refactor the parser module","status":"ignored"},{"item":"Document every option"}]`)}, code: CodeIntentCoverage},
+		"not completed":        {members: []any{"summary", "could not", "status", "failed"}},
+		"lenient":              {mode: "lenient", members: []any{"summary", "done"}, warns: true},
+		"low priority":         {context: obj(`{"priority":"p2","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, warns: true},
+		"top priority":         {context: obj(`{"priority":"p0","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, code: CodeIntentCoverage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := startedWorld(t, func(cfg *ojson.Object) {
+				if tc.mode != "" {
+					cfg.Set("intent_coverage_mode", tc.mode)
+				}
+			})
+			turn := w.assign("dev")
+			w.edit(func(s *State) {
+				turn, _ := s.ActiveTurns.Get(turn.TurnID)
+				turn.IntakeContext = items
+				if tc.context != nil {
+					turn.IntakeContext = tc.context
+				}
+			})
+			if tc.code != "" {
+				tr := w.refuse(tc.code, turn.TurnID, tc.members...)
+				if len(tr.Failure.Problems) == 0 {
+					t.Error("no item named")
+				}
+				return
+			}
+			tr := w.accept(turn.TurnID, tc.members...)
+			if got := len(tr.Result.(*AcceptResult).Warnings) > 0; got != tc.warns {
+				t.Errorf("warnings %v", tr.Result.(*AcceptResult).Warnings)
+			}
+		})
+	}
+}

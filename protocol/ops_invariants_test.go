@@ -1,0 +1,249 @@
+// What every operation must keep, whatever it decides.
+
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// checked applies an operation and holds everything it did against the invariants.
+func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, *Error) {
+	w.t.Helper()
+	before := frozen(snap)
+	prev := w.state
+	charged := w.state.BudgetStatus.SpentUSD
+	tr, err := Apply(snap, op, env)
+	if now := frozen(snap); now != before {
+		w.t.Fatalf("%s modified its snapshot:\n%s\n%s", op.Name(), before, now)
+	}
+	w.deterministic(snap, op, env, tr, err)
+	if err != nil {
+		return nil, err
+	}
+	if e := LegalTransition(prev, tr.State, op.Name()); e != nil {
+		w.t.Fatalf("%s: %s", op.Name(), e.Message)
+	}
+	if p := CheckState(tr.State); len(p) > 0 {
+		w.t.Fatalf("%s left an invalid state: %v", op.Name(), p)
+	}
+	written := tr.State.Encode()
+	back, serr := DecodeState(written)
+	if serr != nil || !bytes.Equal(back.Encode(), written) {
+		w.t.Fatalf("%s: the state does not survive being written and read: %v", op.Name(), serr)
+	}
+	w.cost(op, tr, charged)
+	w.lineByLine(tr)
+	w.take(tr)
+	w.timeline()
+	w.sameIndex(op)
+	w.obligations()
+	return tr, nil
+}
+
+// frozen is everything a snapshot holds, as text.
+func frozen(s *Snapshot) string {
+	out := string(s.State.Encode()) + string(s.Index.Encode()) + string(s.HumanTasks)
+	for _, l := range s.RepoDecisions {
+		out += string(l.Raw) + string(ojson.Compact(l.Row))
+	}
+	if s.Session != nil {
+		out += string(ojson.Pretty(s.Session))
+	}
+	return out
+}
+
+// outcome is everything a transition says, as text.
+func outcomeText(tr *Transition, err *Error) string {
+	if err != nil {
+		return fmt.Sprint(err.Code, err.Message, err.Hint, err.Field, err.Stage, err.Problems)
+	}
+	out := string(tr.State.Encode()) + string(tr.Index.Encode())
+	for _, a := range tr.Appends {
+		out += string(a.Ledger) + string(a.Data)
+	}
+	for _, a := range tr.Amends {
+		out += string(a.Ledger) + string(a.Old) + string(a.New)
+	}
+	for _, d := range Documents() {
+		out += string(d) + string(tr.Documents[d])
+	}
+	for _, f := range tr.Files {
+		out += f.Path + string(f.Data)
+	}
+	out += fmt.Sprint(tr.DropTurns, tr.Unstage, tr.Subject, tr.Turn, tr.Role)
+	if tr.Failure != nil {
+		out += outcomeText(nil, tr.Failure)
+	}
+	return out
+}
+
+// deterministic applies the operation again the way replay does: from its record,
+// on a snapshot read from bytes.
+func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Transition, err *Error) {
+	w.t.Helper()
+	doc, evidence := NewRecord(op, env).Encode()
+	rec, derr := DecodeRecord(doc, func(digest string) ([]byte, error) {
+		data, ok := evidence[digest]
+		if !ok {
+			return nil, fmt.Errorf("no evidence %s", digest)
+		}
+		return data, nil
+	})
+	if derr != nil {
+		w.t.Fatalf("%s: the record does not decode: %v\n%s", op.Name(), derr, doc)
+	}
+	if again, _ := rec.Encode(); !bytes.Equal(again, doc) {
+		w.t.Fatalf("%s: the record changes when it is read:\n%s\n%s", op.Name(), doc, again)
+	}
+	s, serr := DecodeState(snap.State.Encode())
+	if serr != nil {
+		w.t.Fatalf("snapshot: %v", serr)
+	}
+	x, xerr := DecodeIndex(snap.Index.Encode())
+	if xerr != nil {
+		w.t.Fatalf("snapshot: %v", xerr)
+	}
+	fresh := &Snapshot{Config: snap.Config, State: s, Index: x, RepoDecisions: snap.RepoDecisions, Session: snap.Session, HumanTasks: snap.HumanTasks}
+	tr2, err2 := Apply(fresh, rec.Op, rec.Env)
+	if a, b := outcomeText(tr, err), outcomeText(tr2, err2); a != b {
+		w.t.Fatalf("%s is not a function of its record (-first +replayed):\n%s", op.Name(), cmp.Diff(strings.Split(a, "\n"), strings.Split(b, "\n")))
+	}
+}
+
+// cost follows what is charged: accepted results, and staged results given up.
+func (w *opsWorld) cost(op Operation, tr *Transition, before float64) {
+	w.t.Helper()
+	want := before
+	switch op := op.(type) {
+	case *InitRun:
+		want = 0
+	case *AcceptTurn:
+		if tr.Failure == nil {
+			want += stagedCost(op.Staged)
+		}
+	case *RejectTurn:
+		want += max(op.Cost, stagedCost(op.Staged))
+	case *ReissueTurn:
+		want += stagedCost(op.Staged)
+	}
+	if got := tr.State.BudgetStatus.SpentUSD; math.Abs(got-want) > 1e-9 {
+		w.t.Fatalf("%s: spent %v, want %v", op.Name(), got, want)
+	}
+	if b := w.cfg.Budget; b != nil && b.PerRunMaxUSD != nil {
+		if r := tr.State.BudgetStatus.RemainingUSD; r == nil || math.Abs(*r-(*b.PerRunMaxUSD-want)) > 1e-9 {
+			w.t.Fatalf("%s: remaining %v of %v after %v", op.Name(), r, *b.PerRunMaxUSD, want)
+		}
+	}
+}
+
+// lineByLine checks that every appended line can be read and every event is valid.
+func (w *opsWorld) lineByLine(tr *Transition) {
+	w.t.Helper()
+	for _, a := range tr.Appends {
+		if len(a.Data) == 0 || a.Data[len(a.Data)-1] != '\n' {
+			w.t.Fatalf("%s: an append ends without a newline", a.Ledger)
+		}
+		if !a.Ledger.JSONL() {
+			continue
+		}
+		for line := range bytes.Lines(a.Data) {
+			row, err := DecodeLedgerLine(bytes.TrimSuffix(line, []byte("\n")))
+			if err != nil {
+				w.t.Fatalf("%s: unreadable line %q: %v", a.Ledger, line, err)
+			}
+			if a.Ledger == LedgerEvents {
+				if errs := ValidateEvent(row); len(errs) > 0 {
+					w.t.Fatalf("invalid event %s: %v", line, errs)
+				}
+			}
+		}
+	}
+	for _, a := range tr.Amends {
+		if _, err := DecodeLedgerLine(a.New); err != nil {
+			w.t.Fatalf("amended line %q: %v", a.New, err)
+		}
+	}
+}
+
+// timeline checks the order of the run's events.
+func (w *opsWorld) timeline() {
+	w.t.Helper()
+	var events []any
+	for _, e := range w.rows(LedgerEvents) {
+		if e.String("run_id") == w.state.Run() {
+			events = append(events, e)
+		}
+	}
+	if code, errs := ValidateEventOrdering(events); code != "" {
+		w.t.Fatalf("events of the run: %s %v", code, errs)
+	}
+}
+
+// sameIndex holds the index kept operation by operation against one built from
+// the ledgers.
+func (w *opsWorld) sameIndex(op Operation) {
+	w.t.Helper()
+	built := BuildIndex(w.cfg, w.state, w.lines)
+	if a, b := w.index.Encode(), built.Encode(); !bytes.Equal(a, b) {
+		w.t.Fatalf("%s: the index differs from the ledgers' (-kept +built):\n%s", op.Name(), cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
+	}
+}
+
+// obligations checks relations between parts of the state.
+func (w *opsWorld) obligations() {
+	w.t.Helper()
+	s := w.state
+	for _, id := range s.BudgetReservations.Keys() {
+		if !s.ActiveTurns.Has(id) {
+			w.t.Fatalf("a reservation of %s, which is not active", id)
+		}
+	}
+	for _, d := range s.DelegationQueue {
+		if d.Status == "active" && !s.ActiveTurns.Has(strOr(d.ChildTurnID)) {
+			w.t.Fatalf("delegation %s is active without its turn %s", d.DelegationID, strOr(d.ChildTurnID))
+		}
+	}
+	if s.Status == StatusBlocked && s.BlockedReason.Recovery.Owner == OwnerHuman && CurrentEscalation(s, w.index.OpenEscalations) == nil {
+		w.t.Fatalf("blocked on %s, but no person has been asked", strOr(s.BlockedOn))
+	}
+	if s.Status != StatusBlocked && len(w.index.OpenEscalations) > 0 {
+		w.t.Fatalf("the run is %s, but records are open: %s", s.Status, ojson.Compact(w.index.OpenEscalations))
+	}
+	if len(w.index.OpenEscalations) > 1 {
+		w.t.Fatalf("%d records are open for one block", len(w.index.OpenEscalations))
+	}
+	for _, row := range w.index.OpenEscalations {
+		if !bytes.Contains(w.tasks, []byte(row.String("escalation_id"))) {
+			w.t.Fatalf("HUMAN_TASKS.md does not show %s", row.String("escalation_id"))
+		}
+	}
+	ids := make(map[string]bool)
+	for _, row := range w.rows(LedgerHistory) {
+		if !AcceptedRow(row, s.Run()) || row.String("run_id") != s.Run() {
+			continue
+		}
+		for _, d := range row.Objects("decisions") {
+			n, huge, _ := decisionNumber(d.String("id"))
+			key := fmt.Sprint(n, huge)
+			if ids[key] {
+				w.t.Fatalf("decision %s is recorded twice in the run", d.String("id"))
+			}
+			ids[key] = true
+		}
+	}
+	seen := make(map[string]bool)
+	for _, row := range w.rows(LedgerRepoDecisions) {
+		id := row.String("id")
+		if seen[id] {
+			w.t.Fatalf("repo decision %s exists twice", id)
+		}
+		seen[id] = true
+	}
+}

@@ -1,0 +1,196 @@
+// Tests of RejectTurn and ReissueTurn.
+
+package protocol
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func TestRejectRetryAndExhaustion(t *testing.T) {
+	w := startedWorld(t, nil)
+	turn := w.assign("pm")
+	w.fails(CodeReasonRequired, w.rejection(turn.TurnID, "  "))
+	op := w.rejection(turn.TurnID, "x")
+	op.Reassign = true
+	w.fails(CodeInvalidArgument, op)
+	w.fails(CodeTurnNotActive, w.rejection("turn_none", "x"))
+
+	w.stage(turn.TurnID, "summary", "first try")
+	staged := string(ojson.Pretty(w.staged[turn.TurnID]))
+	w.fails(CodeValidationFailed, func() Operation { a := w.acceptance(turn.TurnID); a.Staged = NewBlob([]byte(`{"x":1}`)); return a }())
+	op = w.rejection(turn.TurnID, "tests missing")
+	op.Errors = []string{"no test", "no docs"}
+	tr := w.must(op)
+	w.wantEvents(tr, "turn_rejected turn_dispatched")
+	w.wantEntries(tr, "")
+	now := w.turn(turn.TurnID)
+	if now.Status != TurnDispatched || now.Attempt != 2 || now.FailedAt != "" || now.StartedAt == "" || now.DeadlineAt <= turn.DeadlineAt {
+		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(now)))
+	}
+	if r := now.LastRejection; r.String("reason") != "tests missing" || r.String("failed_stage") != "human_review" || len(r.Strings("validation_errors")) != 2 {
+		t.Errorf("rejection %s", ojson.Compact(r))
+	}
+	res := tr.Result.(*RejectResult)
+	if res.Escalated || !strings.HasPrefix(res.Preserved, RejectedDir+"/"+turn.TurnID+"-attempt-1-2026-") || string(w.files[res.Preserved]) != staged || len(tr.Unstage) != 1 {
+		t.Errorf("preserved %q", res.Preserved)
+	}
+
+	tr = w.must(w.rejection(turn.TurnID, "still missing"))
+	w.wantEvents(tr, "turn_rejected human_escalation_raised run_blocked")
+	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:pm")
+	now = w.turn(turn.TurnID)
+	if now.Status != TurnFailed || !tr.Result.(*RejectResult).Escalated || w.state.Escalation.String("from_turn_id") != turn.TurnID || w.lastRow(LedgerRunHistory) == nil {
+		t.Errorf("state %s", w.state.Encode())
+	}
+	// Its own result cannot undo that, nor another rejection, nor an agent.
+	w.refuse(CodeRunBlocked, turn.TurnID)
+	w.fails(CodeRunBlocked, w.rejection(turn.TurnID, "x"))
+	w.actor.InsideTurn = turn.TurnID
+	w.fails(CodeInsideTurn, w.reissue(turn.TurnID, ""))
+	w.fails(CodeInsideTurn, &Reactivate{})
+	w.actor.InsideTurn = ""
+	tr = w.must(w.reissue(turn.TurnID, ""))
+	w.wantEvents(tr, "turn_reissued human_escalation_resolved escalation_resolved turn_dispatched")
+	w.wantEntries(tr, "turn_reissued escalation_resolved")
+	w.wantStatus(StatusActive, "")
+	w.accept(w.state.OnlyTurn().TurnID)
+}
+
+func TestRejectPolicyEscalation(t *testing.T) {
+	w := startedWorld(t, sets("policies", arr(`[{"id":"cheap","rule":"max_cost_per_turn","params":{"limit_usd":1},"action":"escalate"}]`)))
+	turn := w.assign("pm")
+	tr := w.refuse(CodePolicyEscalation, turn.TurnID, cost(2)...)
+	w.wantEvents(tr, "human_escalation_raised run_blocked")
+	w.wantEntries(tr, "policy_escalation")
+	w.wantStatus(StatusBlocked, "policy:cheap")
+	if w.turn(turn.TurnID).Status != TurnDispatched || w.reason(tr) != "blocked" {
+		t.Error("the turn keeps its status")
+	}
+	w.fails(CodeRunBlocked, w.acceptance(turn.TurnID))
+	w.actor.InsideTurn = turn.TurnID
+	w.fails(CodeInsideTurn, w.rejection(turn.TurnID, "x"))
+	w.actor.InsideTurn = ""
+	tr = w.must(w.rejection(turn.TurnID, "cheaper"))
+	w.wantEvents(tr, "turn_rejected human_escalation_resolved turn_dispatched")
+	w.wantStatus(StatusActive, "")
+	w.accept(turn.TurnID, cost(1)...)
+
+	turn = w.assign("pm")
+	w.refuse(CodePolicyEscalation, turn.TurnID, cost(2)...)
+	w.must(&Reactivate{})
+	w.fails(CodePolicyEscalation, w.acceptance(turn.TurnID))
+}
+
+func TestPolicyBlockAndWarn(t *testing.T) {
+	w := startedWorld(t, sets("policies", arr(`[{"id":"few","rule":"max_total_turns","params":{"limit":1},"action":"block"},
+		{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":1},"action":"warn"}]`)))
+	w.accept(w.assign("pm").TurnID)
+	turn := w.assign("pm")
+	tr := w.refuse(CodePolicyViolation, turn.TurnID)
+	w.wantEvents(tr, "acceptance_failed")
+	w.wantStatus(StatusActive, "")
+	// Reissued turns and other runs do not count.
+	w.must(w.reissue(turn.TurnID, "dev"))
+	w.refuse(CodePolicyViolation, w.state.OnlyTurn().TurnID)
+	w.must(&Escalate{Reason: "restart"})
+	w.must(w.start(InitRun{Restart: true}))
+	w.accept(w.assign("pm").TurnID)
+}
+
+func TestRejectWhilePaused(t *testing.T) {
+	w := paused(t, nil)
+	op := AcceptTurn{}.withTurn(w)
+	w.fails(CodeInvalidStateTransition, w.rejection(op.TurnID, "x"))
+	w.fails(CodeInvalidStateTransition, w.reissue(op.TurnID, ""))
+}
+
+func TestReissueGuards(t *testing.T) {
+	w := startedWorld(t, sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "qa", "dev", "human"}))
+	w.fails(CodeNotFound, &ReissueTurn{})
+	pm, qa := w.assign("pm"), w.assign("qa")
+	w.fails(CodeTargetRequired, &ReissueTurn{})
+	w.fails(CodeUnknownRole, w.reissue(pm.TurnID, "nobody"))
+	w.fails(CodeRoleNotRouted, w.reissue(pm.TurnID, "ops"))
+	w.fails(CodeRoleActive, w.reissue(pm.TurnID, "qa"))
+	// A reviewer's turn is no way round the clean tree a writer needs.
+	w.write("notes.txt", "x")
+	w.fails(CodeDirtyTree, w.reissue(pm.TurnID, "dev"))
+	w.commit()
+	tr := w.must(w.reissue(pm.TurnID, "dev"))
+	turn := tr.Result.(*ReissueResult).Turn
+	if turn.AssignedRole != "dev" || len(turn.ConcurrentWith) != 1 || turn.ConcurrentWith[0] != qa.TurnID {
+		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
+	}
+	d := tr.Result.(*ReissueResult).Delta
+	if !d.Bool("head_changed") || d.Bool("runtime_changed") {
+		t.Errorf("delta %s", ojson.Compact(d))
+	}
+	w.must(&Escalate{TurnID: qa.TurnID, Reason: "stop"})
+	w.fails(CodeRunBlocked, w.reissue(qa.TurnID, ""))
+}
+
+// What a refused attempt changed is still the turn's to answer for.
+func TestRetryAnswersForEarlierAttempts(t *testing.T) {
+	for _, again := range []string{"reject", "reissue"} {
+		w := startedWorld(t, sets("rules.max_turn_retries", 9)).inPhase("build")
+		turn := w.assign("dev")
+		w.write("src/a.go", "a")
+		w.write("src/secret.go", "s")
+		w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
+		next := func() *Turn {
+			if again == "reject" {
+				w.must(w.rejection(turn.TurnID, "declare everything"))
+			} else {
+				w.must(w.reissue(turn.TurnID, ""))
+			}
+			turn = w.state.OnlyTurn()
+			return turn
+		}
+		next()
+		w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
+		next() // carried on over another attempt
+		w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
+		// Undone, it is nobody's change any more; the other file counts although
+		// this attempt has not touched it.
+		delete(w.work, "src/secret.go")
+		w.accept(turn.TurnID, "files_changed", []string{"src/a.go"})
+		row := w.lastRow(LedgerHistory)
+		if got := row.Strings("files_changed"); len(got) != 1 || got[0] != "src/a.go" {
+			t.Errorf("%s: files %v", again, got)
+		}
+		if row.Object("observed_artifact").Object("file_markers").String("src/a.go") != w.mark("src/a.go") || !w.index.Uncheckpointed.Has("src/a.go") {
+			t.Errorf("%s: row %s", again, ojson.Compact(row))
+		}
+		w.must(w.checkpointOf(turn.TurnID))
+		w.assign("dev")
+	}
+}
+
+// A reviewer's document from the first attempt counts in the second.
+func TestReviewRetry(t *testing.T) {
+	w := startedWorld(t, nil)
+	w.write(".planning/old.md", "the operator's, dirty before the turn")
+	turn := w.assign("pm")
+	w.write(".planning/new.md", "x")
+	w.must(w.rejection(turn.TurnID, "explain"))
+	w.accept(turn.TurnID, "files_changed", []string{".planning/new.md"})
+	turn = w.assign("pm")
+	w.refuse(CodeArtifactMismatch, turn.TurnID, "files_changed", []string{".planning/old.md"})
+}
+
+// In a conflict the files others changed since are theirs, not carried over.
+func TestConflictRetryDoesNotCarryOthers(t *testing.T) {
+	w := startedWorld(t, nil).inPhase("build")
+	dev, ops := w.assign("dev"), w.assign("ops")
+	w.write("src/a.go", "dev's")
+	w.accept(dev.TurnID, "files_changed", []string{"src/a.go"})
+	w.must(w.rejection(ops.TurnID, "later"))
+	if c := w.turn(ops.TurnID).Carried; len(c) != 0 {
+		t.Errorf("carried %v", c)
+	}
+	w.write("src/o.go", "o")
+	w.accept(ops.TurnID, "files_changed", []string{"src/o.go"})
+}

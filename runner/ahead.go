@@ -1,0 +1,60 @@
+// Asking git ahead: what an operation will want to know is asked while the store
+// looks after its own files, so that two processors have something to do.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ahead holds the answers. The lock was held when the questions were put.
+type ahead struct {
+	actor protocol.Actor
+
+	asked bool // about the work tree, and not used up yet
+	tree  *gitstore.WorktreeStatus
+	err   error
+}
+
+// begin opens a transaction and asks git at the same time who is acting and, when
+// the operation is one that looks, how the work tree stands.
+func (r *Runner) begin(ctx context.Context, purpose string) (*gitstore.Tx, *ahead, error) {
+	a := &ahead{}
+	beside := []func(){func() { a.actor = r.actor(ctx) }}
+	if looks(purpose) {
+		a.asked = true
+		beside = append(beside, func() { a.tree, a.err = r.worktree(ctx) })
+	}
+	tx, err := r.Store.Begin(ctx, purpose, max(0, r.opt.LockWait), beside...)
+	if err == nil && len(tx.View().Notices) > 0 {
+		a.asked = false // the recovery wrote files meanwhile
+	}
+	return tx, a, err
+}
+
+// looks reports whether an operation looks at the work tree.
+func looks(purpose string) bool {
+	switch purpose {
+	case "accept", "assign", "init-run", "reject", "reissue", "checkpoint":
+		return true
+	}
+	return false
+}
+
+// take returns the state of the work tree if it was asked for and nothing has
+// happened since. It answers once.
+func (a *ahead) take() (tree *gitstore.WorktreeStatus, ok bool, err error) {
+	if a == nil || !a.asked {
+		return nil, false, nil
+	}
+	a.asked = false
+	return a.tree, true, a.err
+}
+
+func (r *Runner) worktree(ctx context.Context) (*gitstore.WorktreeStatus, error) {
+	repo := r.Store.Repository()
+	return repo.Status(ctx, repo.Prefix)
+}
