@@ -69,7 +69,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		return nil, err
 	}
 	t := ch.Transition
-	plan := commitPlan{run: run, record: ch.Record, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns}
+	plan := commitPlan{run: run, record: ch.Record, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns, unstage: t.Unstage}
 	plan.doc, plan.evidence = ch.Record.Encode()
 	work, err := tx.planWork(d, ch, state, plan.evidence)
 	if err != nil {
@@ -228,7 +228,7 @@ func (rec *recorded) keeps(name string, data []byte) bool {
 // planWork turns what was derived into writes to the working files.
 func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[string][]byte) (*workPlan, error) {
 	t := ch.Transition
-	plan := &workPlan{docs: map[protocol.Document][]byte{protocol.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns}
+	plan := &workPlan{docs: map[protocol.Document][]byte{protocol.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns, unstage: t.Unstage}
 	// A staged result goes only when its bytes are kept by this very operation.
 	plan.proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
@@ -245,6 +245,14 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 	for _, c := range d.changes {
 		w := ledgerWrite{ledger: c.ledger, offset: c.offset, data: c.data}
 		if len(c.amends) > 0 {
+			end, ok, err := tx.store.amendTail(c.ledger, c.offset, c.amends, c.data)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				plan.ledgers = append(plan.ledgers, end)
+				continue
+			}
 			full, _, _, err := tx.store.work.read(c.ledger.Path(), maxLedger)
 			if err != nil {
 				return nil, unreadable(c.ledger.Path(), err)
@@ -322,6 +330,7 @@ type commitPlan struct {
 	role     string
 	state    []byte
 	drops    []string
+	unstage  []string
 	note     *entering // left before the ref of a new run is created
 }
 
@@ -350,7 +359,7 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 		c.Parents, ref.Old = []OID{p.parent.op}, p.parent.op
 	}
 	c.Message = message(firstOf(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
-		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerPrevious, string(p.previous))
+		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous))
 	data, err := EncodeCommit(s.repo.ObjectFormat, c)
 	if err != nil {
 		return nil, errorf(CodeObjectInvalid, err, "the operation cannot be written as a commit")

@@ -20,13 +20,14 @@ const maxPast = 10000
 
 // past is what is known of the operations between the working files and the tip.
 type past struct {
-	at     *recorded                          // oldest operation considered; nil for a run being entered
-	steps  int                                // operations after at
-	docs   map[protocol.Document]map[OID]bool // versions from at on, without the tip's
-	states map[OID]bool
-	drops  []string                  // turns that ended in those operations
-	kept   map[string]bool           // SHA-256 of every evidence blob of those operations
-	sizes  map[protocol.Ledger]int64 // ledgers before a run being entered
+	at      *recorded                          // oldest operation considered; nil for a run being entered
+	steps   int                                // operations after at
+	docs    map[protocol.Document]map[OID]bool // versions from at on, without the tip's
+	states  map[OID]bool
+	drops   []string                  // turns that ended in those operations
+	unstage []string                  // turns whose result was sent back in those operations
+	kept    map[string]bool           // SHA-256 of every evidence blob of those operations
+	sizes   map[protocol.Ledger]int64 // ledgers before a run being entered
 }
 
 func newPast() *past {
@@ -116,6 +117,9 @@ func (p *past) passed(rec *recorded, c *Commit) error {
 	if turns := trailer(c.Message, trailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 	}
+	if turns := trailer(c.Message, trailerUnstaged); turns != "" {
+		p.unstage = append(p.unstage, strings.Fields(turns)...)
+	}
 	list, err := rec.r.list(rec.root, treeEvidence)
 	for _, e := range list {
 		p.kept[e.Name] = true
@@ -183,7 +187,7 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 // planForward computes what brings the working files to the tip. refusal is set
 // when a file is neither what an operation recorded nor on its way there.
 func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *Error, err error) {
-	plan = &workPlan{docs: make(map[protocol.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops}
+	plan = &workPlan{docs: make(map[protocol.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops, unstage: p.unstage}
 	plan.proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
 		return p.kept[hex.EncodeToString(sum[:])]
@@ -253,6 +257,20 @@ func (s *Store) forwardLedger(tip *recorded, p *past, l protocol.Ledger) (*ledge
 			return &ledgerWrite{ledger: l, offset: int64(len(diff.data)), data: full[len(diff.data):]}, nil, nil
 		}
 		return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
+	}
+	// A line is amended in place where that is cheap (amendTail).
+	if old != nil && diff.data != nil {
+		was, err := p.at.r.readLedger(p.at.root, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		full, err := tip.r.readLedger(tip.root, l)
+		if err != nil {
+			return nil, nil, err
+		}
+		if torn(diff.data, was, full) {
+			return &ledgerWrite{ledger: l, data: full, replace: true}, nil, nil
+		}
 	}
 	why := diff.why
 	if diff.kind == diffExtended || why == "" {

@@ -19,6 +19,7 @@ const (
 	trailerState    = "Agentxchain-State-Digest" // sha256:<hex> of state.json
 	trailerHead     = "Agentxchain-Code-Head"    // HEAD of the project's own history
 	trailerDropped  = "Agentxchain-Dropped"      // turns that ended, separated by spaces
+	trailerUnstaged = "Agentxchain-Unstaged"     // turns whose staged result was sent back and is kept below files/
 	trailerPrevious = "Agentxchain-Previous"     // last operation of the run before, in a run's first commit
 )
 

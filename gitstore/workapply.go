@@ -81,6 +81,11 @@ func (w *workDir) apply(p *workPlan) error {
 		return err
 	}
 	faults.Point("commit.after-state")
+	for _, turn := range p.unstage {
+		if err := w.unstageTurn(turn, p.proof); err != nil {
+			return err
+		}
+	}
 	for _, turn := range p.drops {
 		_, renewed := p.bundles[turn]
 		if err := w.dropTurn(turn, renewed, p.proof); err != nil {
@@ -185,10 +190,15 @@ func (s *staging) closeBundle(turn string, files map[string][]byte) error {
 func (w *workDir) writeLedger(l ledgerWrite) error {
 	name := l.ledger.Path()
 	var err error
-	if l.replace {
+	switch {
+	case l.replace:
 		err = w.write(name, l.data)
-	} else if err = w.mkdirs(path.Dir(name)); err == nil {
-		err = durable.AppendRoot(w.root, name, l.offset, l.data, 0o666)
+	case len(l.old) > 0:
+		err = durable.OverwriteRoot(w.root, name, l.offset, l.old, l.data)
+	default:
+		if err = w.mkdirs(path.Dir(name)); err == nil {
+			err = durable.AppendRoot(w.root, name, l.offset, l.data, 0o666)
+		}
 	}
 	faults.Point("commit.after-ledger-" + string(l.ledger))
 	return err

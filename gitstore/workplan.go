@@ -14,15 +14,18 @@ type workPlan struct {
 	bundles map[string]map[string][]byte // turn -> file -> bytes
 	files   []protocol.FileWrite
 	drops   []string               // turns whose bundle and staged result go
+	unstage []string               // turns whose staged result alone goes
 	remove  []string               // documents an operation no longer has
 	proof   func(data []byte) bool // whether these bytes are kept by a recorded operation
 }
 
-// ledgerWrite appends data at offset, or replaces the whole file.
+// ledgerWrite appends data at offset, or replaces what follows offset, or the
+// whole file.
 type ledgerWrite struct {
 	ledger  protocol.Ledger
 	offset  int64
 	data    []byte
+	old     []byte // all that follows offset, when that is replaced
 	replace bool
 }
 
@@ -31,6 +34,25 @@ type ledgerWrite struct {
 // file is somebody's and stays, and with it its directory. When the turn was
 // dispatched again its new bundle stays.
 func (w *workDir) dropTurn(turn string, renewed bool, proof func([]byte) bool) error {
+	if !safeName(turn) {
+		return nil
+	}
+	if err := w.unstageTurn(turn, proof); err != nil || renewed {
+		return err
+	}
+	bundle := protocol.BundleDir(turn)
+	for i := len(bundleFiles()) - 1; i >= 0; i-- {
+		if err := w.removeFile(bundle + "/" + bundleFiles()[i]); err != nil {
+			return err
+		}
+	}
+	w.removeEmptyDir(bundle)
+	return nil
+}
+
+// unstageTurn removes a turn's staged result, if its bytes are kept in the run,
+// and what adapters left beside it.
+func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
 	if !safeName(turn) {
 		return nil
 	}
@@ -51,15 +73,5 @@ func (w *workDir) dropTurn(turn string, renewed bool, proof func([]byte) bool) e
 		}
 	}
 	w.removeEmptyDir(staging)
-	if renewed {
-		return nil
-	}
-	bundle := protocol.BundleDir(turn)
-	for i := len(bundleFiles()) - 1; i >= 0; i-- {
-		if err := w.removeFile(bundle + "/" + bundleFiles()[i]); err != nil {
-			return err
-		}
-	}
-	w.removeEmptyDir(bundle)
 	return nil
 }

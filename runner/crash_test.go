@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// childEnv makes the test binary one accepting process: its value is the
-// project directory.
+// childEnv makes the test binary one accepting (or rejecting) process: its value
+// is the project directory.
 const childEnv = "AGENTXCHAIN_TEST_ACCEPT"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,11 @@ func acceptOnce(dir string) int {
 	r, err := runner.Open(ctx, dir, runner.Options{})
 	if err == nil {
 		defer func() { _ = r.Close() }()
-		_, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: os.Getenv("AGENTXCHAIN_TEST_TURN")})
+		if turn := os.Getenv("AGENTXCHAIN_TEST_TURN"); os.Getenv("AGENTXCHAIN_TEST_REJECT") != "" {
+			_, err = r.RejectTurn(ctx, runner.RejectOptions{TurnID: turn, Reason: "again"})
+		} else {
+			_, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn})
+		}
 	}
 	if err != nil {
 		fmt.Println(runner.ErrorCode(err), err)
@@ -195,5 +199,47 @@ func TestStormOfAcceptances(t *testing.T) {
 	p.noDoubles(1)
 	if _, err := os.Stat(filepath.Join(p.dir, protocol.LockPath)); !os.IsNotExist(err) {
 		t.Errorf("the lock is still there: %v", err)
+	}
+}
+
+// TestCrashDuringRejection: whatever moment after the commit point a rejection
+// is killed at, the next command leaves the turn without a staged result and
+// with the refused one kept.
+func TestCrashDuringRejection(t *testing.T) {
+	for _, point := range []string{"commit.before-objects", "commit.after-ref", "commit.after-documents", "commit.before-state", "commit.after-state"} {
+		t.Run(point, func(t *testing.T) {
+			p := newProject(t, onePhase)
+			turn := p.assignStaged()
+			cmd := acceptChild(t, p, turn.TurnID)
+			cmd.Env = append(cmd.Env, "AGENTXCHAIN_TEST_REJECT=1", "AGENTXCHAIN_FAULT="+point)
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Fatalf("the rejection was not killed: %s", out)
+			}
+			if point == "commit.before-objects" {
+				if got := staged(t, p, turn); got == "" {
+					t.Fatal("the staged result is gone although nothing was recorded")
+				}
+				return
+			}
+			if _, err := p.r.Escalate(p.ctx, protocol.Escalate{TurnID: turn.TurnID, Reason: "the next command"}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(filepath.Join(p.dir, protocol.StagingPath(turn.TurnID))); !os.IsNotExist(err) {
+				t.Errorf("the refused result is still staged: %v", err)
+			}
+			kept, err := filepath.Glob(filepath.Join(p.dir, protocol.RejectedDir, turn.TurnID+"-attempt-1-*.json"))
+			if err != nil || len(kept) != 1 {
+				t.Errorf("the refused result is not kept: %v %v", kept, err)
+			}
+			if again, _ := p.state().ActiveTurns.Get(turn.TurnID); again.Attempt != 2 {
+				t.Errorf("attempt %d", again.Attempt)
+			}
+			report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+			p.must(err)
+			if !report.Clean() {
+				t.Errorf("fsck: %+v", report.Findings)
+			}
+		})
 	}
 }

@@ -19,7 +19,7 @@ func main() {
 	kind := flag.String("kind", string(play.Review), "what turns do: review (no file) or changes (a file each, committed)")
 	staged := flag.Bool("staged", true, "leave a turn with a staged result")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: seed [flags] DIR\n\nMakes a governed project in DIR, which must not exist or be empty.")
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: seed [flags] DIR\n\nMakes a governed project in DIR, which must not exist or be empty.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

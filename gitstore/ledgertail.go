@@ -1,0 +1,62 @@
+// Amending lines near the end of a working ledger without rewriting all of it.
+
+package gitstore
+
+import (
+	"bytes"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// tailWindow is how far from its end a working ledger is amended in place, in
+// bytes: a checkpoint marks one of the last rows, in a file that grows for ever.
+const tailWindow = 128 << 10
+
+// amendTail returns the write that amends a working ledger of the given size and
+// appends to it, touching only its end. ok is false when a line to amend lies
+// further back, or when the ledger would not grow.
+func (s *Store) amendTail(l protocol.Ledger, size int64, amends []protocol.Amend, appended []byte) (w ledgerWrite, ok bool, err error) {
+	window, err := s.work.readTail(l.Path(), size, int(min(size, tailWindow)))
+	if err != nil {
+		return w, false, unreadable(l.Path(), err)
+	}
+	if int64(len(window)) < size {
+		// The first line is cut, most likely.
+		window = window[bytes.IndexByte(window, '\n')+1:]
+	}
+	amended, ok := amendWorking(window, amends)
+	if !ok {
+		return w, false, nil
+	}
+	amended = append(amended, appended...)
+	same := commonPrefix(window, amended)
+	w = ledgerWrite{ledger: l, offset: size - int64(len(window)-same), old: window[same:], data: amended[same:]}
+	return w, len(w.old) > 0 && len(w.data) >= len(w.old), nil
+}
+
+// torn reports whether data is what an interrupted change in place of old into
+// full can leave: every byte is of one or the other, or was never written.
+func torn(data, old, full []byte) bool {
+	if len(data) < min(len(old), len(full)) || len(data) > max(len(old), len(full)) {
+		return false
+	}
+	for i, c := range data {
+		switch {
+		case i < len(full) && c == full[i], i < len(old) && c == old[i]:
+		case i >= len(old) && c == 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func commonPrefix(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,71 @@
+// Changing the end of a file in place.
+
+package durable
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// OverwriteRoot replaces the end of a file below root: old, which must be all
+// that follows offset, by data, which must not be shorter. It costs what the end
+// is long and not what the file is, but it is not atomic: after a crash the end
+// may be any mixture of the two, block by block, and whoever uses it must be able
+// to tell and to write data again. A file of another length or with another end
+// is a *SizeError or an error, and nothing is written; when the write fails half
+// way the old end is put back.
+func OverwriteRoot(root *os.Root, name string, offset int64, old, data []byte) error {
+	if len(data) < len(old) {
+		return fmt.Errorf("overwrite %s: %d bytes cannot replace %d", name, len(data), len(old))
+	}
+	f, err := root.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("overwrite %s: %w", name, err)
+	}
+	err = overwrite(f, name, offset, old, data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("overwrite %s: %w", name, err)
+	}
+	return nil
+}
+
+func overwrite(f *os.File, name string, offset int64, old, data []byte) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !fi.Mode().IsRegular() {
+		return fmt.Errorf("not a regular file (%s)", fi.Mode().Type())
+	}
+	size := offset + int64(len(old))
+	if fi.Size() != size {
+		return &SizeError{Path: name, Want: size, Have: fi.Size()}
+	}
+	have := make([]byte, len(old))
+	if _, err := f.ReadAt(have, offset); err != nil {
+		return err
+	}
+	if !bytes.Equal(have, old) {
+		return errors.New("another program changed its end")
+	}
+	faults.Point("durable.overwrite.before")
+	if _, err = f.WriteAt(data, offset); err == nil {
+		faults.Point("durable.overwrite.written")
+		err = sync(f)
+	}
+	if err != nil {
+		// Best effort: the caller learns of the first error either way.
+		_, _ = f.WriteAt(old, offset)
+		_ = f.Truncate(size)
+		return err
+	}
+	faults.Point("durable.overwrite.after")
+	return nil
+}
