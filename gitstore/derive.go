@@ -88,15 +88,15 @@ func (d *derivation) ledger(t *protocol.Transition, l protocol.Ledger) error {
 	if err != nil {
 		return err
 	}
+	if d.tail != nil {
+		le.known = func(oid OID) []byte { return d.tail(l, oid) }
+	}
 	for _, a := range c.amends {
 		if err := le.amend(a.Old, a.New); err != nil {
 			return err
 		}
 	}
 	if len(c.data) > 0 {
-		if d.tail != nil {
-			le.known = func(oid OID) []byte { return d.tail(l, oid) }
-		}
 		if err := le.append(c.data); err != nil {
 			return err
 		}

@@ -56,11 +56,19 @@ func decodeEntering(data []byte) (*entering, error) {
 	e.Run, e.Op, e.From = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
 	for range d.count() {
 		l := protocol.Ledger(d.bytes())
-		e.Ledgers[l] = d.int()
+		size := d.int()
+		if l.Path() == "" || size < 0 {
+			return nil, errCache // it would not survive being written again
+		}
+		e.Ledgers[l] = size
 	}
 	for range d.count() {
 		doc := protocol.Document(d.bytes())
-		e.Docs[doc] = OID(d.bytes())
+		oid := OID(d.bytes())
+		if docTreePath(doc) == "" {
+			return nil, errCache
+		}
+		e.Docs[doc] = oid
 	}
 	if d.bad || len(d.b) != 0 {
 		return nil, errCache

@@ -60,7 +60,7 @@ func (r *FsckReport) Clean() bool {
 
 const (
 	repairFromRef = "git agentxchain repair --from-ref"
-	repairAccept  = "git agentxchain repair --accept-working"
+	repairAccept  = "git agentxchain repair --accept-working --reason TEXT"
 )
 
 // Fsck checks without changing anything. What is wrong with the repository or

@@ -49,9 +49,12 @@ type GitError struct {
 }
 
 func (e *GitError) Error() string {
-	what := "git"
-	if len(e.Args) > 0 {
-		what += " " + e.Args[0]
+	what, args := "git", e.Args
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	if len(args) > 0 {
+		what += " " + args[0]
 	}
 	msg := strings.TrimSpace(e.Stderr)
 	if i := strings.IndexByte(msg, '\n'); i >= 0 {

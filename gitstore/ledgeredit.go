@@ -16,7 +16,6 @@ type ledgerEdit struct {
 	ledger  protocol.Ledger
 	n       int            // segments
 	last    OID            // recorded last segment
-	all     []OID          // every recorded segment, read only for amendments
 	changed map[int][]byte // new contents by number
 	grown   int64          // change of the ledger's size
 
@@ -68,21 +67,28 @@ func (e *ledgerEdit) append(data []byte) error {
 	return nil
 }
 
-// amend replaces the last line that equals old.
-func (e *ledgerEdit) amend(old, line []byte) error {
-	if e.all == nil && e.root != "" {
-		var err error
-		if e.all, err = e.r.slots(e.root, ledgerTreePath(e.ledger), false); err != nil {
-			return err
-		}
+// segment returns segment i.
+func (e *ledgerEdit) segment(i int) ([]byte, error) {
+	if data, ok := e.changed[i]; ok {
+		return data, nil
 	}
+	if i == e.n-1 {
+		return e.tail()
+	}
+	hi, lo := slot(i)
+	data, ok, err := e.r.file(e.root, ledgerTreePath(e.ledger)+"/"+hi+"/"+lo)
+	if err == nil && !ok {
+		err = malformed(e.root, "%s has no segment %d", e.ledger.Path(), i)
+	}
+	return data, err
+}
+
+// amend replaces the last line that equals old, reading from the end.
+func (e *ledgerEdit) amend(old, line []byte) error {
 	for i := e.n - 1; i >= 0; i-- {
-		data, ok := e.changed[i]
-		if !ok {
-			var err error
-			if data, err = e.r.blob(e.all[i]); err != nil {
-				return err
-			}
+		data, err := e.segment(i)
+		if err != nil {
+			return err
 		}
 		if at := findLine(data, old); at >= 0 {
 			e.changed[i] = replaceLine(data, at, old, line)

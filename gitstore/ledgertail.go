@@ -21,8 +21,11 @@ func (s *Store) amendTail(l protocol.Ledger, size int64, amends []protocol.Amend
 		return w, false, unreadable(l.Path(), err)
 	}
 	if int64(len(window)) < size {
-		// The first line is cut, most likely.
-		window = window[bytes.IndexByte(window, '\n')+1:]
+		cut := bytes.IndexByte(window, '\n')
+		if cut < 0 {
+			return w, false, nil // one line longer than the window
+		}
+		window = window[cut+1:]
 	}
 	amended, ok := amendWorking(window, amends)
 	if !ok {

@@ -93,7 +93,7 @@ func (s *Store) env(ctx context.Context) protocol.Env {
 	return protocol.Env{Now: s.opts.Now().UTC().Truncate(time.Millisecond), Actor: s.actor(ctx)}
 }
 
-const repairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working to record the files as they are"
+const repairHint = "see what changed with git agentxchain fsck, then run git agentxchain repair --from-ref to go back to the recorded run, or git agentxchain repair --accept-working --reason TEXT to record the files as they are"
 
 // tampered says that a ledger is not the recorded one plus what the protocol
 // allows; line is 1-based, 0 when no single line is to blame.

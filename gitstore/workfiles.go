@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -178,6 +179,37 @@ func (w *workDir) removeFile(name string) error {
 	}
 	if err := w.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	return nil
+}
+
+// clearDir removes the named regular files of dir, in order, and then dir itself if
+// it is empty. The directory is listed once instead of asking for each name.
+func (w *workDir) clearDir(dir string, names []string) error {
+	if fi, err := w.root.Lstat(dir); err != nil || !fi.IsDir() {
+		return nil
+	}
+	d, err := w.root.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = d.Close() }()
+	list, err := fs.ReadDir(d.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(list, func(e fs.DirEntry) bool { return e.Name() == name })
+		if i < 0 || !list[i].Type().IsRegular() {
+			continue
+		}
+		if err := d.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		list = slices.Delete(list, i, i+1)
+	}
+	if len(list) == 0 {
+		w.removeEmptyDir(dir)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@
 package gitstore
 
 import (
+	"slices"
+
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -40,14 +42,10 @@ func (w *workDir) dropTurn(turn string, renewed bool, proof func([]byte) bool) e
 	if err := w.unstageTurn(turn, proof); err != nil || renewed {
 		return err
 	}
-	bundle := protocol.BundleDir(turn)
-	for i := len(bundleFiles()) - 1; i >= 0; i-- {
-		if err := w.removeFile(bundle + "/" + bundleFiles()[i]); err != nil {
-			return err
-		}
-	}
-	w.removeEmptyDir(bundle)
-	return nil
+	// The seal first: without it the rest is no bundle.
+	names := bundleFiles()
+	slices.Reverse(names)
+	return w.clearDir(protocol.BundleDir(turn), names)
 }
 
 // unstageTurn removes a turn's staged result, if its bytes are kept in the run,
@@ -66,12 +64,5 @@ func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
 			return err
 		}
 	}
-	staging := protocol.StagingDir + "/" + turn
-	for _, name := range byProducts() {
-		if err := w.removeFile(staging + "/" + name); err != nil {
-			return err
-		}
-	}
-	w.removeEmptyDir(staging)
-	return nil
+	return w.clearDir(protocol.StagingDir+"/"+turn, byProducts())
 }

@@ -18,7 +18,7 @@ func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitst
 		if id := r.insideTurn(); id != "" {
 			return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id",
 				Message: "Turn " + id + " cannot declare the working files right: this process was dispatched for it.",
-				Hint:    "a person runs git agentxchain repair --accept-working outside of the turn"}
+				Hint:    "a person runs git agentxchain repair --accept-working --reason TEXT outside of the turn"}
 		}
 	}
 	if opt.Wait == 0 {

@@ -111,13 +111,7 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
 	if n != nil && st.View.State.Status == protocol.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
-		// Who escalated said what to do in words of their own; the command that
-		// follows it is still ours to name.
-		command := "git agentxchain unblock"
-		if escalation != "" {
-			command += " " + escalation
-		}
-		return &protocol.NextAction{Command: command, Reason: "First: " + n.Command + " (" + n.Reason + ")"}
+		return sharpen(n, escalation)
 	}
 	if n == nil || st.View.State.Status != protocol.StatusActive {
 		return n
@@ -139,6 +133,19 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	return n
+}
+
+// sharpen takes the command out of advice in words. Whoever escalated may have
+// named none; then lifting the block is what comes after.
+func sharpen(n *protocol.NextAction, escalation string) *protocol.NextAction {
+	advice, command := n.Command, "git agentxchain unblock"
+	if i := strings.LastIndex(advice, "git agentxchain "); i >= 0 {
+		advice, command = advice[:i], advice[i:]
+		advice = strings.TrimSuffix(strings.TrimRight(advice, " :"), ", then run")
+	} else if escalation != "" {
+		command += " " + escalation
+	}
+	return &protocol.NextAction{Command: command, Reason: "First: " + advice + " (" + n.Reason + ")"}
 }
 
 // GateStandings holds every gate of the configuration against the files of now.

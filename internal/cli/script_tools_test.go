@@ -5,16 +5,15 @@ package cli
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -83,8 +82,9 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 }
 
 // scriptCondition answers what scripts ask in brackets: [root] the test runs as
-// the superuser; [reftable] git has that format; [rawnames] the file system takes
-// names that are not UTF-8.
+// the superuser; [reftable] git has that format; [tmpfs] a small
+// file system can be mounted in a namespace of its own; [rawnames] the file system
+// takes names that are not UTF-8.
 func scriptCondition(cond string) (bool, error) {
 	dir, err := os.MkdirTemp("", "condition-")
 	if err != nil {
@@ -96,6 +96,8 @@ func scriptCondition(cond string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "reftable":
 		return exec.Command("git", "init", "-q", "--ref-format=reftable", dir).Run() == nil, nil
+	case "tmpfs":
+		return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=64k", "none", dir).Run() == nil, nil
 	case "rawnames":
 		return os.WriteFile(filepath.Join(dir, "a\xff"), nil, 0o666) == nil, nil
 	}
@@ -268,8 +270,11 @@ func scriptRefuse(args []string) error {
 	if err != nil {
 		return err
 	}
+	// What hangs is killed; the status then is none that was asked for.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(args[2], append(slices.Clone(args[3:]), "--json")...)
+	cmd := exec.CommandContext(ctx, args[2], append(slices.Clone(args[3:]), "--json")...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, &stdout, &stderr
 	got, err := exitOf(cmd)
 	if err != nil {
@@ -295,76 +300,4 @@ func scriptRefuse(args []string) error {
 	}
 	fmt.Printf("message: %s\nhint: %s\njson: %s", answer.Error.Message, answer.Error.Hint, stdout.Bytes())
 	return nil
-}
-
-func scriptDigest(args []string) error {
-	if len(args) < 3 {
-		return fmt.Errorf("usage: digest save|same FILE PATH...")
-	}
-	var b strings.Builder
-	for _, root := range args[2:] {
-		if err := describeTree(&b, root); err != nil {
-			return err
-		}
-	}
-	if args[0] == "save" {
-		return os.WriteFile(args[1], []byte(b.String()), 0o666)
-	}
-	before, err := os.ReadFile(args[1])
-	if err != nil {
-		return err
-	}
-	if was, is := string(before), b.String(); was != is {
-		had := strings.Split(was, "\n")
-		has := strings.Split(is, "\n")
-		for _, l := range had {
-			if !slices.Contains(has, l) {
-				fmt.Println("-", l)
-			}
-		}
-		for _, l := range has {
-			if !slices.Contains(had, l) {
-				fmt.Println("+", l)
-			}
-		}
-		return fmt.Errorf("the files are not what they were")
-	}
-	return nil
-}
-
-func describeTree(out *strings.Builder, root string) error {
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			_, _ = fmt.Fprintf(out, "? %s\n", path)
-			return nil
-		}
-		if _, inGit, ok := strings.Cut("/"+filepath.ToSlash(path)+"/", "/.git/"); ok && inGit != "" {
-			refs := strings.HasPrefix(inGit, "refs/")
-			if d.IsDir() && !refs {
-				return fs.SkipDir
-			}
-			if !refs && !slices.Contains([]string{"HEAD/", "index/", "packed-refs/"}, inGit) {
-				return nil
-			}
-		}
-		if d.IsDir() && strings.HasSuffix(filepath.ToSlash(path), ".agentxchain/locks") {
-			return fs.SkipDir // where the lock is taken; no part of the run
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		sum := ""
-		switch {
-		case info.Mode().IsRegular():
-			data, err := os.ReadFile(path)
-			if sum = "unreadable"; err == nil {
-				sum = fmt.Sprintf("%x", sha256.Sum256(data))[:16]
-			}
-		case info.Mode()&fs.ModeSymlink != 0:
-			sum, _ = os.Readlink(path)
-		}
-		_, _ = fmt.Fprintf(out, "%s %s %q\n", info.Mode(), sum, path)
-		return nil
-	})
 }

@@ -1,0 +1,188 @@
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// checkpointOp marks the newest history row.
+func (d *driver) checkpointOp(v *View) protocol.Operation {
+	rows, err := d.store.TailRows(context.Background(), protocol.LedgerHistory, 1, nil)
+	if err != nil || len(rows) != 1 {
+		d.t.Fatal(rows, err)
+	}
+	head := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", "HEAD"))
+	return &protocol.Checkpoint{TurnID: v.Index.LastRow.String("turn_id"), Row: protocol.NewBlob(rows[0].Raw), Commit: head}
+}
+
+// A checkpoint changes the end of history.jsonl and nothing before it.
+func TestAmendInPlace(t *testing.T) {
+	d := oneTurn.copy(t)
+	d.turns(2)
+	name := protocol.LedgerHistory.Path()
+	before, inode := d.read(name), mustStat(t, d.path(name))
+	d.must(d.checkpointOp)
+	after := d.read(name)
+	if !os.SameFile(inode, mustStat(t, d.path(name))) {
+		t.Error("the ledger was replaced as a whole")
+	}
+	last := strings.LastIndexByte(strings.TrimSuffix(before, "\n"), '\n') + 1
+	if before[:last] != after[:last] || !strings.Contains(after[last:], `"checkpoint_sha"`) {
+		t.Errorf("history is now\n%s", after)
+	}
+	d.clean()
+	d.turns(1)
+	d.clean()
+}
+
+// The files a crash leaves in the middle of it are completed by the next command.
+func TestAmendInPlaceTorn(t *testing.T) {
+	name := protocol.LedgerHistory.Path()
+	d := oneTurn.copy(t)
+	d.turns(1)
+	kept := t.TempDir()
+	governed := []string{".agentxchain", ".git/agentxchain"}
+	save := func(from, to string) {
+		t.Helper()
+		for _, dir := range governed {
+			if err := os.RemoveAll(filepath.Join(to, dir)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(filepath.Join(to, dir), os.DirFS(filepath.Join(from, dir))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	save(d.Dir, kept)
+	old := d.read(name)
+	d.must(d.checkpointOp)
+	full := d.read(name)
+	if len(full) <= len(old) {
+		t.Fatal("the checkpoint did not lengthen the row")
+	}
+	from := commonPrefix([]byte(old), []byte(full))
+	torns := map[string]string{
+		"nothing written":    old,
+		"first bytes":        full[:from+1] + old[from+1:],
+		"all but the growth": full[:len(old)],
+		"growth only":        old + full[len(old):],
+		"growth of zeros":    full[:len(old)] + strings.Repeat("\x00", len(full)-len(old)),
+		"all":                full,
+	}
+	for what, data := range torns {
+		for _, cached := range []bool{true, false} {
+			save(kept, d.Dir)
+			if !cached {
+				if err := os.RemoveAll(d.path(".git/agentxchain")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d.write(name, data)
+			if v := d.view(); !v.Index.LastRow.Has("checkpoint_sha") {
+				t.Errorf("%s: the view is not of the recorded run", what)
+			}
+			tx, err := d.store.Begin(context.Background(), "after", time.Second)
+			if err != nil {
+				t.Fatalf("%s, cached %v: %+v", what, cached, err)
+			}
+			_ = tx.Close()
+			if d.read(name) != full {
+				t.Errorf("%s, cached %v: the ledger was not completed", what, cached)
+			}
+			d.clean()
+		}
+	}
+	// Anything else is still somebody's doing.
+	save(kept, d.Dir)
+	d.write(name, full[:from]+"X"+full[from+1:])
+	if _, err := d.store.View(context.Background()); CodeOf(err) != CodeLedgerTampered {
+		t.Errorf("a changed row: %v", err)
+	}
+}
+
+func TestAmendTailFarBack(t *testing.T) {
+	d := oneTurn.copy(t)
+	name := protocol.LedgerHistory.Path()
+	row := func(i int) string {
+		return `{"n":` + strings.Repeat("1", i%5+1) + `,"x":"` + strings.Repeat("y", 900) + "\"}\n"
+	}
+	var b strings.Builder
+	b.WriteString("{\"first\":1}\n")
+	for i := range 300 {
+		b.WriteString(row(i))
+	}
+	b.WriteString("{\"last\":1}\n")
+	d.write(name, b.String())
+	size := int64(b.Len())
+	amend := func(old, now string) []protocol.Amend {
+		return []protocol.Amend{{Ledger: protocol.LedgerHistory, Old: []byte(old), New: []byte(now)}}
+	}
+	w, ok, err := d.store.amendTail(protocol.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`), []byte("{\"z\":1}\n"))
+	if err != nil || !ok || string(w.data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.old) != "}\n" || w.offset != size-2 {
+		t.Errorf("%v %v %+v %q", ok, err, w, w.data)
+	}
+	if err := d.store.work.writeLedger(w); err != nil || d.read(name) != strings.TrimSuffix(b.String(), "}\n")+string(w.data) {
+		t.Error(err)
+	}
+	if err := d.store.work.writeLedger(w); err == nil {
+		t.Error("written over a file of another length")
+	}
+	d.write(name, b.String())
+	for what, a := range map[string][]protocol.Amend{
+		"beyond the window": amend(`{"first":1}`, `{"first":1,"c":2}`),
+		"not there":         amend(`{"none":1}`, `{"none":1,"c":2}`),
+		"shorter":           amend(`{"last":1}`, `{}`),
+	} {
+		if _, ok, err := d.store.amendTail(protocol.LedgerHistory, size, a, nil); ok || err != nil {
+			t.Errorf("%s: %v %v", what, ok, err)
+		}
+	}
+}
+
+func TestTorn(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		bytesOf := func(name string) []byte { return rapid.SliceOfN(rapid.ByteRange('a', 'c'), 0, 12).Draw(rt, name) }
+		same, old, full := bytesOf("same"), bytesOf("old"), bytesOf("full")
+		old, full = append(bytes.Clone(same), old...), append(bytes.Clone(same), full...)
+		if !torn(old, old, full) || !torn(full, old, full) {
+			rt.Fatal("the ends are not recognised")
+		}
+		n := rapid.IntRange(min(len(old), len(full)), max(len(old), len(full))).Draw(rt, "length")
+		mix := make([]byte, n)
+		for i := range mix {
+			switch {
+			case i < len(full) && (i >= len(old) || rapid.Bool().Draw(rt, "new")):
+				mix[i] = full[i]
+			case i < len(old):
+				mix[i] = old[i]
+			}
+		}
+		if !torn(mix, old, full) {
+			rt.Fatalf("%q of %q and %q", mix, old, full)
+		}
+		if n > 0 {
+			mix[rapid.IntRange(0, n-1).Draw(rt, "at")] = 'x'
+			if torn(mix, old, full) {
+				rt.Fatalf("%q of %q and %q", mix, old, full)
+			}
+		}
+	})
+}
+
+func mustStat(t *testing.T, name string) os.FileInfo {
+	t.Helper()
+	fi, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fi
+}
