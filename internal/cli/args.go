@@ -182,11 +182,14 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 	}
 	canonical := fl.Names()[0]
 	p.given[canonical] = true
-	if !takes && !hasValue {
-		p.flags = append(p.flags, "--"+canonical)
-	} else {
-		p.flags = append(p.flags, "--"+canonical+"="+value)
+	word := "--" + canonical
+	if len(canonical) == 1 {
+		word = "-" + canonical // two dashes would not be read as this flag again
 	}
+	if takes || hasValue {
+		word += "=" + value
+	}
+	p.flags = append(p.flags, word)
 	return used, nil
 }
 

@@ -58,8 +58,8 @@ func TestParseLine(t *testing.T) {
 		{"accept -t x t1", "accept --turn=x -- t1", false, ""},
 		{"accept -tx t1", "accept --turn=x -- t1", false, ""},
 		{"accept -t=x t1", "accept --turn=x -- t1", false, ""},
-		{"accept -qz -n5 t1", "accept --quick --z --limit=5 -- t1", false, ""},
-		{"accept -qzn 5 t1", "accept --quick --z --limit=5 -- t1", false, ""},
+		{"accept -qz -n5 t1", "accept --quick -z --limit=5 -- t1", false, ""},
+		{"accept -qzn 5 t1", "accept --quick -z --limit=5 -- t1", false, ""},
 		{"accept -qj", "accept --quick --", true, ""},
 		{"accept --quick=false", "accept --quick=false --", false, ""},
 		{"accept --turn --json", "accept --turn=--json --", false, ""},
@@ -320,7 +320,7 @@ func TestCommandsAreWellFormed(t *testing.T) {
 }
 
 func FuzzParseLine(f *testing.F) {
-	for _, s := range []string{"accept t1 --json", "-", "--", "-\xff", "gate -- show", "verify protocol -qzn5", "--=", "-C"} {
+	for _, s := range []string{"accept t1 --json", "-", "--", "-\xff", "gate -- show", "verify protocol -qzn5", "--=", "-C", "accept -jz"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
