@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,7 +48,8 @@ type packIndex struct {
 	path string // without the extension
 	data []byte // whole content of a small index
 	file *os.File
-	n    uint32 // objects
+	pack atomic.Pointer[os.File] // the pack itself, see openPack
+	n    uint32                  // objects
 	size int64
 	fan  [256]uint32
 	hlen int64
@@ -279,6 +281,24 @@ func (p *packIndex) offset(i uint32) (int64, bool) {
 	}
 	off := int64(binary.BigEndian.Uint64(b[:]))
 	return off, off >= 0
+}
+
+// openPack returns the pack beside the index, opened once: a replay reads tens of
+// thousands of objects from it. It is never closed by hand, since another reader
+// may be in the middle of it; the runtime closes it with its last user, and a
+// pack that a repack has removed stays readable until then.
+func (p *packIndex) openPack() (*os.File, error) {
+	if f := p.pack.Load(); f != nil {
+		return f, nil
+	}
+	f, err := os.Open(p.path + ".pack")
+	if err != nil {
+		return nil, err
+	}
+	if !p.pack.CompareAndSwap(nil, f) {
+		_ = f.Close()
+	}
+	return p.pack.Load(), nil
 }
 
 func (p *packIndex) close() {

@@ -92,11 +92,10 @@ func (s *objectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64))
 }
 
 func (s *objectFiles) readAt(p *packIndex, off int64, oid OID) (kind string, data []byte, err error) {
-	f, err := os.Open(p.path + ".pack")
+	f, err := p.openPack()
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = f.Close() }()
 	kind, data, err = readEntry(f, off)
 	if errors.Is(err, errDelta) && s.delta != nil {
 		return s.delta(p, off, oid)
