@@ -4,7 +4,7 @@ GO      ?= go
 LINT     = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 30s
 
-.PHONY: build test race lint fmt fuzz bench crash demo ci
+.PHONY: build test race lint fmt fuzz mutation bench crash demo ci
 
 build:
 	$(GO) build -o bin/git-agentxchain ./cmd/git-agentxchain
@@ -25,6 +25,10 @@ fmt:
 # Every fuzz target for FUZZTIME each.
 fuzz:
 	.ci/fuzz $(FUZZTIME)
+
+# Breaks the engine one rule at a time; the conformance corpus must notice. Minutes.
+mutation:
+	$(GO) run ./fixtures/mutate
 
 # Measurements; they take minutes and are not part of the tests.
 bench:

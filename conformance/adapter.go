@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -58,9 +59,13 @@ func (r Result) Line() []byte { return append(ojson.Compact(r.Object()), '\n') }
 var errNotImplemented = errors.New("not implemented")
 
 // Adapter runs fixtures against this program's engine. The zero value is ready.
-// It keeps no state between fixtures and touches neither disk nor network.
+// It keeps no state between fixtures. Operations that need files or run programs
+// do so in a directory for temporary files, which is gone afterwards; the others
+// touch neither disk nor network.
 type Adapter struct {
 	Now func() time.Time // the clock of the operations; time.Now when nil
+	// Context ends the programs a fixture started; nil never does.
+	Context context.Context
 }
 
 // Read runs the one fixture that r holds.
@@ -118,6 +123,9 @@ func (a Adapter) Outcome(f *Fixture) (*ojson.Object, error) {
 	w, err := newWorkspace(f, now(), hex.EncodeToString(sum[:16]))
 	if err != nil {
 		return nil, err
+	}
+	if w.ctx = a.Context; w.ctx == nil {
+		w.ctx = context.Background()
 	}
 	return op.run(w)
 }

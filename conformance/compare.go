@@ -288,14 +288,14 @@ func isString(v ojson.Value) bool { _, ok := v.(string); return ok }
 
 // blank reports a string that trims to nothing in the sense of ECMAScript,
 // which counts the byte order mark as white space.
-func blank(s string) bool {
-	return strings.TrimFunc(s, func(r rune) bool {
-		switch r {
-		case '\t', '\n', '\v', '\f', '\r', ' ', 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF:
-			return true
-		}
-		return 0x2000 <= r && r <= 0x200A
-	}) == ""
+func blank(s string) bool { return strings.TrimFunc(s, blankRune) == "" }
+
+func blankRune(r rune) bool {
+	switch r {
+	case '\t', '\n', '\v', '\f', '\r', ' ', 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF:
+		return true
+	}
+	return 0x2000 <= r && r <= 0x200A
 }
 
 // phrase is what is expected, or there, in words; any other value is shown as it

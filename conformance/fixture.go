@@ -53,9 +53,18 @@ func ReadFixture(data []byte) (*Fixture, error) {
 // error, joined by "; ", in the words of spec/06 §1.2. The fixture refers to v,
 // which must not be changed afterwards.
 func NewFixture(v ojson.Value) (*Fixture, error) {
+	f, bad := shape(v)
+	if len(bad) > 0 {
+		return nil, fmt.Errorf("%s", strings.Join(bad, "; "))
+	}
+	return f, nil
+}
+
+// shape is NewFixture with its findings apart.
+func shape(v ojson.Value) (*Fixture, []string) {
 	o, ok := v.(*ojson.Object)
 	if !ok || o == nil {
-		return nil, fmt.Errorf("fixture must be a JSON object")
+		return nil, []string{"fixture must be a JSON object"}
 	}
 	var bad []string
 	for _, name := range []string{"fixture_id", "tier", "surface", "description", "type", "setup", "input", "expected"} {
@@ -81,10 +90,7 @@ func NewFixture(v ojson.Value) (*Fixture, error) {
 		f.Setup = ojson.NewObject()
 	}
 	f.Expected, _ = o.Get("expected")
-	if len(bad) > 0 {
-		return nil, fmt.Errorf("%s", strings.Join(bad, "; "))
-	}
-	return f, nil
+	return f, bad
 }
 
 func (f *Fixture) input(o *ojson.Object) (bad []string) {

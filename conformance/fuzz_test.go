@@ -1,10 +1,13 @@
-// Hostile fixtures: whatever the bytes, one line of JSON comes out and nothing breaks.
+// Hostile fixtures: whatever the bytes, one line of JSON comes out, nothing breaks and nothing stays behind.
 
 package conformance
 
 import (
 	"bytes"
+	"os"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -13,10 +16,15 @@ func FuzzAdapter(f *testing.F) {
 	for _, data := range fixtureFiles(f, "testdata") {
 		f.Add(data)
 	}
+	for _, data := range ownFixtures() {
+		f.Add(data)
+	}
 	for _, data := range corpusOrNone(f) {
 		f.Add(data)
 	}
+	look := surroundings(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
+		data = harmless(data)
 		r := testAdapter().Execute(data)
 		line := r.Line()
 		if bytes.IndexByte(line, '\n') != len(line)-1 {
@@ -38,5 +46,128 @@ func FuzzAdapter(f *testing.F) {
 		if bytes.Contains(line, []byte("internal error")) && !bytes.Contains(data, []byte("internal error")) {
 			t.Fatalf("a defect: %s", line)
 		}
+		look(t)
 	})
+}
+
+// surroundings gives the tests a directory of their own for temporary files and
+// returns a check that it is empty and that the working directory is as it was.
+func surroundings(t interface {
+	testing.TB
+	Setenv(name, value string)
+}) func(testing.TB) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	before := namesIn(t, ".")
+	return func(t testing.TB) {
+		t.Helper()
+		if left := namesIn(t, tmp); len(left) > 0 {
+			t.Fatalf("left behind: %v", left)
+		}
+		if now := namesIn(t, "."); !slices.Equal(now, before) {
+			t.Fatalf("the working directory holds %v, before %v", now, before)
+		}
+	}
+}
+
+func namesIn(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range list {
+		if dir != "." || d.Name() != "testdata" { // the fuzzing engine writes there
+			names = append(names, d.Name())
+		}
+	}
+	return names
+}
+
+// harmless returns a fixture that starts programs with its programs replaced by
+// ones that do nothing to this machine, and its addresses by one where nobody
+// listens; what is not a fixture of that kind is returned as it is.
+func harmless(data []byte) []byte {
+	f, err := ReadFixture(data)
+	if err != nil || !startsPrograms(f) {
+		return data
+	}
+	doc := f.Raw.Clone()
+	disarm(doc)
+	return ojson.Compact(doc)
+}
+
+// programs do nothing but read, write and end; the last is not there.
+func programs() []string {
+	return []string{"true", "false", "cat", "echo", "agentxchain-no-such-program"}
+}
+
+func disarm(v ojson.Value) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			disarm(e)
+		}
+	case *ojson.Object:
+		for k, member := range v.Clone().All() {
+			switch k {
+			case "command":
+				if argv, ok := member.([]any); ok && len(argv) > 0 {
+					// The fixture chooses which, through its length.
+					list := programs()
+					argv[0] = list[len(ojson.Compact(argv))%len(list)]
+					if argv[0] == "cat" {
+						argv = argv[:1] // it would wait for ever on some files
+					}
+					v.Set(k, argv)
+				} else if member != nil && !ok {
+					v.Set(k, "true")
+				}
+			case "url":
+				v.Set(k, "http://127.0.0.1:9/")
+			case "timeout_ms":
+				if n, ok := v.Int(k); ok && n > 100 {
+					v.Set(k, ojson.Int(100))
+				}
+			case "PATH":
+				v.Delete(k)
+			default:
+				child, _ := v.Get(k)
+				disarm(child)
+			}
+		}
+	}
+}
+
+// TestAdapterLeavesNothing runs every fixture at hand and looks around after each.
+func TestAdapterLeavesNothing(t *testing.T) {
+	look := surroundings(t)
+	for _, files := range []map[string][]byte{ownFixtures(), corpusOrNone(t), fixtureFiles(t, "testdata")} {
+		for name, data := range files {
+			testAdapter().Execute(data)
+			t.Run(name, func(t *testing.T) { look(t) })
+		}
+	}
+}
+
+// TestProcessTargetLeavesNothing: an adapter that is killed or crashes cannot
+// remove what it made; who started it does.
+func TestProcessTargetLeavesNothing(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	look := surroundings(t)
+	for mode, want := range map[string]Status{"1": StatusPass, "hang": StatusError, "crash": StatusError, "locked": StatusPass} {
+		t.Setenv(adapterVariable, mode)
+		target := &ProcessTarget{Root: root, Command: []string{self}, Timeout: DefaultTimeout}
+		if mode == "hang" {
+			target.Timeout = 300 * time.Millisecond
+		}
+		if out := target.Execute(t.Context(), mustFixture(t, eventFixture)); out.Status != want {
+			t.Errorf("%s: %+v", mode, out)
+		}
+		look(t)
+	}
 }

@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -69,8 +70,15 @@ func configError(p protocol.Problem, raw *ojson.Object) *ojson.Object {
 	switch {
 	case p.Code == protocol.ProblemSchemaVersion, p.Code == protocol.ProblemLegacyConfig:
 		actual := member(raw, "schema_version")
-		if n, ok := actual.(ojson.Number); ok {
-			actual = string(n) // versions are reported as text
+		// Versions are reported as text, numbers by their value: 2.50 is "2.5".
+		switch v := actual.(type) {
+		case bool:
+			actual = strconv.FormatBool(v)
+		case ojson.Number:
+			actual = string(v)
+			if f, ok := v.Float64(); ok {
+				actual = string(ojson.Float(f))
+			}
 		}
 		return ojson.NewObject("error_type", protocol.ProblemSchemaVersion, "expected_version", "1.0", "actual_version", actual)
 	case p.Code == protocol.ProblemUndeclaredRole && strings.HasSuffix(p.Field, ".entry_role"):

@@ -67,11 +67,18 @@ func (w *workspace) seal() (*sealed, outcome, error) {
 	if t, ok := w.state.ActiveTurns.Get(turn); ok {
 		s.id.Role = t.AssignedRole
 	}
+	if _, there := w.bundles[turn]; !there {
+		return nil, notSealed("Bundle directory does not exist"), nil
+	}
 	s.manifest, err = dispatch.Seal(s.id, protocol.FormatTime(w.now), s.files)
 	if err != nil {
-		return nil, ojson.NewObject("result", "error", "error_type", "finalization_failed", "error", err.Error()), nil
+		return nil, notSealed(err.Error()), nil
 	}
 	return s, nil, nil
+}
+
+func notSealed(why string) outcome {
+	return ojson.NewObject("result", "error", "error_type", "finalization_failed", "error", why)
 }
 
 func (s *sealed) verify() []dispatch.ManifestError {
@@ -95,11 +102,7 @@ func verifyDispatchManifest(w *workspace) (outcome, error) {
 	errs := s.verify()
 	rows := make([]*ojson.Object, len(errs))
 	for i, e := range errs {
-		rows[i] = ojson.NewObject("type", e.Type)
-		if e.Path != "" {
-			rows[i].Set("path", e.Path)
-		}
-		rows[i].Set("detail", e.Detail)
+		rows[i] = e.Object()
 	}
 	if len(errs) > 0 {
 		return ojson.NewObject("result", "error", "error_type", errs[0].Type, "manifest_valid", false, "verification_errors", rows), nil
@@ -200,15 +203,15 @@ func inspectDispatchManifest(w *workspace) (outcome, error) {
 	if errs := s.verify(); len(errs) > 0 {
 		return ojson.NewObject("result", "error", "error_type", errs[0].Type, "error", dispatch.JoinManifestErrors(errs)), nil
 	}
-	doc, err := ojson.DecodeObject(s.manifest)
-	if err != nil {
-		return nil, fmt.Errorf("the sealed manifest cannot be read: %w", err)
+	m, errs := dispatch.Inspect(s.manifest)
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("the sealed manifest cannot be read: %s", dispatch.JoinManifestErrors(errs))
 	}
 	self := false
 	paths := []string{}
-	for _, f := range doc.Objects("files") {
-		paths = append(paths, f.String("path"))
-		self = self || f.String("path") == dispatch.ManifestFile
+	for _, f := range m.Files {
+		paths = append(paths, f.Path)
+		self = self || f.Path == dispatch.ManifestFile
 	}
 	return ojson.NewObject("result", "success", "manifest_contains_self", self, "file_paths", paths), nil
 }

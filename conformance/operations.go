@@ -25,6 +25,7 @@ func lookup(name string) (operation, error) {
 	local := []string{"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle"}
 	sealed := append([]string{"post_finalize_inject", "post_finalize_tamper", "post_finalize_delete",
 		"post_finalize_delete_manifest", "post_finalize_corrupt_manifest"}, local...)
+	initiative := []string{"coordinator_config", "repos", "coordinator_state", "barriers", "coordinator_history", "barrier_ledger"}
 	var run func(*workspace) (outcome, error)
 	setup := local
 	switch name {
@@ -60,8 +61,12 @@ func lookup(name string) (operation, error) {
 		run, setup = verifyDispatchManifest, sealed
 	case "inspect_dispatch_manifest":
 		run = inspectDispatchManifest
-	case "run_hooks", "validate_coordinator_config", "project_repo_acceptance":
-		return operation{}, notImplemented("this adapter does not offer the operation %s yet", name)
+	case "validate_coordinator_config":
+		run, setup = validateCoordinatorConfig, initiative
+	case "project_repo_acceptance":
+		run, setup = projectRepoAcceptance, initiative
+	case "run_hooks":
+		run = runHooks
 	default:
 		return operation{}, notImplemented("%s is not an operation this adapter knows", show(name))
 	}

@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -15,6 +16,7 @@ import (
 // workspace is a governed project that exists only in memory and is no git
 // repository. state and ledgers move on with every transition that is applied.
 type workspace struct {
+	ctx      context.Context // of the programs the fixture starts
 	fixture  *Fixture
 	args     *ojson.Object
 	cfg      *protocol.Config

@@ -138,7 +138,11 @@ func (v *view) warnings() []Warning {
 	ws := v.advisories()
 	if path, ok := v.Config.Prompts.Get(v.roleID); ok && path != "" {
 		if _, ok := v.Prompts[v.roleID]; !ok {
-			ws = append(ws, Warning{WarningPrompt, "the instructions of role " + v.roleID + " at " + line(path) + " could not be read and are left out of the prompt"})
+			why := v.PromptProblem
+			if why == "" {
+				why = "the file could not be read"
+			}
+			ws = append(ws, Warning{WarningPrompt, "the instructions of role " + v.roleID + " at " + line(path) + " are left out of the prompt: " + line(why)})
 		}
 	}
 	return ws

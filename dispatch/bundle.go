@@ -4,6 +4,7 @@ package dispatch
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -37,8 +38,9 @@ type Input struct {
 	RepoDecisions []*ojson.Object
 	// Prompts maps a role to the text of its own instructions, already read and
 	// bounded by the caller. A role with a configured path and no text here
-	// gets a warning.
-	Prompts map[string]string
+	// gets a warning, with PromptProblem as the reason.
+	Prompts       map[string]string
+	PromptProblem string
 	// LastLog is the tail of the previous turn's captured output, for reviewers.
 	LastLog []byte
 	// Warnings found by the caller, such as a dirty work tree.
@@ -52,6 +54,10 @@ type Input struct {
 	// project. Nil: no previews.
 	Read func(path string, limit int) ([]byte, bool)
 
+	// PreviousIndex is dispatch/index.json as it was, for Index: the warnings of
+	// turns that are not dispatched now are taken over from it.
+	PreviousIndex []byte
+
 	Now string // time of the dispatch, as written to the wire
 }
 
@@ -61,12 +67,29 @@ type Warning struct {
 	Message string
 }
 
-// WarningScopeOverlap is the code the protocol gives to advisory warnings
-// (spec/03 §3).
+// Codes of warnings. The reference gives all of them the first (spec/03 §3).
 const (
 	WarningScopeOverlap = "advisory_scope_overlap"
+	WarningDirtyTree    = "advisory_dirty_tree"
 	WarningPrompt       = "prompt_template_unreadable"
 )
+
+// dirtyNames is how many paths a warning about the work tree names (spec/03 §2).
+const dirtyNames = 5
+
+// DirtyTree warns of changes in the work tree that the turn's baseline does not
+// know: they are nobody's, and could pass for the turn's own.
+func DirtyTree(paths []string) Warning {
+	shown := make([]string, 0, dirtyNames)
+	for _, p := range paths[:min(len(paths), dirtyNames)] {
+		shown = append(shown, line(p))
+	}
+	text := strings.Join(shown, ", ")
+	if len(paths) > dirtyNames {
+		text += ", ..."
+	}
+	return Warning{WarningDirtyTree, fmt.Sprintf("the work tree has %d changes that the turn did not start from: %s", len(paths), text)}
+}
 
 // Bundle is what the store writes into the turn's bundle directory before it
 // is sealed.

@@ -9,9 +9,10 @@ import (
 
 // Index returns the bytes of protocol.DocDispatchIndex for every active turn of
 // in.State, in their order. in.Turn, when set, is the turn just dispatched and
-// carries the caller's warnings; overlap warnings of the others are worked out
-// anew, so none is lost between two dispatches. Without a state there are no
-// turns.
+// carries the caller's warnings. Those of the others are taken over from
+// in.PreviousIndex, except that overlaps are worked out anew, so none is lost
+// between two dispatches and none outlives its cause. Without a state there are
+// no turns.
 func Index(in Input) []byte {
 	turns := &ojson.Object{}
 	o := ojson.NewObject("run_id", nil, "phase", nil, "updated_at", in.Now, "active_turns", turns)
@@ -23,6 +24,7 @@ func Index(in Input) []byte {
 	if in.Config == nil {
 		in.Config = &protocol.Config{}
 	}
+	before := previousRows(in)
 	for id, t := range in.State.ActiveTurns.All() {
 		if t == nil {
 			continue
@@ -32,6 +34,8 @@ func Index(in Input) []byte {
 		ws := v.overlaps(t)
 		if in.Turn != nil && in.Turn.TurnID == id {
 			ws = v.warnings()
+		} else {
+			ws = append(ws, earlier(before.Object(id), t)...)
 		}
 		turns.Set(id, ojson.NewObject(
 			"turn_id", id,
@@ -46,4 +50,37 @@ func Index(in Input) []byte {
 		))
 	}
 	return ojson.Pretty(o)
+}
+
+// previousRows are the turns of the index before, of the same run; nil when it is
+// absent or no index.
+func previousRows(in Input) *ojson.Object {
+	if in.PreviousIndex == nil {
+		return nil
+	}
+	o, err := ojson.DecodeObject(in.PreviousIndex)
+	if err != nil || o.String("run_id") != in.State.Run() {
+		return nil
+	}
+	return o.Object("active_turns")
+}
+
+// maxWarnings bounds what is taken over for one turn.
+const maxWarnings = 100
+
+// earlier are the warnings of a turn's last dispatch that still stand: all but
+// overlaps, as long as the attempt is the same.
+func earlier(row *ojson.Object, t *protocol.Turn) []Warning {
+	if n, ok := row.Int("attempt"); !ok || n != max(t.Attempt, 1) {
+		return nil
+	}
+	var out []Warning
+	for _, w := range row.Objects("advisory_warnings") {
+		code, message := w.String("code"), w.String("message")
+		if code == "" || code == WarningScopeOverlap || len(out) == maxWarnings {
+			continue
+		}
+		out = append(out, Warning{code, message})
+	}
+	return out
 }

@@ -37,3 +37,46 @@ func TestIndex(t *testing.T) {
 		t.Errorf("without a state: %s", got)
 	}
 }
+
+func TestIndexKeepsWarnings(t *testing.T) {
+	in := newInput(protocol.ReviewOnly, "manual")
+	in.Config.Prompts.Set("pm", "prompts/pm.md")
+	in.PromptProblem = "there is no such file"
+	in.Warnings = []Warning{DirtyTree([]string{"1", "2", "3", "4", "5", "6"})}
+	first := Index(in)
+	sibling := in.Turn
+
+	// Another turn is dispatched: what was said of the first still stands.
+	next := in
+	next.Turn = &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: protocol.TurnDispatched, Attempt: 1, RuntimeID: "rt"}
+	next.State.ActiveTurns.Set("turn_b", next.Turn)
+	next.PreviousIndex, next.Warnings = first, nil
+	second := Index(next)
+	ws := obj(t, string(second)).Object("active_turns").Object(sibling.TurnID).Objects("advisory_warnings")
+	if len(ws) != 2 || ws[0].String("code") != WarningDirtyTree || ws[1].String("code") != WarningPrompt {
+		t.Fatalf("%s", ojson.Compact(ws))
+	}
+	if got := ws[0].String("message"); got != "the work tree has 6 changes that the turn did not start from: 1, 2, 3, 4, 5, ..." {
+		t.Error(got)
+	}
+	if got := ws[1].String("message"); got != "the instructions of role pm at prompts/pm.md are left out of the prompt: there is no such file" {
+		t.Error(got)
+	}
+
+	// It ends: nothing of it is left, and the other's are not lost either.
+	next.State.ActiveTurns.Delete("turn_b")
+	next.Turn, next.PreviousIndex = nil, second
+	third := obj(t, string(Index(next))).Object("active_turns")
+	if third.Len() != 1 || len(third.Object(sibling.TurnID).Objects("advisory_warnings")) != 2 {
+		t.Errorf("%s", ojson.Compact(third))
+	}
+
+	// A new attempt, another run or a broken index say nothing any more.
+	sibling.Attempt = 2
+	for name, previous := range map[string]string{"attempt": string(second), "run": `{"run_id":"run_x","active_turns":{}}`, "broken": "{", "odd": `{"run_id":"run_00112233445566aa","active_turns":[1]}`} {
+		next.PreviousIndex = []byte(previous)
+		if ws := obj(t, string(Index(next))).Object("active_turns").Object(sibling.TurnID).Objects("advisory_warnings"); len(ws) != 0 {
+			t.Errorf("%s: %s", name, ojson.Compact(ws))
+		}
+	}
+}

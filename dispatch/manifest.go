@@ -6,9 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -33,45 +33,62 @@ type Identity struct {
 
 // Seal returns the MANIFEST.json of files: bundle-relative path -> contents.
 // An entry named MANIFEST.json is not part of itself and is passed over. The
-// entries are in byte order of their paths. It fails for an empty bundle and
-// for a path that would leave the bundle directory.
+// entries are in byte order of their paths. It fails with invalid_argument for an
+// empty bundle, for a path that would leave the bundle directory, and for two
+// that some file system takes for one.
 func Seal(id Identity, finalizedAt string, files map[string][]byte) ([]byte, error) {
-	paths := make([]string, 0, len(files))
-	for p := range files {
-		if p == ManifestFile {
-			continue
+	infos := make(map[string]FileInfo, len(files))
+	for p, data := range files {
+		if p != ManifestFile {
+			infos[p] = InfoOf(data)
 		}
-		// A name that is not UTF-8 could not be written into JSON and read back.
-		if !safePath(p) || !utf8.ValidString(p) {
+	}
+	return seal(id, finalizedAt, infos)
+}
+
+// seal renders the manifest of regular files.
+func seal(id Identity, finalizedAt string, files map[string]FileInfo) ([]byte, error) {
+	if len(files) == 0 {
+		return nil, refuse(protocol.CodeInvalidArgument, "Bundle directory is empty — no files to manifest")
+	}
+	if len(files) > maxManifestFiles {
+		return nil, tooLarge("holds %d files; at most %d can be sealed", len(files), maxManifestFiles)
+	}
+	seen := newNames()
+	rows := make([]*ojson.Object, 0, len(files))
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		f := files[p]
+		if !usable(p) {
 			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds a file with an unusable name: %q", id.TurnID, p)
 		}
-		paths = append(paths, p)
+		if f.Kind != "" {
+			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds %q, which is a %s; only regular files can be sealed", id.TurnID, p, f.Kind)
+		}
+		if was := seen.add(p); was != "" {
+			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds both %q and %q, which some file systems take for one", id.TurnID, was, p)
+		}
+		rows = append(rows, ojson.NewObject("path", p, "sha256", f.SHA256, "size", f.Size))
 	}
-	if len(paths) == 0 {
-		return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds no files to seal", id.TurnID)
-	}
-	slices.Sort(paths)
-	rows := make([]*ojson.Object, len(paths))
-	for i, p := range paths {
-		sum := sha256.Sum256(files[p])
-		rows[i] = ojson.NewObject("path", p, "sha256", hex.EncodeToString(sum[:]), "size", len(files[p]))
-	}
-	return ojson.Pretty(ojson.NewObject(
+	out := ojson.Pretty(ojson.NewObject(
 		"manifest_version", ManifestVersion,
 		"run_id", id.RunID,
 		"turn_id", id.TurnID,
 		"role", id.Role,
 		"finalized_at", finalizedAt,
 		"files", rows,
-	)), nil
+	))
+	if len(out) > maxManifestBytes {
+		return nil, tooLarge("has a manifest of %d bytes; at most %d can be read back", len(out), maxManifestBytes)
+	}
+	return out, nil
 }
 
 // FileInfo is what a bundle directory holds under one path.
 type FileInfo struct {
 	Size   int64
 	SHA256 string // 64 lowercase hex digits
-	// Kind is "" for a regular file, else what is there instead, such as
-	// "symlink" or "directory". Only regular files can match a manifest.
+	// Kind is "" for a regular file, else what is there instead (Kind… constant).
+	// Only regular files can match a manifest.
 	Kind string
 }
 
@@ -116,8 +133,10 @@ func JoinManifestErrors(errs []ManifestError) string {
 //
 // Findings come in a fixed order (spec/03 §9.1): the manifest as a whole, then
 // its entries in their order with size before digest, then undeclared files in
-// byte order. Beyond the reference it refuses a manifest of another turn, paths
-// that leave the bundle, duplicate entries, and anything but regular files.
+// byte order. Beyond the reference it refuses, as invalid_manifest, a manifest of
+// another turn, paths that leave the bundle, two entries some file system takes
+// for one, and entries that are anything but regular files. Members it does not
+// know are passed over.
 func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []ManifestError {
 	if manifest == nil {
 		return []ManifestError{{Type: MissingManifest, Detail: "the bundle has no " + ManifestFile + ", so nothing shows that it is complete"}}
@@ -127,6 +146,7 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 		return errs
 	}
 	declared := make(map[string]bool, len(entries))
+	seen := newNames()
 	for _, e := range entries {
 		if e.bad != "" {
 			declared[e.path] = true // one finding about it is enough
@@ -138,6 +158,10 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 			continue
 		}
 		declared[e.path] = true
+		if was := seen.add(e.path); was != "" {
+			errs = append(errs, ManifestError{InvalidManifest, e.path, fmt.Sprintf("the manifest lists both %q and %q, which some file systems take for one", was, e.path)})
+			continue
+		}
 		got, there := files[e.path]
 		switch {
 		case !there:
@@ -145,7 +169,7 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 			continue
 		case got.Kind != "":
 			// Whatever it leads to was not what was sealed.
-			errs = append(errs, ManifestError{DigestMismatch, e.path, fmt.Sprintf("%q is a %s where a regular file was sealed", e.path, got.Kind)})
+			errs = append(errs, ManifestError{InvalidManifest, e.path, fmt.Sprintf("%q is a %s; only a regular file can have been sealed", e.path, got.Kind)})
 			continue
 		}
 		if got.Size != e.size {

@@ -77,8 +77,11 @@ func (s sample) preview(limit int) string {
 	}
 	out := fenced("", text)
 	switch {
-	case truncated:
+	case truncated && s.cut:
 		out += fmt.Sprintf("\n\n_Only the first %d lines are shown; read the file for the rest._", limit)
+	case truncated:
+		total := strings.Count(strings.TrimSuffix(s.text, "\n"), "\n") + 1
+		out += fmt.Sprintf("\n\n_Only the first %d of %d lines are shown; read the file for the rest._", limit, total)
 	case s.cut:
 		out += fmt.Sprintf("\n\n_Only the first %d KiB are shown; read the file for the rest._", maxPreviewBytes>>10)
 	}

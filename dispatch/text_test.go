@@ -102,8 +102,10 @@ func TestPreviewLimits(t *testing.T) {
 	}{
 		"exact":         {lines(120), ""},
 		"exact no feed": {strings.TrimSuffix(lines(120), "\n"), ""},
-		"over":          {lines(121), "_Only the first 120 lines are shown; read the file for the rest._"},
-		"over no feed":  {lines(120) + "x", "_Only the first 120 lines are shown; read the file for the rest._"},
+		"over":          {lines(121), "_Only the first 120 of 121 lines are shown; read the file for the rest._"},
+		"over no feed":  {lines(120) + "x", "_Only the first 120 of 121 lines are shown; read the file for the rest._"},
+		"long and wide": {strings.Repeat(strings.Repeat("y", 1000)+"\n", 200), "_Only the first 48 KiB are shown; read the file for the rest._"},
+		"many and cut":  {lines(maxPreviewBytes), "_Only the first 120 lines are shown; read the file for the rest._"},
 		"one long line": {strings.Repeat("é", maxPreviewBytes), "_Only the first 48 KiB are shown; read the file for the rest._"},
 		"binary":        {"a\x00b", "_Not text; no preview._"},
 		"not utf-8":     {"a\xff\xfeb", "_Not text; no preview._"},

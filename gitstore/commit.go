@@ -201,7 +201,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	}
 	for turn, files := range ch.Bundles {
 		for name := range files {
-			if !safeName(turn) || !safeName(name) {
+			if !safeName(turn) || !safeBundleName(name) {
 				return errorf(protocol.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
 			}
 		}
@@ -236,6 +236,16 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 			return true
 		}
 		return slices.ContainsFunc(t.Files, func(f protocol.FileWrite) bool { return bytes.Equal(f.Data, data) })
+	}
+	for _, turn := range t.DropTurns {
+		if err := plan.supplements(tx.rec, turn); err != nil {
+			return nil, err
+		}
+	}
+	for turn := range ch.Bundles {
+		if err := plan.supplements(tx.rec, turn); err != nil {
+			return nil, err
+		}
 	}
 	for doc, data := range t.Documents {
 		if doc != protocol.DocState && docTreePath(doc) != "" {

@@ -188,7 +188,7 @@ func (d *driver) in(tx *Tx, op func(v *View) protocol.Operation) (*Committed, *p
 	ch := Change{Record: protocol.NewRecord(o, env), Transition: tr}
 	if _, ok := o.(*protocol.AssignTurn); ok {
 		ch.Bundles = map[string]map[string][]byte{tr.Turn: {
-			"ASSIGNMENT.json": []byte("{}\n"), "PROMPT.md": []byte("do it\n"), "CONTEXT.md": []byte("all\n"), "MANIFEST.json": []byte("{\"turn\":\"" + tr.Turn + "\"}\n")}}
+			"ASSIGNMENT.json": []byte("{}\n"), "hook/notes.txt": []byte("of a hook\n"), "PROMPT.md": []byte("do it\n"), "CONTEXT.md": []byte("all\n"), "MANIFEST.json": []byte("{\"turn\":\"" + tr.Turn + "\"}\n")}}
 	}
 	out, err := tx.Commit(context.Background(), ch)
 	return out, tr, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -261,8 +262,9 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 	return done, s.saveCache(done)
 }
 
-// captureBundles keeps the bundles another tool wrote for active turns. They are
-// its files: what is missing or odd is left out, never an error.
+// captureBundles keeps the bundles another tool wrote for active turns, with what
+// their seals list beyond the usual files. They are its files: what is missing or
+// odd is left out, never an error.
 func (s *Store) captureBundles(edit *treeEdit, state *protocol.State) error {
 	if err := edit.remove(treeBundles); err != nil {
 		return err
@@ -271,11 +273,18 @@ func (s *Store) captureBundles(edit *treeEdit, state *protocol.State) error {
 		if !safeName(turn) {
 			continue
 		}
-		for _, name := range recordedBundleFiles() {
-			data, _, ok, err := s.work.read(protocol.BundleDir(turn)+"/"+name, 4<<20)
+		names, left := recordedBundleFiles(), int64(maxCapturedBytes)
+		seal, _, ok, err := s.work.read(protocol.BundleDir(turn)+"/"+bundleSeal, maxCapturedFile)
+		if err == nil && ok {
+			names = append(names, sealedNames(seal)...)
+		}
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			data, _, ok, err := s.work.read(protocol.BundleDir(turn)+"/"+name, min(maxCapturedFile, left))
 			if err != nil || !ok {
 				continue
 			}
+			left -= int64(len(data))
 			if err := edit.put(treeBundles+"/"+turn+"/"+name, data); err != nil {
 				return err
 			}

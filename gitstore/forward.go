@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -25,13 +24,14 @@ type past struct {
 	docs    map[protocol.Document]map[OID]bool // versions from at on, without the tip's
 	states  map[OID]bool
 	drops   []string                  // turns that ended in those operations
+	ended   map[string]OID            // turn of drops -> operation before it ended
 	unstage []string                  // turns whose result was sent back in those operations
 	kept    map[string]bool           // SHA-256 of every evidence blob of those operations
 	sizes   map[protocol.Ledger]int64 // ledgers before a run being entered
 }
 
 func newPast() *past {
-	p := &past{docs: make(map[protocol.Document]map[OID]bool), states: make(map[OID]bool), kept: make(map[string]bool)}
+	p := &past{docs: make(map[protocol.Document]map[OID]bool), states: make(map[OID]bool), ended: make(map[string]OID), kept: make(map[string]bool)}
 	for _, d := range protocol.Documents() {
 		p.docs[d] = make(map[OID]bool)
 	}
@@ -116,6 +116,11 @@ func (p *past) remember(rec *recorded) error {
 func (p *past) passed(rec *recorded, c *Commit) error {
 	if turns := trailer(c.Message, trailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
+		for _, turn := range strings.Fields(turns) {
+			if len(c.Parents) > 0 {
+				p.ended[turn] = c.Parents[0]
+			}
+		}
 	}
 	if turns := trailer(c.Message, trailerUnstaged); turns != "" {
 		p.unstage = append(p.unstage, strings.Fields(turns)...)
@@ -191,6 +196,15 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *E
 	plan.proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
 		return p.kept[hex.EncodeToString(sum[:])]
+	}
+	for turn, op := range p.ended {
+		c, err := in.tip.r.commit(op)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := plan.supplements(&recorded{run: in.run, op: op, root: c.Tree, r: in.tip.r}, turn); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, d := range protocol.Documents() {
 		want, err := in.tip.docOID(d)
@@ -289,26 +303,23 @@ func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
 		if !t.IsTree() || !safeName(t.Name) {
 			continue
 		}
-		files, err := tip.r.entries(t.OID)
+		files, err := tip.r.bundleFiles(t.OID)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(files, func(e TreeEntry) bool { return e.Name == bundleSeal })
-		if i < 0 && s.exists(protocol.BundleDir(t.Name)) {
+		sealed, ok := files[bundleSeal]
+		if !ok && s.exists(protocol.BundleDir(t.Name)) {
 			continue
 		}
-		if i >= 0 {
+		if ok {
 			seal, _, ok, err := s.work.read(protocol.BundleDir(t.Name)+"/"+bundleSeal, maxDocument)
-			if err == nil && ok && HashObject(tip.r.format, KindBlob, seal) == files[i].OID {
+			if err == nil && ok && HashObject(tip.r.format, KindBlob, seal) == sealed {
 				continue
 			}
 		}
 		bundle := make(map[string][]byte)
-		for _, f := range files {
-			if f.IsTree() || !safeName(f.Name) {
-				continue
-			}
-			if bundle[f.Name], err = tip.r.blob(f.OID); err != nil {
+		for name, oid := range files {
+			if bundle[name], err = tip.r.blob(oid); err != nil {
 				return err
 			}
 		}

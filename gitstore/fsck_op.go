@@ -14,6 +14,7 @@ import (
 // check checks operations from..to-1 of a run.
 func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 	p := &replayer{r: f.s.reader(f.ctx)}
+	p.r.recent = newRecentBlobs()
 	based := false
 	for i := from; i < to; i++ {
 		if err := f.ctx.Err(); err != nil {
@@ -22,7 +23,7 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 		prev := OID("")
 		if i > 0 {
 			prev = ops[i-1].Tree
-			if !based {
+			if f.opt.Replay && !based {
 				if err := f.fault(run, ops[i-1].Op, p.rebase(prev)); err != nil {
 					return err
 				}
@@ -30,11 +31,12 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 		}
 		var replayed, skipped bool
 		var err error
-		based, replayed, skipped, err = f.operation(p, run, ops[i], prev)
+		based, replayed, skipped, err = f.operation(p, run, ops[i], prev, i == len(ops)-1)
 		if err := f.fault(run, ops[i].Op, err); err != nil {
 			return err
 		}
 		based = based && err == nil
+		p.r.recent.next()
 		f.progress(replayed, skipped)
 	}
 	return nil
@@ -42,7 +44,7 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 
 // operation checks one operation. based tells whether the replayer stands on
 // its tree afterwards.
-func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID) (based, replayed, skipped bool, err error) {
+func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bool) (based, replayed, skipped bool, err error) {
 	say := func(code, path, format string, args ...any) {
 		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
@@ -100,7 +102,7 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID) (based, r
 		}
 		replayed = true
 	}
-	return false, replayed, rec.Op == nil, f.structure(p.r, op, rec, prev, say)
+	return false, replayed, rec.Op == nil, f.structure(p, op, rec, prev, newest, say)
 }
 
 // evidence reads the operation's evidence and checks each name against its
@@ -133,7 +135,8 @@ func (f *fsck) evidence(r *treeReader, op OpInfo, root []TreeEntry, say func(cod
 }
 
 // structure checks what can be checked without applying the operation.
-func (f *fsck) structure(r *treeReader, op OpInfo, rec *protocol.Record, prev OID, say func(code, path, format string, args ...any)) error {
+func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID, newest bool, say func(code, path, format string, args ...any)) error {
+	r := p.r
 	state, ok, err := r.file(op.Tree, treeState)
 	if err != nil {
 		return err
@@ -141,13 +144,16 @@ func (f *fsck) structure(r *treeReader, op OpInfo, rec *protocol.Record, prev OI
 	if got := stateDigest(state); !ok || got != op.StateDigest {
 		say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
 	}
-	f.checkState(r, op, state, say)
-	index, _, err := r.file(op.Tree, treeIndex)
-	if err != nil {
-		return err
-	}
-	if _, err := protocol.DecodeIndex(index); err != nil {
-		say(FindRecord, treeIndex, "%v", err)
+	f.checkState(p, op, state, say)
+	// Only the newest index is ever used; what the others said is for replay.
+	if newest {
+		index, _, err := r.file(op.Tree, treeIndex)
+		if err != nil {
+			return err
+		}
+		if _, err := protocol.DecodeIndex(index); err != nil {
+			say(FindRecord, treeIndex, "%v", err)
+		}
 	}
 	for _, l := range protocol.Ledgers() {
 		diff, err := r.diffLedger(prev, op.Tree, l)
@@ -176,7 +182,7 @@ func (f *fsck) structure(r *treeReader, op OpInfo, rec *protocol.Record, prev OI
 	return nil
 }
 
-func (f *fsck) checkState(r *treeReader, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {
+func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {
 	st, perr := protocol.DecodeState(data)
 	if perr != nil {
 		say(perr.Code, treeState, "%s", perr.Message)
@@ -185,11 +191,13 @@ func (f *fsck) checkState(r *treeReader, op OpInfo, data []byte, say func(code, 
 	if st.Run() != op.Run {
 		say(FindRecord, treeState, "the state is of run %q", st.Run())
 	}
-	config, _, err := r.file(op.Tree, treeConfig)
-	if err != nil {
-		return // the caller meets it again
+	if root, err := p.r.entries(op.Tree); err == nil {
+		// Without a usable configuration the state is judged as it is.
+		if cfg, err := p.configOf(root, op.Tree); err == nil {
+			st, _ = protocol.RepairState(st, cfg)
+		}
 	}
-	if p := protocol.CheckState(repaired(st, config)); len(p) > 0 {
+	if p := protocol.CheckState(st); len(p) > 0 {
 		say(protocol.CodeInvalidState, treeState, "%s", p.Join())
 	}
 }

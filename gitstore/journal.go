@@ -136,7 +136,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 		}
 	}
 	kept := func(staged []byte) bool { return j.history != nil && accepted(staged, j.turn) }
-	if err := s.work.dropTurn(j.turn, false, kept); err != nil {
+	if err := s.work.dropTurn(j.turn, &workPlan{proof: kept}); err != nil {
 		return full, errorf(CodeUnreadable, err, "the files of %s cannot be removed", j.turn)
 	}
 	return full, s.work.removeFile(j.path)

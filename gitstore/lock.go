@@ -34,6 +34,8 @@ type Lock struct {
 	path  string
 	owner lockOwner
 
+	inherited bool // taken from an owner that died with it
+
 	stop chan struct{}
 	done sync.WaitGroup
 	lost chan struct{}
@@ -154,6 +156,7 @@ func (l *Lock) try() (holder *LockedError, err error) {
 		if h, err := takeAway(l.path, found, l.owner.token); err != nil || h != nil {
 			return h, err
 		}
+		l.inherited = true
 	}
 	return &LockedError{Purpose: "changing hands"}, nil
 }

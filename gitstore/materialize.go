@@ -118,7 +118,7 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 			return nil, malformed(rec.root, "%s/%s is not a bundle", treeBundles, t.Name)
 		}
 		err := rec.r.walkFiles(t.OID, protocol.BundleDir(t.Name), func(name string, oid OID) error {
-			if !safeName(strings.TrimPrefix(name, protocol.BundleDir(t.Name)+"/")) {
+			if !safeBundleName(strings.TrimPrefix(name, protocol.BundleDir(t.Name)+"/")) {
 				return malformed(rec.root, "%q is not a file of a bundle", name)
 			}
 			return add(name, oid)

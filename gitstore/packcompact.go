@@ -2,7 +2,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -237,7 +236,7 @@ func readRawPack(path string, hashLen int) ([]rawEntry, error) {
 		if crc32.ChecksumIEEE(entry) != pl.crc {
 			return nil, errors.New("pack entry is damaged")
 		}
-		if e, err := readEntryHeader(bytes.NewReader(entry), 0); err != nil || e.kind == "" {
+		if e, err := entryHeader(entry, 0); err != nil || e.kind == "" {
 			return nil, errDelta
 		}
 		out = append(out, rawEntry{pl.raw, entry})

@@ -3,7 +3,6 @@
 package gitstore
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -305,72 +304,6 @@ func (p *packIndex) close() {
 	if p.file != nil {
 		_ = p.file.Close()
 	}
-}
-
-// packEntry is the header of one entry.
-type packEntry struct {
-	kind string // "" for a delta
-	size int64  // inflated, of the delta itself for one
-	data int64  // offset of the compressed data or of a delta's base reference
-}
-
-var packKinds = [8]string{1: KindCommit, 2: KindTree, 3: KindBlob, 4: KindTag}
-
-// kindNumber is the inverse of packKinds.
-func kindNumber(kind string) byte {
-	for i, k := range packKinds {
-		if k == kind && k != "" {
-			return byte(i)
-		}
-	}
-	return 0
-}
-
-func readEntryHeader(r io.ReaderAt, off int64) (packEntry, error) {
-	var b [16]byte
-	n, err := r.ReadAt(b[:], off)
-	if n == 0 {
-		return packEntry{}, err
-	}
-	number := b[0] >> 4 & 7
-	e := packEntry{kind: packKinds[number], size: int64(b[0] & 15)}
-	i, shift := 1, 4
-	for b[i-1]&0x80 != 0 {
-		if i >= n || shift > 53 {
-			return packEntry{}, errors.New("malformed pack entry")
-		}
-		e.size |= int64(b[i]&0x7f) << shift
-		shift += 7
-		i++
-	}
-	e.data = off + int64(i)
-	if e.kind == "" && number != 6 && number != 7 {
-		return packEntry{}, errors.New("unknown pack entry type")
-	}
-	return e, nil
-}
-
-// readEntry returns an object that is stored whole; errDelta for the others.
-func readEntry(pack io.ReaderAt, off int64) (kind string, data []byte, err error) {
-	e, err := readEntryHeader(pack, off)
-	if err != nil {
-		return "", nil, err
-	}
-	if e.size > maxObjectSize {
-		return "", nil, errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, int64(maxObjectSize))
-	}
-	if e.kind == "" {
-		return "", nil, errDelta
-	}
-	// A deflate stream never grows its content by more than a few bytes per
-	// block, so the section is long enough and a lying size reads too little.
-	z, err := inflate(bufio.NewReader(io.NewSectionReader(pack, e.data, e.size+e.size/512+4096)))
-	if err != nil {
-		return "", nil, err
-	}
-	defer zlibReaders.Put(z)
-	data, err = readExactly(z, e.size)
-	return e.kind, data, err
 }
 
 // entry returns line i of the index.

@@ -234,6 +234,7 @@ func FuzzCache(f *testing.F) {
 	f.Add(c.encode(), true)
 	f.Add(c.encode()[:40], true)
 	f.Add((&entering{Run: "r", Docs: map[protocol.Document]OID{protocol.DocState: "x"}, Ledgers: map[protocol.Ledger]int64{protocol.LedgerTalk: 3}}).encode(), false)
+	f.Add((&openBundle{Run: "r", Turn: "turn_1", Files: []string{"a", "b/c"}}).encode(), false)
 	f.Add([]byte(cacheMagic), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
@@ -243,6 +244,11 @@ func FuzzCache(f *testing.F) {
 			again, err := decodeCache(c.encode())
 			if err != nil || !bytes.Equal(again.encode(), c.encode()) {
 				t.Fatal("a cache does not survive being written")
+			}
+		}
+		if n, err := decodeOpenBundle(data); err == nil {
+			if again, err := decodeOpenBundle(n.encode()); err != nil || !bytes.Equal(again.encode(), n.encode()) {
+				t.Fatal("a note of an open bundle does not survive being written")
 			}
 		}
 		if n, err := decodeEntering(data); err == nil {

@@ -16,6 +16,7 @@ type treeReader struct {
 	format  string
 	known   map[OID][]byte      // raw trees, by id
 	parsed  map[OID][]TreeEntry // the same, parsed; not to be changed
+	recent  *recentBlobs        // nil: blobs are not remembered
 }
 
 func (s *Store) reader(ctx context.Context) *treeReader {
@@ -34,7 +35,17 @@ func (r *treeReader) object(oid OID, kind string) ([]byte, error) {
 	return data, nil
 }
 
-func (r *treeReader) blob(oid OID) ([]byte, error) { return r.object(oid, KindBlob) }
+// blob reads a blob. The caller must not change it.
+func (r *treeReader) blob(oid OID) ([]byte, error) {
+	if data, ok := r.recent.get(oid); ok {
+		return data, nil
+	}
+	data, err := r.object(oid, KindBlob)
+	if err == nil {
+		r.recent.put(oid, data)
+	}
+	return data, err
+}
 
 func (r *treeReader) raw(oid OID) ([]byte, error) {
 	if data, ok := r.known[oid]; ok {

@@ -23,6 +23,7 @@ type Tx struct {
 	marks  map[protocol.Ledger]ledgerMark
 	broken bool // the files could not be brought to what was recorded
 
+	opened  *openBundle // the bundle that hooks are looking at
 	commits int
 	last    *View           // the view before the newest commit
 	state   *protocol.State // decoded from what the newest commit recorded
@@ -133,6 +134,11 @@ func (tx *Tx) recover(ctx context.Context) error {
 		in.sit = sitClean
 	}
 	tx.in = in
+	if turn, err := tx.settleLeft(ctx); err != nil {
+		return err
+	} else if turn != "" {
+		notices = append(notices, "put the dispatch bundle of turn "+turn+" back as it is recorded; the command that was writing it had been ended")
+	}
 	if tx.view, err = s.viewOf(in); err != nil {
 		return err
 	}
@@ -173,6 +179,40 @@ func (s *Store) workingMarks() (map[protocol.Ledger]ledgerMark, error) {
 		}
 	}
 	return marks, nil
+}
+
+// Reread looks at ledgers that were written since the transaction saw them, and
+// goes on with those that hold what is recorded: somebody may have put one back.
+// One that holds anything else still makes the next Commit fail.
+func (tx *Tx) Reread(ctx context.Context) error {
+	if tx.rec == nil || tx.broken {
+		return nil
+	}
+	s := tx.store
+	var rec *recorded
+	for _, l := range protocol.Ledgers() {
+		st, ok, err := s.work.stat(l.Path())
+		if err != nil {
+			return unreadable(l.Path(), err)
+		}
+		m := tx.marks[l]
+		if !ok || m.Segments == 0 || m.Stat == st {
+			continue
+		}
+		if rec == nil {
+			if rec, err = s.recordedAt(s.reader(ctx), tx.rec.run, tx.rec.op); err != nil {
+				return err
+			}
+		}
+		diff, err := s.compare(rec, l)
+		if err != nil {
+			return err
+		}
+		if diff.kind == diffSame {
+			tx.marks[l] = diff.mark
+		}
+	}
+	return nil
 }
 
 // rollForward completes the working files and moves the cache along.

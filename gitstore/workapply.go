@@ -34,6 +34,9 @@ func (w *workDir) apply(p *workPlan) error {
 		if err := w.openBundle(turn, files); err != nil {
 			return err
 		}
+		if err := w.removeSupplements(p, turn, files); err != nil {
+			return err
+		}
 		for name, data := range files {
 			if err := s.add(protocol.BundleDir(turn)+"/"+name, data); err != nil {
 				return err
@@ -87,8 +90,7 @@ func (w *workDir) apply(p *workPlan) error {
 		}
 	}
 	for _, turn := range p.drops {
-		_, renewed := p.bundles[turn]
-		if err := w.dropTurn(turn, renewed, p.proof); err != nil {
+		if err := w.dropTurn(turn, p); err != nil {
 			return err
 		}
 	}

@@ -15,10 +15,12 @@ type workPlan struct {
 	docs    map[protocol.Document][]byte
 	bundles map[string]map[string][]byte // turn -> file -> bytes
 	files   []protocol.FileWrite
-	drops   []string               // turns whose bundle and staged result go
-	unstage []string               // turns whose staged result alone goes
-	remove  []string               // documents an operation no longer has
-	proof   func(data []byte) bool // whether these bytes are kept by a recorded operation
+	drops   []string                  // turns whose bundle and staged result go
+	unstage []string                  // turns whose staged result alone goes
+	remove  []string                  // documents an operation no longer has
+	proof   func(data []byte) bool    // whether these bytes are kept by a recorded operation
+	added   map[string]map[string]OID // turn -> supplements of its recorded bundle
+	format  string                    // of the ids in added
 }
 
 // ledgerWrite appends data at offset, or replaces what follows offset, or the
@@ -35,11 +37,15 @@ type ledgerWrite struct {
 // by-products, and the staged result if its bytes are kept in the run. Any other
 // file is somebody's and stays, and with it its directory. When the turn was
 // dispatched again its new bundle stays.
-func (w *workDir) dropTurn(turn string, renewed bool, proof func([]byte) bool) error {
+func (w *workDir) dropTurn(turn string, p *workPlan) error {
 	if !safeName(turn) {
 		return nil
 	}
-	if err := w.unstageTurn(turn, proof); err != nil || renewed {
+	_, renewed := p.bundles[turn]
+	if err := w.unstageTurn(turn, p.proof); err != nil || renewed {
+		return err
+	}
+	if err := w.removeSupplements(p, turn, nil); err != nil {
 		return err
 	}
 	// The seal first: without it the rest is no bundle.

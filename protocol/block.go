@@ -116,6 +116,31 @@ func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via stri
 	}
 }
 
+// closeStale closes open records of the run that nothing is blocked on any more:
+// another tool has lifted the block, or put another in its place, and left them.
+// Nobody could resolve them afterwards. A finished run is left as it is: nothing
+// may follow its last event.
+func (t *transition) closeStale() {
+	if len(t.x.OpenEscalations) == 0 || t.before.Status == StatusCompleted || t.before.Status == StatusFailed {
+		return
+	}
+	s := t.s
+	via := "block_lifted"
+	if s.Status == StatusBlocked {
+		via = "superseded"
+	}
+	waits := make(map[string]bool)
+	if s.Status == StatusBlocked || s.Status == StatusPaused {
+		waits[strOr(s.BlockedOn)] = true
+	}
+	if hasPending(s) {
+		waits["human_approval:"+pendingGate(s)] = true
+	}
+	t.resolveEscalations(func(open *ojson.Object) bool {
+		return open.String("run_id") == s.Run() && !waits[open.String("blocked_on")]
+	}, via)
+}
+
 // renderTasks rewrites the managed sections of HUMAN_TASKS.md.
 func (t *transition) renderTasks(done []*ojson.Object) {
 	prev := t.humanTasks

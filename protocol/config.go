@@ -63,6 +63,7 @@ func DecodeConfigObject(o *ojson.Object) (*Config, Problems) {
 	d.runLoop()
 	d.coverageModes()
 	d.prompts()
+	d.gitHooks()
 	if d.legacy {
 		// Every other finding would only say that version 3 is not version 4.
 		d.problems = d.problems[:1]

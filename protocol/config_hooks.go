@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 const maxHooksPerPhase = 8
@@ -24,15 +26,26 @@ func HookMayBlock(phase string) bool { return phase != "after_acceptance" && pha
 // in a header is set depends on the machine, so doctor and the hook runner say.
 func (d *configDecoder) hooks() {
 	d.cfg.Hooks = d.top("hooks", ProblemHook)
-	s := d.section(d.cfg.Hooks, "hooks", ProblemHook)
+	d.section(d.cfg.Hooks, "hooks", ProblemHook).hookPhases(HookPhases())
+}
+
+// CheckHooks returns what is wrong with a hooks section outside
+// agentxchain.json that knows only the given phases; nil is an empty section.
+func CheckHooks(hooks *ojson.Object, phases []string) Problems {
+	d := &configDecoder{cfg: &Config{}}
+	d.section(hooks, "hooks", ProblemHook).hookPhases(phases)
+	return d.problems
+}
+
+func (s configSection) hookPhases(phases []string) {
 	for _, phase := range s.o.Keys() {
-		if !slices.Contains(HookPhases(), phase) {
-			d.add(s.code, s.at(phase), phase, "%s is not a hook phase; the phases are %s", s.at(phase), strings.Join(HookPhases(), ", "))
+		if !slices.Contains(phases, phase) {
+			s.d.add(s.code, s.at(phase), phase, "%s is not a hook phase; the phases are %s", s.at(phase), strings.Join(phases, ", "))
 			continue
 		}
 		list, _ := s.array(phase)
 		if len(list) > maxHooksPerPhase {
-			d.add(s.code, s.at(phase), "", "%s must have at most %d hooks, not %d", s.at(phase), maxHooksPerPhase, len(list))
+			s.d.add(s.code, s.at(phase), "", "%s must have at most %d hooks, not %d", s.at(phase), maxHooksPerPhase, len(list))
 		}
 		names := map[string]bool{}
 		for h := range s.items(phase, list) {
@@ -68,6 +81,23 @@ func (s configSection) hook(phase string, names map[string]bool) {
 		s.d.add(s.code, s.at("mode"), mode, "%s must be advisory: hooks of %s run when nothing can be held back any more", s.at("mode"), phase)
 	}
 	s.textMap("env")
+	for i, v := range s.texts("env_names") { // names only: values stay on the machine
+		if !isVariableName(v) || strings.HasPrefix(v, "GIT_") {
+			s.fail(fmt.Sprintf("env_names[%d]", i), "the name of an environment variable that is not git's (GIT_)", v)
+		}
+	}
+}
+
+// isVariableName matches ^[A-Za-z_][A-Za-z0-9_]*$.
+func isVariableName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // uniqueName checks the name of a hook or webhook.

@@ -45,6 +45,22 @@ func (d *configDecoder) notifications() {
 	}
 }
 
+// NotificationWarnings lists what a valid configuration of notifications cannot
+// mean: reminders that nobody is sent (spec/03 §24).
+func NotificationWarnings(c *Config) Problems {
+	sla := c.Notifications.Object("approval_sla")
+	if enabled, ok := sla.Get("enabled"); sla == nil || ok && enabled == false {
+		return nil
+	}
+	for _, w := range c.Notifications.Objects("webhooks") {
+		if slices.Contains(w.Strings("events"), "approval_sla_reminder") {
+			return nil
+		}
+	}
+	return Problems{{Code: ProblemNotification, Field: "notifications.approval_sla",
+		Message: `notifications.approval_sla is set, but no webhook has "approval_sla_reminder" among its events: nobody will be reminded`}}
+}
+
 func (s configSection) events() {
 	const key, want = "events", "a non-empty array of event names"
 	v, ok := s.value(key)

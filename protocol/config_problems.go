@@ -21,6 +21,7 @@ const (
 	ProblemMaxConcurrentTurns   = "invalid_max_concurrent_turns"
 	ProblemGate                 = "invalid_gate"
 	ProblemHook                 = "invalid_hook"
+	ProblemGitHooks             = "invalid_git_hooks"
 	ProblemNotification         = "invalid_notification"
 	ProblemSchedule             = "invalid_schedule"
 	ProblemBudget               = "invalid_budget"

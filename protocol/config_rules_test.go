@@ -107,6 +107,8 @@ func TestConfigRules(t *testing.T) {
 		{"hooks.before_gate[0].command", `["x",1]`, hook, "hooks.before_gate[0].command[1]"}, {"hooks.before_gate[0].command", "-", hook, ""},
 		{"hooks.before_gate[0].timeout_ms", `99`, hook, ""}, {"hooks.before_gate[0].timeout_ms", `-`, hook, ""}, {"hooks.before_gate[0].mode", `"loud"`, hook, ""},
 		{"hooks.before_gate[0].env", `null`, hook, ""}, {"hooks.before_gate[0].env.A", `1`, hook, ""},
+		{"hooks.before_gate[0].env_names", `"TOKEN"`, hook, ""}, {"hooks.before_gate[0].env_names", `[1]`, hook, "hooks.before_gate[0].env_names[0]"},
+		{"hooks.before_gate[0].env_names", `["A","B=c"]`, hook, "hooks.before_gate[0].env_names[1]"}, {"hooks.before_gate[0].env_names", `["GIT_DIR"]`, hook, "hooks.before_gate[0].env_names[0]"},
 		{"hooks.before_gate[1].url", `"hook"`, hook, ""}, {"hooks.before_gate[1].method", `"PUT"`, hook, ""}, {"hooks.before_gate[1].method", `-`, hook, ""}, {"hooks.before_gate[1].headers.X", `1`, hook, ""},
 		{"hooks.after_acceptance", `[{"name":"a","type":"process","command":["x"],"timeout_ms":100,"mode":"blocking"}]`, hook, "hooks.after_acceptance[0].mode"},
 		{"hooks.on_escalation", `[{"name":"a","type":"process","command":["x"],"timeout_ms":100,"mode":"blocking"}]`, hook, "hooks.on_escalation[0].mode"},

@@ -27,6 +27,12 @@ type Config struct {
 	RunLoop        RunLoop
 	Prompts        ojson.Map[string] // role -> project-relative path
 
+	// Protected are patterns of paths that no commit may touch (git_hooks.protected).
+	Protected []string
+	// ProtectedBranches are patterns of branches that are not pushed over
+	// (git_hooks.protected_branches); nil means the default branch.
+	ProtectedBranches []string
+
 	GateCoverageMode   string // gate_semantic_coverage_mode; "" means strict
 	IntentCoverageMode string // intent_coverage_mode; "" when absent
 }

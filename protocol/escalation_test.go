@@ -52,6 +52,21 @@ func TestEscalationRows(t *testing.T) {
 	}
 }
 
+func TestListEscalations(t *testing.T) {
+	raised := func(id, at string) *ojson.Object {
+		return ojson.NewObject("kind", "raised", "escalation_id", id, "created_at", at)
+	}
+	list := ListEscalations([]*ojson.Object{raised("hesc_1", "2026-01-01T00:00:00.000Z"), raised("hesc_3", "2026-01-03T00:00:00.000Z"), NewEscalationResolution("hesc_1", "x", "v", "n"),
+		raised("hesc_2", "2026-01-02T00:00:00.000Z"), NewEscalationResolution("hesc_9", "x", "v", "")})
+	got := ""
+	for _, o := range list {
+		got += o.String("escalation_id") + "=" + o.String("status") + o.String("resolved_via") + " "
+	}
+	if got != "hesc_3=open hesc_2=open hesc_1=resolvedv " {
+		t.Error(got)
+	}
+}
+
 func TestCurrentEscalation(t *testing.T) {
 	s := blockedState("human:x", "d")
 	mine := NewEscalation("hesc_1", "t", s, "")
@@ -86,10 +101,35 @@ func TestClassifyEscalation(t *testing.T) {
 		"Claude is down":                 "needs_decision/Anthropic",
 		"publish to VS Code Marketplace": "needs_decision/VS Code Marketplace",
 		"":                               "needs_decision/",
+		"set ANTHROPIC_API_KEY":          "needs_credential/Anthropic",
+		"auth_env NPM_TOKEN is not set":  "needs_credential/npm",
+		"a new PAT for gh":               "needs_credential/GitHub",
+		"raise the token budget":         "needs_decision/",
+		"max_tokens is too low":          "needs_decision/",
+		"a path and a pattern":           "needs_decision/", // no "pat"
+		"token budget, and a token":      "needs_credential/",
+		"hardware token at the desk":     "needs_physical_access/",
+		"the acceptance contract":        "needs_decision/",
+		"sign the contract":              "needs_legal/",
+		"accept the terms of service":    "needs_legal/",
+		"in terms of speed":              "needs_decision/",
+		"linear search is slow":          "needs_decision/",
+		"see the Linear issue":           "needs_decision/Linear",
+		"the session expired":            "needs_oauth/",
+		"credit balance is too low":      "needs_payment/",
 	} {
 		typ, service := ClassifyEscalation("human:x", "needs_human", text, "needs_human")
 		if typ+"/"+service != want {
 			t.Errorf("%q: %s/%s", text, typ, service)
+		}
+	}
+}
+
+func TestTypedReasonComesBeforeWords(t *testing.T) {
+	for reason, want := range map[string]string{"budget_exhausted": "needs_decision", "policy_escalation": "needs_decision", "hook_block": "needs_decision",
+		"needs_oauth": "needs_oauth", "needs_legal": "needs_legal", "dispatch_error": "needs_credential", "operator_escalation": "needs_credential", "gate_action_failed": "needs_credential", "": "needs_credential"} {
+		if typ, _ := ClassifyEscalation("x", reason, "the password of the token", "some_category"); typ != want {
+			t.Errorf("%s: %s", reason, typ)
 		}
 	}
 }
@@ -189,4 +229,22 @@ func TestRenderHumanTasksIsNotFooled(t *testing.T) {
 			t.Fatalf("the open record stayed:\n%s", gone)
 		}
 	})
+}
+
+func TestRecordsThatAnotherToolLeftOpenAreClosed(t *testing.T) {
+	w := startedWorld(t, nil)
+	turn := w.assign("pm")
+	w.must(&Escalate{Reason: "stop"})
+	id := w.index.OpenEscalations[0].String("escalation_id")
+	// Evidence is recorded without touching anything.
+	w.must(&Audit{Rows: []AuditRow{{Ledger: LedgerNotifications, Row: obj(`{"event_id":"x"}`)}}})
+	if len(w.index.OpenEscalations) != 1 {
+		t.Fatal("an audit row closed a record")
+	}
+	w.edit(func(s *State) { s.Status, s.BlockedOn, s.BlockedReason, s.Escalation = StatusActive, nil, nil, nil })
+	tr := w.must(w.rejection(turn.TurnID, "again"))
+	got := added(tr, LedgerEscalations)
+	if len(got) != 1 || got[0].String("escalation_id") != id || got[0].String("resolved_via") != "block_lifted" || len(w.index.OpenEscalations) != 0 {
+		t.Errorf("%s", ojson.Compact(got))
+	}
 }

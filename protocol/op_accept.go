@@ -30,6 +30,7 @@ type AcceptTurn struct {
 	Proposed          []FileBlob     `json:"proposed"`         // present contents of the paths the result proposes to change
 	IdleSidecar       *Blob          `json:"idle_sidecar"`     // idle-expansion-result.json beside the staged result, or nil
 	Replay            *ReplayOutcome `json:"replay,omitempty"` // verification replay, when a policy asks for one
+	Drift             []string       `json:"drift,omitempty"`  // what changed in the work tree while the decision was being made, usually by a hook
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.
@@ -49,7 +50,6 @@ type Observation struct {
 	Dirty         []string          `json:"dirty"`          // every dirty project-owned path now
 	UnchangedDirt []string          `json:"unchanged_dirt"` // of these, unchanged since the baseline
 	Siblings      []SiblingClaim    `json:"siblings"`
-	Existing      []string          `json:"existing"` // declared paths that exist in the work tree or in HEAD
 }
 
 // SiblingClaim is what a still active concurrent turn has staged.

@@ -62,7 +62,7 @@ func (a *acceptance) refuse(err *Error) *Error {
 func (a *acceptance) decide(doc *ojson.Object) *Error {
 	for _, step := range []func(*ojson.Object) *Error{
 		a.validate, a.checkWait, a.checkProposal, a.checkOverrides, a.observe, a.coverIntent, a.precheckGate, a.checkEmpty,
-		a.checkReplay, a.checkPolicies, a.checkConflict,
+		a.checkReplay, a.checkPolicies, a.checkConflict, a.checkDrift,
 	} {
 		if err := step(doc); err != nil {
 			return err
@@ -203,6 +203,7 @@ func (a *acceptance) precheckGate(*ojson.Object) *Error {
 			"normalized_value", nil, "rationale", "gate_transition_request_auto_stripped", "staging_path", a.op.StagedPath,
 			"gate_id", gate, "uncovered_files", uncovered, "declared_files", a.effective)
 		a.res.PhaseTransitionRequest = nil
+		a.v.Validated = a.res.Raw
 		a.res.Raw = a.res.Raw.Clone()
 		a.res.Raw.Delete("phase_transition_request")
 		a.warnings = append(a.warnings, fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate, list(uncovered)))
@@ -216,6 +217,18 @@ func (a *acceptance) precheckGate(*ojson.Object) *Error {
 		e.Problems = append(e.Problems, Problem{Code: CodeGateCoverage, Field: f, Value: gate, Message: fmt.Sprintf("Gate %q fails on %q, which the turn did not change.", gate, f)})
 	}
 	return e
+}
+
+// checkDrift refuses a result that was judged on a work tree which has changed
+// since (spec/01 §6.1 step 25): nothing was wrong with it, so it can be tried again.
+func (a *acceptance) checkDrift(*ojson.Object) *Error {
+	if len(a.op.Drift) == 0 {
+		return nil
+	}
+	return &Error{Code: CodeAcceptanceDrift, Stage: "artifact_observation", Class: "artifact_error",
+		Message: fmt.Sprintf("The work tree changed while the result of turn %s was being accepted: %s.", a.turn.TurnID, listSome(a.op.Drift, 5)),
+		Hint:    "find what changed it (a hook?), then: git agentxchain accept " + a.turn.TurnID,
+		Details: ojson.NewObject("files", a.op.Drift)}
 }
 
 func (a *acceptance) checkReplay(*ojson.Object) *Error {

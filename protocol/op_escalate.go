@@ -103,7 +103,7 @@ func (op *Block) apply(t *transition) *Error {
 		return &Error{Code: CodeInvalidArgument, Field: "blocked_on", Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval."}
 	}
 	s := t.s
-	if s.Status == StatusBlocked && !(hasPending(s) && approvalBlock(s)) && !op.repeats(s) {
+	if s.Status == StatusBlocked && !(hasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
 		// The block that stands says what a person has to do; another on top of it
 		// would take its place.
 		return blockedError(s, "block it on "+clip(oneLine(op.BlockedOn), 80))
@@ -130,4 +130,14 @@ func (op *Block) apply(t *transition) *Error {
 func (op *Block) repeats(s *State) bool {
 	r := s.BlockedReason
 	return strOr(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category && (op.TurnID == "" || strOr(r.TurnID) == op.TurnID)
+}
+
+// retried reports whether a hook stops a turn that was being tried again: the run
+// is blocked on that turn's own earlier acceptance, and the newer answer counts.
+func (op *Block) retried(t *transition) bool {
+	if op.Category != "hook_block" && op.Category != "hook_tamper" {
+		return false
+	}
+	turn, ok := t.s.ActiveTurns.Get(op.TurnID)
+	return ok && t.blockOf(turn) == blockOwn
 }

@@ -148,7 +148,7 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role) *Error 
 
 func reissueResolves(category string) bool {
 	switch category {
-	case "retries_exhausted", "ghost_turn", "stale_turn", "conflict_loop", "dispatch_error":
+	case "retries_exhausted", "ghost_turn", "stale_turn", "conflict_loop", "dispatch_error", "hook_block":
 		return true
 	}
 	return false

@@ -131,6 +131,9 @@ func (t *transition) dropTurn(id string) {
 // finish writes the events, checks the result against the legal transitions and
 // hands it out.
 func (t *transition) finish(op Operation) (*Transition, *Error) {
+	if _, evidence := op.(*Audit); !evidence {
+		t.closeStale()
+	}
 	if err := t.writeEvents(); err != nil {
 		return nil, err
 	}

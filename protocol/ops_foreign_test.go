@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -169,14 +170,14 @@ func TestDecodeRecord(t *testing.T) {
 	for d := range evidence {
 		forged[d] = []byte("something else")
 	}
-	text := string(doc)
+	text, rules := string(doc), fmt.Sprintf(`"rules": %d`, RuleSet)
 	for name, tc := range map[string]struct {
 		doc      string
 		evidence func(string) ([]byte, error)
 	}{
 		"not json":        {"{", nil},
 		"no time":         {strings.Replace(text, `"at": "2026`, `"at": "x2026`, 1), nil},
-		"wrong type":      {strings.Replace(text, `"rules": 1`, `"rules": "1"`, 1), nil},
+		"wrong type":      {strings.Replace(text, rules, `"rules": "1"`, 1), nil},
 		"unknown":         {strings.Replace(text, `"accept_turn"`, `"accept"`, 1), nil},
 		"args":            {strings.Replace(text, `"turn_id": "turn_`, `"staged_path": 3, "turn_id": "turn_`, 1), nil},
 		"evidence gone":   {text, from(nil)},
@@ -187,8 +188,14 @@ func TestDecodeRecord(t *testing.T) {
 			t.Errorf("%s: read", name)
 		}
 	}
+	// Records of earlier versions list the declared paths that exist; nothing ever
+	// depended on that.
+	older := strings.Replace(text, `"siblings": `, `"existing": ["a.md"], "siblings": `, 1)
+	if rec, err := DecodeRecord([]byte(older), from(evidence)); err != nil || rec.Op == nil || older == text {
+		t.Errorf("older: %v", err)
+	}
 	// Another rule set's record is read, but not applied.
-	if rec, err := DecodeRecord([]byte(strings.Replace(text, `"rules": 1`, `"rules": 99`, 1)), nil); err != nil || rec.Op != nil {
+	if rec, err := DecodeRecord([]byte(strings.Replace(text, rules, `"rules": 99`, 1)), nil); err != nil || rec.Op != nil {
 		t.Errorf("other rules: %v", err)
 	}
 	ext := Record{Rules: RuleSet, Name: OpExternal, Env: w.env(), Detail: obj(`{"documents":["x"]}`)}

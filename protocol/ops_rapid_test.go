@@ -243,6 +243,18 @@ func (m *opsMachine) checkpoint() Operation {
 	return op
 }
 
+func (m *opsMachine) audit() Operation {
+	op := &Audit{TurnID: m.turn()}
+	for i := range m.d.IntN(4) {
+		row := ojson.NewObject("run_id", pick(m.d, "", m.w.state.Run()), "turn_id", op.TurnID, "n", i)
+		if m.d.one(20) {
+			row.Set("run_id", "run_other")
+		}
+		op.Rows = append(op.Rows, AuditRow{pick(m.d, AuditLedgers()...), row})
+	}
+	return op
+}
+
 func (m *opsMachine) assign() Operation {
 	op := m.w.assignment(m.role())
 	op.Undispatched = m.d.one(6)
@@ -259,6 +271,9 @@ func (m *opsMachine) operation() Operation {
 	restart := func() Operation { return w.start(InitRun{Restart: true}) }
 	unblock := func() Operation { return &Reactivate{} }
 	escalate := func() Operation { return &Escalate{TurnID: m.turn(), Reason: pick(d, "stop", "Stop!", "")} }
+	if d.one(12) {
+		return m.audit()
+	}
 	if !d.one(8) {
 		switch s.Status {
 		case StatusPaused:

@@ -173,6 +173,12 @@ func RecoveryAction(typedReason, on, turnID string) string {
 		switch b.scope {
 		case "before_gate":
 			return fix + cmdApprove
+		}
+		if typedReason == "hook_tamper" {
+			// What it did to the run's files is looked at before anything goes on.
+			return fix + cmdUnblock
+		}
+		switch b.scope {
 		case "before_validation", "after_validation", "before_acceptance":
 			return fix + "git agentxchain accept" + turn
 		}

@@ -50,6 +50,9 @@ func legalEdges(op string) []edge {
 		return []edge{{blocked, active}, {paused, active}, {blocked, paused}}
 	case "checkpoint_turn":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
+	case "record_audit":
+		// Evidence is recorded in whatever status the run is, and changes none.
+		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
 	case OpTransitionState:
 		return []edge{{active, paused}, {active, blocked}}
 	}

@@ -40,6 +40,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		"block":              "active>blocked paused>blocked blocked>blocked",
 		"reactivate":         "blocked>active",
 		"checkpoint_turn":    "idle>idle active>active paused>paused blocked>blocked completed>completed failed>failed",
+		"record_audit":       "idle>idle active>active paused>paused blocked>blocked completed>completed failed>failed",
 		OpTransitionState:    "active>paused active>blocked",
 		"no_such_operation":  "",
 	}

@@ -14,7 +14,7 @@ import (
 // RuleSet numbers the engine's rule set. A recorded operation is replayed only by
 // the rule set that computed it; raise it when a change alters what an existing
 // operation yields.
-const RuleSet = 1
+const RuleSet = 2
 
 // Snapshot is what the rules need to know of a run. It never holds a whole
 // ledger: Index carries the facts that would otherwise need one.

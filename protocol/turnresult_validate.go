@@ -54,6 +54,10 @@ type Validation struct {
 	Warnings []string
 	Result   *TurnResult
 	Events   []NormalizationEvent // what was rewritten, in order; nil when not OK
+
+	// Validated is the result as it passed validation when an acceptance has set a
+	// request of it aside since (spec/02 §13.4), else nil.
+	Validated *ojson.Object
 }
 
 // Code returns the typed code of the refusal: the first error's code where the

@@ -4,9 +4,7 @@ package runner
 
 import (
 	"context"
-	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -15,6 +13,8 @@ type AcceptOptions struct {
 	TurnID            string // "" for the only active turn
 	Resolution        string // "", standard, human_merge
 	NormalizeArtifact string // "", review
+
+	meant string // the only active turn before the lock was waited for
 }
 
 // Accepted is the outcome of AcceptTurn; Result is set for recorded refusals too.
@@ -28,7 +28,13 @@ type Accepted struct {
 // beside the result.
 func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, error) {
 	out := &Accepted{}
+	if opt.TurnID == "" && opt.meant == "" {
+		opt.meant = r.onlyTurnNow()
+	}
 	done, err := r.do(ctx, "accept", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if c.hooks.has(acceptPhases()...) {
+			return c.hookedAcceptance(ctx, opt)
+		}
 		op, err := c.acceptance(ctx, opt)
 		return op, err
 	})
@@ -44,17 +50,23 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 // acceptance gathers what the engine needs to decide. A target that does not
 // resolve is left to the engine to refuse.
 func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.AcceptTurn, error) {
+	if opt.TurnID == "" {
+		if late, err := c.overtaken(ctx, opt.meant); err != nil {
+			return nil, err
+		} else if late {
+			opt.TurnID = opt.meant
+		}
+	}
 	op := &protocol.AcceptTurn{TurnID: opt.TurnID, Resolution: opt.Resolution, NormalizeArtifact: opt.NormalizeArtifact, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
 	turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 	if !ok {
 		if opt.TurnID == "" {
 			turn = c.view.State.OnlyTurn()
 		} else {
-			row, err := c.r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", opt.TurnID)
-			if err != nil {
+			var err error
+			if op.AlreadyAccepted, err = c.inHistory(ctx, opt.TurnID); err != nil {
 				return nil, err
 			}
-			op.AlreadyAccepted = row != nil && row.Row.String("status") != "reissued"
 		}
 	}
 	if turn == nil {
@@ -68,12 +80,12 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	if s.data == nil {
 		return op, nil
 	}
+	c.keepLog(turn)
 	op.Staged = protocol.NewBlob(s.data)
 	if op.Seen, err = c.observe(ctx, turn); err != nil {
 		return nil, err
 	}
 	op.Seen.Siblings = c.siblings(turn)
-	op.Seen.Existing = c.existing(s)
 	if op.Files, err = c.gateFiles(); err != nil {
 		return nil, err
 	}
@@ -93,40 +105,6 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return nil, err
 	}
 	return op, nil
-}
-
-// existing lists the declared paths that are there at all, so that a declared
-// file which was neither changed nor ever existed can be told apart.
-func (c *change) existing(s staged) []string {
-	doc, refusal := protocol.DecodeStaged(s.path, s.data)
-	if refusal != nil {
-		return nil
-	}
-	var out []string
-	for _, p := range declared(doc) {
-		clean, problem := protocol.CleanPath(p)
-		if problem != "" || slices.Contains(out, clean) {
-			continue
-		}
-		if m := c.r.Store.Fingerprint(clean); m != "deleted" {
-			out = append(out, clean)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-func declared(doc *ojson.Object) []string {
-	out := doc.Strings("files_changed")
-	for _, o := range doc.Objects("files_changed") {
-		if p := o.String("path"); p != "" {
-			out = append(out, p)
-		}
-	}
-	for _, p := range doc.Object("verification").Objects("produced_files") {
-		out = append(out, p.String("path"))
-	}
-	return out
 }
 
 // proposed reads the present contents of the files a result proposes to change.

@@ -57,6 +57,9 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 		if opt.DryRun {
 			return nil, nil
 		}
+		if err := c.willRun(ctx, "before_gate"); err != nil {
+			return nil, err
+		}
 		if _, err := c.look(ctx); err != nil {
 			return nil, err
 		}
@@ -71,15 +74,30 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 			}
 			return &protocol.ApprovePhase{Approval: a}
 		}
-		if len(out.Actions) == 0 {
+		if len(out.Actions) == 0 && !c.hooks.has("before_gate") {
 			return op([]protocol.ActionRun{}), nil
 		}
 		// The engine decides first: no action may run for a gate that would be refused.
 		if _, refusal := protocol.Apply(c.view.Snapshot(), preview(op(nil)), c.env); refusal != nil {
 			return nil, refusal
 		}
-		if !opt.AllowActions && !r.Store.SettingBool(ctx, "agentxchain.allowGateActions") {
+		if len(out.Actions) > 0 && !opt.AllowActions && !r.Store.SettingBool(ctx, "agentxchain.allowGateActions") && !r.trusted(ctx, c.view.Config) {
 			return nil, actionsRefused(gate, out.Actions)
+		}
+		if c.hooks.has("before_gate") {
+			if err := c.beforeGate(ctx, completion); err != nil {
+				return nil, err
+			}
+			// The gate is held against what the hooks have left.
+			if files, err = c.gateFiles(); err != nil {
+				return nil, err
+			}
+			if _, refusal := protocol.Apply(c.view.Snapshot(), preview(op(nil)), c.env); refusal != nil {
+				return nil, refusal
+			}
+		}
+		if len(out.Actions) == 0 {
+			return op([]protocol.ActionRun{}), nil
 		}
 		return op(c.runActions(ctx, actionContext{gate: gate, kind: kind, phase: s.Phase, by: by, trigger: trigger}, out.Actions)), nil
 	})

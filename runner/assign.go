@@ -4,9 +4,9 @@ package runner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -30,12 +30,16 @@ type Assigned struct {
 // is idle. Refusals are *protocol.Error.
 func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, error) {
 	out := &Assigned{}
+	var bundled []string // what the bundle's maker warns of
 	if opt.NewRun {
 		copied := *r
 		copied.opt.fresh = true
 		r = &copied
 	}
 	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.willRun(ctx, "before_assignment", "after_dispatch"); err != nil {
+			return nil, err
+		}
 		s := c.view.State
 		if s.Status == protocol.StatusCompleted && !opt.NewRun {
 			return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
@@ -60,8 +64,12 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		if err != nil {
 			return nil, err
 		}
-		c.bundles = c.dispatchBundles
-		return op, nil
+		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
+			files, err := c.dispatchBundles(ctx, t)
+			bundled = c.warnings
+			return files, err
+		}
+		return op, c.beforeAssignment(ctx, op)
 	}
 	done, err := r.do(ctx, "assign", start, assign)
 	if done != nil {
@@ -71,7 +79,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		return out, err
 	}
 	res := done.Transition.Result.(*protocol.AssignResult)
-	out.Turn, out.Warnings = res.Turn, res.Warnings
+	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
 	out.Template, err = r.Template(ctx, res.Turn.TurnID)
 	return out, err
 }
@@ -143,26 +151,6 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	return op, nil
 }
 
-// dispatchBundles builds and seals the bundle of the turn a transition dispatches.
-func (c *change) dispatchBundles(t *protocol.Transition) (map[string]map[string][]byte, error) {
-	turn, ok := t.State.ActiveTurns.Get(turnOf(t))
-	if !ok {
-		return nil, nil
-	}
-	in := c.r.dispatchInput(c.view, t.State, t.Index, turn)
-	b, err := dispatch.Build(in)
-	if err != nil {
-		return nil, err
-	}
-	seal, err := dispatch.Seal(dispatch.Identity{RunID: t.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole}, c.env.Time(), b.Files)
-	if err != nil {
-		return nil, err
-	}
-	b.Files["MANIFEST.json"] = seal
-	t.Documents[protocol.DocDispatchIndex] = dispatch.Index(in)
-	return map[string]map[string][]byte{turn.TurnID: b.Files}, nil
-}
-
 // turnOf names the turn a transition has dispatched.
 func turnOf(t *protocol.Transition) string {
 	switch res := t.Result.(type) {
@@ -175,29 +163,6 @@ func turnOf(t *protocol.Transition) string {
 	}
 	return ""
 }
-
-func (r *Runner) dispatchInput(v *gitstore.View, s *protocol.State, x *protocol.Index, turn *protocol.Turn) dispatch.Input {
-	in := dispatch.Input{Config: v.Config, State: s, Index: x, Turn: turn, LastRow: x.LastRow, OpenObjections: x.OpenObjections,
-		Prompts: make(map[string]string), Now: protocol.FormatTime(r.now()),
-		Exists: func(path string) bool {
-			data, err := readProjectFile(r.Store.Dir(), path, maxGateFile)
-			return data != nil || err != nil
-		}}
-	for _, l := range v.RepoDecisions {
-		in.RepoDecisions = append(in.RepoDecisions, l.Row)
-	}
-	if path, ok := v.Config.Prompts.Get(turn.AssignedRole); ok {
-		if clean, problem := protocol.CleanPath(path); problem == "" {
-			if data, err := readProjectFile(r.Store.Dir(), clean, maxPrompt); err == nil && data != nil {
-				in.Prompts[turn.AssignedRole] = string(data)
-			}
-		}
-	}
-	return in
-}
-
-// maxPrompt bounds a role's prompt template.
-const maxPrompt = 256 << 10
 
 // Template returns the skeleton of a turn's result: once its placeholders are
 // filled in it validates.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -143,5 +144,10 @@ func checkpointMessage(row *ojson.Object) string {
 	if at := row.String("accepted_at"); at != "" {
 		fmt.Fprintf(&b, "Accepted-At: %s\n", fold(at, ""))
 	}
+	// What the guards in git's hooks look for, and what why believes.
+	if run := row.String("run_id"); run != "" {
+		fmt.Fprintf(&b, "%s: %s\n", githooks.TrailerRun, fold(run, ""))
+	}
+	fmt.Fprintf(&b, "%s: %s\n%s: %s\n", githooks.TrailerTurn, id, githooks.TrailerRole, role)
 	return b.String()
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// childEnv makes the test binary one accepting (or rejecting) process: its value
-// is the project directory.
+// childEnv makes the test binary one accepting (or rejecting, or assigning)
+// process: its value is the project directory.
 const childEnv = "AGENTXCHAIN_TEST_ACCEPT"
 
 func TestMain(m *testing.M) {
@@ -35,9 +35,12 @@ func acceptOnce(dir string) int {
 	r, err := runner.Open(ctx, dir, runner.Options{})
 	if err == nil {
 		defer func() { _ = r.Close() }()
-		if turn := os.Getenv("AGENTXCHAIN_TEST_TURN"); os.Getenv("AGENTXCHAIN_TEST_REJECT") != "" {
+		switch turn := os.Getenv("AGENTXCHAIN_TEST_TURN"); os.Getenv("AGENTXCHAIN_TEST_OP") {
+		case "reject":
 			_, err = r.RejectTurn(ctx, runner.RejectOptions{TurnID: turn, Reason: "again"})
-		} else {
+		case "assign":
+			_, err = r.AssignTurn(ctx, runner.AssignOptions{Role: "dev"})
+		default:
 			_, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn})
 		}
 	}
@@ -211,7 +214,7 @@ func TestCrashDuringRejection(t *testing.T) {
 			p := newProject(t, onePhase)
 			turn := p.assignStaged()
 			cmd := acceptChild(t, p, turn.TurnID)
-			cmd.Env = append(cmd.Env, "AGENTXCHAIN_TEST_REJECT=1", "AGENTXCHAIN_FAULT="+point)
+			cmd.Env = append(cmd.Env, "AGENTXCHAIN_TEST_OP=reject", "AGENTXCHAIN_FAULT="+point)
 			out, err := cmd.CombinedOutput()
 			if err == nil {
 				t.Fatalf("the rejection was not killed: %s", out)

@@ -23,7 +23,7 @@ const (
 
 // Finding is one thing the doctor looked at.
 type Finding struct {
-	Area    string // git, repository, identity, config, hooks, runtimes, ignore, lock, state, bundle, leftover
+	Area    string // git, repository, identity, config, hooks, runtimes, ignore, lock, state, bundle, guards, leftover
 	Level   string
 	Message string // one sentence, no period
 	Fix     string // what to do, usually a command; "" only for ok and note
@@ -65,7 +65,7 @@ type doctor struct {
 func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
 	d := &doctor{r: r, fix: fix}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.worktree, d.config, d.lock, d.run, d.ignored, d.tracked, d.leftovers, d.caller,
+		d.git, d.identity, d.worktree, d.config, d.lock, d.run, d.guards, d.ignored, d.tracked, d.leftovers, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -93,7 +93,7 @@ func (d *doctor) failed(area string, err error, fallback string) {
 }
 
 // config judges agentxchain.json by itself, then what it names on this machine.
-func (d *doctor) config(context.Context) {
+func (d *doctor) config(ctx context.Context) {
 	docs := d.r.CheckDocuments()
 	switch {
 	case docs.ConfigErr != nil:
@@ -114,8 +114,13 @@ func (d *doctor) config(context.Context) {
 		}
 		d.add("config", level, "change routing, gates or runtimes in "+protocol.ConfigPath, "%s: %s", a.Code, a.Message)
 	}
+	for _, p := range docs.ConfigWarnings {
+		d.add("config", LevelWarning, "change "+p.Field+" in "+protocol.ConfigPath, "%s", p.Message)
+	}
 	d.prompts(docs.Config)
 	d.hooks(docs.Config)
+	d.webhooks(docs.Config)
+	d.trust(ctx, docs.Config)
 	d.runtimes(docs.Config)
 }
 
@@ -156,7 +161,7 @@ func (d *doctor) run(ctx context.Context) {
 		d.ok("state", "the working files are what run %s recorded at %s", v.Run, v.Op.Short())
 	}
 	for _, t := range v.State.ActiveTurns.All() {
-		d.bundle(v, t)
+		d.bundle(ctx, v, t)
 	}
 }
 
@@ -206,11 +211,15 @@ func (d *doctor) fresh(ctx context.Context) {
 }
 
 // bundle compares an active turn's bundle with its seal.
-func (d *doctor) bundle(v *gitstore.View, t *protocol.Turn) {
+func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) {
 	if t == nil || t.Status == protocol.TurnAssigned {
 		return // not dispatched yet: there is no bundle to have
 	}
-	b := d.r.CheckBundle(v.State.Run(), t)
+	b, err := d.r.VerifyBundle(ctx, v, t)
+	if err != nil {
+		d.add("bundle", LevelWarning, "git agentxchain fsck", "the recorded seal of turn %s cannot be read: %v", t.TurnID, err)
+		return
+	}
 	if len(b.Problems) == 0 {
 		d.ok("bundle", "the bundle of turn %s is as it was sealed", t.TurnID)
 		return

@@ -3,20 +3,25 @@
 package runner
 
 import (
+	"bytes"
+	"context"
 	"errors"
-	"io/fs"
 	"os"
-	"path"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
 // Bundle is a dispatch bundle as it lies in the project.
 type Bundle struct {
+	Path     string                       // of the directory; "" when the turn's id names none
 	Files    map[string]dispatch.FileInfo // path below the bundle directory
 	Problems []dispatch.ManifestError     // none: it is as it was sealed (spec/03 §9.1)
+	Manifest *dispatch.Manifest           // the seal as it lies there; nil when it is absent or unreadable
+
+	seal []byte
 }
 
 // Names returns the bundle's paths sorted by bytes.
@@ -29,86 +34,83 @@ func (b *Bundle) Names() []string {
 	return out
 }
 
-// Limits on looking at a bundle: it holds a handful of documents.
-const (
-	maxBundleFile  = 64 << 20
-	maxBundleFiles = 10000
-)
-
-// adapterFiles are what adapters add to a sealed bundle while the turn runs
-// (spec/03 §1): they are no part of the seal and no sign of tampering.
-func adapterFiles() []string {
-	return []string{"CONTEXT.effective.md", "TOKEN_BUDGET.json", "API_REQUEST.json", "stdout.log"}
-}
+// maxProjectFile bounds a file of the project that is shown to a person.
+const maxProjectFile = 64 << 20
 
 // CheckBundle compares the bundle of an active turn with its seal. What cannot
 // be read counts as a problem of the bundle.
 func (r *Runner) CheckBundle(run string, t *protocol.Turn) *Bundle {
 	b := &Bundle{Files: make(map[string]dispatch.FileInfo)}
-	dir := protocol.BundleDir(t.TurnID)
-	if clean, problem := protocol.CleanPath(dir); problem != "" || clean != dir || path.Dir(clean) != protocol.DispatchDir {
+	dir := dispatch.BundleDir(t.TurnID)
+	if dir == "" {
 		// A turn id made by another tool could name any directory.
 		b.Problems = []dispatch.ManifestError{{Type: dispatch.InvalidManifest, Detail: "the id of the turn cannot be part of a path"}}
 		return b
 	}
+	b.Path = dir
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
-		err = b.walk(root, dir, "")
+		var report *dispatch.Report
+		if report, err = dispatch.Verify(root, dir, dispatch.Identity{RunID: run, TurnID: t.TurnID, Role: t.AssignedRole}); err == nil {
+			b.Files, b.Problems, b.seal = report.Files, report.Problems, report.Manifest
+			b.Manifest, _ = dispatch.Inspect(b.seal)
+		}
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.Problems = []dispatch.ManifestError{{Type: dispatch.MissingManifest, Detail: "the bundle cannot be read: " + err.Error()}}
-		return b
-	}
-	manifest, err := readProjectFile(r.Store.Dir(), dir+"/"+dispatch.ManifestFile, maxBundleFile)
 	if err != nil {
-		b.Problems = []dispatch.ManifestError{{Type: dispatch.InvalidManifest, Path: dispatch.ManifestFile, Detail: err.Error()}}
-		return b
+		b.Problems = []dispatch.ManifestError{{Type: dispatch.MissingManifest, Detail: "the bundle cannot be read: " + err.Error()}}
 	}
-	b.Problems = slices.DeleteFunc(dispatch.VerifyManifest(dispatch.Identity{RunID: run, TurnID: t.TurnID, Role: t.AssignedRole}, manifest, b.Files),
-		func(e dispatch.ManifestError) bool {
-			return e.Type == dispatch.UnexpectedFile && slices.Contains(adapterFiles(), e.Path)
-		})
 	return b
 }
 
-// walk describes every entry below dir/sub without following links.
-func (b *Bundle) walk(root *os.Root, dir, sub string) error {
-	f, err := root.Open(path.Join(dir, sub))
+// VerifyBundle is CheckBundle with the seal itself compared with the one that the
+// run has recorded: whoever can change a bundle can write a new seal as well. A
+// bundle that is not on record, as one of another tool may be, has only its seal.
+func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*Bundle, error) {
+	b := r.CheckBundle(v.State.Run(), t)
+	if v.Op == "" || b.seal == nil {
+		return b, nil
+	}
+	seal, ok, err := r.Store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	list, err := f.ReadDir(-1)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if ok && !bytes.Equal(seal, b.seal) {
+		b.Problems = append(b.Problems, otherSeal())
 	}
+	return b, nil
+}
+
+// OpenBundle hands out the bundle of an active turn as an agent gets it: the very
+// bytes that were verified, against their seal and the seal against the record.
+// Errors: bundle_invalid with the findings in details.problems, bundle_unreadable,
+// bundle_too_large, and the store's.
+func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*dispatch.Verified, error) {
+	dir := dispatch.BundleDir(t.TurnID)
+	if dir == "" {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + t.TurnID + " cannot be part of a path."}
+	}
+	root, err := os.OpenRoot(r.Store.Dir())
 	if err != nil {
-		return err
+		return nil, unreadable(".", err)
 	}
-	for _, e := range list {
-		name := path.Join(sub, e.Name())
-		if len(b.Files) == maxBundleFiles {
-			return errors.New("it holds too many files")
-		}
-		switch {
-		case e.IsDir():
-			b.Files[name] = dispatch.FileInfo{Kind: "directory"}
-			if err := b.walk(root, dir, name); err != nil {
-				return err
-			}
-		case e.Type()&fs.ModeSymlink != 0:
-			b.Files[name] = dispatch.FileInfo{Kind: "symlink"}
-		case !e.Type().IsRegular():
-			b.Files[name] = dispatch.FileInfo{Kind: "special file"}
-		default:
-			data, err := readProjectFile(root.Name(), path.Join(dir, name), maxBundleFile)
-			if err != nil {
-				return err
-			}
-			b.Files[name] = dispatch.InfoOf(data)
-		}
+	defer func() { _ = root.Close() }()
+	b, err := dispatch.OpenVerified(root, dir, dispatch.Identity{RunID: v.State.Run(), TurnID: t.TurnID, Role: t.AssignedRole})
+	if err != nil || v.Op == "" {
+		return b, err
 	}
-	return nil
+	seal, ok, err := r.Store.RecordedSeal(ctx, v.Run, v.Op, t.TurnID)
+	if err != nil {
+		return nil, err
+	}
+	if ok && !bytes.Equal(seal, b.Seal()) {
+		return nil, dispatch.Refusal(dir, otherSeal())
+	}
+	return b, nil
+}
+
+func otherSeal() dispatch.ManifestError {
+	return dispatch.ManifestError{Type: dispatch.DigestMismatch, Path: dispatch.ManifestFile, Detail: dispatch.ManifestFile + " is not the seal that the run has recorded"}
 }
 
 // StagedResult is what the actor of a turn has staged.
@@ -133,5 +135,5 @@ func (r *Runner) ReadFile(name string) ([]byte, error) {
 	if problem != "" {
 		return nil, unreadable(name, errors.New("it is no path of the project"))
 	}
-	return readProjectFile(r.Store.Dir(), clean, maxBundleFile)
+	return readProjectFile(r.Store.Dir(), clean, maxProjectFile)
 }

@@ -15,6 +15,7 @@ type Documents struct {
 	Config         *protocol.Config // nil when ConfigErr is set
 	ConfigErr      error            // agentxchain.json cannot be read or is no JSON object
 	ConfigProblems protocol.Problems
+	ConfigWarnings protocol.Problems           // what a valid configuration will not do; nil with problems
 	Admission      []protocol.AdmissionFinding // gates the configuration can never pass; nil with problems
 
 	State         *protocol.State // repaired; nil when absent or StateErr is set
@@ -46,6 +47,7 @@ func (r *Runner) CheckDocuments() *Documents {
 		// With an invalid configuration the findings would be about what is
 		// missing from it, not about its gates.
 		d.Admission = protocol.Admission(d.Config)
+		d.ConfigWarnings = protocol.NotificationWarnings(d.Config)
 	}
 	data, err = readProjectFile(r.Store.Dir(), string(protocol.DocState), maxDocumentBytes)
 	if err != nil {

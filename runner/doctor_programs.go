@@ -3,13 +3,10 @@
 package runner
 
 import (
-	"errors"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -17,34 +14,30 @@ import (
 // hooks checks that the programs of lifecycle hooks can be started (spec/03 §11).
 // A blocking hook that cannot start holds every turn up.
 func (d *doctor) hooks(c *protocol.Config) {
-	found, bad := 0, 0
+	found := 0
 	for _, phase := range protocol.HookPhases() {
-		for _, h := range c.Hooks.Objects(phase) {
-			found++
-			name := phase + " hook " + h.String("name")
-			problem := ""
-			switch h.String("type") {
-			case "process":
-				if words := h.Strings("command"); len(words) > 0 {
-					problem = d.program(words[0], "")
-				}
-			case "http":
-				problem = d.unset(h.Object("headers"))
-			}
-			if problem == "" {
-				continue
-			}
-			bad++
-			level := LevelWarning
-			if h.String("mode") == "blocking" {
-				level = LevelError
-			}
-			d.add("hooks", level, "install or export what it needs, or change hooks."+phase+" in "+protocol.ConfigPath, "%s: %s", name, problem)
-		}
+		found += len(hooks.FromConfig(c, phase))
 	}
-	if found > 0 && bad == 0 {
+	if found == 0 {
+		return
+	}
+	problems := hooks.Problems(c, d.r.Store.Dir(), d.lookup)
+	for _, p := range problems {
+		level := LevelWarning
+		if p.Blocking {
+			level = LevelError
+		}
+		d.add("hooks", level, "install or export what it needs, or change hooks."+p.Phase+" in "+protocol.ConfigPath, "%s hook %s: %s", p.Phase, p.Hook, p.Message)
+	}
+	if len(problems) == 0 {
 		d.ok("hooks", "%d hooks can be started", found)
 	}
+}
+
+// lookup finds an environment variable; an empty one counts as not set.
+func (d *doctor) lookup(name string) (string, bool) {
+	v := d.r.opt.Getenv(name)
+	return v, v != ""
 }
 
 // runtimes checks what each runtime that a role is bound to needs here.
@@ -107,60 +100,13 @@ func (d *doctor) program(word, cwd string) string {
 	if strings.Contains(word, "{") {
 		return "" // a placeholder; what it becomes is not known here
 	}
-	if !strings.ContainsRune(word, '/') && !strings.ContainsRune(word, filepath.Separator) {
-		if _, err := exec.LookPath(word); err != nil {
-			if errors.Is(err, exec.ErrDot) {
-				return word + " is found in the current directory only, which is not safe to run"
-			}
-			return word + " is not on PATH"
-		}
-		return ""
-	}
-	full := word
-	if !filepath.IsAbs(full) {
-		full = filepath.Join(d.r.Store.Dir(), filepath.FromSlash(cwd), filepath.FromSlash(word))
-	}
-	info, err := os.Stat(full)
-	switch {
-	case err != nil:
-		return word + " does not exist"
-	case !info.Mode().IsRegular():
-		return word + " is not a program"
-	}
-	if _, err := exec.LookPath(full); err != nil {
-		return word + " is not executable"
-	}
-	return ""
+	return hooks.ProgramProblem(word, filepath.Join(d.r.Store.Dir(), filepath.FromSlash(cwd)))
 }
 
 // unset names the environment variables that header values refer to as ${NAME}
 // and that are not set.
 func (d *doctor) unset(headers *ojson.Object) string {
-	var missing []string
-	for _, v := range headers.All() {
-		s, _ := v.(string)
-		for {
-			_, rest, ok := strings.Cut(s, "${")
-			if !ok {
-				break
-			}
-			name, after, ok := strings.Cut(rest, "}")
-			if !ok {
-				break
-			}
-			if d.r.opt.Getenv(name) == "" && !slices.Contains(missing, name) {
-				missing = append(missing, name)
-			}
-			s = after
-		}
-	}
-	switch len(missing) {
-	case 0:
-		return ""
-	case 1:
-		return "the environment variable " + missing[0] + " is not set"
-	}
-	return "the environment variables " + strings.Join(missing, ", ") + " are not set"
+	return hooks.UnsetVariables(headers, d.lookup)
 }
 
 // prompts checks the instruction files of roles.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -99,18 +100,20 @@ func (r *Runner) replayOne(ctx context.Context, i int, e *ojson.Object, timeout 
 		row.Set("error", "the entry names no command that can be run")
 		return row, false
 	}
-	res := runProcess(ctx, processSpec{argv: argv, dir: r.Store.Dir(), env: replayEnv(), timeout: timeout, limit: replayOutput})
-	row.Set("executed", res.exit != nil || res.signal != nil)
-	row.Set("timed_out", res.timedOut)
-	row.Set("signal", res.signal)
-	if res.spawn != "" {
-		row.Set("error", res.spawn)
+	res := process.Run(ctx, process.Spec{Argv: argv, Dir: r.Store.Dir(), Env: replayEnv(), Timeout: timeout, Limit: replayOutput, KeepTail: true})
+	row.Set("executed", res.Exit != nil && !res.TimedOut || res.Signal != "")
+	row.Set("timed_out", res.TimedOut)
+	if res.Signal != "" {
+		row.Set("signal", res.Signal)
 	}
-	if res.exit == nil {
+	if reason := spawnError(res, timeout); reason != "" {
+		row.Set("error", reason)
+	}
+	if res.Exit == nil || res.TimedOut {
 		return row, false
 	}
-	row.Set("actual_exit_code", *res.exit)
-	matched := hasCode && declared == *res.exit
+	row.Set("actual_exit_code", *res.Exit)
+	matched := hasCode && declared == *res.Exit
 	row.Set("matched", matched)
 	return row, matched
 }

@@ -32,6 +32,7 @@ type Options struct {
 	LockWait time.Duration       // how long to wait for another operation; 10 s when 0, none when negative
 	Getenv   func(string) string // environment for identity and dispatch markers; os.Getenv when nil
 	Terminal bool                // a person at a terminal is asking
+	Trust    bool                // use hooks and webhooks without stored trust; not inside a dispatched turn
 
 	fresh bool // a missing state is an idle project, whatever is recorded elsewhere
 }
@@ -91,6 +92,9 @@ type Done struct {
 	Transition *protocol.Transition
 	State      *protocol.State
 	Notices    []string // what was repaired or absorbed on the way
+
+	made []*protocol.Transition // everything committed, in order
+	news *news                  // what there is to tell of it; nil for nothing
 }
 
 // step is one operation under the lock: look at the run, decide what to ask the
@@ -106,7 +110,11 @@ type change struct {
 	tree *gitstore.WorktreeStatus // nil until looked at
 	pre  *ahead                   // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
-	bundles func(*protocol.Transition) (map[string]map[string][]byte, error)
+	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
+	hooks   *hooking // nil when no lifecycle hooks are configured
+	stop    *stop    // what a hook that said no leads to
+
+	warnings []string // of the bundle dispatched
 }
 
 // do runs steps under one lock, one commit each. The error of a recorded refusal
@@ -116,9 +124,11 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Close() }()
 	done := &Done{}
+	defer r.notify(ctx, done) // once the lock is released
+	defer func() { _ = tx.Close() }()
 	r.after = nil
+	var h *hooking
 	for _, s := range steps {
 		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
@@ -131,41 +141,80 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 		if err := c.governable(); err != nil {
 			return done, err
 		}
+		if h == nil {
+			h = r.hooking(tx, c.view.Config)
+		}
+		c.hooks = h
 		op, err := s(ctx, c)
+		if err == nil && op != nil {
+			err = c.carryOut(ctx, op, done)
+		}
+		if h != nil {
+			err = c.conclude(ctx, done, err)
+		}
 		if err != nil {
 			return done, err
-		}
-		if op == nil {
-			continue
-		}
-		t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
-		if refusal != nil {
-			return done, refusal
-		}
-		ch := gitstore.Change{Record: protocol.NewRecord(op, c.env), Transition: t}
-		if c.bundles != nil && t.Failure == nil {
-			if ch.Bundles, err = c.bundles(t); err != nil {
-				return done, err
-			}
-		}
-		pre.asked = false
-		out, err := tx.Commit(ctx, ch)
-		if err != nil {
-			return done, err
-		}
-		done.Op, done.Run, done.Transition, done.State = out.Op, out.Run, t, t.State
-		r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
-		r.after.State, _ = protocol.RepairState(t.State, c.view.Config)
-		if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
-			// So that a person can save the result where the prompt says without making
-			// directories first. The turn is dispatched; failing here would say otherwise.
-			_ = r.Store.MakeDir(path.Dir(protocol.StagingPath(id)))
-		}
-		if t.Failure != nil {
-			return done, t.Failure
 		}
 	}
 	return done, nil
+}
+
+// carryOut lets the engine decide on an operation and commits what it decided.
+func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done) error {
+	r := c.r
+	if c.bundles == nil { // else together with the answers of after_dispatch
+		if err := c.keep(ctx, done); err != nil {
+			return err
+		}
+	}
+	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	if refusal != nil {
+		return refusal
+	}
+	ch := gitstore.Change{Record: protocol.NewRecord(op, c.env)}
+	if c.bundles != nil && t.Failure == nil {
+		var err error
+		if ch.Bundles, err = c.bundles(ctx, t); err != nil {
+			return err
+		}
+		if t, err = c.again(ctx, op, t, done); err != nil {
+			return err
+		}
+	}
+	c.index(t)
+	ch.Transition = t
+	if err := c.commit(ctx, ch, done); err != nil {
+		return err
+	}
+	done.Transition = t
+	if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
+		// So that a person can save the result where the prompt says without making
+		// directories first. The turn is dispatched; failing here would say otherwise.
+		_ = r.Store.MakeDir(path.Dir(protocol.StagingPath(id)))
+	}
+	if c.hooks != nil && c.stop == nil {
+		c.afterCommit(ctx, t, done)
+	}
+	if t.Failure != nil {
+		return t.Failure
+	}
+	return nil
+}
+
+// commit records a change and notes where the run is now.
+func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) error {
+	c.pre.asked = false
+	out, err := c.tx.Commit(ctx, ch)
+	if err != nil {
+		return err
+	}
+	t := ch.Transition
+	done.Op, done.Run, done.State = out.Op, out.Run, t.State
+	done.made = append(done.made, t)
+	c.tell(t, done)
+	c.r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
+	c.r.after.State, _ = protocol.RepairState(t.State, c.view.Config)
+	return nil
 }
 
 // View reads the run without changing anything. A project without a state is

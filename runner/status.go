@@ -24,6 +24,7 @@ type Standing struct {
 	Head        string               // commit id, "" when unborn
 	Branch      string
 	Uncommitted []string // files of accepted turns that are not checkpointed
+	Untrusted   bool     // lifecycle hooks are configured that this machine does not trust
 }
 
 // GateStanding is a gate held against the files of now.
@@ -51,7 +52,11 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.standing(v)
+	st, err := r.standing(v)
+	if err == nil && v.Config.Hooks.Len() > 0 {
+		st.Untrusted = !r.trusted(ctx, v.Config)
+	}
+	return st, err
 }
 
 // Next returns the one next command, nil when there is none or it cannot be told.

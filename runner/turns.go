@@ -30,6 +30,9 @@ type Rejected struct {
 func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, error) {
 	out := &Rejected{}
 	done, err := r.do(ctx, "reject", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.willRun(ctx, "after_dispatch"); err != nil {
+			return nil, err
+		}
 		op := &protocol.RejectTurn{TurnID: opt.TurnID, Reason: opt.Reason, Stage: opt.Stage, Errors: opt.Errors, Reassign: opt.Reassign}
 		turn := c.target(opt.TurnID)
 		if turn == nil {
@@ -100,6 +103,9 @@ type Reissued struct {
 func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued, error) {
 	out := &Reissued{}
 	done, err := r.do(ctx, "reissue", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.willRun(ctx, "before_assignment", "after_dispatch"); err != nil {
+			return nil, err
+		}
 		op := &protocol.ReissueTurn{TurnID: opt.TurnID, Role: opt.Role, Reason: opt.Reason}
 		turn := c.target(opt.TurnID)
 		if turn == nil {
@@ -118,7 +124,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		}
 		op.Baseline = base
 		c.bundles = c.dispatchBundles
-		return op, nil
+		return op, c.beforeAssignment(ctx, op)
 	})
 	if done != nil {
 		out.Done = *done

@@ -45,7 +45,11 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	a, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
+	var a *runner.Accepted
+	err = f.trusting(ctx, r, func() (err error) {
+		a, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
+		return err
+	})
 	f.notices(a.Notices)
 	if err != nil {
 		if a.Result != nil {

@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -21,7 +20,7 @@ import (
 // Main runs one command line and returns the exit status. args[0] is the
 // program's name. It never panics and never calls os.Exit.
 func Main(args []string, env Env) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	// The first signal asks the command to end cleanly; once it is on its way
 	// a second one ends the process at once.

@@ -47,7 +47,11 @@ func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bo
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.Approve(ctx, o)
+	var out *runner.Approved
+	err = f.trusting(ctx, r, func() (err error) {
+		out, err = r.Approve(ctx, o)
+		return err
+	})
 	var refusal *protocol.Error
 	if errors.As(err, &refusal) && refusal.Code == runner.CodeActionsNotAllowed && !yes && f.Interactive() {
 		// The person is there: show the commands and ask, instead of sending them off for a flag.
@@ -61,7 +65,10 @@ func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bo
 		}
 		if agreed {
 			o.AllowActions = true
-			out, err = r.Approve(ctx, o)
+			err = f.trusting(ctx, r, func() (err error) {
+				out, err = r.Approve(ctx, o)
+				return err
+			})
 		}
 	}
 	f.notices(out.Notices)

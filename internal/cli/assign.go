@@ -42,7 +42,11 @@ func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	a, err := r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun})
+	var a *runner.Assigned
+	err = f.trusting(ctx, r, func() (err error) {
+		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun})
+		return err
+	})
 	if a != nil {
 		f.notices(a.Notices)
 	}

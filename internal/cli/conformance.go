@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync/atomic"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -15,15 +17,26 @@ import (
 func newConformanceCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "conformance", Category: categoryProve, Usage: "prove this implementation, or another, against fixtures",
-		Subcommands: []*ucli.Command{{
-			Name: "adapter", Usage: "run the one fixture on standard input, answer with one line of JSON",
-			Description: "What a verifier of the protocol starts, once for every fixture (stdio-fixture-v1). " +
-				"The answer is {status, message, actual}; the exit status is 0 for pass, 1 for fail, 2 for error and 3 for not_implemented. " +
-				"It needs no repository and leaves nothing behind.",
-			Action: func(c *ucli.Context) error {
-				return runConformanceAdapter(c.Context, f, conformance.Adapter{Now: f.Now})
-			},
-		}},
+		Subcommands: []*ucli.Command{
+			newConformanceCheckCommand(f),
+			newConformanceAdapterCommand(f),
+			newConformanceCapabilitiesCommand(f),
+			newConformanceInitCommand(f),
+			newConformanceServeCommand(f),
+			newConformanceListCommand(f),
+		},
+	}
+}
+
+func newConformanceAdapterCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "adapter", Usage: "run the one fixture on standard input, answer with one line of JSON",
+		Description: "What a verifier of the protocol starts, once for every fixture (stdio-fixture-v1). " +
+			"The answer is {status, message, actual}; the exit status is 0 for pass, 1 for fail, 2 for error and 3 for not_implemented. " +
+			"It needs no repository and leaves nothing behind.",
+		Action: func(c *ucli.Context) error {
+			return runConformanceAdapter(c.Context, f, conformance.Adapter{Now: f.Now})
+		},
 	}
 }
 
@@ -48,15 +61,43 @@ func runConformanceAdapter(ctx context.Context, f *Factory, a conformance.Adapte
 	return exitSilently(r.Status.ExitCode())
 }
 
-// adapterAnswer runs the fixture in, unless the process is asked to end while it
-// still waits for one.
+// adapterGrace is how long an adapter that is asked to end waits for its fixture
+// to tidy up.
+const adapterGrace = 5 * time.Second
+
+// adapterAnswer runs the fixture in. When the process is asked to end, what the
+// fixture started is ended first and what it made is removed.
 func adapterAnswer(ctx context.Context, in io.Reader, a conformance.Adapter) (conformance.Result, error) {
+	a.Context = ctx
+	var started atomic.Bool
 	done := make(chan conformance.Result, 1)
-	go func() { done <- a.Read(in) }()
+	go func() { done <- a.Read(&noting{in, &started}) }()
 	select {
 	case r := <-done:
-		return r, nil
+		if ctx.Err() == nil {
+			return r, nil
+		}
 	case <-ctx.Done():
-		return conformance.Result{}, ctx.Err()
+		if started.Load() {
+			select {
+			case <-done:
+			case <-time.After(adapterGrace):
+			}
+		}
 	}
+	return conformance.Result{}, ctx.Err()
+}
+
+// noting is a reader that notes its end: from there on the fixture runs.
+type noting struct {
+	io.Reader
+	ended *atomic.Bool
+}
+
+func (n *noting) Read(p []byte) (int, error) {
+	k, err := n.Reader.Read(p)
+	if err != nil {
+		n.ended.Store(true)
+	}
+	return k, err
 }

@@ -48,7 +48,7 @@ func TestConformanceAdapter(t *testing.T) {
 }
 
 func TestConformanceAdapterReadsFixtureFiles(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "conformance", "testdata", "pass", "*.json"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "fixtures", "1", "*", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures: %v", err)
 	}

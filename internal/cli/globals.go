@@ -17,6 +17,7 @@ type globalOptions struct {
 	Color      string // auto, always, never
 	NoPager    bool
 	NoProgress bool
+	Trust      bool
 }
 
 // globalFlag describes one of them for the parser, help, man and completion.
@@ -71,6 +72,8 @@ func globalFlags() []globalFlag {
 			set: onOff(func(g *globalOptions) *bool { return &g.NoPager })},
 		{names: []string{"no-progress"}, usage: "never show progress",
 			set: onOff(func(g *globalOptions) *bool { return &g.NoProgress })},
+		{names: []string{"trust"}, usage: "let the project's hooks and webhooks run, for this command only",
+			set: onOff(func(g *globalOptions) *bool { return &g.Trust })},
 		{names: []string{"help", "h"}, usage: "explain the command",
 			set: onOff(func(g *globalOptions) *bool { return &g.Help })},
 		{names: []string{"version", "V"}, usage: "same as the command version",

@@ -80,7 +80,7 @@ func namedCommand(app *ucli.App, line string) string {
 	words := strings.Fields(line)
 	// "any git agentxchain command", and the groups of the design that are not
 	// part of this program yet.
-	if len(words) == 0 || !commandWord(words[0]) || slices.Contains([]string{"command", "hooks", "run"}, words[0]) {
+	if len(words) == 0 || !commandWord(words[0]) || slices.Contains([]string{"command", "run"}, words[0]) {
 		return ""
 	}
 	cmd := app.Command(words[0])

@@ -20,13 +20,17 @@ func (f *Factory) openRunner(ctx context.Context) (*runner.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv,
+	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.global.Trust,
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
 }
 
 // notices tells the person what was repaired or absorbed on the way.
 func (f *Factory) notices(list []string) {
 	for _, n := range list {
+		if strings.HasPrefix(n, "[agentxchain]") {
+			f.Out.Notice("%s", n) // how it begins is wire (spec/03 §25)
+			continue
+		}
 		f.Out.Notice("note: %s", n)
 	}
 }

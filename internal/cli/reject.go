@@ -37,7 +37,11 @@ func runReject(ctx context.Context, f *Factory, o runner.RejectOptions) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.RejectTurn(ctx, o)
+	var out *runner.Rejected
+	err = f.trusting(ctx, r, func() (err error) {
+		out, err = r.RejectTurn(ctx, o)
+		return err
+	})
 	f.notices(out.Notices)
 	if err != nil {
 		return err
@@ -92,7 +96,11 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions) error 
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.ReissueTurn(ctx, o)
+	var out *runner.Reissued
+	err = f.trusting(ctx, r, func() (err error) {
+		out, err = r.ReissueTurn(ctx, o)
+		return err
+	})
 	f.notices(out.Notices)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func scriptPrograms() map[string]func() {
 		}
 	}
 	return map[string]func(){
-		"git-agentxchain": func() { os.Exit(Main(os.Args, OSEnv())) },
+		"git-agentxchain": func() { os.Exit(Main(os.Args, scriptEnv())) },
 		"stage":           run(scriptStage),
 		"rc":              run(scriptStatus),
 		"refuse":          run(scriptRefuse),
@@ -55,6 +55,7 @@ func scriptPrograms() map[string]func() {
 // scriptCommands are commands of the script language itself:
 //
 //	capture NAME MEMBER  sets the environment variable to a member of the JSON the last command printed
+//	webhook, webhook-end: see scriptWebhook
 func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"capture": func(ts *testscript.TestScript, neg bool, args []string) {
@@ -78,6 +79,8 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 			}
 			ts.Setenv(args[0], text)
 		},
+		"webhook":     scriptWebhook,
+		"webhook-end": scriptWebhookEnd,
 	}
 }
 

@@ -36,11 +36,15 @@ func runStatus(ctx context.Context, f *Factory) error {
 	if err != nil {
 		return err
 	}
+	silent := silentGuards(ctx, r)
 	f.notices(st.View.Notices)
 	for _, p := range st.View.ConfigProblems {
 		f.Out.Warn("agentxchain.json: %s", p.Message)
 	}
-	f.Out.Emit(statusObject(st), func(p *Printer) { printStatus(p, st) })
+	payload := statusObject(st)
+	payload.Set("guards", silent.object())
+	f.Out.Emit(payload, func(p *Printer) { printStatus(p, st, silent) })
+	f.notices(r.Remind(ctx, st.View))
 	return nil
 }
 
@@ -64,7 +68,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template, "project_goal", nilIfEmpty(v.Config.Project.Goal),
 		"run_id", nilIfEmpty(s.Run()), "status", string(s.Status), "phase", s.Phase, "op", nilIfEmpty(string(v.Op)),
 		"state", ojson.Marshal(s), "config", protocol.NormalizedConfig(v.Config),
-		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation,
+		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation, "open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", protocol.RepoDecisionsSummary(v.Config, v.RepoDecisions),
 		"timeouts", budgets, "uncommitted_files", orEmpty(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
 	if st.Gate != nil {
@@ -80,16 +84,21 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("next_actions", actions)
 	o.Set("next_action", nextObject(st.Next))
 	o.Set("notices", orEmpty(v.Notices))
+	o.Set("hooks_untrusted", st.Untrusted)
 	return o
 }
 
-func printStatus(p *Printer, st *runner.Standing) {
+func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 	v := st.View
 	s := v.State
 	p.Field("Project", "%s", p.Bold(OneLine(v.Config.Project.Name)))
 	if v.Config.Project.Goal != "" {
 		p.Field("Goal", "%s", OneLine(v.Config.Project.Goal))
 	}
+	if st.Untrusted {
+		p.Field("Hooks", "%s; %s", p.Yellow("not trusted on this machine"), "git agentxchain hooks trust")
+	}
+	silent.print(p)
 	if s.Run() == "" {
 		p.Field("Run", "none has started")
 		printNext(p, st.Next)
@@ -148,6 +157,11 @@ func printStatus(p *Printer, st *runner.Standing) {
 		}
 		if id := st.Escalation.String("escalation_id"); id != "" {
 			p.Field("Escalation", "%s", id)
+		}
+		for _, open := range st.View.Index.OpenEscalations {
+			if id := open.String("escalation_id"); id != st.Escalation.String("escalation_id") {
+				p.Field("Also open", "%s, blocked on %s", OneLine(id), OneLine(open.String("blocked_on")))
+			}
 		}
 	} else if len(st.Turns) > 0 {
 		p.Field("Waiting for", "%s", OneLine(st.Turns[0].Turn.AssignedRole))

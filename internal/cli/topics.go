@@ -62,6 +62,9 @@ func environmentTopic() string {
                               hook payloads; letters, digits and "-_.:", at
                               most 128; made up when absent or unusable
   AGENTXCHAIN_DEBUG           1 prints the stack of an internal error
+  AGENTXCHAIN_TRUST           digest of "hooks show": those hooks and webhooks
+                              may be used; 1: all that are configured
+                              ("help hooks")
   NO_COLOR                    any value: no colour
   CLICOLOR, CLICOLOR_FORCE    0: no colour; FORCE other than 0: colour in pipes
   TERM                        dumb: no colour
@@ -138,18 +141,51 @@ func hooksTopic() string {
 	return `Two kinds of hook, which have nothing to do with each other.
 
 Lifecycle hooks are declared in agentxchain.json under "hooks" and run by this
-program around an assignment, an acceptance, a gate approval and so on.
-A blocking hook can refuse the operation (exit 3, hook_blocked); an advisory one
-can only comment. What each one said is recorded in
-.agentxchain/hook-audit.jsonl. A hook that changes files of the run is caught.
+program around an assignment, an acceptance, a gate approval and so on:
+
+  before_assignment   before a role is given a turn   refuses it (exit 3)
+  after_dispatch      the bundle lies there, unsealed
+  before_validation   before a staged result is read
+  after_validation    what the validation found       blocks the run (exit 5);
+  before_acceptance   just before it is recorded      the turn is kept
+  before_gate         before a gate's approval
+  after_acceptance    after it is recorded            can only comment
+  on_escalation       the run is blocked              can only comment
+
+A blocking hook can say no; an advisory one can only comment. What each one
+said is recorded in .agentxchain/hook-audit.jsonl, whatever became of the
+operation. A hook that changes files of the run is caught, the files are put
+back, and the run is blocked (exit 12). After a block: mend the hook, then run
+the command that status names.
+
+A hook is somebody else's program until you have agreed to it. On a machine
+where that has not happened, commands that would run one stop before anything
+is done (exit 3, hooks_untrusted):
+
+  git agentxchain hooks show        what would run, and whether it may
+  git agentxchain hooks trust       agree to exactly that; asked again when a
+                                    hook or one of its files changes
+  git agentxchain hooks trust --revoke
+
+For one command there is --trust; for CI the environment variable
+AGENTXCHAIN_TRUST, best set to the digest that "hooks show" prints: then a pull
+request that changes a hook does not run it. The same leave covers webhooks,
+which otherwise are not sent, and gate actions. agentxchain.hookEnv in git's
+configuration names further variables for hooks to be given.
 
 Git hooks guard the repository itself: a commit that edits the run's records by
 hand, a push that rewinds a run. They are installed only on request:
 
-  git agentxchain hooks install     keeps and chains the hooks that are there
-  git agentxchain hooks status      what is live, and from where
+  git agentxchain hooks install     keeps the hooks that are there, runs them
+                                    first; --server: pre-receive alone
+  git agentxchain hooks status      does each guard still run? "status" and
+                                    "doctor" tell too
   git agentxchain hooks canary      proves that they refuse known violations
   git agentxchain hooks uninstall   puts back what was there, byte for byte
+  git agentxchain hooks run NAME    what the scripts call; for hook managers
+
+agentxchain.pushRuns in git's configuration: true pushes runs along with every
+branch, "require" also refuses the branch when they cannot be pushed.
 `
 }
 
@@ -171,7 +207,9 @@ Not defended: a person with write access to the repository who also rewrites its
 refs and every clone. Signed approvals and a copy of the ref elsewhere are the
 answer to that; docs/threat-model.md has the details.
 
-Runtimes and hooks named in agentxchain.json run with your rights. Read that
-file before you run a project you do not know.
+Hooks, webhooks and gate actions that agentxchain.json names run with your
+rights, and only after you agreed to them on this machine ("help hooks").
+Runtimes run with your rights too. Read that file before you run a project you
+do not know.
 `
 }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -79,7 +80,7 @@ func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
 	case o.Template:
 		return runTurnTemplate(ctx, f, r, turn)
 	case o.Artifact != "":
-		return runTurnArtifact(f, r, turn, turnArtifacts()[o.Artifact])
+		return runTurnArtifact(ctx, f, r, v, turn, turnArtifacts()[o.Artifact])
 	}
 	return showActiveTurn(f, r, v, turn)
 }
@@ -129,9 +130,15 @@ func runTurnTemplate(ctx context.Context, f *Factory, r *runner.Runner, t *proto
 	return err
 }
 
-func runTurnArtifact(f *Factory, r *runner.Runner, t *protocol.Turn, name string) error {
+// runTurnArtifact prints a file of a bundle that is as it was sealed: what is
+// printed is what was verified. Of a bundle that has no seal, as other tools leave
+// them, it prints the file as it is.
+func runTurnArtifact(ctx context.Context, f *Factory, r *runner.Runner, v *gitstore.View, t *protocol.Turn, name string) error {
 	path := protocol.BundleDir(t.TurnID) + "/" + name
-	data, err := r.ReadFile(path)
+	data, err := sealedFile(ctx, r, v, t, name)
+	if unsealed(err) {
+		data, err = r.ReadFile(path)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,6 +152,33 @@ func runTurnArtifact(f *Factory, r *runner.Runner, t *protocol.Turn, name string
 	}
 	_, err = f.Out.Raw().Write(data)
 	return err
+}
+
+// sealedFile returns a file of the bundle, or its seal; nil when there is none.
+func sealedFile(ctx context.Context, r *runner.Runner, v *gitstore.View, t *protocol.Turn, name string) ([]byte, error) {
+	b, err := r.OpenBundle(ctx, v, t)
+	if err != nil {
+		var refusal *protocol.Error
+		if errors.As(err, &refusal) && refusal.Hint == "" {
+			refusal.Hint = "git agentxchain verify bundle " + t.TurnID
+		}
+		return nil, err
+	}
+	if name == "MANIFEST.json" {
+		return b.Seal(), nil
+	}
+	data, _ := b.File(name)
+	return data, nil
+}
+
+// unsealed reports an error that says nothing but that there is no seal.
+func unsealed(err error) bool {
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	problems := refusal.Details.Objects("problems")
+	return len(problems) == 1 && problems[0].String("type") == "missing_manifest"
 }
 
 func showActiveTurn(f *Factory, r *runner.Runner, v *gitstore.View, t *protocol.Turn) error {

@@ -80,11 +80,12 @@ func runValidate(ctx context.Context, f *Factory) error {
 // documentFindings lists the findings in the order configuration, admission, state.
 func documentFindings(d *runner.Documents) []documentFinding {
 	var rows []documentFinding
-	problems := func(file string, list protocol.Problems) {
+	add := func(file, severity string, list protocol.Problems) {
 		for _, p := range list {
-			rows = append(rows, documentFinding{file, protocol.SeverityError, p.Code, p.Field, p.Message})
+			rows = append(rows, documentFinding{file, severity, p.Code, p.Field, p.Message})
 		}
 	}
+	problems := func(file string, list protocol.Problems) { add(file, protocol.SeverityError, list) }
 	failure := func(file string, err error) {
 		var refusal *protocol.Error
 		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
@@ -101,6 +102,7 @@ func documentFindings(d *runner.Documents) []documentFinding {
 	}
 	failure(protocol.ConfigPath, d.ConfigErr)
 	problems(protocol.ConfigPath, d.ConfigProblems)
+	add(protocol.ConfigPath, protocol.SeverityWarning, d.ConfigWarnings)
 	for _, a := range d.Admission {
 		rows = append(rows, documentFinding{protocol.ConfigPath, a.Severity, a.Code, "routing." + a.Phase, a.Message})
 	}

@@ -38,6 +38,7 @@ func TestFileList(t *testing.T) {
 		".agentxchain/decision-ledger.jsonl", ".agentxchain/history.jsonl",
 		".agentxchain/prompts/dev.md", ".agentxchain/prompts/eng_director.md",
 		".agentxchain/prompts/pm-idle-expansion.md", ".agentxchain/prompts/pm.md", ".agentxchain/prompts/qa.md",
+		".gitattributes",
 		".gitignore",
 		".planning/IMPLEMENTATION_NOTES.md", ".planning/PM_SIGNOFF.md", ".planning/RELEASE_NOTES.md",
 		".planning/ROADMAP.md", ".planning/SYSTEM_SPEC.md", ".planning/acceptance-matrix.md", ".planning/ship-verdict.md",
@@ -238,4 +239,18 @@ func TestMergeIgnoreKeepsAndRepeats(t *testing.T) {
 			rt.Fatalf("not idempotent: %q -> %q -> %q", in, once, twice)
 		}
 	})
+}
+
+func TestMergeAttributes(t *testing.T) {
+	fresh := string(MergeAttributes(nil))
+	if again := string(MergeAttributes([]byte(fresh))); again != fresh {
+		t.Errorf("merged twice it is\n%s", again)
+	}
+	own := "*.png binary\r\n.agentxchain/*.jsonl merge=union\r\n"
+	if got := string(MergeAttributes([]byte(own))); got != own {
+		t.Errorf("a pattern the person has decided on was decided again:\n%s", got)
+	}
+	if got := string(MergeAttributes([]byte("*.png binary"))); !strings.HasPrefix(got, "*.png binary\n\n# git-agentxchain") {
+		t.Errorf("got\n%s", got)
+	}
 }

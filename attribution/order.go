@@ -1,0 +1,96 @@
+// Which commits were there before a turn was given.
+
+package attribution
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// maxHistory is how many commits are looked through to tell what came first.
+const maxHistory = 200_000
+
+// givenAfter reports whether the commit was there before the turn was given, by
+// where HEAD is recorded to have been until then.
+func (q *inquiry) givenAfter(t *Turn, id gitstore.OID) (bool, error) {
+	if t.assigned == 0 {
+		return false, nil // rows of the first versions have no order
+	}
+	there, ok := q.there[t.Run]
+	if !ok {
+		var err error
+		if there, err = q.recordedHeads(t.Run); err != nil {
+			return false, err
+		}
+		q.there[t.Run] = there
+	}
+	at, ok := there[id]
+	return ok && at <= t.assigned, nil
+}
+
+// recordedHeads returns for each commit the sequence number of the run at which it
+// is first known to have been in HEAD's history.
+func (q *inquiry) recordedHeads(run string) (map[gitstore.OID]int, error) {
+	type head struct {
+		id gitstore.OID
+		at int
+	}
+	var heads []head
+	for _, u := range q.book.byRun[run] {
+		if u.assigned > 0 && u.baseline != "" {
+			heads = append(heads, head{u.baseline, u.assigned})
+		}
+		if u.accepted > 0 && u.head != "" {
+			heads = append(heads, head{u.head, u.accepted})
+		}
+	}
+	slices.SortStableFunc(heads, func(a, b head) int { return a.at - b.at })
+	if q.parents == nil {
+		var tips []gitstore.OID
+		seen := make(map[gitstore.OID]bool)
+		for _, u := range q.book.turns {
+			for _, h := range []gitstore.OID{u.baseline, u.head} {
+				if seen[h] {
+					continue
+				}
+				seen[h] = true
+				if c, err := q.past.Commit(h); err != nil {
+					return nil, err
+				} else if c != nil {
+					tips = append(tips, h)
+				}
+			}
+		}
+		var err error
+		if q.parents, err = q.repo.Ancestry(q.ctx, tips, maxHistory); err != nil {
+			return nil, err
+		}
+		if q.parents == nil {
+			q.parents = map[gitstore.OID][]gitstore.OID{}
+		}
+	}
+	there := make(map[gitstore.OID]int)
+	for _, h := range heads {
+		for todo := []gitstore.OID{h.id}; len(todo) > 0; {
+			id := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			parents, known := q.parents[id]
+			if _, ok := there[id]; known && !ok {
+				there[id] = h.at
+				todo = append(todo, parents...)
+			}
+		}
+	}
+	return there, nil
+}
+
+// mayHave reports whether the turn may have written lines of the group: its commit
+// was not there before the turn was given, or it names the turn.
+func (q *inquiry) mayHave(t *Turn, g *group) (bool, error) {
+	if g.commit.Uncommitted() || slices.Contains(g.named, t) {
+		return true, nil
+	}
+	later, err := q.givenAfter(t, g.commit.OID)
+	return !later, err
+}

@@ -1,0 +1,147 @@
+// The commits an actor made during its turn.
+
+package attribution
+
+import (
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// maxRange is how many commits of one turn are followed.
+const maxRange = 500
+
+// ownRange are the commits between a turn's baseline and its acceptance.
+type ownRange struct {
+	commits map[gitstore.OID]bool
+	// sound: it is one line of commits made after the turn was given. Merges and
+	// older commits came from somebody else, and then none is the turn's for sure.
+	sound bool
+}
+
+// rangeOf follows first parents from the acceptance back to the baseline.
+func (q *inquiry) rangeOf(t *Turn) (*ownRange, error) {
+	if t.own != nil {
+		return t.own, nil
+	}
+	t.own = &ownRange{commits: make(map[gitstore.OID]bool), sound: true}
+	if t.head == t.baseline || t.head == "" || t.baseline == "" {
+		return t.own, nil
+	}
+	for id := t.head; id != t.baseline; {
+		c, err := q.past.Commit(id)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil || len(c.Parents) != 1 || len(t.own.commits) == maxRange || q.shallow[id] ||
+			c.Committer.When.Before(t.started.Truncate(time.Second)) {
+			t.own.sound = false
+			break
+		}
+		t.own.commits[id] = true
+		id = c.Parents[0]
+	}
+	return t.own, nil
+}
+
+// ownTurn returns the turn whose own commit this is, as far as the file goes.
+// doubt holds the turns it may be of when it is not certain.
+func (q *inquiry) ownTurn(id gitstore.OID, path string) (t *Turn, by Evidence, doubt []*Turn, err error) {
+	c, err := q.past.Commit(id)
+	if err != nil || c == nil {
+		return nil, "", nil, err
+	}
+	named := namedTurns(c.Message)
+	type claim struct {
+		t  *Turn
+		by Evidence
+	}
+	var claims []claim
+	for _, t := range q.book.turns {
+		if t.Active() || !slices.Contains(t.files, path) {
+			continue
+		}
+		if t.checkpoint == id && slices.Contains(named, t.ID) {
+			// Only a commit that was made as a checkpoint is one: where there was
+			// nothing to commit, the row names whatever HEAD was.
+			claims = append(claims, claim{t, ByCheckpoint})
+			continue
+		}
+		own, err := q.rangeOf(t)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		if own.sound && own.commits[id] {
+			claims = append(claims, claim{t, ByRange})
+		}
+	}
+	switch {
+	case len(claims) == 0:
+		return nil, "", nil, nil
+	case len(claims) > 1, q.shallow[id], len(c.Parents) > 1,
+		claims[0].by == ByRange && slices.ContainsFunc(named, func(n string) bool { return n != claims[0].t.ID }):
+		for _, c := range claims {
+			doubt = append(doubt, c.t)
+		}
+		return nil, "", doubt, nil
+	}
+	t, by = claims[0].t, claims[0].by
+	if m, known := t.mark(path); known && (m == "" || m == gitstore.FingerprintDeleted || m == gitstore.FingerprintUnreadable) {
+		return nil, "", []*Turn{t}, nil // declared, but not changed by the turn
+	}
+	if u := q.book.sharedWith(t, path); u != nil {
+		return nil, "", []*Turn{t, u}, nil
+	}
+	mixed, err := t.mixed(path)
+	if mixed || err != nil {
+		return nil, "", []*Turn{t}, err
+	}
+	return t, by, nil, nil
+}
+
+// maxKept bounds what is kept of the files read, in bytes.
+const maxKept = 256 << 20
+
+// confirm takes the checkpoints back whose file is not what was accepted: somebody
+// worked on it in between, and whose line is whose cannot be told.
+func (q *inquiry) confirm() error {
+	a := &asks{}
+	kept := 0
+	wrong := make(map[*group]gitstore.OID)
+	for _, g := range q.groups {
+		if g.own == nil || g.by != ByCheckpoint || g.own.marks == nil {
+			continue
+		}
+		name := string(g.commit.OID) + ":" + g.path
+		a.ask(name, func(o gitstore.Named) {
+			if kept += len(o.Data); kept < maxKept {
+				q.blobs[name] = o // it will be asked for again
+			}
+			if c := (&change{turn: g.own, path: g.path}); !o.Found || !c.matches(o.Data, fromCheckpoint) {
+				wrong[g] = o.OID
+			}
+		})
+	}
+	if err := q.read(a); err != nil {
+		return err
+	}
+	filtered := 0
+	for _, g := range q.groups {
+		blob, ok := wrong[g]
+		if !ok {
+			continue
+		}
+		if filtered++; blob != "" && filtered <= maxFiltered {
+			same, err := q.matchesFiltered(&change{turn: g.own, path: g.path}, blob, fromCheckpoint)
+			if err != nil {
+				return err
+			}
+			if same {
+				continue
+			}
+		}
+		g.doubt, g.own = []*Turn{g.own}, nil
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+// The turns of the recorded runs, as far as they matter for the lines of files.
+
+package attribution
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxRuns is how many runs are looked through, the newest first.
+const maxRuns = 500
+
+// Turn is an accepted or an active turn.
+type Turn struct {
+	Run, ID, Role, Runtime, Phase string
+	Row                           *ojson.Object // of history.jsonl; nil for an active turn
+	Record                        *gitstore.RunRecord
+
+	files      []string          // declared, from the root of the work tree
+	marks      *ojson.Object     // fingerprints at acceptance by path in the project; nil in old rows
+	keys       map[string]string // path in the project by path from the root
+	baseline   gitstore.OID      // HEAD when it was given, "" when unknown
+	head       gitstore.OID      // HEAD when it was accepted, "" when unknown
+	checkpoint gitstore.OID      // "" when there is none
+	beside     []string          // turns that were active when it was given
+	assigned   int
+	accepted   int
+	started    time.Time
+	silent     bool // active without a staged result: it may have written anything
+	own        *ownRange
+	begun      map[string]bool // files with uncommitted work when it was given; nil before they are asked for
+}
+
+// Active reports whether the turn has not been accepted yet.
+func (t *Turn) Active() bool { return t.Row == nil }
+
+// Checkpoint returns the commit recorded for the turn's files, "" for none.
+func (t *Turn) Checkpoint() gitstore.OID { return t.checkpoint }
+
+// declares reports whether the turn names the file.
+func (t *Turn) declares(path string) bool { return t.silent || slices.Contains(t.files, path) }
+
+// mark is the fingerprint of a file when the turn was accepted. known is false
+// when rows of that time did not keep any; "" with known means that the file was
+// not among what had changed.
+func (t *Turn) mark(path string) (fingerprint string, known bool) {
+	if t.marks == nil {
+		return "", false
+	}
+	return t.marks.String(t.keys[path]), true
+}
+
+// declare adds a file by its path in the project.
+func (t *Turn) declare(prefix, name string) {
+	path := prefix + name
+	if _, ok := t.keys[path]; !ok {
+		t.files = append(t.files, path)
+		t.keys[path] = name
+	}
+}
+
+// elsewhere also takes the turn's files for those of these names that end the same.
+// The run is of another project of this repository, or of this one when it was
+// called or placed differently; where it lies is not recorded. What is not the
+// turn's will not stand up to the evidence.
+func (t *Turn) elsewhere(names map[string]bool) {
+	for _, own := range slices.Clone(t.files) {
+		for path := range names {
+			if key := t.keys[own]; strings.HasSuffix(path, "/"+key) || path == key {
+				t.declare(strings.TrimSuffix(path, key), key)
+			}
+		}
+	}
+}
+
+// maxOps is how many operations of a run are looked through for a turn's beginning.
+const maxOps = 20_000
+
+// mixed reports whether the file already held somebody's uncommitted work when the
+// turn was given: whose line is whose was never observed. Roles that write code get
+// a clean tree (spec/02 §10.1), so only documents of reviewers are looked into.
+func (t *Turn) mixed(path string) (bool, error) {
+	key := t.keys[path]
+	if t.Active() || !protocol.ReviewPath(key) {
+		return false, nil
+	}
+	if t.begun == nil {
+		was, err := t.Record.TurnBefore(t.ID, maxOps)
+		if err != nil {
+			return false, err
+		}
+		t.begun = make(map[string]bool)
+		if was != nil && was.Baseline != nil {
+			for _, p := range was.Baseline.DirtySnapshot.Keys() {
+				t.begun[p] = true
+			}
+		}
+	}
+	return t.begun[key], nil
+}
+
+// sharedWith returns a turn that worked at the same time and declares the file
+// too: whose lines are whose was never observed. Nil when there is none.
+func (b *book) sharedWith(t *Turn, path string) *Turn {
+	for _, u := range b.byRun[t.Run] {
+		if u == t || u.Active() && !slices.Contains(t.beside, u.ID) || !slices.Contains(u.files, path) {
+			continue
+		}
+		if u.Active() || u.assigned < t.accepted && u.accepted > t.assigned {
+			return u
+		}
+	}
+	return nil
+}
+
+// book is every turn known, the newest run first and in a run the newest first.
+type book struct {
+	turns []*Turn
+	byID  map[string]*Turn
+	byRun map[string][]*Turn
+}
+
+// readBook reads the turns of the recorded runs. A run that cannot be read is an
+// error: leaving it out could turn a turn's line into a person's.
+func readBook(ctx context.Context, repo *gitstore.Repository, q *Query, names map[string]bool) (*book, error) {
+	records, err := repo.RunRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &book{byID: make(map[string]*Turn), byRun: make(map[string][]*Turn)}
+	seen, foreign := make(map[string]bool), make(map[string]bool)
+	for _, rec := range records[:min(len(records), maxRuns)] {
+		state, err := rec.State(nil)
+		if err != nil {
+			return nil, err
+		}
+		for id, t := range state.ActiveTurns.All() {
+			if t != nil && b.byID[id] == nil {
+				b.add(activeTurn(rec, state, id, t, repo.Prefix, q.Staged))
+			}
+		}
+		if seen[rec.Run] {
+			continue // a later run of the same work tree keeps its rows
+		}
+		if err := b.readRows(rec, repo.Prefix, seen); err != nil {
+			return nil, err
+		}
+		seen[rec.Run] = true
+		if q.ProjectID == "" || state.ProjectID != q.ProjectID {
+			foreign[rec.Run] = true
+		}
+	}
+	for _, t := range b.turns {
+		if len(foreign) > 0 && foreign[t.Record.Run] {
+			t.elsewhere(names)
+		}
+	}
+	return b, nil
+}
+
+func (b *book) add(t *Turn) {
+	b.turns = append(b.turns, t)
+	b.byID[t.ID] = t
+	b.byRun[t.Run] = append(b.byRun[t.Run], t)
+}
+
+func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]bool) error {
+	data, err := rec.Ledger(protocol.LedgerHistory)
+	if err != nil {
+		return err
+	}
+	for end := len(data); end > 0; {
+		i := bytes.LastIndexByte(data[:end-1], '\n') + 1
+		line := bytes.TrimSuffix(data[i:end], []byte{'\n'})
+		end = i
+		row, err := ojson.DecodeObject(line)
+		if err != nil {
+			continue // fsck names it
+		}
+		id := row.String("turn_id")
+		switch {
+		case id == "" || b.byID[id] != nil && !b.byID[id].Active(), row.String("status") == protocol.HistoryReissued:
+		default:
+			t := acceptedTurn(rec, row, prefix)
+			b.add(t)
+			seen[t.Run] = true
+		}
+	}
+	return nil
+}
+
+func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Turn {
+	seen := row.Object("observed_artifact")
+	t := &Turn{Run: row.String("run_id"), ID: row.String("turn_id"), Role: row.String("role"), Runtime: row.String("runtime_id"), Phase: row.String("phase"),
+		Row: row, Record: rec, marks: seen.Object("file_markers"), keys: make(map[string]string), beside: row.Strings("concurrent_with"),
+		baseline: commitRef(seen.String("baseline_ref")), head: commitRef(seen.String("accepted_ref")), checkpoint: gitstore.OID(row.String("checkpoint_sha"))}
+	if t.Run == "" {
+		t.Run = rec.Run
+	}
+	t.accepted, _ = row.Int("accepted_sequence")
+	t.assigned, _ = row.Int("assigned_sequence")
+	if at, err := protocol.ParseTime(row.String("started_at")); err == nil {
+		t.started = at
+	}
+	for _, p := range row.Strings("files_changed") {
+		t.declare(prefix, p)
+	}
+	return t
+}
+
+func activeTurn(rec *gitstore.RunRecord, state *protocol.State, id string, a *protocol.Turn, prefix string, staged func(string) ([]string, bool)) *Turn {
+	t := &Turn{Run: rec.Run, ID: id, Role: a.AssignedRole, Runtime: a.RuntimeID, Phase: state.Phase, Record: rec, keys: make(map[string]string),
+		beside: a.ConcurrentWith, assigned: a.AssignedSequence, silent: true}
+	if a.Baseline != nil && a.Baseline.HeadRef != nil {
+		t.baseline = gitstore.OID(*a.Baseline.HeadRef)
+	}
+	if at, err := protocol.ParseTime(a.StartedAt); err == nil {
+		t.started = at
+	}
+	if staged != nil {
+		if files, ok := staged(id); ok {
+			t.silent = false
+			for _, p := range files {
+				t.declare(prefix, p)
+			}
+		}
+	}
+	return t
+}
+
+// commitRef reads "git:<sha>".
+func commitRef(s string) gitstore.OID {
+	id, ok := strings.CutPrefix(s, "git:")
+	if !ok {
+		return ""
+	}
+	return gitstore.OID(id)
+}
+
+// namedTurns returns the turns a commit message names, ours and the reference's
+// way, indented as squashes quote them too.
+func namedTurns(message string) []string {
+	var ids []string
+	for line := range strings.Lines(message) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if !ok || !strings.EqualFold(key, "Agentxchain-Turn") && !strings.EqualFold(key, "Turn-ID") {
+			continue
+		}
+		if value = strings.TrimSpace(value); value != "" && len(value) <= 200 && !slices.Contains(ids, value) {
+			ids = append(ids, value)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,220 @@
+// capabilities.json: what an implementation claims and how its adapter is started (spec/06 §8.2).
+
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// CapabilitiesPath is where a target keeps its capabilities, below its root.
+const CapabilitiesPath = ".agentxchain-conformance/capabilities.json"
+
+// Adapter protocols.
+const (
+	ProtocolStdio = "stdio-fixture-v1"
+	ProtocolHTTP  = "http-fixture-v1"
+)
+
+// maxCapabilities bounds a capabilities document in bytes.
+const maxCapabilities = 1 << 20
+
+// Capabilities is a checked capabilities document.
+type Capabilities struct {
+	Implementation  string
+	ProtocolVersion ojson.Value   // as it is there; nil when absent or empty
+	Command         []string      // of a stdio adapter, otherwise nil
+	Tiers           []int         // claimed ones
+	Surfaces        *ojson.Object // nil when no claims are made
+}
+
+// Surfaces lists the thirteen surfaces of protocol v7, those of tier 1 first.
+func Surfaces() []string {
+	return []string{
+		"state_machine", "turn_result_validation", "gate_semantics", "decision_ledger", "history", "config_schema",
+		"delegation", "decision_carryover", "parallel_turns", "event_lifecycle",
+		"dispatch_manifest", "hook_audit", "coordinator",
+	}
+}
+
+// OwnCapabilities is the document of this program. protocol is ProtocolStdio or
+// ProtocolHTTP; command, the adapter's argv, is for the former.
+func OwnCapabilities(version, protocolVersion, protocol string, command []string) *ojson.Object {
+	adapter := ojson.NewObject("protocol", protocol)
+	if protocol == ProtocolStdio {
+		adapter.Set("command", command)
+	}
+	surfaces := ojson.NewObject()
+	for _, s := range Surfaces() {
+		surfaces.Set(s, true)
+	}
+	return ojson.NewObject(
+		"implementation", "git-agentxchain",
+		"version", version,
+		"protocol_version", protocolVersion,
+		"adapter", adapter,
+		"tiers", []any{ojson.Int(1), ojson.Int(2), ojson.Int(3)},
+		"surfaces", surfaces,
+		"metadata", ojson.NewObject("name", "git agentxchain", "url", "https://github.com/git-agentxchain/git-agentxchain"),
+	)
+}
+
+// LoadCapabilities reads the capabilities of the target at root.
+func LoadCapabilities(root string) (*Capabilities, error) {
+	file := filepath.Join(root, filepath.FromSlash(CapabilitiesPath))
+	st, err := os.Stat(file)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, wireError("Missing capabilities file at %s", file)
+	case err != nil:
+		return nil, fmt.Errorf("the capabilities file cannot be read: %w", err)
+	case !st.Mode().IsRegular():
+		// A pipe would keep the verifier waiting for ever.
+		return nil, fmt.Errorf("the capabilities file %s is not a regular file", file)
+	case st.Size() > maxCapabilities:
+		return nil, fmt.Errorf("the capabilities file %s is larger than %d KiB", file, maxCapabilities>>10)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the capabilities file cannot be read: %w", err)
+	}
+	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxCapabilities, LastWins: true})
+	if err != nil {
+		return nil, wireError("Invalid capabilities.json: it is not JSON: %w", err)
+	}
+	return NewCapabilities(v, ProtocolStdio)
+}
+
+// NewCapabilities checks a decoded document whose adapter must speak protocol.
+// All findings are in the error.
+func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
+	o, ok := v.(*ojson.Object)
+	if !ok || o == nil {
+		return nil, wireError("Invalid capabilities.json: capabilities must be an object, not %s", ojson.TypeName(v))
+	}
+	c := &Capabilities{}
+	var bad []string
+	if c.Implementation = o.String("implementation"); blank(c.Implementation) {
+		bad = append(bad, "capabilities.implementation must be a non-empty string")
+	}
+	bad = append(bad, c.tiers(o)...)
+	bad = append(bad, c.adapter(o, protocol)...)
+	if len(bad) > 0 {
+		return nil, wireError("Invalid capabilities.json: %s", strings.Join(bad, "; "))
+	}
+	if v, _ := o.Get("protocol_version"); truthy(v) {
+		c.ProtocolVersion = v
+	}
+	switch v, _ := o.Get("surfaces"); v := v.(type) {
+	case *ojson.Object:
+		c.Surfaces = v
+	case []any:
+		// A list names no surface as claimed.
+		c.Surfaces = ojson.NewObject()
+	}
+	return c, nil
+}
+
+func (c *Capabilities) tiers(o *ojson.Object) (bad []string) {
+	v, _ := o.Get("tiers")
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return []string{"capabilities.tiers must be a non-empty array"}
+	}
+	for _, v := range list {
+		n, isNumber := v.(ojson.Number)
+		f, _ := n.Float64()
+		if !isNumber || f != 1 && f != 2 && f != 3 {
+			bad = append(bad, fmt.Sprintf(`capabilities.tiers contains invalid tier "%s"`, plain(v)))
+			continue
+		}
+		c.Tiers = append(c.Tiers, int(f))
+	}
+	return bad
+}
+
+func (c *Capabilities) adapter(o *ojson.Object, protocol string) (bad []string) {
+	a := o.Object("adapter")
+	if a == nil {
+		return []string{"capabilities.adapter must be an object"}
+	}
+	if a.String("protocol") != protocol {
+		bad = append(bad, fmt.Sprintf(`capabilities.adapter.protocol must be "%s"`, protocol))
+	}
+	if protocol != ProtocolStdio {
+		return bad
+	}
+	v, _ := a.Get("command")
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return append(bad, "capabilities.adapter.command must be a non-empty array")
+	}
+	for i, v := range list {
+		word, ok := v.(string)
+		if !ok || strings.ContainsRune(word, 0) || i == 0 && blank(word) {
+			return append(bad, fmt.Sprintf("capabilities.adapter.command[%d] must be text a program can be started with", i))
+		}
+		c.Command = append(c.Command, word)
+	}
+	return bad
+}
+
+// Claims reports whether a tier is claimed.
+func (c *Capabilities) Claims(tier int) bool { return slices.Contains(c.Tiers, tier) }
+
+// CheckSurface refuses a surface that is not claimed. Without claims at all
+// every surface may be asked for.
+func (c *Capabilities) CheckSurface(surface string) error {
+	if surface == "" || c.Surfaces == nil {
+		return nil
+	}
+	if v, _ := c.Surfaces.Get(surface); truthy(v) {
+		return nil
+	}
+	claimed := c.Claimed()
+	if len(claimed) == 0 {
+		claimed = []string{"none"}
+	}
+	return wireError(`Surface "%s" is not claimed in capabilities.json. Claimed surfaces: %s`, clip(surface, 100), strings.Join(claimed, ", "))
+}
+
+// Claimed lists the surfaces that are claimed, in the order of the document.
+func (c *Capabilities) Claimed() []string {
+	var out []string
+	for k, v := range c.Surfaces.All() {
+		if truthy(v) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// truthy is a value's truth in the language the protocol was written in.
+func truthy(v ojson.Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case ojson.Number:
+		f, _ := v.Float64()
+		return f != 0
+	}
+	return true
+}
+
+// plain is a value for a message, text without its quotes.
+func plain(v ojson.Value) string {
+	if s, ok := v.(string); ok {
+		return clip(s, 100)
+	}
+	return show(v)
+}

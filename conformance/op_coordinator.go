@@ -1,0 +1,117 @@
+// The operations on a coordinator of several repositories (spec/06 §5.7).
+
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// validateCoordinatorConfig judges setup.coordinator_config by itself; the
+// repositories are not looked at.
+func validateCoordinatorConfig(w *workspace) (outcome, error) {
+	if _, err := newInitiative(w.fixture.Setup); err != nil {
+		return nil, err
+	}
+	var problems protocol.Problems
+	switch v := member(w.fixture.Setup, "coordinator_config").(type) {
+	case nil:
+		return nil, fmt.Errorf("setup.coordinator_config is missing")
+	case *ojson.Object:
+		_, problems = coordinator.DecodeObject(v)
+	default:
+		problems = protocol.Problems{{Code: "config_invalid", Message: coordinator.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}}
+	}
+	if refused := coordinator.ConfigError(problems); refused != nil {
+		return ojson.NewObject("result", "error", "error_type", refused.Code, "errors", coordinator.Lines(problems)), nil
+	}
+	return ojson.NewObject("result", "success", "errors", []string{}), nil
+}
+
+// projectRepoAcceptance projects args.accepted_turn in a workspace on disk, then
+// brings all barriers up to date and reads what has become of them.
+func projectRepoAcceptance(w *workspace) (outcome, error) {
+	repo, err := w.textArg("repo_id")
+	if err != nil {
+		return nil, err
+	}
+	stream, err := w.textArg("workstream_id")
+	if err != nil {
+		return nil, err
+	}
+	turn, err := w.objectArg("accepted_turn")
+	if err != nil {
+		return nil, err
+	}
+	initiative, err := newInitiative(w.fixture.Setup)
+	if err != nil {
+		return nil, err
+	}
+	store, remove, err := initiative.onDisk()
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+
+	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
+	update := func(decide func(*coordinator.Documents) (*coordinator.Change, *protocol.Error)) (*coordinator.Change, error) {
+		_, c, err := store.Update(context.Background(), "conformance", time.Second, decide)
+		return c, err
+	}
+	projected, err := update(func(d *coordinator.Documents) (*coordinator.Change, *protocol.Error) {
+		in, e := coordinator.DecodeAcceptance(repo, stream, turn)
+		if e != nil {
+			return nil, e
+		}
+		return coordinator.Project(&d.Workspace, in, env)
+	})
+	if err != nil {
+		return refusedProjection(err)
+	}
+	if _, err = update(func(d *coordinator.Documents) (*coordinator.Change, *protocol.Error) {
+		return coordinator.Evaluate(&d.Workspace, env), nil
+	}); err != nil {
+		return nil, err
+	}
+	after, err := store.Read()
+	if err != nil {
+		return nil, err
+	}
+	return projectionOutcome(projected, after.Barriers), nil
+}
+
+func projectionOutcome(c *coordinator.Change, barriers *coordinator.Barriers) outcome {
+	effects := make([]*ojson.Object, len(c.Effects))
+	for i, e := range c.Effects {
+		effects[i] = e.Effect()
+	}
+	snapshot := ojson.NewObject()
+	for _, b := range barriers.All() {
+		snapshot.Set(b.ID, ojson.NewObject("status", b.Status))
+	}
+	return ojson.NewObject("result", "success", "projection_ref", c.ProjectionRef, "barrier_effects", effects,
+		"barrier_snapshot", snapshot, "context_invalidations", append([]string{}, c.Invalidated...))
+}
+
+// refusedProjection is the outcome of a refusal; a workspace that is no
+// coordinator's cannot be asked and is an error.
+func refusedProjection(err error) (outcome, error) {
+	var e *protocol.Error
+	if !errors.As(err, &e) {
+		return nil, err
+	}
+	kind := "projection_failed"
+	switch e.Code {
+	case coordinator.CodeConfigMissing, coordinator.CodeNoCoordinator, protocol.CodeInvalidState, protocol.CodeInvalidJSON:
+		return nil, fmt.Errorf("the fixture's workspace cannot be read: %w", err)
+	case coordinator.CodeCrossRepoWrite:
+		kind = e.Code
+	}
+	return ojson.NewObject("result", "error", "error_type", kind, "error", e.Message), nil
+}

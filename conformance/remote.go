@@ -1,0 +1,229 @@
+// The verifier's side of a remote endpoint, http-fixture-v1 (spec/06 §9.1).
+
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// maxReply bounds the body of a reply: an outcome is a few kilobytes, and a
+// server must not be able to fill the verifier's memory or its report.
+const (
+	maxReply     = 16 << 20 // bytes read of a reply
+	maxReplyText = 64 << 10 // bytes of a reply that is no JSON, as a report shows it
+)
+
+// Remote is a conformance endpoint reached over HTTP. It is safe for concurrent
+// use. Requests go straight to the endpoint's host: no proxy is asked and no
+// redirect followed, so the token meets nobody else.
+type Remote struct {
+	base    string
+	token   string
+	timeout time.Duration
+	client  *http.Client
+}
+
+var _ Target = (*Remote)(nil)
+
+// NewRemote prepares the endpoint below base, an http or https URL without user,
+// query or fragment; one trailing slash is taken off and a path kept. A token,
+// if not empty, is sent as bearer token. timeout is the total time of one
+// request, from the connection to the last byte of the reply. Nothing is sent
+// yet.
+func NewRemote(base, token string, timeout time.Duration) (*Remote, error) {
+	clean, err := remoteBase(base)
+	if err != nil {
+		return nil, err
+	}
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] > '~' {
+			return nil, errors.New("the token must be visible ASCII characters without spaces")
+		}
+	}
+	if timeout <= 0 {
+		return nil, fmt.Errorf("the timeout of a request must be positive, not %s", timeout)
+	}
+	return &Remote{base: clean, token: token, timeout: timeout, client: &http.Client{
+		Transport: &http.Transport{
+			DisableKeepAlives:      true, // says "connection: close"
+			DisableCompression:     true, // a small body must not unfold into a large one
+			MaxResponseHeaderBytes: 64 << 10,
+			// HTTP/2 has no connection header, and one request each needs no more.
+			TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// remoteBase checks and normalises the URL of an endpoint. What it says about a
+// URL never shows a password in it.
+func remoteBase(base string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(base))
+	reason := ""
+	switch {
+	case err != nil:
+		// The parser's error quotes the whole input again.
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner
+		}
+		if strings.Contains(base, "@") {
+			return "", wireError("Invalid remote URL: it cannot be parsed, and is not shown because it may hold a password")
+		}
+		reason = err.Error()
+	case u.User != nil:
+		base, reason = u.Redacted(), "it must not hold a user name or password; give a token with --token"
+	case u.Scheme != "http" && u.Scheme != "https":
+		reason = "it must start with http:// or https://"
+	case u.Hostname() == "":
+		reason = "it names no host"
+	case u.RawQuery != "" || u.ForceQuery:
+		reason = "it must not have a query"
+	case u.Fragment != "":
+		reason = "it must not have a fragment"
+	}
+	if reason != "" {
+		return "", wireError("Invalid remote URL %q: %s", clip(base, 200), reason)
+	}
+	return strings.TrimSuffix(u.String(), "/"), nil
+}
+
+// wireError makes an error of a sentence that every verifier prints the same,
+// its capital letter included.
+func wireError(format string, args ...any) error { return fmt.Errorf(format, args...) }
+
+// Base is the endpoint's URL without trailing slash, as reports name it.
+func (r *Remote) Base() string { return r.base }
+
+// Exposed reports whether the token would travel in the clear to another
+// machine.
+func (r *Remote) Exposed() bool {
+	u, err := url.Parse(r.base)
+	return err == nil && r.token != "" && u.Scheme == "http" && !loopbackName(u.Hostname())
+}
+
+// loopbackName reports whether a host name stands for this machine alone.
+func loopbackName(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// Capabilities fetches the capabilities document. It is JSON of whatever kind
+// the endpoint sent; its content is the caller's to check.
+func (r *Remote) Capabilities(ctx context.Context) (ojson.Value, error) {
+	status, body, err := r.request(ctx, http.MethodGet, "/conform/capabilities", nil)
+	switch {
+	case err != nil:
+		return nil, wireError("Failed to fetch remote capabilities %w", err)
+	case status != http.StatusOK:
+		return nil, wireError("Failed to fetch remote capabilities: HTTP %d", status)
+	}
+	doc, err := ojson.DecodeLimited(body, ojson.Limits{Bytes: maxReply, LastWins: true})
+	if err != nil {
+		return nil, wireError("Invalid capabilities response: %w", err)
+	}
+	return doc, nil
+}
+
+// Execute sends one fixture, compact and without a newline.
+func (r *Remote) Execute(ctx context.Context, f *Fixture) Outcome {
+	status, body, err := r.request(ctx, http.MethodPost, "/conform/execute", ojson.Compact(f.Raw))
+	if err != nil {
+		return errored("HTTP fixture execution "+err.Error(), nil)
+	}
+	blankBody := len(bytes.TrimSpace(body)) == 0
+	reply, err := ojson.DecodeLimited(body, ojson.Limits{Bytes: maxReply, LastWins: true})
+	switch {
+	case status != http.StatusOK:
+		return refused(status, body, reply, err == nil)
+	case blankBody:
+		return answer(ojson.NewObject(), nil)
+	case err != nil:
+		return errored("Malformed response: "+err.Error(), ojson.NewObject("body", replyText(body)))
+	}
+	return answer(reply, nil)
+}
+
+// refused is the Outcome of a status other than 200.
+func refused(status int, body []byte, reply ojson.Value, isJSON bool) Outcome {
+	text := strings.TrimSpace(replyText(body))
+	said := clip(text, 2000)
+	var actual ojson.Value
+	switch {
+	case text == "":
+		said = fmt.Sprintf("HTTP %d", status)
+	case isJSON:
+		actual = reply
+		if o, ok := reply.(*ojson.Object); ok && !blank(o.String("message")) {
+			said = strings.TrimSpace(o.String("message"))
+		}
+	default:
+		actual = ojson.NewObject("body", replyText(body))
+	}
+	return errored(fmt.Sprintf("HTTP %d: %s", status, said), actual)
+}
+
+// replyText is a body as text that a report can hold.
+func replyText(body []byte) string {
+	return strings.ToValidUTF8(clip(string(body), maxReplyText), "\ufffd")
+}
+
+// request sends one request and reads the whole reply within the timeout. The
+// error says "timeout after <ms>ms" or "network error: <reason>", without URL
+// and token; a caller that gave up gets its own error.
+func (r *Remote) request(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+	limited, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	status, reply, err := r.roundTrip(limited, method, path, body)
+	var inURL *url.Error
+	if errors.As(err, &inURL) {
+		err = inURL.Err
+	}
+	switch {
+	case err == nil:
+		return status, reply, nil
+	case ctx.Err() != nil:
+		return 0, nil, fmt.Errorf("ended early: %w", ctx.Err())
+	case limited.Err() != nil:
+		return 0, nil, fmt.Errorf("timeout after %dms", r.timeout.Milliseconds())
+	}
+	return 0, nil, fmt.Errorf("network error: %w", err)
+}
+
+func (r *Remote) roundTrip(ctx context.Context, method, path string, body []byte) (int, []byte, error) {
+	var content io.Reader
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.base+path, content)
+	if err != nil {
+		return 0, nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err == nil && len(reply) > maxReply {
+		err = fmt.Errorf("the reply is larger than %d bytes", maxReply)
+	}
+	return resp.StatusCode, reply, err
+}

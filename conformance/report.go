@@ -1,0 +1,200 @@
+// The report of a verification: counts, what did not pass, and the JSON other tools read (spec/06 §8.4, §8.5).
+
+package conformance
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Report is what a verification came to.
+type Report struct {
+	Implementation  string
+	ProtocolVersion ojson.Value // as claimed, nil when not
+	Tier            int         // the highest tier asked for
+	Time            time.Time   // start
+	TargetRoot      string      // absolute; "" for a remote target
+	Remote          string      // base URL; "" for a local target
+	FixtureRoot     string
+	Digest          string // of the corpus
+	Tiers           []*TierSummary
+	Warnings        []string
+	Challenges      *Challenges // nil when none were asked for
+	Overall         Status      // pass, fail or error
+}
+
+// TierSummary is one tier of a report. Status is pass, fail, error or skipped.
+type TierSummary struct {
+	Tier           int
+	Status         string
+	Note           string // why it was skipped
+	Count          Count
+	Surfaces       *ojson.Map[*Count] // in the order their first fixtures ran
+	Failures       []Finding
+	Errors         []Finding
+	NotImplemented []Finding
+}
+
+// Count says how many fixtures ended how.
+type Count struct{ Passed, Failed, Errored, NotImplemented int }
+
+// Run is the number of fixtures that were run.
+func (c *Count) Run() int { return c.Passed + c.Failed + c.Errored + c.NotImplemented }
+
+func (c *Count) add(s Status) {
+	switch s {
+	case StatusPass:
+		c.Passed++
+	case StatusFail:
+		c.Failed++
+	case StatusNotImplemented:
+		c.NotImplemented++
+	default:
+		c.Errored++
+	}
+}
+
+// Finding is a fixture that did not pass.
+type Finding struct {
+	ID      ojson.Value // the fixture_id as it is in the fixture
+	Surface ojson.Value
+	Message string
+	Actual  ojson.Value
+}
+
+// add counts an outcome and keeps it when it is no pass.
+func (t *TierSummary) add(f CorpusFixture, o Outcome) {
+	t.Count.add(o.Status)
+	c, ok := t.Surfaces.Get(f.Surface)
+	if !ok {
+		c = &Count{}
+		t.Surfaces.Set(f.Surface, c)
+	}
+	c.add(o.Status)
+	id, _ := f.Raw.Get("fixture_id")
+	surface, _ := f.Raw.Get("surface")
+	row := Finding{id, surface, o.Message, o.Actual}
+	switch o.Status {
+	case StatusPass:
+	case StatusFail:
+		t.Failures = append(t.Failures, row)
+		if t.Status == "pass" {
+			t.Status = "fail"
+		}
+	case StatusNotImplemented:
+		t.NotImplemented = append(t.NotImplemented, row)
+	default:
+		t.Errors = append(t.Errors, row)
+		t.Status = "error"
+	}
+}
+
+// judge settles Overall: an error outweighs a failure, a failure a pass,
+// whatever their order. A run of nothing proves nothing and is an error.
+func (r *Report) judge() {
+	r.Overall = StatusPass
+	run := 0
+	for _, t := range r.Tiers {
+		run += t.Count.Run()
+		switch {
+		case t.Status == "error":
+			r.Overall = StatusError
+		case t.Status == "fail" && r.Overall == StatusPass:
+			r.Overall = StatusFail
+		}
+	}
+	if c := r.Challenges; c != nil && len(c.Failed) > 0 && r.Overall == StatusPass {
+		r.Overall = StatusFail
+	}
+	if run == 0 {
+		r.Overall = StatusError
+		r.Warnings = append(r.Warnings, "no fixture was run: the target claims none of the tiers they belong to")
+	}
+}
+
+// ExitCode is the verifier's exit status: 0 pass, 1 fail, 2 error. Never 3.
+func (r *Report) ExitCode() int {
+	switch r.Overall {
+	case StatusPass:
+		return 0
+	case StatusFail:
+		return 1
+	}
+	return 2
+}
+
+// Object is the report as JSON. Our own members follow those of spec/06 §8.5:
+// corpus_digest and warnings always; challenge_seed, challenges_run,
+// challenges_failed and challenges when fixtures were challenged.
+func (r *Report) Object() *ojson.Object {
+	results := ojson.NewObject()
+	for _, t := range r.Tiers {
+		results.Set(fmt.Sprintf("tier_%d", t.Tier), t.object())
+	}
+	o := ojson.NewObject(
+		"implementation", r.Implementation,
+		"protocol_version", r.ProtocolVersion,
+		"tier_requested", r.Tier,
+		"timestamp", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
+		"target_root", orNull(r.TargetRoot),
+		"remote", orNull(r.Remote),
+		"fixture_root", r.FixtureRoot,
+		"results", results,
+		"overall", string(r.Overall),
+		"corpus_digest", r.Digest,
+		"warnings", append([]string{}, r.Warnings...),
+	)
+	if r.Challenges != nil {
+		r.Challenges.addTo(o)
+	}
+	return o
+}
+
+func (t *TierSummary) object() *ojson.Object {
+	surfaces := ojson.NewObject()
+	for name, c := range t.Surfaces.All() {
+		surfaces.Set(name, ojson.NewObject("passed", c.Passed, "failed", c.Failed, "errored", c.Errored, "not_implemented", c.NotImplemented))
+	}
+	o := ojson.NewObject(
+		"status", t.Status,
+		"fixtures_run", t.Count.Run(),
+		"fixtures_passed", t.Count.Passed,
+		"fixtures_failed", t.Count.Failed,
+		"fixtures_errored", t.Count.Errored,
+		"fixtures_not_implemented", t.Count.NotImplemented,
+		"surfaces", surfaces,
+		"failures", findingRows(t.Failures, true),
+		"errors", findingRows(t.Errors, true),
+		"not_implemented", findingRows(t.NotImplemented, false),
+	)
+	if t.Note != "" {
+		o.Set("note", t.Note)
+	}
+	return o
+}
+
+func findingRows(list []Finding, withActual bool) []any {
+	rows := []any{}
+	for _, f := range list {
+		row := ojson.NewObject("fixture_id", f.ID, "surface", f.Surface, "message", f.Message)
+		if withActual {
+			row.Set("actual", f.Actual)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// ErrorReport is the document of a verification that could not be done.
+func ErrorReport(err error) *ojson.Object {
+	return ojson.NewObject("overall", "error", "message", err.Error())
+}
+
+func orNull(s string) ojson.Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+// The report of a verification for people, line by line (spec/06 §8.6).
+
+package conformance
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Ink renders the text report: emphasis, and Safe for words an adapter wrote,
+// which must not reach a terminal as they are.
+type Ink struct{ Bold, Good, Bad, Faint, Safe func(string) string }
+
+// WriteText prints the report.
+func (r *Report) WriteText(w io.Writer, ink Ink) error {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("")
+	line("  %s", ink.Bold("AgentXchain Protocol Conformance"))
+	line("  %s", ink.Faint(strings.Repeat("─", 44)))
+	target := r.TargetRoot
+	if r.Remote != "" {
+		target = r.Remote
+	}
+	line("  Target: %s", ink.Safe(target))
+	line("  Implementation: %s", ink.Safe(r.Implementation))
+	line("  Tier requested: %d", r.Tier)
+	line("")
+	line("  Overall: %s", ink.verdict(string(r.Overall), strings.ToUpper(string(r.Overall))))
+	for _, t := range r.Tiers {
+		more := ""
+		if n := t.Count.NotImplemented; n > 0 {
+			more = fmt.Sprintf(", %d not implemented", n)
+		}
+		line("  tier_%d: %s (%d/%d passed%s)", t.Tier, ink.verdict(t.Status, t.Status), t.Count.Passed, t.Count.Run(), more)
+		for _, f := range t.NotImplemented {
+			line("    %s %s: %s", ink.Faint("○"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
+		}
+		for _, f := range t.Failures {
+			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
+		}
+		for _, f := range t.Errors {
+			line("    %s %s: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
+		}
+	}
+	if c := r.Challenges; c != nil {
+		verdict := "pass"
+		if len(c.Failed) > 0 {
+			verdict = "fail"
+		}
+		line("  challenges: %s (%d/%d passed)", ink.verdict(verdict, verdict), c.Run-len(c.Failed), c.Run)
+		for _, f := range c.Failed {
+			line("    %s %s [%s]: %s", ink.Bad("✗"), ink.Safe(plain(f.ID)), f.Kind, ink.Safe(f.Message))
+		}
+	}
+	for _, s := range r.Warnings {
+		line("  %s %s", ink.Faint("warning:"), ink.Safe(s))
+	}
+	line("")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (i Ink) verdict(status, text string) string {
+	switch status {
+	case "pass":
+		return i.Good(text)
+	case "skipped":
+		return i.Faint(text)
+	}
+	return i.Bad(text)
+}

@@ -1,0 +1,102 @@
+// Targets: what a verifier sends fixtures to, and what it learns from each (spec/06 §8.3, §9.1).
+
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Outcome is what the verifier learned of one fixture. Status is error both when
+// the adapter said so and when there was no usable answer; Message is never
+// empty. Actual is the adapter's, or what is known of an unusable answer, or nil.
+type Outcome struct {
+	Status  Status
+	Message string
+	Actual  ojson.Value
+}
+
+// Target is an implementation under examination. Execute sends it one fixture
+// and never fails: whatever goes wrong is an Outcome of its own. It is called
+// from several goroutines at once. A canceled ctx ends it early.
+type Target interface {
+	Execute(ctx context.Context, f *Fixture) Outcome
+}
+
+// Bounds of what a report keeps of one answer, in bytes. Outcomes are a few
+// kilobytes; an adapter that answers every fixture with as much as it may must
+// not fill the verifier's memory.
+const (
+	maxKeptActual  = 64 << 10 // as compact JSON
+	maxKeptMessage = 16 << 10
+)
+
+// kept is the outcome as a report keeps it, once everything that needs the whole
+// of it is done: nothing but the status of a pass, and of an actual that is too
+// large its size as {omitted_bytes}.
+func (o Outcome) kept() Outcome {
+	if o.Status == StatusPass {
+		return Outcome{Status: o.Status}
+	}
+	o.Message, o.Actual = clip(o.Message, maxKeptMessage), keptActual(o.Actual)
+	return o
+}
+
+func keptActual(v ojson.Value) ojson.Value {
+	switch v.(type) {
+	case *ojson.Object, []any, string:
+		if n := len(ojson.Compact(v)); n > maxKeptActual {
+			return ojson.NewObject("omitted_bytes", n)
+		}
+	}
+	return v
+}
+
+// errored is the outcome of a fixture that got no usable answer.
+func errored(message string, actual ojson.Value) Outcome {
+	return Outcome{Status: StatusError, Message: message, Actual: actual}
+}
+
+// answer reads an adapter's answer {status, message, actual}. exit is the
+// adapter's exit status; nil when the target has none (HTTP).
+func answer(v ojson.Value, exit *int) Outcome {
+	o, ok := v.(*ojson.Object)
+	if !ok || o == nil {
+		return errored("Adapter response must be a JSON object, not "+ojson.TypeName(v), v)
+	}
+	said, _ := o.Get("status")
+	status, _ := said.(string)
+	switch Status(status) {
+	case StatusPass, StatusFail, StatusError, StatusNotImplemented:
+	default:
+		return errored(`Adapter response missing valid "status"`, o)
+	}
+	out := Outcome{Status: Status(status), Message: o.String("message")}
+	if exit != nil && *exit != out.Status.ExitCode() {
+		return errored(exitMismatch(*exit, status), o)
+	}
+	if out.Message == "" {
+		out.Message = defaultMessage(out.Status)
+	}
+	out.Actual, _ = o.Get("actual")
+	return out
+}
+
+func exitMismatch(exit int, status string) string {
+	return fmt.Sprintf("Adapter exit code %d does not match response status %q", exit, status)
+}
+
+// defaultMessage is what a report says when the adapter says nothing.
+func defaultMessage(s Status) string {
+	switch s {
+	case StatusPass:
+		return "Fixture passed"
+	case StatusFail:
+		return "Fixture failed"
+	case StatusNotImplemented:
+		return "Not implemented"
+	}
+	return "Fixture errored"
+}

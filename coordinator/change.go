@@ -1,0 +1,225 @@
+// Carrying a change out: all of its files become the new ones, or a later reader finishes it (spec/04 §21.10).
+
+package coordinator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// step is one file of a change: rows for the end of a ledger, or the new
+// contents of a document.
+type step struct {
+	File   string `json:"file"`
+	Data   string `json:"data"`
+	Append bool   `json:"append"`
+	Size   int    `json:"size"`   // of the ledger before, in bytes
+	Before string `json:"before"` // sha256 of the document before, "" when absent
+}
+
+type pendingChange struct {
+	SchemaVersion string `json:"schema_version"`
+	Steps         []step `json:"steps"`
+}
+
+// steps returns the files of a change in the order they are written: history
+// first, because everything else can be computed from it.
+func (d *Documents) steps(c *Change) []step {
+	var out []step
+	rows := func(name string, list []*ojson.Object) {
+		if len(list) == 0 {
+			return
+		}
+		var b bytes.Buffer
+		end := d.ledgers[name]
+		if end.torn {
+			b.WriteByte('\n') // the torn line must not swallow ours
+		}
+		for _, row := range list {
+			b.Write(ojson.Compact(row))
+			b.WriteByte('\n')
+		}
+		out = append(out, step{File: name, Data: b.String(), Append: true, Size: int(end.size)})
+	}
+	rows(HistoryPath, c.History)
+	rows(DecisionsPath, c.Decisions)
+	rows(BarrierLedgerPath, c.BarrierLedger)
+	if c.Barriers != nil {
+		out = append(out, step{File: BarriersPath, Data: string(ojson.Pretty(c.Barriers.Object())), Before: d.digests[BarriersPath]})
+	}
+	if c.State != nil {
+		out = append(out, step{File: StatePath, Data: string(ojson.Pretty(c.State.object())), Before: d.digests[StatePath]})
+	}
+	return out
+}
+
+// carryOut writes a change. With more than one file the change itself is written
+// down first, so that finish can complete what a crash has interrupted.
+func carryOut(root *os.Root, steps []step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	if err := root.MkdirAll(Dir, 0o777); err != nil {
+		return err
+	}
+	if len(steps) == 1 {
+		return steps[0].write(root)
+	}
+	data := ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: Schema, Steps: steps}))
+	if err := durable.WriteFileRoot(root, pendingPath, data, 0o666); err != nil {
+		return err
+	}
+	faults.Point("coordinator.change.begun")
+	for _, s := range steps {
+		if err := s.write(root); err != nil {
+			return err
+		}
+		faults.Point("coordinator.change.step")
+	}
+	return dropPending(root)
+}
+
+func dropPending(root *os.Root) error {
+	if err := root.Remove(pendingPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return durable.SyncDirRoot(root, Dir)
+}
+
+func (s *step) write(root *os.Root) error {
+	if s.Append {
+		return durable.AppendRoot(root, s.File, int64(s.Size), []byte(s.Data), 0o666)
+	}
+	return durable.WriteFileRoot(root, s.File, []byte(s.Data), 0o666)
+}
+
+// Progress of one step of an interrupted change.
+const (
+	stepOpen  = iota // not written, or a ledger's rows written in part
+	stepDone         // written
+	stepOther        // somebody else has written there since
+)
+
+// progress says how far a step came; rest is what a ledger still lacks.
+func (s *step) progress(root *os.Root) (state int, rest []byte, at int64, err error) {
+	if !s.Append {
+		data, err := readRegular(root, s.File, maxDocumentBytes)
+		now := ""
+		if data != nil {
+			now = digest(data)
+		}
+		switch {
+		case err != nil:
+			return 0, nil, 0, err
+		case string(data) == s.Data:
+			return stepDone, nil, 0, nil
+		case now == s.Before:
+			return stepOpen, nil, 0, nil
+		}
+		return stepOther, nil, 0, nil
+	}
+	tail, size, err := readTail(root, s.File, int64(s.Size), len(s.Data))
+	switch {
+	case err != nil:
+		return 0, nil, 0, err
+	case size < int64(s.Size) || !bytes.HasPrefix([]byte(s.Data), tail):
+		return stepOther, nil, 0, nil
+	case len(tail) == len(s.Data):
+		return stepDone, nil, 0, nil
+	}
+	return stepOpen, []byte(s.Data[len(tail):]), size, nil
+}
+
+// readTail returns up to limit bytes of a file from offset on, and its size; an
+// absent file is empty.
+func readTail(root *os.Root, name string, offset int64, limit int) ([]byte, int64, error) {
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	case !info.Mode().IsRegular():
+		return nil, 0, fmt.Errorf("%s is not a regular file", name)
+	case info.Size() <= offset:
+		return nil, info.Size(), nil
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = f.Close() }()
+	buf := make([]byte, min(info.Size()-offset, int64(limit)))
+	if _, err := f.ReadAt(buf, offset); err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	return buf, info.Size(), nil
+}
+
+// finish completes a change that was interrupted. Where another program has
+// written in the meantime its word stands: that step is left out and reported,
+// and the barriers are derived again from the history there is. The lock must be
+// held.
+func finish(root *os.Root) (protocol.Problems, error) {
+	data, err := readRegular(root, pendingPath, maxDocumentBytes+maxLedgerBytes)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	abandoned := func(name, why string) protocol.Problems {
+		return protocol.Problems{{Code: "change_abandoned", Field: name, Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why)}}
+	}
+	o, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: len(data)})
+	doc, ok := o.(*ojson.Object)
+	if err != nil || !ok {
+		// It is written under another name and renamed, so this is no torn write.
+		return abandoned(pendingPath, "its record cannot be read"), dropPending(root)
+	}
+	var p pendingChange
+	ojson.Unmarshal(doc, &p)
+	var problems protocol.Problems
+	for _, s := range p.Steps {
+		if !s.known() {
+			problems = append(problems, abandoned(pendingPath, "its record names a file that is not the coordinator's")...)
+			continue
+		}
+		state, rest, at, err := s.progress(root)
+		if err != nil {
+			return problems, err
+		}
+		switch {
+		case state == stepOther:
+			problems = append(problems, abandoned(s.File, "another program has written there")...)
+		case state == stepDone:
+		case s.Append:
+			err = durable.AppendRoot(root, s.File, at, rest, 0o666)
+		default:
+			err = s.write(root)
+		}
+		if err != nil {
+			return problems, err
+		}
+	}
+	return problems, dropPending(root)
+}
+
+// known reports a file that a change may write. The record of a change lies in
+// a directory that others can write to.
+func (s *step) known() bool {
+	switch s.File {
+	case HistoryPath, DecisionsPath, BarrierLedgerPath:
+		return s.Append && s.Size >= 0
+	case BarriersPath, StatePath:
+		return !s.Append
+	}
+	return false
+}

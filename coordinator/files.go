@@ -1,0 +1,227 @@
+// The coordinator's files below .agentxchain/multirepo/: places, bounds, reading (spec/04 §2).
+
+package coordinator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Names of the files in the coordinator's directory, relative to the workspace.
+const (
+	Dir               = ".agentxchain/multirepo"
+	StatePath         = Dir + "/state.json"
+	BarriersPath      = Dir + "/barriers.json"
+	HistoryPath       = Dir + "/history.jsonl"
+	BarrierLedgerPath = Dir + "/barrier-ledger.jsonl"
+	DecisionsPath     = Dir + "/decision-ledger.jsonl"
+	ReportPath        = Dir + "/RECOVERY_REPORT.md"
+
+	pendingPath = Dir + "/pending-change.json" // a change that is being carried out
+	lockPath    = Dir + "/coordinator.lock"
+)
+
+// Bounds of the files. A workspace may have been prepared by somebody else;
+// what is larger is refused before it is read.
+const (
+	maxDocumentBytes = 16 << 20
+	maxLedgerBytes   = 256 << 20
+	maxFindings      = 100
+)
+
+// Documents is a workspace as it was read from its files.
+type Documents struct {
+	Workspace
+	Roots *Roots
+
+	// RepoProblems say why a required repository cannot be used, OptionalProblems
+	// the same of the others.
+	RepoProblems, OptionalProblems protocol.Problems
+
+	// Findings are rows that could not be read and were passed over.
+	Findings protocol.Problems
+
+	ledgers map[string]ledgerEnd
+	digests map[string]string // document -> sha256, "" when absent
+}
+
+// ledgerEnd is where the next row of a ledger goes.
+type ledgerEnd struct {
+	size int64
+	torn bool // the last line has no newline
+}
+
+// reader reads the files of one workspace.
+type reader struct {
+	root *os.Root
+	docs *Documents
+}
+
+// read reads everything. The errors are config_missing,
+// invalid_coordinator_config, workstream_cycle, invalid_json,
+// no_coordinator_run, invalid_state and unreadable_file; with fresh, a workspace
+// without an initiative is no error and has no State.
+func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
+	r := &reader{root: root, docs: &Documents{ledgers: make(map[string]ledgerEnd), digests: make(map[string]string)}}
+	d := r.docs
+	data, e := r.file(ConfigFile, maxConfigBytes)
+	switch {
+	case e != nil:
+		return nil, e
+	case data == nil:
+		return nil, &protocol.Error{Code: CodeConfigMissing, Field: ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", ConfigFile, dir)}
+	}
+	cfg, problems, e := Decode(data)
+	if e != nil {
+		return nil, e
+	}
+	if e := ConfigError(problems); e != nil {
+		return nil, e
+	}
+	d.Config = cfg
+	d.Roots, d.RepoProblems, d.OptionalProblems = Resolve(cfg, dir)
+	d.Places = d.Roots
+
+	state, e := r.document(StatePath)
+	switch {
+	case e != nil:
+		return nil, e
+	case state != nil:
+		if d.State, e = DecodeState(state); e != nil {
+			return nil, e
+		}
+	case !fresh:
+		return nil, &protocol.Error{Code: CodeNoCoordinator, Field: StatePath, Message: "No initiative has been started in this workspace."}
+	}
+	barriers, e := r.document(BarriersPath)
+	if e != nil {
+		return nil, e
+	}
+	d.Barriers, problems = DecodeBarriers(barriers)
+	d.Findings = append(d.Findings, problems...)
+
+	rows, e := r.ledger(HistoryPath)
+	if e != nil {
+		return nil, e
+	}
+	superRun := ""
+	if d.State != nil {
+		superRun = d.State.SuperRunID
+	}
+	d.History = NewHistory(rows, superRun)
+	if rows, e = r.ledger(DecisionsPath); e != nil {
+		return nil, e
+	}
+	d.NextDecision = nextDecision(rows)
+	if _, e = r.ledger(BarrierLedgerPath); e != nil {
+		return nil, e
+	}
+	return d, nil
+}
+
+// file returns the contents of a regular file, nil when there is none.
+func (r *reader) file(name string, limit int64) ([]byte, *protocol.Error) {
+	data, err := readRegular(r.root, name, limit)
+	if err != nil {
+		return nil, &protocol.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
+	}
+	return data, nil
+}
+
+// readRegular reads a file of at most limit bytes, nil when there is none.
+// Anything but a regular file is an error: opening a pipe that somebody put there
+// would wait for ever.
+func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("it is not a regular file")
+	case info.Size() > limit:
+		return nil, fmt.Errorf("it has %d bytes and at most %d are read", info.Size(), limit)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(data)) > limit:
+		return nil, fmt.Errorf("it has more than %d bytes", limit)
+	case data == nil:
+		data = []byte{}
+	}
+	return data, nil
+}
+
+// document reads a JSON object, nil when the file is absent.
+func (r *reader) document(name string) (*ojson.Object, *protocol.Error) {
+	data, e := r.file(name, maxDocumentBytes)
+	if e != nil || data == nil {
+		return nil, e
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: name, Message: fmt.Sprintf("%s is not valid JSON: %v", name, err)}
+	}
+	r.docs.digests[name] = digest(data)
+	return o, nil
+}
+
+func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+// ledger reads the rows of a JSONL file. A line that cannot be read costs that
+// line alone, not the file (spec/04 §21.10).
+func (r *reader) ledger(name string) ([]*ojson.Object, *protocol.Error) {
+	data, e := r.file(name, maxLedgerBytes)
+	if e != nil {
+		return nil, e
+	}
+	rows, bad := decodeRows(name, data)
+	r.docs.ledgers[name] = ledgerEnd{size: int64(len(data)), torn: len(data) > 0 && data[len(data)-1] != '\n'}
+	r.docs.Findings = append(r.docs.Findings, bad...)
+	if len(r.docs.Findings) > maxFindings {
+		r.docs.Findings = r.docs.Findings[:maxFindings]
+	}
+	return rows, nil
+}
+
+// decodeRows reads the lines of a ledger; name is for findings.
+func decodeRows(name string, data []byte) (rows []*ojson.Object, bad protocol.Problems) {
+	n := 0
+	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
+		n++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		row, err := protocol.DecodeLedgerLine(line)
+		switch {
+		case err == nil:
+			rows = append(rows, row)
+		case len(bad) < maxFindings:
+			bad = append(bad, protocol.Problem{Code: protocol.CodeInvalidState, Field: fmt.Sprintf("%s:%d", name, n),
+				Message: fmt.Sprintf("line %d of %s is passed over: %s", n, path.Base(name), firstLine(err.Error()))})
+		}
+	}
+	return rows, bad
+}
+
+func firstLine(s string) string { s, _, _ = strings.Cut(s, "\n"); return s }

@@ -1,0 +1,284 @@
+// Where the repositories are and which of them a path belongs to, judged by real paths (spec/04 §1.2, §8.2).
+
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Places says which repository a path belongs to.
+type Places interface {
+	// Owner returns the repository that contains file, a path relative to the
+	// root of repo or absolute; "" when none of them does. The error is
+	// repo_unresolved when repo has no usable place, invalid_argument when file
+	// cannot be a path.
+	Owner(repo, file string) (string, *protocol.Error)
+}
+
+// Roots are the places of the repositories on this machine.
+type Roots struct {
+	Workspace string // real path
+	list      ojson.Map[root]
+}
+
+type root struct {
+	path   string // real as far as it exists
+	exists bool
+	bad    *protocol.Problem // why the place cannot be used, nil when it can
+}
+
+// Resolve finds the repositories of a configuration. The problems are in the
+// order of the repositories; those of a repository that is not required are in
+// optional instead, and the initiative can do without it.
+//
+// Paths are resolved against the workspace and through symbolic links. A
+// repository may lie anywhere its declared path openly says; refused are a path
+// inside the workspace that a link leads out of it, the workspace itself or a
+// directory around it, and two repositories in one place or one inside the other
+// (spec/04 §21.13).
+func Resolve(cfg *Config, workspace string) (r *Roots, problems, optional protocol.Problems) {
+	r = &Roots{}
+	abs, err := filepath.Abs(workspace)
+	if err == nil {
+		r.Workspace, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return r, protocol.Problems{{Code: "workspace_unreadable", Field: "workspace", Value: workspace,
+			Message: "the workspace " + workspace + " cannot be resolved: " + reason(err)}}, nil
+	}
+	for id, repo := range cfg.Repos.All() {
+		p := r.place(id, repo)
+		if p == nil {
+			continue
+		}
+		if repo.Required {
+			problems = append(problems, *p)
+		} else {
+			optional = append(optional, *p)
+		}
+	}
+	return r, problems, optional
+}
+
+// place resolves one repository after those declared before it.
+func (r *Roots) place(id string, repo *Repo) (problem *protocol.Problem) {
+	declared := filepath.FromSlash(repo.Path)
+	if !filepath.IsAbs(declared) {
+		declared = filepath.Join(r.Workspace, declared)
+	}
+	declared = filepath.Clean(declared)
+	at := root{path: declared}
+	defer func() {
+		at.bad = problem
+		r.list.Set(id, at)
+	}()
+	fail := func(code, format string, args ...any) *protocol.Problem {
+		return &protocol.Problem{Code: code, Field: "repos." + id + ".path", Value: repo.Path,
+			Message: fmt.Sprintf("repository %s: ", id) + fmt.Sprintf(format, args...)}
+	}
+	real, exists, err := realPath("", declared)
+	if err != nil {
+		return fail("repo_path_unreadable", "%s cannot be read: %s", declared, reason(err))
+	}
+	at.path = real
+	if within(r.Workspace, declared) && !within(r.Workspace, real) {
+		return fail("repo_path_escapes", "%s lies in the workspace, but a symbolic link leads to %s; declare that path itself", repo.Path, real)
+	}
+	if within(real, r.Workspace) {
+		return fail("repo_path_workspace", "%s is the workspace or a directory around it; a repository must be below or beside the workspace", real)
+	}
+	for other, o := range r.list.All() {
+		switch {
+		case o.path == real || exists && o.exists && sameFile(o.path, real):
+			return fail("repo_path_duplicate", "%s is the place of %s too", real, other)
+		case within(o.path, real):
+			return fail("repo_path_nested", "%s lies inside of %s", real, other)
+		case within(real, o.path):
+			return fail("repo_path_nested", "%s lies around %s", real, other)
+		}
+	}
+	if !exists {
+		return fail(problemMissing, "%s does not exist", declared)
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return fail("repo_path_unreadable", "%s cannot be read: %s", real, reason(err))
+	case !info.IsDir():
+		return fail("repo_path_not_directory", "%s is not a directory", real)
+	}
+	at.exists = true
+	return nil
+}
+
+// problemMissing is the finding about a directory that is not there. Its place is
+// known all the same, so it can still be said what lies in it.
+const problemMissing = "repo_path_missing"
+
+// Path returns the real path of a repository's root; false when it has none that
+// can be used.
+func (r *Roots) Path(repo string) (string, bool) {
+	at, ok := r.list.Get(repo)
+	return at.path, ok && at.bad == nil
+}
+
+// Owner implements Places. A path is followed through symbolic links, the last
+// component included: what counts is where a write would land. Where a file
+// system could read a backslash as a separator, the path must be inside under
+// both readings.
+func (r *Roots) Owner(repo, file string) (string, *protocol.Error) {
+	at, ok := r.list.Get(repo)
+	switch {
+	case !ok:
+		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", shown(repo))}
+	case at.bad != nil && at.bad.Code != problemMissing:
+		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: at.bad.Field, Problems: protocol.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
+	case strings.TrimSpace(file) == "" || strings.IndexByte(file, 0) >= 0 || len(file) > maxPathBytes:
+		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", shown(file))}
+	}
+	owner, e := r.owner(at.path, file)
+	if e == nil && owner == repo && strings.Contains(file, `\`) {
+		owner, e = r.owner(at.path, strings.ReplaceAll(file, `\`, "/"))
+	}
+	return owner, e
+}
+
+// maxPathBytes is what common systems accept for one path.
+const maxPathBytes = 4096
+
+func (r *Roots) owner(base, file string) (string, *protocol.Error) {
+	native := filepath.FromSlash(file)
+	if filepath.IsAbs(native) || filepath.VolumeName(native) != "" || strings.HasPrefix(file, "/") {
+		base = ""
+	} else if hasDrive(file) {
+		return "", nil
+	}
+	real, _, err := realPath(base, native)
+	if err != nil {
+		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed",
+			Message: fmt.Sprintf("files_changed names %s, and it cannot be found out where that is: %s.", shown(file), reason(err))}
+	}
+	owner, deepest := "", -1
+	for id, at := range r.list.All() {
+		// Where an optional repository lies inside another the inner one counts.
+		if within(at.path, real) && len(at.path) > deepest {
+			owner, deepest = id, len(at.path)
+		}
+	}
+	return owner, nil
+}
+
+// hasDrive reports a path that another system reads as absolute.
+func hasDrive(p string) bool {
+	return len(p) >= 2 && p[1] == ':' && (p[0]|0x20 >= 'a' && p[0]|0x20 <= 'z')
+}
+
+// within reports whether p is dir or below it; both are clean and absolute. It
+// compares whole components: /a/bc is not within /a/b, /a/..b is within /a.
+func within(dir, p string) bool {
+	if dir == p {
+		return true
+	}
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		dir += string(filepath.Separator)
+	}
+	return strings.HasPrefix(p, dir)
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// maxLinks is how many symbolic links one path may go through.
+const maxLinks = 40
+
+var errTooManyLinks = errors.New("too many symbolic links")
+
+// realPath returns where p, relative to the real directory base or absolute
+// (base is "" then), ends up after every symbolic link, and whether that exists.
+// Unlike filepath.EvalSymlinks it goes on where nothing exists any more: a file
+// that a turn removed still has a place. ".." is applied after the link before
+// it, as the system does, not to the text.
+func realPath(base, p string) (real string, exists bool, err error) {
+	sep := string(filepath.Separator)
+	cur, rest := base, p
+	if base == "" {
+		volume := filepath.VolumeName(p)
+		cur, rest = volume+sep, p[len(volume):]
+	}
+	parts := split(rest)
+	exists = true
+	for links := 0; len(parts) > 0; {
+		part := parts[0]
+		parts = parts[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			cur = filepath.Dir(cur)
+			continue
+		}
+		next := filepath.Join(cur, part)
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), isNotDir(err):
+			exists, cur = false, next
+			continue
+		case err != nil:
+			return "", false, err
+		case info.Mode()&fs.ModeSymlink == 0:
+			cur = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", false, errTooManyLinks
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", false, err
+		}
+		if filepath.IsAbs(target) {
+			volume := filepath.VolumeName(target)
+			cur, target = volume+sep, target[len(volume):]
+		}
+		parts = append(split(target), parts...)
+	}
+	if _, err := os.Lstat(cur); err != nil {
+		exists = false
+	} else if !exists {
+		exists = true // ".." led back to what exists
+	}
+	return cur, exists, nil
+}
+
+func split(p string) []string {
+	return slices.Collect(strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == filepath.Separator }))
+}
+
+// isNotDir reports that a component before the last is a file. What is below it
+// does not exist, but has a place.
+func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// reason is a system error without the path, which the message has already.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return err.Error()
+}

@@ -1,0 +1,321 @@
+// Tests of a workspace on disk: shapes of the files, bad lines, other writers, kills between the files of a change.
+
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// workspaceDir makes a workspace with its repositories and files.
+func workspaceDir(t *testing.T) string {
+	t.Helper()
+	dir := tree(t, "repos/web/", "repos/api/", "repos/docs/", ".agentxchain/multirepo/")
+	cfg := config(t, goodConfig)
+	write(t, dir, ConfigFile, goodConfig)
+	write(t, dir, StatePath, `{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
+	write(t, dir, BarriersPath, string(ojson.Pretty(NewBarriers(cfg, "t0").Object())))
+	return dir
+}
+
+func write(t *testing.T, dir, name, data string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func contents(t *testing.T, dir, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func open(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// project projects on disk.
+func project(s *Store, in Acceptance, seed string) (*Change, error) {
+	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*Change, *protocol.Error) {
+		return Project(&d.Workspace, in, env(seed))
+	})
+	return c, err
+}
+
+func code(err error) string {
+	var c interface{ ErrorCode() string }
+	if errors.As(err, &c) {
+		return c.ErrorCode()
+	}
+	return fmt.Sprint(err)
+}
+
+func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
+	dir := workspaceDir(t)
+	s := open(t, dir)
+	in := acceptance("api", "contract", "t1", "src/a")
+	in.Decisions = []any{"DEC-1"}
+	first, err := project(s, in, "s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := project(s, in, "s2"); err != nil || again.ProjectionRef != first.ProjectionRef || !again.Empty() {
+		t.Errorf("%+v %v", again, err)
+	}
+	in = acceptance("web", "contract", "t1")
+	in.Decisions = []any{ojson.NewObject("id", "DEC-2"), "DEC-3"}
+	if _, err := project(s, in, "s3"); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(contents(t, dir, HistoryPath), "\n"); n != 2 {
+		t.Errorf("%d rows of history", n)
+	}
+	if n := strings.Count(contents(t, dir, BarrierLedgerPath), "\n"); n != 2 {
+		t.Errorf("%d rows in the barrier ledger", n)
+	}
+	d, err := s.Read()
+	if err != nil || len(d.Findings)+len(d.RepoProblems) > 0 {
+		t.Fatalf("%v %+v", err, d)
+	}
+	if b := d.Barriers.Get("contract_completion"); b.Status != Satisfied || strings.Join(b.Satisfied, " ") != "api web" {
+		t.Errorf("%+v", b)
+	}
+	if !strings.Contains(contents(t, dir, BarriersPath), "{\n  \"contract_completion\": {\n    \"workstream_id\"") {
+		t.Errorf("%s", contents(t, dir, BarriersPath))
+	}
+	if _, err := os.Lstat(filepath.Join(dir, pendingPath)); err == nil {
+		t.Error("the record of a change that is done is left")
+	}
+	// A refusal writes nothing.
+	before := contents(t, dir, HistoryPath)
+	if _, err := project(s, acceptance("api", "build", "t2", "../web/x"), "s"); code(err) != CodeCrossRepoWrite || contents(t, dir, HistoryPath) != before {
+		t.Errorf("%v", err)
+	}
+	// state.json keeps what it does not know.
+	d.State.Phase = "make"
+	if got := string(ojson.Compact(d.State.object())); !strings.Contains(got, `"mine":[1]`) || !strings.HasPrefix(got, `{"super_run_id"`) {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestBadLinesCostThemselvesOnly(t *testing.T) {
+	dir := workspaceDir(t)
+	s := open(t, dir)
+	if _, err := project(s, acceptance("web", "polish", "t1"), "s"); err != nil {
+		t.Fatal(err)
+	}
+	good := contents(t, dir, HistoryPath)
+	write(t, dir, HistoryPath, "{torn\n\n"+good+"[1]\n{\"a\":1,\"a\":2}\n{\"type\":\"acceptance_proj")
+	write(t, dir, DecisionsPath, `{"id":"DEC-COORD-041"}`+"\nx\n"+`{"id":"DEC-COORD-7"}{`+"\n"+`{"id":"DEC-COORD-x"}`)
+	d, err := s.Read()
+	if err != nil || len(d.Findings) != 6 || d.Findings[0].Field != HistoryPath+":1" || d.NextDecision != 42 {
+		t.Fatalf("%v %+v", err, d)
+	}
+	if got := d.History.Accepted("polish"); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+	// The next row does not become part of the torn one.
+	if _, err := project(s, acceptance("api", "polish", "t2"), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if d, err = s.Read(); err != nil || len(d.History.Accepted("polish")) != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, file, data, code string
+	}{
+		{"no configuration", ConfigFile, "", CodeConfigMissing},
+		{"a bad configuration", ConfigFile, `{}`, CodeInvalidConfig},
+		{"no JSON", ConfigFile, `{`, protocol.CodeInvalidJSON},
+		{"no state", StatePath, "", CodeNoCoordinator},
+		{"a bad status", StatePath, `{"super_run_id":"s","status":"done"}`, protocol.CodeInvalidState},
+		{"a wrong member", StatePath, `{"super_run_id":7,"status":"active"}`, protocol.CodeInvalidState},
+		{"barriers that are none", BarriersPath, `[]`, protocol.CodeInvalidState},
+		{"a large state", StatePath, strings.Repeat(" ", maxDocumentBytes+1), "unreadable_file"},
+	} {
+		dir := workspaceDir(t)
+		if c.data == "" {
+			os.Remove(filepath.Join(dir, c.file))
+		} else {
+			write(t, dir, c.file, c.data)
+		}
+		s := open(t, dir)
+		if _, err := s.Read(); code(err) != c.code {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if _, err := project(s, acceptance("api", "build", "t"), "s"); code(err) != c.code {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); code(err) != "unreadable_file" {
+		t.Error(err)
+	}
+}
+
+// Files that are not what they seem are not followed and not waited for.
+func TestHostileFiles(t *testing.T) {
+	outside := tree(t, "state.json")
+	for name, prepare := range map[string]func(dir string){
+		"a link out of the workspace": func(dir string) {
+			os.Remove(filepath.Join(dir, StatePath))
+			os.Symlink(filepath.Join(outside, "state.json"), filepath.Join(dir, StatePath))
+		},
+		"a directory in place of a ledger": func(dir string) { os.Mkdir(filepath.Join(dir, HistoryPath), 0o755) },
+		"a directory of links": func(dir string) {
+			os.RemoveAll(filepath.Join(dir, ".agentxchain"))
+			os.Symlink(outside, filepath.Join(dir, ".agentxchain"))
+		},
+	} {
+		dir := workspaceDir(t)
+		prepare(dir)
+		s := open(t, dir)
+		if _, err := s.Read(); code(err) != "unreadable_file" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := project(s, acceptance("api", "build", "t"), "s"); code(err) != "unreadable_file" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if entries, _ := os.ReadDir(outside); len(entries) != 1 {
+		t.Errorf("something was written outside: %v", entries)
+	}
+}
+
+// TestKilledBetweenTheFiles kills a projection at every point and lets the next
+// one find the workspace: the turn counts once, and the barriers agree.
+func TestKilledBetweenTheFiles(t *testing.T) {
+	if dir := os.Getenv("COORDINATOR_KILLED"); dir != "" {
+		s, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = project(s, acceptance("web", "polish", "t1"), "child")
+		fmt.Println(err)
+		return
+	}
+	points := []string{"lock.acquired", "coordinator.change.begun", "durable.write.after:1", "durable.write.after:2"}
+	for i := 1; i <= 3; i++ {
+		points = append(points, fmt.Sprint("coordinator.change.step:", i))
+	}
+	for i := 1; i <= 2; i++ {
+		points = append(points, fmt.Sprint("durable.append.before:", i), fmt.Sprint("durable.append.written:", i), fmt.Sprint("durable.append.after:", i))
+	}
+	for _, point := range points {
+		dir := workspaceDir(t)
+		write(t, dir, BarrierLedgerPath, "{}\n") // the second append continues a file
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledBetweenTheFiles$")
+		cmd.Env = append(os.Environ(), "COORDINATOR_KILLED="+dir, faults.Env+"="+point)
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Fatalf("%s: the child lived: %s", point, out)
+		}
+		s := open(t, dir)
+		c, err := project(s, acceptance("web", "polish", "t1"), "parent")
+		if err != nil || c.ProjectionRef == "" {
+			t.Fatalf("%s: %v", point, err)
+		}
+		d, err := s.Read()
+		if err != nil || len(d.Findings) > 0 {
+			t.Fatalf("%s: %v %v", point, err, d.Findings)
+		}
+		if n := strings.Count(contents(t, dir, HistoryPath), "acceptance_projection"); n != 1 {
+			t.Errorf("%s: the turn counts %d times", point, n)
+		}
+		if n := strings.Count(contents(t, dir, BarrierLedgerPath), "barrier_transition"); n != 1 {
+			t.Errorf("%s: %d transitions", point, n)
+		}
+		if b := d.Barriers.Get("polish_completion"); b.Status != PartiallySatisfied {
+			t.Errorf("%s: %s", point, b.Status)
+		}
+	}
+}
+
+// Where another program has written after a crash, its word stands and ours is
+// reported; the barriers are derived from the history there is.
+func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
+	dir := workspaceDir(t)
+	write(t, dir, HistoryPath, "{\"type\":\"other\"}\n{\"type\":\"more\"}\n")
+	row := `{"type":"acceptance_projection","super_run_id":"srun_1","projection_ref":"proj_x","workstream_id":"polish","repo_id":"web","repo_turn_id":"t"}` + "\n"
+	record := func(steps ...step) {
+		write(t, dir, pendingPath, string(ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: Schema, Steps: steps}))))
+	}
+	record(step{File: HistoryPath, Data: row, Append: true, Size: 17}, step{File: BarriersPath, Data: "{}\n", Before: "0000"},
+		step{File: "../../evil", Data: "x"}, step{File: StatePath, Data: "x", Append: true})
+	s := open(t, dir)
+	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*Change, *protocol.Error) { return Evaluate(&d.Workspace, env("s")), nil })
+	if err != nil || !c.Empty() || len(d.Findings) != 4 {
+		t.Fatalf("%v %+v %+v", err, c, d)
+	}
+	if contents(t, dir, pendingPath) != "" || len(d.History.Accepted("polish")) != 0 || d.Barriers.Get("polish_completion") == nil {
+		t.Error("an abandoned change left its traces")
+	}
+	write(t, dir, pendingPath, "{")
+	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *protocol.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
+		t.Errorf("%v %+v", err, d)
+	}
+	// Half of a row is completed.
+	write(t, dir, HistoryPath, "{}\n"+row[:20])
+	record(step{File: HistoryPath, Data: row, Append: true, Size: 3})
+	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *protocol.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
+		t.Errorf("%v %+v", err, d)
+	}
+}
+
+func TestOneWriterAtATime(t *testing.T) {
+	dir := workspaceDir(t)
+	lock, err := gitstore.AcquireLock(context.Background(), filepath.Join(dir, lockPath), "other", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*Change, *protocol.Error) { return &Change{}, nil })
+	if code(err) != "locked" {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.Read(); err != nil {
+		t.Errorf("reading waits for nobody: %v", err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	// Eight at once: every turn counts, none twice.
+	done := make(chan error)
+	for i := range 8 {
+		go func() {
+			_, err := project(s, acceptance("web", "polish", fmt.Sprint("t", i%4)), fmt.Sprint("s", i))
+			done <- err
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := strings.Count(contents(t, dir, HistoryPath), "\n"); n != 4 {
+		t.Errorf("%d rows", n)
+	}
+}

@@ -1,0 +1,48 @@
+// Files that accompany a turn without being part of what was sealed (spec/03 §8).
+
+package dispatch
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// auditRoot holds a directory for each turn, beside the bundles.
+const auditRoot = ".agentxchain/dispatch/audit"
+
+// LogFile is the captured output of a turn's actor (spec/03 §1).
+const LogFile = "stdout.log"
+
+// AuditDir is where the program that carries out a turn leaves what it did with
+// the bundle: outside of the sealed directory, so that a seal holds before, during
+// and after the turn. "" when the id cannot name a directory.
+func AuditDir(turn string) string {
+	if !safeName(turn) {
+		return ""
+	}
+	return auditRoot + "/" + turn
+}
+
+// AuditFiles are the names such files have (spec/03 §1). The reference writes
+// them into the bundle directory itself after sealing, so there, at top level and
+// as regular files, they are no finding. Their contents prove nothing and are
+// never handed to anybody as part of the bundle.
+func AuditFiles() []string {
+	return []string{"API_REQUEST.json", "CONTEXT.effective.md", "TOKEN_BUDGET.json", LogFile}
+}
+
+// tolerate takes findings about undeclared audit files out.
+func tolerate(errs []ManifestError, files map[string]FileInfo) []ManifestError {
+	return slices.DeleteFunc(errs, func(e ManifestError) bool {
+		return e.Type == UnexpectedFile && files[e.Path].Kind == "" && slices.Contains(AuditFiles(), e.Path)
+	})
+}
+
+// BundleDir is protocol.BundleDir of a turn whose id can name a directory, else "".
+func BundleDir(turn string) string {
+	if !safeName(turn) {
+		return ""
+	}
+	return protocol.BundleDir(turn)
+}

@@ -1,0 +1,123 @@
+// Taking in what hooks and the coordinator added to a bundle (spec/03 §2).
+
+package dispatch
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Contents is what a bundle directory holds.
+type Contents struct {
+	// Files are the regular files, by their slash separated path below the bundle
+	// directory. MANIFEST.json is among them when it is there.
+	Files map[string][]byte
+	// Odd is all else but directories, in byte order of the paths. None of it can
+	// be part of a bundle.
+	Odd []OddFile
+}
+
+// OddFile is an entry that is no regular file, or has a name that no manifest
+// can list.
+type OddFile struct {
+	Path string
+	Kind string // Kind… constant
+}
+
+// Collect reads every regular file below dir, recursively. Links are not
+// followed and pipes not waited for: they are reported in Odd. Errors are
+// *protocol.Error with the codes bundle_missing, bundle_unreadable and
+// bundle_too_large; lim's zero members take DefaultLimits.
+func Collect(root *os.Root, dir string, lim Limits) (Contents, error) {
+	lim = lim.or(DefaultLimits())
+	d, err := bundleDir(root, dir)
+	if err != nil {
+		return Contents{}, err
+	}
+	defer func() { _ = d.Close() }()
+	list, err := walk(d, lim)
+	if err != nil {
+		return Contents{}, err
+	}
+	return collect(d, list, lim)
+}
+
+func collect(d *os.Root, list []found, lim Limits) (Contents, error) {
+	c := Contents{Files: make(map[string][]byte)}
+	left := lim.Bytes
+	for _, f := range list {
+		switch {
+		case f.kind == KindDirectory:
+			continue
+		case f.kind != "":
+			c.Odd = append(c.Odd, OddFile{f.path, f.kind})
+			continue
+		case !usable(f.path):
+			c.Odd = append(c.Odd, OddFile{f.path, KindName})
+			continue
+		}
+		data, err := f.read(d, min(left, lim.FileBytes))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // gone since it was listed
+		}
+		if err != nil {
+			var coded *protocol.Error
+			if errors.As(err, &coded) {
+				return Contents{}, coded
+			}
+			return Contents{}, unreadable(f.path, err)
+		}
+		left -= int64(len(data))
+		c.Files[f.path] = data
+	}
+	return c, nil
+}
+
+// Core reports whether name is one of the files Build writes, or their seal:
+// what a dispatch renews, as against supplements, which it keeps.
+func Core(name string) bool {
+	switch name {
+	case AssignmentFile, PromptFile, ContextFile, ManifestFile:
+		return true
+	}
+	return false
+}
+
+// coordinatorFiles are put into the bundle by the coordinator of several
+// repositories (spec/04), by the reference after the seal.
+func coordinatorFiles() []string {
+	return []string{"COORDINATOR_CONTEXT.json", "COORDINATOR_CONTEXT.md"}
+}
+
+// Supplements returns the files of c that a new dispatch of the same turn keeps:
+// those its seal lists and that still are as they were sealed, and the
+// coordinator's. Anything else came from nobody who may add to a bundle, such as
+// the actor of an earlier attempt; it is not sealed into the next one's orders.
+func (c Contents) Supplements() map[string][]byte {
+	sealed := make(map[string]entry)
+	if entries, _, ok := readManifest(Identity{}, c.Files[ManifestFile]); ok {
+		for _, e := range entries {
+			if e.bad == "" {
+				sealed[e.path] = e
+			}
+		}
+	}
+	out := make(map[string][]byte)
+	for name, data := range c.Files {
+		if Core(name) {
+			continue
+		}
+		if slices.Contains(coordinatorFiles(), name) {
+			out[name] = data
+			continue
+		}
+		if e, ok := sealed[name]; ok && e.size == int64(len(data)) && e.sha256 == InfoOf(data).SHA256 {
+			out[name] = data
+		}
+	}
+	return out
+}

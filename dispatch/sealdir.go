@@ -1,0 +1,300 @@
+// Sealing and verifying a bundle where it lies, without taking it into memory
+// (spec/03 §9).
+
+package dispatch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Finalized says what sealing a directory made.
+type Finalized struct {
+	Path     string // of the manifest, below root
+	Files    int    // sealed
+	Manifest []byte
+}
+
+// Finalize seals the bundle directory dir below root: it writes MANIFEST.json
+// over every regular file that is there now, recursively, in place of an older
+// seal. Files are read as a stream, several at once, so memory does not grow with
+// them. Audit files of the reference (AuditFiles) are sealed like any other.
+//
+// Errors are *protocol.Error: bundle_missing, bundle_unreadable (also for a link,
+// a pipe or a device, which cannot be sealed), bundle_too_large, invalid_argument
+// for an empty bundle or unusable names. Nothing is written then.
+func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Finalized, error) {
+	lim := sealLimits()
+	d, err := bundleDir(root, dir)
+	if err != nil {
+		return Finalized{}, err
+	}
+	defer func() { _ = d.Close() }()
+	list, err := walk(d, lim)
+	if err != nil {
+		return Finalized{}, err
+	}
+	list = slices.DeleteFunc(list, func(f found) bool { return f.path == ManifestFile || f.kind == KindDirectory })
+	for _, f := range list {
+		if f.kind != "" {
+			return Finalized{}, unreadable(f.path, errors.New("it is a "+f.kind+"; only regular files can be sealed"))
+		}
+	}
+	if err := total(list, lim); err != nil {
+		return Finalized{}, err
+	}
+	infos, errs := digests(d, list, lim)
+	files := make(map[string]FileInfo, len(list))
+	for i, f := range list {
+		if errs[i] != nil {
+			return Finalized{}, unreadable(f.path, errs[i])
+		}
+		files[f.path] = infos[i]
+	}
+	m, err := seal(id, finalizedAt, files)
+	if err != nil {
+		return Finalized{}, err
+	}
+	if err := durable.WriteFileRoot(d, ManifestFile, m, 0o666); err != nil {
+		return Finalized{}, &protocol.Error{Code: CodeBundleUnreadable, Field: ManifestFile, Message: "The seal of " + dir + " cannot be written: " + err.Error() + "."}
+	}
+	return Finalized{Path: dir + "/" + ManifestFile, Files: len(files), Manifest: m}, nil
+}
+
+// Report is what verifying a directory found.
+type Report struct {
+	Manifest []byte // as read; nil when there is none or it cannot be read
+	// Files is what lies below the directory, by path; directories are not listed.
+	// Digests are given of files the manifest declares, and of all when there is no
+	// manifest to compare with.
+	Files    map[string]FileInfo
+	Problems []ManifestError // none: the bundle is as it was sealed
+}
+
+// OK reports whether the bundle is as it was sealed.
+func (r *Report) OK() bool { return len(r.Problems) == 0 }
+
+// Verify compares the bundle directory dir below root with its seal and with
+// whose bundle it should be, as VerifyManifest does. The audit files that the
+// reference adds after sealing (AuditFiles) are no finding. What cannot be read
+// is a finding, not an error; a directory that is absent has no manifest.
+//
+// An error is a *protocol.Error of code bundle_unreadable or bundle_too_large: the
+// directory as such cannot be looked through.
+func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
+	lim := sealLimits()
+	r := &Report{Files: make(map[string]FileInfo)}
+	d, err := bundleDir(root, dir)
+	if err != nil {
+		var coded *protocol.Error
+		if errors.As(err, &coded) && coded.Code == CodeBundleMissing {
+			r.Problems = VerifyManifest(id, nil, nil)
+			return r, nil
+		}
+		return nil, err
+	}
+	defer func() { _ = d.Close() }()
+	list, err := walk(d, lim)
+	if err != nil {
+		return nil, err
+	}
+	manifest, bad := readSeal(d, list)
+	r.Manifest = manifest
+	declared := declares(manifest)
+	var work []found
+	for _, f := range list {
+		switch {
+		case f.kind == KindDirectory:
+			if declared[f.path] {
+				r.Files[f.path] = FileInfo{Kind: f.kind}
+			}
+		case f.kind != "":
+			r.Files[f.path] = FileInfo{Kind: f.kind}
+		default:
+			r.Files[f.path] = FileInfo{Size: f.info.Size()}
+			// Nobody vouches for an undeclared file, whatever its digest.
+			if manifest == nil || declared[f.path] || f.path == ManifestFile {
+				work = append(work, f)
+			}
+		}
+	}
+	if err := total(work, lim); err != nil {
+		return nil, err
+	}
+	infos, errs := digests(d, work, lim)
+	for i, f := range work {
+		switch {
+		case errs[i] == nil:
+			r.Files[f.path] = infos[i]
+		case errors.Is(errs[i], fs.ErrNotExist):
+			delete(r.Files, f.path)
+		case errors.Is(errs[i], errReplaced):
+			r.Files[f.path] = FileInfo{Kind: KindOther}
+		default:
+			r.Files[f.path] = FileInfo{Kind: KindUnread}
+		}
+	}
+	if bad != nil {
+		r.Problems = []ManifestError{*bad}
+		return r, nil
+	}
+	r.Problems = tolerate(VerifyManifest(id, manifest, r.Files), r.Files)
+	return r, nil
+}
+
+// readSeal reads the manifest among list; bad says why it cannot be one.
+func readSeal(d *os.Root, list []found) (manifest []byte, bad *ManifestError) {
+	i := slices.IndexFunc(list, func(f found) bool { return f.path == ManifestFile })
+	if i < 0 {
+		return nil, nil
+	}
+	if k := list[i].kind; k != "" {
+		return nil, &ManifestError{InvalidManifest, ManifestFile, ManifestFile + " is a " + k + ", not a regular file"}
+	}
+	data, err := list[i].read(d, maxManifestBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &ManifestError{InvalidManifest, ManifestFile, ManifestFile + " cannot be read: " + err.Error()}
+	}
+	return data, nil
+}
+
+// declares lists the paths a manifest names.
+func declares(manifest []byte) map[string]bool {
+	out := make(map[string]bool)
+	if manifest == nil {
+		return out
+	}
+	entries, _, ok := readManifest(Identity{}, manifest)
+	if ok {
+		for _, e := range entries {
+			out[e.path] = true
+		}
+	}
+	return out
+}
+
+// Manifest is a seal that could be read.
+type Manifest struct {
+	Identity
+	FinalizedAt string
+	Files       []ManifestFileEntry // in the manifest's order
+	Raw         *ojson.Object
+}
+
+// ManifestFileEntry is one sealed file.
+type ManifestFileEntry struct {
+	Path   string
+	SHA256 string // 64 lowercase hex digits
+	Size   int64  // bytes
+}
+
+// Inspect reads a manifest without comparing it with anything. Its errors are
+// findings of type missing_manifest (data is nil) and invalid_manifest.
+func Inspect(data []byte) (*Manifest, []ManifestError) {
+	if data == nil {
+		return nil, VerifyManifest(Identity{}, nil, nil)
+	}
+	entries, errs, ok := readManifest(Identity{}, data)
+	if !ok {
+		return nil, errs
+	}
+	raw, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil, []ManifestError{{Type: InvalidManifest, Detail: ManifestFile + " cannot be read: " + err.Error()}}
+	}
+	m := &Manifest{Identity: Identity{raw.String("run_id"), raw.String("turn_id"), raw.String("role")}, FinalizedAt: raw.String("finalized_at"), Raw: raw}
+	for _, e := range entries {
+		if e.bad != "" {
+			errs = append(errs, ManifestError{InvalidManifest, e.path, e.bad})
+			continue
+		}
+		m.Files = append(m.Files, ManifestFileEntry{e.path, e.sha256, e.size})
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return m, nil
+}
+
+// total refuses to read more than the limits allow.
+func total(list []found, lim Limits) error {
+	var sum int64
+	for _, f := range list {
+		if f.info.Size() > lim.FileBytes {
+			return tooLarge("has a file of %d bytes, %s; at most %d are read", f.info.Size(), f.path, lim.FileBytes)
+		}
+		if sum += f.info.Size(); sum > lim.Bytes {
+			return tooLarge("has more than %d bytes", lim.Bytes)
+		}
+	}
+	return nil
+}
+
+// hashBuffer is what one worker reads at a time; maxWorkers bounds how many there
+// are, so that hashing takes some megabytes whatever the bundle holds.
+const (
+	hashBuffer = 256 << 10
+	maxWorkers = 16
+)
+
+// digests describes files, several at once. The outcomes are in the order of list.
+func digests(d *os.Root, list []found, lim Limits) ([]FileInfo, []error) {
+	infos, errs := make([]FileInfo, len(list)), make([]error, len(list))
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers, len(list))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			buf := make([]byte, hashBuffer)
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(list) {
+					return
+				}
+				infos[i], errs[i] = list[i].digest(d, buf, lim.FileBytes)
+			}
+		})
+	}
+	wg.Wait()
+	return infos, errs
+}
+
+// digest reads a file through once; one that keeps growing is given up on.
+func (f found) digest(d *os.Root, buf []byte, limit int64) (FileInfo, error) {
+	file, err := f.open(d)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	defer func() { _ = file.Close() }()
+	h := sha256.New()
+	var size int64
+	for {
+		n, err := file.Read(buf)
+		_, _ = h.Write(buf[:n])
+		if size += int64(n); size > limit {
+			return FileInfo{}, errReplaced
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return FileInfo{}, err
+		}
+	}
+	return FileInfo{Size: size, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}

@@ -1,0 +1,38 @@
+// A turn as it was recorded just before its acceptance.
+
+package gitstore
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// TurnBefore returns an accepted turn as the run held it when its result was
+// accepted, looking back through at most limit operations; nil when it is not found
+// there, as when another tool accepted it.
+func (x *RunRecord) TurnBefore(turn string, limit int) (*protocol.Turn, error) {
+	name := trailerOp + ": " + (*protocol.AcceptTurn)(nil).Name() + "\n"
+	id := trailerTurn + ": " + turn + "\n"
+	for op := x.Op; limit > 0; limit-- {
+		c, err := x.rec.r.commit(op)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Parents) == 0 {
+			return nil, nil
+		}
+		if strings.Contains(c.Message, name) && strings.Contains(c.Message, id) {
+			s, err := (&RunRecord{Run: x.Run, Op: c.Parents[0], rec: &recorded{run: x.Run, op: c.Parents[0], r: x.rec.r}}).State(nil)
+			if err != nil {
+				return nil, err
+			}
+			if t, ok := s.ActiveTurns.Get(turn); ok && t != nil {
+				return t, nil
+			}
+			// Refused then; its acceptance lies further back or is not ours.
+		}
+		op = c.Parents[0]
+	}
+	return nil, nil
+}

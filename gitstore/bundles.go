@@ -1,0 +1,163 @@
+// Dispatch bundles on record: which of their files are the run's, so that they
+// can be put into place and taken away again without touching anybody else's.
+
+package gitstore
+
+import (
+	"context"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Limits on the bundle of another tool that is taken into the record.
+const (
+	maxCapturedFiles = 1000
+	maxCapturedFile  = 4 << 20
+	maxCapturedBytes = 64 << 20
+)
+
+// safeBundleName reports whether s, slash separated, can be a file of a bundle.
+func safeBundleName(s string) bool {
+	if len(s) > 1024 {
+		return false
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if !safeName(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// bundleFilesAt lists the files of a turn's recorded bundle by their path below
+// the bundle directory.
+func (rec *recorded) bundleFilesAt(turn string) (map[string]OID, error) {
+	e, ok, err := rec.r.lookup(rec.root, treeBundles+"/"+turn)
+	if err != nil || !ok || !e.IsTree() {
+		return nil, err
+	}
+	return rec.r.bundleFiles(e.OID)
+}
+
+// RecordedSeal returns the MANIFEST.json of a turn's bundle as operation op of run
+// recorded it; false when the operation has no bundle of that turn.
+func (s *Store) RecordedSeal(ctx context.Context, run string, op OID, turn string) ([]byte, bool, error) {
+	if !safeName(turn) {
+		return nil, false, nil
+	}
+	rec, err := s.recordedAt(s.reader(ctx), run, op)
+	if err != nil {
+		return nil, false, err
+	}
+	return rec.r.file(rec.root, treeBundles+"/"+turn+"/"+bundleSeal)
+}
+
+func (r *treeReader) bundleFiles(tree OID) (map[string]OID, error) {
+	out := make(map[string]OID)
+	err := r.walkFiles(tree, ".", func(name string, oid OID) error {
+		if safeBundleName(name) {
+			out[name] = oid
+		}
+		return nil
+	})
+	return out, err
+}
+
+// supplements notes the recorded files of a turn's bundle that only its record
+// names: what hooks and the coordinator added to it (spec/03 §2).
+func (p *workPlan) supplements(rec *recorded, turn string) error {
+	if rec == nil || !safeName(turn) {
+		return nil
+	}
+	files, err := rec.bundleFilesAt(turn)
+	if err != nil {
+		return err
+	}
+	for _, name := range bundleFiles() {
+		delete(files, name)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	if p.added == nil {
+		p.added = make(map[string]map[string]OID)
+	}
+	if p.added[turn] == nil {
+		p.added[turn] = make(map[string]OID)
+	}
+	for name, oid := range files {
+		p.added[turn][name] = oid
+	}
+	p.format = rec.r.format
+	return nil
+}
+
+// removeSupplements removes what an earlier bundle of the turn held beside the
+// files of every bundle, unless keep names it. One that is not as it was recorded
+// is somebody's and stays.
+func (w *workDir) removeSupplements(p *workPlan, turn string, keep map[string][]byte) error {
+	dir := protocol.BundleDir(turn)
+	for name, oid := range p.added[turn] {
+		if _, ok := keep[name]; ok {
+			continue
+		}
+		data, _, ok, err := w.read(dir+"/"+name, maxDocument)
+		if err != nil || !ok || HashObject(p.format, KindBlob, data) != oid {
+			continue
+		}
+		if err := w.removeFile(dir + "/" + name); err != nil {
+			return err
+		}
+		for at := path.Dir(name); at != "."; at = path.Dir(at) {
+			w.removeEmptyDir(dir + "/" + at)
+		}
+	}
+	return nil
+}
+
+// sealedNames lists the files another tool's seal names; a seal that cannot be
+// read names none.
+func sealedNames(seal []byte) []string {
+	doc, err := ojson.DecodeObject(seal)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, f := range doc.Objects("files") {
+		if name := f.String("path"); safeBundleName(name) && len(out) < maxCapturedFiles {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// logTail is how much of an actor's output is kept once its turn is over, bytes.
+const logTail = 64 << 10
+
+// KeepLog copies the end of the log in a turn's bundle directory (spec/03 §1,
+// stdout.log) to file, both project-relative, because the bundle goes when the
+// turn is accepted and the next reviewer is shown the log (spec/03 §27). It stays
+// in this work tree; what is quoted of it is recorded with the reviewer's bundle.
+// Without a log nothing happens.
+func (s *Store) KeepLog(log, file string) error {
+	f, st, err := s.work.open(log)
+	if err != nil {
+		return nil // there is none, or nothing that could be one
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.Seek(max(0, st.Size-logTail), io.SeekStart); err != nil {
+		return err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, logTail))
+	if err != nil {
+		return err
+	}
+	if err := s.work.mkdirs(path.Dir(file)); err != nil {
+		return err
+	}
+	return s.work.write(file, data)
+}

@@ -1,0 +1,60 @@
+// A governed file as the newest operation records it, for whoever has to put it back.
+
+package gitstore
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Records reports whether name is a ledger or a document of a run that the
+// transaction holds: Recorded can then give back what its file was when the
+// transaction reached the newest operation.
+func (tx *Tx) Records(name string) bool {
+	if tx.rec == nil {
+		return false
+	}
+	_, _, ok := recordedPath(name)
+	return ok
+}
+
+// Recorded returns the contents of a ledger or document as the newest operation
+// records them. The error is fs.ErrNotExist for any other name and for a file the
+// operation does not have.
+func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
+	l, tree, ok := recordedPath(name)
+	if !ok || tx.rec == nil {
+		return nil, fs.ErrNotExist
+	}
+	r := tx.store.reader(ctx)
+	rec, err := tx.store.recordedAt(r, tx.rec.run, tx.rec.op)
+	if err != nil {
+		return nil, err
+	}
+	if l != "" {
+		data, err := r.readLedger(rec.root, l)
+		if err == nil && data == nil {
+			err = fs.ErrNotExist
+		}
+		return data, err
+	}
+	data, ok, err := r.file(rec.root, tree)
+	if err == nil && !ok {
+		err = fs.ErrNotExist
+	}
+	return data, err
+}
+
+// recordedPath says what a working file is in a record: a ledger, or a document
+// and its place in the tree.
+func recordedPath(name string) (l protocol.Ledger, tree string, ok bool) {
+	for _, l := range protocol.Ledgers() {
+		if l.Path() == name {
+			return l, "", true
+		}
+	}
+	tree = docTreePath(protocol.Document(name))
+	return "", tree, tree != ""
+}

@@ -1,0 +1,205 @@
+// Package hooks runs lifecycle hooks: programs and web addresses that a project
+// names in agentxchain.json and that are asked for a verdict at fixed points of
+// a turn (spec/03 §11-19).
+//
+// A hook sees one envelope, answers with one JSON object, and is held to its
+// time, its output and the files it may write. What happened is in the entries
+// of the Outcome, one for each hook; recording them is the caller's part.
+package hooks
+
+import (
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Codes of a hook that changed a protected file, and of a guard that could not
+// do its work (spec/03 §16).
+const (
+	CodeStateTamper   = "hook_state_tamper"
+	CodeHistoryTamper = "hook_history_tamper"
+	CodeLedgerTamper  = "hook_ledger_tamper"
+	CodeBundleTamper  = "hook_bundle_tamper"
+	CodeGuardFailed   = "hook_guard_failed"
+)
+
+// Verdicts a hook may give.
+const (
+	VerdictAllow = "allow"
+	VerdictWarn  = "warn"
+	VerdictBlock = "block"
+)
+
+// The twelve values of orchestrator_action (spec/03 §18).
+const (
+	ActionContinued      = "continued"
+	ActionWarned         = "warned"
+	ActionBlocked        = "blocked"
+	ActionDowngraded     = "downgraded_block_to_warn"
+	ActionBlockedTimeout = "blocked_timeout"
+	ActionWarnedTimeout  = "warned_timeout"
+	ActionBlockedFailure = "blocked_failure"
+	ActionWarnedFailure  = "warned_failure"
+	ActionBlockedInvalid = "blocked_invalid_output"
+	ActionWarnedInvalid  = "warned_invalid_output"
+	ActionAbortedTamper  = "aborted_tamper"
+	ActionSkipped        = "skipped"
+)
+
+const (
+	typeHTTP    = "http"
+	typeProcess = "process"
+)
+
+// Hook is one configured hook (spec/03 §11).
+type Hook struct {
+	Phase     string
+	Name      string
+	Type      string        // process or http
+	Command   []string      // process: argv, run without a shell
+	URL       string        // http
+	Headers   *ojson.Object // http: values may hold ${NAME}
+	TimeoutMS int           // 100 to 30000
+	Blocking  bool          // false: advisory
+	Env       *ojson.Object // variables set for the hook
+	EnvNames  []string      // variables handed on from our own environment
+}
+
+// FromConfig returns the hooks of a phase in their order. The configuration's
+// shape is the validator's business; members of another shape read as absent.
+func FromConfig(c *protocol.Config, phase string) []Hook {
+	if c == nil {
+		return nil
+	}
+	return FromObject(c.Hooks, phase)
+}
+
+// FromObject is FromConfig for a bare "hooks" object: phase to list of hooks.
+func FromObject(all *ojson.Object, phase string) []Hook {
+	if all.Len() == 0 {
+		return nil
+	}
+	list := all.Objects(phase)
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]Hook, len(list))
+	for i, o := range list {
+		ms, _ := o.Int("timeout_ms")
+		out[i] = Hook{Phase: phase, Name: o.String("name"), Type: o.String("type"), Command: o.Strings("command"), URL: o.String("url"),
+			Headers: o.Object("headers"), TimeoutMS: ms, Blocking: o.String("mode") == "blocking", Env: o.Object("env"), EnvNames: o.Strings("env_names")}
+		if out[i].Type != typeHTTP {
+			out[i].Type = typeProcess
+		}
+	}
+	return out
+}
+
+// Call is one use of a phase.
+type Call struct {
+	Phase     string
+	RunID     string // "" when there is no run
+	TurnID    string // "" when no turn is concerned; null in the entries
+	Payload   *ojson.Object
+	Protected []string // project-relative files protected beyond the base set
+}
+
+// Runner runs hooks in one project. Only Root is required.
+type Runner struct {
+	Root          string           // absolute path of the project; hooks start here
+	Environ       func() []string  // our own environment; os.Environ when nil
+	Now           func() time.Time // time.Now when nil
+	ExtraEnvNames []string         // variables handed on to every process hook
+	Guarded       []string         // project-relative files protected in every call
+	Kept          []string         // project-relative files no hook may remove; their contents are ours to renew meanwhile
+
+	// Restore returns the bytes a protected file has now, from somewhere no hook
+	// can write. It is asked only for files too big to be kept in memory, and
+	// only after one was changed; what it returns is checked by digest. When it
+	// is nil, or Restorable says that it does not know the file, such files are
+	// copied to Scratch before a hook runs.
+	Restore    func(path string) ([]byte, error)
+	Restorable func(path string) bool // which files Restore knows; all when nil
+	Scratch    string                 // directory of those copies; the system's when ""
+	Grace      time.Duration          // between SIGTERM and SIGKILL; 2 s when 0
+}
+
+// Outcome is what came of a phase (spec/03 §19).
+type Outcome struct {
+	OK      bool // the pipeline may go on
+	Blocked bool // a blocking hook said no, failed, or gave no answer
+	Entries []Entry
+	Blocker *Blocker // set when Blocked
+	Tamper  *Tamper  // set when a hook changed a protected file
+
+	// Annotations are rows for hook-annotations.jsonl; after_acceptance only.
+	Annotations []*ojson.Object
+}
+
+// Rows returns the entries as rows for hook-audit.jsonl.
+func (o *Outcome) Rows() []*ojson.Object {
+	rows := make([]*ojson.Object, len(o.Entries))
+	for i := range o.Entries {
+		rows[i] = o.Entries[i].Row()
+	}
+	return rows
+}
+
+// Blocker is the hook that stopped the phase.
+type Blocker struct{ HookName, Verdict, Message string }
+
+// Tamper is the first protected file found changed. Everything was put back.
+type Tamper struct{ HookName, File, Code, Message string }
+
+// Entry is what is recorded of one hook (spec/03 §17).
+type Entry struct {
+	Timestamp   string // after execution
+	Phase       string
+	HookName    string
+	Transport   string // process or http; "" for a skipped hook
+	RunID       string
+	TurnID      string          // "" is written as null
+	DurationMS  int             // 0 for a skipped hook
+	Verdict     string          // after a downgrade; "" is written as null
+	Message     ojson.Value     // nil when there is none
+	Annotations []*ojson.Object // {key, value}
+	ExitCode    *int
+	TimedOut    bool
+	Stderr      string // at most 4096 characters
+	Action      string // one of the Action constants
+}
+
+// Row is the entry as a row of hook-audit.jsonl, members in the order of
+// spec/03 §17; a skipped hook has no transport.
+func (e Entry) Row() *ojson.Object {
+	row := ojson.NewObject("timestamp", e.Timestamp, "hook_phase", e.Phase, "hook_name", e.HookName)
+	if e.Transport != "" {
+		row.Set("transport", e.Transport)
+	}
+	row.Set("run_id", e.RunID)
+	row.Set("turn_id", orNull(e.TurnID))
+	row.Set("duration_ms", e.DurationMS)
+	row.Set("verdict", orNull(e.Verdict))
+	row.Set("message", e.Message)
+	annotations := make([]any, len(e.Annotations))
+	for i, a := range e.Annotations {
+		annotations[i] = a
+	}
+	row.Set("annotations", annotations)
+	row.Set("exit_code", nil)
+	if e.ExitCode != nil {
+		row.Set("exit_code", *e.ExitCode)
+	}
+	row.Set("timed_out", e.TimedOut)
+	row.Set("stderr_excerpt", e.Stderr)
+	row.Set("orchestrator_action", e.Action)
+	return row
+}
+
+func orNull(s string) ojson.Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,20 @@
+// Codes of what can go wrong with hooks in place.
+
+package githooks
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Codes of refused installations and rehearsals.
+const (
+	CodeHooksForeign    = "githooks_foreign"    // something unknown is where a hook would go
+	CodeHooksUnreadable = "githooks_unreadable" // the record or a hook cannot be read or written
+	CodeHooksMissing    = "githooks_missing"    // no guards are installed
+)
+
+func refuse(code, format string, args ...any) *protocol.Error {
+	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,355 @@
+// Putting hooks in place beside those that are there.
+
+package githooks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// Options says how hooks are installed.
+type Options struct {
+	Binary string // absolute path of git-agentxchain, written into the scripts
+	Server bool   // the hooks of a repository that is pushed to
+	// Project is the prefix of the governed project in the repository, "" or
+	// ending in "/". Those of earlier installations stay guarded.
+	Project string
+}
+
+// Change is one thing an installation or its undoing did.
+type Change struct {
+	What string // a clause such as "wrote", "kept", "set"
+	Path string // file, or key of the configuration
+}
+
+// Result is what Install and Uninstall did.
+type Result struct {
+	Way     string
+	Dir     string // where the scripts are
+	Names   []string
+	Chained map[string]string // hook name -> the hook that is run before ours
+	Changes []Change          // nil when everything was in place already
+}
+
+// Install puts the hooks in place, or back in place. What is there is kept and
+// run first; a file that looks like ours and is not is never overwritten.
+// Installing twice changes nothing. Errors carry githooks_foreign and
+// githooks_unreadable.
+func Install(ctx context.Context, repo *gitstore.Repository, opt Options) (*Result, error) {
+	list, err := settings(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := loadRecord(repo.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := choose(ctx, repo, list, rec)
+	if err != nil {
+		return nil, err
+	}
+	names := ClientNames()
+	if opt.Server {
+		names = ServerNames()
+	}
+	if rec != nil && (rec.Way != p.way || !slices.Equal(rec.Names, names)) {
+		// git was updated, or another kind of hook is wanted: take the old ones
+		// away as they came, then begin anew.
+		if _, err := Uninstall(ctx, repo); err != nil {
+			return nil, err
+		}
+		rec = nil
+		if list, err = settings(ctx, repo); err != nil {
+			return nil, err
+		}
+		if p, err = choose(ctx, repo, list, nil); err != nil {
+			return nil, err
+		}
+	}
+	in := &installer{repo: repo, opt: opt, place: p, rec: rec, list: list, out: &Result{Way: p.way, Dir: p.dir, Names: names, Chained: map[string]string{}}}
+	if in.rec == nil {
+		in.rec = &installation{Way: p.way, Dir: p.dir, Saved: map[string]savedHook{}, FormerPath: p.path, FormerDir: p.where}
+		if in.rec.ConfigBefore, err = os.ReadFile(configFile(repo)); err != nil {
+			return nil, refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
+		}
+	}
+	if in.rec.Saved == nil {
+		in.rec.Saved = map[string]savedHook{}
+	}
+	if rec != nil && rec.ConfigAfter != "" {
+		now, err := os.ReadFile(configFile(repo))
+		if err != nil {
+			return nil, refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
+		}
+		if digest(now) != rec.ConfigAfter {
+			// Others have changed it since: putting the old text back would undo that
+			// too, so from now on only our settings are taken out.
+			rec.ConfigBefore, rec.ConfigAfter = nil, ""
+		}
+	}
+	in.rec.Names, in.rec.Binary = names, opt.Binary
+	if !slices.Contains(in.rec.Projects, opt.Project) {
+		in.rec.Projects = append(in.rec.Projects, opt.Project)
+	}
+	if err := in.run(ctx); err != nil {
+		return nil, err
+	}
+	return in.out, nil
+}
+
+type installer struct {
+	repo  *gitstore.Repository
+	opt   Options
+	place place
+	rec   *installation
+	list  []setting
+	out   *Result
+}
+
+func (in *installer) run(ctx context.Context) error {
+	if err := in.makeDir(); err != nil {
+		return err
+	}
+	// The record first: whatever happens after it can be undone.
+	if err := in.rec.save(in.repo.CommonDir); err != nil {
+		return refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
+	}
+	for _, name := range in.scripts() {
+		if err := in.place1(name); err != nil {
+			return err
+		}
+	}
+	if err := in.configure(ctx); err != nil {
+		return err
+	}
+	after, err := os.ReadFile(configFile(in.repo))
+	if err != nil {
+		return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
+	}
+	if in.rec.ConfigBefore != nil {
+		in.rec.ConfigAfter = digest(after)
+	}
+	if err := in.rec.save(in.repo.CommonDir); err != nil {
+		return refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
+	}
+	return nil
+}
+
+// scripts are the names of the scripts to write: ours, and in a directory that
+// stands in for another every other hook git knows.
+func (in *installer) scripts() []string {
+	names := slices.Clone(in.out.Names)
+	if in.place.way == WayRedirect {
+		for _, n := range gitNames() {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+func (in *installer) makeDir() error {
+	if _, err := os.Stat(in.place.dir); errors.Is(err, fs.ErrNotExist) {
+		in.rec.MadeDir = true
+		in.did("made", in.place.dir)
+	}
+	if err := os.MkdirAll(in.place.dir, 0o755); err != nil {
+		return refuse(CodeHooksUnreadable, "the directory for hooks cannot be made: %v", err)
+	}
+	return nil
+}
+
+// place1 writes the script of one hook, and moves aside what is in its place.
+func (in *installer) place1(name string) error {
+	s := script{Name: name}
+	if slices.Contains(in.out.Names, name) {
+		s.Binary = in.opt.Binary
+	}
+	path := filepath.Join(in.place.dir, name)
+	switch in.place.way {
+	case WayRedirect:
+		s.Next = filepath.Join(in.place.where, name)
+	case WayDirectory:
+		next, err := in.keep(name, path)
+		if err != nil {
+			return err
+		}
+		s.Next = next
+	}
+	if s.Next != "" && s.Binary != "" {
+		if _, err := os.Stat(in.absolute(s.Next)); err == nil {
+			in.out.Chained[name] = s.Next
+		}
+	}
+	want := []byte(s.text())
+	if have, err := os.ReadFile(path); err == nil && string(have) == string(want) && executable(path) {
+		return nil
+	}
+	if err := durable.WriteFile(in.place.dir, name, want, 0o755); err != nil {
+		return refuse(CodeHooksUnreadable, "the hook %s cannot be written: %v", name, err)
+	}
+	// The umask may have taken a bit that git looks for.
+	if err := os.Chmod(path, 0o755); err != nil {
+		return refuse(CodeHooksUnreadable, "the hook %s cannot be made executable: %v", name, err)
+	}
+	in.did("wrote", path)
+	return nil
+}
+
+// absolute resolves a hook directory that is relative to the work tree, as
+// git does.
+func (in *installer) absolute(path string) string {
+	if filepath.IsAbs(path) || in.repo.TopLevel == "" {
+		return path
+	}
+	return filepath.Join(in.repo.TopLevel, path)
+}
+
+// keptSuffix is appended to the name of a hook that was there before.
+const keptSuffix = ".before-agentxchain"
+
+// keep moves the hook at path aside and returns where it is now, "" when there
+// is none. It is found again there as it was.
+func (in *installer) keep(name, path string) (string, error) {
+	saved, known := in.rec.Saved[name]
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return saved.Path, nil
+	case err != nil:
+		return "", refuse(CodeHooksUnreadable, "the hook %s cannot be looked at: %v", name, err)
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
+		return "", refuse(CodeHooksForeign, "%s is not a file, so no hook can be put there", path)
+	}
+	link, _ := os.Readlink(path)
+	text, err := os.ReadFile(path)
+	if err != nil && link == "" {
+		return "", refuse(CodeHooksUnreadable, "the hook %s cannot be read: %v", name, err)
+	}
+	if link == "" && ours(text) {
+		return saved.Path, nil
+	}
+	if link == "" && looksLikeOurs(text) {
+		e := refuse(CodeHooksForeign, "%s was made by git-agentxchain and changed since; it is left as it is", path)
+		e.Hint = "move your change into a hook of its own, remove the file, then: git agentxchain hooks install"
+		return "", e
+	}
+	kept := path + keptSuffix
+	if known {
+		// A hook manager has put its own hook over ours, as they do. What ours ran
+		// before it is still kept; only one can be.
+		e := refuse(CodeHooksForeign, "%s was replaced since it was installed, and %s is kept already", path, saved.Path)
+		if _, err := os.Lstat(saved.Path); err == nil {
+			if same, _ := os.ReadFile(saved.Path); string(same) != string(text) {
+				e.Hint = "remove the one of the two you do not want, then: git agentxchain hooks install"
+				return "", e
+			}
+		}
+	} else if _, err := os.Lstat(kept); err == nil {
+		e := refuse(CodeHooksForeign, "%s is in the way of keeping the present %s hook", kept, name)
+		e.Hint = "move it elsewhere, then: git agentxchain hooks install"
+		return "", e
+	}
+	in.rec.Saved[name] = savedHook{Path: kept, Digest: digest(text), Mode: info.Mode().Perm(), Link: link}
+	if err := in.rec.save(in.repo.CommonDir); err != nil {
+		return "", refuse(CodeHooksUnreadable, "the record of the installation cannot be written: %v", err)
+	}
+	if err := os.Rename(path, kept); err != nil {
+		return "", refuse(CodeHooksUnreadable, "the present %s hook cannot be moved aside: %v", name, err)
+	}
+	in.did("kept", kept)
+	if stray := removeStrays(path); stray != "" {
+		in.did("removed", stray)
+	}
+	return kept, nil
+}
+
+// removeStrays removes a script of ours that a hook manager has moved aside to
+// make room for its own: left there, the manager would run it beside the one in
+// its place, or put it back when the manager is taken away.
+func removeStrays(path string) (removed string) {
+	for _, suffix := range []string{".old", ".legacy"} { // lefthook, pre-commit
+		if text, err := os.ReadFile(path + suffix); err == nil && ours(text) && os.Remove(path+suffix) == nil {
+			removed = path + suffix
+		}
+	}
+	return removed
+}
+
+// configure writes what git's configuration needs: the hooks themselves or the
+// directory, and how ledgers are merged and shown.
+func (in *installer) configure(ctx context.Context) error {
+	switch in.place.way {
+	case WayConfig:
+		for _, name := range in.out.Names {
+			if err := in.set(ctx, hookKey(name, "command"), quote(filepath.Join(in.place.dir, name))); err != nil {
+				return err
+			}
+			if err := in.set(ctx, hookKey(name, "event"), name); err != nil {
+				return err
+			}
+		}
+	case WayRedirect:
+		if err := in.set(ctx, "core.hooksPath", in.place.dir); err != nil {
+			return err
+		}
+	}
+	if in.opt.Server {
+		return nil
+	}
+	bin := quote(in.opt.Binary)
+	for _, kv := range [][2]string{
+		{"merge.agentxchain.name", "records of governed runs"},
+		{"merge.agentxchain.driver", bin + " merge-driver %O %A %B %L %P"},
+		{"diff.agentxchain.textconv", bin + " textconv"},
+	} {
+		if err := in.set(ctx, kv[0], kv[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set writes a value into the repository's own configuration, unless it is there.
+func (in *installer) set(ctx context.Context, key, value string) error {
+	for _, s := range in.list {
+		if s.scope == "local" && strings.EqualFold(s.key, key) && s.value == value {
+			return nil
+		}
+	}
+	if _, err := in.repo.Git.Run(ctx, nil, "config", "--local", key, value); err != nil {
+		return err
+	}
+	in.did("set", key)
+	return nil
+}
+
+func (in *installer) did(what, path string) {
+	in.out.Changes = append(in.out.Changes, Change{what, path})
+}
+
+// hookKey names a setting of a hook; git wants one name per command.
+func hookKey(name, member string) string { return "hook.agentxchain-" + name + "." + member }
+
+func configFile(repo *gitstore.Repository) string { return filepath.Join(repo.CommonDir, "config") }
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

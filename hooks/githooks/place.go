@@ -1,0 +1,113 @@
+// Where the hooks of a repository go.
+
+package githooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// setting is a value of git's configuration and the scope it comes from.
+type setting struct{ scope, key, value string }
+
+// settings returns what git's configuration says about hooks, in the order it
+// is read; one process.
+func settings(ctx context.Context, repo *gitstore.Repository) ([]setting, error) {
+	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp", `^(core\.hookspath|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
+	if exitStatus(err) == 1 {
+		return nil, nil // nothing of the kind is set
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []setting
+	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
+	for i := 0; i+1 < len(fields); i += 2 {
+		key, value, _ := strings.Cut(string(fields[i+1]), "\n")
+		list = append(list, setting{scope: string(fields[i]), key: key, value: value})
+	}
+	return list, nil
+}
+
+// last returns the value in force of a key, and whether there is one.
+func last(list []setting, key string) (string, bool) {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].key == key {
+			return list[i].value, true
+		}
+	}
+	return "", false
+}
+
+// place is where hooks go in one repository.
+type place struct {
+	way   string
+	dir   string  // of the scripts
+	path  *string // the repository's own core.hooksPath, nil when it has none
+	where string  // what core.hooksPath leads to now, as git writes it
+}
+
+// choose finds the place for hooks: git's configuration where git can take
+// hooks from there, as that disturbs nobody; the hooks directory when it is
+// git's own; else a directory of ours that passes everything on, because a
+// directory that core.hooksPath names belongs to someone else (a hook manager
+// that writes it anew, a tracked directory, all repositories of a person).
+// rec is what was installed before, or nil.
+func choose(ctx context.Context, repo *gitstore.Repository, list []setting, rec *installation) (place, error) {
+	p := place{way: WayRedirect, dir: ownDir(repo.CommonDir)}
+	for _, s := range list {
+		if s.key == "core.hookspath" && s.scope == "local" && !samePath(s.value, p.dir) {
+			p.path = &s.value
+		}
+	}
+	v, err := repo.Git.Version(ctx)
+	if err != nil {
+		return p, err
+	}
+	if v.AtLeast(2, 54) {
+		p.way = WayConfig
+		return p, nil
+	}
+	for i := len(list) - 1; i >= 0 && p.where == ""; i-- {
+		// Below a redirection of ours is what was in force before it.
+		if s := list[i]; s.key == "core.hookspath" && !samePath(s.value, p.dir) {
+			p.where = s.value
+		}
+	}
+	if dir, _ := last(list, "core.hookspath"); p.where == "" && rec != nil && rec.Way == WayRedirect && samePath(dir, rec.Dir) {
+		p.path, p.where = rec.FormerPath, rec.FormerDir // our own value has taken its place
+	}
+	if p.where == "" {
+		p.way, p.dir = WayDirectory, filepath.Join(repo.CommonDir, "hooks")
+		return p, nil
+	}
+	// git expands ~ in the value; so must we, as a script will use it.
+	if strings.HasPrefix(p.where, "~") {
+		out, err := repo.Git.Run(ctx, nil, "config", "-z", "--type=path", "--get-all", "core.hooksPath")
+		if err != nil {
+			return p, err
+		}
+		for value := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+			if !samePath(value, p.dir) {
+				p.where = value
+			}
+		}
+	}
+	return p, nil
+}
+
+// exitStatus is that of a git that failed, -1 for anything else.
+func exitStatus(err error) int {
+	var ge *gitstore.GitError
+	if errors.As(err, &ge) {
+		return ge.ExitCode
+	}
+	return -1
+}
+
+func samePath(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }

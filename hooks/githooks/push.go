@@ -1,0 +1,178 @@
+// pre-push and pre-receive: what leaves a clone, and what arrives at a server.
+
+package githooks
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// prePush judges what is about to be pushed: runs whole and going on from what
+// the other side has, governed branches not pushed over what is there.
+func (g *guarded) prePush() error {
+	remote := ""
+	if len(g.inv.Args) > 0 {
+		remote = g.inv.Args[0]
+	}
+	var moves []move
+	lines := bufio.NewScanner(g.inv.Stdin)
+	lines.Buffer(make([]byte, 0, 4096), maxUpdateLine)
+	for lines.Scan() {
+		// <local ref> <local oid> <remote ref> <remote oid>
+		f := strings.Split(lines.Text(), " ")
+		if len(f) != 4 || !gitstore.OID(f[1]).Valid(g.repo.ObjectFormat) || !gitstore.OID(f[3]).Valid(g.repo.ObjectFormat) {
+			return refuse(protocol.CodeInvalidArgument, "git told of a push that cannot be read: %.80q", lines.Text())
+		}
+		m := move{ref: f[2], new: gitstore.OID(f[1]), old: gitstore.OID(f[3])}
+		if m.new.IsZero() {
+			m.new = ""
+		}
+		if m.old.IsZero() {
+			m.old = ""
+		}
+		moves = append(moves, m)
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	shown := g.defaultBranch("refs/remotes/" + remote + "/HEAD")
+	for _, m := range moves {
+		if run, ok := strings.CutPrefix(m.ref, gitstore.RunRefPrefix); ok {
+			if err := g.runMoved(run, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := g.overwrites(m, shown); err != nil {
+			return err
+		}
+	}
+	if len(g.findings) > 0 {
+		return nil
+	}
+	return g.pushAlong(remote, moves)
+}
+
+// preReceive judges a push on the server, where no clone can switch it off. The
+// objects are in quarantine; refs still have their old values.
+func (g *guarded) preReceive() error {
+	moves, err := g.updates()
+	if err != nil {
+		return err
+	}
+	runs, err := g.repo.RunRecords(g.ctx)
+	if err != nil {
+		return err
+	}
+	// Runs that come with the push confirm the records that come with it.
+	var pushed []*gitstore.RunRecord
+	for _, m := range moves {
+		run, ok := strings.CutPrefix(m.ref, gitstore.RunRefPrefix)
+		if !ok {
+			continue
+		}
+		if err := g.runMoved(run, m); err != nil {
+			return err
+		}
+		if m.new != "" {
+			pushed = append(pushed, g.repo.RunRecordAt(g.ctx, run, m.new))
+		}
+	}
+	if len(g.findings) > 0 {
+		return nil // records cannot be held against runs that are not whole
+	}
+	runs = append(pushed, runs...)
+	shown := g.defaultBranch("HEAD")
+	for _, m := range moves {
+		if !strings.HasPrefix(m.ref, branchPrefix) {
+			continue
+		}
+		if err := g.overwrites(m, shown); err != nil {
+			return err
+		}
+		if err := g.branch(m, false, runs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defaultBranch is the branch a symbolic ref names, "" when it names none.
+func (g *guarded) defaultBranch(head string) string {
+	out, err := g.repo.Git.Run(g.ctx, nil, "symbolic-ref", "--quiet", head)
+	if err != nil {
+		return ""
+	}
+	name := strings.TrimSpace(string(out))
+	return name[strings.LastIndexByte(name, '/')+1:]
+}
+
+// overwrites judges a branch that is pushed over what is there: not when the
+// branch is protected, and never when records would be lost.
+func (g *guarded) overwrites(m move, shown string) error {
+	name, ok := strings.CutPrefix(m.ref, branchPrefix)
+	if !ok || m.old == "" {
+		return nil
+	}
+	config, err := g.anyConfig(m.old)
+	if err != nil || config == nil {
+		return err // what is there is not here, or not governed
+	}
+	protected := g.protectedBranch(config, name, shown)
+	if m.new == "" {
+		if protected {
+			g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: "the branch is protected and would be deleted",
+				Hint: "change git_hooks.protected_branches in " + protocol.ConfigPath + ", or delete it on the server"})
+		}
+		return nil
+	}
+	if !protected {
+		return nil
+	}
+	ps, err := g.repo.Parents(g.ctx, m.new)
+	if err == nil && slices.Contains(ps, m.old) {
+		return nil
+	}
+	_, err = g.repo.Git.Run(g.ctx, nil, "merge-base", "--is-ancestor", string(m.old), string(m.new))
+	switch {
+	case err == nil:
+		return nil
+	case exitStatus(err) != 1:
+		return err
+	}
+	g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: fmt.Sprintf("it would no longer lead to %.12s, and the branch is protected", m.old),
+		Hint: "git pull --rebase, then push without force; or change git_hooks.protected_branches in " + protocol.ConfigPath})
+	return nil
+}
+
+// anyConfig returns the configuration of the first governed project in a commit.
+// A commit that is not here governs nothing here.
+func (g *guarded) anyConfig(commit gitstore.OID) (*protocol.Config, error) {
+	if !g.repo.Objects().Has(g.ctx, commit) {
+		return nil, nil
+	}
+	prefixes, err := g.prefixes()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range prefixes {
+		if c, err := readConfig(g.ctx, g.repo, commit, p); err != nil || c != nil {
+			return c, err
+		}
+	}
+	return nil, nil
+}
+
+// protectedBranch reports a branch whose history stays: the ones the
+// configuration names, else the one the other side shows first.
+func (g *guarded) protectedBranch(c *protocol.Config, name, shown string) bool {
+	if c.ProtectedBranches == nil {
+		return name == shown || shown == "" && (name == "main" || name == "master")
+	}
+	return slices.ContainsFunc(c.ProtectedBranches, func(p string) bool { return protocol.MatchPath(p, name) })
+}

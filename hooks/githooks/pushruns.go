@@ -1,0 +1,79 @@
+// agentxchain.pushRuns: runs that go along with a pushed branch.
+
+package githooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// Answers of agentxchain.pushRuns.
+const (
+	pushRunsNot = iota
+	pushRunsAlong
+	pushRunsRequired
+)
+
+// pushRunsLimit bounds the push of runs: a server that asks for a password gets
+// no answer here.
+const pushRunsLimit = 2 * time.Minute
+
+// pushAlong pushes every run to the remote a branch is being pushed to, when the
+// person has set agentxchain.pushRuns. Nothing is forced. They go first, so that
+// a server can hold the branch against them; a failure is only told, unless the
+// setting is "require".
+func (g *guarded) pushAlong(remote string, moves []move) error {
+	isRun := func(m move) bool { return strings.HasPrefix(m.ref, gitstore.RunRefPrefix) }
+	isBranch := func(m move) bool { return strings.HasPrefix(m.ref, branchPrefix) && m.new != "" }
+	// Runs that are pushed anyway would be in the way of themselves.
+	if remote == "" || slices.ContainsFunc(moves, isRun) || !slices.ContainsFunc(moves, isBranch) {
+		return nil
+	}
+	wanted, err := g.wantsRuns()
+	if err != nil || wanted == pushRunsNot {
+		return err
+	}
+	runs, err := g.repo.RunRecords(g.ctx)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	ctx, stop := context.WithTimeoutCause(g.ctx, pushRunsLimit, errors.New("it took too long"))
+	defer stop()
+	// --no-verify: this hook is not asked about its own push.
+	_, err = g.repo.Git.Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote, gitstore.RunRefPrefix+"*:"+gitstore.RunRefPrefix+"*")
+	switch {
+	case err == nil:
+		return nil
+	case g.ctx.Err() != nil:
+		return err
+	case wanted == pushRunsRequired:
+		g.find(Finding{Rule: RuleRunsUnpushed, Path: remote, Message: "the runs could not be pushed: " + err.Error(),
+			Hint: "git fetch " + remote + " 'refs/agentxchain/runs/*:refs/agentxchain/runs/*' shows what is there; or: git config agentxchain.pushRuns true"})
+	case g.inv.Stderr != nil:
+		_, _ = fmt.Fprintf(g.inv.Stderr, "agentxchain: the runs were not pushed along: %v\n", err)
+	}
+	return nil
+}
+
+func (g *guarded) wantsRuns() (int, error) {
+	out, err := g.repo.Git.Run(g.ctx, nil, "config", "--get", "agentxchain.pushRuns")
+	switch {
+	case exitStatus(err) == 1:
+		return pushRunsNot, nil
+	case err != nil:
+		return pushRunsNot, err
+	}
+	switch v := strings.TrimSpace(string(out)); {
+	case strings.EqualFold(v, "require"):
+		return pushRunsRequired, nil
+	case isFalse(v):
+		return pushRunsNot, nil
+	}
+	return pushRunsAlong, nil
+}

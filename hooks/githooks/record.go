@@ -1,0 +1,88 @@
+// What an installation did, so that it can be undone to the byte.
+
+package githooks
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// Ways to put hooks in place.
+const (
+	WayConfig    = "config"    // hook.<name>.command in the repository's configuration, git 2.54 and later
+	WayDirectory = "directory" // scripts in the hooks directory git looks into
+	WayRedirect  = "redirect"  // core.hooksPath points to a directory of ours that passes on
+)
+
+// installation is the record below the git directory.
+type installation struct {
+	Way    string `json:"way"`
+	Binary string `json:"binary"`
+	Dir    string `json:"dir"` // where the scripts are
+	// Names are the hooks that were put in place.
+	Names []string `json:"names"`
+	// Projects are the prefixes of the governed projects the hooks were installed
+	// for, "" or ending in "/".
+	Projects []string `json:"projects,omitempty"`
+	// Saved are the hooks that were there: their place is Dir/<name>, they are
+	// kept at the path given.
+	Saved map[string]savedHook `json:"saved,omitempty"`
+	// FormerPath is the repository's own core.hooksPath before, FormerDir the
+	// directory it led to; a nil path was not set there.
+	FormerPath *string `json:"former_hooks_path,omitempty"`
+	FormerDir  string  `json:"former_hooks_dir,omitempty"`
+	// ConfigBefore is the repository's configuration file before, ConfigAfter
+	// the digest of what it became.
+	ConfigBefore []byte `json:"config_before,omitempty"`
+	ConfigAfter  string `json:"config_after,omitempty"`
+	// MadeDir: the hooks directory did not exist.
+	MadeDir bool `json:"made_dir,omitempty"`
+}
+
+// savedHook is a hook that was moved aside.
+type savedHook struct {
+	Path   string      `json:"path"`
+	Digest string      `json:"sha256"`
+	Mode   fs.FileMode `json:"mode"`
+	Link   string      `json:"link,omitempty"` // it was a symbolic link to this
+}
+
+func recordPath(commonDir string) string {
+	return filepath.Join(commonDir, "agentxchain", "githooks.json")
+}
+
+// ownDir is where scripts of ours lie that git is pointed to.
+func ownDir(commonDir string) string { return filepath.Join(commonDir, "agentxchain", "githooks") }
+
+func loadRecord(commonDir string) (*installation, error) {
+	data, err := os.ReadFile(recordPath(commonDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, refuse(CodeHooksUnreadable, "the record of the installed hooks cannot be read: %v", err)
+	}
+	in := &installation{}
+	if err := json.Unmarshal(data, in); err != nil {
+		return nil, refuse(CodeHooksUnreadable, "%s holds no record of installed hooks: %v", recordPath(commonDir), err)
+	}
+	return in, nil
+}
+
+func (in *installation) save(commonDir string) error {
+	data, err := json.MarshalIndent(in, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := recordPath(commonDir)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	// The configuration may hold credentials.
+	return durable.WriteFile(filepath.Dir(path), filepath.Base(path), append(data, '\n'), 0o600)
+}

@@ -1,0 +1,107 @@
+// reference-transaction: the stop that --no-verify does not skip.
+
+package githooks
+
+import (
+	"bufio"
+	"io"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Bounds of what git says on standard input.
+const (
+	maxUpdates    = 100000
+	maxUpdateLine = 8 << 10
+)
+
+// updates reads the lines "<old> <new> <ref>" of reference-transaction and
+// pre-receive. Symbolic refs, which name no object, are left out.
+func (g *guarded) updates() ([]move, error) { return parseUpdates(g.inv.Stdin, g.repo.ObjectFormat) }
+
+func parseUpdates(in io.Reader, format string) ([]move, error) {
+	var out []move
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 0, 4096), maxUpdateLine)
+	for lines.Scan() {
+		f := strings.SplitN(lines.Text(), " ", 3)
+		if len(f) != 3 || len(out) == maxUpdates {
+			return nil, refuse(protocol.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
+		}
+		if strings.HasPrefix(f[0], "ref:") || strings.HasPrefix(f[1], "ref:") {
+			continue
+		}
+		m := move{ref: f[2]}
+		for i, to := range []*gitstore.OID{&m.old, &m.new} {
+			oid := gitstore.OID(f[i])
+			if !oid.Valid(format) {
+				return nil, refuse(protocol.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
+			}
+			if !oid.IsZero() {
+				*to = oid
+			}
+		}
+		out = append(out, m)
+	}
+	return out, lines.Err()
+}
+
+const branchPrefix = "refs/heads/"
+
+// referenceTransaction judges the branches and runs a prepared transaction
+// moves. Other refs, and a HEAD that is on no branch, are nobody's business
+// until a branch takes up what they lead to.
+func (g *guarded) referenceTransaction() error {
+	if len(g.inv.Args) > 0 && g.inv.Args[0] != "prepared" {
+		return nil
+	}
+	moves, err := g.updates()
+	if err != nil {
+		return err
+	}
+	for _, m := range moves {
+		run, isRun := strings.CutPrefix(m.ref, gitstore.RunRefPrefix)
+		if !isRun && !strings.HasPrefix(m.ref, branchPrefix) {
+			continue
+		}
+		if m.old == "" {
+			// git also says this for an update that does not care what was there.
+			if m.old, err = g.repo.ReadRef(g.ctx, m.ref); err != nil {
+				return err
+			}
+		}
+		if m.old == m.new {
+			continue
+		}
+		if isRun {
+			err = g.runMoved(run, m)
+		} else {
+			err = g.branch(m, true, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxOps bounds how many operations of a run are checked at once.
+const maxOps = 20000
+
+// runMoved judges a run's ref: it only ever goes on from where it was.
+func (g *guarded) runMoved(run string, m move) error {
+	if m.new == "" {
+		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: "the record of the run would be gone",
+			Hint: "keep it; to remove it all the same: git agentxchain hooks uninstall, then git update-ref -d " + m.ref})
+		return nil
+	}
+	if err := g.repo.RunRecordAt(g.ctx, run, m.new).CheckChain(m.old, maxOps); err != nil {
+		if g.ctx.Err() != nil {
+			return err
+		}
+		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: err.Error(), Hint: "git agentxchain fsck --run " + run})
+	}
+	return nil
+}

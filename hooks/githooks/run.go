@@ -1,0 +1,133 @@
+// What git's hooks are answered with.
+
+package githooks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Rules a guard refuses by. They are stable tokens (docs/git-hooks.md).
+const (
+	RuleOrchestratorOwned = "orchestrator_owned"       // a file only this program writes
+	RuleLedgerRewritten   = "ledger_rewritten"         // a record has other bytes, or stands elsewhere
+	RuleLedgerTruncated   = "ledger_truncated"         // a record is gone
+	RuleLedgerUnconfirmed = "ledger_unconfirmed"       // a new record that no run holds
+	RuleStateUnconfirmed  = "state_unconfirmed"        // a state that no operation recorded
+	RuleProtectedPath     = "protected_path"           // git_hooks.protected in agentxchain.json
+	RuleDisguisedPath     = "disguised_path"           // a name some file system opens as a governed file
+	RuleReviewOnly        = "review_only_product_file" // product work while only reviews are under way
+	RuleOutsideScope      = "outside_scope"            // not what the active turn may or does declare
+	RuleParallelConflict  = "parallel_conflict"        // two turns are in conflict over the file
+	RuleForgedTrailer     = "forged_trailer"           // a trailer that names what did not happen
+	RuleRunChain          = "run_chain_broken"         // a run's record would be rewritten or lost
+	RuleHistoryRewritten  = "history_rewritten"        // a governed branch would be pushed over another history
+	RuleRunsUnpushed      = "runs_not_pushed"          // agentxchain.pushRuns=require and the remote did not take them
+)
+
+// Finding is one reason to refuse.
+type Finding struct {
+	Rule    string
+	Path    string // project path, ref or trailer it is about
+	Commit  string // of several commits, the one it is in; "" otherwise
+	Turn    string
+	Message string // a clause: what is wrong with Path
+	Hint    string // the way out: a command where there is one
+}
+
+// String is the finding as git shows it to the person, in one or two lines.
+func (f Finding) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s [%s]", f.Path, f.Message, f.Rule)
+	if f.Commit != "" {
+		fmt.Fprintf(&b, " in commit %.12s", f.Commit)
+	}
+	if f.Turn != "" {
+		fmt.Fprintf(&b, ", turn %s", f.Turn)
+	}
+	if f.Hint != "" {
+		b.WriteString("\n  way out: " + f.Hint)
+	}
+	return b.String()
+}
+
+// Invocation is one start of a hook by git.
+type Invocation struct {
+	Name   string
+	Args   []string // as git gave them
+	Stdin  io.Reader
+	Dir    string // where git started the hook
+	Getenv func(string) string
+	Stderr io.Writer // for what is said although nothing is refused
+}
+
+// Run answers a hook. Findings mean that git must not go on; the error is for a
+// guard that could not judge, and then it must not go on either.
+func Run(ctx context.Context, inv Invocation) ([]Finding, error) {
+	var answer func(*guarded) error
+	switch inv.Name {
+	case PreCommit:
+		answer = (*guarded).preCommit
+	case PrepareCommitMsg:
+		answer = (*guarded).prepareCommitMsg
+	case CommitMsg:
+		answer = (*guarded).commitMsg
+	case PrePush:
+		answer = (*guarded).prePush
+	case ReferenceTransaction:
+		answer = (*guarded).referenceTransaction
+	case PreReceive:
+		answer = (*guarded).preReceive
+	default:
+		e := refuse(protocol.CodeInvalidArgument, "there is no guard for the hook %q", inv.Name)
+		e.Hint = "the guards are " + strings.Join(Names(), ", ")
+		return nil, e
+	}
+	repo, err := gitstore.DiscoverBare(ctx, inv.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = repo.Close() }()
+	g := &guarded{ctx: ctx, inv: inv, repo: repo}
+	err = answer(g)
+	return g.findings, err
+}
+
+// guarded is a repository in which a hook is answered.
+type guarded struct {
+	ctx      context.Context
+	inv      Invocation
+	repo     *gitstore.Repository
+	findings []Finding
+	projects []string // prefixes of governed projects, "" or ending in "/"
+}
+
+// maxFindings bounds what is said at once.
+const maxFindings = 50
+
+func (g *guarded) find(f Finding) {
+	if len(g.findings) < maxFindings {
+		g.findings = append(g.findings, f)
+	}
+}
+
+// prefixes returns where the governed projects of the repository are: those
+// hooks were installed for, else the root.
+func (g *guarded) prefixes() ([]string, error) {
+	if g.projects == nil {
+		rec, err := loadRecord(g.repo.CommonDir)
+		if err != nil {
+			return nil, err
+		}
+		g.projects = []string{""}
+		if rec != nil && len(rec.Projects) > 0 {
+			g.projects = rec.Projects
+		}
+	}
+	return g.projects, nil
+}

@@ -1,0 +1,127 @@
+// The shell script that git starts for a hook.
+
+package githooks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// script is the wrapper of one hook.
+type script struct {
+	Name   string
+	Binary string // absolute path of git-agentxchain; "" in a script that only passes on
+	Next   string // absolute path of the hook that was here before; run first; "" for none
+}
+
+// text renders the script. It is found again by the digest in its second line,
+// so that a script somebody changed is not taken for ours.
+func (s script) text() string {
+	var b strings.Builder
+	line := func(format ...string) { b.WriteString(strings.Join(format, "") + "\n") }
+	if s.Binary != "" {
+		line("bin=", quote(s.Binary))
+	}
+	if s.Next != "" {
+		line("next=", quote(s.Next))
+	}
+	// What git says on standard input is read once and told to both.
+	buffered := readsInput(s.Name) && s.Binary != ""
+	if buffered {
+		line(`input=$(cat; echo x)`)
+		line(`input=${input%x}`)
+	}
+	if s.Next != "" {
+		if s.Name == PreReceive {
+			line(`if [ -x "$next" ]; then`)
+		} else {
+			line(`if [ -x "$next" ] && [ -z "$` + canaryMarker + `" ]; then`)
+		}
+		switch {
+		case s.Binary == "":
+			line(`	exec "$next" "$@"`)
+		case buffered:
+			line(`	printf %s "$input" | "$next" "$@" || exit`)
+		default:
+			line(`	"$next" "$@" || exit`)
+		}
+		line(`fi`)
+	}
+	if s.Binary == "" {
+		return s.signed(b.String())
+	}
+	if s.Name == ReferenceTransaction {
+		// Most transactions are none of our business, and one process less is felt.
+		line(`[ "$1" = prepared ] || exit 0`)
+		line(`case $input in`)
+		line(`*" refs/heads/"*) ;;`)
+		line(`*" refs/agentxchain/"*) [ -z "$` + storeMarker + `" ] || exit 0 ;;`) // git agentxchain itself
+		line(`*) exit 0 ;;`)
+		line(`esac`)
+	}
+	line(`[ -x "$bin" ] || bin=$(command -v git-agentxchain) || {`)
+	line(`	echo "agentxchain: git-agentxchain is gone, so the `, s.Name, ` guard cannot judge this; install it again and run: git-agentxchain hooks install" >&2`)
+	line(`	exit 1`)
+	line(`}`)
+	if buffered {
+		line(`printf %s "$input" | "$bin" hooks run `, s.Name, ` "$@"`)
+	} else {
+		line(`exec "$bin" hooks run `, s.Name, ` "$@"`)
+	}
+	return s.signed(b.String())
+}
+
+// storeMarker is set for every git that git agentxchain starts. It spares a run's
+// own operations a judge that would only look at what was just computed; who
+// sets it by hand to forge a run is found out by fsck.
+const storeMarker = "AGENTXCHAIN_STORE"
+
+// canaryMarker is set while the guards are rehearsed. It keeps hooks that are not
+// ours out of it, which would be judging a repository they do not know. Ours
+// pay no regard to it.
+const canaryMarker = "AGENTXCHAIN_CANARY"
+
+const signature = "# git-agentxchain guard, made by \"git agentxchain hooks install\"; sha256 "
+
+func (s script) signed(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return "#!/bin/sh\n" + signature + hex.EncodeToString(sum[:]) + "\n" + body
+}
+
+// ours reports a script that this program wrote and nobody changed.
+func ours(text []byte) bool {
+	rest, ok := strings.CutPrefix(string(text), "#!/bin/sh\n"+signature)
+	if !ok {
+		return false
+	}
+	digest, body, ok := strings.Cut(rest, "\n")
+	sum := sha256.Sum256([]byte(body))
+	return ok && digest == hex.EncodeToString(sum[:])
+}
+
+// next returns the hook a script of ours runs first, and the binary it calls.
+func (s script) parse(text []byte) script {
+	s.Binary, s.Next = "", ""
+	for _, m := range assignments().FindAllStringSubmatch(string(text), -1) {
+		v := strings.ReplaceAll(m[2], `'\''`, `'`)
+		if m[1] == "bin" {
+			s.Binary = v
+		} else {
+			s.Next = v
+		}
+	}
+	return s
+}
+
+var assignments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(bin|next)='((?:[^']|'\\'')*)'$`) })
+
+// quote makes a word of the shell that stands for s and nothing else.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// looksLikeOurs reports a script that says it is ours, changed or not.
+func looksLikeOurs(text []byte) bool {
+	return strings.HasPrefix(string(text), "#!/bin/sh\n"+signature)
+}

@@ -1,0 +1,194 @@
+// Taking hooks away and putting back what was there.
+
+package githooks
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// Uninstall takes the hooks away: hooks that were there are back, byte for byte,
+// and so is the configuration unless it was changed since. A script that was
+// changed since is left where it is (githooks_foreign). Without an installation
+// there is nothing to do.
+func Uninstall(ctx context.Context, repo *gitstore.Repository) (*Result, error) {
+	rec, err := loadRecord(repo.CommonDir)
+	if err != nil || rec == nil {
+		return &Result{}, err
+	}
+	u := &uninstaller{repo: repo, rec: rec, out: &Result{Way: rec.Way, Dir: rec.Dir, Names: rec.Names}}
+	// Nothing is touched before everything was looked at.
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	if err := u.configuration(ctx); err != nil {
+		return nil, err
+	}
+	if err := u.files(); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(recordPath(repo.CommonDir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse(CodeHooksUnreadable, "the record of the installation cannot be removed: %v", err)
+	}
+	// Only when it is empty: runs keep other things there.
+	_ = os.Remove(filepath.Dir(recordPath(repo.CommonDir)))
+	return u.out, nil
+}
+
+type uninstaller struct {
+	repo *gitstore.Repository
+	rec  *installation
+	out  *Result
+}
+
+func (u *uninstaller) did(what, path string) {
+	u.out.Changes = append(u.out.Changes, Change{what, path})
+}
+
+// check refuses when a script of ours was edited, or a kept hook cannot go back.
+func (u *uninstaller) check() error {
+	for _, name := range u.scripts() {
+		path := filepath.Join(u.rec.Dir, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		_, kept := u.rec.Saved[name]
+		switch {
+		case ours(text):
+		case looksLikeOurs(text):
+			e := refuse(CodeHooksForeign, "%s was changed since it was installed; it is left as it is", path)
+			e.Hint = "remove it yourself, then: git agentxchain hooks uninstall"
+			return e
+		case kept:
+			e := refuse(CodeHooksForeign, "another hook was put over %s since; the one that was there before is at %s", path, u.rec.Saved[name].Path)
+			e.Hint = "keep the one you want at its place, remove the other, then: git agentxchain hooks uninstall"
+			return e
+		}
+	}
+	return nil
+}
+
+func (u *uninstaller) scripts() []string {
+	names := slices.Clone(u.rec.Names)
+	if u.rec.Way == WayRedirect {
+		names = append(names, gitNames()...)
+	}
+	return names
+}
+
+// configuration puts the configuration back as it was. When other settings were
+// changed since, only ours are taken out.
+func (u *uninstaller) configuration(ctx context.Context) error {
+	path := configFile(u.repo)
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
+	}
+	if digest(now) == u.rec.ConfigAfter {
+		if string(now) != string(u.rec.ConfigBefore) {
+			if err := replaceConfig(path, u.rec.ConfigBefore); err != nil {
+				return refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be written: %v", err)
+			}
+			u.did("restored", path)
+		}
+		return nil
+	}
+	list, err := settings(ctx, u.repo)
+	if err != nil {
+		return err
+	}
+	for _, key := range u.keys() {
+		if !slices.ContainsFunc(list, func(s setting) bool { return s.scope == "local" && s.key == key }) {
+			continue
+		}
+		args := []string{"config", "--local", "--unset-all", key}
+		if key == "core.hookspath" {
+			if v, _ := last(list, key); !samePath(v, u.rec.Dir) {
+				continue // somebody has pointed it elsewhere since
+			}
+			if u.rec.FormerPath != nil {
+				args = []string{"config", "--local", "--replace-all", "core.hooksPath", *u.rec.FormerPath}
+			}
+		}
+		if _, err := u.repo.Git.Run(ctx, nil, args...); err != nil && exitStatus(err) != 5 {
+			return err
+		}
+		u.did("unset", key)
+	}
+	return nil
+}
+
+func (u *uninstaller) keys() []string {
+	keys := []string{"merge.agentxchain.name", "merge.agentxchain.driver", "diff.agentxchain.textconv"}
+	switch u.rec.Way {
+	case WayConfig:
+		for _, n := range u.rec.Names {
+			keys = append(keys, hookKey(n, "command"), hookKey(n, "event"))
+		}
+	case WayRedirect:
+		keys = append(keys, "core.hookspath")
+	}
+	return keys
+}
+
+// replaceConfig holds git's own lock while it writes, so that a git that writes
+// at the same time is told instead of overwritten.
+func replaceConfig(path string, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = lock.Write(data)
+	if err = errors.Join(err, lock.Sync(), lock.Chmod(info.Mode().Perm()), lock.Close()); err != nil {
+		_ = os.Remove(lock.Name())
+		return err
+	}
+	if err := os.Rename(lock.Name(), path); err != nil {
+		_ = os.Remove(lock.Name())
+		return err
+	}
+	return durable.SyncDir(filepath.Dir(path))
+}
+
+// files removes the scripts of ours and moves the kept hooks back.
+func (u *uninstaller) files() error {
+	for _, name := range u.scripts() {
+		path := filepath.Join(u.rec.Dir, name)
+		if text, err := os.ReadFile(path); err == nil && ours(text) {
+			if err := os.Remove(path); err != nil {
+				return refuse(CodeHooksUnreadable, "the hook %s cannot be removed: %v", name, err)
+			}
+			u.did("removed", path)
+		}
+		if stray := removeStrays(path); stray != "" {
+			u.did("removed", stray)
+		}
+		saved, ok := u.rec.Saved[name]
+		if !ok {
+			continue
+		}
+		if _, err := os.Lstat(path); err == nil {
+			continue // somebody else's by now, and check has let it pass
+		}
+		if err := os.Rename(saved.Path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return refuse(CodeHooksUnreadable, "the hook %s cannot be put back: %v", name, err)
+		}
+		u.did("restored", path)
+	}
+	if u.rec.MadeDir {
+		_ = os.Remove(u.rec.Dir) // only when nobody else uses it
+	}
+	return nil
+}

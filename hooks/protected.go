@@ -1,0 +1,92 @@
+// Which files no hook may change (spec/03 §16, §27.6).
+
+package hooks
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// protected lists the single files guarded in a call, in the order in which they
+// are compared: the three of the protocol, the caller's, then what this
+// implementation adds: every other governed ledger and document, the
+// configuration, and the staged result once it has been validated.
+func (r *Runner) protected(call Call) []string {
+	paths := []string{string(protocol.DocState), protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path()}
+	paths = append(paths, call.Protected...)
+	for _, l := range protocol.Ledgers() {
+		paths = append(paths, l.Path())
+	}
+	for _, d := range protocol.Documents() {
+		paths = append(paths, string(d))
+	}
+	paths = append(paths, protocol.ConfigPath)
+	if call.Phase == "after_validation" || call.Phase == "before_acceptance" {
+		// What was validated is what must be accepted.
+		if call.TurnID != "" {
+			paths = append(paths, protocol.StagingPath(call.TurnID))
+		}
+		paths = append(paths, protocol.FlatStagingPath)
+	}
+	paths = append(paths, r.Guarded...)
+	paths = append(paths, r.Kept...)
+	var out []string
+	for _, p := range paths {
+		if clean, problem := protocol.CleanPath(p); problem == "" && !slices.Contains(out, clean) {
+			out = append(out, clean)
+		}
+	}
+	return out
+}
+
+// bundleFiles lists the files of dispatch bundles that are guarded, sorted. A
+// bundle is closed in every phase but after_dispatch, when hooks may add to the
+// bundle of their own turn. What runtimes write into a bundle while an agent
+// works is left out: it belongs to no hook and to no seal.
+func bundleFiles(root *os.Root, call Call) ([]string, error) {
+	open := ""
+	if call.Phase == "after_dispatch" && call.TurnID != "" {
+		open = protocol.BundleDir(call.TurnID)
+	}
+	var out []string
+	err := fs.WalkDir(root.FS(), protocol.DispatchDir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && p == protocol.DispatchDir:
+			return fs.SkipAll // none, or not a directory: its kind is compared
+		case err != nil:
+			return err
+		case d.IsDir() && p == open:
+			return fs.SkipDir
+		case d.IsDir(), isRuntimeFile(p):
+			return nil
+		}
+		out = append(out, p)
+		return nil
+	})
+	return out, err
+}
+
+// isRuntimeFile reports .agentxchain/dispatch/turns/<turn>/<name> where name is
+// one of those that are written after a bundle was sealed.
+func isRuntimeFile(p string) bool {
+	return path.Dir(path.Dir(p)) == protocol.DispatchDir && slices.Contains(dispatch.AuditFiles(), path.Base(p))
+}
+
+// tamperCode is the code for a changed file (spec/03 §16).
+func tamperCode(p string) string {
+	switch {
+	case strings.HasSuffix(p, "state.json"):
+		return CodeStateTamper
+	case strings.HasSuffix(p, "history.jsonl"):
+		return CodeHistoryTamper
+	case strings.HasSuffix(p, "decision-ledger.jsonl"):
+		return CodeLedgerTamper
+	}
+	return CodeBundleTamper
+}

@@ -1,0 +1,102 @@
+// The two transports: a program, and a POST (spec/03 §13, §14, §27.4-5).
+
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
+)
+
+// maxOutput is what a hook may say on each stream, or in a response, in bytes.
+const maxOutput = 1 << 20
+
+// excerpt of a response that was no success, in characters.
+const maxBodyExcerpt = 200
+
+// try runs a hook and returns what it said, with the values that must not be
+// repeated.
+func (r *Runner) try(ctx context.Context, h Hook, call Call, env []string) (attempt, secrets) {
+	if h.Type == typeHTTP {
+		return r.post(ctx, h, call)
+	}
+	return r.start(ctx, h, call, env), handedOn(slices.Concat(r.ExtraEnvNames, h.EnvNames), env)
+}
+
+// handedOn are the values of variables a hook was given by name: what is not in
+// the allow-list is taken for a secret.
+func handedOn(names, env []string) secrets {
+	var s secrets
+	for _, name := range names {
+		if v, ok := lookupIn(env, name); ok && !inherited(name) {
+			s.add(v)
+		}
+	}
+	return s
+}
+
+// start runs a process hook with the envelope on its standard input.
+func (r *Runner) start(ctx context.Context, h Hook, call Call, env []string) attempt {
+	res := process.Run(ctx, process.Spec{Argv: h.Command, Dir: r.Root, Env: env, Stdin: r.envelope(h, call),
+		Timeout: h.timeout(), Grace: r.Grace, Limit: maxOutput, KillOnOverflow: true})
+	a := attempt{exit: res.Exit, timedOut: res.TimedOut, stdout: res.Stdout, stderr: string(res.Stderr), elapsed: res.Duration}
+	switch {
+	case res.StartErr != nil:
+		a.stderr = "the program could not be started: " + res.StartErr.Error()
+	case res.Overflow:
+		a.exit = nil // whatever it made of being ended
+		a.stderr = join(fmt.Sprintf("the hook was ended: it said more than %d bytes", maxOutput), a.stderr)
+	case !res.TimedOut && res.Duration > h.timeout():
+		a.timedOut = true
+	}
+	if a.timedOut {
+		a.exit = nil // it was ended, even if it then chose a status
+	}
+	return a
+}
+
+func join(first, rest string) string {
+	if rest == "" {
+		return first
+	}
+	return first + "\n" + rest
+}
+
+// post sends the envelope to an http hook.
+func (r *Runner) post(ctx context.Context, h Hook, call Call) (attempt, secrets) {
+	code := func(n int) *int { return &n }
+	var seen secrets
+	lookup := r.lookup(h)
+	// The values of variables are the secrets; what else a header says is in the
+	// configuration for everyone to read.
+	headers, missing := webpost.Resolve(h.Headers, func(name string) (string, bool) {
+		v, ok := lookup(name)
+		seen.add(v)
+		return v, ok
+	})
+	if len(missing) > 0 {
+		return attempt{exit: code(1), stderr: "Unresolved HTTP hook header variables: " + strings.Join(missing, ", ")}, seen
+	}
+	req := webpost.Request{URL: h.URL, Headers: headers, Body: r.envelope(h, call), Timeout: h.timeout(), MaxBody: maxOutput}
+	res := webpost.Post(ctx, req)
+	a := attempt{elapsed: res.Duration}
+	switch {
+	case res.TimedOut:
+		a.exit, a.timedOut, a.stderr = code(2), true, "timeout"
+	case res.Err != nil:
+		a.exit, a.stderr = code(1), res.Err.Error()
+	case !res.OK():
+		// Masked before it is cut: half a secret would not be recognised.
+		a.exit = code(1)
+		a.stderr = fmt.Sprintf("HTTP %d: %s", res.Status, cut(seen.redact(req.Redact(string(res.Body))), maxBodyExcerpt))
+	case res.Overflow:
+		a.exit, a.stderr = code(1), fmt.Sprintf("the response is longer than %d bytes", maxOutput)
+	default:
+		a.exit, a.stdout = code(0), res.Body
+	}
+	return a, seen
+}

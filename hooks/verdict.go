@@ -1,0 +1,143 @@
+// Reading a hook's answer (spec/03 §15).
+
+package hooks
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Bounds of what is taken from an answer, in UTF-16 code units. The protocol
+// leaves a message's length open; here it is bounded, for every entry is kept.
+const (
+	maxMessage     = 4096
+	maxAnnotations = 16
+	maxAnnotation  = 1000
+	maxStderr      = 4096
+)
+
+type answer struct {
+	verdict     string
+	message     ojson.Value // nil when there is none
+	annotations []*ojson.Object
+}
+
+// parseAnswer reads standard output or a response body: one JSON object with a
+// known verdict and nothing else but white space around it. Secrets are masked
+// before anything is cut, for half of one would not be recognised.
+func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
+	v, err := ojson.DecodeLimited(bytes.TrimFunc(stdout, isSpace), ojson.Limits{Bytes: maxOutput, LastWins: true})
+	o, ok := v.(*ojson.Object)
+	if err != nil || !ok {
+		return answer{}, false
+	}
+	a := answer{verdict: o.String("verdict")}
+	switch a.verdict {
+	case VerdictAllow, VerdictWarn, VerdictBlock:
+	default:
+		return answer{}, false
+	}
+	if m, _ := o.Get("message"); truthy(m) {
+		a.message = boundMessage(hide.redactValue(m))
+	}
+	for i, item := range o.Array("annotations") {
+		if i == maxAnnotations {
+			break
+		}
+		n, ok := item.(*ojson.Object)
+		if !ok {
+			continue
+		}
+		value, isText := member(n, "value").(string)
+		if key := n.String("key"); isText && isKey(key) {
+			a.annotations = append(a.annotations, ojson.NewObject("key", key, "value", cut(hide.redact(value), maxAnnotation)))
+		}
+	}
+	return a, true
+}
+
+func member(o *ojson.Object, key string) ojson.Value {
+	v, _ := o.Get(key)
+	return v
+}
+
+// truthy is ECMAScript's notion, by which the protocol tells a message from none.
+func truthy(v ojson.Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case ojson.Number:
+		f, ok := v.Float64()
+		return !ok || f != 0
+	}
+	return true
+}
+
+// boundMessage keeps a message as it is when it is short enough; a longer one
+// becomes the beginning of its text.
+func boundMessage(v ojson.Value) ojson.Value {
+	if s, ok := v.(string); ok {
+		return cut(s, maxMessage)
+	}
+	if text := string(ojson.Compact(v)); len(text) > maxMessage {
+		return cut(text, maxMessage)
+	}
+	return v
+}
+
+// messageText is a message as one string.
+func messageText(v ojson.Value) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return string(ojson.Compact(v))
+}
+
+// isKey matches ^[a-z0-9_-]+$.
+func isKey(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// cut returns the first n UTF-16 code units of s as valid UTF-8, never half a
+// character.
+func cut(s string, n int) string {
+	if enough := 3*n + utf8.UTFMax; len(s) > enough { // no unit takes more than three bytes
+		s = s[:enough]
+	}
+	s = strings.ToValidUTF8(s, "\ufffd")
+	units := 0
+	for i, r := range s {
+		if units++; r > 0xFFFF {
+			units++
+		}
+		if units > n {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// isSpace is what String.prototype.trim takes off.
+func isSpace(r rune) bool {
+	switch {
+	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
+		r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
+		return true
+	}
+	return false
+}

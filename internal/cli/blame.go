@@ -1,0 +1,100 @@
+// blame: a file line by line with the role and the turn that wrote each.
+
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func newBlameCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "blame", Category: categoryLook, ArgsUsage: "PATH[:LINE]", Usage: "a file line by line with role and turn",
+		Description: "Like git blame, with who wrote each line by role and turn; - stands for a person's commit, ? for what cannot be told. why explains a line.",
+		Flags:       []ucli.Flag{linesFlag()},
+		Action: func(c *ucli.Context) error {
+			q, err := linesFrom(c)
+			if err != nil {
+				return err
+			}
+			return runBlame(c.Context, f, q)
+		},
+	}
+}
+
+func runBlame(ctx context.Context, f *Factory, q *linesQuestion) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	report, err := f.attribute(ctx, r, q)
+	if err != nil {
+		return err
+	}
+	payload := reportObject(report, true)
+	list := []*ojson.Object{}
+	for _, t := range turnsOf(report) {
+		list = append(list, attributedTurn(t, nil, false))
+	}
+	payload.Set("turns", list)
+	f.Out.Page(ctx)
+	f.Out.Emit(payload, func(p *Printer) { printBlame(p, report) })
+	return nil
+}
+
+// blameColumns are the texts left of a line.
+func blameColumns(l *attribution.Line) (commit, role, turn, date string) {
+	if l.Commit.Uncommitted() {
+		commit, date = "not commit", "          "
+	} else {
+		commit, date = l.Commit.OID.Short(), l.Commit.Time.Format(time.DateOnly)
+	}
+	switch l.Kind {
+	case attribution.KindTurn:
+		role, turn = OneLine(l.Turn.Role), OneLine(l.Turn.ID)
+	case attribution.KindUnknown:
+		role, turn = "?", "?"
+	default:
+		role, turn = "-", OneLine(l.Commit.Author)
+		if l.Commit.Uncommitted() {
+			turn = "-"
+		}
+	}
+	return commit, role, clipRunes(turn, 21), date
+}
+
+func clipRunes(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+func printBlame(p *Printer, r *attribution.Report) {
+	roles, turns, numbers := 0, 0, 0
+	for i := range r.Lines {
+		_, role, turn, _ := blameColumns(&r.Lines[i])
+		roles, turns = max(roles, displayWidth(role)), max(turns, displayWidth(turn))
+		numbers = max(numbers, len(itoa(r.Lines[i].Number)))
+	}
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		commit, role, turn, date := blameColumns(l)
+		role = pad(role, roles)
+		if l.Kind == attribution.KindTurn {
+			role = p.Cyan(role)
+		} else if l.Kind == attribution.KindUnknown {
+			role = p.Yellow(role)
+		}
+		n := itoa(l.Number)
+		p.Printf("%s %s %s %s %s%s) %s\n", p.Yellow(commit), role, pad(turn, turns), p.Dim(date), strings.Repeat(" ", numbers-len(n)), n, Clean(l.Text))
+	}
+}

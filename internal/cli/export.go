@@ -1,0 +1,257 @@
+// export: a run, or an initiative with the runs of its repositories, as one artifact.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/klauspost/compress/zstd"
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+)
+
+type exportOptions struct {
+	Output          string // a path; "" and - are standard output
+	Force           bool
+	Compress        bool
+	MaxFiles        int // 0 is no bound
+	MaxJSONLEntries int // 0 is no bound
+}
+
+func newExportCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "export", Category: categoryMove, Usage: "write the run, or the initiative, as one artifact",
+		Description: "Writes the governed files with their digests, a summary that follows from them and the state of the checkout, read in one moment under the run's lock. " +
+			"In a directory with agentxchain-multi.json it is the initiative with the runs of its repositories. " +
+			"Nothing is left out unless --max-files or --max-jsonl-entries asks for it; the artifact says so, and cannot be restored then.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which appears whole or not at all; - for standard output"},
+			&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
+			&ucli.BoolFlag{Name: "compress", Usage: "compress with zstd, which every command that reads artifacts recognises"},
+			&ucli.IntFlag{Name: "max-files", Usage: "keep at most `N` files; configuration, state and ledgers stay", DefaultText: "all"},
+			&ucli.IntFlag{Name: "max-jsonl-entries", Usage: "keep the last `N` entries of each ledger", DefaultText: "all"},
+			newChoiceFlag("format", "write `FORMAT`", "json", "json"),
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			for _, name := range []string{"max-files", "max-jsonl-entries"} {
+				if c.IsSet(name) && c.Int(name) < 1 {
+					return usageErrorf("--%s takes a number from 1, not %d", name, c.Int(name))
+				}
+			}
+			if c.IsSet("output") && c.String("output") == "" {
+				return usageErrorf("--output is empty")
+			}
+			return runExport(c.Context, f, &exportOptions{Output: c.String("output"), Force: c.Bool("force"), Compress: c.Bool("compress"),
+				MaxFiles: c.Int("max-files"), MaxJSONLEntries: c.Int("max-jsonl-entries")})
+		},
+	}
+}
+
+func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
+	toStdout := o.Output == "" || o.Output == "-"
+	if toStdout && o.Compress && f.Env.IsTerminal(f.Env.Stdout) {
+		return usageErrorf("a compressed artifact is nothing for a terminal: name a file with --output")
+	}
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	opt := restore.ExportOptions{Now: f.Now, From: dir, MaxFiles: o.MaxFiles, MaxJSONLEntries: o.MaxJSONLEntries}
+	path := ""
+	if !toStdout {
+		if path, err = f.Path(o.Output); err != nil {
+			return err
+		}
+		if err := outputPlace(path, o.Force); err != nil {
+			return err
+		}
+		opt.TempDir = filepath.Dir(path) // where there must be room for it anyway
+	}
+	defer frugal()()
+	progress := f.Out.Progress("exporting, files", 0)
+	opt.Progress = func(done, _ int) { progress.Step(done) }
+	e, err := restore.Prepare(ctx, dir, opt)
+	progress.Done()
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	var written int64
+	if toStdout {
+		written, err = writeArtifact(f.Out.Raw(), e, o.Compress)
+	} else {
+		written, err = saveArtifact(path, e, o)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range e.Cut {
+		f.Out.Warn("left out on request: %s", OneLine(c))
+	}
+	for _, n := range e.Notices {
+		f.Out.Warn("%s", OneLine(n))
+	}
+	if toStdout {
+		return nil
+	}
+	blockers := e.Blockers
+	payload := ojson.NewObject("export_kind", e.Kind, "run_id", nilIfEmpty(e.Run), "output", path, "bytes", int(written), "files", e.Files,
+		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", orEmpty(blockers), "left_out", orEmpty(e.Cut), "notices", orEmpty(e.Notices))
+	f.Out.Emit(payload, func(p *Printer) {
+		what := "run " + e.Run
+		switch {
+		case e.Kind == restore.KindRun && e.Run == "":
+			what = "the project, which has no run yet,"
+		case e.Kind == restore.KindCoordinator:
+			what = "the initiative " + e.Run + " with " + repositories(e.Repos)
+			if e.Failed > 0 {
+				what += fmt.Sprintf(" (%d failed)", e.Failed)
+			}
+		}
+		p.Printf("Exported %s to %s: %s, %d bytes\n", OneLine(what), OneLine(path), counted(e.Files, "file"), written)
+		if len(blockers) > 0 {
+			p.Printf("It can be audited, but not restored:\n")
+			for _, b := range blockers {
+				p.Printf("  %s\n", OneLine(b))
+			}
+		}
+	})
+	return nil
+}
+
+// frugal keeps garbage small beside the one large file that is held at a time, and
+// returns how to go back. Collecting costs little: that file has no pointers in it.
+func frugal() func() {
+	before := debug.SetGCPercent(20)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// outputPlace refuses a place nothing can or should be written to before any work
+// is done, and makes its directory.
+func outputPlace(path string, force bool) error {
+	fi, err := os.Stat(path)
+	switch {
+	case err == nil && fi.IsDir():
+		return errorf("invalid_argument", "%s is a directory", path).withHint("name a file in it with --output")
+	case err == nil && fi.Mode().IsRegular() && !force:
+		return errorf("file_exists", "%s exists already", path).withHint("--force replaces it")
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return errorf("io_failed", "cannot write the artifact: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return errorf("io_failed", "cannot make the directory of the artifact: %w", err)
+	}
+	return nil
+}
+
+// saveArtifact writes the artifact beside its place and gives it its name when it
+// is whole.
+func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, error) {
+	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
+		// A pipe or a device, which cannot be replaced and should not be.
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return 0, errorf("io_failed", "cannot write the artifact: %w", err)
+		}
+		n, err := writeArtifact(f, e, o.Compress)
+		if cerr := f.Close(); err == nil && cerr != nil {
+			err = errorf("io_failed", "cannot write the artifact: %w", cerr)
+		}
+		return n, err
+	}
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
+	if err != nil {
+		return 0, errorf("io_failed", "cannot write the artifact: %w", err)
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	n, err := writeArtifact(f, e, o.Compress)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = publish(f.Name(), path, o.Force)
+	}
+	if err == nil {
+		err = durable.SyncDir(dir)
+	}
+	var ours *commandError
+	if err != nil && !errors.As(err, &ours) {
+		err = errorf("io_failed", "cannot write the artifact: %w", err)
+	}
+	return n, err
+}
+
+// publish gives a finished file its name. Without force a file that has appeared
+// there meanwhile is kept: linking does not replace.
+func publish(from, to string, force bool) error {
+	if !force {
+		err := os.Link(from, to)
+		if err == nil {
+			return nil
+		}
+		if _, serr := os.Lstat(to); serr == nil {
+			return errorf("file_exists", "%s exists already", to).withHint("--force replaces it")
+		}
+	}
+	return os.Rename(from, to)
+}
+
+// writeArtifact writes the artifact, compressed if asked, and returns the bytes
+// that arrived.
+func writeArtifact(w io.Writer, e *restore.Export, compress bool) (n int64, err error) {
+	if !compress {
+		n, err = e.WriteTo(w)
+	} else {
+		c := &countedWriter{w: w}
+		var z *zstd.Encoder
+		if z, err = zstd.NewWriter(c, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true)); err == nil {
+			_, err = e.WriteTo(z)
+			if cerr := z.Close(); err == nil {
+				err = cerr
+			}
+		}
+		n = c.n
+	}
+	if err != nil {
+		return n, errorf("io_failed", "cannot write the artifact: %w", err)
+	}
+	return n, nil
+}
+
+type countedWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func repositories(n int) string {
+	if n == 1 {
+		return "1 repository"
+	}
+	return itoa(n) + " repositories"
+}

@@ -1,0 +1,55 @@
+// Guards that have gone silent, for status.
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// guardsGlance is what status says of the guards in git's hooks.
+type guardsGlance struct {
+	installed bool
+	silent    []githooks.GuardState
+	err       error // they cannot be looked at
+}
+
+// silentGuards looks at the guards: one look at a file when there never were
+// any, one git process when there were.
+func silentGuards(ctx context.Context, r *runner.Runner) guardsGlance {
+	st, err := githooks.Check(ctx, r.Store.Repository())
+	if err != nil {
+		return guardsGlance{err: err}
+	}
+	return guardsGlance{installed: st.Installed, silent: st.Silent()}
+}
+
+// object is the member "guards" of status --json.
+func (g guardsGlance) object() *ojson.Object {
+	silent := []*ojson.Object{}
+	for _, s := range g.silent {
+		silent = append(silent, ojson.NewObject("hook", s.Name, "why", s.Why))
+	}
+	problem := any(nil)
+	if g.err != nil {
+		problem = g.err.Error()
+	}
+	return ojson.NewObject("installed", g.installed, "silent", silent, "problem", problem)
+}
+
+func (g guardsGlance) print(p *Printer) {
+	switch {
+	case g.err != nil:
+		p.Field("Guards", "%s", p.Red(OneLine(g.err.Error())))
+	case len(g.silent) > 0:
+		names := make([]string, len(g.silent))
+		for i, s := range g.silent {
+			names[i] = s.Name
+		}
+		p.Field("Guards", "%s: %s; git agentxchain hooks status", p.Red("silent"), strings.Join(names, ", "))
+	}
+}

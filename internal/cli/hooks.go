@@ -1,0 +1,265 @@
+// hooks show and hooks trust: what agentxchain.json would run and contact on this machine, and a person's leave for it.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newHooksCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "hooks", Category: categoryTrust, Usage: "guards in git's own hooks; lifecycle hooks and whether they may run here",
+		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
+			{
+				Name: "show", Aliases: []string{"list"}, Usage: "what agentxchain.json would run and contact on this machine",
+				Description: "Lifecycle hooks, webhooks and gate actions, the project files that hooks are made of, and whether all of it is trusted here. Nothing is run.",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runHooksShow(c.Context, f)
+				},
+			},
+			{
+				Name: "trust", Usage: "let what agentxchain.json names run on this machine",
+				Description: "Shows what would be run and contacted, and asks. The answer is kept in this repository's git configuration, by digest: when a hook, a webhook, a gate action or a file that a hook is made of changes, the question comes again. An agent inside a dispatched turn is refused.",
+				Flags: []ucli.Flag{
+					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+					&ucli.BoolFlag{Name: "revoke", Usage: "take back every trust given in this repository"},
+				},
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runHooksTrust(c.Context, f, c.Bool("yes"), c.Bool("revoke"))
+				},
+			},
+		}...),
+	}
+}
+
+func runHooksShow(ctx context.Context, f *Factory) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	t, err := r.TrustState(ctx)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(trustObject(t), func(p *Printer) {
+		if t.Scope.Empty() {
+			p.Println("agentxchain.json names no hooks, webhooks or gate actions.")
+			return
+		}
+		for _, line := range trustLines(t.Scope) {
+			p.Println(line)
+		}
+		p.Println()
+		p.Field("Digest", "%s", t.Scope.Digest)
+		switch t.How {
+		case "":
+			p.Field("Trusted", "%s", p.Yellow("no"))
+			p.Field("Next", "%s", p.Bold("git agentxchain hooks trust"))
+		case runner.TrustStored:
+			p.Field("Trusted", "%s", p.Green("yes, in this repository"))
+		default:
+			p.Field("Trusted", "%s", p.Green("for this command ("+t.How+")"))
+		}
+	})
+	return nil
+}
+
+func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	if revoke {
+		if err := r.Revoke(ctx); err != nil {
+			return err
+		}
+		f.Out.Emit(ojson.NewObject("trusted", false, "revoked", true), func(p *Printer) {
+			p.Println("Nothing that agentxchain.json names is trusted in this repository any more.")
+		})
+		return nil
+	}
+	t, err := r.TrustState(ctx)
+	if err != nil {
+		return err
+	}
+	if !t.Scope.Empty() && t.How != runner.TrustStored {
+		if !yes {
+			for _, line := range trustLines(t.Scope) {
+				f.Out.Notice("%s", line)
+			}
+			agreed, err := f.Prompt.Confirm(ctx, "Let all of this run on this machine?", "--yes", false)
+			if err != nil {
+				return err
+			}
+			if !agreed {
+				return errorf(runner.CodeHooksUntrusted, "nothing was trusted").withHint("git agentxchain hooks show")
+			}
+		}
+		if err := r.Trust(ctx, t.Scope.Digest); err != nil {
+			return err
+		}
+		t.How = runner.TrustStored
+	}
+	f.Out.Emit(trustObject(t), func(p *Printer) {
+		if t.Scope.Empty() {
+			p.Println("agentxchain.json names no hooks, webhooks or gate actions; there is nothing to trust.")
+			return
+		}
+		if yes {
+			for _, line := range trustLines(t.Scope) {
+				p.Println(line)
+			}
+			p.Println()
+		}
+		p.Printf("Trusted in this repository, as %s. It is asked again when anything of it changes.\n", t.Scope.Digest)
+	})
+	return nil
+}
+
+// trusting runs a command that may need hooks. Where a person can be asked they
+// are shown what would run, once, instead of being sent off for another command.
+func (f *Factory) trusting(ctx context.Context, r *runner.Runner, command func() error) error {
+	err := command()
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) || refusal.Code != runner.CodeHooksUntrusted || !f.Interactive() {
+		return err
+	}
+	t, terr := r.TrustState(ctx)
+	if terr != nil || t.Scope.Empty() {
+		return err
+	}
+	f.Out.Notice("agentxchain.json makes this command run programs or contact addresses that are not trusted here:")
+	for _, line := range trustLines(t.Scope) {
+		f.Out.Notice("%s", line)
+	}
+	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and go on?", "--trust", false)
+	if perr != nil {
+		return perr
+	}
+	if !agreed {
+		return err
+	}
+	if err := r.Trust(ctx, t.Scope.Digest); err != nil {
+		return err
+	}
+	return command()
+}
+
+// trustObject is a scope and its standing in --json. Of headers and variables it
+// carries the names; their values may hold what is nobody's business.
+func trustObject(t *runner.Trust) *ojson.Object {
+	s := t.Scope
+	list, hooksOf, actions, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
+	for _, h := range s.Hooks {
+		o := ojson.NewObject("phase", h.Phase, "name", h.Name, "type", h.Type, "mode", hookMode(h), "timeout_ms", h.TimeoutMS)
+		if h.Type == "http" {
+			o.Set("url", h.URL)
+			o.Set("header_names", orEmpty(h.Headers.Keys()))
+		} else {
+			o.Set("command", orEmpty(h.Command))
+		}
+		o.Set("env_names", orEmpty(hookVariables(h)))
+		hooksOf = append(hooksOf, o)
+	}
+	for _, w := range s.Webhooks {
+		list = append(list, ojson.NewObject("name", w.String("name"), "url", w.String("url"), "events", orEmpty(w.Strings("events")), "header_names", orEmpty(w.Object("headers").Keys())))
+	}
+	for _, a := range s.Actions {
+		actions = append(actions, ojson.NewObject("gate_id", a.Gate, "run", a.Run, "timeout_ms", a.TimeoutMS))
+	}
+	for _, f := range s.Files {
+		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256, "size", f.Size))
+	}
+	return ojson.NewObject("trusted", t.Trusted(), "trusted_by", nilIfEmpty(t.How), "digest", nilIfEmpty(s.Digest),
+		"hooks", hooksOf, "webhooks", list, "gate_actions", actions, "files", files)
+}
+
+// trustLines shows a scope to a person. Every word comes from a file that
+// somebody else may have written, so none can move the cursor or pose as another.
+func trustLines(s *runner.TrustScope) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, h := range s.Hooks {
+		add("%s hook %s (%s, %d ms)", h.Phase, shownWord(h.Name), hookMode(h), h.TimeoutMS)
+		if h.Type == "http" {
+			add("  sends to  %s", shownWord(h.URL))
+			if names := h.Headers.Keys(); len(names) > 0 {
+				add("  headers   %s", shownWords(names))
+			}
+		} else {
+			add("  runs      %s", shownWords(h.Command))
+		}
+		if names := hookVariables(h); len(names) > 0 {
+			add("  variables %s", shownWords(names))
+		}
+	}
+	for _, w := range s.Webhooks {
+		add("webhook %s", shownWord(w.String("name")))
+		add("  sends to  %s", shownWord(w.String("url")))
+		add("  events    %s", shownWords(w.Strings("events")))
+		if names := w.Object("headers").Keys(); len(names) > 0 {
+			add("  headers   %s", shownWords(names))
+		}
+	}
+	for _, a := range s.Actions {
+		add("gate %s, on approval", shownWord(a.Gate))
+		add("  runs      %s", strconv.Quote(a.Run))
+	}
+	for _, f := range s.Files {
+		add("file %s (%d bytes, sha256 %.16s)", shownWord(f.Path), f.Size, f.SHA256)
+	}
+	return out
+}
+
+func hookMode(h hooks.Hook) string {
+	if h.Blocking {
+		return "blocking"
+	}
+	return "advisory"
+}
+
+// hookVariables names what a hook is given beside the documented variables.
+func hookVariables(h hooks.Hook) []string {
+	return append(append([]string{}, h.Env.Keys()...), h.EnvNames...)
+}
+
+func shownWords(words []string) string {
+	shown := make([]string, len(words))
+	for i, w := range words {
+		shown[i] = shownWord(w)
+	}
+	return strings.Join(shown, " ")
+}
+
+// shownWord is one word as it is when it is plain, else in quotes with everything
+// that is not visible spelled out.
+func shownWord(w string) string {
+	for i := range len(w) {
+		if c := w[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"'\\`$;&|<>(){}*?[]!#~", c) >= 0 {
+			return strconv.QuoteToASCII(w)
+		}
+	}
+	if w == "" {
+		return `""`
+	}
+	return w
+}

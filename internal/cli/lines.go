@@ -1,0 +1,202 @@
+// Which lines of which file: PATH, PATH:LINE, PATH:FROM-TO and -L, for why and blame.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// sniffed is how much of a file is looked at to tell whether it is text, as git does.
+const sniffed = 8000
+
+// linesQuestion asks about lines of a file.
+type linesQuestion struct {
+	Arg    string // as typed
+	Ranges []gitstore.LineRange
+}
+
+func linesFlag() ucli.Flag {
+	return &ucli.StringSliceFlag{Name: "lines", Aliases: []string{"L"}, Usage: "only these lines, `FROM,TO` or one number (repeatable)"}
+}
+
+func linesFrom(c *ucli.Context) (*linesQuestion, error) {
+	q := &linesQuestion{Arg: c.Args().First()}
+	for _, text := range c.StringSlice("lines") {
+		r, ok := parseRange(text)
+		if !ok {
+			return nil, usageErrorf("-L takes FROM,TO or one line number, not %q", OneLine(text))
+		}
+		q.Ranges = append(q.Ranges, r)
+	}
+	return q, nil
+}
+
+// parseRange reads "12", "12,20", "12-20" and "12,"; lines count from 1.
+func parseRange(s string) (gitstore.LineRange, bool) {
+	from, to, two := strings.Cut(s, ",")
+	if !two {
+		from, to, two = strings.Cut(s, "-")
+	}
+	a, ok := lineNumber(from)
+	if !ok {
+		return gitstore.LineRange{}, false
+	}
+	if !two {
+		return gitstore.LineRange{From: a, To: a}, true
+	}
+	if to == "" {
+		return gitstore.LineRange{From: a}, true
+	}
+	b, ok := lineNumber(to)
+	return gitstore.LineRange{From: a, To: b}, ok && b >= a
+}
+
+func lineNumber(s string) (int, bool) {
+	if s == "" || strings.Trim(s, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n > 0 && n < 1<<31
+}
+
+// fileOf finds the file that was named: it must be an ordinary text file of the
+// work tree. It returns its path from the root of the work tree, and adds the lines
+// that stand behind its name.
+func (q *linesQuestion) fileOf(f *Factory, repo *gitstore.Repository) (string, error) {
+	name := OneLine(q.Arg)
+	abs, err := f.Path(q.Arg)
+	if err != nil {
+		return "", err
+	}
+	fi, err := os.Lstat(abs)
+	if i := strings.LastIndexByte(q.Arg, ':'); err != nil && i > 0 {
+		// An existing file of that very name comes first.
+		r, ok := parseRange(q.Arg[i+1:])
+		rest, perr := f.Path(q.Arg[:i])
+		if _, lerr := os.Lstat(rest); perr == nil && (ok || lerr == nil) {
+			if !ok {
+				return "", usageErrorf("%q is no line number; write PATH:LINE or PATH:FROM-TO", OneLine(q.Arg[i+1:]))
+			}
+			if len(q.Ranges) > 0 {
+				return "", usageErrorf("lines are given twice, behind the name and with -L")
+			}
+			q.Ranges, abs = []gitstore.LineRange{r}, rest
+			fi, err = os.Lstat(abs)
+			name = OneLine(q.Arg[:i])
+		}
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", errorf(protocol.CodeNotFound, "there is no file %s in the work tree", name)
+		}
+		return "", errorf("io_failed", "%s cannot be read: %w", name, err)
+	}
+	// The last element stays: a link is no file whose lines could be asked about.
+	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err != nil {
+		return "", errorf("io_failed", "%s cannot be read: %w", name, err)
+	}
+	rel, err := filepath.Rel(repo.TopLevel, filepath.Join(dir, filepath.Base(abs)))
+	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+		return "", errorf(protocol.CodeInvalidArgument, "%s is outside of the work tree at %s", name, repo.TopLevel)
+	}
+	if inner := innerRepository(repo.TopLevel, rel); inner != "" {
+		return "", errorf(protocol.CodeInvalidArgument, "%s belongs to the repository in %s, which has a history of its own", name, OneLine(inner)).
+			withHint("ask there: change to that directory and run the command again")
+	}
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return "", errorf(protocol.CodeInvalidArgument, "%s is a symbolic link, which has no lines; ask about the file it points to", name)
+	case fi.IsDir():
+		return "", errorf(protocol.CodeInvalidArgument, "%s is a directory; ask about a file", name)
+	case !fi.Mode().IsRegular():
+		return "", errorf(protocol.CodeInvalidArgument, "%s is no ordinary file", name)
+	}
+	if binary, err := isBinary(abs); err != nil || binary {
+		if err != nil {
+			return "", errorf("io_failed", "%s cannot be read: %w", name, err)
+		}
+		return "", errorf(protocol.CodeInvalidArgument, "%s is binary and has no lines", name).
+			withHint("git log -- PATH shows its commits, git agentxchain history the turns")
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// innerRepository returns the nearest directory above a path, itself included, that
+// is a repository of its own (a submodule), "" for none.
+func innerRepository(top, rel string) string {
+	for d := rel; d != "."; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(top, d, ".git")); err == nil {
+			return d
+		}
+	}
+	return ""
+}
+
+func isBinary(name string) (bool, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	head := make([]byte, sniffed)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	return bytes.IndexByte(head[:n], 0) >= 0, nil
+}
+
+// attribute answers the question; r must stay open as long as the answer is used.
+func (f *Factory) attribute(ctx context.Context, r *runner.Runner, q *linesQuestion) (*attribution.Report, error) {
+	repo := r.Store.Repository()
+	name, err := q.fileOf(f, repo)
+	if err != nil {
+		return nil, err
+	}
+	return attribution.Lines(ctx, repo, attribution.Query{Path: name, Ranges: q.Ranges, ProjectID: projectID(r), Staged: stagedFiles(r)})
+}
+
+// projectID is the id in the project's configuration, "" when that cannot be read.
+func projectID(r *runner.Runner) string {
+	data, err := r.ReadFile(protocol.ConfigPath)
+	if err != nil {
+		return ""
+	}
+	c, _, err := protocol.DecodeConfig(data)
+	if err != nil || c == nil {
+		return ""
+	}
+	return c.Project.ID
+}
+
+// stagedFiles says what an active turn's staged result declares.
+func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
+	return func(turn string) ([]string, bool) {
+		s, err := r.Staged(turn)
+		if err != nil || s.Data == nil {
+			return nil, false
+		}
+		doc, err := ojson.DecodeObject(s.Data)
+		if err != nil || doc.String("turn_id") != turn {
+			return nil, false
+		}
+		return doc.Strings("files_changed"), true
+	}
+}

@@ -1,0 +1,90 @@
+// Package ledgermerge joins two versions of an append-only JSONL ledger that
+// grew apart on two branches.
+//
+// A ledger is a set of records in the order they were written. Joining two of
+// them keeps every record of both exactly once, byte for byte, each side's own
+// order, and between the sides the order of their timestamps. The join is
+// idempotent and commutative, and associative for branches of one base. What is
+// not a set of records any more is a conflict that says so: a record that one
+// side took away, one that both sides changed, a line that is no record.
+//
+// Lines are read twice, once to index them and once to copy them, so memory
+// goes with the number of records and not with their size.
+package ledgermerge
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// Source is one version of a ledger, read at random.
+type Source interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// Conflict is a place where the two sides cannot be joined.
+type Conflict struct {
+	Record string // identity of the record, "" when the whole file is concerned
+	Line   int    // 1-based line of the side that shows it, 0 when none
+	Side   Side
+	Why    string // a clause: what is wrong
+}
+
+func (c Conflict) Error() string {
+	switch {
+	case c.Line > 0:
+		return fmt.Sprintf("line %d of %s: %s", c.Line, c.Side, c.Why)
+	case c.Record != "":
+		return fmt.Sprintf("record %s: %s", c.Record, c.Why)
+	}
+	return c.Why
+}
+
+// Side names a version of the ledger.
+type Side string
+
+// The three versions of a merge.
+const (
+	Base   Side = "base"
+	Ours   Side = "ours"
+	Theirs Side = "theirs"
+)
+
+// Merge joins ours and theirs, which grew from base, and writes the result.
+// ledger is the name that says what identifies a record (see Identity). With
+// conflicts nothing is written. The error is for sources that cannot be read
+// and a writer that cannot be written.
+func Merge(w io.Writer, ledger string, base, ours, theirs Source) ([]Conflict, error) {
+	var conflicts []Conflict
+	var files [3]*file
+	for i, in := range []struct {
+		side Side
+		src  Source
+	}{{Base, base}, {Ours, ours}, {Theirs, theirs}} {
+		f, bad, err := scan(ledger, in.side, in.src)
+		if err != nil {
+			return nil, err
+		}
+		if bad != nil {
+			conflicts = append(conflicts, *bad)
+		}
+		files[i] = f
+	}
+	if len(conflicts) > 0 {
+		return conflicts, nil
+	}
+	m := merge{base: files[0], ours: files[1], theirs: files[2]}
+	picks := m.join()
+	if len(m.conflicts) > 0 {
+		return m.conflicts, nil
+	}
+	out := bufio.NewWriterSize(w, 64<<10)
+	for _, p := range picks {
+		if err := p.file.copy(out, p.row); err != nil {
+			return nil, err
+		}
+	}
+	return nil, out.Flush()
+}

@@ -1,0 +1,190 @@
+// Running one program within limits: time, output, everything it started.
+
+// Package process runs a program and ends it, with all that it started, when
+// its time is up, when it says too much or when nobody waits for it any more.
+//
+// A program gets a process group of its own. At the end of its time the group
+// gets SIGTERM, after a grace period SIGKILL; when the program ends by itself
+// what it left in the group is killed at once. On Linux processes that left the
+// group (setsid) are found too, by a marker variable that every child inherits;
+// one that wipes its environment is not. Other Unix systems end the group only,
+// and systems without groups the program only. A process nobody could find may
+// keep an output pipe open; Run returns all the same.
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// DefaultGrace is the time between SIGTERM and SIGKILL when none is given.
+const DefaultGrace = 2 * time.Second
+
+// pipeDelay is how long Run waits for output after the program and all that
+// could be found of it is gone.
+const pipeDelay = time.Second
+
+// Spec says what to run and within which limits.
+type Spec struct {
+	Argv    []string      // the program and its arguments; no shell is involved
+	Dir     string        // working directory
+	Env     []string      // the whole environment, "NAME=value"; nil inherits ours
+	Stdin   []byte        // given on standard input, which is empty otherwise
+	Timeout time.Duration // from the start; 0 is no limit
+	Grace   time.Duration // between SIGTERM and SIGKILL, 2 s when 0
+
+	Limit          int  // bytes kept of each output stream
+	KeepTail       bool // keep the last Limit bytes instead of the first
+	KillOnOverflow bool // end the program once a stream exceeds Limit
+
+	// KeepDetached spares processes that left the program's group: daemons that
+	// were started on purpose. Only the group is ended.
+	KeepDetached bool
+}
+
+// Result is how it went. Exit is nil when the program did not start or a signal
+// ended it. The causes Overflow, TimedOut and Canceled exclude each other: the
+// first that occurs ends the program.
+type Result struct {
+	Exit           *int
+	Signal         string // SIGTERM and the like, "" when it ended by itself
+	Stdout, Stderr []byte
+	Overflow       bool // KillOnOverflow was set and a stream exceeded Limit
+	StartErr       error
+	TimedOut       bool
+	Canceled       bool          // ctx ended first
+	Survivors      int           // processes that could not be ended, 0 as a rule
+	Duration       time.Duration // until the program itself ended
+}
+
+// OK reports that the program ended by itself, in time, with status 0.
+func (r *Result) OK() bool {
+	return r.Exit != nil && *r.Exit == 0 && r.StartErr == nil && !r.Overflow && !r.TimedOut && !r.Canceled
+}
+
+// Run runs a program to its end. It returns when the program and everything
+// that could be found of it is gone. That the program closed its standard input
+// early is no failure.
+func Run(ctx context.Context, s Spec) *Result {
+	res := &Result{}
+	if len(s.Argv) == 0 || s.Argv[0] == "" {
+		res.StartErr = errors.New("no program is named")
+		return res
+	}
+	if ctx.Err() != nil {
+		res.Canceled = true
+		return res
+	}
+	overflow := make(chan struct{}, 1)
+	stdout, stderr := newCapture(s, overflow), newCapture(s, overflow)
+	cmd, g := command(s)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if len(s.Stdin) > 0 {
+		cmd.Stdin = bytes.NewReader(s.Stdin)
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		res.StartErr = err
+		return res
+	}
+	g.started(cmd.Process)
+	done := make(chan struct{})
+	clean := false // nothing was left behind; no need to look again
+	go func() {
+		defer close(done)
+		// What the program left behind holds its pipes open; it is ended before
+		// the pipes are waited for.
+		if g.awaitExit() {
+			res.Duration = time.Since(start)
+			clean = g.kill() == 0
+		}
+		_ = cmd.Wait() // the state says more than the error
+		if res.Duration == 0 {
+			res.Duration = time.Since(start)
+		}
+	}()
+	watch(ctx, s, g, res, overflow, done)
+	if !clean {
+		res.Survivors = g.end()
+	}
+	res.Stdout, res.Stderr = stdout.bytes(), stderr.bytes()
+	// Also when it ended by itself just then: that must not depend on who was first.
+	res.Overflow = s.KillOnOverflow && (stdout.over() || stderr.over()) && !res.TimedOut && !res.Canceled
+	res.take(cmd.ProcessState)
+	return res
+}
+
+// watch waits for the end of the program and brings it about when a limit is
+// reached.
+func watch(ctx context.Context, s Spec, g *group, res *Result, overflow, done <-chan struct{}) {
+	var deadline <-chan time.Time
+	if s.Timeout > 0 {
+		t := time.NewTimer(s.Timeout)
+		defer t.Stop()
+		deadline = t.C
+	}
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+		res.Canceled = true
+	case <-deadline:
+		res.TimedOut = true
+	case <-overflow:
+	}
+	select {
+	case <-done: // both at once: it ended in time
+		res.Canceled, res.TimedOut = false, false
+		return
+	default:
+	}
+	g.terminate()
+	grace := s.Grace
+	if grace <= 0 {
+		grace = DefaultGrace
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		g.kill()
+		<-done
+	}
+}
+
+// take reads exit status and signal.
+func (r *Result) take(ps *os.ProcessState) {
+	if ps == nil {
+		return
+	}
+	if r.Signal = signalName(ps); r.Signal == "" {
+		if code := ps.ExitCode(); code >= 0 {
+			r.Exit = &code
+		}
+	}
+}
+
+// command prepares the program: its path, environment and group.
+func command(s Spec) (*exec.Cmd, *group) {
+	env := s.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	g := newGroup(s.KeepDetached)
+	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
+	if p, own := lookup(s.Argv[0], env); own {
+		if cmd.Path, cmd.Err = p, nil; p == "" {
+			cmd.Err = &exec.Error{Name: s.Argv[0], Err: exec.ErrNotFound}
+		}
+	}
+	cmd.Dir = s.Dir
+	cmd.Env = g.mark(env)
+	cmd.WaitDelay = pipeDelay
+	g.prepare(cmd)
+	return cmd, g
+}

@@ -1,0 +1,175 @@
+// Finding the processes a program left behind: Linux, through /proc.
+
+package process
+
+import (
+	"bytes"
+	"crypto/rand"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// markName is the variable by which descendants are known. Programs run by
+// programs that were run have the marks of all of them, so that the outermost
+// can end everything.
+const (
+	markName  = "AGENTXCHAIN_PROCESS_MARK"
+	maxMarks  = 8
+	maxEnvLen = 4 << 20 // of a process, as far as it is looked at
+)
+
+// trace knows the processes that descend from one program.
+type trace struct {
+	mark  string // unique to this program
+	since uint64 // start time of the program in clock ticks since boot
+}
+
+// mark adds the marker to the environment of the program.
+func (g *group) mark(env []string) []string {
+	g.trace.mark = rand.Text()
+	chain := []string{}
+	if outer := os.Getenv(markName); outer != "" {
+		chain = strings.Split(outer, ":")
+	}
+	if chain = append(chain, g.trace.mark); len(chain) > maxMarks {
+		chain = chain[len(chain)-maxMarks:]
+	}
+	out := make([]string, 0, len(env)+1)
+	out = append(out, markName+"="+strings.Join(chain, ":"))
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, markName+"=") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+func (t *trace) started(pid int) {
+	if p, ok := readStat(pid); ok {
+		t.since = p.start
+	}
+}
+
+// awaitExit returns true when the program has ended and is not yet waited for,
+// so that its group can be ended before its pipes are waited for.
+func (g *group) awaitExit() bool {
+	for {
+		err := unix.Waitid(unix.P_PID, g.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != syscall.EINTR {
+			return err == nil
+		}
+	}
+}
+
+// members kills what is left of the group and of the marked processes and
+// returns how many were still alive.
+func (t *trace) members(pgid int, detached bool) int {
+	n := 0
+	t.each(pgid, detached, func() { n++ })
+	return n
+}
+
+// each kills the processes of the group (0: none) and the marked ones. One that
+// is dead and only waits to be collected by its parent does not count.
+func (t *trace) each(pgid int, detached bool, found func()) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return
+	}
+	names, err := dir.Readdirnames(-1)
+	_ = dir.Close()
+	if err != nil && len(names) == 0 {
+		return
+	}
+	self := os.Getpid()
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == self || !t.ours(pid, pgid, detached) {
+			continue
+		}
+		// The handle is bound to the process; what it is bound to is looked at
+		// again, for the number may have passed to another meanwhile.
+		p, err := os.FindProcess(pid)
+		if err != nil {
+			continue
+		}
+		if t.ours(pid, pgid, detached) {
+			_ = p.Signal(syscall.SIGKILL)
+			if found != nil {
+				found()
+			}
+		}
+		_ = p.Release()
+	}
+}
+
+// ours reports whether a process belongs to the group or carries the marker.
+// What is older than the program cannot descend from it.
+func (t *trace) ours(pid, pgid int, detached bool) bool {
+	p, ok := readStat(pid)
+	if !ok || p.state == 'Z' || p.state == 'X' || p.start < t.since {
+		return false
+	}
+	if pgid != 0 && p.group == pgid {
+		return true
+	}
+	return detached && marked(pid, t.mark)
+}
+
+// marked looks for the marker in the environment a process was started with.
+// Those of other people cannot be read, and could not be ended.
+func marked(pid int, mark string) bool {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	env, _ := io.ReadAll(io.LimitReader(f, maxEnvLen))
+	return mark != "" && bytes.Contains(env, []byte(mark))
+}
+
+// stat is the part of /proc/PID/stat that matters here (proc_pid_stat(5)).
+type stat struct {
+	state byte
+	group int
+	start uint64 // clock ticks since boot
+}
+
+func readStat(pid int) (stat, bool) {
+	// By plain system calls: every process of the machine is looked at.
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return stat{}, false
+	}
+	var buf [1024]byte // some 300 are used
+	n, err := unix.Read(fd, buf[:])
+	_ = unix.Close(fd)
+	if err != nil {
+		return stat{}, false
+	}
+	return parseStat(buf[:n])
+}
+
+// parseStat reads what follows the program's name, which may itself hold spaces
+// and parentheses.
+func parseStat(data []byte) (stat, bool) {
+	end := bytes.LastIndexByte(data, ')')
+	if end < 0 {
+		return stat{}, false
+	}
+	fields := strings.Fields(string(data[end+1:]))
+	if len(fields) < 20 || len(fields[0]) != 1 {
+		return stat{}, false
+	}
+	group, err := strconv.Atoi(fields[2])
+	if err != nil {
+		return stat{}, false
+	}
+	start, err := strconv.ParseUint(fields[19], 10, 64)
+	return stat{state: fields[0][0], group: group, start: start}, err == nil
+}

@@ -1,0 +1,131 @@
+// Emission: one event to every webhook that subscribes to it (spec/03 §23).
+
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// envelopeVersion is the schema_version of what is sent.
+const envelopeVersion = "0.1"
+
+// Sender tells webhooks. The zero values of its options are what commands use.
+type Sender struct {
+	Config  Config
+	Project Project
+
+	Lookup   func(name string) (string, bool)                 // environment for ${NAME}; nothing is set when nil
+	Now      func() time.Time                                 // time.Now when nil
+	ID       func() string                                    // a new event id; random when nil
+	Attempts int                                              // tries of one delivery; DefaultAttempts when 0
+	Wait     func(ctx context.Context, d time.Duration) error // between tries; a timer when nil
+
+	worn map[string]bool // webhooks that have used up all tries; they get one from then on
+}
+
+// Emission is what became of one event.
+type Emission struct {
+	EventID string // "" when there is no webhook at all
+	Results []Result
+}
+
+// Result is what became of the event at one webhook. Row is the line for the
+// notification audit: {event_id, event_type, notification_name, transport,
+// delivered, status_code, timed_out, duration_ms, message, emitted_at,
+// stderr_excerpt?, attempts}. duration_ms covers all tries and the waiting
+// between them; attempts is a member of ours.
+type Result struct {
+	Webhook   string
+	Delivered bool
+	Row       *ojson.Object
+}
+
+// Emit sends the event to the webhooks that subscribe to it, one after another in
+// the order of the configuration, all with the same event id. Every one of them
+// gets exactly one Result, also when ctx ends before its turn has come. The error
+// is about the event itself: a type nobody knows.
+func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
+	if len(s.Config.Webhooks) == 0 {
+		return Emission{}, nil
+	}
+	if !slices.Contains(protocol.NotificationEvents(), e.Type) {
+		return Emission{}, fmt.Errorf("Unknown notification event %q", e.Type) //nolint:staticcheck // the text is wire: spec/03 §23
+	}
+	at := protocol.FormatTime(s.now())
+	out := Emission{EventID: s.newID()}
+	var body []byte
+	for i := range s.Config.Webhooks {
+		w := &s.Config.Webhooks[i]
+		if !slices.Contains(w.Events, e.Type) || e.Only != nil && !slices.Contains(e.Only, w.Name) {
+			continue
+		}
+		if body == nil {
+			body = ojson.Compact(s.envelope(e, run, out.EventID, at))
+		}
+		d := s.deliver(ctx, w, body)
+		s.wear(w, &d)
+		out.Results = append(out.Results, Result{Webhook: w.Name, Delivered: d.delivered, Row: d.row(out.EventID, e.Type, w.Name, at)})
+	}
+	return out, nil
+}
+
+// envelope is the document that is sent.
+func (s *Sender) envelope(e Event, run Run, id, at string) *ojson.Object {
+	payload := e.Payload
+	if payload == nil {
+		payload = ojson.NewObject()
+	}
+	var turn any
+	if t := e.Turn; t != nil {
+		turn = ojson.NewObject("turn_id", orNull(t.TurnID), "role_id", orNull(t.AssignedRole), "attempt", positive(t.Attempt), "assigned_sequence", positive(t.AssignedSequence))
+	}
+	return ojson.NewObject("schema_version", envelopeVersion, "event_id", id, "event_type", e.Type, "emitted_at", at,
+		"project", ojson.NewObject("id", orElse(s.Project.ID, "unknown"), "name", orElse(s.Project.Name, "Unknown"), "root", s.Project.Root),
+		"run", ojson.NewObject("run_id", orNull(run.ID), "status", orNull(run.Status), "phase", orNull(run.Phase)),
+		"turn", turn, "payload", payload)
+}
+
+func (s *Sender) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
+}
+
+func (s *Sender) newID() string {
+	if s.ID != nil {
+		return s.ID()
+	}
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
+	return "notif_" + hex.EncodeToString(b[:])
+}
+
+func orElse(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func positive(n int) any {
+	if n <= 0 {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,172 @@
+// Which events an operation amounts to, read from what it wrote (spec/03 §23).
+
+package notify
+
+import (
+	"bytes"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Events returns what there is to tell of a committed operation, in the order it
+// is told: what was resolved, what blocks the run now, what waits for approval,
+// the end of the run. before is the state it was applied to.
+func Events(before *protocol.State, t *protocol.Transition) []Event {
+	d := derivation{before: before, t: t, rows: make(map[protocol.Ledger][]*ojson.Object)}
+	for _, a := range t.Appends {
+		switch a.Ledger {
+		case protocol.LedgerEvents, protocol.LedgerDecisions, protocol.LedgerEscalations:
+			d.rows[a.Ledger] = rows(a.Data)
+		}
+	}
+	d.resolved()
+	d.blocked()
+	d.pending()
+	d.completed()
+	return d.out
+}
+
+// rows reads the lines of an append; they were written by the engine.
+func rows(data []byte) []*ojson.Object {
+	var out []*ojson.Object
+	for line := range bytes.Lines(data) {
+		if o, err := ojson.DecodeObject(line); err == nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+type derivation struct {
+	before *protocol.State
+	t      *protocol.Transition
+	rows   map[protocol.Ledger][]*ojson.Object
+	out    []Event
+}
+
+func (d *derivation) add(typ, turn string, pairs ...any) {
+	d.out = append(d.out, Event{Type: typ, Payload: ojson.NewObject(pairs...), Turn: d.turn(turn)})
+}
+
+// turn finds a turn that the operation may have ended.
+func (d *derivation) turn(id string) *protocol.Turn {
+	if id == "" {
+		id = d.t.Turn
+	}
+	if t, ok := d.t.State.ActiveTurns.Get(id); ok {
+		return t
+	}
+	t, _ := d.before.ActiveTurns.Get(id)
+	return t
+}
+
+// events yields the run events of a type that the operation wrote.
+func (d *derivation) events(typ string) []*ojson.Object {
+	var out []*ojson.Object
+	for _, e := range d.rows[protocol.LedgerEvents] {
+		if e.String("event_type") == typ {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (d *derivation) resolved() {
+	for _, e := range d.events(protocol.EventHumanEscalationResolved) {
+		p := e.Object("payload")
+		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", member(p, "type"), "service", member(p, "service"), "resolved_via", member(p, "resolved_via"))
+	}
+	for _, row := range d.rows[protocol.LedgerDecisions] {
+		if row.String("decision") == "escalation_resolved" {
+			d.add(EscalationLifted, row.String("turn_id"), "blocked_on", member(row, "blocked_on"), "resolved_via", member(row, "resolved_via"), "previous_escalation", member(row, "escalation"))
+		}
+	}
+}
+
+func (d *derivation) blocked() {
+	s, b := d.t.State, d.t.State.BlockedReason
+	if len(d.events(protocol.EventRunBlocked)) == 0 || s.Status != protocol.StatusBlocked || b == nil {
+		return
+	}
+	turn := ""
+	if b.TurnID != nil {
+		turn = *b.TurnID
+	}
+	var open []*ojson.Object
+	if d.t.Index != nil {
+		open = d.t.Index.OpenEscalations
+	}
+	var current any
+	if row := protocol.CurrentEscalation(s, open); row != nil {
+		current = brief(row)
+	}
+	d.add(RunBlocked, turn, "category", orNull(b.Category), "blocked_on", s.BlockedOn, "typed_reason", orNull(b.Recovery.TypedReason), "owner", orNull(b.Recovery.Owner),
+		"recovery_action", orNull(b.Recovery.RecoveryAction), "detail", b.Recovery.Detail, "human_escalation", current)
+	for _, row := range d.rows[protocol.LedgerEscalations] {
+		if row.String("kind") == "raised" {
+			d.out = append(d.out, Event{Type: HumanRaised, Payload: brief(row), Turn: d.turn(turn)})
+		}
+	}
+	for _, e := range d.events(protocol.EventEscalationRaised) {
+		if e.Object("payload").String("source") != "operator" {
+			continue
+		}
+		d.add(OperatorEscalated, turn, "source", "operator", "blocked_on", s.BlockedOn, "reason", member(e.Object("payload"), "reason"),
+			"detail", b.Recovery.Detail, "recovery_action", orNull(b.Recovery.RecoveryAction))
+	}
+}
+
+// brief is what is told of a human escalation.
+func brief(row *ojson.Object) *ojson.Object {
+	return ojson.NewObject("escalation_id", row.String("escalation_id"), "type", member(row, "type"), "service", member(row, "service"),
+		"action", member(row, "action"), "resolution_command", member(row, "resolution_command"))
+}
+
+func (d *derivation) pending() {
+	if len(d.events(protocol.EventGatePending)) == 0 {
+		return
+	}
+	if p := d.t.State.PendingPhaseTransition; p != nil {
+		d.add(PhasePending, p.RequestedByTurn, "from", p.From, "to", p.To, "gate", p.Gate, "requested_by_turn", orNull(p.RequestedByTurn))
+	}
+	if p := d.t.State.PendingRunCompletion; p != nil {
+		d.add(CompletionPending, p.RequestedByTurn, "gate", p.Gate, "requested_by_turn", orNull(p.RequestedByTurn), "requested_at", orNull(p.RequestedAt))
+	}
+}
+
+func (d *derivation) completed() {
+	if len(d.events(protocol.EventRunCompleted)) == 0 {
+		return
+	}
+	via, gate, by := "accept_turn_direct", "", d.t.Turn
+	switch r := d.t.Result.(type) {
+	case *protocol.ApproveResult:
+		via, gate, by = "approve_run_completion", r.Gate, ""
+		if p := d.before.PendingRunCompletion; p != nil {
+			by = p.RequestedByTurn
+		}
+	case *protocol.AcceptResult:
+		if r.Gate != nil {
+			via = "accept_turn"
+			if r.Gate.GateID != nil {
+				gate = *r.Gate.GateID
+			}
+		}
+		if q := d.before.QueuedRunCompletion; q != nil && !r.Entry.Bool("run_completion_request") {
+			by = q.RequestedByTurn
+		}
+	}
+	p := ojson.NewObject("completed_at", d.t.State.CompletedAt, "completed_via", via)
+	if gate != "" {
+		p.Set("gate", gate)
+	}
+	p.Set("requested_by_turn", orNull(by))
+	d.out = append(d.out, Event{Type: RunCompleted, Payload: p, Turn: d.turn(by)})
+}
+
+// member is a member as it is, null when absent.
+func member(o *ojson.Object, key string) any {
+	v, _ := o.Get(key)
+	return v
+}

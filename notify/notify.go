@@ -1,0 +1,122 @@
+// What a project wants to be told: webhooks and reminders of its configuration (spec/03 §23-24).
+
+// Package notify tells the outside what happened to a run: it derives the events
+// from an operation that was committed, sends each to the webhooks that asked for
+// it, and says when a waiting approval is due for a reminder.
+//
+// Nothing here decides anything about a run: deliveries come after the fact, and
+// what became of them is evidence, not an error.
+package notify
+
+import (
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Events a webhook may subscribe to (spec/03 §23); protocol.NotificationEvents
+// lists them.
+const (
+	RunBlocked        = "run_blocked"
+	OperatorEscalated = "operator_escalation_raised"
+	EscalationLifted  = "escalation_resolved"
+	HumanRaised       = "human_escalation_raised"
+	HumanResolved     = "human_escalation_resolved"
+	PhasePending      = "phase_transition_pending"
+	CompletionPending = "run_completion_pending"
+	RunCompleted      = "run_completed"
+	ApprovalReminder  = "approval_sla_reminder"
+)
+
+// Config is the notifications section of a configuration.
+type Config struct {
+	Webhooks []Webhook // in the order of the configuration, which is that of delivery
+	SLA      *SLA      // nil when there is none or it is switched off
+}
+
+// Webhook is one address that wants to hear of events.
+type Webhook struct {
+	Name    string
+	URL     string
+	Events  []string
+	Timeout time.Duration // of one attempt
+	Headers *ojson.Object // values may hold ${NAME}; nil when absent
+	Env     *ojson.Object // overlays the environment for them; nil when absent
+}
+
+// SLA says after how long a waiting approval is reminded of.
+type SLA struct {
+	Thresholds []int64 // seconds, ascending
+}
+
+// Read reads the section; nil is an empty one. What the configuration check
+// would refuse is left out.
+func Read(section *ojson.Object) Config {
+	var c Config
+	for _, o := range section.Objects("webhooks") {
+		ms, _ := o.Int("timeout_ms")
+		w := Webhook{Name: o.String("name"), URL: o.String("url"), Events: o.Strings("events"),
+			Timeout: time.Duration(ms) * time.Millisecond, Headers: o.Object("headers"), Env: o.Object("env")}
+		if w.Name != "" && w.URL != "" && ms > 0 {
+			c.Webhooks = append(c.Webhooks, w)
+		}
+	}
+	if o := section.Object("approval_sla"); o != nil {
+		if enabled, ok := o.Get("enabled"); !ok || enabled == true {
+			c.SLA = readSLA(o)
+		}
+	}
+	return c
+}
+
+func readSLA(o *ojson.Object) *SLA {
+	s := &SLA{}
+	for _, v := range o.Array("reminder_after_seconds") {
+		n, _ := v.(ojson.Number)
+		if sec, ok := n.Int64(); ok && sec > 0 {
+			s.Thresholds = append(s.Thresholds, sec)
+		}
+	}
+	if len(s.Thresholds) == 0 {
+		return nil
+	}
+	return s
+}
+
+// Subscribed tells whether any webhook wants to hear of the event.
+func (c Config) Subscribed(event string) bool {
+	return slices.ContainsFunc(c.Webhooks, func(w Webhook) bool { return slices.Contains(w.Events, event) })
+}
+
+// Reminding tells whether waiting approvals are reminded of at all.
+func (c Config) Reminding() bool { return c.SLA != nil && c.Subscribed(ApprovalReminder) }
+
+// Event is one thing to tell.
+type Event struct {
+	Type    string
+	Payload *ojson.Object  // as spec/03 §23 has it for the type
+	Turn    *protocol.Turn // the turn it is about, or nil
+	Only    []string       // names of the webhooks to tell; nil: all that subscribe
+}
+
+// Project is who the events are about.
+type Project struct {
+	ID   string // "" is sent as unknown
+	Name string // "" is sent as Unknown
+	Root string // absolute directory
+}
+
+// ProjectOf names the project of a configuration.
+func ProjectOf(cfg *protocol.Config, root string) Project {
+	return Project{ID: cfg.Project.ID, Name: cfg.Project.Name, Root: root}
+}
+
+// Run is the run as it was when the event happened; empty members are sent as null.
+type Run struct{ ID, Status, Phase string }
+
+// RunOf describes the run of a state.
+func RunOf(s *protocol.State) Run {
+	return Run{ID: s.Run(), Status: string(s.Status), Phase: s.Phase}
+}

@@ -1,0 +1,91 @@
+// Audit records what hooks and webhooks answered (spec/03 §17, §23).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Audit appends rows of evidence to the audit ledgers of a run and changes
+// nothing else: not the state, not the session, no event. It is allowed whatever
+// the run's status is, a completed run included; only a project without a run has
+// nowhere to keep it.
+type Audit struct {
+	TurnID string     `json:"turn_id,omitempty"` // turn the rows are about, for the record's trailer
+	Rows   []AuditRow `json:"rows"`
+}
+
+// AuditRow is one row for one ledger.
+type AuditRow struct {
+	Ledger Ledger        `json:"ledger"` // hook-audit, hook-annotations, notification-audit
+	Row    *ojson.Object `json:"row"`
+}
+
+// Bounds of one Audit: whoever makes rows from what a program printed cuts them
+// down to this first (see AuditRow.Fits).
+const (
+	MaxAuditRows     = 1024
+	MaxAuditRowBytes = 64 << 10
+)
+
+// AuditLedgers returns the ledgers that take rows of evidence.
+func AuditLedgers() []Ledger {
+	return []Ledger{LedgerHookAudit, LedgerHookAnnotations, LedgerNotifications}
+}
+
+// Fits reports whether the row is small enough to be recorded.
+func (r AuditRow) Fits() bool { return len(ojson.Compact(r.Row)) <= MaxAuditRowBytes }
+
+func (*Audit) Name() string      { return "record_audit" }
+func (op *Audit) Blobs() []*Blob { return nil }
+
+// AuditResult is the outcome of Audit.
+type AuditResult struct{ Rows int }
+
+func (op *Audit) apply(t *transition) *Error {
+	s := t.s
+	refuse := func(field, format string, args ...any) *Error {
+		return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case s.Run() == "":
+		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to keep audit rows in.", Hint: "git agentxchain assign"}
+	case len(op.Rows) == 0:
+		return refuse("rows", "There are no audit rows to record.")
+	case len(op.Rows) > MaxAuditRows:
+		return refuse("rows", "%d audit rows are more than one operation records (%d).", len(op.Rows), MaxAuditRows)
+	}
+	for i, r := range op.Rows {
+		field := fmt.Sprintf("rows[%d]", i)
+		switch {
+		case !auditLedger(r.Ledger):
+			return refuse(field, "%q is no ledger for audit rows.", clip(string(r.Ledger), 80))
+		case r.Row.Len() == 0:
+			return refuse(field, "An audit row must be an object with members.")
+		case !r.Fits():
+			return refuse(field, "Audit row %d is larger than %d bytes.", i, MaxAuditRowBytes)
+		}
+		if id, ok := r.Row.Get("run_id"); ok && id != nil && id != "" && id != s.Run() {
+			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i, clip(oneLine(fmt.Sprint(id)), 80), s.Run())
+		}
+		t.append(r.Ledger, r.Row)
+	}
+	t.turn = op.TurnID
+	t.subject = fmt.Sprintf("audit: %d rows", len(op.Rows))
+	if len(op.Rows) == 1 {
+		t.subject = "audit: 1 row"
+	}
+	t.result = &AuditResult{Rows: len(op.Rows)}
+	return nil
+}
+
+func auditLedger(l Ledger) bool {
+	for _, known := range AuditLedgers() {
+		if l == known {
+			return true
+		}
+	}
+	return false
+}

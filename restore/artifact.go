@@ -1,0 +1,136 @@
+// Names, places and limits of export artifacts (spec/05 §1.1, §1.6, §2.3).
+
+package restore
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// What an artifact calls itself.
+const (
+	SchemaVersion   = "0.3"
+	KindRun         = "agentxchain_run_export"
+	KindCoordinator = "agentxchain_coordinator_export"
+)
+
+// Formats of a file entry.
+const (
+	formatJSON  = "json"
+	formatJSONL = "jsonl"
+	formatText  = "text"
+)
+
+// Codes of errors, beside those of the rooms below.
+const (
+	CodeInput    = "artifact_unreadable" // the artifact cannot be read or is not JSON
+	CodeContent  = "export_content"      // a governed file of the project is not what its name says
+	CodeNoExport = "nothing_to_export"   // neither a run nor an initiative
+)
+
+const (
+	pidFile         = ".agentxchain-dashboard.pid"
+	dashboardFile   = ".agentxchain-dashboard.json"
+	statePath       = string(protocol.DocState)
+	coordinatorFile = "agentxchain-multi.json"
+	multiDir        = ".agentxchain/multirepo"
+)
+
+// runRoots are what a run artifact collects, files and directories.
+func runRoots() []string {
+	return []string{
+		protocol.ConfigPath,
+		statePath,
+		".agentxchain/session.json",
+		".agentxchain/history.jsonl",
+		".agentxchain/decision-ledger.jsonl",
+		".agentxchain/repo-decisions.jsonl",
+		".agentxchain/lock.json",
+		".agentxchain/hook-audit.jsonl",
+		".agentxchain/hook-annotations.jsonl",
+		".agentxchain/run-history.jsonl",
+		".agentxchain/events.jsonl",
+		".agentxchain/notification-audit.jsonl",
+		".agentxchain/schedule-state.json",
+		".agentxchain/schedule-daemon.json",
+		".agentxchain/continuous-session.json",
+		".agentxchain/human-escalations.jsonl",
+		".agentxchain/sla-reminders.json",
+		".agentxchain/SESSION_RECOVERY.md",
+		".agentxchain/migration-report.md",
+		"TALK.md",
+		".agentxchain/dispatch",
+		".agentxchain/staging",
+		".agentxchain/transactions/accept",
+		".agentxchain/intake",
+		".agentxchain/missions",
+		multiDir,
+		".agentxchain/reviews",
+		".agentxchain/reports",
+		".agentxchain/proposed",
+		pidFile,
+		dashboardFile,
+		".planning",
+	}
+}
+
+// RestoreRoots are the roots a restore replaces: all but the dashboard's session.
+func RestoreRoots() []string {
+	roots := runRoots()
+	out := roots[:0]
+	for _, r := range roots {
+		if r != pidFile && r != dashboardFile {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// Restorable reports whether a restore would write a path.
+func Restorable(path string) bool {
+	for _, r := range RestoreRoots() {
+		if path == r || strings.HasPrefix(path, r+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// coordinatorRoots are the files a coordinator artifact collects.
+func coordinatorRoots() []string {
+	return []string{
+		coordinatorFile,
+		multiDir + "/state.json",
+		multiDir + "/history.jsonl",
+		multiDir + "/barriers.json",
+		multiDir + "/decision-ledger.jsonl",
+		multiDir + "/barrier-ledger.jsonl",
+		multiDir + "/RECOVERY_REPORT.md",
+	}
+}
+
+// generated reports made by other commands are no evidence and stay out.
+func generated(path string) bool {
+	name, ok := strings.CutPrefix(path, ".agentxchain/reports/")
+	if !ok || strings.Contains(name, "/") {
+		return false
+	}
+	for _, g := range [...][2]string{{"report-", ".md"}, {"export-", ".json"}, {"chain-", ".json"}} {
+		if strings.HasPrefix(name, g[0]) && strings.HasSuffix(name, g[1]) && len(name) > len(g[0])+len(g[1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// formatOf is the format a name stands for.
+func formatOf(path string) string {
+	switch {
+	case strings.HasSuffix(path, ".jsonl"):
+		return formatJSONL
+	case strings.HasSuffix(path, ".json"):
+		return formatJSON
+	}
+	return formatText
+}

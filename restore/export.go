@@ -1,0 +1,213 @@
+// Exporting: what is asked for, what comes of it, and which kind it is
+// (spec/05 §1.2).
+
+package restore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ExportOptions of Prepare. The zero value leaves nothing out.
+type ExportOptions struct {
+	Now      func() time.Time // clock; time.Now when nil
+	From     string           // directory that places in the artifact are relative to; the one exported from when ""
+	LockWait time.Duration    // how long to wait for an operation to end; 10 s when 0
+	TempDir  string           // where files wait until the artifact is written; the system's when ""
+
+	// MaxFiles keeps the artifact to that many files and MaxJSONLEntries every
+	// ledger to its last entries, 0 for no bound. The configuration, the state and
+	// the ledgers are never left out, decisions that outlive their run never cut.
+	MaxFiles        int
+	MaxJSONLEntries int
+
+	// Live reports whether a process exists; asked about a dashboard.
+	Live     func(pid int) bool
+	Progress func(done, total int) // files
+}
+
+func (o ExportOptions) filled(dir string) ExportOptions {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.From == "" {
+		o.From = dir
+	}
+	if o.LockWait == 0 {
+		o.LockWait = 10 * time.Second
+	}
+	if o.Live == nil {
+		o.Live = processLives
+	}
+	if o.Progress == nil {
+		o.Progress = func(int, int) {}
+	}
+	return o
+}
+
+// Export is an artifact that is ready to be written: everything in it was read in
+// one moment, and no lock is held any more. Close it.
+type Export struct {
+	Kind     string
+	Run      string // id of the run or of the initiative, "" for none
+	Files    int    // files in it, those of repositories included
+	Repos    int
+	Failed   int      // repositories that could not be exported
+	Blockers []string // why a run artifact cannot be restored
+	Notices  []string // what was left out and what was put right, for a person
+	Cut      []string // what was left out because it was asked for
+
+	head   []part // up to the files
+	tail   []part // behind them
+	spool  *spool
+	events []event // of a run inside an initiative
+	repos  []*Export
+}
+
+// part is a piece of an artifact: text, or something that writes itself.
+type part struct {
+	text  []byte
+	write func(io.Writer) error
+}
+
+// Close removes what waits on the disk.
+func (e *Export) Close() {
+	if e == nil {
+		return
+	}
+	e.spool.Close()
+	for _, r := range e.repos {
+		r.Close()
+	}
+}
+
+// WriteTo writes the artifact. It can be called more than once.
+func (e *Export) WriteTo(w io.Writer) (int64, error) {
+	c := &countingWriter{w: w}
+	b := bufio.NewWriterSize(c, 256<<10)
+	err := e.write(b)
+	if err == nil {
+		_, err = b.WriteString("\n")
+	}
+	if err == nil {
+		err = b.Flush()
+	}
+	return c.n, err
+}
+
+func (e *Export) write(w io.Writer) error {
+	if err := writeParts(w, e.head); err != nil {
+		return err
+	}
+	if err := e.spool.copyTo(w); err != nil {
+		return err
+	}
+	return writeParts(w, e.tail)
+}
+
+func writeParts(w io.Writer, parts []part) error {
+	for _, p := range parts {
+		if _, err := w.Write(p.text); err != nil {
+			return err
+		}
+		if p.write != nil {
+			if err := p.write(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// Prepare reads what is governed around dir: the run of the nearest project at or
+// above it, or the initiative of the nearest coordinator's workspace.
+//
+// Errors: nothing_to_export, export_content, io_failed, locked, and those of
+// opening and looking at a run.
+func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, failed(CodeContent, dir, "cannot be resolved: %v", err)
+	}
+	opt = opt.filled(abs)
+	for at := abs; ; at = filepath.Dir(at) {
+		switch {
+		case isFile(filepath.Join(at, protocol.ConfigPath)):
+			return exportRun(ctx, at, "", opt)
+		case isFile(filepath.Join(at, coordinatorFile)):
+			return exportCoordinator(ctx, at, opt)
+		}
+		// What is above the repository's top is somebody else's.
+		_, noRepo := os.Lstat(filepath.Join(at, ".git"))
+		if up := filepath.Dir(at); up == at || noRepo == nil {
+			return nil, nothing(abs)
+		}
+	}
+}
+
+func nothing(dir string) error {
+	return &protocol.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.", protocol.ConfigPath, coordinatorFile, dir),
+		Hint: "change to a governed project or a coordinator's workspace, or make a project with git agentxchain init"}
+}
+
+func isFile(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// failed is an error about a file.
+func failed(code, path, format string, args ...any) error {
+	return &protocol.Error{Code: code, Field: path, Message: path + " " + fmt.Sprintf(format, args...) + "."}
+}
+
+// place is a directory as an artifact names it.
+func place(from, dir string) string {
+	rel, err := filepath.Rel(from, dir)
+	if err != nil {
+		return filepath.ToSlash(dir)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// member starts a top-level member: each is on a line of its own, so that two
+// artifacts can be compared with tools for lines.
+func member(first bool, key string, v any) part {
+	return part{text: append(memberName(first, key), ojson.Compact(v)...)}
+}
+
+func memberName(first bool, key string) []byte {
+	b := []byte(",\n")
+	if first {
+		b = []byte("{\n")
+	}
+	return append(ojson.AppendString(b, key), ':')
+}
+
+// codeOf is the code of an error of ours, "" for another one's.
+func codeOf(err error) string {
+	var coded interface{ ErrorCode() string }
+	if errors.As(err, &coded) {
+		return coded.ErrorCode()
+	}
+	return ""
+}

@@ -1,0 +1,322 @@
+// Writing file entries (spec/05 §1.7, §1.8).
+
+package restore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
+)
+
+// maxExportFile is the longest file that verifiers read.
+const maxExportFile = 2 << 30
+
+// entryWriter writes file entries into a spool, and keeps what the summary is made
+// from.
+type entryWriter struct {
+	root  *os.Root
+	spool *spool
+	max   int // entries of a ledger, 0 for all
+
+	paths     []string // written so far
+	cut       []string
+	content   []byte
+	scratch   []byte
+	reader    *scan.Reader      // of what is written, reused
+	documents map[string][]byte // state, configuration: the bytes
+	rows      map[string]int
+	history   delegations
+	decisions []*ojson.Object
+	events    []event
+	wantRepo  string // events are wanted, for this repository
+}
+
+func newEntryWriter(root *os.Root, spool *spool, max int) *entryWriter {
+	return &entryWriter{root: root, spool: spool, max: max, reader: scan.Bytes(nil, scan.Limits{}), documents: make(map[string][]byte), rows: make(map[string]int)}
+}
+
+// read reads a file into w.content.
+func (w *entryWriter) read(path string) error {
+	f, err := w.root.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	fi, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !fi.Mode().IsRegular():
+		return errors.New("it is not a regular file any more")
+	case fi.Size() > maxExportFile:
+		return fmt.Errorf("it has %d bytes, an artifact takes %d of one file", fi.Size(), int64(maxExportFile))
+	}
+	room(&w.content, fi.Size()+1) // one byte more shows the end without growing
+	for {
+		n, err := f.Read(w.content[len(w.content):cap(w.content)])
+		w.content = w.content[:len(w.content)+n]
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case len(w.content) > maxExportFile:
+			return errors.New("it grows while it is read")
+		case len(w.content) == cap(w.content):
+			w.content = slices.Grow(w.content, 64<<10)
+		}
+	}
+}
+
+// entry writes the entry of one file.
+func (w *entryWriter) entry(path string) error {
+	if err := w.read(path); err != nil {
+		return failed(CodeContent, path, "cannot be read: %v", err)
+	}
+	format, total, strict, wrong := formatOf(path), 0, false, error(nil)
+	switch format {
+	case formatJSON:
+		strict, wrong = checkJSON(w.content)
+	case formatJSONL:
+		total, strict, wrong = countLines(w.content)
+	}
+	if wrong != nil {
+		if !mayBeText(path) {
+			return &protocol.Error{Code: CodeContent, Field: path, Message: fmt.Sprintf("%s is not what its name says: %v.", path, wrong),
+				Hint: "git agentxchain fsck says what is recorded of it; git agentxchain repair --from-ref puts the recorded file back"}
+		}
+		format = formatText
+	}
+	b := append(w.scratch[:0], ",\n"...)
+	if len(w.paths) == 0 {
+		b = append(b[:0], '\n')
+	}
+	w.paths = append(w.paths, path)
+	b = ojson.AppendString(b, path)
+	b = append(b, `:{"format":"`+format+`","bytes":`...)
+	b = strconv.AppendInt(b, int64(len(w.content)), 10)
+	digest := sha256.Sum256(w.content)
+	b = append(b, `,"sha256":"`...)
+	b = hex.AppendEncode(b, digest[:])
+	b = append(b, `","content_base64":`...)
+	skip := 0
+	if format == formatJSONL && w.max > 0 && total > w.max && path != protocol.LedgerRepoDecisions.Path() {
+		skip = total - w.max
+		w.cut = append(w.cut, fmt.Sprintf("%s: the last %d of %d entries", path, w.max, total))
+	}
+	w.scratch = b
+	if _, err := w.spool.Write(b); err != nil {
+		return err
+	}
+	if err := w.base64(skip > 0); err != nil {
+		return err
+	}
+	var err error
+	switch format {
+	case formatJSON:
+		err = w.document(path, strict)
+	case formatJSONL:
+		err = w.lines(path, skip, strict)
+	default:
+		err = w.text()
+	}
+	if err != nil {
+		return err
+	}
+	b = w.scratch[:0]
+	if skip > 0 {
+		b = append(b, `,"truncated":true,"total_entries":`...)
+		b = strconv.AppendInt(b, int64(total), 10)
+		b = append(b, `,"retained_entries":`...)
+		b = strconv.AppendInt(b, int64(total-skip), 10)
+	}
+	_, err = w.spool.Write(append(b, '}'))
+	return err
+}
+
+// mayBeText reports files that people write: one that is not JSON although it is
+// called so must not keep a run from being exported (spec/05 §10.8).
+func mayBeText(path string) bool {
+	for _, dir := range [...]string{".planning/", protocol.ProposedDir + "/", protocol.ReviewsDir + "/", protocol.StagingDir + "/", protocol.DispatchDir + "/", protocol.RejectedDir + "/", ".agentxchain/reports/"} {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *entryWriter) base64(left bool) error {
+	if left {
+		_, err := io.WriteString(w.spool, `null,"data":`)
+		return err
+	}
+	if _, err := io.WriteString(w.spool, `"`); err != nil {
+		return err
+	}
+	const chunk = 48 << 10
+	for rest := w.content; len(rest) > 0; {
+		n := min(chunk, len(rest))
+		w.scratch = base64.StdEncoding.AppendEncode(w.scratch[:0], rest[:n])
+		if _, err := w.spool.Write(w.scratch); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	_, err := io.WriteString(w.spool, `","data":`)
+	return err
+}
+
+func (w *entryWriter) text() error {
+	if _, err := io.WriteString(w.spool, `"`); err != nil {
+		return err
+	}
+	var piece []byte
+	valid := utf8.Valid(w.content)
+	for rest := w.content; len(rest) > 0; {
+		if valid {
+			n := min(16<<10, len(rest))
+			for n < len(rest) && !utf8.RuneStart(rest[n]) {
+				n++
+			}
+			piece, rest = rest[:n], rest[n:]
+		} else {
+			piece, rest = lossy(nil, rest, 16<<10)
+		}
+		w.scratch = ojson.AppendString(w.scratch[:0], string(piece))
+		if _, err := w.spool.Write(w.scratch[1 : len(w.scratch)-1]); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w.spool, `"`)
+	return err
+}
+
+func (w *entryWriter) document(path string, strict bool) error {
+	if path == statePath || path == protocol.ConfigPath || path == coordinatorFile || strings.HasPrefix(path, multiDir+"/") {
+		w.documents[path] = slices.Clone(w.content)
+	}
+	return writeJSON(w.spool, w.reader, w.content, strict)
+}
+
+// lines writes the entries of a file of JSON lines but the first skip ones.
+func (w *entryWriter) lines(path string, skip int, strict bool) error {
+	separator := "["
+	next := lines(w.content)
+	n := 0
+	for line, more := next(); more; line, more = next() {
+		if n++; n <= skip {
+			continue
+		}
+		if _, err := io.WriteString(w.spool, separator); err != nil {
+			return err
+		}
+		separator = ","
+		start := w.spool.n
+		if err := writeJSON(w.spool, w.reader, line, strict); err != nil {
+			return err
+		}
+		if err := w.row(path, line, start); err != nil {
+			return err
+		}
+	}
+	w.rows[path] = n - skip
+	if separator == "[" {
+		separator = "[]"
+	} else {
+		separator = "]"
+	}
+	_, err := io.WriteString(w.spool, separator)
+	return err
+}
+
+// row keeps what the summary needs of an entry.
+func (w *entryWriter) row(path string, line []byte, start int64) error {
+	switch path {
+	case protocol.LedgerHistory.Path():
+		if !mayDelegate(line) {
+			return nil
+		}
+	case protocol.LedgerRepoDecisions.Path():
+	case protocol.LedgerEvents.Path():
+		if w.wantRepo == "" {
+			return nil
+		}
+	default:
+		return nil
+	}
+	v, err := lenient(line)
+	if err != nil {
+		return err
+	}
+	o := object(v)
+	switch path {
+	case protocol.LedgerHistory.Path():
+		w.history.add(o)
+	case protocol.LedgerRepoDecisions.Path():
+		w.decisions = append(w.decisions, o)
+	default:
+		if o != nil {
+			e := newEvent(w.wantRepo, o)
+			e.start, e.length = start, int(w.spool.n-start)
+			w.events = append(w.events, e)
+		}
+	}
+	return nil
+}
+
+// checkJSON reports whether doc is one JSON document; strict is false when only
+// lenient readers think so.
+func checkJSON(doc []byte) (strict bool, err error) {
+	r := scan.Bytes(doc, scan.Limits{})
+	err = r.Skip()
+	if err == nil {
+		err = r.End()
+	}
+	if err == nil {
+		return true, nil
+	}
+	if _, e := lenient(doc); e == nil {
+		return false, nil
+	}
+	return false, err
+}
+
+// writeJSON writes a document without white space. Numbers and strings keep their
+// spelling: another one might stand for another value elsewhere. strict is what
+// checkJSON said of it.
+func writeJSON(w io.Writer, r *scan.Reader, doc []byte, strict bool) error {
+	if strict {
+		r.Reset(doc)
+		return r.Compact(w)
+	}
+	v, err := lenient(doc)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(ojson.Compact(v))
+	return err
+}
+
+// compact is writeJSON into memory.
+func compact(doc []byte) ([]byte, error) {
+	strict, err := checkJSON(doc)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = writeJSON(&b, scan.Bytes(nil, scan.Limits{}), doc, strict)
+	return b.Bytes(), err
+}

@@ -1,0 +1,254 @@
+// Exporting a governed run (spec/05 §1.3-§1.5).
+
+package restore
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// exportRun reads the project at dir under its lock. repo is what a coordinator
+// calls it; then its events are kept track of.
+func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Export, err error) {
+	store, err := gitstore.Open(ctx, dir, gitstore.Options{Now: opt.Now})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = store.Close() }()
+	tx, err := store.Begin(ctx, "export", opt.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Close() }()
+	view := tx.View()
+	if view.StateBytes == nil {
+		return nil, &protocol.Error{Code: gitstore.CodeNoRun, Field: statePath, Message: "There is no run to export: " + statePath + " does not exist.",
+			Hint: "start a run with git agentxchain assign, or bring a recorded one here with git agentxchain repair --from-ref RUN"}
+	}
+	e := &Export{Kind: KindRun, Notices: slices.Clone(view.Notices)}
+	defer func() {
+		if err != nil {
+			e.Close()
+		}
+	}()
+	r := &runExport{opt: opt, e: e, store: store}
+	if r.root, err = os.OpenRoot(store.Dir()); err != nil {
+		return nil, failed(CodeContent, ".", "cannot be opened: %v", err)
+	}
+	defer func() { _ = r.root.Close() }()
+	if e.spool, err = newSpool(opt.TempDir); err != nil {
+		return nil, temporary(err)
+	}
+	r.w = newEntryWriter(r.root, e.spool, opt.MaxJSONLEntries)
+	r.w.wantRepo = repo
+	if err := r.files(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.workspace(ctx); err != nil {
+		return nil, err
+	}
+	e.events = r.w.events
+	return e, r.assemble()
+}
+
+func temporary(err error) error {
+	return &protocol.Error{Code: "io_failed", Message: "The files cannot be kept until the artifact is written: " + err.Error() + ".", Hint: "TMPDIR names the directory for temporary files"}
+}
+
+// runExport is one run artifact in the making.
+type runExport struct {
+	opt       ExportOptions
+	e         *Export
+	store     *gitstore.Store
+	root      *os.Root
+	w         *entryWriter
+	total     int // files before the bound
+	left      []string
+	dashboard *ojson.Object
+	live      bool // its session files are in the artifact
+	git       *ojson.Object
+}
+
+// files writes the entries of all files.
+func (r *runExport) files(ctx context.Context) error {
+	c, err := collect(r.root, runRoots())
+	if err != nil {
+		return err
+	}
+	r.dashboard, r.live = dashboardSession(r.root, r.opt.Live)
+	if !r.live {
+		// What a dashboard that is gone has left proves nothing, and a restore
+		// would stumble over it (spec/05 §10.1).
+		c.paths = slices.DeleteFunc(c.paths, func(p string) bool { return p == pidFile || p == dashboardFile })
+	}
+	r.left = c.behind
+	r.total = len(c.paths)
+	paths := bound(c.paths, r.opt.MaxFiles)
+	for i, p := range paths {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := r.w.entry(p); err != nil {
+			return err
+		}
+		r.opt.Progress(i+1, len(paths))
+	}
+	e := r.e
+	e.Files = len(paths)
+	e.Cut = r.w.cut
+	if len(paths) < r.total {
+		e.Cut = append(e.Cut, fmt.Sprintf("%d of %d files", len(paths), r.total))
+	}
+	e.Notices = append(e.Notices, c.behind...)
+	return nil
+}
+
+// assemble puts the members around the files.
+func (r *runExport) assemble() error {
+	e, w := r.e, r.w
+	config, err := lenient(w.documents[protocol.ConfigPath])
+	if err != nil || object(config) == nil {
+		return failed(CodeContent, protocol.ConfigPath, "is not a JSON object")
+	}
+	state, err := lenient(w.documents[statePath])
+	if err != nil || object(state) == nil {
+		return failed(CodeContent, statePath, "is not a JSON object")
+	}
+	rawConfig, err := compact(w.documents[protocol.ConfigPath])
+	if err != nil {
+		return err
+	}
+	rawState, err := compact(w.documents[statePath])
+	if err != nil {
+		return err
+	}
+	cfg, st := object(config), object(state)
+	summary := r.summary(cfg, st)
+	e.Run = summary.String("run_id")
+	e.head = []part{
+		member(true, "schema_version", SchemaVersion),
+		member(false, "export_kind", KindRun),
+		member(false, "exported_at", protocol.FormatTime(r.opt.Now())),
+		member(false, "project_root", place(r.opt.From, r.store.Dir())),
+		member(false, "project", projectOf(cfg, st)),
+		member(false, "summary", summary),
+		member(false, "workspace", ojson.NewObject("git", r.git)),
+		{text: append(memberName(false, "files"), '{')},
+	}
+	e.tail = []part{
+		{text: append(append([]byte("\n}"), memberName(false, "config")...), rawConfig...)},
+		{text: append(append(memberName(false, "state"), rawState...), "\n}"...)},
+	}
+	return nil
+}
+
+// projectOf identifies the project (spec/05 §1.4).
+func projectOf(cfg, state *ojson.Object) *ojson.Object {
+	p := object(get(cfg, "project"))
+	o := &ojson.Object{}
+	set(o, "id", get(p, "id"))
+	set(o, "name", get(p, "name"))
+	o.Set("goal", orNull(get(p, "goal")))
+	o.Set("template", or(get(cfg, "template"), "generic"))
+	o.Set("protocol_mode", or(get(cfg, "protocol_mode"), or(get(state, "protocol_mode"), "governed")))
+	// The generation of governed configurations, however the file spells it.
+	version := get(cfg, "schema_version")
+	if s, ok := version.(string); ok && strings.HasPrefix(s, "1.") {
+		version = ojson.Int(4)
+	}
+	set(o, "schema_version", version)
+	return o
+}
+
+// summary is made from the very bytes that are in the artifact (spec/05 §1.5).
+func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
+	w := r.w
+	var delegated any
+	if _, ok := w.rows[protocol.LedgerHistory.Path()]; ok {
+		delegated, _ = w.history.summary()
+	}
+	var decided any
+	if s := summarizeDecisions(w.decisions, cfg); s != nil {
+		decided = s
+	}
+	phase := orNull(get(st, "phase"))
+	counts := &artifact{inFiles: make(map[string]bool)}
+	for _, p := range w.paths {
+		counts.seen(p)
+	}
+	return ojson.NewObject(
+		"project_goal", orNull(get(object(get(cfg, "project")), "goal")),
+		"run_id", orNull(get(st, "run_id")),
+		"status", orNull(get(st, "status")),
+		"phase", phase,
+		"workflow_phase_order", phaseOrder(cfg, phase),
+		"provenance", provenanceOf(get(st, "provenance")),
+		"inherited_context", orNull(get(st, "inherited_context")),
+		"active_turn_ids", turnList(get(st, "active_turns")),
+		"retained_turn_ids", turnList(get(st, "retained_turns")),
+		"history_entries", w.rows[protocol.LedgerHistory.Path()],
+		"decision_entries", w.rows[protocol.LedgerDecisions.Path()],
+		"hook_audit_entries", w.rows[protocol.LedgerHookAudit.Path()],
+		"notification_audit_entries", w.rows[protocol.LedgerNotifications.Path()],
+		"dispatch_artifact_files", counts.dispatch,
+		"staging_artifact_files", counts.staging,
+		"intake_present", counts.intake,
+		"coordinator_present", counts.multi,
+		"dashboard_session", r.dashboard,
+		"delegation_summary", delegated,
+		"repo_decisions", decided,
+		"export_files_truncated", r.e.Files < r.total,
+		"total_collected_files", r.total,
+		"included_files", r.e.Files,
+	)
+}
+
+func turnList(turns any) []string {
+	ids := slices.Clone(object(turns).Keys())
+	slices.SortStableFunc(ids, collate)
+	if ids == nil {
+		ids = []string{}
+	}
+	return ids
+}
+
+// phaseOrder is the order of the phases in routing, null without one. An order
+// that would contradict the rest of the summary is left out.
+func phaseOrder(cfg *ojson.Object, phase any) any {
+	routing := object(get(cfg, "routing"))
+	if routing.Len() == 0 {
+		return nil
+	}
+	order := []any{}
+	for _, p := range routing.Keys() {
+		order = append(order, p)
+	}
+	check := &artifact{}
+	check.checkPhaseOrder(ojson.NewObject("workflow_phase_order", order, "phase", phase))
+	if len(check.list) > 0 {
+		return nil
+	}
+	return order
+}
+
+// provenanceOf is a run's provenance as artifacts have it (spec/05 §1.5.1).
+func provenanceOf(v any) any {
+	p := object(v)
+	trigger := p.String("trigger")
+	if p == nil || protocol.NormalizeProvenance(p).String("trigger") != trigger {
+		return nil
+	}
+	full := protocol.NormalizeProvenance(p)
+	out := &ojson.Object{}
+	for _, k := range [...]string{"trigger", "parent_run_id", "trigger_reason", "intake_intent_id", "created_by"} {
+		set(out, k, get(full, k))
+	}
+	return out
+}

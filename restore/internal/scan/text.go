@@ -1,0 +1,208 @@
+// Strings, piece by piece: escapes, runes, surrogates.
+
+package scan
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// pieceSize is about how much of a string with escapes is decoded at a time.
+const pieceSize = 16 << 10
+
+// openString passes the opening quote.
+func (r *Reader) openString() error {
+	c, err := r.Peek()
+	if err != nil {
+		return err
+	}
+	if c != '"' {
+		return r.unexpected(c)
+	}
+	r.pos++
+	r.lone = false
+	return nil
+}
+
+// piece returns the next piece of a string, decoded, valid until the next use of
+// the Reader. done is true with the last one, which may be empty.
+func (r *Reader) piece() (text []byte, done bool, err error) {
+	// Where nothing has to be decoded the piece is a part of the window itself.
+	n := plainRun(r.buf[r.pos:r.end])
+	if at := r.pos + n; at < r.end && r.buf[at] == '"' {
+		text, r.pos = r.buf[r.pos:at], at+1
+		return text, true, nil
+	} else if n >= pieceSize || n > 0 && at == r.end {
+		text, r.pos = r.buf[r.pos:at], at
+		return text, false, nil
+	}
+	out := r.scratch[:0]
+	for len(out) < pieceSize {
+		n := plainRun(r.buf[r.pos:r.end])
+		out = append(out, r.buf[r.pos:r.pos+n]...)
+		r.pos += n
+		if r.pos == r.end {
+			if more, err := r.fill(); err != nil {
+				return nil, false, err
+			} else if !more {
+				return nil, false, r.errorf("the document ends inside a string")
+			}
+			continue
+		}
+		switch c := r.buf[r.pos]; {
+		case c == '"':
+			r.pos++
+			r.scratch = out
+			return out, true, nil
+		case c == '\\':
+			if out, err = r.escape(out); err != nil {
+				return nil, false, err
+			}
+		case c < 0x20:
+			return nil, false, r.errorf("there is a control character inside a string")
+		default:
+			if err := r.need(utf8.UTFMax); err != nil {
+				return nil, false, err
+			}
+			_, n := utf8.DecodeRune(r.buf[r.pos:r.end])
+			if n == 1 {
+				return nil, false, r.errorf("a string is not valid UTF-8")
+			}
+			out = append(out, r.buf[r.pos:r.pos+n]...)
+			r.pos += n
+		}
+	}
+	r.scratch = out
+	return out, false, nil
+}
+
+// plainRun returns how many of the first bytes stand for themselves.
+func plainRun(b []byte) int {
+	for i, c := range b {
+		if c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return i
+		}
+	}
+	return len(b)
+}
+
+func (r *Reader) escape(out []byte) ([]byte, error) {
+	if err := r.need(12); err != nil {
+		return nil, err
+	}
+	b := r.buf[r.pos:r.end]
+	if len(b) < 2 {
+		return nil, r.errorf("the document ends inside a string")
+	}
+	switch c := b[1]; c {
+	case '"', '\\', '/':
+		out = append(out, c)
+	case 'b':
+		out = append(out, '\b')
+	case 'f':
+		out = append(out, '\f')
+	case 'n':
+		out = append(out, '\n')
+	case 'r':
+		out = append(out, '\r')
+	case 't':
+		out = append(out, '\t')
+	case 'u':
+		first, ok := hex4(b[2:])
+		if !ok {
+			return nil, r.errorf("an escape is malformed")
+		}
+		r.pos += 6
+		if !utf16.IsSurrogate(first) {
+			return utf8.AppendRune(out, first), nil
+		}
+		if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+			if second, ok := hex4(b[8:]); ok {
+				if pair := utf16.DecodeRune(first, second); pair != utf8.RuneError {
+					r.pos += 6
+					return utf8.AppendRune(out, pair), nil
+				}
+			}
+		}
+		r.lone = true
+		return append(out, 0xe0|byte(first>>12), 0x80|byte(first>>6)&0x3f, 0x80|byte(first)&0x3f), nil
+	default:
+		return nil, r.errorf("there is an unknown escape in a string")
+	}
+	r.pos += 2
+	return out, nil
+}
+
+func hex4(b []byte) (rune, bool) {
+	if len(b) < 4 {
+		return 0, false
+	}
+	var v rune
+	for _, c := range b[:4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		v = v<<4 | rune(c)
+	}
+	return v, true
+}
+
+// short reads a string of at most max bytes, valid until the next use.
+func (r *Reader) short(max int) ([]byte, error) {
+	if err := r.openString(); err != nil {
+		return nil, err
+	}
+	text, done, err := r.piece()
+	if err != nil || done && len(text) <= max {
+		return text, err
+	}
+	all := append([]byte(nil), text...)
+	lone := r.lone
+	for !done {
+		if len(all) > max {
+			return nil, r.errorf("a string is longer than %d bytes", max)
+		}
+		if text, done, err = r.piece(); err != nil {
+			return nil, err
+		}
+		all = append(all, text...)
+	}
+	r.lone = r.lone || lone
+	if len(all) > max {
+		return nil, r.errorf("a string is longer than %d bytes", max)
+	}
+	return all, nil
+}
+
+// Lone reports whether the name or string read last had a lone surrogate in it,
+// which stands for no character.
+func (r *Reader) Lone() bool { return r.lone }
+
+// Text hands the string that comes next to f, decoded, in pieces that are valid
+// during the call. An error of f ends the reading and is returned.
+func (r *Reader) Text(f func(piece []byte) error) error {
+	if err := r.openString(); err != nil {
+		return err
+	}
+	for {
+		text, done, err := r.piece()
+		if err != nil {
+			return err
+		}
+		if len(text) > 0 {
+			if err := f(text); err != nil {
+				return err
+			}
+		}
+		if done {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,320 @@
+// Verifying an artifact: the walk over its members, and the checks of all kinds
+// (spec/05 §3.1, §3.2).
+
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
+)
+
+// VerifyOptions bounds and watches a verification; the zero value is what the
+// command uses.
+type VerifyOptions struct {
+	MaxBytes int64       // of the artifact, decompressed; 1 TiB when 0
+	MaxFile  int64       // of one file's content; 2 GiB when 0
+	MaxSpill int64       // of temporary disk space; 16 GiB when 0
+	Progress func(int64) // gets the bytes read so far
+}
+
+// Verify checks an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain
+// or compressed with zstd. It needs memory for the largest single file, whatever
+// the artifact's size, and no seeking: r may be a pipe.
+//
+// The error is an *InputError when there is no artifact to judge, or ctx's cause.
+func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error) {
+	if opt.MaxBytes == 0 {
+		opt.MaxBytes = 1 << 40
+	}
+	if opt.MaxFile == 0 {
+		opt.MaxFile = 2 << 30
+	}
+	if opt.MaxSpill == 0 {
+		opt.MaxSpill = 16 << 30
+	}
+	raw := &counting{ctx: ctx, r: r, tell: opt.Progress}
+	src, done, err := open(raw)
+	if err != nil {
+		return nil, &InputError{Message: "The artifact cannot be decompressed: " + err.Error(), Err: err}
+	}
+	defer done()
+	v := &verifier{opt: opt, report: &Report{}, r: scan.New(&counting{ctx: ctx, r: src, max: opt.MaxBytes}, scan.Limits{})}
+	a, err := v.artifact("", false)
+	if err == nil {
+		err = v.r.End()
+	}
+	if err != nil {
+		return nil, inputError(ctx, err)
+	}
+	v.report.SchemaVersion, v.report.ExportKind = a.schema, a.kind
+	v.report.FileCount, v.report.RepoCount = a.fileCount, len(a.repos)
+	for _, f := range a.findings() {
+		v.find(f)
+	}
+	v.report.Unproven = a.unproven
+	return v.report, nil
+}
+
+func inputError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var syntax *scan.SyntaxError
+	if errors.As(err, &syntax) {
+		return &InputError{Message: "The artifact is not JSON that can be relied on: " + err.Error(), Err: err}
+	}
+	return &InputError{Message: "The artifact cannot be read: " + err.Error(), Err: err}
+}
+
+type verifier struct {
+	opt     VerifyOptions
+	report  *Report
+	r       *scan.Reader
+	content []byte // of the file being looked at, reused
+	lossy   []byte
+}
+
+func (v *verifier) find(f Finding) {
+	if len(v.report.Findings) == maxFindings {
+		v.report.More++
+		return
+	}
+	v.report.Findings = append(v.report.Findings, f)
+}
+
+// maxValue bounds the members that are looked at whole: the configuration, the
+// state, the summary. None of them comes near it.
+const maxValue = 32 << 20
+
+// artifact is what is known of an artifact, or of one inside another, once it was
+// read.
+type artifact struct {
+	list []Finding
+
+	isObject                 bool
+	schema, kind, exportedAt any
+	projectRoot, project     any
+	workspaceRoot            any
+	coordinator              any
+	summary                  any // without aggregated_events
+	aggregated               *aggregated
+	workspace, config, state any
+
+	filesOK   bool
+	fileCount int
+	inFiles   map[string]bool // those that checks ask for
+	dispatch  int
+	staging   int
+	intake    bool
+	multi     bool
+	rows      map[string]int // file -> entries, of arrays only
+	sums      map[string]scan.Digest
+	documents map[string]any
+	history   delegations
+	decisions []*ojson.Object
+	events    []event
+	fileFound []Finding
+	unproven  []string
+
+	reposOK bool
+	repos   []*repoEntry
+}
+
+func (a *artifact) add(path, format string, args ...any) {
+	a.list = append(a.list, Finding{path, fmt.Sprintf(format, args...)})
+}
+
+// artifact reads the artifact that comes next. repo is what a coordinator calls
+// it; events asks for its events.
+func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
+	no := absent{}
+	a := &artifact{schema: no, kind: no, exportedAt: no, projectRoot: no, project: no, workspaceRoot: no, coordinator: no,
+		summary: no, workspace: no, config: no, state: no,
+		inFiles: make(map[string]bool), rows: make(map[string]int), sums: make(map[string]scan.Digest), documents: make(map[string]any)}
+	kind, err := v.r.Kind()
+	if err != nil || kind != "object" {
+		if err == nil {
+			err = v.r.Skip()
+		}
+		return a, err
+	}
+	a.isObject = true
+	into := map[string]*any{"schema_version": &a.schema, "export_kind": &a.kind, "exported_at": &a.exportedAt, "project_root": &a.projectRoot,
+		"project": &a.project, "workspace_root": &a.workspaceRoot, "coordinator": &a.coordinator, "workspace": &a.workspace, "config": &a.config, "state": &a.state}
+	if err := v.r.Enter('{'); err != nil {
+		return nil, err
+	}
+	for {
+		key, more, err := v.r.Key()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			return a, nil
+		}
+		switch k := string(key); k {
+		case "summary":
+			err = v.summary(a)
+		case "files":
+			err = v.files(a, repo, events)
+		case "repos":
+			err = v.repos(a)
+		default:
+			if p := into[k]; p != nil {
+				*p, err = v.r.Value(maxValue)
+			} else {
+				err = v.r.Skip()
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// aggregated is summary.aggregated_events; of the events themselves only digests
+// are kept.
+type aggregated struct {
+	value  any
+	array  bool // events is an array
+	events []scan.Digest
+}
+
+// summary reads the summary of an artifact.
+func (v *verifier) summary(a *artifact) error {
+	o, err := v.members(func(key string) (bool, error) {
+		if key != "aggregated_events" {
+			return false, nil
+		}
+		a.aggregated = &aggregated{}
+		var err error
+		a.aggregated.value, err = v.members(func(key string) (bool, error) {
+			if key != "events" {
+				return false, nil
+			}
+			if kind, err := v.r.Kind(); err != nil || kind != "array" {
+				return false, err
+			}
+			a.aggregated.array = true
+			return true, v.each(func() error {
+				d, err := scan.Sum(v.r)
+				a.aggregated.events = append(a.aggregated.events, d)
+				return err
+			})
+		})
+		return true, err
+	})
+	a.summary = o
+	return err
+}
+
+// members reads a value, an object member by member: those that special takes are
+// left out of the result.
+func (v *verifier) members(special func(key string) (taken bool, err error)) (any, error) {
+	if kind, err := v.r.Kind(); err != nil {
+		return nil, err
+	} else if kind != "object" {
+		return v.r.Value(maxValue)
+	}
+	if err := v.r.Enter('{'); err != nil {
+		return nil, err
+	}
+	o := &ojson.Object{}
+	left := maxValue
+	for {
+		name, more, err := v.r.Key()
+		if err != nil || !more {
+			return o, err
+		}
+		key := string(name)
+		if taken, err := special(key); err != nil {
+			return nil, err
+		} else if taken {
+			continue
+		}
+		at := v.r.Offset()
+		value, err := v.r.Value(left)
+		if err != nil {
+			return nil, err
+		}
+		left -= int(v.r.Offset() - at)
+		o.Set(key, value)
+	}
+}
+
+// each reads an array item by item.
+func (v *verifier) each(item func() error) error {
+	if err := v.r.Enter('['); err != nil {
+		return err
+	}
+	for {
+		if more, err := v.r.Item(); err != nil || !more {
+			return err
+		}
+		if err := item(); err != nil {
+			return err
+		}
+	}
+}
+
+// findings judges what was read, in the order of spec/05 §3.2.
+func (a *artifact) findings() []Finding {
+	if !a.isObject {
+		a.add("artifact", "this is no JSON object, so it is no artifact")
+		return a.list
+	}
+	if a.schema != any("0.2") && a.schema != any(SchemaVersion) {
+		a.add("schema_version", "only 0.2 and 0.3 are known, this is %s", show(a.schema))
+	}
+	kind, isString := a.kind.(string)
+	if !isString {
+		a.add("export_kind", "the kind is missing or no text")
+	}
+	if !isTime(a.exportedAt) {
+		a.add("exported_at", "the time of the export is missing or no ISO 8601 time")
+	}
+	if object(a.config) == nil {
+		a.add("config", "the configuration is missing or no object")
+	}
+	if !a.filesOK {
+		a.add("files", "the files are missing or no object of paths")
+	}
+	a.list = append(a.list, a.fileFound...)
+	switch kind {
+	case KindRun:
+		a.checkRun()
+	case KindCoordinator:
+		a.checkCoordinator()
+	default:
+		a.add("export_kind", "this kind of artifact is not known: %s", show(a.kind))
+	}
+	return a.list
+}
+
+// isTime reports a string that is a time.
+func isTime(v any) bool {
+	s, ok := v.(string)
+	if !ok {
+		return false
+	}
+	_, err := protocol.ParseTime(s)
+	return err == nil
+}
+
+// show quotes a value in a message, in short.
+func show(v any) string {
+	if _, ok := v.(absent); ok {
+		return "missing"
+	}
+	s := string(ojson.Compact(v))
+	if len(s) > 80 {
+		return s[:77] + "..."
+	}
+	return s
+}

@@ -1,0 +1,286 @@
+// The checks of a run artifact (spec/05 §3.4).
+
+package restore
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func (a *artifact) checkRun() {
+	if !isText(a.projectRoot) {
+		a.add("project_root", "the project's place is missing or empty")
+	}
+	config, state := object(a.config), object(a.state)
+	if p := object(a.project); p == nil {
+		a.add("project", "the project is missing or no object")
+	} else {
+		declared := object(get(config, "project"))
+		a.same("project.id", get(p, "id"), get(declared, "id"), "the configuration's project.id")
+		a.same("project.name", get(p, "name"), get(declared, "name"), "the configuration's project.name")
+		a.same("project.template", get(p, "template"), or(get(config, "template"), "generic"), "the configuration's template, or generic without one")
+		a.same("project.protocol_mode", get(p, "protocol_mode"), or(get(config, "protocol_mode"), or(get(state, "protocol_mode"), "governed")), "the exported mode")
+	}
+	summary := object(a.summary)
+	if summary == nil {
+		a.add("summary", "the summary is missing or no object")
+		return
+	}
+	if state == nil {
+		a.add("state", "the state is missing or no object")
+		return
+	}
+	a.sameDocument("config", a.config, protocol.ConfigPath)
+	a.sameDocument("state", a.state, statePath)
+	a.checkWorkspace()
+	a.turnIDs("active_turn_ids", get(summary, "active_turn_ids"), get(state, "active_turns"), "active_turns")
+	a.turnIDs("retained_turn_ids", get(summary, "retained_turn_ids"), get(state, "retained_turns"), "retained_turns")
+	for _, k := range [...]string{"run_id", "status", "phase"} {
+		a.same("summary."+k, get(summary, k), orNull(get(state, k)), "the state's "+k)
+	}
+	a.checkPhaseOrder(summary)
+	for _, c := range [...]struct {
+		key  string
+		want int
+		of   string
+	}{
+		{"history_entries", a.rows[protocol.LedgerHistory.Path()], "entries of history.jsonl"},
+		{"decision_entries", a.rows[protocol.LedgerDecisions.Path()], "entries of decision-ledger.jsonl"},
+		{"hook_audit_entries", a.rows[protocol.LedgerHookAudit.Path()], "entries of hook-audit.jsonl"},
+		{"notification_audit_entries", a.rows[protocol.LedgerNotifications.Path()], "entries of notification-audit.jsonl"},
+		{"dispatch_artifact_files", a.dispatch, "files below .agentxchain/dispatch"},
+		{"staging_artifact_files", a.staging, "files below .agentxchain/staging"},
+	} {
+		a.count("summary."+c.key, get(summary, c.key), c.want, c.of)
+	}
+	if get(summary, "intake_present") != any(a.intake) {
+		a.add("summary.intake_present", "this does not say whether there are files below .agentxchain/intake")
+	}
+	if get(summary, "coordinator_present") != any(a.multi) {
+		a.add("summary.coordinator_present", "this does not say whether there are files below .agentxchain/multirepo")
+	}
+	a.checkDelegations(get(summary, "delegation_summary"))
+	a.checkDecisions(get(summary, "repo_decisions"), config)
+	a.checkDashboard(get(summary, "dashboard_session"))
+}
+
+// same compares a scalar with what it repeats.
+func (a *artifact) same(path string, have, want any, of string) {
+	if !identical(have, want) {
+		a.add(path, "this must be %s, %s, and is %s", of, show(want), show(have))
+	}
+}
+
+func (a *artifact) count(path string, have any, want int, of string) {
+	if !counts(have, want) {
+		a.add(path, "this must be %d, the number of %s, and is %s", want, of, show(have))
+	}
+}
+
+// sameDocument compares a member with the file it repeats.
+func (a *artifact) sameDocument(path string, have any, file string) {
+	want, ok := a.sums[file]
+	if none(have) && !ok {
+		if _, missing := have.(absent); missing {
+			return
+		}
+	}
+	d, err := sum(ojson.Compact(have))
+	if _, missing := have.(absent); missing || !ok || err != nil || d != want {
+		a.add(path, "this is not what files.%s holds", file)
+	}
+}
+
+func (a *artifact) checkWorkspace() {
+	if _, missing := a.workspace.(absent); missing {
+		return
+	}
+	w := object(a.workspace)
+	if w == nil {
+		a.add("workspace", "this is no object")
+		return
+	}
+	git := object(get(w, "git"))
+	if git == nil {
+		a.add("workspace.git", "this is missing or no object")
+		return
+	}
+	truth := func(key string) {
+		if _, ok := get(git, key).(bool); !ok {
+			a.add("workspace.git."+key, "this must be true or false and is %s", show(get(git, key)))
+		}
+	}
+	list := func(key string) {
+		if !texts(get(git, key)) {
+			a.add("workspace.git."+key, "this must be an array of texts that are not empty")
+		}
+	}
+	truth("is_repo")
+	if h := get(git, "head_sha"); h != nil && !isText(h) {
+		a.add("workspace.git.head_sha", "this must be the id of a commit, or null, and is %s", show(h))
+	}
+	list("dirty_paths")
+	truth("restore_supported")
+	list("restore_blockers")
+}
+
+// turnIDs compares a list of turns with the state's, in their order.
+func (a *artifact) turnIDs(key string, have, turns any, of string) {
+	want := slices.Clone(object(turns).Keys())
+	slices.SortStableFunc(want, collate)
+	list, ok := have.([]any)
+	ok = ok && len(list) == len(want)
+	given := make([]string, len(list))
+	for i := range list {
+		s, isString := list[i].(string)
+		given[i], ok = s, ok && isString
+	}
+	if ok && slices.ContainsFunc(want, func(s string) bool { return !isASCII(s) }) {
+		// What order another tool's collation gives such ids is its own affair.
+		slices.Sort(want)
+		slices.Sort(given)
+	}
+	if !ok || !slices.Equal(given, want) {
+		a.add("summary."+key, "these must be the turns of the state's %s, sorted", of)
+	}
+}
+
+// checkPhaseOrder checks summary.workflow_phase_order (spec/05 §3.6).
+func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
+	const path = "summary.workflow_phase_order"
+	order := get(summary, "workflow_phase_order")
+	if none(order) {
+		return
+	}
+	list, ok := order.([]any)
+	if !ok {
+		a.add(path, "this must be an array of phases, or null")
+		return
+	}
+	if len(list) == 0 {
+		a.add(path, "an order without phases must be null")
+		return
+	}
+	seen := make(map[string]bool)
+	for i, item := range list {
+		at := path + "[" + string(ojson.Int(i)) + "]"
+		s, ok := item.(string)
+		trimmed := strings.TrimFunc(s, isSpace)
+		switch {
+		case !ok:
+			a.add(at, "a phase must be text")
+		case trimmed == "":
+			a.add(at, "a phase has no name")
+		case trimmed != s:
+			a.add(at, "there is white space around the name of a phase")
+		case seen[s]:
+			a.add(path, "the phase %s is there twice", show(s))
+		default:
+			seen[s] = true
+		}
+	}
+	phase := get(summary, "phase")
+	if s, ok := phase.(string); !none(phase) && (!ok || !seen[s]) {
+		a.add("summary.phase", "the phase is not in workflow_phase_order")
+	}
+}
+
+func (a *artifact) checkDelegations(have any) {
+	const path = "summary.delegation_summary"
+	_, history := a.rows[protocol.LedgerHistory.Path()]
+	if none(have) {
+		if _, total := a.history.summary(); total > 0 {
+			a.add(path, "this is null, but history.jsonl has delegations")
+		}
+		return
+	}
+	if !history {
+		a.add(path, "there are delegations here, but no history.jsonl they could come from")
+		return
+	}
+	want, total := a.history.summary()
+	o := object(have)
+	a.count(path+".total_delegations_issued", get(o, "total_delegations_issued"), total, "delegations in history.jsonl")
+	if !deepEqual(get(o, "delegation_chains"), get(want, "delegation_chains")) {
+		a.add(path+".delegation_chains", "these are not the chains that follow from history.jsonl")
+	}
+}
+
+func (a *artifact) checkDecisions(have any, config *ojson.Object) {
+	const path = "summary.repo_decisions"
+	want := summarizeDecisions(a.decisions, config)
+	switch {
+	case none(have) && want == nil:
+		return
+	case none(have):
+		a.add(path, "this is null, but repo-decisions.jsonl has entries")
+		return
+	case want == nil && !a.inFiles[protocol.LedgerRepoDecisions.Path()]:
+		a.add(path, "there are decisions here, but no repo-decisions.jsonl they could come from")
+		return
+	case want == nil:
+		a.add(path, "there are decisions here, but repo-decisions.jsonl has none")
+		return
+	}
+	o := object(have)
+	for _, k := range [...]string{"total", "active_count", "overridden_count"} {
+		if !identical(get(o, k), get(want, k)) {
+			a.add(path+"."+k, "this must be %s by repo-decisions.jsonl and is %s", show(get(want, k)), show(get(o, k)))
+		}
+	}
+	for _, k := range [...]string{"active", "overridden", "operator_summary"} {
+		if !deepEqual(get(o, k), get(want, k)) {
+			a.add(path+"."+k, "this does not follow from repo-decisions.jsonl")
+		}
+	}
+}
+
+func (a *artifact) checkDashboard(have any) {
+	const path = "summary.dashboard_session"
+	if _, missing := have.(absent); missing {
+		return
+	}
+	s := object(have)
+	if s == nil {
+		a.add(path, "this must be an object where it is given")
+		return
+	}
+	status, _ := get(s, "status").(string)
+	switch status {
+	case "running", "pid_only", "stale", "not_running":
+	default:
+		a.add(path+".status", "this must be running, pid_only, stale or not_running and is %s", show(get(s, "status")))
+		return
+	}
+	pid, url, started := get(s, "pid"), get(s, "url"), get(s, "started_at")
+	n, ok := integer(pid)
+	positive := ok && n > 0
+	if pid != nil && !positive {
+		a.add(path+".pid", "this must be the number of a process, or null, and is %s", show(pid))
+	}
+	if _, ok := url.(string); url != nil && !ok {
+		a.add(path+".url", "this must be text, or null, and is %s", show(url))
+	}
+	if started != nil && !isTime(started) {
+		a.add(path+".started_at", "this must be an ISO 8601 time, or null, and is %s", show(started))
+	}
+	if status == "not_running" {
+		for _, m := range [...]struct {
+			key   string
+			value any
+		}{{"pid", pid}, {"url", url}, {"started_at", started}} {
+			if m.value != nil {
+				a.add(path+"."+m.key, "this must be null when nothing runs")
+			}
+		}
+	}
+	if status == "running" && !positive {
+		a.add(path+".pid", "a running dashboard has a process number")
+	}
+}
+
+// isSpace is what JavaScript trims.
+func isSpace(r rune) bool { return blank([]byte(string(r))) }

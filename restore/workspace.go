@@ -1,0 +1,83 @@
+// The source checkout of a run artifact, and what keeps the artifact from being
+// restored (spec/05 §1.9).
+
+package restore
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Blockers that other tools know by these words.
+const (
+	blockerNoHead = "Export restore requires a stable git HEAD in the source checkout."
+	blockerDirty  = "Dirty path outside governed continuity roots: "
+)
+
+// workspace asks git about the checkout. It is asked while the lock is held, whose
+// own file is nobody's change.
+func (r *runExport) workspace(ctx context.Context) error {
+	repo := r.store.Repository()
+	status, err := repo.Status(ctx, repo.Prefix)
+	if err != nil {
+		return err
+	}
+	locks := path.Dir(protocol.LockPath) + "/"
+	var dirty, outside []string
+	for _, p := range status.Paths() {
+		if !strings.HasPrefix(p, locks) {
+			dirty = append(dirty, strings.ToValidUTF8(p, "\ufffd"))
+		}
+	}
+	if repo.Prefix != "" {
+		whole, err := repo.Status(ctx, "")
+		if err != nil {
+			return err
+		}
+		for _, p := range whole.Paths() {
+			if !strings.HasPrefix(p, repo.Prefix) && p != strings.TrimSuffix(repo.Prefix, "/") {
+				outside = append(outside, strings.ToValidUTF8(p, "\ufffd"))
+			}
+		}
+	}
+	slices.SortStableFunc(dirty, collate)
+	slices.SortStableFunc(outside, collate)
+	e := r.e
+	var head any
+	if status.Head == "" {
+		e.Blockers = append(e.Blockers, blockerNoHead)
+	} else {
+		head = string(status.Head)
+	}
+	for _, p := range dirty {
+		if !Restorable(strings.TrimSuffix(p, "/")) {
+			e.Blockers = append(e.Blockers, blockerDirty+p)
+		}
+	}
+	for _, p := range outside {
+		e.Blockers = append(e.Blockers, blockerDirty+"(repository) "+p)
+	}
+	if r.live {
+		e.Blockers = append(e.Blockers, "A dashboard is running, and its session files belong to this machine.")
+	}
+	for _, c := range e.Cut {
+		e.Blockers = append(e.Blockers, "Content was left out on request: "+c)
+	}
+	for _, b := range r.left {
+		e.Blockers = append(e.Blockers, b+".")
+	}
+	orEmpty := func(list []string) []string {
+		if list == nil {
+			return []string{}
+		}
+		return list
+	}
+	r.git = ojson.NewObject("is_repo", true, "head_sha", head, "dirty_paths", orEmpty(dirty),
+		"restore_supported", len(e.Blockers) == 0, "restore_blockers", orEmpty(e.Blockers))
+	return nil
+}

@@ -1,0 +1,66 @@
+// Accepting the only active turn while others do the same.
+
+package runner
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// onlyTurnNow is the id of the only active turn as the working files name it, ""
+// when there is none or they cannot be read. It is read before the lock is
+// waited for: whoever accepts "the turn" means the one that is active now.
+func (r *Runner) onlyTurnNow() string {
+	root, err := os.OpenRoot(r.Store.Dir())
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = root.Close() }()
+	name := filepath.FromSlash(string(protocol.DocState))
+	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() || st.Size() > maxHint {
+		return ""
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	data, err := io.ReadAll(io.LimitReader(file, maxHint))
+	if err != nil {
+		return ""
+	}
+	st, perr := protocol.DecodeState(data)
+	if perr != nil {
+		return ""
+	}
+	if turn := st.OnlyTurn(); turn != nil {
+		return turn.TurnID
+	}
+	return ""
+}
+
+// maxHint bounds a state document that is only read for a hint, in bytes.
+const maxHint = 16 << 20
+
+// overtaken reports whether the turn that was meant is no longer active because
+// somebody else's acceptance was recorded while the lock was waited for. A turn
+// that ended in another way leaves the decision to the present state.
+func (c *change) overtaken(ctx context.Context, meant string) (bool, error) {
+	if meant == "" || c.target(meant) != nil {
+		return false, nil
+	}
+	return c.inHistory(ctx, meant)
+}
+
+// inHistory reports whether history holds an acceptance of the turn.
+func (c *change) inHistory(ctx context.Context, turn string) (bool, error) {
+	row, err := c.r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", turn)
+	if err != nil {
+		return false, err
+	}
+	return row != nil && row.Row.String("status") != "reissued", nil
+}

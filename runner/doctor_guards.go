@@ -1,0 +1,45 @@
+// Doctor: whether the guards in git's own hooks still run.
+
+package runner
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+)
+
+// guards reports guards that were installed and have gone silent: git says
+// nothing when a hook it does not find is not run.
+func (d *doctor) guards(ctx context.Context) {
+	st, err := githooks.Check(ctx, d.r.Store.Repository())
+	if err != nil {
+		d.failed("guards", err, "git agentxchain hooks status")
+		return
+	}
+	if !st.Installed {
+		d.add("guards", LevelNote, "", "no guards are in git's own hooks, so a commit may rewrite the run's records; to put them there: git agentxchain hooks install")
+		return
+	}
+	silent := st.Silent()
+	if len(silent) == 0 {
+		d.ok("guards", "%s guard this repository", guardNames(st.Guards))
+		return
+	}
+	// One cause silences several as a rule.
+	for len(silent) > 0 {
+		why := silent[0].Why
+		same := slices.DeleteFunc(slices.Clone(silent), func(g githooks.GuardState) bool { return g.Why != why })
+		silent = slices.DeleteFunc(silent, func(g githooks.GuardState) bool { return g.Why == why })
+		d.add("guards", LevelWarning, "git agentxchain hooks install, then: git agentxchain hooks canary", "silent: %s: %s", guardNames(same), why)
+	}
+}
+
+func guardNames(guards []githooks.GuardState) string {
+	names := make([]string, len(guards))
+	for i, g := range guards {
+		names[i] = g.Name
+	}
+	return strings.Join(names, ", ")
+}

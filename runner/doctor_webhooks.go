@@ -1,0 +1,26 @@
+// What the webhooks of a configuration need on this machine (spec/03 §23).
+
+package runner
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/notify"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// webhooks checks that the headers of every webhook can be filled in. Nothing is
+// sent: whether somebody answers is seen in the notification audit.
+func (d *doctor) webhooks(c *protocol.Config) {
+	list := notify.Read(c.Notifications).Webhooks
+	bad := 0
+	for i := range list {
+		if missing := list[i].Missing(d.lookup); len(missing) > 0 {
+			bad++
+			d.add("webhooks", LevelWarning, "export what it needs before the next command", "webhook %s cannot be told anything: not set: %s", list[i].Name, strings.Join(missing, ", "))
+		}
+	}
+	if len(list) > 0 && bad == 0 {
+		d.ok("webhooks", "%d webhooks have the variables they need", len(list))
+	}
+}

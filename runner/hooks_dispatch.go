@@ -1,0 +1,103 @@
+// after_dispatch: the bundle lies in its place while hooks look at it and add to
+// it; what is there afterwards is sealed (spec/03 §2, §20).
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// effectiveContext is what an adapter makes of the context; for a hook it is part
+// of the bundle's core all the same (spec/03 §16).
+const effectiveContext = "CONTEXT.effective.md"
+
+// supplemented puts the core files of a bundle into place, runs the hooks of
+// after_dispatch and returns all that belongs into the bundle then. Hooks that say
+// no are in c.stop: the turn is dispatched all the same, and the run is blocked
+// right after. What is not recorded in the end is taken out again by conclude, or by
+// the next command when this one is killed.
+func (c *change) supplemented(ctx context.Context, turn *protocol.Turn, core map[string][]byte) (map[string][]byte, error) {
+	dir := dispatch.BundleDir(turn.TurnID)
+	if dir == "" {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+	}
+	root, err := os.OpenRoot(c.r.Store.Dir())
+	if err != nil {
+		return nil, unreadable(".", err)
+	}
+	defer func() { _ = root.Close() }()
+	before, err := bundleContents(root, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.tx.OpenBundle(ctx, turn.TurnID); err != nil {
+		return nil, err
+	}
+	faults.Point("hooks.bundle.noted")
+	if err := c.r.Store.MakeDir(dir); err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(core))
+	protected := []string{dir + "/" + effectiveContext, dir + "/" + dispatch.ManifestFile}
+	for _, name := range names {
+		if err := c.r.Store.Replace(dir+"/"+name, core[name]); err != nil {
+			return nil, err
+		}
+		protected = append(protected, dir+"/"+name)
+	}
+	faults.Point("hooks.bundle.open")
+	err = c.hook(ctx, hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID, Protected: protected, Payload: ojson.NewObject(
+		"turn_id", turn.TurnID, "role_id", turn.AssignedRole, "bundle_path", dir,
+		"bundle_files", []string{dispatch.AssignmentFile, dispatch.PromptFile, dispatch.ContextFile})})
+	if err != nil && c.stop == nil {
+		return nil, err
+	}
+	after, err := dispatch.Collect(root, dir, dispatch.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	if odd := after.Odd; len(odd) > 0 && c.stop == nil {
+		c.stop = c.stopped(hooks.Call{Phase: "after_dispatch", TurnID: turn.TurnID}, &hooks.Outcome{Blocked: true, Blocker: &hooks.Blocker{HookName: "unknown", Verdict: hooks.VerdictBlock,
+			Message: fmt.Sprintf("the bundle holds %q, a %s, which cannot be sealed", odd[0].Path, odd[0].Kind)}})
+	}
+	return chosen(core, before, after), nil
+}
+
+// chosen says what is sealed: the core as it was built, what an earlier dispatch
+// of the turn had sealed, and what the hooks have just added or changed. What lay
+// there before and belongs to nobody stays outside.
+func chosen(core map[string][]byte, before, after dispatch.Contents) map[string][]byte {
+	files := maps.Clone(core)
+	kept := before.Supplements()
+	for name, data := range after.Files {
+		if dispatch.Core(name) || slices.Contains(dispatch.AuditFiles(), name) {
+			continue
+		}
+		_, sealed := kept[name]
+		if was, there := before.Files[name]; sealed || !there || !bytes.Equal(was, data) {
+			files[name] = data
+		}
+	}
+	return files
+}
+
+// bundleContents is Collect of a directory that need not be there yet.
+func bundleContents(root *os.Root, dir string) (dispatch.Contents, error) {
+	if _, err := root.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return dispatch.Contents{}, nil
+	}
+	return dispatch.Collect(root, dir, dispatch.Limits{})
+}

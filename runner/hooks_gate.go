@@ -1,0 +1,35 @@
+// before_gate: asked when the approval of a gate would be granted, before its
+// actions run (spec/03 §20).
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// beforeGate runs the hooks for the pending gate. When one says no the run is
+// blocked and the gate stays pending: approving again asks them again.
+func (c *change) beforeGate(ctx context.Context, completion bool) error {
+	s := c.view.State
+	kind, target, pending := "phase_transition", any(nil), (*ojson.Object)(nil)
+	if completion {
+		kind, pending = "run_completion", ojson.Marshal(s.PendingRunCompletion)
+	} else {
+		target, pending = s.PendingPhaseTransition.To, ojson.Marshal(s.PendingPhaseTransition)
+	}
+	n, err := c.r.historyLength()
+	if err != nil {
+		return err
+	}
+	err = c.hook(ctx, hooks.Call{Phase: "before_gate", Payload: ojson.NewObject("gate_type", kind, "current_phase", s.Phase,
+		"target_phase", target, "gate_config", pending, "history_length", n)})
+	if err != nil {
+		return err
+	}
+	c.tree, c.env.Now = nil, c.r.now()
+	_, err = c.look(ctx)
+	return err
+}

@@ -1,0 +1,201 @@
+// Tests of what lifecycle hooks are told and of what is taken from them.
+package runner
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func contents(pairs ...string) dispatch.Contents {
+	c := dispatch.Contents{Files: make(map[string][]byte)}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		c.Files[pairs[i]] = []byte(pairs[i+1])
+	}
+	return c
+}
+
+// sealedContents is contents with a seal over them.
+func sealedContents(t *testing.T, pairs ...string) dispatch.Contents {
+	t.Helper()
+	c := contents(pairs...)
+	seal, err := dispatch.Seal(dispatch.Identity{RunID: "run_1", TurnID: "turn_1", Role: "dev"}, "2026-01-02T03:04:05.678Z", c.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Files[dispatch.ManifestFile] = seal
+	return c
+}
+
+func TestChosen(t *testing.T) {
+	core := contents("ASSIGNMENT.json", "a2", "PROMPT.md", "p2", "CONTEXT.md", "c2").Files
+	before := sealedContents(t, "ASSIGNMENT.json", "a1", "PROMPT.md", "p1", "CONTEXT.md", "c1", "POLICY.md", "sealed", "gone.md", "sealed too", "edited.md", "sealed as well")
+	before.Files["planted.md"] = []byte("of nobody")
+	before.Files["planted-edited.md"] = []byte("of nobody")
+	before.Files["edited.md"] = []byte("edited after the seal")
+	after := contents("ASSIGNMENT.json", "hook", "PROMPT.md", "p2", "CONTEXT.md", "c2", "MANIFEST.json", "hook", "POLICY.md", "sealed", "new/deep.md", "hook",
+		"edited.md", "edited after the seal", "planted.md", "of nobody", "planted-edited.md", "hook", "stdout.log", "x", "CONTEXT.effective.md", "x", "API_REQUEST.json", "x", "TOKEN_BUDGET.json", "x")
+	got := chosen(core, before, after)
+	want := map[string]string{"ASSIGNMENT.json": "a2", "PROMPT.md": "p2", "CONTEXT.md": "c2", "POLICY.md": "sealed", "new/deep.md": "hook", "planted-edited.md": "hook"}
+	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, slices.Sorted(maps.Keys(want))) {
+		t.Errorf("chosen %v", names)
+	}
+	for name, data := range want {
+		if string(got[name]) != data {
+			t.Errorf("%s is %q, want %q", name, got[name], data)
+		}
+	}
+	if string(core["PROMPT.md"]) != "p2" || len(core) != 3 {
+		t.Error("the core itself was changed")
+	}
+}
+
+// Whatever lies in the directory: the core is as it was built, and nothing is
+// sealed that neither was sealed before nor came or changed while hooks ran.
+func TestChosenRapid(t *testing.T) {
+	names := []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "MANIFEST.json", "stdout.log", "a.md", "b.md", "d/a.md", "d/e/f"}
+	files := func(t *rapid.T, label string) dispatch.Contents {
+		c := dispatch.Contents{Files: make(map[string][]byte)}
+		for _, n := range names {
+			if rapid.Bool().Draw(t, label+n) {
+				c.Files[n] = []byte(rapid.SampledFrom([]string{"1", "2"}).Draw(t, label+n+" holds"))
+			}
+		}
+		return c
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		core := contents("ASSIGNMENT.json", "core", "PROMPT.md", "core", "CONTEXT.md", "core").Files
+		before, after := files(t, "before "), files(t, "after ")
+		got := chosen(core, before, after)
+		for name, data := range got {
+			if c, ok := core[name]; ok {
+				if string(c) != string(data) {
+					t.Fatalf("%s is not the core's", name)
+				}
+				continue
+			}
+			was, there := before.Files[name]
+			if now, ok := after.Files[name]; !ok || string(now) != string(data) || there && string(was) == string(now) || dispatch.Core(name) || name == "stdout.log" {
+				t.Fatalf("%s was sealed", name)
+			}
+		}
+		for name, now := range after.Files {
+			was, there := before.Files[name]
+			if _, sealed := got[name]; !sealed && !dispatch.Core(name) && name != "stdout.log" && (!there || string(was) != string(now)) {
+				t.Fatalf("%s came from a hook and was left out", name)
+			}
+		}
+	})
+}
+
+// The digest of what is trusted does not depend on how it is written, and does on
+// what it says.
+func TestCanonical(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var value func(depth int) ojson.Value
+		value = func(depth int) ojson.Value {
+			switch n := rapid.IntRange(0, 5).Draw(t, "kind"); {
+			case n == 0 || depth == 0:
+				return rapid.StringMatching(`[a-z]{0,3}`).Draw(t, "text")
+			case n == 1:
+				return ojson.NewObject("n", rapid.Int().Draw(t, "number"), "b", rapid.Bool().Draw(t, "bool"), "z", nil)
+			case n < 4:
+				o := &ojson.Object{}
+				for range rapid.IntRange(0, 4).Draw(t, "members") {
+					o.Set(rapid.StringMatching(`[a-d]`).Draw(t, "name"), value(depth-1))
+				}
+				return o
+			}
+			list := []any{}
+			for range rapid.IntRange(0, 3).Draw(t, "items") {
+				list = append(list, value(depth-1))
+			}
+			return list
+		}
+		v := ojson.NewObject("v", value(3))
+		before := string(ojson.Compact(v))
+		plain := string(ojson.Compact(canonical(v)))
+		if string(ojson.Compact(v)) != before {
+			t.Fatal("the document itself was changed")
+		}
+		if again := string(ojson.Compact(canonical(canonical(v)))); again != plain {
+			t.Fatalf("%s becomes %s", plain, again)
+		}
+		if other := string(ojson.Compact(canonical(shuffled(t, v)))); other != plain {
+			t.Fatalf("%s and %s", plain, other)
+		}
+		if back, err := ojson.Decode([]byte(plain)); err != nil || string(ojson.Compact(canonical(back))) != plain {
+			t.Fatalf("%s does not survive being read: %v", plain, err)
+		}
+	})
+	if a, b := canonical(ojson.NewObject("a", []any{"1", "2"})), canonical(ojson.NewObject("a", []any{"2", "1"})); string(ojson.Compact(a)) == string(ojson.Compact(b)) {
+		t.Error("the order of a list is part of it")
+	}
+	if canonical((*ojson.Object)(nil)) != nil {
+		t.Error("an absent object is null")
+	}
+}
+
+// shuffled is v with the members of its objects in another order.
+func shuffled(t *rapid.T, v ojson.Value) ojson.Value {
+	switch v := v.(type) {
+	case *ojson.Object:
+		out := &ojson.Object{}
+		for _, k := range rapid.Permutation(slices.Clone(v.Keys())).Draw(t, "order") {
+			m, _ := v.Get(k)
+			out.Set(k, shuffled(t, m))
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = shuffled(t, v[i])
+		}
+		return out
+	}
+	return v
+}
+
+// A row is cut down to what is recorded, and stays what it was about.
+func TestBounded(t *testing.T) {
+	long := strings.Repeat("é", protocol.MaxAuditRowBytes)
+	many := []*ojson.Object{}
+	for range 16 {
+		many = append(many, ojson.NewObject("key", "k", "value", strings.Repeat("\u0001", 1000)))
+	}
+	for name, e := range map[string]hooks.Entry{
+		"small":            {HookName: "h", Message: "fine"},
+		"a long message":   {HookName: "h", Message: long},
+		"no text at all":   {HookName: "h", Message: ojson.NewObject("m", long)},
+		"many annotations": {HookName: "h", Message: "fine", Annotations: many},
+		"everything":       {HookName: "h", Message: long, Annotations: many, Stderr: strings.Repeat("\u0001", 4096)},
+	} {
+		row := e.Row()
+		cut := bounded(row)
+		if !(protocol.AuditRow{Row: cut}).Fits() {
+			t.Errorf("%s: %d bytes are left", name, len(ojson.Compact(cut)))
+		}
+		if cut.String("hook_name") != "h" || !slices.Equal(cut.Keys(), row.Keys()) {
+			t.Errorf("%s: members %v", name, cut.Keys())
+		}
+		if (protocol.AuditRow{Row: row}).Fits() && cut != row {
+			t.Errorf("%s: cut without need", name)
+		}
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{"": "", " a\n\tb ": "a b", "abcdefgh": "abcde...", "äöü": "äö..."} {
+		if got := oneLine(in, 5); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
