@@ -108,7 +108,7 @@ func NewCapabilities(v ojson.Value, protocol string) (*Capabilities, error) {
 	if len(bad) > 0 {
 		return nil, wireError("Invalid capabilities.json: %s", strings.Join(bad, "; "))
 	}
-	if v, _ := o.Get("protocol_version"); truthy(v) {
+	if v, _ := o.Get("protocol_version"); ojson.Truthy(v) {
 		c.ProtocolVersion = v
 	}
 	switch v, _ := o.Get("surfaces"); v := v.(type) {
@@ -174,7 +174,7 @@ func (c *Capabilities) CheckSurface(surface string) error {
 	if surface == "" || c.Surfaces == nil {
 		return nil
 	}
-	if v, _ := c.Surfaces.Get(surface); truthy(v) {
+	if v, _ := c.Surfaces.Get(surface); ojson.Truthy(v) {
 		return nil
 	}
 	claimed := c.Claimed()
@@ -188,27 +188,11 @@ func (c *Capabilities) CheckSurface(surface string) error {
 func (c *Capabilities) Claimed() []string {
 	var out []string
 	for k, v := range c.Surfaces.All() {
-		if truthy(v) {
+		if ojson.Truthy(v) {
 			out = append(out, k)
 		}
 	}
 	return out
-}
-
-// truthy is a value's truth in the language the protocol was written in.
-func truthy(v ojson.Value) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case string:
-		return v != ""
-	case ojson.Number:
-		f, _ := v.Float64()
-		return f != 0
-	}
-	return true
 }
 
 // plain is a value for a message, text without its quotes.

@@ -57,7 +57,7 @@ func nameRenames(f *Fixture, rng *rand.Rand) *renames {
 	for _, w := range protocolWords() {
 		h.fixed[w] = true
 	}
-	if c := f.Setup.Object("coordinator_config"); c != nil && !truthy(member(c, "routing")) {
+	if c := f.Setup.Object("coordinator_config"); c != nil && !ojson.Truthy(member(c, "routing")) {
 		// Without routing of its own a coordinator knows the default phases only
 		// (spec/04 §1).
 		h.fixed["planning"], h.fixed["implementation"], h.fixed["qa"] = true, true, true

@@ -208,7 +208,7 @@ func DecodeBarriers(o *ojson.Object) (*Barriers, protocol.Problems) {
 		e, ok := v.(*ojson.Object)
 		if !ok {
 			problems = append(problems, protocol.Problem{Code: protocol.CodeInvalidState, Field: id,
-				Message: "the barrier " + shown(id) + " must be an object, not " + shown(v)})
+				Message: "the barrier " + ojson.Shown(id) + " must be an object, not " + ojson.Shown(v)})
 			continue
 		}
 		b.list.Set(id, newBarrier(id, e))

@@ -5,7 +5,6 @@ package coordinator
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -38,7 +37,7 @@ func (d *decoder) wrong(code, field, want string, v ojson.Value) {
 		return
 	}
 	value, _ := v.(string)
-	d.add(code, field, value, "%s must be %s, not %s", field, want, shown(v))
+	d.add(code, field, value, "%s must be %s, not %s", field, want, ojson.Shown(v))
 }
 
 // section returns an optional top-level object; nil when absent or wrong.
@@ -54,7 +53,7 @@ func (d *decoder) section(key, code string) *ojson.Object {
 // id checks the name of a repository, workstream or gate.
 func (d *decoder) id(code, kind, id string) {
 	if !isID(id) {
-		d.add(code, kind+"s", id, "the %s name %s must consist of lowercase letters, digits, - and _", kind, shown(id))
+		d.add(code, kind+"s", id, "the %s name %s must consist of lowercase letters, digits, - and _", kind, ojson.Shown(id))
 	}
 }
 
@@ -97,38 +96,18 @@ func (d *decoder) names(field string, items []any, known func(string) bool, what
 			d.wrong(c.item, fmt.Sprintf("%s[%d]", field, i), wantText, v)
 		case seen[s]:
 			if c.duplicate != "" {
-				d.add(c.duplicate, field, s, "%s names %s more than once", field, shown(s))
+				d.add(c.duplicate, field, s, "%s names %s more than once", field, ojson.Shown(s))
 			}
 		default:
 			seen[s] = true
 			if !known(s) {
-				d.add(c.unknown, field, s, "%s names %s, which is not a declared %s", field, shown(s), what)
+				d.add(c.unknown, field, s, "%s names %s, which is not a declared %s", field, ojson.Shown(s), what)
 				continue
 			}
 			out = append(out, s)
 		}
 	}
 	return out
-}
-
-// shown is a value in a message: short, quoted, on one line.
-func shown(v ojson.Value) string {
-	const limit = 60
-	switch v := v.(type) {
-	case string:
-		if r := []rune(v); len(r) > limit {
-			v = string(r[:limit]) + "…"
-		}
-		return strconv.Quote(v)
-	case ojson.Number:
-		if len(v) > limit {
-			return "a number"
-		}
-		return string(v)
-	case bool:
-		return strconv.FormatBool(v)
-	}
-	return ojson.TypeName(v)
 }
 
 // orList is a list of words in a message.

@@ -64,7 +64,7 @@ func (d *decoder) workstream(w *Workstream, o *ojson.Object, at string, phases, 
 	case !ok:
 		d.wrong("workstream_entry_repo_invalid", at+".entry_repo", wantText, v)
 	case !slices.Contains(list, any(entry)):
-		d.add("workstream_entry_repo_mismatch", at+".entry_repo", entry, "%s.entry_repo is %s, which is not one of the workstream's repositories", at, shown(entry))
+		d.add("workstream_entry_repo_mismatch", at+".entry_repo", entry, "%s.entry_repo is %s, which is not one of the workstream's repositories", at, ojson.Shown(entry))
 	default:
 		w.EntryRepo = entry
 	}
@@ -124,7 +124,7 @@ func (d *decoder) decisions(w *Workstream, o *ojson.Object, at string, repos []a
 		named[repo] = true
 		v, has := byRepo.Get(repo)
 		if !has {
-			d.add(code+"_repo_missing", at, repo, "%s must list the decisions of %s", at, shown(repo))
+			d.add(code+"_repo_missing", at, repo, "%s must list the decisions of %s", at, ojson.Shown(repo))
 			continue
 		}
 		ids, _ := v.([]any)
@@ -136,7 +136,7 @@ func (d *decoder) decisions(w *Workstream, o *ojson.Object, at string, repos []a
 	}
 	for repo := range byRepo.All() {
 		if !named[repo] {
-			d.add(code+"_repo_unknown", at+"."+repo, repo, "%s lists decisions of %s, which is not one of the workstream's repositories", at, shown(repo))
+			d.add(code+"_repo_unknown", at+"."+repo, repo, "%s lists decisions of %s, which is not one of the workstream's repositories", at, ojson.Shown(repo))
 		}
 	}
 }

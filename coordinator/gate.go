@@ -121,7 +121,7 @@ func decidable(s *State, verb string) *protocol.Error {
 	case s.Status != StatusPaused:
 		return notIn(s, fmt.Sprintf("Gate %s can be %s only while the initiative is paused for it", s.PendingGate.Gate, verb), StatusPaused)
 	case s.PendingGate.GateType != GatePhase && s.PendingGate.GateType != GateCompletion:
-		return &protocol.Error{Code: protocol.CodeInvalidState, Field: "pending_gate.gate_type", Message: fmt.Sprintf("The pending gate is of the unknown type %s.", shown(s.PendingGate.GateType))}
+		return &protocol.Error{Code: protocol.CodeInvalidState, Field: "pending_gate.gate_type", Message: fmt.Sprintf("The pending gate is of the unknown type %s.", ojson.Shown(s.PendingGate.GateType))}
 	}
 	return nil
 }

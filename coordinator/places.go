@@ -140,11 +140,11 @@ func (r *Roots) Owner(repo, file string) (string, *protocol.Error) {
 	at, ok := r.list.Get(repo)
 	switch {
 	case !ok:
-		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", shown(repo))}
+		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo))}
 	case at.bad != nil && at.bad.Code != problemMissing:
 		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: at.bad.Field, Problems: protocol.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
 	case strings.TrimSpace(file) == "" || strings.IndexByte(file, 0) >= 0 || len(file) > maxPathBytes:
-		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", shown(file))}
+		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file))}
 	}
 	owner, e := r.owner(at.path, file)
 	if e == nil && owner == repo && strings.Contains(file, `\`) {
@@ -166,7 +166,7 @@ func (r *Roots) owner(base, file string) (string, *protocol.Error) {
 	real, _, err := realPath(base, native)
 	if err != nil {
 		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed",
-			Message: fmt.Sprintf("files_changed names %s, and it cannot be found out where that is: %s.", shown(file), reason(err))}
+			Message: fmt.Sprintf("files_changed names %s, and it cannot be found out where that is: %s.", ojson.Shown(file), reason(err))}
 	}
 	owner, deepest := "", -1
 	for id, at := range r.list.All() {

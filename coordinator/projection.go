@@ -33,7 +33,7 @@ func DecodeAcceptance(repo, workstream string, turn *ojson.Object) (Acceptance, 
 	wrong := func(key, want string, v ojson.Value) {
 		if bad == nil {
 			bad = &protocol.Error{Code: protocol.CodeInvalidArgument, Field: key,
-				Message: fmt.Sprintf("%s of the accepted turn must be %s, not %s.", key, want, shown(v))}
+				Message: fmt.Sprintf("%s of the accepted turn must be %s, not %s.", key, want, ojson.Shown(v))}
 		}
 	}
 	text := func(key string, dst *string) {
@@ -208,12 +208,12 @@ func (c *Change) transition(b *Barrier, status string, env *protocol.Env, causat
 // in the run it belongs to.
 func (w *Workspace) admit(in *Acceptance) *protocol.Error {
 	if w.Config.Repo(in.Repo) == nil {
-		return &protocol.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s.", shown(in.Repo), ConfigFile)}
+		return &protocol.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s.", ojson.Shown(in.Repo), ConfigFile)}
 	}
 	stream := w.Config.Workstream(in.Workstream)
 	switch {
 	case stream == nil:
-		return &protocol.Error{Code: CodeUnknownWorkstream, Field: "workstream_id", Message: fmt.Sprintf("There is no workstream %s in %s.", shown(in.Workstream), ConfigFile)}
+		return &protocol.Error{Code: CodeUnknownWorkstream, Field: "workstream_id", Message: fmt.Sprintf("There is no workstream %s in %s.", ojson.Shown(in.Workstream), ConfigFile)}
 	case strings.TrimSpace(in.TurnID) == "":
 		return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "turn_id", Message: "The accepted turn does not say which turn it is (turn_id)."}
 	case !slices.Contains(stream.Repos, in.Repo):
@@ -253,11 +253,11 @@ func (w *Workspace) isolated(repo string, files []string) *protocol.Error {
 			continue
 		}
 		e = &protocol.Error{Code: CodeCrossRepoWrite, Field: "files_changed", Details: ojson.NewObject("file", file, "repo_id", repo),
-			Message: fmt.Sprintf("The turn of %s changed %s, which is outside of %s.", repo, shown(file), repo),
+			Message: fmt.Sprintf("The turn of %s changed %s, which is outside of %s.", repo, ojson.Shown(file), repo),
 			Hint:    "a turn changes files of its own repository only; give the other repository a turn of its own"}
 		if owner != "" {
 			e.Details.Set("owner_repo_id", owner)
-			e.Message = fmt.Sprintf("The turn of %s changed %s, which belongs to %s.", repo, shown(file), owner)
+			e.Message = fmt.Sprintf("The turn of %s changed %s, which belongs to %s.", repo, ojson.Shown(file), owner)
 		}
 		return e
 	}

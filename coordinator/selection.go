@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -72,7 +73,7 @@ func SelectFrom(w *Workspace, children Children, id string) (*Assignment, *Refus
 	stream := w.Config.Workstream(id)
 	switch {
 	case stream == nil:
-		return nil, &Refusal{Reason: MissingWorkstream, Workstream: id, Detail: fmt.Sprintf("There is no workstream %s.", shown(id))}
+		return nil, &Refusal{Reason: MissingWorkstream, Workstream: id, Detail: fmt.Sprintf("There is no workstream %s.", ojson.Shown(id))}
 	case stream.Phase != w.State.Phase:
 		return nil, &Refusal{Reason: WrongPhase, Workstream: id, Detail: fmt.Sprintf("Workstream %s is in phase %s, the initiative is in %s.", id, stream.Phase, w.State.Phase)}
 	}

@@ -119,7 +119,7 @@ func DecodeState(o *ojson.Object) (*State, *protocol.Error) {
 	case StatusActive, StatusPaused, StatusBlocked, StatusCompleted:
 	default:
 		problems = append(problems, protocol.Problem{Code: protocol.CodeInvalidState, Field: "status", Value: string(s.Status),
-			Message: "status must be one of active, paused, blocked, completed, not " + shown(string(s.Status))})
+			Message: "status must be one of active, paused, blocked, completed, not " + ojson.Shown(string(s.Status))})
 	}
 	for repo, r := range s.RepoRuns.All() {
 		if r == nil {

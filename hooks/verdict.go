@@ -40,7 +40,7 @@ func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
 	default:
 		return answer{}, false
 	}
-	if m, _ := o.Get("message"); truthy(m) {
+	if m, _ := o.Get("message"); ojson.Truthy(m) {
 		a.message = boundMessage(hide.redactValue(m))
 	}
 	for i, item := range o.Array("annotations") {
@@ -62,22 +62,6 @@ func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
 func member(o *ojson.Object, key string) ojson.Value {
 	v, _ := o.Get(key)
 	return v
-}
-
-// truthy is ECMAScript's notion, by which the protocol tells a message from none.
-func truthy(v ojson.Value) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case string:
-		return v != ""
-	case ojson.Number:
-		f, ok := v.Float64()
-		return !ok || f != 0
-	}
-	return true
 }
 
 // boundMessage keeps a message as it is when it is short enough; a longer one

@@ -2,6 +2,8 @@
 
 package protocol
 
+import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+
 // Actions of an approval policy.
 const (
 	ActionAutoApprove  = "auto_approve"
@@ -69,7 +71,7 @@ func (s configSection) approvalRule(actionRequired bool) ApprovalRule {
 func (s configSection) approvalPhase(key string) string {
 	phase := s.text(key, false)
 	if phase != "" && s.d.cfg.Routing.Len() > 0 && !s.d.cfg.Routing.Has(phase) {
-		s.d.add(ProblemUndeclaredPhase, s.at(key), phase, "%s names the phase %s, which is not in routing", s.at(key), shownValue(phase))
+		s.d.add(ProblemUndeclaredPhase, s.at(key), phase, "%s names the phase %s, which is not in routing", s.at(key), ojson.Shown(phase))
 	}
 	return phase
 }

@@ -62,7 +62,7 @@ func (s configSection) value(key string) (ojson.Value, bool) {
 
 // fail reports that the member is not what it must be.
 func (s configSection) fail(key, want string, v ojson.Value) {
-	s.d.add(s.code, s.at(key), valueText(v), "%s must be %s, not %s", s.at(key), want, shownValue(v))
+	s.d.add(s.code, s.at(key), valueText(v), "%s must be %s, not %s", s.at(key), want, ojson.Shown(v))
 }
 
 // failHidden is fail for members that may hold a secret: the value is not repeated.
@@ -277,24 +277,4 @@ func valueText(v ojson.Value) string {
 		return strconv.FormatBool(v)
 	}
 	return ""
-}
-
-// shownValue is v in a message: short, quoted, on one line.
-func shownValue(v ojson.Value) string {
-	const limit = 60
-	switch v := v.(type) {
-	case string:
-		if r := []rune(v); len(r) > limit {
-			v = string(r[:limit]) + "…"
-		}
-		return strconv.Quote(v)
-	case ojson.Number:
-		if len(v) > limit {
-			return "a number"
-		}
-		return string(v)
-	case bool:
-		return strconv.FormatBool(v)
-	}
-	return ojson.TypeName(v)
 }

@@ -106,9 +106,9 @@ func (s configSection) uniqueName(seen map[string]bool) {
 	switch {
 	case name == "":
 	case !isConfigID(name):
-		s.d.add(s.code, s.at("name"), name, "%s must consist of lowercase letters, digits, - and _, not %s", s.at("name"), shownValue(name))
+		s.d.add(s.code, s.at("name"), name, "%s must consist of lowercase letters, digits, - and _, not %s", s.at("name"), ojson.Shown(name))
 	case seen[name]:
-		s.d.add(s.code, s.at("name"), name, "%s repeats the name %s", s.at("name"), shownValue(name))
+		s.d.add(s.code, s.at("name"), name, "%s repeats the name %s", s.at("name"), ojson.Shown(name))
 	default:
 		seen[name] = true
 	}

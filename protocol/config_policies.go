@@ -5,6 +5,8 @@ package protocol
 import (
 	"fmt"
 	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 // Rules of acceptance policies.
@@ -31,9 +33,9 @@ func (s configSection) policy(seen map[string]bool) Policy {
 	switch {
 	case p.ID == "":
 	case !isConfigName(p.ID):
-		s.d.add(s.code, s.at("id"), p.ID, "%s must start with a lowercase letter and consist of lowercase letters, digits, - and _, not %s", s.at("id"), shownValue(p.ID))
+		s.d.add(s.code, s.at("id"), p.ID, "%s must start with a lowercase letter and consist of lowercase letters, digits, - and _, not %s", s.at("id"), ojson.Shown(p.ID))
 	case seen[p.ID]:
-		s.d.add(s.code, s.at("id"), p.ID, "%s repeats the policy id %s", s.at("id"), shownValue(p.ID))
+		s.d.add(s.code, s.at("id"), p.ID, "%s repeats the policy id %s", s.at("id"), ojson.Shown(p.ID))
 	default:
 		seen[p.ID] = true
 	}

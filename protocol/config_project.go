@@ -32,7 +32,7 @@ func (d *configDecoder) version() {
 		return
 	}
 	d.add(ProblemSchemaVersion, "schema_version", valueText(v),
-		`schema_version must be "1.0" or the number 4, not %s`, shownValue(v))
+		`schema_version must be "1.0" or the number 4, not %s`, ojson.Shown(v))
 }
 
 func (d *configDecoder) project() {

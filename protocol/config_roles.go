@@ -2,6 +2,8 @@
 
 package protocol
 
+import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+
 import "strings"
 
 // RuntimeManual is the runtime type of people at work.
@@ -17,7 +19,7 @@ func (d *configDecoder) roles() {
 		id, r := e.key, &Role{ID: e.key, RuntimeType: RuntimeManual, Raw: e.o}
 		d.cfg.Roles.Set(id, r)
 		if !isConfigID(id) {
-			d.add(e.code, e.path, id, "role id %s must consist of lowercase letters, digits, - and _", shownValue(id))
+			d.add(e.code, e.path, id, "role id %s must consist of lowercase letters, digits, - and _", ojson.Shown(id))
 		}
 		if !e.valid() {
 			continue
@@ -32,7 +34,7 @@ func (d *configDecoder) roles() {
 		}
 		if !runtimes.Has(r.RuntimeID) {
 			d.add(ProblemUndeclaredRuntime, e.at("runtime"), r.RuntimeID, "%s names %s, which is not declared in runtimes",
-				e.at("runtime"), shownValue(r.RuntimeID))
+				e.at("runtime"), ojson.Shown(r.RuntimeID))
 		} else if t := runtimes.Object(r.RuntimeID).String("type"); t != "" {
 			r.RuntimeType = t
 		}
@@ -48,11 +50,11 @@ func (d *configDecoder) bindings() {
 		case PathInvalidAuthoritative:
 			d.add(ProblemAuthoritativeBinding, field, r.RuntimeID,
 				"role %s is authoritative, but its runtime %s (%s) can only propose changes: make the role proposed or review_only, or give it a runtime that writes files",
-				shownValue(id), shownValue(r.RuntimeID), r.RuntimeType)
+				ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType)
 		case PathInvalidReviewOnly:
 			d.add(ProblemReviewOnlyBinding, field, r.RuntimeID,
 				"role %s is review_only, but its runtime %s (%s) writes files directly: make the role authoritative or proposed, or use a runtime of type %s",
-				shownValue(id), shownValue(r.RuntimeID), r.RuntimeType, strings.Join([]string{RuntimeManual, "api_proxy", "mcp", "remote_agent"}, ", "))
+				ojson.Shown(id), ojson.Shown(r.RuntimeID), r.RuntimeType, strings.Join([]string{RuntimeManual, "api_proxy", "mcp", "remote_agent"}, ", "))
 		}
 	}
 }

@@ -2,6 +2,8 @@
 
 package protocol
 
+import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+
 import "fmt"
 
 // MaxConcurrentTurns is the most turns a phase may run side by side.
@@ -17,7 +19,7 @@ func (d *configDecoder) routing() {
 		r := &Route{Phase: e.key, MaxConcurrentTurns: 1, Raw: e.o}
 		d.cfg.Routing.Set(e.key, r)
 		if !isConfigName(e.key) {
-			d.add(e.code, e.path, e.key, "phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", shownValue(e.key))
+			d.add(e.code, e.path, e.key, "phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", ojson.Shown(e.key))
 		}
 		if !e.valid() {
 			continue
@@ -42,7 +44,7 @@ func (d *configDecoder) routing() {
 		// not the document has a gates member (spec/01 §14 row 20).
 		if r.ExitGate = e.text("exit_gate", false); r.ExitGate != "" && !gates.Has(r.ExitGate) {
 			d.add(ProblemUndeclaredGate, e.at("exit_gate"), r.ExitGate, "%s names %s, which is not declared in gates",
-				e.at("exit_gate"), shownValue(r.ExitGate))
+				e.at("exit_gate"), ojson.Shown(r.ExitGate))
 		}
 		e.concurrency(r)
 		r.TimeoutMinutes = e.minutes("timeout_minutes")
@@ -51,7 +53,7 @@ func (d *configDecoder) routing() {
 }
 
 func (s configSection) undeclaredRole(key, role string) {
-	s.d.add(ProblemUndeclaredRole, s.at(key), role, "%s names %s, which is not declared in roles", s.at(key), shownValue(role))
+	s.d.add(ProblemUndeclaredRole, s.at(key), role, "%s names %s, which is not declared in roles", s.at(key), ojson.Shown(role))
 }
 
 // concurrency reads max_concurrent_turns. A number above the limit counts as
@@ -108,7 +110,7 @@ func (s configSection) paths(key string) []string {
 func (s configSection) contained(key, p string) (string, bool) {
 	clean, problem := CleanPath(p)
 	if problem != "" {
-		s.d.add(ProblemConfigPath, s.at(key), p, "%s must be a path inside the project: %s %s", s.at(key), shownValue(p), pathProblemText(problem))
+		s.d.add(ProblemConfigPath, s.at(key), p, "%s must be a path inside the project: %s %s", s.at(key), ojson.Shown(p), pathProblemText(problem))
 	}
 	return clean, problem == ""
 }

@@ -2,6 +2,8 @@
 
 package protocol
 
+import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+
 import "math"
 
 func (d *configDecoder) schedules() {
@@ -10,7 +12,7 @@ func (d *configDecoder) schedules() {
 	d.cfg.Schedules = s.o
 	for e := range s.entries() {
 		if !isConfigID(e.key) {
-			d.add(e.code, e.path, e.key, "schedule id %s must consist of lowercase letters, digits, - and _", shownValue(e.key))
+			d.add(e.code, e.path, e.key, "schedule id %s must consist of lowercase letters, digits, - and _", ojson.Shown(e.key))
 		}
 		if !e.valid() {
 			continue

@@ -59,13 +59,13 @@ func IsReserved(path string) bool { return slices.Contains(reservedPaths, path) 
 // Operational reports whether the path is never attributed to an actor: it is
 // dropped from declared and observed lists alike.
 func Operational(path string) bool {
-	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) || generatedReport(path)
+	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) || GeneratedReport(path)
 }
 
-// generatedReport matches the files report commands leave in
+// GeneratedReport matches the files report commands leave in
 // .agentxchain/reports: report-*.md, export-*.json and chain-*.json, where * is
 // one or more characters of one path segment.
-func generatedReport(path string) bool {
+func GeneratedReport(path string) bool {
 	name, ok := strings.CutPrefix(path, ".agentxchain/reports/")
 	if !ok || strings.Contains(name, "/") {
 		return false

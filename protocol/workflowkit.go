@@ -89,7 +89,7 @@ func (d *configDecoder) workflowKit() {
 	}
 	for e := range s.object("phases").entries() {
 		if !isConfigName(e.key) {
-			d.add(e.code, e.path, e.key, "phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", shownValue(e.key))
+			d.add(e.code, e.path, e.key, "phase name %s must start with a lowercase letter and consist of lowercase letters, digits, - and _", ojson.Shown(e.key))
 		}
 		var artifacts []Artifact
 		if e.valid() {
@@ -118,7 +118,7 @@ func (s configSection) kitPhase() []Artifact {
 			continue
 		}
 		if declared[path] {
-			item.d.add(item.code, item.at("path"), path, "%s repeats %s, which this phase already declares", item.at("path"), shownValue(path))
+			item.d.add(item.code, item.at("path"), path, "%s repeats %s, which this phase already declares", item.at("path"), ojson.Shown(path))
 			continue
 		}
 		declared[path] = true
@@ -154,7 +154,7 @@ func (s configSection) artifact(a *Artifact) {
 	switch {
 	case a.OwnedBy == "":
 	case !isConfigID(a.OwnedBy):
-		s.d.add(s.code, s.at("owned_by"), a.OwnedBy, "%s must be a role id (lowercase letters, digits, - and _), not %s", s.at("owned_by"), shownValue(a.OwnedBy))
+		s.d.add(s.code, s.at("owned_by"), a.OwnedBy, "%s must be a role id (lowercase letters, digits, - and _), not %s", s.at("owned_by"), ojson.Shown(a.OwnedBy))
 	case !s.d.cfg.Roles.Has(a.OwnedBy):
 		s.undeclaredRole("owned_by", a.OwnedBy)
 	}

@@ -3,6 +3,7 @@
 package restore
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -39,40 +40,8 @@ const (
 
 // runRoots are what a run artifact collects, files and directories.
 func runRoots() []string {
-	return []string{
-		protocol.ConfigPath,
-		statePath,
-		".agentxchain/session.json",
-		".agentxchain/history.jsonl",
-		".agentxchain/decision-ledger.jsonl",
-		".agentxchain/repo-decisions.jsonl",
-		".agentxchain/lock.json",
-		".agentxchain/hook-audit.jsonl",
-		".agentxchain/hook-annotations.jsonl",
-		".agentxchain/run-history.jsonl",
-		".agentxchain/events.jsonl",
-		".agentxchain/notification-audit.jsonl",
-		".agentxchain/schedule-state.json",
-		".agentxchain/schedule-daemon.json",
-		".agentxchain/continuous-session.json",
-		".agentxchain/human-escalations.jsonl",
-		".agentxchain/sla-reminders.json",
-		".agentxchain/SESSION_RECOVERY.md",
-		".agentxchain/migration-report.md",
-		"TALK.md",
-		".agentxchain/dispatch",
-		".agentxchain/staging",
-		".agentxchain/transactions/accept",
-		".agentxchain/intake",
-		".agentxchain/missions",
-		multiDir,
-		".agentxchain/reviews",
-		".agentxchain/reports",
-		".agentxchain/proposed",
-		pidFile,
-		dashboardFile,
-		".planning",
-	}
+	return slices.Concat([]string{protocol.ConfigPath}, protocol.ContinuityFiles(), protocol.ContinuityRoots(),
+		[]string{pidFile, dashboardFile, ".planning"})
 }
 
 // RestoreRoots are the roots a restore replaces: all but the dashboard's session.
@@ -108,20 +77,6 @@ func coordinatorRoots() []string {
 		multiDir + "/barrier-ledger.jsonl",
 		multiDir + "/RECOVERY_REPORT.md",
 	}
-}
-
-// generated reports made by other commands are no evidence and stay out.
-func generated(path string) bool {
-	name, ok := strings.CutPrefix(path, ".agentxchain/reports/")
-	if !ok || strings.Contains(name, "/") {
-		return false
-	}
-	for _, g := range [...][2]string{{"report-", ".md"}, {"export-", ".json"}, {"chain-", ".json"}} {
-		if strings.HasPrefix(name, g[0]) && strings.HasSuffix(name, g[1]) && len(name) > len(g[0])+len(g[1]) {
-			return true
-		}
-	}
-	return false
 }
 
 // formatOf is the format a name stands for.

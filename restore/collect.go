@@ -68,7 +68,7 @@ func (c *collected) walk(root *os.Root, dir string) error {
 
 func (c *collected) add(path string) {
 	switch {
-	case generated(path) || c.seen[path]:
+	case protocol.GeneratedReport(path) || c.seen[path]:
 	case !utf8.ValidString(path):
 		c.leave("%s has a name that is not UTF-8", strings.ToValidUTF8(path, "\ufffd"))
 	default:

@@ -36,22 +36,6 @@ func none(v any) bool {
 	return v == nil
 }
 
-// truthy reports what JavaScript takes for true.
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case nil, absent:
-		return false
-	case bool:
-		return v
-	case string:
-		return v != ""
-	case ojson.Number:
-		f, ok := v.Float64()
-		return !ok || f != 0 && !math.IsNaN(f)
-	}
-	return true
-}
-
 // orNull returns v, or null for what counts as false.
 func orNull(v any) any {
 	if truthy(v) {
@@ -149,4 +133,12 @@ func texts(v any) bool {
 		ok = ok && isText(s)
 	}
 	return ok
+}
+
+// truthy is ojson.Truthy for a value that may also be absent.
+func truthy(v any) bool {
+	if _, missing := v.(absent); missing {
+		return false
+	}
+	return ojson.Truthy(v)
 }
