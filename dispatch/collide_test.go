@@ -38,6 +38,9 @@ func FuzzNames(f *testing.F) {
 	f.Add("\u0301", "/\u0301")
 	f.Add("e\u0301", "\u00e9")
 	f.Fuzz(func(t *testing.T, a, b string) {
+		if !safePath(a) || !safePath(b) {
+			t.Skip("refused before it is compared")
+		}
 		n := newNames()
 		_ = n.add(a)
 		first := n.add(b) != ""
