@@ -3,6 +3,7 @@
 package githooks
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -20,12 +22,20 @@ import (
 // and in words what the hard stop would say later, and beside it what only an
 // index can tell: whose turn it is and what that turn may touch.
 func (g *guarded) preCommit() error {
-	head, others, err := g.parentsToBe()
-	if err != nil {
-		return err
+	// The index takes git longest; what else will be asked for is asked beside it.
+	var head gitstore.OID
+	var others []gitstore.OID
+	var runs []*gitstore.RunRecord
+	var errHead, errRuns error
+	var beside sync.WaitGroup
+	beside.Go(func() { head, others, errHead = g.parentsToBe() })
+	beside.Go(func() { runs, errRuns = g.repo.RunRecords(g.ctx) })
+	changes, err := g.repo.StagedChanges(g.ctx, "HEAD")
+	beside.Wait()
+	if errHead == nil && head == "" {
+		changes, err = g.repo.StagedChanges(g.ctx, "") // nothing is committed yet
 	}
-	changes, err := g.repo.StagedChanges(g.ctx, string(head))
-	if err != nil || len(changes) == 0 {
+	if err = cmp.Or(errHead, errRuns, err); err != nil || len(changes) == 0 {
 		return err
 	}
 	prefixes, err := g.prefixes()
@@ -33,7 +43,7 @@ func (g *guarded) preCommit() error {
 		return err
 	}
 	for _, prefix := range prefixes {
-		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find}
+		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, runs: runs[:min(len(runs), maxRuns)], runsRead: true}
 		if j.config, err = readConfig(g.ctx, g.repo, head, prefix); err != nil {
 			return err
 		}
