@@ -198,15 +198,6 @@ func (r *Repository) Parents(ctx context.Context, commit OID) ([]OID, error) {
 	return c.Parents, nil
 }
 
-// Message returns the message of a commit.
-func (r *Repository) Message(ctx context.Context, commit OID) (string, error) {
-	c, err := r.treeReader(ctx).commit(commit)
-	if err != nil {
-		return "", err
-	}
-	return c.Message, nil
-}
-
 // TreeChange is one path that differs between two trees, or a tree and the index.
 type TreeChange struct {
 	Status           byte // A, D, M, T; U for an unmerged path

@@ -19,9 +19,7 @@ type treeReader struct {
 	recent  *recentBlobs        // nil: blobs are not remembered
 }
 
-func (s *Store) reader(ctx context.Context) *treeReader {
-	return &treeReader{ctx: ctx, objects: s.objects, format: s.repo.ObjectFormat, known: make(map[OID][]byte), parsed: make(map[OID][]TreeEntry)}
-}
+func (s *Store) reader(ctx context.Context) *treeReader { return s.repo.treeReader(ctx) }
 
 // object reads an object that must be of the given kind.
 func (r *treeReader) object(oid OID, kind string) ([]byte, error) {

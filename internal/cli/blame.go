@@ -19,26 +19,11 @@ func newBlameCommand(f *Factory) *ucli.Command {
 		Name: "blame", Category: categoryLook, ArgsUsage: "PATH[:LINE]", Usage: "a file line by line with role and turn",
 		Description: "Like git blame, with who wrote each line by role and turn; - stands for a person's commit, ? for what cannot be told. why explains a line.",
 		Flags:       []ucli.Flag{linesFlag()},
-		Action: func(c *ucli.Context) error {
-			q, err := linesFrom(c)
-			if err != nil {
-				return err
-			}
-			return runBlame(c.Context, f, q)
-		},
+		Action:      linesAction(f, runBlame),
 	}
 }
 
-func runBlame(ctx context.Context, f *Factory, q *linesQuestion) error {
-	r, err := f.openRunner(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = r.Close() }()
-	report, err := f.attribute(ctx, r, q)
-	if err != nil {
-		return err
-	}
+func runBlame(ctx context.Context, f *Factory, q *linesQuestion, report *attribution.Report) error {
 	payload := reportObject(report, true)
 	list := []*ojson.Object{}
 	for _, t := range turnsOf(report) {

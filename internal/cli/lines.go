@@ -200,3 +200,24 @@ func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
 		return doc.Strings("files_changed"), true
 	}
 }
+
+// linesAction is a command about lines of a file: it reads the question, joins
+// the lines with the runs and hands both to show.
+func linesAction(f *Factory, show func(context.Context, *Factory, *linesQuestion, *attribution.Report) error) ucli.ActionFunc {
+	return func(c *ucli.Context) error {
+		q, err := linesFrom(c)
+		if err != nil {
+			return err
+		}
+		r, err := f.openRunner(c.Context)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }()
+		report, err := f.attribute(c.Context, r, q)
+		if err != nil {
+			return err
+		}
+		return show(c.Context, f, q, report)
+	}
+}

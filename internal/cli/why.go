@@ -19,27 +19,12 @@ func newWhyCommand(f *Factory) *ucli.Command {
 		Name: "why", Category: categoryLook, ArgsUsage: "PATH[:LINE]", Usage: "which turn wrote a line, and what was decided there",
 		Description: "PATH:LINE, or PATH:FROM-TO, is a place in the file as it is now. Without a line the turns of the whole file are listed. " +
 			"A line is given to a turn only on evidence that holds after rebase, amend, squash and cherry-pick; otherwise the answer is that it cannot be told, and which turns it may have been.",
-		Flags: []ucli.Flag{linesFlag()},
-		Action: func(c *ucli.Context) error {
-			q, err := linesFrom(c)
-			if err != nil {
-				return err
-			}
-			return runWhy(c.Context, f, q)
-		},
+		Flags:  []ucli.Flag{linesFlag()},
+		Action: linesAction(f, runWhy),
 	}
 }
 
-func runWhy(ctx context.Context, f *Factory, q *linesQuestion) error {
-	r, err := f.openRunner(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = r.Close() }()
-	report, err := f.attribute(ctx, r, q)
-	if err != nil {
-		return err
-	}
+func runWhy(ctx context.Context, f *Factory, q *linesQuestion, report *attribution.Report) error {
 	whole := len(q.Ranges) == 0
 	turns := turnsOf(report)
 	gates := make(map[*attribution.Turn][]attribution.Gate)
@@ -47,9 +32,11 @@ func runWhy(ctx context.Context, f *Factory, q *linesQuestion) error {
 		if whole {
 			break // a listing does not tell that much
 		}
-		if gates[t], err = attribution.Gates(t); err != nil {
+		list, err := attribution.Gates(t)
+		if err != nil {
 			return err
 		}
+		gates[t] = list
 	}
 	payload := reportObject(report, !whole)
 	list := []*ojson.Object{}
