@@ -54,6 +54,8 @@ func (d *Documents) steps(c *Change) []step {
 	rows(HistoryPath, c.History)
 	rows(DecisionsPath, c.Decisions)
 	rows(BarrierLedgerPath, c.BarrierLedger)
+	rows(HookAuditPath, c.HookAudit)
+	rows(HookNotesPath, c.HookNotes)
 	if c.Barriers != nil {
 		out = append(out, step{File: BarriersPath, Data: string(ojson.Pretty(c.Barriers.Object())), Before: d.digests[BarriersPath]})
 	}
@@ -175,9 +177,6 @@ func finish(root *os.Root) (protocol.Problems, error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	abandoned := func(name, why string) protocol.Problems {
-		return protocol.Problems{{Code: "change_abandoned", Field: name, Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why)}}
-	}
 	o, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: len(data)})
 	doc, ok := o.(*ojson.Object)
 	if err != nil || !ok {
@@ -186,8 +185,16 @@ func finish(root *os.Root) (protocol.Problems, error) {
 	}
 	var p pendingChange
 	ojson.Unmarshal(doc, &p)
-	var problems protocol.Problems
-	for _, s := range p.Steps {
+	problems, err := complete(root, p.Steps)
+	if err != nil {
+		return problems, err
+	}
+	return problems, dropPending(root)
+}
+
+// complete carries out those of the steps that have not been.
+func complete(root *os.Root, steps []step) (problems protocol.Problems, err error) {
+	for _, s := range steps {
 		if !s.known() {
 			problems = append(problems, abandoned(pendingPath, "its record names a file that is not the coordinator's")...)
 			continue
@@ -209,14 +216,18 @@ func finish(root *os.Root) (protocol.Problems, error) {
 			return problems, err
 		}
 	}
-	return problems, dropPending(root)
+	return problems, nil
+}
+
+func abandoned(name, why string) protocol.Problems {
+	return protocol.Problems{{Code: "change_abandoned", Field: name, Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why)}}
 }
 
 // known reports a file that a change may write. The record of a change lies in
 // a directory that others can write to.
 func (s *step) known() bool {
 	switch s.File {
-	case HistoryPath, DecisionsPath, BarrierLedgerPath:
+	case HistoryPath, DecisionsPath, BarrierLedgerPath, HookAuditPath, HookNotesPath:
 		return s.Append && s.Size >= 0
 	case BarriersPath, StatePath:
 		return !s.Append

@@ -17,6 +17,10 @@ type Child struct {
 	Config *protocol.Config // nil when it is not a governed project that can be loaded
 	State  *protocol.State  // nil when it has no governed state that can be read
 
+	// Unproven says that the run has no ref: another implementation drives it, and
+	// its working files are all there is.
+	Unproven bool
+
 	rows     map[string]*ojson.Object // turn -> its last row of history
 	reissued map[string]string        // turn -> the turn it was given up for
 }
@@ -35,14 +39,37 @@ func NewChild(id, path string, cfg *protocol.Config, state *protocol.State, hist
 			c.link(row.Object("payload").String("old_turn_id"), row.Object("turn").String("turn_id"))
 		}
 	}
-	if state != nil {
-		for id, turn := range state.ActiveTurns.All() {
-			if turn != nil {
-				c.link(turn.ReissuedFrom, id)
-			}
+	c.linkActive()
+	return c
+}
+
+// linkActive follows turns to the active ones they were given up for.
+func (c *Child) linkActive() {
+	if c.State == nil {
+		return
+	}
+	for id, turn := range c.State.ActiveTurns.All() {
+		if turn != nil {
+			c.link(turn.ReissuedFrom, id)
 		}
 	}
-	return c
+}
+
+// origin returns the turn that was given up, step by step, for turn.
+func (c *Child) origin(turn string) string {
+	for range len(c.reissued) {
+		old, ok := "", false
+		for from, to := range c.reissued {
+			if to == turn {
+				old, ok = from, true
+			}
+		}
+		if !ok {
+			return turn
+		}
+		turn = old
+	}
+	return turn
 }
 
 func (c *Child) link(old, turn string) {

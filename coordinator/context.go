@@ -40,7 +40,7 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 		repos = union(repos, []string{row.String("repo_id")})
 	}
 	c := &Change{}
-	c.record(w, &env, "context_generated", "context_ref", ctx.Ref, "workstream_id", a.Workstream, "target_repo_id", a.Repo,
+	c.record(w, &env, rowContext, "context_ref", ctx.Ref, "workstream_id", a.Workstream, "target_repo_id", a.Repo,
 		"relevant_workstream_ids", related, "upstream_repo_ids", append([]string{}, repos...))
 	return ctx, c
 }

@@ -73,6 +73,9 @@ func Divergence(w *Workspace, children Children) []Mismatch {
 			out = append(out, *m)
 		}
 	}
+	for repo := range w.State.RepoRuns.All() {
+		out = append(out, w.operated(repo, children[repo])...)
+	}
 	return out
 }
 

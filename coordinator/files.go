@@ -26,6 +26,11 @@ const (
 	BarrierLedgerPath = Dir + "/barrier-ledger.jsonl"
 	DecisionsPath     = Dir + "/decision-ledger.jsonl"
 	ReportPath        = Dir + "/RECOVERY_REPORT.md"
+	HookAuditPath     = Dir + "/hook-audit.jsonl"
+	HookNotesPath     = Dir + "/hook-annotations.jsonl"
+	ContextDir        = Dir + "/context"  // <context ref>/COORDINATOR_CONTEXT.{json,md}
+	HandoffDir        = Dir + "/handoffs" // <intent id>.json
+	ReportArchive     = Dir + "/recovery-reports"
 
 	pendingPath = Dir + "/pending-change.json" // a change that is being carried out
 	lockPath    = Dir + "/coordinator.lock"
@@ -79,7 +84,7 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
 	case e != nil:
 		return nil, e
 	case data == nil:
-		return nil, &protocol.Error{Code: CodeConfigMissing, Field: ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", ConfigFile, dir)}
+		return nil, noConfig(dir)
 	}
 	cfg, problems, e := Decode(data)
 	if e != nil {
@@ -101,7 +106,8 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
 			return nil, e
 		}
 	case !fresh:
-		return nil, &protocol.Error{Code: CodeNoCoordinator, Field: StatePath, Message: "No initiative has been started in this workspace."}
+		return nil, &protocol.Error{Code: CodeNoCoordinator, Field: StatePath, Message: "No initiative has been started in this workspace.",
+			Hint: "git agentxchain multi init"}
 	}
 	barriers, e := r.document(BarriersPath)
 	if e != nil {
@@ -123,8 +129,10 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
 		return nil, e
 	}
 	d.NextDecision = nextDecision(rows)
-	if _, e = r.ledger(BarrierLedgerPath); e != nil {
-		return nil, e
+	for _, name := range []string{BarrierLedgerPath, HookAuditPath, HookNotesPath} {
+		if e := r.end(name); e != nil {
+			return nil, e
+		}
 	}
 	return d, nil
 }
@@ -202,6 +210,19 @@ func (r *reader) ledger(name string) ([]*ojson.Object, *protocol.Error) {
 		r.docs.Findings = r.docs.Findings[:maxFindings]
 	}
 	return rows, nil
+}
+
+// end notes where a ledger ends whose rows no rule reads.
+func (r *reader) end(name string) *protocol.Error {
+	last, size, err := readTail(r.root, name, 0, 0)
+	if err == nil && size > 0 {
+		last, _, err = readTail(r.root, name, size-1, 1)
+	}
+	if err != nil {
+		return failed(name, err)
+	}
+	r.docs.ledgers[name] = ledgerEnd{size: size, torn: len(last) == 1 && last[0] != '\n'}
+	return nil
 }
 
 // decodeRows reads the lines of a ledger; name is for findings.

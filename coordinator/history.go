@@ -13,6 +13,7 @@ const (
 	rowProjection = "acceptance_projection"
 	rowDispatched = "turn_dispatched"
 	rowResynced   = "state_resynced"
+	rowContext    = "context_generated"
 )
 
 // History is the rows of one super run in the order they were appended.

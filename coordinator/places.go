@@ -34,6 +34,7 @@ type Roots struct {
 type root struct {
 	path   string // real as far as it exists
 	exists bool
+	info   fs.FileInfo       // of the directory, nil when it does not exist
 	bad    *protocol.Problem // why the place cannot be used, nil when it can
 }
 
@@ -91,6 +92,10 @@ func (r *Roots) place(id string, repo *Repo) (problem *protocol.Problem) {
 		return fail("repo_path_unreadable", "%s cannot be read: %s", declared, reason(err))
 	}
 	at.path = real
+	if exists {
+		// Asked once for each: every repository is compared with every other.
+		at.info, _ = os.Stat(real)
+	}
 	if within(r.Workspace, declared) && !within(r.Workspace, real) {
 		return fail("repo_path_escapes", "%s lies in the workspace, but a symbolic link leads to %s; declare that path itself", repo.Path, real)
 	}
@@ -99,7 +104,7 @@ func (r *Roots) place(id string, repo *Repo) (problem *protocol.Problem) {
 	}
 	for other, o := range r.list.All() {
 		switch {
-		case o.path == real || exists && o.exists && sameFile(o.path, real):
+		case o.path == real || at.info != nil && o.info != nil && os.SameFile(o.info, at.info):
 			return fail("repo_path_duplicate", "%s is the place of %s too", real, other)
 		case within(o.path, real):
 			return fail("repo_path_nested", "%s lies inside of %s", real, other)
@@ -186,22 +191,8 @@ func hasDrive(p string) bool {
 // within reports whether p is dir or below it; both are clean and absolute. It
 // compares whole components: /a/bc is not within /a/b, /a/..b is within /a.
 func within(dir, p string) bool {
-	if dir == p {
-		return true
-	}
-	if !strings.HasSuffix(dir, string(filepath.Separator)) {
-		dir += string(filepath.Separator)
-	}
-	return strings.HasPrefix(p, dir)
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
+	rest, ok := strings.CutPrefix(p, dir)
+	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
 }
 
 // maxLinks is how many symbolic links one path may go through.

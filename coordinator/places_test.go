@@ -13,7 +13,7 @@ import (
 
 // tree makes directories ("a/"), files ("a/f") and links ("a/l -> target") below
 // a real temporary directory.
-func tree(t *testing.T, entries ...string) string {
+func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

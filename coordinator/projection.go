@@ -84,8 +84,11 @@ type Change struct {
 	History       []*ojson.Object // rows of history.jsonl
 	BarrierLedger []*ojson.Object // rows of barrier-ledger.jsonl
 	Decisions     []*ojson.Object // rows of decision-ledger.jsonl
+	HookAudit     []*ojson.Object // rows of hook-audit.jsonl
+	HookNotes     []*ojson.Object // rows of hook-annotations.jsonl
 	Barriers      *Barriers       // nil when unchanged
 	State         *State          // nil when unchanged
+	Files         []File          // contexts and reports; they are written before everything else
 
 	ProjectionRef string          // of a projection
 	Repeated      bool            // the turn was projected before; nothing was appended for it
@@ -95,7 +98,7 @@ type Change struct {
 
 // Empty reports a change that changes nothing.
 func (c *Change) Empty() bool {
-	return len(c.History)+len(c.BarrierLedger)+len(c.Decisions) == 0 && c.Barriers == nil && c.State == nil
+	return len(c.History)+len(c.BarrierLedger)+len(c.Decisions)+len(c.HookAudit)+len(c.HookNotes)+len(c.Files) == 0 && c.Barriers == nil && c.State == nil
 }
 
 // BarrierChange is a barrier that went from one status to another.

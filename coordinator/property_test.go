@@ -160,87 +160,99 @@ func restart(t *rapid.T, w *Workspace, all []*ojson.Object) *Workspace {
 	return &out
 }
 
+// oneCheck is how many initiatives a check of rapid stands for: its 100 make 500.
+const oneCheck = 5
+
 func TestBarriersAgreeWithTheModel(t *testing.T) {
 	checks := 0
 	rapid.Check(t, func(t *rapid.T) {
-		d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))}
-		raw := drawConfig(d)
-		cfg, problems := DecodeObject(raw)
-		if len(problems) > 0 {
-			t.Fatalf("%v in %s", Lines(problems), ojson.Compact(raw))
-		}
-		w := &Workspace{Config: cfg, Barriers: NewBarriers(cfg, "t"), Places: flatPlaces(cfg.Repos.Keys()), NextDecision: 1,
-			State: &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]}}
-		// Rows of an earlier initiative in the same file say nothing here.
-		var all []*ojson.Object
-		for range d.IntN(4) {
-			in := Acceptance{Repo: pick(d, cfg.Repos.Keys()), Workstream: pick(d, cfg.Workstreams.Keys()), TurnID: fmt.Sprint("t", d.IntN(6)), Decisions: []any{"DEC-1", "DEC-2", "DEC-3"}}
-			e := env("old")
-			all = append(all, in.row("srun_before", "proj_old", &e))
-		}
-		w.History = NewHistory(all, "srun")
-		m := &model{raw: raw, turns: map[string]string{}, done: map[string][]*ojson.Object{}}
-		repos := append(slices.Clone(cfg.Repos.Keys()), "stranger")
-		ledger := map[string]string{}
-		for i := range 10 + d.IntN(30) {
-			in := Acceptance{Repo: pick(d, repos), Workstream: pick(d, cfg.Workstreams.Keys()), TurnID: fmt.Sprint("t", d.IntN(12)), FilesChanged: []string{"src/x"}}
-			for n := range 3 {
-				if d.one(2) {
-					in.Decisions = append(in.Decisions, pick(d, []any{fmt.Sprint("DEC-", n+1), ojson.NewObject("id", fmt.Sprint("DEC-", n+1))}))
-				}
-			}
-			if d.one(10) {
-				in.FilesChanged = append(in.FilesChanged, "../"+pick(d, append(repos, "x"))+"x/y")
-			}
-			refused := in.Repo == "stranger" || m.accepts(in.Repo, in.Workstream, in.TurnID, in.FilesChanged)
-			_, known := m.turns[in.Repo+"/"+in.TurnID]
-			c, e := Project(w, in, env(fmt.Sprint("seed", i)))
-			switch {
-			case refused != (e != nil):
-				t.Fatalf("step %d: %+v gave %v", i, in, e)
-			case refused:
-				continue
-			case known != (len(c.History) == 0) || c.Repeated != known:
-				t.Fatalf("step %d: known %v, change %+v", i, known, c)
-			case known && !c.Empty():
-				t.Fatalf("step %d: a repeated projection changed something: %+v", i, c)
-			}
-			if !known {
-				m.turns[in.Repo+"/"+in.TurnID] = in.Workstream
-				at := in.Workstream + "/" + in.Repo
-				m.done[at] = append(m.done[at], c.History[0])
-			}
-			for _, row := range c.BarrierLedger {
-				b := row.String("barrier_id")
-				if was := ledger[b]; was != "" && was != row.String("previous_status") || row.String("new_status") == row.String("previous_status") {
-					t.Fatalf("step %d: the ledger of %s does not follow: %s", i, b, ojson.Compact(row))
-				}
-				ledger[b] = row.String("new_status")
-			}
-			all = append(all, c.History...)
-			w = w.With(c)
-			if d.one(3) {
-				w = restart(t, w, all)
-			}
-			if c := Evaluate(w, env("again")); !c.Empty() {
-				t.Fatalf("step %d: barriers were left behind: %+v", i, c.Effects)
-			}
-			for _, stream := range cfg.Workstreams.Keys() {
-				b := w.Barriers.Get(BarrierID(stream))
-				if want := m.status(stream); b.Status != want {
-					t.Fatalf("step %d: %s (%s) is %s, the model says %s", i, b.ID, b.Type, b.Status, want)
-				}
-				for _, repo := range b.Satisfied {
-					if len(m.done[stream+"/"+repo]) == 0 {
-						t.Fatalf("step %d: %s counts %s, which accepted nothing", i, b.ID, repo)
-					}
-				}
-				if waits := b.Waiting(w.History).Len(); b.Type != SharedHumanGate && b.Type != OrderedSequence && (waits == 0) != (b.Status == Satisfied) {
-					t.Fatalf("step %d: %s is %s and waits for %d repositories", i, b.ID, b.Status, waits)
-				}
-				checks++
-			}
+		for range oneCheck {
+			checks += acceptAtRandom(t)
 		}
 	})
 	t.Logf("%d statuses compared", checks)
+}
+
+// acceptAtRandom plays random acceptances of one random initiative and returns how many
+// statuses were compared.
+func acceptAtRandom(t *rapid.T) (checks int) {
+	d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))}
+	raw := drawConfig(d)
+	cfg, problems := DecodeObject(raw)
+	if len(problems) > 0 {
+		t.Fatalf("%v in %s", Lines(problems), ojson.Compact(raw))
+	}
+	w := &Workspace{Config: cfg, Barriers: NewBarriers(cfg, "t"), Places: flatPlaces(cfg.Repos.Keys()), NextDecision: 1,
+		State: &State{SchemaVersion: Schema, SuperRunID: "srun", Status: StatusActive, Phase: cfg.Phases()[0]}}
+	// Rows of an earlier initiative in the same file say nothing here.
+	var all []*ojson.Object
+	for range d.IntN(4) {
+		in := Acceptance{Repo: pick(d, cfg.Repos.Keys()), Workstream: pick(d, cfg.Workstreams.Keys()), TurnID: fmt.Sprint("t", d.IntN(6)), Decisions: []any{"DEC-1", "DEC-2", "DEC-3"}}
+		e := env("old")
+		all = append(all, in.row("srun_before", "proj_old", &e))
+	}
+	w.History = NewHistory(all, "srun")
+	m := &model{raw: raw, turns: map[string]string{}, done: map[string][]*ojson.Object{}}
+	repos := append(slices.Clone(cfg.Repos.Keys()), "stranger")
+	ledger := map[string]string{}
+	for i := range 10 + d.IntN(30) {
+		in := Acceptance{Repo: pick(d, repos), Workstream: pick(d, cfg.Workstreams.Keys()), TurnID: fmt.Sprint("t", d.IntN(12)), FilesChanged: []string{"src/x"}}
+		for n := range 3 {
+			if d.one(2) {
+				in.Decisions = append(in.Decisions, pick(d, []any{fmt.Sprint("DEC-", n+1), ojson.NewObject("id", fmt.Sprint("DEC-", n+1))}))
+			}
+		}
+		if d.one(10) {
+			in.FilesChanged = append(in.FilesChanged, "../"+pick(d, append(repos, "x"))+"x/y")
+		}
+		refused := in.Repo == "stranger" || m.accepts(in.Repo, in.Workstream, in.TurnID, in.FilesChanged)
+		_, known := m.turns[in.Repo+"/"+in.TurnID]
+		c, e := Project(w, in, env(fmt.Sprint("seed", i)))
+		switch {
+		case refused != (e != nil):
+			t.Fatalf("step %d: %+v gave %v", i, in, e)
+		case refused:
+			continue
+		case known != (len(c.History) == 0) || c.Repeated != known:
+			t.Fatalf("step %d: known %v, change %+v", i, known, c)
+		case known && !c.Empty():
+			t.Fatalf("step %d: a repeated projection changed something: %+v", i, c)
+		}
+		if !known {
+			m.turns[in.Repo+"/"+in.TurnID] = in.Workstream
+			at := in.Workstream + "/" + in.Repo
+			m.done[at] = append(m.done[at], c.History[0])
+		}
+		for _, row := range c.BarrierLedger {
+			b := row.String("barrier_id")
+			if was := ledger[b]; was != "" && was != row.String("previous_status") || row.String("new_status") == row.String("previous_status") {
+				t.Fatalf("step %d: the ledger of %s does not follow: %s", i, b, ojson.Compact(row))
+			}
+			ledger[b] = row.String("new_status")
+		}
+		all = append(all, c.History...)
+		w = w.With(c)
+		if d.one(3) {
+			w = restart(t, w, all)
+		}
+		if c := Evaluate(w, env("again")); !c.Empty() {
+			t.Fatalf("step %d: barriers were left behind: %+v", i, c.Effects)
+		}
+		for _, stream := range cfg.Workstreams.Keys() {
+			b := w.Barriers.Get(BarrierID(stream))
+			if want := m.status(stream); b.Status != want {
+				t.Fatalf("step %d: %s (%s) is %s, the model says %s", i, b.ID, b.Type, b.Status, want)
+			}
+			for _, repo := range b.Satisfied {
+				if len(m.done[stream+"/"+repo]) == 0 {
+					t.Fatalf("step %d: %s counts %s, which accepted nothing", i, b.ID, repo)
+				}
+			}
+			if waits := b.Waiting(w.History).Len(); b.Type != SharedHumanGate && b.Type != OrderedSequence && (waits == 0) != (b.Status == Satisfied) {
+				t.Fatalf("step %d: %s is %s and waits for %d repositories", i, b.ID, b.Status, waits)
+			}
+			checks++
+		}
+	}
+	return checks
 }

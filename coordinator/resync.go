@@ -52,6 +52,9 @@ func (c *Change) merge(d *Change) {
 	c.History = append(c.History, d.History...)
 	c.BarrierLedger = append(c.BarrierLedger, d.BarrierLedger...)
 	c.Decisions = append(c.Decisions, d.Decisions...)
+	c.HookAudit = append(c.HookAudit, d.HookAudit...)
+	c.HookNotes = append(c.HookNotes, d.HookNotes...)
+	c.Files = append(c.Files, d.Files...)
 	c.Effects = append(c.Effects, d.Effects...)
 	c.Invalidated = union(c.Invalidated, d.Invalidated)
 	if d.Barriers != nil {

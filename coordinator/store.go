@@ -4,12 +4,15 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -71,39 +74,47 @@ func (s *Store) Begin(ctx context.Context, wait time.Duration, decide func(*Docu
 }
 
 func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*Change, *protocol.Error)) (*Documents, *Change, error) {
-	// The directory is opened below the root before the lock is made by its name.
-	if err := s.root.MkdirAll(Dir, 0o777); err != nil {
-		return nil, nil, failed(Dir, err)
-	}
-	lock, err := gitstore.AcquireLock(ctx, filepath.Join(s.dir, filepath.FromSlash(lockPath)), purpose, wait)
+	tx, err := s.lock(ctx, purpose, wait, fresh)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { _ = lock.Release() }()
-
-	abandoned, err := finish(s.root)
-	if err != nil {
-		return nil, nil, failed(pendingPath, err)
-	}
-	d, e := read(s.root, s.dir, fresh)
+	defer tx.Close()
+	before := *tx.Docs
+	c, e := decide(tx.Docs)
 	if e != nil {
-		return nil, nil, e
+		return &before, nil, e
 	}
-	d.Findings = append(d.Findings, abandoned...)
-	c, e := decide(d)
-	if e != nil {
-		return d, nil, e
+	if err := tx.Commit(c); err != nil {
+		return &before, nil, err
 	}
-	if err := lock.Check(); err != nil {
-		return d, nil, err
-	}
-	if err := carryOut(s.root, d.steps(c)); err != nil {
-		return d, nil, &protocol.Error{Code: "io_failed", Field: Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
-			Hint: "nothing is lost: the next command completes the change"}
-	}
-	return d, c, nil
+	return &before, c, nil
 }
 
 func failed(name string, err error) *protocol.Error {
 	return &protocol.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
+}
+
+// File is a file of the coordinator's directory that belongs to a change: a
+// context or a recovery report.
+type File struct {
+	Path string // relative to the workspace, below Dir
+	Data []byte
+	Keep bool // a file that is there already is left as it is
+}
+
+func writeNew(root *os.Root, f File) error {
+	if f.Keep {
+		if _, err := root.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := root.MkdirAll(path.Dir(f.Path), 0o777); err != nil {
+		return err
+	}
+	return durable.WriteFileRoot(root, f.Path, f.Data, 0o666)
+}
+
+func noConfig(dir string) *protocol.Error {
+	return &protocol.Error{Code: CodeConfigMissing, Field: ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", ConfigFile, dir),
+		Hint: "run this in the directory that holds " + ConfigFile + ", or name it with -C"}
 }

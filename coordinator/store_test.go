@@ -20,7 +20,7 @@ import (
 )
 
 // workspaceDir makes a workspace with its repositories and files.
-func workspaceDir(t *testing.T) string {
+func workspaceDir(t testing.TB) string {
 	t.Helper()
 	dir := tree(t, "repos/web/", "repos/api/", "repos/docs/", ".agentxchain/multirepo/")
 	cfg := config(t, goodConfig)
@@ -30,14 +30,14 @@ func workspaceDir(t *testing.T) string {
 	return dir
 }
 
-func write(t *testing.T, dir, name, data string) {
+func write(t testing.TB, dir, name, data string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(data), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func contents(t *testing.T, dir, name string) string {
+func contents(t testing.TB, dir, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -46,7 +46,7 @@ func contents(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-func open(t *testing.T, dir string) *Store {
+func open(t testing.TB, dir string) *Store {
 	t.Helper()
 	s, err := Open(dir)
 	if err != nil {

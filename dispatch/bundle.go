@@ -43,6 +43,9 @@ type Input struct {
 	PromptProblem string
 	// LastLog is the tail of the previous turn's captured output, for reviewers.
 	LastLog []byte
+	// CrossRepo is COORDINATOR_CONTEXT.json of a turn that is a part of an initiative
+	// over several repositories, else nil.
+	CrossRepo *ojson.Object
 	// Warnings found by the caller, such as a dirty work tree.
 	Warnings []Warning
 

@@ -90,7 +90,7 @@ func Core(name string) bool {
 // coordinatorFiles are put into the bundle by the coordinator of several
 // repositories (spec/04), by the reference after the seal.
 func coordinatorFiles() []string {
-	return []string{"COORDINATOR_CONTEXT.json", "COORDINATOR_CONTEXT.md"}
+	return []string{CoordinatorJSON, CoordinatorText}
 }
 
 // Supplements returns the files of c that a new dispatch of the same turn keeps:

@@ -25,6 +25,7 @@ func (v *view) context() []byte {
 		d.block(goal)
 	}
 	d.block(v.intakeIntent())
+	d.block(v.crossRepo())
 	d.block(v.delegationContext())
 	v.delegationReview(d)
 	d.block(v.runtimeContract())

@@ -28,6 +28,7 @@ func (v *view) prompt() []byte {
 	d.block(v.writeAuthority())
 	d.block(v.implementationDuty())
 	d.block(v.charterDuty())
+	d.block(v.crossRepoDuty())
 	d.block(v.responsibilities())
 	d.block(v.exitGate())
 	d.block(v.previousAttempt())

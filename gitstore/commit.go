@@ -69,7 +69,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		return nil, err
 	}
 	t := ch.Transition
-	plan := commitPlan{run: run, record: ch.Record, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns, unstage: t.Unstage}
+	plan := commitPlan{run: run, record: ch.Record, publish: s.opts.Publish, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns, unstage: t.Unstage}
 	plan.doc, plan.evidence = ch.Record.Encode()
 	work, err := tx.planWork(d, ch, state, plan.evidence)
 	if err != nil {
@@ -342,24 +342,53 @@ type commitPlan struct {
 	drops    []string
 	unstage  []string
 	note     *entering // left before the ref of a new run is created
+	publish  Publish   // nil: move the ref at once
 }
 
 // commitTree writes the objects and moves the run's ref. Nothing is changed when
 // it fails.
 func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*recorded, error) {
+	done, ref, err := s.buildCommit(edit, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.objects.Write(ctx, edit.objects); err != nil {
+		return nil, err
+	}
+	faults.Point("commit.after-objects")
+	if p.note != nil {
+		p.note.Op = ref.New
+		if err := s.writeEntering(p.note); err != nil {
+			return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		}
+		faults.Point("commit.after-note")
+	}
+	if p.publish == nil {
+		p.publish = publishAlone
+	}
+	if err := p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Reflog: "agentxchain: " + p.record.Name}); err != nil {
+		return nil, err
+	}
+	faults.Point("commit.after-ref")
+	return done, nil
+}
+
+// buildCommit finishes the tree and queues the commit: what is recorded once the
+// objects are written and the ref is moved.
+func (s *Store) buildCommit(edit *treeEdit, p commitPlan) (*recorded, RefUpdate, error) {
 	if p.doc == nil {
 		p.doc, p.evidence = p.record.Encode()
 	}
 	if err := edit.remove(treeEvidence); err != nil {
-		return nil, err
+		return nil, RefUpdate{}, err
 	}
 	for digest, data := range p.evidence {
 		if err := edit.put(treeEvidence+"/"+digest, data); err != nil {
-			return nil, err
+			return nil, RefUpdate{}, err
 		}
 	}
 	if err := edit.put(treeRecord, p.doc); err != nil {
-		return nil, err
+		return nil, RefUpdate{}, err
 	}
 	root := edit.finish()
 	sig := signatureOf(&p.record.Env)
@@ -372,25 +401,10 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous))
 	data, err := EncodeCommit(s.repo.ObjectFormat, c)
 	if err != nil {
-		return nil, errorf(CodeObjectInvalid, err, "the operation cannot be written as a commit")
+		return nil, RefUpdate{}, errorf(CodeObjectInvalid, err, "the operation cannot be written as a commit")
 	}
 	ref.New = edit.queue(KindCommit, data)
-	if err := s.objects.Write(ctx, edit.objects); err != nil {
-		return nil, err
-	}
-	faults.Point("commit.after-objects")
-	if p.note != nil {
-		p.note.Op = ref.New
-		if err := s.writeEntering(p.note); err != nil {
-			return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
-		}
-		faults.Point("commit.after-note")
-	}
-	if err := s.repo.UpdateRefs(ctx, []RefUpdate{ref}, "agentxchain: "+p.record.Name); err != nil {
-		return nil, err
-	}
-	faults.Point("commit.after-ref")
-	return &recorded{run: p.run, op: ref.New, root: root, r: edit.r}, nil
+	return &recorded{run: p.run, op: ref.New, root: root, r: edit.r}, ref, nil
 }
 
 // saveCache notes that the working files are at rec.

@@ -89,16 +89,24 @@ func (s *Store) readEntering() *entering {
 }
 
 func (s *Store) writeEntering(n *entering) error {
+	if err := s.makeCacheDir(); err != nil {
+		return err
+	}
+	return durable.WriteFile(s.cacheDir(), "entering", n.encode(), 0o666)
+}
+
+// makeCacheDir makes the directory of notes. They must be found after a power cut,
+// and so must it.
+func (s *Store) makeCacheDir() error {
 	if err := os.MkdirAll(s.cacheDir(), 0o777); err != nil {
 		return err
 	}
-	// The note must be found after a power cut, and so must its directory.
 	for dir := s.cacheDir(); len(dir) >= len(s.repo.GitDir); dir = filepath.Dir(dir) {
 		if err := durable.SyncDir(dir); err != nil {
 			return err
 		}
 	}
-	return durable.WriteFile(s.cacheDir(), "entering", n.encode(), 0o666)
+	return nil
 }
 
 func (s *Store) clearEntering() {

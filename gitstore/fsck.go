@@ -66,6 +66,9 @@ const (
 // Fsck checks without changing anything. What is wrong with the repository or
 // the project is in the report; an error means the check could not be made.
 func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) {
+	if _, err := s.SettleRestore(ctx); err != nil {
+		return nil, err
+	}
 	f := &fsck{s: s, ctx: ctx, opt: opt, report: &FsckReport{}}
 	runs, err := f.runs()
 	if err != nil {

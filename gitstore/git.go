@@ -37,6 +37,8 @@ type Git struct {
 	env    []string
 	config []string // leading "-c key=value" pairs
 
+	guarded bool // see disarm
+
 	versionMu sync.Mutex
 	version   Version
 }
@@ -132,7 +134,7 @@ func dropVars(env, names []string) []string {
 
 // In returns a runner with the same environment in another directory.
 func (g *Git) In(dir string) *Git {
-	return &Git{Dir: dir, MaxOutput: g.MaxOutput, bin: g.bin, binErr: g.binErr, env: g.env, config: g.config}
+	return &Git{Dir: dir, MaxOutput: g.MaxOutput, bin: g.bin, binErr: g.binErr, env: g.env, config: g.config, guarded: g.guarded}
 }
 
 // Run starts git with args, feeds it stdin and returns what it printed. The

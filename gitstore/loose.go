@@ -38,7 +38,7 @@ func (s looseStore) read(oid OID) (kind string, data []byte, err error) {
 		return "", nil, err
 	}
 	defer func() { _ = f.Close() }()
-	kind, data, err = decodeLoose(f)
+	kind, data, err = decodeLoose(f, maxObjectSize)
 	if err != nil {
 		if CodeOf(err) != "" {
 			return "", nil, err
@@ -69,7 +69,8 @@ func inflate(r io.Reader) (io.ReadCloser, error) {
 // maxLooseHeader is longer than any honest "kind size\0".
 const maxLooseHeader = 32
 
-func decodeLoose(r io.Reader) (kind string, data []byte, err error) {
+// decodeLoose reads a loose object of at most limit bytes.
+func decodeLoose(r io.Reader, limit int64) (kind string, data []byte, err error) {
 	z, err := inflate(r)
 	if err != nil {
 		return "", nil, err
@@ -90,8 +91,8 @@ func decodeLoose(r io.Reader) (kind string, data []byte, err error) {
 	if err != nil || size < 0 || !validKind(kind) {
 		return "", nil, errors.New("malformed object header")
 	}
-	if size > maxObjectSize {
-		return "", nil, errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size, int64(maxObjectSize))
+	if size > limit {
+		return "", nil, errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", size, limit)
 	}
 	data, err = readExactly(io.MultiReader(bytes.NewReader(head[end+1:n]), z), size)
 	return kind, data, err

@@ -515,7 +515,7 @@ func TestCodecsRoundTrip(t *testing.T) {
 			if err := encodeLoose(&loose, o); err != nil {
 				rt.Fatal(err)
 			}
-			if kind, data, err := decodeLoose(&loose); err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+			if kind, data, err := decodeLoose(&loose, maxObjectSize); err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
 				rt.Fatalf("loose: %s %q %v", kind, data, err)
 			}
 			raw, _ := o.OID.raw()
@@ -527,7 +527,7 @@ func TestCodecsRoundTrip(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			kind, data, err := readEntry(f, off)
+			kind, data, err := readEntry(f, off, maxObjectSize)
 			_ = f.Close()
 			if err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
 				rt.Fatalf("packed: %s %q %v", kind, data, err)
@@ -553,7 +553,7 @@ func FuzzDecodeLoose(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		kind, content, err := decodeLoose(bytes.NewReader(data))
+		kind, content, err := decodeLoose(bytes.NewReader(data), maxObjectSize)
 		if err == nil && (!validKind(kind) || len(content) > maxObjectSize) {
 			t.Fatalf("%q %d", kind, len(content))
 		}
@@ -579,7 +579,7 @@ func FuzzPackIndex(f *testing.F) {
 			}
 		}
 		if off >= 0 {
-			_, _, _ = readEntry(bytes.NewReader(pack), off)
+			_, _, _ = readEntry(bytes.NewReader(pack), off, maxObjectSize)
 		}
 	})
 }

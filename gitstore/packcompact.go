@@ -158,7 +158,7 @@ func (s *objectFiles) copyPacks(paths []string) (folded, bad string, err error) 
 }
 
 func indexIDs(path string, hashLen int, ids map[string]bool) error {
-	p, err := openIndex(path, hashLen)
+	p, err := openIndex(nil, path, hashLen)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ type rawEntry struct{ raw, entry []byte }
 // index. Packs with deltas are refused: a copy would change what an offset
 // delta refers to.
 func readRawPack(path string, hashLen int) ([]rawEntry, error) {
-	p, err := openIndex(path, hashLen)
+	p, err := openIndex(nil, path, hashLen)
 	if err != nil {
 		return nil, err
 	}

@@ -52,8 +52,9 @@ func entryHeader(b []byte, off int64) (packEntry, error) {
 	return e, nil
 }
 
-// readEntry returns an object that is stored whole; errDelta for the others.
-func readEntry(pack io.ReaderAt, off int64) (kind string, data []byte, err error) {
+// readEntry returns an object that is stored whole and has at most limit bytes;
+// errDelta for the others.
+func readEntry(pack io.ReaderAt, off, limit int64) (kind string, data []byte, err error) {
 	w, ok := windows.Get().(*window)
 	if !ok {
 		w = &window{}
@@ -68,8 +69,8 @@ func readEntry(pack io.ReaderAt, off int64) (kind string, data []byte, err error
 	if err != nil {
 		return "", nil, err
 	}
-	if e.size > maxObjectSize {
-		return "", nil, errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, int64(maxObjectSize))
+	if e.size > limit {
+		return "", nil, errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, limit)
 	}
 	if e.kind == "" {
 		return "", nil, errDelta

@@ -35,6 +35,7 @@ const (
 type packSet struct {
 	dir     string
 	hashLen int // bytes
+	open    openFile
 
 	mu    sync.Mutex
 	stamp time.Time // directory's mtime at the last scan
@@ -42,9 +43,21 @@ type packSet struct {
 	order []*packIndex
 }
 
+// openFile opens a file or directory for reading; nil is os.Open. A repository
+// that is not trusted gets one that keeps inside of it.
+type openFile func(name string) (*os.File, error)
+
+func (open openFile) file(name string) (*os.File, error) {
+	if open == nil {
+		return os.Open(name)
+	}
+	return open(name)
+}
+
 // packIndex is one index file, version 2.
 type packIndex struct {
 	path string // without the extension
+	open openFile
 	data []byte // whole content of a small index
 	file *os.File
 	pack atomic.Pointer[os.File] // the pack itself, see openPack
@@ -129,7 +142,12 @@ func (s *packSet) scan() bool {
 	if fi.ModTime().Equal(s.stamp) && time.Since(s.stamp) > 2*time.Second {
 		return false
 	}
-	entries, err := os.ReadDir(s.dir)
+	d, err := s.open.file(s.dir)
+	if err != nil {
+		return false
+	}
+	entries, err := d.ReadDir(-1)
+	_ = d.Close()
 	if err != nil {
 		return false
 	}
@@ -148,7 +166,7 @@ func (s *packSet) scan() bool {
 		if s.packs[path] != nil || len(s.packs) >= maxOpenIndexes {
 			continue
 		}
-		if p, err := openIndex(path, s.hashLen); err == nil {
+		if p, err := openIndex(s.open, path, s.hashLen); err == nil {
 			s.packs[path] = p
 			s.order = append(s.order, p)
 			changed = true
@@ -172,8 +190,8 @@ func (s *packSet) close() {
 	s.packs, s.order, s.stamp = nil, nil, time.Time{}
 }
 
-func openIndex(path string, hashLen int) (*packIndex, error) {
-	f, err := os.Open(path + ".idx")
+func openIndex(open openFile, path string, hashLen int) (*packIndex, error) {
+	f, err := open.file(path + ".idx")
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +200,7 @@ func openIndex(path string, hashLen int) (*packIndex, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	p := &packIndex{path: path, file: f, size: fi.Size(), hlen: int64(hashLen)}
+	p := &packIndex{path: path, open: open, file: f, size: fi.Size(), hlen: int64(hashLen)}
 	if p.size <= smallIndex {
 		p.data, err = io.ReadAll(io.LimitReader(f, smallIndex+1))
 		p.file = nil
@@ -290,7 +308,7 @@ func (p *packIndex) openPack() (*os.File, error) {
 	if f := p.pack.Load(); f != nil {
 		return f, nil
 	}
-	f, err := os.Open(p.path + ".pack")
+	f, err := p.open.file(p.path + ".pack")
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,9 @@ type RepairPlan struct {
 // after tampering, with damaged documents, and with no .agentxchain at all, as in
 // a fresh clone with fetched run refs.
 func (s *Store) Repair(ctx context.Context, mode RepairMode, opt RepairOptions) (*RepairPlan, error) {
+	if _, err := s.SettleRestore(ctx); err != nil {
+		return nil, err
+	}
 	if !opt.DryRun {
 		lock, err := AcquireLock(ctx, s.lockPath(), "repair", opt.Wait)
 		if err != nil {
@@ -152,8 +155,10 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 
 // keepDir names a directory for displaced files. It lies among the transactions,
 // which are ignored by git and never taken for an actor's work.
-func (s *Store) keepDir() (string, error) {
-	base := projectDir + "/transactions/repair-" + s.opts.Now().UTC().Format("20060102T150405.000Z")
+func (s *Store) keepDir() (string, error) { return s.keepDirFor("repair-") }
+
+func (s *Store) keepDirFor(what string) (string, error) {
+	base := projectDir + "/transactions/" + what + s.opts.Now().UTC().Format("20060102T150405.000Z")
 	for n := range 100 {
 		dir := base
 		if n > 0 {

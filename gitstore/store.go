@@ -34,6 +34,10 @@ type Options struct {
 	// Actor is who the store's own records are signed by. Default: the git
 	// identity, see Store.Identity.
 	Actor *protocol.Actor
+	// Publish moves the run's ref for an operation of Tx.Commit; default
+	// Repository.UpdateRefs. A decision over several repositories puts its own
+	// here, which waits until all of them can move (see Prepare).
+	Publish Publish
 }
 
 // Store gives access to the runs of one project in one work tree. It is not
@@ -45,6 +49,7 @@ type Store struct {
 	prefix  string // project directory below the work tree's root, "" or ending in "/"
 	work    *workDir
 	opts    Options
+	held    *Lock // taken by Hold, nil for none
 
 	identity    sync.Once
 	name, email string // of whoever acts, see Identity
@@ -56,9 +61,13 @@ func (s *Store) Repository() *Repository { return s.repo }
 // Dir returns the absolute project directory.
 func (s *Store) Dir() string { return s.dir }
 
-// Close ends helper processes and closes the project directory.
+// Close ends helper processes, closes the project directory and gives a held lock
+// back.
 func (s *Store) Close() error {
 	err := s.repo.Close()
+	if s.held != nil {
+		_ = s.Unhold(s.held) // one that was lost is somebody else's to give back
+	}
 	if s.work != nil && s.work.root != nil {
 		if cerr := s.work.root.Close(); err == nil {
 			err = cerr

@@ -96,7 +96,7 @@ func (s *objectFiles) readAt(p *packIndex, off int64, oid OID) (kind string, dat
 	if err != nil {
 		return "", nil, err
 	}
-	kind, data, err = readEntry(f, off)
+	kind, data, err = readEntry(f, off, maxObjectSize)
 	if errors.Is(err, errDelta) && s.delta != nil {
 		return s.delta(p, off, oid)
 	}

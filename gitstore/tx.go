@@ -15,13 +15,14 @@ import (
 
 // Tx is exclusive access to a project's run.
 type Tx struct {
-	store  *Store
-	view   *View
-	lock   *Lock
-	in     *inspection
-	rec    *recorded // newest recorded operation the files are at; nil for none
-	marks  map[protocol.Ledger]ledgerMark
-	broken bool // the files could not be brought to what was recorded
+	store    *Store
+	view     *View
+	lock     *Lock
+	in       *inspection
+	rec      *recorded // newest recorded operation the files are at; nil for none
+	marks    map[protocol.Ledger]ledgerMark
+	borrowed bool // the lock is held beyond this transaction
+	broken   bool // the files could not be brought to what was recorded
 
 	opened  *openBundle // the bundle that hooks are looking at
 	commits int
@@ -41,11 +42,11 @@ func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, b
 	if err := s.work.mkdirs(path.Dir(protocol.LockPath)); err != nil {
 		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
 	}
-	lock, err := AcquireLock(ctx, s.lockPath(), purpose, wait)
+	lock, borrowed, err := s.lockOf(ctx, purpose, wait)
 	if err != nil {
 		return nil, err
 	}
-	tx := &Tx{store: s, lock: lock}
+	tx := &Tx{store: s, lock: lock, borrowed: borrowed}
 	var wg sync.WaitGroup
 	for _, f := range beside {
 		wg.Go(f)
@@ -63,7 +64,10 @@ func (tx *Tx) Close() error {
 	if tx.lock == nil {
 		return nil
 	}
-	err := tx.lock.Release()
+	var err error
+	if !tx.borrowed {
+		err = tx.lock.Release()
+	}
 	tx.lock = nil
 	if tx.commits > 0 {
 		// Housekeeping, mostly a look into a directory; nothing depends on it.
@@ -75,9 +79,21 @@ func (tx *Tx) Close() error {
 // recover brings files and records into agreement and loads the view.
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
+	decided, err := s.settleDecisions(ctx)
+	if err != nil {
+		return err
+	}
+	settled, err := s.settleRestore(ctx)
+	if err != nil {
+		return err
+	}
 	notices, err := s.replayJournals(ctx)
 	if err != nil {
 		return err
+	}
+	notices = append(decided, notices...)
+	if settled != "" {
+		notices = append([]string{settled}, notices...)
 	}
 	in, err := s.inspect(ctx)
 	if err != nil {

@@ -36,20 +36,37 @@ func (v *View) Snapshot() *protocol.Snapshot {
 	return &protocol.Snapshot{Config: v.Config, State: v.State, Index: v.Index, RepoDecisions: v.RepoDecisions, Session: v.Session, HumanTasks: v.HumanTasks}
 }
 
-// View looks at the project without locking it or changing anything on disk.
+// View looks at the project without locking it or changing anything on disk, but for
+// a restore that was interrupted, which is ended first.
 // When the working files are behind the recorded run the recorded one is served;
 // when another tool changed them in a permitted way they are. A Notice says so.
 //
 // Errors: ledger_tampered and state_tampered name the file, the line and both
 // ways out; invalid_state, invalid_json and invalid_config are about the files.
 func (s *Store) View(ctx context.Context) (*View, error) {
+	settled, err := s.SettleRestore(ctx)
+	if err != nil {
+		return nil, err
+	}
 	in, err := s.inspect(ctx)
+	if err != nil && ctx.Err() == nil {
+		// A restore may have begun, or come and gone, since we began to look.
+		more, serr := s.SettleRestore(ctx)
+		if serr != nil {
+			return nil, serr
+		}
+		settled += more
+		in, err = s.inspect(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	v, err := s.viewOf(in)
 	if err != nil {
 		return nil, err
+	}
+	if settled != "" {
+		v.Notices = append(v.Notices, settled)
 	}
 	// While a live process holds the lock the files are on their way.
 	if n := in.notice(); n != "" && !(in.sit == sitBehind && s.locked()) {

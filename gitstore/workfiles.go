@@ -62,6 +62,9 @@ func (e *tooLongError) Error() string { return e.Path + " is larger than any gov
 type workDir struct {
 	dir  string
 	root *os.Root
+
+	// source, when set, answers read: files that are not in place yet.
+	source func(name string, limit int64) ([]byte, fileStat, bool, error)
 }
 
 // stat describes the file at name; false when there is none.
@@ -79,7 +82,8 @@ func (w *workDir) stat(name string) (fileStat, bool, error) {
 }
 
 // open opens the regular file at name for reading. The check comes before the
-// open because opening a FIFO would wait for its other end.
+// open because opening a FIFO would wait for its other end, and even one put there
+// in between must not make us wait.
 func (w *workDir) open(name string) (*os.File, fileStat, error) {
 	if _, ok, err := w.stat(name); err != nil || !ok {
 		if err == nil {
@@ -87,7 +91,7 @@ func (w *workDir) open(name string) (*os.File, fileStat, error) {
 		}
 		return nil, fileStat{}, err
 	}
-	f, err := w.root.Open(name)
+	f, err := w.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, fileStat{}, err
 	}
@@ -104,6 +108,9 @@ func (w *workDir) open(name string) (*os.File, fileStat, error) {
 
 // read returns the file at name and its stat data; false when there is none.
 func (w *workDir) read(name string, limit int64) ([]byte, fileStat, bool, error) {
+	if w.source != nil {
+		return w.source(name, limit)
+	}
 	f, st, err := w.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fileStat{}, false, nil

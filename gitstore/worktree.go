@@ -58,7 +58,7 @@ func (s *WorktreeStatus) Paths() []string {
 func (r *Repository) Status(ctx context.Context, projectPrefix string) (*WorktreeStatus, error) {
 	args := []string{
 		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
-		"--no-renames", "--ignore-submodules=none",
+		"--no-renames", r.Git.submodules(),
 	}
 	prefix := strings.Trim(projectPrefix, "/")
 	if prefix != "" {
@@ -261,7 +261,7 @@ func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]by
 	if base == EmptyTree(r.ObjectFormat) {
 		rev = string(base)
 	}
-	args := append(slices.Clone(diffArgs), format...)
+	args := append(append(slices.Clone(diffArgs), r.Git.submodules()), format...)
 	out, err := r.Git.Run(ctx, nil, append(args, rev, "--")...)
 	if err == nil || exitCode(err) < 0 {
 		return out, err

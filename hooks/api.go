@@ -114,6 +114,10 @@ type Runner struct {
 	Guarded       []string         // project-relative files protected in every call
 	Kept          []string         // project-relative files no hook may remove; their contents are ours to renew meanwhile
 
+	// Beside are further projects whose governed files no hook may change: the
+	// siblings of a coordinator's workspace.
+	Beside []Sibling
+
 	// Restore returns the bytes a protected file has now, from somewhere no hook
 	// can write. It is asked only for files too big to be kept in memory, and
 	// only after one was changed; what it returns is checked by digest. When it

@@ -24,6 +24,7 @@ type guard struct {
 	depth  []string           // the keys of dirs, parents first
 	kept   int64              // bytes of contents in memory
 	copies string             // directory of copies of big files, "" while there is none
+	beside []besideGuard
 }
 
 // guard takes the picture.
@@ -33,7 +34,11 @@ func (r *Runner) guard(call Call) (*guard, error) {
 		return nil, guardError(err)
 	}
 	g := &guard{runner: r, call: call, root: root, files: make(map[string]picture), dirs: make(map[string]picture)}
-	if err := g.take(); err != nil {
+	err = g.take()
+	if err == nil {
+		err = g.takeBeside()
+	}
+	if err != nil {
 		g.close()
 		return nil, guardError(err)
 	}
@@ -116,10 +121,10 @@ func (g *guard) check() (string, error) {
 		return bad[0], nil
 	}
 	added, err := g.added()
-	if err != nil || len(added) == 0 {
-		return "", err
+	if err != nil || len(added) > 0 {
+		return append(added, "")[0], err
 	}
-	return added[0], nil
+	return g.checkBeside()
 }
 
 // same compares a path with the picture of it. What is only kept has to be there.
@@ -169,6 +174,9 @@ func (g *guard) added() ([]string, error) {
 
 func (g *guard) close() {
 	_ = g.root.Close()
+	for _, b := range g.beside {
+		b.guard.close()
+	}
 	if g.copies != "" {
 		_ = os.RemoveAll(g.copies)
 	}

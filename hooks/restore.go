@@ -38,6 +38,9 @@ func (g *guard) restore() error {
 			note(p, g.restoreFile(p, g.files[p], now))
 		}
 	}
+	if err := g.restoreBeside(); err != nil {
+		errs = append(errs, err)
+	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}

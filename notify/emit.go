@@ -57,7 +57,8 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 		return Emission{}, nil
 	}
 	if !slices.Contains(protocol.NotificationEvents(), e.Type) {
-		return Emission{}, fmt.Errorf("Unknown notification event %q", e.Type) //nolint:staticcheck // the text is wire: spec/03 §23
+		// The text is wire: spec/03 §23.
+		return Emission{}, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "event", Message: fmt.Sprintf("Unknown notification event %q", e.Type)}
 	}
 	at := protocol.FormatTime(s.now())
 	out := Emission{EventID: s.newID()}

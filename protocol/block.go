@@ -17,6 +17,7 @@ type blockSpec struct {
 	Retained                  bool
 	Escalation                *ojson.Object
 	GateAction                *ojson.Object
+	More                      []any // further members of the run_blocked event, in pairs
 }
 
 func (t *transition) block(b blockSpec) {
@@ -45,7 +46,7 @@ func (t *transition) block(b blockSpec) {
 	if b.Escalation != nil {
 		s.Escalation = b.Escalation
 	}
-	t.lastEvent("run_blocked", b.Turn, ojson.NewObject("category", b.Category, "blocked_on", b.On, "typed_reason", b.TypedReason, "detail", r.Recovery.Detail))
+	t.lastEvent("run_blocked", b.Turn, withMembers(ojson.NewObject("category", b.Category, "blocked_on", b.On, "typed_reason", b.TypedReason, "detail", r.Recovery.Detail), b.More))
 	if b.Owner == "human" {
 		t.raise(b.Turn)
 	}

@@ -30,6 +30,7 @@ func (op *RejectTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
 type RejectResult struct {
 	Turn      *Turn
 	Escalated bool
+	Status    string // of the turn as it was rejected: retrying, or failed; a retry is dispatched in the same operation
 	Preserved string // where the refused result is kept, "" when none was staged
 }
 
@@ -67,9 +68,11 @@ func (op *RejectTurn) apply(t *transition) *Error {
 	res := &RejectResult{Turn: &turn, Preserved: preserved}
 	if turn.Attempt < t.cfg.Rules.MaxTurnRetries {
 		op.retry(t, &turn, conflict, rejection)
+		res.Status = turn.Status
+		t.redispatch(&turn)
 	} else {
 		op.escalate(t, &turn, rejection)
-		res.Escalated = true
+		res.Escalated, res.Status = true, turn.Status
 	}
 	s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.exhaustBudget(&turn)
@@ -156,10 +159,13 @@ func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojso
 		// Sending the turn back settles the block its result ran into.
 		t.settleBlock("turn_rejected")
 	}
-	t.dispatch(turn)
-	// The time limit of an attempt runs from its own start.
-	turn.StartedAt = t.env.Time()
 	t.subject = fmt.Sprintf("reject %s (%s), attempt %d follows", turn.TurnID, turn.AssignedRole, turn.Attempt)
+}
+
+// redispatch dispatches the next attempt; its time limit runs from its own start.
+func (t *transition) redispatch(turn *Turn) {
+	t.dispatch(turn)
+	turn.StartedAt = t.env.Time()
 }
 
 func (op *RejectTurn) escalate(t *transition, turn *Turn, rejection *ojson.Object) {

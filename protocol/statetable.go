@@ -42,7 +42,11 @@ func legalEdges(op string) []edge {
 		return []edge{{paused, active}, {paused, paused}, {paused, blocked}, {blocked, active}, {blocked, blocked}}
 	case "approve_completion":
 		return []edge{{paused, completed}, {paused, paused}, {paused, blocked}, {blocked, completed}, {blocked, blocked}}
-	case "escalate":
+	case "advance_turn":
+		return []edge{{active, active}, {blocked, blocked}}
+	case "watch_turns":
+		return []edge{{active, blocked}, {blocked, blocked}}
+	case "escalate", "dispatch_timeout":
 		return []edge{{active, blocked}}
 	case "block":
 		return []edge{{active, blocked}, {paused, blocked}, {blocked, blocked}}
@@ -53,6 +57,8 @@ func legalEdges(op string) []edge {
 	case "record_audit":
 		// Evidence is recorded in whatever status the run is, and changes none.
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
+	case "dispatch_turn", "refresh_baseline":
+		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
 	case OpTransitionState:
 		return []edge{{active, paused}, {active, blocked}}
 	}

@@ -41,6 +41,8 @@ func TestLegalTransitionTable(t *testing.T) {
 		"reactivate":         "blocked>active",
 		"checkpoint_turn":    "idle>idle active>active paused>paused blocked>blocked completed>completed failed>failed",
 		"record_audit":       "idle>idle active>active paused>paused blocked>blocked completed>completed failed>failed",
+		"dispatch_turn":      "active>active paused>paused blocked>blocked",
+		"refresh_baseline":   "active>active paused>paused blocked>blocked",
 		OpTransitionState:    "active>paused active>blocked",
 		"no_such_operation":  "",
 	}

@@ -30,6 +30,9 @@ type ExportOptions struct {
 	MaxFiles        int
 	MaxJSONLEntries int
 
+	// Bundle is a new file for the history of the run as a git bundle; "" for none.
+	Bundle string
+
 	// Live reports whether a process exists; asked about a dashboard.
 	Live     func(pid int) bool
 	Progress func(done, total int) // files
@@ -65,6 +68,7 @@ type Export struct {
 	Blockers []string // why a run artifact cannot be restored
 	Notices  []string // what was left out and what was put right, for a person
 	Cut      []string // what was left out because it was asked for
+	Bundle   *ExportedBundle
 
 	head   []part // up to the files
 	tail   []part // behind them
@@ -154,6 +158,9 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 		switch {
 		case isFile(filepath.Join(at, protocol.ConfigPath)):
 			return exportRun(ctx, at, "", opt)
+		case isFile(filepath.Join(at, coordinatorFile)) && opt.Bundle != "":
+			return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "bundle", Message: "A bundle is the history of one run, and this is an initiative with several repositories.",
+				Hint: "export with --bundle in each of its repositories"}
 		case isFile(filepath.Join(at, coordinatorFile)):
 			return exportCoordinator(ctx, at, opt)
 		}

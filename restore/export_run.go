@@ -54,6 +54,11 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	if err := r.workspace(ctx); err != nil {
 		return nil, err
 	}
+	if opt.Bundle != "" {
+		if e.Bundle, err = bundle(ctx, store, view.Run, opt.Bundle); err != nil {
+			return nil, err
+		}
+	}
 	e.events = r.w.events
 	return e, r.assemble()
 }

@@ -36,7 +36,15 @@ type counting struct {
 	n    int64
 	max  int64
 	tell func(int64)
+	raw  *counting // what this is decompressed from, when it is
 }
+
+// A compressed artifact may become this large whatever it is made of, and after that
+// so many times as large as it is: what somebody packed to fill a disk grows faster.
+const (
+	freeInflation = 16 << 30
+	maxInflation  = 1000
+)
 
 func (c *counting) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
@@ -45,6 +53,9 @@ func (c *counting) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	if c.max > 0 && c.n > c.max {
+		return n, errTooLarge
+	}
+	if c.raw != nil && c.n > freeInflation && c.n/maxInflation > c.raw.n {
 		return n, errTooLarge
 	}
 	if c.tell != nil {

@@ -29,6 +29,14 @@ type VerifyOptions struct {
 //
 // The error is an *InputError when there is no artifact to judge, or ctx's cause.
 func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error) {
+	_, report, err := verifyArtifact(ctx, r, opt, nil)
+	return report, err
+}
+
+// verifyArtifact is Verify that also returns what was read, and hands each file entry
+// of a run artifact to take when that is not nil. content is its bytes until take
+// returns, when it has any.
+func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, take func(path string, e *entry, content []byte) error) (*artifact, *Report, error) {
 	if opt.MaxBytes == 0 {
 		opt.MaxBytes = 1 << 40
 	}
@@ -41,16 +49,16 @@ func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error
 	raw := &counting{ctx: ctx, r: r, tell: opt.Progress}
 	src, done, err := open(raw)
 	if err != nil {
-		return nil, &InputError{Message: "The artifact cannot be decompressed: " + err.Error(), Err: err}
+		return nil, nil, &InputError{Message: "The artifact cannot be decompressed: " + err.Error(), Err: err}
 	}
 	defer done()
-	v := &verifier{opt: opt, report: &Report{}, r: scan.New(&counting{ctx: ctx, r: src, max: opt.MaxBytes}, scan.Limits{})}
+	v := &verifier{opt: opt, report: &Report{}, take: take, r: scan.New(&counting{ctx: ctx, r: src, max: opt.MaxBytes, raw: raw}, scan.Limits{})}
 	a, err := v.artifact("", false)
 	if err == nil {
 		err = v.r.End()
 	}
 	if err != nil {
-		return nil, inputError(ctx, err)
+		return nil, nil, inputError(ctx, err)
 	}
 	v.report.SchemaVersion, v.report.ExportKind = a.schema, a.kind
 	v.report.FileCount, v.report.RepoCount = a.fileCount, len(a.repos)
@@ -58,12 +66,16 @@ func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error
 		v.find(f)
 	}
 	v.report.Unproven = a.unproven
-	return v.report, nil
+	return a, v.report, nil
 }
 
 func inputError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	var ours *protocol.Error
+	if errors.As(err, &ours) {
+		return err
 	}
 	var syntax *scan.SyntaxError
 	if errors.As(err, &syntax) {
@@ -76,7 +88,8 @@ type verifier struct {
 	opt     VerifyOptions
 	report  *Report
 	r       *scan.Reader
-	content []byte // of the file being looked at, reused
+	content []byte                                            // of the file being looked at, reused
+	take    func(path string, e *entry, content []byte) error // nil: nobody wants the files
 	lossy   []byte
 }
 

@@ -68,6 +68,15 @@ func (v *verifier) files(a *artifact, repo string, events bool) error {
 		if len(a.fileFound) < maxFindings {
 			a.fileFound = append(a.fileFound, found...)
 		}
+		if v.take != nil && repo == "" {
+			var content []byte
+			if e.content == true {
+				content = v.content
+			}
+			if err := v.take(path, e, content); err != nil {
+				return err
+			}
+		}
 		if e.isObject && e.content == nil && (e.truncated == true || e.skipped == true) && len(a.unproven) < maxFindings {
 			a.unproven = append(a.unproven, e.path)
 		}

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -13,6 +14,11 @@ type AcceptOptions struct {
 	TurnID            string // "" for the only active turn
 	Resolution        string // "", standard, human_merge
 	NormalizeArtifact string // "", review
+
+	// Patient leaves no record (siblings_at_work) when the work tree does not agree
+	// with the result while turns that work beside this one have not staged theirs: what nobody
+	// answers for may well be theirs.
+	Patient bool
 
 	meant string // the only active turn before the lock was waited for
 }
@@ -36,13 +42,14 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 			return c.hookedAcceptance(ctx, opt)
 		}
 		op, err := c.acceptance(ctx, opt)
+		if err == nil && opt.Patient {
+			c.hold = func(t *protocol.Transition) error { return c.unfinished(op, t) }
+		}
 		return op, err
 	})
-	if done != nil {
-		out.Done = *done
-		if done.Transition != nil {
-			out.Result, _ = done.Transition.Result.(*protocol.AcceptResult)
-		}
+	out.Done = *done
+	if done.Transition != nil {
+		out.Result, _ = done.Transition.Result.(*protocol.AcceptResult)
 	}
 	return out, err
 }
@@ -128,4 +135,31 @@ func (c *change) proposed(s staged) ([]protocol.FileBlob, error) {
 		}
 	}
 	return out, nil
+}
+
+// CodeSiblingsAtWork means that a result cannot be judged before the turns beside
+// it have staged theirs.
+const CodeSiblingsAtWork = "siblings_at_work"
+
+// unfinished is why a patient acceptance is put off, nil when it need not be.
+func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) error {
+	if t.Failure == nil {
+		return nil
+	}
+	switch t.Failure.Code {
+	case protocol.CodeDirtyTreeMismatch, protocol.CodeUndeclaredOutputs, protocol.CodeArtifactMismatch:
+	default:
+		return nil
+	}
+	turn := c.target(op.TurnID)
+	for id, other := range c.view.State.ActiveTurns.All() {
+		if turn == nil || id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
+			continue
+		}
+		if s, err := c.staged(id); err == nil && s.data == nil {
+			return &protocol.Error{Code: CodeSiblingsAtWork, Field: "active_turns", Details: t.Failure.Details,
+				Message: "Turn " + turn.TurnID + " waits for turn " + id + ", which works beside it: " + t.Failure.Message, Hint: "git agentxchain status"}
+		}
+	}
+	return nil
 }

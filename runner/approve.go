@@ -101,9 +101,7 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 		}
 		return op(c.runActions(ctx, actionContext{gate: gate, kind: kind, phase: s.Phase, by: by, trigger: trigger}, out.Actions)), nil
 	})
-	if done != nil {
-		out.Done = *done
-	}
+	out.Done = *done
 	return out, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -15,6 +16,8 @@ import (
 type AssignOptions struct {
 	Role   string // "" resolves the next role
 	NewRun bool   // start another run when the last one is finished
+
+	CrossRepo *CrossRepo // what the coordinator of several repositories tells the turn, else nil
 }
 
 // Assigned is the outcome of Assign and of every operation that dispatches a turn.
@@ -31,6 +34,7 @@ type Assigned struct {
 func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, error) {
 	out := &Assigned{}
 	var bundled []string // what the bundle's maker warns of
+	var view *gitstore.View
 	if opt.NewRun {
 		copied := *r
 		copied.opt.fresh = true
@@ -64,6 +68,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		if err != nil {
 			return nil, err
 		}
+		c.cross, view = opt.CrossRepo, c.view
 		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
 			files, err := c.dispatchBundles(ctx, t)
 			bundled = c.warnings
@@ -72,16 +77,14 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		return op, c.beforeAssignment(ctx, op)
 	}
 	done, err := r.do(ctx, "assign", start, assign)
-	if done != nil {
-		out.Done = *done
-	}
+	out.Done = *done
 	if err != nil {
 		return out, err
 	}
 	res := done.Transition.Result.(*protocol.AssignResult)
 	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
-	out.Template, err = r.Template(ctx, res.Turn.TurnID)
-	return out, err
+	out.Template = dispatch.Template(r.dispatchInput(view, done.State, done.Transition.Index, res.Turn))
+	return out, nil
 }
 
 func (c *change) assignment(ctx context.Context, role string) (*protocol.AssignTurn, error) {
@@ -159,6 +162,8 @@ func turnOf(t *protocol.Transition) string {
 	case *protocol.RejectResult:
 		return res.Turn.TurnID
 	case *protocol.ReissueResult:
+		return res.Turn.TurnID
+	case *protocol.DispatchResult:
 		return res.Turn.TurnID
 	}
 	return ""

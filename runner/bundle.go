@@ -34,14 +34,23 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	in.LastLog = c.r.lastLog(in)
 	in.Warnings = c.newDirt(turn)
 	in.PreviousIndex = c.r.indexNow()
+	cross, err := c.crossFiles(turn)
+	if err != nil {
+		return nil, err
+	}
+	in.CrossRepo = crossDocument(cross)
 	b, err := dispatch.Build(in)
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(b.Files, cross)
 	c.warnings = b.Warnings
-	if turn.Status == protocol.TurnDispatched && c.hooks.has("after_dispatch") {
+	switch {
+	case c.resealing:
+		err = c.resupplied(ctx, turn, b.Files)
+	case turn.Status == protocol.TurnDispatched && c.hooks.has("after_dispatch"):
 		b.Files, err = c.supplemented(ctx, turn, b.Files)
-	} else {
+	default:
 		err = c.r.survivors(turn, b.Files)
 	}
 	if err != nil {

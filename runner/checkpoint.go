@@ -71,9 +71,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		out.Commit = sha
 		return &protocol.Checkpoint{TurnID: out.Turn, Row: protocol.NewBlob(line.Raw), Commit: sha}, nil
 	})
-	if done != nil {
-		out.Done = *done
-	}
+	out.Done = *done
 	return out, err
 }
 

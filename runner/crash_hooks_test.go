@@ -148,7 +148,7 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 			if p.exists(dir+"/more/call-2.md") != landed {
 				t.Errorf("what the second call added is there: %v", !landed)
 			}
-			if _, err := p.r.ReactivateRun(p.ctx, "", ""); err != nil {
+			if _, err := p.r.ReactivateRun(p.ctx, runner.ReactivateOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := p.r.RejectTurn(p.ctx, runner.RejectOptions{TurnID: turn.TurnID, Reason: "again"}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // Levels of a Finding. Only LevelError keeps a run from going on.
@@ -52,18 +53,34 @@ func (e *Examination) Worst() string {
 type doctor struct {
 	r   *Runner
 	fix bool
+	opt ExamineOptions
 	out Examination
 	bad bool // agentxchain.json cannot be read: nothing can be said about the run
 }
 
-// Examine looks at everything a run depends on. It changes nothing unless fix is
+// ExamineOptions says how far an examination goes.
+type ExamineOptions struct {
+	Fix bool // mend what cannot cost anybody anything
+
+	// Runtime makes the runtimes that are probed (builtin.New); without it only
+	// their configuration is looked at.
+	Runtime func(*protocol.Runtime) (runtimes.Runtime, error)
+	Online  bool // probes may contact servers and start the programs of trusted runtimes
+}
+
+// Examine is ExamineWith of the configuration alone.
+func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
+	return r.ExamineWith(ctx, ExamineOptions{Fix: fix})
+}
+
+// ExamineWith looks at everything a run depends on. It changes nothing unless fix is
 // set, and then only what cannot cost anybody anything: a lock whose owner is
 // proven dead, missing lines in .gitignore, and what every changing command does
 // first: working files that are behind the recorded run are completed, permitted
 // changes of another tool recorded. Findings are in a fixed order; the error is
 // only for an interruption.
-func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
-	d := &doctor{r: r, fix: fix}
+func (r *Runner) ExamineWith(ctx context.Context, opt ExamineOptions) (*Examination, error) {
+	d := &doctor{r: r, fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
 		d.git, d.identity, d.worktree, d.config, d.lock, d.run, d.guards, d.ignored, d.tracked, d.leftovers, d.caller,
 	} {
@@ -121,7 +138,7 @@ func (d *doctor) config(ctx context.Context) {
 	d.hooks(docs.Config)
 	d.webhooks(docs.Config)
 	d.trust(ctx, docs.Config)
-	d.runtimes(docs.Config)
+	d.runtimes(ctx, docs.Config)
 }
 
 // run judges state, ledgers and bundles against what is recorded.

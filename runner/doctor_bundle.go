@@ -67,6 +67,13 @@ func (r *Runner) CheckBundle(run string, t *protocol.Turn) *Bundle {
 // run has recorded: whoever can change a bundle can write a new seal as well. A
 // bundle that is not on record, as one of another tool may be, has only its seal.
 func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*Bundle, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	return r.verifyBundle(ctx, v, t)
+}
+
+// verifyBundle is VerifyBundle for an operation under way.
+func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*Bundle, error) {
 	b := r.CheckBundle(v.State.Run(), t)
 	if v.Op == "" || b.seal == nil {
 		return b, nil

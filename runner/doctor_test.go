@@ -257,8 +257,9 @@ func TestDoctorPrograms(t *testing.T) {
 		{"/no/such/file", "", "/no/such/file does not exist"},
 		{"{agent}", "", ""},
 	} {
-		if got := d.program(tt.word, tt.cwd); got != tt.want {
-			t.Errorf("program(%q, %q) = %q, want %q", tt.word, tt.cwd, got, tt.want)
+		rt := &protocol.Runtime{ID: "a", Type: "local_cli", Raw: ojson.NewObject("command", []string{tt.word}, "cwd", tt.cwd)}
+		if got := d.runtimeProblem(rt); got != tt.want {
+			t.Errorf("%q in %q: %q, want %q", tt.word, tt.cwd, got, tt.want)
 		}
 	}
 	r.opt.Getenv = func(k string) string { return map[string]string{"SET": "1"}[k] }
@@ -268,16 +269,6 @@ func TestDoctorPrograms(t *testing.T) {
 	} {
 		if got := d.unset(ojson.NewObject("h", value)); got != want {
 			t.Errorf("unset(%q) = %q, want %q", value, got, want)
-		}
-	}
-	for _, tt := range []struct {
-		command ojson.Value
-		want    string
-	}{
-		{"claude --print", "claude"}, {[]any{"node", "x.js"}, "node"}, {"'a b' c", "a b"}, {"", ""}, {nil, ""}, {[]any{}, ""},
-	} {
-		if got := firstWord(ojson.NewObject("command", tt.command)); got != tt.want {
-			t.Errorf("firstWord(%v) = %q, want %q", tt.command, got, tt.want)
 		}
 	}
 }

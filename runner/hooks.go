@@ -28,12 +28,20 @@ const (
 // process hooks are handed; values are lists separated by white space or commas.
 const hookEnvKey = "agentxchain.hookEnv"
 
+// HooksRun is the outcome of RunHooks. OK means that the pipeline may go on.
+type HooksRun struct {
+	Outcome
+	Result *HookOutcome
+}
+
 // RunHooks runs the hooks of a phase and records their answers. It is for callers
 // that drive a phase themselves; AssignTurn, AcceptTurn, Approve and the others
 // run theirs. Without hooks for the phase the outcome is OK and nothing is
-// touched. Errors: hooks_untrusted, hook_guard_failed, and the store's.
-func (r *Runner) RunHooks(ctx context.Context, call hooks.Call) (*hooks.Outcome, error) {
-	out := &hooks.Outcome{OK: true}
+// touched. A hook that says no is an answer and no Go error: OK is then false and
+// the code hook_blocked, or that of a tampering hook (hook_state_tamper and so on).
+// Errors: hooks_untrusted, hook_guard_failed, and the store's.
+func (r *Runner) RunHooks(ctx context.Context, call HookCall) (*HooksRun, error) {
+	out := &HooksRun{Result: &hooks.Outcome{OK: true}}
 	_, err := r.do(ctx, "hooks", func(ctx context.Context, c *change) (protocol.Operation, error) {
 		if err := c.willRun(ctx, call.Phase); err != nil {
 			return nil, err
@@ -44,11 +52,27 @@ func (r *Runner) RunHooks(ctx context.Context, call hooks.Call) (*hooks.Outcome,
 		call.RunID = c.view.State.Run()
 		got, err := c.hooks.call(ctx, call)
 		if got != nil {
-			out = got
+			out.Result = got
 		}
 		return nil, err
 	})
+	if out.Outcome = OutcomeOf(err); err == nil {
+		out.Outcome = verdict(out.Result)
+	}
 	return out, err
+}
+
+// verdict is what a phase's answers mean for whoever asked.
+func verdict(o *HookOutcome) Outcome {
+	switch {
+	case o.OK:
+		return Outcome{OK: true}
+	case o.Tamper != nil:
+		return Outcome{Code: o.Tamper.Code, Error: o.Tamper.Message}
+	case o.Blocker != nil:
+		return Outcome{Code: protocol.CodeHookBlocked, Error: fmt.Sprintf("Hook %q said no: %s", o.Blocker.HookName, o.Blocker.Message)}
+	}
+	return Outcome{Code: protocol.CodeHookBlocked, Error: "A hook said no."}
 }
 
 // hooking is what one command does with lifecycle hooks. It is nil when none are

@@ -43,6 +43,11 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 		}
 		t, refusal = protocol.Apply(c.view.Snapshot(), op, c.env)
 	}
+	if opt.Patient && refusal == nil {
+		if err := c.unfinished(op, t); err != nil {
+			return nil, err
+		}
+	}
 	judged := false
 	if c.hooks.has("after_validation") {
 		judged = true

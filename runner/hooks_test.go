@@ -66,13 +66,13 @@ func TestRunHooks(t *testing.T) {
 	before, state := p.log(), p.read(string(protocol.DocState))
 	out, err := p.r.RunHooks(p.ctx, hooks.Call{Phase: "after_acceptance", TurnID: turn.TurnID})
 	p.must(err)
-	if !out.OK || len(out.Entries) > 0 || p.log() != before {
+	if !out.OK || len(out.Result.Entries) > 0 || p.log() != before {
 		t.Errorf("no hooks: %+v, %d operations", out, p.log()-before)
 	}
 	p.write(".git/hook.sh", "echo '{\"verdict\":\"block\",\"message\":\"no\"}'\n")
 	out, err = p.r.RunHooks(p.ctx, hooks.Call{Phase: "before_gate", TurnID: turn.TurnID, Payload: ojson.NewObject("k", "v")})
 	p.must(err)
-	if out.OK || !out.Blocked || out.Blocker.Message != "no" {
+	if out.OK || out.Code != "hook_blocked" || !out.Result.Blocked || out.Result.Blocker.Message != "no" {
 		t.Errorf("outcome %+v", out)
 	}
 	if p.log() != before+1 || p.read(string(protocol.DocState)) != state {

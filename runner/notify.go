@@ -122,26 +122,38 @@ func (r *Runner) Remind(ctx context.Context, v *gitstore.View) []string {
 	return d.finish(v.State)
 }
 
+// Emitted is the outcome of EmitNotifications. OK means that nothing was wrong with
+// the event; what became of it at each webhook is in Results.
+type Emitted struct {
+	Outcome
+	Emission
+}
+
 // EmitNotifications tells the webhooks that subscribe to an event about the
 // current run and records what became of it (spec/06 §10.5). Errors: an unknown
-// event, webhooks that are not trusted (hooks_untrusted), and those of reading
-// the run. That a webhook was not reached is in the results.
-func (r *Runner) EmitNotifications(ctx context.Context, event string, payload *ojson.Object, turn *protocol.Turn) (notify.Emission, error) {
+// event (invalid_argument), webhooks that are not trusted (hooks_untrusted), and
+// those of reading the run. That a webhook was not reached is in the results.
+func (r *Runner) EmitNotifications(ctx context.Context, event string, payload *Object, turn *Turn) (*Emitted, error) {
+	out := &Emitted{}
+	return out, out.settle(r.emit(ctx, out, notify.Event{Type: event, Payload: payload, Turn: turn}))
+}
+
+func (r *Runner) emit(ctx context.Context, out *Emitted, e notify.Event) error {
 	v, err := r.View(ctx)
 	if err != nil {
-		return notify.Emission{}, err
+		return err
 	}
 	if len(v.ConfigProblems) > 0 {
-		return notify.Emission{}, protocol.ConfigError(v.ConfigProblems)
+		return protocol.ConfigError(v.ConfigProblems)
 	}
 	config := notify.Read(v.Config.Notifications)
 	if len(config.Webhooks) == 0 {
-		return notify.Emission{}, nil
+		return nil
 	}
 	d := r.delivering(ctx, v.Config, config, notify.TotalTime)
-	e, err := d.send(notify.Event{Type: event, Payload: payload, Turn: turn}, notify.RunOf(v.State))
+	out.Emission, err = d.send(e, notify.RunOf(v.State))
 	d.finish(v.State)
-	return e, err
+	return err
 }
 
 // delivering is the delivery of a command's notifications.

@@ -146,7 +146,7 @@ func TestNotificationsOfABlock(t *testing.T) {
 		t.Errorf("%q", out.Notices)
 	}
 
-	back, err := p.r.ReactivateRun(p.ctx, id, "")
+	back, err := p.r.ReactivateRun(p.ctx, runner.ReactivateOptions{EscalationID: id})
 	p.must(err)
 	docs = l.wants(t, notify.HumanResolved, notify.EscalationLifted)
 	if got, want := payload(docs[0]), `{"escalation_id":"`+id+`","type":"needs_legal","service":null,"resolved_via":"operator_unblock"}`; got != want {

@@ -1,5 +1,11 @@
 // Package runner is the use-cases of a governed run as a Go API: what a command,
-// a service or another program calls to drive the state machine.
+// a service or another program calls to drive the state machine. It is the declared
+// runner interface 0.2; whoever drives a run imports it and nothing beside it
+// (docs/runner.md, docs/runner-errors.md).
+//
+// The way of a run: Open, AssignTurn (which starts the run), an agent's work,
+// StageResult, AcceptTurn or RejectTurn, ApprovePhaseGate or ApproveCompletionGate
+// when one is pending, and so on. Every result carries OK, Error, Code and Hint.
 //
 // Every method that changes a run takes the lock, looks at the world, lets the
 // engine decide, commits, and lets go. The rules are in package protocol, the
@@ -14,6 +20,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -37,9 +44,13 @@ type Options struct {
 	fresh bool // a missing state is an idle project, whatever is recorded elsewhere
 }
 
-// Runner drives the runs of one governed project.
+// Runner drives the runs of one governed project. Its operations may be asked for
+// from several goroutines, as a run loop and its dispatches do; they are carried
+// out one after another.
 type Runner struct {
 	Store *gitstore.Store
+
+	serial *sync.Mutex // the store is not safe for concurrent use
 
 	opt   Options
 	after *gitstore.View // what the newest operation of this Runner led to, or nil
@@ -69,7 +80,7 @@ func New(s *gitstore.Store, opt Options) *Runner {
 	if opt.LockWait == 0 {
 		opt.LockWait = 10 * time.Second
 	}
-	return &Runner{Store: s, opt: opt}
+	return &Runner{Store: s, opt: opt, serial: new(sync.Mutex)}
 }
 
 // Close releases what the runner has opened.
@@ -87,6 +98,7 @@ func (r *Runner) now() time.Time { return r.opt.Now().UTC().Truncate(time.Millis
 
 // Done is what a change to a run led to.
 type Done struct {
+	Outcome
 	Run        string
 	Op         gitstore.OID // the commit of the last operation
 	Transition *protocol.Transition
@@ -111,35 +123,46 @@ type change struct {
 	pre  *ahead                   // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
-	hooks   *hooking // nil when no lifecycle hooks are configured
-	stop    *stop    // what a hook that said no leads to
+	hooks   *hooking                         // nil when no lifecycle hooks are configured
+	stop    *stop                            // what a hook that said no leads to
+	hold    func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
+	cross   *CrossRepo
 
-	warnings []string // of the bundle dispatched
+	resealing bool     // the bundle of a dispatched turn is made anew; its hooks were asked then
+	warnings  []string // of the bundle dispatched
 }
 
-// do runs steps under one lock, one commit each. The error of a recorded refusal
-// (a failed acceptance) is returned after its commit.
+// do runs steps under one lock, one commit each, and tells of them once the lock
+// is released. The error of a recorded refusal (a failed acceptance) is returned
+// after its commit. Done is never nil.
 func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
+	done := &Done{}
+	err := r.locked(ctx, purpose, done, steps)
+	r.notify(ctx, done)
+	return done, done.settle(err)
+}
+
+func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps []step) error {
+	r.serial.Lock()
+	defer r.serial.Unlock()
 	tx, pre, err := r.begin(ctx, purpose)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	done := &Done{}
-	defer r.notify(ctx, done) // once the lock is released
 	defer func() { _ = tx.Close() }()
 	r.after = nil
 	var h *hooking
 	for _, s := range steps {
 		c := &change{r: r, tx: tx, view: tx.View(), env: protocol.Env{Now: r.now(), Seed: r.opt.Seed(), Actor: pre.actor}, pre: pre}
 		if err := r.ready(ctx, c.view, c.r.opt.fresh); err != nil {
-			return done, err
+			return err
 		}
 		done.Notices = c.view.Notices
 		done.State = c.view.State
 		done.Run = c.view.Run
 		done.Op = c.view.Op
 		if err := c.governable(); err != nil {
-			return done, err
+			return err
 		}
 		if h == nil {
 			h = r.hooking(tx, c.view.Config)
@@ -153,10 +176,10 @@ func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, 
 			err = c.conclude(ctx, done, err)
 		}
 		if err != nil {
-			return done, err
+			return err
 		}
 	}
-	return done, nil
+	return nil
 }
 
 // carryOut lets the engine decide on an operation and commits what it decided.
@@ -170,6 +193,11 @@ func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done
 	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
 	if refusal != nil {
 		return refusal
+	}
+	if c.hold != nil {
+		if err := c.hold(t); err != nil {
+			return err
+		}
 	}
 	ch := gitstore.Change{Record: protocol.NewRecord(op, c.env)}
 	if c.bundles != nil && t.Failure == nil {
@@ -221,6 +249,8 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 // idle; one whose runs are recorded in git but not in this work tree is an
 // error (no_run) that says how to bring one here.
 func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
 	v, err := r.Store.View(ctx)
 	if err != nil {
 		return nil, err

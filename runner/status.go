@@ -133,6 +133,10 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " + t.Turn.TurnID + " --reason TEXT"}
 		}
 		if t.Staged == "" && (t.Turn.Status == protocol.TurnDispatched || t.Turn.Status == protocol.TurnAssigned || t.Turn.Status == protocol.TurnRetrying || t.Turn.Status == protocol.TurnRunning) {
+			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+				return &protocol.NextAction{Command: "git agentxchain step " + t.Turn.TurnID,
+					Reason: "Has runtime " + oneLine(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
+			}
 			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
 				Reason: "Do the work of " + protocol.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + protocol.StagingPath(t.Turn.TurnID) + " first."}
 		}

@@ -7,13 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,8 +17,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// CodeHooksUntrusted means that lifecycle hooks would run which this person has
-// not agreed to on this machine.
+// CodeHooksUntrusted means that lifecycle hooks would run, or runtimes be used,
+// which this person has not agreed to on this machine.
 const CodeHooksUntrusted = "hooks_untrusted"
 
 // TrustEnv is the environment variable that gives trust for one process tree: the
@@ -49,7 +43,8 @@ type TrustScope struct {
 	Hooks    []hooks.Hook
 	Webhooks []*ojson.Object // as configured
 	Actions  []TrustedAction
-	Files    []TrustedFile // project files the hooks' commands name
+	Runtimes []*protocol.Runtime // that are no person's hands, as configured
+	Files    []TrustedFile       // project files that commands of hooks and runtimes name
 }
 
 // TrustedAction is a command that the approval of a gate runs.
@@ -66,7 +61,9 @@ type TrustedFile struct {
 }
 
 // Empty reports whether nothing is configured that would need trust.
-func (s *TrustScope) Empty() bool { return len(s.Hooks)+len(s.Webhooks)+len(s.Actions) == 0 }
+func (s *TrustScope) Empty() bool {
+	return len(s.Hooks)+len(s.Webhooks)+len(s.Actions)+len(s.Runtimes) == 0
+}
 
 // Trust is a scope and whether this machine trusts it.
 type Trust struct {
@@ -156,14 +153,16 @@ func (r *Runner) trusted(ctx context.Context, cfg *protocol.Config) bool {
 
 // trustedBy says how a digest is trusted, "" when it is not. What a caller brings
 // along counts only outside of dispatched turns: an agent may not speak for the
-// person it works for.
+// person it works for. Without a repository nothing is stored.
 func (r *Runner) trustedBy(ctx context.Context, digest string) (string, error) {
-	have, err := r.Store.LocalSettings(ctx, trustKey)
-	if err != nil {
-		return "", err
-	}
-	if slices.Contains(have, digest) {
-		return TrustStored, nil
+	if r.Store != nil {
+		have, err := r.Store.LocalSettings(ctx, trustKey)
+		if err != nil {
+			return "", err
+		}
+		if slices.Contains(have, digest) {
+			return TrustStored, nil
+		}
 	}
 	env := r.opt.Getenv(TrustEnv)
 	if !r.opt.Trust && env == "" || r.insideTurn() != "" {
@@ -180,6 +179,10 @@ func (r *Runner) trustedBy(ctx context.Context, digest string) (string, error) {
 
 // trustScope gathers what a configuration runs and contacts.
 func (r *Runner) trustScope(cfg *protocol.Config) (*TrustScope, error) {
+	return scopeOf(r.Store.Dir(), cfg)
+}
+
+func scopeOf(dir string, cfg *protocol.Config) (*TrustScope, error) {
 	s := &TrustScope{Webhooks: cfg.Notifications.Objects("webhooks")}
 	for _, phase := range protocol.HookPhases() {
 		s.Hooks = append(s.Hooks, hooks.FromConfig(cfg, phase)...)
@@ -192,10 +195,15 @@ func (r *Runner) trustScope(cfg *protocol.Config) (*TrustScope, error) {
 			s.Actions = append(s.Actions, TrustedAction{Gate: id, GateAction: a})
 		}
 	}
+	for _, rt := range cfg.Runtimes.All() {
+		if rt != nil && rt.Type != protocol.RuntimeManual {
+			s.Runtimes = append(s.Runtimes, rt)
+		}
+	}
 	if s.Empty() {
 		return s, nil
 	}
-	if err := r.namedFiles(s); err != nil {
+	if err := s.namedFiles(dir); err != nil {
 		return nil, err
 	}
 	actions, files := []any{}, []any{}
@@ -205,82 +213,17 @@ func (r *Runner) trustScope(cfg *protocol.Config) (*TrustScope, error) {
 	for _, f := range s.Files {
 		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256))
 	}
-	sum := sha256.Sum256(ojson.Compact(canonical(ojson.NewObject("trust", 1, "hooks", cfg.Hooks, "webhooks", s.Webhooks, "gate_actions", actions, "files", files))))
+	doc := ojson.NewObject("trust", 1, "hooks", cfg.Hooks, "webhooks", s.Webhooks, "gate_actions", actions, "files", files)
+	if len(s.Runtimes) > 0 { // else the digest is what it was before runtimes could be trusted
+		list := ojson.NewObject()
+		for _, rt := range s.Runtimes {
+			list.Set(rt.ID, rt.Raw)
+		}
+		doc.Set("runtimes", list)
+	}
+	sum := sha256.Sum256(ojson.Compact(canonical(doc)))
 	s.Digest = hex.EncodeToString(sum[:])
 	return s, nil
-}
-
-// namedFiles adds the project files that words of the hooks' commands name: a
-// program or a script somebody can edit is as good as the command itself. What the
-// run itself writes is left out; it changes all the time and is no program.
-func (r *Runner) namedFiles(s *TrustScope) error {
-	root, err := os.OpenRoot(r.Store.Dir())
-	if err != nil {
-		return unreadable(".", err)
-	}
-	defer func() { _ = root.Close() }()
-	seen := make(map[string]bool)
-	for _, h := range s.Hooks {
-		for _, word := range h.Command {
-			_, value, _ := strings.Cut(word, "=") // --config=FILE
-			for _, w := range []string{word, value} {
-				name, ok := r.inProject(w)
-				if !ok || seen[name] || protocol.Operational(name) || name == protocol.ConfigPath {
-					continue
-				}
-				seen[name] = true
-				f, err := digestFile(root, name)
-				if err != nil {
-					return err
-				}
-				if f != nil {
-					s.Files = append(s.Files, *f)
-				}
-			}
-		}
-	}
-	slices.SortFunc(s.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
-	return nil
-}
-
-// inProject is the project-relative path a word of a command can mean.
-func (r *Runner) inProject(word string) (string, bool) {
-	if word == "" {
-		return "", false
-	}
-	if filepath.IsAbs(word) {
-		rel, err := filepath.Rel(r.Store.Dir(), word)
-		if err != nil {
-			return "", false
-		}
-		word = rel
-	}
-	name := path.Clean(filepath.ToSlash(word))
-	return name, name != "." && fs.ValidPath(name)
-}
-
-// digestFile describes a regular file, nil when there is none. A link that leads
-// out of the project is not followed: what it names is this machine's, not a
-// committed file's.
-func digestFile(root *os.Root, name string) (*TrustedFile, error) {
-	info, err := root.Stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return nil, nil
-	}
-	f, err := root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	defer func() { _ = f.Close() }()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return nil, unreadable(name, err)
-	}
-	return &TrustedFile{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}, nil
 }
 
 // canonical orders the members of every object by name, so that writing the same
@@ -307,6 +250,32 @@ func canonical(v ojson.Value) ojson.Value {
 		return out
 	}
 	return v
+}
+
+// RuntimeTrusted refuses a runtime that this machine has not been told to trust
+// (hooks_untrusted): it would start a program or send a prompt and a key to where a
+// committed file says. A manual runtime needs no trust.
+func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *protocol.Config, ids ...string) error {
+	scope, err := r.trustScope(cfg)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, id := range ids {
+		if rt, ok := cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+			names = append(names, id+" ("+rt.Type+")")
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	how, err := r.trustedBy(ctx, scope.Digest)
+	if err != nil || how != "" {
+		return err
+	}
+	return &protocol.Error{Code: CodeHooksUntrusted, Field: "runtimes", Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
+		Message: fmt.Sprintf("agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", someOf(names)),
+		Hint:    "git agentxchain hooks trust"}
 }
 
 func untrusted(s *TrustScope, phases []string) *protocol.Error {

@@ -4,8 +4,8 @@ package runner
 
 import (
 	"context"
-	"errors"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -17,6 +17,7 @@ type RejectOptions struct {
 	Stage    string   // failed stage; human_review when ""
 	Errors   []string // validation errors to hand to the next attempt
 	Reassign bool
+	CostUSD  float64 // what the attempt cost, when its result does not say
 }
 
 // Rejected is the outcome of RejectTurn.
@@ -51,12 +52,11 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			op.Staged = protocol.NewBlob(s.data)
 			op.Cost = attemptCost(s)
 		}
+		op.Cost = max(op.Cost, opt.CostUSD)
 		c.bundles = c.dispatchBundles
 		return op, nil
 	})
-	if done != nil {
-		out.Done = *done
-	}
+	out.Done = *done
 	if err != nil {
 		return out, err
 	}
@@ -126,9 +126,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		c.bundles = c.dispatchBundles
 		return op, c.beforeAssignment(ctx, op)
 	})
-	if done != nil {
-		out.Done = *done
-	}
+	out.Done = *done
 	if err != nil {
 		return out, err
 	}
@@ -155,9 +153,7 @@ func (r *Runner) MarkRunBlocked(ctx context.Context, op protocol.Block) (*Blocke
 func (r *Runner) blocked(ctx context.Context, purpose string, op protocol.Operation) (*Blocked, error) {
 	out := &Blocked{}
 	done, err := r.simple(ctx, purpose, op)
-	if done != nil {
-		out.Done = *done
-	}
+	out.Done = *done
 	if err != nil {
 		return out, err
 	}
@@ -179,13 +175,26 @@ type Reactivated struct {
 	Result *protocol.ReactivateResult
 }
 
-// ReactivateRun resolves the current block; id may name its escalation record.
-func (r *Runner) ReactivateRun(ctx context.Context, id, via string) (*Reactivated, error) {
+// ReactivateOptions says which block to lift.
+type ReactivateOptions struct {
+	EscalationID string       // refuse unless this record is the current blocker; "" for whatever blocks the run
+	Via          string       // how it was settled, for the record; operator_unblock when ""
+	Seen         gitstore.OID // operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
+}
+
+// ReactivateRun lifts the current block: a person's decision, refused inside a
+// dispatched turn. The state that counts is the one on record when the lock is
+// held, never a caller's copy (spec/06 §17 row 10).
+func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Reactivated, error) {
 	out := &Reactivated{}
-	done, err := r.simple(ctx, "unblock", &protocol.Reactivate{EscalationID: id, Via: via})
-	if done != nil {
-		out.Done = *done
-	}
+	done, err := r.do(ctx, "unblock", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.seen(opt.Seen); err != nil {
+			return nil, err
+		}
+		_, err := c.look(ctx)
+		return &protocol.Reactivate{EscalationID: opt.EscalationID, Via: opt.Via}, err
+	})
+	out.Done = *done
 	if err != nil {
 		return out, err
 	}
@@ -193,13 +202,13 @@ func (r *Runner) ReactivateRun(ctx context.Context, id, via string) (*Reactivate
 	return out, nil
 }
 
-// ErrorCode returns the stable code of an error of any room, or "".
-func ErrorCode(err error) string {
-	var coded interface{ ErrorCode() string }
-	if errors.As(err, &coded) {
-		return coded.ErrorCode()
+// seen refuses to act on a run that has gone on since a person looked at it.
+func (c *change) seen(op gitstore.OID) error {
+	if op == "" || op == c.view.Op {
+		return nil
 	}
-	return ""
+	return &protocol.Error{Code: gitstore.CodeStateMoved, Field: string(protocol.DocState),
+		Message: "The run has gone on since it was looked at (operation " + op.Short() + ").", Hint: "git agentxchain status"}
 }
 
 // Validate checks the staged result of a turn through the five stages without

@@ -10,9 +10,9 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func newDemoCommand(f *Factory) *ucli.Command {
@@ -30,7 +30,7 @@ func newDemoCommand(f *Factory) *ucli.Command {
 }
 
 func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
-	if err := gitstore.LeaveRepository(); err != nil {
+	if err := runner.LeaveRepository(); err != nil {
 		return err
 	}
 	top, err := os.MkdirTemp("", "agentxchain-demo-")

@@ -9,30 +9,35 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 )
 
 func newDoctorCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
 		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what can cost nobody anything: it removes a lock whose owner is proven dead, " +
-			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted.",
-		Flags: []ucli.Flag{&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"}},
+			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted. " +
+			"Runtimes are looked at without using them; --online tries those that are trusted here, which asks no agent for work.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "fix", Usage: "mend what is safe to mend"},
+			&ucli.BoolFlag{Name: "online", Usage: "also try the trusted runtimes: contact their servers, start their programs"},
+		},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			return runDoctor(c.Context, f, c.Bool("fix"))
+			return runDoctor(c.Context, f, runner.ExamineOptions{Fix: c.Bool("fix"), Online: c.Bool("online"), Runtime: builtin.New})
 		},
 	}
 }
 
-func runDoctor(ctx context.Context, f *Factory, fix bool) error {
+func runDoctor(ctx context.Context, f *Factory, opt runner.ExamineOptions) error {
 	r, err := f.openRunner(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	ex, err := r.Examine(ctx, fix)
+	ex, err := r.ExamineWith(ctx, opt)
 	if err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func runDoctor(ctx context.Context, f *Factory, fix bool) error {
 			count[d.Level]++
 		}
 	}
-	payload := ojson.NewObject("directory", r.Store.Dir(), "worst", ex.Worst(), "errors", count[runner.LevelError], "warnings", count[runner.LevelWarning], "findings", rows)
+	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[runner.LevelError], "warnings", count[runner.LevelWarning], "findings", rows)
 	f.Out.Emit(payload, func(p *Printer) { printExamination(p, ex, count) })
 	if ex.Worst() == runner.LevelError {
 		return errFindings()

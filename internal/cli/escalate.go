@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func newEscalateCommand(f *Factory) *ucli.Command {
@@ -77,7 +78,7 @@ func runUnblock(ctx context.Context, f *Factory, id string) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.ReactivateRun(ctx, id, "")
+	out, err := r.ReactivateRun(ctx, runner.ReactivateOptions{EscalationID: id})
 	f.notices(out.Notices)
 	if err != nil {
 		return err

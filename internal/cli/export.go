@@ -22,6 +22,7 @@ import (
 
 type exportOptions struct {
 	Output          string // a path; "" and - are standard output
+	Bundle          string // a path; "" for none
 	Force           bool
 	Compress        bool
 	MaxFiles        int // 0 is no bound
@@ -36,6 +37,7 @@ func newExportCommand(f *Factory) *ucli.Command {
 			"Nothing is left out unless --max-files or --max-jsonl-entries asks for it; the artifact says so, and cannot be restored then.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which appears whole or not at all; - for standard output"},
+			&ucli.StringFlag{Name: "bundle", Usage: "also write the run's whole history to `FILE`, a git bundle that restore takes along"},
 			&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
 			&ucli.BoolFlag{Name: "compress", Usage: "compress with zstd, which every command that reads artifacts recognises"},
 			&ucli.IntFlag{Name: "max-files", Usage: "keep at most `N` files; configuration, state and ledgers stay", DefaultText: "all"},
@@ -51,10 +53,12 @@ func newExportCommand(f *Factory) *ucli.Command {
 					return usageErrorf("--%s takes a number from 1, not %d", name, c.Int(name))
 				}
 			}
-			if c.IsSet("output") && c.String("output") == "" {
-				return usageErrorf("--output is empty")
+			for _, name := range []string{"output", "bundle"} {
+				if c.IsSet(name) && c.String(name) == "" {
+					return usageErrorf("--%s is empty", name)
+				}
 			}
-			return runExport(c.Context, f, &exportOptions{Output: c.String("output"), Force: c.Bool("force"), Compress: c.Bool("compress"),
+			return runExport(c.Context, f, &exportOptions{Output: c.String("output"), Bundle: c.String("bundle"), Force: c.Bool("force"), Compress: c.Bool("compress"),
 				MaxFiles: c.Int("max-files"), MaxJSONLEntries: c.Int("max-jsonl-entries")})
 		},
 	}
@@ -80,6 +84,14 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 		}
 		opt.TempDir = filepath.Dir(path) // where there must be room for it anyway
 	}
+	beside := &bundleFile{}
+	if o.Bundle != "" {
+		if beside, err = newBundleFile(f, o, path); err != nil {
+			return err
+		}
+		defer beside.discard()
+		opt.Bundle = beside.temp
+	}
 	defer frugal()()
 	progress := f.Out.Progress("exporting, files", 0)
 	opt.Progress = func(done, _ int) { progress.Step(done) }
@@ -89,6 +101,9 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 		return err
 	}
 	defer e.Close()
+	if err := beside.publish(o.Force); err != nil {
+		return err
+	}
 	var written int64
 	if toStdout {
 		written, err = writeArtifact(f.Out.Raw(), e, o.Compress)
@@ -105,11 +120,17 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 		f.Out.Warn("%s", OneLine(n))
 	}
 	if toStdout {
+		if e.Bundle != nil {
+			f.Out.Notice("The history is in %s: %s, %d bytes", OneLine(beside.path), counted(len(e.Bundle.Refs), "ref"), e.Bundle.Bytes)
+		}
 		return nil
 	}
 	blockers := e.Blockers
 	payload := ojson.NewObject("export_kind", e.Kind, "run_id", nilIfEmpty(e.Run), "output", path, "bytes", int(written), "files", e.Files,
 		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", orEmpty(blockers), "left_out", orEmpty(e.Cut), "notices", orEmpty(e.Notices))
+	if b := e.Bundle; b != nil {
+		payload.Set("bundle", ojson.NewObject("output", beside.path, "bytes", int(b.Bytes), "refs", b.Refs))
+	}
 	f.Out.Emit(payload, func(p *Printer) {
 		what := "run " + e.Run
 		switch {
@@ -122,6 +143,9 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 			}
 		}
 		p.Printf("Exported %s to %s: %s, %d bytes\n", OneLine(what), OneLine(path), counted(e.Files, "file"), written)
+		if b := e.Bundle; b != nil {
+			p.Printf("Its history is in %s: %s, %d bytes\n", OneLine(beside.path), counted(len(b.Refs), "ref"), b.Bytes)
+		}
 		if len(blockers) > 0 {
 			p.Printf("It can be audited, but not restored:\n")
 			for _, b := range blockers {

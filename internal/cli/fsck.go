@@ -9,8 +9,8 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func newFsckCommand(f *Factory) *ucli.Command {
@@ -27,7 +27,7 @@ func newFsckCommand(f *Factory) *ucli.Command {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			o := gitstore.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
+			o := runner.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
 			if c.Bool("all-runs") {
 				if o.Run != "" {
 					return usageErrorf("--run and --all-runs contradict each other")
@@ -41,7 +41,7 @@ func newFsckCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runFsck(ctx context.Context, f *Factory, o gitstore.FsckOptions) error {
+func runFsck(ctx context.Context, f *Factory, o runner.FsckOptions) error {
 	r, err := f.openRunner(ctx)
 	if err != nil {
 		return err
@@ -54,12 +54,12 @@ func runFsck(ctx context.Context, f *Factory, o gitstore.FsckOptions) error {
 		}
 		progress.Step(done)
 	}
-	report, err := r.Store.Fsck(ctx, o)
+	report, err := r.Record().Fsck(ctx, o)
 	if err == nil && report.Runs == 0 && o.Run == "" {
 		// A work tree that is in no run, such as a fresh clone: what there is to
 		// check is the record.
 		o.Run = "*"
-		report, err = r.Store.Fsck(ctx, o)
+		report, err = r.Record().Fsck(ctx, o)
 	}
 	if progress != nil {
 		progress.Done()
@@ -69,7 +69,7 @@ func runFsck(ctx context.Context, f *Factory, o gitstore.FsckOptions) error {
 	}
 	rows := []*ojson.Object{}
 	wrong := 0
-	var gravest *gitstore.Finding // the first one the run's integrity breaks on
+	var gravest *runner.FsckFinding // the first one the run's integrity breaks on
 	for i := range report.Findings {
 		v := &report.Findings[i]
 		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note, "integrity", !v.Note && breaksIntegrity(v.Code), "run_id", nilIfEmpty(v.Run),
@@ -105,10 +105,10 @@ func runFsck(ctx context.Context, f *Factory, o gitstore.FsckOptions) error {
 // breaksIntegrity tells damage of what is recorded, or a contradiction to it,
 // from mere disorder.
 func breaksIntegrity(code string) bool {
-	return exitStatus(code) == exitIntegrity || slices.Contains([]string{gitstore.FindRecord, gitstore.FindReplay}, code)
+	return exitStatus(code) == exitIntegrity || slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
 }
 
-func printFsck(p *Printer, report *gitstore.FsckReport, replay bool, wrong int) {
+func printFsck(p *Printer, report *runner.FsckReport, replay bool, wrong int) {
 	for _, v := range report.Findings {
 		mark, style := "error", p.Red
 		switch {

@@ -9,7 +9,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -57,7 +56,7 @@ type gateRow struct {
 }
 
 // gateRows lists the exit gates in phase order, then the gates nothing routes to.
-func gateRows(v *gitstore.View, standings []runner.GateStanding) []gateRow {
+func gateRows(v *runner.View, standings []runner.GateStanding) []gateRow {
 	var out []gateRow
 	routed := map[string]bool{}
 	for _, phase := range v.Config.Phases() {
@@ -79,7 +78,7 @@ func gateRows(v *gitstore.View, standings []runner.GateStanding) []gateRow {
 }
 
 // gates opens the project and evaluates every gate.
-func (f *Factory) gates(ctx context.Context) (*gitstore.View, []gateRow, error) {
+func (f *Factory) gates(ctx context.Context) (*runner.View, []gateRow, error) {
 	r, err := f.openRunner(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -245,7 +244,7 @@ func runGateShow(ctx context.Context, f *Factory, id string) error {
 	return nil
 }
 
-func noSuchGate(v *gitstore.View, rows []gateRow, id string) error {
+func noSuchGate(v *runner.View, rows []gateRow, id string) error {
 	if id == "" {
 		return errorf("not_found", "phase %s has no exit gate", OneLine(v.State.Phase)).withHint("git agentxchain gate list")
 	}
@@ -267,7 +266,7 @@ type gateFileRow struct {
 	reasons                []string
 }
 
-func gateFileRows(v *gitstore.View, g *gateRow) []gateFileRow {
+func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 	if g.def == nil || g.standing == nil {
 		return nil
 	}
@@ -302,7 +301,7 @@ func gateFileRows(v *gitstore.View, g *gateRow) []gateFileRow {
 }
 
 // lastFailure is the recorded failure of this very gate in the present phase.
-func lastFailure(v *gitstore.View, g *gateRow) *protocol.GateFailure {
+func lastFailure(v *runner.View, g *gateRow) *protocol.GateFailure {
 	if fail := v.State.LastGateFailure; fail != nil && fail.GateID != nil && *fail.GateID == g.id && fail.Phase == g.phase {
 		return fail
 	}
@@ -314,7 +313,7 @@ func pendingOn(s *protocol.State, gate string) bool {
 		s.PendingRunCompletion != nil && s.PendingRunCompletion.Gate == gate
 }
 
-func printGate(p *Printer, v *gitstore.View, g *gateRow, files []gateFileRow) {
+func printGate(p *Printer, v *runner.View, g *gateRow, files []gateFileRow) {
 	p.Field("Gate", "%s", p.Bold(OneLine(g.id)))
 	switch {
 	case g.standing == nil:

@@ -6,7 +6,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // gitConfig asks git for the named variables as seen from dir, in one process.
@@ -17,9 +17,8 @@ func gitConfig(ctx context.Context, dir string, names ...string) map[string]stri
 	for i, n := range names {
 		quoted[i] = strings.ReplaceAll(n, ".", `\.`)
 	}
-	out, err := gitstore.NewGit(dir).Run(ctx, nil,
-		"config", "--null", "--get-regexp", "^("+strings.Join(quoted, "|")+")$")
-	if err != nil {
+	out := runner.GitConfig(ctx, dir, "^("+strings.Join(quoted, "|")+")$")
+	if out == nil {
 		return nil
 	}
 	return parseGitConfig(string(out))

@@ -21,7 +21,7 @@ type guardsGlance struct {
 // silentGuards looks at the guards: one look at a file when there never were
 // any, one git process when there were.
 func silentGuards(ctx context.Context, r *runner.Runner) guardsGlance {
-	st, err := githooks.Check(ctx, r.Store.Repository())
+	st, err := githooks.Check(ctx, r.Record().Repository())
 	if err != nil {
 		return guardsGlance{err: err}
 	}

@@ -11,10 +11,10 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 func newHooksCommand(f *Factory) *ucli.Command {
@@ -23,7 +23,7 @@ func newHooksCommand(f *Factory) *ucli.Command {
 		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
 			{
 				Name: "show", Aliases: []string{"list"}, Usage: "what agentxchain.json would run and contact on this machine",
-				Description: "Lifecycle hooks, webhooks and gate actions, the project files that hooks are made of, and whether all of it is trusted here. Nothing is run.",
+				Description: "Lifecycle hooks, webhooks, gate actions and runtimes, the project files that their commands name, and whether all of it is trusted here. Nothing is run.",
 				Action: func(c *ucli.Context) error {
 					if err := noArgs(c); err != nil {
 						return err
@@ -33,7 +33,7 @@ func newHooksCommand(f *Factory) *ucli.Command {
 			},
 			{
 				Name: "trust", Usage: "let what agentxchain.json names run on this machine",
-				Description: "Shows what would be run and contacted, and asks. The answer is kept in this repository's git configuration, by digest: when a hook, a webhook, a gate action or a file that a hook is made of changes, the question comes again. An agent inside a dispatched turn is refused.",
+				Description: "Shows what would be run and contacted, and asks. The answer is kept in this repository's git configuration, by digest: when a hook, a webhook, a gate action, a runtime or a file that a command names changes, the question comes again. An agent inside a dispatched turn is refused.",
 				Flags: []ucli.Flag{
 					&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 					&ucli.BoolFlag{Name: "revoke", Usage: "take back every trust given in this repository"},
@@ -61,7 +61,7 @@ func runHooksShow(ctx context.Context, f *Factory) error {
 	}
 	f.Out.Emit(trustObject(t), func(p *Printer) {
 		if t.Scope.Empty() {
-			p.Println("agentxchain.json names no hooks, webhooks or gate actions.")
+			p.Println("agentxchain.json names no hooks, webhooks, gate actions or runtimes that start or contact anything.")
 			return
 		}
 		for _, line := range trustLines(t.Scope) {
@@ -121,7 +121,7 @@ func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
 	}
 	f.Out.Emit(trustObject(t), func(p *Printer) {
 		if t.Scope.Empty() {
-			p.Println("agentxchain.json names no hooks, webhooks or gate actions; there is nothing to trust.")
+			p.Println("agentxchain.json names no hooks, webhooks, gate actions or runtimes that start or contact anything; there is nothing to trust.")
 			return
 		}
 		if yes {
@@ -168,7 +168,7 @@ func (f *Factory) trusting(ctx context.Context, r *runner.Runner, command func()
 // carries the names; their values may hold what is nobody's business.
 func trustObject(t *runner.Trust) *ojson.Object {
 	s := t.Scope
-	list, hooksOf, actions, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
+	list, hooksOf, actions, rts, files := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
 	for _, h := range s.Hooks {
 		o := ojson.NewObject("phase", h.Phase, "name", h.Name, "type", h.Type, "mode", hookMode(h), "timeout_ms", h.TimeoutMS)
 		if h.Type == "http" {
@@ -186,11 +186,15 @@ func trustObject(t *runner.Trust) *ojson.Object {
 	for _, a := range s.Actions {
 		actions = append(actions, ojson.NewObject("gate_id", a.Gate, "run", a.Run, "timeout_ms", a.TimeoutMS))
 	}
+	for _, rt := range s.Runtimes {
+		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type, "command", orEmpty(runtimes.Command(rt.Raw)), "url", nilIfEmpty(runtimeAddress(rt)),
+			"auth_env", nilIfEmpty(rt.Raw.String("auth_env")), "header_names", orEmpty(rt.Raw.Object("headers").Keys())))
+	}
 	for _, f := range s.Files {
 		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256, "size", f.Size))
 	}
 	return ojson.NewObject("trusted", t.Trusted(), "trusted_by", nilIfEmpty(t.How), "digest", nilIfEmpty(s.Digest),
-		"hooks", hooksOf, "webhooks", list, "gate_actions", actions, "files", files)
+		"hooks", hooksOf, "webhooks", list, "gate_actions", actions, "runtimes", rts, "files", files)
 }
 
 // trustLines shows a scope to a person. Every word comes from a file that
@@ -224,13 +228,44 @@ func trustLines(s *runner.TrustScope) []string {
 		add("gate %s, on approval", shownWord(a.Gate))
 		add("  runs      %s", strconv.Quote(a.Run))
 	}
+	for _, rt := range s.Runtimes {
+		add("runtime %s (%s)", shownWord(rt.ID), shownWord(rt.Type))
+		if argv := runtimes.Command(rt.Raw); len(argv) > 0 {
+			add("  runs      %s", shownWords(argv))
+		}
+		if cwd := rt.Raw.String("cwd"); cwd != "" {
+			add("  in        %s", shownWord(cwd))
+		}
+		if to := runtimeAddress(rt); to != "" {
+			add("  sends to  %s", shownWord(to))
+		}
+		if name := rt.Raw.String("auth_env"); name != "" {
+			add("  key from  %s", shownWord(name))
+		}
+		if names := rt.Raw.Object("headers").Keys(); len(names) > 0 {
+			add("  headers   %s", shownWords(names))
+		}
+	}
 	for _, f := range s.Files {
 		add("file %s (%d bytes, sha256 %.16s)", shownWord(f.Path), f.Size, f.SHA256)
 	}
 	return out
 }
 
-func hookMode(h hooks.Hook) string {
+// runtimeAddress is where a runtime sends prompts, "" when it starts a program.
+func runtimeAddress(rt *protocol.Runtime) string {
+	for _, key := range []string{"url", "base_url"} {
+		if u := rt.Raw.String(key); u != "" {
+			return u
+		}
+	}
+	if rt.Type == "api_proxy" {
+		return "the API of " + rt.Raw.String("provider")
+	}
+	return ""
+}
+
+func hookMode(h runner.Hook) string {
 	if h.Blocking {
 		return "blocking"
 	}
@@ -238,7 +273,7 @@ func hookMode(h hooks.Hook) string {
 }
 
 // hookVariables names what a hook is given beside the documented variables.
-func hookVariables(h hooks.Hook) []string {
+func hookVariables(h runner.Hook) []string {
 	return append(append([]string{}, h.Env.Keys()...), h.EnvNames...)
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -28,7 +27,7 @@ func runHooksCanary(ctx context.Context, f *Factory) error {
 	}
 	defer canary.Close()
 	// From here on nothing of this process means the person's repository.
-	if err := gitstore.LeaveRepository(); err != nil {
+	if err := runner.LeaveRepository(); err != nil {
 		return err
 	}
 	turn, err := plantRun(ctx, canary)

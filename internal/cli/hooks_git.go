@@ -8,9 +8,9 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func newGitHooksCommands(f *Factory) []*ucli.Command {
@@ -46,17 +46,17 @@ func newGitHooksCommands(f *Factory) []*ucli.Command {
 }
 
 // gitRepository opens the repository around the directory, bare or not.
-func (f *Factory) gitRepository(ctx context.Context) (*gitstore.Repository, error) {
+func (f *Factory) gitRepository(ctx context.Context) (*runner.Repository, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
 	}
-	return gitstore.DiscoverBare(ctx, dir)
+	return runner.DiscoverRepository(ctx, dir)
 }
 
 func runHooksInstall(ctx context.Context, f *Factory, server bool) error {
 	opt := githooks.Options{Server: server}
-	var repo *gitstore.Repository
+	var repo *runner.Repository
 	if server {
 		r, err := f.gitRepository(ctx)
 		if err != nil {
@@ -69,7 +69,7 @@ func runHooksInstall(ctx context.Context, f *Factory, server bool) error {
 			return err
 		}
 		defer func() { _ = r.Close() }()
-		repo, opt.Project = r.Store.Repository(), r.Store.Repository().Prefix
+		repo, opt.Project = r.Record().Repository(), r.Record().Repository().Prefix
 	}
 	var err error
 	if opt.Binary, err = githooks.OwnBinary(); err != nil {

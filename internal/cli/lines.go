@@ -16,7 +16,6 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -28,7 +27,7 @@ const sniffed = 8000
 // linesQuestion asks about lines of a file.
 type linesQuestion struct {
 	Arg    string // as typed
-	Ranges []gitstore.LineRange
+	Ranges []runner.LineRange
 }
 
 func linesFlag() ucli.Flag {
@@ -48,23 +47,23 @@ func linesFrom(c *ucli.Context) (*linesQuestion, error) {
 }
 
 // parseRange reads "12", "12,20", "12-20" and "12,"; lines count from 1.
-func parseRange(s string) (gitstore.LineRange, bool) {
+func parseRange(s string) (runner.LineRange, bool) {
 	from, to, two := strings.Cut(s, ",")
 	if !two {
 		from, to, two = strings.Cut(s, "-")
 	}
 	a, ok := lineNumber(from)
 	if !ok {
-		return gitstore.LineRange{}, false
+		return runner.LineRange{}, false
 	}
 	if !two {
-		return gitstore.LineRange{From: a, To: a}, true
+		return runner.LineRange{From: a, To: a}, true
 	}
 	if to == "" {
-		return gitstore.LineRange{From: a}, true
+		return runner.LineRange{From: a}, true
 	}
 	b, ok := lineNumber(to)
-	return gitstore.LineRange{From: a, To: b}, ok && b >= a
+	return runner.LineRange{From: a, To: b}, ok && b >= a
 }
 
 func lineNumber(s string) (int, bool) {
@@ -78,7 +77,7 @@ func lineNumber(s string) (int, bool) {
 // fileOf finds the file that was named: it must be an ordinary text file of the
 // work tree. It returns its path from the root of the work tree, and adds the lines
 // that stand behind its name.
-func (q *linesQuestion) fileOf(f *Factory, repo *gitstore.Repository) (string, error) {
+func (q *linesQuestion) fileOf(f *Factory, repo *runner.Repository) (string, error) {
 	name := OneLine(q.Arg)
 	abs, err := f.Path(q.Arg)
 	if err != nil {
@@ -96,7 +95,7 @@ func (q *linesQuestion) fileOf(f *Factory, repo *gitstore.Repository) (string, e
 			if len(q.Ranges) > 0 {
 				return "", usageErrorf("lines are given twice, behind the name and with -L")
 			}
-			q.Ranges, abs = []gitstore.LineRange{r}, rest
+			q.Ranges, abs = []runner.LineRange{r}, rest
 			fi, err = os.Lstat(abs)
 			name = OneLine(q.Arg[:i])
 		}
@@ -165,7 +164,7 @@ func isBinary(name string) (bool, error) {
 
 // attribute answers the question; r must stay open as long as the answer is used.
 func (f *Factory) attribute(ctx context.Context, r *runner.Runner, q *linesQuestion) (*attribution.Report, error) {
-	repo := r.Store.Repository()
+	repo := r.Record().Repository()
 	name, err := q.fileOf(f, repo)
 	if err != nil {
 		return nil, err

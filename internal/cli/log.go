@@ -9,9 +9,9 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 type logOptions struct {
@@ -53,7 +53,7 @@ func newLogCommand(f *Factory) *ucli.Command {
 }
 
 // keeps reports whether an operation is one of those asked for.
-func (o *logOptions) keeps(op *gitstore.OpInfo) bool {
+func (o *logOptions) keeps(op *runner.OpInfo) bool {
 	return (o.Turn == "" || op.Turn == o.Turn) && (o.Role == "" || op.Role == o.Role) && (o.Op == "" || op.Name == o.Op)
 }
 
@@ -67,7 +67,7 @@ func runLog(ctx context.Context, f *Factory, o *logOptions) error {
 	if o.Turn != "" || o.Role != "" || o.Op != "" {
 		limit = 0 // the wanted ones may lie further back
 	}
-	all, err := r.Store.Log(ctx, o.Run, limit)
+	all, err := r.Record().Log(ctx, o.Run, limit)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func runLog(ctx context.Context, f *Factory, o *logOptions) error {
 }
 
 // opObject is an operation in --json.
-func opObject(op *gitstore.OpInfo) *ojson.Object {
+func opObject(op *runner.OpInfo) *ojson.Object {
 	parent := ""
 	if len(op.Parents) > 0 {
 		parent = string(op.Parents[0])
@@ -130,7 +130,7 @@ func runLogRuns(ctx context.Context, f *Factory) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	refs, err := r.Store.Runs(ctx)
+	refs, err := r.Record().Runs(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func runLogRuns(ctx context.Context, f *Factory) error {
 	rows, table := []*ojson.Object{}, &Table{Header: []string{"", "RUN", "OP", "WHEN", "LAST OPERATION"}, Flex: 4}
 	p := f.Out.Printer()
 	for _, ref := range refs {
-		run := strings.TrimPrefix(ref.Name, gitstore.RunRefPrefix)
-		ops, err := r.Store.Log(ctx, run, 1)
+		run := strings.TrimPrefix(ref.Name, runner.RunRefPrefix)
+		ops, err := r.Record().Log(ctx, run, 1)
 		if err != nil || len(ops) == 0 {
 			return firstError(err, fmt.Errorf("run %s has no operations", run))
 		}

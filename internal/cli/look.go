@@ -17,7 +17,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -75,7 +74,7 @@ func (f *Factory) rows(ctx context.Context, l protocol.Ledger, o listOptions, ke
 		return nil, err
 	}
 	f.notices(v.Notices)
-	lines, err := r.Store.TailRows(ctx, l, o.Limit, func(row *ojson.Object) bool {
+	lines, err := r.Record().TailRows(ctx, l, o.Limit, func(row *ojson.Object) bool {
 		if id := row.String("run_id"); !o.All && id != "" && id != v.Run {
 			return false
 		}
@@ -287,7 +286,7 @@ func followEvents(ctx context.Context, f *Factory, o *eventsOptions, keep func(*
 		printEvent(f.Out.Printer(), row)
 		return f.Out.Flush()
 	}
-	path := filepath.Join(r.Store.Dir(), filepath.FromSlash(protocol.LedgerEvents.Path()))
+	path := filepath.Join(r.Record().Dir(), filepath.FromSlash(protocol.LedgerEvents.Path()))
 	offset, backlog := int64(0), []*ojson.Object{}
 	first := true
 	for {
@@ -335,7 +334,7 @@ func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, offset, errorf(gitstore.CodeUnreadable, "the event log cannot be read: %w", err)
+		return nil, offset, errorf("unreadable_file", "the event log cannot be read: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err == nil && info.Size() < offset {

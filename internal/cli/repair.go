@@ -7,13 +7,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 type repairOptions struct {
-	Mode gitstore.RepairMode
-	gitstore.RepairOptions
+	Mode runner.RepairMode
+	runner.RepairOptions
 	Yes bool
 }
 
@@ -35,7 +35,7 @@ func newRepairCommand(f *Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: gitstore.RepairOptions{Run: run, DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
+			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
 			switch from, accept := c.Bool("from-ref"), c.Bool("accept-working"); {
 			case from && accept:
 				return usageErrorf("--from-ref and --accept-working contradict each other; give one of them")
@@ -44,14 +44,14 @@ func newRepairCommand(f *Factory) *ucli.Command {
 			case from && o.Reason != "":
 				return usageErrorf("--reason belongs to --accept-working")
 			case from:
-				o.Mode = gitstore.FromRef
+				o.Mode = runner.FromRef
 			case run != "":
 				return usageErrorf("--accept-working is about the run in the working files; it does not take %q", OneLine(run))
 			case OneLine(o.Reason) == "":
 				return errorf("reason_required", "--accept-working needs --reason TEXT: why the working files are right").
 					withHint("git agentxchain fsck shows what differs")
 			default:
-				o.Mode = gitstore.AcceptWorking
+				o.Mode = runner.AcceptWorking
 			}
 			return runRepair(c.Context, f, o)
 		},
@@ -65,7 +65,7 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 	}
 	defer func() { _ = r.Close() }()
 	if f.Interactive() && !o.DryRun && !o.Yes {
-		agreed, err := agreeToRepair(ctx, f, func(opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) { return r.Repair(ctx, o.Mode, opt) }, o)
+		agreed, err := agreeToRepair(ctx, f, func(opt runner.RepairOptions) (*runner.RepairPlan, error) { return r.Repair(ctx, o.Mode, opt) }, o)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action, "kept", nilIfEmpty(a.Kept)))
 	}
 	side := "from-ref"
-	if o.Mode == gitstore.AcceptWorking {
+	if o.Mode == runner.AcceptWorking {
 		side = "accept-working"
 	}
 	payload := ojson.NewObject("run_id", nilIfEmpty(plan.Run), "op", nilIfEmpty(string(plan.Op)), "side", side, "dry_run", o.DryRun, "done", plan.Done, "actions", actions)
@@ -94,7 +94,7 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 			p.Printf("Nothing to repair: the working files are what the run recorded.\n")
 		case o.DryRun:
 			p.Printf("\nNothing was changed (--dry-run).\n")
-		case o.Mode == gitstore.AcceptWorking:
+		case o.Mode == runner.AcceptWorking:
 			p.Printf("\nThe working files are recorded as operation %s.\n", p.Yellow(plan.Op.Short()))
 		default:
 			p.Printf("\nThe working files are at operation %s of run %s.\n", p.Yellow(plan.Op.Short()), OneLine(plan.Run))
@@ -104,7 +104,7 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 }
 
 // agreeToRepair shows the plan to the person at the terminal and asks.
-func agreeToRepair(ctx context.Context, f *Factory, repair func(gitstore.RepairOptions) (*gitstore.RepairPlan, error), o *repairOptions) (bool, error) {
+func agreeToRepair(ctx context.Context, f *Factory, repair func(runner.RepairOptions) (*runner.RepairPlan, error), o *repairOptions) (bool, error) {
 	opt := o.RepairOptions
 	opt.DryRun = true
 	plan, err := repair(opt)
@@ -120,7 +120,7 @@ func agreeToRepair(ctx context.Context, f *Factory, repair func(gitstore.RepairO
 	return f.Prompt.Confirm(ctx, "Do this?", "--yes", false)
 }
 
-func printPlan(p *Printer, plan *gitstore.RepairPlan) {
+func printPlan(p *Printer, plan *runner.RepairPlan) {
 	for _, a := range plan.Actions {
 		style := p.Green
 		if a.Action != "create" && a.Action != "record" {

@@ -44,6 +44,8 @@ func TestScripts(t *testing.T) {
 				// A race-detecting binary waits a second at exit by default.
 				{"GORACE", "atexit_sleep_ms=0"},
 				{"AGENTXCHAIN_CORRELATION_ID", ""}, {"AGENTXCHAIN_DEBUG", ""},
+				// The reference CLI, for the scripts that take turns with it.
+				{"AGENTXCHAIN_REFERENCE", os.Getenv("AGENTXCHAIN_REFERENCE")},
 			} {
 				env.Setenv(kv[0], kv[1])
 			}

@@ -87,7 +87,8 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 // scriptCondition answers what scripts ask in brackets: [root] the test runs as
 // the superuser; [reftable] git has that format; [tmpfs] a small
 // file system can be mounted in a namespace of its own; [rawnames] the file system
-// takes names that are not UTF-8.
+// takes names that are not UTF-8; [reference] AGENTXCHAIN_REFERENCE names the
+// reference CLI.
 func scriptCondition(cond string) (bool, error) {
 	dir, err := os.MkdirTemp("", "condition-")
 	if err != nil {
@@ -95,6 +96,8 @@ func scriptCondition(cond string) (bool, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	switch cond {
+	case "reference":
+		return os.Getenv("AGENTXCHAIN_REFERENCE") != "", nil
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "reftable":

@@ -9,7 +9,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -51,30 +50,30 @@ func runShow(ctx context.Context, f *Factory, name, raw string) error {
 }
 
 // findOp resolves what a person typed: nothing, an operation, or a turn.
-func findOp(ctx context.Context, r *runner.Runner, name string) (*gitstore.OpDetail, error) {
+func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetail, error) {
 	if name == "" {
-		ops, err := r.Store.Log(ctx, "", 1)
+		ops, err := r.Record().Log(ctx, "", 1)
 		if err != nil {
 			return nil, err
 		}
 		if len(ops) == 0 {
 			return nil, errorf("no_run", "no operation is recorded").withHint("git agentxchain assign")
 		}
-		return r.Store.Show(ctx, string(ops[0].Op))
+		return r.Record().Show(ctx, string(ops[0].Op))
 	}
 	if strings.HasPrefix(name, "turn_") {
-		ops, err := r.Store.Log(ctx, "", 0)
+		ops, err := r.Record().Log(ctx, "", 0)
 		if err != nil {
 			return nil, err
 		}
 		for i := range ops {
 			if ops[i].Turn == name {
-				return r.Store.Show(ctx, string(ops[i].Op))
+				return r.Record().Show(ctx, string(ops[i].Op))
 			}
 		}
 		return nil, errorf(protocol.CodeNotFound, "no operation of this run is about turn %s", OneLine(name)).withHint("git agentxchain log")
 	}
-	return r.Store.Show(ctx, name)
+	return r.Record().Show(ctx, name)
 }
 
 // stateChange is one top-level member of the state that an operation changed.
@@ -107,7 +106,7 @@ func stateChanges(before, after []byte) []stateChange {
 	return out
 }
 
-func showObject(d *gitstore.OpDetail, changes []stateChange) *ojson.Object {
+func showObject(d *runner.OpDetail, changes []stateChange) *ojson.Object {
 	o := opObject(&d.OpInfo)
 	o.Set("record", d.Record)
 	evidence, ledgers, diff := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
@@ -142,7 +141,7 @@ func showObject(d *gitstore.OpDetail, changes []stateChange) *ojson.Object {
 	return o
 }
 
-func evidenceNames(d *gitstore.OpDetail) []string {
+func evidenceNames(d *runner.OpDetail) []string {
 	var names []string
 	for sum := range d.Evidence {
 		names = append(names, sum)
@@ -162,7 +161,7 @@ func shownValue(v ojson.Value) string {
 	return s
 }
 
-func printOp(p *Printer, d *gitstore.OpDetail, changes []stateChange) {
+func printOp(p *Printer, d *runner.OpDetail, changes []stateChange) {
 	p.Field("Operation", "%s", p.Yellow(string(d.Op)))
 	p.Field("Kind", "%s", p.Bold(OneLine(d.Name)))
 	p.Field("Run", "%s", OneLine(d.Run))

@@ -10,7 +10,6 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -69,7 +68,7 @@ func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
 		if o.Template || o.Artifact != "" || o.Turn == "" {
 			return err
 		}
-		row, rerr := r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", o.Turn)
+		row, rerr := r.Record().LastRow(ctx, protocol.LedgerHistory, "turn_id", o.Turn)
 		if rerr != nil || row == nil {
 			return firstError(rerr, err)
 		}
@@ -93,7 +92,7 @@ func firstError(a, b error) error {
 }
 
 // activeTurn finds the turn meant by id: exact, or its unique beginning.
-func activeTurn(v *gitstore.View, id string) (*protocol.Turn, error) {
+func activeTurn(v *runner.View, id string) (*protocol.Turn, error) {
 	turn, refusal := protocol.ResolveTurn(v.State, id, "show")
 	if refusal == nil {
 		return turn, nil
@@ -133,7 +132,7 @@ func runTurnTemplate(ctx context.Context, f *Factory, r *runner.Runner, t *proto
 // runTurnArtifact prints a file of a bundle that is as it was sealed: what is
 // printed is what was verified. Of a bundle that has no seal, as other tools leave
 // them, it prints the file as it is.
-func runTurnArtifact(ctx context.Context, f *Factory, r *runner.Runner, v *gitstore.View, t *protocol.Turn, name string) error {
+func runTurnArtifact(ctx context.Context, f *Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) error {
 	path := protocol.BundleDir(t.TurnID) + "/" + name
 	data, err := sealedFile(ctx, r, v, t, name)
 	if unsealed(err) {
@@ -155,7 +154,7 @@ func runTurnArtifact(ctx context.Context, f *Factory, r *runner.Runner, v *gitst
 }
 
 // sealedFile returns a file of the bundle, or its seal; nil when there is none.
-func sealedFile(ctx context.Context, r *runner.Runner, v *gitstore.View, t *protocol.Turn, name string) ([]byte, error) {
+func sealedFile(ctx context.Context, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) ([]byte, error) {
 	b, err := r.OpenBundle(ctx, v, t)
 	if err != nil {
 		var refusal *protocol.Error
@@ -181,7 +180,7 @@ func unsealed(err error) bool {
 	return len(problems) == 1 && problems[0].String("type") == "missing_manifest"
 }
 
-func showActiveTurn(f *Factory, r *runner.Runner, v *gitstore.View, t *protocol.Turn) error {
+func showActiveTurn(f *Factory, r *runner.Runner, v *runner.View, t *protocol.Turn) error {
 	bundle := r.CheckBundle(v.State.Run(), t)
 	staged, stagedErr := r.Staged(t.TurnID)
 	payload := ojson.NewObject("turn_id", t.TurnID, "active", true, "turn", turnObject(t))
@@ -236,7 +235,7 @@ func showActiveTurn(f *Factory, r *runner.Runner, v *gitstore.View, t *protocol.
 	return nil
 }
 
-func printTurn(p *Printer, v *gitstore.View, t *protocol.Turn) {
+func printTurn(p *Printer, v *runner.View, t *protocol.Turn) {
 	p.Field("Turn", "%s %s", p.Bold(t.TurnID), OneLine(t.Status))
 	role := v.Config.Role(t.AssignedRole)
 	if role != nil {

@@ -22,7 +22,7 @@ type verifyTurnOptions struct {
 func newVerifyCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "verify", Category: categoryTrust, Usage: "check a staged turn, what was sealed for one, or an export artifact, without changing anything",
-		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f)},
+		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f), newVerifyDiffCommand(f)},
 	}
 }
 

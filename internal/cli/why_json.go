@@ -4,15 +4,15 @@ package cli
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // reportObject holds the commits and, when asked for, every line; else how many
 // lines each writer has.
 func reportObject(r *attribution.Report, each bool) *ojson.Object {
 	o := ojson.NewObject("path", r.Path)
-	commits, seen := []*ojson.Object{}, map[gitstore.OID]bool{}
+	commits, seen := []*ojson.Object{}, map[runner.OpID]bool{}
 	lines := []*ojson.Object{}
 	for i := range r.Lines {
 		l := &r.Lines[i]

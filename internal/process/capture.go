@@ -2,6 +2,8 @@
 
 package process
 
+import "io"
+
 // capture is a writer that keeps the first or the last limit bytes written to
 // it and takes any amount in constant memory.
 type capture struct {
@@ -61,4 +63,22 @@ func (c *capture) bytes() []byte {
 	}
 	out := make([]byte, 0, len(c.buf))
 	return append(append(out, c.buf[c.start:]...), c.buf[:c.start]...)
+}
+
+// tee also hands on to w, when there is one, whatever comes.
+func (c *capture) tee(w io.Writer) io.Writer {
+	if w == nil {
+		return c
+	}
+	return teeWriter{c, w}
+}
+
+type teeWriter struct {
+	c *capture
+	w io.Writer
+}
+
+func (t teeWriter) Write(p []byte) (int, error) {
+	_, _ = t.w.Write(p)
+	return t.c.Write(p)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // prepare resolves a relative program against the directory it will run in,
@@ -20,10 +21,26 @@ func (g *group) prepare(cmd *exec.Cmd) {
 
 type group struct{ process *os.Process }
 
-func newGroup(bool) *group { return &group{} }
+func newGroup(_, _ bool) *group { return &group{} }
+
+func (g *group) start(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	g.process = cmd.Process
+	return nil
+}
+
+func (g *group) beside() bool { return false }
+func (g *group) forget()      {}
+func (g *group) reap()        {}
+
+func (g *group) tidy() *time.Ticker { return time.NewTicker(time.Hour) }
+
+// AdoptOrphans does nothing here.
+func AdoptOrphans() error { return nil }
 
 func (g *group) mark(env []string) []string { return env }
-func (g *group) started(p *os.Process)      { g.process = p }
 func (g *group) awaitExit() bool            { return false }
 func (g *group) end() int                   { return 0 }
 

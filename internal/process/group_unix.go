@@ -7,6 +7,7 @@ package process
 import (
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
@@ -16,24 +17,71 @@ import (
 // endWait is how long killed processes are given to be gone.
 const endWait = 2 * time.Second
 
+// household is every program of this process that has not been waited for.
+var household = struct {
+	sync.Mutex
+	programs map[int]*group // by process number
+	since    uint64         // when the first of the sessions began that have been at work without a break
+	spared   []string       // marks of programs whose detached children are to live on
+}{programs: make(map[int]*group)}
+
 // group is a program, the process group it leads, and what left that group.
 type group struct {
 	pid          int
 	keepDetached bool
+	session      bool
 	trace        trace // how processes outside the group are found
 }
 
-func newGroup(keepDetached bool) *group { return &group{keepDetached: keepDetached} }
+func newGroup(keepDetached, session bool) *group {
+	return &group{keepDetached: keepDetached, session: session}
+}
 
-// prepare makes the program the leader of a new group.
+// prepare makes the program the leader of a new group, or of a new session.
 func (g *group) prepare(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !g.session, Setsid: g.session}
 }
 
-func (g *group) started(p *os.Process) {
-	g.pid = p.Pid
-	g.trace.started(p.Pid)
+// start starts the program and takes note of it in one step: what is not noted
+// could be taken for an orphan.
+func (g *group) start(cmd *exec.Cmd) error {
+	household.Lock()
+	defer household.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	g.pid = cmd.Process.Pid
+	g.trace.started(g)
+	household.programs[g.pid] = g
+	return nil
 }
+
+// forget is for a program that has been waited for.
+func (g *group) forget() {
+	household.Lock()
+	defer household.Unlock()
+	delete(household.programs, g.pid)
+}
+
+// beside reports whether other sessions are at work beside that of g.
+func (g *group) beside() bool { return g.session && othersAtWork(g.pid) }
+
+// othersAtWork reports whether programs with a session run beside that of pid.
+func othersAtWork(pid int) bool {
+	household.Lock()
+	defer household.Unlock()
+	for p, other := range household.programs {
+		if other.session && p != pid {
+			return true
+		}
+	}
+	return false
+}
+
+// tidyEvery is how often dead orphans are collected while a program runs.
+const tidyEvery = 5 * time.Second
+
+func (g *group) tidy() *time.Ticker { return time.NewTicker(tidyEvery) }
 
 // terminate asks the group to end. A stopped process must run to hear it.
 func (g *group) terminate() {

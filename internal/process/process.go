@@ -7,15 +7,16 @@
 // gets SIGTERM, after a grace period SIGKILL; when the program ends by itself
 // what it left in the group is killed at once. On Linux processes that left the
 // group (setsid) are found too, by a marker variable that every child inherits;
-// one that wipes its environment is not. Other Unix systems end the group only,
-// and systems without groups the program only. A process nobody could find may
-// keep an output pipe open; Run returns all the same.
+// one that wipes its environment is found only after AdoptOrphans. Other Unix
+// systems end the group only, and systems without groups the program only. A
+// process nobody could find may keep an output pipe open; Run returns all the same.
 package process
 
 import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -34,12 +35,25 @@ type Spec struct {
 	Dir     string        // working directory
 	Env     []string      // the whole environment, "NAME=value"; nil inherits ours
 	Stdin   []byte        // given on standard input, which is empty otherwise
+	Input   io.Reader     // in place of Stdin; an *os.File is handed over as it is
+	Files   []*os.File    // open in the program from descriptor 3 on
 	Timeout time.Duration // from the start; 0 is no limit
-	Grace   time.Duration // between SIGTERM and SIGKILL, 2 s when 0
+	Grace   time.Duration // between SIGTERM and SIGKILL, 2 s when 0; a cause of ctx with a method Grace says otherwise
 
 	Limit          int  // bytes kept of each output stream
 	KeepTail       bool // keep the last Limit bytes instead of the first
 	KillOnOverflow bool // end the program once a stream exceeds Limit
+
+	// Stdout and Stderr get what the program says as it comes, whatever Limit is,
+	// each from a goroutine of its own. Their errors are not looked at.
+	Stdout, Stderr io.Writer
+
+	// Started is told the number of the process before Run waits for it.
+	Started func(pid int)
+
+	// Session gives the program a session of its own: it has no terminal to ask at
+	// or to be stopped by, and no descendant can get back into ours.
+	Session bool
 
 	// KeepDetached spares processes that left the program's group: daemons that
 	// were started on purpose. Only the group is ended.
@@ -82,16 +96,21 @@ func Run(ctx context.Context, s Spec) *Result {
 	overflow := make(chan struct{}, 1)
 	stdout, stderr := newCapture(s, overflow), newCapture(s, overflow)
 	cmd, g := command(s)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	if len(s.Stdin) > 0 {
+	cmd.Stdout, cmd.Stderr = stdout.tee(s.Stdout), stderr.tee(s.Stderr)
+	switch {
+	case s.Input != nil:
+		cmd.Stdin = s.Input
+	case len(s.Stdin) > 0:
 		cmd.Stdin = bytes.NewReader(s.Stdin)
 	}
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
+	if err := g.start(cmd); err != nil {
 		res.StartErr = err
 		return res
 	}
-	g.started(cmd.Process)
+	if s.Started != nil {
+		s.Started(cmd.Process.Pid)
+	}
 	done := make(chan struct{})
 	clean := false // nothing was left behind; no need to look again
 	go func() {
@@ -100,7 +119,8 @@ func Run(ctx context.Context, s Spec) *Result {
 		// the pipes are waited for.
 		if g.awaitExit() {
 			res.Duration = time.Since(start)
-			clean = g.kill() == 0
+			beside := g.beside()
+			clean = g.kill() == 0 && !beside && !g.beside()
 		}
 		_ = cmd.Wait() // the state says more than the error
 		if res.Duration == 0 {
@@ -108,6 +128,9 @@ func Run(ctx context.Context, s Spec) *Result {
 		}
 	}()
 	watch(ctx, s, g, res, overflow, done)
+	g.forget()
+	// What a session left without a trace belongs to the last program that ends, and
+	// that may be this one only now.
 	if !clean {
 		res.Survivors = g.end()
 	}
@@ -127,14 +150,24 @@ func watch(ctx context.Context, s Spec, g *group, res *Result, overflow, done <-
 		defer t.Stop()
 		deadline = t.C
 	}
-	select {
-	case <-done:
-		return
-	case <-ctx.Done():
-		res.Canceled = true
-	case <-deadline:
-		res.TimedOut = true
-	case <-overflow:
+	tidy := g.tidy()
+	defer tidy.Stop()
+wait:
+	for {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+			res.Canceled = true
+			break wait
+		case <-deadline:
+			res.TimedOut = true
+			break wait
+		case <-overflow:
+			break wait
+		case <-tidy.C:
+			g.reap()
+		}
 	}
 	select {
 	case <-done: // both at once: it ended in time
@@ -144,6 +177,9 @@ func watch(ctx context.Context, s Spec, g *group, res *Result, overflow, done <-
 	}
 	g.terminate()
 	grace := s.Grace
+	if c, ok := context.Cause(ctx).(interface{ Grace() time.Duration }); ok && res.Canceled {
+		grace = c.Grace()
+	}
 	if grace <= 0 {
 		grace = DefaultGrace
 	}
@@ -175,14 +211,14 @@ func command(s Spec) (*exec.Cmd, *group) {
 	if env == nil {
 		env = os.Environ()
 	}
-	g := newGroup(s.KeepDetached)
+	g := newGroup(s.KeepDetached, s.Session)
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
 	if p, own := lookup(s.Argv[0], env); own {
 		if cmd.Path, cmd.Err = p, nil; p == "" {
 			cmd.Err = &exec.Error{Name: s.Argv[0], Err: exec.ErrNotFound}
 		}
 	}
-	cmd.Dir = s.Dir
+	cmd.Dir, cmd.ExtraFiles = s.Dir, s.Files
 	cmd.Env = g.mark(env)
 	cmd.WaitDelay = pipeDelay
 	g.prepare(cmd)

@@ -25,8 +25,9 @@ const (
 
 // trace knows the processes that descend from one program.
 type trace struct {
-	mark  string // unique to this program
-	since uint64 // start time of the program in clock ticks since boot
+	mark    string // unique to this program
+	since   uint64 // start time of the program in clock ticks since boot
+	session int    // it leads, 0 for none
 }
 
 // mark adds the marker to the environment of the program.
@@ -49,9 +50,22 @@ func (g *group) mark(env []string) []string {
 	return out
 }
 
-func (t *trace) started(pid int) {
-	if p, ok := readStat(pid); ok {
+// started is called with the household locked.
+func (t *trace) started(g *group) {
+	if p, ok := readStat(g.pid); ok {
 		t.since = p.start
+	}
+	if g.session {
+		alone := true
+		for _, other := range household.programs {
+			alone = alone && !other.session
+		}
+		if t.session = g.pid; alone {
+			household.since = t.since
+		}
+	}
+	if g.keepDetached {
+		household.spared = append(household.spared, t.mark)
 	}
 }
 
@@ -89,7 +103,11 @@ func (t *trace) each(pgid int, detached bool, found func()) {
 	self := os.Getpid()
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == self || !t.ours(pid, pgid, detached) {
+		if err != nil || pid == self {
+			continue
+		}
+		stat, ok := readStat(pid)
+		if !ok || collect(pid, stat) || !t.ours(pid, stat, pgid, detached) {
 			continue
 		}
 		// The handle is bound to the process; what it is bound to is looked at
@@ -98,7 +116,7 @@ func (t *trace) each(pgid int, detached bool, found func()) {
 		if err != nil {
 			continue
 		}
-		if t.ours(pid, pgid, detached) {
+		if stat, ok = readStat(pid); ok && t.ours(pid, stat, pgid, detached) {
 			_ = p.Signal(syscall.SIGKILL)
 			if found != nil {
 				found()
@@ -110,12 +128,17 @@ func (t *trace) each(pgid int, detached bool, found func()) {
 
 // ours reports whether a process belongs to the group or carries the marker.
 // What is older than the program cannot descend from it.
-func (t *trace) ours(pid, pgid int, detached bool) bool {
-	p, ok := readStat(pid)
-	if !ok || p.state == 'Z' || p.state == 'X' || p.start < t.since {
+func (t *trace) ours(pid int, p stat, pgid int, detached bool) bool {
+	if p.state == 'Z' || p.state == 'X' {
 		return false
 	}
-	if pgid != 0 && p.group == pgid {
+	if detached && t.session != 0 && t.stray(pid, p) {
+		return true
+	}
+	if p.start < t.since {
+		return false
+	}
+	if pgid != 0 && p.group == pgid || t.session != 0 && p.session == t.session {
 		return true
 	}
 	return detached && marked(pid, t.mark)
@@ -135,9 +158,9 @@ func marked(pid int, mark string) bool {
 
 // stat is the part of /proc/PID/stat that matters here (proc_pid_stat(5)).
 type stat struct {
-	state byte
-	group int
-	start uint64 // clock ticks since boot
+	state                  byte
+	parent, group, session int
+	start                  uint64 // clock ticks since boot
 }
 
 func readStat(pid int) (stat, bool) {
@@ -166,10 +189,14 @@ func parseStat(data []byte) (stat, bool) {
 	if len(fields) < 20 || len(fields[0]) != 1 {
 		return stat{}, false
 	}
-	group, err := strconv.Atoi(fields[2])
-	if err != nil {
-		return stat{}, false
+	p := stat{state: fields[0][0]}
+	for i, n := range []*int{&p.parent, &p.group, &p.session} {
+		var err error
+		if *n, err = strconv.Atoi(fields[1+i]); err != nil {
+			return stat{}, false
+		}
 	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
-	return stat{state: fields[0][0], group: group, start: start}, err == nil
+	var err error
+	p.start, err = strconv.ParseUint(fields[19], 10, 64)
+	return p, err == nil
 }

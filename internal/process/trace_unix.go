@@ -10,7 +10,12 @@ type trace struct{}
 
 func (g *group) mark(env []string) []string { return env }
 
-func (t *trace) started(int) {}
+func (t *trace) started(*group) {}
+
+func (g *group) reap() {}
+
+// AdoptOrphans does nothing here: orphans go to the system's first process.
+func AdoptOrphans() error { return nil }
 
 // awaitExit is false: there is no portable way to learn of the end of a process
 // without taking it.

@@ -1,0 +1,201 @@
+// The use-cases of an initiative: a workspace, its repositories, and who is asking (spec/04 §10).
+
+package coordinator
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Options configures a Coordinator. The zero value is what the command line uses.
+type Options struct {
+	Now      func() time.Time    // clock; time.Now when nil
+	Seed     func() string       // 32 hex digits for each operation's ids; random when nil
+	LockWait time.Duration       // for other commands on the workspace and its repositories; 10 s when 0, none when negative
+	Getenv   func(string) string // for identity, trust and dispatch markers; os.Getenv when nil
+	Terminal bool                // a person at a terminal is asking
+	Trust    bool                // use hooks without stored trust; not inside a dispatched turn
+}
+
+// Coordinator drives the initiative of one workspace. It is not safe for
+// concurrent use; other processes are kept apart by the workspace's lock.
+type Coordinator struct {
+	store   *Store
+	opt     Options
+	home    *gitstore.Store // the workspace's own repository, nil when it has none
+	sought  bool            // home was looked for
+	notices []string
+}
+
+// At opens the workspace in exactly this directory; nothing above it is looked
+// at (spec/04, conventions). Close the Coordinator. The error is unreadable_file.
+func At(dir string, opt Options) (*Coordinator, error) {
+	s, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Seed == nil {
+		opt.Seed = func() string {
+			var b [16]byte
+			_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
+			return hex.EncodeToString(b[:])
+		}
+	}
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	if opt.LockWait == 0 {
+		opt.LockWait = 10 * time.Second
+	}
+	return &Coordinator{store: s, opt: opt}, nil
+}
+
+// Close releases what the Coordinator has opened.
+func (c *Coordinator) Close() error {
+	if c.home != nil {
+		_ = c.home.Close()
+	}
+	return c.store.Close()
+}
+
+// Dir returns the workspace's absolute path.
+func (c *Coordinator) Dir() string { return c.store.Dir() }
+
+// Notices are sentences for the person at the terminal that have come up since
+// the last call: what was repaired, taken in or could not be told.
+func (c *Coordinator) Notices() []string {
+	out := c.notices
+	c.notices = nil
+	return out
+}
+
+func (c *Coordinator) note(text string) { c.notices = append(c.notices, text) }
+
+// wait is the time for a lock as gitstore takes it.
+func (c *Coordinator) wait() time.Duration { return max(c.opt.LockWait, 0) }
+
+// env is the surroundings of one change. Who acts is asked of git only when the
+// workspace has a repository.
+func (c *Coordinator) env(ctx context.Context) protocol.Env {
+	e := protocol.Env{Now: c.opt.Now().UTC().Truncate(time.Millisecond), Seed: c.opt.Seed()}
+	e.Actor = protocol.Actor{Terminal: c.opt.Terminal, InsideTurn: runner.InsideTurn(c.opt.Getenv)}
+	if home := c.repository(ctx); home != nil {
+		e.Actor.Name, e.Actor.Email = home.Identity(ctx)
+	}
+	return e
+}
+
+// repository returns the repository the workspace is part of, nil when it has
+// none that can be used.
+func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
+	if c.sought {
+		return c.home
+	}
+	c.sought = true
+	home, err := gitstore.OpenAt(ctx, c.store.Dir(), gitstore.Options{Now: c.opt.Now})
+	switch code := gitstore.CodeOf(err); {
+	case err == nil:
+		c.home = home
+	case code != gitstore.CodeNotRepository:
+		c.note("the initiative is not recorded in git: " + err.Error())
+	}
+	return c.home
+}
+
+// Seen is a workspace and its repositories at one moment.
+type Seen struct {
+	*Documents
+	Children Children
+	Refused  protocol.Problems // what was refused of the repositories, and why
+}
+
+// see reads the repositories of a workspace. With all, every accepted turn of
+// them is read; otherwise those that were given out and do not count yet.
+func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
+	opt := ReadOptions{}
+	if d.State != nil {
+		turns := make(map[string][]string)
+		for _, row := range d.History.Open() {
+			repo := row.String("repo_id")
+			turns[repo] = append(turns[repo], row.String("repo_turn_id"))
+		}
+		opt.Acceptances = all || len(turns) > 0
+		if !all {
+			opt.Turns = turns
+		}
+	}
+	s := &Seen{Documents: d}
+	s.Children, s.Refused = ReadChildren(ctx, d.Config, d.Roots, opt)
+	return s
+}
+
+// begin takes the workspace's lock for a command. Repositories that are required
+// and have no usable place stop it here.
+func (c *Coordinator) begin(ctx context.Context, purpose string) (*Tx, error) {
+	tx, err := c.store.Lock(ctx, purpose, c.wait())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range tx.Docs.Findings {
+		c.note(p.Message)
+	}
+	if e := unresolved(tx.Docs); e != nil {
+		tx.Close()
+		return nil, e
+	}
+	// What another implementation, or a command that was killed, has left unrecorded.
+	c.record(ctx, tx.Docs, "external", "Took in what was not recorded yet")
+	return tx, nil
+}
+
+// unresolved refuses a workspace whose required repositories cannot be found.
+func unresolved(d *Documents) error {
+	if len(d.RepoProblems) == 0 {
+		return nil
+	}
+	p := d.RepoProblems
+	e := &protocol.Error{Code: CodeRepoUnresolved, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
+		Hint: "correct the paths in " + ConfigFile + ", or bring the repositories where it says"}
+	if n := len(p) - 1; n > 0 {
+		e.Message += fmt.Sprintf(" (and %d more)", n)
+	}
+	return e
+}
+
+// commit carries a change out and records it in the workspace's repository. op is
+// one word, subject the same for people. A record that cannot be written is no
+// failure of the command: the next change is recorded with all before it.
+func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch *Change) error {
+	if ch.Empty() {
+		return nil
+	}
+	if err := tx.Commit(ch); err != nil {
+		return err
+	}
+	c.record(ctx, tx.Docs, op, subject)
+	return nil
+}
+
+// nextObjects are the next actions for --json.
+func nextObjects(list []Action) []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, a := range list {
+		out = append(out, a.Object(Program))
+	}
+	return out
+}
+
+// Program is the name commands are called by in what a person is told to do.
+const Program = "git agentxchain"

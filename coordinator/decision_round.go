@@ -1,0 +1,159 @@
+// The steps of a decision once every participant has come to its operation.
+
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// afterStep is told of each step of a decision by tests that kill what takes part.
+var afterStep = func(string, []*gitstore.Pending) {}
+
+func reached(name string, pending []*gitstore.Pending) {
+	afterStep(name, pending)
+	faults.Point(name)
+}
+
+// start starts a git for every move.
+func (r *round) start(moves []move) (pending []*gitstore.Pending, err error) {
+	for _, m := range moves {
+		p, err := m.store.StartMove(r.ctx, m.Move)
+		if err != nil {
+			for _, p := range pending {
+				p.Abort()
+			}
+			return nil, r.refused(m.index, err)
+		}
+		pending = append(pending, p)
+	}
+	reached("decision.started", pending)
+	return pending, nil
+}
+
+// prepare writes down what is to move, locks every ref and writes the outcome.
+// When it returns nil the decision is made.
+func (r *round) prepare(tx *Tx, c *Change, d *gitstore.Decision, pending []*gitstore.Pending) error {
+	if err := tx.held.Check(); err != nil {
+		return err
+	}
+	if err := tx.files(c); err != nil {
+		return unwritten(err)
+	}
+	if err := d.Note(); err != nil {
+		return unwritten(err)
+	}
+	reached("decision.noted", pending)
+	if err := d.Write(); err != nil {
+		return unwritten(err)
+	}
+	reached("decision.written", pending)
+	for i, p := range pending {
+		if err := p.Prepare(r.ctx); err != nil {
+			return fmt.Errorf("repository %s cannot move: %w", d.Participants[i].Repo, err)
+		}
+		reached("decision.prepared", pending)
+	}
+	// The lock is what lets others judge us dead.
+	if err := tx.held.Check(); err != nil {
+		return err
+	}
+	if err := r.ctx.Err(); err != nil {
+		return context.Cause(r.ctx)
+	}
+	d.Outcome = gitstore.OutcomeMove
+	if err := d.Write(); err != nil {
+		d.Outcome = ""
+		return unwritten(err)
+	}
+	reached("decision.made", pending)
+	return nil
+}
+
+// carryOut moves the refs and the coordinator's files and lets the Acts go on.
+func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []move, pending []*gitstore.Pending) (*Decided, error) {
+	failed := make([]error, len(pending))
+	var wg sync.WaitGroup
+	for i, p := range pending {
+		wg.Go(func() {
+			failed[i] = p.Commit()
+			faults.Point("decision.moving")
+		})
+	}
+	wg.Wait()
+	reached("decision.moved", pending)
+	// A git that was killed at this moment has moved its ref or not, and its lock
+	// may be left. That is settled as the next command would settle it.
+	moved, err := d.Settle(context.WithoutCancel(r.ctx))
+	switch {
+	case err == nil && moved:
+		faults.Point("decision.settled")
+		if err = carryOut(tx.store.root, steps); err == nil {
+			faults.Point("decision.files")
+			err = d.Remove()
+		}
+		if err != nil {
+			err = unwritten(err)
+		}
+	case err == nil:
+		err = errors.Join(&gitstore.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because another program moved a repository meanwhile"}, d.Remove())
+	}
+	out := &Decided{Moved: make(map[string]gitstore.OID)}
+	for i, p := range pending {
+		if moved || failed[i] == nil {
+			out.Moved[moves[i].repo] = p.Move.Ref.New
+			r.answer[moves[i].index] <- nil
+		} else {
+			r.answer[moves[i].index] <- err
+		}
+	}
+	out.Late = r.wait()
+	return out, err
+}
+
+// settleDecision finishes or undoes the decision that a command which was ended
+// left behind. The lock must be held.
+func (s *Store) settleDecision(ctx context.Context) (protocol.Problems, error) {
+	d, err := gitstore.ReadDecision(s.dir)
+	if err != nil || d == nil {
+		return nil, err
+	}
+	if d.Workspace != s.dir {
+		// The workspace was moved; notes in the repositories name the old place.
+		d.Forget()
+		d.Workspace = s.dir
+	}
+	moved, err := d.Settle(ctx)
+	if err != nil {
+		return nil, err
+	}
+	faults.Point("decision.settled")
+	report := protocol.Problems{{Code: "decision_taken_back", Field: gitstore.DecisionFile, Message: "a decision that was interrupted before it was made was taken back; no repository has moved"}}
+	if moved {
+		report = protocol.Problems{{Code: "decision_finished", Field: gitstore.DecisionFile, Message: "a decision that was interrupted was finished in all of its repositories"}}
+		steps := make([]step, len(d.Steps))
+		for i, o := range d.Steps {
+			ojson.Unmarshal(o, &steps[i])
+		}
+		more, err := complete(s.root, steps)
+		if err == nil {
+			err = dropPending(s.root)
+		}
+		if err != nil {
+			return report, unwritten(err)
+		}
+		report = append(report, more...)
+	}
+	faults.Point("decision.files")
+	if err := d.Remove(); err != nil {
+		return report, unwritten(err)
+	}
+	return report, nil
+}

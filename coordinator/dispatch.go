@@ -1,0 +1,106 @@
+// Giving a turn to a repository: its own assignment, hooks and seal, and the context inside what the actor reads (spec/04 §9, §21.8).
+
+package coordinator
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Given is a turn that was given out.
+type Given struct {
+	Assignment
+	RunID      string // the repository's run
+	TurnID     string
+	BundlePath string // absolute
+	ContextRef string
+	Started    bool // a run was started for it
+	Warnings   []string
+}
+
+// Object is the dispatch for --json: {repo_id, turn_id, workstream_id, role,
+// bundle_path} (spec/04 §17), then what is ours.
+func (g *Given) Object() *ojson.Object {
+	return ojson.NewObject("action", "turn_dispatched", "repo_id", g.Repo, "turn_id", g.TurnID, "workstream_id", g.Workstream, "role", g.Role,
+		"bundle_path", g.BundlePath, "repo_run_id", g.RunID, "context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
+}
+
+// give gives a turn out. The context is recorded first and the turn last: a kill
+// in between leaves a turn that the next command finds by its context.
+func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*Given, error) {
+	dir, ok := s.Roots.Path(a.Repo)
+	if !ok {
+		return nil, &protocol.Error{Code: CodeRepoUnresolved, Field: "repos." + a.Repo, Message: "Repository " + a.Repo + " has no place that can be used."}
+	}
+	cx, ch := NewContext(&s.Workspace, a, c.env(ctx))
+	cx.handOver(handoffs(c.store.root, s.State.SuperRunID, a.Workstream))
+	ch.Files = []File{{Path: path.Join(ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
+		{Path: path.Join(ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)}}
+	if err := tx.Commit(ch); err != nil {
+		return nil, err
+	}
+	s.Documents = tx.Docs
+	faults.Point("coordinator.dispatch.context")
+
+	child := s.Children[a.Repo]
+	r, err := c.childRunner(ctx, dir, nil)
+	if err != nil {
+		return nil, inRepo(a.Repo, dir, err)
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.AssignTurn(ctx, runner.AssignOptions{Role: a.Role, NewRun: child.State.Status == protocol.StatusCompleted,
+		CrossRepo: &runner.CrossRepo{JSON: ojson.Pretty(cx.JSON), Text: []byte(cx.Text)}})
+	for _, n := range out.Notices {
+		c.note(a.Repo + ": " + n)
+	}
+	if out.Turn == nil {
+		if err == nil {
+			err = &protocol.Error{Code: protocol.CodeInvalidState, Message: "The turn was given out, but the repository does not say which it is."}
+		}
+		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, err))
+	}
+	if err != nil {
+		c.note(a.Repo + ": " + err.Error())
+	}
+	faults.Point("coordinator.dispatch.assigned")
+	g := &Given{Assignment: *a, RunID: out.Run, TurnID: out.Turn.TurnID, ContextRef: cx.Ref, Started: out.Started, Warnings: out.Warnings,
+		BundlePath: filepath.Join(dir, filepath.FromSlash(dispatch.BundleDir(out.Turn.TurnID)))}
+	done := Dispatched(&s.Workspace, a, g.RunID, g.TurnID, g.ContextRef, c.env(ctx))
+	if err := c.commit(context.WithoutCancel(ctx), tx, "dispatch", "Gave "+a.Repo+" a turn of workstream "+a.Workstream, done); err != nil {
+		return g, err
+	}
+	s.Documents = tx.Docs
+	return g, nil
+}
+
+// unstarted follows a repository that has started a run and then not given the
+// turn: the run is the initiative's all the same, and must not be mistaken for
+// somebody else's (spec/04 §21.4).
+func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *Assignment, out *runner.Assigned, why error) error {
+	if out.Run == "" || out.Run == s.State.RunOf(a.Repo) || !out.Started {
+		return why
+	}
+	if err := c.commit(context.WithoutCancel(ctx), tx, "relink", "Took over the run that "+a.Repo+" has started", followRun(&s.Workspace, a.Repo, out.Run, c.env(ctx))); err != nil {
+		c.note(err.Error())
+	}
+	s.Documents = tx.Docs
+	return why
+}
+
+// childRunner opens the project of a repository for an operation of its own.
+// Nothing of the repository this process was started in counts there.
+func (c *Coordinator) childRunner(ctx context.Context, dir string, publish gitstore.Publish) (*runner.Runner, error) {
+	s, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{Now: c.opt.Now, Publish: publish})
+	if err != nil {
+		return nil, err
+	}
+	return runner.New(s, runner.Options{Now: c.opt.Now, LockWait: c.opt.LockWait, Getenv: c.opt.Getenv, Terminal: c.opt.Terminal, Trust: c.opt.Trust}), nil
+}

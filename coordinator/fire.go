@@ -1,0 +1,231 @@
+// The coordinator's hooks: when they are asked, what they are shown, and what is guarded meanwhile (spec/04 §14).
+
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Phases of coordinator hooks.
+const (
+	HookBeforeAssignment = "before_assignment"
+	HookAfterAcceptance  = "after_acceptance"
+	HookBeforeGate       = "before_gate"
+	HookOnEscalation     = "on_escalation"
+)
+
+// TrustCommand is what a person runs to let the hooks of a workspace run.
+const TrustCommand = Program + " multi hooks --trust"
+
+// Hooks returns the hooks of the workspace for looking at them and for trusting
+// them. Errors: those of reading the configuration.
+func (c *Coordinator) Hooks(ctx context.Context) (*runner.OtherHooks, error) {
+	data, err := readRegular(c.store.root, ConfigFile, maxConfigBytes)
+	if err != nil {
+		return nil, failed(ConfigFile, err)
+	}
+	if data == nil {
+		return nil, noConfig(c.store.Dir())
+	}
+	cfg, problems, e := Decode(data)
+	if e == nil {
+		e = ConfigError(problems)
+	}
+	if e != nil {
+		return nil, e
+	}
+	h := c.hooksOf(ctx, cfg)
+	return &h, nil
+}
+
+func (c *Coordinator) hooksOf(ctx context.Context, cfg *Config) runner.OtherHooks {
+	return runner.OtherHooks{Dir: c.store.Dir(), Hooks: cfg.Hooks, Store: c.repository(ctx), Opt: runner.Options{Getenv: c.opt.Getenv, Trust: c.opt.Trust}}
+}
+
+// willRun refuses a command, before anything of it has happened, when it would
+// run hooks that are not trusted on this machine.
+func (c *Coordinator) willRun(ctx context.Context, cfg *Config, phases ...string) error {
+	if !slices.ContainsFunc(phases, func(p string) bool { return len(cfg.Hooks.Array(p)) > 0 }) {
+		return nil
+	}
+	h := c.hooksOf(ctx, cfg)
+	t, err := h.State(ctx)
+	if err == nil && !t.Trusted() {
+		return h.Untrusted(t, ConfigFile, TrustCommand, phases)
+	}
+	return err
+}
+
+// fire runs the hooks of a phase and records their answers. Without hooks the
+// outcome is OK. The error is not the hooks' doing: they are not trusted, a
+// repository is being changed by somebody else, or the guard has failed.
+func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string, payload *ojson.Object) (*hooks.Outcome, error) {
+	list := hooks.FromObject(s.Config.Hooks, phase)
+	if len(list) == 0 {
+		return &hooks.Outcome{OK: true}, nil
+	}
+	if err := c.willRun(ctx, s.Config, phase); err != nil {
+		return nil, err
+	}
+	unlock, err := c.hold(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	r := &hooks.Runner{Root: c.store.Dir(), Now: c.opt.Now, Kept: []string{lockPath}, Beside: c.siblings(s)}
+	full := ojson.NewObject("phase", phase)
+	for k, v := range payload.All() {
+		full.Set(k, v)
+	}
+	c.common(s, full)
+	out, err := r.Run(ctx, list, hooks.Call{Phase: phase, RunID: s.State.SuperRunID, Payload: full, Protected: c.guarded()})
+	if out != nil {
+		ch := &Change{HookAudit: out.Rows(), HookNotes: out.Annotations}
+		if cerr := c.commit(context.WithoutCancel(ctx), tx, "hooks", "Hooks of "+phase+" have answered", ch); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+		s.Documents = tx.Docs
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return out, err
+}
+
+// hold takes the locks of the repositories: what changes there while a hook runs
+// is then the hook's doing and nobody else's.
+func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
+	var held []*gitstore.Lock
+	unlock := func() {
+		for _, l := range held {
+			_ = l.Release()
+		}
+	}
+	for _, repo := range s.Config.Repos.Keys() {
+		dir, ok := s.Roots.Path(repo)
+		if !ok || s.Children.state(repo) == nil {
+			continue
+		}
+		err := makeDirIn(dir, path.Dir(protocol.LockPath))
+		if err == nil {
+			var l *gitstore.Lock
+			if l, err = gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(protocol.LockPath)), "coordinator hooks", c.wait()); err == nil {
+				held = append(held, l)
+			}
+		}
+		if err != nil {
+			unlock()
+			return nil, inRepo(repo, dir, err)
+		}
+	}
+	return unlock, nil
+}
+
+// makeDirIn makes a directory below dir without following a link out of it.
+func makeDirIn(dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return root.MkdirAll(name, 0o777)
+}
+
+// siblings are the repositories as the guard names them, relative to the
+// workspace where that is possible.
+func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
+	var out []hooks.Sibling
+	for _, repo := range s.Config.Repos.Keys() {
+		if dir, ok := s.Roots.Path(repo); ok && s.Children.state(repo) != nil {
+			name, err := filepath.Rel(s.Roots.Workspace, dir)
+			if err != nil {
+				name = dir
+			}
+			out = append(out, hooks.Sibling{Name: filepath.ToSlash(name), Root: dir})
+		}
+	}
+	return out
+}
+
+// guarded are the coordinator's own files that no hook may change: those of the
+// protocol first, in its order, then the decisions, reports and contexts (spec/04
+// §21.11).
+func (c *Coordinator) guarded() []string {
+	out := []string{StatePath, HistoryPath, BarriersPath, BarrierLedgerPath, DecisionsPath, ReportPath, HookAuditPath, HookNotesPath, ConfigFile}
+	for _, dir := range []string{ContextDir, HandoffDir, ReportArchive} {
+		out = append(out, filesBelow(c.store.root, dir)...)
+	}
+	return out
+}
+
+// common adds the tail that every payload has (spec/04 §14).
+func (c *Coordinator) common(s *Seen, o *ojson.Object) {
+	pending := []*ojson.Object{}
+	all := ojson.NewObject()
+	for _, b := range s.Barriers.All() {
+		all.Set(b.ID, ojson.NewObject("status", b.Status, "type", b.Type))
+		if b.Status != Satisfied {
+			pending = append(pending, ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status,
+				"required_repos", append([]string{}, b.Required...), "satisfied_repos", append([]string{}, b.Satisfied...)))
+		}
+	}
+	var gate any
+	if s.State.PendingGate != nil {
+		gate = ojson.Marshal(s.State.PendingGate)
+	}
+	o.Set("super_run_id", s.State.SuperRunID)
+	o.Set("pending_barriers", pending)
+	o.Set("pending_gate", gate)
+	o.Set("coordinator_workspace", c.store.Dir())
+	o.Set("barriers", all)
+}
+
+// stopped is the refusal that follows from an outcome that is not OK, nil when it
+// is. Code hook_blocked, or that of the tampering; Details {hook_phase,
+// hook_name, verdict}.
+func stopped(phase string, out *hooks.Outcome) *protocol.Error {
+	switch {
+	case out.OK:
+		return nil
+	case out.Tamper != nil:
+		return &protocol.Error{Code: out.Tamper.Code, Field: "hooks." + phase, Message: out.Tamper.Message + " What it changed was put back.",
+			Details: ojson.NewObject("hook_phase", phase, "hook_name", out.Tamper.HookName), Hint: "mend the hook, then run the command again"}
+	case out.Blocker != nil:
+		b := out.Blocker
+		return &protocol.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: fmt.Sprintf("Hook %s of %s said no: %s", ojson.Shown(b.HookName), phase, b.Message),
+			Details: ojson.NewObject("hook_phase", phase, "hook_name", b.HookName, "verdict", b.Verdict), Hint: "settle what the hook asks for, then run the command again"}
+	}
+	return &protocol.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: "A hook of " + phase + " said no.", Details: ojson.NewObject("hook_phase", phase)}
+}
+
+// inRepo says in which repository an error arose and where to put it right.
+func inRepo(repo, dir string, err error) error {
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		out := *e
+		out.Message = fmt.Sprintf("Repository %s (%s): %s", repo, dir, e.Message)
+		out.Field = "repos." + repo
+		out.Hint = strings.Replace(e.Hint, Program+" ", Program+" -C "+dir+" ", 1)
+		return &out
+	}
+	var g *gitstore.Error
+	if errors.As(err, &g) {
+		out := *g
+		out.Message = fmt.Sprintf("repository %s (%s): %s", repo, dir, g.Message)
+		return &out
+	}
+	return fmt.Errorf("repository %s (%s): %w", repo, dir, err)
+}

@@ -1,0 +1,266 @@
+// Deciding on the gate that waits: everything that moves, moves together (spec/04 §12.4, §21.3).
+
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// ApproveOptions says how to decide on the gate that waits.
+type ApproveOptions struct {
+	Gate           string // refuse any other gate; "" takes the one that waits
+	InitiativeOnly bool   // leave the repositories' own completion gates to their own approvals
+	AllowActions   bool   // run the actions of the repositories' completion gates
+}
+
+// Decision is what was decided on a gate.
+type Decision struct {
+	Gate  *PendingGate
+	State *State            // after it
+	Moved map[string]string // repository -> operation that completed its run
+	Next  []Action
+	Hook  *protocol.Error // the hook that stopped it, nil when none did
+}
+
+// Approve passes the gate that waits. It is judged again on what the repositories
+// hold now and asked of the before_gate hooks. The completion of the initiative
+// also approves the completion that repositories wait for: all of them and the
+// initiative are complete afterwards, or none is.
+//
+// Errors: inside_dispatched_turn, nothing_pending, run_blocked, gate_failed,
+// hook_blocked and the tamper codes, and those of Store.Decide. The Decision holds
+// the gate and what to do next, also beside an error.
+func (c *Coordinator) Approve(ctx context.Context, opt ApproveOptions) (*Decision, error) {
+	out := &Decision{Moved: make(map[string]string)}
+	err := c.approve(ctx, out, opt, c.env(ctx))
+	c.after(ctx, out)
+	return out, err
+}
+
+func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOptions, env protocol.Env) error {
+	if e := personOnly(env.Actor, "approve a gate", Program+" multi approve-gate"); e != nil {
+		return e
+	}
+	tx, err := c.begin(ctx, "approve-gate")
+	if err != nil {
+		return err
+	}
+	defer tx.Close()
+	st := tx.Docs.State
+	if out.Gate = st.PendingGate; out.Gate == nil && st.Status == StatusBlocked {
+		return blockedError(st)
+	}
+	if e := expected(out.Gate, opt.Gate); e != nil {
+		return e
+	}
+	if e := decidable(st, "approved"); e != nil {
+		return hinted(e)
+	}
+	if err := c.willRun(ctx, tx.Docs.Config, HookBeforeGate, HookAfterAcceptance); err != nil {
+		return err
+	}
+	s, _, err := c.catchUp(ctx, tx)
+	if err != nil {
+		return err
+	}
+	// The engine decides first: no hook is asked about a gate that would be refused.
+	if _, e := Approve(&s.Workspace, s.Children, "", env); e != nil {
+		return hinted(e)
+	}
+	if err := c.beforeGate(ctx, tx, s, out); err != nil {
+		return err
+	}
+	return c.decide(ctx, tx, out, opt, env)
+}
+
+// hinted says where to look when a refusal of the rules does not.
+func hinted(e *protocol.Error) *protocol.Error {
+	if e.Hint != "" {
+		return e
+	}
+	switch e.Code {
+	case protocol.CodeRunBlocked:
+		e.Hint = Program + " multi resume"
+	case protocol.CodeGateFailed:
+		e.Hint = Program + " multi barriers"
+	default:
+		e.Hint = Program + " multi status"
+	}
+	return e
+}
+
+// beforeGate asks the hooks about an approval that would be granted.
+func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Decision) error {
+	g := s.State.PendingGate
+	ev := Reevaluate(&s.Workspace, s.Children)
+	var stream any
+	if len(ev.Workstreams) == 1 {
+		stream = ev.Workstreams[0].String("workstream_id")
+	}
+	hook, err := c.fire(ctx, tx, s, HookBeforeGate, ojson.NewObject("workstream_id", stream, "repo_id", nil, "repo_run_id", nil, "gate_type", g.GateType, "gate", g.Gate,
+		"from_phase", nullable(g.From), "to_phase", nullable(g.To), "required_repos", append([]string{}, g.RequiredRepos...),
+		"human_barriers", append([]string{}, ev.HumanBarriers...), "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
+	if err != nil {
+		return err
+	}
+	if out.Hook = stopped(HookBeforeGate, hook); out.Hook != nil {
+		return out.Hook
+	}
+	return nil
+}
+
+// expected refuses a decision on another gate than the person has in mind.
+func expected(g *PendingGate, want string) *protocol.Error {
+	switch {
+	case want == "" || g != nil && g.Gate == want:
+		return nil
+	case g == nil:
+		return &protocol.Error{Code: protocol.CodeNothingPending, Field: "gate", Message: fmt.Sprintf("No gate of the initiative waits for a decision, %s neither.", ojson.Shown(want)), Hint: Program + " multi status"}
+	}
+	return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "gate", Message: fmt.Sprintf("Gate %s waits for a decision, not %s.", g.Gate, ojson.Shown(want)), Hint: Program + " multi status"}
+}
+
+// decide carries the approval out in the initiative, in every repository that
+// moves with it, and in the record of the workspace's own repository. The
+// repositories are judged once more: hooks take their time.
+func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt ApproveOptions, env protocol.Env) error {
+	s := c.see(ctx, tx.Docs, false)
+	ch, e := Approve(&s.Workspace, s.Children, "", env)
+	if e != nil {
+		return hinted(e)
+	}
+	if n := len(ch.History); n > 0 {
+		ch.History[n-1].Set("approved_by", ojson.NewObject("name", nullable(env.Actor.Name), "email", nullable(env.Actor.Email), "terminal", env.Actor.Terminal))
+	}
+	op, subject := "approve_gate", "Approved gate "+out.Gate.Gate
+	if out.Gate.GateType != GateCompletion || opt.InitiativeOnly {
+		return c.commit(ctx, tx, op, subject, ch)
+	}
+	parts := c.completing(s, opt)
+	if len(parts) == 0 {
+		return c.commit(ctx, tx, op, subject, ch)
+	}
+	if p := c.recording(ctx, tx, op, subject, ch); p != nil {
+		parts = append(parts, *p)
+	}
+	decided, err := tx.Decide(ctx, ch, parts)
+	if err != nil {
+		return err
+	}
+	for repo, at := range decided.Moved {
+		if repo != "" {
+			out.Moved[repo] = string(at)
+		}
+	}
+	for repo, late := range decided.Late {
+		c.note(fmt.Sprintf("%s: %v", repo, late))
+	}
+	c.record(ctx, tx.Docs, op, subject)
+	return nil
+}
+
+// recording is the record of a change as a participant of a decision, nil when it
+// cannot be written now: the files are the authority, and the next change is
+// recorded with all before it.
+func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string, ch *Change) *Participant {
+	home := c.repository(ctx)
+	if home == nil {
+		return nil
+	}
+	in, err := c.initiative(ctx, tx.Docs, op, subject)
+	if err == nil {
+		for _, s := range tx.Docs.steps(ch) {
+			if s.Append {
+				in.Files[s.File] = append(in.Files[s.File], s.Data...)
+			} else {
+				in.Files[s.File] = []byte(s.Data)
+			}
+		}
+		in.State = in.Files[StatePath]
+		var up gitstore.RefUpdate
+		if up, err = home.Repository().PrepareInitiative(ctx, in); err == nil {
+			p := MoveRef("", home.Repository(), gitstore.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
+			return &p
+		}
+	}
+	c.note("the initiative could not be recorded in git: " + err.Error())
+	return nil
+}
+
+// completing are the repositories whose runs wait for the approval of their
+// completion.
+func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
+	var out []Participant
+	yes := true
+	for _, repo := range s.Config.Repos.Keys() {
+		st := s.Children.state(repo)
+		dir, ok := s.Roots.Path(repo)
+		if !ok || st == nil || st.PendingRunCompletion == nil || st.Run() != s.State.RunOf(repo) {
+			continue
+		}
+		out = append(out, Participant{Repo: repo, Act: func(ctx context.Context, publish gitstore.Publish) error {
+			r, err := c.childRunner(ctx, dir, publish)
+			if err != nil {
+				return inRepo(repo, dir, err)
+			}
+			defer func() { _ = r.Close() }()
+			if _, err = r.Approve(ctx, runner.ApproveOptions{Completion: &yes, AllowActions: opt.AllowActions}); err != nil {
+				return inRepo(repo, dir, err)
+			}
+			return nil
+		}})
+	}
+	return out
+}
+
+// Deny takes the gate that waits back for a reason: work goes on in the phase it
+// is in. Errors: inside_dispatched_turn, and those of the pure Deny.
+func (c *Coordinator) Deny(ctx context.Context, gate, reason string) (*Decision, error) {
+	out := &Decision{}
+	env := c.env(ctx)
+	if e := personOnly(env.Actor, "deny a gate", Program+" multi approve-gate --deny"); e != nil {
+		return out, e
+	}
+	err := func() error {
+		tx, err := c.begin(ctx, "deny-gate")
+		if err != nil {
+			return err
+		}
+		defer tx.Close()
+		out.Gate = tx.Docs.State.PendingGate
+		if e := expected(out.Gate, gate); e != nil {
+			return e
+		}
+		ch, e := Deny(&tx.Docs.Workspace, reason, env)
+		if e != nil {
+			return e
+		}
+		return c.commit(ctx, tx, "deny_gate", "Denied gate "+out.Gate.Gate, ch)
+	}()
+	c.after(ctx, out)
+	return out, err
+}
+
+// after fills in where the initiative is now. What cannot be read is left out: the
+// decision's own error says why.
+func (c *Coordinator) after(ctx context.Context, out *Decision) {
+	d, err := c.store.Read()
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			c.note(err.Error())
+		}
+		return
+	}
+	s := c.see(ctx, d, false)
+	out.State, out.Next = s.State, NextActions(&s.Workspace, s.Children)
+	if out.Gate == nil {
+		out.Gate = s.State.PendingGate
+	}
+}

@@ -1,0 +1,58 @@
+// Work handed over from one repository's intake to a workstream (spec/04 §11.4).
+
+package coordinator
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// maxHandoffs bounds how many records are read.
+const maxHandoffs = 1000
+
+// handoffs returns the records of this super run for a workstream, in the order
+// of their names. One that cannot be read is passed over.
+func handoffs(root *os.Root, superRun, workstream string) []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, name := range filesBelow(root, HandoffDir) {
+		if !strings.HasSuffix(name, ".json") || len(out) >= maxHandoffs {
+			continue
+		}
+		data, err := readRegular(root, name, maxConfigBytes)
+		if err != nil || data == nil {
+			continue
+		}
+		o, err := ojson.DecodeObject(data)
+		if err != nil || o.String("super_run_id") != superRun || o.String("workstream_id") != workstream {
+			continue
+		}
+		row := ojson.NewObject()
+		for _, key := range []string{"intent_id", "source_repo", "source_event_id", "source_signal_source", "source_signal_category", "charter",
+			"acceptance_contract", "source_event_ref", "evidence_refs", "handed_off_at"} {
+			v, _ := o.Get(key)
+			row.Set(key, ojson.CloneValue(v))
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// handOver adds handoffs to a context.
+func (ctx *Context) handOver(list []*ojson.Object) {
+	ctx.JSON.Set("intake_handoffs", list)
+	if len(list) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("\n## Intake Handoff\n")
+	for _, o := range list {
+		fmt.Fprintf(&b, "\n### %s\n\n- Source Repo: %s\n- Charter: %s\n", oneLine(o.String("intent_id")), oneLine(o.String("source_repo")), oneLine(o.String("charter")))
+		for _, item := range o.Strings("acceptance_contract") {
+			fmt.Fprintf(&b, "- Accept when: %s\n", oneLine(item))
+		}
+	}
+	ctx.Text += b.String()
+}

@@ -1,0 +1,161 @@
+// Starting an initiative in a workspace: runs of the repositories are linked or started (spec/04 §3.1).
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// CodeStartFailed means that an initiative could not start because of its
+// repositories; the Problems say which and why.
+const CodeStartFailed = "repo_init_failed"
+
+// Started is an initiative that has begun.
+type Started struct {
+	State    *State
+	Optional protocol.Problems // repositories it goes on without, and why
+}
+
+// Init starts an initiative. Every repository is judged before any is touched. A
+// live initiative is never replaced (run_exists); one that is complete is kept
+// below archive/. Errors: config_missing and those of the configuration,
+// repo_unresolved, repo_init_failed with a Problem for each required repository,
+// run_exists, locked.
+func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
+	tx, err := c.store.lock(ctx, "init", c.wait(), true)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	if e := unresolved(tx.Docs); e != nil {
+		return nil, e
+	}
+	d := tx.Docs
+	env := c.env(ctx)
+	if e := personOnly(env.Actor, "start an initiative", Program+" multi init"); e != nil {
+		return nil, e
+	}
+	if _, e := Start(d.Config, d.State, d.NextDecision, nil, env); e != nil {
+		e.Hint = Program + " multi status"
+		return nil, e
+	}
+	s := c.see(ctx, d, false)
+	out := &Started{Optional: d.OptionalProblems}
+	problems := phaseProblems(d.Config, s.Children)
+	steps, bad, optional := PlanStart(d.Config, s.Children)
+	problems = append(problems, bad...)
+	out.Optional = append(out.Optional, optional...)
+	if len(problems) > 0 {
+		return nil, startFailed(problems, s.Refused)
+	}
+	var runs []StartedRun
+	var began []string
+	for _, step := range steps {
+		run := StartedRun{Repo: step.Repo, Initialized: !step.Link}
+		if st := s.Children.state(step.Repo); step.Link {
+			run.RunID, run.Phase = st.Run(), st.Phase
+		} else if run.RunID, run.Phase, err = c.startRun(ctx, s, step.Repo); err != nil {
+			if !d.Config.Repo(step.Repo).Required {
+				out.Optional = append(out.Optional, protocol.Problem{Code: CodeStartFailed, Field: "repos." + step.Repo, Value: step.Repo, Message: err.Error()})
+				continue
+			}
+			e := &protocol.Error{Code: CodeStartFailed, Field: "repos." + step.Repo, Message: err.Error(), Hint: "put it right, then: " + Program + " multi init"}
+			if len(began) > 0 {
+				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.", orNone(began))
+			}
+			return nil, e
+		} else {
+			began = append(began, step.Repo)
+		}
+		runs = append(runs, run)
+	}
+	ch, e := Start(d.Config, d.State, d.NextDecision, runs, env)
+	if e != nil {
+		return nil, e
+	}
+	if d.State != nil {
+		dir := path.Join(Dir, "archive", safeName(d.State.SuperRunID))
+		ch.Files = append(ch.Files, File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.object())}, File{Path: dir + "/barriers.json", Data: ojson.Pretty(d.Barriers.Object())})
+	}
+	if err := tx.Commit(ch); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{HistoryPath, DecisionsPath, BarrierLedgerPath} {
+		if err := writeNew(c.store.root, File{Path: name, Keep: true}); err != nil {
+			return nil, unwritten(err)
+		}
+	}
+	c.record(ctx, tx.Docs, "init", "Started the initiative "+d.Config.ProjectID)
+	out.State = tx.Docs.State
+	return out, nil
+}
+
+// safeName keeps what comes from a file from being a path.
+func safeName(s string) string {
+	out := []rune(s)
+	for i, r := range out {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
+			out[i] = '_'
+		}
+	}
+	if len(out) == 0 || len(out) > 100 {
+		return "unnamed"
+	}
+	return string(out)
+}
+
+// startRun starts a run in a repository with its own operation.
+func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, phase string, err error) {
+	dir, ok := s.Roots.Path(repo)
+	if !ok {
+		return "", "", &protocol.Error{Code: CodeRepoUnresolved, Message: "Repository " + repo + " has no place that can be used."}
+	}
+	r, err := c.childRunner(ctx, dir, nil)
+	if err != nil {
+		return "", "", inRepo(repo, dir, err)
+	}
+	defer func() { _ = r.Close() }()
+	done, err := r.InitRun(ctx, runner.InitRunOptions{CreatedBy: "coordinator"})
+	if err != nil {
+		return "", "", inRepo(repo, dir, err)
+	}
+	return done.Run, done.State.Phase, nil
+}
+
+// phaseProblems compares the phases of the repositories with the initiative's.
+func phaseProblems(cfg *Config, children Children) protocol.Problems {
+	var out protocol.Problems
+	for _, repo := range cfg.Repos.Keys() {
+		if child := children[repo]; child != nil {
+			if p := CheckPhases(cfg, child); p != nil {
+				out = append(out, *p)
+			}
+		}
+	}
+	return out
+}
+
+// startFailed is the refusal to start; why a repository could not be read is said
+// beside what that means.
+func startFailed(problems, refused protocol.Problems) *protocol.Error {
+	for i, p := range problems {
+		for _, r := range refused {
+			if r.Value == p.Value && r.Message != p.Message {
+				problems[i].Message += ": " + r.Message
+				break
+			}
+		}
+	}
+	e := &protocol.Error{Code: CodeStartFailed, Field: problems[0].Field, Problems: problems, Message: "The initiative cannot start: " + problems[0].Message,
+		Hint: "put it right, then: " + Program + " multi init"}
+	if n := len(problems) - 1; n > 0 {
+		e.Message += fmt.Sprintf(" (and %d more)", n)
+	}
+	return e
+}

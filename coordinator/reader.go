@@ -1,0 +1,218 @@
+// Reading the repositories of an initiative without trusting them (issue 8, spec/04 §13, §21.2).
+
+package coordinator
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CodeForged means that a repository's working history says something was accepted
+// that its record does not bear out.
+const CodeForged = "acceptance_forged"
+
+// ReadOptions says how much of the repositories is read.
+type ReadOptions struct {
+	// Acceptances reads what was accepted too, and proves it: the chain of
+	// operations behind each row is applied again, from the last one that is known
+	// to be sound. Showing a status needs no acceptances, projecting does.
+	Acceptances bool
+	// Turns are the turns that matter, by repository, as OpenTurns returns them; nil
+	// reads every row. With it only the end of a ledger is read as a rule.
+	Turns map[string][]string
+	// Cache is a directory for what was found sound; "" is the one of the workspace
+	// (see cacheDir), "-" is none.
+	Cache string
+}
+
+// OpenTurns returns the turns that were given out and have no projection, by
+// repository.
+func (w *Workspace) OpenTurns() map[string][]string {
+	out := make(map[string][]string)
+	for _, row := range w.History.Open() {
+		repo := row.String("repo_id")
+		out[repo] = union(out[repo], []string{row.String("repo_turn_id")})
+	}
+	return out
+}
+
+// ReadChildren reads the repositories side by side. Each is read by its files
+// alone: no program of it runs, no setting of it counts beyond the format of its
+// repository, nothing outside of it is read. Where its run is recorded in a ref
+// the ref decides; working files count beyond it when another implementation has
+// carried the run on in a way the store would record. Without a ref the working
+// files are all there is, and the Child is Unproven. A repository owned by somebody
+// else is refused unless git's safe.directory allows it.
+//
+// A repository that cannot be read, or whose record does not hold, is a Child
+// without a State; one without a place is absent. The problems say of every
+// repository what was refused and why: Field is repos.<id>, Value the repository.
+// Codes: those of gitstore.OpenSibling, Sibling.ReadRun and fsck, those of decoding
+// a state, repo_not_governed, and acceptance_forged.
+func ReadChildren(ctx context.Context, cfg *Config, roots *Roots, opt ReadOptions) (Children, protocol.Problems) {
+	r := &childReader{ctx: ctx, opt: opt}
+	if r.opt.Cache == "" {
+		r.opt.Cache = cacheDir(roots.Workspace)
+	}
+	ids := cfg.Repos.Keys()
+	list := make([]childRead, len(ids))
+	slots := make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		path, ok := roots.Path(id)
+		if !ok {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			list[i] = r.read(id, path)
+		})
+	}
+	wg.Wait()
+	children := make(Children)
+	var problems protocol.Problems
+	for i, id := range ids {
+		if list[i].child != nil {
+			children[id] = list[i].child
+		}
+		problems = append(problems, list[i].problems...)
+	}
+	return children, problems
+}
+
+// childReader reads siblings; what they have in common is decoded once.
+type childReader struct {
+	ctx     context.Context
+	opt     ReadOptions
+	trust   gitstore.Trust
+	configs sync.Map // sha256 -> *protocol.Config
+}
+
+// childRead is one repository as it was read.
+type childRead struct {
+	child    *Child
+	problems protocol.Problems
+}
+
+func (c *childRead) problem(code, format string, args ...any) {
+	c.problems = append(c.problems, protocol.Problem{Code: code, Field: "repos." + c.child.ID, Value: c.child.ID,
+		Message: fmt.Sprintf("repository %s: ", c.child.ID) + fmt.Sprintf(format, args...)})
+}
+
+// refuse notes an error of the store or of a decoder.
+func (c *childRead) refuse(err error) {
+	code, e := gitstore.CodeOf(err), (*protocol.Error)(nil)
+	if code == "" && errors.As(err, &e) {
+		code = e.Code
+	}
+	if code == "" {
+		code = gitstore.CodeUnreadable
+	}
+	c.problem(code, "%s", firstLine(err.Error()))
+}
+
+func (r *childReader) read(id, path string) (out childRead) {
+	out.child = NewChild(id, path, nil, nil, nil, nil)
+	x, err := gitstore.OpenSibling(r.ctx, path, &r.trust)
+	if err != nil {
+		out.refuse(err)
+		return out
+	}
+	defer func() { _ = x.Close() }()
+	data, err := x.Config()
+	if err != nil {
+		out.problem("repo_not_governed", "%s", firstLine(err.Error()))
+		return out
+	}
+	cfg, err := r.config(data)
+	if err != nil {
+		out.problem("repo_not_governed", "%s", firstLine(err.Error()))
+		return out
+	}
+	out.child.Config = cfg
+	run, err := x.ReadRun(r.ctx)
+	if err != nil {
+		out.refuse(err)
+		return out
+	}
+	if run.Refused != nil {
+		out.refuse(run.Refused)
+	}
+	known := r.known(path, run.Run)
+	if run.Op == "" && known != "" {
+		out.problem(gitstore.CodeChainBroken, "run %s was recorded, and its ref is gone", run.Run)
+		return out
+	}
+	if run.State == nil {
+		return out
+	}
+	state, perr := protocol.DecodeState(run.State)
+	if perr != nil {
+		out.refuse(perr)
+		return out
+	}
+	state, _ = protocol.RepairState(state, cfg)
+	if p := protocol.CheckState(state); len(p) > 0 {
+		out.refuse(protocol.StateError(p))
+		return out
+	}
+	if r.opt.Acceptances && run.Run != "" {
+		if !r.sound(&out, run, path, known) {
+			return out
+		}
+		if err := r.rows(&out, run, state); err != nil {
+			out.refuse(err)
+			return out
+		}
+	}
+	out.child.State, out.child.Unproven = state, run.Run != "" && run.Op == ""
+	out.child.linkActive()
+	return out
+}
+
+// config decodes a configuration that many repositories may share.
+func (r *childReader) config(data []byte) (*protocol.Config, error) {
+	sum := sha256.Sum256(data)
+	if cfg, ok := r.configs.Load(sum); ok {
+		return cfg.(*protocol.Config), nil
+	}
+	cfg, problems, err := protocol.DecodeConfig(data)
+	if err == nil && len(problems) > 0 {
+		err = protocol.ConfigError(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.configs.Store(sum, cfg)
+	return cfg, nil
+}
+
+// sound proves the record of a run, from the operation that is known to be sound.
+func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path string, known gitstore.OID) bool {
+	if run.Op == "" {
+		return true
+	}
+	findings, _, err := run.Verify(r.ctx, known)
+	if err != nil {
+		out.refuse(err)
+		return false
+	}
+	for i, f := range findings {
+		if i == maxFindings {
+			break
+		}
+		out.problem(f.Code, "run %s does not hold at operation %s: %s", run.Run, f.Op.Short(), firstLine(f.Message))
+	}
+	if len(findings) == 0 {
+		r.remember(path, run.Run, run.Op)
+	}
+	return len(findings) == 0
+}

@@ -1,0 +1,79 @@
+// What was found sound of the repositories' records, so that each operation is proven once.
+
+package coordinator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// cacheDir returns where a workspace keeps what it found sound: its own git
+// directory, else the person's cache directory; "-" when there is neither. It is
+// never in a repository of the initiative: what is read there is believed.
+func cacheDir(workspace string) string {
+	git := filepath.Join(workspace, ".git")
+	if fi, err := os.Lstat(git); err == nil && fi.IsDir() {
+		return filepath.Join(git, "agentxchain", "siblings")
+	}
+	if user, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(user, "git-agentxchain", "siblings")
+	}
+	return "-"
+}
+
+// maxCacheEntry bounds one file of the cache, in bytes.
+const maxCacheEntry = 64 << 10
+
+func cacheName(path, run string) string {
+	sum := sha256.Sum256([]byte(path + "\x00" + run))
+	return hex.EncodeToString(sum[:16])
+}
+
+// known returns the operation up to which the run of the repository at path was
+// found sound, "" when it never was.
+func (r *childReader) known(path, run string) gitstore.OID {
+	if r.opt.Cache == "-" || run == "" {
+		return ""
+	}
+	root, err := os.OpenRoot(r.opt.Cache)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = root.Close() }()
+	data, err := readRegular(root, cacheName(path, run), maxCacheEntry)
+	if err != nil || data == nil {
+		return ""
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil || o.String("path") != path || o.String("run") != run {
+		return ""
+	}
+	return gitstore.OID(o.String("op"))
+}
+
+// remember notes that a run is sound up to op. It is a cache: that it cannot be
+// written, or is lost, costs a proof.
+func (r *childReader) remember(path, run string, op gitstore.OID) {
+	if r.opt.Cache == "-" || op == r.known(path, run) || os.MkdirAll(r.opt.Cache, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(r.opt.Cache, "new-")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(ojson.Pretty(ojson.NewObject("path", path, "run", run, "op", string(op))))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(r.opt.Cache, cacheName(path, run)))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}

@@ -1,0 +1,102 @@
+// The rows of a repository that matter to the initiative, and rows that claim to.
+
+package coordinator
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// rows gives the child the rows that count. Ledgers are read from their ends, no
+// further than to the turns that matter.
+func (r *childReader) rows(out *childRead, run *gitstore.SiblingRun, state *protocol.State) error {
+	want, all := r.opt.Turns[out.child.ID], r.opt.Turns == nil
+	// A turn that is at work has not ended; only a forgery says otherwise.
+	over := slices.DeleteFunc(slices.Clone(want), state.ActiveTurns.Has)
+	history, newest, err := r.history(run, over, all)
+	if err != nil {
+		return err
+	}
+	var events []*ojson.Object
+	if all || slices.ContainsFunc(over, func(turn string) bool { return !settled(history, turn) }) {
+		if events, err = r.reissues(run); err == nil && len(events) > 0 && !all {
+			// A turn may have ended under another id.
+			history, newest, err = r.history(run, nil, true)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	out.child = NewChild(out.child.ID, out.child.Path, out.child.Config, nil, history, events)
+	if run.Op != "" && (all || len(want) > 0) {
+		r.forged(out, run, want, all, newest)
+	}
+	return nil
+}
+
+// settled reports whether rows say how a turn ended.
+func settled(rows []*ojson.Object, turn string) bool {
+	return slices.ContainsFunc(rows, func(row *ojson.Object) bool {
+		return row.String("turn_id") == turn && (gitstore.AcceptedRow(row) || row.String("status") == "rejected")
+	})
+}
+
+// history returns rows in the order they were appended: all of them, or from the
+// oldest that is of one of the turns on. newest is the last row.
+func (r *childReader) history(run *gitstore.SiblingRun, turns []string, all bool) (rows []*ojson.Object, newest *ojson.Object, err error) {
+	left := slices.Clone(turns)
+	for row, err := range run.Rows(r.ctx, protocol.LedgerHistory, "") {
+		if err != nil {
+			return nil, nil, err
+		}
+		if newest == nil {
+			newest = row
+		}
+		turn := row.String("turn_id")
+		if all || slices.Contains(turns, turn) {
+			rows = append(rows, row)
+		}
+		if left = slices.DeleteFunc(left, func(t string) bool { return t == turn }); len(left) == 0 && !all {
+			break
+		}
+	}
+	slices.Reverse(rows)
+	return rows, newest, nil
+}
+
+// reissues returns the events that tell of a turn given out again.
+func (r *childReader) reissues(run *gitstore.SiblingRun) (rows []*ojson.Object, err error) {
+	for row, err := range run.Rows(r.ctx, protocol.LedgerEvents, "turn_reissued") {
+		if err != nil {
+			return nil, err
+		}
+		if row.String("event_type") == "turn_reissued" {
+			rows = append(rows, row)
+		}
+	}
+	slices.Reverse(rows)
+	return rows, nil
+}
+
+// forged names acceptances in the working history that the record does not have.
+// They are looked for behind the newest row that counts.
+func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []string, all bool, newest *ojson.Object) {
+	named := 0
+	for row, err := range run.Working(r.ctx, protocol.LedgerHistory, "") {
+		if err != nil {
+			out.refuse(err) // the record is what counts all the same
+			return
+		}
+		turn := row.String("turn_id")
+		if newest != nil && turn == newest.String("turn_id") && row.String("status") == newest.String("status") || named == maxFindings {
+			return
+		}
+		if gitstore.AcceptedRow(row) && out.child.Accepted(turn) == nil && (all || slices.Contains(want, out.child.origin(turn))) {
+			named++
+			out.problem(CodeForged, "its working history says turn %s was accepted, and run %s does not record that; it does not count", ojson.Shown(turn), run.Run)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+// The record of an initiative in the coordinator's own repository (issue 8, spec/04 §2).
+
+package coordinator
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// record writes the coordinator's files into the ref of the super run. The files
+// are the authority; what could not be recorded now is recorded with the next
+// change.
+func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject string) {
+	home := c.repository(ctx)
+	if home == nil || d.State == nil {
+		return
+	}
+	in, err := c.initiative(ctx, d, op, subject)
+	if err == nil {
+		_, err = home.Repository().RecordInitiative(context.WithoutCancel(ctx), in)
+	}
+	if err != nil {
+		c.note("the initiative could not be recorded in git: " + err.Error())
+	}
+}
+
+// initiative gathers what is recorded: the documents and ledgers, contexts and
+// reports, but nothing that belongs to this machine alone.
+func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject string) (gitstore.Initiative, error) {
+	in := gitstore.Initiative{Run: d.State.SuperRunID, Op: op, Subject: subject, Files: make(map[string][]byte), Env: c.env(ctx)}
+	keep := func(name string) error {
+		limit := int64(maxDocumentBytes)
+		if strings.HasSuffix(name, ".jsonl") {
+			limit = maxLedgerBytes
+		}
+		data, err := readRegular(c.store.root, name, limit)
+		if data != nil {
+			in.Files[name] = data
+		}
+		return err
+	}
+	for _, name := range []string{StatePath, BarriersPath, HistoryPath, DecisionsPath, BarrierLedgerPath, HookAuditPath, HookNotesPath, ReportPath, ConfigFile} {
+		if err := keep(name); err != nil {
+			return in, err
+		}
+	}
+	in.State = in.Files[StatePath]
+	for _, dir := range []string{ContextDir, ReportArchive} {
+		for _, name := range filesBelow(c.store.root, dir) {
+			if err := keep(name); err != nil {
+				return in, err
+			}
+		}
+	}
+	return in, nil
+}
+
+// maxRecordedFiles bounds how many contexts and reports one record holds.
+const maxRecordedFiles = 10000
+
+// filesBelow lists the regular files of a directory, none when there is none.
+func filesBelow(root *os.Root, dir string) []string {
+	var out []string
+	_ = fs.WalkDir(root.FS(), dir, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return fs.SkipDir
+		case len(out) >= maxRecordedFiles:
+			return fs.SkipAll
+		case e.Type().IsRegular() && !strings.HasPrefix(e.Name(), "."):
+			out = append(out, name)
+		}
+		return nil
+	})
+	return out
+}

@@ -1,0 +1,206 @@
+// Resync on request, recovery from a block, and taking over a run that was started anew (spec/04 §13, §21.4).
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ResyncDone is what Resync on request came to.
+type ResyncDone struct {
+	DryRun     bool
+	Mismatches []Mismatch
+	Resync     *Resynced // nil when there was nothing to do, or with DryRun
+	State      *State
+	Next       []Action
+}
+
+// Resync compares the record with the repositories and brings it up to date. With
+// dryRun nothing is changed. The error is run_blocked when the initiative is
+// blocked afterwards; ResyncDone is filled in all the same.
+func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, error) {
+	if dryRun {
+		d, err := c.store.Read()
+		if err != nil {
+			return nil, err
+		}
+		s := c.see(ctx, d, true)
+		return &ResyncDone{DryRun: true, Mismatches: Divergence(&s.Workspace, s.Children), State: s.State, Next: NextActions(&s.Workspace, s.Children)}, nil
+	}
+	tx, err := c.begin(ctx, "resync")
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	if err := c.willRun(ctx, tx.Docs.Config, HookAfterAcceptance); err != nil {
+		return nil, err
+	}
+	if tx.Docs.State.Status == StatusCompleted {
+		return &ResyncDone{State: tx.Docs.State}, nil
+	}
+	s, caught, err := c.catchUp(ctx, tx)
+	out := &ResyncDone{State: s.State, Next: NextActions(&s.Workspace, s.Children)}
+	if caught != nil {
+		out.Mismatches = caught.Mismatches
+		if r := caught.Resync; len(caught.Mismatches)+len(r.Barriers)+len(r.Repos)+len(r.Errors) > 0 || r.BlockedReason != "" {
+			out.Resync = r
+		}
+	}
+	return out, err
+}
+
+// Resumed is what taking a blocked initiative up again came to.
+type Resumed struct {
+	Reason string // of the block
+	Status Status // now
+	State  *State
+	Resync *Resynced
+	Next   []Action
+}
+
+// Resume takes a blocked initiative up again: the recovery report is checked, the
+// record brought up to date, and the report put away for the next incident.
+// Repositories named in relink are followed to the runs they are on now. Errors:
+// those of the pure Resume, and invalid_argument for a repository that cannot be
+// followed; Resumed holds what is known all the same.
+func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, error) {
+	tx, err := c.begin(ctx, "resume")
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	if err := c.willRun(ctx, tx.Docs.Config, HookAfterAcceptance); err != nil {
+		return nil, err
+	}
+	env := c.env(ctx)
+	out := &Resumed{Reason: tx.Docs.State.BlockedReason, Status: tx.Docs.State.Status, State: tx.Docs.State}
+	if out.Reason == "" {
+		out.Reason = "unknown blocked reason"
+	}
+	if e := personOnly(env.Actor, "resume an initiative", Program+" multi resume"); e != nil {
+		return out, e
+	}
+	var report *string
+	data, err := readRegular(c.store.root, ReportPath, maxConfigBytes)
+	if err != nil {
+		return out, failed(ReportPath, err)
+	}
+	if data != nil {
+		text := string(data)
+		report = &text
+	}
+	s := c.see(ctx, tx.Docs, true)
+	total := &Change{}
+	cur := s.Workspace
+	if cur.State.Status == StatusBlocked {
+		if e := CheckReport(report); e != nil {
+			e.Hint = "write it, then: " + Program + " multi resume"
+			return out, e
+		}
+		for _, repo := range relink {
+			ch, e := Relink(&cur, s.Children, repo, env)
+			if e != nil {
+				return out, e
+			}
+			total.merge(ch)
+			cur = *cur.With(ch)
+		}
+	}
+	ch, r, e := Resume(&cur, s.Children, report, env)
+	out.Resync = r
+	if ch != nil {
+		total.merge(ch)
+		op, subject := "resume", "Took the blocked initiative up again"
+		if e != nil {
+			op, subject = "resync", "Took over what the repositories have done"
+		} else {
+			total.Files = append(total.Files, File{Path: path.Join(ReportArchive, archiveName(env)), Data: data})
+		}
+		before := s.History
+		if err := c.commit(ctx, tx, op, subject, total); err != nil {
+			return out, err
+		}
+		s.Documents = tx.Docs
+		if e == nil {
+			// The copy is safe; every incident needs a report of its own.
+			if err := c.store.root.Remove(ReportPath); err != nil {
+				c.note("the recovery report could not be put away: " + err.Error())
+			}
+			if err := c.acceptances(ctx, tx, s, before, r); err != nil {
+				out.State, out.Status = s.State, s.State.Status
+				return out, err
+			}
+		}
+	}
+	out.State, out.Status, out.Next = s.State, s.State.Status, NextActions(&s.Workspace, s.Children)
+	if e != nil {
+		if e.Hint == "" {
+			e.Hint = Program + " multi status"
+		}
+		return out, e
+	}
+	return out, nil
+}
+
+func archiveName(env protocol.Env) string {
+	return "RECOVERY_REPORT-" + strings.NewReplacer(":", "", ".", "").Replace(env.Time()) + ".md"
+}
+
+// personOnly refuses what an agent inside a dispatched turn may not decide.
+func personOnly(a protocol.Actor, what, command string) *protocol.Error {
+	if a.InsideTurn == "" {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor", Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot %s.", a.InsideTurn, what),
+		Hint: "ask a person to run " + command + " in their own terminal"}
+}
+
+// Relink follows a repository whose run was started anew on purpose: the
+// initiative goes on with the run it is on now, and what was accepted in the old
+// one keeps counting. Errors: unknown_repo, and invalid_argument when the
+// repository is on no other run.
+func Relink(w *Workspace, children Children, repo string, env protocol.Env) (*Change, *protocol.Error) {
+	child := children[repo]
+	switch {
+	case w.Config.Repo(repo) == nil:
+		return nil, &protocol.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo), ConfigFile, orNone(w.Config.Repos.Keys()))}
+	case child == nil || child.State == nil || child.run() == "":
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on no run that could be followed."}
+	case child.run() == w.State.RunOf(repo):
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on the run the initiative knows already."}
+	}
+	return followRun(w, repo, child.run(), env), nil
+}
+
+// followRun records that a repository is on another run from now on. Turns that
+// were given out in the old one are over.
+func followRun(w *Workspace, repo, run string, env protocol.Env) *Change {
+	was := w.State.RunOf(repo)
+	ch := &Change{State: w.State.clone()}
+	ch.State.UpdatedAt = env.Time()
+	after := &RepoRun{RunID: &run, Status: RepoLinked, Phase: w.State.Phase}
+	if old, ok := w.State.RepoRuns.Get(repo); ok && old != nil {
+		copied := *old
+		after = &copied
+		after.RunID = &run
+	}
+	ch.State.RepoRuns.Set(repo, after)
+	gone := []*ojson.Object{}
+	for _, row := range w.History.Open() {
+		if row.String("repo_id") == repo && row.String("repo_run_id") != run {
+			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"), "type", MismatchDisappear))
+		}
+	}
+	ch.record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", nullable(was), "to_run_id", run)
+	if len(gone) > 0 {
+		ch.record(w, &env, rowResynced, "resynced_repos", []string{repo}, "barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
+	}
+	ch.decide(w, &env, w.State.Phase, decidedRecovery, fmt.Sprintf("Went on with run %s of %s", run, repo), "repo_id", repo, "repo_run_id", run, "from", was, "to", run)
+	return ch
+}

@@ -1,0 +1,160 @@
+// Where an initiative stands, read without changing anything (spec/04 §15-18).
+
+package coordinator
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Standing is where an initiative stands.
+type Standing struct {
+	*Seen
+	Next     []Action
+	Warnings *ojson.Object // {count, reconciliation_required, warnings}, spec/04 §16
+	// Uncounted are acceptances of the repositories that do not count yet.
+	Uncounted []Mismatch
+}
+
+// Status reads the workspace and its repositories. Errors: those of Store.Read.
+func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
+	d, err := c.store.Read()
+	if err != nil {
+		return nil, err
+	}
+	s := &Standing{Seen: c.see(ctx, d, false)}
+	s.Next = NextActions(&s.Workspace, s.Children)
+	s.Warnings = c.warnings(d.State.SuperRunID)
+	for _, m := range Divergence(&s.Workspace, s.Children) {
+		if m.Type == MismatchAccepted {
+			s.Uncounted = append(s.Uncounted, m)
+		}
+	}
+	return s, nil
+}
+
+// Object is the standing for --json, in the order of spec/04 §18; what is ours
+// comes after it.
+func (s *Standing) Object() *ojson.Object {
+	st := s.State
+	runs, gates := ojson.NewObject(), ojson.NewObject()
+	for repo, r := range st.RepoRuns.All() {
+		runs.Set(repo, ojson.Marshal(r))
+	}
+	for gate, v := range st.PhaseGateStatus.All() {
+		gates.Set(gate, v)
+	}
+	pending := []*ojson.Object{}
+	for _, b := range s.Barriers.All() {
+		if b.Status == Pending || b.Status == PartiallySatisfied {
+			o := ojson.NewObject("id", b.ID)
+			for k, v := range b.object().All() {
+				o.Set(k, v)
+			}
+			pending = append(pending, o)
+		}
+	}
+	return ojson.NewObject("super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "repo_runs", runs, "pending_barriers", pending,
+		"pending_gate", gateObject(st.PendingGate), "blocked_reason", nullable(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
+		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
+		"project_id", st.ProjectID, "completed_at", nullable(st.CompletedAt), "repos", s.Repos(), "coordinator_warnings", s.Warnings,
+		"problems", problemRows(s.Refused), "optional_problems", problemRows(s.OptionalProblems))
+}
+
+func gateObject(g *PendingGate) any {
+	if g == nil {
+		return nil
+	}
+	return ojson.Marshal(g)
+}
+
+func problemRows(list protocol.Problems) []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, p := range list {
+		out = append(out, ojson.NewObject("code", p.Code, "repo_id", nullable(p.Value), "message", p.Message))
+	}
+	return out
+}
+
+// Repos are the repositories as they are now (spec/04 §15, last rows): {repo_id,
+// run_id, status, phase, active_turns, details [{label, value}]}.
+func (s *Standing) Repos() []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, repo := range s.Config.Repos.Keys() {
+		run, known := s.State.RepoRuns.Get(repo)
+		child := s.Children.state(repo)
+		status, id, phase := "unknown", "", ""
+		details := []*ojson.Object{}
+		if known {
+			id, status, phase = s.State.RunOf(repo), run.Status, run.Phase
+			if status == RepoLinked || status == RepoInitialized {
+				status = string(protocol.StatusActive)
+			}
+			how := RepoLinked
+			if run.Initialized {
+				how = RepoInitialized
+			}
+			details = append(details, ojson.NewObject("label", "coordinator", "value", how))
+		}
+		turns := []string{}
+		if child != nil {
+			status, phase = string(child.Status), child.Phase
+			if got := child.Run(); known && got != id {
+				details = append(details, ojson.NewObject("label", "expected run", "value", id, "mono", true))
+				id = got
+			}
+			turns = append(turns, child.ActiveTurns.Keys()...)
+		}
+		out = append(out, ojson.NewObject("repo_id", repo, "run_id", nullable(id), "status", status, "phase", nullable(phase), "active_turns", turns, "details", details))
+	}
+	return out
+}
+
+// maxEvents is how much of the workspace's events.jsonl is read, from its end.
+const maxEvents = 4 << 20
+
+// warnings reads what a retry could not project (spec/04 §16).
+func (c *Coordinator) warnings(superRun string) *ojson.Object {
+	list := []*ojson.Object{}
+	name := protocol.LedgerEvents.Path()
+	if _, size, err := readTail(c.store.root, name, 0, 0); err == nil && size > 0 {
+		data, _, err := readTail(c.store.root, name, max(size-maxEvents, 0), maxEvents)
+		if err != nil {
+			data = nil
+		}
+		for line := range bytes.Lines(data) {
+			if !bytes.Contains(line, []byte("coordinator_retry_projection_warning")) {
+				continue
+			}
+			row, err := protocol.DecodeLedgerLine(line)
+			if err != nil {
+				continue
+			}
+			if w := warningOf(row, superRun); w != nil {
+				list = append(list, w)
+			}
+		}
+	}
+	return ojson.NewObject("count", len(list), "reconciliation_required", len(list) > 0, "warnings", list)
+}
+
+func warningOf(row *ojson.Object, superRun string) *ojson.Object {
+	kind := row.String("event_type")
+	if kind == "" {
+		kind = row.String("type")
+	}
+	if run := row.String("run_id"); kind != "coordinator_retry_projection_warning" || run != "" && run != superRun {
+		return nil
+	}
+	p := row.Object("payload")
+	code := p.String("warning_code")
+	if code == "" {
+		code = "coordinator_acceptance_projection_incomplete"
+	}
+	return ojson.NewObject("event_id", nullable(row.String("event_id")), "timestamp", nullable(row.String("timestamp")), "run_id", nullable(row.String("run_id")),
+		"workstream_id", nullable(p.String("workstream_id")), "repo_id", nullable(p.String("repo_id")), "reissued_turn_id", nullable(p.String("reissued_turn_id")),
+		"warning_code", code, "warning_message", nullable(p.String("warning_message")))
+}

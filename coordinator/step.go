@@ -1,0 +1,203 @@
+// One step of an initiative, and steps until nothing more can be done (spec/04 §10).
+
+package coordinator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Codes of steps that came to nothing.
+const (
+	CodeNotAssignable = "not_assignable" // nothing can be given out and the gate is not ready
+	CodeHookBlocked   = "hook_blocked"
+)
+
+// What a step did.
+const (
+	DidDispatch   = "turn_dispatched"
+	DidPhase      = "phase_transition_requested"
+	DidCompletion = "run_completion_requested"
+	DidNothing    = "completed" // the initiative is complete already
+)
+
+// Stepped is what a step did. Exactly one of Given and Gate is set, none for an
+// initiative that is complete.
+type Stepped struct {
+	Did        string
+	SuperRunID string
+	Given      *Given
+	Gate       *PendingGate
+	Resync     *Resynced // what was taken over first; nil when the step went no further
+}
+
+// Object is the step for --json (spec/04 §17).
+func (s *Stepped) Object() *ojson.Object {
+	switch {
+	case s.Given != nil:
+		return s.Given.Object()
+	case s.Gate != nil:
+		o := ojson.NewObject("action", s.Did, "gate", s.Gate.Gate, "gate_type", s.Gate.GateType)
+		if s.Gate.GateType == GatePhase {
+			o.Set("from", s.Gate.From)
+			o.Set("to", s.Gate.To)
+		}
+		o.Set("human_barriers", append([]string{}, s.Gate.HumanBarriers...))
+		return o
+	}
+	return ojson.NewObject("action", s.Did, "super_run_id", s.SuperRunID, "status", string(StatusCompleted))
+}
+
+// Step takes over what the repositories have done, then gives one turn out or asks
+// for the gate that is ready.
+//
+// Errors: those of Lock; run_blocked, awaiting_approval, hook_blocked and the
+// tamper codes of hooks, hooks_untrusted; not_assignable with the reason and the
+// gate's blockers in Details {reason, workstream_id, repo_id, detail, gate}; and
+// those of the assignment in the repository.
+func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
+	tx, err := c.begin(ctx, "step")
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	st := tx.Docs.State
+	if st.Status == StatusCompleted {
+		return &Stepped{Did: DidNothing, SuperRunID: st.SuperRunID}, nil
+	}
+	if err := c.willRun(ctx, tx.Docs.Config, HookBeforeAssignment, HookAfterAcceptance); err != nil {
+		return nil, err
+	}
+	switch {
+	case st.Status == StatusBlocked:
+		c.escalate(ctx, tx, c.see(ctx, tx.Docs, false))
+		return nil, blockedError(st)
+	case st.PendingGate != nil:
+		return nil, awaiting(st.PendingGate)
+	}
+	s, caught, err := c.catchUp(ctx, tx)
+	out := &Stepped{SuperRunID: st.SuperRunID}
+	if caught != nil {
+		out.Resync = caught.Resync
+	}
+	if err != nil {
+		return out, err
+	}
+	a, no := Select(&s.Workspace, s.Children)
+	if a == nil {
+		return out, c.request(ctx, tx, s, no, out)
+	}
+	if e, err := c.beforeAssignment(ctx, tx, s, a); err != nil || e != nil {
+		return out, errors.Join(err, orNil(e))
+	}
+	if out.Given, err = c.give(ctx, tx, s, a); out.Given != nil {
+		out.Did = DidDispatch
+	}
+	return out, err
+}
+
+func orNil(e *protocol.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+func awaiting(g *PendingGate) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeAwaitingApproval, Field: "pending_gate", Message: "Gate " + g.Gate + " (" + g.GateType + ") waits for a person.",
+		Details: ojson.NewObject("gate", g.Gate, "gate_type", g.GateType), Hint: Program + " multi approve-gate"}
+}
+
+// beforeAssignment asks the hooks about a turn that would be given out. Their no
+// leaves everything as it is.
+func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*protocol.Error, error) {
+	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream, "repo_id", a.Repo,
+		"repo_run_id", nullable(s.State.RunOf(a.Repo)), "role", a.Role, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
+	if err != nil {
+		return nil, err
+	}
+	return stopped(HookBeforeAssignment, out), nil
+}
+
+// request asks for the gate out of the phase, or for completion in the last one.
+func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *Refusal, out *Stepped) error {
+	ev, did := EvaluatePhase(&s.Workspace, s.Children, ""), DidPhase
+	if s.Config.NextPhase(s.State.Phase) == "" {
+		ev, did = EvaluateCompletion(&s.Workspace, s.Children), DidCompletion
+	}
+	if !ev.Ready {
+		return notReady(no, ev)
+	}
+	ch, e := Request(&s.Workspace, ev, c.env(ctx))
+	if e != nil {
+		return e
+	}
+	if err := c.commit(ctx, tx, "request_gate", "Asked for gate "+ev.Gate, ch); err != nil {
+		return err
+	}
+	out.Did, out.Gate = did, tx.Docs.State.PendingGate
+	return nil
+}
+
+// notReady says why nothing can be given out, and what the gate waits for.
+func notReady(no *Refusal, ev *Evaluation) *protocol.Error {
+	e := ev.refusal()
+	e.Code, e.Field, e.Problems = CodeNotAssignable, no.Workstream, nil
+	e.Message = "No workstream can be worked on: " + no.Detail
+	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", nullable(no.Workstream), "repo_id", nullable(no.Repo), "gate", ev.Object())
+	e.Hint = Program + " multi barriers"
+	return e
+}
+
+// Ran is what steps until the end came to.
+type Ran struct {
+	Steps   []*Stepped      // those that did something
+	Stopped *protocol.Error // why there are no more; nil when the initiative is complete or a gate was asked for
+}
+
+// Run steps until nothing more can be done: the repositories are at work, a gate
+// waits, or the initiative is blocked or complete. each is called after every
+// step that did something; it may be nil. The error is what stopped it, nil when
+// all that can be done now was done: a gate was asked for, the initiative is
+// complete, or the repositories are at work.
+func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error) {
+	out := &Ran{}
+	for {
+		s, err := c.Step(ctx)
+		if s != nil && s.Did != "" && s.Did != DidNothing {
+			out.Steps = append(out.Steps, s)
+			if each != nil {
+				each(s)
+			}
+		}
+		if err != nil {
+			out.Stopped = refusalOf(err)
+			if out.Stopped != nil && atWork(out.Stopped) {
+				return out, nil
+			}
+			return out, err
+		}
+		if s.Given == nil {
+			return out, nil
+		}
+	}
+}
+
+// atWork reports a stop that ends by itself when the repositories are done.
+func atWork(e *protocol.Error) bool {
+	if e.Code == protocol.CodeAwaitingApproval {
+		return true
+	}
+	if e.Code != CodeNotAssignable {
+		return false
+	}
+	for _, b := range e.Details.Object("gate").Objects("blockers") {
+		if b.String("code") == BlockActiveTurns {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,122 @@
+// Exclusive access to a workspace, for operations of several changes (spec/04 §21.10).
+
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Tx holds the lock of a workspace. Every Commit is a change of its own: a crash
+// between two of them leaves the workspace as the first has made it.
+type Tx struct {
+	Docs *Documents // as it is after the newest change
+
+	store *Store
+	held  *gitstore.Lock
+}
+
+// Lock takes the lock of the workspace, for which it waits up to wait, completes
+// a change that was interrupted and reads everything; purpose is a word for
+// whoever waits. Close the Tx. Errors: those of Update before its function runs.
+func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration) (*Tx, error) {
+	return s.lock(ctx, purpose, wait, false)
+}
+
+func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
+	// Nothing is made in a directory that is no workspace.
+	if data, err := readRegular(s.root, ConfigFile, maxConfigBytes); err != nil {
+		return nil, failed(ConfigFile, err)
+	} else if data == nil {
+		return nil, noConfig(s.dir)
+	}
+	// The directory is opened below the root before the lock is made by its name.
+	if err := s.root.MkdirAll(Dir, 0o777); err != nil {
+		return nil, failed(Dir, err)
+	}
+	held, err := gitstore.AcquireLock(ctx, filepath.Join(s.dir, filepath.FromSlash(lockPath)), purpose, wait)
+	if err != nil {
+		return nil, err
+	}
+	tx := &Tx{store: s, held: held}
+	decided, err := s.settleDecision(ctx)
+	if err != nil {
+		tx.Close()
+		return nil, err
+	}
+	abandoned, err := finish(s.root)
+	if err != nil {
+		tx.Close()
+		return nil, failed(pendingPath, err)
+	}
+	abandoned = append(decided, abandoned...)
+	d, e := read(s.root, s.dir, fresh)
+	if e != nil {
+		tx.Close()
+		return nil, e
+	}
+	d.Findings = append(d.Findings, abandoned...)
+	tx.Docs = d
+	return tx, nil
+}
+
+// Close gives the lock back. It may be called more than once.
+func (tx *Tx) Close() { _ = tx.held.Release() }
+
+// Commit carries a change out and brings Docs up to it. The files of a context or
+// a report come first: without the rows that name them they mean nothing. Errors:
+// lock_lost, and io_failed when it may have been carried out in part; the next
+// command completes it then.
+func (tx *Tx) Commit(c *Change) error {
+	if err := tx.held.Check(); err != nil {
+		return err
+	}
+	if err := tx.files(c); err != nil {
+		return unwritten(err)
+	}
+	steps := tx.Docs.steps(c)
+	if err := carryOut(tx.store.root, steps); err != nil {
+		return unwritten(err)
+	}
+	tx.advance(c, steps)
+	return nil
+}
+
+// files writes the files that belong to a change.
+func (tx *Tx) files(c *Change) error {
+	for _, f := range c.Files {
+		if err := writeNew(tx.store.root, f); err != nil {
+			return err
+		}
+	}
+	faults.Point("coordinator.change.files")
+	return nil
+}
+
+// advance brings Docs up to a change that was carried out.
+func (tx *Tx) advance(c *Change, steps []step) {
+	// Docs may be in somebody's hands: what they read stays as it was.
+	d := *tx.Docs
+	d.Workspace = *d.With(c)
+	d.ledgers, d.digests = maps.Clone(d.ledgers), maps.Clone(d.digests)
+	for _, s := range steps {
+		if s.Append {
+			d.ledgers[s.File] = ledgerEnd{size: int64(s.Size + len(s.Data))}
+		} else {
+			d.digests[s.File] = digest([]byte(s.Data))
+		}
+	}
+	tx.Docs = &d
+}
+
+func unwritten(err error) error {
+	return &protocol.Error{Code: "io_failed", Field: Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
+		Hint: "nothing is lost: the next command completes the change"}
+}

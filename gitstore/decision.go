@@ -1,0 +1,300 @@
+// The record of a decision that moves refs of several repositories, from which
+// anybody can finish or undo it (issue 8: two-phase decisions).
+
+package gitstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Codes of decisions over several repositories.
+const (
+	CodeDecisionUndone    = "decision_undone"
+	CodeDecisionUnsettled = "decision_unsettled"
+)
+
+// DecisionFile is where a workspace keeps the record of the decision it is in the
+// middle of, relative to it, and WorkspaceLock the lock under which it is written.
+const (
+	DecisionFile  = ".agentxchain/multirepo/decision.json"
+	WorkspaceLock = ".agentxchain/multirepo/coordinator.lock"
+)
+
+// OutcomeMove is the outcome of a decision by which every participant moves. As
+// long as no outcome is written none has moved and none will.
+const OutcomeMove = "move"
+
+// Decision is the write-ahead record: {schema_version, workspace, begun_at, outcome,
+// participants, steps}. Other members survive.
+type Decision struct {
+	SchemaVersion string          `json:"schema_version"`
+	Workspace     string          `json:"workspace"` // absolute path
+	BegunAt       string          `json:"begun_at"`  // before any ref was locked
+	Outcome       string          `json:"outcome"`   // "" or OutcomeMove
+	Participants  []Participant   `json:"participants"`
+	Steps         []*ojson.Object `json:"steps"` // what the workspace does itself; its own business
+	Extra         ojson.Extra
+}
+
+// NewDecision returns the record of a decision that begins now.
+func NewDecision(schema, workspace string) *Decision {
+	return &Decision{SchemaVersion: schema, Workspace: workspace, BegunAt: time.Now().UTC().Format(time.RFC3339Nano)}
+}
+
+// Participant is one ref of a decision and who was to move it.
+type Participant struct {
+	Repo    string `json:"repo_id"` // "" for the coordinator's own record
+	GitDir  string `json:"git_dir"` // absolute path of the common git directory
+	Ref     string `json:"ref"`
+	Old     string `json:"old"` // object ids; old is "" for a new ref
+	New     string `json:"new"`
+	Reflog  string `json:"reflog"`
+	Objects string `json:"object_format"`
+	Refs    string `json:"ref_format"`
+	Owner   Owner  `json:"owner"`
+}
+
+// maxDecision bounds the record, in bytes.
+const maxDecision = 512 << 20
+
+// ReadDecision returns the decision a workspace is in the middle of, nil when it is
+// in none. The error is decision_unsettled when there is a record that cannot be
+// read: it is written under another name and renamed, so it is no torn write.
+func ReadDecision(workspace string) (*Decision, error) {
+	unsettled := func(err error) error {
+		return errorf(CodeDecisionUnsettled, err, "the record of a decision in %s cannot be read", workspace).
+			hint("look at %s; it says which refs were to move", DecisionFile)
+	}
+	root, err := os.OpenRoot(workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unsettled(err)
+	}
+	defer func() { _ = root.Close() }()
+	data, _, ok, err := (&workDir{dir: workspace, root: root}).read(DecisionFile, maxDecision)
+	if err != nil || !ok {
+		if err != nil {
+			err = unsettled(err)
+		}
+		return nil, err
+	}
+	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: len(data)})
+	o, ok := v.(*ojson.Object)
+	if err != nil || !ok {
+		return nil, unsettled(err)
+	}
+	d := &Decision{}
+	if errs := ojson.Unmarshal(o, d); len(errs) > 0 {
+		return nil, unsettled(errs[0])
+	}
+	for i := range d.Participants {
+		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !safeRefName(p.Ref) || !OID(p.New).Valid(p.Objects) || OID(p.New).IsZero() || p.Old != "" && !OID(p.Old).Valid(p.Objects) {
+			return nil, unsettled(fmt.Errorf("participant %d is malformed", i+1))
+		}
+	}
+	return d, nil
+}
+
+// Write writes the record down so that it survives a power cut. The workspace's
+// lock must be held.
+func (d *Decision) Write() error {
+	return d.inWorkspace(func(root *os.Root) error {
+		return durable.WriteFileRoot(root, DecisionFile, ojson.Pretty(ojson.Marshal(d)), 0o666)
+	})
+}
+
+// Remove takes the record away, once it is settled.
+func (d *Decision) Remove() error {
+	return d.inWorkspace(func(root *os.Root) error {
+		if err := root.Remove(DecisionFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return durable.SyncDirRoot(root, filepath.ToSlash(filepath.Dir(DecisionFile)))
+	})
+}
+
+func (d *Decision) inWorkspace(f func(*os.Root) error) error {
+	root, err := os.OpenRoot(d.Workspace)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return f(root)
+}
+
+// notesDir is where a repository keeps notes of decisions it takes part in.
+func notesDir(gitDir string) string { return filepath.Join(gitDir, "agentxchain", "decisions") }
+
+func noteName(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Note leaves word in the repositories that they take part, so that a command
+// there settles the decision before it builds on a ref that is to move.
+func (d *Decision) Note() error {
+	for _, p := range d.Participants {
+		dir := notesDir(p.GitDir)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		if err := durable.WriteFile(dir, noteName(d.Workspace), []byte(d.Workspace), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget takes the note of a participant away. A note that stays behind leads to
+// no record, and the next command there removes it.
+func (d *Decision) forget(p *Participant) {
+	dir := notesDir(p.GitDir)
+	_ = os.Remove(filepath.Join(dir, noteName(d.Workspace)))
+	_ = os.Remove(dir) // when it was the last
+}
+
+// Forget takes the notes of all participants away.
+func (d *Decision) Forget() {
+	for i := range d.Participants {
+		d.forget(&d.Participants[i])
+	}
+}
+
+// Settle brings every ref to where the outcome says: all of them to New, or, with no
+// outcome, free at where they are. Locks that the ended processes of the decision
+// have left behind are removed, none but those. The workspace's lock must be held,
+// and the processes that prepared the decision must be over or under the caller's
+// control.
+//
+// moved says whether the outcome stands: a decision none of whose refs has moved,
+// and one of which somebody else has moved elsewhere in the meantime, is undone.
+// Errors: decision_unsettled, ref_locked, and git's own; the next command tries
+// again.
+func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
+	at := make([]place, len(d.Participants))
+	for i := range d.Participants {
+		if at[i], err = d.look(ctx, &d.Participants[i]); err != nil {
+			return false, err
+		}
+	}
+	moved = d.Outcome == OutcomeMove
+	if moved {
+		if moved, err = d.stands(at); err != nil {
+			return false, err
+		}
+	}
+	for i := range d.Participants {
+		p := &d.Participants[i]
+		if at[i] == placeGone {
+			continue
+		}
+		if err := d.settle(ctx, p, moved && at[i] == placeOld); err != nil {
+			return false, err
+		}
+	}
+	return moved, nil
+}
+
+// place is where the ref of a participant is.
+type place int
+
+const (
+	placeOld   place = iota
+	placeNew         // or something that was built on it
+	placeOther       // somebody has moved it elsewhere
+	placeGone        // the repository is not there any more
+)
+
+// maxBuiltOn bounds how far back New is looked for behind a ref.
+const maxBuiltOn = 10000
+
+func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
+	if _, err := os.Stat(p.GitDir); errors.Is(err, fs.ErrNotExist) {
+		return placeGone, nil
+	}
+	r := p.repository()
+	defer func() { _ = r.Close() }()
+	oid, err := r.ReadRef(ctx, p.Ref)
+	if err != nil {
+		return 0, err
+	}
+	if oid == OID(p.Old) {
+		return placeOld, nil
+	}
+	t := r.treeReader(ctx)
+	for range maxBuiltOn {
+		if oid == OID(p.New) {
+			return placeNew, nil
+		}
+		c, err := t.commit(oid)
+		if err != nil || len(c.Parents) == 0 || oid == OID(p.Old) {
+			break
+		}
+		oid = c.Parents[0]
+	}
+	return placeOther, nil
+}
+
+// stands judges a decided move by where the refs are.
+func (d *Decision) stands(at []place) (bool, error) {
+	moved, other := 0, -1
+	for i, w := range at {
+		switch w {
+		case placeNew:
+			moved++
+		case placeOther:
+			other = i
+		}
+	}
+	switch {
+	case other < 0:
+		return true, nil
+	case moved == 0:
+		return false, nil
+	}
+	p := d.Participants[other]
+	return false, errorf(CodeDecisionUnsettled, nil, "a decision has moved other repositories, and the ref %s of %s was moved elsewhere by another program", p.Ref, p.GitDir).
+		hint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
+}
+
+// settle frees the ref of one participant, moves it when it is to, and drops the
+// note about it.
+func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error {
+	begun, err := time.Parse(time.RFC3339Nano, d.BegunAt)
+	if err != nil {
+		return errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
+	}
+	// Some file systems keep times by the second, or by the clock tick.
+	if err := p.unlock(ctx, begun.Truncate(time.Second)); err != nil {
+		return err
+	}
+	if move {
+		r := p.repository()
+		defer func() { _ = r.Close() }()
+		if err := r.UpdateRefs(ctx, []RefUpdate{{Name: p.Ref, New: OID(p.New), Old: OID(p.Old)}}, p.Reflog); err != nil {
+			return err
+		}
+	}
+	d.forget(p)
+	return nil
+}
+
+// repository opens the participant's repository by its git directory.
+func (p *Participant) repository() *Repository {
+	g := NewForeignGit(p.GitDir)
+	g.env = append(g.env, "GIT_DIR="+p.GitDir)
+	return &Repository{GitDir: p.GitDir, CommonDir: p.GitDir, ObjectsDir: filepath.Join(p.GitDir, "objects"), ObjectFormat: p.Objects, RefFormat: p.Refs, Git: g}
+}

@@ -1,0 +1,101 @@
+// A command in a repository that takes part in a decision somebody did not live to
+// finish settles the decision first, as far as this repository goes.
+
+package gitstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// decisionWait is how long a command in a repository waits for the command that
+// decides. It holds the project's lock meanwhile, which that one may be waiting for.
+const decisionWait = 500 * time.Millisecond
+
+// settleDecisions looks for notes of decisions and returns what was done about
+// them, for the person at the terminal. The project's lock must be held. The error
+// is locked while the command that decides is at work.
+func (s *Store) settleDecisions(ctx context.Context) (notices []string, err error) {
+	dir := notesDir(s.repo.CommonDir)
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil // the usual case: there is none
+	}
+	for _, e := range list {
+		name := filepath.Join(dir, e.Name())
+		data, err := readBounded(name, maxPointer)
+		if err != nil || !filepath.IsAbs(string(data)) || noteName(string(data)) != e.Name() {
+			continue // no note of ours
+		}
+		notice, err := s.settleNote(ctx, string(data), name)
+		if err != nil {
+			return notices, err
+		}
+		if notice != "" {
+			notices = append(notices, notice)
+		}
+	}
+	return notices, nil
+}
+
+func (s *Store) settleNote(ctx context.Context, workspace, note string) (string, error) {
+	if fi, err := os.Lstat(filepath.Dir(filepath.Join(workspace, filepath.FromSlash(DecisionFile)))); err == nil && fi.IsDir() {
+		lock, err := AcquireLock(ctx, filepath.Join(workspace, filepath.FromSlash(WorkspaceLock)), "settle", decisionWait)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = lock.Release() }()
+	}
+	d, err := ReadDecision(workspace)
+	if err != nil {
+		return "", err
+	}
+	notice := ""
+	if d != nil {
+		if notice, err = s.settleOwn(ctx, d); err != nil {
+			return "", err
+		}
+	}
+	_ = os.Remove(note)
+	_ = os.Remove(filepath.Dir(note))
+	return notice, nil
+}
+
+// settleOwn settles a decision in all of its repositories. That something is in the
+// way in another one keeps nobody from working here, once it is known where this
+// one stands.
+func (s *Store) settleOwn(ctx context.Context, d *Decision) (notice string, err error) {
+	var own []*Participant
+	late := false
+	for i := range d.Participants {
+		p := &d.Participants[i]
+		if !sameFile(p.GitDir, s.repo.CommonDir) {
+			continue
+		}
+		at, err := d.look(ctx, p)
+		if err != nil {
+			return "", err
+		}
+		own = append(own, p)
+		late = late || at == placeOld
+	}
+	moved, err := d.Settle(ctx)
+	if err != nil && late && d.Outcome == OutcomeMove {
+		return "", err
+	}
+	for _, p := range own {
+		if err := d.settle(ctx, p, false); err != nil {
+			return "", err
+		}
+		switch {
+		case !late:
+		case moved:
+			notice = "finished a decision of the initiative in " + d.Workspace + ": the run moved to " + OID(p.New).Short()
+		default:
+			notice = "took back a decision of the initiative in " + d.Workspace + " that was not made; the run is where it was"
+		}
+	}
+	return notice, nil
+}

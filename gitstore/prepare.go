@@ -1,0 +1,171 @@
+// One ref, locked at its old place and ready to move: git update-ref held between
+// prepare and commit, so that refs of several repositories move together
+// (git-facts 0.5).
+
+package gitstore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Pending is a git process that will move one ref, or not. It is not bound to a
+// context: what was decided is not interrupted. End it with Commit or Abort.
+type Pending struct {
+	Move Move
+
+	repo  *Repository
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	errs  *boundedBuffer
+	start string // see processStart
+	once  sync.Once
+	exit  error
+}
+
+// maxPrepare bounds how long git may take for one step; a hook of the repository
+// may be at work in it.
+const maxPrepare = time.Minute
+
+// StartMove starts git for a move. The ref is not locked yet. A move that changes
+// nothing (New equals Old) is refused with invalid_argument.
+func (r *Repository) StartMove(ctx context.Context, m Move) (*Pending, error) {
+	u := m.Ref
+	switch {
+	case !safeRefName(u.Name):
+		return nil, errorf(CodeBadRefName, nil, "%q is not a ref name", u.Name)
+	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old || !u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
+		return nil, errorf(protocol.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
+	}
+	if err := r.refuseSymbolic(ctx, u.Name); err != nil {
+		return nil, err
+	}
+	cmd, err := r.Git.command(context.WithoutCancel(ctx), []string{"-c", "core.fsync=all", "update-ref", "--no-deref", "--create-reflog", "-m", reflogLine(m.Reflog), "-z", "--stdin"})
+	if err != nil {
+		return nil, err
+	}
+	p := &Pending{Move: m, repo: r, cmd: cmd, errs: &boundedBuffer{limit: maxGitStderr}}
+	cmd.Stderr = p.errs
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		return nil, errorf(CodeGitFailed, err, "git could not be started")
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, errorf(CodeGitFailed, err, "git could not be started")
+	}
+	p.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		return nil, r.Git.failure([]string{"update-ref"}, err, "")
+	}
+	p.start = processStart(cmd.Process.Pid)
+	if err := p.say("start", "start\x00"); err != nil {
+		p.Abort()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Prepare locks the ref where Old says and writes what it will hold. Errors:
+// ref_moved, ref_locked, git_failed; the Pending is over then.
+func (p *Pending) Prepare(ctx context.Context) error {
+	u := p.Move.Ref
+	old := u.Old
+	if old.IsZero() {
+		old = zeroOID(p.repo.ObjectFormat)
+	}
+	err := p.say("prepare", fmt.Sprintf("update %s\x00%s\x00%s\x00prepare\x00", u.Name, u.New, old))
+	if err == nil {
+		return nil
+	}
+	p.end()
+	return p.repo.explainUpdate(ctx, []RefUpdate{u}, err)
+}
+
+// Commit moves the ref and makes that durable. After an error it may have moved.
+func (p *Pending) Commit() error {
+	err := p.say("commit", "commit\x00")
+	p.end()
+	if err != nil {
+		return err
+	}
+	return p.repo.syncRefDirs([]RefUpdate{p.Move.Ref})
+}
+
+// Abort gives the ref free where it is. It may be called at any time.
+func (p *Pending) Abort() {
+	_, _ = io.WriteString(p.in, "abort\x00")
+	p.end()
+}
+
+// say gives git a command and waits until it has done it.
+func (p *Pending) say(what, command string) error {
+	stop := time.AfterFunc(maxPrepare, func() { _ = p.cmd.Cancel() })
+	defer stop.Stop()
+	_, err := io.WriteString(p.in, command)
+	var line string
+	if err == nil {
+		line, err = p.out.ReadString('\n')
+	}
+	switch {
+	case err == nil && line == what+": ok\n":
+		return nil
+	case err == nil:
+		err = fmt.Errorf("git update-ref answered %q to %s", clipBytes([]byte(line)), what)
+	}
+	p.end()
+	complaint := p.errs.buf.String()
+	if p.exit == nil || complaint == "" && !errors.As(p.exit, new(*exec.ExitError)) {
+		return errorf(CodeGitFailed, err, "git failed")
+	}
+	return p.repo.Git.failure([]string{"update-ref"}, p.exit, complaint)
+}
+
+// end closes git's input, on which it gives up what it has not committed, and
+// waits for it.
+func (p *Pending) end() {
+	p.once.Do(func() {
+		_ = p.in.Close()
+		stop := time.AfterFunc(killGrace, func() { _ = p.cmd.Cancel() })
+		kill := time.AfterFunc(2*killGrace, func() { sweepGroup(p.cmd) })
+		_, _ = io.Copy(io.Discard, p.out)
+		p.exit = p.cmd.Wait()
+		stop.Stop()
+		kill.Stop()
+	})
+}
+
+// Owner describes the git process for the record of a decision.
+func (p *Pending) Owner() Owner {
+	return Owner{PID: p.cmd.Process.Pid, Started: p.start, Host: hostName(), Space: processSpace()}
+}
+
+// Participant describes the move for the record of a decision.
+func (p *Pending) Participant(repo string) Participant {
+	return Participant{Repo: repo, GitDir: p.repo.CommonDir, Ref: p.Move.Ref.Name, Old: string(p.Move.Ref.Old), New: string(p.Move.Ref.New),
+		Reflog: reflogLine(p.Move.Reflog), Objects: p.repo.ObjectFormat, Refs: p.repo.RefFormat, Owner: p.Owner()}
+}
+
+// Owner identifies a process on the machines that share a disk.
+type Owner struct {
+	PID     int    `json:"pid"`
+	Started string `json:"started"`
+	Host    string `json:"host"`
+	Space   string `json:"pid_space"`
+}
+
+// dead reports that the process is certainly over.
+func (o Owner) dead() bool {
+	if o.Host != hostName() || o.Space != processSpace() {
+		return false
+	}
+	return !pidAlive(o.PID) || processDead(o.PID) || o.Started != "" && processStart(o.PID) != o.Started
+}

@@ -1,0 +1,20 @@
+// How the ref of a run is moved for an operation: alone, or with others.
+
+package gitstore
+
+import "context"
+
+// Move is a ref that is about to move for an operation.
+type Move struct {
+	Op     string // wire name of the operation, such as approve_transition
+	Ref    RefUpdate
+	Reflog string
+}
+
+// Publish moves the ref of an operation whose objects are written: nil means it
+// has moved, an error that it has not and will not. It may wait.
+type Publish func(ctx context.Context, r *Repository, m Move) error
+
+func publishAlone(ctx context.Context, r *Repository, m Move) error {
+	return r.UpdateRefs(ctx, []RefUpdate{m.Ref}, m.Reflog)
+}

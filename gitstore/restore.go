@@ -1,0 +1,181 @@
+// Restore puts a set of files from elsewhere into the place of the governed ones
+// and records them as an operation: all of it or nothing (spec/05 §4).
+
+package gitstore
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Codes of a restore, beside those of the store.
+const (
+	CodeUnsafeTarget = "unsafe_target" // a link or something else is where a file is to be written
+	CodeUnfitRun     = "unfit_run"     // the incoming files hold no run that can be recorded
+	CodeNotStaged    = "io_failed"     // the incoming files cannot be written
+)
+
+// Incoming are files that are to take the place of those at and below Roots.
+type Incoming struct {
+	Files []IncomingFile // sorted by path; paths are canonical and at or below Roots
+	// Open returns the contents of one of Files.
+	Open func(path string) (io.Reader, error)
+	// Roots are the files and directories that are replaced, project-relative. A
+	// regular file at or below them that is not among Files is taken away, unless
+	// Spare says that it stays.
+	Roots []string
+	Spare func(path string) bool
+
+	Detail *ojson.Object // where the files come from; recorded
+	Reason string        // recorded
+	Bundle *RunBundle    // history of the run, to be taken along; may be nil
+}
+
+// IncomingFile is one of them.
+type IncomingFile struct {
+	Path   string // project-relative, slash-separated
+	Size   int64
+	SHA256 string // lowercase hexadecimal
+}
+
+// RestoreAction is what happens to one file.
+type RestoreAction struct {
+	Path   string
+	Action string // create, replace, remove
+}
+
+// How a restored run stands to what is recorded of it.
+const (
+	RestoreIdle      = "no_run"    // the files hold no run
+	RestoreAdopts    = "new"       // nothing is recorded of the run here
+	RestoreSame      = "same"      // the files are what the newest operation recorded
+	RestoreContinues = "continues" // they go on from it
+	RestoreReplaces  = "replaces"  // they are older or another branch of it; it stays in the run's history
+)
+
+// RestorePlan is what a restore does, or did.
+type RestorePlan struct {
+	Run      string
+	Op       OID    // operation the files are recorded as; "" before it is made
+	Before   OID    // newest operation of the run before, "" for none
+	Relation string // one of the Restore constants
+	Actions  []RestoreAction
+	Same     int    // files that are in place already
+	Kept     string // directory with the files that were displaced, "" when there are none
+	Refs     []RefUpdate
+
+	empty []string // directories that hold nothing afterwards, deepest first
+}
+
+// RestoreOptions of Restore.
+type RestoreOptions struct {
+	Wait time.Duration // for the lock
+	// Check is asked again under the lock, before anything is touched: what holds
+	// outside of it may have changed.
+	Check    func(ctx context.Context) error
+	Progress func(done, total int) // files staged
+}
+
+// PlanRestore finds out what Restore would do. It changes nothing.
+//
+// Errors: unsafe_target, unfit_run, and those of reading the run.
+func (s *Store) PlanRestore(ctx context.Context, in *Incoming) (*RestorePlan, error) {
+	plan, err := s.planRestoreFiles(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.buildRestored(ctx, in, func(context.Context, []Object) error { return nil })
+	if err != nil {
+		return nil, err
+	}
+	rec.describe(plan)
+	return plan, nil
+}
+
+// Restore carries the plan out: the files are staged beside the project's, the run
+// is written as objects, and a journal in the git directory says what is to be
+// done. From then on it is completed, by this process or by the next command; before
+// that it is undone. Displaced files are kept.
+//
+// Errors before anything was changed: those of PlanRestore, locked, ref_moved. With
+// working_files_behind the restore is recorded and the next command completes it.
+func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (*RestorePlan, error) {
+	// Whatever can be refused is refused before the lock's directory is made.
+	if _, err := s.PlanRestore(ctx, in); err != nil {
+		return nil, err
+	}
+	lock, err := AcquireLock(ctx, s.lockPath(), "restore", opt.Wait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Release() }()
+	if _, err := s.settleRestore(ctx); err != nil {
+		return nil, err
+	}
+	if opt.Check != nil {
+		if err := opt.Check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := s.planRestoreFiles(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	j := &restoreJournal{Actions: plan.Actions, Empty: plan.empty}
+	if j.Dir, err = s.keepDirFor("restore-"); err != nil {
+		return nil, err
+	}
+	if err := s.prepareRestore(ctx, in, opt, plan, j); err != nil {
+		// Objects without a ref harm nobody; the rest goes.
+		return nil, errorsJoin(err, s.undoRestore(j))
+	}
+	if err := lock.Check(); err != nil {
+		return nil, errorsJoin(err, s.undoRestore(j))
+	}
+	if err := s.moveRestoredRefs(ctx, j); err != nil {
+		return nil, errorsJoin(err, s.undoRestore(j))
+	}
+	if err := s.finishRestore(j); err != nil {
+		return plan, errorf(CodeWorkBehind, err, "the restore is decided, but the working files could not be brought into place").
+			hint("remove the cause and run any git agentxchain command: it completes them")
+	}
+	if s.exists(j.kept()) {
+		plan.Kept = j.kept()
+	}
+	return plan, nil
+}
+
+// prepareRestore does everything up to the decision: staged files, objects, journal.
+func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOptions, plan *RestorePlan, j *restoreJournal) error {
+	if err := s.writeRestoreJournal(j); err != nil {
+		return err
+	}
+	faults.Point("restore.noted")
+	if err := s.stageRestore(ctx, in, j, opt.Progress); err != nil {
+		return err
+	}
+	if in.Bundle != nil {
+		if err := in.Bundle.transfer(ctx, s.repo); err != nil {
+			return err
+		}
+	}
+	rec, err := s.buildRestored(ctx, in, s.objects.Write)
+	if err != nil {
+		return err
+	}
+	if err := rec.commit(ctx, s, in); err != nil {
+		return err
+	}
+	faults.Point("restore.objects")
+	rec.describe(plan)
+	j.Run, j.Refs, j.Ready = rec.run, plan.Refs, true
+	if err := s.writeRestoreJournal(j); err != nil {
+		return err
+	}
+	faults.Point("restore.ready")
+	return nil
+}

@@ -1,0 +1,99 @@
+// The journal of a restore and the head of a bundle.
+
+package gitstore
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestRestoreJournal survives being written and read, and nothing else passes for one.
+func TestRestoreJournal(t *testing.T) {
+	j := &restoreJournal{Ready: true, Dir: projectDir + "/transactions/restore-20260101T000000.000Z", Run: "run_1",
+		Refs:    []RefUpdate{{Name: "refs/agentxchain/runs/run_1", Old: "", New: OID(strings.Repeat("ab", 20))}},
+		Actions: []RestoreAction{{".planning/x", "create"}, {"TALK.md", "remove"}}}
+	got, err := decodeRestoreJournal(j.encode())
+	if err != nil || !reflect.DeepEqual(got, j) {
+		t.Fatalf("%+v %v", got, err)
+	}
+	for name, change := range map[string]func(j *restoreJournal){
+		"elsewhere": func(j *restoreJournal) { j.Dir = "../x" },
+		"deeper":    func(j *restoreJournal) { j.Dir += "/../../.." },
+		"a path":    func(j *restoreJournal) { j.Actions[0].Path = "../../x" },
+		"absolute":  func(j *restoreJournal) { j.Actions[0].Path = "/etc/passwd" },
+		"a ref":     func(j *restoreJournal) { j.Refs[0].Name = "HEAD" },
+	} {
+		bad, err := decodeRestoreJournal(j.encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(bad)
+		if _, err := decodeRestoreJournal(bad.encode()); err == nil {
+			t.Errorf("%s passes", name)
+		}
+	}
+}
+
+// TestDamagedRestoreJournal is said, and ends nothing by guessing.
+func TestDamagedRestoreJournal(t *testing.T) {
+	d := newDriver(t)
+	d.must(initOp(false))
+	if err := os.WriteFile(d.store.restoreJournalPath(), []byte("junk"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.store.View(t.Context())
+	if CodeOf(err) != CodeUnreadable || !strings.Contains(err.(*Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
+		t.Fatalf("%v", err)
+	}
+	if err := os.Remove(d.store.restoreJournalPath()); err != nil {
+		t.Fatal(err)
+	}
+	d.clean()
+}
+
+func FuzzRestoreJournal(f *testing.F) {
+	f.Add((&restoreJournal{Dir: projectDir + "/transactions/restore-x", Actions: []RestoreAction{{"TALK.md", "create"}}}).encode())
+	f.Add([]byte(`{"dir":".agentxchain/transactions/restore-x","actions":[["create","../x"]]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, framed := range [][]byte{data, sealCache(data)} {
+			j, err := decodeRestoreJournal(framed)
+			if err != nil {
+				continue
+			}
+			back, err := decodeRestoreJournal(j.encode())
+			if err != nil || !bytes.Equal(back.encode(), j.encode()) {
+				t.Fatalf("%+v does not survive: %v", j, err)
+			}
+			for _, a := range j.Actions {
+				if !filepath.IsLocal(filepath.FromSlash(a.Path)) {
+					t.Fatalf("%q leads out", a.Path)
+				}
+			}
+		}
+	})
+}
+
+func FuzzBundleHead(f *testing.F) {
+	oid := strings.Repeat("ab", 20)
+	f.Add([]byte("# v2 git bundle\n" + oid + " refs/agentxchain/runs/run_1\n\nPACK"))
+	f.Add([]byte("# v3 git bundle\n@object-format=sha256\n" + oid + oid[:24] + " refs/notes/agentxchain\n\n"))
+	f.Add([]byte("# v2 git bundle\n-" + oid + "\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		names, format, err := parseBundleHead(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		if HexLen(format) == 0 || len(names) == 0 || len(names) > maxBundleRefs {
+			t.Fatalf("%q %q", names, format)
+		}
+		for _, n := range names {
+			if !bundleRef(n) || !strings.HasPrefix(n, "refs/agentxchain/") && !notesRef(n) {
+				t.Fatalf("the ref %q passes", n)
+			}
+		}
+	})
+}

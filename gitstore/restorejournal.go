@@ -1,0 +1,257 @@
+// The journal of a restore, and completing or undoing it after a crash.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// restoreJournal is the note in the git directory that a restore is under way.
+// Until it is ready the restore is undone by whoever finds it, then completed.
+type restoreJournal struct {
+	Ready   bool
+	Dir     string // project-relative: staged files in new/, displaced ones in kept/
+	Run     string
+	Refs    []RefUpdate
+	Actions []RestoreAction
+	Empty   []string // directories to remove should nothing be in them
+}
+
+func (j *restoreJournal) staged() string { return j.Dir + "/new" }
+func (j *restoreJournal) kept() string   { return j.Dir + "/kept" }
+
+// restoreWait is how long a command waits for a restore of a live process.
+const restoreWait = 10 * time.Second
+
+// maxRestoreJournal bounds the journal: two hundred thousand long paths fit.
+const maxRestoreJournal = 1 << 30
+
+func (s *Store) restoreJournalPath() string { return filepath.Join(s.cacheDir(), "restore") }
+
+func (j *restoreJournal) encode() []byte {
+	actions := make([]any, len(j.Actions))
+	for i, a := range j.Actions {
+		actions[i] = []any{a.Action, a.Path}
+	}
+	refs := []any{}
+	for _, u := range j.Refs {
+		refs = append(refs, []any{u.Name, string(u.Old), string(u.New)})
+	}
+	return sealCache(ojson.Compact(ojson.NewObject("ready", j.Ready, "dir", j.Dir, "run", j.Run, "refs", refs, "actions", actions, "empty", append([]string{}, j.Empty...))))
+}
+
+var errRestoreJournal = errors.New("it is not what a restore writes")
+
+func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
+	d, err := unsealCache(data)
+	if err != nil {
+		return nil, errRestoreJournal
+	}
+	v, err := ojson.DecodeLimited(d.b, ojson.Limits{Bytes: maxRestoreJournal, Depth: 8})
+	o, ok := v.(*ojson.Object)
+	if err != nil || !ok {
+		return nil, errRestoreJournal
+	}
+	j := &restoreJournal{Dir: o.String("dir"), Run: o.String("run")}
+	j.Ready = o.Bool("ready")
+	name, ok := strings.CutPrefix(j.Dir, projectDir+"/transactions/restore-")
+	if !ok || strings.Contains(name, "/") {
+		return nil, errRestoreJournal
+	}
+	for _, row := range o.Array("refs") {
+		t, ok := rowTexts(row, 3)
+		if !ok || !safeRefName(t[0]) {
+			return nil, errRestoreJournal
+		}
+		j.Refs = append(j.Refs, RefUpdate{Name: t[0], Old: OID(t[1]), New: OID(t[2])})
+	}
+	for _, row := range o.Array("actions") {
+		t, ok := rowTexts(row, 2)
+		if !ok || !fs.ValidPath(t[1]) || t[1] == "." {
+			return nil, errRestoreJournal
+		}
+		j.Actions = append(j.Actions, RestoreAction{Action: t[0], Path: t[1]})
+	}
+	for _, dir := range o.Strings("empty") {
+		if !fs.ValidPath(dir) || dir == "." {
+			return nil, errRestoreJournal
+		}
+		j.Empty = append(j.Empty, dir)
+	}
+	return j, nil
+}
+
+func rowTexts(v any, n int) ([]string, bool) {
+	list, ok := v.([]any)
+	if !ok || len(list) != n {
+		return nil, false
+	}
+	out := make([]string, n)
+	for i, x := range list {
+		if out[i], ok = x.(string); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func (s *Store) writeRestoreJournal(j *restoreJournal) error {
+	if err := s.makeCacheDir(); err != nil {
+		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	if err := durable.WriteFile(s.cacheDir(), filepath.Base(s.restoreJournalPath()), j.encode(), 0o666); err != nil {
+		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	return nil
+}
+
+// readRestoreJournal returns nil when no restore is under way.
+func (s *Store) readRestoreJournal() (*restoreJournal, error) {
+	data, err := readBounded(s.restoreJournalPath(), maxRestoreJournal)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "the journal of an interrupted restore cannot be read")
+	}
+	j, err := decodeRestoreJournal(data)
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "the journal of an interrupted restore is damaged").
+			hint("look at the files below %s/transactions, then remove %s", projectDir, s.restoreJournalPath())
+	}
+	return j, nil
+}
+
+func (s *Store) forgetRestore() error {
+	if err := os.Remove(s.restoreJournalPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return durable.SyncDir(s.cacheDir())
+}
+
+// SettleRestore completes or undoes a restore that was interrupted; notice says
+// what was done, "" when there was nothing to do. It waits for a live one. Every
+// look at the run begins with it, because between two states there is nothing to
+// be seen.
+func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
+	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
+		return "", nil
+	}
+	if s.held != nil {
+		return s.settleRestore(ctx)
+	}
+	lock, err := AcquireLock(ctx, s.lockPath(), "completing a restore", restoreWait)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lock.Release() }()
+	return s.settleRestore(ctx)
+}
+
+// settleRestore is SettleRestore for who holds the lock.
+func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
+	j, err := s.readRestoreJournal()
+	if err != nil || j == nil {
+		return "", err
+	}
+	if j.Ready {
+		ok, err := s.restoreDecided(ctx, j)
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			if err := s.finishRestore(j); err != nil {
+				return "", errorf(CodeWorkBehind, err, "a restore that was interrupted could not be completed").
+					hint("remove the cause and run the command again")
+			}
+			return "completed a restore that had been interrupted", nil
+		}
+	}
+	if err := s.undoRestore(j); err != nil {
+		return "", errorf(CodeWorkBehind, err, "a restore that was interrupted could not be undone").
+			hint("remove the cause and run the command again")
+	}
+	return "undid a restore that had been interrupted before anything was changed", nil
+}
+
+// restoreDecided moves the refs of a prepared restore, unless that was done. It is
+// false when somebody else has moved the run meanwhile; no file has been touched
+// then, as refs go first.
+func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, error) {
+	for _, u := range j.Refs {
+		now, err := s.repo.ReadRef(ctx, u.Name)
+		if err != nil {
+			return false, err
+		}
+		if now == u.New || now == u.Old {
+			continue
+		}
+		// Another work tree may have gone on from what was restored.
+		in, err := s.repo.Ancestor(ctx, u.New, now)
+		if err != nil || !in {
+			return false, err
+		}
+	}
+	err := s.moveRestoredRefs(ctx, j)
+	if code := CodeOf(err); code == CodeRefMoved {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// moveRestoredRefs is the decision: the run's ref comes last.
+func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
+	for _, u := range j.Refs {
+		now, err := s.repo.ReadRef(ctx, u.Name)
+		if err != nil {
+			return err
+		}
+		if now == u.New {
+			continue
+		}
+		if u.Old != now {
+			if in, err := s.repo.Ancestor(ctx, u.New, now); err == nil && in {
+				continue
+			}
+		}
+		if err := s.repo.UpdateRefs(ctx, []RefUpdate{u}, "agentxchain: restore"); err != nil {
+			return err
+		}
+		faults.Point("restore.ref")
+	}
+	return nil
+}
+
+// undoRestore takes away what was staged. Nothing else was changed.
+func (s *Store) undoRestore(j *restoreJournal) error {
+	if err := s.sweepRestore(j); err != nil {
+		return err
+	}
+	return s.forgetRestore()
+}
+
+// sweepRestore removes the staged files, and the directory unless displaced files
+// are kept in it.
+func (s *Store) sweepRestore(j *restoreJournal) error {
+	if err := s.work.root.RemoveAll(j.staged()); err != nil {
+		return err
+	}
+	if !s.exists(j.kept()) {
+		if err := s.work.root.RemoveAll(j.Dir); err != nil {
+			return err
+		}
+		s.work.removeEmptyDir(path.Dir(j.Dir))
+	}
+	return nil
+}

@@ -1,0 +1,236 @@
+// Comparing incoming files with those that are there, following no link.
+
+package gitstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// restoreScan is a comparison in the making.
+type restoreScan struct {
+	s        *Store
+	in       *Incoming
+	incoming map[string]IncomingFile
+	parents  map[string]bool // directories that hold incoming files
+	removed  map[string]bool
+	dirs     []string // below the roots, parents first
+	checked  map[string]error
+}
+
+// planRestoreFiles names the files that change. Removals come first, so that a
+// file can take the place of a directory and the other way round, and state.json
+// comes last: it is what other tools look at.
+func (s *Store) planRestoreFiles(ctx context.Context, in *Incoming) (*RestorePlan, error) {
+	c := &restoreScan{s: s, in: in, incoming: make(map[string]IncomingFile, len(in.Files)), parents: make(map[string]bool), removed: make(map[string]bool), checked: make(map[string]error)}
+	for _, f := range in.Files {
+		c.incoming[f.Path] = f
+		for d := path.Dir(f.Path); d != "." && !c.parents[d]; d = path.Dir(d) {
+			c.parents[d] = true
+		}
+	}
+	plan := &RestorePlan{}
+	for _, root := range in.Roots {
+		if err := c.removals(ctx, root); err != nil {
+			return nil, err
+		}
+	}
+	for p := range c.removed {
+		plan.Actions = append(plan.Actions, RestoreAction{p, "remove"})
+	}
+	for _, dir := range slices.Backward(c.dirs) {
+		if !c.parents[dir] {
+			plan.empty = append(plan.empty, dir)
+		}
+	}
+	slices.SortFunc(plan.Actions, func(a, b RestoreAction) int { return strings.Compare(a.Path, b.Path) })
+	var last *RestoreAction
+	for _, f := range in.Files {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		action, err := c.action(f)
+		switch {
+		case err != nil:
+			return nil, err
+		case action == "":
+			plan.Same++
+		case f.Path == string(protocol.DocState):
+			last = &RestoreAction{f.Path, action}
+		default:
+			plan.Actions = append(plan.Actions, RestoreAction{f.Path, action})
+		}
+	}
+	if last != nil {
+		plan.Actions = append(plan.Actions, *last)
+	}
+	return plan, nil
+}
+
+// removals notes the regular files at or below root that are not to stay. Links
+// and other things are nobody's to carry; they stay unless they are in the way.
+func (c *restoreScan) removals(ctx context.Context, root string) error {
+	if err := c.parent(path.Dir(root)); err != nil {
+		return err
+	}
+	w := c.s.work.root
+	fi, err := w.Lstat(root)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return errorf(CodeUnreadable, err, "%s cannot be looked at", root)
+	}
+	if fi.Mode().IsRegular() {
+		c.remove(root)
+		return nil
+	}
+	if !fi.IsDir() {
+		return nil
+	}
+	return fs.WalkDir(w.FS(), root, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return errorf(CodeUnreadable, err, "%s cannot be looked at", p)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case strings.EqualFold(d.Name(), ".git"):
+			if d.IsDir() {
+				return fs.SkipDir // a repository of its own
+			}
+		case d.IsDir():
+			c.dirs = append(c.dirs, p)
+		case d.Type().IsRegular():
+			c.remove(p)
+		}
+		return nil
+	})
+}
+
+func (c *restoreScan) remove(p string) {
+	if _, ok := c.incoming[p]; !ok && utf8.ValidString(p) && (c.in.Spare == nil || !c.in.Spare(p)) {
+		c.removed[p] = true
+	}
+}
+
+func unsafeTarget(p, format string) error {
+	return errorf(CodeUnsafeTarget, nil, format, p).
+		hint("look at it, move it away and run the command again")
+}
+
+// parent makes sure that the way to a file leads through directories only. One that
+// is a file is fine when it goes.
+func (c *restoreScan) parent(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err, ok := c.checked[dir]; ok {
+		return err
+	}
+	err := c.parent(path.Dir(dir))
+	if err == nil {
+		fi, lerr := c.s.work.root.Lstat(dir)
+		switch {
+		case absent(lerr):
+		case lerr != nil:
+			err = errorf(CodeUnreadable, lerr, "%s cannot be looked at", dir)
+		case fi.IsDir():
+		case fi.Mode().IsRegular() && c.removed[dir]:
+		case fi.Mode()&fs.ModeSymlink != 0:
+			err = unsafeTarget(dir, "%s is a symbolic link, and files would be written through it")
+		default:
+			err = unsafeTarget(dir, "%s is where a directory has to be, and is none")
+		}
+	}
+	c.checked[dir] = err
+	return err
+}
+
+// action says what a file needs, "" when it is in place.
+func (c *restoreScan) action(f IncomingFile) (string, error) {
+	if err := c.parent(path.Dir(f.Path)); err != nil {
+		return "", err
+	}
+	fi, err := c.s.work.root.Lstat(f.Path)
+	switch {
+	case absent(err):
+		return "create", nil
+	case err != nil:
+		return "", errorf(CodeUnreadable, err, "%s cannot be looked at", f.Path)
+	case fi.Mode().IsRegular() && fi.Size() != f.Size:
+		return "replace", nil
+	case fi.IsDir():
+		return "create", c.vacated(f.Path)
+	case !fi.Mode().IsRegular() && fi.Mode()&fs.ModeSymlink == 0:
+		return "", unsafeTarget(f.Path, "%s is no regular file")
+	}
+	// A link inside of the project may stand for a root; it is read, never written.
+	same, err := c.holds(f)
+	switch {
+	case err == nil && same:
+		return "", nil
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return "", unsafeTarget(f.Path, "%s is a symbolic link, and another file is to take its place")
+	case err != nil:
+		return "", errorf(CodeUnreadable, err, "%s cannot be read", f.Path)
+	}
+	return "replace", nil
+}
+
+// vacated makes sure that nothing stays in a directory whose name a file takes.
+func (c *restoreScan) vacated(dir string) error {
+	return fs.WalkDir(c.s.work.root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return errorf(CodeUnreadable, err, "%s cannot be looked at", p)
+		}
+		if !d.IsDir() && !c.removed[p] {
+			return unsafeTarget(p, "%s is in a directory whose place a file has to take")
+		}
+		return nil
+	})
+}
+
+// holds reports whether the file has the wanted contents.
+func (c *restoreScan) holds(f IncomingFile) (bool, error) {
+	file, err := c.s.work.root.Open(f.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	fi, err := file.Stat()
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() != f.Size {
+		return false, err
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(file, f.Size+1)); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(h.Sum(nil)) == f.SHA256, nil
+}
+
+// Holds reports whether the working file at path, project-relative, is the incoming
+// one; for a path that does not come in, whether there is none.
+func (in *Incoming) Holds(s *Store, name string) bool {
+	i, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int { return strings.Compare(f.Path, n) })
+	fi, err := s.work.root.Lstat(name)
+	if !ok {
+		return absent(err)
+	}
+	if err != nil || !fi.Mode().IsRegular() {
+		return false
+	}
+	same, err := (&restoreScan{s: s, in: in}).holds(in.Files[i])
+	return err == nil && same
+}

@@ -1,0 +1,311 @@
+// The operation that records a restored run.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime/debug"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// restored is the record of a restore in the making.
+type restored struct {
+	run      string
+	parent   *recorded
+	old      OID // where the run's ref is
+	edit     *treeEdit
+	state    []byte
+	relation string
+	changed  []string
+	largest  int // ledger, bytes
+	new      OID // operation the files are at, once it is made
+	refs     []RefUpdate
+	flush    func(context.Context, []Object) error
+}
+
+func (r *restored) describe(p *RestorePlan) {
+	p.Run, p.Op, p.Before, p.Relation, p.Refs = r.run, r.new, r.old, r.relation, r.refs
+}
+
+// shadow is the store as it would be with the incoming files in place: what reads
+// governed files reads them.
+func (s *Store) shadow(in *Incoming) *Store {
+	files := make(map[string]IncomingFile, len(in.Files))
+	for _, f := range in.Files {
+		files[f.Path] = f
+	}
+	source := func(name string, limit int64) ([]byte, fileStat, bool, error) {
+		f, ok := files[name]
+		switch {
+		case ok && f.Size > limit:
+			return nil, fileStat{}, false, &tooLongError{name, limit}
+		case ok:
+			r, err := in.Open(name)
+			if err != nil {
+				return nil, fileStat{}, false, err
+			}
+			data := make([]byte, f.Size)
+			_, err = io.ReadFull(r, data)
+			return data, fileStat{}, err == nil, err
+		case slices.ContainsFunc(in.Roots, func(root string) bool { return name == root || len(name) > len(root) && name[:len(root)+1] == root+"/" }):
+			return nil, fileStat{}, false, nil
+		}
+		return s.work.read(name, limit)
+	}
+	return &Store{repo: s.repo, objects: s.objects, dir: s.dir, prefix: s.prefix, work: &workDir{dir: s.work.dir, root: s.work.root, source: source}, opts: s.opts}
+}
+
+func unfit(err error, what string) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return errorf(CodeUnfitRun, err, "%s cannot be recorded as a run", what)
+}
+
+// buildRestored judges the incoming files as a run and builds its tree. flush takes
+// the objects, a ledger's at a time.
+func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context, []Object) error) (*restored, error) {
+	x := s.shadow(in)
+	look := &inspection{docs: make(map[protocol.Document]document)}
+	for _, d := range protocol.Documents() {
+		data, _, ok, err := x.work.read(string(d), maxDocument)
+		if err != nil {
+			return nil, unreadable(string(d), err)
+		}
+		look.docs[d] = document{data, ok}
+	}
+	r := &restored{flush: flush, relation: RestoreIdle}
+	var err error
+	if look.config, _, _, err = x.work.read(protocol.ConfigPath, maxDocument); err != nil {
+		return nil, unreadable(protocol.ConfigPath, err)
+	}
+	cfg, problems, err := protocol.DecodeConfig(look.config)
+	if err != nil {
+		return nil, unfit(err, protocol.ConfigPath)
+	}
+	if len(problems) > 0 {
+		return nil, unfit(errors.New(problems.Join()), protocol.ConfigPath)
+	}
+	if r.run, err = runOf(look.docs[protocol.DocState]); err != nil {
+		return nil, unfit(err, string(protocol.DocState))
+	}
+	if in.Bundle != nil {
+		r.refs = in.Bundle.updates(r.run)
+	}
+	if r.run == "" {
+		return r, nil
+	}
+	look.run = r.run
+	st, err := decodeWorkingState(look.docs[protocol.DocState])
+	if err != nil {
+		return nil, unfit(err, string(protocol.DocState))
+	}
+	r.state = look.docs[protocol.DocState].data
+	repaired, _ := protocol.RepairState(st, cfg)
+	if p := protocol.CheckState(repaired); len(p) > 0 {
+		return nil, unfit(protocol.StateError(p), string(protocol.DocState))
+	}
+	if err := r.findParent(ctx, s, in); err != nil {
+		return nil, err
+	}
+	if err := r.build(ctx, x, look, st, cfg); err != nil {
+		return nil, err
+	}
+	index := protocol.BuildIndex(cfg, repaired, x.workingRows()).Encode()
+	giveBack(r.largest)
+	return r, r.edit.put(treeIndex, index)
+}
+
+// findParent finds the newest operation of the run, here or in the bundle.
+func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error {
+	tip, err := s.readRun(ctx, r.run)
+	if err != nil {
+		return err
+	}
+	r.old = tip
+	reader := s.reader(ctx)
+	if in.Bundle != nil {
+		if op := in.Bundle.newest(r.run); op != "" {
+			// Until its objects are brought over they are read where they are.
+			tip = op
+			if !s.objects.Has(ctx, op) {
+				reader = in.Bundle.repo.treeReader(ctx)
+			}
+		}
+	}
+	if tip == "" {
+		r.edit, err = reader.edit("")
+		return err
+	}
+	if r.parent, err = s.recordedAt(reader, r.run, tip); err != nil {
+		return err
+	}
+	r.edit, err = reader.edit(r.parent.root)
+	return err
+}
+
+// build puts ledgers, documents and bundles into the tree.
+func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *protocol.State, cfg *protocol.Config) error {
+	r.relation = RestoreAdopts
+	same, grows := true, true
+	for _, l := range protocol.Ledgers() {
+		kind, err := r.ledger(ctx, x, l)
+		if err != nil {
+			return err
+		}
+		if kind != diffSame {
+			same = false
+			r.changed = append(r.changed, l.Path())
+		}
+		grows = grows && kind != diffForeign && kind != diffShorter
+	}
+	for _, d := range protocol.Documents() {
+		have := OID("")
+		if r.parent != nil {
+			var err error
+			if have, err = r.parent.docOID(d); err != nil {
+				return err
+			}
+		}
+		if have != x.docOID(look.docs[d]) {
+			same = false
+			r.changed = append(r.changed, string(d))
+		}
+	}
+	if _, err := x.absorbDocs(r.edit, look); err != nil {
+		return err
+	}
+	if err := x.captureBundles(r.edit, st); err != nil {
+		return err
+	}
+	if r.parent == nil {
+		return nil
+	}
+	switch {
+	case same:
+		r.relation = RestoreSame
+	case grows && r.follows(st):
+		r.relation = RestoreContinues
+	default:
+		r.relation = RestoreReplaces
+	}
+	return nil
+}
+
+// follows reports whether the protocol knows a way from the recorded state to st.
+func (r *restored) follows(st *protocol.State) bool {
+	data, _, err := r.parent.r.file(r.parent.root, treeState)
+	if err != nil {
+		return false
+	}
+	before, perr := protocol.DecodeState(data)
+	return perr == nil && protocol.LegalTransition(before, st, protocol.OpExternal) == nil
+}
+
+// ledger puts one ledger into the tree and says how it stands to the recorded one.
+func (r *restored) ledger(ctx context.Context, x *Store, l protocol.Ledger) (diffKind, error) {
+	data, _, there, err := x.work.read(l.Path(), maxLedger)
+	if err != nil {
+		return 0, unreadable(l.Path(), err)
+	}
+	r.largest = max(r.largest, len(data))
+	if err := checkAppended(l, 0, data); err != nil {
+		return 0, unfit(err, l.Path())
+	}
+	diff, root := &ledgerDiff{kind: diffExtended, appended: data}, OID("")
+	if r.parent != nil {
+		segs, err := r.parent.r.slots(r.parent.root, ledgerTreePath(l), false)
+		switch {
+		case err != nil:
+			return 0, err
+		case !there && len(segs) == 0:
+			return diffSame, nil
+		case !there:
+			return diffShorter, r.edit.remove(ledgerTreePath(l))
+		}
+		if diff, err = compareSegments(r.parent.r, l, segs, data); err != nil {
+			return 0, err
+		}
+		root = r.parent.root
+		if diff.kind == diffForeign || diff.kind == diffShorter {
+			if err := r.edit.remove(ledgerTreePath(l)); err != nil {
+				return 0, err
+			}
+			root, diff.appended = "", data
+		}
+	} else if !there {
+		return diffSame, nil
+	}
+	if diff.kind == diffSame {
+		return diffSame, nil
+	}
+	kind := diff.kind
+	diff.data = data
+	if _, err := r.edit.r.absorbLedger(r.edit, root, l, diff); err != nil {
+		return 0, err
+	}
+	err = r.drain(ctx)
+	giveBack(len(data))
+	return kind, err
+}
+
+// giveBack returns memory after a large file, so that two of them are not held at
+// once.
+func giveBack(n int) {
+	if n >= 8<<20 {
+		debug.FreeOSMemory()
+	}
+}
+
+// drain hands the objects made so far on: a ledger can be large.
+func (r *restored) drain(ctx context.Context) error {
+	err := r.flush(ctx, r.edit.objects)
+	clear(r.edit.objects)
+	r.edit.objects = r.edit.objects[:0]
+	return err
+}
+
+// commit writes the operation and says how the refs move.
+func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
+	if r.run == "" {
+		return nil
+	}
+	if r.relation == RestoreSame {
+		r.new = r.parent.op
+	} else {
+		actor := s.actor(ctx)
+		detail := ojson.NewObject("restored", in.Detail, "accepted_by", ojson.NewObject("name", actor.Name, "email", actor.Email), "reason", in.Reason, "files", r.changed)
+		p := commitPlan{run: r.run, parent: r.parent, state: r.state, subject: "restore the run from " + in.Reason,
+			record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.env(ctx), Detail: detail}}
+		if c := s.readCache(); r.parent == nil && c != nil && c.Run != r.run {
+			p.previous = c.Op
+		}
+		done, _, err := s.buildCommit(r.edit, p)
+		if err != nil {
+			return err
+		}
+		if err := r.drain(ctx); err != nil {
+			return err
+		}
+		r.new = done.op
+	}
+	ref := RunRefPrefix + r.run
+	r.refs = slices.DeleteFunc(r.refs, func(u RefUpdate) bool { return u.Name == ref })
+	if r.new != r.old {
+		r.refs = append(r.refs, RefUpdate{Name: ref, New: r.new, Old: r.old})
+	}
+	return nil
+}
+
+// errorsJoin keeps the first error as it is when there is no second one.
+func errorsJoin(err, also error) error {
+	if also == nil {
+		return err
+	}
+	return errors.Join(err, also)
+}

@@ -1,0 +1,114 @@
+// Staging the files of a restore beside the ones they replace.
+
+package gitstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// stageRestore writes the files that change, complete and durable, into the
+// journal's directory. Its own .gitignore keeps the work tree clean of it where the
+// project does not ignore transactions.
+func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJournal, progress func(done, total int)) error {
+	if err := s.work.mkdirs(j.staged()); err != nil {
+		return unstaged(j.Dir, err)
+	}
+	if err := durable.WriteFileRoot(s.work.root, j.Dir+"/.gitignore", []byte("*\n"), 0o666); err != nil {
+		return unstaged(j.Dir, err)
+	}
+	wanted := make(map[string]IncomingFile, len(in.Files))
+	for _, f := range in.Files {
+		wanted[f.Path] = f
+	}
+	dirs := make(map[string]bool)
+	buf := make([]byte, 256<<10)
+	for i, a := range j.Actions {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if a.Action == "remove" {
+			continue
+		}
+		name := j.staged() + "/" + a.Path
+		if dir := path.Dir(name); !dirs[dir] {
+			if err := s.work.mkdirs(dir); err != nil {
+				return unstaged(a.Path, err)
+			}
+			dirs[dir] = true
+		}
+		if err := s.stageFile(in, wanted[a.Path], name, buf); err != nil {
+			return unstaged(a.Path, err)
+		}
+		faults.Point("restore.staged")
+		if progress != nil {
+			progress(i+1, len(j.Actions))
+		}
+	}
+	for dir := range dirs {
+		if err := s.work.syncDir(dir); err != nil {
+			return unstaged(j.Dir, err)
+		}
+	}
+	return nil
+}
+
+func unstaged(name string, err error) error {
+	return errorf(CodeNotStaged, err, "%s cannot be staged; nothing was changed", name)
+}
+
+// stageFile writes one file; one that takes the place of another has its mode.
+func (s *Store) stageFile(in *Incoming, f IncomingFile, name string, buf []byte) (err error) {
+	perm := fs.FileMode(0o666)
+	fi, serr := s.work.root.Lstat(f.Path)
+	replaces := serr == nil && fi.Mode().IsRegular()
+	src, err := in.Open(f.Path)
+	if err != nil {
+		return err
+	}
+	out, err := s.work.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := out.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	// What was put aside since it was verified must still be the same.
+	sum := sha256.New()
+	n, err := io.CopyBuffer(plainWriter{out, sum}, io.LimitReader(src, f.Size+1), buf)
+	switch {
+	case err != nil:
+		return err
+	case n != f.Size || hex.EncodeToString(sum.Sum(nil)) != f.SHA256:
+		return fmt.Errorf("its bytes changed while it waited to be written")
+	}
+	if replaces {
+		if err := out.Chmod(fi.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return out.Sync()
+}
+
+// plainWriter hides other methods, so that copying uses the buffer it is given.
+type plainWriter struct {
+	w   io.Writer
+	sum hash.Hash
+}
+
+func (p plainWriter) Write(b []byte) (int, error) {
+	_, _ = p.sum.Write(b)
+	return p.w.Write(b)
+}

@@ -1,0 +1,148 @@
+// Exchanging the files of a restore, each step only if it was not done before.
+
+package gitstore
+
+import (
+	"io/fs"
+	"path"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// finishRestore brings the staged files into place. Each step is done only if it
+// was not done before, so it can be repeated from the start.
+func (s *Store) finishRestore(j *restoreJournal) error {
+	// The cache speaks of the files as they were.
+	if err := s.dropCache(); err != nil {
+		return err
+	}
+	s.clearEntering()
+	sw := &restoreSwitch{w: s.work, j: j, dirs: make(map[string]bool)}
+	for _, a := range j.Actions {
+		if a.Action == "remove" {
+			if err := sw.remove(a.Path); err != nil {
+				return err
+			}
+			faults.Point("restore.removed")
+		}
+	}
+	for _, a := range j.Actions {
+		if a.Action == "remove" {
+			continue
+		}
+		if a.Path == string(protocol.DocState) {
+			if err := sw.settle(); err != nil {
+				return err
+			}
+			faults.Point("restore.before-state")
+		}
+		if err := sw.place(a.Path); err != nil {
+			return err
+		}
+		faults.Point("restore.placed")
+	}
+	if err := sw.settle(); err != nil {
+		return err
+	}
+	faults.Point("restore.after-state")
+	for _, dir := range j.Empty {
+		s.work.removeEmptyDir(dir)
+	}
+	if err := s.sweepRestore(j); err != nil {
+		return err
+	}
+	faults.Point("restore.swept")
+	return s.forgetRestore()
+}
+
+// restoreSwitch exchanges files by renaming them.
+type restoreSwitch struct {
+	w    *workDir
+	j    *restoreJournal
+	dirs map[string]bool // with names that are not durable yet
+}
+
+func (sw *restoreSwitch) has(name string) bool {
+	_, err := sw.w.root.Lstat(name)
+	return err == nil
+}
+
+// keep makes room for a displaced file.
+func (sw *restoreSwitch) keep(name string) (string, error) {
+	kept := sw.j.kept() + "/" + name
+	sw.dirs[path.Dir(kept)] = true
+	return kept, sw.w.mkdirs(path.Dir(kept))
+}
+
+// remove moves a file aside.
+func (sw *restoreSwitch) remove(name string) error {
+	if !sw.has(name) || sw.has(sw.j.kept()+"/"+name) {
+		return nil
+	}
+	kept, err := sw.keep(name)
+	if err != nil {
+		return err
+	}
+	if err := sw.w.root.Rename(name, kept); err != nil {
+		return err
+	}
+	sw.dirs[path.Dir(name)] = true
+	return nil
+}
+
+// place gives a staged file its name; what had it is kept. A link keeps the old
+// bytes without a moment in which the name stands for nothing.
+func (sw *restoreSwitch) place(name string) error {
+	staged := sw.j.staged() + "/" + name
+	if !sw.has(staged) {
+		return nil // it is in its place
+	}
+	if fi, err := sw.w.root.Lstat(name); err == nil && fi.IsDir() {
+		if err := sw.clearDirs(name); err != nil {
+			return err
+		}
+	} else if err == nil && !sw.has(sw.j.kept()+"/"+name) {
+		kept, err := sw.keep(name)
+		if err != nil {
+			return err
+		}
+		if err := sw.w.root.Link(name, kept); err != nil {
+			if err := sw.w.root.Rename(name, kept); err != nil {
+				return err
+			}
+		}
+	}
+	if err := sw.w.mkdirs(path.Dir(name)); err != nil {
+		return err
+	}
+	sw.dirs[path.Dir(name)] = true
+	return sw.w.root.Rename(staged, name)
+}
+
+// clearDirs removes a directory that holds nothing but directories.
+func (sw *restoreSwitch) clearDirs(dir string) error {
+	list, err := fs.ReadDir(sw.w.root.FS(), dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.IsDir() {
+			if err := sw.clearDirs(dir + "/" + e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return sw.w.root.Remove(dir)
+}
+
+// settle makes the names given so far durable.
+func (sw *restoreSwitch) settle() error {
+	for dir := range sw.dirs {
+		if err := sw.w.syncDir(dir); err != nil && !absent(err) {
+			return err
+		}
+	}
+	clear(sw.dirs)
+	return nil
+}

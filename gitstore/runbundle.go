@@ -1,0 +1,334 @@
+// The refs of a run as a git bundle: writing one, and taking one apart in a
+// repository of its own before any of it is believed.
+
+package gitstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Codes of bundles of a run's refs.
+const (
+	CodeHistoryInvalid  = "history_invalid"  // a bundle that is none, is not whole, or holds something else than a run
+	CodeHistoryDiverged = "history_diverged" // it tells another story than the refs here
+)
+
+const (
+	refSpace   = "refs/agentxchain/"
+	notesSpace = "refs/notes/agentxchain"
+
+	maxBundleRefs = 1000
+	maxBundle     = 16 << 30 // bytes of the file
+)
+
+// RunRefs lists what belongs to a run: its ref, refs of other kinds that are named
+// after it (refs/agentxchain/<kind>/<run> and below), and our notes.
+func (r *Repository) RunRefs(ctx context.Context, run string) ([]Ref, error) {
+	name, err := RunRef(run)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.ListRefs(ctx, refSpace)
+	if err != nil {
+		return nil, err
+	}
+	notes, err := r.ListRefs(ctx, "refs/notes/")
+	if err != nil {
+		return nil, err
+	}
+	var out []Ref
+	for _, ref := range append(all, notes...) {
+		kind, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, refSpace), "/")
+		ours := ref.Name == name || notesRef(ref.Name) ||
+			strings.HasPrefix(ref.Name, refSpace) && kind != "runs" && (rest == run || strings.HasPrefix(rest, run+"/"))
+		if !ours {
+			continue
+		}
+		if ref.OID == "" || ref.Broken || ref.Target != "" {
+			return nil, broken(ref.Name)
+		}
+		out = append(out, ref)
+	}
+	return out, nil
+}
+
+func notesRef(name string) bool {
+	return name == notesSpace || strings.HasPrefix(name, notesSpace+"/")
+}
+
+// WriteRunBundle writes the run's refs with their whole history as a git bundle to
+// the new file at path, and returns the refs. Errors: no_run, and git's.
+func (r *Repository) WriteRunBundle(ctx context.Context, run, path string) ([]Ref, error) {
+	refs, err := r.RunRefs(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(refs, func(ref Ref) bool { return ref.Name == RunRefPrefix+run }) {
+		return nil, noRun(run)
+	}
+	args := []string{"bundle", "create", "--quiet", path}
+	for _, ref := range refs {
+		args = append(args, ref.Name)
+	}
+	_, err = r.Git.Run(ctx, nil, args...)
+	return refs, err
+}
+
+// RunBundle is a bundle that was taken apart and found good. Close it.
+type RunBundle struct {
+	Run  string // the only run in it, "" when there are several
+	Refs []RunBundleRef
+	Ops  int // operations in it
+
+	repo *Repository // where it lies for now
+	dir  string
+}
+
+// How a ref of a bundle stands to the one here.
+const (
+	BundleCreate  = "create"   // there is none here
+	BundleForward = "forward"  // it goes on from the one here
+	BundleSame    = "same"     // the same
+	BundleBehind  = "included" // the one here goes on from it
+)
+
+// RunBundleRef is one of its refs.
+type RunBundleRef struct {
+	Name     string
+	OID      OID
+	Here     OID    // "" for none
+	Relation string // one of the Bundle constants
+}
+
+// OpenRunBundle checks a bundle: its form, every object, every operation by
+// replaying it, and how its refs stand to those here. This repository is only
+// looked at. Errors: history_invalid, history_diverged.
+func (s *Store) OpenRunBundle(ctx context.Context, file string) (_ *RunBundle, err error) {
+	names, err := readBundleHead(file, s.repo.ObjectFormat)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "agentxchain-bundle-")
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "there is no place to take the bundle apart")
+	}
+	b := &RunBundle{dir: dir}
+	defer func() {
+		if err != nil {
+			b.Close()
+		}
+	}()
+	if err := b.receive(ctx, s.repo.ObjectFormat, file, names); err != nil {
+		return nil, err
+	}
+	if err := b.judge(ctx); err != nil {
+		return nil, err
+	}
+	for i := range b.Refs {
+		if err := b.compare(ctx, s.repo, &b.Refs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// Close removes what was taken apart.
+func (b *RunBundle) Close() {
+	if b == nil {
+		return
+	}
+	if b.repo != nil {
+		_ = b.repo.Close()
+	}
+	_ = os.RemoveAll(b.dir)
+}
+
+// receive fetches the bundle into a repository of its own, where git checks every
+// object and that nothing is missing.
+func (b *RunBundle) receive(ctx context.Context, format, file string, names []string) error {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return errorf(CodeUnreadable, err, "the bundle cannot be found")
+	}
+	g := NewForeignGit(b.dir)
+	if _, err := g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "."); err != nil {
+		return err
+	}
+	if b.repo, err = ask(ctx, g); err != nil {
+		return err
+	}
+	args := []string{
+		// Only this file is read, whatever the person's configuration would rewrite
+		// it to; git keeps large objects out of memory and refuses odd ones.
+		"-c", "protocol.allow=never", "-c", "protocol.file.allow=always",
+		"-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.bigFileThreshold=16m",
+		"-c", "fetch.fsck.hasDot=error", "-c", "fetch.fsck.hasDotdot=error", "-c", "fetch.fsck.hasDotgit=error", "-c", "fetch.fsck.fullPathname=error",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", abs,
+	}
+	for _, name := range names {
+		args = append(args, name+":"+name)
+	}
+	if _, err := g.Run(ctx, nil, args...); err != nil {
+		if ctx.Err() != nil || exitCode(err) < 0 {
+			return err
+		}
+		return badBundle(err, "git refuses the bundle")
+	}
+	return nil
+}
+
+// judge checks every run in the bundle as fsck does.
+func (b *RunBundle) judge(ctx context.Context) error {
+	refs, err := b.repo.ListRefs(ctx, "refs/")
+	if err != nil {
+		return err
+	}
+	s := &Store{repo: b.repo, objects: b.repo.Objects()}
+	f := &fsck{s: s, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
+	runs := 0
+	for _, ref := range refs {
+		if ref.OID == "" || ref.Broken || ref.Target != "" {
+			return badBundle(nil, "the bundle's ref %s cannot be read", ref.Name)
+		}
+		b.Refs = append(b.Refs, RunBundleRef{Name: ref.Name, OID: ref.OID})
+		run, ok := strings.CutPrefix(ref.Name, RunRefPrefix)
+		if !ok {
+			continue
+		}
+		runs++
+		b.Run = run
+		if err := f.chain(ref); err != nil {
+			return badBundle(err, "the history of run %s cannot be read", run)
+		}
+	}
+	if runs != 1 {
+		b.Run = ""
+	}
+	if runs == 0 {
+		return badBundle(nil, "the bundle holds no run")
+	}
+	for _, x := range f.report.Findings {
+		if !x.Note {
+			return badBundle(nil, "the history of run %s does not hold together: %s", x.Run, x.Message)
+		}
+	}
+	b.Ops = f.report.Ops
+	return nil
+}
+
+// compare says how a ref of the bundle stands to the one here.
+func (b *RunBundle) compare(ctx context.Context, here *Repository, ref *RunBundleRef) (err error) {
+	if ref.Here, err = here.ReadRef(ctx, ref.Name); err != nil {
+		return err
+	}
+	switch {
+	case ref.Here == "":
+		ref.Relation = BundleCreate
+		return nil
+	case ref.Here == ref.OID:
+		ref.Relation = BundleSame
+		return nil
+	}
+	if in, err := b.repo.Ancestor(ctx, ref.Here, ref.OID); err != nil || in {
+		ref.Relation = BundleForward
+		return err
+	}
+	if in, err := here.Ancestor(ctx, ref.OID, ref.Here); err != nil || in {
+		ref.Relation = BundleBehind
+		return err
+	}
+	return errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it", ref.Name, ref.Here.Short(), ref.OID.Short()).
+		hint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
+}
+
+// newest is the newest operation of the run when the bundle has one that is not
+// here, else "".
+func (b *RunBundle) newest(run string) OID {
+	for _, ref := range b.Refs {
+		if ref.Name == RunRefPrefix+run && (ref.Relation == BundleCreate || ref.Relation == BundleForward) {
+			return ref.OID
+		}
+	}
+	return ""
+}
+
+// updates are the moves of the refs, that of run last.
+func (b *RunBundle) updates(run string) []RefUpdate {
+	var out, last []RefUpdate
+	for _, ref := range b.Refs {
+		if ref.Relation != BundleCreate && ref.Relation != BundleForward {
+			continue
+		}
+		u := RefUpdate{Name: ref.Name, New: ref.OID, Old: ref.Here}
+		if ref.Name == RunRefPrefix+run {
+			last = append(last, u)
+		} else {
+			out = append(out, u)
+		}
+	}
+	return append(out, last...)
+}
+
+// transfer brings the objects over. No ref moves; objects without one harm nobody.
+func (b *RunBundle) transfer(ctx context.Context, to *Repository) error {
+	args := []string{
+		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.fsync=all",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", b.repo.GitDir,
+	}
+	any := false
+	for _, ref := range b.Refs {
+		if ref.Relation == BundleCreate || ref.Relation == BundleForward {
+			args = append(args, ref.Name)
+			any = true
+		}
+	}
+	if !any {
+		return nil
+	}
+	_, err := to.Git.Run(ctx, nil, args...)
+	return err
+}
+
+// Files are the governed files as the newest operation of the bundle's only run
+// recorded them, and its configuration.
+func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
+	for _, ref := range b.Refs {
+		if b.Run != "" && ref.Name == RunRefPrefix+b.Run {
+			r := b.repo.treeReader(ctx)
+			c, err := r.commit(ref.OID)
+			if err != nil {
+				return nil, err
+			}
+			return (&recorded{run: b.Run, op: ref.OID, root: c.Tree, r: r}).materialize()
+		}
+	}
+	return nil, badBundle(nil, "the bundle holds several runs")
+}
+
+// Project returns the project id the newest operation of a run in the bundle was
+// decided under, "" when that cannot be told.
+func (b *RunBundle) Project(ctx context.Context, run string) string {
+	for _, ref := range b.Refs {
+		if ref.Name != RunRefPrefix+run {
+			continue
+		}
+		data, _, err := b.repo.FileAt(ctx, ref.OID, treeConfig)
+		if err != nil {
+			return ""
+		}
+		cfg, _, err := protocol.DecodeConfig(data)
+		if err != nil {
+			return ""
+		}
+		return cfg.Project.ID
+	}
+	return ""
+}

@@ -1,0 +1,105 @@
+// The head of a bundle: read, and judged, before git sees it.
+
+package gitstore
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+func badBundle(cause error, format string, args ...any) *Error {
+	return errorf(CodeHistoryInvalid, cause, format, args...).hint("make it again with git agentxchain export --bundle FILE")
+}
+
+// readBundleHead reads the head of a bundle: which refs it says to hold.
+func readBundleHead(file, format string) ([]string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "the bundle cannot be opened")
+	}
+	defer func() { _ = f.Close() }()
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return nil, badBundle(err, "the bundle is no regular file")
+	} else if fi.Size() > maxBundle {
+		return nil, badBundle(nil, "the bundle has %d bytes, which is more than is read", fi.Size())
+	}
+	names, have, err := parseBundleHead(f)
+	switch {
+	case err != nil:
+		return nil, badBundle(err, "this is no bundle of a run")
+	case have != format:
+		return nil, badBundle(nil, "the bundle has %s objects, this repository %s", have, format)
+	}
+	return names, nil
+}
+
+// parseBundleHead parses the head (gitformat-bundle): a signature, capabilities,
+// prerequisites, refs, an empty line.
+func parseBundleHead(r io.Reader) (names []string, format string, err error) {
+	b := bufio.NewReaderSize(io.LimitReader(r, 4<<20), 8<<10)
+	line := func() (string, error) {
+		data, err := b.ReadSlice('\n')
+		if err != nil {
+			return "", errors.New("its head has no end, or a line that is too long")
+		}
+		return string(data[:len(data)-1]), nil
+	}
+	first, err := line()
+	if err != nil {
+		return nil, "", err
+	}
+	if first != "# v2 git bundle" && first != "# v3 git bundle" {
+		return nil, "", errors.New("it does not begin as one")
+	}
+	format = FormatSHA1
+	seen := make(map[string]bool)
+	for {
+		l, err := line()
+		switch {
+		case err != nil:
+			return nil, "", err
+		case l == "" && len(names) == 0:
+			return nil, "", errors.New("it holds no refs")
+		case l == "":
+			return names, format, nil
+		case l[0] == '@' && first == "# v3 git bundle":
+			f, ok := strings.CutPrefix(l, "@object-format=")
+			if !ok || HexLen(f) == 0 {
+				return nil, "", fmt.Errorf("it asks for %.60q", l)
+			}
+			format = f
+			continue
+		case l[0] == '-':
+			return nil, "", errors.New("it leaves out history it builds on")
+		}
+		oid, name, ok := strings.Cut(l, " ")
+		switch {
+		case !ok || !OID(oid).Valid(format):
+			return nil, "", fmt.Errorf("its head has the line %.60q", l)
+		case !bundleRef(name):
+			return nil, "", fmt.Errorf("it holds the ref %.60q, which is none of a run", name)
+		case seen[name]:
+			return nil, "", fmt.Errorf("it holds the ref %.60q twice", name)
+		case len(names) == maxBundleRefs:
+			return nil, "", fmt.Errorf("it holds more than %d refs", maxBundleRefs)
+		}
+		seen[name] = true
+		names = append(names, name)
+	}
+}
+
+// bundleRef reports whether a bundle may hold the ref.
+func bundleRef(name string) bool {
+	if !safeRefName(name) {
+		return false
+	}
+	if run, ok := strings.CutPrefix(name, RunRefPrefix); ok {
+		return badRunID(run) == ""
+	}
+	kind, rest, ok := strings.Cut(strings.TrimPrefix(name, refSpace), "/")
+	return notesRef(name) || strings.HasPrefix(name, refSpace) && ok && kind != "runs" && kind != "initiatives" && rest != ""
+}

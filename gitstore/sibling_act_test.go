@@ -1,0 +1,88 @@
+package gitstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestActingInATrap runs an operation in a clone whose own configuration would run
+// something on every look at its files.
+func TestActingInATrap(t *testing.T) {
+	p := newTrap(t)
+	p.file(p.path(".gitattributes"), "* filter=x diff=x\n")
+	p.file(p.path("sub/f"), "one\n")
+	gitIn(t, p.path("sub"), "init", "-q", ".")
+	gitIn(t, p.path("sub"), "add", "f")
+	gitIn(t, p.path("sub"), "commit", "-qm", "sub")
+	p.git("add", "-A")
+	p.git("commit", "-qm", "files")
+	// With a filter and a monitor in the submodule, too.
+	for _, dir := range []string{p.Dir, p.path("sub")} {
+		for _, k := range []string{"core.fsmonitor", "filter.x.clean", "filter.x.smudge", "filter.a=b c.process", "diff.x.textconv", "diff.x.command", "diff.external", "core.sshCommand", "core.alternateRefsCommand", "hook.y.command"} {
+			gitIn(t, dir, "config", k, p.script)
+		}
+		gitIn(t, dir, "config", "filter.x.required", "true")
+		gitIn(t, dir, "config", "hook.y.event", "reference-transaction")
+	}
+	for _, h := range []string{"reference-transaction", "post-index-change", "pre-commit"} {
+		p.file(p.path(".git/hooks/"+h), "#!/bin/sh\nexec "+p.script+"\n")
+	}
+	// Every file has to be looked at again.
+	late := time.Now().Add(time.Hour)
+	for _, name := range []string{"a.txt", "agentxchain.json", "sub/f"} {
+		p.must0(os.Chtimes(p.path(name), late, late))
+	}
+	_ = os.Remove(p.canary)
+	ctx := context.Background()
+	s, err := OpenForeign(ctx, p.Dir, testOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	st, err := s.Repository().Status(ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Repository().DiffNames(ctx, st.Head); err != nil {
+		t.Fatal(err)
+	}
+	d := &driver{t: t, store: s, Dir: p.Dir, n: 50, interrupted: -1}
+	d.must(d.acceptOp)
+	if data, err := os.ReadFile(p.canary); err == nil {
+		t.Fatalf("something ran: %s", data)
+	}
+	// The trap is a trap: without precautions it springs.
+	if _, err := p.store.Repository().Status(ctx, ""); err == nil {
+		if _, err := os.Stat(p.canary); err != nil {
+			t.Fatal("the trap does not work")
+		}
+	}
+}
+
+func TestActingIsRefusedInAClonesDisguise(t *testing.T) {
+	p := newTrap(t)
+	p.move(p.path(".git"), filepath.Join(p.outside, "git"))
+	p.file(p.path(".git"), "gitdir: "+filepath.Join(p.outside, "git")+"\n")
+	if _, err := OpenForeign(context.Background(), p.Dir, testOptions()); CodeOf(err) != CodeGitDirElsewhere {
+		t.Fatal(err)
+	}
+	if _, err := OpenForeign(context.Background(), t.TempDir(), testOptions()); CodeOf(err) != CodeNotRepository {
+		t.Fatal(err)
+	}
+}
+
+func TestSwitchedOffGoesThroughTheEnvironment(t *testing.T) {
+	got := configured([]string{"A=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=x.y", "GIT_CONFIG_VALUE_0=z"}, switchedOff("filter.a=b.clean"))
+	want := "GIT_CONFIG_COUNT=5"
+	if got[len(got)-1] != want {
+		t.Fatal(got)
+	}
+	for key, n := range map[string]int{"filter.a.clean": 4, "filter.a.other": 0, "hook.a.b.event": 1, "core.fsmonitor": 0, "user.name": 0} {
+		if len(switchedOff(key)) != n {
+			t.Errorf("%s: %v", key, switchedOff(key))
+		}
+	}
+}

@@ -1,0 +1,111 @@
+// The run refs of a sibling.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxSiblingRefs bounds a packed-refs file, in bytes.
+const maxSiblingRefs = 64 << 20
+
+// ref returns where the ref of a run is, "" when there is none. Codes:
+// bad_ref_name, ref_is_symbolic, ref_broken.
+func (x *Sibling) ref(ctx context.Context, run string) (OID, error) {
+	name, err := RunRef(run)
+	if err != nil || x.git == nil {
+		return "", err
+	}
+	if x.store.repo.RefFormat == "reftable" {
+		return x.reftable(ctx, name)
+	}
+	fi, err := x.git.root.Lstat(name)
+	switch {
+	case err == nil && fi.Mode()&fs.ModeSymlink != 0:
+		return "", symbolic(name, "a symbolic link")
+	case err == nil && fi.IsDir(), err != nil && absent(err):
+		return x.packedRef(name)
+	case err != nil:
+		return "", errorf(CodeRefBroken, err, "the ref %s cannot be read", name)
+	}
+	data, _, ok, err := x.git.read(name, maxPointer)
+	switch {
+	case err != nil:
+		return "", errorf(CodeRefBroken, err, "the ref %s cannot be read", name)
+	case !ok:
+		return x.packedRef(name) // packed in between
+	}
+	if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
+		return "", symbolic(name, strings.TrimSpace(string(clipBytes(target))))
+	}
+	return x.oid(name, string(bytes.TrimRight(data, " \t\r\n")))
+}
+
+func (x *Sibling) oid(name, s string) (OID, error) {
+	if oid := OID(s); oid.Valid(x.store.repo.ObjectFormat) && !oid.IsZero() {
+		return oid, nil
+	}
+	return "", broken(name)
+}
+
+func (x *Sibling) packedRef(name string) (OID, error) {
+	data, _, ok, err := x.git.read("packed-refs", maxSiblingRefs)
+	if err != nil {
+		return "", errorf(CodeRefBroken, err, "packed-refs cannot be read")
+	}
+	if !ok {
+		return "", nil
+	}
+	line := []byte(" " + name + "\n")
+	i := bytes.Index(append(data, '\n'), line)
+	if i < 0 {
+		return "", nil
+	}
+	return x.oid(name, string(data[bytes.LastIndexByte(data[:i], '\n')+1:i]))
+}
+
+// reftable asks git, whose format this is, about a repository of our own making
+// that shares nothing with the sibling but the tables: no configuration of the
+// sibling is read and no object of it is looked for.
+func (x *Sibling) reftable(ctx context.Context, name string) (OID, error) {
+	fi, err := x.git.root.Lstat("reftable")
+	if err != nil || !fi.IsDir() {
+		return "", errorf(CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+	}
+	tmp, err := os.MkdirTemp("", "agentxchain-refs-")
+	if err != nil {
+		return "", errorf(CodeUnreadable, err, "no temporary directory can be made")
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.store.repo.ObjectFormat)
+	err = errors.Join(os.Mkdir(filepath.Join(tmp, "objects"), 0o700), os.Mkdir(filepath.Join(tmp, "refs"), 0o700),
+		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
+		os.Symlink(filepath.Join(x.git.dir, "reftable"), filepath.Join(tmp, "reftable")))
+	if err != nil {
+		return "", errorf(CodeUnreadable, err, "a temporary repository cannot be made")
+	}
+	g := NewForeignGit(tmp)
+	g.env = append(g.env, "GIT_DIR="+tmp)
+	out, err := g.Run(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
+	if err != nil {
+		return "", errorf(CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		switch {
+		case len(f) != 3 || f[0] != name:
+		case f[2] != "":
+			return "", symbolic(name, f[2])
+		default:
+			return x.oid(name, f[1])
+		}
+	}
+	return "", nil
+}

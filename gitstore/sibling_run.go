@@ -1,0 +1,267 @@
+// What a sibling's run is: what its ref recorded, and working files only as far as
+// the store itself would take them up.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Bounds of a sibling's files, in bytes.
+const (
+	maxSiblingDocument = 16 << 20
+	maxSiblingLedger   = 256 << 20
+	maxSiblingPast     = 1000 // operations looked through for an older state
+)
+
+// SiblingRun is the run of a sibling.
+type SiblingRun struct {
+	Run   string // "" when state.json names none
+	Op    OID    // newest recorded operation; "" when the run has no ref: nothing is proven then
+	State []byte // state.json that counts; nil when there is none
+	Ahead bool   // another implementation carried the run on beyond Op, as the store allows
+
+	// Refused says why working files that differ from the record do not count; nil
+	// when they do or do not differ.
+	Refused error
+
+	x    *Sibling
+	tip  *recorded
+	more map[protocol.Ledger][]byte // Ahead: rows beyond the record
+}
+
+// ReadRun reads where the run of the sibling stands. Ledgers are not read unless
+// the working files differ from the record.
+//
+// Errors: unreadable_file, state_tampered (no regular file), invalid_state,
+// ref_is_symbolic, ref_broken, object_missing, object_corrupt, object_too_large,
+// chain_broken.
+func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
+	s := x.store
+	data, _, ok, err := s.work.read(string(protocol.DocState), maxSiblingDocument)
+	if err != nil {
+		return nil, unreadable(string(protocol.DocState), err)
+	}
+	out := &SiblingRun{x: x}
+	if !ok {
+		return out, nil
+	}
+	if out.Run, err = runOf(document{data, true}); err != nil {
+		return nil, err
+	}
+	out.State = data
+	if out.Run == "" {
+		return out, nil
+	}
+	if out.Op, err = x.ref(ctx, out.Run); err != nil || out.Op == "" {
+		return out, err
+	}
+	if out.tip, err = s.recordedAt(s.reader(ctx), out.Run, out.Op); err != nil {
+		return nil, err
+	}
+	recorded, err := out.tip.docOID(protocol.DocState)
+	if err != nil {
+		return nil, err
+	}
+	if recorded == HashObject(s.repo.ObjectFormat, KindBlob, data) {
+		return out, nil
+	}
+	refused := out.carriedOn(data)
+	if refused == nil {
+		out.Ahead = true
+		return out, nil
+	}
+	if out.State, _, err = out.tip.r.file(out.tip.root, treeState); err != nil {
+		return nil, err
+	}
+	behind, err := out.behind(HashObject(s.repo.ObjectFormat, KindBlob, data))
+	if err == nil && !behind {
+		out.Refused = refused
+	}
+	return out, err
+}
+
+// carriedOn refuses working files that the store would not record as the work of
+// another implementation.
+func (out *SiblingRun) carriedOn(state []byte) error {
+	s := out.x.store
+	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[protocol.Document]document), diffs: make(map[protocol.Ledger]*ledgerDiff)}
+	var err error
+	if in.config, err = out.x.Config(); err != nil {
+		return err
+	}
+	for _, d := range protocol.Documents() {
+		data, _, ok, err := s.work.read(string(d), maxSiblingDocument)
+		if err != nil {
+			return unreadable(string(d), err)
+		}
+		in.docs[d] = document{data, ok}
+	}
+	if !bytes.Equal(in.docs[protocol.DocState].data, state) {
+		return errorf(CodeStateMoved, nil, "%s changed while it was being read", protocol.DocState)
+	}
+	for _, l := range protocol.Ledgers() {
+		if st, ok, err := s.work.stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
+			return unreadable(l.Path(), errors.Join(err, &tooLongError{l.Path(), maxSiblingLedger}))
+		}
+	}
+	if _, err := s.diffAll(in); err != nil {
+		return err
+	}
+	if err := s.checkExternal(in); err != nil {
+		return err
+	}
+	more := make(map[protocol.Ledger][]byte)
+	for l, d := range in.diffs {
+		more[l] = d.appended
+	}
+	if err := borneOut(state, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(more[l]) }); err != nil {
+		return err
+	}
+	out.more = more
+	return nil
+}
+
+// borneOut refuses accepted rows that nothing but themselves speaks for: the turn
+// must be over in the state, and an event of the same change must tell of its
+// acceptance, as every implementation writes one.
+func borneOut(state []byte, added protocol.LedgerReader) error {
+	st, perr := protocol.DecodeState(state)
+	if perr != nil {
+		return perr
+	}
+	told := make(map[string]bool)
+	for l := range added(protocol.LedgerEvents) {
+		if l.Row.String("event_type") == protocol.EventTurnAccepted {
+			told[l.Row.Object("turn").String("turn_id")] = true
+		}
+	}
+	for l := range added(protocol.LedgerHistory) {
+		turn := l.Row.String("turn_id")
+		if !AcceptedRow(l.Row) {
+			continue
+		}
+		switch {
+		case st.ActiveTurns.Has(turn):
+			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", clipBytes([]byte(turn)))
+		case !told[turn]:
+			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", clipBytes([]byte(turn)))
+		}
+	}
+	return nil
+}
+
+// AcceptedRow reports a row of history that says its turn was accepted (spec/04
+// §8.3).
+func AcceptedRow(row *ojson.Object) bool {
+	return row.String("accepted_at") != "" || row.String("status") == "accepted"
+}
+
+// behind reports whether an earlier operation recorded that state: then the files
+// are only late.
+func (out *SiblingRun) behind(state OID) (bool, error) {
+	op := out.Op
+	for range maxSiblingPast {
+		c, err := out.tip.r.commit(op)
+		if err != nil {
+			return false, err
+		}
+		at := &recorded{root: c.Tree, r: out.tip.r}
+		if oid, err := at.docOID(protocol.DocState); err != nil || oid == state {
+			return oid == state, err
+		}
+		if len(c.Parents) == 0 {
+			return false, nil
+		}
+		op = c.Parents[0]
+	}
+	return false, nil
+}
+
+// Rows yields the rows of a ledger that count and whose text contains mark, the
+// newest first. What is no row is left out. Without a record they are those of the
+// working file.
+func (out *SiblingRun) Rows(ctx context.Context, l protocol.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
+	if out.tip == nil {
+		return out.Working(ctx, l, mark)
+	}
+	return func(yield func(*ojson.Object, error) bool) {
+		segs, err := out.tip.r.slots(out.tip.root, ledgerTreePath(l), false)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		parts := func(yield func([]byte, error) bool) {
+			if more := out.more[l]; len(more) > 0 && !yield(more, nil) {
+				return
+			}
+			for _, oid := range slices.Backward(segs) {
+				if err := ctx.Err(); err != nil {
+					yield(nil, err)
+					return
+				}
+				if data, err := out.tip.r.blob(oid); !yield(data, err) || err != nil {
+					return
+				}
+			}
+		}
+		for part, err := range parts {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for len(part) > 0 {
+				part = bytes.TrimSuffix(part, []byte("\n"))
+				i := bytes.LastIndexByte(part, '\n')
+				line := part[i+1:]
+				part = part[:i+1]
+				if !bytes.Contains(line, []byte(mark)) {
+					continue
+				}
+				if row, err := ojson.DecodeObject(line); err == nil && !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none; unreadable_file is the last thing yielded.
+func (out *SiblingRun) Working(ctx context.Context, l protocol.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
+	return func(yield func(*ojson.Object, error) bool) {
+		f, st, err := out.x.store.work.open(l.Path())
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err == nil {
+			defer func() { _ = f.Close() }()
+			if st.Size > maxSiblingLedger {
+				err = &tooLongError{l.Path(), maxSiblingLedger}
+			}
+		}
+		if err != nil {
+			yield(nil, unreadable(l.Path(), err))
+			return
+		}
+		for line, err := range linesBackwards(ctx, f) {
+			if err != nil {
+				yield(nil, unreadable(l.Path(), err))
+				return
+			}
+			if !bytes.Contains(line, []byte(mark)) {
+				continue
+			}
+			if row, err := ojson.DecodeObject(line); err == nil && !yield(row, nil) {
+				return
+			}
+		}
+	}
+}

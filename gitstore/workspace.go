@@ -1,0 +1,119 @@
+// The record of an initiative in the coordinator's own repository: one ref a super run, one commit a change (issue 8, spec/04 §2).
+
+package gitstore
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// InitiativeRefPrefix is where the refs of super runs live; it ends in a slash.
+// They are no runs: what reads runs does not meet them.
+const InitiativeRefPrefix = "refs/agentxchain/initiatives/"
+
+// Initiative is what a change has made of a super run.
+type Initiative struct {
+	Run     string            // the super run
+	Op      string            // what was done, one word
+	Subject string            // the same for people
+	State   []byte            // state.json, for the digest in the commit
+	Files   map[string][]byte // all files of the record, by workspace-relative path
+	Env     protocol.Env      // who and when
+}
+
+// PrepareInitiative writes the objects of a record and returns the update of its
+// ref that makes it count, for a caller that moves several refs together. The
+// update changes nothing (New equals Old) when the record holds these files
+// already. Errors: bad_ref_name, those of reading the ref and of writing objects.
+func (r *Repository) PrepareInitiative(ctx context.Context, in Initiative) (RefUpdate, error) {
+	if _, err := RunRef(in.Run); err != nil {
+		return RefUpdate{}, err
+	}
+	up := RefUpdate{Name: InitiativeRefPrefix + in.Run}
+	tip, err := r.ReadRef(ctx, up.Name)
+	if err != nil {
+		return up, err
+	}
+	up.Old, up.New = tip, tip
+	read := r.treeReader(ctx)
+	before := OID("")
+	if tip != "" {
+		c, err := read.commit(tip)
+		if err != nil {
+			return up, err
+		}
+		before = c.Tree
+	}
+	edit, err := read.edit("")
+	if err != nil {
+		return up, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Files)) {
+		if err := edit.put(name, in.Files[name]); err != nil {
+			return up, errorf(CodeObjectInvalid, err, "%s cannot be part of a record", name)
+		}
+	}
+	tree := edit.finish()
+	if tip != "" && tree == before {
+		return up, nil
+	}
+	sig := signatureOf(&in.Env)
+	c := &Commit{Tree: tree, Author: sig, Committer: sig,
+		Message: message(firstOf(in.Subject, in.Op), trailerRun, in.Run, trailerOp, in.Op, trailerState, stateDigest(in.State))}
+	if tip != "" {
+		c.Parents = []OID{tip}
+	}
+	data, err := EncodeCommit(r.ObjectFormat, c)
+	if err != nil {
+		return up, errorf(CodeObjectInvalid, err, "the record cannot be written as a commit")
+	}
+	up.New = edit.queue(KindCommit, data)
+	return up, r.Objects().Write(ctx, edit.objects)
+}
+
+// RecordInitiative is PrepareInitiative and the update. It returns the commit the
+// record is at.
+func (r *Repository) RecordInitiative(ctx context.Context, in Initiative) (OID, error) {
+	up, err := r.PrepareInitiative(ctx, in)
+	if err != nil || up.New == up.Old {
+		return up.New, err
+	}
+	return up.New, r.UpdateRefs(ctx, []RefUpdate{up}, "agentxchain: "+in.Op)
+}
+
+// InitiativeFile returns a file of a super run's newest record, nil when the
+// record or the file is not there.
+func (r *Repository) InitiativeFile(ctx context.Context, run, name string) ([]byte, error) {
+	if _, err := RunRef(run); err != nil {
+		return nil, err
+	}
+	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+run)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	read := r.treeReader(ctx)
+	c, err := read.commit(tip)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := read.file(c.Tree, name)
+	return data, err
+}
+
+// OpenForeign is OpenAt for the project of another repository than the one this
+// process was started in: programs that its configuration would start are switched
+// off (see discoverSibling).
+func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) {
+	repo, err := discoverSibling(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !hasConfig(repo.ProjectDir) {
+		_ = repo.Close()
+		return nil, errorf(CodeNotProject, nil, "there is no %s in %s", protocol.ConfigPath, dir).hint("git agentxchain init")
+	}
+	return newStore(repo, opts)
+}

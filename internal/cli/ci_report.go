@@ -1,0 +1,126 @@
+// ci-report: a report in the words of a build server.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/restore/account"
+	"github.com/git-agentxchain/git-agentxchain/restore/ci"
+)
+
+type ciReportOptions struct {
+	Input   string // a path, - for standard input; "" is the project as it is
+	Format  string
+	Strict  bool
+	AllRuns bool
+}
+
+func newCIReportCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "ci-report", ArgsUsage: "[FILE|-]", Category: categoryMove, Usage: "tell a build server about the run: JUnit XML or GitHub annotations",
+		Description: "Without FILE it is about the project around the current directory, as audit is; else about an export artifact, as report is. " +
+			"Under GitHub Actions the annotations come with outputs of the step (GITHUB_OUTPUT) and a job summary (GITHUB_STEP_SUMMARY). " +
+			"Exit status: 0 reported, 1 the artifact does not verify or, with --strict, something failed, 2 there is nothing to report.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
+			newChoiceFlag("format", "write `FORMAT`; auto is github-actions there and json elsewhere", "auto", "auto", "github-actions", "junit-xml", "json"),
+			&ucli.BoolFlag{Name: "strict", Usage: "end with status 1 when the run is blocked or failed, or a gate or turn failed"},
+			&ucli.BoolFlag{Name: "all-runs", Usage: "tell rows of every run in the ledgers, not only of the current one"},
+		},
+		Action: func(c *ucli.Context) error {
+			input, err := one(c, "artifact", "input")
+			if err != nil {
+				return err
+			}
+			o := &ciReportOptions{Input: input, Format: c.String("format"), Strict: c.Bool("strict"), AllRuns: c.Bool("all-runs")}
+			if f.JSON() {
+				if c.IsSet("format") && o.Format != "json" {
+					return usageErrorf("--json and --format %s contradict each other", o.Format)
+				}
+				o.Format = "json"
+			}
+			if o.Format == "auto" {
+				o.Format = "json"
+				if f.Env.Getenv("GITHUB_ACTIONS") == "true" {
+					o.Format = "github-actions"
+				}
+			}
+			return runCIReport(c.Context, f, o)
+		},
+	}
+}
+
+func runCIReport(ctx context.Context, f *Factory, o *ciReportOptions) error {
+	name, a, err := "current-project", (*account.Artifact)(nil), error(nil)
+	if o.Input == "" {
+		dir, derr := f.Dir()
+		if derr != nil {
+			return derr
+		}
+		a, err = liveArtifact(ctx, f, dir)
+	} else {
+		name, a, err = loadArtifact(ctx, f, o.Input, false)
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	var doc *ojson.Object
+	if err != nil {
+		doc = liveFailure(name, err)
+	} else {
+		doc = account.Build(a, name, account.Options{Now: f.Now(), AllRuns: o.AllRuns})
+	}
+	suites := ci.Suites(doc)
+	var data []byte
+	switch o.Format {
+	case "junit-xml":
+		data = ci.JUnit(suites)
+	case "github-actions":
+		data = ci.GitHub(doc)
+		if err := githubFiles(f, doc); err != nil {
+			return err
+		}
+	default:
+		data = account.Render(doc, "json")
+	}
+	if _, err := f.Out.Raw().Write(data); err != nil {
+		return errorf("io_failed", "cannot write the report: %w", err)
+	}
+	status := reportStatus(doc)
+	if status == exitOK && o.Strict && !ci.InOrder(suites) {
+		status = exitFailed
+	}
+	return exitSilently(status)
+}
+
+// githubFiles adds to the files a workflow step has for its outputs and its summary.
+func githubFiles(f *Factory, doc *ojson.Object) error {
+	const most = 1 << 20 // of a step's summary
+	summary := account.Render(doc, "markdown")
+	if len(summary) > most {
+		summary = nil
+	}
+	for name, data := range map[string][]byte{"GITHUB_OUTPUT": ci.Outputs(doc), "GITHUB_STEP_SUMMARY": summary} {
+		path := f.Env.Getenv(name)
+		if path == "" || len(data) == 0 {
+			continue
+		}
+		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err == nil {
+			_, err = out.Write(data)
+			if cerr := out.Close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			return errorf("io_failed", "cannot write to the file %s names: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+// The live view of a run: events scroll by, below them what is under way.
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+const (
+	liveInterval  = 250 * time.Millisecond // between two pictures
+	heartbeatEach = 30 * time.Second       // between two lines where there is no terminal
+	soon          = 30 * time.Minute       // a deadline this near is shown
+)
+
+// liveView shows active turns on stderr and prints lines above them. Where stderr
+// is no terminal it writes a heartbeat line now and then instead, so that a log
+// shows life; with --json it shows nothing. Safe for concurrent use.
+type liveView struct {
+	f        *Factory
+	terminal bool
+	silent   bool
+
+	mu      sync.Mutex
+	turns   []*liveTurn
+	where   string // run, phase, cost
+	drawn   []int  // columns of the lines that stand on the screen
+	ending  chan struct{}
+	ended   chan struct{}
+	lastSay time.Time
+}
+
+// liveTurn is one turn under way.
+type liveTurn struct {
+	id, role string
+	attempt  int
+	since    time.Time
+	deadline time.Time
+	activity string // last sign of life, safe and on one line
+	heard    time.Time
+}
+
+func newLiveView(f *Factory) *liveView {
+	return &liveView{f: f, silent: f.global.JSON, terminal: !f.global.JSON && !f.global.NoProgress && f.Env.IsTerminal(f.Env.Stderr)}
+}
+
+// start begins to draw; stop takes the picture away again. Both may be repeated.
+func (v *liveView) start() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.silent || v.ending != nil {
+		return
+	}
+	v.ending, v.ended, v.lastSay = make(chan struct{}), make(chan struct{}), v.f.Now()
+	go v.repeat(v.ending, v.ended)
+}
+
+func (v *liveView) stop() {
+	v.mu.Lock()
+	ending, ended := v.ending, v.ended
+	v.ending, v.ended = nil, nil
+	v.mu.Unlock()
+	if ending != nil {
+		close(ending)
+		<-ended
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+}
+
+func (v *liveView) repeat(ending, ended chan struct{}) {
+	defer close(ended)
+	tick := time.NewTicker(liveInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ending:
+			return
+		case <-tick.C:
+		}
+		v.mu.Lock()
+		if v.terminal {
+			v.draw()
+		} else {
+			v.heartbeat()
+		}
+		v.mu.Unlock()
+	}
+}
+
+// turn notes that a turn is under way, or under way again.
+func (v *liveView) turn(t *protocol.Turn) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	e := v.entry(t.TurnID)
+	e.role, e.attempt, e.since, e.activity, e.heard = t.AssignedRole, t.Attempt, v.f.Now(), "", time.Time{}
+	e.deadline, _ = protocol.ParseTime(t.DeadlineAt)
+}
+
+func (v *liveView) entry(id string) *liveTurn {
+	for _, t := range v.turns {
+		if t.id == id {
+			return t
+		}
+	}
+	t := &liveTurn{id: id, since: v.f.Now()}
+	v.turns = append(v.turns, t)
+	return t
+}
+
+// gone takes a turn off the picture.
+func (v *liveView) gone(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.turns = slices.DeleteFunc(v.turns, func(t *liveTurn) bool { return t.id == id })
+}
+
+// run notes where the run is. Turns the run no longer has are taken off.
+func (v *liveView) run(s *protocol.State) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.where = s.Run() + "  " + s.Phase
+	if s.BudgetStatus.SpentUSD > 0 {
+		v.where += "  " + budgetText(s)
+	}
+	v.turns = slices.DeleteFunc(v.turns, func(t *liveTurn) bool { return !s.ActiveTurns.Has(t.id) })
+	for id, t := range s.ActiveTurns.All() {
+		if t != nil && !slices.ContainsFunc(v.turns, func(e *liveTurn) bool { return e.id == id }) {
+			at, _ := protocol.ParseTime(t.DeadlineAt)
+			v.turns = append(v.turns, &liveTurn{id: id, role: t.AssignedRole, attempt: t.Attempt, since: v.f.Now(), deadline: at})
+		}
+	}
+}
+
+// activity notes a sign of life of an agent.
+func (v *liveView) activity(id string, a runtimes.Activity) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := slices.IndexFunc(v.turns, func(t *liveTurn) bool { return t.id == id })
+	if i < 0 {
+		return
+	}
+	t := v.turns[i]
+	text := a.Line
+	if text == "" {
+		text = a.Summary
+	}
+	if text == "" {
+		text = a.Type
+	}
+	if len(text) > 4096 {
+		text = text[:4096]
+	}
+	t.activity, t.heard = OneLine(strings.ToValidUTF8(text, "")), v.f.Now()
+}
+
+// line prints a line for good, above what is under way.
+func (v *liveView) line(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.erase()
+	p := v.f.Out.Printer()
+	p.Printf("%s\n", text)
+	_ = v.f.Out.Flush()
+	v.lastSay = v.f.Now()
+	if v.ending != nil && v.terminal {
+		v.draw()
+	}
+}
+
+// heartbeat says once in a while that there is life.
+func (v *liveView) heartbeat() {
+	now := v.f.Now()
+	if now.Sub(v.lastSay) < heartbeatEach || len(v.turns) == 0 {
+		return
+	}
+	v.lastSay = now
+	for _, t := range v.turns {
+		text := fmt.Sprintf("%s  %s  working for %s", OneLine(t.role), t.id, clock(now.Sub(t.since)))
+		if !t.heard.IsZero() {
+			text += fmt.Sprintf(", last heard of %s ago", clock(now.Sub(t.heard)))
+		}
+		v.f.Out.Notice("%s", text)
+	}
+}
+
+// draw puts the picture in the place of the one that stands there.
+func (v *liveView) draw() {
+	width := v.f.Env.Width(v.f.Env.Stderr)
+	if width <= 0 {
+		width = 80
+	}
+	lines := v.picture(width - 1) // the last column would wrap on some terminals
+	var b strings.Builder
+	v.back(&b, width)
+	for _, l := range lines {
+		b.WriteString(l)
+		b.WriteString("\x1b[K\n") // written over, not wiped first: that would flicker
+	}
+	b.WriteString("\x1b[J")
+	v.drawn = v.drawn[:0]
+	for _, l := range lines {
+		v.drawn = append(v.drawn, displayWidth(l))
+	}
+	_, _ = io.WriteString(v.f.Env.Stderr, b.String())
+}
+
+// erase takes the picture away.
+func (v *liveView) erase() {
+	if len(v.drawn) == 0 {
+		return
+	}
+	var b strings.Builder
+	v.back(&b, v.f.Env.Width(v.f.Env.Stderr))
+	b.WriteString("\x1b[J")
+	v.drawn = v.drawn[:0]
+	_, _ = io.WriteString(v.f.Env.Stderr, b.String())
+}
+
+// back moves to where the picture begins. A terminal that was made narrower has
+// wrapped the lines since.
+func (v *liveView) back(b *strings.Builder, width int) {
+	rows := 0
+	for _, w := range v.drawn {
+		rows++
+		if width > 0 && w > width {
+			rows += (w - 1) / width
+		}
+	}
+	if rows > 0 {
+		fmt.Fprintf(b, "\r\x1b[%dA", rows)
+	}
+}
+
+// picture is the lines to show, none wider than width columns and plain: what is
+// under way is stderr's, and colours stay with the lines that are kept.
+func (v *liveView) picture(width int) []string {
+	if len(v.turns) == 0 {
+		return nil
+	}
+	now := v.f.Now()
+	roles := 0
+	for _, t := range v.turns {
+		roles = max(roles, displayWidth(OneLine(t.role)))
+	}
+	var lines []string
+	for _, t := range v.turns {
+		text := fmt.Sprintf("  %s  %s  %s", pad(OneLine(t.role), min(roles, 20)), t.id, clock(now.Sub(t.since)))
+		if t.attempt > 1 {
+			text += fmt.Sprintf("  attempt %d", t.attempt)
+		}
+		if left := t.deadline.Sub(now); !t.deadline.IsZero() {
+			switch {
+			case left > soon: // two hours off is no news
+			case left > 0:
+				text += "  " + clock(left) + " left"
+			default:
+				text += "  overdue"
+			}
+		}
+		if t.activity != "" {
+			text += "  " + t.activity
+		}
+		lines = append(lines, truncate(text, width))
+	}
+	return append(lines, truncate("  "+OneLine(v.where)+"  (Ctrl-C ends the agents; the run can be gone on with)", width))
+}
+
+// clock is a duration for watching: 0:07, 12:45, 1:02:03.
+func clock(d time.Duration) string {
+	s := int(max(0, d).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}

@@ -1,0 +1,36 @@
+// mcp: the run as tools and resources for an agent, over standard input and output.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/mcpserver"
+)
+
+func newMCPCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "mcp", Aliases: []string{"serve-mcp"}, Category: categoryView,
+		Usage:       "serve the run to an agent over the Model Context Protocol (stdio)",
+		Description: "Started by an agent, not by hand: it speaks JSON-RPC on standard input and output until the input ends. The agent can look, take a turn, stage its result and have it accepted; approving gates and lifting blocks stay with people. -C names the project when the agent starts it somewhere else.",
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runMCP(c.Context, f)
+		},
+	}
+}
+
+func runMCP(ctx context.Context, f *Factory) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	if f.Env.IsTerminal(f.Env.Stdin) {
+		f.Out.Notice("This is a server for agents: it waits for JSON-RPC messages on standard input. ^D ends it; docs/mcp.md says how agents are told of it.")
+	}
+	return mcpserver.Serve(ctx, mcpserver.Options{Dir: dir, Getenv: f.Env.Getenv, Now: f.Env.Now}, f.Env.Stdin, f.Env.Stdout)
+}

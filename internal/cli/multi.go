@@ -1,0 +1,139 @@
+// multi: one initiative over several repositories.
+
+package cli
+
+import (
+	"context"
+	"errors"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newMultiCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "multi", Category: categoryMulti, Usage: "one initiative over several repositories",
+		Description: "Run in the directory that holds agentxchain-multi.json. The repositories keep their own runs; the initiative gives them turns, counts what they accept, and waits at barriers and gates.",
+		Subcommands: []*ucli.Command{
+			newMultiInitCommand(f),
+			newMultiStatusCommand(f),
+			newMultiBarriersCommand(f),
+			newMultiStepCommand(f),
+			newMultiRunCommand(f),
+			newMultiApproveCommand(f),
+			newMultiResyncCommand(f),
+			newMultiResumeCommand(f),
+			newMultiHooksCommand(f),
+		},
+	}
+}
+
+// jsonFlag is the reference's own spelling of --json on its multi commands.
+func jsonFlag() ucli.Flag {
+	return &ucli.BoolFlag{Name: "j", Usage: "same as --json", Hidden: true}
+}
+
+// coordinator opens the workspace in the directory to work in. Nothing above it
+// is looked at, and the repository a git hook has started this process in is
+// forgotten: the repositories of the initiative are others.
+func (f *Factory) coordinator(c *ucli.Context) (*coordinator.Coordinator, error) {
+	if c.Bool("j") {
+		f.global.JSON = true
+	}
+	dir, err := f.Dir()
+	if err != nil {
+		return nil, err
+	}
+	if err := runner.LeaveRepository(); err != nil {
+		return nil, err
+	}
+	return coordinator.At(dir, coordinator.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.global.Trust,
+		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
+}
+
+// multi runs a command on the workspace. Where a person can be asked about hooks
+// that are not trusted they are shown what would run, once.
+func (f *Factory) multi(c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
+	if err := noArgs(c); err != nil {
+		return err
+	}
+	co, err := f.coordinator(c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = co.Close() }()
+	err = command(c.Context, co)
+	f.notices(co.Notices())
+	return f.listed(err)
+}
+
+// trustingWorkspace is trusting for the hooks of a workspace.
+func (f *Factory) trustingWorkspace(ctx context.Context, co *coordinator.Coordinator, command func() error) error {
+	err := command()
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) || refusal.Hint != coordinator.TrustCommand || !f.Interactive() {
+		return err
+	}
+	h, herr := co.Hooks(ctx)
+	if herr != nil {
+		return err
+	}
+	t, terr := h.State(ctx)
+	if terr != nil || t.Scope.Empty() {
+		return err
+	}
+	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:", coordinator.ConfigFile)
+	for _, line := range trustLines(t.Scope) {
+		f.Out.Notice("%s", line)
+	}
+	agreed, perr := f.Prompt.Confirm(ctx, "Trust all of this on this machine, and go on?", "--trust", false)
+	if perr != nil {
+		return perr
+	}
+	if !agreed {
+		return err
+	}
+	if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
+		return err
+	}
+	return command()
+}
+
+// actionObjects are next actions for --json: the first, or null, and all.
+func actionObjects(o *ojson.Object, list []coordinator.Action) {
+	rows := []*ojson.Object{}
+	for _, a := range list {
+		rows = append(rows, a.Object(coordinator.Program))
+	}
+	var first any
+	if len(rows) > 0 {
+		first = rows[0]
+	}
+	o.Set("next_action", first)
+	o.Set("next_actions", rows)
+}
+
+// printActions shows what can be done now.
+func printActions(p *Printer, list []coordinator.Action) {
+	if len(list) == 0 {
+		return
+	}
+	p.Println()
+	for i, a := range list {
+		if i == 0 {
+			p.Field("Next", "%s", p.Bold(coordinator.Program+" "+a.Command))
+		}
+		p.Printf("%s %s\n", pad("", 14), OneLine(a.Reason))
+	}
+}
+
+// printProblems shows what is wrong with repositories, one a line.
+func printProblems(f *Factory, list protocol.Problems) {
+	for _, p := range list {
+		f.Out.Warn("%s", OneLine(p.Message))
+	}
+}

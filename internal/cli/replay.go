@@ -1,0 +1,145 @@
+// replay export: an artifact laid out in a temporary workspace, for as long as
+// somebody looks at it.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"io"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+	"github.com/git-agentxchain/git-agentxchain/restore/replay"
+)
+
+type replayOptions struct {
+	Input string // a path; - is standard input
+	Keep  bool
+}
+
+func newReplayCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "replay", Category: categoryMove, Usage: "look at an export artifact as a workspace",
+		Subcommands: []*ucli.Command{newReplayExportCommand(f)},
+	}
+}
+
+func newReplayExportCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "export", ArgsUsage: "[FILE]", Usage: "lay an artifact out in a temporary workspace, and remove it when you are done",
+		Description: "Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
+			"It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
+			"Exit status: 0 looked at, 2 there is no artifact, 12 it does not verify or names a file that may not be written.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "input", Usage: "read `FILE`; - for standard input, which ends only with a signal then"},
+			&ucli.BoolFlag{Name: "keep", Usage: "print the session and end, leaving the workspace to you"},
+			&ucli.BoolFlag{Name: "no-open", Usage: "open nothing to look at it with"},
+		},
+		Action: func(c *ucli.Context) error {
+			input, err := one(c, "artifact", "input")
+			if err != nil {
+				return err
+			}
+			if input == "" {
+				return usageErrorf("replay export needs an artifact: name a file, or - for standard input")
+			}
+			return runReplayExport(c.Context, f, &replayOptions{Input: input, Keep: c.Bool("keep")})
+		},
+	}
+}
+
+func runReplayExport(ctx context.Context, f *Factory, o *replayOptions) (err error) {
+	name, src, size, err := openArtifact(f, o.Input)
+	if err != nil {
+		return err
+	}
+	w, err := openReplay(ctx, f, src, size)
+	_ = src.Close()
+	if err != nil {
+		return err
+	}
+	if !o.Keep {
+		defer func() {
+			if cerr := w.Close(); err == nil {
+				err = cerr
+			}
+		}()
+	}
+	session := w.Session(name)
+	if f.JSON() {
+		doc := envelope(true, f.CorrelationID(), session, nil)
+		if _, err := f.Out.Raw().Write(append(ojson.Compact(doc), '\n')); err != nil {
+			return errorf("io_failed", "cannot write the session: %w", err)
+		}
+	} else {
+		printSession(f.Out.Printer(), f, w, name, o.Keep)
+	}
+	if err := f.Out.Flush(); err != nil {
+		return errorf("io_failed", "cannot write the session: %w", err)
+	}
+	if !o.Keep {
+		waitForEnd(ctx, f, o.Input == "-")
+	}
+	return nil
+}
+
+func openReplay(ctx context.Context, f *Factory, src io.Reader, size int64) (*replay.Workspace, error) {
+	const unit = 1 << 20
+	progress := f.Out.Progress("verifying, MiB", int(size/unit))
+	defer progress.Done()
+	defer frugal()()
+	return replay.Open(ctx, src, restore.VerifyOptions{Progress: func(n int64) { progress.Step(int(n / unit)) }})
+}
+
+// waitForEnd waits for a signal, Enter or the end of standard input, which it only
+// reads when the artifact did not come from it.
+func waitForEnd(ctx context.Context, f *Factory, used bool) {
+	end := make(chan struct{})
+	if !used {
+		go func() {
+			defer close(end)
+			_, _ = bufio.NewReader(f.Env.Stdin).ReadString('\n')
+		}()
+	}
+	select {
+	case <-ctx.Done(): // the way it is meant to end
+	case <-end:
+	}
+}
+
+func printSession(p *Printer, f *Factory, w *replay.Workspace, name string, keep bool) {
+	p.Printf("%s\n\n", p.Bold("Replay of an export"))
+	p.Field("Export", "%s", OneLine(name))
+	p.Field("Run", "%s", claim(w.Run))
+	p.Field("Schema", "%s", OneLine(w.Schema))
+	p.Field("Files", "%d", w.Files)
+	p.Field("Workspace", "%s", OneLine(w.Dir))
+	for _, r := range w.Repos {
+		note := ""
+		if r.Placeholder != "" {
+			note = p.Yellow(" (placeholder: " + OneLine(r.Placeholder) + ")")
+		}
+		p.Field("Repository", "%s in %s%s", OneLine(r.ID), OneLine(r.Path), note)
+	}
+	if n := len(w.Partial); n > 0 {
+		p.Printf("\n%s the artifact has only a part of, or nothing:\n", counted(n, "file"))
+		for i, path := range w.Partial {
+			if i == 20 {
+				p.Printf("  ... and %d more\n", n-i)
+				break
+			}
+			p.Printf("  %s\n", OneLine(path))
+		}
+	}
+	switch {
+	case keep:
+		p.Printf("\nIt is yours now. To remove it: chmod -R u+w %[1]s && rm -r %[1]s\n", OneLine(w.Dir))
+	case f.Interactive():
+		p.Printf("\nNothing in it can be written to. Press Enter, or ^C, to remove it.\n")
+	default:
+		p.Printf("\nNothing in it can be written to. It is removed when standard input ends, or on a signal.\n")
+	}
+}

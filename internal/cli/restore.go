@@ -1,0 +1,232 @@
+// restore: a run artifact, or the bundle of a run's history, into this checkout.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type restoreOptions struct {
+	Input  string // a path; - is standard input; "" for a bundle alone
+	Bundle string // a path; "" for none
+	Onto   bool
+	DryRun bool
+}
+
+func newRestoreCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "restore", Category: categoryMove, ArgsUsage: "[FILE|-]", Usage: "go on with a run from its artifact in this checkout",
+		Description: "Makes the governed files those of the run artifact FILE and records them as an operation of the run, so that the work goes on here. " +
+			"Everything is checked first: the artifact as verify export does, that it belongs to this project and this commit, that the checkout has no changes of its own. " +
+			"Then all of it takes effect or nothing; files that are displaced are kept. With --bundle the run's whole history comes along.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input (same as the argument)"},
+			&ucli.StringFlag{Name: "bundle", Usage: "take the history in the git bundle `FILE` along; without an artifact, restore what it recorded last"},
+			&ucli.BoolFlag{Name: "onto", Usage: "restore onto a HEAD that has moved on, if no commit since contradicts the artifact"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "check everything and show the plan; change nothing"},
+		},
+		Action: func(c *ucli.Context) error {
+			input, err := one(c, "artifact", "input")
+			if err != nil {
+				return err
+			}
+			for _, name := range []string{"input", "bundle"} {
+				if c.IsSet(name) && c.String(name) == "" {
+					return usageErrorf("--%s is empty", name)
+				}
+			}
+			o := &restoreOptions{Input: input, Bundle: c.String("bundle"), Onto: c.Bool("onto"), DryRun: c.Bool("dry-run")}
+			switch {
+			case input == "" && o.Bundle == "":
+				return usageErrorf("restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")
+			case input == "" && o.Onto:
+				return usageErrorf("--onto is about the commit an artifact was made at; name the artifact with --input")
+			}
+			return runRestore(c.Context, f, o)
+		},
+	}
+}
+
+func runRestore(ctx context.Context, f *Factory, o *restoreOptions) error {
+	name, src, size := "", io.Reader(nil), int64(0)
+	if o.Input != "" {
+		var file io.ReadCloser
+		var err error
+		if name, file, size, err = openArtifact(f, o.Input); err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }()
+		src = file
+	}
+	bundle := ""
+	if o.Bundle != "" {
+		var err error
+		if bundle, err = f.Path(o.Bundle); err != nil {
+			return err
+		}
+		if name == "" {
+			name = bundle
+		}
+	}
+	defer frugal()()
+	const unit = 1 << 20
+	reading, writing := f.Out.Progress("verifying, MiB", int(size/unit)), f.Out.Progress("restoring, files", 0)
+	defer reading.Done()
+	var r *runner.Runner
+	defer func() {
+		if r != nil {
+			_ = r.Close()
+		}
+	}()
+	out, err := restore.Restore(ctx, src, restore.Options{
+		Open: func(ctx context.Context) (*restore.Store, error) {
+			reading.Done()
+			var err error
+			if r, err = f.openRunner(ctx); err != nil {
+				return nil, err
+			}
+			return r.Store, mayRestore(r, o)
+		},
+		Bundle: bundle, Onto: o.Onto, DryRun: o.DryRun, LockWait: 10 * time.Second,
+		Verify:   restore.VerifyOptions{Progress: func(n int64) { reading.Step(int(n / unit)) }},
+		Progress: func(done, _ int) { writing.Step(done) },
+	})
+	writing.Done()
+	if err != nil {
+		return f.listed(err)
+	}
+	f.notices(out.Notices)
+	for _, u := range out.Unwritten {
+		f.Out.Warn("not restored, it belongs to the machine it was made on: %s", OneLine(u))
+	}
+	var then *protocol.NextAction
+	if out.Done && out.Run != "" {
+		then = next(ctx, r)
+	}
+	f.Out.Emit(restorePayload(name, o, out, then), func(p *Printer) { printRestore(p, name, out, then) })
+	return nil
+}
+
+// mayRestore refuses what an agent could use to answer for itself.
+func mayRestore(r *runner.Runner, o *restoreOptions) error {
+	if id := r.InsideTurn(); id != "" && !o.DryRun {
+		return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id", Message: "Turn " + id + " cannot replace the run it works for: this process was dispatched for it.",
+			Hint: "a person runs git agentxchain restore outside of the turn"}
+	}
+	return nil
+}
+
+func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *protocol.NextAction) *ojson.Object {
+	actions := []*ojson.Object{}
+	for _, a := range out.Plan.Actions {
+		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action))
+	}
+	doc := ojson.NewObject("input", name, "root", out.Dir, "run_id", nilIfEmpty(out.Run), "status", nilIfEmpty(out.Status), "dry_run", o.DryRun, "done", out.Done,
+		"restored_files", out.Files, "unchanged", out.Plan.Same, "actions", actions, "relation", out.Plan.Relation,
+		"op", nilIfEmpty(string(out.Plan.Op)), "previous_op", nilIfEmpty(string(out.Plan.Before)), "kept", nilIfEmpty(out.Plan.Kept))
+	doc.Set("head", nil)
+	if out.Head != nil {
+		doc.Set("head", out.Head.Object())
+	}
+	doc.Set("bundle", nil)
+	if b := out.Bundle; b != nil {
+		refs := []*ojson.Object{}
+		for _, ref := range b.Refs {
+			refs = append(refs, ojson.NewObject("ref", ref.Name, "oid", string(ref.OID), "here", nilIfEmpty(string(ref.Here)), "relation", ref.Relation))
+		}
+		doc.Set("bundle", ojson.NewObject("operations", b.Ops, "refs", refs))
+	}
+	doc.Set("next", nextObject(then))
+	doc.Set("notices", orEmpty(out.Notices))
+	return doc
+}
+
+func printRestore(p *Printer, name string, out *restore.Outcome, then *protocol.NextAction) {
+	head := "Restored from %s\n"
+	if !out.Done {
+		head = "Would restore from %s\n"
+	}
+	p.Printf(head, OneLine(name))
+	run := out.Run
+	if run == "" {
+		run = "none"
+	}
+	p.Field("Run", "%s (%s)", OneLine(run), relationText(out.Plan))
+	if out.Status != "" {
+		p.Field("Status", "%s", OneLine(out.Status))
+	}
+	p.Field("Files", "%d, of which %d are in place already", out.Files, out.Plan.Same)
+	if !out.Done {
+		for _, a := range out.Plan.Actions {
+			p.Printf("  %s %s\n", pad(a.Action, 8), OneLine(a.Path))
+		}
+	} else {
+		p.Field("Changed", "%s", changes(out.Plan.Actions))
+	}
+	if o := out.Head; o != nil {
+		p.Field("HEAD", "%s, %s after the artifact's %s", o.Head.Short(), counted(o.Commits, "commit"), o.Exported.Short())
+		for _, d := range o.Deciding {
+			p.Printf("  %s: %s\n", OneLine(d.Path), OneLine(d.Why))
+		}
+		p.Printf("  %s changed since without a bearing on the run\n", counted(o.Passed, "other file"))
+	}
+	if b := out.Bundle; b != nil {
+		p.Field("History", "%s", counted(b.Ops, "operation"))
+		for _, ref := range b.Refs {
+			p.Printf("  %s %s\n", pad(ref.Relation, 8), ref.Name)
+		}
+	}
+	if out.Plan.Op != "" {
+		p.Field("Operation", "%s", p.Yellow(out.Plan.Op.Short()))
+	}
+	if out.Plan.Kept != "" {
+		p.Field("Kept", "what was there before is in %s", OneLine(out.Plan.Kept))
+	}
+	if !out.Done {
+		p.Printf("\nNothing was changed (--dry-run).\n")
+	}
+	printNext(p, then)
+}
+
+func relationText(plan *restore.Plan) string {
+	switch plan.Relation {
+	case restore.Adopts:
+		return "not recorded here before"
+	case restore.Same:
+		return "as it is recorded here"
+	case restore.Continues:
+		return "goes on from operation " + plan.Before.Short()
+	case restore.Replaces:
+		return "takes the place of operation " + plan.Before.Short() + ", which stays in the run's history"
+	}
+	return "the project has no run"
+}
+
+// changes counts the actions by kind.
+func changes(actions []restore.Action) string {
+	n := map[string]int{}
+	for _, a := range actions {
+		n[a.Action]++
+	}
+	var parts []string
+	for _, k := range [...][2]string{{"create", "created"}, {"replace", "replaced"}, {"remove", "removed"}} {
+		if n[k[0]] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[k[0]], k[1]))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}

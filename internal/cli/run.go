@@ -1,0 +1,116 @@
+// run: the run loop, until the run is complete or somebody is needed.
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/loop"
+)
+
+type runOptions struct {
+	Role         string
+	MaxTurns     int
+	MaxCost      float64
+	Timeout      time.Duration
+	AutoApprove  bool
+	AllowActions bool
+	NoCheckpoint bool
+	NewRun       bool
+	Parent       string
+	Inherit      bool
+	DryRun       bool
+}
+
+func newRunCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "run", Category: categoryRun,
+		Usage: "drive the run: turns, retries, gates, until it is complete or a person is needed",
+		Description: "Each turn is carried out by the runtime its role is bound to, then accepted or sent back. A run that was interrupted, killed included, goes on where it was. Turns of manual roles are left to a person.\n\n" +
+			"Gates wait for a person: you are asked at a terminal, elsewhere the command ends. --auto-approve passes those that are not credentialed.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` of the first new turn"},
+			&ucli.IntFlag{Name: "max-turns", Usage: "stop after `N` accepted turns (run_loop.max_turns, 50 by default)"},
+			&ucli.Float64Flag{Name: "max-cost", Usage: "give no further turn once this command has spent `USD`"},
+			&ucli.StringFlag{Name: "timeout", Usage: "`TIME` for one dispatch, such as 20m, besides the limits of agentxchain.json"},
+			&ucli.BoolFlag{Name: "auto-approve", Usage: "approve gates that are not credentialed"},
+			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of gates that are approved, commands named in agentxchain.json"},
+			&ucli.BoolFlag{Name: "no-checkpoint", Usage: "do not commit the files of accepted turns"},
+			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
+			&ucli.StringFlag{Name: "continue-from", Usage: "start the run as a continuation of the finished `RUN`"},
+			&ucli.BoolFlag{Name: "inherit-context", Usage: "with --continue-from: show its decisions and turns to the new one"},
+			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would be done, by whom and with what"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			o := &runOptions{Role: c.String("role"), MaxTurns: c.Int("max-turns"), MaxCost: c.Float64("max-cost"), AutoApprove: c.Bool("auto-approve"),
+				AllowActions: c.Bool("allow-actions"), NoCheckpoint: c.Bool("no-checkpoint"), NewRun: c.Bool("new-run"),
+				Parent: c.String("continue-from"), Inherit: c.Bool("inherit-context"), DryRun: c.Bool("dry-run")}
+			switch {
+			case c.IsSet("max-turns") && o.MaxTurns < 1:
+				return usageErrorf("--max-turns takes a number from 1, not %d", o.MaxTurns)
+			case c.IsSet("max-cost") && !(o.MaxCost > 0):
+				return usageErrorf("--max-cost takes an amount above 0")
+			case o.Inherit && o.Parent == "":
+				return usageErrorf("--inherit-context needs --continue-from RUN")
+			}
+			var err error
+			if o.Timeout, err = seconds("timeout", c.String("timeout")); err != nil {
+				return err
+			}
+			return runRun(c.Context, f, o)
+		},
+	}
+}
+
+func runRun(ctx context.Context, f *Factory, o *runOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	if o.DryRun {
+		return runPlan(ctx, f, r, &planOptions{Role: o.Role, MaxTurns: o.MaxTurns, NewRun: o.NewRun, AutoApprove: o.AutoApprove})
+	}
+	d := f.newDrive(r)
+	if err := d.watchdog(ctx); err != nil {
+		return err
+	}
+	opt := loop.Options{MaxTurns: o.MaxTurns, MaxCostUSD: o.MaxCost, NoCheckpoint: o.NoCheckpoint, AllowActions: o.AllowActions, DispatchLimit: o.Timeout,
+		NewRun: o.NewRun || o.Parent != "", ApproveGate: d.approver(o.AutoApprove), SelectRole: firstRole(o.Role),
+		Start: runner.InitRunOptions{ParentRun: o.Parent, InheritContext: o.Inherit, Trigger: continuation(o.Parent)}}
+	res, err := d.loop(ctx, opt, boundRuntimes)
+	if res == nil {
+		return err
+	}
+	return d.finish(ctx, res)
+}
+
+func continuation(parent string) string {
+	if parent == "" {
+		return ""
+	}
+	return "continuation"
+}
+
+// firstRole gives the first new turn to the role the person named, all others as
+// the protocol has it.
+func firstRole(role string) func(context.Context, *protocol.State, *protocol.Config) (string, error) {
+	if role == "" {
+		return nil
+	}
+	return func(_ context.Context, s *protocol.State, c *protocol.Config) (string, error) {
+		if named := role; named != "" {
+			role = ""
+			return named, nil
+		}
+		return loop.NextRole(s, c)
+	}
+}

@@ -1,0 +1,190 @@
+// run --dry-run and step --dry-run: what would be done, by whom and with what.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+type planOptions struct {
+	Role, Turn  string
+	MaxTurns    int
+	NewRun      bool
+	AutoApprove bool
+}
+
+// runPlan shows the next turn and what may follow. Nothing is changed, started or
+// contacted.
+func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) error {
+	v, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	if len(v.ConfigProblems) > 0 {
+		return protocol.ConfigError(v.ConfigProblems)
+	}
+	s, cfg := v.State, v.Config
+	if s.Status == protocol.StatusCompleted && o.NewRun {
+		s = protocol.FreshState(cfg, "")
+	}
+	trust, err := r.TrustState(ctx)
+	if err != nil {
+		return err
+	}
+	plan := ojson.NewObject("dry_run", true, "run_id", nilIfEmpty(s.Run()), "status", string(s.Status), "phase", s.Phase,
+		"slots", runner.MaxConcurrentTurns(cfg, s.Phase), "trusted", trust.Trusted())
+	var turns []*ojson.Object
+	for _, t := range runner.ActiveTurns(s) {
+		if o.Turn == "" || o.Turn == t.TurnID {
+			turns = append(turns, plannedTurn(cfg, t.TurnID, t.AssignedRole, t.RuntimeID))
+		}
+	}
+	next := ""
+	switch {
+	case o.Turn != "" && len(turns) == 0:
+		_, err := activeTurn(v, o.Turn)
+		return err
+	case len(turns) == 0 && (s.Status == protocol.StatusActive || s.Status == protocol.StatusIdle):
+		role, _, refusal := protocol.ResolveRole(cfg, s, o.Role)
+		if refusal != nil {
+			return refusal
+		}
+		def := cfg.Role(role)
+		if def == nil {
+			return &protocol.Error{Code: protocol.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role), Hint: "git agentxchain validate"}
+		}
+		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
+	case len(turns) == 0:
+		next = stands(s)
+	}
+	gates := []*ojson.Object{}
+	for _, phase := range cfg.Phases() {
+		if route := cfg.Route(phase); route != nil && route.ExitGate != "" {
+			gates = append(gates, plannedGate(cfg, phase, route.ExitGate, o.AutoApprove))
+		}
+	}
+	limit := o.MaxTurns
+	if limit <= 0 {
+		limit = cfg.RunLoop.MaxTurns
+	}
+	plan.Set("max_turns", limit)
+	plan.Set("turns", turns)
+	plan.Set("gates", gates)
+	plan.Set("remaining_usd", s.BudgetStatus.RemainingUSD)
+	plan.Set("stands_because", nilIfEmpty(next))
+	f.Out.Emit(plan, func(p *Printer) {
+		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
+		p.Field("Run", "%s, phase %s, %s", OneLine(orNone(s.Run())), p.Bold(OneLine(s.Phase)), s.Status)
+		p.Field("Limits", "%s, %s side by side", count(limit, "accepted turn"), count(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
+		if left := s.BudgetStatus.RemainingUSD; left != nil {
+			p.Field("Budget", "$%.2f left", *left)
+		}
+		if trust.Trusted() {
+			p.Field("Trust", "%s", p.Green("what agentxchain.json would run and contact is trusted here"))
+		} else {
+			p.Field("Trust", "%s", p.Red("not given here; git agentxchain hooks trust"))
+		}
+		if next != "" {
+			p.Field("Now", "%s", p.Yellow(next))
+		}
+		for _, t := range turns {
+			verb := "would be assigned"
+			if t.String("turn_id") != "" {
+				verb = t.String("turn_id") + " would be gone on with"
+			}
+			p.Printf("\n%s  %s\n", p.Bold(OneLine(t.String("role"))), verb)
+			p.Field("Runtime", "%s (%s)", OneLine(t.String("runtime_id")), OneLine(t.String("runtime_type")))
+			if w := t.String("does"); w != "" {
+				p.Field("Does", "%s", OneLine(w))
+			}
+		}
+		if len(gates) > 0 {
+			p.Println()
+		}
+		for _, g := range gates {
+			p.Field("Gate", "%s after %s: %s", OneLine(g.String("gate_id")), OneLine(g.String("phase")), OneLine(g.String("passed_by")))
+		}
+	})
+	return nil
+}
+
+// stands says why no turn would be given, "" when one would.
+func stands(s *protocol.State) string {
+	switch {
+	case s.Status == protocol.StatusPaused:
+		return "a gate waits for a person"
+	case s.Status == protocol.StatusBlocked && s.BlockedOn != nil:
+		return "the run is blocked on " + OneLine(*s.BlockedOn)
+	case s.Status == protocol.StatusCompleted:
+		return "the run is complete; --new-run starts another"
+	}
+	return "the run is " + string(s.Status)
+}
+
+func plannedTurn(cfg *protocol.Config, id, role, runtimeID string) *ojson.Object {
+	rt, _ := cfg.Runtimes.Get(runtimeID)
+	kind, does := protocol.RuntimeManual, "waits for a person"
+	if rt != nil {
+		kind, does = rt.Type, deed(rt)
+	}
+	return ojson.NewObject("turn_id", nilIfEmpty(id), "role", role, "runtime_id", runtimeID, "runtime_type", kind, "does", does)
+}
+
+// deed is what dispatching to a runtime comes down to on this machine. URLs are
+// shown without what may be a secret in them.
+func deed(rt *protocol.Runtime) string {
+	switch rt.Type {
+	case protocol.RuntimeManual:
+		return "waits for a person"
+	case "local_cli":
+		return "runs " + strings.Join(runtimes.Command(rt.Raw), " ")
+	case "mcp":
+		if rt.Raw.String("url") == "" {
+			return "starts " + strings.Join(runtimes.Command(rt.Raw), " ")
+		}
+		return "calls " + bareURL(rt.Raw.String("url"))
+	case "api_proxy":
+		where := rt.Raw.String("provider")
+		if base := rt.Raw.String("base_url"); base != "" {
+			where += " at " + bareURL(base)
+		}
+		return "asks " + rt.Raw.String("model") + " of " + where
+	case "remote_agent":
+		return "posts to " + bareURL(rt.Raw.String("url"))
+	}
+	return ""
+}
+
+func bareURL(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+func plannedGate(cfg *protocol.Config, phase, id string, auto bool) *ojson.Object {
+	gate := cfg.Gate(id)
+	by := "by itself, once its conditions hold"
+	credentialed := protocol.CredentialedExitGate(cfg, phase)
+	switch {
+	case gate == nil:
+		by = "never: it is not defined"
+	case credentialed:
+		by = "by a person only; it is credentialed"
+	case gate.RequiresHuman && auto:
+		by = "by --auto-approve"
+	case gate.RequiresHuman:
+		by = "by a person, or an approval policy"
+	}
+	return ojson.NewObject("gate_id", id, "phase", phase, "credentialed", credentialed, "passed_by", by)
+}

@@ -1,0 +1,134 @@
+// Package codeflow finds out which stable error codes a function of this module
+// can end with, by reading the program: it type-checks the packages, follows every
+// call and reference, and collects the Code… constants on the way. It is for tests
+// that hold documentation against the code.
+//
+// The answer is an upper bound. Interface calls lead to every type that is made
+// somewhere on the way; whether the values at run time take a path is not asked.
+package codeflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Program is a type-checked part of the module.
+type Program struct {
+	fset     *token.FileSet
+	packages map[string]*pkg
+	bodies   map[types.Object]body // functions, and package variables with a value
+}
+
+type pkg struct {
+	types *types.Package
+	info  *types.Info
+}
+
+// body is what an object does when it is used.
+type body struct {
+	node ast.Node
+	info *types.Info
+}
+
+// listed is what "go list" says of a package.
+type listed struct {
+	ImportPath string
+	Dir        string
+	Export     string
+	GoFiles    []string
+	Module     *struct{ Main bool }
+}
+
+// Load type-checks the packages of patterns and what they import of the module in
+// dir. Everything else comes as compiled declarations from the build cache.
+func Load(dir string, patterns ...string) (*Program, error) {
+	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,Module"}, patterns...)
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	p := &Program{fset: token.NewFileSet(), packages: make(map[string]*pkg), bodies: make(map[types.Object]body)}
+	exports := make(map[string]string)
+	compiled := importer.ForCompiler(p.fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	load := importerFunc(func(path string) (*types.Package, error) {
+		if own := p.packages[path]; own != nil {
+			return own.types, nil
+		}
+		return compiled.Import(path)
+	})
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; { // dependencies come first
+		var l listed
+		if err := dec.Decode(&l); errors.Is(err, io.EOF) {
+			return p, nil
+		} else if err != nil {
+			return nil, err
+		}
+		exports[l.ImportPath] = l.Export
+		if l.Module == nil || !l.Module.Main {
+			continue
+		}
+		if err := p.check(l, load); err != nil {
+			return nil, err
+		}
+	}
+}
+
+type importerFunc func(path string) (*types.Package, error)
+
+func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
+
+func (p *Program) check(l listed, load types.Importer) error {
+	var files []*ast.File
+	for _, name := range l.GoFiles {
+		f, err := parser.ParseFile(p.fset, filepath.Join(l.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, f)
+	}
+	info := &types.Info{Uses: make(map[*ast.Ident]types.Object), Defs: make(map[*ast.Ident]types.Object), Types: make(map[ast.Expr]types.TypeAndValue)}
+	conf := types.Config{Importer: load}
+	tp, err := conf.Check(l.ImportPath, p.fset, files, info)
+	if err != nil {
+		return err
+	}
+	p.packages[l.ImportPath] = &pkg{tp, info}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Body != nil {
+					p.bodies[info.Defs[d.Name]] = body{d, info} // parameters too: their types are made by callers
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					v, ok := s.(*ast.ValueSpec)
+					if !ok || d.Tok != token.VAR {
+						continue
+					}
+					for i, name := range v.Names {
+						if len(v.Values) == len(v.Names) {
+							p.bodies[info.Defs[name]] = body{v.Values[i], info}
+						} else if len(v.Values) == 1 {
+							p.bodies[info.Defs[name]] = body{v.Values[0], info}
+						}
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+// Marking the processes of a dispatched turn, and telling whether a process is one of them.
+
+// Package turnmark tells an agent's processes from a person's. An agent can type
+// the command that approves its own gate; a process that belongs to a dispatched
+// turn is refused it. A turn's processes are known by three marks, each of which
+// outlives the loss of the others:
+//
+//   - a variable in the environment of the process or of one of its ancestors;
+//   - a file that the process or one of its ancestors holds open, inherited from
+//     the start: cleaning the environment does not close it;
+//   - descent from the process that carries the turn out: it is the parent of every
+//     orphan of its agents (process.AdoptOrphans), and they are in sessions of their
+//     own, which nobody can leave for another one.
+//
+// The last two need Linux. The open file is also the lock that keeps two processes
+// from carrying out one turn.
+package turnmark
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+)
+
+// Variable is set to the turn's id in the environment of its processes.
+const Variable = "AGENTXCHAIN_TURN_ID"
+
+const (
+	lockDir    = ".agentxchain/locks"
+	filePrefix = "dispatch-"
+	fileSuffix = ".lock"
+)
+
+// ErrHeld means that another process carries the turn out, or that an agent of one
+// that is gone still works on it.
+var ErrHeld = errors.New("another process is at work on the turn")
+
+// Mark is the right to carry out a turn, and what its processes are known by.
+type Mark struct {
+	root *os.Root
+	name string
+	own  *os.File // closed in programs that are started
+
+	// Found means that the mark lay there already: who had it before was killed, and
+	// its agents may still be at work.
+	Found bool
+}
+
+// held are the marks of this process: they do not make it part of a turn.
+var held = struct {
+	sync.Mutex
+	files map[*os.File]bool
+}{files: make(map[*os.File]bool)}
+
+// Path is where the mark of a turn lies, project-relative.
+func Path(turnID string) string { return lockDir + "/" + filePrefix + turnID + fileSuffix }
+
+// Hold takes the mark of a turn below the project directory root, whose locks
+// directory must exist. ErrHeld when somebody has it.
+func Hold(root *os.Root, turnID string) (*Mark, error) {
+	name := Path(turnID)
+	if path.Clean(name) != name || strings.ContainsAny(turnID, "/\\\x00") {
+		return nil, fmt.Errorf("%q cannot be part of a file name", turnID)
+	}
+	for range 3 {
+		if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is not a regular file", name)
+		}
+		found := false
+		f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			found = true
+			f, err = root.OpenFile(name, os.O_RDWR|openFlags, 0)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := lock(f); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		// Whoever had it may have removed it between opening and locking: a lock on
+		// a file without a name guards nothing.
+		mine, err1 := f.Stat()
+		there, err2 := root.Lstat(name)
+		if err1 == nil && err2 == nil && os.SameFile(mine, there) {
+			held.Lock()
+			defer held.Unlock()
+			held.files[f] = true
+			return &Mark{root: root, name: name, own: f, Found: found}, nil
+		}
+		_ = f.Close()
+	}
+	return nil, ErrHeld
+}
+
+// File is what programs of the turn are to be started with.
+func (m *Mark) File() *os.File { return m.own }
+
+// Release gives the turn up. What still has the file open no longer holds it.
+func (m *Mark) Release() {
+	held.Lock()
+	defer held.Unlock()
+	if !held.files[m.own] {
+		return
+	}
+	delete(held.files, m.own)
+	_ = m.root.Remove(m.name)
+	unlock(m.own)
+	_ = m.own.Close()
+}
+
+// turnOfFile reads the turn off the name of an open file, "" when it is none of
+// ours. A file that was removed shows as "<name> (deleted)".
+func turnOfFile(name string) string {
+	name = strings.TrimSuffix(name, " (deleted)")
+	dir, base := path.Split(name)
+	id, ok := strings.CutPrefix(base, filePrefix)
+	if !ok || !strings.HasSuffix(dir, "/"+lockDir+"/") {
+		return ""
+	}
+	id, ok = strings.CutSuffix(id, fileSuffix)
+	if !ok {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,73 @@
+// Tools about what only people do: they say which command a person runs, and change nothing.
+
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// approveGate is agentxchain_approve_gate (spec/06 §15.1). gate_id is a gate that
+// waits for approval or the escalation that blocks the run.
+func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
+	id := strings.TrimSpace(a.String("gate_id"))
+	if id == "" {
+		return nil, refusal(protocol.CodeInvalidArgument, "gate_id is required.")
+	}
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := v.State
+	if s.Run() == "" && s.Status == protocol.StatusIdle {
+		return nil, refusal(protocol.CodeNotFound, "No governed state found.")
+	}
+	for _, g := range pendingGates(s) {
+		if g.String("gate_id") == id {
+			detail := "The run waits for the approval of its completion."
+			if g.String("type") == "phase_transition" {
+				detail = fmt.Sprintf("The run waits to go from phase %s to %s.", g.String("from"), g.String("to"))
+			}
+			return ojson.NewObject("gate_id", id, "type", g.String("type"), "detail", detail,
+				"instruction", "Only a person can approve. Ask one to run, in their own terminal: git agentxchain approve"), nil
+		}
+	}
+	if s.Status != protocol.StatusBlocked {
+		return nil, refusal(protocol.CodeNotFound, fmt.Sprintf("Run is not blocked (status: %q). Nothing to approve.", s.Status))
+	}
+	for _, open := range v.Index.OpenEscalations {
+		if open.String("escalation_id") != id {
+			continue
+		}
+		if s.BlockedOn == nil || open.String("blocked_on") != *s.BlockedOn {
+			return nil, refusal(protocol.CodeInvalidArgument, shown(id)+" is not the current blocker for this run.")
+		}
+		return ojson.NewObject("gate_id", id, "type", open.String("type"), "detail", open.String("detail"),
+			"instruction", "Only a person can lift a block. Ask one to run, in their own terminal: git agentxchain unblock "+id), nil
+	}
+	return nil, refusal(protocol.CodeNotFound, "No open escalation found for "+shown(id)+".")
+}
+
+// intakeRecord is agentxchain_intake_record (spec/06 §15.1): it writes nothing, for
+// what a run works on is for people to decide.
+func intakeRecord(_ context.Context, _ *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
+	source, title := strings.TrimSpace(a.String("source")), strings.TrimSpace(a.String("title"))
+	if source == "" || title == "" {
+		return nil, refusal(protocol.CodeInvalidArgument, "Both source and title are required.")
+	}
+	o := ojson.NewObject("source", source, "title", title)
+	for _, k := range []string{"description", "priority"} {
+		if v := a.String(k); v != "" {
+			o.Set(k, v)
+		}
+	}
+	o.Set("recorded", false)
+	// No command line is made of foreign words: somebody would paste it into a shell.
+	o.Set("instruction", "Nothing was recorded: new work is taken on by people. Show this to a person, who adds it to the project's goal or charter; to have the current run wait for them, call agentxchain_escalate.")
+	return o, nil
+}

@@ -1,0 +1,98 @@
+// The MCP server: a governed run as tools and resources for an agent.
+
+// Package mcpserver offers a governed project to agents over the Model Context
+// Protocol: what the run is waiting for, the instructions of a turn, staging and
+// accepting its result (spec/06 §15.1). Nothing that is for a person to decide is
+// offered, and everything done through the server is recorded as done inside of a
+// turn, so that the engine refuses it too.
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/mcpwire"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Identity of the server (spec/06 §15.1).
+const (
+	Name    = "agentxchain"
+	Version = "1.0.0"
+)
+
+// client stands for the turn of an agent that was not dispatched by this program:
+// a coding agent somebody has opened in the project.
+const client = "mcp-client"
+
+// Options configures a server.
+type Options struct {
+	Dir    string              // absolute directory in or below the project; it may become one later
+	Getenv func(string) string // environment; required
+	Now    func() time.Time    // clock; time.Now when nil
+}
+
+// server answers calls. It keeps no state: every call opens the project anew, so
+// that it sees what people and other agents have done meanwhile.
+type server struct{ opt Options }
+
+// New makes the server.
+func New(opt Options) *mcp.Server {
+	s := &server{opt: opt}
+	out := mcp.NewServer(&mcp.Implementation{Name: Name, Version: Version}, &mcp.ServerOptions{
+		Instructions: instructions, Logger: slog.New(slog.DiscardHandler),
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
+	})
+	for _, t := range tools() {
+		t.add(out, s.open, opt.Dir)
+	}
+	s.addResources(out)
+	return out
+}
+
+const instructions = `This project is governed by the AgentXchain protocol: work is done in turns, each with a role, instructions and a result that is validated.
+
+1. agentxchain_status says where the run stands.
+2. agentxchain_assign_turn gives you a turn, with its instructions and a template of its result; agentxchain_turn_instructions shows those of a turn that is already active.
+3. Do the work within the role's write authority.
+4. agentxchain_stage_result hands in the result, agentxchain_verify_turn checks it, agentxchain_accept_turn has it accepted or refused with reasons.
+
+Approving gates and lifting blocks is for people. When a gate or a block waits for a person, tell the person and stop.`
+
+// maxLine is the longest message a client may send: a turn result and what is around it.
+const maxLine = 12 << 20
+
+// Serve answers a client over in and out until in ends or ctx does. What is no
+// message is answered with an error and otherwise ignored. It returns nil when the
+// client has gone.
+func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error {
+	err := New(opt).Run(ctx, &mcpwire.Stream{In: in, Out: out, Line: maxLine, InTurn: "tools/call", Drain: true, Odd: refuseLine})
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// refuseLine answers a line that is no message (JSON-RPC 2.0 §5.1).
+func refuseLine(_ []byte, problem error) ([]byte, error) {
+	if errors.Is(problem, mcpwire.ErrTooLong) {
+		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The message is too long."}}`), nil
+	}
+	return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"The line is not a JSON-RPC message."}}`), nil
+}
+
+// open opens the project for one call. Whoever calls is an agent.
+func (s *server) open(ctx context.Context) (*runner.Runner, error) {
+	return runner.Open(ctx, s.opt.Dir, runner.Options{Now: s.opt.Now, Getenv: func(name string) string {
+		v := s.opt.Getenv(name)
+		if name == runner.TurnMarker && v == "" {
+			return client
+		}
+		return v
+	}})
+}

@@ -1,0 +1,116 @@
+// DispatchTurn and RefreshBaseline: an assigned turn before its agent begins
+// (spec/01 §5.4, spec/06 §10.2).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+)
+
+// DispatchTurn puts the bundle of an active turn on record; the caller writes the
+// files in the same commit. A turn that is only assigned is dispatched by it. One
+// that was dispatched before stays as it is: no second turn_dispatched follows.
+type DispatchTurn struct {
+	TurnID string `json:"turn_id,omitempty"` // "" is the only active turn
+}
+
+func (*DispatchTurn) Name() string      { return "dispatch_turn" }
+func (op *DispatchTurn) Blobs() []*Blob { return nil }
+
+// DispatchResult is the outcome of DispatchTurn.
+type DispatchResult struct {
+	Turn  *Turn
+	First bool // the turn was only assigned until now
+}
+
+func (op *DispatchTurn) apply(t *transition) *Error {
+	old, err := t.named(op.TurnID, "dispatch")
+	if err != nil {
+		return err
+	}
+	turn := *old
+	res := &DispatchResult{Turn: &turn, First: turn.Status == TurnAssigned}
+	if res.First {
+		switch t.s.Status {
+		case StatusActive:
+		case StatusBlocked:
+			return blockedError(t.s, "dispatch turn "+turn.TurnID)
+		case StatusPaused:
+			return pendingError(t.s, "dispatch turn "+turn.TurnID)
+		default:
+			return &Error{Code: CodeInvalidStateTransition, Field: "status",
+				Message: fmt.Sprintf("A turn can be dispatched only in an active run; this one is %s.", t.s.Status), Hint: "git agentxchain status"}
+		}
+		t.dispatch(&turn)
+		t.session = "turn_dispatched"
+	}
+	t.s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.about(&turn)
+	t.subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.s.Phase)
+	if !res.First {
+		t.subject = "bundle of " + turn.TurnID + " made anew"
+	}
+	t.result = res
+	return nil
+}
+
+// RefreshBaseline takes the work tree of now as what a turn starts from. It is for
+// what a runner itself changes between the assignment and the dispatch; once the
+// agent is at work it is refused, because that would hide the agent's own changes
+// from everybody (spec/02 §24 D-09).
+type RefreshBaseline struct {
+	TurnID   string    `json:"turn_id,omitempty"` // "" is the only active turn
+	Baseline *Baseline `json:"baseline"`
+	Staged   bool      `json:"staged,omitempty"` // a result is staged already
+}
+
+func (*RefreshBaseline) Name() string      { return "refresh_baseline" }
+func (op *RefreshBaseline) Blobs() []*Blob { return nil }
+
+// RefreshResult is the outcome of RefreshBaseline.
+type RefreshResult struct {
+	Turn  *Turn
+	Files []string // paths that count as there before the turn, and did not until now; sorted
+}
+
+func (op *RefreshBaseline) apply(t *transition) *Error {
+	old, err := t.named(op.TurnID, "refresh")
+	if err != nil {
+		return err
+	}
+	if op.Baseline == nil {
+		return &Error{Code: CodeInvalidArgument, Field: "baseline", Message: "There is no baseline to take over."}
+	}
+	if old.Status != TurnAssigned && old.Status != TurnDispatched || old.StartedAt != "" && old.Attempt > 1 || op.Staged {
+		return &Error{Code: CodeInvalidStateTransition, Field: "active_turns." + old.TurnID + ".status",
+			Message: fmt.Sprintf("The agent of turn %s is at work (%s, attempt %d); its baseline stays what it was.", old.TurnID, old.Status, old.Attempt),
+			Hint:    "git agentxchain status"}
+	}
+	turn := *old
+	res := &RefreshResult{Turn: &turn, Files: []string{}}
+	for path, mark := range op.Baseline.DirtySnapshot.All() {
+		if turn.Baseline != nil {
+			if was, ok := turn.Baseline.DirtySnapshot.Get(path); ok && was == mark {
+				continue
+			}
+		}
+		res.Files = append(res.Files, path)
+	}
+	slices.Sort(res.Files)
+	turn.Baseline = op.Baseline
+	t.s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.about(&turn)
+	t.subject = fmt.Sprintf("refresh the baseline of %s", turn.TurnID)
+	t.result = res
+	return nil
+}
+
+// named is target for what has no command of its own to hint at.
+func (t *transition) named(id, verb string) (*Turn, *Error) {
+	turn, err := t.target(id, verb)
+	if err != nil {
+		err.Hint = "git agentxchain status"
+	}
+	return turn, err
+}

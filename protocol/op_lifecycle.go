@@ -1,0 +1,107 @@
+// AdvanceTurn records how far the dispatch of a turn has come (spec/01 §5.4).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+)
+
+// AdvanceTurn moves an active turn along its dispatch: dispatched, starting,
+// running. Going back to dispatched is a new dispatch of the same attempt, by a run
+// loop that took over from another: its time limit runs anew.
+type AdvanceTurn struct {
+	TurnID string `json:"turn_id"`
+	Status string `json:"status"`           // dispatched, starting, running
+	PID    int    `json:"pid,omitempty"`    // process that works on the turn
+	Stream string `json:"stream,omitempty"` // of the first output; stderr proves nothing
+}
+
+func (*AdvanceTurn) Name() string      { return "advance_turn" }
+func (op *AdvanceTurn) Blobs() []*Blob { return nil }
+
+// AdvanceResult is the outcome of AdvanceTurn.
+type AdvanceResult struct{ Turn *Turn }
+
+// ProofStream reports whether output on the stream proves that an agent works
+// (spec/06 §15.3).
+func ProofStream(stream string) bool {
+	switch stream {
+	case "stdout", "request", "staged_result":
+		return true
+	}
+	return false
+}
+
+// lifecycleTurn lists the statuses of a turn that a dispatch is under way for, or
+// may be.
+func lifecycleTurn(status string) bool {
+	return slices.Contains([]string{TurnAssigned, TurnDispatched, TurnStarting, TurnRunning, TurnRetrying}, status)
+}
+
+func (op *AdvanceTurn) apply(t *transition) *Error {
+	old, err := t.target(op.TurnID, "advance")
+	if err != nil {
+		return err
+	}
+	if op.PID < 0 {
+		return &Error{Code: CodeInvalidArgument, Field: "pid", Message: fmt.Sprintf("%d is not the id of a process.", op.PID)}
+	}
+	if !lifecycleTurn(old.Status) || t.s.Status != StatusActive && t.s.Status != StatusBlocked {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+			Message: fmt.Sprintf("Turn %s is %s in a run that is %s; nothing of its dispatch can be recorded.", old.TurnID, old.Status, t.s.Status)}
+	}
+	turn := *old
+	now := t.env.Time()
+	attach := func() {
+		if turn.StartedAt == "" {
+			turn.StartedAt = now
+		}
+		if op.PID > 0 {
+			if _, ok := turn.Extra.Get("worker_attached_at"); !ok {
+				turn.Extra.Set("worker_attached_at", now)
+			}
+			turn.Extra.Set("worker_pid", op.PID)
+		}
+	}
+	switch op.Status {
+	case TurnDispatched:
+		again := turn.Status != TurnAssigned && turn.DispatchedAt != ""
+		if t.s.Status != StatusActive {
+			return blockedError(t.s, "dispatch turn "+turn.TurnID)
+		}
+		if again {
+			// One event an attempt (spec/06 §17 row 8).
+			events := t.events
+			t.dispatch(&turn)
+			t.events = events
+			turn.StartedAt = now
+			turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
+		} else {
+			t.dispatch(&turn)
+		}
+	case TurnStarting:
+		if turn.Status == TurnRunning {
+			return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("Turn %s is running already.", turn.TurnID)}
+		}
+		turn.Status = TurnStarting
+		attach()
+	case TurnRunning:
+		turn.Status = TurnRunning
+		attach()
+		if _, ok := turn.Extra.Get("first_output_at"); !ok && (op.Stream == "" || ProofStream(op.Stream)) {
+			turn.Extra.Set("first_output_at", now)
+			if op.Stream != "" {
+				turn.Extra.Set("first_output_stream", op.Stream)
+			}
+		}
+	default:
+		return &Error{Code: CodeInvalidArgument, Field: "status",
+			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.", clip(oneLine(op.Status), 40))}
+	}
+	t.s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.about(&turn)
+	t.subject = fmt.Sprintf("%s is %s (%s)", turn.TurnID, turn.Status, turn.AssignedRole)
+	t.result = &AdvanceResult{Turn: &turn}
+	return nil
+}

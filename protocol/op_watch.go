@@ -1,0 +1,317 @@
+// The watchdog: turns whose agent never started or has fallen silent
+// (spec/01 §7.3, spec/06 §15.3), and dispatches that ran out of time.
+
+package protocol
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Failures of a dispatch at its start (spec/06 §15.3).
+const (
+	FailureSpawn    = "runtime_spawn_failed"
+	FailureAttach   = "stdout_attach_failed"
+	FailureNoOutput = "no_subprocess_output"
+
+	stalledReason = "no_output_within_threshold"
+)
+
+// Health of an active turn.
+const (
+	HealthGhost = "ghost" // its agent never gave proof of life
+	HealthStale = "stale" // its agent did, and has stopped
+)
+
+// WatchedTurn is what was seen of an active turn from the outside. Times are of
+// the wire, "" when there is none.
+type WatchedTurn struct {
+	TurnID        string `json:"turn_id"`
+	Staged        bool   `json:"staged,omitempty"`          // a meaningful result is staged
+	Driven        bool   `json:"driven,omitempty"`          // a living dispatcher looks after it
+	FirstOutputAt string `json:"first_output_at,omitempty"` // first proof of life
+	ActivityAt    string `json:"activity_at,omitempty"`     // last sign of life
+	Failure       string `json:"failure,omitempty"`         // the dispatcher saw it fail at its start: one of the failures, no threshold needed
+	Detail        string `json:"detail,omitempty"`
+}
+
+// TurnHealth is a turn that the watchdog objects to.
+type TurnHealth struct {
+	Turn        *Turn
+	Kind        string // ghost, stale
+	Failure     string // of a ghost: one of the failures; of a stale turn no_output_within_threshold
+	RunningMS   int    // since the turn was dispatched
+	ThresholdMS int
+	Detail      string // the dispatcher's own words, or ""
+}
+
+// Recovery is the command that replaces the turn.
+func (h TurnHealth) Recovery() string {
+	return "git agentxchain reissue " + quoteWord(h.Turn.TurnID) + " --reason " + h.Kind
+}
+
+// WatchTurns holds the active turns against the thresholds of the watchdog. Turns
+// of manual runtimes are paced by a person and never listed; nor is a turn that
+// nobody has looked at, that has staged its result or that is being driven.
+func WatchTurns(cfg *Config, s *State, seen []WatchedTurn, now time.Time) []TurnHealth {
+	var out []TurnHealth
+	for _, w := range seen {
+		turn, ok := s.ActiveTurns.Get(w.TurnID)
+		if !ok || !lifecycleTurn(turn.Status) || turn.Status == TurnAssigned {
+			continue
+		}
+		rt, ok := cfg.Runtimes.Get(turn.RuntimeID)
+		if !ok || rt == nil || rt.Type == RuntimeManual {
+			continue
+		}
+		if h := watch(cfg, rt, turn, w, now); h != nil {
+			out = append(out, *h)
+		}
+	}
+	return out
+}
+
+func watch(cfg *Config, rt *Runtime, turn *Turn, w WatchedTurn, now time.Time) *TurnHealth {
+	since, known := firstInstant(&turn.StartedAt, &turn.DispatchedAt, &turn.AssignedAt)
+	if turn.Status == TurnDispatched || turn.Status == TurnRetrying {
+		since, known = firstInstant(&turn.DispatchedAt, &turn.AssignedAt)
+	}
+	running := now.Sub(since)
+	h := &TurnHealth{Turn: turn, Kind: HealthGhost, RunningMS: millis(running), ThresholdMS: startupThreshold(cfg, rt), Detail: w.Detail}
+	switch w.Failure {
+	case FailureSpawn, FailureAttach, FailureNoOutput:
+		h.Failure = w.Failure
+		return h
+	case "":
+	default:
+		return nil
+	}
+	if !known || w.Staged || w.Driven {
+		return nil
+	}
+	proof := w.FirstOutputAt != "" || proven(turn)
+	if !proof {
+		if h.RunningMS < h.ThresholdMS {
+			return nil
+		}
+		h.Failure = failureAt(turn)
+		return h
+	}
+	if turn.Status != TurnRunning && turn.Status != TurnRetrying {
+		return nil
+	}
+	last := since
+	for _, text := range []string{w.FirstOutputAt, w.ActivityAt} {
+		if at, err := ParseTime(text); err == nil && at.After(last) {
+			last = at
+		}
+	}
+	h.Kind, h.Failure, h.ThresholdMS = HealthStale, stalledReason, staleThreshold(cfg, rt)
+	if millis(now.Sub(last)) < h.ThresholdMS {
+		return nil
+	}
+	return h
+}
+
+// proven reports whether the turn's own record holds a proof of life.
+func proven(turn *Turn) bool {
+	v, _ := turn.Extra.Get("first_output_at")
+	at, _ := v.(string)
+	return at != ""
+}
+
+// failureAt tells how far a turn that never started had come.
+func failureAt(turn *Turn) string {
+	if _, attached := turn.Extra.Get("worker_attached_at"); attached || turn.Status == TurnStarting {
+		return FailureAttach
+	}
+	if turn.Status == TurnDispatched {
+		return FailureSpawn
+	}
+	return FailureNoOutput
+}
+
+func millis(d time.Duration) int { return int(max(0, min(d.Milliseconds(), math.MaxInt32))) }
+
+// startupThreshold is how long an agent may take until it gives proof of life, in
+// milliseconds: the runtime's own, else the run loop's.
+func startupThreshold(cfg *Config, rt *Runtime) int {
+	if n, ok := rt.Raw.Int("startup_watchdog_ms"); ok && n > 0 {
+		return n
+	}
+	if n := cfg.RunLoop.StartupWatchdogMS; n > 0 {
+		return n
+	}
+	return 180_000
+}
+
+// staleThreshold is how long a running agent may be silent, in milliseconds.
+func staleThreshold(cfg *Config, rt *Runtime) int {
+	if n := cfg.RunLoop.StaleThresholdMS; n != nil && *n > 0 {
+		return *n
+	}
+	if rt.Type == "api_proxy" {
+		return 300_000
+	}
+	return 600_000
+}
+
+// Watch marks the turns the watchdog objects to and blocks the run on them. What
+// was seen is part of the operation; the engine holds it against the thresholds.
+type Watch struct {
+	Turns []WatchedTurn `json:"turns"`
+}
+
+func (*Watch) Name() string      { return "watch_turns" }
+func (op *Watch) Blobs() []*Blob { return nil }
+
+// WatchResult is the outcome of Watch.
+type WatchResult struct {
+	Ghosts, Stale []TurnHealth
+	BlockedOn     string
+}
+
+func (op *Watch) apply(t *transition) *Error {
+	s := t.s
+	if s.Status != StatusActive && s.Status != StatusBlocked {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("Turns are watched only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
+	}
+	lost := WatchTurns(t.cfg, s, op.Turns, t.env.Now)
+	if len(lost) == 0 {
+		return &Error{Code: CodeInvalidArgument, Field: "turns", Message: "The watchdog has nothing to object to."}
+	}
+	res := &WatchResult{}
+	ghosts, stalled := []string{}, []string{}
+	for _, h := range lost {
+		turn := t.lose(h)
+		h.Turn = turn
+		if h.Kind == HealthGhost {
+			res.Ghosts, ghosts = append(res.Ghosts, h), append(ghosts, turn.TurnID)
+		} else {
+			res.Stale, stalled = append(res.Stale, h), append(stalled, turn.TurnID)
+		}
+	}
+	first := append(append([]TurnHealth{}, res.Ghosts...), res.Stale...)[0]
+	t.about(first.Turn)
+	t.subject = fmt.Sprintf("watchdog: %s (%s) is %s", first.Turn.TurnID, first.Turn.AssignedRole, first.Turn.Status)
+	if n := len(lost) - 1; n > 0 {
+		t.subject += fmt.Sprintf(", and %d more", n)
+	}
+	if s.Status == StatusActive { // else a block stands that says what to do; these follow when it is settled
+		t.blockLost(first, ghosts, stalled)
+	}
+	res.BlockedOn = strOr(s.BlockedOn)
+	t.result = res
+	return nil
+}
+
+// lose marks one turn and gives its reservation back.
+func (t *transition) lose(h TurnHealth) *Turn {
+	turn := *h.Turn
+	status, prefix := TurnFailedStart, "failed_start_"
+	if h.Kind == HealthStale {
+		status, prefix = TurnStalled, "stalled_"
+	}
+	turn.Extra.Set(prefix+"at", t.env.Time())
+	turn.Extra.Set(prefix+"reason", h.Failure)
+	turn.Extra.Set(prefix+"previous_status", turn.Status)
+	turn.Extra.Set(prefix+"threshold_ms", h.ThresholdMS)
+	turn.Extra.Set(prefix+"running_ms", h.RunningMS)
+	turn.Extra.Set("recovery_command", h.Recovery())
+	turn.Status = status
+	t.s.ActiveTurns.Set(turn.TurnID, &turn)
+	t.s.BudgetReservations.Delete(turn.TurnID)
+	payload := []any{"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "runtime_id", turn.RuntimeID, "recommendation", h.Recovery()}
+	if h.Kind == HealthStale {
+		t.event(EventTurnStalled, &turn, payload...)
+		return &turn
+	}
+	payload = append(payload, "failure_type", h.Failure)
+	if h.Detail != "" {
+		payload = append(payload, "detail", clip(oneLine(h.Detail), 500))
+	}
+	t.event(EventTurnStartFailed, &turn, payload...)
+	if h.Failure == FailureSpawn || h.Failure == FailureAttach {
+		t.event(h.Failure, &turn, payload...)
+	}
+	return &turn
+}
+
+// blockLost blocks the run on lost turns; ghosts come before stale ones.
+func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
+	word, ids, category := "failed_start", ghosts, "ghost_turn"
+	if len(ghosts) == 0 {
+		word, ids, category = "stalled", stalled, "stale_turn"
+	}
+	on := "turn:" + word + ":" + ids[0]
+	if len(ids) > 1 {
+		on = "turns:" + word
+	}
+	detail := fmt.Sprintf("Turn %s (%s) gave no sign of life within %s.", first.Turn.TurnID, first.Turn.AssignedRole, time.Duration(first.ThresholdMS)*time.Millisecond)
+	if first.Detail != "" {
+		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole, clip(oneLine(first.Detail), 500))
+	}
+	if n := len(ghosts) + len(stalled); n > 1 {
+		detail += fmt.Sprintf(" Lost altogether: %s.", strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
+	}
+	t.block(blockSpec{On: on, Category: category, TypedReason: category, Owner: OwnerHuman, Action: first.Recovery(), Detail: detail, Turn: first.Turn, Retained: true,
+		More: []any{"ghost_turn_ids", ghosts, "stalled_turn_ids", stalled}})
+}
+
+// DispatchTimeout blocks the run because a dispatch ran out of time
+// (spec/06 §11.2); the turn stays and can be dispatched again.
+type DispatchTimeout struct {
+	TurnID  string `json:"turn_id"`
+	Scope   string `json:"scope"`    // turn, phase, run: whose limit it was
+	LimitMS int    `json:"limit_ms"` // time the dispatch had
+}
+
+func (*DispatchTimeout) Name() string      { return "dispatch_timeout" }
+func (op *DispatchTimeout) Blobs() []*Blob { return nil }
+
+func (op *DispatchTimeout) apply(t *transition) *Error {
+	turn, err := t.target(op.TurnID, "time out")
+	if err != nil {
+		return err
+	}
+	switch op.Scope {
+	case "turn", "phase", "run":
+	default:
+		return &Error{Code: CodeInvalidArgument, Field: "scope", Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.", clip(oneLine(op.Scope), 40))}
+	}
+	if t.s.Status != StatusActive {
+		return blockedError(t.s, "time out turn "+turn.TurnID)
+	}
+	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
+	hit := TimeoutHit{Scope: op.Scope, LimitMinutes: math.Round(limit.Minutes()*1000) / 1000, ElapsedMinutes: roundMinutes(limit), Action: TimeoutEscalate}
+	if op.Scope == "phase" {
+		hit.Phase = t.s.Phase
+	}
+	for _, h := range EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now) {
+		if h.Scope == op.Scope {
+			hit = h
+		}
+	}
+	row := NewTimeoutEntry("timeout", t.env.Time(), turn.TurnID, t.s.Phase, hit)
+	row.Set("operation", "dispatch")
+	t.append(LedgerDecisions, row)
+	t.about(turn)
+	t.block(blockSpec{On: "timeout:" + op.Scope, Category: "timeout", TypedReason: "timeout", Owner: OwnerOperator, Action: "git agentxchain unblock",
+		Turn: turn, Retained: true, Detail: fmt.Sprintf("The dispatch of turn %s to %s had %s and was not done", turn.TurnID, turn.AssignedRole, limit)})
+	t.subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
+	t.result = t.blockResult()
+	return nil
+}
+
+// withMembers adds members, given in pairs, to o.
+func withMembers(o *ojson.Object, pairs []any) *ojson.Object {
+	for k, v := range ojson.NewObject(pairs...).All() {
+		o.Set(k, v)
+	}
+	return o
+}

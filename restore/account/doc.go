@@ -1,0 +1,11 @@
+// What a report is and how it comes about.
+
+// Package account turns an export artifact into an account of the run, or of the
+// initiative with its repositories, that people and programs can read (spec/05 §5).
+//
+// Load verifies an artifact and reads of it what a report tells. Build derives the
+// one report model from that, an ordered JSON object of the published shape, and
+// Render writes it as json, text, markdown or html. The renderings know the model
+// only, never the artifact; every string in it is somebody else's, and each
+// rendering makes it harmless in one place.
+package account

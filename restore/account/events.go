@@ -1,0 +1,202 @@
+// Events: the latest, how fresh it is, and what recovered or did not (spec/05
+// §5.3.2, §5.3.5).
+
+package account
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+const recentWindow = 15 * time.Minute
+
+// recent sums an event log up: {window_minutes, freshness, recent_count, latest_event}.
+func recent(events []*ojson.Object, now time.Time) *ojson.Object {
+	fresh := func(e *ojson.Object) (known, is bool) {
+		at, err := protocol.ParseTime(e.String("timestamp"))
+		return err == nil, err == nil && now.Sub(at) <= recentWindow
+	}
+	o := ojson.NewObject("window_minutes", int(recentWindow/time.Minute), "freshness", "no_events", "recent_count", 0, "latest_event", nil)
+	if len(events) == 0 {
+		return o
+	}
+	n := 0
+	for _, e := range events {
+		if _, is := fresh(e); is {
+			n++
+		}
+	}
+	last := events[len(events)-1]
+	known, is := fresh(last)
+	switch {
+	case !known:
+		o.Set("freshness", "unknown")
+	case is:
+		o.Set("freshness", "recent")
+	default:
+		o.Set("freshness", "quiet")
+	}
+	o.Set("recent_count", n)
+	o.Set("latest_event", eventObject(last))
+	return o
+}
+
+func eventType(e *ojson.Object, none string) string {
+	if s, ok := first(e, "event_type", "type").(string); ok {
+		return s
+	}
+	return none
+}
+
+func eventObject(e *ojson.Object) *ojson.Object {
+	turn := e.Object("turn")
+	id, role := text(turn, "turn_id"), first(turn, "role_id", "assigned_role")
+	if id == nil {
+		id = text(e, "turn_id")
+	}
+	if role == nil {
+		role = first(e, "role_id", "role")
+	}
+	return ojson.NewObject("event_type", eventType(e, "unknown_event"), "timestamp", text(e, "timestamp"), "phase", text(e, "phase"), "status", text(e, "status"),
+		"turn_id", id, "role_id", role, "repo_id", text(e, "repo_id"), "summary", eventSummary(e))
+}
+
+// eventSummary is an event in a few words.
+func eventSummary(e *ojson.Object) string {
+	kind := eventType(e, "unknown_event")
+	p := e.Object("payload")
+	said := func(keys ...string) string {
+		for _, o := range []*ojson.Object{p, e} {
+			switch v := first(o, keys...).(type) {
+			case string:
+				return v
+			case ojson.Number:
+				return string(v)
+			case []any:
+				return strconv.Itoa(len(v))
+			}
+		}
+		return ""
+	}
+	detail := func(format string, values ...string) string {
+		for _, v := range values {
+			if v == "" {
+				return ""
+			}
+			format = strings.Replace(format, "%", v, 1)
+		}
+		return format
+	}
+	s := kind
+	switch kind {
+	case protocol.EventPhaseEntered:
+		s += detail(" % -> %", said("from", "from_phase"), said("to", "to_phase"))
+	case protocol.EventGatePending, protocol.EventGateApproved, protocol.EventGateFailed:
+		s += detail(" (%)", said("gate_id", "gate"))
+	case protocol.EventConflictResolved:
+		s += detail(" via %", said("resolution"))
+	case "coordinator_retry", "coordinator_retry_projection_warning":
+		s += detail(" % (%)", said("workstream_id"), said("repo_id"))
+		if kind != "coordinator_retry" {
+			s += " — reconciliation required"
+		}
+	case "intents_migrated", "intents_superseded", "intent_retired_by_phase_advance":
+		s += detail(" (%)", said("count", "intents", "intent_ids"))
+	case "session_continuation":
+		s += detail(" % -> % (%)", said("previous_run_id"), said("next_run_id"), said("next_objective", "objective"))
+	default:
+		turn := e.Object("turn")
+		role, _ := first(turn, "role_id", "assigned_role").(string)
+		switch {
+		case strings.HasPrefix(kind, "turn_") || kind == protocol.EventAcceptanceFailed:
+			s += detail(" [%]", role)
+		case !slices.Contains(protocol.EventTypes(), kind) && e.String("summary") != "":
+			s = e.String("summary")
+		}
+	}
+	if repo := e.String("repo_id"); repo != "" {
+		s = "[" + repo + "] " + s
+	}
+	return s
+}
+
+// recoveryKind is what an event says about a recovery.
+type recoveryKind struct{ domain, severity, outcome, mechanism, summary string }
+
+func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
+	p := e.Object("payload")
+	switch eventType(e, "") {
+	case "auto_retried_ghost":
+		return recoveryKind{"ghost", "medium", "recovered", "auto_retry", "A turn that never started was given out again"}, true
+	case "auto_retried_productive_timeout":
+		return recoveryKind{"ghost", "medium", "recovered", "auto_retry", "A turn that ran out of time at work was given out again"}, true
+	case "ghost_retry_exhausted":
+		k = recoveryKind{"ghost", "high", "exhausted", "auto_retry", "Turns that never start are not given out again any more"}
+		if p.String("exhaustion_reason") == "same_signature_repeat" {
+			k.severity = "critical"
+		}
+		return k, true
+	case "productive_timeout_retry_exhausted":
+		return recoveryKind{"ghost", "high", "exhausted", "auto_retry", "Turns that run out of time are not given out again any more"}, true
+	case protocol.EventBudgetExceededWarn:
+		k = recoveryKind{"budget", "medium", "pending", "config_change", "The budget is used up or nearly so"}
+		if left, ok := p.Float("remaining_usd"); ok && left <= 0 {
+			k.severity = "high"
+		}
+		return k, true
+	case "retained_claude_auth_escalation_reclassified":
+		return recoveryKind{"credential", "medium", "pending", "env_refresh", "A runtime's credentials have to be renewed"}, true
+	case "continuous_paused_active_run_recovered":
+		return recoveryKind{"crash", "medium", "recovered", "loop_guard", "A paused loop found its run still active and went on"}, true
+	case "session_failed_recovered_active_run":
+		return recoveryKind{"crash", "medium", "recovered", "loop_guard", "A failed session found its run still active and went on"}, true
+	}
+	return k, false
+}
+
+// classify sums recoveries up; nil without any.
+func classify(events []*ojson.Object) *ojson.Object {
+	outcomes := [...]string{"recovered", "exhausted", "manual", "pending"}
+	domains, total := &ojson.Object{}, &ojson.Object{}
+	for _, d := range [...]string{"ghost", "budget", "credential", "crash"} {
+		o := ojson.NewObject("total", 0)
+		for _, k := range outcomes {
+			o.Set(k, 0)
+		}
+		domains.Set(d, o)
+	}
+	for _, k := range outcomes {
+		total.Set(k, 0)
+	}
+	add := func(o *ojson.Object, key string) { n, _ := o.Int(key); o.Set(key, n+1) }
+	timeline := []*ojson.Object{}
+	critical := false
+	for _, e := range events {
+		k, ok := recoveryOf(e)
+		if !ok {
+			continue
+		}
+		critical = critical || k.severity == "critical"
+		add(domains.Object(k.domain), "total")
+		add(domains.Object(k.domain), k.outcome)
+		add(total, k.outcome)
+		timeline = append(timeline, ojson.NewObject("event_id", text(e, "event_id"), "timestamp", text(e, "timestamp"), "event_type", eventType(e, ""),
+			"domain", k.domain, "severity", k.severity, "outcome", k.outcome, "mechanism", k.mechanism, "summary", k.summary))
+	}
+	if len(timeline) == 0 {
+		return nil
+	}
+	health := "healthy"
+	switch {
+	case critical || count(total, "exhausted") > count(total, "recovered"):
+		health = "critical"
+	case count(total, "exhausted") > 0 || count(total, "manual") > 0:
+		health = "degraded"
+	}
+	return ojson.NewObject("total_recovery_events", len(timeline), "by_domain", domains, "by_outcome", total, "timeline", byTime(timeline), "health_score", health)
+}

@@ -1,0 +1,281 @@
+// Reading an artifact: once to verify it, once for what a report tells.
+
+package account
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
+)
+
+// Artifact is what reports know of an export artifact.
+type Artifact struct {
+	Kind         string          // restore.KindRun, restore.KindCoordinator or what it calls itself
+	Verification *restore.Report // nil for an artifact inside another: the outer one covers it
+	Head         *ojson.Object   // the members beside files and repos
+	HasFiles     bool            // files is an object
+	Files        map[string]*File
+	Repos        []Repo
+}
+
+// File is a file of an artifact. Data and Rows are there only of files that reports
+// look into.
+type File struct {
+	Truncated bool            // the artifact has only a part of it
+	Data      any             // decoded document or text
+	Rows      []*ojson.Object // of a ledger; rows that are no objects are left out
+}
+
+// Repo is a repository of an initiative.
+type Repo struct {
+	ID          string
+	OK          bool
+	Path, Error string
+	Export      *Artifact // nil when it has none
+}
+
+// Limits of what is held in memory of one artifact.
+const (
+	maxMember = 32 << 20 // of one value: a row, a document, the state
+	maxHeld   = 1 << 30  // of all values together, about
+)
+
+var errHeld = errors.New("its ledgers are larger than a report can hold")
+
+// LoadOptions of Load.
+type LoadOptions struct {
+	Verify   restore.VerifyOptions
+	HeadOnly bool // leave out what is in files: enough to compare artifacts
+}
+
+// Load verifies the artifact in r and reads it. r may be a pipe; it is kept in a
+// temporary file meanwhile. The artifact is returned even when it does not verify:
+// whether it does is in Verification.
+//
+// The error is a *restore.InputError when there is no artifact, or ctx's cause.
+func Load(ctx context.Context, r io.Reader, opt LoadOptions) (*Artifact, error) {
+	spool, err := os.CreateTemp("", "agentxchain-report-")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(spool.Name()) // where a file in use cannot go, it is removed below
+	defer func() { _ = spool.Close(); _ = os.Remove(spool.Name()) }()
+	verdict, err := restore.Verify(ctx, io.TeeReader(r, spool), opt.Verify)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	a, err := read(ctx, spool, opt.HeadOnly)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, &restore.InputError{Message: "The artifact cannot be read: " + err.Error(), Err: err}
+	}
+	a.Verification = verdict
+	return a, nil
+}
+
+// read reads an artifact.
+func read(ctx context.Context, r io.Reader, headOnly bool) (*Artifact, error) {
+	src, done, err := restore.Decompress(&cancellable{ctx, r})
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	l := &loader{r: scan.New(src, scan.Limits{}), left: maxHeld, headOnly: headOnly}
+	a, err := l.artifact()
+	if err == nil {
+		err = l.r.End()
+	}
+	return a, err
+}
+
+type cancellable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	if c.ctx.Err() != nil {
+		return 0, context.Cause(c.ctx)
+	}
+	return c.r.Read(p)
+}
+
+type loader struct {
+	r        *scan.Reader
+	left     int64 // how much more may be held
+	headOnly bool
+}
+
+// hold counts a value that is kept.
+func (l *loader) hold(v any) (any, error) {
+	if l.left -= weight(v); l.left < 0 {
+		return nil, errHeld
+	}
+	return v, nil
+}
+
+func (l *loader) value() (any, error) {
+	v, err := l.r.Value(maxMember)
+	if err != nil {
+		return nil, err
+	}
+	return l.hold(v)
+}
+
+// members reads an object member by member; another value is passed over, and ok
+// is false.
+func (l *loader) members(member func(key string) error) (ok bool, err error) {
+	kind, err := l.r.Kind()
+	if err != nil {
+		return false, err
+	}
+	if kind != "object" {
+		return false, l.r.Skip()
+	}
+	if err := l.r.Enter('{'); err != nil {
+		return false, err
+	}
+	for {
+		key, more, err := l.r.Key()
+		if err != nil || !more {
+			return true, err
+		}
+		if err := member(string(key)); err != nil {
+			return true, err
+		}
+	}
+}
+
+func (l *loader) artifact() (*Artifact, error) {
+	a := &Artifact{Head: &ojson.Object{}, Files: make(map[string]*File)}
+	_, err := l.members(func(key string) (err error) {
+		switch key {
+		case "files":
+			a.HasFiles, err = l.members(func(path string) error {
+				f, err := l.file(path)
+				a.Files[path] = f
+				return err
+			})
+		case "repos":
+			_, err = l.members(func(id string) error {
+				repo, err := l.repo(id)
+				a.Repos = append(a.Repos, repo)
+				return err
+			})
+		case "schema_version", "export_kind", "exported_at", "project_root", "workspace_root", "project", "summary", "workspace", "config", "state", "coordinator":
+			var v any
+			v, err = l.value()
+			a.Head.Set(key, v)
+		default:
+			err = l.r.Skip()
+		}
+		return err
+	})
+	a.Kind = a.Head.String("export_kind")
+	slices.SortStableFunc(a.Repos, func(x, y Repo) int { return restore.Collate(x.ID, y.ID) })
+	return a, err
+}
+
+func (l *loader) repo(id string) (Repo, error) {
+	repo := Repo{ID: id}
+	_, err := l.members(func(key string) (err error) {
+		switch key {
+		case "export":
+			repo.Export, err = l.artifact()
+			return err
+		case "ok", "path", "error":
+		default:
+			return l.r.Skip()
+		}
+		v, err := l.value()
+		switch key {
+		case "ok":
+			repo.OK = v == any(true)
+		case "path":
+			repo.Path, _ = v.(string)
+		case "error":
+			repo.Error, _ = v.(string)
+		}
+		return err
+	})
+	return repo, err
+}
+
+// told reports whether a report looks into a file, and whether it is a ledger.
+func told(path string) (wanted, ledger bool) {
+	switch path {
+	case pathHistory, pathDecisions, pathEvents, pathHookAudit, multiHistory, multiDecisions, multiBarrierLedger:
+		return true, true
+	case pathSession, pathVerdict, multiState, multiBarriers, multiRecovery:
+		return true, false
+	}
+	return strings.HasPrefix(path, pathIntents) && strings.HasSuffix(path, ".json"), false
+}
+
+// file reads a file entry. Rows of a ledger are taken one at a time.
+func (l *loader) file(path string) (*File, error) {
+	f := &File{}
+	wanted, ledger := told(path)
+	wanted = wanted && !l.headOnly
+	_, err := l.members(func(key string) (err error) {
+		switch {
+		case key == "truncated":
+			var v any
+			v, err = l.value()
+			f.Truncated = ojson.Truthy(v)
+		case key == "data" && wanted && ledger:
+			f.Rows, err = l.rows(path)
+		case key == "data" && wanted:
+			f.Data, err = l.value()
+		default:
+			err = l.r.Skip()
+		}
+		return err
+	})
+	return f, err
+}
+
+func (l *loader) rows(path string) ([]*ojson.Object, error) {
+	kind, err := l.r.Kind()
+	if err != nil {
+		return nil, err
+	}
+	if kind != "array" {
+		return nil, l.r.Skip()
+	}
+	if err := l.r.Enter('['); err != nil {
+		return nil, err
+	}
+	rows := []*ojson.Object{}
+	for {
+		more, err := l.r.Item()
+		if err != nil || !more {
+			return rows, err
+		}
+		v, err := l.r.Value(maxMember)
+		if err != nil {
+			return nil, err
+		}
+		o, ok := v.(*ojson.Object)
+		if !ok {
+			continue
+		}
+		o = slim(path, o)
+		if _, err := l.hold(o); err != nil {
+			return nil, err
+		}
+		rows = append(rows, o)
+	}
+}

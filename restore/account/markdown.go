@@ -1,0 +1,104 @@
+// The page as Markdown, for issues, wikis and pull requests.
+
+package account
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+func (p *page) markdown() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# AgentXchain Governance Report\n\n**%s**\n\n", markdownText(p.title))
+	if p.verdict.tone == good && p.lead != "" {
+		fmt.Fprintf(&b, "%s\n\n", markdownText(p.lead))
+	}
+	markdownFacts(&b, p.head)
+	for i := range p.sections {
+		markdownSection(&b, &p.sections[i], 2)
+	}
+	if p.footer != "" {
+		fmt.Fprintf(&b, "---\n\n%s\n", markdownText(p.footer))
+	}
+	return b.Bytes()
+}
+
+func markdownFacts(b *bytes.Buffer, facts []fact) {
+	for _, f := range facts {
+		fmt.Fprintf(b, "- **%s:** %s\n", markdownText(f.label), markdownCell(f.cell))
+	}
+	if len(facts) > 0 {
+		b.WriteByte('\n')
+	}
+}
+
+func markdownSection(b *bytes.Buffer, s *section, level int) {
+	fmt.Fprintf(b, "%s %s\n\n", strings.Repeat("#", min(level, 6)), markdownText(s.title))
+	markdownFacts(b, s.facts)
+	if s.note != "" {
+		fmt.Fprintf(b, "%s\n\n", markdownText(s.note))
+	}
+	for _, c := range s.items {
+		fmt.Fprintf(b, "- %s\n", markdownCell(c))
+	}
+	if len(s.items) > 0 {
+		b.WriteByte('\n')
+	}
+	if s.table != nil {
+		row := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
+		head, rule := make([]string, len(s.table.head)), make([]string, len(s.table.head))
+		for i, h := range s.table.head {
+			head[i], rule[i] = markdownText(h), "---"
+		}
+		row(head)
+		row(rule)
+		for _, r := range s.table.rows {
+			cells := make([]string, len(r))
+			for i, c := range r {
+				cells[i] = markdownCell(c)
+			}
+			row(cells)
+		}
+		b.WriteByte('\n')
+	}
+	for i := range s.parts {
+		markdownSection(b, &s.parts[i], level+1)
+	}
+}
+
+// markdownCell is a value; ids and paths are code where they can be.
+func markdownCell(c cell) string {
+	switch {
+	case c.text == "":
+		return "—"
+	case c.code && !strings.ContainsAny(c.text, "`|\\") && strings.TrimSpace(c.text) == c.text:
+		return "`" + c.text + "`"
+	case c.tone != neutral && strings.TrimSpace(c.text) == c.text:
+		return "**" + markdownText(c.text) + "**"
+	}
+	return markdownText(c.text)
+}
+
+// markdownText escapes a text that is on one line. Letters and digits apart, every
+// ASCII character that Markdown, its tables and links, or HTML in it could take for
+// its own is escaped.
+func markdownText(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case strings.ContainsRune("\\`*_{}[]<>#|~&!$^=", r):
+			b.WriteByte('\\')
+		case (r == '-' || r == '+') && i == 0:
+			b.WriteByte('\\')
+		case (r == '.' || r == ')') && i > 0 && strings.Trim(s[:i], "0123456789") == "":
+			b.WriteByte('\\') // would begin a numbered list
+		case r == ':' && strings.HasPrefix(s[i:], "://"), r == '.' && i >= 3 && strings.EqualFold(s[i-3:i], "www"):
+			// Bare addresses become links where escapes are resolved first: an
+			// empty comment comes between.
+			b.WriteString("<!---->")
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

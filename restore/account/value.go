@@ -1,0 +1,153 @@
+// Values of an artifact as a report takes them, whatever their type.
+
+package account
+
+import (
+	"math"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+)
+
+// Files that reports look into.
+const (
+	pathHistory   = ".agentxchain/history.jsonl"
+	pathDecisions = ".agentxchain/decision-ledger.jsonl"
+	pathEvents    = ".agentxchain/events.jsonl"
+	pathHookAudit = ".agentxchain/hook-audit.jsonl"
+	pathSession   = ".agentxchain/session.json"
+	pathIntents   = ".agentxchain/intake/intents/"
+	pathVerdict   = ".planning/ship-verdict.md"
+
+	multiState         = ".agentxchain/multirepo/state.json"
+	multiHistory       = ".agentxchain/multirepo/history.jsonl"
+	multiBarriers      = ".agentxchain/multirepo/barriers.json"
+	multiDecisions     = ".agentxchain/multirepo/decision-ledger.jsonl"
+	multiBarrierLedger = ".agentxchain/multirepo/barrier-ledger.jsonl"
+	multiRecovery      = ".agentxchain/multirepo/RECOVERY_REPORT.md"
+)
+
+// member is a member's value, nil when o has none.
+func member(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
+
+// orNull is v, or null for what counts as false.
+func orNull(v any) any {
+	if ojson.Truthy(v) {
+		return v
+	}
+	return nil
+}
+
+// first is the first member with a value that does not count as false, or null.
+func first(o *ojson.Object, keys ...string) any {
+	for _, k := range keys {
+		if v := member(o, k); ojson.Truthy(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+// text is a member that is a text with something in it, or null.
+func text(o *ojson.Object, key string) any {
+	if s := o.String(key); s != "" {
+		return s
+	}
+	return nil
+}
+
+// textOr is a member that is a text with something in it, or other.
+func textOr(o *ojson.Object, key, other string) string {
+	if s := o.String(key); s != "" {
+		return s
+	}
+	return other
+}
+
+// integer is a member that is an integer, or null.
+func integer(o *ojson.Object, key string) any {
+	if f, ok := o.Float(key); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int(f)
+	}
+	return nil
+}
+
+// finite is a member that is a number doubles can hold.
+func finite(o *ojson.Object, key string) (float64, bool) {
+	f, ok := o.Float(key)
+	return f, ok && !math.IsInf(f, 0) && !math.IsNaN(f)
+}
+
+// numberOrNull is finite as a value.
+func numberOrNull(o *ojson.Object, key string) any {
+	if _, ok := finite(o, key); ok {
+		return member(o, key)
+	}
+	return nil
+}
+
+// count is a member that is a count, else 0.
+func count(o *ojson.Object, key string) int {
+	n, _ := integer(o, key).(int)
+	return max(n, 0)
+}
+
+// texts is the texts in an array member, never nil.
+func texts(o *ojson.Object, key string) []string {
+	if list := o.Strings(key); list != nil {
+		return list
+	}
+	return []string{}
+}
+
+// pick copies members that are texts, null for others.
+func pick(from *ojson.Object, keys ...string) *ojson.Object {
+	o := &ojson.Object{}
+	for _, k := range keys {
+		o.Set(k, text(from, k))
+	}
+	return o
+}
+
+// dollars rounds away what adding binary fractions leaves behind.
+func dollars(f float64) ojson.Number { return ojson.Float(math.Round(f*1e9) / 1e9) }
+
+// byTime sorts rows by the text of their time, stable: ledgers are in order where
+// times are equal or missing.
+func byTime(rows []*ojson.Object) []*ojson.Object {
+	slices.SortStableFunc(rows, func(a, b *ojson.Object) int { return restore.CodeUnits(a.String("timestamp"), b.String("timestamp")) })
+	return rows
+}
+
+// orEmpty makes rows an array that is written as one.
+func orEmpty(rows []*ojson.Object) []*ojson.Object {
+	if rows == nil {
+		return []*ojson.Object{}
+	}
+	return rows
+}
+
+// sortedNames are the distinct names in the order of an artifact.
+func sortedNames(names []string) []string {
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, restore.Collate)
+	names = slices.Compact(names)
+	if names == nil {
+		names = []string{}
+	}
+	return names
+}
+
+// seconds is the rounded time between two instants, null when one is none or the
+// second is the earlier.
+func seconds(from, to any) any {
+	a, _ := from.(string)
+	b, _ := to.(string)
+	ms, ok := protocol.DurationMS(a, b)
+	if !ok {
+		return nil
+	}
+	return int((ms + 500) / 1000)
+}

@@ -1,0 +1,54 @@
+// The run's history beside its artifact, as a git bundle.
+
+package restore
+
+import (
+	"context"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ExportedBundle says what a bundle carries.
+type ExportedBundle struct {
+	Refs  []string
+	Bytes int64
+}
+
+// bundle writes the refs of the run in the artifact to the new file at path. The
+// run's lock is held, so it is the history of the very state in the artifact.
+func bundle(ctx context.Context, store *gitstore.Store, run, path string) (*ExportedBundle, error) {
+	if run == "" {
+		return nil, &protocol.Error{Code: gitstore.CodeNoRun, Field: "bundle", Message: "There is no run whose history could be bundled.", Hint: "start one with git agentxchain assign, or export without --bundle"}
+	}
+	refs, err := store.Repository().WriteRunBundle(ctx, run, path)
+	if err != nil {
+		return nil, err
+	}
+	b := &ExportedBundle{}
+	for _, r := range refs {
+		b.Refs = append(b.Refs, r.Name)
+	}
+	if err := syncFile(path, &b.Bytes); err != nil {
+		return nil, &protocol.Error{Code: "io_failed", Field: "bundle", Message: "The bundle cannot be written: " + err.Error() + "."}
+	}
+	return b, nil
+}
+
+// syncFile makes a file that git wrote durable.
+func syncFile(path string, size *int64) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	fi, err := f.Stat()
+	if err == nil {
+		*size = fi.Size()
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

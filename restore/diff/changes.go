@@ -1,0 +1,139 @@
+// Changes between two sides: texts, numbers, lists, maps (spec/05 §6.2, §6.3).
+
+// Package diff compares two runs by their rows in run-history.jsonl, or two export
+// artifacts, and names what became worse (spec/05 §6).
+package diff
+
+import (
+	"math"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+)
+
+// field is a member of a side and how people call it.
+type field struct{ key, label string }
+
+// scalars compares members one by one: {key: {label, left, right, changed}}.
+func scalars(left, right *ojson.Object, fields []field) *ojson.Object {
+	out := &ojson.Object{}
+	for _, f := range fields {
+		l, r := value(left, f.key), value(right, f.key)
+		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "changed", !ojson.Equal(l, r)))
+	}
+	return out
+}
+
+// numbers is scalars with the difference, null where there is none.
+func numbers(left, right *ojson.Object, fields []field) *ojson.Object {
+	out := scalars(left, right, fields)
+	for _, f := range fields {
+		out.Object(f.key).Set("delta", delta(value(left, f.key), value(right, f.key)))
+	}
+	return out
+}
+
+func delta(left, right any) any {
+	l, okL := number(left)
+	r, okR := number(right)
+	if !okL || !okR {
+		return nil
+	}
+	return ojson.Float(math.Round((r-l)*1e9) / 1e9)
+}
+
+// lists compares lists as sets, and their order.
+func lists(left, right *ojson.Object, fields []field) *ojson.Object {
+	out := &ojson.Object{}
+	for _, f := range fields {
+		l, r := left.Strings(f.key), right.Strings(f.key)
+		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "added", without(r, l), "removed", without(l, r), "changed", !slices.Equal(l, r)))
+	}
+	return out
+}
+
+// entries compares the members of two maps that hold one kind of thing.
+func entries(left, right *ojson.Object, label string, withDelta bool) []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, k := range names(slices.Concat(left.Keys(), right.Keys())) {
+		l, r := value(left, k), value(right, k)
+		o := ojson.NewObject("label", label, "key", k, "left", l, "right", r, "changed", !ojson.Equal(l, r))
+		if withDelta {
+			o.Set("delta", delta(l, r))
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// without are the items of list that are not in other.
+func without(list, other []string) []string {
+	out := []string{}
+	for _, s := range list {
+		if !slices.Contains(other, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// names are distinct names in the order of an artifact.
+func names(list []string) []string {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, restore.Collate)
+	return slices.Compact(list)
+}
+
+// changed counts what changed in groups of changes.
+func changed(groups ...any) int {
+	n := 0
+	one := func(v any) {
+		if o, ok := v.(*ojson.Object); ok && o.Bool("changed") {
+			n++
+		}
+	}
+	for _, g := range groups {
+		switch g := g.(type) {
+		case *ojson.Object:
+			for _, v := range g.All() {
+				one(v)
+			}
+		case []*ojson.Object:
+			for _, v := range g {
+				one(v)
+			}
+		}
+	}
+	return n
+}
+
+// value is a member, nil when o has none.
+func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
+
+// text is a member that is a text with something in it, or null.
+func text(o *ojson.Object, key string) any {
+	if s := o.String(key); s != "" {
+		return s
+	}
+	return nil
+}
+
+func number(v any) (float64, bool) {
+	n, ok := v.(ojson.Number)
+	if !ok {
+		return 0, false
+	}
+	f, ok := n.Float64()
+	return f, ok && !math.IsInf(f, 0)
+}
+
+// numeric is a member that is a number, or null.
+func numeric(o *ojson.Object, key string) any {
+	if v := value(o, key); v != nil {
+		if _, ok := number(v); ok {
+			return v
+		}
+	}
+	return nil
+}

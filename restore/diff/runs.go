@@ -1,0 +1,162 @@
+// Two runs by what run-history.jsonl says of them (spec/05 §6.2).
+
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+)
+
+// Find returns the last row of the run that ref names: its whole id, or the
+// beginning of one id only. A run has a row for each time it was blocked.
+//
+// Errors: not_found; invalid_argument when several runs begin like that.
+func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
+	if row := protocol.RunHistoryRow(rows, ref); row != nil {
+		return row, nil
+	}
+	var found []string
+	for i := len(rows) - 1; i >= 0; i-- {
+		if id := rows[i].String("run_id"); ref != "" && strings.HasPrefix(id, ref) && !slices.Contains(found, id) {
+			found = append(found, id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return protocol.RunHistoryRow(rows, found[0]), nil
+	case 0:
+		return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "run_id", Message: fmt.Sprintf("No run in the history is called %.80s.", ref),
+			Hint: "git agentxchain status names the current run; .agentxchain/run-history.jsonl has those that were blocked or completed"}
+	}
+	shown := found[:min(len(found), 5)]
+	return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "run_id", Message: fmt.Sprintf("%.80s is the beginning of %d runs: %s.", ref, len(found), strings.Join(shown, ", ")),
+		Hint: "give more of the id", Details: ojson.NewObject("matches", found)}
+}
+
+// side is what is compared of a run.
+func side(row *ojson.Object) *ojson.Object {
+	retro := row.Object("retrospective")
+	trigger := "legacy"
+	if p := restore.Provenance(value(row, "provenance")); p != nil {
+		trigger = p.String("trigger")
+	}
+	next := text(retro, "next_operator_action")
+	if next == nil {
+		next = text(retro, "follow_on_hint")
+	}
+	var roles []string
+	for _, r := range row.Strings("roles_used") {
+		if r = strings.TrimSpace(r); r != "" {
+			roles = append(roles, r)
+		}
+	}
+	gates := row.Object("gate_results")
+	if gates == nil {
+		gates = &ojson.Object{}
+	}
+	return ojson.NewObject("run_id", text(row, "run_id"), "status", text(row, "status"), "trigger", trigger, "template", text(row, "template"),
+		"connector_used", text(row, "connector_used"), "model_used", text(row, "model_used"), "blocked_reason", text(row, "blocked_reason"),
+		"next_action", next, "headline", text(retro, "headline"), "inheritable", protocol.Inheritable(row),
+		"total_turns", numeric(row, "total_turns"), "decisions_count", numeric(row, "decisions_count"), "total_cost_usd", numeric(row, "total_cost_usd"),
+		"budget_limit_usd", numeric(row, "budget_limit_usd"), "duration_ms", numeric(row, "duration_ms"),
+		"phases_completed", names(row.Strings("phases_completed")), "roles_used", names(roles), "gate_results", gates, "recorded_at", text(row, "recorded_at"))
+}
+
+// Runs compares two rows of run-history.jsonl: {changed, left, right,
+// scalar_changes, numeric_changes, list_changes, gate_changes, regressions,
+// regression_count, has_regressions, summary}.
+func Runs(leftRow, rightRow *ojson.Object) *ojson.Object {
+	l, r := side(leftRow), side(rightRow)
+	scalar := scalars(l, r, []field{{"status", "Status"}, {"trigger", "Trigger"}, {"template", "Template"}, {"connector_used", "Connector"}, {"model_used", "Model"},
+		{"blocked_reason", "Blocked reason"}, {"next_action", "Next action"}, {"headline", "Headline"}, {"inheritable", "Inheritance snapshot"}})
+	numeric := numbers(l, r, []field{{"total_turns", "Turns"}, {"decisions_count", "Decisions"}, {"total_cost_usd", "Cost"}, {"budget_limit_usd", "Budget"}, {"duration_ms", "Duration"}})
+	list := lists(l, r, []field{{"phases_completed", "Phases"}, {"roles_used", "Roles"}})
+	gates := []*ojson.Object{}
+	for _, e := range entries(l.Object("gate_results"), r.Object("gate_results"), "Gate", false) {
+		gates = append(gates, ojson.NewObject("gate_id", value(e, "key"), "left", value(e, "left"), "right", value(e, "right"), "changed", e.Bool("changed")))
+	}
+	n := changed(scalar, numeric, list, gates)
+	worse, better := signals(l, r)
+	found := worse.rows()
+	return ojson.NewObject("changed", n > 0, "left", l, "right", r, "scalar_changes", scalar, "numeric_changes", numeric, "list_changes", list, "gate_changes", gates,
+		"regressions", found, "regression_count", len(found), "has_regressions", len(found) > 0,
+		"summary", runSummary(worse, better, n, highlights(scalar, numeric, list, gates)))
+}
+
+// statusRank orders how well a run ended.
+func statusRank(status any) int {
+	switch status {
+	case "completed":
+		return 3
+	case "blocked":
+		return 2
+	case "failed":
+		return 1
+	}
+	return 0
+}
+
+// shut and open are outcomes of a gate.
+func shut(v any) bool { return v == "failed" || v == "blocked" || v == "pending" }
+
+func open(v any) bool { return v == "passed" || v == "approved" }
+
+// signals are what became worse, and what became better.
+func signals(l, r *ojson.Object) (worse *findings, better []string) {
+	worse = &findings{}
+	ls, rs := value(l, "status"), value(r, "status")
+	switch {
+	case statusRank(rs) < statusRank(ls):
+		worse.add("REG-STATUS", "status", severe, fmt.Sprintf("The run ended worse: %s after %s", shown(rs), shown(ls)), "status", ls, rs)
+	case statusRank(rs) > statusRank(ls):
+		better = append(better, fmt.Sprintf("The run ended better: %s after %s", shown(rs), shown(ls)))
+	}
+	if lb, rb := value(l, "blocked_reason"), value(r, "blocked_reason"); rb != nil && lb == nil {
+		worse.add("REG-BLOCKED", "blocked", mild, "The run is blocked now: "+shown(rb), "blocked_reason", lb, rb)
+	}
+	if value(l, "next_action") != nil && value(r, "next_action") == nil {
+		better = append(better, "Nothing waits for an operator any more")
+	}
+	lg, rg := l.Object("gate_results"), r.Object("gate_results")
+	for _, g := range names(slices.Concat(lg.Keys(), rg.Keys())) {
+		a, b := value(lg, g), value(rg, g)
+		switch {
+		case shut(b) && !shut(a):
+			worse.add("REG-GATE", "gate", severe, fmt.Sprintf("Gate %q is %s now", g, shown(b)), "gate_results."+g, a, b)
+		case shut(a) && open(b):
+			better = append(better, fmt.Sprintf("Gate %q is %s now", g, shown(b)))
+		}
+	}
+	if gone := without(l.Strings("phases_completed"), r.Strings("phases_completed")); len(gone) > 0 {
+		worse.add("REG-PHASE", "phase", mild, "Phases are no longer completed: "+strings.Join(gone, ", "), "phases_completed", value(l, "phases_completed"), value(r, "phases_completed"))
+	}
+	return worse, better
+}
+
+// runSummary is {outcome, risk_level, highlights, changed_field_count}.
+func runSummary(worse *findings, better []string, n int, plain []string) *ojson.Object {
+	outcome, risk := "changed", "low"
+	switch {
+	case n == 0 && len(worse.list) == 0:
+		return summary("unchanged", "none", nil, 0)
+	case len(worse.list) > 0:
+		outcome, risk = "regressed", "medium"
+		if worse.severe() {
+			risk = "high"
+		}
+		if len(better) > 0 {
+			outcome = "mixed"
+		}
+	case len(better) > 0:
+		outcome, risk = "improved", "none"
+		if n > len(better) {
+			risk = "low"
+		}
+	}
+	return summary(outcome, risk, slices.Concat(worse.messages(), better, plain), n)
+}

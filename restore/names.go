@@ -1,0 +1,19 @@
+// Names of the store that whoever restores a run meets.
+
+package restore
+
+import "github.com/git-agentxchain/git-agentxchain/gitstore"
+
+type (
+	Store  = gitstore.Store         // of the project a run is restored into
+	Plan   = gitstore.RestorePlan   // what a restore does
+	Action = gitstore.RestoreAction // to one file
+)
+
+// How a restored run relates to what is there.
+const (
+	Adopts    = gitstore.RestoreAdopts
+	Same      = gitstore.RestoreSame
+	Continues = gitstore.RestoreContinues
+	Replaces  = gitstore.RestoreReplaces
+)

@@ -1,0 +1,152 @@
+// Restoring onto a HEAD that has moved on since the export: which paths decide, and
+// what they say.
+
+package restore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// How the checkout's commit stands to the exported one.
+const (
+	headAhead   = "ahead"    // it goes on from it
+	headBehind  = "behind"   // the other way round
+	headApart   = "diverged" // neither
+	headUnknown = "unknown"  // the exported commit is not in this repository
+)
+
+// Onto is the outcome of comparing the exported commit with the checkout's.
+type Onto struct {
+	Exported, Head gitstore.OID
+	Relation       string
+	Commits        int // that the checkout has more
+	Deciding       []Deciding
+	Passed         int // changed paths that say nothing: no baseline holds them
+}
+
+// Deciding is a path, or a commit the run refers to, that was looked at.
+type Deciding struct {
+	Path  string
+	Holds bool
+	Why   string
+}
+
+// Object is it as JSON.
+func (o *Onto) Object() *ojson.Object {
+	list := []*ojson.Object{}
+	for _, d := range o.Deciding {
+		list = append(list, ojson.NewObject("path", d.Path, "holds", d.Holds, "why", d.Why))
+	}
+	return ojson.NewObject("exported", string(o.Exported), "target", string(o.Head), "relation", o.Relation, "commits", o.Commits, "deciding", list, "passed", o.Passed)
+}
+
+func (t *restoring) relate(ctx context.Context, want, have gitstore.OID) (*Onto, error) {
+	repo := t.store.Repository()
+	o := &Onto{Exported: want, Head: have, Relation: headApart}
+	if have == "" || !repo.HasCommit(ctx, want) {
+		o.Relation = headUnknown
+		return o, nil
+	}
+	ahead, err := repo.Ancestor(ctx, want, have)
+	if err != nil {
+		return nil, err
+	}
+	if ahead {
+		o.Relation = headAhead
+		o.Commits, err = repo.CommitsBetween(ctx, want, have)
+		return o, err
+	}
+	if behind, err := repo.Ancestor(ctx, have, want); err != nil {
+		return nil, err
+	} else if behind {
+		o.Relation = headBehind
+	}
+	return o, nil
+}
+
+// judge decides whether the commits since the export contradict it. A governed file
+// they changed must be what the artifact has. While turns are active, what they
+// observe since their baseline must still be their own doing: no other file may have
+// changed. Commits the run refers to must be part of this history.
+func (o *Onto) judge(ctx context.Context, t *restoring) error {
+	switch o.Relation {
+	case headUnknown:
+		return o.refuse("commit %s, which the artifact belongs to, is not in this repository", "fetch it from the repository the artifact was made in")
+	case headBehind:
+		return o.refuse("this checkout is behind commit %s, which the artifact belongs to", "git merge --ff-only "+shown(o.Exported))
+	case headApart:
+		return o.refuse("this checkout does not go on from commit %s, which the artifact belongs to", "git checkout "+shown(o.Exported))
+	}
+	repo := t.store.Repository()
+	state := object(t.a.a.state)
+	turns := object(get(state, "active_turns"))
+	changed, err := repo.ChangedBetween(ctx, o.Exported, o.Head)
+	if err != nil {
+		return err
+	}
+	for _, p := range changed {
+		switch {
+		case Restorable(p) && t.in.Holds(t.store, p):
+			o.add(p, true, "committed since the export, with the bytes the artifact has")
+		case Restorable(p):
+			o.add(p, false, "committed since the export, and the artifact has other bytes")
+		case turns.Len() > 0 && protocol.Observable(p):
+			o.add(p, false, fmt.Sprintf("committed since the export, and turn %s would be taken for its author: its baseline is from before", turns.Keys()[0]))
+		default:
+			o.Passed++
+		}
+	}
+	refs := map[string]string{"accepted_integration_ref": state.String("accepted_integration_ref")}
+	for _, id := range turns.Keys() {
+		refs["active_turns."+id+".baseline.head_ref"] = turns.Object(id).Object("baseline").String("head_ref")
+	}
+	for _, where := range slices.Sorted(maps.Keys(refs)) {
+		sha, _ := strings.CutPrefix(refs[where], "git:")
+		if sha == "" || strings.HasPrefix(sha, "workspace:") {
+			continue
+		}
+		in, err := repo.Ancestor(ctx, gitstore.OID(sha), o.Head)
+		if err != nil {
+			return err
+		}
+		if !in {
+			o.add("state."+where, false, "names commit "+sha[:min(12, len(sha))]+", which is not part of this history")
+		}
+	}
+	return o.verdict()
+}
+
+func (o *Onto) add(path string, holds bool, why string) {
+	o.Deciding = append(o.Deciding, Deciding{path, holds, why})
+}
+
+func (o *Onto) refuse(format, hint string) error {
+	return &protocol.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: strings.ToUpper(format[:1]) + fmt.Sprintf(format[1:], shown(o.Exported)) + ".", Hint: hint}
+}
+
+func (o *Onto) verdict() error {
+	e := &protocol.Error{Code: CodeContradicted, Field: "workspace.git.head_sha", Hint: "git checkout " + shown(o.Exported) + ", or export again where the run is"}
+	var lines []string
+	for _, d := range o.Deciding {
+		if !d.Holds {
+			lines = append(lines, printable(d.Path)+": "+d.Why)
+			e.Problems = append(e.Problems, protocol.Problem{Code: CodeContradicted, Field: d.Path, Message: printable(d.Path) + ": " + d.Why})
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	e.Message = fmt.Sprintf("The %d commits since %s contradict the artifact: %s.", o.Commits, shown(o.Exported), strings.Join(lines[:min(len(lines), 10)], "; "))
+	if len(lines) > 10 {
+		e.Message += fmt.Sprintf(" There are %d more.", len(lines)-10)
+	}
+	return e
+}

@@ -1,0 +1,171 @@
+// A workspace out of an artifact, to look at and to throw away.
+
+// Package replay lays the files of an export artifact out in a temporary directory
+// that nothing can write to by accident: verified first, every path checked, the
+// repositories of an initiative inside of it wherever they were at home (spec/05 §7).
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/restore"
+)
+
+// Workspace is a materialised artifact. Close removes it.
+type Workspace struct {
+	Dir     string // absolute
+	Kind    string // restore.KindRun or restore.KindCoordinator
+	Schema  string
+	Run     string // id of the run or the initiative, "" for none
+	Files   int
+	Repos   []Repo
+	Partial []string // files of which the artifact has a part or nothing
+}
+
+// Repo is a repository of an initiative in the workspace.
+type Repo struct {
+	ID          string
+	Path        string // relative to the workspace, with slashes
+	Placeholder string // why there is only a placeholder, "" for a whole repository
+}
+
+// Open verifies the artifact in r and lays it out below the system's directory for
+// temporary files. r may be a pipe.
+//
+// Errors: artifact_unreadable (a *restore.InputError), artifact_unverified,
+// unsafe_path, io_failed; ctx's cause. Nothing is left behind by an error.
+func Open(ctx context.Context, r io.Reader, opt restore.VerifyOptions) (_ *Workspace, err error) {
+	spool, err := os.CreateTemp("", "agentxchain-replay-artifact-")
+	if err != nil {
+		return nil, failed(err)
+	}
+	_ = os.Remove(spool.Name()) // where a file in use cannot go, it is removed below
+	defer func() { _ = spool.Close(); _ = os.Remove(spool.Name()) }()
+	report, err := restore.Verify(ctx, io.TeeReader(r, spool), opt)
+	if err != nil {
+		return nil, err
+	}
+	if !report.Passed() {
+		return nil, unverified(report)
+	}
+	if _, err := spool.Seek(0, io.SeekStart); err != nil {
+		return nil, failed(err)
+	}
+	dir, err := os.MkdirTemp("", "agentxchain-replay-")
+	if err != nil {
+		return nil, failed(err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, failed(err)
+	}
+	w := &Workspace{Dir: dir}
+	defer func() {
+		if err != nil {
+			_ = w.Close()
+		}
+	}()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer func() { _ = root.Close() }()
+	if err := w.lay(ctx, spool, root); err != nil {
+		return nil, err
+	}
+	return w, w.seal(ctx)
+}
+
+func unverified(report *restore.Report) error {
+	e := &protocol.Error{Code: restore.CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything"}
+	var lines []string
+	for i, f := range report.Findings {
+		if i == 5 {
+			lines = append(lines, fmt.Sprintf("and %d more", len(report.Findings)-i+report.More))
+			break
+		}
+		lines = append(lines, f.String())
+	}
+	e.Message = "The artifact does not verify: " + strings.Join(lines, "; ")
+	return e
+}
+
+// failed is an error of the disk.
+func failed(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var ours *protocol.Error
+	var input *restore.InputError
+	if errors.As(err, &ours) || errors.As(err, &input) {
+		return err
+	}
+	return &protocol.Error{Code: "io_failed", Message: "The workspace for looking at the artifact cannot be made: " + err.Error() + "."}
+}
+
+// seal takes the right to write away. The files are somebody's record: an editor or
+// a command run in there by habit should fail instead of changing it.
+func (w *Workspace) seal(ctx context.Context) error {
+	return failed(filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case d.IsDir():
+			return os.Chmod(path, 0o500)
+		}
+		return os.Chmod(path, 0o400)
+	}))
+}
+
+// Close removes the workspace and everything in it.
+func (w *Workspace) Close() error {
+	// Only directories have to be opened up; links are not followed.
+	_ = filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return failed(os.RemoveAll(w.Dir))
+}
+
+// Session is the workspace as JSON: {port, url, export_file, run_id,
+// export_schema_version, files_restored, temp_dir, export_kind, repos, partial}.
+// port and url are those of a dashboard, null without one.
+func (w *Workspace) Session(input string) *ojson.Object {
+	repos := []*ojson.Object{}
+	for _, r := range w.Repos {
+		var why any
+		if r.Placeholder != "" {
+			why = r.Placeholder
+		}
+		repos = append(repos, ojson.NewObject("repo_id", r.ID, "path", r.Path, "placeholder", why))
+	}
+	var run any
+	if w.Run != "" {
+		run = w.Run
+	}
+	return ojson.NewObject("port", nil, "url", nil, "export_file", input, "run_id", run, "export_schema_version", w.Schema,
+		"files_restored", w.Files, "temp_dir", w.Dir, "export_kind", w.Kind, "repos", repos, "partial", w.Partial)
+}
+
+// repoDir is where a repository goes: by its name when that is a plain one.
+func repoDir(id string, n int) string {
+	plain := id != "" && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	if !plain {
+		id = "repository-" + strconv.Itoa(n+1)
+	}
+	// The number keeps apart what a file system may take for one name.
+	return "repos/" + strconv.Itoa(n+1) + "-" + id
+}

@@ -1,0 +1,196 @@
+// Restoring a run artifact into a checkout: what is asked for, the preconditions in
+// their order, and what comes of it (spec/05 §4).
+
+package restore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Codes of what keeps an artifact from being restored.
+const (
+	CodeUnverified      = "artifact_unverified"   // a claim of the artifact does not hold
+	CodeKind            = "artifact_kind"         // it is not the artifact of a run
+	CodeNoWorkspace     = "workspace_missing"     // it does not say which commit it belongs to
+	CodeUnsupported     = "restore_unsupported"   // its exporter says that it cannot be restored
+	CodeUnsafePath      = "unsafe_path"           // a file in it may not be written
+	CodeContentMissing  = "content_missing"       // the bytes of a file are not in it
+	CodeNothing         = "nothing_to_restore"    // it holds no files
+	CodeProjectMismatch = "project_mismatch"      // it belongs to another project
+	CodeHeadMismatch    = "head_mismatch"         // the checkout is at another commit
+	CodeContradicted    = "baseline_contradicted" // what was committed since contradicts it
+)
+
+// Options of Restore.
+type Options struct {
+	// Open opens the project to restore into. It is called when the artifact was
+	// found good; Restore does not close what it returns.
+	Open func(ctx context.Context) (*gitstore.Store, error)
+
+	Bundle   string // a git bundle with the run's history, to be taken along; "" for none
+	Onto     bool   // accept a HEAD that has moved on when nothing contradicts the artifact
+	DryRun   bool   // find out and change nothing
+	LockWait time.Duration
+	Verify   VerifyOptions
+	Progress func(done, total int) // files staged
+}
+
+// Outcome is what a restore did, or would do.
+type Outcome struct {
+	Done      bool // false for a dry run
+	Dir       string
+	Run       string // "" for none
+	Status    string // of the run, "" when unknown
+	Exported  string // when the artifact was made, "" without one
+	Files     int    // files the artifact brings
+	Plan      *gitstore.RestorePlan
+	Head      *Onto
+	Bundle    *gitstore.RunBundle // closed; only what it says is of use
+	Notices   []string
+	Unwritten []string // files in the artifact that belong to the machine it was made on
+}
+
+// Restore makes the governed files of a project those of the run artifact in r, and
+// records them as an operation of the run, so that work goes on from there. Nothing
+// is written before everything has been checked, and then all of it takes effect or
+// nothing (gitstore.Store.Restore). r may be nil when Bundle is set: then the files
+// are those the newest operation in the bundle recorded.
+//
+// Errors: an *InputError when there is no artifact, the Code constants above in
+// that order, dirty_tree, and those of the store.
+func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
+	var a *incoming
+	if r != nil {
+		var err error
+		if a, err = receive(ctx, r, opt.Verify); err != nil {
+			return nil, err
+		}
+		defer a.Close()
+		if err := a.restorable(); err != nil {
+			return nil, err
+		}
+	} else if opt.Bundle == "" {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "input", Message: "There is neither an artifact nor a bundle to restore."}
+	}
+	store, err := opt.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &restoring{opt: opt, store: store, a: a, out: &Outcome{Dir: store.Dir()}}
+	settled, err := store.SettleRestore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if settled != "" {
+		t.out.Notices = append(t.out.Notices, settled)
+	}
+	if opt.Bundle != "" {
+		b, err := store.OpenRunBundle(ctx, opt.Bundle)
+		if err != nil {
+			return nil, err
+		}
+		defer b.Close()
+		t.out.Bundle = b
+	}
+	if err := t.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.check(ctx); err != nil {
+		return nil, err
+	}
+	return t.out, t.carryOut(ctx)
+}
+
+// restoring is one restore under way.
+type restoring struct {
+	opt   Options
+	store *gitstore.Store
+	a     *incoming // nil for a bundle alone
+	in    *gitstore.Incoming
+	out   *Outcome
+}
+
+// prepare says what comes in.
+func (t *restoring) prepare(ctx context.Context) error {
+	b := t.out.Bundle
+	if t.a == nil {
+		return t.fromBundle(ctx, b)
+	}
+	a := t.a
+	t.out.Run, t.out.Status, t.out.Exported, t.out.Files, t.out.Unwritten = a.run(), a.status(), a.exportedAt(), len(a.files), a.skipped
+	t.in = &gitstore.Incoming{Files: a.files, Open: a.open, Roots: RestoreRoots(), Spare: protocol.GeneratedReport, Bundle: b,
+		Detail: ojson.NewObject("exported_at", a.exportedAt(), "head", a.head(), "files", len(a.files)), Reason: "an export artifact"}
+	if b == nil {
+		return nil
+	}
+	for _, ref := range b.Refs {
+		if ref.Name == gitstore.RunRefPrefix+t.out.Run {
+			return nil
+		}
+	}
+	return &protocol.Error{Code: gitstore.CodeHistoryInvalid, Field: "bundle", Message: fmt.Sprintf("The bundle holds nothing of run %s, which the artifact is about.", or(t.out.Run, "(none)")),
+		Hint: "name the bundle that was made together with the artifact"}
+}
+
+// fromBundle brings in the governed files of the newest operation in a bundle.
+func (t *restoring) fromBundle(ctx context.Context, b *gitstore.RunBundle) error {
+	files, err := b.Files(ctx)
+	if err != nil {
+		return err
+	}
+	delete(files.Files, protocol.ConfigPath)
+	roots := make([]string, 0, len(files.Files))
+	for _, l := range protocol.Ledgers() {
+		roots = append(roots, l.Path())
+	}
+	for _, d := range protocol.Documents() {
+		roots = append(roots, string(d))
+	}
+	t.in = &gitstore.Incoming{Bundle: b, Detail: ojson.NewObject("bundle", string(files.Op)), Reason: "a bundle of its history"}
+	for _, p := range files.Paths() {
+		data := files.Files[p]
+		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: p, Size: int64(len(data)), SHA256: digestOf(data)})
+		roots = append(roots, p)
+	}
+	t.in.Roots = roots
+	t.in.Open = func(p string) (io.Reader, error) { return strings.NewReader(string(files.Files[p])), nil }
+	t.out.Run, t.out.Files = b.Run, len(t.in.Files)
+	if o, err := ojson.DecodeObject(files.State); err == nil {
+		t.out.Status = o.String("status")
+	}
+	return nil
+}
+
+// check asks everything that depends on the checkout, in the order of spec/05 §4.2.
+func (t *restoring) check(ctx context.Context) error {
+	if err := t.sameProject(ctx); err != nil {
+		return err
+	}
+	if err := t.sameHead(ctx); err != nil {
+		return err
+	}
+	return t.clean(ctx)
+}
+
+// carryOut plans, and unless that was all that was asked for does it.
+func (t *restoring) carryOut(ctx context.Context) (err error) {
+	if t.opt.DryRun {
+		t.out.Plan, err = t.store.PlanRestore(ctx, t.in)
+		return err
+	}
+	t.out.Plan, err = t.store.Restore(ctx, t.in, gitstore.RestoreOptions{Wait: t.opt.LockWait, Check: t.check, Progress: t.opt.Progress})
+	t.out.Done = err == nil
+	if t.out.Done && slices.ContainsFunc(t.out.Plan.Actions, func(a gitstore.RestoreAction) bool { return a.Path == protocol.ConfigPath }) {
+		t.out.Notices = append(t.out.Notices, protocol.ConfigPath+" in the artifact is not the one that is committed here; what it names to run needs your trust again")
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+// What the checkout must be like for an artifact to be restored into it
+// (spec/05 §4.2, checks 8 to 11).
+
+package restore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// sameProject refuses what another project exported.
+func (t *restoring) sameProject(ctx context.Context) error {
+	here, err := t.projectHere()
+	if err != nil {
+		return err
+	}
+	theirs := ""
+	if t.a != nil {
+		theirs = t.a.projectID()
+	}
+	if b := t.out.Bundle; b != nil && (t.a == nil || theirs == here) {
+		theirs = b.Project(ctx, t.out.Run)
+	}
+	if theirs == here && here != "" {
+		return nil
+	}
+	return &protocol.Error{Code: CodeProjectMismatch, Field: "project.id", Message: fmt.Sprintf("It was exported from the project %s, and this is %s.", named(theirs), named(here)),
+		Hint: "change to a clone of the project it was exported from"}
+}
+
+func named(id string) string {
+	if id == "" {
+		return "without an id"
+	}
+	return fmt.Sprintf("%q", id)
+}
+
+// projectHere is the id of the target. Only the id is needed: a configuration that
+// is wrong otherwise may be what the restore puts right.
+func (t *restoring) projectHere() (string, error) {
+	data, err := t.store.ReadConfig()
+	if err != nil {
+		return "", err
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return "", &protocol.Error{Code: protocol.CodeInvalidConfig, Field: protocol.ConfigPath, Message: protocol.ConfigPath + " of this project is not JSON: " + err.Error() + "."}
+	}
+	return o.Object("project").String("id"), nil
+}
+
+// sameHead refuses another commit than the exported one, unless --onto finds that it
+// does not matter.
+func (t *restoring) sameHead(ctx context.Context) error {
+	if t.a == nil {
+		return nil // the history in a bundle belongs to no commit
+	}
+	want := gitstore.OID(t.a.head())
+	status, err := t.store.Repository().Status(ctx, t.store.Repository().Prefix)
+	if err != nil {
+		return err
+	}
+	have := status.Head
+	if have == want && have != "" {
+		return nil
+	}
+	onto, err := t.relate(ctx, want, have)
+	if err != nil {
+		return err
+	}
+	if !t.opt.Onto {
+		e := &protocol.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want), shown(have))}
+		switch onto.Relation {
+		case headAhead:
+			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether the %d newer commits matter", shown(want), onto.Commits)
+		case headUnknown:
+			e.Hint = "fetch it from the repository the artifact was made in, then check it out"
+		default:
+			e.Hint = "git checkout " + shown(want)
+		}
+		return e
+	}
+	t.out.Head = onto
+	return onto.judge(ctx, t)
+}
+
+func shown(oid gitstore.OID) string {
+	if oid == "" {
+		return "none"
+	}
+	return oid.Short()
+}
+
+// clean refuses changes in the checkout that a restore would mix with, naming each.
+// A file that is already what the restore makes of it is in nobody's way.
+func (t *restoring) clean(ctx context.Context) error {
+	repo := t.store.Repository()
+	status, err := repo.Status(ctx, repo.Prefix)
+	if err != nil {
+		return err
+	}
+	e := &protocol.Error{Code: protocol.CodeDirtyTree, Field: "worktree"}
+	add := func(path, what string) {
+		e.Problems = append(e.Problems, protocol.Problem{Code: protocol.CodeDirtyTree, Field: path, Message: printable(path) + " (" + what + ")"})
+	}
+	for _, p := range status.Paths() {
+		if operationalNow(p) || Restorable(strings.TrimSuffix(p, "/")) && !status.Dirty[p].Unmerged && t.in.Holds(t.store, p) {
+			continue
+		}
+		add(p, dirtyKind(status.Dirty[p]))
+	}
+	if repo.Prefix != "" {
+		whole, err := repo.Status(ctx, "")
+		if err != nil {
+			return err
+		}
+		for _, p := range whole.Paths() {
+			if !strings.HasPrefix(p, repo.Prefix) && p != strings.TrimSuffix(repo.Prefix, "/") {
+				add("(repository) "+p, dirtyKind(whole.Dirty[p]))
+			}
+		}
+	}
+	if len(e.Problems) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range e.Problems {
+		names = append(names, p.Message)
+	}
+	e.Message = "The checkout has changes that are not committed: " + someOf(names, 10) + "."
+	e.Hint = "commit or stash them (git stash -u), then restore again"
+	return e
+}
+
+// operationalNow reports what a restore neither reads nor replaces, and may itself
+// have made a moment ago.
+func operationalNow(path string) bool {
+	return strings.HasPrefix(path, ".agentxchain/locks/") || strings.HasPrefix(path, ".agentxchain/transactions/")
+}
+
+// printable quotes a name that would do something to a terminal.
+func printable(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+func dirtyKind(d gitstore.DirtyPath) string {
+	var kinds []string
+	for _, k := range []struct {
+		is   bool
+		name string
+	}{{d.Unmerged, "in conflict"}, {d.Submodule, "submodule changed"}, {d.Untracked, "untracked"}, {d.Deleted, "deleted"}, {d.Staged, "staged"}} {
+		if k.is {
+			kinds = append(kinds, k.name)
+		}
+	}
+	if len(kinds) == 0 {
+		kinds = []string{"modified"}
+	}
+	return strings.Join(slices.Compact(kinds), ", ")
+}

@@ -1,0 +1,206 @@
+// Restoring in every kind of repository, beside other processes, and on disks that
+// do not take it.
+
+package restore
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func TestRestoreInEveryKindOfRepository(t *testing.T) {
+	for _, o := range testrepo.Kinds() {
+		for _, sub := range []string{"", "deep/project"} {
+			if usual := (o.ObjectFormat == "sha256") == o.LinkedWorktree && (sub == "" || !o.LinkedWorktree); !usual && !long() {
+				continue
+			}
+			o := o
+			o.Subdir = sub
+			t.Run(o.Name()+"-"+filepath.Base(sub), func(t *testing.T) {
+				t.Parallel()
+				r := testrepo.New(t, o)
+				project(t, r.Dir)
+				r.CommitAll("governed")
+				assign(t, r.Dir)
+				artifact, file := bundled(t, r.Dir)
+				for _, history := range []bool{false, true} {
+					b := ""
+					if history {
+						b = file
+					}
+					clone := filepath.Join(t.TempDir(), "clone")
+					args := []string{"clone", "-q"}
+					if o.RefFormat == "reftable" {
+						args = append(args, "--ref-format=reftable")
+					}
+					testGit(t, t.TempDir(), append(args, r.Top, clone)...)
+					if o.LinkedWorktree {
+						testGit(t, clone, "checkout", "-q", "side")
+					}
+					dir := filepath.Join(clone, filepath.FromSlash(sub))
+					restoreOK(t, dir, artifact, Options{Bundle: b})
+					if x, y := governedBytes(t, r.Dir), governedBytes(t, dir); !maps.Equal(x, y) {
+						t.Fatalf("%v", changedNames(x, y))
+					}
+					goOn(t, dir)
+					newer, ahead := bundled(t, dir)
+					if b == "" {
+						ahead = ""
+					}
+					restoreOK(t, r.Dir, newer, Options{Bundle: ahead})
+					sound(t, r.Dir)
+					if b == "" {
+						// The next round begins with the same history on both sides.
+						artifact, file = bundled(t, r.Dir)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestRestoreBesideOthers has several restores and commands at once: each succeeds
+// or is told that somebody else is at work, and the end is whole.
+func TestRestoreBesideOthers(t *testing.T) {
+	s := newSource(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, err := into(t, s.clone, bytes.NewReader(s.artifact), Options{LockWait: 20 * time.Second}); err != nil {
+				t.Errorf("%v (%s)", err, codeIn(err))
+			}
+		})
+		wg.Go(func() {
+			store, err := opener(s.clone)(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer func() { _ = store.Close() }()
+			for range 5 {
+				if _, err := store.View(t.Context()); err != nil {
+					t.Errorf("a view beside: %v (%s)", err, codeIn(err))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if a, b := governedBytes(t, s.dir), governedBytes(t, s.clone); !maps.Equal(a, b) {
+		t.Errorf("%v", changedNames(a, b))
+	}
+	sound(t, s.clone)
+}
+
+// TestRestoreLosesARace has the run's ref move between the look and the decision.
+func TestRestoreLosesARace(t *testing.T) {
+	s := newSource(t)
+	restoreOK(t, s.clone, s.artifact, Options{})
+	goOn(t, s.dir)
+	_, newer := exported(t, s.dir, ExportOptions{})
+	before := governedBytes(t, s.clone)
+	moved := false
+	store, err := opener(s.clone)(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	ref := runRef(t, newer)
+	_, err = Restore(t.Context(), bytes.NewReader(newer), Options{
+		Open: func(context.Context) (*gitstore.Store, error) { return store, nil },
+		// Files are staged before the run is recorded.
+		Progress: func(done, _ int) {
+			if !moved {
+				moved = true
+				// Another work tree records something: any commit on top will do.
+				tip := testGit(t, s.clone, "rev-parse", ref)
+				next := testGit(t, s.clone, "commit-tree", "-m", "raced", "-p", tip, tip+"^{tree}")
+				testGit(t, s.clone, "update-ref", ref, next)
+			}
+		},
+	})
+	// It is built on what is there then, so there is nothing to lose: it succeeds.
+	if err != nil {
+		t.Fatalf("%v (%s)", err, codeIn(err))
+	}
+	if a, b := governedBytes(t, s.dir), governedBytes(t, s.clone); !maps.Equal(a, b) || maps.Equal(a, before) {
+		t.Errorf("%v", changedNames(a, b))
+	}
+}
+
+// TestRestoreCancelled is ended while it stages: the checkout stays as it is.
+func TestRestoreCancelled(t *testing.T) {
+	s := newSource(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	store, err := opener(s.clone)(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := governedBytes(t, s.clone)
+	_, err = Restore(ctx, bytes.NewReader(s.artifact), Options{
+		Open:     func(context.Context) (*gitstore.Store, error) { return store, nil },
+		Progress: func(done, _ int) { cancel() },
+	})
+	_ = store.Close()
+	if err == nil {
+		t.Fatal("it was not cancelled")
+	}
+	if now := governedBytes(t, s.clone); !maps.Equal(before, now) {
+		t.Errorf("%v", changedNames(before, now))
+	}
+	sound(t, s.clone)
+	if left, _ := os.ReadDir(filepath.Join(s.clone, ".agentxchain/transactions")); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// TestPathsThatAreAllowed: whatever an exporter collects under an ordinary name can
+// be restored, and what is allowed stays inside.
+func TestPathsThatAreAllowed(t *testing.T) {
+	for _, p := range []string{"agentxchain.json", "TALK.md", ".agentxchain/state.json", ".agentxchain/dispatch/turns/turn_1/PROMPT.md", ".planning/a b/\u00e9 'x'.md", ".planning/.hidden", ".planning/...",
+		".planning/git", ".planning/.gitkeep", ".planning/.github/x", ".planning/git~", ".planning/nul.txt", ".agentxchain/transactions/accept/turn_1.json", ".planning/\u65e5\u672c.md"} {
+		var r pathRules
+		if err := r.check(p); err != nil {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := rapid.SampledFrom(RestoreRoots()).Draw(rt, "root") + rapid.StringOf(rapid.SampledFrom([]rune{'/', '.', '\\', 'a', 'g', 'i', 't', '~', '1', ' ', '\x00', '\u200c', ':', 'G'})).Draw(rt, "rest")
+		var r pathRules
+		if r.check(p) != nil {
+			return
+		}
+		if !filepath.IsLocal(filepath.FromSlash(p)) || filepath.ToSlash(filepath.Clean(p)) != p || !Restorable(p) {
+			rt.Fatalf("%q is allowed", p)
+		}
+	})
+}
+
+func FuzzRestorePath(f *testing.F) {
+	for _, h := range []string{".planning/x", "../x", ".planning/.git\u200c/x", ".agentxchain/reviews/../x", "TALK.md", string(protocol.DocState)} {
+		f.Add(h)
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		var r pathRules
+		if r.check(p) != nil {
+			return
+		}
+		if !filepath.IsLocal(filepath.FromSlash(p)) || filepath.ToSlash(filepath.Clean(p)) != p || !Restorable(p) {
+			t.Fatalf("%q is allowed", p)
+		}
+		if err := r.check(p); err == nil {
+			t.Fatalf("%q is allowed twice", p)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+// Which paths of an artifact may be written (spec/05 §4.4): names that mean the
+// same file on every system, at or below the roots a restore replaces.
+
+package restore
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+const (
+	maxPath    = 4096
+	maxSegment = 255
+)
+
+// pathRules checks paths one after the other; a later one can be refused because of
+// an earlier one. The zero value is ready.
+type pathRules struct {
+	files map[string]string // folded -> path
+	dirs  map[string]string // folded directory -> path of a file in it
+	names map[string]string // folded directory -> its spelling
+}
+
+func unsafePath(path, format string, args ...any) error {
+	return &protocol.Error{Code: CodeUnsafePath, Field: "files." + path, Message: fmt.Sprintf("The artifact's file %q may not be written: %s.", path, fmt.Sprintf(format, args...)),
+		Hint: "no exporter writes such a path; find out where the artifact comes from"}
+}
+
+// check refuses a path that may not be written.
+func (r *pathRules) check(path string) error {
+	switch {
+	case path == "":
+		return unsafePath(path, "it is empty")
+	case len(path) > maxPath:
+		return unsafePath(path[:60], "it goes on for %d bytes", len(path))
+	case !utf8.ValidString(path):
+		return unsafePath(path, "it is not UTF-8")
+	case strings.ContainsRune(path, 0):
+		return unsafePath(path, "there is a NUL in it")
+	case strings.ContainsRune(path, '\\'):
+		return unsafePath(path, "a backslash separates directories on some systems")
+	case strings.ContainsRune(path, '\ufffd'):
+		return unsafePath(path, "part of its name was lost")
+	case path[0] == '/':
+		return unsafePath(path, "it is absolute")
+	case len(path) > 1 && path[1] == ':':
+		return unsafePath(path, "it names a drive")
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if why := badSegment(part); why != "" {
+			return unsafePath(path, "%s", why)
+		}
+	}
+	if !Restorable(path) {
+		return unsafePath(path, "it is not among the governed files")
+	}
+	return r.unique(path)
+}
+
+// badSegment says what is wrong with one component, "" when nothing is.
+func badSegment(part string) string {
+	switch {
+	case part == "":
+		return "a component of it is empty"
+	case part == "." || part == "..":
+		return "it has the component " + part
+	case len(part) > maxSegment:
+		return "a component of it is too long for file systems"
+	case gitName(part):
+		return "the component " + part + " is git's own directory, or is taken for it on some systems"
+	}
+	return ""
+}
+
+// gitName reports names that stand for .git somewhere: in another case, with
+// characters HFS+ ignores, as NTFS shortens it, with endings Windows drops or that
+// name a stream of it.
+func gitName(part string) bool {
+	if i := strings.IndexByte(part, ':'); i >= 0 {
+		part = part[:i]
+	}
+	name := fold(part)
+	if name == ".git" {
+		return true
+	}
+	digits, ok := strings.CutPrefix(name, "git~")
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// fold is what names are compared by: characters without a shape of their own are
+// dropped, as HFS+ does, and dots and spaces at the end, as Windows does; forms that
+// look alike and case do not count.
+func fold(part string) string {
+	part = strings.Map(func(r rune) rune {
+		switch {
+		case r >= '\u200c' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u206a' && r <= '\u206f', r == '\ufeff',
+			unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
+			return -1
+		}
+		return r
+	}, part)
+	part = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(part)))
+	if trimmed := strings.TrimRight(part, ". "); trimmed != "" {
+		return trimmed
+	}
+	return part
+}
+
+// unique refuses two paths that are one file somewhere, directories that are one
+// somewhere and spelled differently, and a file that is also a directory.
+func (r *pathRules) unique(path string) error {
+	if r.files == nil {
+		r.files, r.dirs, r.names = make(map[string]string), make(map[string]string), make(map[string]string)
+	}
+	at, folded := "", ""
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if i > 0 {
+			at, folded = at+"/", folded+"/"
+		}
+		at, folded = at+part, folded+fold(part)
+		if i == len(parts)-1 {
+			break
+		}
+		if other, ok := r.files[folded]; ok {
+			return unsafePath(path, "%q is in the artifact too, and cannot be a file and a directory", other)
+		}
+		if name, ok := r.names[folded]; ok && name != at {
+			return unsafePath(path, "%q in it and %q are the same directory on some systems", at, name)
+		}
+		r.names[folded] = at
+		r.dirs[folded] = path
+	}
+	if other, ok := r.files[folded]; ok {
+		return unsafePath(path, "it and %q are the same file on some systems", other)
+	}
+	if other, ok := r.dirs[folded]; ok {
+		return unsafePath(path, "%q is in the artifact too, and it cannot be a file and a directory", other)
+	}
+	r.files[folded] = path
+	return nil
+}

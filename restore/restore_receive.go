@@ -1,0 +1,192 @@
+// Taking an artifact in: verified in one pass, its files put aside outside of the
+// project until everything is known to be good.
+
+package restore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxRestoreFiles bounds the list of files that is held in memory.
+const maxRestoreFiles = 200_000
+
+// incoming is an artifact that was taken in.
+type incoming struct {
+	a       *artifact
+	spool   *spool
+	files   []gitstore.IncomingFile
+	at      map[string]int64 // where a file's bytes begin
+	without []string         // files whose bytes were left out
+	skipped []string         // files that no machine takes from another
+	paths   pathRules
+	refused error // first path that may not be written
+}
+
+func (in *incoming) Close() { in.spool.Close() }
+
+// receive verifies the artifact in r and keeps its files.
+func receive(ctx context.Context, r io.Reader, opt VerifyOptions) (_ *incoming, err error) {
+	in := &incoming{at: make(map[string]int64)}
+	if in.spool, err = newSpool(""); err != nil {
+		return nil, temporary(err)
+	}
+	defer func() {
+		if err != nil {
+			in.Close()
+		}
+	}()
+	a, report, err := verifyArtifact(ctx, r, opt, in.take)
+	if err != nil {
+		return nil, err
+	}
+	in.a = a
+	if !report.Passed() {
+		return nil, unverified(report)
+	}
+	if err := in.spool.w.Flush(); err != nil {
+		return nil, temporary(err)
+	}
+	debug.FreeOSMemory() // the largest file is read again, by others
+	slices.SortFunc(in.files, func(a, b gitstore.IncomingFile) int { return strings.Compare(a.Path, b.Path) })
+	return in, nil
+}
+
+// unverified lists the first findings, as many as a person reads.
+func unverified(report *Report) error {
+	const most = 20
+	e := &protocol.Error{Code: CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything; get the artifact again from where it was made"}
+	var lines []string
+	for i, f := range report.Findings {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("and %d more", len(report.Findings)-most+report.More))
+			break
+		}
+		lines = append(lines, f.String())
+		e.Problems = append(e.Problems, protocol.Problem{Code: CodeUnverified, Field: f.Path, Message: f.String()})
+	}
+	e.Message = "The artifact does not verify: " + strings.Join(lines, "; ")
+	return e
+}
+
+// take keeps one file entry; content is only valid during the call.
+func (in *incoming) take(path string, e *entry, content []byte) error {
+	if path == pidFile || path == dashboardFile {
+		in.skipped = append(in.skipped, path)
+		return nil
+	}
+	if in.refused == nil {
+		in.refused = in.paths.check(path)
+	}
+	if in.refused == nil && len(in.files) == maxRestoreFiles {
+		in.refused = &protocol.Error{Code: CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxRestoreFiles)}
+	}
+	if in.refused != nil {
+		return nil
+	}
+	if e.content != true {
+		in.without = append(in.without, path)
+		return nil
+	}
+	in.at[path] = in.spool.n
+	in.files = append(in.files, gitstore.IncomingFile{Path: path, Size: int64(len(content)), SHA256: e.digest})
+	if _, err := in.spool.Write(content); err != nil {
+		return temporary(err)
+	}
+	return nil
+}
+
+// open returns the bytes of a file.
+func (in *incoming) open(path string) (io.Reader, error) {
+	i, ok := slices.BinarySearchFunc(in.files, path, func(f gitstore.IncomingFile, p string) int { return strings.Compare(f.Path, p) })
+	if !ok {
+		return nil, fmt.Errorf("%s is not in the artifact", path)
+	}
+	return io.NewSectionReader(in.spool.file, in.at[path], in.files[i].Size), nil
+}
+
+func (in *incoming) summary() *ojson.Object { return object(in.a.summary) }
+
+// git is workspace.git, nil when it is not there.
+func (in *incoming) git() *ojson.Object { return object(get(object(in.a.workspace), "git")) }
+
+func (in *incoming) head() string       { return in.git().String("head_sha") }
+func (in *incoming) run() string        { return in.summary().String("run_id") }
+func (in *incoming) status() string     { return in.summary().String("status") }
+func (in *incoming) exportedAt() string { s, _ := in.a.exportedAt.(string); return s }
+func (in *incoming) projectID() string {
+	return object(get(object(in.a.config), "project")).String("id")
+}
+
+// restorable judges what can be judged without a checkout: checks 3 to 6 and 12 of
+// spec/05 §4.2, and those of §4.4 on the files.
+func (in *incoming) restorable() error {
+	kind, _ := in.a.kind.(string)
+	if kind != KindRun {
+		e := &protocol.Error{Code: CodeKind, Field: "export_kind", Message: fmt.Sprintf("Only the artifact of a run can be restored, and this is %s.", show(in.a.kind))}
+		if kind == KindCoordinator {
+			e.Message = "This artifact is of an initiative with several repositories; only that of one run can be restored."
+			e.Hint = "export each repository by itself, with git agentxchain export in it, and restore each of them"
+		}
+		return e
+	}
+	git := in.git()
+	if git == nil {
+		return &protocol.Error{Code: CodeNoWorkspace, Field: "workspace.git", Message: "The artifact does not say which commit it was made at (workspace.git is missing), so it cannot be told whether it fits here.",
+			Hint: "artifacts of schema 0.2 lack it: export the run again, with this version"}
+	}
+	if !git.Bool("restore_supported") {
+		why := git.Strings("restore_blockers")
+		e := &protocol.Error{Code: CodeUnsupported, Field: "workspace.git.restore_supported", Message: "The artifact says of itself that it cannot be restored, without a reason."}
+		if len(why) > 0 {
+			e.Message = "The artifact cannot be restored. Its exporter says: " + strings.Join(why, "; ")
+			e.Hint = "put that right where it was made, then export again"
+		}
+		for _, w := range why {
+			e.Problems = append(e.Problems, protocol.Problem{Code: CodeUnsupported, Field: "workspace.git.restore_blockers", Message: w})
+		}
+		return e
+	}
+	if in.a.fileCount == 0 {
+		return &protocol.Error{Code: CodeNothing, Field: "files", Message: "The artifact holds no files to restore."}
+	}
+	if in.refused != nil {
+		return in.refused
+	}
+	if len(in.without) > 0 || in.summary().Bool("export_files_truncated") {
+		e := &protocol.Error{Code: CodeContentMissing, Field: "files", Message: "Files were left out of the artifact when it was made; restoring it would delete the rest.",
+			Hint: "export again without --max-files and --max-jsonl-entries"}
+		if n := len(in.without); n > 0 {
+			e.Message = "The artifact does not carry the bytes of " + someOf(in.without, 10) + ", so it cannot be restored."
+			e.Field = "files." + in.without[0]
+		}
+		return e
+	}
+	if len(in.files) == 0 {
+		return &protocol.Error{Code: CodeNothing, Field: "files", Message: "The artifact holds no files to restore."}
+	}
+	return nil
+}
+
+// someOf joins the first names of a list.
+func someOf(list []string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,46 @@
+// RefreshTurnBaseline: what a turn starts from, before its agent begins.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Refreshed is the outcome of RefreshTurnBaseline.
+type Refreshed struct {
+	Done
+	Turn  *Turn
+	Files []string // paths that count as there before the turn, and did not until now; sorted
+}
+
+// RefreshTurnBaseline takes the work tree of now as what a turn starts from, for
+// a runner that prepares files between the assignment and the dispatch: they are
+// then not taken for the agent's work (spec/06 §10.2). Once an agent is at work,
+// has staged a result or tries for the second time it is refused
+// (invalid_state_transition). turnID may be "" for the only active turn.
+func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refreshed, error) {
+	out := &Refreshed{}
+	done, err := r.do(ctx, "refresh", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		op := &protocol.RefreshBaseline{TurnID: turnID}
+		turn := c.target(turnID)
+		if turn == nil {
+			return op, nil
+		}
+		s, err := c.staged(turn.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		op.Staged = s.data != nil && s.path != protocol.FlatStagingPath && protocol.StagedProof(s.data)
+		op.Baseline, err = c.baseline(ctx)
+		return op, err
+	})
+	out.Done = *done
+	if err != nil {
+		return out, err
+	}
+	res := done.Transition.Result.(*protocol.RefreshResult)
+	out.Turn, out.Files = res.Turn, res.Files
+	return out, nil
+}

@@ -1,0 +1,71 @@
+// The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work (spec/04 §21.8).
+
+package runner
+
+import (
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CrossRepo is what the coordinator of several repositories tells a turn. Both
+// documents become part of the turn's sealed bundle, and their gist a section of
+// what the actor reads.
+type CrossRepo struct {
+	JSON []byte // COORDINATOR_CONTEXT.json
+	Text []byte // COORDINATOR_CONTEXT.md
+}
+
+// maxCrossRepo bounds the document that is rendered, in bytes.
+const maxCrossRepo = 4 << 20
+
+// crossFiles returns the coordinator's files for the bundle of a turn: those of
+// this dispatch, else those of an earlier bundle of the turn or of the turn it
+// was reissued from.
+func (c *change) crossFiles(turn *protocol.Turn) (map[string][]byte, error) {
+	if x := c.cross; x != nil {
+		return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}, nil
+	}
+	root, err := os.OpenRoot(c.r.Store.Dir())
+	if err != nil {
+		return nil, unreadable(".", err)
+	}
+	defer func() { _ = root.Close() }()
+	for _, id := range []string{turn.TurnID, turn.ReissuedFrom} {
+		dir := dispatch.BundleDir(id)
+		if id == "" || dir == "" {
+			continue
+		}
+		out := make(map[string][]byte)
+		for _, name := range []string{dispatch.CoordinatorJSON, dispatch.CoordinatorText} {
+			info, err := root.Lstat(dir + "/" + name)
+			if err != nil || !info.Mode().IsRegular() {
+				continue // what is odd there is the bundle's own finding
+			}
+			data, err := readProjectFile(c.r.Store.Dir(), dir+"/"+name, maxCrossRepo)
+			if err != nil {
+				return nil, err
+			}
+			out[name] = data
+		}
+		if len(out) > 0 {
+			return out, nil
+		}
+	}
+	return nil, nil
+}
+
+// crossDocument reads the document of files, nil when there is none to be read.
+func crossDocument(files map[string][]byte) *ojson.Object {
+	data, ok := files[dispatch.CoordinatorJSON]
+	if !ok {
+		return nil
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil
+	}
+	return o
+}

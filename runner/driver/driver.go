@@ -1,0 +1,344 @@
+// Carrying out one dispatched turn: everything around a runtime.
+
+// Package driver brings a dispatched turn to its runtime and back: it opens the
+// sealed bundle, asks whether the runtime may be used on this machine, marks the
+// agent's processes, keeps log and progress, and holds the agent to its time
+// (spec/06 §14, §15.3). The run itself it never changes.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// DefaultLimit is how long a dispatch may take when nothing else limits it.
+const DefaultLimit = 20 * time.Minute
+
+// CodeTurnBusy means that another process carries out the turn.
+const CodeTurnBusy = "turn_busy"
+
+// Options configures a Driver.
+type Options struct {
+	// New makes runtimes; builtin.New as a rule. Required.
+	New func(*protocol.Runtime) (runtimes.Runtime, error)
+
+	Limit   time.Duration       // of one dispatch, however much time the turn has left; none when 0
+	Getenv  func(string) string // os.Getenv when nil
+	Environ func() []string     // what agents inherit; os.Environ when nil
+	Now     func() time.Time    // time.Now when nil
+
+	// Activity is told of signs of life of every agent; safe for concurrent use.
+	Activity func(turnID string, a runtimes.Activity)
+
+	// Sole says that this process does nothing but drive turns: what agents leave
+	// behind becomes its children, so that no way of detaching hides an agent's
+	// process (Linux). Not for a process that starts programs of its own in new
+	// sessions.
+	Sole bool
+
+	// Retries is how often a dispatch that was rate limited is made again, within the
+	// turn's time, before it counts as blocked. The run loop does that by itself.
+	Retries int
+}
+
+// Driver carries out turns of one project. It is safe for concurrent use: one
+// dispatch for each parallel turn.
+type Driver struct {
+	r   *runner.Runner
+	opt Options
+
+	adopt sync.Once
+}
+
+// New makes a driver for the project of r.
+func New(r *runner.Runner, opt Options) *Driver {
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	if opt.Environ == nil {
+		opt.Environ = os.Environ
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Activity == nil {
+		opt.Activity = func(string, runtimes.Activity) {}
+	}
+	return &Driver{r: r, opt: opt}
+}
+
+// Job is one turn to carry out.
+type Job struct {
+	TurnID   string
+	Deadline time.Time      // when its time is up; worked out from the turn's limits when zero
+	View     *gitstore.View // the run with the turn in it; looked up when nil
+
+	// Activity is told of signs of life besides Options.Activity; may be nil.
+	Activity func(runtimes.Activity)
+}
+
+// Dispatch carries out an active turn and says what came of it; it never returns
+// nil. When it cannot even begin the outcome carries the refusal in Err: Aborted
+// when the turn is as good as before (no such turn, runtime not trusted here,
+// another process at work on it), Blocked when somebody has to mend something
+// (bundle not as it was sealed).
+func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
+	v, turn, rt, err := d.resolve(ctx, job)
+	if err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
+	impl, err := d.opt.New(rt)
+	if err != nil {
+		return refuse(runtimes.Blocked, err)
+	}
+	bundle, err := d.r.OpenBundle(ctx, v, turn)
+	if err != nil {
+		return refuse(runtimes.Blocked, err)
+	}
+	root, err := os.OpenRoot(d.r.Store.Dir())
+	if err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
+	defer func() { _ = root.Close() }()
+	req := d.request(v, turn, rt, bundle)
+	if req.Deadline = d.deadline(v, turn, job.Deadline); job.Activity != nil {
+		tell := req.Activity
+		req.Activity = func(a runtimes.Activity) {
+			tell(a)
+			job.Activity(a)
+		}
+	}
+	if rt.Type == protocol.RuntimeManual {
+		return impl.Dispatch(ctx, req)
+	}
+	if err := d.r.RuntimeTrusted(ctx, v.Config, rt.ID); err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
+	return d.carryOut(ctx, root, impl, req)
+}
+
+func refuse(kind string, err error) *runtimes.Outcome {
+	out := &runtimes.Outcome{Kind: kind, Reason: err.Error(), Class: runner.ErrorCode(err), Err: err}
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) {
+		out.Recovery = refusal.Hint
+	}
+	return out
+}
+
+// resolve finds the turn and the runtime that is to carry it out.
+func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protocol.Turn, *protocol.Runtime, error) {
+	v := job.View
+	if v == nil {
+		var err error
+		if v, err = d.r.View(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	turn, ok := v.State.ActiveTurns.Get(job.TurnID)
+	if !ok || turn == nil {
+		return nil, nil, nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id",
+			Message: "Turn " + job.TurnID + " is not active.", Hint: "git agentxchain status"}
+	}
+	rt, ok := v.Config.Runtimes.Get(turn.RuntimeID)
+	switch {
+	case ok && rt != nil:
+	case turn.RuntimeID == protocol.RuntimeManual:
+		rt = &protocol.Runtime{ID: turn.RuntimeID, Type: protocol.RuntimeManual}
+	default:
+		return nil, nil, nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "runtimes." + turn.RuntimeID,
+			Message: fmt.Sprintf("Turn %s is bound to runtime %q, which %s does not define.", turn.TurnID, turn.RuntimeID, protocol.ConfigPath),
+			Hint:    "git agentxchain reissue " + turn.TurnID}
+	}
+	return v, turn, rt, nil
+}
+
+// request is what the runtime is given.
+func (d *Driver) request(v *gitstore.View, turn *protocol.Turn, rt *protocol.Runtime, b *dispatch.Verified) *runtimes.Request {
+	req := &runtimes.Request{Root: d.r.Store.Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
+		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: protocol.StagingPath(turn.TurnID),
+		Log: discard{}, Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) }, Getenv: d.opt.Getenv}
+	if role := v.Config.Role(turn.AssignedRole); role != nil {
+		req.Authority = role.WriteAuthority
+	}
+	req.Prompt, _ = b.File(dispatch.PromptFile)
+	req.Context, _ = b.File(dispatch.ContextFile)
+	return req
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// deadline is what the caller has worked out, else the earliest of all that limits
+// the turn. A deadline_at nobody has
+// configured a limit for and which has passed limits nothing: the turn was left
+// lying, and dispatching it again is a person's wish.
+func (d *Driver) deadline(v *gitstore.View, turn *protocol.Turn, until time.Time) time.Time {
+	now := d.opt.Now()
+	if !until.IsZero() {
+		if limit := now.Add(d.opt.Limit); d.opt.Limit > 0 && limit.Before(until) {
+			return limit
+		}
+		return until
+	}
+	var first time.Time
+	sooner := func(at time.Time) {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	limited := v.Config.Timeouts != nil && v.Config.Timeouts.PerTurn != nil
+	if at, err := protocol.ParseTime(turn.DeadlineAt); err == nil && (limited || at.After(now)) {
+		sooner(at)
+	}
+	for _, b := range protocol.TimeoutBudgets(v.Config, v.State, turn, now) {
+		if b.Action != protocol.TimeoutWarn {
+			sooner(b.Deadline)
+		}
+	}
+	if d.opt.Limit > 0 {
+		sooner(now.Add(d.opt.Limit))
+	}
+	if first.IsZero() {
+		first = now.Add(DefaultLimit)
+	}
+	return first
+}
+
+// carryOut is the dispatch proper: marked, logged, tracked and timed.
+func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runtime, req *runtimes.Request) *runtimes.Outcome {
+	if !req.Deadline.After(d.opt.Now()) {
+		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: "The time of turn " + req.TurnID + " was up before it was handed to its runtime."}
+	}
+	for _, dir := range []string{path.Dir(turnmark.Path(req.TurnID)), path.Dir(req.StagingPath)} {
+		if err := d.r.Store.MakeDir(dir); err != nil {
+			return refuse(runtimes.Aborted, err)
+		}
+	}
+	mark, err := d.hold(ctx, root, req.TurnID)
+	if err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
+	defer mark.Release()
+	if d.opt.Sole {
+		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
+	}
+	req.Inherit = []*os.File{mark.File()}
+	req.Environ = environ(d.opt.Environ(), req.TurnID)
+	d.earlier(root, req)
+	log := openLog(root, req.TurnID)
+	req.Log = log
+	host, _ := os.Hostname()
+	progress := runtimes.Track(root, runtimes.Progress{TurnID: req.TurnID, RuntimeID: req.Runtime.ID, AdapterType: req.Runtime.Type,
+		Attempt: req.Attempt, DriverPID: os.Getpid(), Host: host, Deadline: protocol.FormatTime(req.Deadline)}, d.opt.Now)
+	tell := req.Activity
+	req.Activity = func(a runtimes.Activity) {
+		progress.Note(a)
+		tell(a)
+	}
+	// The deadline goes along in the context too, for what a runtime calls; the
+	// runtime itself looks at Request.Deadline to tell time from a caller who gave up.
+	out := d.attempts(ctx, impl, req)
+	progress.Close()
+	log.close()
+	if out.Kind != runtimes.Staged && out.Kind != runtimes.Returned {
+		d.archive(req.TurnID, req.Attempt)
+	}
+	return out
+}
+
+// archive keeps what an agent said in an attempt that led nowhere: the bundle and
+// the log in it are made anew for the next one. The log of an accepted turn is kept
+// by its acceptance.
+func (d *Driver) archive(turnID string, attempt int) {
+	if bundle := dispatch.BundleDir(turnID); bundle != "" && dispatch.AuditDir(turnID) != "" {
+		_ = d.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), archived(turnID, max(1, attempt)))
+	}
+}
+
+// earlier keeps the log that lies in the bundle: of the attempt before, whose result
+// was refused, or of this one, whose loop was killed.
+func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
+	attempt := req.Attempt
+	if before := attempt - 1; before > 0 {
+		if _, err := root.Lstat(archived(req.TurnID, before)); err != nil {
+			attempt = before
+		}
+	}
+	d.archive(req.TurnID, attempt)
+}
+
+// archived is where the log of an attempt is kept.
+func archived(turnID string, attempt int) string {
+	return fmt.Sprintf("%s/attempt-%d.log", dispatch.AuditDir(turnID), attempt)
+}
+
+// attempts makes the dispatch again, within the turn's time, while the other side
+// is merely too busy.
+func (d *Driver) attempts(ctx context.Context, impl runtimes.Runtime, req *runtimes.Request) *runtimes.Outcome {
+	for n := 0; ; n++ {
+		out := dispatchSafely(ctx, impl, req)
+		if out.Kind != runtimes.Blocked || !out.Retryable || out.Class != runtimes.ClassRateLimited || n >= d.opt.Retries {
+			return out
+		}
+		wait := max(out.RetryAfter, time.Second<<min(n, 6))
+		if !d.opt.Now().Add(wait).Before(req.Deadline) {
+			return out
+		}
+		req.Activity(runtimes.Activity{Type: "silent", Summary: fmt.Sprintf("rate limited; trying again in %s", wait.Round(time.Second))})
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return &runtimes.Outcome{Kind: runtimes.Aborted}
+		case <-t.C:
+		}
+	}
+}
+
+// dispatchSafely turns what a runtime must not do into an outcome.
+func dispatchSafely(ctx context.Context, impl runtimes.Runtime, req *runtimes.Request) (out *runtimes.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = &runtimes.Outcome{Kind: runtimes.Blocked, Class: "runtime_failed", Reason: fmt.Sprintf("The runtime %s broke down: %v.", req.Runtime.ID, p),
+				Recovery: "report this, then: git agentxchain unblock"}
+		}
+	}()
+	if out = impl.Dispatch(ctx, req); out == nil {
+		out = &runtimes.Outcome{Kind: runtimes.Blocked, Class: "runtime_failed", Reason: fmt.Sprintf("The runtime %s gave no outcome.", req.Runtime.ID)}
+	}
+	return out
+}
+
+// Probe asks what a dispatch to a configured runtime would find. online allows it
+// to contact servers and start programs, which the runtime has to be trusted for.
+func (d *Driver) Probe(ctx context.Context, cfg *protocol.Config, id string, online bool) ([]runtimes.Finding, error) {
+	rt, ok := cfg.Runtimes.Get(id)
+	if !ok || rt == nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "runtimes." + id, Message: "There is no runtime " + id + ".", Hint: "git agentxchain validate"}
+	}
+	impl, err := d.opt.New(rt)
+	if err != nil {
+		return nil, err
+	}
+	if online && rt.Type != protocol.RuntimeManual {
+		if err := d.r.RuntimeTrusted(ctx, cfg, id); err != nil {
+			return nil, err
+		}
+	}
+	return impl.Probe(ctx, &runtimes.ProbeRequest{Root: d.r.Store.Dir(), Runtime: rt, Config: cfg, Getenv: d.opt.Getenv, Environ: environ(d.opt.Environ(), ""), Online: online}), nil
+}

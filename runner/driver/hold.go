@@ -1,0 +1,103 @@
+// One process at a time carries out a turn; what a killed one left running is ended first.
+
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+const (
+	askNicely = 2 * time.Second // between SIGTERM and SIGKILL for a leftover agent
+	endWait   = 5 * time.Second
+)
+
+// hold takes the mark of a turn. An agent that survived the process which had
+// dispatched it is ended: it works with an older attempt's knowledge, and two at
+// once would spoil each other's work.
+func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnmark.Mark, error) {
+	// Looking through all processes takes its time; a turn nobody has been at work on
+	// needs none of it.
+	_, err := root.Lstat(runtimes.ProgressPath(turnID))
+	left := err == nil
+	for start := time.Now(); ; {
+		mark, err := turnmark.Hold(root, turnID)
+		if err != nil && !errors.Is(err, turnmark.ErrHeld) {
+			return nil, &protocol.Error{Code: runner.CodeUnreadable, Field: turnmark.Path(turnID), Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + "."}
+		}
+		if mark != nil && !mark.Found && !left {
+			return mark, nil
+		}
+		if mark == nil {
+			if owner := turnmark.Owner(turnID); owner != 0 {
+				return nil, busy(turnID, owner)
+			}
+		}
+		agents := turnmark.Processes(turnID)
+		if mark != nil && len(agents) == 0 {
+			return mark, nil
+		}
+		if mark != nil {
+			mark.Release() // to be taken again once they are gone
+			left = true
+		}
+		elapsed := time.Since(start)
+		if ctx.Err() != nil || elapsed > endWait {
+			pid := 0
+			if p, err := runtimes.ReadProgress(root, turnID); err == nil && p != nil {
+				pid = p.DriverPID
+			}
+			return nil, busy(turnID, pid)
+		}
+		for _, pid := range agents {
+			sig := syscall.SIGTERM
+			if elapsed > askNicely {
+				sig = syscall.SIGKILL
+			}
+			end(pid, sig)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func end(pid int, sig os.Signal) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Signal(sig)
+		_ = p.Release()
+	}
+}
+
+func busy(turnID string, pid int) *protocol.Error {
+	who := "Another process"
+	if pid > 0 {
+		who = fmt.Sprintf("Process %d", pid)
+	}
+	return &protocol.Error{Code: CodeTurnBusy, Field: "turn_id", Message: fmt.Sprintf("%s is carrying out turn %s.", who, turnID),
+		Hint: "wait for it, or end it; git agentxchain status shows how far the turn is"}
+}
+
+// environ is what agents inherit: everything, with the turn's marker, and without
+// what gives trust, which is a person's to give.
+func environ(env []string, turnID string) []string {
+	out := make([]string, 0, len(env)+1)
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		if name != runner.TurnMarker && name != runner.TrustEnv {
+			out = append(out, kv)
+		}
+	}
+	if turnID != "" {
+		out = append(out, runner.TurnMarker+"="+turnID)
+	}
+	return out
+}

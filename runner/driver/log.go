@@ -1,0 +1,93 @@
+// The log of a dispatch: the agent's output as it came, bounded (spec/06 §14.2).
+
+package driver
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+)
+
+const (
+	logLimit = 8 << 20 // bytes a log may have on disk
+	logHead  = 64 << 10
+	logTail  = 2 << 20
+)
+
+// logFile is a writer that never fails: an agent must not notice that its words
+// cannot be kept. Past its limit it keeps beginning and end.
+type logFile struct {
+	mu      sync.Mutex
+	f       *os.File // nil when the log cannot be written
+	size    int64
+	dropped int64
+}
+
+// openLog starts the log of a dispatch in the bundle directory, where the seal
+// allows for it. What lies there from an earlier attempt is replaced; a link is
+// never followed.
+func openLog(root *os.Root, turnID string) *logFile {
+	l := &logFile{}
+	dir := dispatch.BundleDir(turnID)
+	if dir == "" {
+		return l
+	}
+	name := path.Join(dir, dispatch.LogFile)
+	if info, err := root.Lstat(name); err == nil && !info.IsDir() {
+		_ = root.Remove(name)
+	}
+	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err == nil {
+		l.f = f
+	}
+	return l
+}
+
+func (l *logFile) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(p)
+	if l.f == nil {
+		return n, nil
+	}
+	if len(p) > logTail {
+		l.dropped += int64(len(p) - logTail)
+		p = p[len(p)-logTail:]
+	}
+	if l.size+int64(len(p)) > logLimit {
+		l.shorten()
+	}
+	k, _ := l.f.WriteAt(p, l.size)
+	l.size += int64(k)
+	return n, nil
+}
+
+// shorten keeps the beginning and the end of what is there.
+func (l *logFile) shorten() {
+	tail := make([]byte, logTail)
+	k, err := l.f.ReadAt(tail, max(logHead, l.size-logTail))
+	if err != nil && err != io.EOF {
+		k = 0
+	}
+	l.dropped += l.size - logHead - int64(k)
+	note := fmt.Sprintf("\n[adapter:diag] log_shortened {\"dropped_bytes\":%d}\n", l.dropped)
+	l.size = logHead
+	for _, part := range [][]byte{[]byte(note), tail[:k]} {
+		m, _ := l.f.WriteAt(part, l.size)
+		l.size += int64(m)
+	}
+	_ = l.f.Truncate(l.size)
+}
+
+func (l *logFile) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f != nil {
+		_ = l.f.Close()
+		l.f = nil
+	}
+}

@@ -1,0 +1,112 @@
+// What a run loop needs beside the operations of a person: how far a dispatch has
+// come, its end by timeout, what is staged, and that one loop drives at a time.
+
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Advanced is the outcome of AdvanceTurn.
+type Advanced struct {
+	Done
+	Turn *Turn
+}
+
+// AdvanceTurn records how far the dispatch of a turn has come: dispatched, starting
+// or running, with the process at work and the stream of its first output, 0 and ""
+// when unknown (spec/01 §5.4). Errors: turn_not_active, invalid_state_transition,
+// run_blocked, invalid_argument.
+func (r *Runner) AdvanceTurn(ctx context.Context, op protocol.AdvanceTurn) (*Advanced, error) {
+	out := &Advanced{}
+	done, err := r.do(ctx, "advance", func(context.Context, *change) (protocol.Operation, error) { return &op, nil })
+	out.Done = *done
+	if err == nil {
+		out.Turn = done.Transition.Result.(*protocol.AdvanceResult).Turn
+	}
+	return out, err
+}
+
+// DispatchTimedOut blocks the run because the dispatch of a turn was not done in
+// its time (spec/06 §11.2): timeout:<scope>, owner operator, the turn is kept.
+func (r *Runner) DispatchTimedOut(ctx context.Context, op protocol.DispatchTimeout) (*Blocked, error) {
+	return r.blocked(ctx, "timeout", &op)
+}
+
+// StagedFacts is what lies at the staging path of a turn.
+type StagedFacts struct {
+	Data    []byte    // nil when there is nothing that counts as a result
+	ModTime time.Time // of the file
+}
+
+// LookStaged reads what is staged for a turn at its own path. Blank and {} count
+// as nothing (spec/02 §1).
+func (r *Runner) LookStaged(turnID string) (StagedFacts, error) {
+	s, err := readStaged(r.Store.Dir(), turnID)
+	if err != nil || s.data == nil || s.path == protocol.FlatStagingPath || !protocol.StagedProof(s.data) {
+		return StagedFacts{}, err
+	}
+	out := StagedFacts{Data: s.data}
+	if info, err := os.Lstat(filepath.Join(r.Store.Dir(), filepath.FromSlash(s.path))); err == nil {
+		out.ModTime = info.ModTime()
+	}
+	return out, nil
+}
+
+// loopLock names the process that drives the run of this work tree.
+const loopLock = ".agentxchain/locks/run-loop.lock"
+
+// Drive makes the caller the one run loop of this work tree until release is
+// called or the process ends, however it ends. The error has the code locked and
+// names the other loop.
+func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
+	if err := r.Store.MakeDir(filepath.ToSlash(filepath.Dir(loopLock))); err != nil {
+		return nil, err
+	}
+	l, err := gitstore.AcquireLock(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(loopLock)), "run", 0)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = l.Release() }, nil
+}
+
+// PriorityIntent is an intent that asks to be worked on before anything else.
+type PriorityIntent struct{ ID, Priority string }
+
+// PriorityIntent returns the intent that .agentxchain/intake/injected-priority.json
+// names, nil when there is none or it has been dealt with (spec/06 §11.2). A file
+// that cannot be read says nothing.
+func (r *Runner) PriorityIntent() *PriorityIntent {
+	read := func(path string) *ojson.Object {
+		data, err := readProjectFile(r.Store.Dir(), path, 1<<20)
+		if err != nil || data == nil {
+			return nil
+		}
+		o, err := ojson.DecodeObject(data)
+		if err != nil {
+			return nil
+		}
+		return o
+	}
+	marker := read(".agentxchain/intake/injected-priority.json")
+	id := marker.String("intent_id")
+	path := ".agentxchain/intake/intents/" + id + ".json"
+	if clean, problem := protocol.CleanPath(path); id == "" || problem != "" || clean != path {
+		return nil
+	}
+	switch read(path).String("status") {
+	case "approved", "planned", "triaged", "detected":
+		return &PriorityIntent{ID: id, Priority: marker.String("priority")}
+	}
+	return nil
+}
+
+// View is a run as it was read: config, state, index and the operation it is at.
+type View = gitstore.View

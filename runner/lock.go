@@ -1,0 +1,52 @@
+// AcquireLock and ReleaseLock: nobody else moves the run for a while.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// Held is the acceptance lock while a caller holds it.
+type Held struct {
+	Outcome
+	lock *gitstore.Lock
+}
+
+// Lost is closed when the lock has become another owner's: another implementation
+// takes over what looks too old to it. Nothing is damaged by it, the compare-and-
+// swap of the run's ref decides, but there is no use in going on.
+func (h *Held) Lost() <-chan struct{} { return h.lock.Lost() }
+
+// AcquireLock takes the acceptance lock for several operations in a row. It is
+// the lock every operation takes for itself: operations of this Runner work under
+// it, those of others wait as long as their Options.LockWait says and then fail
+// with the code locked, which names the owner. purpose is a word for whoever waits.
+//
+// The way out: the lock belongs to this process. ReleaseLock and Close give it
+// back; when the process dies, however it dies, the next command takes it over.
+// "git agentxchain doctor" shows who holds it. An approval or another person's
+// decision waits as well, so hold it for moments, never while an agent works.
+//
+// Errors: locked (another owner, or this Runner holds it already), interrupted.
+func (r *Runner) AcquireLock(ctx context.Context, purpose string) (*Held, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	l, err := r.Store.Hold(ctx, purpose, max(0, r.opt.LockWait))
+	if err != nil {
+		return &Held{Outcome: OutcomeOf(err)}, err
+	}
+	return &Held{Outcome: OutcomeOf(nil), lock: l}, nil
+}
+
+// ReleaseLock gives the lock back. Only its owner can: a lock that has become
+// another's meanwhile is left alone (lock_lost). Releasing twice does nothing.
+func (r *Runner) ReleaseLock(h *Held) error {
+	if h == nil || h.lock == nil {
+		return nil
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	return r.Store.Unhold(h.lock)
+}

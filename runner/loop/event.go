@@ -1,0 +1,103 @@
+// What a loop tells while it works (spec/06 §11.2).
+
+package loop
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// Types of events.
+const (
+	EventTurnAssigned     = "turn_assigned"     // turn, role, state
+	EventParallelDispatch = "parallel_dispatch" // count, turns
+	EventTurnAccepted     = "turn_accepted"     // turn, role, state
+	EventTurnRejected     = "turn_rejected"     // turn, role, reason
+	EventTurnConflicted   = "turn_conflicted"   // turn, role, error_code, conflict, state
+	EventGatePaused       = "gate_paused"       // gateType, state
+	EventGateApproved     = "gate_approved"     // gateType, state
+	EventGateHeld         = "gate_held"         // gateType, state
+	EventBlocked          = "blocked"           // state, reason
+	EventPriorityInjected = "priority_injected" // intent_id, priority
+	EventCompleted        = "completed"         // state
+	EventCallerStopped    = "caller_stopped"    // state
+)
+
+// Event is one thing that happened. State is the run after it; fields that do not
+// belong to the type are zero.
+type Event struct {
+	Type      string
+	Turn      *protocol.Turn
+	Role      string
+	Reason    string
+	ErrorCode string
+	Conflict  *ojson.Object
+	Entry     *ojson.Object // turn_accepted: the turn's row of history
+	GateType  string
+	Count     int
+	Turns     []string
+	IntentID  string
+	Priority  string
+	State     *protocol.State
+}
+
+// Object returns the event as the protocol shows it, the state left out: it is
+// large and read anew by whoever wants it.
+func (e Event) Object() *ojson.Object {
+	o := ojson.NewObject("type", e.Type)
+	set := func(key, v string) {
+		if v != "" {
+			o.Set(key, v)
+		}
+	}
+	if e.Turn != nil {
+		o.Set("turn_id", e.Turn.TurnID)
+		o.Set("attempt", e.Turn.Attempt)
+	}
+	set("role", e.Role)
+	set("reason", e.Reason)
+	set("error_code", e.ErrorCode)
+	if e.Conflict != nil {
+		o.Set("conflict", e.Conflict)
+	}
+	set("gateType", e.GateType)
+	if e.Type == EventParallelDispatch {
+		o.Set("count", e.Count)
+		o.Set("turns", e.Turns)
+	}
+	set("intent_id", e.IntentID)
+	set("priority", e.Priority)
+	return o
+}
+
+// emit tells the caller. Whatever the callback does, the loop goes on.
+func (l *loop) emit(e Event) {
+	if l.opt.OnEvent == nil {
+		return
+	}
+	if e.State == nil && l.view != nil {
+		e.State = l.view.State
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			l.report(fmt.Sprintf("the event callback broke down at %s: %v", e.Type, p), nil)
+		}
+	}()
+	l.opt.OnEvent(e)
+}
+
+// notice tells the watcher of a turn what the loop itself does about it.
+func (l *loop) notice(turnID, kind, summary string) {
+	if l.opt.OnActivity == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			l.report(fmt.Sprintf("the activity callback broke down: %v", p), nil)
+		}
+	}()
+	l.opt.OnActivity(turnID, runtimes.Activity{Type: kind, Summary: summary})
+}

@@ -1,0 +1,287 @@
+// Keeping the slots filled: turns that are there first, then new ones.
+
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// fill gives every free slot something to do and reports whether anything moved.
+func (l *loop) fill() bool {
+	var launched []*flight
+	moved := l.takeUp(&launched)
+	if !l.stopped && l.assignNew(&launched) {
+		moved = true
+	}
+	if len(launched) == 0 {
+		return moved
+	}
+	if l.slots() > 1 {
+		ids := make([]string, len(launched))
+		for i, f := range launched {
+			ids[i] = f.turn.TurnID
+		}
+		l.emit(Event{Type: EventParallelDispatch, Count: len(ids), Turns: ids})
+	}
+	for _, f := range launched {
+		go l.fly(f)
+	}
+	return true
+}
+
+func (l *loop) slots() int { return runner.MaxConcurrentTurns(l.cfg, l.state().Phase) }
+
+// takeUp goes on with the active turns nobody works on: of an earlier loop, sent
+// back, or left in a state that no dispatch fits.
+func (l *loop) takeUp(launched *[]*flight) (moved bool) {
+	for _, id := range slices.Clone(l.state().ActiveTurns.Keys()) {
+		turn, ok := l.state().ActiveTurns.Get(id)
+		if l.stopped || l.stale || l.state().Status != protocol.StatusActive {
+			return true
+		}
+		if !ok || l.opt.Once && (l.judged || id != l.opt.Turn) || l.flights[id] != nil || l.parked[id] || slices.ContainsFunc(l.waiting, func(f *flight) bool { return f.turn.TurnID == id }) {
+			continue
+		}
+		switch turn.Status {
+		case protocol.TurnAssigned, protocol.TurnDispatched, protocol.TurnStarting, protocol.TurnRunning, protocol.TurnRetrying:
+			if len(l.flights) >= l.slots() {
+				continue
+			}
+			moved = l.resume(turn, launched) || moved
+		case protocol.TurnFailedAcceptance:
+			l.reconsider(turn)
+			moved = true
+		case protocol.TurnConflicted:
+			l.sendBack(turn, rejection{conflict: true, reason: "other turns changed the same files meanwhile"})
+			moved = true
+		default: // failed, failed_start, stalled: a person has lifted the block, so it is tried anew
+			var out *runner.Reissued
+			err := l.try(func() (err error) {
+				out, err = l.r.ReissueTurn(l.work, runner.ReissueOptions{TurnID: id, Reason: "run loop: the turn was " + turn.Status})
+				return err
+			})
+			l.adopt(&out.Done, err)
+			if err != nil {
+				l.fail(Blocked, fmt.Sprintf("turn %s (%s) cannot be tried anew", id, turn.AssignedRole), err)
+				return true
+			}
+			l.fresh[out.Result.Turn.TurnID] = out.Result.Turn.Attempt
+			moved = true
+		}
+	}
+	return moved
+}
+
+// resume dispatches an active turn. One that is new to this loop may have been
+// carried out already: a result that belongs to the present attempt is taken as it
+// is, the agent is not asked twice.
+func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
+	if l.fresh[turn.TurnID] != turn.Attempt {
+		if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil && envelope(st.Data) == "" && ofAttempt(turn, st) {
+			l.notice(turn.TurnID, "resumed", "the result was staged already")
+			l.accept(&flight{turn: turn})
+			return true
+		}
+		if !l.again(turn) {
+			return true
+		}
+		turn, _ = l.state().ActiveTurns.Get(turn.TurnID)
+		l.fresh[turn.TurnID] = turn.Attempt
+	}
+	*launched = append(*launched, l.launch(turn))
+	return true
+}
+
+// again records that a turn is dispatched once more, or at last. Its time runs
+// anew: the loop that had it was ended.
+func (l *loop) again(turn *protocol.Turn) bool {
+	var done *runner.Done
+	err := l.try(func() error {
+		if turn.Status == protocol.TurnAssigned {
+			out, err := l.r.WriteDispatchBundle(l.work, turn.TurnID)
+			done = &out.Done
+			return err
+		}
+		out, err := l.r.AdvanceTurn(l.work, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnDispatched})
+		done = &out.Done
+		return err
+	})
+	l.notice(turn.TurnID, "resumed", "dispatched again")
+	l.adopt(done, err)
+	if err != nil {
+		if !overtaken(err) {
+			l.fail(Blocked, fmt.Sprintf("turn %s (%s) cannot be dispatched", turn.TurnID, turn.AssignedRole), err)
+		}
+		return false
+	}
+	next, ok := l.state().ActiveTurns.Get(turn.TurnID)
+	if ok && turn.Status == protocol.TurnAssigned && next.Status != protocol.TurnAssigned {
+		if until, err := protocol.ParseTime(next.DeadlineAt); err == nil && until.Before(l.clock.Now()) {
+			return l.again(next) // it lay there for long; its time begins now
+		}
+	}
+	return ok
+}
+
+// overtaken reports that somebody else has changed the run: the loop looks again.
+func overtaken(err error) bool {
+	switch runner.ErrorCode(err) {
+	case protocol.CodeTurnNotActive, protocol.CodeTurnAlreadyAccepted, protocol.CodeRunBlocked, protocol.CodeAwaitingApproval, "ref_moved", "state_moved":
+		return true
+	}
+	return false
+}
+
+// assignNew gives turns to roles until the slots are full or nobody is to have one.
+func (l *loop) assignNew(launched *[]*flight) (moved bool) {
+	tried := make(map[string]bool)
+	checkpointed := make(map[string]bool)
+	var refused error
+	var refusedRole string
+	for !l.stopped && !l.stale && l.room() {
+		role, ok := l.choose(tried)
+		if !ok {
+			break
+		}
+		var out *runner.Assigned
+		err := l.try(func() (err error) {
+			out, err = l.r.AssignTurn(l.work, runner.AssignOptions{Role: role})
+			return err
+		})
+		l.adopt(&out.Done, err)
+		if err == nil {
+			l.fresh[out.Turn.TurnID] = out.Turn.Attempt
+			l.emit(Event{Type: EventTurnAssigned, Turn: out.Turn, Role: role})
+			*launched = append(*launched, l.launch(out.Turn))
+			moved = true
+			continue
+		}
+		l.stale = false // what is refused here is told apart below
+		code := runner.ErrorCode(err)
+		if id := waitsForCheckpoint(err); id != "" && !l.opt.NoCheckpoint && !checkpointed[id] && len(l.flights) == 0 {
+			checkpointed[id] = true
+			if !l.checkpoint(id) {
+				return true
+			}
+			continue
+		}
+		switch code {
+		case protocol.CodeRoleActive, protocol.CodeTurnActive, protocol.CodeAtCapacity:
+			l.stale = true
+		}
+		if overtaken(err) {
+			l.stale = true
+			return true
+		}
+		tried[role] = true
+		if refused == nil {
+			refused, refusedRole = err, role
+		}
+		if code == protocol.CodeDirtyTree || code == protocol.CodeCheckpointRequired {
+			if l.state().ActiveTurns.Len() > 0 {
+				break // another turn is at work in the tree; there will be another chance
+			}
+		}
+	}
+	if refused != nil && !l.stopped && !moved && (l.opt.Once || l.state().ActiveTurns.Len() == 0) {
+		l.fail(Blocked, "role "+refusedRole+" cannot be given a turn", refused)
+	}
+	return moved
+}
+
+// waitsForCheckpoint names the accepted turn whose files keep a turn from being
+// given.
+func waitsForCheckpoint(err error) string {
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) && refusal.Code == protocol.CodeCheckpointRequired {
+		return refusal.Details.String("turn_id")
+	}
+	return ""
+}
+
+// room reports whether one more turn may be given: a free slot, within the limit of
+// turns, and no delegation review, which runs alone.
+func (l *loop) room() bool {
+	s := l.state()
+	if s.Status != protocol.StatusActive || l.ctx.Err() != nil {
+		return false
+	}
+	n := s.ActiveTurns.Len()
+	if l.opt.Once && (l.opt.Turn != "" || l.judged || len(l.flights) > 0) {
+		return false
+	}
+	if n >= l.slots() || l.res.TurnsExecuted+n >= l.opt.MaxTurns {
+		return false
+	}
+	if n == 0 {
+		return true
+	}
+	if s.PendingDelegation != nil {
+		return false
+	}
+	for _, t := range s.ActiveTurns.All() {
+		if t.DelegationReview != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// choose asks whose turn it is. When the answer is a role that has one already, the
+// other roles of the phase may fill the slot, unless delegated work decides who is
+// next.
+func (l *loop) choose(tried map[string]bool) (string, bool) {
+	role, err := l.selectRole()
+	s := l.state()
+	if err != nil {
+		l.fail(DispatchError, "choosing a role failed", err)
+		return "", false
+	}
+	if role == "" {
+		if s.ActiveTurns.Len() == 0 {
+			l.emit(Event{Type: EventCallerStopped})
+			l.stop(CallerStopped, "")
+		}
+		return "", false
+	}
+	busy := func(id string) bool {
+		if tried[id] {
+			return true
+		}
+		for _, t := range s.ActiveTurns.All() {
+			if t.AssignedRole == id {
+				return true
+			}
+		}
+		return false
+	}
+	if !busy(role) {
+		return role, true
+	}
+	if l.slots() <= 1 || s.PendingDelegation != nil || len(s.DelegationQueue) > 0 {
+		return "", false
+	}
+	if route := l.cfg.Route(s.Phase); route != nil {
+		for _, id := range route.AllowedNextRoles {
+			if id != "human" && l.cfg.Role(id) != nil && !busy(id) {
+				return id, true
+			}
+		}
+	}
+	return "", false
+}
+
+// selectRole calls the caller, whatever that leads to.
+func (l *loop) selectRole() (role string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			role, err = "", fmt.Errorf("the callback broke down: %v", p)
+		}
+	}()
+	return l.opt.SelectRole(l.ctx, l.state(), l.cfg)
+}

@@ -1,0 +1,283 @@
+// A turn on its way: one goroutine that has it carried out, holds it to its time
+// and makes the dispatch again when the other side was merely too busy.
+
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// flight is one dispatch, with all its repetitions.
+type flight struct {
+	turn  *protocol.Turn
+	job   Dispatch
+	began time.Time
+	left  time.Duration // time it has
+
+	out   *runtimes.Outcome
+	threw string // what the callback broke down with, "" when it did not
+	late  bool   // the callback did not come back in time
+	over  bool   // the deadline had passed
+
+	mu     sync.Mutex
+	pid    int
+	stream string // of the first proof of life
+	told   string // status that is recorded
+	broken string // what OnActivity broke down with
+}
+
+var (
+	errDeadline = errors.New("the time of the dispatch is up")
+)
+
+const (
+	maxWait = 2 * time.Minute // before a dispatch is made again, unless the provider asks for more
+	minWait = 2 * time.Second
+
+	// slowAfter is how long a dispatch may take before its progress is recorded: a
+	// record costs a commit, and a short turn has nothing to tell.
+	slowAfter = time.Second
+)
+
+// launch prepares the flight of a turn; the caller starts it.
+func (l *loop) launch(turn *protocol.Turn) *flight {
+	now := l.clock.Now()
+	f := &flight{turn: turn, began: now, told: protocol.TurnDispatched}
+	f.job = Dispatch{Turn: turn, View: l.view, Root: root(l.r), BundlePath: protocol.BundleDir(turn.TurnID), StagingPath: protocol.StagingPath(turn.TurnID)}
+	f.job.Deadline, f.job.Scope = l.deadline(turn, now)
+	f.left = f.job.Deadline.Sub(now)
+	f.job.Activity = func(a runtimes.Activity) { f.note(l.opt.OnActivity, a) }
+	l.flights[turn.TurnID] = f
+	l.order = append(l.order, f)
+	return f
+}
+
+// deadline is the earliest of what limits a turn, and whose limit it is. A
+// limit that only warns ends nothing.
+func (l *loop) deadline(turn *protocol.Turn, now time.Time) (first time.Time, scope string) {
+	sooner := func(at time.Time, of string) {
+		if first.IsZero() || at.Before(first) {
+			first, scope = at, of
+		}
+	}
+	at, err := protocol.ParseTime(turn.DeadlineAt)
+	if err != nil {
+		at = protocol.TurnDeadline(l.cfg, now)
+	}
+	if t := l.cfg.Timeouts; t != nil && t.PerTurn != nil && t.Action == protocol.TimeoutWarn {
+		// What only warns ends nothing, but nothing runs for ever either.
+		if plain := protocol.TurnDeadline(&protocol.Config{}, now); plain.After(at) {
+			at = plain
+		}
+	}
+	sooner(at, "turn")
+	for _, b := range protocol.TimeoutBudgets(l.cfg, l.state(), nil, now) {
+		if b.Action == protocol.TimeoutEscalate {
+			sooner(b.Deadline, b.Scope)
+		}
+	}
+	if l.opt.DispatchLimit > 0 {
+		sooner(now.Add(l.opt.DispatchLimit), "turn")
+	}
+	return first, scope
+}
+
+// note keeps what the record will want to know of an agent's life and hands it on.
+func (f *flight) note(tell func(string, runtimes.Activity), a runtimes.Activity) {
+	f.mu.Lock()
+	if a.PID > 0 {
+		f.pid = a.PID
+	}
+	if f.stream == "" && protocol.ProofStream(a.Stream) {
+		f.stream = a.Stream
+	}
+	f.mu.Unlock()
+	if tell == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			f.mu.Lock()
+			f.broken = fmt.Sprintf("the activity callback broke down: %v", p)
+			f.mu.Unlock()
+		}
+	}()
+	tell(f.turn.TurnID, a)
+}
+
+// fly carries the turn out and hands the flight over.
+func (l *loop) fly(f *flight) {
+	ctx, cancel := context.WithCancelCause(l.ctx)
+	defer cancel(nil)
+	expired, giveUp := l.clock.After(max(0, f.left))
+	defer giveUp()
+	go func() {
+		select {
+		case <-expired:
+			cancel(errDeadline)
+		case <-ctx.Done():
+		}
+	}()
+	if f.left <= 0 {
+		f.over = true // overdue before it began
+	} else {
+		l.tries(ctx, f)
+		f.over = errors.Is(context.Cause(ctx), errDeadline)
+	}
+	l.done <- f
+}
+
+// tries makes the dispatch, again and again while that is promised to help.
+func (l *loop) tries(ctx context.Context, f *flight) {
+	for ; ; f.job.Try++ {
+		l.call(ctx, f)
+		if f.out == nil || f.out.Kind != runtimes.Blocked || !f.out.Retryable || f.job.Try >= l.opt.Retries {
+			return
+		}
+		wait := min(minWait<<min(f.job.Try, 10), maxWait)
+		wait = max(wait, f.out.RetryAfter)
+		wait += time.Duration(float64(wait) * 0.25 * l.opt.Jitter())
+		if l.clock.Now().Add(wait).After(f.job.Deadline) {
+			return
+		}
+		f.job.Activity(runtimes.Activity{Type: "silent", Summary: fmt.Sprintf("%s; dispatched again in %s", f.out.Reason, wait.Round(time.Second))})
+		again, giveUp := l.clock.After(wait)
+		select {
+		case <-again:
+		case <-ctx.Done():
+			giveUp()
+			f.out = &runtimes.Outcome{Kind: runtimes.Aborted}
+			return
+		}
+	}
+}
+
+// call makes one dispatch. A callback that does not come back after its context
+// has ended is given up; what it still returns is not looked at.
+func (l *loop) call(ctx context.Context, f *flight) {
+	type answer struct {
+		out   *runtimes.Outcome
+		threw string
+	}
+	job := f.job
+	back := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if p := recover(); p != nil {
+				a.threw = fmt.Sprint(p)
+			}
+			back <- a
+		}()
+		a.out = l.opt.Dispatch(ctx, &job)
+	}()
+	take := func(a answer) { f.out, f.threw = a.out, a.threw }
+	select {
+	case a := <-back:
+		take(a)
+		return
+	case <-ctx.Done():
+	}
+	grace, giveUp := l.clock.After(l.opt.Grace)
+	defer giveUp()
+	select {
+	case a := <-back:
+		take(a)
+	case <-grace:
+		f.out, f.late = &runtimes.Outcome{Kind: runtimes.Aborted}, true
+	}
+}
+
+// await waits for a turn, and meanwhile records how far slow ones have come.
+func (l *loop) await() {
+	if first := l.order[0]; l.here[first] {
+		l.landed(first)
+		return
+	}
+	var tick <-chan time.Time
+	if d, any := l.untilSlow(); any && !l.stopped {
+		var giveUp func()
+		tick, giveUp = l.clock.After(d)
+		defer giveUp()
+	}
+	gone := l.ctx.Done()
+	if l.stopped {
+		gone = nil // already known
+	}
+	select {
+	case f := <-l.done:
+		l.landed(f)
+	case <-tick:
+		l.advance()
+	case <-gone:
+		l.stop(CallerStopped, CauseCancelled)
+	}
+}
+
+// landed takes a flight off the board; when turns are judged in the order of their
+// launch, the first one on it, and one at a time: how many have landed meanwhile
+// must decide nothing.
+func (l *loop) landed(f *flight) {
+	if l.opt.Ordered {
+		l.here[f] = true
+		for !l.here[l.order[0]] {
+			l.here[<-l.done] = true
+		}
+		f = l.order[0]
+		delete(l.here, f)
+	}
+	l.settle(f)
+	l.judgeWaiting()
+}
+
+// untilSlow is how long until the next flight counts as slow.
+func (l *loop) untilSlow() (time.Duration, bool) {
+	now, found := l.clock.Now(), false
+	var least time.Duration
+	for _, f := range l.order {
+		if f.told == protocol.TurnRunning {
+			continue
+		}
+		d := max(slowAfter/2, f.began.Add(slowAfter).Sub(now))
+		if !found || d < least {
+			least, found = d, true
+		}
+	}
+	return least, found
+}
+
+// advance records starting and running for flights that take their time.
+func (l *loop) advance() {
+	now := l.clock.Now()
+	for _, f := range l.order {
+		if f.told == protocol.TurnRunning || now.Sub(f.began) < slowAfter {
+			continue
+		}
+		f.mu.Lock()
+		op := protocol.AdvanceTurn{TurnID: f.turn.TurnID, PID: f.pid, Stream: f.stream}
+		f.mu.Unlock()
+		switch {
+		case op.Stream != "":
+			op.Status = protocol.TurnRunning
+		case op.PID > 0:
+			op.Status = protocol.TurnStarting
+		}
+		if op.Status == "" || op.Status == f.told {
+			continue
+		}
+		out, err := l.r.AdvanceTurn(l.work, op)
+		l.adopt(&out.Done, err)
+		// What is refused here is told by the operation that matters; it is not tried again.
+		f.told = op.Status
+		if err != nil {
+			f.told = protocol.TurnRunning
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// A gate waits for a person: the loop asks whoever drives it.
+
+package loop
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// gate asks for the pending approval and passes it on.
+func (l *loop) gate() {
+	s := l.state()
+	req := GateRequest{State: s}
+	switch {
+	case s.PendingPhaseTransition != nil:
+		p := s.PendingPhaseTransition
+		req.Type, req.Gate, req.From, req.To = "phase_transition", p.Gate, p.From, p.To
+	case s.PendingRunCompletion != nil:
+		req.Type, req.Gate, req.From = "run_completion", s.PendingRunCompletion.Gate, s.Phase
+	default:
+		l.fail(Blocked, "the run is paused and waits for nothing", nil)
+		return
+	}
+	l.res.Errors = append(l.res.Errors, l.r.Remind(l.work, l.view)...)
+	l.emit(Event{Type: EventGatePaused, GateType: req.Type})
+	yes, err := l.ask(req)
+	switch {
+	case l.ctx.Err() != nil && !yes:
+		l.stop(CallerStopped, CauseCancelled)
+		return
+	case err != nil:
+		l.fail(Blocked, "asking about gate "+req.Gate+" failed", err)
+		return
+	case !yes:
+		l.emit(Event{Type: EventGateHeld, GateType: req.Type})
+		l.stop(GateHeld, "")
+		return
+	}
+	approve := l.r.ApproveCompletionGate
+	if req.Type == "phase_transition" {
+		approve = l.r.ApprovePhaseGate
+	}
+	var out *runner.Approved
+	err = l.try(func() (err error) {
+		out, err = approve(l.work, runner.GateOptions{AllowActions: l.opt.AllowActions})
+		return err
+	})
+	l.adopt(&out.Done, err)
+	if err != nil {
+		if overtaken(err) {
+			return
+		}
+		l.fail(Blocked, "gate "+req.Gate+" could not be approved", err)
+		return
+	}
+	l.res.GatesApproved++
+	l.emit(Event{Type: EventGateApproved, GateType: req.Type})
+}
+
+func (l *loop) ask(req GateRequest) (yes bool, err error) {
+	if l.opt.ApproveGate == nil {
+		return false, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			yes, err = false, fmt.Errorf("the callback broke down: %v", p)
+		}
+	}()
+	return l.opt.ApproveGate(l.ctx, req)
+}

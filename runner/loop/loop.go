@@ -1,0 +1,256 @@
+// The run loop: turns one after another or side by side, until there is a reason to stop.
+
+// Package loop drives a governed run to its end: it asks whose turn it is, has the
+// turn carried out, stages, accepts or sends back, and stops for a typed reason
+// (spec/06 §11). It never ends the process, never writes to the terminal and never
+// chooses an adapter: all three are the caller's. Everything a loop decides is
+// recorded by the operations of package runner, so a loop that was killed is
+// followed by another that goes on where the first one was.
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// loop is one run of Run. All of it belongs to the goroutine of Run; a flight
+// talks to it through done only.
+type loop struct {
+	r     *runner.Runner
+	opt   Options
+	ctx   context.Context // ends when the caller gives up
+	work  context.Context // of operations: a recorded step is never cut short
+	res   *Result
+	clock Clock
+
+	cfg   *protocol.Config
+	view  *runner.View // the run as it was last seen
+	stale bool         // the view has to be read again
+	spent float64      // what the run had cost when the loop began, US dollars
+
+	flights map[string]*flight // turns being carried out
+	order   []*flight          // the same in the order they were launched
+	here    map[*flight]bool   // landed out of turn, see Options.Ordered
+	waiting []*flight          // done, but not to be judged before their siblings
+	parked  map[string]bool    // turns a person works on
+	fresh   map[string]int     // attempts this loop has dispatched or seen assigned
+	done    chan *flight
+	stopped bool
+	judged  bool // a turn was carried out, or its staged result judged
+}
+
+// Run drives the run of r's project until it is complete or something stops it.
+// The result is never nil; what went wrong is in it.
+func Run(ctx context.Context, r *runner.Runner, opt Options) *Result {
+	l := &loop{r: r, opt: opt.withDefaults(), ctx: ctx, work: context.WithoutCancel(ctx), res: &Result{TurnHistory: []HistoryEntry{}, Errors: []string{}},
+		flights: make(map[string]*flight), here: make(map[*flight]bool), parked: make(map[string]bool), fresh: make(map[string]int), done: make(chan *flight)}
+	l.clock = l.opt.Clock
+	if l.opt.Dispatch == nil {
+		l.fail(InitFailed, "no dispatch callback is set", nil)
+		return l.finish()
+	}
+	release, err := r.Drive(ctx)
+	if err != nil {
+		l.fail(AdmissionRejected, "another loop drives this run", err)
+		l.res.Cause = CauseLoopRunning
+		return l.finish()
+	}
+	defer release()
+	if l.start() {
+		l.drive()
+	}
+	return l.finish()
+}
+
+// drive repeats: decide whether to go on, keep the slots filled, wait for a turn.
+func (l *loop) drive() {
+	for {
+		l.decide()
+		// What is no longer active, or not known to be, is looked at again first.
+		moved := l.view != nil && (l.stale || l.state().Status != protocol.StatusActive)
+		if !l.stopped && !moved {
+			moved = l.fill()
+		}
+		switch {
+		case len(l.flights) > 0:
+			l.await()
+		case len(l.waiting) > 0:
+			l.judgeWaiting()
+		case l.stopped:
+			return
+		case !moved && len(l.parked) > 0:
+			l.stop(CallerStopped, CauseAwaitingPerson)
+			l.emit(Event{Type: EventCallerStopped})
+		case !moved:
+			l.stop(CallerStopped, "")
+			l.emit(Event{Type: EventCallerStopped})
+		}
+	}
+}
+
+// decide looks for a reason to stop. Turns that are under way are waited for.
+func (l *loop) decide() {
+	if l.stopped {
+		return
+	}
+	if l.ctx.Err() != nil {
+		l.stop(CallerStopped, CauseCancelled)
+		return
+	}
+	if !l.reload() {
+		return
+	}
+	s := l.state()
+	switch s.Status {
+	case protocol.StatusCompleted:
+		l.emit(Event{Type: EventCompleted})
+		l.stop(Completed, "")
+	case protocol.StatusBlocked:
+		l.emit(Event{Type: EventBlocked})
+		l.stop(Blocked, "")
+	case protocol.StatusPaused:
+		if l.onceDone() {
+			return
+		}
+		if len(l.flights)+len(l.waiting) == 0 {
+			l.gate()
+		}
+	case protocol.StatusActive:
+		l.limits(s)
+	default:
+		l.fail(Blocked, fmt.Sprintf("the run is %s", s.Status), nil)
+	}
+}
+
+// limits stops a healthy run for reasons of the caller's.
+func (l *loop) limits(s *protocol.State) {
+	switch {
+	case l.onceDone():
+	case l.res.TurnsExecuted >= l.opt.MaxTurns:
+		l.stop(MaxTurnsReached, "")
+	case l.opt.MaxCostUSD > 0 && s.BudgetStatus.SpentUSD-l.spent >= l.opt.MaxCostUSD:
+		l.stop(MaxTurnsReached, CauseCostLimit)
+	case s.ActiveTurns.Len() == 0:
+		if p := l.r.PriorityIntent(); p != nil {
+			l.res.PreemptedBy = p.ID
+			l.emit(Event{Type: EventPriorityInjected, IntentID: p.ID, Priority: p.Priority})
+			l.stop(PriorityPreempted, "")
+		}
+	}
+}
+
+// onceDone stops a loop that was to carry out one turn and has.
+func (l *loop) onceDone() bool {
+	if l.opt.Once && l.judged {
+		l.stop(MaxTurnsReached, "")
+	}
+	return l.stopped
+}
+
+func (l *loop) state() *protocol.State { return l.view.State }
+
+// reload reads the run again when something may have happened to it.
+func (l *loop) reload() bool {
+	if !l.stale && l.view != nil {
+		return true
+	}
+	if err := l.look(); err != nil {
+		l.fail(Blocked, "the run cannot be read", err)
+		return false
+	}
+	return true
+}
+
+// look reads the run and the configuration.
+func (l *loop) look() error {
+	return l.try(func() error {
+		v, err := l.r.View(l.work)
+		if err == nil && len(v.ConfigProblems) > 0 {
+			err = protocol.ConfigError(v.ConfigProblems)
+		}
+		if err == nil {
+			l.view, l.cfg, l.stale = v, v.Config, false
+		}
+		return err
+	})
+}
+
+// try carries an operation out, again when another process was quicker: a git that
+// a killed loop had started may still move the run's ref or hold the index.
+func (l *loop) try(op func() error) error {
+	for n := 0; ; n++ {
+		err := op()
+		if n == maxTries || !transient(err) {
+			return err
+		}
+		time.Sleep(firstPause << n)
+	}
+}
+
+const (
+	maxTries   = 6
+	firstPause = 10 * time.Millisecond
+)
+
+func transient(err error) bool {
+	switch runner.ErrorCode(err) {
+	case "ref_moved", "state_moved", "lock_lost":
+		return true
+	}
+	return err != nil && strings.Contains(err.Error(), "index.lock")
+}
+
+// adopt takes what an operation led to for the present state of the run.
+func (l *loop) adopt(d *runner.Done, err error) {
+	if err != nil || d == nil || d.Transition == nil || d.State == nil {
+		l.stale = true // a refusal says that something is not as it was thought to be
+		return
+	}
+	v := *l.view
+	v.Run, v.Op, v.State, v.Index = d.Run, d.Op, d.State, d.Transition.Index
+	l.view = &v
+}
+
+// stop notes why the loop ends; the first reason counts.
+func (l *loop) stop(reason StopReason, cause string) {
+	if !l.stopped {
+		l.stopped, l.res.StopReason, l.res.Cause = true, reason, cause
+	}
+}
+
+// fail is stop with an error to report.
+func (l *loop) fail(reason StopReason, what string, err error) {
+	l.report(what, err)
+	l.stop(reason, "")
+}
+
+// report keeps an error in the result; the first refusal is kept as a value too.
+func (l *loop) report(what string, err error) {
+	if err == nil {
+		l.res.Errors = append(l.res.Errors, what)
+		return
+	}
+	l.res.Errors = append(l.res.Errors, what+": "+err.Error())
+	if l.res.Err == nil && !errors.Is(err, context.Canceled) {
+		l.res.Err = err
+	}
+}
+
+// finish completes the result.
+func (l *loop) finish() *Result {
+	if l.res.StopReason != AdmissionRejected && l.res.StopReason != InitFailed {
+		if v, err := l.r.View(l.work); err == nil {
+			l.res.State = v.State
+		} else if l.view != nil {
+			l.res.State = l.view.State
+		}
+	}
+	l.res.OK = l.res.StopReason == Completed
+	return l.res
+}

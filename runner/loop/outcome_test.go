@@ -1,0 +1,264 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/loop"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// run drives a project with the given dispatch until it stops.
+func run(p *project, opt loop.Options) (*loop.Result, []string) {
+	p.t.Helper()
+	seen := &events{}
+	opt.OnEvent = seen.on
+	if opt.Clock == nil {
+		opt.Retries = -1
+	}
+	res := loop.Run(context.Background(), p.r, opt)
+	p.fsck()
+	return res, seen.types()
+}
+
+// Every kind of outcome, where one turn runs at a time and side by side.
+func TestOutcomes(t *testing.T) {
+	usd := 0.25
+	type want struct {
+		stop, sideBySide  loop.StopReason // the second when it differs
+		cause             string
+		accepted, history int
+		blockedOn         string // prefix
+		turn              string // status of the first turn left, "" for none
+		said              string // part of an error
+	}
+	first := func(out func(d *loop.Dispatch) *runtimes.Outcome) loop.DispatchFunc {
+		return func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return out(d) }
+	}
+	kind := func(o runtimes.Outcome) loop.DispatchFunc {
+		return first(func(*loop.Dispatch) *runtimes.Outcome { return &o })
+	}
+	for _, c := range []struct {
+		name     string
+		dispatch loop.DispatchFunc
+		want     want
+	}{
+		{"returned", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }), want{stop: loop.MaxTurnsReached, accepted: 1, history: 1}},
+		{"returned with the provider's cost", first(func(d *loop.Dispatch) *runtimes.Outcome {
+			out := returned(d.Turn)
+			out.CostUSD = &usd
+			return out
+		}), want{stop: loop.MaxTurnsReached, accepted: 1, history: 1}},
+		{"nothing staged", kind(runtimes.Outcome{Kind: runtimes.Staged}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:retries-exhausted:dev", turn: "failed"}},
+		{"no JSON", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte("sorry")}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"a list", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte("[]")}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"no envelope", kind(runtimes.Outcome{Kind: runtimes.Returned, Result: []byte(`{"status":"completed"}`)}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"not valid", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn, "status", "splendid") }), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"of another turn", first(func(d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn, "turn_id", "turn_0000000000000000") }), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"rejected", kind(runtimes.Outcome{Kind: runtimes.Rejected, Reason: "no"}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed", said: "no attempt left"}},
+		{"no outcome", first(func(*loop.Dispatch) *runtimes.Outcome { return nil }), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"unknown outcome", kind(runtimes.Outcome{Kind: "maybe"}), want{stop: loop.RejectExhausted, history: 2, blockedOn: "escalation:", turn: "failed"}},
+		{"panic", first(func(*loop.Dispatch) *runtimes.Outcome { panic("boom") }), want{stop: loop.DispatchError, sideBySide: loop.RejectExhausted, turn: "dispatched", said: "boom"}},
+		{"transport error", kind(runtimes.Outcome{Kind: runtimes.Blocked, Class: "auth_failure", Reason: "key refused"}), want{stop: loop.Blocked, history: 1, blockedOn: "dispatch:auth_failure", turn: "dispatched", said: "key refused"}},
+		{"did not start", kind(runtimes.Outcome{Kind: runtimes.Blocked, Failure: protocol.FailureSpawn, Reason: "no such program"}), want{stop: loop.Blocked, history: 1, blockedOn: "turn:failed_start:", turn: "failed_start", said: "no such program"}},
+		{"timed out", kind(runtimes.Outcome{Kind: runtimes.TimedOut}), want{stop: loop.Blocked, history: 1, blockedOn: "timeout:turn", turn: "dispatched", said: "not done within"}},
+		{"aborted", kind(runtimes.Outcome{Kind: runtimes.Aborted}), want{stop: loop.CallerStopped, turn: "dispatched"}},
+		{"refused", kind(runtimes.Outcome{Kind: runtimes.Aborted, Err: errors.New("not trusted")}), want{stop: loop.DispatchError, turn: "dispatched", said: "not trusted"}},
+		{"a person's", kind(runtimes.Outcome{Kind: runtimes.Pending}), want{stop: loop.CallerStopped, cause: loop.CauseAwaitingPerson, turn: "dispatched"}},
+	} {
+		for _, slots := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%s/%d", c.name, slots), func(t *testing.T) {
+				t.Parallel()
+				p := newProject(t, slots, []string{"dev", "ops"}, nil)
+				// A second slot with nobody to fill it: what differs is the mode.
+				res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: c.dispatch})
+				w := c.want
+				if slots > 1 && w.sideBySide != "" {
+					w.stop, w.turn, w.history = w.sideBySide, "failed", 2
+					w.blockedOn, w.said = "escalation:", ""
+				}
+				if res.StopReason != w.stop || res.Cause != w.cause || res.TurnsExecuted != w.accepted || len(res.TurnHistory) != w.history || res.OK {
+					t.Fatalf("%s (%s), %d accepted, history %+v, errors %q", res.StopReason, res.Cause, res.TurnsExecuted, res.TurnHistory, res.Errors)
+				}
+				s := p.state()
+				on := ""
+				if s.BlockedOn != nil {
+					on = *s.BlockedOn
+				}
+				if !strings.HasPrefix(on, w.blockedOn) || w.blockedOn == "" && on != "" {
+					t.Fatalf("blocked on %q, want %q", on, w.blockedOn)
+				}
+				left := ""
+				for _, turn := range s.ActiveTurns.All() {
+					left = turn.Status
+				}
+				if left != w.turn {
+					t.Fatalf("the turn is %q, want %q", left, w.turn)
+				}
+				if w.said != "" && !strings.Contains(strings.Join(res.Errors, "\n"), w.said) {
+					t.Fatalf("errors %q do not say %q", res.Errors, w.said)
+				}
+				if c.name == "returned with the provider's cost" && s.BudgetStatus.SpentUSD != usd {
+					t.Fatalf("spent %v", s.BudgetStatus.SpentUSD)
+				}
+			})
+		}
+	}
+}
+
+// A rejected attempt is followed by another under the same turn id, and the agent
+// is told why.
+func TestRetryKeepsTheTurn(t *testing.T) {
+	p := newProject(t, 1, []string{"dev"}, nil)
+	var ids []string
+	res, types := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+		ids = append(ids, d.Turn.TurnID)
+		if d.Turn.Attempt == 1 {
+			return &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "try harder"}
+		}
+		if why := d.Turn.LastRejection.String("reason"); why != "try harder" {
+			t.Errorf("the retry is told %q", why)
+		}
+		return returned(d.Turn)
+	}})
+	if res.TurnsExecuted != 1 || len(ids) != 2 || ids[0] != ids[1] || !slices.Equal(types, []string{"turn_assigned", "turn_rejected", "turn_accepted"}) {
+		t.Fatalf("%+v %v %v", res, ids, types)
+	}
+}
+
+// What breaks down in a callback stops the loop in the way its place calls for and
+// harms nothing.
+func TestCallbacksBreak(t *testing.T) {
+	ok := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }
+	for name, c := range map[string]struct {
+		opt  loop.Options
+		stop loop.StopReason
+		said string
+	}{
+		"select panics":       {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { panic("sel") }}, loop.DispatchError, "sel"},
+		"select fails":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { return "", errors.New("sel") }}, loop.DispatchError, "sel"},
+		"select stops":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { return "", nil }}, loop.CallerStopped, ""},
+		"select unknown role": {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { return "nobody", nil }}, loop.Blocked, "nobody"},
+		"after panics":        {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { panic("aft") }}, loop.Blocked, "aft"},
+		"after fails":         {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { return errors.New("aft") }}, loop.Blocked, "aft"},
+		"no dispatch":         {loop.Options{}, loop.InitFailed, "dispatch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, 1, []string{"dev"}, nil)
+			opt := c.opt
+			opt.MaxTurns = 1
+			if name != "no dispatch" {
+				opt.Dispatch = ok
+			}
+			res, _ := run(p, opt)
+			if res.StopReason != c.stop || c.said != "" && !strings.Contains(strings.Join(res.Errors, "\n"), c.said) {
+				t.Fatalf("%s %q", res.StopReason, res.Errors)
+			}
+			if opt.AfterAccept != nil && (len(res.TurnHistory) != 1 || !res.TurnHistory[0].Accepted || res.TurnsExecuted != 1) {
+				t.Fatalf("the accepted turn is not in %+v", res.TurnHistory)
+			}
+		})
+	}
+	t.Run("event panics", func(t *testing.T) {
+		p := newProject(t, 1, []string{"dev"}, nil)
+		res := loop.Run(context.Background(), p.r, loop.Options{MaxTurns: 1, Dispatch: ok, OnEvent: func(loop.Event) { panic("eve") },
+			OnActivity: func(string, runtimes.Activity) { panic("act") }})
+		if res.StopReason != loop.MaxTurnsReached || len(res.Errors) == 0 || !strings.Contains(res.Errors[0], "eve") {
+			t.Fatalf("%s %q", res.StopReason, res.Errors)
+		}
+	})
+}
+
+// A turn whose agent does not end by itself is ended at its deadline; one that does
+// not even listen is given up.
+func TestDeadlineIsArmed(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		t.Run(fmt.Sprintf("deaf %v", deaf), func(t *testing.T) {
+			p := newProject(t, 1, []string{"dev"}, nil)
+			end := make(chan struct{})
+			defer close(end)
+			res, types := run(p, loop.Options{DispatchLimit: 30 * time.Millisecond, Grace: 20 * time.Millisecond, Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
+				if until := time.Until(d.Deadline); until > time.Second {
+					t.Errorf("the deadline is %s away", until)
+				}
+				if deaf {
+					<-end
+				}
+				<-ctx.Done()
+				return &runtimes.Outcome{Kind: runtimes.Aborted}
+			}})
+			s := p.state()
+			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" || s.BlockedReason.Recovery.Owner != protocol.OwnerOperator || !slices.Contains(types, "blocked") {
+				t.Fatalf("%+v %v", res, s.BlockedReason)
+			}
+			lines, err := p.r.Store.TailRows(context.Background(), protocol.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })
+			p.must(err)
+			if len(lines) != 1 {
+				t.Fatalf("%d timeout entries in the ledger", len(lines))
+			}
+			// Once a person has lifted the block the same turn is dispatched again, with time of its own.
+			_, err = p.r.ReactivateRun(context.Background(), runner.ReactivateOptions{})
+			p.must(err)
+			if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }}); res.TurnsExecuted != 1 || len(p.history()) != 1 {
+				t.Fatalf("%+v", res)
+			}
+		})
+	}
+}
+
+// When the caller gives up the agents are ended, the turns stay, and another loop
+// goes on with the same ones.
+func TestCancelledLoopIsResumed(t *testing.T) {
+	p := newProject(t, 2, []string{"dev", "ops"}, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	started := make(chan string, 2)
+	go func() { <-started; <-started; cancel() }()
+	res := loop.Run(ctx, p.r, loop.Options{Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
+		started <- d.Turn.TurnID
+		<-ctx.Done()
+		if d.Turn.AssignedRole == "ops" {
+			return returned(d.Turn) // was done just then: the result is not lost
+		}
+		return &runtimes.Outcome{Kind: runtimes.Aborted}
+	}})
+	if res.StopReason != loop.CallerStopped || res.Cause != loop.CauseCancelled || res.State.ActiveTurns.Len() != 2 {
+		t.Fatalf("%+v", res)
+	}
+	asked := map[string]int{}
+	done := make(chan string, 10)
+	res, types := run(p, loop.Options{MaxTurns: 2, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+		done <- d.Turn.AssignedRole
+		return returned(d.Turn)
+	}})
+	close(done)
+	for role := range done {
+		asked[role]++
+	}
+	if res.TurnsExecuted != 2 || asked["dev"] != 1 || asked["ops"] != 0 || slices.Contains(types, "turn_assigned") {
+		t.Fatalf("%+v %v %v", res, asked, types)
+	}
+}
+
+// Two loops never drive one work tree at a time.
+func TestSecondLoopIsRefused(t *testing.T) {
+	p := newProject(t, 1, []string{"dev"}, nil)
+	other, err := runner.Open(context.Background(), p.dir, runner.Options{})
+	p.must(err)
+	defer func() { _ = other.Close() }()
+	var second *loop.Result
+	res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+		second = loop.Run(context.Background(), other, loop.Options{Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome { return nil }})
+		return returned(d.Turn)
+	}})
+	if res.TurnsExecuted != 1 || second.StopReason != loop.AdmissionRejected || second.Cause != loop.CauseLoopRunning || second.State != nil || runner.ErrorCode(second.Err) != "locked" {
+		t.Fatalf("%+v %+v", res, second)
+	}
+}

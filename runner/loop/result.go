@@ -1,0 +1,90 @@
+// What came of a loop: stop reasons, history, errors (spec/06 §11.2).
+
+package loop
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// StopReason is why a loop ended, one of the twelve of the protocol.
+type StopReason string
+
+// Stop reasons. Only Completed is success. Blocked does not say that the recorded
+// run is blocked: a refused assignment leaves it active.
+const (
+	Completed         StopReason = "completed"
+	AdmissionRejected StopReason = "admission_rejected" // the configuration can never pass its own gates, or another loop is at work
+	InitFailed        StopReason = "init_failed"
+	Blocked           StopReason = "blocked"
+	GateHeld          StopReason = "gate_held"
+	MaxTurnsReached   StopReason = "max_turns_reached"
+	PriorityPreempted StopReason = "priority_preempted"
+	CallerStopped     StopReason = "caller_stopped"
+	DispatchError     StopReason = "dispatch_error"
+	RejectExhausted   StopReason = "reject_exhausted"
+	ConflictLoop      StopReason = "conflict_loop"
+	ConflictStall     StopReason = "conflict_stall" // turns side by side only conflict with each other
+)
+
+// StopReasons returns the closed set.
+func StopReasons() []StopReason {
+	return []StopReason{Completed, AdmissionRejected, InitFailed, Blocked, GateHeld, MaxTurnsReached, PriorityPreempted,
+		CallerStopped, DispatchError, RejectExhausted, ConflictLoop, ConflictStall}
+}
+
+// Causes tell apart what shares a stop reason on the wire.
+const (
+	CauseCancelled      = "cancelled"       // caller_stopped: the context ended
+	CauseAwaitingPerson = "awaiting_person" // caller_stopped: only manual turns are left, a person works on them
+	CauseCostLimit      = "cost_limit"      // max_turns_reached: MaxCostUSD is spent
+	CauseLoopRunning    = "loop_running"    // admission_rejected: another loop drives the run
+)
+
+// HistoryEntry is one judgement on a turn.
+type HistoryEntry struct {
+	Role        string        `json:"role"`
+	TurnID      string        `json:"turn_id"`
+	Attempt     int           `json:"attempt"`
+	Accepted    bool          `json:"accepted"`
+	ErrorCode   string        `json:"error_code,omitempty"`
+	AcceptError string        `json:"accept_error,omitempty"`
+	Conflict    *ojson.Object `json:"conflict,omitempty"`
+	Blocked     bool          `json:"blocked,omitempty"`
+}
+
+// Result is what a loop leaves behind.
+type Result struct {
+	OK            bool
+	StopReason    StopReason
+	Cause         string          // finer than the stop reason, or ""
+	State         *protocol.State // nil when no run could be looked at
+	TurnsExecuted int             // accepted turns
+	TurnHistory   []HistoryEntry  // every judgement, the last iteration included
+	GatesApproved int
+	Errors        []string
+	Err           error  // the first refusal behind Errors, with its code and hint; nil for none
+	PreemptedBy   string // intent, of priority_preempted
+}
+
+// Object returns the result as the protocol shows it: ok, stop_reason, state,
+// turns_executed, turn_history, gates_approved, errors.
+func (r *Result) Object() *ojson.Object {
+	history := make([]*ojson.Object, len(r.TurnHistory))
+	for i := range r.TurnHistory {
+		history[i] = ojson.Marshal(&r.TurnHistory[i])
+	}
+	var state *ojson.Object
+	if r.State != nil {
+		state = ojson.Marshal(r.State)
+	}
+	o := ojson.NewObject("ok", r.OK, "stop_reason", string(r.StopReason), "state", state, "turns_executed", r.TurnsExecuted,
+		"turn_history", history, "gates_approved", r.GatesApproved, "errors", r.Errors)
+	if r.Cause != "" {
+		o.Set("cause", r.Cause)
+	}
+	if r.PreemptedBy != "" {
+		o.Set("preempted_by", r.PreemptedBy)
+	}
+	return o
+}

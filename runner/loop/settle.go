@@ -1,0 +1,347 @@
+// What becomes of a dispatch: staged and accepted, sent back, or a reason to stop.
+
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// settle judges a flight that has landed.
+func (l *loop) settle(f *flight) {
+	delete(l.flights, f.turn.TurnID)
+	l.order = slices.DeleteFunc(l.order, func(o *flight) bool { return o == f })
+	l.judged = true
+	if f.broken != "" {
+		l.report(f.broken, nil)
+	}
+	if f.late {
+		l.report(fmt.Sprintf("the dispatch of turn %s (%s) did not return within %s of its end", f.turn.TurnID, f.turn.AssignedRole, l.opt.Grace), nil)
+	}
+	out := f.out
+	switch {
+	case f.threw != "":
+		l.threw(f)
+		return
+	case f.over && (out == nil || out.Kind != runtimes.Returned && out.Kind != runtimes.Staged):
+		out = &runtimes.Outcome{Kind: runtimes.TimedOut}
+	case out == nil:
+		out = &runtimes.Outcome{Kind: runtimes.Rejected, Reason: "the dispatch gave no outcome"}
+	}
+	f.out = out
+	switch out.Kind {
+	case runtimes.Returned, runtimes.Staged:
+		l.take(f)
+	case runtimes.Rejected:
+		l.reject(f, "dispatch", orElse(out.Reason, "the agent's answer is no result"))
+	case runtimes.Blocked:
+		l.blocked(f)
+	case runtimes.TimedOut:
+		l.timedOut(f)
+	case runtimes.Pending:
+		l.parked[f.turn.TurnID] = true
+	case runtimes.Aborted:
+		switch {
+		case out.Err != nil:
+			l.fail(DispatchError, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not carried out", out.Err)
+		case l.ctx.Err() == nil:
+			l.fail(CallerStopped, orElse(out.Reason, "the dispatch of turn "+f.turn.TurnID+" was given up"), nil)
+		}
+	default:
+		l.reject(f, "dispatch", fmt.Sprintf("the dispatch ended with an outcome nobody knows: %q", out.Kind))
+	}
+}
+
+// threw handles a callback that broke down: where one turn runs at a time the loop
+// stops and the turn stays; side by side it counts as an answer that is no result.
+func (l *loop) threw(f *flight) {
+	if l.slots() == 1 {
+		l.fail(DispatchError, fmt.Sprintf("the dispatch of %s broke down: %s", f.turn.AssignedRole, f.threw), nil)
+		return
+	}
+	l.reject(f, "dispatch", "the dispatch broke down: "+f.threw)
+}
+
+// take stages what the agent has handed back and has it accepted.
+func (l *loop) take(f *flight) {
+	var data []byte
+	if f.out.Kind == runtimes.Returned {
+		data = f.out.Result
+	} else {
+		st, err := l.r.Staged(f.turn.TurnID)
+		if err != nil {
+			l.reject(f, "dispatch", "the staged result cannot be read: "+err.Error())
+			return
+		}
+		if data = st.Data; data == nil {
+			l.reject(f, "dispatch", "the agent ended without a result at "+f.job.StagingPath)
+			return
+		}
+	}
+	if problem := envelope(data); problem != "" {
+		l.reject(f, "dispatch", problem)
+		return
+	}
+	priced, changed := withCost(data, f.out)
+	if changed || f.out.Kind == runtimes.Returned {
+		if err := l.try(func() error { _, err := l.r.StageResult(l.work, f.turn.TurnID, priced); return err }); err != nil {
+			l.stale = true
+			if !overtaken(err) {
+				l.reject(f, "dispatch", "the result cannot be staged: "+err.Error())
+			}
+			return
+		}
+	}
+	if l.ctx.Err() != nil {
+		return // safe in its place; the next loop takes it from there
+	}
+	l.accept(f)
+}
+
+// accept has the staged result of a turn judged.
+func (l *loop) accept(f *flight) {
+	l.judged = true
+	var out *runner.Accepted
+	err := l.try(func() (err error) {
+		out, err = l.r.AcceptTurn(l.work, runner.AcceptOptions{TurnID: f.turn.TurnID, Patient: len(l.flights) > 0})
+		return err
+	})
+	l.adopt(&out.Done, err)
+	code := runner.ErrorCode(err)
+	entry := HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: code}
+	if err != nil {
+		entry.AcceptError = err.Error()
+	}
+	switch {
+	case code == runner.CodeSiblingsAtWork:
+		l.waiting = append(l.waiting, f)
+		l.notice(f.turn.TurnID, "waiting", entry.AcceptError)
+		return
+	case out.Result != nil && out.Result.Entry != nil:
+		// A hook that failed after the commit is an error, and the turn accepted.
+		l.accepted(f, out, entry, err)
+		return
+	case code == protocol.CodeTurnAlreadyAccepted || code == protocol.CodeTurnNotActive:
+		return // somebody else has judged it
+	}
+	if !l.reload() {
+		l.remember(entry)
+		return
+	}
+	turn, active := l.state().ActiveTurns.Get(f.turn.TurnID)
+	switch {
+	case code == protocol.CodeConflict && active:
+		entry.Conflict = out.Result.Conflict
+		l.remember(entry)
+		l.emit(Event{Type: EventTurnConflicted, Turn: turn, Role: turn.AssignedRole, ErrorCode: code, Conflict: out.Result.Conflict})
+		if l.state().Status == protocol.StatusBlocked {
+			l.emit(Event{Type: EventBlocked})
+			l.fail(ConflictLoop, "turn "+turn.TurnID+" ("+turn.AssignedRole+") keeps conflicting", err)
+			return
+		}
+		l.sendBack(turn, rejection{conflict: true, reason: err.Error()})
+	case l.state().Status == protocol.StatusBlocked || overtaken(err):
+		// A hook, a policy or a sibling has blocked the run; what is staged stays.
+		entry.Blocked = true
+		l.remember(entry)
+		l.report("turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not accepted", err)
+	case active && (turn.Status == protocol.TurnFailedAcceptance || code == protocol.CodeInvalidJSON || code == protocol.CodeStagedMissing || code == protocol.CodeStaleStaging):
+		l.remember(entry)
+		l.sendBack(turn, rejectionOf(err))
+	default:
+		l.remember(entry)
+		l.fail(Blocked, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") could not be accepted", err)
+	}
+}
+
+// accepted is what follows an acceptance.
+func (l *loop) accepted(f *flight, out *runner.Accepted, entry HistoryEntry, err error) {
+	entry.Accepted = true
+	l.res.TurnsExecuted++
+	l.remember(entry)
+	delete(l.fresh, f.turn.TurnID)
+	if err != nil {
+		l.report("turn "+f.turn.TurnID+" is accepted, but what follows an acceptance failed", err)
+	}
+	committed := true
+	if !l.opt.NoCheckpoint && len(out.Result.Entry.Strings("files_changed")) > 0 {
+		committed = l.checkpoint(f.turn.TurnID)
+	}
+	if l.opt.AfterAccept != nil {
+		if err := l.afterAccept(AfterAccept{Turn: out.Result.Turn, Accepted: out}); err != nil {
+			l.report("the callback after the acceptance of turn "+f.turn.TurnID+" failed", err)
+			l.emit(Event{Type: EventTurnAccepted, Turn: out.Result.Turn, Role: f.turn.AssignedRole})
+			l.emit(Event{Type: EventBlocked, Reason: "after_accept_failed"})
+			l.stop(Blocked, "")
+			return
+		}
+	}
+	if committed {
+		l.emit(Event{Type: EventTurnAccepted, Turn: out.Result.Turn, Role: f.turn.AssignedRole, Entry: out.Result.Entry})
+	}
+}
+
+func (l *loop) afterAccept(a AfterAccept) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it broke down: %v", p)
+		}
+	}()
+	l.stale = true // it may do with the run what it likes
+	return l.opt.AfterAccept(l.ctx, a)
+}
+
+// judgeWaiting looks again at turns that were put off for their siblings' sake.
+func (l *loop) judgeWaiting() {
+	waiting := l.waiting
+	l.waiting = nil
+	for _, f := range waiting {
+		if l.ctx.Err() != nil {
+			return // staged; the next loop takes them from there
+		}
+		l.accept(f)
+	}
+}
+
+// rejection says why a turn is sent back.
+type rejection struct {
+	stage, reason string
+	errors        []string
+	conflict      bool
+	cost          float64
+}
+
+// rejectionOf hands what an acceptance found wrong to the next attempt.
+func rejectionOf(err error) rejection {
+	rej := rejection{stage: "validation", reason: err.Error()}
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) {
+		rej.reason = refusal.Message
+		if refusal.Stage != "" {
+			rej.stage = refusal.Stage
+		}
+		rej.errors = protocol.Problems(refusal.Problems).Messages()
+	}
+	return rej
+}
+
+// reject sends a turn back whose dispatch brought nothing that is a result.
+func (l *loop) reject(f *flight, stage, reason string) {
+	rej := rejection{stage: stage, reason: reason}
+	if f.out != nil && f.out.CostUSD != nil {
+		rej.cost = max(0, *f.out.CostUSD)
+	}
+	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: CodeDispatchRejected, AcceptError: reason})
+	l.sendBack(f.turn, rej)
+}
+
+// CodeDispatchRejected is the error code of a history entry whose turn brought
+// nothing to judge.
+const CodeDispatchRejected = "dispatch_rejected"
+
+// sendBack rejects a turn: another attempt follows, or none is left.
+func (l *loop) sendBack(turn *protocol.Turn, rej rejection) {
+	var out *runner.Rejected
+	err := l.try(func() (err error) {
+		out, err = l.r.RejectTurn(l.work, runner.RejectOptions{TurnID: turn.TurnID, Reason: rej.reason, Stage: rej.stage, Errors: rej.errors,
+			Reassign: rej.conflict, CostUSD: rej.cost})
+		return err
+	})
+	l.adopt(&out.Done, err)
+	if err != nil {
+		if !overtaken(err) {
+			l.fail(Blocked, "turn "+turn.TurnID+" ("+turn.AssignedRole+") could not be sent back", err)
+		} else {
+			l.report("turn "+turn.TurnID+" ("+turn.AssignedRole+") could not be sent back", err)
+		}
+		return
+	}
+	l.emit(Event{Type: EventTurnRejected, Turn: out.Result.Turn, Role: turn.AssignedRole, Reason: rej.reason})
+	if !out.Result.Escalated {
+		l.fresh[turn.TurnID] = out.Result.Turn.Attempt
+		return
+	}
+	l.emit(Event{Type: EventBlocked})
+	reason := RejectExhausted
+	if rej.conflict {
+		if reason = ConflictLoop; l.slots() > 1 {
+			reason = ConflictStall
+		}
+	}
+	l.fail(reason, fmt.Sprintf("turn %s (%s) was sent back %d times and has no attempt left", turn.TurnID, turn.AssignedRole, out.Result.Turn.Attempt), nil)
+}
+
+// reconsider goes on with a turn whose result an earlier loop or a person saw
+// refused. The same bytes are not judged twice; a result that was changed since is.
+func (l *loop) reconsider(turn *protocol.Turn) {
+	if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil {
+		if at, err := protocol.ParseTime(turn.FailedAt); err == nil && st.ModTime.After(at) {
+			l.accept(&flight{turn: turn})
+			return
+		}
+	}
+	l.remember(HistoryEntry{Role: turn.AssignedRole, TurnID: turn.TurnID, Attempt: turn.Attempt, ErrorCode: protocol.CodeValidationFailed, AcceptError: turn.FailureReason})
+	l.sendBack(turn, rejection{stage: "acceptance", reason: orElse(turn.FailureReason, "its result was not accepted")})
+}
+
+// blocked stops the run on what a person has to mend.
+func (l *loop) blocked(f *flight) {
+	out := f.out
+	reason := orElse(out.Reason, "the agent could not be asked")
+	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: orElse(out.Class, "dispatch_failed"), AcceptError: reason, Blocked: true})
+	var done *runner.Done
+	var err error
+	switch out.Failure {
+	case protocol.FailureSpawn, protocol.FailureAttach, protocol.FailureNoOutput:
+		var w *runner.Watched
+		w, err = l.r.FailTurn(l.work, f.turn.TurnID, out.Failure, reason)
+		done = &w.Done
+	default:
+		var b *runner.Blocked
+		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{BlockedOn: "dispatch:" + orElse(out.Class, "dispatch_failed"), Category: "dispatch_error", TypedReason: "dispatch_error",
+			Owner: protocol.OwnerHuman, Action: orElse(out.Recovery, "Mend what kept the turn from being carried out, then run: git agentxchain unblock"), Detail: reason, TurnID: f.turn.TurnID})
+		done = &b.Done
+	}
+	l.blockedNow(f, done, err, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+"): "+reason, "")
+}
+
+// timedOut stops the run because a turn's time was up.
+func (l *loop) timedOut(f *flight) {
+	had := f.left
+	if !f.over {
+		had = l.clock.Now().Sub(f.began)
+	}
+	reason := fmt.Sprintf("turn %s (%s) was not done within %s", f.turn.TurnID, f.turn.AssignedRole, max(0, had))
+	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: "timeout", AcceptError: reason, Blocked: true})
+	b, err := l.r.DispatchTimedOut(l.work, protocol.DispatchTimeout{TurnID: f.turn.TurnID, Scope: f.job.Scope, LimitMS: int(max(0, had).Milliseconds())})
+	l.blockedNow(f, &b.Done, err, reason, "timeout:"+f.job.Scope)
+}
+
+// blockedNow takes note of a block the loop has asked for. One that stands already
+// keeps its place: it says what a person is waited for.
+func (l *loop) blockedNow(f *flight, done *runner.Done, err error, what, reason string) {
+	l.adopt(done, err)
+	l.report(what, nil)
+	if err != nil && !overtaken(err) {
+		l.fail(Blocked, "the run could not be blocked on turn "+f.turn.TurnID, err)
+		return
+	}
+	if l.reload() {
+		l.emit(Event{Type: EventBlocked, Reason: reason})
+		l.stop(Blocked, "")
+	}
+}
+
+func (l *loop) remember(e HistoryEntry) { l.res.TurnHistory = append(l.res.TurnHistory, e) }
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,105 @@
+// How a loop begins: is the configuration workable, is there a run, is the last
+// loop's work committed.
+
+package loop
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// start brings the run to where turns can be given. false means it has failed and
+// said why.
+func (l *loop) start() bool {
+	if err := l.look(); err != nil {
+		l.fail(InitFailed, "the run cannot be read", err)
+		return false
+	}
+	if l.opt.MaxTurns <= 0 {
+		l.opt.MaxTurns = max(1, l.cfg.RunLoop.MaxTurns)
+	}
+	for _, f := range protocol.Admission(l.cfg) {
+		if f.Severity == protocol.SeverityError {
+			l.fail(AdmissionRejected, "Admission control: "+f.Code+": "+f.Message, nil)
+		}
+	}
+	if l.stopped {
+		return false
+	}
+	if !l.begin() {
+		return false
+	}
+	l.spent = l.state().BudgetStatus.SpentUSD
+	l.checkpointRest()
+	return true
+}
+
+// begin starts a run when there is none, or another one when that is wanted.
+func (l *loop) begin() bool {
+	s := l.state()
+	opt := l.opt.Start
+	switch {
+	case s.Status == protocol.StatusIdle:
+	case s.Status == protocol.StatusBlocked && s.Run() == "" && s.ActiveTurns.Len() == 0:
+	case s.Status == protocol.StatusCompleted && l.opt.NewRun, s.Status == protocol.StatusBlocked && l.opt.NewRunFromBlocked:
+		opt.Restart = true
+	default:
+		return true
+	}
+	var done *runner.Done
+	err := l.try(func() (err error) {
+		done, err = l.r.InitRun(l.work, opt)
+		return err
+	})
+	if err != nil {
+		l.fail(InitFailed, "no run could be started", err)
+		return false
+	}
+	l.adopt(done, nil)
+	return l.reload()
+}
+
+// checkpointRest commits the files of accepted turns that an earlier loop did not
+// come round to: without it the next writing turn could not be given.
+func (l *loop) checkpointRest() {
+	if l.opt.NoCheckpoint || l.view.Index == nil || l.state().Status != protocol.StatusActive {
+		return
+	}
+	var turns []string
+	for _, id := range l.view.Index.Uncheckpointed.All() {
+		if !slices.Contains(turns, id) {
+			turns = append(turns, id)
+		}
+	}
+	for _, id := range turns {
+		if !l.checkpoint(id) {
+			return
+		}
+	}
+}
+
+// checkpoint commits the files of an accepted turn. When git refuses, a writing
+// turn could not follow, so the loop stops there.
+func (l *loop) checkpoint(turnID string) bool {
+	var done *runner.Checkpointed
+	err := l.try(func() (err error) {
+		done, err = l.r.Checkpoint(l.work, turnID)
+		return err
+	})
+	if err != nil {
+		l.stale = true
+		l.report("the files of turn "+turnID+" could not be committed", err)
+		l.emit(Event{Type: EventBlocked, Reason: "checkpoint_failed"})
+		l.stop(Blocked, "")
+		return false
+	}
+	if done.Transition != nil {
+		l.adopt(&done.Done, nil)
+	}
+	return true
+}
+
+// root is the project's directory.
+func root(r *runner.Runner) string { return r.Store.Dir() }

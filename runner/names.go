@@ -1,0 +1,44 @@
+// Names of other rooms that a runner author meets in this interface: whoever
+// drives a run imports this package and nothing beside it.
+
+package runner
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/notify"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Documents of a run (spec/01 §1, §3).
+type (
+	Config = protocol.Config
+	State  = protocol.State
+	Status = protocol.Status
+	Turn   = protocol.Turn
+	Object = ojson.Object // a JSON object that keeps its order and all its members
+	OpID   = gitstore.OID // commit of one recorded operation
+)
+
+// Arguments and results of operations.
+type (
+	Escalation  = protocol.Escalate // of Escalate
+	Block       = protocol.Block    // of MarkRunBlocked
+	HookCall    = hooks.Call        // of RunHooks
+	HookOutcome = hooks.Outcome
+	Emission    = notify.Emission // of EmitNotifications
+)
+
+// Statuses of a run.
+const (
+	StatusIdle      = protocol.StatusIdle
+	StatusActive    = protocol.StatusActive
+	StatusPaused    = protocol.StatusPaused
+	StatusBlocked   = protocol.StatusBlocked
+	StatusCompleted = protocol.StatusCompleted
+)
+
+// NewObject returns a JSON object of the given members: name, value, name, value.
+// Values are nil, bool, numbers, strings, slices of those, and objects.
+func NewObject(members ...any) *Object { return ojson.NewObject(members...) }

@@ -1,0 +1,88 @@
+// The read side: what is recorded of a project's runs, and the names a reader
+// needs for it.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// What the record is made of (docs/storage.md).
+type (
+	OpInfo     = gitstore.OpInfo   // one operation of a run's chain
+	OpDetail   = gitstore.OpDetail // with what it recorded
+	Ref        = gitstore.Ref
+	Repository = gitstore.Repository
+	LineRange  = gitstore.LineRange // of a file; zero bounds are open
+	Hook       = hooks.Hook         // a lifecycle hook as configured
+
+	FsckOptions = gitstore.FsckOptions
+	FsckReport  = gitstore.FsckReport
+	FsckFinding = gitstore.Finding
+
+	RepairMode    = gitstore.RepairMode
+	RepairOptions = gitstore.RepairOptions
+	RepairPlan    = gitstore.RepairPlan
+)
+
+const (
+	RunRefPrefix = gitstore.RunRefPrefix // of the ref that holds a run's chain
+
+	FromRef       = gitstore.FromRef       // repair: back to the recorded run
+	AcceptWorking = gitstore.AcceptWorking // repair: the working files are right
+
+	FindRecord = gitstore.FindRecord // fsck: an operation's record cannot be read
+	FindReplay = gitstore.FindReplay // fsck: applied again it gives something else
+)
+
+// Record is what can be read of the recorded runs. Nothing in it takes the lock or
+// changes a file.
+type Record interface {
+	// Dir is the absolute project directory.
+	Dir() string
+	// Repository is the git repository the project lives in.
+	Repository() *Repository
+	// Runs are the refs of all recorded runs.
+	Runs(ctx context.Context) ([]Ref, error)
+	// Log lists the newest operations of a run, "" for the present one; all when
+	// limit is 0.
+	Log(ctx context.Context, run string, limit int) ([]OpInfo, error)
+	// Show reads one operation by commit id or unique prefix.
+	Show(ctx context.Context, name string) (*OpDetail, error)
+	// LastRow is the newest row of a ledger whose member key has that value, nil
+	// when there is none.
+	LastRow(ctx context.Context, l protocol.Ledger, key, value string) (*protocol.Line, error)
+	// TailRows are the newest n rows of a ledger that keep wants, all of them for 0.
+	TailRows(ctx context.Context, l protocol.Ledger, n int, keep func(*ojson.Object) bool) ([]protocol.Line, error)
+	// Fsck holds working files, objects and records against each other.
+	Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error)
+}
+
+// Record is the read side of this project.
+func (r *Runner) Record() Record { return r.Store }
+
+// DiscoverRepository opens the git repository around dir, governed or not, bare or
+// not; the caller closes it.
+func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
+	return gitstore.DiscoverBare(ctx, dir)
+}
+
+// LeaveRepository makes this process forget the repository its environment names
+// (GIT_DIR and the like), for commands that work in another one.
+func LeaveRepository() error { return gitstore.LeaveRepository() }
+
+// GitConfig asks git for the variables whose names match a regular expression, as
+// seen from dir: the answer of git config --null, nil when nothing is set or git
+// cannot say.
+func GitConfig(ctx context.Context, dir, pattern string) []byte {
+	out, err := gitstore.NewGit(dir).Run(ctx, nil, "config", "--null", "--get-regexp", pattern)
+	if err != nil {
+		return nil
+	}
+	return out
+}

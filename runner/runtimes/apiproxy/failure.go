@@ -1,0 +1,201 @@
+// What can go wrong with a request, in stable classes (spec/06 §14.3).
+
+package apiproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// Classes of failure, as in dispatch:<class>.
+const (
+	ClassCredentials = "missing_credentials"
+	ClassAuth        = "auth_failure"
+	ClassModel       = "model_not_found"
+	ClassInvalid     = "invalid_request"
+	ClassOverflow    = "context_overflow"
+	ClassRateLimited = runtimes.ClassRateLimited
+	ClassOverloaded  = "provider_overloaded"
+	ClassNetwork     = "network_failure"
+	ClassTimeout     = "timeout"
+	ClassParse       = "response_parse_failure"
+	ClassExtraction  = "turn_result_extraction_failure"
+	ClassUnknown     = "unknown_api_error"
+	ClassUnwritable  = "artifacts_unwritable"
+)
+
+// maxDetail bounds what is kept of a provider's own words, in characters.
+const maxDetail = 500
+
+// Failure is one classified failure. None of its texts holds the key.
+type Failure struct {
+	Class      string
+	Message    string
+	Recovery   string
+	Retryable  bool
+	RetryAfter time.Duration // as the provider asks
+	Status     int           // of the answer, 0 without one
+	Detail     string        // of the answer, at most 500 characters
+	Type, Code string        // as the provider names the error
+
+	cause error
+}
+
+// Object is the failure as api-error.json has it.
+func (f *Failure) Object() *ojson.Object {
+	return ojson.NewObject("error_class", f.Class, "message", f.Message, "recovery", f.Recovery, "retryable", f.Retryable, "http_status", f.status(),
+		"raw_detail", orNil(f.Detail), "provider_error_type", orNil(f.Type), "provider_error_code", orNil(f.Code))
+}
+
+func (f *Failure) status() ojson.Value {
+	if f.Status == 0 {
+		return nil
+	}
+	return ojson.Int(f.Status)
+}
+
+func orNil(s string) ojson.Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// classify tells what is wrong with an answer; nil when it can be read.
+func (c *settings) classify(a *answer) *Failure {
+	f := &Failure{Status: a.status, Detail: detail(a.body), RetryAfter: a.retryAfter, cause: a.err}
+	switch {
+	case errors.Is(a.err, context.Canceled):
+		return f.be(ClassNetwork, true, "The request to "+c.provider+" was given up.", "git agentxchain step --resume")
+	case a.timedOut:
+		return f.be(ClassTimeout, true, fmt.Sprintf("%s did not answer in time.", c.provider), "Raise timeout_seconds of runtime "+c.id+", or run git agentxchain step --resume later")
+	case a.invalid:
+		return f.be(ClassInvalid, false, "The request to "+c.provider+" could not be made: "+a.err.Error()+".", "Correct runtime "+c.id+" in agentxchain.json")
+	case a.overflow:
+		return f.be(ClassParse, true, fmt.Sprintf("The answer of %s is longer than %d bytes.", c.provider, maxAnswer), "Look at base_url of runtime "+c.id)
+	case a.err != nil:
+		return f.be(ClassNetwork, true, "The request to "+c.provider+" failed: "+a.err.Error()+".", "Check the network and base_url of runtime "+c.id+", then: git agentxchain step --resume")
+	case a.status >= 300 && a.status < 400:
+		return f.be(ClassInvalid, false, fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed: it could carry the key elsewhere.", c.provider, a.status), "Set base_url of runtime "+c.id+" to the final address")
+	case a.status < 200 || a.status >= 400:
+		f.Type, f.Code = a.errorType, a.errorCode
+		return c.refused(f, a)
+	case a.unreadable != "":
+		return f.be(ClassParse, true, "The answer of "+c.provider+" cannot be read: "+a.unreadable+".", "Look at provider-response.json in the turn's staging directory, then: git agentxchain step --resume")
+	}
+	return nil
+}
+
+// refused classifies an answer that is an error: by the provider's own name for
+// it, then by its status.
+func (c *settings) refused(f *Failure, a *answer) *Failure {
+	said := fmt.Sprintf("%s answered HTTP %d", c.provider, a.status)
+	if a.message != "" {
+		said += ": " + a.message
+	}
+	class := byName(f.Code)
+	if class == "" {
+		class = byName(f.Type)
+	}
+	mapped := class
+	switch a.status {
+	case 401, 403:
+		class = ClassAuth
+	case 404:
+		class = ClassModel
+	case 429:
+		class = ClassRateLimited
+	case 529, 503:
+		if a.status == 529 && c.provider == anthropicName || a.status == 503 && c.provider == googleName {
+			class = ClassOverloaded
+		}
+	case 400, 413, 422:
+		if sizeWording(a.message) {
+			class = ClassOverflow
+		}
+	}
+	// Google says INVALID_ARGUMENT for a key that is not valid.
+	if mapped == ClassInvalid && strings.Contains(strings.ToLower(a.message), "api key not valid") {
+		class = ClassAuth
+	}
+	switch class {
+	case ClassAuth:
+		return f.be(class, false, said, "Put a valid key for "+c.provider+" into "+orWord(c.authEnv, "auth_env")+", then: git agentxchain step --resume")
+	case ClassModel:
+		return f.be(class, false, said, "Check model ("+c.model+") and base_url of runtime "+c.id+" in agentxchain.json")
+	case ClassOverflow:
+		return f.be(class, false, said, "The prompt is too long for "+c.model+": enable preflight_tokenization, shorten the role's prompt, or use a model with a larger window")
+	case ClassRateLimited:
+		if c.exhausted(f, a.message) {
+			return f.be(class, false, said, "The account's quota or budget is used up: raise it with the provider, then: git agentxchain step --resume")
+		}
+		return f.be(class, true, said, "Wait for the provider's limit to pass, then: git agentxchain step --resume")
+	case ClassOverloaded:
+		return f.be(class, true, said, "Wait until "+c.provider+" has room again, then: git agentxchain step --resume")
+	case ClassInvalid:
+		return f.be(class, false, said, "Correct runtime "+c.id+" in agentxchain.json as the message says")
+	}
+	again := a.status == 400 || a.status == 408 || a.status == 409 || a.status >= 500
+	return f.be(ClassUnknown, again, said, "Look at api-error.json in the turn's staging directory, then: git agentxchain step --resume")
+}
+
+// byName maps the names providers have for errors to classes.
+func byName(name string) string {
+	switch name {
+	case "authentication_error", "permission_error", "invalid_api_key", "UNAUTHENTICATED", "PERMISSION_DENIED":
+		return ClassAuth
+	case "not_found_error", "model_not_found", "NOT_FOUND":
+		return ClassModel
+	case "invalid_request_error", "INVALID_ARGUMENT", "FAILED_PRECONDITION", "request_too_large":
+		return ClassInvalid
+	case "context_length_exceeded":
+		return ClassOverflow
+	case "rate_limit_error", "rate_limit_exceeded", "insufficient_quota", "RESOURCE_EXHAUSTED":
+		return ClassRateLimited
+	case "overloaded_error", "UNAVAILABLE":
+		return ClassOverloaded
+	}
+	return ""
+}
+
+// exhausted reports a limit that waiting does not lift.
+func (c *settings) exhausted(f *Failure, message string) bool {
+	if f.Code == "insufficient_quota" || f.Type == "insufficient_quota" {
+		return true
+	}
+	return c.provider == anthropicName && contains(message, "spend", "budget", "daily")
+}
+
+func sizeWording(message string) bool { return contains(message, "context", "token", "too long") }
+
+func contains(text string, words ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// noResult is the failure of an answer without a turn result in it.
+func (c *settings) noResult(a *answer, why string) *Failure {
+	message := c.provider + " answered, but " + why
+	if a.stopped != "" {
+		message += " (" + a.stopped + ")"
+	}
+	f := &Failure{Status: a.status, Detail: detail([]byte(a.text))}
+	return f.be(ClassExtraction, true, message+".", "Look at provider-response.json in the turn's staging directory; the model may need a clearer prompt or more max_output_tokens")
+}
+
+func (f *Failure) be(class string, retryable bool, message, recovery string) *Failure {
+	f.Class, f.Retryable, f.Message, f.Recovery = class, retryable, runtimes.OneLine(message), recovery
+	return f
+}
+
+// detail is the beginning of a text as it can be shown.
+func detail(data []byte) string {
+	return runtimes.Cut(strings.ToValidUTF8(string(data[:min(len(data), 4*maxDetail)]), "�"), maxDetail)
+}

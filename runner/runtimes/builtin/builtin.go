@@ -1,0 +1,45 @@
+// The runtimes that come with git agentxchain.
+
+// Package builtin makes the runtime of a configured type. It links all of them;
+// what drives turns gets its constructor handed in and links none.
+package builtin
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/apiproxy"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/localcli"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/manual"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/mcp"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/remote"
+)
+
+// New makes the runtime that rt configures (spec/06 §14). A type nobody knows is
+// a *protocol.Error of code invalid_argument.
+func New(rt *protocol.Runtime) (runtimes.Runtime, error) {
+	switch rt.Type {
+	case protocol.RuntimeManual:
+		return manual.New(), nil
+	case "local_cli":
+		return localcli.New(), nil
+	case "remote_agent":
+		return remote.New(), nil
+	case "mcp":
+		return made(mcp.New(rt))
+	case "api_proxy":
+		return made(apiproxy.New(rt))
+	}
+	return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "runtimes." + rt.ID + ".type",
+		Message: fmt.Sprintf("Runtime %s has the type %q, which nothing here can carry out.", rt.ID, rt.Type),
+		Hint:    "git agentxchain validate"}
+}
+
+// made keeps a nil of a concrete type from posing as a runtime.
+func made[R runtimes.Runtime](r R, err error) (runtimes.Runtime, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}

@@ -1,0 +1,54 @@
+// The command of a runtime, and the prompt it is given (spec/06 §14.2, spec/03 §7).
+
+package runtimes
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Command is the argument vector a runtime is configured with, nil when it names
+// no program. An array is taken as it is, save that a first element with white
+// space in it is split; a string is one program name with "args" after it. No shell
+// is involved.
+func Command(raw *ojson.Object) []string {
+	v, _ := raw.Get("command")
+	switch v := v.(type) {
+	case string:
+		if strings.TrimSpace(v) == "" {
+			return nil
+		}
+		return append([]string{v}, raw.Strings("args")...)
+	case []any:
+		words := raw.Strings("command")
+		if len(words) == 0 || len(words) != len(v) {
+			return nil
+		}
+		first := strings.Fields(words[0])
+		if len(first) == 0 {
+			return nil
+		}
+		if len(first) == 1 {
+			first[0] = words[0]
+		}
+		return append(first, words[1:]...)
+	}
+	return nil
+}
+
+// Placeholder stands for the prompt in an argument of a command.
+const Placeholder = "{prompt}"
+
+// PromptText is what an agent is told: the prompt, then the context behind a rule
+// (spec/03 §7). Without a context it is the prompt alone.
+func PromptText(prompt, context []byte) []byte {
+	if len(bytes.TrimSpace(context)) == 0 {
+		return prompt
+	}
+	out := make([]byte, 0, len(prompt)+len(context)+8)
+	out = append(out, prompt...)
+	out = append(out, "\n---\n\n"...)
+	return append(out, context...)
+}

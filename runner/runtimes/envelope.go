@@ -1,0 +1,28 @@
+// The least a turn result must have to be taken for one (spec/02 §1, spec/06 §11.2).
+
+package runtimes
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// HasEnvelope reports whether v can be a turn result at all: an object with a
+// non-blank schema_version, with run_id or turn_id, and with status, role or
+// runtime_id. It is far less than validation, which is for acceptance.
+func HasEnvelope(v ojson.Value) bool {
+	o, ok := v.(*ojson.Object)
+	if !ok || o == nil {
+		return false
+	}
+	has := func(keys ...string) bool {
+		for _, k := range keys {
+			if strings.TrimSpace(o.String(k)) != "" {
+				return true
+			}
+		}
+		return false
+	}
+	return has("schema_version") && has("run_id", "turn_id") && has("status", "role", "runtime_id")
+}

@@ -1,0 +1,37 @@
+// What a dispatch to a local program would find (spec/06 §14.2, command preflight).
+
+package localcli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/hooks"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// Probe looks for the program and judges its command line. Nothing is started.
+func (*Runtime) Probe(_ context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
+	raw, at := req.Runtime.Raw, "runtimes."+req.Runtime.ID
+	words := runtimes.Command(raw)
+	if len(words) == 0 {
+		return []runtimes.Finding{{Code: "command_missing", Message: "it names no command", Hint: "set " + at + ".command in " + protocol.ConfigPath}}
+	}
+	dir, err := workDir(req.Root, raw.String("cwd"))
+	if err != nil {
+		return []runtimes.Finding{{Code: "cwd_invalid", Message: fmt.Sprintf("its directory %q cannot be used: %s", raw.String("cwd"), err), Hint: "change " + at + ".cwd in " + protocol.ConfigPath}}
+	}
+	if problem := hooks.ProgramProblem(words[0], dir); problem != "" {
+		hint := "install it, or change " + at + ".command in " + protocol.ConfigPath
+		if strings.ContainsAny(words[0], " \t") {
+			hint = "put the arguments into " + at + ".args, or make command an array"
+		}
+		return []runtimes.Finding{{Code: "command_missing", Message: problem, Hint: hint}}
+	}
+	if problem := incompatible(words); problem != "" {
+		return []runtimes.Finding{{Code: "command_incompatible", Message: problem, Hint: "change " + at + ".command in " + protocol.ConfigPath}}
+	}
+	return []runtimes.Finding{{OK: true, Code: "command_found", Message: words[0] + " can be started"}}
+}

@@ -1,0 +1,189 @@
+// Telling a provider's refusal from an agent's ordinary words (spec/06 §14.2).
+
+package localcli
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+const (
+	maxRecord = 64 << 10 // of one line that is looked at
+	minReset  = time.Second
+	maxReset  = time.Hour
+)
+
+var (
+	claudeAuth = []string{"authentication_failed", "authentication_error", "invalid authentication credentials", "unauthorized", "api error: 401", "invalid api key", "oauth token has expired"}
+	codexAuth  = []string{"unauthorized", "invalid api key", "invalid_api_key", "incorrect api key", "authentication failed", "authentication_failed", "api error: 401", "status 401", "http 401"}
+	nodeWords  = []string{"requires node", "unsupported node", "node version", "node.js version", "syntaxerror: unexpected token", "symbol.dispose", "err_unsupported_dir_import"}
+	rateWords  = []string{"rate_limit_error", `"error":"rate_limit"`, `"error": "rate_limit"`, "rate limited", "rate-limited", "rate_limited", "hit your limit", "usage limit", "rate limit reached",
+		"rate limit exceeded", "rate_limit_exceeded", "429 too many requests", "too many requests"}
+)
+
+// providerFailure recognises what only a person or time can mend, in the error
+// records of the agent's output. A word of it in ordinary output means nothing.
+func providerFailure(agent, id string, stdout, stderr []byte) *runtimes.Outcome {
+	own := errorRecords(stderr)
+	records := append(errorRecords(stdout), own...)
+	find := func(words []string, records []string) string {
+		for _, r := range records {
+			for _, w := range words {
+				if strings.Contains(r, w) {
+					return r
+				}
+			}
+		}
+		return ""
+	}
+	switch agent {
+	case "claude":
+		if find(claudeAuth, records) != "" {
+			return blocked("claude_auth_failed", fmt.Sprintf("The provider of runtime %s refused the credentials of claude.", id),
+				"log claude in (claude /login) or export a valid ANTHROPIC_API_KEY, then: git agentxchain unblock")
+		}
+	case "codex":
+		if find(codexAuth, records) != "" {
+			return blocked("codex_auth_failed", fmt.Sprintf("The provider of runtime %s refused the credentials of codex.", id),
+				"log codex in (codex login) or export a valid OPENAI_API_KEY, then: git agentxchain unblock")
+		}
+	}
+	if agent == "claude" && find(nodeWords, own) != "" {
+		return blocked("claude_node_incompatible", "claude cannot run with the Node.js that is on PATH.",
+			"put a newer node first on PATH, then: git agentxchain unblock")
+	}
+	if r := find(rateWords, records); r != "" {
+		out := blocked(runtimes.ClassRateLimited, fmt.Sprintf("The provider of runtime %s has limited how much may be asked.", id), "wait until the limit is lifted, then: git agentxchain unblock")
+		out.Retryable = true
+		for _, record := range append([]string{r}, records...) {
+			if out.RetryAfter = resetIn(record); out.RetryAfter > 0 {
+				break
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// errorRecords are the lines of an output that report an error, in lower case: JSON
+// records that say so themselves, and lines that begin as error messages do.
+func errorRecords(output []byte) []string {
+	var out []string
+	for line := range bytes.Lines(output) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || len(line) > maxRecord {
+			continue
+		}
+		if line[0] == '{' {
+			if doc, err := ojson.DecodeObject(line); err == nil {
+				if isErrorRecord(doc) {
+					out = append(out, strings.ToLower(string(ojson.Compact(withoutWork(doc)))))
+				}
+				continue
+			}
+		}
+		if text := strings.ToLower(string(line)); isErrorLine(text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func isErrorRecord(doc *ojson.Object) bool {
+	kind := doc.String("type")
+	if e, ok := doc.Get("error"); ok && ojson.Truthy(e) {
+		return true
+	}
+	return doc.Bool("is_error") || kind == "error" || strings.HasSuffix(kind, ".failed") || strings.HasSuffix(kind, "_error")
+}
+
+// withoutWork leaves out what an agent has said and done, which an error record
+// may carry along.
+func withoutWork(doc *ojson.Object) *ojson.Object {
+	out := doc.Clone()
+	for _, key := range []string{"content", "messages", "tool_use_result", "output", "item"} {
+		out.Delete(key)
+	}
+	return out
+}
+
+// isErrorLine tells an error message from prose by how the line begins.
+func isErrorLine(text string) bool {
+	if len(text) > 2000 {
+		return false
+	}
+	text = strings.TrimLeft(text, " \t[(*#>-✗✖×❌⚠️")
+	for _, begin := range []string{"error", "fatal", "api error", "apierror", "stream error", "unexpected status", "http 4", "http 5", "http/1.1 4", "http error", "status 4", "request failed",
+		"you've hit your", "you have hit your", "you’ve hit your", "claude ai usage limit", "claude usage limit", "claude code requires", "usage limit", "rate limit", "rate_limit", "rate-limit", "429 ", "401 ",
+		"too many requests", "unauthorized", "invalid api key", "authentication", "invalid authentication", "syntaxerror", "exception", "codex: error", "claude: error", "openai error", "anthropic error"} {
+		if strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	// "SomethingError: …", "package.SomeError: …"
+	head, _, ok := strings.Cut(text, ":")
+	return ok && !strings.ContainsAny(head, " \t") && (strings.HasSuffix(head, "error") || strings.HasSuffix(head, "exception"))
+}
+
+// resetIn reads how long a limit lasts, 1 s to 1 h; 0 when it is not said.
+func resetIn(text string) time.Duration {
+	for _, phrase := range []string{"resets in ", "reset in ", "retry-after: ", `retry-after":`, `retry_after":`, "retry after ", "try again in ", "retry in ", "wait "} {
+		for rest := text; ; {
+			_, after, ok := strings.Cut(rest, phrase)
+			if !ok {
+				break
+			}
+			if d := duration(after, strings.Contains(phrase, "after")); d > 0 {
+				return min(max(d, minReset), maxReset)
+			}
+			rest = after
+		}
+	}
+	return 0
+}
+
+// duration reads "30s", "30 seconds", "2 minutes", "1.5s" and "1m30s" at the start
+// of text; bare numbers count as seconds where a header stands.
+func duration(text string, bare bool) time.Duration {
+	text = strings.TrimLeft(text, ` "'`)
+	var total time.Duration
+	for {
+		n := 0
+		for n < len(text) && (text[n] >= '0' && text[n] <= '9' || text[n] == '.' && n > 0) {
+			n++
+		}
+		num, err := strconv.ParseFloat(strings.TrimSuffix(text[:n], "."), 64)
+		if n == 0 || err != nil || num > 1e6 {
+			return total
+		}
+		text = strings.TrimLeft(text[n:], " ")
+		word := 0
+		for word < len(text) && text[word] >= 'a' && text[word] <= 'z' {
+			word++
+		}
+		var unit time.Duration
+		switch text[:word] {
+		case "ms", "milliseconds":
+			unit = time.Millisecond
+		case "s", "sec", "secs", "second", "seconds":
+			unit = time.Second
+		case "m", "min", "mins", "minute", "minutes":
+			unit = time.Minute
+		case "h", "hour", "hours":
+			unit = time.Hour
+		default:
+			if bare && total == 0 {
+				return time.Duration(num * float64(time.Second))
+			}
+			return total
+		}
+		total += time.Duration(num * float64(unit))
+		text = strings.TrimLeft(text[word:], " ")
+	}
+}

@@ -1,0 +1,85 @@
+package manual_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/manual"
+)
+
+func write(t *testing.T, root, text string) {
+	t.Helper()
+	full := filepath.Join(root, filepath.FromSlash(protocol.StagingPath("turn_1")))
+	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDispatchNeverWaits(t *testing.T) {
+	root := t.TempDir()
+	req := &runtimes.Request{Root: root, TurnID: "turn_1", StagingPath: protocol.StagingPath("turn_1")}
+	for _, tc := range []struct{ text, kind string }{
+		{"-", runtimes.Pending}, {"", runtimes.Pending}, {" {} \n", runtimes.Pending}, {`{"half`, runtimes.Pending}, {`{"status":"completed"}`, runtimes.Staged},
+	} {
+		if tc.text != "-" {
+			write(t, root, tc.text)
+		}
+		if out := manual.New().Dispatch(context.Background(), req); out.Kind != tc.kind {
+			t.Errorf("%q: %+v", tc.text, out)
+		}
+	}
+}
+
+func TestWait(t *testing.T) {
+	root := t.TempDir()
+	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond, 20*time.Millisecond); out.Kind != runtimes.TimedOut || out.Reason == "" {
+		t.Errorf("nothing comes: %+v", out)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if out := manual.Wait(ctx, root, "turn_1", time.Millisecond, time.Minute); out.Kind != runtimes.Aborted {
+		t.Errorf("given up: %+v", out)
+	}
+	done := make(chan *runtimes.Outcome)
+	go func() { done <- manual.Wait(context.Background(), root, "turn_1", time.Millisecond, time.Minute) }()
+	write(t, root, "{}")
+	write(t, root, `{"status":`)
+	write(t, root, `{"status":"completed"}`)
+	if out := <-done; out.Kind != runtimes.Staged {
+		t.Errorf("%+v", out)
+	}
+}
+
+// TestWaitEndsOnRubbish hands a finished file that is no JSON on: acceptance says
+// what is wrong with it.
+func TestWaitEndsOnRubbish(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "done, see the diff")
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(root, filepath.FromSlash(protocol.StagingPath("turn_1"))), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond, time.Minute); out.Kind != runtimes.Staged {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestInstructions(t *testing.T) {
+	text := manual.Instructions(&runtimes.Request{TurnID: "turn_1", Role: "dev", Phase: "qa", Attempt: 2, BundleDir: protocol.BundleDir("turn_1"), StagingPath: protocol.StagingPath("turn_1")},
+		ojson.NewObject("schema_version", "1.0"))
+	for _, want := range []string{"turn_1", "dev", "qa", "Attempt  2", "turns/turn_1/PROMPT.md", "turns/turn_1/CONTEXT.md", "staging/turn_1/turn-result.json", `"schema_version": "1.0"`, "git agentxchain accept turn_1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

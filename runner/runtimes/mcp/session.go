@@ -1,0 +1,203 @@
+// A connection to an MCP server, whichever way it is reached.
+
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// link is what a connection needs of the dispatch it is made for.
+type link struct {
+	root     string
+	env      []string
+	inherit  []*os.File
+	log      io.Writer
+	activity func(runtimes.Activity)
+}
+
+// session is one connection. err says why there is none.
+type session struct {
+	client *mcp.ClientSession
+	tap    *tap
+	err    error
+	wire   wire
+	stop   context.CancelCauseFunc // ends what is being waited for
+	gone   context.Context
+}
+
+// wire is one way to reach a server.
+type wire interface {
+	transport() mcp.Transport
+	initialized(version string) // the handshake has agreed on a protocol
+	end(ctx context.Context)    // the conversation is over
+	explain(err error) *failure // why it failed, nil when the wire knows nothing of it
+	process() (pid int, exit *int, signal string)
+}
+
+// failure says what went wrong with a conversation.
+type failure struct {
+	class, message, recovery string
+	retryable                bool
+	retryAfter               time.Duration
+}
+
+// connect starts or reaches the server and shakes hands.
+func (r *Runtime) connect(ctx context.Context, l link) *session {
+	s := &session{}
+	s.gone, s.stop = context.WithCancelCause(context.Background())
+	l.activity(runtimes.Activity{Type: "starting", Summary: "connecting to the MCP server", Stream: "request"})
+	if len(r.cfg.argv) > 0 {
+		s.wire = startStdio(r.cfg, l, s.stop)
+	} else {
+		s.wire = newHTTP(r.cfg, s.stop)
+	}
+	s.tap = &tap{inner: s.wire.transport(), initialized: s.wire.initialized}
+	client := mcp.NewClient(&mcp.Implementation{Name: "agentxchain-mcp-adapter", Version: clientVersion}, &mcp.ClientOptions{
+		Logger:       slog.New(slog.DiscardHandler),
+		Capabilities: &mcp.ClientCapabilities{}, // no sampling, no roots, no questions to a person
+		ProgressNotificationHandler: func(_ context.Context, p *mcp.ProgressNotificationClientRequest) {
+			pid, _, _ := s.wire.process()
+			l.activity(runtimes.Activity{Type: "heartbeat", Summary: runtimes.OneLine("progress " + p.Params.Message), Line: runtimes.OneLine(p.Params.Message), Stream: "request", PID: pid})
+		},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	s.client, s.err = client.Connect(s.watched(ctx), s.tap, &mcp.ClientSessionOptions{ProtocolVersion: handshake})
+	return s
+}
+
+// watched is ctx that also ends when the server is gone.
+func (s *session) watched(ctx context.Context) context.Context {
+	own, cancel := context.WithCancelCause(ctx)
+	context.AfterFunc(s.gone, func() { cancel(context.Cause(s.gone)) })
+	return own
+}
+
+// close ends the conversation and the server.
+func (s *session) close(ctx context.Context) {
+	if s.client != nil {
+		done := make(chan struct{})
+		go func() { defer close(done); _ = s.client.Close() }()
+		select {
+		case <-done:
+		case <-time.After(closeWait):
+		case <-ctx.Done():
+		}
+	}
+	s.wire.end(ctx)
+	s.stop(errClosed)
+}
+
+// closeWait is how long a server may take to say goodbye.
+const closeWait = 2 * time.Second
+
+var errClosed = errors.New("the connection is closed")
+
+func (s *session) pid() int { pid, _, _ := s.wire.process(); return pid }
+
+func (s *session) exit() (*int, string) { _, exit, signal := s.wire.process(); return exit, signal }
+
+// failure explains an error by what is known of the server, else by itself.
+func (s *session) failure(err error) *failure {
+	if cause := context.Cause(s.gone); cause != nil && !errors.Is(cause, errClosed) {
+		err = cause
+	}
+	if f := s.wire.explain(err); f != nil {
+		return f
+	}
+	var answered *jsonrpc.Error
+	if errors.As(err, &answered) {
+		return &failure{class: ClassProtocol, message: answered.Message}
+	}
+	message := "no answer"
+	if err != nil {
+		message = err.Error()
+	}
+	return &failure{class: ClassConnection, message: message, retryable: true}
+}
+
+// tap is a transport that keeps the answer to tools/call as it came: decoded and
+// encoded again it would lose the order of its members, long numbers, and the
+// members the SDK does not know.
+type tap struct {
+	inner       mcp.Transport
+	initialized func(version string)
+
+	mu     sync.Mutex
+	init   any // ids of the requests that are listened for
+	call   any
+	result []byte
+}
+
+func (t *tap) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.inner.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tapped{Connection: c, t: t}, nil
+}
+
+// answer is the result of tools/call, nil when none has come.
+func (t *tap) answer() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.result
+}
+
+type tapped struct {
+	mcp.Connection
+	t *tap
+}
+
+func (c *tapped) Write(ctx context.Context, m jsonrpc.Message) error {
+	if req, ok := m.(*jsonrpc.Request); ok {
+		c.t.mu.Lock()
+		switch req.Method {
+		case "initialize":
+			c.t.init = req.ID.Raw()
+		case "tools/call":
+			c.t.call = req.ID.Raw()
+		}
+		c.t.mu.Unlock()
+	}
+	return c.Connection.Write(ctx, m)
+}
+
+func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	resp, ok := m.(*jsonrpc.Response)
+	if err != nil || !ok || resp.Error != nil {
+		return m, err
+	}
+	c.t.mu.Lock()
+	id := resp.ID.Raw()
+	first := c.t.init != nil && id == c.t.init
+	if first {
+		c.t.init = nil
+	}
+	if c.t.call != nil && id == c.t.call {
+		c.t.result = append([]byte{}, resp.Result...)
+	}
+	c.t.mu.Unlock()
+	if first {
+		var agreed struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		if json.Unmarshal(resp.Result, &agreed) == nil && !strings.ContainsAny(agreed.ProtocolVersion, "\r\n") {
+			c.t.initialized(agreed.ProtocolVersion)
+		}
+	}
+	return m, err
+}

@@ -1,0 +1,121 @@
+// The contract between a run and what carries out its turns.
+
+// Package runtimes is how a dispatched turn reaches the agent that does its work:
+// the contract (this file), and one package below for each type of runtime that
+// agentxchain.json can name (seeds/agentxchain-runner-interface, spec/06 §14).
+//
+// A runtime reads the sealed bundle, lets the agent work and hands back what came
+// of it. It never touches the run: staging, accepting, rejecting and blocking are
+// for the caller.
+package runtimes
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// InterfaceVersion is the version of the adapter contract (spec/06 §14).
+const InterfaceVersion = "0.1"
+
+// Request is one dispatched turn as its runtime gets it. The contents come from
+// the bundle as it was sealed, not from a second look at the disk.
+type Request struct {
+	Root      string // absolute directory of the project
+	RunID     string
+	TurnID    string
+	Role      string
+	Phase     string
+	Attempt   int
+	Authority string // write authority of the role
+	Runtime   *protocol.Runtime
+	Config    *protocol.Config
+
+	BundleDir   string // project-relative, slash-separated, as all paths below
+	StagingPath string // where the result goes
+	Prompt      []byte // PROMPT.md
+	Context     []byte // CONTEXT.md, nil when the bundle has none
+
+	Deadline time.Time      // when the turn's time is up; zero for none
+	Log      io.Writer      // takes the agent's output as it comes; never nil, never fails
+	Activity func(Activity) // told of signs of life; never nil, safe for concurrent use
+	Getenv   func(string) string
+	Environ  []string   // environment for child processes, turn marker included
+	Inherit  []*os.File // left open in child processes from descriptor 3 on: they mark them as the turn's
+}
+
+// Activity is a sign of life of an agent (spec/06 §15.3).
+type Activity struct {
+	Type    string // starting, output, diagnostic_only, silent, request, response, heartbeat
+	Summary string // one line, already safe to show
+	Line    string // last line of output, "" when there is none
+	PID     int    // process that works on the turn, 0 when none of ours
+	Stream  string // stdout, stderr, request, staged_result; proof of life is every one but stderr
+	Lines   int    // lines of output since the last sign, 0 when not counted
+}
+
+// Kinds of outcome.
+const (
+	Staged   = "staged"    // the agent has written its result to the staging path
+	Returned = "returned"  // the result is Outcome.Result, for the caller to stage
+	Rejected = "rejected"  // the agent answered, but with nothing that is a result: costs an attempt
+	Blocked  = "blocked"   // it could not be asked or could not work: a person has to mend something
+	TimedOut = "timed_out" // its time was up
+	Aborted  = "aborted"   // the caller gave up; the turn stays as it is
+	Pending  = "pending"   // a person works on it (manual); the turn stays as it is
+)
+
+// ClassRateLimited is the class of a dispatch that may simply be made again later.
+const ClassRateLimited = "rate_limited"
+
+// Outcome is what came of a dispatch.
+type Outcome struct {
+	Kind   string
+	Result []byte // Returned: the turn result, JSON as it was received
+
+	Reason   string // Rejected, Blocked, TimedOut: one sentence
+	Class    string // Blocked: stable error class (spec/06 §14.2-14.5), as in dispatch:<class>
+	Recovery string // Blocked: what the person does next
+	Failure  string // Blocked at the start: runtime_spawn_failed, stdout_attach_failed, no_subprocess_output
+
+	Retryable  bool          // Blocked: the same request may be made again
+	RetryAfter time.Duration // earliest time for it, 0 when unknown
+
+	Exit    *int   // of the agent's process, when it had one
+	Signal  string // that ended it
+	Err     error  // Aborted: why, when it was not the caller who gave up; carries a code
+	CostUSD *float64
+	Usage   *ojson.Object // as the provider reports it; merged into the result's cost by the caller
+}
+
+// Runtime carries out turns of one configured runtime. Dispatch returns when the
+// agent is done, when ctx ends or when the deadline has passed; everything it has
+// started is gone by then. The outcome is never nil.
+type Runtime interface {
+	Dispatch(ctx context.Context, req *Request) *Outcome
+	// Probe finds out whether a dispatch could work, without asking for work:
+	// program there, server answering, key set.
+	Probe(ctx context.Context, req *ProbeRequest) []Finding
+}
+
+// ProbeRequest is what a probe may use.
+type ProbeRequest struct {
+	Root    string
+	Runtime *protocol.Runtime
+	Config  *protocol.Config
+	Getenv  func(string) string
+	Environ []string
+	Online  bool // servers may be contacted and programs started
+}
+
+// Finding is one thing a probe found out.
+type Finding struct {
+	OK      bool
+	Code    string // stable: command_missing, command_incompatible, auth_env_missing, unreachable, tool_missing, ...
+	Message string
+	Hint    string
+}

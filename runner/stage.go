@@ -1,0 +1,63 @@
+// StageResult: putting a turn's result where acceptance looks for it.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// StagedFile is the outcome of StageResult.
+type StagedFile struct {
+	Outcome
+	TurnID string
+	Path   string // project-relative
+	Size   int
+}
+
+// StageResult writes the result of an active turn to its canonical path, durably
+// and in one step, in place of an earlier one. data is one JSON object of at most
+// 8 MiB; whether it is a valid result is for AcceptTurn to say. turnID may be ""
+// for the only active turn. Refusals: turn_not_active, target_required, not_found,
+// invalid_json (no JSON object), invalid_argument (too large, or empty).
+func (r *Runner) StageResult(ctx context.Context, turnID string, data []byte) (*StagedFile, error) {
+	out := &StagedFile{TurnID: turnID}
+	return out, out.settle(r.stage(ctx, out, data))
+}
+
+func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error {
+	if len(data) > protocol.MaxStagedBytes {
+		return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "turn_result", Details: ojson.NewObject("bytes", len(data), "limit", protocol.MaxStagedBytes),
+			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(data), protocol.MaxStagedBytes)}
+	}
+	v, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	turn, refusal := protocol.ResolveTurn(v.State, out.TurnID, "stage")
+	if refusal != nil {
+		refusal.Hint = "git agentxchain status"
+		return refusal
+	}
+	out.TurnID = turn.TurnID
+	path := protocol.StagingPath(turn.TurnID)
+	if clean, problem := protocol.CleanPath(path); problem != "" || clean != path {
+		// A turn id made by another tool could name any file.
+		return &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+	}
+	if _, refusal := protocol.DecodeStaged(path, data); refusal != nil {
+		refusal.Hint = ""
+		return refusal
+	}
+	if !protocol.StagedProof(data) {
+		return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "turn_result", Message: "An empty object says nothing; it would count as no result at all."}
+	}
+	if err := r.Store.Replace(path, data); err != nil {
+		return err
+	}
+	out.Path, out.Size = path, len(data)
+	return nil
+}

@@ -1,0 +1,114 @@
+// The watchdog of dispatched turns: what became of agents nobody looks after any
+// more (spec/01 §7.3, spec/06 §15.3).
+
+package runner
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// Watched is the outcome of Watchdog and FailTurn.
+type Watched struct {
+	Done
+	Result *protocol.WatchResult // nil when there was nothing to object to
+}
+
+// Health lists the active turns whose agent never started or has fallen silent,
+// as the run stands in v. Nothing is changed by looking; manual turns are never
+// listed.
+func (r *Runner) Health(v *gitstore.View) []protocol.TurnHealth {
+	if v == nil || v.State == nil || v.Config == nil {
+		return nil
+	}
+	return protocol.WatchTurns(v.Config, v.State, r.watched(v.Config, v.State), r.now())
+}
+
+// Watchdog marks such turns failed_start or stalled, gives their reservations back
+// and blocks the run on them until a person has them reissued. Without any it does
+// nothing; the run is not even locked.
+func (r *Runner) Watchdog(ctx context.Context) (*Watched, error) {
+	out := &Watched{}
+	v, err := r.View(ctx)
+	if err != nil || len(r.Health(v)) == 0 {
+		return out, out.settle(err)
+	}
+	return r.watch(ctx, nil)
+}
+
+// FailTurn records that the agent of a turn could not be started or gave no proof
+// of life to the dispatcher that was waiting for it. failure is one of
+// protocol.FailureSpawn, FailureAttach and FailureNoOutput.
+func (r *Runner) FailTurn(ctx context.Context, turnID, failure, detail string) (*Watched, error) {
+	return r.watch(ctx, &protocol.WatchedTurn{TurnID: turnID, Failure: failure, Detail: detail})
+}
+
+func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watched, error) {
+	out := &Watched{}
+	done, err := r.do(ctx, "watch", func(_ context.Context, c *change) (protocol.Operation, error) {
+		op := &protocol.Watch{}
+		if failed != nil {
+			op.Turns = []protocol.WatchedTurn{*failed}
+			return op, nil
+		}
+		op.Turns = r.watched(c.view.Config, c.view.State)
+		if len(protocol.WatchTurns(c.view.Config, c.view.State, op.Turns, c.env.Now)) == 0 {
+			return nil, nil // somebody has seen to it meanwhile
+		}
+		return op, nil
+	})
+	out.Done = *done
+	if err == nil && done.Transition != nil {
+		out.Result = done.Transition.Result.(*protocol.WatchResult)
+	}
+	return out, err
+}
+
+// watched gathers what can be seen of the active turns from outside: what is
+// staged, the progress file, and whether a living process looks after them.
+func (r *Runner) watched(cfg *protocol.Config, s *protocol.State) []protocol.WatchedTurn {
+	root, err := os.OpenRoot(r.Store.Dir())
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	var out []protocol.WatchedTurn
+	for id := range s.ActiveTurns.All() {
+		w := protocol.WatchedTurn{TurnID: id}
+		if st, err := r.LookStaged(id); err == nil {
+			w.Staged = st.Data != nil
+		}
+		if p, err := runtimes.ReadProgress(root, id); err == nil && p != nil {
+			w.ActivityAt = wireTime(p.LastActivityAt)
+			if p.FirstOutputAt != nil {
+				w.FirstOutputAt = wireTime(*p.FirstOutputAt)
+			}
+		}
+		out = append(out, w)
+	}
+	for _, h := range protocol.WatchTurns(cfg, s, out, r.now()) {
+		// Who has a turn in hand is asked for the few that look lost: it takes a look at
+		// every process. Elsewhere than on Linux nobody is seen.
+		for i := range out {
+			if out[i].TurnID == h.Turn.TurnID {
+				out[i].Driven = turnmark.Owner(h.Turn.TurnID) != 0
+			}
+		}
+	}
+	return out
+}
+
+// wireTime rewrites a time of a progress file, "" for one that is none.
+func wireTime(text string) string {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return ""
+	}
+	return protocol.FormatTime(at)
+}

@@ -1,0 +1,172 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// programs is onePhase with two roles side by side: dev on a program, pm by hand.
+func programs(cfg *ojson.Object) {
+	onePhase(cfg)
+	cfg.Set("roles", ojson.NewObject(
+		"dev", ojson.NewObject("title", "Developer", "mandate", "Build.", "write_authority", "authoritative", "runtime", "prog"),
+		"pm", ojson.NewObject("title", "PM", "mandate", "Plan.", "write_authority", "review_only", "runtime", "hand")))
+	cfg.Set("runtimes", ojson.NewObject("prog", ojson.NewObject("type", "local_cli", "command", []string{"true"}, "startup_watchdog_ms", 60000), "hand", ojson.NewObject("type", "manual")))
+	cfg.Object("routing").Object("build").Set("allowed_next_roles", []string{"dev", "pm", "human"})
+	cfg.Object("routing").Object("build").Set("max_concurrent_turns", 2)
+}
+
+// later opens the project with a clock that is ahead.
+func (p *project) later(by time.Duration) *runner.Runner {
+	p.t.Helper()
+	r, err := runner.Open(p.ctx, p.dir, runner.Options{Now: func() time.Time { return time.Now().Add(by) }})
+	p.must(err)
+	p.t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func TestWatchdogFindsGhosts(t *testing.T) {
+	p := newProject(t, programs)
+	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
+	health := func(r *runner.Runner) []protocol.TurnHealth {
+		v, err := r.View(p.ctx)
+		p.must(err)
+		return r.Health(v)
+	}
+	now, hour := p.later(0), p.later(time.Hour)
+	if got := health(now); len(got) != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if out, err := now.Watchdog(p.ctx); err != nil || out.Result != nil || !out.OK {
+		t.Fatalf("%+v %v", out, err)
+	}
+	before := snapshot(t, p.dir)
+	if got := health(hour); len(got) != 1 || got[0].Turn.TurnID != dev.TurnID || got[0].Kind != protocol.HealthGhost {
+		t.Fatalf("%+v", got)
+	}
+	if snapshot(t, p.dir) != before {
+		t.Fatal("looking changed something")
+	}
+	out, err := hour.Watchdog(p.ctx)
+	p.must(err)
+	if out.Result == nil || len(out.Result.Ghosts) != 1 || out.State.Status != protocol.StatusBlocked || *out.State.BlockedOn != "turn:failed_start:"+dev.TurnID {
+		t.Fatalf("%+v", out)
+	}
+	if turn, _ := p.state().ActiveTurns.Get(pm.TurnID); turn.Status != protocol.TurnDispatched {
+		t.Fatalf("the manual turn is %s", turn.Status)
+	}
+	_, err = hour.ReissueTurn(p.ctx, runner.ReissueOptions{TurnID: dev.TurnID, Reason: "ghost"})
+	p.must(err)
+	if s := p.state(); s.Status != protocol.StatusActive {
+		t.Fatalf("the run is %s", s.Status)
+	}
+	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
+	p.must(err)
+	if !report.Clean() {
+		t.Fatalf("fsck: %+v", report.Findings)
+	}
+}
+
+func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
+	hour := time.Hour
+	for name, c := range map[string]struct {
+		live func(p *project, turn *protocol.Turn)
+		want string
+	}{
+		"nothing": {func(*project, *protocol.Turn) {}, protocol.HealthGhost},
+		"staged":  {func(p *project, turn *protocol.Turn) { p.stage(turn, "summary", "done") }, ""},
+		"cleared": {func(p *project, turn *protocol.Turn) { p.write(protocol.StagingPath(turn.TurnID), " {}\n") }, protocol.HealthGhost},
+		"first output long ago": {func(p *project, turn *protocol.Turn) {
+			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnRunning, PID: 1 << 22, Stream: "stdout"})
+			p.must(err)
+		}, protocol.HealthStale},
+		"at work a moment ago": {func(p *project, turn *protocol.Turn) {
+			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnRunning, Stream: "stdout"})
+			p.must(err)
+			at := time.Now().Add(hour - time.Minute).UTC().Format(time.RFC3339Nano)
+			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", fmt.Sprintf(`{"turn_id": %q, "first_output_at": %q, "last_activity_at": %q}`, turn.TurnID, at, at))
+		}, ""},
+		"a damaged progress file": {func(p *project, turn *protocol.Turn) {
+			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", `{"turn_id": [`)
+		}, protocol.HealthGhost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, programs)
+			turn := p.assign("dev").Turn
+			c.live(p, turn)
+			r := p.later(hour)
+			v, err := r.View(p.ctx)
+			p.must(err)
+			got := ""
+			for _, h := range r.Health(v) {
+				got = h.Kind
+			}
+			if got != c.want {
+				t.Fatalf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFailTurnNeedsNoThreshold(t *testing.T) {
+	p := newProject(t, programs)
+	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
+	_, err := p.r.FailTurn(p.ctx, pm.TurnID, protocol.FailureSpawn, "a person is no program")
+	wantCode(t, err, protocol.CodeInvalidArgument)
+	out, err := p.r.FailTurn(p.ctx, dev.TurnID, protocol.FailureAttach, "no\x1b[31m pipe")
+	p.must(err)
+	if out.State.BlockedReason.Category != "ghost_turn" || out.Result.Ghosts[0].Failure != protocol.FailureAttach {
+		t.Fatalf("%+v", out.State.BlockedReason)
+	}
+}
+
+// Only one loop drives a work tree, and a loop that died is no obstacle.
+func TestDriveIsExclusive(t *testing.T) {
+	p := newProject(t, nil)
+	release, err := p.r.Drive(p.ctx)
+	p.must(err)
+	_, err = p.later(0).Drive(context.Background())
+	wantCode(t, err, gitstore.CodeLocked)
+	release()
+	release, err = p.later(0).Drive(p.ctx)
+	p.must(err)
+	release()
+	if _, err := os.Stat(filepath.Join(p.dir, ".agentxchain/locks/run-loop.lock")); !os.IsNotExist(err) {
+		t.Fatalf("the lock is left: %v", err)
+	}
+}
+
+// Patience leaves no record of a result whose siblings may explain what is wrong
+// with it; without it, and once they have staged, it is judged.
+func TestPatientAcceptance(t *testing.T) {
+	p := newProject(t, func(cfg *ojson.Object) {
+		programs(cfg)
+		cfg.Object("roles").Object("pm").Set("write_authority", "authoritative")
+	})
+	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
+	p.write("src/dev.txt", "x\n")
+	p.write("src/pm.txt", "x\n")
+	work := func(turn *protocol.Turn) {
+		p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", []string{"src/" + turn.AssignedRole + ".txt"}, "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
+			"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Go on.", "rationale", "There is more.")})
+	}
+	work(dev)
+	before := snapshot(t, p.dir)
+	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{TurnID: dev.TurnID, Patient: true})
+	wantCode(t, err, runner.CodeSiblingsAtWork)
+	if snapshot(t, p.dir) != before {
+		t.Fatal("the project changed")
+	}
+	work(pm)
+	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{TurnID: dev.TurnID, Patient: true})
+	p.must(err)
+}

@@ -1,0 +1,137 @@
+// WriteDispatchBundle: the bundle of an active turn, made anew.
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Written is the outcome of WriteDispatchBundle.
+type Written struct {
+	Done
+	Turn     *Turn
+	Path     string // of the bundle's directory, project-relative
+	Rebuilt  bool   // the bundle differed from what it has to be, or was not there
+	Warnings []string
+}
+
+// WriteDispatchBundle makes sure that the bundle of an active turn is there, up to
+// date and sealed (spec/03 §2, spec/06 §10.5). AssignTurn, RejectTurn and
+// ReissueTurn have written it already; this is for a bundle that was lost or
+// damaged, and for a turn another tool has only assigned, which is dispatched by
+// it (turn_dispatched, hooks of after_dispatch). What hooks and the coordinator
+// had added stays. A bundle that is as it has to be is left alone: nothing is
+// recorded. turnID may be "" for the only active turn.
+func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Written, error) {
+	out := &Written{}
+	done, err := r.do(ctx, "dispatch", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		op := &protocol.DispatchTurn{TurnID: turnID}
+		turn := c.target(turnID)
+		if turn == nil {
+			return op, nil
+		}
+		out.Turn, out.Path = turn, protocol.BundleDir(turn.TurnID)
+		if turn.Status == protocol.TurnAssigned {
+			if err := c.willRun(ctx, "after_dispatch"); err != nil {
+				return nil, err
+			}
+			if _, err := c.look(ctx); err != nil {
+				return nil, err
+			}
+		} else {
+			c.resealing = true
+			if ok, err := c.bundleStands(ctx, op, turn); ok || err != nil {
+				out.Warnings = c.warnings
+				return nil, err
+			}
+		}
+		out.Rebuilt = true
+		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
+			files, err := c.dispatchBundles(ctx, t)
+			out.Warnings = c.warnings
+			return files, err
+		}
+		return op, nil
+	})
+	out.Done = *done
+	if err == nil && done.Transition != nil {
+		out.Turn = done.Transition.Result.(*protocol.DispatchResult).Turn
+	}
+	return out, err
+}
+
+// bundleStands reports whether the bundle of a dispatched turn is what it would be
+// if it were made now, sealed as recorded.
+func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *protocol.Turn) (bool, error) {
+	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
+	if refusal != nil {
+		return false, refusal
+	}
+	b, err := c.r.verifyBundle(ctx, c.view, turn)
+	if err != nil {
+		return false, err
+	}
+	foreign := slices.DeleteFunc(slices.Clone(b.Problems), func(p dispatch.ManifestError) bool { return p.Type != dispatch.UnexpectedFile })
+	if len(foreign) > 0 && len(foreign) == len(b.Problems) {
+		// Making it anew would not help: what nobody may add is not taken away either.
+		return false, dispatch.Refusal(b.Path, foreign...)
+	}
+	if len(b.Problems) > 0 {
+		return false, nil
+	}
+	made, err := c.dispatchBundles(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	files := made[turn.TurnID]
+	delete(files, dispatch.ManifestFile) // it carries the time of the sealing
+	for name, data := range files {
+		if have, ok := b.Files[name]; !ok || have != dispatch.InfoOf(data) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// recordedSupplements are the files beside its core that the record has of a
+// turn's bundle. They come back when somebody has taken them out of the directory.
+func (c *change) recordedSupplements(ctx context.Context, turn *protocol.Turn) (map[string][]byte, error) {
+	if c.view.Op == "" {
+		return nil, nil
+	}
+	all, err := c.r.Store.Materialize(ctx, c.view.Run, c.view.Op)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]byte)
+	prefix := protocol.BundleDir(turn.TurnID) + "/"
+	for path, data := range all.Files {
+		if name, ok := strings.CutPrefix(path, prefix); ok && !dispatch.Core(name) && name != dispatch.ManifestFile && !slices.Contains(dispatch.AuditFiles(), name) {
+			out[name] = bytes.Clone(data)
+		}
+	}
+	return out, nil
+}
+
+// resupplied is survivors for a bundle that may have been damaged: what lies there
+// and is sealed, then what the record has.
+func (c *change) resupplied(ctx context.Context, turn *protocol.Turn, files map[string][]byte) error {
+	recorded, err := c.recordedSupplements(ctx, turn)
+	if err != nil {
+		return err
+	}
+	core := maps.Clone(files)
+	if err := c.r.survivors(turn, files); err != nil {
+		return err
+	}
+	maps.Copy(files, recorded) // whatever was made of them meanwhile
+	maps.Copy(files, core)
+	return nil
+}
