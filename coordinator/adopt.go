@@ -47,6 +47,7 @@ func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *Cha
 			if !carries(dir, id, s.State.SuperRunID, row.String("context_ref")) {
 				continue
 			}
+			c.noteFound(ctx, s, repo, dir, id)
 			a := &Assignment{Workstream: row.String("workstream_id"), Repo: repo, Role: turn.AssignedRole}
 			ch := Dispatched(cur, a, child.run(), id, row.String("context_ref"), env)
 			total.merge(ch)
@@ -72,6 +73,14 @@ func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
 	}
 	if err != nil {
 		c.note(inRepo(repo, dir, err).Error())
+	}
+}
+
+// noteFound is noteTurn for a turn that was found.
+func (c *Coordinator) noteFound(ctx context.Context, s *Seen, repo, dir, turn string) {
+	if r, err := c.childRunner(ctx, dir, nil); err == nil {
+		c.noteTurn(r.Store.Repository(), s, repo, turn)
+		_ = r.Close()
 	}
 }
 
@@ -101,7 +110,8 @@ func carries(dir, turn, superRun, ref string) bool {
 // operated finds turns of the initiative's runs that were accepted without having
 // been given out: a person has run them. They count where it is beyond doubt for
 // what: the repository works on one workstream of the phase, the workstream waits
-// for nothing, and the turn was accepted in its phase since the initiative began.
+// for nothing, the turn was accepted in its phase since the initiative began, and
+// no other super run, of this workspace or another one, has given it out.
 func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 	stream := w.sole(repo)
 	run := w.State.RunOf(repo)
@@ -117,7 +127,7 @@ func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 	}
 	var out []Mismatch
 	for turn, row := range c.rows {
-		if known[turn] || c.Accepted(turn) == nil || w.History.Projection(repo, turn) != nil ||
+		if known[turn] || w.foreign(c, turn) || w.foreign(c, c.origin(turn)) || c.Accepted(turn) == nil || w.History.Projection(repo, turn) != nil ||
 			row.String("run_id") != run || row.String("phase") != stream.Phase || row.String("accepted_at") < w.State.CreatedAt {
 			continue
 		}
@@ -128,6 +138,12 @@ func (w *Workspace) operated(repo string, c *Child) []Mismatch {
 		return cmp.Or(cmp.Compare(a.accepted.String("accepted_at"), b.accepted.String("accepted_at")), cmp.Compare(a.Turn, b.Turn))
 	})
 	return out
+}
+
+// foreign reports that another super run has given the turn out.
+func (w *Workspace) foreign(c *Child, turn string) bool {
+	by := c.given[turn]
+	return w.History.foreign(c.ID, turn) || by != "" && by != w.State.SuperRunID
 }
 
 // sole returns the only workstream of the phase that the repository works on, nil

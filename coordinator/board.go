@@ -18,6 +18,7 @@ const (
 	CellAccepted = "uncounted"    // accepted in the repository; the next step counts it
 	CellBlocked  = "blocked"      // its run is blocked
 	CellGate     = "pending_gate" // it waits for a person at a gate of its own
+	CellBehind   = "behind"       // its run has not reached the phase of the workstream
 	CellOpen     = "open"         // nothing of it has begun
 	CellAbsent   = "unreadable"   // its state cannot be read
 )
@@ -102,6 +103,8 @@ func (s *Standing) cell(stream *Workstream, b *Barrier, repo string) Cell {
 		c.State = CellPartial
 	case s.Children[repo].waits() && stream.Phase == s.State.Phase:
 		c.State = CellGate
+	case stream.Phase == s.State.Phase && slices.Index(s.Config.Phases(), child.Phase) < slices.Index(s.Config.Phases(), stream.Phase):
+		c.State = CellBehind
 	}
 	return c
 }

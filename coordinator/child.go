@@ -21,6 +21,8 @@ type Child struct {
 	// its working files are all there is.
 	Unproven bool
 
+	loose    map[string]bool          // turns that were accepted by the working files alone, beyond the record
+	given    map[string]string        // turn -> the super run that gave it out, as the repository has it noted
 	rows     map[string]*ojson.Object // turn -> its last row of history
 	reissued map[string]string        // turn -> the turn it was given up for
 }
@@ -105,6 +107,9 @@ func (c *Child) Rejected(turn string) bool {
 	row := c.rows[turn]
 	return row != nil && row.String("status") == "rejected"
 }
+
+// proven reports whether more than working files says that a turn was accepted.
+func (c *Child) proven(turn string) bool { return !c.Unproven && !c.loose[turn] }
 
 // Active reports a turn that is being worked on.
 func (c *Child) Active(turn string) bool { return c.State != nil && c.State.ActiveTurns.Has(turn) }

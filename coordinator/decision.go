@@ -222,6 +222,9 @@ func (r *round) undo(cause error) error {
 	if errors.As(cause, &hinted) {
 		e.Hint = hinted.ErrorHint()
 	}
+	if e.Hint == "" {
+		e.Hint = "put that right and run the command again"
+	}
 	r.stop(e)
 	for i := range r.waits {
 		r.answer[i] <- e

@@ -126,9 +126,10 @@ func (s *Store) settleDecision(ctx context.Context) (protocol.Problems, error) {
 		return nil, err
 	}
 	if d.Workspace != s.dir {
-		// The workspace was moved; notes in the repositories name the old place.
-		d.Forget()
-		d.Workspace = s.dir
+		// The workspace was moved; what is written down names the old place.
+		if err := d.Relocate(s.dir); err != nil {
+			return nil, unwritten(err)
+		}
 	}
 	moved, err := d.Settle(ctx)
 	if err != nil {

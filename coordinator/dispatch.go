@@ -71,6 +71,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) 
 		c.note(a.Repo + ": " + err.Error())
 	}
 	faults.Point("coordinator.dispatch.assigned")
+	c.noteTurn(r.Store.Repository(), s, a.Repo, out.Turn.TurnID)
 	g := &Given{Assignment: *a, RunID: out.Run, TurnID: out.Turn.TurnID, ContextRef: cx.Ref, Started: out.Started, Warnings: out.Warnings,
 		BundlePath: filepath.Join(dir, filepath.FromSlash(dispatch.BundleDir(out.Turn.TurnID)))}
 	done := Dispatched(&s.Workspace, a, g.RunID, g.TurnID, g.ContextRef, c.env(ctx))
@@ -79,6 +80,13 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) 
 	}
 	s.Documents = tx.Docs
 	return g, nil
+}
+
+// noteTurn tells the repository which initiative gave the turn out.
+func (c *Coordinator) noteTurn(in *gitstore.Repository, s *Seen, repo, turn string) {
+	if err := in.NoteInitiativeTurn(s.State.SuperRunID, turn); err != nil {
+		c.note(repo + ": it could not be noted there which initiative gave the turn out: " + err.Error())
+	}
 }
 
 // unstarted follows a repository that has started a run and then not given the

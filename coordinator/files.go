@@ -77,8 +77,25 @@ type reader struct {
 // no_coordinator_run, invalid_state and unreadable_file; with fresh, a workspace
 // without an initiative is no error and has no State.
 func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
-	r := &reader{root: root, docs: &Documents{ledgers: make(map[string]ledgerEnd), digests: make(map[string]string)}}
-	d := r.docs
+	r := newReader(root)
+	cfg, e := r.config(dir)
+	if e != nil {
+		return nil, e
+	}
+	return r.documents(cfg, dir, fresh)
+}
+
+// readBare reads what is recorded without the configuration: no repository is
+// known then.
+func readBare(root *os.Root, dir string) (*Documents, *protocol.Error) {
+	return newReader(root).documents(&Config{Raw: ojson.NewObject()}, dir, false)
+}
+
+func newReader(root *os.Root) *reader {
+	return &reader{root: root, docs: &Documents{ledgers: make(map[string]ledgerEnd), digests: make(map[string]string)}}
+}
+
+func (r *reader) config(dir string) (*Config, *protocol.Error) {
 	data, e := r.file(ConfigFile, maxConfigBytes)
 	switch {
 	case e != nil:
@@ -90,19 +107,25 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
 	if e != nil {
 		return nil, e
 	}
-	if e := ConfigError(problems); e != nil {
-		return nil, e
-	}
+	return cfg, ConfigError(problems)
+}
+
+func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *protocol.Error) {
+	d := r.docs
 	d.Config = cfg
 	d.Roots, d.RepoProblems, d.OptionalProblems = Resolve(cfg, dir)
 	d.Places = d.Roots
 
+	var problems protocol.Problems
 	state, e := r.document(StatePath)
 	switch {
 	case e != nil:
 		return nil, e
 	case state != nil:
 		if d.State, e = DecodeState(state); e != nil {
+			if e.Hint == "" {
+				e.Hint = "when the workspace is in a git repository its newest record has the last good one: git for-each-ref --sort=-committerdate refs/agentxchain/initiatives, then git show REF:" + StatePath
+			}
 			return nil, e
 		}
 	case !fresh:

@@ -3,6 +3,7 @@
 package coordinator
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -27,13 +28,14 @@ type History struct {
 	dispatched []*ojson.Object
 	gone       map[[2]string]bool // repository, turn: acknowledged as rejected or gone
 	refs       map[string]bool    // projection refs in use, of other super runs too
+	others     map[[2]string]bool // repository, turn: of another super run
 }
 
 // NewHistory indexes the rows of a super run. Rows of other runs in the same
 // file are no part of it (spec/04 §21.1); a row that names no run is.
 func NewHistory(rows []*ojson.Object, superRun string) *History {
 	h := &History{superRun: superRun, accepted: make(map[string][]string), decisions: make(map[[2]string]map[string]bool),
-		byTurn: make(map[[2]string]*ojson.Object), refs: make(map[string]bool), gone: make(map[[2]string]bool)}
+		byTurn: make(map[[2]string]*ojson.Object), refs: make(map[string]bool), gone: make(map[[2]string]bool), others: make(map[[2]string]bool)}
 	for _, row := range rows {
 		h.add(row)
 	}
@@ -45,6 +47,9 @@ func (h *History) add(row *ojson.Object) {
 		h.refs[ref] = true
 	}
 	if id := row.String("super_run_id"); id != "" && id != h.superRun {
+		if turn := row.String("repo_turn_id"); turn != "" {
+			h.others[[2]string{row.String("repo_id"), turn}] = true
+		}
 		return
 	}
 	h.rows = append(h.rows, row)
@@ -78,16 +83,18 @@ func (h *History) with(rows []*ojson.Object) *History {
 	if len(rows) == 0 {
 		return h
 	}
-	return NewHistory(append(slices.Clone(h.rows), rows...), h.superRun).keeping(h.refs)
+	return NewHistory(append(slices.Clone(h.rows), rows...), h.superRun).keeping(h)
 }
 
-// keeping adds refs that are in use elsewhere.
-func (h *History) keeping(refs map[string]bool) *History {
-	for ref := range refs {
-		h.refs[ref] = true
-	}
+// keeping takes over what is known of other super runs.
+func (h *History) keeping(from *History) *History {
+	maps.Copy(h.refs, from.refs)
+	maps.Copy(h.others, from.others)
 	return h
 }
+
+// foreign reports that a turn was given out by another super run.
+func (h *History) foreign(repo, turn string) bool { return h.others[[2]string{repo, turn}] }
 
 // Rows returns the rows in order. The caller must not change them.
 func (h *History) Rows() []*ojson.Object { return h.rows }

@@ -114,6 +114,14 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 				}
 			}
 		case NextStep:
+			if len(Divergence(w, kids)) > 0 { // what has ended is taken over first
+				c, r := Resync(w, kids, e)
+				if !r.OK {
+					t.Fatalf("step %d: %s", step, ojson.Compact(r.Object()))
+				}
+				take(c)
+				continue
+			}
 			as, no := Select(w, kids)
 			if as == nil {
 				if busy := settle(d, a); busy {

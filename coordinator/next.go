@@ -4,6 +4,7 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -35,7 +36,8 @@ func (a Action) Object(program string) *ojson.Object {
 // NextActions returns what can be done now, most urgent first; nothing when the
 // initiative is complete. Every command is one the status allows: a record that
 // disagrees with a repository is resynced, and resumed only once it is blocked
-// (spec/04 §21.12).
+// (spec/04 §21.12). Turns that have ended need no resync of their own: a step takes
+// them over first (spec/04 §10.6).
 func NextActions(w *Workspace, children Children) []Action {
 	s := w.State
 	if s.Status == StatusCompleted {
@@ -46,20 +48,22 @@ func NextActions(w *Workspace, children Children) []Action {
 		command, code = "multi resume", NextResume
 	}
 	var drifted []Action
-	var stale []string
+	var stale, news []string
 	for _, m := range Divergence(w, children) {
 		switch {
 		case m.Type == MismatchRun:
 			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail})
 		case m.Type == MismatchConfig || m.Type == MismatchState:
 			// A resync cannot make a repository readable.
+		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
+			news = append(news, m.Detail) // a step takes it over and goes on
 		case len(stale) == 0 || stale[len(stale)-1] != m.Repo:
 			stale = union(stale, []string{m.Repo})
 		}
 	}
 	because := ""
 	if s.BlockedReason != "" {
-		because = ": " + s.BlockedReason
+		because = ": " + strings.TrimSuffix(s.BlockedReason, ".")
 	}
 	var out []Action
 	switch {
@@ -78,7 +82,46 @@ func NextActions(w *Workspace, children Children) []Action {
 	case g != nil:
 		out = []Action{{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}}
 	case len(out) == 0:
-		out = []Action{{NextStep, "multi step", "Nothing blocks the initiative and no gate waits; it can go on."}}
+		out = []Action{{NextStep, "multi step", stepReason(w, children, news)}}
 	}
 	return out
+}
+
+// maxReasons bounds how much of what a step waits for is told in one line; the
+// board has the rest.
+const maxReasons = 4
+
+// stepReason says what a step would do now: take news over, give a turn out or ask
+// for the gate. When it could do none of it, it says what it waits for.
+func stepReason(w *Workspace, children Children, news []string) string {
+	if len(news) > 0 {
+		return shortList(news)
+	}
+	if a, _ := Select(w, children); a != nil {
+		return fmt.Sprintf("Workstream %s has a turn for %s in %s.", a.Workstream, a.Role, a.Repo)
+	}
+	ev := EvaluatePhase(w, children, "")
+	if w.Config.NextPhase(w.State.Phase) == "" {
+		ev = EvaluateCompletion(w, children)
+	}
+	if ev.Ready {
+		return fmt.Sprintf("Gate %s can be asked for.", ev.Gate)
+	}
+	var waits []string
+	for _, b := range ev.Blockers {
+		if b.String("repo_id") != "" {
+			waits = append(waits, b.String("message"))
+		}
+	}
+	if len(waits) == 0 {
+		return "The board says what the barriers wait for."
+	}
+	return "Once this has changed: " + shortList(waits)
+}
+
+func shortList(list []string) string {
+	if n := len(list) - maxReasons; n > 0 {
+		list = append(slices.Clone(list[:maxReasons]), fmt.Sprintf("(and %d more)", n))
+	}
+	return strings.Join(list, " ")
 }

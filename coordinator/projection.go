@@ -22,6 +22,7 @@ type Acceptance struct {
 	Decisions    []any       // decision ids, or objects with an id
 	Verification ojson.Value // nil when there is none
 	Recovered    bool        // found by a resync, not reported when it happened
+	Unproven     bool        // the repository's working files alone say so, not its record
 }
 
 // DecodeAcceptance reads an accepted turn {turn_id, summary, files_changed,
@@ -282,6 +283,9 @@ func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object
 		"summary", in.Summary, "files_changed", files, "decisions", ojson.CloneValue(decisions), "verification", ojson.CloneValue(in.Verification))
 	if in.Recovered {
 		o.Set("recovery", true)
+	}
+	if in.Unproven {
+		o.Set("unproven", true)
 	}
 	return o
 }

@@ -172,6 +172,7 @@ func (r *childReader) read(id, path string) (out childRead) {
 			out.refuse(err)
 			return out
 		}
+		out.child.given, out.child.loose = x.InitiativeTurns(), run.Unrecorded()
 	}
 	out.child.State, out.child.Unproven = state, run.Run != "" && run.Op == ""
 	out.child.linkActive()

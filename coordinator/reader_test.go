@@ -153,12 +153,42 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 		write(t, dir, protocol.LedgerHistory.Path(), contents(t, dir, protocol.LedgerHistory.Path())+string(ojson.Compact(ojson.NewObject("turn_id", turn,
 			"run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review", "accepted_at", "2026-01-02T04:04:05.000Z")))+"\n")
 	}
+	// told claims it with all that goes with it, but for what the row is given.
+	told := func(row ...any) func(t *testing.T, dir, turn string) {
+		return func(t *testing.T, dir, turn string) {
+			o, _ := ojson.DecodeObject([]byte(contents(t, dir, state)))
+			r := ojson.NewObject("turn_id", turn, "run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review", "accepted_at", "2026-01-02T04:04:05.000Z")
+			for i := 0; i < len(row); i += 2 {
+				r.Set(row[i].(string), row[i+1])
+			}
+			event := ojson.NewObject("event_id", "evt_0123456789abcdef", "event_type", protocol.EventTurnAccepted, "timestamp", "2026-01-02T04:04:05.000Z", "run_id", o.String("run_id"),
+				"phase", "review", "status", "active", "turn", ojson.NewObject("turn_id", turn, "role_id", "qa"), "intent_id", nil, "payload", ojson.NewObject())
+			for l, o := range map[protocol.Ledger]*ojson.Object{protocol.LedgerHistory: r, protocol.LedgerEvents: event} {
+				write(t, dir, l.Path(), contents(t, dir, l.Path())+string(ojson.Compact(o))+"\n")
+			}
+			edit(t, dir, func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
+		}
+	}
+	t.Run("nothing is wrong with it", func(t *testing.T) {
+		dir := clones(t)
+		api := filepath.Join(dir, "repos", "api")
+		giveOut(t, api, "1")
+		before, _ := readAll(t, dir, ReadOptions{})
+		turn := before["api"].State.ActiveTurns.Keys()[0]
+		told()(t, api, turn)
+		got, problems := readAll(t, dir, ReadOptions{Acceptances: true})
+		if len(problems) > 0 || got["api"].Accepted(turn) == nil || got["api"].proven(turn) {
+			t.Fatalf("%v %+v", problems, got["api"])
+		}
+	})
 	for name, c := range map[string]struct {
 		forge func(t *testing.T, dir, turn string)
 		code  string
 		lost  bool // the repository cannot be believed at all
 	}{
-		"a row": {claim, CodeForged, false},
+		"in another role":          {told("role", "dev"), gitstore.CodeLedgerTampered, false},
+		"with decisions of nobody": {told("decisions", []any{ojson.NewObject("id", "DEC-101")}), gitstore.CodeLedgerTampered, false},
+		"a row":                    {claim, CodeForged, false},
 		"a row and a state": {func(t *testing.T, dir, turn string) {
 			claim(t, dir, turn)
 			edit(t, dir, func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })

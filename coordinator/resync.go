@@ -18,7 +18,7 @@ type Resynced struct {
 	Projected     []Projected
 	Barriers      []BarrierChange
 	Mismatches    []*ojson.Object // {code, repo_id, expected_run_id, actual_run_id, message}
-	Errors        []string        // repositories that could not be read
+	Errors        []string        // repositories that could not be read or are on another run
 	BlockedReason string          // "" unless the initiative is blocked now
 }
 
@@ -81,7 +81,7 @@ func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resync
 	cur.State = state
 
 	var violations []string
-	gone := r.turns(&cur, total, mismatches, &violations, env)
+	gone := r.turns(&cur, children, total, mismatches, &violations, env)
 	moved := Evaluate(&cur, env)
 	total.merge(moved)
 	cur = *cur.With(moved)
@@ -129,7 +129,7 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 			r.Errors = append(r.Errors, m.Detail)
 		case MismatchRun:
 			skip[m.Repo] = true
-			drift = append(drift, m.Detail)
+			drift, r.Errors = append(drift, m.Detail), append(r.Errors, m.Detail)
 			r.Mismatches = append(r.Mismatches, ojson.NewObject("code", BlockRunMismatch, "repo_id", m.Repo, "expected_run_id", nullable(m.Recorded),
 				"actual_run_id", nullable(m.Actual), "message", m.Detail))
 		}
@@ -161,13 +161,14 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 
 // turns projects what was accepted and returns the turns that are gone, each as
 // {repo_id, turn_id, type}, so that they are reported once.
-func (r *Resynced) turns(cur *Workspace, total *Change, mismatches []Mismatch, violations *[]string, env protocol.Env) (gone []*ojson.Object) {
+func (r *Resynced) turns(cur *Workspace, children Children, total *Change, mismatches []Mismatch, violations *[]string, env protocol.Env) (gone []*ojson.Object) {
 	for _, m := range mismatches {
 		switch m.Type {
 		case MismatchRejected, MismatchDisappear:
 			gone = append(gone, ojson.NewObject("repo_id", m.Repo, "turn_id", m.Turn, "type", m.Type))
 		case MismatchAccepted:
 			in, e := m.acceptance()
+			in.Unproven = !children[m.Repo].proven(m.turn)
 			var c *Change
 			if e == nil {
 				c, e = Project(cur, in, env)

@@ -240,7 +240,15 @@ func TestNextActions(t *testing.T) {
 		want   string
 	}{
 		{"go on", func(w *Workspace, a *actors, _ string) *Workspace { return w }, "step:multi step"},
-		{"accepted", func(w *Workspace, a *actors, turn string) *Workspace { a.accept("api", turn, nil); return w }, "resync:multi resync"},
+		{"accepted", func(w *Workspace, a *actors, turn string) *Workspace { a.accept("api", turn, nil); return w }, "step:multi step"},
+		{"accepted while a gate waits", func(w *Workspace, a *actors, turn string) *Workspace {
+			a.accept("api", turn, nil)
+			return gated(w)
+		}, "resync:multi resync pending_gate:multi approve-gate"},
+		{"completed by somebody", func(w *Workspace, a *actors, turn string) *Workspace {
+			a.states["web"].Status = protocol.StatusCompleted
+			return w
+		}, "resync:multi resync"},
 		{"waiting children are no reason to resync", func(w *Workspace, a *actors, turn string) *Workspace {
 			a.states["web"].Status = protocol.StatusPaused
 			return w
@@ -282,4 +290,45 @@ func gated(w *Workspace) *Workspace {
 	out.State = w.State.clone()
 	out.State.Status, out.State.PendingGate = StatusPaused, &PendingGate{GateType: GatePhase, Gate: "g"}
 	return &out
+}
+
+// TestTurnsOfAnotherInitiativeDoNotCount has a turn accepted that nobody of this
+// super run has given out: a person's counts, another initiative's does not.
+func TestTurnsOfAnotherInitiativeDoNotCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows  []*ojson.Object
+		given map[string]string
+		want  string
+	}{
+		"a person's":               {nil, nil, "turn_accepted_unprojected:api"},
+		"an earlier initiative's":  {[]*ojson.Object{ojson.NewObject("type", "turn_dispatched", "super_run_id", "srun_0", "repo_id", "api", "repo_turn_id", "T")}, nil, ""},
+		"counted there":            {[]*ojson.Object{ojson.NewObject("type", "acceptance_projection", "super_run_id", "srun_0", "repo_id", "api", "repo_turn_id", "T")}, nil, ""},
+		"another workspace's":      {nil, map[string]string{"T": "srun_9"}, ""},
+		"ours, by the repository":  {nil, map[string]string{"T": "srun_1"}, "turn_accepted_unprojected:api"},
+		"another repository's row": {[]*ojson.Object{ojson.NewObject("type", "turn_dispatched", "super_run_id", "srun_0", "repo_id", "web", "repo_turn_id", "T")}, nil, "turn_accepted_unprojected:api"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, a, turn := sent(t)
+			a.accept("api", turn, nil)
+			kids := a.read()
+			accepted := kids["api"].rows[turn]
+			accepted.Set("run_id", w.State.RunOf("api"))
+			accepted.Set("phase", w.State.Phase)
+			accepted.Set("accepted_at", w.State.CreatedAt)
+			for _, row := range c.rows {
+				if row.String("repo_turn_id") == "T" {
+					row.Set("repo_turn_id", turn)
+				}
+			}
+			w.History = NewHistory(c.rows, w.State.SuperRunID).with([]*ojson.Object{ojson.NewObject("type", "note")})
+			if by := c.given["T"]; by == "srun_1" {
+				kids["api"].given = map[string]string{turn: w.State.SuperRunID}
+			} else if by != "" {
+				kids["api"].given = map[string]string{turn: by}
+			}
+			if got := kinds(Divergence(w, kids)); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
 }

@@ -5,6 +5,7 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -17,16 +18,30 @@ type Standing struct {
 	Warnings *ojson.Object // {count, reconciliation_required, warnings}, spec/04 §16
 	// Uncounted are acceptances of the repositories that do not count yet.
 	Uncounted []Mismatch
+	// Unread says why the configuration cannot be used; nil when it can. What is
+	// recorded is shown all the same, without the repositories (spec/04 §17).
+	Unread *protocol.Error
 }
 
-// Status reads the workspace and its repositories. Errors: those of Store.Read.
+// Status reads the workspace and its repositories. Errors: those of Store.Read;
+// for a configuration that cannot be used only when nothing is recorded.
 func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	d, err := c.store.Read()
+	var unread *protocol.Error
 	if err != nil {
-		return nil, err
+		if _, unread = newReader(c.store.root).config(c.store.dir); unread == nil {
+			return nil, err
+		}
+		var e *protocol.Error
+		if d, e = readBare(c.store.root, c.store.dir); e != nil {
+			return nil, err
+		}
 	}
-	s := &Standing{Seen: c.see(ctx, d, false)}
+	s := &Standing{Seen: c.see(ctx, d, false), Unread: unread}
 	s.Next = NextActions(&s.Workspace, s.Children)
+	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == NextStep {
+		s.Next[0].Reason = "Once this is put right: " + e.Message
+	}
 	s.Warnings = c.warnings(d.State.SuperRunID)
 	for _, m := range Divergence(&s.Workspace, s.Children) {
 		if m.Type == MismatchAccepted {
@@ -34,6 +49,23 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	return s, nil
+}
+
+// unusable is what refuses every command that would go on, nil when nothing does.
+func (s *Standing) unusable() *protocol.Error {
+	if s.Unread != nil {
+		return s.Unread
+	}
+	return refusalOf(unresolved(s.Documents))
+}
+
+// problems are the configuration's, then those of the repositories.
+func (s *Standing) problems() []*ojson.Object {
+	var all protocol.Problems
+	if s.Unread != nil {
+		all = append(all, protocol.Problem{Code: s.Unread.Code, Message: s.Unread.Message})
+	}
+	return problemRows(append(append(all, s.RepoProblems...), s.Refused...))
 }
 
 // Object is the standing for --json, in the order of spec/04 §18; what is ours
@@ -61,7 +93,7 @@ func (s *Standing) Object() *ojson.Object {
 		"pending_gate", gateObject(st.PendingGate), "blocked_reason", nullable(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
 		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
 		"project_id", st.ProjectID, "completed_at", nullable(st.CompletedAt), "repos", s.Repos(), "coordinator_warnings", s.Warnings,
-		"problems", problemRows(s.Refused), "optional_problems", problemRows(s.OptionalProblems))
+		"problems", s.problems(), "optional_problems", problemRows(s.OptionalProblems))
 }
 
 func gateObject(g *PendingGate) any {
@@ -74,7 +106,11 @@ func gateObject(g *PendingGate) any {
 func problemRows(list protocol.Problems) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, p := range list {
-		out = append(out, ojson.NewObject("code", p.Code, "repo_id", nullable(p.Value), "message", p.Message))
+		repo := "" // of repos.<id> or repos.<id>.path
+		if rest, ok := strings.CutPrefix(p.Field, "repos."); ok {
+			repo, _, _ = strings.Cut(rest, ".")
+		}
+		out = append(out, ojson.NewObject("code", p.Code, "repo_id", nullable(repo), "message", p.Message))
 	}
 	return out
 }

@@ -3,6 +3,7 @@
 package dispatch
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -22,6 +23,16 @@ func AuditDir(turn string) string {
 		return ""
 	}
 	return auditRoot + "/" + turn
+}
+
+// AttemptLog is where the log of an attempt, 1 or more, that led nowhere is kept; ""
+// when the turn's id cannot name a directory.
+func AttemptLog(turn string, attempt int) string {
+	dir := AuditDir(turn)
+	if dir == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/attempt-%d.log", dir, max(1, attempt))
 }
 
 // AuditFiles are the names such files have (spec/03 §1). The reference writes

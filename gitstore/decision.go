@@ -5,13 +5,12 @@ package gitstore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -101,7 +100,7 @@ func ReadDecision(workspace string) (*Decision, error) {
 		return nil, unsettled(errs[0])
 	}
 	for i := range d.Participants {
-		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !safeRefName(p.Ref) || !OID(p.New).Valid(p.Objects) || OID(p.New).IsZero() || p.Old != "" && !OID(p.Old).Valid(p.Objects) {
+		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !safeRefName(p.Ref) || !strings.HasPrefix(p.Ref, refSpace) || !OID(p.New).Valid(p.Objects) || OID(p.New).IsZero() || p.Old != "" && !OID(p.Old).Valid(p.Objects) {
 			return nil, unsettled(fmt.Errorf("participant %d is malformed", i+1))
 		}
 	}
@@ -135,44 +134,6 @@ func (d *Decision) inWorkspace(f func(*os.Root) error) error {
 	return f(root)
 }
 
-// notesDir is where a repository keeps notes of decisions it takes part in.
-func notesDir(gitDir string) string { return filepath.Join(gitDir, "agentxchain", "decisions") }
-
-func noteName(workspace string) string {
-	sum := sha256.Sum256([]byte(workspace))
-	return hex.EncodeToString(sum[:8])
-}
-
-// Note leaves word in the repositories that they take part, so that a command
-// there settles the decision before it builds on a ref that is to move.
-func (d *Decision) Note() error {
-	for _, p := range d.Participants {
-		dir := notesDir(p.GitDir)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-		if err := durable.WriteFile(dir, noteName(d.Workspace), []byte(d.Workspace), 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// forget takes the note of a participant away. A note that stays behind leads to
-// no record, and the next command there removes it.
-func (d *Decision) forget(p *Participant) {
-	dir := notesDir(p.GitDir)
-	_ = os.Remove(filepath.Join(dir, noteName(d.Workspace)))
-	_ = os.Remove(dir) // when it was the last
-}
-
-// Forget takes the notes of all participants away.
-func (d *Decision) Forget() {
-	for i := range d.Participants {
-		d.forget(&d.Participants[i])
-	}
-}
-
 // Settle brings every ref to where the outcome says: all of them to New, or, with no
 // outcome, free at where they are. Locks that the ended processes of the decision
 // have left behind are removed, none but those. The workspace's lock must be held,
@@ -181,13 +142,19 @@ func (d *Decision) Forget() {
 //
 // moved says whether the outcome stands: a decision none of whose refs has moved,
 // and one of which somebody else has moved elsewhere in the meantime, is undone.
+// Nothing is touched in a repository that does not say itself that it takes part:
+// it was settled before, or the record is not to be believed.
 // Errors: decision_unsettled, ref_locked, and git's own; the next command tries
 // again.
 func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
-	at := make([]place, len(d.Participants))
+	at, noted := make([]place, len(d.Participants)), make([]bool, len(d.Participants))
 	for i := range d.Participants {
-		if at[i], err = d.look(ctx, &d.Participants[i]); err != nil {
+		p := &d.Participants[i]
+		if at[i], err = d.look(ctx, p); err != nil {
 			return false, err
+		}
+		if noted[i] = p.noted(d.Workspace); !noted[i] && at[i] == placeOld {
+			at[i] = placeOther
 		}
 	}
 	moved = d.Outcome == OutcomeMove
@@ -198,7 +165,7 @@ func (d *Decision) Settle(ctx context.Context) (moved bool, err error) {
 	}
 	for i := range d.Participants {
 		p := &d.Participants[i]
-		if at[i] == placeGone {
+		if at[i] == placeGone || !noted[i] {
 			continue
 		}
 		if err := d.settle(ctx, p, moved && at[i] == placeOld); err != nil {
@@ -214,7 +181,7 @@ type place int
 const (
 	placeOld   place = iota
 	placeNew         // or something that was built on it
-	placeOther       // somebody has moved it elsewhere
+	placeOther       // somebody has moved it elsewhere, or it knows of no decision
 	placeGone        // the repository is not there any more
 )
 
@@ -266,7 +233,7 @@ func (d *Decision) stands(at []place) (bool, error) {
 		return false, nil
 	}
 	p := d.Participants[other]
-	return false, errorf(CodeDecisionUnsettled, nil, "a decision has moved other repositories, and the ref %s of %s was moved elsewhere by another program", p.Ref, p.GitDir).
+	return false, errorf(CodeDecisionUnsettled, nil, "a decision has moved other repositories, and the ref %s of %s is not where they left it", p.Ref, p.GitDir).
 		hint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
 }
 
@@ -288,13 +255,13 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 			return err
 		}
 	}
-	d.forget(p)
+	p.forget(d.Workspace)
 	return nil
 }
 
 // repository opens the participant's repository by its git directory.
 func (p *Participant) repository() *Repository {
 	g := NewForeignGit(p.GitDir)
-	g.env = append(g.env, "GIT_DIR="+p.GitDir)
+	g.env = append(g.env, "GIT_DIR="+p.GitDir, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=")
 	return &Repository{GitDir: p.GitDir, CommonDir: p.GitDir, ObjectsDir: filepath.Join(p.GitDir, "objects"), ObjectFormat: p.Objects, RefFormat: p.Refs, Git: g}
 }

@@ -18,7 +18,7 @@ const decisionWait = 500 * time.Millisecond
 // them, for the person at the terminal. The project's lock must be held. The error
 // is locked while the command that decides is at work.
 func (s *Store) settleDecisions(ctx context.Context) (notices []string, err error) {
-	dir := notesDir(s.repo.CommonDir)
+	dir := filepath.Join(s.repo.CommonDir, filepath.FromSlash(notesDir))
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil // the usual case: there is none
@@ -53,7 +53,7 @@ func (s *Store) settleNote(ctx context.Context, workspace, note string) (string,
 		return "", err
 	}
 	notice := ""
-	if d != nil {
+	if d != nil && d.Workspace == workspace {
 		if notice, err = s.settleOwn(ctx, d); err != nil {
 			return "", err
 		}
@@ -80,6 +80,9 @@ func (s *Store) settleOwn(ctx context.Context, d *Decision) (notice string, err 
 		}
 		own = append(own, p)
 		late = late || at == placeOld
+	}
+	if len(own) == 0 {
+		return "", nil // it is about others; the note was left by an earlier one
 	}
 	moved, err := d.Settle(ctx)
 	if err != nil && late && d.Outcome == OutcomeMove {

@@ -220,6 +220,12 @@ func (c *restoreScan) holds(f IncomingFile) (bool, error) {
 	return hex.EncodeToString(h.Sum(nil)) == f.SHA256, nil
 }
 
+// Brings reports whether a file comes in.
+func (in *Incoming) Brings(name string) bool {
+	_, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int { return strings.Compare(f.Path, n) })
+	return ok
+}
+
 // Holds reports whether the working file at path, project-relative, is the incoming
 // one; for a path that does not come in, whether there is none.
 func (in *Incoming) Holds(s *Store, name string) bool {

@@ -5,11 +5,11 @@ package gitstore
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -87,7 +87,7 @@ type RunBundle struct {
 	Ops  int // operations in it
 
 	repo *Repository // where it lies for now
-	dir  string
+	dir  *scratch.Dir
 }
 
 // How a ref of a bundle stands to the one here.
@@ -114,7 +114,7 @@ func (s *Store) OpenRunBundle(ctx context.Context, file string) (_ *RunBundle, e
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "agentxchain-bundle-")
+	dir, err := scratch.New("agentxchain-bundle-")
 	if err != nil {
 		return nil, errorf(CodeUnreadable, err, "there is no place to take the bundle apart")
 	}
@@ -146,7 +146,7 @@ func (b *RunBundle) Close() {
 	if b.repo != nil {
 		_ = b.repo.Close()
 	}
-	_ = os.RemoveAll(b.dir)
+	_ = b.dir.Remove()
 }
 
 // receive fetches the bundle into a repository of its own, where git checks every
@@ -156,7 +156,7 @@ func (b *RunBundle) receive(ctx context.Context, format, file string, names []st
 	if err != nil {
 		return errorf(CodeUnreadable, err, "the bundle cannot be found")
 	}
-	g := NewForeignGit(b.dir)
+	g := NewForeignGit(b.dir.Path)
 	if _, err := g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "."); err != nil {
 		return err
 	}

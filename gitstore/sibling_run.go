@@ -123,7 +123,11 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	for l, d := range in.diffs {
 		more[l] = d.appended
 	}
-	if err := borneOut(state, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(more[l]) }); err != nil {
+	was, _, err := out.tip.r.file(out.tip.root, treeState)
+	if err == nil {
+		err = borneOut(was, state, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(more[l]) })
+	}
+	if err != nil {
 		return err
 	}
 	out.more = more
@@ -132,13 +136,21 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 
 // borneOut refuses accepted rows that nothing but themselves speaks for: the turn
 // must be over in the state, and an event of the same change must tell of its
-// acceptance, as every implementation writes one.
-func borneOut(state []byte, added protocol.LedgerReader) error {
+// acceptance, as every implementation writes one; its role is the one that was
+// assigned in the recorded state was, and its decisions are in the ledger of them.
+func borneOut(was, state []byte, added protocol.LedgerReader) error {
 	st, perr := protocol.DecodeState(state)
 	if perr != nil {
 		return perr
 	}
-	told := make(map[string]bool)
+	recorded, perr := protocol.DecodeState(was)
+	if perr != nil {
+		return perr
+	}
+	told, decided := make(map[string]bool), make(map[string]bool)
+	for l := range added(protocol.LedgerDecisions) {
+		decided[l.Row.String("id")] = true
+	}
 	for l := range added(protocol.LedgerEvents) {
 		if l.Row.String("event_type") == protocol.EventTurnAccepted {
 			told[l.Row.Object("turn").String("turn_id")] = true
@@ -155,8 +167,28 @@ func borneOut(state []byte, added protocol.LedgerReader) error {
 		case !told[turn]:
 			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", clipBytes([]byte(turn)))
 		}
+		if t, ok := recorded.ActiveTurns.Get(turn); ok && t != nil && t.AssignedRole != l.Row.String("role") {
+			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", clipBytes([]byte(turn)))
+		}
+		for _, d := range l.Row.Objects("decisions") {
+			if id := d.String("id"); id != "" && !decided[id] {
+				return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", clipBytes([]byte(turn)), clipBytes([]byte(id)))
+			}
+		}
 	}
 	return nil
+}
+
+// Unrecorded returns the turns whose accepted rows count by the working files alone:
+// another implementation has written them, and nothing proves them.
+func (out *SiblingRun) Unrecorded() map[string]bool {
+	turns := make(map[string]bool)
+	for l := range rowsOf(out.more[protocol.LedgerHistory]) {
+		if AcceptedRow(l.Row) {
+			turns[l.Row.String("turn_id")] = true
+		}
+	}
+	return turns
 }
 
 // AcceptedRow reports a row of history that says its turn was accepted (spec/04

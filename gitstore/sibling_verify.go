@@ -120,5 +120,5 @@ func (f *fsck) external(r *treeReader, before, op OpInfo) error {
 	if e := protocol.CheckExternal(a, b, rows); e != nil {
 		return tamperedDoc(string(protocol.DocState), "%s", e.Message)
 	}
-	return borneOut(now, rows)
+	return borneOut(was, now, rows)
 }

@@ -38,6 +38,9 @@ type Options struct {
 	// Repository.UpdateRefs. A decision over several repositories puts its own
 	// here, which waits until all of them can move (see Prepare).
 	Publish Publish
+	// AtWork tells of agents at work; default none. It is asked only when the
+	// working files of the record were changed by something else than an operation.
+	AtWork func() AtWork
 }
 
 // Store gives access to the runs of one project in one work tree. It is not

@@ -87,6 +87,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.refuseJournals(); err != nil {
+		return err
+	}
 	notices, err := s.replayJournals(ctx)
 	if err != nil {
 		return err
@@ -97,6 +100,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 	}
 	in, err := s.inspect(ctx)
 	if err != nil {
+		return err
+	}
+	if err := s.refuseTouched(in); err != nil {
 		return err
 	}
 	switch in.sit {

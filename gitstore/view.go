@@ -58,6 +58,9 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 		settled += more
 		in, err = s.inspect(ctx)
 	}
+	if err == nil {
+		err = s.refuseTouched(in)
+	}
 	if err != nil {
 		return nil, err
 	}

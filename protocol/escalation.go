@@ -54,24 +54,25 @@ func CompletedEscalation(raised, resolved *ojson.Object) *ojson.Object {
 // FoldEscalations reads the rows of human-escalations.jsonl in order: the
 // records still open, oldest first, and the completed ones, newest first.
 func FoldEscalations(rows []*ojson.Object) (open, completed []*ojson.Object) {
+	at := make(map[string]int) // in open
 	for _, row := range rows {
 		id := row.String("escalation_id")
 		if id == "" {
 			continue
 		}
-		switch row.String("kind") {
-		case "raised":
-			if i := indexOfEscalation(open, id); i < 0 {
-				open = append(open, row)
-			}
-		case "resolved":
-			if i := indexOfEscalation(open, id); i >= 0 {
-				completed = append([]*ojson.Object{CompletedEscalation(open[i], row)}, completed...)
-				open = append(open[:i:i], open[i+1:]...)
-			}
+		i, isOpen := at[id]
+		switch kind := row.String("kind"); {
+		case kind == "raised" && !isOpen:
+			at[id] = len(open)
+			open = append(open, row)
+		case kind == "resolved" && isOpen:
+			completed = append(completed, CompletedEscalation(open[i], row))
+			open[i] = nil
+			delete(at, id)
 		}
 	}
-	return open, completed
+	slices.Reverse(completed)
+	return slices.DeleteFunc(open, func(o *ojson.Object) bool { return o == nil }), completed
 }
 
 // ListEscalations is the materialised view of human-escalations.jsonl: every
@@ -91,15 +92,6 @@ func ListEscalations(rows []*ojson.Object) []*ojson.Object {
 		return strings.Compare(b.String("created_at"), a.String("created_at"))
 	})
 	return out
-}
-
-func indexOfEscalation(rows []*ojson.Object, id string) int {
-	for i, r := range rows {
-		if r.String("escalation_id") == id {
-			return i
-		}
-	}
-	return -1
 }
 
 // EscalationKey is the de-duplication key of a raise row: one open record per

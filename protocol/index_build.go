@@ -17,6 +17,13 @@ const (
 
 // accept books an accepted history row.
 func (x *Index) accept(row *ojson.Object, cfg *Config) {
+	used := DecodeDecisionIDs(x.DecisionIDs)
+	x.take(row, used)
+	x.DecisionIDs = used.Encode()
+}
+
+// take is accept with the used decision ids decoded.
+func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 	phase, role := row.String("phase"), row.String("role")
 	x.Accepted++
 	n, _ := x.PhaseAccepted.Get(phase)
@@ -40,14 +47,12 @@ func (x *Index) accept(row *ojson.Object, cfg *Config) {
 	if phase == "implementation" && row.String("status") == ResultCompleted && slices.ContainsFunc(files, ProductPath) {
 		x.ProductTurn = true
 	}
-	used := DecodeDecisionIDs(x.DecisionIDs)
 	for _, d := range row.Objects("decisions") {
 		used.Add(d.String("id"))
 		x.Decisions++
 		x.RecentDecisions = keepLast(x.RecentDecisions, keepDecisions,
 			ojson.NewObject("id", d.String("id"), "statement", d.String("statement"), "decided_by", role, "phase", phase))
 	}
-	x.DecisionIDs = used.Encode()
 	x.RecentTurns = keepLast(x.RecentTurns, keepTurns,
 		ojson.NewObject("turn_id", row.String("turn_id"), "role", role, "summary", row.String("summary"), "phase", phase))
 	for _, o := range row.Objects("objections") {
@@ -90,7 +95,21 @@ func (x *Index) claim(row *ojson.Object, files []string) {
 		return
 	}
 	// The order is that of the claims, whichever earlier ones they replace.
-	x.drop(func(f, _ string) bool { return claimed[f] })
+	var again []string
+	for _, f := range mine {
+		if x.Uncheckpointed.Has(f) {
+			again = append(again, f)
+		}
+	}
+	// Most rows claim few files that were claimed before; passing over all claims
+	// for each row of a long history would take too long.
+	if len(again) > 4 {
+		x.drop(func(f, _ string) bool { return claimed[f] })
+	} else {
+		for _, f := range again {
+			x.Uncheckpointed.Delete(f)
+		}
+	}
 	for _, f := range mine {
 		if !done {
 			x.Uncheckpointed.Set(f, id)
@@ -202,6 +221,8 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 	}
 	phaseBy, doneBy := requesters(s)
 	line := 0
+	var recent []*ojson.Object
+	used := DecodeDecisionIDs(nil)
 	for l := range read(LedgerHistory) {
 		line++
 		row := l.Row
@@ -215,7 +236,9 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 			row = row.Clone()
 			row.Set("accepted_sequence", line)
 		}
-		x.accept(row, cfg)
+		x.take(row, used)
+		// take copies what others may hold; of a whole history that is too much.
+		recent, x.Recent = append(recent, x.Recent...), nil
 		id := row.String("turn_id")
 		if id == phaseBy {
 			x.QueuedRow = row
@@ -232,10 +255,10 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 			x.PhasesDone = append(x.PhasesDone, phase)
 		}
 	}
+	x.Recent = recent
 	if s.Status == StatusCompleted && !contains(x.PhasesDone, s.Phase) {
 		x.PhasesDone = append(x.PhasesDone, s.Phase)
 	}
-	used := DecodeDecisionIDs(x.DecisionIDs)
 	for l := range read(LedgerDecisions) {
 		if id := l.Row.String("id"); id != "" && l.Row.String("run_id") == x.Run {
 			used.Add(id)

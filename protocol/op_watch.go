@@ -32,7 +32,7 @@ const (
 type WatchedTurn struct {
 	TurnID        string `json:"turn_id"`
 	Staged        bool   `json:"staged,omitempty"`          // a meaningful result is staged
-	Driven        bool   `json:"driven,omitempty"`          // a living dispatcher looks after it
+	Driven        bool   `json:"driven,omitempty"`          // a dispatcher looks after it, or will: it was interrupted
 	FirstOutputAt string `json:"first_output_at,omitempty"` // first proof of life
 	ActivityAt    string `json:"activity_at,omitempty"`     // last sign of life
 	Failure       string `json:"failure,omitempty"`         // the dispatcher saw it fail at its start: one of the failures, no threshold needed

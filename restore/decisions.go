@@ -70,10 +70,11 @@ func summarizeDecisions(rows []*ojson.Object, config *ojson.Object) *ojson.Objec
 // authority returns the level and source a role has, as an artifact spells them;
 // nil for none.
 func authority(config *ojson.Object, role any) (level, source any) {
-	roles := object(get(config, "roles"))
-	if roles == nil {
+	declared := get(config, "roles")
+	if !truthy(declared) {
 		return nil, nil
 	}
+	roles := object(declared) // none has a role when it is something else
 	name, _ := role.(string)
 	entry, known := roles.Get(name)
 	if n, ok := get(object(entry), "decision_authority").(ojson.Number); ok {

@@ -23,6 +23,7 @@ type ExportOptions struct {
 	From     string           // directory that places in the artifact are relative to; the one exported from when ""
 	LockWait time.Duration    // how long to wait for an operation to end; 10 s when 0
 	TempDir  string           // where files wait until the artifact is written; the system's when ""
+	InPlace  bool             // TempDir is where the artifact goes: Export.Take may spare a copy
 
 	// MaxFiles keeps the artifact to that many files and MaxJSONLEntries every
 	// ledger to its last entries, 0 for no bound. The configuration, the state and
@@ -108,6 +109,35 @@ func (e *Export) WriteTo(w io.Writer) (int64, error) {
 	return c.n, err
 }
 
+// Take returns a large artifact as a file that is written whole, but neither synced
+// nor named (durable.Name), with its size. It is nil where that cannot be; then
+// WriteTo writes the artifact. Otherwise the file is the caller's to close and the
+// export is used up.
+func (e *Export) Take() (*os.File, int64, error) {
+	if len(e.repos) > 0 {
+		return nil, 0, nil
+	}
+	head, ok := plain(e.head)
+	tail, also := plain(e.tail)
+	if !ok || !also {
+		return nil, 0, nil
+	}
+	// White space goes before the last member of the head, which opens the files.
+	gap := len(head) - len(e.head[len(e.head)-1].text) + len(",\n")
+	return e.spool.take(head, append(tail, '\n'), gap)
+}
+
+// plain is the text of parts, false when one of them writes itself.
+func plain(parts []part) (text []byte, ok bool) {
+	for _, p := range parts {
+		if p.write != nil {
+			return nil, false
+		}
+		text = append(text, p.text...)
+	}
+	return text, len(parts) > 0
+}
+
 func (e *Export) write(w io.Writer) error {
 	if err := writeParts(w, e.head); err != nil {
 		return err
@@ -140,6 +170,13 @@ type countingWriter struct {
 func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
+	return n, err
+}
+
+// ReadFrom lets files be copied to files.
+func (c *countingWriter) ReadFrom(r io.Reader) (int64, error) {
+	n, err := io.Copy(c.w, r)
+	c.n += n
 	return n, err
 }
 

@@ -41,18 +41,16 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 			e.Close()
 		}
 	}()
-	if e.spool, err = newSpool(opt.TempDir); err != nil {
+	if e.spool, err = newSpool(opt.TempDir, false); err != nil {
 		return nil, temporary(err)
 	}
 	c, err := collect(root, coordinatorRoots())
 	if err != nil {
 		return nil, err
 	}
-	w := newEntryWriter(root, e.spool, opt.MaxJSONLEntries)
-	for _, p := range c.paths {
-		if err := w.entry(p); err != nil {
-			return nil, err
-		}
+	w := newEntryWriter(e.spool, opt.MaxJSONLEntries)
+	if err := readFiles(root, c.paths, w.entry); err != nil {
+		return nil, err
 	}
 	e.Files, e.Cut, e.Notices = len(c.paths), w.cut, c.behind
 	config, err := lenient(w.documents[coordinatorFile])

@@ -4,13 +4,10 @@ package restore
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,13 +18,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
-// maxExportFile is the longest file that verifiers read.
-const maxExportFile = 2 << 30
-
 // entryWriter writes file entries into a spool, and keeps what the summary is made
 // from.
 type entryWriter struct {
-	root  *os.Root
 	spool *spool
 	max   int // entries of a ledger, 0 for all
 
@@ -44,55 +37,17 @@ type entryWriter struct {
 	wantRepo  string // events are wanted, for this repository
 }
 
-func newEntryWriter(root *os.Root, spool *spool, max int) *entryWriter {
-	return &entryWriter{root: root, spool: spool, max: max, reader: scan.Bytes(nil, scan.Limits{}), documents: make(map[string][]byte), rows: make(map[string]int)}
-}
-
-// read reads a file into w.content.
-func (w *entryWriter) read(path string) error {
-	f, err := w.root.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	fi, err := f.Stat()
-	switch {
-	case err != nil:
-		return err
-	case !fi.Mode().IsRegular():
-		return errors.New("it is not a regular file any more")
-	case fi.Size() > maxExportFile:
-		return fmt.Errorf("it has %d bytes, an artifact takes %d of one file", fi.Size(), int64(maxExportFile))
-	}
-	room(&w.content, fi.Size()+1) // one byte more shows the end without growing
-	for {
-		n, err := f.Read(w.content[len(w.content):cap(w.content)])
-		w.content = w.content[:len(w.content)+n]
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
-		case len(w.content) > maxExportFile:
-			return errors.New("it grows while it is read")
-		case len(w.content) == cap(w.content):
-			w.content = slices.Grow(w.content, 64<<10)
-		}
-	}
+func newEntryWriter(spool *spool, max int) *entryWriter {
+	return &entryWriter{spool: spool, max: max, reader: scan.Bytes(nil, scan.Limits{}), documents: make(map[string][]byte), rows: make(map[string]int)}
 }
 
 // entry writes the entry of one file.
-func (w *entryWriter) entry(path string) error {
-	if err := w.read(path); err != nil {
-		return failed(CodeContent, path, "cannot be read: %v", err)
+func (w *entryWriter) entry(f *fileRead) error {
+	if f.err != nil {
+		return failed(CodeContent, f.path, "cannot be read: %v", f.err)
 	}
-	format, total, strict, wrong := formatOf(path), 0, false, error(nil)
-	switch format {
-	case formatJSON:
-		strict, wrong = checkJSON(w.content)
-	case formatJSONL:
-		total, strict, wrong = countLines(w.content)
-	}
+	path, format, total, strict, wrong := f.path, formatOf(f.path), f.total, f.strict, f.wrong
+	w.content = f.content
 	if wrong != nil {
 		if !mayBeText(path) {
 			return &protocol.Error{Code: CodeContent, Field: path, Message: fmt.Sprintf("%s is not what its name says: %v.", path, wrong),
@@ -108,9 +63,8 @@ func (w *entryWriter) entry(path string) error {
 	b = ojson.AppendString(b, path)
 	b = append(b, `:{"format":"`+format+`","bytes":`...)
 	b = strconv.AppendInt(b, int64(len(w.content)), 10)
-	digest := sha256.Sum256(w.content)
 	b = append(b, `,"sha256":"`...)
-	b = hex.AppendEncode(b, digest[:])
+	b = hex.AppendEncode(b, f.digest[:])
 	b = append(b, `","content_base64":`...)
 	skip := 0
 	if format == formatJSONL && w.max > 0 && total > w.max && path != protocol.LedgerRepoDecisions.Path() {
@@ -127,7 +81,7 @@ func (w *entryWriter) entry(path string) error {
 	var err error
 	switch format {
 	case formatJSON:
-		err = w.document(path, strict)
+		err = w.document(f)
 	case formatJSONL:
 		err = w.lines(path, skip, strict)
 	default:
@@ -204,11 +158,15 @@ func (w *entryWriter) text() error {
 	return err
 }
 
-func (w *entryWriter) document(path string, strict bool) error {
-	if path == statePath || path == protocol.ConfigPath || path == coordinatorFile || strings.HasPrefix(path, multiDir+"/") {
-		w.documents[path] = slices.Clone(w.content)
+func (w *entryWriter) document(f *fileRead) error {
+	if p := f.path; p == statePath || p == protocol.ConfigPath || p == coordinatorFile || strings.HasPrefix(p, multiDir+"/") {
+		w.documents[p] = slices.Clone(w.content)
 	}
-	return writeJSON(w.spool, w.reader, w.content, strict)
+	if f.compact != nil {
+		_, err := w.spool.Write(f.compact)
+		return err
+	}
+	return writeJSON(w.spool, w.reader, w.content, f.strict)
 }
 
 // lines writes the entries of a file of JSON lines but the first skip ones.

@@ -43,10 +43,10 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 		return nil, failed(CodeContent, ".", "cannot be opened: %v", err)
 	}
 	defer func() { _ = r.root.Close() }()
-	if e.spool, err = newSpool(opt.TempDir); err != nil {
+	if e.spool, err = newSpool(opt.TempDir, opt.InPlace && repo == ""); err != nil {
 		return nil, temporary(err)
 	}
-	r.w = newEntryWriter(r.root, e.spool, opt.MaxJSONLEntries)
+	r.w = newEntryWriter(e.spool, opt.MaxJSONLEntries)
 	r.w.wantRepo = repo
 	if err := r.files(ctx); err != nil {
 		return nil, err
@@ -96,14 +96,17 @@ func (r *runExport) files(ctx context.Context) error {
 	r.left = c.behind
 	r.total = len(c.paths)
 	paths := bound(c.paths, r.opt.MaxFiles)
-	for i, p := range paths {
+	done := 0
+	err = readFiles(r.root, paths, func(f *fileRead) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := r.w.entry(p); err != nil {
-			return err
-		}
-		r.opt.Progress(i+1, len(paths))
+		done++
+		defer r.opt.Progress(done, len(paths))
+		return r.w.entry(f)
+	})
+	if err != nil {
+		return err
 	}
 	e := r.e
 	e.Files = len(paths)

@@ -20,6 +20,7 @@ const (
 	headAhead   = "ahead"    // it goes on from it
 	headBehind  = "behind"   // the other way round
 	headApart   = "diverged" // neither
+	headUnborn  = "unborn"   // there is no commit on the branch that is checked out
 	headUnknown = "unknown"  // the exported commit is not in this repository
 )
 
@@ -51,8 +52,12 @@ func (o *Onto) Object() *ojson.Object {
 func (t *restoring) relate(ctx context.Context, want, have gitstore.OID) (*Onto, error) {
 	repo := t.store.Repository()
 	o := &Onto{Exported: want, Head: have, Relation: headApart}
-	if have == "" || !repo.HasCommit(ctx, want) {
+	switch {
+	case !repo.HasCommit(ctx, want):
 		o.Relation = headUnknown
+		return o, nil
+	case have == "":
+		o.Relation = headUnborn
 		return o, nil
 	}
 	ahead, err := repo.Ancestor(ctx, want, have)
@@ -79,7 +84,9 @@ func (t *restoring) relate(ctx context.Context, want, have gitstore.OID) (*Onto,
 func (o *Onto) judge(ctx context.Context, t *restoring) error {
 	switch o.Relation {
 	case headUnknown:
-		return o.refuse("commit %s, which the artifact belongs to, is not in this repository", "fetch it from the repository the artifact was made in")
+		return o.refuse("commit %s, which the artifact belongs to, is not in this repository", whereFrom(t))
+	case headUnborn:
+		return o.refuse("the branch that is checked out has no commit, and the artifact belongs to %s", "git checkout "+shown(o.Exported))
 	case headBehind:
 		return o.refuse("this checkout is behind commit %s, which the artifact belongs to", "git merge --ff-only "+shown(o.Exported))
 	case headApart:
@@ -97,7 +104,7 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 		case Restorable(p) && t.in.Holds(t.store, p):
 			o.add(p, true, "committed since the export, with the bytes the artifact has")
 		case Restorable(p):
-			o.add(p, false, "committed since the export, and the artifact has other bytes")
+			o.add(p, false, "committed since the export, and "+t.otherwise(p))
 		case turns.Len() > 0 && protocol.Observable(p):
 			o.add(p, false, fmt.Sprintf("committed since the export, and turn %s would be taken for its author: its baseline is from before", turns.Keys()[0]))
 		default:
@@ -118,10 +125,30 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 			return err
 		}
 		if !in {
-			o.add("state."+where, false, "names commit "+sha[:min(12, len(sha))]+", which is not part of this history")
+			why := "names commit " + printable(sha[:min(12, len(sha))]) + ", which is not part of this history"
+			if len(repo.ShallowCommits()) > 0 {
+				why += " as far as this shallow clone has it"
+			}
+			o.add("state."+where, false, why)
 		}
 	}
-	return o.verdict()
+	return o.verdict(t)
+}
+
+// otherwise says how the artifact differs from a file in the checkout.
+func (t *restoring) otherwise(p string) string {
+	if !t.in.Brings(p) {
+		return "the artifact does not have it"
+	}
+	return "it is not here as the artifact has it"
+}
+
+// whereFrom says how to come by a commit that is not here.
+func whereFrom(t *restoring) string {
+	if len(t.store.Repository().ShallowCommits()) > 0 {
+		return "this clone is shallow: git fetch --unshallow, then try again"
+	}
+	return "fetch it from the repository the artifact was made in, then check it out"
 }
 
 func (o *Onto) add(path string, holds bool, why string) {
@@ -132,8 +159,11 @@ func (o *Onto) refuse(format, hint string) error {
 	return &protocol.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: strings.ToUpper(format[:1]) + fmt.Sprintf(format[1:], shown(o.Exported)) + ".", Hint: hint}
 }
 
-func (o *Onto) verdict() error {
+func (o *Onto) verdict(t *restoring) error {
 	e := &protocol.Error{Code: CodeContradicted, Field: "workspace.git.head_sha", Hint: "git checkout " + shown(o.Exported) + ", or export again where the run is"}
+	if len(t.store.Repository().ShallowCommits()) > 0 {
+		e.Hint += "; this clone is shallow, git fetch --unshallow may bring what is missing"
+	}
 	var lines []string
 	for _, d := range o.Deciding {
 		if !d.Holds {
@@ -144,7 +174,7 @@ func (o *Onto) verdict() error {
 	if len(lines) == 0 {
 		return nil
 	}
-	e.Message = fmt.Sprintf("The %d commits since %s contradict the artifact: %s.", o.Commits, shown(o.Exported), strings.Join(lines[:min(len(lines), 10)], "; "))
+	e.Message = fmt.Sprintf("What was committed since %s (%s) contradicts the artifact: %s.", shown(o.Exported), commits(o.Commits), strings.Join(lines[:min(len(lines), 10)], "; "))
 	if len(lines) > 10 {
 		e.Message += fmt.Sprintf(" There are %d more.", len(lines)-10)
 	}

@@ -117,6 +117,7 @@ type restoring struct {
 	a     *incoming // nil for a bundle alone
 	in    *gitstore.Incoming
 	out   *Outcome
+	head  gitstore.OID // of the checkout
 }
 
 // prepare says what comes in.
@@ -189,8 +190,21 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 	}
 	t.out.Plan, err = t.store.Restore(ctx, t.in, gitstore.RestoreOptions{Wait: t.opt.LockWait, Check: t.check, Progress: t.opt.Progress})
 	t.out.Done = err == nil
-	if t.out.Done && slices.ContainsFunc(t.out.Plan.Actions, func(a gitstore.RestoreAction) bool { return a.Path == protocol.ConfigPath }) {
+	if t.out.Done && t.configIsNew(ctx) {
 		t.out.Notices = append(t.out.Notices, protocol.ConfigPath+" in the artifact is not the one that is committed here; what it names to run needs your trust again")
 	}
 	return err
+}
+
+// configIsNew reports that the restore brought a configuration other than the
+// committed one. The same one with the line ends of a checkout is not other.
+func (t *restoring) configIsNew(ctx context.Context) bool {
+	if !slices.ContainsFunc(t.out.Plan.Actions, func(a gitstore.RestoreAction) bool { return a.Path == protocol.ConfigPath }) {
+		return false
+	}
+	repo := t.store.Repository()
+	committed, _, err := repo.FileAt(ctx, t.head, repo.Prefix+protocol.ConfigPath)
+	return err != nil || !slices.ContainsFunc(t.in.Files, func(f gitstore.IncomingFile) bool {
+		return f.Path == protocol.ConfigPath && f.SHA256 == digestOf(committed)
+	})
 }

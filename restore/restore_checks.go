@@ -70,6 +70,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		return err
 	}
 	have := status.Head
+	t.head = have
 	if have == want && have != "" {
 		return nil
 	}
@@ -81,9 +82,9 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		e := &protocol.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want), shown(have))}
 		switch onto.Relation {
 		case headAhead:
-			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether the %d newer commits matter", shown(want), onto.Commits)
+			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters", shown(want), commits(onto.Commits))
 		case headUnknown:
-			e.Hint = "fetch it from the repository the artifact was made in, then check it out"
+			e.Hint = whereFrom(t)
 		default:
 			e.Hint = "git checkout " + shown(want)
 		}
@@ -91,6 +92,13 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	}
 	t.out.Head = onto
 	return onto.judge(ctx, t)
+}
+
+func commits(n int) string {
+	if n == 1 {
+		return "1 commit"
+	}
+	return strconv.Itoa(n) + " commits"
 }
 
 func shown(oid gitstore.OID) string {

@@ -38,7 +38,7 @@ func (in *incoming) Close() { in.spool.Close() }
 // receive verifies the artifact in r and keeps its files.
 func receive(ctx context.Context, r io.Reader, opt VerifyOptions) (_ *incoming, err error) {
 	in := &incoming{at: make(map[string]int64)}
-	if in.spool, err = newSpool(""); err != nil {
+	if in.spool, err = newSpool("", false); err != nil {
 		return nil, temporary(err)
 	}
 	defer func() {

@@ -29,6 +29,69 @@ func open(r io.Reader) (io.Reader, func(), error) {
 	return z, z.Close, nil
 }
 
+// readAhead reads from src while what it read before is looked at. It is for files,
+// which never keep a reader waiting. done ends it.
+func readAhead(src io.Reader) (r io.Reader, done func()) {
+	a := &ahead{full: make(chan chunk), free: make(chan []byte, 2), stop: make(chan struct{}), ended: make(chan struct{})}
+	for range cap(a.free) {
+		a.free <- make([]byte, 256<<10)
+	}
+	go a.read(src)
+	return a, func() { close(a.stop); <-a.ended }
+}
+
+type chunk struct {
+	data []byte
+	err  error
+}
+
+type ahead struct {
+	full        chan chunk
+	free        chan []byte
+	stop, ended chan struct{}
+	now         chunk
+	rest        []byte // of now
+}
+
+func (a *ahead) read(src io.Reader) {
+	defer close(a.ended)
+	for {
+		select {
+		case <-a.stop:
+			return
+		case buf := <-a.free:
+			n, err := src.Read(buf)
+			select {
+			case <-a.stop:
+				return
+			case a.full <- chunk{buf[:n], err}:
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (a *ahead) Read(p []byte) (int, error) {
+	if len(a.rest) == 0 {
+		if a.now.err != nil {
+			return 0, a.now.err
+		}
+		if a.now.data != nil {
+			a.free <- a.now.data[:cap(a.now.data)]
+		}
+		a.now = <-a.full
+		a.rest = a.now.data
+	}
+	n := copy(p, a.rest)
+	a.rest = a.rest[n:]
+	if len(a.rest) == 0 {
+		return n, a.now.err
+	}
+	return n, nil
+}
+
 // counting passes reads on until ctx ends, and tells how far they came.
 type counting struct {
 	ctx  context.Context

@@ -1,5 +1,5 @@
 // Where the files of an artifact wait until everything that comes before them is
-// known.
+// known: in a temporary file, which may become the artifact itself.
 
 package restore
 
@@ -7,17 +7,44 @@ import (
 	"bufio"
 	"io"
 	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+const (
+	// headRoom is what is left free before the files in a spool that may become the
+	// artifact, for the members in front of them; the rest of it is filled with white
+	// space.
+	headRoom = 32 << 10
+	// worthKeeping is from how much on an artifact is made in place: before that a
+	// copy costs nothing, and white space would be in the way.
+	worthKeeping = 8 << 20
+	// writeAhead is after how much the disk is asked to begin.
+	writeAhead = 16 << 20
 )
 
 // spool is a temporary file that is written once and read any number of times. A
 // nil one is empty.
 type spool struct {
-	file *os.File
-	w    *bufio.Writer
-	n    int64
+	file    *os.File
+	w       *bufio.Writer
+	n       int64
+	base    int64 // where it begins in the file
+	begun   int64 // written to the disk up to here, or on the way
+	inPlace bool  // it has no name and can be given one
 }
 
-func newSpool(dir string) (*spool, error) {
+// newSpool makes a spool in dir; inPlace for one that stays there, if that can be.
+func newSpool(dir string, inPlace bool) (*spool, error) {
+	if inPlace {
+		if f, err := durable.Nameless(dir); err == nil {
+			if _, err := f.Seek(headRoom, io.SeekStart); err != nil {
+				_ = f.Close()
+				return nil, err
+			}
+			return &spool{file: f, w: bufio.NewWriterSize(f, 256<<10), base: headRoom, inPlace: true}, nil
+		}
+	}
 	f, err := os.CreateTemp(dir, ".agentxchain-export-")
 	if err != nil {
 		return nil, err
@@ -26,9 +53,17 @@ func newSpool(dir string) (*spool, error) {
 	return &spool{file: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
+// Write fails as the disk does: that is no fault of the file being exported.
 func (s *spool) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n += int64(n)
+	if err != nil {
+		err = temporary(err)
+	}
+	if s.inPlace && s.n-s.begun >= writeAhead {
+		durable.StartWriting(s.file, s.base+s.begun, s.n-s.begun)
+		s.begun = s.n
+	}
 	return n, err
 }
 
@@ -38,14 +73,14 @@ func (s *spool) copyTo(w io.Writer) error {
 		return nil
 	}
 	if err := s.w.Flush(); err != nil {
+		return temporary(err)
+	}
+	if _, err := s.file.Seek(s.base, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := io.CopyBuffer(w, onlyReader{io.NewSectionReader(s.file, 0, s.n)}, make([]byte, 256<<10))
+	_, err := io.Copy(w, io.LimitReader(s.file, s.n)) // from file to file the kernel does it
 	return err
 }
-
-// onlyReader hides other methods, so that copying uses the buffer it is given.
-type onlyReader struct{ io.Reader }
 
 // at returns a piece of what was written.
 func (s *spool) at(start int64, length int) ([]byte, error) {
@@ -53,8 +88,35 @@ func (s *spool) at(start int64, length int) ([]byte, error) {
 		return nil, err
 	}
 	b := make([]byte, length)
-	_, err := s.file.ReadAt(b, start)
+	_, err := s.file.ReadAt(b, s.base+start)
 	return b, err
+}
+
+// take makes the spool an artifact by putting head before and tail behind it, and
+// gives the file away. nil when that cannot be, and then nothing has changed.
+func (s *spool) take(head, tail []byte, gap int) (*os.File, int64, error) {
+	if s == nil || !s.inPlace || s.n < worthKeeping || len(head) > headRoom {
+		return nil, 0, nil
+	}
+	if err := s.w.Flush(); err != nil {
+		return nil, 0, temporary(err)
+	}
+	front := make([]byte, 0, headRoom)
+	front = append(front, head[:gap]...)
+	for range headRoom - len(head) {
+		front = append(front, ' ')
+	}
+	front = append(front, head[gap:]...)
+	end := s.base + s.n
+	if _, err := s.file.WriteAt(front, 0); err != nil {
+		return nil, 0, temporary(err)
+	}
+	if _, err := s.file.WriteAt(tail, end); err != nil {
+		return nil, 0, temporary(err)
+	}
+	f := s.file
+	s.file = nil
+	return f, end + int64(len(tail)), nil
 }
 
 // Close removes the file.

@@ -4,10 +4,13 @@
 package restore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -45,6 +48,13 @@ func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, take fu
 	}
 	if opt.MaxSpill == 0 {
 		opt.MaxSpill = 16 << 30
+	}
+	if f, ok := r.(*os.File); ok {
+		if fi, err := f.Stat(); err == nil && fi.Mode().IsRegular() {
+			var done func()
+			r, done = readAhead(f)
+			defer done()
+		}
 	}
 	raw := &counting{ctx: ctx, r: r, tell: opt.Progress}
 	src, done, err := open(raw)
@@ -310,13 +320,26 @@ func (a *artifact) findings() []Finding {
 	return a.list
 }
 
-// isTime reports a string that is a time.
+// isTime reports a string that is a time of ISO 8601 or RFC 3339 (spec/05 §0.1). What
+// the clock of a run never writes is taken too: small letters, a space before the
+// hour, years of six digits, the midnight that ends a day.
 func isTime(v any) bool {
 	s, ok := v.(string)
-	if !ok {
+	if !ok || len(s) > 40 {
 		return false
 	}
-	_, err := protocol.ParseTime(s)
+	const day = len("2006-01-02")
+	b := []byte(strings.TrimPrefix(s, "+00"))
+	if len(b) > day && (b[day] == ' ' || b[day] == 't') {
+		b[day] = 'T'
+	}
+	if last := len(b) - 1; last > day && b[last] == 'z' {
+		b[last] = 'Z'
+	}
+	if clock := b[min(len(b), day):]; bytes.HasPrefix(clock, []byte("T24:00")) && !bytes.ContainsAny(clock[len("T24"):min(len(clock), len("T24:00:00"))], "123456789") {
+		copy(clock, "T00")
+	}
+	_, err := protocol.ParseTime(string(b))
 	return err == nil
 }
 

@@ -4,9 +4,11 @@ package runner
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // AcceptOptions says which turn to accept and how.
@@ -50,8 +52,21 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 	out.Done = *done
 	if done.Transition != nil {
 		out.Result, _ = done.Transition.Result.(*protocol.AcceptResult)
+		r.forget(out.Result)
 	}
 	return out, err
+}
+
+// forget removes the progress file that an interrupted dispatch of the turn has
+// left: it says nothing about a turn that is over.
+func (r *Runner) forget(res *protocol.AcceptResult) {
+	if res == nil || res.Entry == nil || res.Turn == nil {
+		return
+	}
+	if root, err := os.OpenRoot(r.Store.Dir()); err == nil {
+		_ = root.Remove(runtimes.ProgressPath(res.Turn.TurnID))
+		_ = root.Close()
+	}
 }
 
 // acceptance gathers what the engine needs to decide. A target that does not

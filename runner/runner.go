@@ -59,11 +59,13 @@ type Runner struct {
 // Open finds the governed project around dir. Errors carry the store's codes:
 // not_a_git_repository, bare_repository, dubious_ownership, not_a_project.
 func Open(ctx context.Context, dir string, opt Options) (*Runner, error) {
-	s, err := gitstore.Open(ctx, dir, gitstore.Options{})
+	var r *Runner
+	s, err := gitstore.Open(ctx, dir, gitstore.Options{AtWork: func() gitstore.AtWork { return r.atWork() }})
 	if err != nil {
 		return nil, err
 	}
-	return New(s, opt), nil
+	r = New(s, opt)
+	return r, nil
 }
 
 // New wraps an opened store.

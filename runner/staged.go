@@ -3,8 +3,10 @@
 package runner
 
 import (
+	"path"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -18,6 +20,26 @@ type staged struct {
 // older runners (spec/02 §1).
 func (c *change) staged(turnID string) (staged, error) {
 	return readStaged(c.r.Store.Dir(), turnID)
+}
+
+// refused reads the staged result of a turn that is sent back or begun anew. What
+// cannot be read, a pipe or a file beyond all bounds, is no result to be kept, and
+// must not keep the turn either.
+func (c *change) refused(turnID string) (staged, error) {
+	s, err := c.staged(turnID)
+	if ErrorCode(err) == CodeUnreadable {
+		return staged{path: s.path}, nil
+	}
+	return s, err
+}
+
+// keepAttempt keeps what the agent of a turn that is sent back or begun anew said: the
+// bundle it lies in is made anew, and whoever looks into the failure needs it.
+func (c *change) keepAttempt(turn *protocol.Turn) {
+	bundle, kept := dispatch.BundleDir(turn.TurnID), dispatch.AttemptLog(turn.TurnID, turn.Attempt)
+	if bundle != "" && kept != "" {
+		_ = c.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
+	}
 }
 
 func readStaged(root, turnID string) (staged, error) {

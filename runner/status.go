@@ -23,8 +23,9 @@ type Standing struct {
 	Next        *protocol.NextAction // the one next command; nil when the run is over
 	Head        string               // commit id, "" when unborn
 	Branch      string
-	Uncommitted []string // files of accepted turns that are not checkpointed
-	Untrusted   bool     // lifecycle hooks are configured that this machine does not trust
+	Uncommitted []string              // files of accepted turns that are not checkpointed
+	Untrusted   bool                  // hooks or runtimes are configured that this machine does not trust
+	Lost        []protocol.TurnHealth // turns whose agent never started or has fallen silent
 }
 
 // GateStanding is a gate held against the files of now.
@@ -53,10 +54,17 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 		return nil, err
 	}
 	st, err := r.standing(v)
-	if err == nil && v.Config.Hooks.Len() > 0 {
+	if err != nil {
+		return nil, err
+	}
+	if v.Config.Hooks.Len() > 0 || automatic(v.Config) {
 		st.Untrusted = !r.trusted(ctx, v.Config)
 	}
-	return st, err
+	if st.Lost = r.Health(v); len(st.Lost) > 0 && v.State.Status == protocol.StatusActive {
+		lost := st.Lost[0]
+		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Nobody seems to work on turn " + lost.Turn.TurnID + " any more; another turn takes its place."}
+	}
+	return st, nil
 }
 
 // Next returns the one next command, nil when there is none or it cannot be told.
@@ -111,6 +119,19 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	return st, nil
 }
 
+// automatic reports whether a role is bound to a runtime that is no person's hands.
+func automatic(cfg *protocol.Config) bool {
+	for _, role := range cfg.Roles.All() {
+		if role == nil {
+			continue
+		}
+		if rt, ok := cfg.Runtimes.Get(role.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+			return true
+		}
+	}
+	return false
+}
+
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
 func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
@@ -118,12 +139,15 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 	if n != nil && st.View.State.Status == protocol.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
 	}
-	if n == nil || st.View.State.Status != protocol.StatusActive {
+	if n == nil || st.View.State.Status != protocol.StatusActive && st.View.State.Status != protocol.StatusIdle {
 		return n
 	}
-	if len(st.Turns) == 0 && len(st.Uncommitted) > 0 {
-		if id := st.View.Index.LastRow.String("turn_id"); id != "" {
+	if len(st.Turns) == 0 {
+		if id := st.View.Index.LastRow.String("turn_id"); id != "" && len(st.Uncommitted) > 0 {
 			return &protocol.NextAction{Command: "git agentxchain checkpoint " + id, Reason: "The files of the last accepted turn are not committed yet."}
+		}
+		if role, rt := nextRuntime(st.View); rt != "" {
+			return &protocol.NextAction{Command: "git agentxchain run", Reason: n.Reason + " Next is " + oneLine(role, 60) + ", through runtime " + oneLine(rt, 60) + "; git agentxchain step does one turn only."}
 		}
 	}
 	for _, t := range st.Turns {
@@ -142,6 +166,27 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	return n
+}
+
+// nextRuntime is the role that would get the next turn and its runtime, "" when a
+// person does the work of that role.
+func nextRuntime(v *gitstore.View) (role, runtime string) {
+	s := v.State
+	if s.Status == protocol.StatusIdle {
+		s = protocol.FreshState(v.Config, "") // what the run will begin as
+	}
+	role, _, refusal := protocol.ResolveRole(v.Config, s, "")
+	if refusal != nil {
+		return "", ""
+	}
+	def := v.Config.Role(role)
+	if def == nil {
+		return "", ""
+	}
+	if rt, ok := v.Config.Runtimes.Get(def.RuntimeID); !ok || rt == nil || rt.Type == protocol.RuntimeManual {
+		return "", ""
+	}
+	return role, def.RuntimeID
 }
 
 // sharpen takes the command out of advice in words. Whoever escalated may have

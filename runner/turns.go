@@ -44,7 +44,8 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			return nil, err
 		}
 		op.Baseline = base
-		s, err := c.staged(turn.TurnID)
+		c.keepAttempt(turn)
+		s, err := c.refused(turn.TurnID)
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +112,8 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		if turn == nil {
 			return op, nil
 		}
-		s, err := c.staged(turn.TurnID)
+		c.keepAttempt(turn)
+		s, err := c.refused(turn.TurnID)
 		if err != nil {
 			return nil, err
 		}

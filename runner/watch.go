@@ -71,7 +71,8 @@ func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watc
 }
 
 // watched gathers what can be seen of the active turns from outside: what is
-// staged, the progress file, and whether a living process looks after them.
+// staged, the progress file, and whether a process looks after them or did until
+// it was interrupted.
 func (r *Runner) watched(cfg *protocol.Config, s *protocol.State) []protocol.WatchedTurn {
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err != nil {
@@ -79,7 +80,7 @@ func (r *Runner) watched(cfg *protocol.Config, s *protocol.State) []protocol.Wat
 	}
 	defer func() { _ = root.Close() }()
 	var out []protocol.WatchedTurn
-	for id := range s.ActiveTurns.All() {
+	for id, turn := range s.ActiveTurns.All() {
 		w := protocol.WatchedTurn{TurnID: id}
 		if st, err := r.LookStaged(id); err == nil {
 			w.Staged = st.Data != nil
@@ -89,6 +90,9 @@ func (r *Runner) watched(cfg *protocol.Config, s *protocol.State) []protocol.Wat
 			if p.FirstOutputAt != nil {
 				w.FirstOutputAt = wireTime(*p.FirstOutputAt)
 			}
+			// A dispatcher of ours that was interrupted or killed leaves this behind. The
+			// next run goes on with the attempt, however long that takes to come.
+			w.Driven = p.DriverPID > 0 && turn != nil && p.Attempt == turn.Attempt
 		}
 		out = append(out, w)
 	}

@@ -63,13 +63,21 @@ func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
 	payload.Set("bundle_path", protocol.BundleDir(a.Turn.TurnID))
 	payload.Set("warnings", orEmpty(a.Warnings))
 	payload.Set("result_template", a.Template)
-	payload.Set("next_action", nextObject(&protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + protocol.StagingPath(a.Turn.TurnID)}))
+	n, auto := &protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + protocol.StagingPath(a.Turn.TurnID)}, false
+	if by := next(ctx, r); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {
+		n, auto = by, true
+	}
+	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *Printer) {
 		if a.Started {
 			p.Printf("Run %s has started.\n", p.Bold(a.Run))
 		}
 		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(OneLine(a.Turn.AssignedRole)))
 		printDispatched(p, f, a.Turn)
+		if auto {
+			printNext(p, n)
+			return
+		}
 		p.Field("Next", "do the work, stage the result, then: %s", p.Bold("git agentxchain accept"))
 	})
 	return nil

@@ -6,7 +6,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -45,6 +47,19 @@ func newDiffCommand(f *Factory) *ucli.Command {
 func runDiff(ctx context.Context, f *Factory, o *diffOptions) error {
 	if o.Export || isArtifactArg(f, o.Left) && isArtifactArg(f, o.Right) {
 		return diffExports(ctx, f, o)
+	}
+	// What was meant as a file and is none should not be looked for among the runs.
+	for _, x := range [...][2]string{{o.Left, o.Right}, {o.Right, o.Left}} {
+		arg, beside := x[0], isArtifactArg(f, x[1])
+		if isArtifactArg(f, arg) || !beside && !strings.Contains(arg, "/") && !strings.HasSuffix(arg, ".json") {
+			continue
+		}
+		e := &protocol.Error{Code: "unreadable_input", Field: "file", Message: fmt.Sprintf("There is no file %.200s.", OneLine(arg)),
+			Hint: "name two export artifacts, or two runs of this project"}
+		if beside {
+			e.Message = fmt.Sprintf("There is no file %.200s, and an artifact can be compared with another artifact only.", OneLine(arg))
+		}
+		return e
 	}
 	rows, err := runRows(ctx, f)
 	if err != nil {

@@ -23,7 +23,9 @@ type drive struct {
 	f      *Factory
 	r      *runner.Runner
 	view   *liveView
+	once   bool // one turn only: what became of it decides how the command ends
 	events []*ojson.Object
+	last   string // the turn that was assigned last
 }
 
 func (f *Factory) newDrive(r *runner.Runner) *drive { return &drive{f: f, r: r, view: newLiveView(f)} }
@@ -33,8 +35,8 @@ func (f *Factory) newDrive(r *runner.Runner) *drive { return &drive{f: f, r: r, 
 // loop did not begin.
 func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*protocol.Config) []string) (res *loop.Result, err error) {
 	agents := driver.New(d.r, driver.Options{New: builtin.New, Getenv: d.f.Env.Getenv, Now: d.f.Env.Now, Sole: true})
-	if opt.Dispatch == nil {
-		opt.Dispatch = dispatchWith(agents)
+	opt.Dispatch = func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
+		return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
 	}
 	opt.OnEvent, opt.OnActivity = d.event, d.view.activity
 	err = d.f.trusting(ctx, d.r, func() error {
@@ -56,13 +58,6 @@ func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*p
 	return res, err
 }
 
-// dispatchWith hands turns of the loop to a driver.
-func dispatchWith(agents *driver.Driver) loop.DispatchFunc {
-	return func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		return agents.Dispatch(ctx, driver.Job{TurnID: d.Turn.TurnID, Deadline: d.Deadline, View: d.View, Activity: d.Activity})
-	}
-}
-
 // event tells the person what happened, in one line of the scrollback.
 func (d *drive) event(e loop.Event) {
 	d.events = append(d.events, e.Object())
@@ -78,6 +73,7 @@ func (d *drive) event(e loop.Event) {
 	switch e.Type {
 	case loop.EventTurnAssigned:
 		fmt.Fprintf(&b, "%s  assigned to %s", who(e.Turn), OneLine(e.Turn.RuntimeID))
+		d.last = e.Turn.TurnID
 		d.view.turn(e.Turn)
 	case loop.EventTurnAccepted:
 		fmt.Fprintf(&b, "%s  %s", who(e.Turn), p.Green("accepted"))
@@ -89,7 +85,12 @@ func (d *drive) event(e loop.Event) {
 		}
 		d.view.gone(e.Turn.TurnID)
 	case loop.EventTurnRejected:
-		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("sent back"), OneLine(e.Reason))
+		// The turn is that of the next attempt already, or has none left.
+		after := fmt.Sprintf("attempt %d follows", e.Turn.Attempt)
+		if e.Turn.Status == protocol.TurnFailed {
+			after = "no attempt is left"
+		}
+		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(OneLine(e.Turn.AssignedRole)), e.Turn.TurnID, p.Yellow("sent back"), strings.TrimSuffix(OneLine(e.Reason), "."), after)
 		d.view.turn(e.Turn)
 	case loop.EventTurnConflicted:
 		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"), OneLine(joinComma(e.Conflict.Strings("conflicting_files"))))
@@ -116,144 +117,6 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// payload is what --json carries of a loop.
-func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object {
-	o := res.Object()
-	for _, key := range []string{"ok", "state"} {
-		o.Delete(key)
-	}
-	o.Set("cause", nilIfEmpty(res.Cause))
-	if s := res.State; s != nil {
-		o.Set("run_id", nilIfEmpty(s.Run()))
-		o.Set("status", string(s.Status))
-		o.Set("phase", s.Phase)
-		o.Set("spent_usd", s.BudgetStatus.SpentUSD)
-		o.Set("blocked_on", s.BlockedOn)
-	}
-	o.Set("events", d.events)
-	o.Set("next_action", nextObject(n))
-	return o
-}
-
-// outcome is the error a command ends with after a loop: nil for every end that
-// was to be expected (spec/06 §12).
-func outcome(ctx context.Context, res *loop.Result) error {
-	switch {
-	case ctx.Err() != nil && res.StopReason == loop.CallerStopped:
-		return context.Cause(ctx)
-	case res.StopReason == loop.Completed, res.StopReason == loop.GateHeld, res.StopReason == loop.MaxTurnsReached, res.StopReason == loop.CallerStopped && res.Err == nil:
-		return nil
-	case res.State != nil && res.State.Status == protocol.StatusBlocked:
-		e := &protocol.Error{Code: protocol.CodeRunBlocked, Field: "blocked_on", Message: "The run is blocked.", Hint: "git agentxchain status"}
-		if res.State.BlockedOn != nil {
-			e.Message = "The run is blocked on " + *res.State.BlockedOn + "."
-		}
-		if r := res.State.BlockedReason; r != nil {
-			if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-				e.Message = strings.TrimSuffix(e.Message, ".") + ": " + strings.TrimSuffix(*r.Recovery.Detail, ".") + "."
-			}
-			if r.Recovery.RecoveryAction != "" {
-				e.Hint = r.Recovery.RecoveryAction
-			}
-		}
-		return e
-	case res.Err != nil:
-		return res.Err
-	case len(res.Errors) > 0:
-		return errorf("failed", "%s", strings.Join(res.Errors, "; ")).withHint("git agentxchain status")
-	}
-	return errorf("failed", "the run loop ended: %s", res.StopReason).withHint("git agentxchain status")
-}
-
-// finish prints how a loop ended and returns the command's error.
-func (d *drive) finish(ctx context.Context, res *loop.Result) error {
-	err := outcome(ctx, res)
-	n := next(context.WithoutCancel(ctx), d.r)
-	d.f.Out.Emit(d.payload(res, n), func(p *Printer) {
-		if len(d.events) > 0 {
-			p.Println()
-		}
-		p.Field("Ended", "%s", endText(res))
-		p.Field("Turns", "%d accepted, %s", res.TurnsExecuted, judgements(res))
-		if s := res.State; s != nil {
-			p.Field("Run", "%s, phase %s, %s", OneLine(orNone(s.Run())), p.Bold(OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
-			if s.BudgetStatus.SpentUSD > 0 {
-				p.Field("Cost", "%s", budgetText(s))
-			}
-		}
-		if err == nil {
-			printNext(p, n)
-		}
-	})
-	for _, text := range res.Errors {
-		if err == nil || !strings.Contains(text, err.Error()) {
-			d.f.Out.Warn("%s", strings.TrimSuffix(OneLine(text), "."))
-		}
-	}
-	return err
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
-}
-
-func judgements(res *loop.Result) string {
-	sent := 0
-	for _, h := range res.TurnHistory {
-		if !h.Accepted {
-			sent++
-		}
-	}
-	return fmt.Sprintf("%d not, %s approved", sent, count(res.GatesApproved, "gate"))
-}
-
-func budgetText(s *protocol.State) string {
-	text := fmt.Sprintf("$%.2f", s.BudgetStatus.SpentUSD)
-	if left := s.BudgetStatus.RemainingUSD; left != nil {
-		text += fmt.Sprintf(" of $%.2f", s.BudgetStatus.SpentUSD+*left)
-	}
-	return text
-}
-
-// endText says why the loop ended.
-func endText(res *loop.Result) string {
-	switch res.Cause {
-	case loop.CauseCancelled:
-		return "interrupted; what was under way can be gone on with"
-	case loop.CauseAwaitingPerson:
-		return "what is left to do is for a person"
-	case loop.CauseCostLimit:
-		return "the cost limit of this command is reached"
-	case loop.CauseLoopRunning:
-		return "another loop drives this run"
-	}
-	switch res.StopReason {
-	case loop.Completed:
-		if len(res.TurnHistory) == 0 {
-			return "the run is complete already; --new-run starts another"
-		}
-		return "the run is complete"
-	case loop.GateHeld:
-		return "a gate waits for a person"
-	case loop.MaxTurnsReached:
-		return "as many turns as asked for are done"
-	case loop.CallerStopped:
-		return "nobody is to have a turn"
-	case loop.PriorityPreempted:
-		return "intent " + OneLine(res.PreemptedBy) + " goes first"
-	case loop.RejectExhausted:
-		return "a turn has no attempt left"
-	case loop.ConflictLoop, loop.ConflictStall:
-		return "turns keep conflicting"
-	case loop.Blocked:
-		return "a person is needed"
-	}
-	return string(res.StopReason)
 }
 
 // approver decides on gates while a loop runs: by --auto-approve where no
@@ -288,14 +151,33 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 	}
 }
 
-// watchdog looks for agents that never started or have fallen silent before
-// turns are given.
-func (d *drive) watchdog(ctx context.Context) error {
-	w, err := d.r.Watchdog(ctx)
-	if w != nil {
-		d.f.notices(w.Notices)
+// ready looks at the run before anything is done. Agents are refused the whole
+// loop: who carries out turns, and approves gates on the way, is for whoever
+// dispatched them. Turns whose agents never started or have fallen silent are
+// marked first.
+func (d *drive) ready(ctx context.Context, command string) (*runner.View, error) {
+	if id := d.r.InsideTurn(); id != "" {
+		return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor",
+			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent does its own turn and carries out no others.", id),
+			Hint:    "ask a person to run " + command + " in their own terminal"}
 	}
-	return err
+	v, err := d.r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.f.notices(v.Notices)
+	if len(v.ConfigProblems) > 0 {
+		return nil, protocol.ConfigError(v.ConfigProblems)
+	}
+	if len(d.r.Health(v)) == 0 {
+		return v, nil
+	}
+	w, err := d.r.Watchdog(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.f.notices(w.Notices)
+	return d.r.View(ctx)
 }
 
 // boundRuntimes are the runtimes that roles of the configuration are bound to.

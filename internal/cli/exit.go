@@ -83,6 +83,7 @@ func exitTable() []exitRow {
 		}},
 		{exitRefused, "refused by governance: validation, gate, policy or hook said no", []exitCode{
 			{"validation_failed", "the turn result fails a validation stage"},
+			{"dispatch_rejected", "an agent came back with nothing that is a turn result; the turn was sent back"},
 			{"override_validation_failed", "a decision override is not allowed"},
 			{"empty_required_field", "a decision lacks a required text"},
 			{"invalid_enum_value", "a value is not in its closed list"},

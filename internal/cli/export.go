@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -83,6 +84,7 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 			return err
 		}
 		opt.TempDir = filepath.Dir(path) // where there must be room for it anyway
+		opt.InPlace = !o.Compress
 	}
 	beside := &bundleFile{}
 	if o.Bundle != "" {
@@ -197,30 +199,51 @@ func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, erro
 		return n, err
 	}
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
-	if err != nil {
-		return 0, errorf("io_failed", "cannot write the artifact: %w", err)
+	n, err := saveBeside(path, dir, e, o)
+	if err == nil {
+		err = durable.SyncDir(dir)
 	}
-	defer func() { _ = os.Remove(f.Name()) }()
-	n, err := writeArtifact(f, e, o.Compress)
+	var coded interface{ ErrorCode() string }
+	if err != nil && !errors.As(err, &coded) {
+		err = errorf("io_failed", "cannot write the artifact: %w", err)
+	}
+	return n, err
+}
+
+// saveBeside writes a file in dir and gives it its name at last. A large artifact is
+// there already but for its name.
+func saveBeside(path, dir string, e *restore.Export, o *exportOptions) (n int64, err error) {
+	temp := filepath.Join(dir, "."+filepath.Base(path)+".tmp-"+rand.Text())
+	var f *os.File
+	named := true
+	if !o.Compress {
+		if f, n, err = e.Take(); err != nil {
+			return 0, err
+		}
+		named = f == nil
+	}
+	if f == nil {
+		if f, err = os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
+			return 0, err
+		}
+		n, err = writeArtifact(f, e, o.Compress)
+		e.Close() // or the disk would be asked to keep what waited, too
+	}
+	defer func() { _ = os.Remove(temp) }()
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
 	if err == nil {
 		err = f.Sync()
 	}
+	if err == nil && !named {
+		err = durable.Name(f, temp)
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
-		err = publish(f.Name(), path, o.Force)
-	}
-	if err == nil {
-		err = durable.SyncDir(dir)
-	}
-	var ours *commandError
-	if err != nil && !errors.As(err, &ours) {
-		err = errorf("io_failed", "cannot write the artifact: %w", err)
+		err = publish(temp, path, o.Force)
 	}
 	return n, err
 }

@@ -85,7 +85,9 @@ func flagHelps(cmd *ucli.Command) []flagHelp {
 				if h.value == "" {
 					h.value = "VALUE"
 				}
-				h.def = strings.Trim(d.GetDefaultText(), `"`)
+				if h.def = strings.Trim(d.GetDefaultText(), `"`); h.def == "0" {
+					h.def = "" // nothing was given; what then holds, the text says
+				}
 			}
 		}
 		out = append(out, h)

@@ -72,7 +72,7 @@ func globalFlags() []globalFlag {
 			set: onOff(func(g *globalOptions) *bool { return &g.NoPager })},
 		{names: []string{"no-progress"}, usage: "never show progress",
 			set: onOff(func(g *globalOptions) *bool { return &g.NoProgress })},
-		{names: []string{"trust"}, usage: "let the project's hooks and webhooks run, for this command only",
+		{names: []string{"trust"}, usage: "trust the project's hooks, webhooks and runtimes, for this command only",
 			set: onOff(func(g *globalOptions) *bool { return &g.Trust })},
 		{names: []string{"help", "h"}, usage: "explain the command",
 			set: onOff(func(g *globalOptions) *bool { return &g.Help })},

@@ -18,6 +18,7 @@ const (
 	liveInterval  = 250 * time.Millisecond // between two pictures
 	heartbeatEach = 30 * time.Second       // between two lines where there is no terminal
 	soon          = 30 * time.Minute       // a deadline this near is shown
+	wide          = 72                     // columns from which on turns are named by their id too
 )
 
 // liveView shows active turns on stderr and prints lines above them. Where stderr
@@ -127,9 +128,9 @@ func (v *liveView) gone(id string) {
 func (v *liveView) run(s *protocol.State) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.where = s.Run() + "  " + s.Phase
+	v.where = s.Run() + ", phase " + s.Phase
 	if s.BudgetStatus.SpentUSD > 0 {
-		v.where += "  " + budgetText(s)
+		v.where += ", " + budgetText(s)
 	}
 	v.turns = slices.DeleteFunc(v.turns, func(t *liveTurn) bool { return !s.ActiveTurns.Has(t.id) })
 	for id, t := range s.ActiveTurns.All() {
@@ -253,7 +254,10 @@ func (v *liveView) picture(width int) []string {
 	}
 	var lines []string
 	for _, t := range v.turns {
-		text := fmt.Sprintf("  %s  %s  %s", pad(OneLine(t.role), min(roles, 20)), t.id, clock(now.Sub(t.since)))
+		text := fmt.Sprintf("  %s  %s", pad(OneLine(t.role), min(roles, 20)), clock(now.Sub(t.since)))
+		if width >= wide { // elsewhere the room is for what the agent says
+			text = fmt.Sprintf("  %s  %s  %s", pad(OneLine(t.role), min(roles, 20)), t.id, clock(now.Sub(t.since)))
+		}
 		if t.attempt > 1 {
 			text += fmt.Sprintf("  attempt %d", t.attempt)
 		}
@@ -271,7 +275,11 @@ func (v *liveView) picture(width int) []string {
 		}
 		lines = append(lines, truncate(text, width))
 	}
-	return append(lines, truncate("  "+OneLine(v.where)+"  (Ctrl-C ends the agents; the run can be gone on with)", width))
+	where := "  " + OneLine(v.where)
+	if help := "  (Ctrl-C ends the agents; the run can be gone on with)"; displayWidth(where+help) <= width {
+		where += help
+	}
+	return append(lines, truncate(where, width))
 }
 
 // clock is a duration for watching: 0:07, 12:45, 1:02:03.

@@ -32,18 +32,10 @@ func newMultiCommand(f *Factory) *ucli.Command {
 	}
 }
 
-// jsonFlag is the reference's own spelling of --json on its multi commands.
-func jsonFlag() ucli.Flag {
-	return &ucli.BoolFlag{Name: "j", Usage: "same as --json", Hidden: true}
-}
-
 // coordinator opens the workspace in the directory to work in. Nothing above it
 // is looked at, and the repository a git hook has started this process in is
 // forgotten: the repositories of the initiative are others.
 func (f *Factory) coordinator(c *ucli.Context) (*coordinator.Coordinator, error) {
-	if c.Bool("j") {
-		f.global.JSON = true
-	}
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
@@ -103,7 +95,8 @@ func (f *Factory) trustingWorkspace(ctx context.Context, co *coordinator.Coordin
 	return command()
 }
 
-// actionObjects are next actions for --json: the first, or null, and all.
+// actionObjects are next actions for --json: the command of the first, or null,
+// and all (spec/04 §17).
 func actionObjects(o *ojson.Object, list []coordinator.Action) {
 	rows := []*ojson.Object{}
 	for _, a := range list {
@@ -111,7 +104,7 @@ func actionObjects(o *ojson.Object, list []coordinator.Action) {
 	}
 	var first any
 	if len(rows) > 0 {
-		first = rows[0]
+		first = rows[0].String("command")
 	}
 	o.Set("next_action", first)
 	o.Set("next_actions", rows)

@@ -34,7 +34,6 @@ func newMultiApproveCommand(f *Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "initiative-only", Usage: "leave the repositories' own completion to their own approvals"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the actions of the repositories' completion gates"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			jsonFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			o := multiApproveOptions{Deny: c.Bool("deny"), Reason: c.String("reason"), Yes: c.Bool("yes"), ApproveOptions: coordinator.ApproveOptions{

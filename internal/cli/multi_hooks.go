@@ -18,7 +18,6 @@ func newMultiHooksCommand(f *Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "trust", Usage: "let what is shown run on this machine"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			jsonFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {

@@ -19,7 +19,6 @@ func newMultiResyncCommand(f *Factory) *ucli.Command {
 		Description: "Accepted turns are counted and barriers derived again. What may not be believed, such as a turn that changed a sibling's files or a run the initiative does not know, blocks the initiative instead.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say where the record and the repositories disagree"},
-			jsonFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
@@ -96,7 +95,6 @@ func newMultiResumeCommand(f *Factory) *ucli.Command {
 		Description: "Needs .agentxchain/multirepo/RECOVERY_REPORT.md with its sections filled in, and the cause gone. The report is put away, so that every incident gets its own. An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.StringSliceFlag{Name: "relink", Usage: "go on with the run that repository `ID` is on now; may be repeated"},
-			jsonFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {

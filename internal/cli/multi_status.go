@@ -17,7 +17,6 @@ func newMultiStatusCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "status", Usage: "where the initiative stands and what to do next",
 		Description: "Reads the workspace and its repositories and changes nothing. No program of any repository is run.",
-		Flags:       []ucli.Flag{jsonFlag()},
 		Action: func(c *ucli.Context) error {
 			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
 		},
@@ -39,6 +38,9 @@ func findings(f *Factory, s *coordinator.Standing) {
 	for _, p := range s.Findings {
 		f.Out.Warn("%s", OneLine(p.Message))
 	}
+	if s.Unread != nil {
+		f.Out.Warn("%s", OneLine(s.Unread.Message))
+	}
 	printProblems(f, s.RepoProblems)
 	printProblems(f, s.OptionalProblems)
 	printProblems(f, s.Refused)
@@ -47,11 +49,13 @@ func findings(f *Factory, s *coordinator.Standing) {
 func printStanding(p *Printer, s *coordinator.Standing) {
 	st := s.State
 	p.Field("Super Run", "%s", p.Bold(OneLine(st.SuperRunID)))
-	p.Field("Project", "%s", OneLine(s.Config.ProjectName))
+	if s.Unread == nil {
+		p.Field("Project", "%s", OneLine(s.Config.ProjectName))
+	}
 	p.Field("Status", "%s", initiativeStatus(p, st.Status))
 	p.Field("Phase", "%s", OneLine(st.Phase))
 	if st.Status == coordinator.StatusActive {
-		p.Field("Elapsed", "since %s", ago(p, st.CreatedAt))
+		p.Field("Elapsed", "%s", strings.TrimSuffix(ago(p, st.CreatedAt), " ago"))
 	}
 	if st.BlockedReason != "" {
 		p.Field("Blocked", "%s", p.Red(OneLine(st.BlockedReason)))
@@ -126,7 +130,6 @@ func newMultiBarriersCommand(f *Factory) *ucli.Command {
 		Name: "barriers", Usage: "the board of workstreams and repositories, and what each barrier waits for",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "workstream", Usage: "only this `ID`"},
-			jsonFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
@@ -140,6 +143,9 @@ func runMultiBarriers(ctx context.Context, f *Factory, co *coordinator.Coordinat
 	s, err := co.Status(ctx)
 	if err != nil {
 		return err
+	}
+	if s.Unread != nil {
+		return s.Unread // without the configuration there is no board
 	}
 	rows := s.Board()
 	if only != "" {
@@ -221,6 +227,8 @@ func cellText(c coordinator.Cell) string {
 		return c.Repo + "[blocked]"
 	case coordinator.CellGate:
 		return c.Repo + "[gate]"
+	case coordinator.CellBehind:
+		return c.Repo + "[earlier phase]"
 	case coordinator.CellAbsent:
 		return c.Repo + "[unreadable]"
 	}

@@ -19,7 +19,6 @@ func newMultiStepCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "step", Usage: "count what was accepted, then give one turn out or ask for the gate",
 		Description: "The turn is assigned in the repository with its own hooks, and its sealed bundle tells what the sibling repositories have done. When nothing can be given out and the phase is done, the gate out of it is asked for.",
-		Flags:       []ucli.Flag{jsonFlag()},
 		Action: func(c *ucli.Context) error {
 			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
 		},
@@ -90,6 +89,9 @@ func printCounted(p *Printer, r *coordinator.Resynced) {
 	}
 	for _, a := range r.Projected {
 		p.Printf("Counted %s of %s for workstream %s.\n", OneLine(a.Acceptance.TurnID), OneLine(a.Acceptance.Repo), OneLine(a.Acceptance.Workstream))
+		if a.Acceptance.Unproven {
+			p.Println("  (Its working files say so: another tool has written them, and no recorded operation proves it.)")
+		}
 	}
 	for _, b := range r.Barriers {
 		p.Printf("Barrier %s: %s -> %s.\n", OneLine(b.Barrier), b.Previous, p.Bold(b.New))
@@ -130,7 +132,6 @@ func newMultiRunCommand(f *Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.DurationFlag{Name: "wait", Usage: "keep looking for up to this `TIME`, such as 30m"},
 			&ucli.DurationFlag{Name: "interval", Usage: "`TIME` between two looks", Value: 2 * time.Second},
-			jsonFlag(),
 		},
 		Action: func(c *ucli.Context) error {
 			if c.Duration("wait") < 0 || c.Duration("interval") < 100*time.Millisecond {

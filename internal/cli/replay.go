@@ -61,7 +61,12 @@ func runReplayExport(ctx context.Context, f *Factory, o *replayOptions) (err err
 	if err != nil {
 		return err
 	}
-	if !o.Keep {
+	if o.Keep {
+		if err := w.Keep(); err != nil {
+			_ = w.Close()
+			return err
+		}
+	} else {
 		defer func() {
 			if cerr := w.Close(); err == nil {
 				err = cerr
@@ -101,7 +106,12 @@ func waitForEnd(ctx context.Context, f *Factory, used bool) {
 	if !used {
 		go func() {
 			defer close(end)
-			_, _ = bufio.NewReader(f.Env.Stdin).ReadString('\n')
+			in := bufio.NewReader(f.Env.Stdin)
+			for {
+				if b, err := in.ReadByte(); err != nil || b == '\n' {
+					return
+				}
+			}
 		}()
 	}
 	select {

@@ -206,6 +206,9 @@ func relationText(plan *restore.Plan) string {
 	case restore.Same:
 		return "as it is recorded here"
 	case restore.Continues:
+		if plan.Before == "" {
+			return "goes on from its history in the bundle"
+		}
 		return "goes on from operation " + plan.Before.Short()
 	case restore.Replaces:
 		return "takes the place of operation " + plan.Before.Short() + ", which stays in the run's history"

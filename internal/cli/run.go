@@ -80,7 +80,7 @@ func runRun(ctx context.Context, f *Factory, o *runOptions) error {
 		return runPlan(ctx, f, r, &planOptions{Role: o.Role, MaxTurns: o.MaxTurns, NewRun: o.NewRun, AutoApprove: o.AutoApprove})
 	}
 	d := f.newDrive(r)
-	if err := d.watchdog(ctx); err != nil {
+	if _, err := d.ready(ctx, "git agentxchain run"); err != nil {
 		return err
 	}
 	opt := loop.Options{MaxTurns: o.MaxTurns, MaxCostUSD: o.MaxCost, NoCheckpoint: o.NoCheckpoint, AllowActions: o.AllowActions, DispatchLimit: o.Timeout,

@@ -32,7 +32,7 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 		return protocol.ConfigError(v.ConfigProblems)
 	}
 	s, cfg := v.State, v.Config
-	if s.Status == protocol.StatusCompleted && o.NewRun {
+	if s.Status == protocol.StatusIdle || s.Status == protocol.StatusCompleted && o.NewRun {
 		s = protocol.FreshState(cfg, "")
 	}
 	trust, err := r.TrustState(ctx)
@@ -62,7 +62,7 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 			return &protocol.Error{Code: protocol.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role), Hint: "git agentxchain validate"}
 		}
 		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
-	case len(turns) == 0:
+	case s.Status != protocol.StatusActive:
 		next = stands(s)
 	}
 	gates := []*ojson.Object{}
@@ -78,7 +78,10 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 	plan.Set("max_turns", limit)
 	plan.Set("turns", turns)
 	plan.Set("gates", gates)
-	plan.Set("remaining_usd", s.BudgetStatus.RemainingUSD)
+	plan.Set("remaining_usd", nil)
+	if left := s.BudgetStatus.RemainingUSD; left != nil {
+		plan.Set("remaining_usd", *left)
+	}
 	plan.Set("stands_because", nilIfEmpty(next))
 	f.Out.Emit(plan, func(p *Printer) {
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
@@ -87,7 +90,9 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "$%.2f left", *left)
 		}
-		if trust.Trusted() {
+		if trust.Scope.Empty() {
+			p.Field("Trust", "agentxchain.json makes this machine run and contact nothing")
+		} else if trust.Trusted() {
 			p.Field("Trust", "%s", p.Green("what agentxchain.json would run and contact is trusted here"))
 		} else {
 			p.Field("Trust", "%s", p.Red("not given here; git agentxchain hooks trust"))
@@ -99,6 +104,9 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 			verb := "would be assigned"
 			if t.String("turn_id") != "" {
 				verb = t.String("turn_id") + " would be gone on with"
+				if next != "" {
+					verb = t.String("turn_id") + " stays as it is"
+				}
 			}
 			p.Printf("\n%s  %s\n", p.Bold(OneLine(t.String("role"))), verb)
 			p.Field("Runtime", "%s (%s)", OneLine(t.String("runtime_id")), OneLine(t.String("runtime_type")))

@@ -31,6 +31,7 @@ import (
 //	digest save|same FILE PATH...             notes mode and digest of every file below the paths (of .git only refs, HEAD and
 //	                                          index), or fails when they differ from the note
 //	project DIR [MEMBER=VALUE...]             a repository with one commit, governed; the members are set in agentxchain.json
+//	mcp-agent                                 an agent: an MCP server on its standard streams
 //	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
 func scriptPrograms() map[string]func() {
 	run := func(f func(args []string) error) func() {
@@ -49,6 +50,7 @@ func scriptPrograms() map[string]func() {
 		"digest":          run(scriptDigest),
 		"edit":            run(scriptEdit),
 		"project":         run(scriptProject),
+		"mcp-agent":       run(scriptMCPAgent),
 	}
 }
 

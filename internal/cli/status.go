@@ -85,6 +85,11 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("next_action", nextObject(st.Next))
 	o.Set("notices", orEmpty(v.Notices))
 	o.Set("hooks_untrusted", st.Untrusted)
+	lost := []*ojson.Object{}
+	for _, h := range st.Lost {
+		lost = append(lost, ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure, "running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery()))
+	}
+	o.Set("lost_turns", lost)
 	return o
 }
 
@@ -96,7 +101,11 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 		p.Field("Goal", "%s", OneLine(v.Config.Project.Goal))
 	}
 	if st.Untrusted {
-		p.Field("Hooks", "%s; %s", p.Yellow("not trusted on this machine"), "git agentxchain hooks trust")
+		what := "Hooks"
+		if v.Config.Hooks.Len() == 0 {
+			what = "Runtimes"
+		}
+		p.Field(what, "%s; %s", p.Yellow("not trusted on this machine"), "git agentxchain hooks trust")
 	}
 	silent.print(p)
 	if s.Run() == "" {
@@ -148,6 +157,9 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 		for _, ts := range st.Turns {
 			printFailure(p, ts.Turn)
 		}
+		for _, h := range st.Lost {
+			p.Printf("%s\n", p.Yellow(lostText(h)))
+		}
 	}
 	p.Println()
 	if rec := st.Recovery; rec != nil {
@@ -171,6 +183,15 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 		return
 	}
 	printNext(p, st.Next)
+}
+
+// lostText says why a turn looks as if nobody worked on it any more.
+func lostText(h protocol.TurnHealth) string {
+	what := "its agent never started"
+	if h.Kind == "stale" {
+		what = "its agent has fallen silent"
+	}
+	return h.Turn.TurnID + " looks " + h.Kind + ": " + what + " (" + Age(time.Duration(h.RunningMS)*time.Millisecond) + " since it was dispatched)"
 }
 
 // printFailure says why a turn was not accepted, one finding a line: the reason

@@ -5,16 +5,15 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
-	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
-	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/manual"
 )
 
@@ -74,14 +73,11 @@ func runStep(ctx context.Context, f *Factory, o *stepOptions) error {
 		return runPlan(ctx, f, r, &planOptions{Role: o.Role, Turn: o.Turn, MaxTurns: 1, NewRun: o.NewRun})
 	}
 	d := f.newDrive(r)
-	if err := d.watchdog(ctx); err != nil {
-		return err
-	}
-	v, err := r.View(ctx)
+	d.once = true
+	v, err := d.ready(ctx, "git agentxchain step")
 	if err != nil {
 		return err
 	}
-	f.notices(v.Notices)
 	if err := steppable(v.State); err != nil {
 		return err
 	}
@@ -89,46 +85,61 @@ func runStep(ctx context.Context, f *Factory, o *stepOptions) error {
 	if err != nil {
 		return err
 	}
-	if turn != nil && !o.Wait && isManual(v.Config, turn.RuntimeID) {
-		if st, err := r.LookStaged(turn.TurnID); err == nil && st.Data == nil {
-			return showManual(ctx, f, r, v, turn, true)
-		}
-	}
 	opt := loop.Options{Once: true, NoCheckpoint: o.NoCheckpoint, DispatchLimit: o.Timeout, NewRun: o.NewRun, SelectRole: firstRole(o.Role)}
-	if turn != nil {
-		opt.Turn = turn.TurnID
-	}
-	agents := driver.New(r, driver.Options{New: builtin.New, Getenv: f.Env.Getenv, Now: f.Env.Now, Sole: true})
-	asked := (*protocol.Turn)(nil)
-	opt.Dispatch = func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
-		out := dispatchWith(agents)(ctx, job)
-		if out.Kind != runtimes.Pending {
-			return out
-		}
-		asked = job.Turn
-		if !o.Wait {
-			return out
-		}
-		d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", job.Turn.TurnID, job.StagingPath))
-		out = manual.Wait(ctx, job.Root, job.Turn.TurnID, o.Poll, o.Timeout)
-		if out.Kind == runtimes.TimedOut {
-			// The person has not answered; nothing about the turn has changed.
-			return &runtimes.Outcome{Kind: runtimes.Pending}
-		}
-		return out
-	}
-	res, err := d.loop(ctx, opt, func(c *protocol.Config) []string { return []string{stepRuntime(v.State, c, turn, o.Role)} })
-	if res == nil {
-		return err
-	}
-	if asked != nil && res.Cause == loop.CauseAwaitingPerson {
-		if v, err := r.View(ctx); err == nil {
-			if t, ok := v.State.ActiveTurns.Get(asked.TurnID); ok {
-				return showManual(ctx, f, r, v, t, false)
+	for already := true; ; already = false {
+		if turn != nil && isManual(v.Config, turn.RuntimeID) {
+			if there, err := o.awaitPerson(ctx, d, turn); err != nil {
+				return err
+			} else if !there {
+				return showManual(ctx, f, r, v, turn, already)
 			}
 		}
+		if turn != nil {
+			opt.Turn = turn.TurnID
+		}
+		res, err := d.loop(ctx, opt, func(c *protocol.Config) []string { return []string{stepRuntime(v.State, c, turn, o.Role)} })
+		if res == nil {
+			return err
+		}
+		if turn != nil || res.Cause != loop.CauseAwaitingPerson {
+			return d.finish(ctx, res)
+		}
+		// The new turn is a person's.
+		if v, err = r.View(ctx); err != nil {
+			return err
+		}
+		if turn, _ = v.State.ActiveTurns.Get(d.last); turn == nil {
+			return d.finish(ctx, res)
+		}
 	}
-	return d.finish(ctx, res)
+}
+
+// awaitPerson reports whether the result of a person's turn is there, after waiting
+// for it when that is asked for. How long is waited says nothing about the turn.
+func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *protocol.Turn) (bool, error) {
+	if st, err := d.r.LookStaged(turn.TurnID); err != nil || st.Data != nil {
+		return true, nil // whatever is wrong with it, acceptance says so
+	}
+	if !o.Wait {
+		return false, nil
+	}
+	d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", turn.TurnID, protocol.StagingPath(turn.TurnID)))
+	out := manual.Wait(ctx, d.r.Store.Dir(), turn.TurnID, o.Poll, o.Timeout)
+	if out.Kind == runtimes.Aborted {
+		return false, context.Cause(ctx)
+	}
+	return out.Kind == runtimes.Staged, nil
+}
+
+// sentBack is the refusal of the turn that was judged, nil when it was accepted:
+// whoever asked for one turn wants to know what became of it.
+func sentBack(res *loop.Result) error {
+	if len(res.TurnHistory) == 0 || res.TurnHistory[len(res.TurnHistory)-1].Accepted {
+		return nil
+	}
+	last := res.TurnHistory[len(res.TurnHistory)-1]
+	return &protocol.Error{Code: last.ErrorCode, Field: "turn_id", Hint: "git agentxchain step " + last.TurnID,
+		Message: "Turn " + last.TurnID + " was sent back: " + strings.TrimSuffix(OneLine(last.AcceptError), ".") + "."}
 }
 
 // steppable refuses a run that no turn can be carried out in, with what to do.

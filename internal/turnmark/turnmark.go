@@ -117,6 +117,36 @@ func (m *Mark) Release() {
 	_ = m.own.Close()
 }
 
+// List names the turns below root whose marks somebody holds, and those whose marks
+// were left behind by a process that was killed.
+func List(root *os.Root) (held, left []string) {
+	dir, err := root.Open(lockDir)
+	if err != nil {
+		return nil, nil
+	}
+	names, _ := dir.Readdirnames(-1)
+	_ = dir.Close()
+	for _, name := range names {
+		turn := turnOfFile("/" + lockDir + "/" + name)
+		if turn == "" {
+			continue
+		}
+		// Opened for itself, so that a lock of this very process counts too.
+		f, err := root.OpenFile(lockDir+"/"+name, os.O_RDWR|openFlags, 0)
+		if err != nil {
+			left = append(left, turn) // whatever lies there, it is no mark of one that ended well
+			continue
+		}
+		if errors.Is(lock(f), ErrHeld) {
+			held = append(held, turn)
+		} else {
+			left = append(left, turn)
+		}
+		_ = f.Close()
+	}
+	return held, left
+}
+
 // turnOfFile reads the turn off the name of an open file, "" when it is none of
 // ours. A file that was removed shows as "<name> (deleted)".
 func turnOfFile(name string) string {

@@ -134,3 +134,26 @@ func TestInsideByVariable(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestList(t *testing.T) {
+	root := project(t)
+	if held, left := List(root); len(held)+len(left) != 0 {
+		t.Errorf("%v %v", held, left)
+	}
+	m := hold(t, root, "turn_1")
+	defer m.Release()
+	if err := root.WriteFile(Path("turn_2"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := root.WriteFile(lockDir+"/accept-turn.lock", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	held, left := List(root)
+	if len(held) != 1 || held[0] != "turn_1" || len(left) != 1 || left[0] != "turn_2" {
+		t.Errorf("held %v, left %v", held, left)
+	}
+	m.Release()
+	if held, _ := List(root); len(held) != 0 {
+		t.Errorf("%v", held)
+	}
+}

@@ -216,7 +216,7 @@ func (l *loader) repo(id string) (Repo, error) {
 // told reports whether a report looks into a file, and whether it is a ledger.
 func told(path string) (wanted, ledger bool) {
 	switch path {
-	case pathHistory, pathDecisions, pathEvents, pathHookAudit, multiHistory, multiDecisions, multiBarrierLedger:
+	case pathHistory, pathDecisions, pathEvents, pathHookAudit, pathHuman, multiHistory, multiDecisions, multiBarrierLedger:
 		return true, true
 	case pathSession, pathVerdict, multiState, multiBarriers, multiRecovery:
 		return true, false

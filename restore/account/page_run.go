@@ -23,6 +23,7 @@ func (p *page) run(subject *ojson.Object) {
 	p.add(objectionsSection(r))
 	p.add(costSection(r))
 	p.add(turnsSection(r))
+	p.add(escalationsSection(r))
 	p.rest(r)
 }
 

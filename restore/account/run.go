@@ -113,6 +113,7 @@ func (m *runModel) run() *ojson.Object {
 	r.Set("phases", m.phases())
 	r.Set("objections", m.objections())
 	r.Set("approvals", m.approvals())
+	r.Set("human_escalations", m.humanEscalations())
 	r.Set("scope", m.told())
 	return r
 }

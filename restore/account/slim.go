@@ -22,6 +22,8 @@ func slim(path string, row *ojson.Object) *ojson.Object {
 		}
 		o.Set(filesChanged, len(row.Array(filesChanged)))
 		return o
+	case pathHuman:
+		return only(row, "kind", "escalation_id", "run_id", "phase", "type", "category", "blocked_on", "detail", "action", "turn_id", "role_id", "created_at", "resolved_at", "resolved_via", "resolution_notes")
 	case pathEvents:
 		o := only(row, "event_id", "event_type", "type", "timestamp", "run_id", "phase", "status", "turn", "turn_id", "role", "role_id", "repo_id", "summary")
 		if p := row.Object("payload"); p != nil {

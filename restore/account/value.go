@@ -17,6 +17,7 @@ const (
 	pathDecisions = ".agentxchain/decision-ledger.jsonl"
 	pathEvents    = ".agentxchain/events.jsonl"
 	pathHookAudit = ".agentxchain/hook-audit.jsonl"
+	pathHuman     = ".agentxchain/human-escalations.jsonl"
 	pathSession   = ".agentxchain/session.json"
 	pathIntents   = ".agentxchain/intake/intents/"
 	pathVerdict   = ".planning/ship-verdict.md"

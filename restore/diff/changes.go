@@ -70,8 +70,12 @@ func entries(left, right *ojson.Object, label string, withDelta bool) []*ojson.O
 // without are the items of list that are not in other.
 func without(list, other []string) []string {
 	out := []string{}
+	has := make(map[string]bool, len(other))
+	for _, s := range other {
+		has[s] = true
+	}
 	for _, s := range list {
-		if !slices.Contains(other, s) {
+		if !has[s] {
 			out = append(out, s)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
@@ -30,7 +31,16 @@ type Workspace struct {
 	Files   int
 	Repos   []Repo
 	Partial []string // files of which the artifact has a part or nothing
+
+	dir *scratch.Dir
 }
+
+// Names of workspaces: one that was left by a killed process is removed by the next
+// that opens one, one that was kept is not.
+const (
+	prefix     = "agentxchain-replay-"
+	keptPrefix = "agentxchain-kept-"
+)
 
 // Repo is a repository of an initiative in the workspace.
 type Repo struct {
@@ -61,20 +71,17 @@ func Open(ctx context.Context, r io.Reader, opt restore.VerifyOptions) (_ *Works
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {
 		return nil, failed(err)
 	}
-	dir, err := os.MkdirTemp("", "agentxchain-replay-")
+	dir, err := scratch.New(prefix)
 	if err != nil {
 		return nil, failed(err)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, failed(err)
-	}
-	w := &Workspace{Dir: dir}
+	w := &Workspace{Dir: dir.Path, dir: dir}
 	defer func() {
 		if err != nil {
 			_ = w.Close()
 		}
 	}()
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -129,15 +136,15 @@ func (w *Workspace) seal(ctx context.Context) error {
 }
 
 // Close removes the workspace and everything in it.
-func (w *Workspace) Close() error {
-	// Only directories have to be opened up; links are not followed.
-	_ = filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return failed(os.RemoveAll(w.Dir))
+func (w *Workspace) Close() error { return failed(w.dir.Remove()) }
+
+// Keep leaves the workspace to the person, under a name of its own.
+func (w *Workspace) Keep() error {
+	if err := w.dir.Keep(keptPrefix); err != nil {
+		return failed(err)
+	}
+	w.Dir = w.dir.Path
+	return nil
 }
 
 // Session is the workspace as JSON: {port, url, export_file, run_id,

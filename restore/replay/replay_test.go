@@ -307,3 +307,28 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 	}
 }
+
+// A workspace that was kept has a name nobody sweeps.
+func TestKeptWorkspace(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	w, err := Open(t.Context(), bytes.NewReader(exported(t, project(t, ""), restore.ExportOptions{})), restore.VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := filepath.Base(w.Dir)
+	if err := w.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	if now := filepath.Base(w.Dir); !strings.HasPrefix(before, prefix) || !strings.HasPrefix(now, keptPrefix) {
+		t.Errorf("%s became %s", before, now)
+	}
+	if _, err := os.Stat(filepath.Join(w.Dir, protocol.ConfigPath)); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(w.Dir); err == nil {
+		t.Error("it is still there")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"time"
 
@@ -253,20 +254,52 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	// The deadline goes along in the context too, for what a runtime calls; the
 	// runtime itself looks at Request.Deadline to tell time from a caller who gave up.
 	out := d.attempts(ctx, impl, req)
-	progress.Close()
+	if out.Kind == runtimes.Aborted && ctx.Err() != nil {
+		progress.Interrupt()
+	} else {
+		progress.Close()
+	}
 	log.close()
+	if refusal := d.touched(ctx, req.TurnID); refusal != nil {
+		out = refusal
+	}
 	if out.Kind != runtimes.Staged && out.Kind != runtimes.Returned {
 		d.archive(req.TurnID, req.Attempt)
 	}
 	return out
 }
 
+// touched puts back what was changed of the run's own files while the agent was at
+// work, and says so; nil when nothing was. An agent that knows their format could
+// approve its own gate with them, so a person has to look at it, whatever its
+// result is. The mark of the turn is still held: until now nobody took the change
+// for another tool's.
+func (d *Driver) touched(ctx context.Context, turnID string) *runtimes.Outcome {
+	plan, err := d.r.RestoreRecord(context.WithoutCancel(ctx))
+	if err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
+	if plan == nil {
+		return nil
+	}
+	names, kept := make([]string, len(plan.Actions)), ""
+	for i, a := range plan.Actions {
+		names[i] = a.Path
+		if a.Kept != "" {
+			kept = ", what was there is in " + path.Dir(a.Kept)
+		}
+	}
+	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: gitstore.CodeStateTampered,
+		Reason:   fmt.Sprintf("While the agent of turn %s was at work something else than git-agentxchain changed %s; they are back as they were recorded%s.", turnID, strings.Join(names, ", "), kept),
+		Recovery: "look at what the agent did; when the run may go on: git agentxchain unblock"}
+}
+
 // archive keeps what an agent said in an attempt that led nowhere: the bundle and
 // the log in it are made anew for the next one. The log of an accepted turn is kept
 // by its acceptance.
 func (d *Driver) archive(turnID string, attempt int) {
-	if bundle := dispatch.BundleDir(turnID); bundle != "" && dispatch.AuditDir(turnID) != "" {
-		_ = d.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), archived(turnID, max(1, attempt)))
+	if bundle, kept := dispatch.BundleDir(turnID), dispatch.AttemptLog(turnID, attempt); bundle != "" && kept != "" {
+		_ = d.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
 	}
 }
 
@@ -275,16 +308,11 @@ func (d *Driver) archive(turnID string, attempt int) {
 func (d *Driver) earlier(root *os.Root, req *runtimes.Request) {
 	attempt := req.Attempt
 	if before := attempt - 1; before > 0 {
-		if _, err := root.Lstat(archived(req.TurnID, before)); err != nil {
+		if _, err := root.Lstat(dispatch.AttemptLog(req.TurnID, before)); err != nil {
 			attempt = before
 		}
 	}
 	d.archive(req.TurnID, attempt)
-}
-
-// archived is where the log of an attempt is kept.
-func archived(turnID string, attempt int) string {
-	return fmt.Sprintf("%s/attempt-%d.log", dispatch.AuditDir(turnID), attempt)
 }
 
 // attempts makes the dispatch again, within the turn's time, while the other side

@@ -87,7 +87,7 @@ func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
 			l.accept(&flight{turn: turn})
 			return true
 		}
-		if !l.again(turn) {
+		if !l.inHand(turn) && !l.again(turn) {
 			return true
 		}
 		turn, _ = l.state().ActiveTurns.Get(turn.TurnID)
@@ -95,6 +95,17 @@ func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
 	}
 	*launched = append(*launched, l.launch(turn))
 	return true
+}
+
+// inHand reports whether a person has the turn and time left for it: looking after
+// it once more is nothing to record, and gives them no more time.
+func (l *loop) inHand(turn *protocol.Turn) bool {
+	rt, ok := l.cfg.Runtimes.Get(turn.RuntimeID)
+	if !ok || rt == nil || rt.Type != protocol.RuntimeManual || turn.Status != protocol.TurnDispatched {
+		return false
+	}
+	until, err := protocol.ParseTime(turn.DeadlineAt)
+	return err == nil && l.clock.Now().Before(until)
 }
 
 // again records that a turn is dispatched once more, or at last. Its time runs

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -260,5 +262,94 @@ func TestSecondLoopIsRefused(t *testing.T) {
 	}})
 	if res.TurnsExecuted != 1 || second.StopReason != loop.AdmissionRejected || second.Cause != loop.CauseLoopRunning || second.State != nil || runner.ErrorCode(second.Err) != "locked" {
 		t.Fatalf("%+v %+v", res, second)
+	}
+}
+
+// TestRecoveryFollowed does what a blocked run asks for, whatever the runtime had
+// to say about it: the same turn is carried out then.
+func TestRecoveryFollowed(t *testing.T) {
+	for recovery, want := range map[string]string{
+		"":            "Mend what kept the turn from being carried out, then run: git agentxchain unblock",
+		"Turn it on.": "Turn it on, then run: git agentxchain unblock",
+		"Turn it on, then: git agentxchain unblock": "Turn it on, then run: git agentxchain unblock",
+	} {
+		p := newProject(t, 1, []string{"dev"}, nil)
+		off := true
+		dispatch := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			if off {
+				return &runtimes.Outcome{Kind: runtimes.Blocked, Class: "off", Reason: "it is off", Recovery: recovery}
+			}
+			return returned(d.Turn)
+		}
+		res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch})
+		if res.StopReason != loop.Blocked || res.State.BlockedReason == nil || res.State.BlockedReason.Recovery.RecoveryAction != want {
+			t.Fatalf("%q: %+v, %+v", recovery, res, res.State.BlockedReason)
+		}
+		off = false
+		if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.StopReason != loop.Blocked {
+			t.Errorf("a blocked run went on: %+v", res)
+		}
+		if _, err := p.r.ReactivateRun(context.Background(), runner.ReactivateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		id := res.State.ActiveTurns.Keys()[0]
+		if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 || res.TurnHistory[0].TurnID != id {
+			t.Errorf("%q: %+v", recovery, res)
+		}
+	}
+}
+
+// TestConfigMended mends the configuration as the blocked run asks for: the change is
+// not taken for the agent's.
+func TestConfigMended(t *testing.T) {
+	p := newProject(t, 1, []string{"dev"}, nil)
+	off := true
+	dispatch := func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+		if off {
+			return &runtimes.Outcome{Kind: runtimes.Blocked, Class: "off", Reason: "it is off", Recovery: "correct url in agentxchain.json, then: git agentxchain unblock"}
+		}
+		return returned(d.Turn)
+	}
+	res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch})
+	id := res.State.ActiveTurns.Keys()[0]
+	if got := res.State.BlockedReason.Recovery.RecoveryAction; got != "correct url in agentxchain.json, commit it, then run: git agentxchain reissue "+id {
+		t.Fatal(got)
+	}
+	off = false
+	data, err := os.ReadFile(filepath.Join(p.dir, protocol.ConfigPath))
+	p.must(err)
+	p.write(protocol.ConfigPath, string(data)+"\n")
+	_, err = p.r.Store.Repository().CommitPaths(context.Background(), []string{protocol.ConfigPath}, "mend")
+	p.must(err)
+	if _, err := p.r.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: id}); err != nil {
+		t.Fatal(err)
+	}
+	if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 || len(res.TurnHistory) != 1 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestUnreadableResults puts what is no file of a sensible size in the result's
+// place: it costs an attempt, and the next one counts.
+func TestUnreadableResults(t *testing.T) {
+	for name, put := range map[string]func(file string) error{
+		"a directory":   func(file string) error { return os.MkdirAll(file, 0o777) },
+		"a link":        func(file string) error { return os.Symlink("/etc/passwd", file) },
+		"far too large": func(file string) error { return os.WriteFile(file, make([]byte, protocol.MaxStagedBytes+1), 0o666) },
+	} {
+		p := newProject(t, 1, []string{"dev"}, nil)
+		res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome {
+			file := filepath.Join(d.Root, d.StagingPath)
+			if d.Turn.Attempt > 1 {
+				p.must(os.RemoveAll(file))
+				return returned(d.Turn)
+			}
+			p.must(os.MkdirAll(filepath.Dir(file), 0o777))
+			p.must(put(file))
+			return &runtimes.Outcome{Kind: runtimes.Staged}
+		}})
+		if res.TurnsExecuted != 1 || len(res.TurnHistory) != 2 || res.TurnHistory[0].ErrorCode != loop.CodeDispatchRejected || res.TurnHistory[0].TurnID != res.TurnHistory[1].TurnID {
+			t.Errorf("%s: %+v", name, res)
+		}
 	}
 }

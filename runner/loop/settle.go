@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -45,6 +46,9 @@ func (l *loop) settle(f *flight) {
 		l.timedOut(f)
 	case runtimes.Pending:
 		l.parked[f.turn.TurnID] = true
+		if l.opt.Once {
+			l.stop(CallerStopped, CauseAwaitingPerson) // nothing was judged
+		}
 	case runtimes.Aborted:
 		switch {
 		case out.Err != nil:
@@ -304,10 +308,31 @@ func (l *loop) blocked(f *flight) {
 	default:
 		var b *runner.Blocked
 		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{BlockedOn: "dispatch:" + orElse(out.Class, "dispatch_failed"), Category: "dispatch_error", TypedReason: "dispatch_error",
-			Owner: protocol.OwnerHuman, Action: orElse(out.Recovery, "Mend what kept the turn from being carried out, then run: git agentxchain unblock"), Detail: reason, TurnID: f.turn.TurnID})
+			Owner: protocol.OwnerHuman, Action: mend(out.Recovery, f.turn.TurnID), Detail: reason, TurnID: f.turn.TurnID})
 		done = &b.Done
 	}
 	l.blockedNow(f, done, err, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+"): "+reason, "")
+}
+
+// mend is what a person does about a blocked dispatch. The run stays blocked until
+// they say so, whatever a runtime had to say about its own trouble. A change to the
+// configuration is not the agent's work, but lies in the tree the turn answers for:
+// it is committed, and the turn begun anew on top of it.
+func mend(recovery, turnID string) string {
+	const unblock = "git agentxchain unblock"
+	what := recovery
+	for _, end := range []string{unblock, " then:", ".", ","} {
+		what = strings.TrimRight(strings.TrimSuffix(what, end), " ")
+	}
+	switch {
+	case what == "":
+		what = "Mend what kept the turn from being carried out"
+	case strings.Contains(what, protocol.ConfigPath):
+		return what + ", commit it, then run: git agentxchain reissue " + turnID
+	case strings.Contains(what, "git agentxchain "):
+		return recovery
+	}
+	return what + ", then run: " + unblock
 }
 
 // timedOut stops the run because a turn's time was up.

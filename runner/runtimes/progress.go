@@ -204,15 +204,24 @@ func (t *Tracker) Snapshot() Progress {
 }
 
 // Close ends the tracking and removes the file.
-func (t *Tracker) Close() {
+func (t *Tracker) Close() { t.end(false) }
+
+// Interrupt ends the tracking and leaves the file, as a kill would: it says that
+// the attempt was under way and can be gone on with.
+func (t *Tracker) Interrupt() { t.end(true) }
+
+func (t *Tracker) end(keep bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	t.closed = true
 	t.timer.Stop()
-	if t.name != "" {
+	if keep {
+		t.p.LastActivityAt, t.p.ActivityType, t.p.PID = protocol.FormatTime(t.now()), "interrupted", nil
+		t.write()
+	} else if t.name != "" {
 		_ = t.root.Remove(t.name)
 	}
+	t.closed = true
 }

@@ -262,3 +262,25 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+func TestPlainRun(t *testing.T) {
+	slow := func(b []byte) int {
+		for i, c := range b {
+			if c < 0x20 || c == '"' || c == '\\' || c >= 0x80 {
+				return i
+			}
+		}
+		return len(b)
+	}
+	for c := range 256 {
+		for at := range 20 {
+			for _, behind := range []byte{0, '!', 0x1f, 0x20, 0x21, '"', '#', '[', '\\', ']', 0x7f, 0x80, 0xff} {
+				b := bytes.Repeat([]byte{'a'}, 21)
+				b[at], b[at+1] = byte(c), behind
+				if have, want := plainRun(b), slow(b); have != want {
+					t.Fatalf("%q: %d, not %d", b, have, want)
+				}
+			}
+		}
+	}
+}

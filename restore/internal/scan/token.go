@@ -11,6 +11,15 @@ import (
 // Peek skips white space and returns the first byte of what follows: one of
 // { [ " t f n - 0..9 for a value. At the end of the document it is an error.
 func (r *Reader) Peek() (byte, error) {
+	if r.pos < r.end {
+		if c := r.buf[r.pos]; c > ' ' {
+			return c, nil
+		}
+	}
+	return r.peek()
+}
+
+func (r *Reader) peek() (byte, error) {
 	for {
 		for r.pos < r.end {
 			switch c := r.buf[r.pos]; c {
@@ -108,6 +117,9 @@ func (r *Reader) pop() {
 // Key returns the name of the next member of the object entered last, valid until
 // the next use of the Reader; false behind its last one, which leaves the object.
 func (r *Reader) Key() (key []byte, more bool, err error) {
+	if key := r.plainKey(); key != nil {
+		return key, true, nil
+	}
 	if more, err = r.next('}'); err != nil || !more {
 		return nil, false, err
 	}
@@ -137,6 +149,39 @@ func (r *Reader) Key() (key []byte, more bool, err error) {
 	}
 	r.pos++
 	return key, true, nil
+}
+
+// plainKey is Key for a name as programs write it, in the window as a whole, without
+// escapes and with nothing around it but one space before; nil, with nothing passed,
+// when it is not like that. Names are most of the tokens of an artifact.
+func (r *Reader) plainKey() []byte {
+	top := &r.stack[len(r.stack)-1]
+	b := r.buf[r.pos:r.end]
+	at := 0
+	if top.n > 0 {
+		if len(b) < 2 || b[0] != ',' {
+			return nil
+		}
+		if at = 1; b[1] == ' ' {
+			at = 2
+		}
+	}
+	if len(b) <= at || b[at] != '"' || top.n >= r.lim.Members {
+		return nil
+	}
+	at++
+	n := plainRun(b[at:])
+	if behind := at + n; behind+1 >= len(b) || b[behind] != '"' || b[behind+1] != ':' || n == 0 || n > r.lim.Key {
+		return nil
+	}
+	set := r.names[r.open-1]
+	if !set.add(b[at : at+n]) {
+		return nil
+	}
+	top.n++
+	r.pos += at + n + 2
+	r.lone = false
+	return set.last(b[at : at+n])
 }
 
 // Item goes to the next item of the array entered last; false behind its last

@@ -71,7 +71,7 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	files, err := openFiles(req)
 	if err != nil {
 		return d.blocked(&Failure{Class: ClassUnwritable, Message: "The files of the turn cannot be written: " + err.Error(),
-			Recovery: "Look at the permissions of .agentxchain, then: git agentxchain step --resume"})
+			Recovery: "Look at the permissions of .agentxchain" + thenUnblock})
 	}
 	defer files.close()
 	d.files = files
@@ -295,7 +295,7 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 	c := r.cfg
 	var out []runtimes.Finding
 	if _, f := c.key(req.Getenv); f != nil {
-		out = append(out, runtimes.Finding{Code: "auth_env_missing", Message: f.Message, Hint: f.Recovery})
+		out = append(out, runtimes.Finding{Code: "auth_env_missing", Message: f.Message, Hint: strings.TrimSuffix(f.Recovery, thenUnblock)})
 	} else if c.authEnv != "" {
 		out = append(out, runtimes.Finding{OK: true, Code: "auth_env_set", Message: c.authEnv + " is set."})
 	}

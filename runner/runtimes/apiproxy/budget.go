@@ -143,5 +143,5 @@ func (b *budget) report(req *runtimes.Request, c *settings) *ojson.Object {
 func (c *settings) overflow(b *budget) *Failure {
 	f := &Failure{}
 	return f.be(ClassOverflow, false, fmt.Sprintf("The prompt and what must be kept of the context are about %d tokens; %s has room for %d. Nothing was sent.",
-		b.immutable()+b.final, c.model, b.available), "Shorten the role's prompt or the charter, or use a model with a larger context window, then: git agentxchain step --resume")
+		b.immutable()+b.final, c.model, b.available), "Shorten the role's prompt or the charter, or use a model with a larger context window"+thenUnblock)
 }

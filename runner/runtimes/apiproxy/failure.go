@@ -68,27 +68,30 @@ func orNil(s string) ojson.Value {
 	return s
 }
 
+// thenUnblock ends what a person is to do: the run is blocked until they say so.
+const thenUnblock = ", then: git agentxchain unblock"
+
 // classify tells what is wrong with an answer; nil when it can be read.
 func (c *settings) classify(a *answer) *Failure {
 	f := &Failure{Status: a.status, Detail: detail(a.body), RetryAfter: a.retryAfter, cause: a.err}
 	switch {
 	case errors.Is(a.err, context.Canceled):
-		return f.be(ClassNetwork, true, "The request to "+c.provider+" was given up.", "git agentxchain step --resume")
+		return f.be(ClassNetwork, true, "The request to "+c.provider+" was given up.", "git agentxchain unblock")
 	case a.timedOut:
-		return f.be(ClassTimeout, true, fmt.Sprintf("%s did not answer in time.", c.provider), "Raise timeout_seconds of runtime "+c.id+", or run git agentxchain step --resume later")
+		return f.be(ClassTimeout, true, fmt.Sprintf("%s did not answer in time.", c.provider), "Raise timeout_seconds of runtime "+c.id+" or wait"+thenUnblock)
 	case a.invalid:
-		return f.be(ClassInvalid, false, "The request to "+c.provider+" could not be made: "+a.err.Error()+".", "Correct runtime "+c.id+" in agentxchain.json")
+		return f.be(ClassInvalid, false, "The request to "+c.provider+" could not be made: "+a.err.Error()+".", "Correct runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case a.overflow:
-		return f.be(ClassParse, true, fmt.Sprintf("The answer of %s is longer than %d bytes.", c.provider, maxAnswer), "Look at base_url of runtime "+c.id)
+		return f.be(ClassParse, true, fmt.Sprintf("The answer of %s is longer than %d bytes.", c.provider, maxAnswer), "Correct base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case a.err != nil:
-		return f.be(ClassNetwork, true, "The request to "+c.provider+" failed: "+a.err.Error()+".", "Check the network and base_url of runtime "+c.id+", then: git agentxchain step --resume")
+		return f.be(ClassNetwork, true, "The request to "+c.provider+" failed: "+a.err.Error()+".", "Check the network and base_url of runtime "+c.id+thenUnblock)
 	case a.status >= 300 && a.status < 400:
-		return f.be(ClassInvalid, false, fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed: it could carry the key elsewhere.", c.provider, a.status), "Set base_url of runtime "+c.id+" to the final address")
+		return f.be(ClassInvalid, false, fmt.Sprintf("%s answered with a redirect (HTTP %d), which is not followed: it could carry the key elsewhere.", c.provider, a.status), "Set base_url of runtime "+c.id+" in agentxchain.json to the final address"+thenUnblock)
 	case a.status < 200 || a.status >= 400:
 		f.Type, f.Code = a.errorType, a.errorCode
 		return c.refused(f, a)
 	case a.unreadable != "":
-		return f.be(ClassParse, true, "The answer of "+c.provider+" cannot be read: "+a.unreadable+".", "Look at provider-response.json in the turn's staging directory, then: git agentxchain step --resume")
+		return f.be(ClassParse, true, "The answer of "+c.provider+" cannot be read: "+a.unreadable+".", "Look at provider-response.json in the turn's staging directory"+thenUnblock)
 	}
 	return nil
 }
@@ -127,23 +130,23 @@ func (c *settings) refused(f *Failure, a *answer) *Failure {
 	}
 	switch class {
 	case ClassAuth:
-		return f.be(class, false, said, "Put a valid key for "+c.provider+" into "+orWord(c.authEnv, "auth_env")+", then: git agentxchain step --resume")
+		return f.be(class, false, said, "Put a valid key for "+c.provider+" into "+orWord(c.authEnv, "auth_env")+thenUnblock)
 	case ClassModel:
-		return f.be(class, false, said, "Check model ("+c.model+") and base_url of runtime "+c.id+" in agentxchain.json")
+		return f.be(class, false, said, "Check model ("+c.model+") and base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case ClassOverflow:
-		return f.be(class, false, said, "The prompt is too long for "+c.model+": enable preflight_tokenization, shorten the role's prompt, or use a model with a larger window")
+		return f.be(class, false, said, "The prompt is too long for "+c.model+": enable preflight_tokenization, shorten the role's prompt, or use a model with a larger window in agentxchain.json"+thenUnblock)
 	case ClassRateLimited:
 		if c.exhausted(f, a.message) {
-			return f.be(class, false, said, "The account's quota or budget is used up: raise it with the provider, then: git agentxchain step --resume")
+			return f.be(class, false, said, "The account's quota or budget is used up: raise it with the provider"+thenUnblock)
 		}
-		return f.be(class, true, said, "Wait for the provider's limit to pass, then: git agentxchain step --resume")
+		return f.be(class, true, said, "Wait for the provider's limit to pass"+thenUnblock)
 	case ClassOverloaded:
-		return f.be(class, true, said, "Wait until "+c.provider+" has room again, then: git agentxchain step --resume")
+		return f.be(class, true, said, "Wait until "+c.provider+" has room again"+thenUnblock)
 	case ClassInvalid:
-		return f.be(class, false, said, "Correct runtime "+c.id+" in agentxchain.json as the message says")
+		return f.be(class, false, said, "Correct runtime "+c.id+" in agentxchain.json as the message says"+thenUnblock)
 	}
 	again := a.status == 400 || a.status == 408 || a.status == 409 || a.status >= 500
-	return f.be(ClassUnknown, again, said, "Look at api-error.json in the turn's staging directory, then: git agentxchain step --resume")
+	return f.be(ClassUnknown, again, said, "Look at api-error.json in the turn's staging directory"+thenUnblock)
 }
 
 // byName maps the names providers have for errors to classes.

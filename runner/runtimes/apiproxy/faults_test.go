@@ -63,7 +63,7 @@ func TestErrorClasses(t *testing.T) {
 			if out.Kind != runtimes.Blocked || out.Class != c.class || e.String("error_class") != c.class || e.Bool("retryable") != c.again || status != c.status {
 				t.Errorf("outcome %+v\n%s", out, b.staged("api-error.json"))
 			}
-			if len(b.requests) != 1 || out.Recovery == "" || strings.Join(e.Keys(), " ") != "error_class message recovery retryable http_status raw_detail provider_error_type provider_error_code" {
+			if len(b.requests) != 1 || !strings.HasSuffix(out.Recovery, "git agentxchain unblock") || strings.Join(e.Keys(), " ") != "error_class message recovery retryable http_status raw_detail provider_error_type provider_error_code" {
 				t.Errorf("%d requests; %s", len(b.requests), ojson.Compact(e))
 			}
 			if out.CostUSD != nil {

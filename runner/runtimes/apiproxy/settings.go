@@ -141,7 +141,7 @@ func (c *settings) key(getenv func(string) string) (string, *Failure) {
 }
 
 func (c *settings) missing(message string) *Failure {
-	return &Failure{Class: ClassCredentials, Message: message, Recovery: "Set " + orWord(c.authEnv, "auth_env") + " in the environment of the runner, then: git agentxchain step --resume"}
+	return &Failure{Class: ClassCredentials, Message: message, Recovery: "Set " + orWord(c.authEnv, "auth_env") + " in the environment of the runner" + thenUnblock}
 }
 
 func orWord(s, word string) string {

@@ -165,7 +165,7 @@ func (w *web) explain(err error) *failure {
 	case errors.Is(err, errFlood):
 		return &failure{class: ClassFlood, message: errFlood.Error()}
 	case w.status == 401 || w.status == 403:
-		return &failure{class: ClassAuth, message: fmt.Sprintf("the server answered HTTP %d", w.status), recovery: "Correct the headers of the runtime in agentxchain.json, then: git agentxchain step --resume"}
+		return &failure{class: ClassAuth, message: fmt.Sprintf("the server answered HTTP %d", w.status), recovery: "Correct the headers of the runtime in agentxchain.json, then: git agentxchain unblock"}
 	case w.status == 429:
 		return &failure{class: runtimes.ClassRateLimited, message: "the server answered HTTP 429", retryable: true, retryAfter: w.retryAfter}
 	case w.status >= 300 && w.status < 400:

@@ -128,7 +128,7 @@ func (r *Runtime) requireTool(ctx context.Context, s *session) *runtimes.Outcome
 	}
 	return &runtimes.Outcome{Kind: runtimes.Blocked, Class: ClassToolMissing,
 		Reason:   fmt.Sprintf("MCP server does not expose required tool %q. Available tools: %s", r.cfg.tool, shown),
-		Recovery: "Correct tool_name of runtime " + r.cfg.id + " in agentxchain.json or use a server that has the tool, then: git agentxchain step --resume"}
+		Recovery: "Correct tool_name of runtime " + r.cfg.id + " in agentxchain.json or use a server that has the tool, then: git agentxchain unblock"}
 }
 
 // blocked is the outcome of a conversation that failed.
@@ -140,7 +140,7 @@ func (r *Runtime) blocked(s *session, err error) *runtimes.Outcome {
 		out.Failure = "runtime_spawn_failed"
 	}
 	if out.Recovery == "" {
-		out.Recovery = "Look at the turn's log and at runtime " + r.cfg.id + " in agentxchain.json, then: git agentxchain step --resume"
+		out.Recovery = "Look at the turn's log and at runtime " + r.cfg.id + " in agentxchain.json, then: git agentxchain unblock"
 	}
 	return out
 }

@@ -159,7 +159,7 @@ func (s *stdio) explain(err error) *failure {
 		return nil
 	}
 	if s.res.StartErr != nil {
-		f := &failure{class: ClassStart, message: "the server could not be started: " + s.res.StartErr.Error(), recovery: "Install the program or correct command and cwd of the runtime, then: git agentxchain step --resume"}
+		f := &failure{class: ClassStart, message: "the server could not be started: " + s.res.StartErr.Error(), recovery: "Install the program or correct command and cwd of the runtime, then: git agentxchain unblock"}
 		return f
 	}
 	how := "it was ended by " + s.res.Signal

@@ -162,7 +162,7 @@ func (d *exchange) refused(post webpost.Request, res *webpost.Response, again st
 	case res.Status == http.StatusUnauthorized, res.Status == http.StatusForbidden:
 		return d.blocked(classAuth, reason, "correct the credentials in runtimes."+d.id+".headers, then: git agentxchain unblock")
 	case res.Status >= 300 && res.Status <= 399:
-		return d.blocked(classStatus, reason+" Redirects are not followed.", "put the address it leads to into runtimes."+d.id+".url, then: git agentxchain unblock")
+		return d.blocked(classStatus, reason+" Redirects are not followed.", "put the address it leads to into runtimes."+d.id+".url in "+protocol.ConfigPath+", then: git agentxchain unblock")
 	case res.Status == http.StatusServiceUnavailable, res.Status == 529:
 		return d.retryable(classServer, reason, again, res.RetryAfter)
 	case res.Status >= 500:

@@ -1,0 +1,190 @@
+// While an agent is at work the record is nobody else's: what it would pass off as
+// another tool's is refused, and put back when it is done.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// restorePatience is how long putting the record back waits for the lock.
+const restorePatience = 10 * time.Second
+
+// AtWork is what is known of agents that carry out turns of a project.
+type AtWork struct {
+	Held []string // turns that are being carried out, or whose agent is asking
+	Left []string // turns whose carrying out was cut off: its process was killed
+}
+
+func (s *Store) atWork() AtWork {
+	if s.opts.AtWork == nil {
+		return AtWork{}
+	}
+	return s.opts.AtWork()
+}
+
+// refuseJournals keeps an agent from having an acceptance completed that only it
+// has prepared. The caller holds the lock.
+func (s *Store) refuseJournals() error {
+	entries, err := s.readJournals()
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if w := s.atWork(); len(w.Held) > 0 {
+		return touched(w.Held[0], entries[0].path)
+	}
+	return nil
+}
+
+// refuseTouched refuses working files that were changed while an agent was at
+// work. Edits that the rules would allow another tool are no different: an agent
+// that knows the format could approve its own gate with them.
+func (s *Store) refuseTouched(in *inspection) error {
+	files := in.touched()
+	if len(files) == 0 {
+		return nil
+	}
+	w := s.atWork()
+	if len(w.Held) > 0 {
+		return touched(w.Held[0], files...)
+	}
+	if len(w.Left) == 0 {
+		return nil
+	}
+	rec := in.tip
+	if rec == nil {
+		rec = in.before
+	}
+	oid, err := rec.docOID(protocol.DocState)
+	if err != nil {
+		return err
+	}
+	data, err := rec.r.blob(oid)
+	if err != nil {
+		return err
+	}
+	state, perr := protocol.DecodeState(data)
+	if perr != nil {
+		return perr
+	}
+	for _, turn := range w.Left {
+		if state.ActiveTurns.Has(turn) {
+			return touched(turn, files...)
+		}
+	}
+	return nil
+}
+
+func touched(turn string, files ...string) error {
+	return errorf(CodeStateTampered, nil, "%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "), turn).hint("%s", repairHint)
+}
+
+// touched names the files of the record that differ from what was recorded last: the
+// state and the ledgers. The other documents are hints, and people edit them.
+func (in *inspection) touched() []string {
+	var names []string
+	switch in.sit {
+	case sitIdle, sitAdopt:
+		if in.before == nil {
+			return nil // nothing was recorded before
+		}
+		names = append(names, string(protocol.DocState))
+	case sitExternal:
+		if oid, err := in.tip.docOID(protocol.DocState); err != nil || oid != in.oidOf(protocol.DocState) {
+			names = append(names, string(protocol.DocState))
+		}
+	default:
+		return nil
+	}
+	for _, l := range protocol.Ledgers() {
+		if diff := in.diffs[l]; diff != nil && diff.kind != diffSame {
+			names = append(names, l.Path())
+		}
+	}
+	return names
+}
+
+// RestoreTouched brings the record's working files back to what was recorded when
+// anything else has changed them, as it is done when an agent has ended. What was
+// there is kept, see RepairPlan. nil when nothing was changed, also when the files
+// are merely behind.
+func (s *Store) RestoreTouched(ctx context.Context) (*RepairPlan, error) {
+	cache := s.readCache()
+	if cache == nil || cache.Run == "" {
+		return nil, nil // nothing is known to have been recorded in this work tree
+	}
+	if ok, err := s.untouched(ctx); ok || err != nil {
+		return nil, err
+	}
+	// Again, with nobody else at it: what looked like an edit may have been an
+	// operation on its way.
+	lock, borrowed, err := s.lockOf(ctx, "repair", restorePatience)
+	if err != nil {
+		return nil, err
+	}
+	if !borrowed {
+		defer func() { _ = lock.Release() }()
+	}
+	if ok, err := s.untouched(ctx); ok || err != nil {
+		return nil, err
+	}
+	if cache = s.readCache(); cache == nil || cache.Run == "" {
+		return nil, nil
+	}
+	plan, err := s.repairFromRef(ctx, RepairOptions{Run: cache.Run})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.displaceJournals(plan); err != nil || len(plan.Actions) == 0 {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// untouched reports that only operations have changed the record. An error is
+// about something that putting the record back would not mend.
+func (s *Store) untouched(ctx context.Context) (bool, error) {
+	if entries, err := s.readJournals(); err != nil || len(entries) > 0 {
+		return false, err
+	}
+	in, err := s.inspect(ctx)
+	if err == nil {
+		return len(in.touched()) == 0, nil
+	}
+	code := CodeOf(err)
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) {
+		code = refusal.Code
+	}
+	switch code {
+	case CodeLedgerTampered, CodeStateTampered, CodeUnreadable, protocol.CodeInvalidState, protocol.CodeInvalidJSON:
+		return false, nil
+	}
+	return false, err
+}
+
+// displaceJournals moves prepared acceptances that nobody has asked for away.
+func (s *Store) displaceJournals(plan *RepairPlan) error {
+	entries, err := s.readJournals()
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	dir, err := s.keepDir()
+	if err != nil {
+		return err
+	}
+	for _, j := range entries {
+		a := RepairAction{Path: j.path, Action: "remove", Kept: path.Join(dir, path.Base(j.path))}
+		if err := s.restoreFile(a, nil); err != nil {
+			return errorf(CodeUnreadable, err, "%s cannot be moved away", j.path)
+		}
+		plan.Actions = append(plan.Actions, a)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// Notes that repositories keep of the decisions they take part in: word for the next
+// command there, and what makes a record speak for them.
+
+package gitstore
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// notesDir is where a repository keeps notes of decisions it takes part in, in its
+// git directory.
+const notesDir = "agentxchain/decisions"
+
+func noteName(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Note leaves word in the repositories that they take part, so that a command
+// there settles the decision before it builds on a ref that is to move.
+func (d *Decision) Note() error {
+	for i := range d.Participants {
+		if err := d.note(&d.Participants[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Decision) note(p *Participant) error {
+	return p.inside(func(root *os.Root) error {
+		if err := root.MkdirAll(notesDir, 0o777); err != nil {
+			return err
+		}
+		return durable.WriteFileRoot(root, notesDir+"/"+noteName(d.Workspace), []byte(d.Workspace), 0o666)
+	})
+}
+
+// inside gives the git directory to f, which a link in it cannot lead out of.
+func (p *Participant) inside(f func(*os.Root) error) error {
+	root, err := os.OpenRoot(p.GitDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return f(root)
+}
+
+// noted reports whether the participant itself says that it takes part in a
+// decision of the workspace. A record is a file that anybody may have put where it
+// is found; only a repository's own note makes it speak for that repository.
+func (p *Participant) noted(workspace string) (yes bool) {
+	_ = p.inside(func(root *os.Root) error {
+		data, _, ok, err := (&workDir{dir: p.GitDir, root: root}).read(notesDir+"/"+noteName(workspace), maxPointer)
+		yes = err == nil && ok && string(data) == workspace
+		return nil
+	})
+	return yes
+}
+
+// Relocate follows a workspace that was moved or copied, with its repositories or
+// without them: one that is found at the same place relative to it and takes part
+// is the one that is meant.
+func (d *Decision) Relocate(workspace string) error {
+	from := d.Workspace
+	_, err := os.Lstat(filepath.Join(from, filepath.FromSlash(DecisionFile)))
+	copied := err == nil
+	d.Workspace = workspace
+	for i := range d.Participants {
+		p := &d.Participants[i]
+		moved := *p
+		rel, err := filepath.Rel(from, p.GitDir)
+		if err == nil {
+			moved.GitDir = filepath.Join(workspace, rel)
+		}
+		switch {
+		case err == nil && moved.noted(from):
+			p.GitDir = moved.GitDir
+		case copied || !p.noted(from):
+			continue // the original's, which settles it, or settled already
+		}
+		if err := d.note(p); err != nil {
+			return err
+		}
+		p.forget(from)
+	}
+	return nil
+}
+
+// forget takes the participant's note away. A note that stays behind leads to no
+// record, and the next command there removes it.
+func (p *Participant) forget(workspace string) {
+	_ = p.inside(func(root *os.Root) error {
+		_ = root.Remove(notesDir + "/" + noteName(workspace))
+		return root.Remove(notesDir) // when it was the last
+	})
+}

@@ -1,0 +1,171 @@
+// How run and step end: what came of the loop in text, in JSON and as an error.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/loop"
+)
+
+// payload is what --json carries of a loop.
+func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object {
+	o := res.Object()
+	for _, key := range []string{"ok", "state"} {
+		o.Delete(key)
+	}
+	o.Set("cause", nilIfEmpty(res.Cause))
+	if s := res.State; s != nil {
+		o.Set("run_id", nilIfEmpty(s.Run()))
+		o.Set("status", string(s.Status))
+		o.Set("phase", s.Phase)
+		o.Set("spent_usd", s.BudgetStatus.SpentUSD)
+		o.Set("blocked_on", s.BlockedOn)
+	}
+	o.Set("events", d.events)
+	o.Set("next_action", nextObject(n))
+	return o
+}
+
+// outcome is the error a command ends with after a loop: nil for every end that
+// was to be expected (spec/06 §12).
+func outcome(ctx context.Context, res *loop.Result) error {
+	switch {
+	case ctx.Err() != nil && res.StopReason == loop.CallerStopped:
+		return context.Cause(ctx)
+	case res.StopReason == loop.Completed, res.StopReason == loop.GateHeld, res.StopReason == loop.MaxTurnsReached, res.StopReason == loop.CallerStopped && res.Err == nil:
+		return nil
+	case res.State != nil && res.State.Status == protocol.StatusBlocked:
+		e := &protocol.Error{Code: protocol.CodeRunBlocked, Field: "blocked_on", Message: "The run is blocked.", Hint: "git agentxchain status"}
+		if res.State.BlockedOn != nil {
+			e.Message = "The run is blocked on " + *res.State.BlockedOn + "."
+		}
+		if r := res.State.BlockedReason; r != nil {
+			if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
+				e.Message = strings.TrimSuffix(e.Message, ".") + ": " + strings.TrimSuffix(*r.Recovery.Detail, ".") + "."
+			}
+			if r.Recovery.RecoveryAction != "" {
+				e.Hint = r.Recovery.RecoveryAction
+			}
+		}
+		return e
+	case res.Err != nil:
+		var refusal *protocol.Error
+		if errors.As(res.Err, &refusal) && strings.HasSuffix(refusal.Hint, "git agentxchain assign") {
+			again := *refusal // the loop gives the turn
+			again.Hint = strings.TrimSuffix(refusal.Hint, "assign") + "run"
+			return &again
+		}
+		return res.Err
+	case len(res.Errors) > 0:
+		return errorf("failed", "%s", strings.Join(res.Errors, "; ")).withHint("git agentxchain status")
+	}
+	return errorf("failed", "the run loop ended: %s", res.StopReason).withHint("git agentxchain status")
+}
+
+// finish prints how a loop ended and returns the command's error.
+func (d *drive) finish(ctx context.Context, res *loop.Result) error {
+	err, end := outcome(ctx, res), endText(res)
+	if d.once && res.StopReason == loop.MaxTurnsReached {
+		end = "the turn is accepted"
+		if err = sentBack(res); err != nil {
+			end = "the turn was sent back"
+		}
+	}
+	n := next(context.WithoutCancel(ctx), d.r)
+	d.f.Out.Emit(d.payload(res, n), func(p *Printer) {
+		if len(d.events) > 0 {
+			p.Println()
+		}
+		p.Field("Ended", "%s", end)
+		p.Field("Turns", "%s", judgements(res))
+		if s := res.State; s != nil {
+			p.Field("Run", "%s, phase %s, %s", OneLine(orNone(s.Run())), p.Bold(OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
+			if s.BudgetStatus.SpentUSD > 0 {
+				p.Field("Cost", "%s", budgetText(s))
+			}
+		}
+		if err == nil {
+			printNext(p, n)
+		}
+	})
+	for _, text := range res.Errors {
+		if err == nil || !strings.Contains(text, err.Error()) {
+			d.f.Out.Warn("%s", strings.TrimSuffix(OneLine(text), "."))
+		}
+	}
+	return err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
+
+func judgements(res *loop.Result) string {
+	sent := 0
+	for _, h := range res.TurnHistory {
+		if !h.Accepted {
+			sent++
+		}
+	}
+	text := fmt.Sprintf("%d accepted", res.TurnsExecuted)
+	if sent > 0 {
+		text += fmt.Sprintf(", %d not", sent)
+	}
+	if res.GatesApproved > 0 {
+		text += ", " + count(res.GatesApproved, "gate") + " approved"
+	}
+	return text
+}
+
+func budgetText(s *protocol.State) string {
+	text := fmt.Sprintf("$%.2f", s.BudgetStatus.SpentUSD)
+	if left := s.BudgetStatus.RemainingUSD; left != nil {
+		text += fmt.Sprintf(" of $%.2f", s.BudgetStatus.SpentUSD+*left)
+	}
+	return text
+}
+
+// endText says why the loop ended.
+func endText(res *loop.Result) string {
+	switch res.Cause {
+	case loop.CauseCancelled:
+		return "interrupted; what was under way can be gone on with"
+	case loop.CauseAwaitingPerson:
+		return "what is left to do is for a person"
+	case loop.CauseCostLimit:
+		return "the cost limit of this command is reached"
+	case loop.CauseLoopRunning:
+		return "another loop drives this run"
+	}
+	switch res.StopReason {
+	case loop.Completed:
+		if len(res.TurnHistory) == 0 {
+			return "the run is complete already; --new-run starts another"
+		}
+		return "the run is complete"
+	case loop.GateHeld:
+		return "a gate waits for a person"
+	case loop.MaxTurnsReached:
+		return "as many turns as asked for are done"
+	case loop.CallerStopped:
+		return "nobody is to have a turn"
+	case loop.PriorityPreempted:
+		return "intent " + OneLine(res.PreemptedBy) + " goes first"
+	case loop.RejectExhausted:
+		return "a turn has no attempt left"
+	case loop.ConflictLoop, loop.ConflictStall:
+		return "turns keep conflicting"
+	case loop.Blocked:
+		return "a person is needed"
+	}
+	return string(res.StopReason)
+}

@@ -1,0 +1,35 @@
+// Files without a name, which a crash leaves nothing of, and giving them one.
+
+package durable
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Nameless makes a file in dir that has no name yet and is gone when it is closed
+// without one. Not every file system can: an error says so.
+func Nameless(dir string) (*os.File, error) {
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
+	}
+	return os.NewFile(uintptr(fd), dir), nil
+}
+
+// Name gives a file of Nameless a name, which must be free.
+func Name(f *os.File, path string) error {
+	err := unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(f.Fd())), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+	if err != nil {
+		return &os.LinkError{Op: "link", Old: f.Name(), New: path, Err: err}
+	}
+	return nil
+}
+
+// StartWriting has the system begin to write a part of a file to the disk, so that
+// there is less to wait for when it is synced. It promises nothing.
+func StartWriting(f *os.File, offset, n int64) {
+	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
+}

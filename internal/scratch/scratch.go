@@ -1,0 +1,124 @@
+// Temporary directories of which a killed process leaves none behind for long.
+
+// Package scratch makes temporary directories that are locked as long as their
+// process lives. What a killed process left is found by its lock being free, and is
+// removed when somebody makes the next one with the same prefix.
+package scratch
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Dir is a directory of this process. Remove it, or leave it with Keep.
+type Dir struct {
+	Path string // absolute
+	lock *os.File
+}
+
+// unsettled is how old a directory is before it can be taken for a left one: it has
+// no lock in the moment after it was made.
+const unsettled = time.Hour
+
+// New makes a directory in the place for temporary files. Its name is prefix and
+// digits, and nobody else may use prefix. Directories with such a name which are the
+// caller's and which no process holds are removed first, as far as that is possible.
+func New(prefix string) (*Dir, error) {
+	sweep(os.TempDir(), prefix, time.Now().Add(-unsettled))
+	path, err := os.MkdirTemp("", prefix)
+	if err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	d := &Dir{Path: path}
+	if f, err := os.Open(path); err == nil {
+		if hold(f) {
+			d.lock = f
+		} else {
+			_ = f.Close()
+		}
+	}
+	return d, nil
+}
+
+// Remove takes the directory away with everything in it, read-only or not.
+func (d *Dir) Remove() error {
+	err := remove(d.Path)
+	d.release()
+	return err
+}
+
+// Keep leaves the directory to the person: from now on it is called with as
+// prefix, which no call of New may use.
+func (d *Dir) Keep(with string) error {
+	parent, name := filepath.Split(d.Path)
+	to := filepath.Join(parent, with+name[strings.LastIndexByte(name, '-')+1:])
+	// Renaming onto something else is refused: it would have to be an empty
+	// directory of the same person.
+	if _, err := os.Lstat(to); err == nil {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	}
+	if err := os.Rename(d.Path, to); err != nil {
+		return err
+	}
+	d.Path = to
+	d.release()
+	return nil
+}
+
+func (d *Dir) release() {
+	if d.lock != nil {
+		_ = d.lock.Close()
+		d.lock = nil
+	}
+}
+
+// remove opens directories up first; no link is followed.
+func remove(path string) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	name := filepath.Base(path)
+	if root.RemoveAll(name) == nil {
+		return nil
+	}
+	_ = fs.WalkDir(root.FS(), name, func(p string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return root.RemoveAll(name)
+}
+
+// sweep removes what was left in dir: directories older than before, called prefix
+// and digits, of the same person, that nobody holds.
+func sweep(dir, prefix string, before time.Time) {
+	list, _ := os.ReadDir(dir)
+	for _, e := range list {
+		digits, ok := strings.CutPrefix(e.Name(), prefix)
+		if !ok || digits == "" || strings.Trim(digits, "0123456789") != "" || !e.IsDir() {
+			continue
+		}
+		fi, err := e.Info()
+		if err != nil || !fi.ModTime().Before(before) || !ours(fi) {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		f, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if now, err := f.Stat(); err == nil && os.SameFile(fi, now) && hold(f) {
+			_ = remove(path)
+		}
+		_ = f.Close()
+	}
+}
