@@ -121,8 +121,13 @@ func (s *spool) take(head, tail []byte, gap int) (*os.File, int64, error) {
 
 // Close removes the file.
 func (s *spool) Close() {
-	if s != nil && s.file != nil {
-		closeTemp(s.file)
-		s.file = nil
+	if s == nil || s.file == nil {
+		return
 	}
+	if s.inPlace {
+		_ = s.file.Close() // it has no name that could be removed
+	} else {
+		closeTemp(s.file)
+	}
+	s.file = nil
 }

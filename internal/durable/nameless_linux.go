@@ -16,7 +16,7 @@ func Nameless(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	return os.NewFile(uintptr(fd), dir), nil
+	return os.NewFile(uintptr(fd), "a file in "+dir), nil // never a path: somebody might remove it
 }
 
 // Name gives a file of Nameless a name, which must be free.

@@ -134,6 +134,7 @@ func Run(ctx context.Context, s Spec) *Result {
 	if !clean {
 		res.Survivors = g.end()
 	}
+	g.reap() // also what died a moment after an earlier program was done
 	res.Stdout, res.Stderr = stdout.bytes(), stderr.bytes()
 	// Also when it ended by itself just then: that must not depend on who was first.
 	res.Overflow = s.KillOnOverflow && (stdout.over() || stderr.over()) && !res.TimedOut && !res.Canceled
