@@ -62,6 +62,7 @@ func cfgCheck(t interface{ Fatalf(string, ...any) }, o *ojson.Object) {
 }
 
 func FuzzDecodeConfig(f *testing.F) {
+	f.Add([]byte("\"\\\n"))
 	f.Add([]byte(cfgFull))
 	f.Add([]byte(cfgMinimal))
 	f.Add([]byte(`{"version":3}`))

@@ -384,6 +384,9 @@ func (d *decoder) escape(buf []byte) ([]byte, error) {
 		return appendWTF8(buf, r), nil
 	}
 	d.pos--
+	if c < 0x20 || c > 0x7e {
+		return nil, d.errorf("a backslash before the byte 0x%02x is no escape", c)
+	}
 	return nil, d.errorf("unknown escape \\%c", c)
 }
 
