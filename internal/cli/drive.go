@@ -81,7 +81,7 @@ func (d *drive) event(e loop.Event) {
 			b.WriteString(": " + OneLine(s))
 		}
 		if n := len(e.Entry.Strings("files_changed")); n > 0 {
-			fmt.Fprintf(&b, " (%s)", count(n, "file"))
+			fmt.Fprintf(&b, " (%s)", counted(n, "file"))
 		}
 		d.view.gone(e.Turn.TurnID)
 	case loop.EventTurnRejected:
@@ -109,14 +109,6 @@ func (d *drive) event(e loop.Event) {
 	if b.Len() > 0 {
 		d.view.line(b.String())
 	}
-}
-
-// count is "1 file", "2 files".
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // approver decides on gates while a loop runs: by --auto-approve where no

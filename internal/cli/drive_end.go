@@ -121,7 +121,7 @@ func judgements(res *loop.Result) string {
 		text += fmt.Sprintf(", %d not", sent)
 	}
 	if res.GatesApproved > 0 {
-		text += ", " + count(res.GatesApproved, "gate") + " approved"
+		text += ", " + counted(res.GatesApproved, "gate") + " approved"
 	}
 	return text
 }

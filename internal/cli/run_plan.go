@@ -86,7 +86,7 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 	f.Out.Emit(plan, func(p *Printer) {
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
 		p.Field("Run", "%s, phase %s, %s", OneLine(orNone(s.Run())), p.Bold(OneLine(s.Phase)), s.Status)
-		p.Field("Limits", "%s, %s side by side", count(limit, "accepted turn"), count(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
+		p.Field("Limits", "%s, %s side by side", counted(limit, "accepted turn"), counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "$%.2f left", *left)
 		}
