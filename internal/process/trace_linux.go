@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -144,24 +145,70 @@ func (t *trace) ours(pid int, p stat, pgid int, detached bool) bool {
 	return detached && marked(pid, t.mark)
 }
 
+// execWait is how long a process may take to replace its program until it is
+// taken for one without an environment, in steps of a millisecond; execLooks is
+// how often one that has arguments must be seen without an environment.
+const (
+	execWait  = 100
+	execLooks = 8
+)
+
 // marked looks for the marker in the environment a process was started with.
-// Those of other people cannot be read, and could not be ended.
+// Those of other people cannot be read, and could not be ended. While a process
+// replaces its program its environment and its arguments read as empty; it must
+// not get away for that.
 func marked(pid int, mark string) bool {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
+	if mark == "" {
 		return false
 	}
+	dir := "/proc/" + strconv.Itoa(pid)
+	without := 0 // looks in a row that found arguments, but no environment
+	for range execWait {
+		env, ok := readSome(dir+"/environ", maxEnvLen)
+		if len(env) > 0 || !ok {
+			return bytes.Contains(env, []byte(mark))
+		}
+		args, ok := readSome(dir+"/cmdline", 1)
+		if !ok {
+			return false
+		}
+		if len(args) > 0 {
+			// It may have come to be, or to be replaced again, between the two looks.
+			if without++; without == execLooks {
+				return false
+			}
+			continue
+		}
+		without = 0
+		if p, ok := readStat(pid); !ok || p.state == 'Z' || p.state == 'X' || p.kernel {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}
+
+// readSome reads at most limit bytes of a file; ok is false when it cannot be read.
+func readSome(name string, limit int64) (data []byte, ok bool) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, false
+	}
 	defer func() { _ = f.Close() }()
-	env, _ := io.ReadAll(io.LimitReader(f, maxEnvLen))
-	return mark != "" && bytes.Contains(env, []byte(mark))
+	data, err = io.ReadAll(io.LimitReader(f, limit))
+	return data, err == nil
 }
 
 // stat is the part of /proc/PID/stat that matters here (proc_pid_stat(5)).
 type stat struct {
 	state                  byte
 	parent, group, session int
+	kernel                 bool   // a thread of the kernel
 	start                  uint64 // clock ticks since boot
 }
+
+// kernelThread is the flag of a process that runs no program (PF_KTHREAD).
+const kernelThread = 0x00200000
 
 func readStat(pid int) (stat, bool) {
 	// By plain system calls: every process of the machine is looked at.
@@ -196,7 +243,11 @@ func parseStat(data []byte) (stat, bool) {
 			return stat{}, false
 		}
 	}
-	var err error
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	if err != nil {
+		return stat{}, false
+	}
+	p.kernel = flags&kernelThread != 0
 	p.start, err = strconv.ParseUint(fields[19], 10, 64)
 	return p, err == nil
 }

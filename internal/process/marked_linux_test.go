@@ -1,0 +1,33 @@
+// Reading the environment of a process that is just replacing its program.
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestMarkedWhileReplacing: a process that does nothing but replace its program
+// is known by its marker at every moment.
+func TestMarkedWhileReplacing(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(script)
+	cmd.Env = []string{markName + "=the-one-that-is-looked-for"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	for i := range 5000 {
+		if !marked(cmd.Process.Pid, "the-one-that-is-looked-for") {
+			t.Fatalf("not known at look %d", i)
+		}
+	}
+	if marked(cmd.Process.Pid, "another") || marked(cmd.Process.Pid, "") {
+		t.Error("known by a marker that is not its own")
+	}
+}
