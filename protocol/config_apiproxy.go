@@ -29,6 +29,7 @@ func (s configSection) apiProxy() {
 	}
 	s.webURL("base_url", false)
 	maxOutput := s.integer("max_output_tokens", 1, math.MaxInt)
+	s.number("timeout_seconds", "a number greater than 0", func(f float64) bool { return f > 0 })
 	if r := s.object("retry_policy"); r.o != nil {
 		r.retryPolicy()
 	}

@@ -55,6 +55,7 @@ func TestConfigRules(t *testing.T) {
 		{"runtimes.cloud.model", `" "`, runtime, ""}, {"runtimes.cloud.auth_env", "-", runtime, ""},
 		{"runtimes.cloud.base_url", `"ftp://x"`, runtime, ""}, {"runtimes.cloud.base_url", `"api"`, runtime, ""}, {"runtimes.cloud.base_url", `" "`, runtime, ""},
 		{"runtimes.cloud.max_output_tokens", "null", runtime, ""}, {"runtimes.cloud.max_output_tokens", "0", runtime, ""},
+		{"runtimes.cloud.timeout_seconds", "0", runtime, ""}, {"runtimes.cloud.timeout_seconds", `"30"`, runtime, ""},
 		{"runtimes.cloud.max_output_tokens", "8990", runtime, "runtimes.cloud.context_window_tokens"},
 		{"runtimes.cloud.context_window_tokens", "0", runtime, ""}, {"runtimes.cloud.context_window_tokens", "-", runtime, ""},
 		{"runtimes.cloud.preflight_tokenization", "-", runtime, ""}, {"runtimes.cloud.preflight_tokenization", "null", runtime, ""},

@@ -4,6 +4,7 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -115,7 +116,35 @@ func (r *runExport) files(ctx context.Context) error {
 		e.Cut = append(e.Cut, fmt.Sprintf("%d of %d files", len(paths), r.total))
 	}
 	e.Notices = append(e.Notices, c.behind...)
+	r.unfit(paths)
 	return nil
+}
+
+// maxUnfit is how many files a restore would refuse are named.
+const maxUnfit = 20
+
+// unfit takes note of files whose names a restore refuses, so that the artifact
+// does not promise what it cannot keep.
+func (r *runExport) unfit(paths []string) {
+	var rules pathRules
+	n := 0
+	for _, p := range paths {
+		if !Restorable(p) {
+			continue // a restore leaves it alone
+		}
+		var refusal *protocol.Error
+		if !errors.As(rules.check(p), &refusal) {
+			continue
+		}
+		if n++; n <= maxUnfit {
+			why := strings.TrimSuffix(refusal.Message, ".")
+			r.left = append(r.left, why)
+			r.e.Notices = append(r.e.Notices, why)
+		}
+	}
+	if n > maxUnfit {
+		r.left = append(r.left, fmt.Sprintf("%d more files have names that a restore refuses", n-maxUnfit))
+	}
 }
 
 // assemble puts the members around the files.

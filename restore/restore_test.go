@@ -234,3 +234,22 @@ func TestExportInitiative(t *testing.T) {
 	}
 	mutants(t, data)
 }
+
+// TestExportSaysWhatCannotBeRestored: a file whose name a restore refuses is in the
+// artifact, which then does not promise to be restorable.
+func TestExportSaysWhatCannotBeRestored(t *testing.T) {
+	repo := testrepo.New(t, testrepo.Options{})
+	project(t, repo.Dir)
+	write(t, repo.Dir, `.planning/a\b.md`, "x\n")
+	write(t, repo.Dir, ".planning/Notes.md", "x\n")
+	write(t, repo.Dir, ".planning/notes.md", "y\n")
+	repo.CommitAll("governed")
+	e, data := exported(t, repo.Dir, ExportOptions{})
+	o := passes(t, data)
+	if len(e.Blockers) != 2 || !strings.Contains(e.Blockers[0]+e.Blockers[1], "backslash") || !strings.Contains(e.Blockers[0]+e.Blockers[1], "the same file") {
+		t.Errorf("%q", e.Blockers)
+	}
+	if o.Object("workspace").Object("git").Bool("restore_supported") || !o.Object("files").Has(`.planning/a\b.md`) {
+		t.Error("it promises to be restorable, or a file is missing")
+	}
+}
