@@ -1,0 +1,207 @@
+// Reading a run as it is recorded at its ref, whether or not it is the one of this
+// work tree.
+
+package gitstore
+
+import (
+	"context"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// RecordedRun is a run as one operation recorded it: whatever is read of it is of
+// that moment, and nothing of the working files. It takes no lock and starts no
+// process once it is open. Not for use by several goroutines at once.
+type RecordedRun struct {
+	Run string
+	Op  OID // the operation it is read at
+
+	rec *recorded
+}
+
+// RunTip returns the newest operation of a run, "" when the run has no record here.
+func (s *Store) RunTip(ctx context.Context, run string) (OID, error) { return s.readRun(ctx, run) }
+
+// OpenRun opens a run at operation op, the newest one when op is "". An empty run is
+// the one of this work tree.
+//
+// Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
+// object_corrupt.
+func (s *Store) OpenRun(ctx context.Context, run string, op OID) (*RecordedRun, error) {
+	if run == "" {
+		if run = s.currentRun(); run == "" {
+			return nil, noRun("")
+		}
+	}
+	if op == "" {
+		var err error
+		if op, err = s.readRun(ctx, run); err != nil {
+			return nil, err
+		}
+		if op == "" {
+			return nil, noRun(run)
+		}
+	}
+	rec, err := s.recordedAt(s.reader(ctx), run, op)
+	if err != nil {
+		return nil, err
+	}
+	return &RecordedRun{Run: run, Op: op, rec: rec}, nil
+}
+
+// ConfigBytes are those of the configuration the operation was decided under.
+func (x *RecordedRun) ConfigBytes() ([]byte, error) {
+	data, ok, err := x.rec.r.file(x.rec.root, treeConfig)
+	if err == nil && !ok {
+		err = malformed(x.rec.root, "there is no %s", treeConfig)
+	}
+	return data, err
+}
+
+// Config is the configuration the operation was decided under.
+func (x *RecordedRun) Config() (*protocol.Config, error) {
+	data, err := x.ConfigBytes()
+	if err != nil {
+		return nil, err
+	}
+	cfg, _, err := protocol.DecodeConfig(data)
+	return cfg, err
+}
+
+// StateBytes are those of state.json after the operation.
+func (x *RecordedRun) StateBytes() ([]byte, error) {
+	data, ok, err := x.rec.r.file(x.rec.root, treeState)
+	if err == nil && !ok {
+		err = malformed(x.rec.root, "there is no %s", treeState)
+	}
+	return data, err
+}
+
+// State is state.json after the operation, as it was written.
+func (x *RecordedRun) State() (*protocol.State, error) {
+	data, err := x.StateBytes()
+	if err != nil {
+		return nil, err
+	}
+	st, perr := protocol.DecodeState(data)
+	if perr != nil {
+		return nil, perr
+	}
+	return st, nil
+}
+
+// Index is the digest of the ledgers after the operation.
+func (x *RecordedRun) Index() (*protocol.Index, error) { return x.rec.readIndex() }
+
+// Record is op.json: what the operation was, its arguments, time and actor.
+func (x *RecordedRun) Record() (*ojson.Object, error) {
+	data, ok, err := x.rec.r.file(x.rec.root, treeRecord)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, malformed(x.rec.root, "there is no %s", treeRecord)
+	}
+	return ojson.DecodeObject(data)
+}
+
+// Rows yields the rows of a ledger from the first on. Ledgers outlive runs: rows of
+// earlier runs come first and name them. One segment (some 16 KiB) is held at a
+// time; lines that are no JSON objects are passed over.
+func (x *RecordedRun) Rows(l protocol.Ledger) iter.Seq2[protocol.Line, error] {
+	return func(yield func(protocol.Line, error) bool) {
+		segs, err := x.rec.r.slots(x.rec.root, ledgerTreePath(l), false)
+		if err != nil {
+			yield(protocol.Line{}, err)
+			return
+		}
+		for _, oid := range segs {
+			data, err := x.rec.r.blob(oid)
+			if err != nil {
+				yield(protocol.Line{}, err)
+				return
+			}
+			for row := range rowsOf(data) {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// RowsBackwards is Rows from the last to the first.
+func (x *RecordedRun) RowsBackwards(l protocol.Ledger) iter.Seq2[protocol.Line, error] {
+	return func(yield func(protocol.Line, error) bool) {
+		segs, err := x.rec.r.slots(x.rec.root, ledgerTreePath(l), false)
+		if err != nil {
+			yield(protocol.Line{}, err)
+			return
+		}
+		for _, oid := range slices.Backward(segs) {
+			data, err := x.rec.r.blob(oid)
+			if err != nil {
+				yield(protocol.Line{}, err)
+				return
+			}
+			rows := slices.Collect(rowsOf(data))
+			for _, row := range slices.Backward(rows) {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Appended returns the rows a ledger has got since an earlier operation of the same
+// run. It reads what differs. ok is false when rows were changed as well: whoever
+// keeps them must read them all again.
+func (x *RecordedRun) Appended(l protocol.Ledger, since *RecordedRun) (rows []protocol.Line, ok bool, err error) {
+	diff, err := x.rec.r.diffLedger(since.rec.root, x.rec.root, l)
+	if err != nil {
+		return nil, false, err
+	}
+	if diff.kind != diffSame && (diff.kind != diffExtended || len(diff.amends) > 0) {
+		return nil, false, nil
+	}
+	return slices.Collect(rowsOf(diff.appended)), true, nil
+}
+
+// File returns a governed file by its project-relative path: a document, a file of
+// the bundle of an active turn, or one an operation created below .agentxchain (a
+// review, a proposal, a rejected result). Ledgers are read with Rows.
+func (x *RecordedRun) File(name string) (data []byte, ok bool, err error) {
+	r, root := x.rec.r, x.rec.root
+	for _, d := range protocol.Documents() {
+		if string(d) == name {
+			return r.file(root, docTreePath(d))
+		}
+	}
+	if !safeFilePath(name) && !strings.HasPrefix(name, protocol.DispatchDir+"/") || path.Clean(name) != name {
+		return nil, false, nil
+	}
+	if rest, found := strings.CutPrefix(name, protocol.DispatchDir+"/"); found {
+		return r.file(root, treeBundles+"/"+rest)
+	}
+	groups, err := r.slots(root, treeFiles, true)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, g := range slices.Backward(groups) { // a later operation's file counts
+		e, found, err := r.lookup(g, strings.TrimPrefix(name, projectDir+"/"))
+		if err != nil {
+			return nil, false, err
+		}
+		if found && !e.IsTree() {
+			data, err = r.blob(e.OID)
+			return data, err == nil, err
+		}
+	}
+	return nil, false, nil
+}

@@ -1,0 +1,104 @@
+package gitstore
+
+import (
+	"context"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// TestOpenRun: a recorded run reads as its working files did, at any of its
+// operations and after another run has taken the work tree over.
+func TestOpenRun(t *testing.T) {
+	d := newDriver(t)
+	ctx := context.Background()
+	if _, err := d.store.OpenRun(ctx, "", ""); CodeOf(err) != CodeNoRun {
+		t.Fatalf("%v", err)
+	}
+	d.must(initOp(false))
+	d.turns(3)
+	run := d.view().Run
+	early, err := d.store.OpenRun(ctx, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.turns(2)
+	late, err := d.store.OpenRun(ctx, run, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if early.Run != run || late.Run != run || early.Op == late.Op {
+		t.Errorf("%+v %+v", early, late)
+	}
+	if st, err := late.State(); err != nil || st.RunID == nil || *st.RunID != run {
+		t.Errorf("%+v %v", st, err)
+	}
+	if state, _ := late.StateBytes(); string(state) != d.read(string(protocol.DocState)) {
+		t.Error("the state is another")
+	}
+	if cfg, err := late.Config(); err != nil || len(cfg.Roles.Keys()) == 0 {
+		t.Errorf("%+v %v", cfg, err)
+	}
+	if x, err := late.Index(); err != nil || x == nil {
+		t.Errorf("%+v %v", x, err)
+	}
+	if rec, err := late.Record(); err != nil || rec.Len() == 0 {
+		t.Errorf("%v %v", rec, err)
+	}
+	for _, l := range protocol.Ledgers() {
+		var all string
+		var rows []string
+		for row, err := range late.Rows(l) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(row.Raw) + "\n"
+			rows = append(rows, string(row.Raw))
+		}
+		working, _ := os.ReadFile(d.path(l.Path()))
+		if l.JSONL() && all != string(working) {
+			t.Errorf("%s reads as another", l)
+		}
+		var back []string
+		for row, err := range late.RowsBackwards(l) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			back = append(back, string(row.Raw))
+		}
+		slices.Reverse(back)
+		if !slices.Equal(rows, back) {
+			t.Errorf("%s reads otherwise from its end", l)
+		}
+		n := 0
+		for _, err := range early.Rows(l) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		more, ok, err := late.Appended(l, early)
+		if err != nil || !ok || n+len(more) != len(rows) {
+			t.Errorf("%s: %d rows, then %d, %d in all (%v, %v)", l, n, len(more), len(rows), ok, err)
+		}
+	}
+	if data, ok, err := late.File(string(protocol.DocState)); err != nil || !ok || len(data) == 0 {
+		t.Errorf("%v %v", ok, err)
+	}
+	for _, none := range []string{"", "/", "x", ".agentxchain", ".agentxchain/no", ".agentxchain/../state.json", protocol.DispatchDir + "/none/x", protocol.DispatchDir} {
+		if data, ok, err := late.File(none); err != nil || ok {
+			t.Errorf("%q: %q %v %v", none, data, ok, err)
+		}
+	}
+	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); CodeOf(err) != CodeNoRun {
+		t.Errorf("%v", err)
+	}
+	if _, err := d.store.OpenRun(ctx, "../x", ""); err == nil {
+		t.Error("a name that leaves its folder was taken")
+	}
+	if tip, err := d.store.RunTip(ctx, run); err != nil || tip != late.Op {
+		t.Errorf("%s %v", tip, err)
+	}
+}

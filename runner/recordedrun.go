@@ -1,0 +1,28 @@
+// Any recorded run, read at its ref.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// RecordedRun is a run as one operation recorded it (docs/storage.md): the present
+// one, one of before, or one that came here by a push.
+type RecordedRun = gitstore.RecordedRun
+
+// OpenRun reads a run at its newest operation, or at op when it is not "". An empty
+// run is the one of this work tree. Nothing is locked and no working file is looked
+// at; what another tool has changed and no operation has recorded yet is not in it.
+//
+// Codes: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
+// object_corrupt.
+func (r *Runner) OpenRun(ctx context.Context, run string, op OpID) (*RecordedRun, error) {
+	return r.Store.OpenRun(ctx, run, op)
+}
+
+// RunTip returns the newest operation of a run, "" when it has no record here.
+func (r *Runner) RunTip(ctx context.Context, run string) (OpID, error) {
+	return r.Store.RunTip(ctx, run)
+}
