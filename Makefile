@@ -6,8 +6,9 @@ FUZZTIME ?= 30s
 
 .PHONY: build test race lint fmt fuzz mutation bench crash demo ci
 
+# One static binary.
 build:
-	$(GO) build -o bin/git-agentxchain ./cmd/git-agentxchain
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/git-agentxchain ./cmd/git-agentxchain
 
 test:
 	$(GO) test ./...
