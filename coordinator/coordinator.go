@@ -24,6 +24,8 @@ type Options struct {
 	Getenv   func(string) string // for identity, trust and dispatch markers; os.Getenv when nil
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks without stored trust; not inside a dispatched turn
+
+	Untouched bool // Status writes nothing at all, not even to the cache of what was proven
 }
 
 // Coordinator drives the initiative of one workspace. It is not safe for
@@ -124,7 +126,7 @@ type Seen struct {
 // see reads the repositories of a workspace. With all, every accepted turn of
 // them is read; otherwise those that were given out and do not count yet.
 func (c *Coordinator) see(ctx context.Context, d *Documents, all bool) *Seen {
-	opt := ReadOptions{}
+	opt := ReadOptions{Untouched: c.opt.Untouched}
 	if d.State != nil {
 		turns := make(map[string][]string)
 		for _, row := range d.History.Open() {

@@ -30,6 +30,8 @@ type ReadOptions struct {
 	// Cache is a directory for what was found sound; "" is the one of the workspace
 	// (see cacheDir), "-" is none.
 	Cache string
+	// Untouched leaves the cache as it is: nothing that is found is noted there.
+	Untouched bool
 }
 
 // OpenTurns returns the turns that were given out and have no projection, by

@@ -59,7 +59,7 @@ func (r *childReader) known(path, run string) gitstore.OID {
 // remember notes that a run is sound up to op. It is a cache: that it cannot be
 // written, or is lost, costs a proof.
 func (r *childReader) remember(path, run string, op gitstore.OID) {
-	if r.opt.Cache == "-" || op == r.known(path, run) || os.MkdirAll(r.opt.Cache, 0o700) != nil {
+	if r.opt.Cache == "-" || r.opt.Untouched || op == r.known(path, run) || os.MkdirAll(r.opt.Cache, 0o700) != nil {
 		return
 	}
 	f, err := os.CreateTemp(r.opt.Cache, "new-")

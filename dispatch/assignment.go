@@ -44,8 +44,10 @@ func (v *view) assignment() *ojson.Object {
 	if c := t.IntakeContext; c != nil {
 		d := pick(c, member{"intent_id", nil}, member{"event_id", nil}, member{"source", nil}, member{"category", nil},
 			member{"charter", nil}, member{"acceptance_contract", []any{}}, member{"phase_scope", nil})
-		if idle, ok := c.Get("idle_expansion"); ok {
-			d.Set("idle_expansion", idle)
+		for _, more := range []string{"idle_expansion", "charter_id", "plan_id", "task"} {
+			if val, ok := c.Get(more); ok {
+				d.Set(more, ojson.CloneValue(val))
+			}
 		}
 		o.Set("intake_context", d)
 	}

@@ -46,6 +46,8 @@ type Input struct {
 	// CrossRepo is COORDINATOR_CONTEXT.json of a turn that is a part of an initiative
 	// over several repositories, else nil.
 	CrossRepo *ojson.Object
+	// Messages are the TaskMessages for the turn, oldest first (spec/08 §7).
+	Messages []*ojson.Object
 	// Warnings found by the caller, such as a dirty work tree.
 	Warnings []Warning
 

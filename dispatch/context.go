@@ -28,6 +28,7 @@ func (v *view) context() []byte {
 	d.block(v.crossRepo())
 	d.block(v.delegationContext())
 	v.delegationReview(d)
+	v.messages(d)
 	d.block(v.runtimeContract())
 	d.block(v.repoDecisions())
 	d.block(v.inherited())

@@ -105,6 +105,10 @@ func (v *view) lifecycleRules(l *list) {
 	if v.reviewer() {
 		when = "when your review finds that the work of this phase is done and its gate holds"
 	}
+	if v.Turn.CharterID() != "" {
+		l.add("Ask for neither: the plan this turn's task belongs to moves the run on by itself.")
+		return
+	}
 	switch {
 	case v.route == nil:
 		l.add("The run's phase %s is not routed, so ask for neither.", code(v.State.Phase))

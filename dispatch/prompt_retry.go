@@ -50,6 +50,30 @@ func (v *view) injectedIntent() string {
 	if s := c.String("phase_scope"); s != "" {
 		b.WriteString("\nIt is meant for phase " + code(s) + ".\n")
 	}
+	b.WriteString(v.plannedTask())
+	return b.String()
+}
+
+// plannedTask tells what the plan says of a charter beside its goal, and how far
+// the phase is. A plan moves the run on by itself, so its turns need not ask.
+func (v *view) plannedTask() string {
+	id := v.Turn.CharterID()
+	if id == "" {
+		return ""
+	}
+	c := v.Turn.IntakeContext
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nIt is task %s of plan %s. Do this task only: the other tasks of the plan have turns of their own, and the run moves on by itself once those of this phase are done.\n", code(id), code(c.String("plan_id")))
+	q := v.State.Charter(id)
+	if q != nil && len(q.DependsOn) > 0 {
+		b.WriteString("\nIt builds on tasks that are done: " + inlineCodes(q.DependsOn) + ".\n")
+	}
+	if q != nil && len(q.GatesRequired) > 0 {
+		b.WriteString("\nIt is done only with a `verification.status` of `pass`; the plan asks for " + inlineCodes(q.GatesRequired) + ".\n")
+	}
+	if task := c.Object("task"); task.Len() > 0 {
+		b.WriteString("\n**What the plan gives it** (whole in ASSIGNMENT.json)\n\n" + fenced("json", cut(clean(string(ojson.Pretty(task))), maxQuoteRunes)) + "\n")
+	}
 	return b.String()
 }
 

@@ -21,6 +21,11 @@ type Change struct {
 	Transition *protocol.Transition
 	// Bundles are dispatch bundles to put into place: turn -> file name -> bytes.
 	Bundles map[string]map[string][]byte
+	// Refs move, or are only held to where they are (New equals Old), in the same
+	// transaction as the run's: when one of them is elsewhere nothing moves, and the
+	// error is ref_moved naming it. Should the machine stop in the middle, the run's
+	// ref is moved first.
+	Refs []RefUpdate
 }
 
 // Committed says what a commit made.
@@ -70,6 +75,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	}
 	t := ch.Transition
 	plan := commitPlan{run: run, record: ch.Record, publish: s.opts.Publish, subject: t.Subject, turn: t.Turn, role: t.Role, state: state, drops: t.DropTurns, unstage: t.Unstage}
+	plan.also = ch.Refs
 	plan.doc, plan.evidence = ch.Record.Encode()
 	work, err := tx.planWork(d, ch, state, plan.evidence)
 	if err != nil {
@@ -343,6 +349,7 @@ type commitPlan struct {
 	unstage  []string
 	note     *entering // left before the ref of a new run is created
 	publish  Publish   // nil: move the ref at once
+	also     []RefUpdate
 }
 
 // commitTree writes the objects and moves the run's ref. Nothing is changed when
@@ -366,7 +373,8 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	if p.publish == nil {
 		p.publish = publishAlone
 	}
-	if err := p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Reflog: "agentxchain: " + p.record.Name}); err != nil {
+	faults.Point("commit.before-ref")
+	if err := p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name}); err != nil {
 		return nil, err
 	}
 	faults.Point("commit.after-ref")

@@ -31,6 +31,7 @@ const (
 	FindWork     = "working_files"   // working files differ from the recorded run
 	FindLeftover = "leftover"        // a file an interrupted command left behind
 	FindLock     = "lock"            // the lock is held, or was left behind
+	FindLease    = "lease_invalid"   // a ref of a lease holds no lease of that turn, or its tokens went back
 )
 
 // Finding is one thing that is not as it should be.
@@ -76,6 +77,9 @@ func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) 
 	}
 	for _, run := range runs {
 		if err := f.chain(run); err != nil {
+			return nil, err
+		}
+		if err := f.leases(strings.TrimPrefix(run.Name, RunRefPrefix)); err != nil {
 			return nil, err
 		}
 	}

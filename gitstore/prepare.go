@@ -45,6 +45,8 @@ func (r *Repository) StartMove(ctx context.Context, m Move) (*Pending, error) {
 		return nil, errorf(CodeBadRefName, nil, "%q is not a ref name", u.Name)
 	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old || !u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
 		return nil, errorf(protocol.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
+	case len(m.Also) > 0:
+		return nil, errorf(protocol.CodeInvalidArgument, nil, "%s moves together with other refs, which is not for a decision over several repositories", u.Name)
 	}
 	if err := r.refuseSymbolic(ctx, u.Name); err != nil {
 		return nil, err

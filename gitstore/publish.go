@@ -8,6 +8,7 @@ import "context"
 type Move struct {
 	Op     string // wire name of the operation, such as approve_transition
 	Ref    RefUpdate
+	Also   []RefUpdate // moved or checked with it, after it
 	Reflog string
 }
 
@@ -16,5 +17,5 @@ type Move struct {
 type Publish func(ctx context.Context, r *Repository, m Move) error
 
 func publishAlone(ctx context.Context, r *Repository, m Move) error {
-	return r.UpdateRefs(ctx, []RefUpdate{m.Ref}, m.Reflog)
+	return r.UpdateRefs(ctx, append([]RefUpdate{m.Ref}, m.Also...), m.Reflog)
 }

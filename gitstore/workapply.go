@@ -169,6 +169,13 @@ func (w *workDir) openBundle(turn string, files map[string][]byte) error {
 			}
 		}
 	}
+	// What a killed command was writing here is in no manifest: the bundle would not
+	// be the one that was sealed.
+	for _, left := range w.tempsIn(dir, bundleFiles()) {
+		if err := w.removeFile(left); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

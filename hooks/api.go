@@ -108,6 +108,7 @@ type Call struct {
 // Runner runs hooks in one project. Only Root is required.
 type Runner struct {
 	Root          string           // absolute path of the project; hooks start here
+	Correlation   string           // correlation_id of what hooks are given; left out when ""
 	Environ       func() []string  // our own environment; os.Environ when nil
 	Now           func() time.Time // time.Now when nil
 	ExtraEnvNames []string         // variables handed on to every process hook

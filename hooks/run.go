@@ -171,8 +171,12 @@ func (r *Runner) envelope(h Hook, call Call) []byte {
 	if payload == nil {
 		payload = ojson.NewObject()
 	}
-	return ojson.Compact(ojson.NewObject("hook_phase", call.Phase, "hook_name", h.Name, "run_id", call.RunID,
-		"project_root", r.Root, "timestamp", protocol.FormatTime(r.now()), "payload", payload))
+	o := ojson.NewObject("hook_phase", call.Phase, "hook_name", h.Name, "run_id", call.RunID,
+		"project_root", r.Root, "timestamp", protocol.FormatTime(r.now()), "payload", payload)
+	if r.Correlation != "" {
+		o.Set("correlation_id", r.Correlation)
+	}
+	return ojson.Compact(o)
 }
 
 func (r *Runner) now() time.Time {

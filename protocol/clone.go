@@ -95,6 +95,13 @@ func (s *State) copy(f objectCopy) *State {
 			c.DelegationQueue[i] = d.copy(f)
 		}
 	}
+	if s.CharterQueue != nil {
+		c.CharterQueue = make([]*Charter, len(s.CharterQueue))
+		for i, q := range s.CharterQueue {
+			c.CharterQueue[i] = q.copy(f)
+		}
+	}
+	c.CharterPlans = f.list(s.CharterPlans)
 	if r := s.PendingDelegation; r != nil {
 		c.PendingDelegation = copyPtr(r)
 		c.PendingDelegation.Results = f.list(r.Results)
@@ -186,6 +193,7 @@ func (x *Index) copy(f objectCopy) *Index {
 		*p = f.list(*p)
 	}
 	c.DelegationRows = x.DelegationRows.Clone(f)
+	c.Mailbox = x.Mailbox.copy()
 	c.Extra = f.extra(x.Extra)
 	return &c
 }

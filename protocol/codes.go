@@ -49,4 +49,7 @@ const (
 	CodeNothingPending         = "nothing_pending"
 	CodeReasonRequired         = "reason_required"
 	CodeRunExists              = "run_exists"
+	CodeMailboxFull            = "mailbox_full"
+	CodeInvalidCharter         = "invalid_charter"
+	CodeChartersWait           = "charters_wait"
 )

@@ -89,7 +89,7 @@ type EventSpec struct {
 // §10). An unregistered type is a programming error and comes back as an error:
 // it must never reach events.jsonl.
 func NewEvent(e EventSpec) (*ojson.Object, error) {
-	if !slices.Contains(EventTypes(), e.Type) {
+	if !writable(e.Type) {
 		return nil, fmt.Errorf("event type %q is not registered", e.Type)
 	}
 	payload := e.Payload

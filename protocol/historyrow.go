@@ -119,6 +119,9 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 	set("delegation_context", t.DelegationContext.Clone())
 	set("delegation_review", t.DelegationReview.Clone())
 	set("idle_expansion_result_summary", e.IdleExpansion)
+	if id := t.CharterID(); id != "" {
+		o.Set("charter_id", id)
+	}
 	return o
 }
 

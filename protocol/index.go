@@ -11,8 +11,8 @@ import (
 
 // Index summarises the ledgers of the current run. It is derived data: it can
 // be rebuilt with BuildIndex, to the very same bytes, and replay proves that it
-// was kept right. No member is ever left out: their order must not depend on when
-// one was first set.
+// was kept right. No member but the last is ever left out: their order must not
+// depend on when one was first set.
 type Index struct {
 	Run             string                   `json:"run"`
 	Accepted        int                      `json:"accepted"`       // accepted turns, reissued rows excluded
@@ -38,6 +38,7 @@ type Index struct {
 	OpenObjections  []*ojson.Object          `json:"open_objections"`       // turn_id, id, severity of this run's open objections
 	CostUSD         float64                  `json:"cost_usd"`              // of the accepted rows; state.budget_status counts refused attempts too
 	LastEventAt     string                   `json:"last_event_at"`         // newest event of the run
+	Mailbox         *Mailbox                 `json:"mailbox,omitempty"`     // absent until the first message, and the last member: runs of before messages keep their index
 	Extra           ojson.Extra
 }
 

@@ -186,8 +186,9 @@ func requesters(s *State) (phase, completion string) {
 // maxOpenObjections bounds what the index carries; the ledger keeps them all.
 const maxOpenObjections = 50
 
-// trim forgets rows no active turn can conflict with.
+// trim forgets rows no active turn can conflict with, and messages no turn waits for.
 func (x *Index) trim(s *State) {
+	x.settleMail(s)
 	if s.ActiveTurns.Len() == 0 {
 		x.Recent = nil
 		return
@@ -280,6 +281,9 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 		at, err := ParseTime(l.Row.String("timestamp"))
 		if err == nil && l.Row.String("run_id") == x.Run && !at.Before(newest) {
 			newest, x.LastEventAt = at, l.Row.String("timestamp")
+		}
+		if l.Row.String("run_id") == x.Run {
+			x.mail(l.Row)
 		}
 	}
 	x.keepRequests(s)

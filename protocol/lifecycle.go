@@ -25,14 +25,14 @@ type evaluated struct {
 // (spec/01 §14 row 27).
 func (a *acceptance) lifecycle() evaluated {
 	s := a.t.s
-	request, complete := a.request()
+	request, complete := a.planned(a.request())
 	switch {
 	case a.res.Status == ResultNeedsHuman:
 		return evaluated{}
 	case s.ActiveTurns.Len() > 0:
 		a.queue(request, complete)
 		return evaluated{}
-	case s.Status != StatusActive:
+	case s.Status != StatusActive, len(s.OpenCharters()) > 0:
 		return evaluated{}
 	}
 	out := a.tryCompletion(complete)
@@ -311,6 +311,7 @@ func (a *acceptance) gateInput() GateInput {
 	in.Participated = func(p, r string) bool { return p == phase && r == role || base(p, r) }
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
+	a.byCharters(&in)
 	return in
 }
 

@@ -9,11 +9,12 @@ import (
 )
 
 // ResolveRole picks the role of the next turn: the override, else a due
-// delegation review, else a pending delegation, else a charter to materialise,
-// else the recommendation when the phase allows it, else the phase's entry role,
+// delegation review, else a pending delegation, else a ready charter of the queue,
+// else a charter to materialise, else the recommendation when the phase allows it, else the phase's entry role,
 // else the first role (spec/01 §12.1). Warnings say what an override skips.
 // Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
-// override; invalid_config without any role.
+// override; charters_wait when the phase has open charters and none can be given
+// out; invalid_config without any role.
 func ResolveRole(cfg *Config, s *State, override string) (role string, warnings []string, err *Error) {
 	allowed := cfg.PhaseRoles(s.Phase)
 	route := cfg.Route(s.Phase)
@@ -30,6 +31,8 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		}
 		if due := dueRole(s); due != "" && due != override {
 			warnings = append(warnings, fmt.Sprintf("Role %q has delegated work waiting; assigning %q first leaves it waiting.", due, override))
+		} else if due == "" && len(s.OpenCharters()) > 0 && s.nextCharter(override) == nil {
+			warnings = append(warnings, fmt.Sprintf("No charter is ready for role %q; the turn works on none.", override))
 		}
 		return override, warnings, nil
 	}
@@ -38,6 +41,9 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 			return "", nil, unknownRole(cfg, due)
 		}
 		return due, nil, nil
+	}
+	if role, err := charterRole(cfg, s); role != "" || err != nil {
+		return role, nil, err
 	}
 	if charterPending(s) && s.Phase == "planning" && cfg.Role("pm") != nil {
 		return "pm", nil, nil

@@ -31,6 +31,7 @@ type AcceptTurn struct {
 	IdleSidecar       *Blob          `json:"idle_sidecar"`     // idle-expansion-result.json beside the staged result, or nil
 	Replay            *ReplayOutcome `json:"replay,omitempty"` // verification replay, when a policy asks for one
 	Drift             []string       `json:"drift,omitempty"`  // what changed in the work tree while the decision was being made, usually by a hook
+	Lease             *Lease         `json:"lease,omitempty"`  // of the runner that hands the result in, as it is after the acceptance
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.

@@ -34,6 +34,7 @@ func (a *acceptance) commit() {
 		took = []any{"started_at", turn.StartedAt, "duration_ms", ms}
 	}
 	t.event("turn_accepted", turn, took...)
+	t.leaseEnds(a.op.Lease, LeaseActReleased, turn)
 	if a.op.Resolution == ResolutionHumanMerge && a.conflict != nil {
 		a.recordMerge()
 	}
@@ -45,11 +46,13 @@ func (a *acceptance) commit() {
 	t.charge(a.res.CostUSD)
 	a.unblock()
 	a.delegations(entry)
+	a.charter()
 	gate := a.lifecycle()
 	a.needsHuman()
 	t.timeouts(turn, a.op.Files)
 	t.reconcileGateFailure(a.op.Files, turn)
 	a.nonProgress()
+	a.stuckCharter()
 	t.exhaustBudget(turn)
 
 	t.session = "turn_accepted"
@@ -163,8 +166,9 @@ func (a *acceptance) nonProgress() {
 	in := t.gateInput(a.op.Files)
 	in.VerificationStatus = a.res.Verification.Status
 	in.VerificationReproducible = a.verify.Reproducible
-	if s.Phase != a.t.before.Phase {
-		// The phase just changed: the files of the new gate were not looked at.
+	if s.Phase != a.t.before.Phase || len(s.OpenCharters()) > 0 {
+		// The phase just changed: the files of the new gate were not looked at. And
+		// nobody expects a gate to pass while its phase has open charters.
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}

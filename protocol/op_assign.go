@@ -69,12 +69,14 @@ func (op *AssignTurn) apply(t *transition) *Error {
 		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
 		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
 	t.bindDelegation(turn)
+	t.bindCharter(turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if reserve != nil {
 		s.BudgetReservations.Set(turn.TurnID, ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", FormatTime(now)))
 	}
 	if !op.Undispatched {
 		t.dispatch(turn)
+		t.deliver(turn)
 	}
 	t.about(turn)
 	t.session = "turn_assigned"

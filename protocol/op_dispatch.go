@@ -45,6 +45,7 @@ func (op *DispatchTurn) apply(t *transition) *Error {
 		t.dispatch(&turn)
 		t.session = "turn_dispatched"
 	}
+	t.deliver(&turn)
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.about(&turn)
 	t.subject = fmt.Sprintf("dispatch %s to %s (%s)", turn.TurnID, turn.AssignedRole, t.s.Phase)

@@ -122,6 +122,7 @@ func (t *transition) idle() {
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.LastGateFailure, s.NextRecommendedRole = nil, nil
 	s.DelegationQueue, s.PendingDelegation = nil, nil
+	s.CharterQueue, s.CharterPlans = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 }
 

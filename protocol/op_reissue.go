@@ -107,6 +107,7 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 		t.settleBlock("turn_reissued")
 	}
 	t.dispatch(turn)
+	t.deliver(turn)
 	t.exhaustBudget(turn)
 	t.about(turn)
 	t.session = "turn_reissued"

@@ -21,6 +21,7 @@ type RejectTurn struct {
 	Staged   *Blob     `json:"staged"`             // the refused result, kept; nil when none was staged
 	Cost     float64   `json:"cost_usd,omitempty"` // what the attempt cost, US dollars
 	Baseline *Baseline `json:"baseline"`           // work tree now: the baseline of the next attempt
+	Lease    *Lease    `json:"lease,omitempty"`    // of the runner whose attempt it was, as it is afterwards
 }
 
 func (*RejectTurn) Name() string      { return "reject_turn" }
@@ -70,6 +71,7 @@ func (op *RejectTurn) apply(t *transition) *Error {
 		op.retry(t, &turn, conflict, rejection)
 		res.Status = turn.Status
 		t.redispatch(&turn)
+		t.deliver(&turn)
 	} else {
 		op.escalate(t, &turn, rejection)
 		res.Escalated, res.Status = true, turn.Status
@@ -154,6 +156,7 @@ func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojso
 	turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
 	t.event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
+	t.leaseEnds(op.Lease, LeaseActRejected, turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if s.Status == StatusBlocked && (s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
 		// Sending the turn back settles the block its result ran into.
@@ -174,6 +177,7 @@ func (op *RejectTurn) escalate(t *transition, turn *Turn, rejection *ojson.Objec
 	t.s.ActiveTurns.Set(turn.TurnID, turn)
 	t.event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
+	t.leaseEnds(op.Lease, LeaseActRejected, turn)
 	if !(t.s.Status == StatusBlocked && t.blockOf(turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
 		t.block(t.retriesBlock(turn, rejection.Array("validation_errors")))

@@ -181,6 +181,7 @@ func (t *transition) writeEvents() *Error {
 		}
 		t.append(LedgerEvents, row)
 		t.x.LastEventAt = at
+		t.x.mail(row)
 	}
 	return nil
 }

@@ -274,6 +274,9 @@ func (m *opsMachine) operation() Operation {
 	if d.one(12) {
 		return m.audit()
 	}
+	if d.one(8) {
+		return m.mail()
+	}
 	if !d.one(8) {
 		switch s.Status {
 		case StatusPaused:

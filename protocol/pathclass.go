@@ -26,6 +26,10 @@ var orchestratorFiles = []string{
 	".agentxchain/sla-reminders.json", ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/migration-report.md", "TALK.md", humanTasksPath,
 }
 
+// dashboardFiles tell that a dashboard is running: they come and go while turns are
+// under way, and no actor makes them.
+var dashboardFiles = []string{".agentxchain-dashboard.pid", ".agentxchain-dashboard.json"}
+
 // humanTasksPath is the one orchestrator file that is not continuity state: it
 // is rendered anew from human-escalations.jsonl.
 const humanTasksPath = "HUMAN_TASKS.md"
@@ -59,7 +63,7 @@ func IsReserved(path string) bool { return slices.Contains(reservedPaths, path) 
 // Operational reports whether the path is never attributed to an actor: it is
 // dropped from declared and observed lists alike.
 func Operational(path string) bool {
-	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) || GeneratedReport(path)
+	return hasAnyPrefix(path, operationalPrefixes) || slices.Contains(orchestratorFiles, path) || slices.Contains(dashboardFiles, path) || GeneratedReport(path)
 }
 
 // GeneratedReport matches the files report commands leave in

@@ -38,6 +38,7 @@ func TestPathClasses(t *testing.T) {
 		{".agentxchain/state.json", op | exempt | continuity | product},
 		{".agentxchain/state.json.bak", observable | product},
 		{".agentxchain/SESSION_RECOVERY.md", op | exempt | continuity | product},
+		{".agentxchain-dashboard.json", op | exempt | product},
 		{".agentxchain/staging/t/turn-result.json", op | exempt | continuity},
 		{".agentxchain/dispatch", exempt | continuity | observable | product},
 		{".agentxchain/dispatch/turns/t/PROMPT.md", op | exempt | continuity | product},

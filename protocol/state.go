@@ -33,6 +33,8 @@ type State struct {
 	BudgetStatus           BudgetStatus             `json:"budget_status"`
 	DelegationQueue        []*Delegation            `json:"delegation_queue,omitempty"`
 	PendingDelegation      *DelegationReview        `json:"pending_delegation_review,omitempty"`
+	CharterQueue           []*Charter               `json:"charter_queue,omitempty"` // a member of ours, like the next
+	CharterPlans           []*ojson.Object          `json:"charter_plans,omitempty"` // {plan_id, objective, …, queued_at}
 	NextRecommendedRole    *string                  `json:"next_recommended_role,omitempty"`
 	Provenance             *ojson.Object            `json:"provenance,omitempty"`
 	InheritedContext       *ojson.Object            `json:"inherited_context,omitempty"`

@@ -31,6 +31,7 @@ func CheckState(s *State) Problems {
 	for i, d := range s.DelegationQueue {
 		c.delegation(i, d)
 	}
+	c.charters(s.CharterQueue)
 	return c.problems
 }
 
@@ -148,6 +149,27 @@ func (c *stateCheck) gateFailure(f *GateFailure) {
 	}
 	c.text("last_gate_failure.phase", f.Phase)
 	c.text("last_gate_failure.failed_at", f.FailedAt)
+}
+
+func (c *stateCheck) charters(queue []*Charter) {
+	seen := make(map[string]bool, len(queue))
+	for i, q := range queue {
+		at := fmt.Sprintf("charter_queue[%d]", i)
+		if q == nil {
+			c.add(at, "must be an object")
+			continue
+		}
+		if !SafeID(q.CharterID) || seen[q.CharterID] {
+			c.add(at+".charter_id", "must be a name of its own without / and \\")
+		}
+		seen[q.CharterID] = true
+		c.text(at+".phase", q.Phase)
+		c.text(at+".role", q.Role)
+		c.text(at+".charter", q.Charter)
+		if q.Status != CharterPending && q.Status != CharterCompleted {
+			c.add(at+".status", fmt.Sprintf("must be pending or completed, not %.40q", q.Status))
+		}
+	}
 }
 
 func (c *stateCheck) delegation(i int, d *Delegation) {

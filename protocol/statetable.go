@@ -31,6 +31,8 @@ func legalEdges(op string) []edge {
 	case "init_run":
 		// From a finished or stuck run only into a new one: see newRun.
 		return []edge{{idle, active}, {blocked, active}, {completed, active}, {bad, active}}
+	case "queue_charters":
+		return []edge{{active, active}}
 	case "assign_turn":
 		return []edge{{active, active}, {active, blocked}}
 	case "accept_turn":
@@ -54,10 +56,10 @@ func legalEdges(op string) []edge {
 		return []edge{{blocked, active}, {paused, active}, {blocked, paused}}
 	case "checkpoint_turn":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
-	case "record_audit":
+	case "record_audit", "record_lease":
 		// Evidence is recorded in whatever status the run is, and changes none.
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
-	case "dispatch_turn", "refresh_baseline":
+	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
 	case OpTransitionState:
 		return []edge{{active, paused}, {active, blocked}}

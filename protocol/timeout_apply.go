@@ -38,7 +38,7 @@ func (t *transition) timeouts(turn *Turn, files []FileBlob) {
 // skipPhase tries to leave an overdue phase; the gate's own predicates decide.
 func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string, TimeoutHit) *ojson.Object) bool {
 	next := t.cfg.NextPhase(t.s.Phase)
-	if next == "" || t.s.ActiveTurns.Len() > 0 {
+	if next == "" || t.s.ActiveTurns.Len() > 0 || len(t.s.OpenCharters()) > 0 {
 		return false
 	}
 	in := t.gateInput(files)

@@ -64,3 +64,10 @@ func small(root *os.Root, name string) ([]byte, bool) {
 	data, err := io.ReadAll(io.LimitReader(f, 64<<10))
 	return data, err == nil
 }
+
+// DecisionSummary is the summary of the rows of repo-decisions.jsonl an artifact
+// carries (spec/05 §1.5.4), nil without any. config is agentxchain.json as it is
+// written, nil without one.
+func DecisionSummary(rows []*ojson.Object, config *ojson.Object) *ojson.Object {
+	return summarizeDecisions(rows, config)
+}

@@ -93,6 +93,12 @@ func TestExportedRunsVerify(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, repo *testrepo.Repo) {
 		dir := repo.Dir
 		project(t, dir)
+		// As in projects whose ignore rules are older than the dashboard.
+		ignore, err := os.ReadFile(filepath.Join(dir, ".gitignore"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, ".gitignore", string(ignore)+"!"+dashboardFile+"\n")
 		repo.CommitAll("governed")
 		write(t, dir, ".planning/binary.dat", "a\xff\xe2\x82\x00b")
 		write(t, dir, ".planning/été 😀.md", "one\r\n\ttwo\u2028 \"three\" \\")

@@ -22,6 +22,11 @@ type AcceptOptions struct {
 	// answers for may well be theirs.
 	Patient bool
 
+	// Lease says who asks, when the turn is carried out under a lease; Result is then
+	// the turn's result, staged and judged in one go.
+	Lease  *LeaseHolder
+	Result []byte
+
 	meant string // the only active turn before the lock was waited for
 }
 
@@ -40,6 +45,9 @@ func (r *Runner) AcceptTurn(ctx context.Context, opt AcceptOptions) (*Accepted, 
 		opt.meant = r.onlyTurnNow()
 	}
 	done, err := r.do(ctx, "accept", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.admitAcceptance(ctx, opt); err != nil {
+			return nil, err
+		}
 		if c.hooks.has(acceptPhases()...) {
 			return c.hookedAcceptance(ctx, opt)
 		}
@@ -93,6 +101,9 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 	}
 	if turn == nil {
 		return op, nil
+	}
+	if c.lease != nil {
+		op.Lease = c.lease.lease.With(protocol.LeaseReleased)
 	}
 	s, err := c.staged(turn.TurnID)
 	if err != nil {
@@ -171,7 +182,8 @@ func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) err
 		if turn == nil || id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
 		}
-		if s, err := c.staged(id); err == nil && s.data == nil {
+		// What counts is what had been staged, whole, when the tree was looked at.
+		if !slices.ContainsFunc(op.Seen.Siblings, func(s protocol.SiblingClaim) bool { return s.TurnID == id }) {
 			return &protocol.Error{Code: CodeSiblingsAtWork, Field: "active_turns", Details: t.Failure.Details,
 				Message: "Turn " + turn.TurnID + " waits for turn " + id + ", which works beside it: " + t.Failure.Message, Hint: "git agentxchain status"}
 		}

@@ -39,6 +39,9 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 		return nil, err
 	}
 	in.CrossRepo = crossDocument(cross)
+	if in.Messages, err = c.r.messagesFor(ctx, t.Index, turn.TurnID); err != nil {
+		return nil, err
+	}
 	b, err := dispatch.Build(in)
 	if err != nil {
 		return nil, err
@@ -55,6 +58,9 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(in.Messages) > 0 { // after what an earlier bundle keeps: its list is shorter
+		b.Files[dispatch.MessagesFile] = dispatch.MessagesDocument(in.Messages)
 	}
 	seal, err := dispatch.Seal(dispatch.Identity{RunID: t.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole}, c.env.Time(), b.Files)
 	if err != nil {

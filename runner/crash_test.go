@@ -38,6 +38,8 @@ func acceptOnce(dir string) int {
 		switch turn := os.Getenv("AGENTXCHAIN_TEST_TURN"); os.Getenv("AGENTXCHAIN_TEST_OP") {
 		case "reject":
 			_, err = r.RejectTurn(ctx, runner.RejectOptions{TurnID: turn, Reason: "again"})
+		case "lease":
+			err = leaseOnce(ctx, r, turn)
 		case "assign":
 			_, err = r.AssignTurn(ctx, runner.AssignOptions{Role: "dev"})
 		default:

@@ -24,7 +24,7 @@ const (
 
 // Finding is one thing the doctor looked at.
 type Finding struct {
-	Area    string // git, repository, identity, config, hooks, runtimes, ignore, lock, state, bundle, guards, leftover
+	Area    string // git, repository, identity, config, hooks, runtimes, ignore, lock, state, bundle, lease, guards, leftover
 	Level   string
 	Message string // one sentence, no period
 	Fix     string // what to do, usually a command; "" only for ok and note
@@ -179,6 +179,7 @@ func (d *doctor) run(ctx context.Context) {
 	}
 	for _, t := range v.State.ActiveTurns.All() {
 		d.bundle(ctx, v, t)
+		d.lease(ctx, v, t)
 	}
 }
 

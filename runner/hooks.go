@@ -205,7 +205,7 @@ func (r *Runner) hookRunner(ctx context.Context, tx *gitstore.Tx) (*hooks.Runner
 		names = append(names, strings.FieldsFunc(v, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })...)
 	}
 	// Without its lock the command could not record what the hook has done.
-	return &hooks.Runner{Root: r.Store.Dir(), Now: r.opt.Now, ExtraEnvNames: names, Kept: []string{protocol.LockPath}, Restorable: tx.Records,
+	return &hooks.Runner{Root: r.Store.Dir(), Now: r.opt.Now, ExtraEnvNames: names, Correlation: r.opt.Correlation, Kept: []string{protocol.LockPath}, Restorable: tx.Records,
 		// Also when the person has just interrupted: what a hook did is undone first.
 		Restore: func(name string) ([]byte, error) { return tx.Recorded(context.WithoutCancel(ctx), name) }}, nil
 }

@@ -21,6 +21,8 @@ type ProjectOptions struct {
 	ID       string // directory name when ""
 	Name     string // ID when ""
 	Goal     string
+
+	Config []byte // agentxchain.json to write as it is, in place of a template's; nil for none
 }
 
 // Project is the outcome of InitProject.
@@ -50,8 +52,10 @@ func InitProject(ctx context.Context, dir string, opt ProjectOptions) (*Project,
 	if opt.Name == "" {
 		opt.Name = opt.ID
 	}
-	files, err := scaffold.Files(opt.Template, scaffold.Params{ProjectID: opt.ID, ProjectName: opt.Name, Goal: opt.Goal, DefaultBranch: s.DefaultBranch(ctx)})
-	if err != nil {
+	var files []scaffold.File
+	if opt.Config != nil {
+		files = scaffold.Bare(opt.Name, opt.Config)
+	} else if files, err = scaffold.Files(opt.Template, scaffold.Params{ProjectID: opt.ID, ProjectName: opt.Name, Goal: opt.Goal, DefaultBranch: s.DefaultBranch(ctx)}); err != nil {
 		return nil, err
 	}
 	if err := refuseExisting(s); err != nil {

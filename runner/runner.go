@@ -41,7 +41,11 @@ type Options struct {
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks and webhooks without stored trust; not inside a dispatched turn
 
-	fresh bool // a missing state is an idle project, whatever is recorded elsewhere
+	// Correlation is told to hooks, so that what they do can be found again; not when "".
+	Correlation string
+
+	fresh bool   // a missing state is an idle project, whatever is recorded elsewhere
+	at    string // directory of a Runner without a store, which can only tell what a View means
 }
 
 // Runner drives the runs of one governed project. Its operations may be asked for
@@ -129,6 +133,8 @@ type change struct {
 	stop    *stop                            // what a hook that said no leads to
 	hold    func(*protocol.Transition) error // a reason not to commit what the engine decided; nil for none
 	cross   *CrossRepo
+	lease   *leaseHold // the lease the change is made under; nil for none
+	given   *staged    // a result that came with the request, for the turn of the lease
 
 	resealing bool     // the bundle of a dispatched turn is made anew; its hooks were asked then
 	warnings  []string // of the bundle dispatched
@@ -234,11 +240,16 @@ func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done
 // commit records a change and notes where the run is now.
 func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) error {
 	c.pre.asked = false
-	out, err := c.tx.Commit(ctx, ch)
-	if err != nil {
+	t := ch.Transition
+	var err error
+	if ch.Refs, err = c.leaseRefs(ctx, t); err != nil {
 		return err
 	}
-	t := ch.Transition
+	out, err := c.tx.Commit(ctx, ch)
+	if err != nil {
+		return c.leaseLost(ctx, err)
+	}
+	c.lease.moved(ch.Refs)
 	done.Op, done.Run, done.State = out.Op, out.Run, t.State
 	done.made = append(done.made, t)
 	c.tell(t, done)

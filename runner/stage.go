@@ -43,6 +43,9 @@ func (r *Runner) stage(ctx context.Context, out *StagedFile, data []byte) error 
 		return refusal
 	}
 	out.TurnID = turn.TurnID
+	if err := r.Unleased(ctx, v, turn); err != nil {
+		return err
+	}
 	path := protocol.StagingPath(turn.TurnID)
 	if clean, problem := protocol.CleanPath(path); problem != "" || clean != path {
 		// A turn id made by another tool could name any file.

@@ -19,6 +19,9 @@ type staged struct {
 // staged reads the turn's staged result: its own path, else the shared one of
 // older runners (spec/02 §1).
 func (c *change) staged(turnID string) (staged, error) {
+	if c.given != nil && c.given.path == protocol.StagingPath(turnID) && !c.hooks.has("before_validation") {
+		return *c.given, nil
+	}
 	return readStaged(c.r.Store.Dir(), turnID)
 }
 

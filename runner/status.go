@@ -45,6 +45,7 @@ type TurnStanding struct {
 	Deadline time.Time // zero when unknown
 	Overdue  bool
 	Staged   string // path of the staged result, "" when there is none yet
+	Lease    *Lease // the runner that holds the turn; nil when nobody does
 }
 
 // Standing reads the run without changing anything on disk.
@@ -60,11 +61,16 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 	if v.Config.Hooks.Len() > 0 || automatic(v.Config) {
 		st.Untrusted = !r.trusted(ctx, v.Config)
 	}
-	if st.Lost = r.Health(v); len(st.Lost) > 0 && v.State.Status == protocol.StatusActive {
+	r.lost(st)
+	return st, nil
+}
+
+// lost notes turns nobody works on any more; they come before everything else.
+func (r *Runner) lost(st *Standing) {
+	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == protocol.StatusActive {
 		lost := st.Lost[0]
 		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Nobody seems to work on turn " + lost.Turn.TurnID + " any more; another turn takes its place."}
 	}
-	return st, nil
 }
 
 // Next returns the one next command, nil when there is none or it cannot be told.
@@ -97,8 +103,11 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 		if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
 			ts.Deadline, ts.Overdue = at, now.After(at)
 		}
-		if s, err := readStaged(r.Store.Dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
+		if s, err := readStaged(r.dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
 			ts.Staged = s.path
+		}
+		if seen, err := r.leased(context.Background(), v.State.Run(), t); err == nil && seen != nil && seen.lease.Live(now) {
+			ts.Lease = seen.lease
 		}
 		st.Turns = append(st.Turns, ts)
 	}
@@ -151,6 +160,10 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	for _, t := range st.Turns {
+		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
+			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
+				Reason: "Runner " + shown(l.RunnerID) + " carries the turn out, until " + protocol.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
+		}
 		if t.Turn.Status == protocol.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
 			// Why it was refused stands beside the turn; what to do about it belongs here.
 			return &protocol.NextAction{Command: n.Command,
@@ -238,7 +251,7 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 	for _, p := range protocol.GateFiles(v.Config, phase) {
 		f := protocol.FileFact{Path: p}
 		if clean, problem := protocol.CleanPath(p); problem == "" {
-			data, err := readProjectFile(r.Store.Dir(), clean, maxGateFile)
+			data, err := readProjectFile(r.dir(), clean, maxGateFile)
 			if err != nil {
 				return nil, err
 			}

@@ -18,6 +18,8 @@ type RejectOptions struct {
 	Errors   []string // validation errors to hand to the next attempt
 	Reassign bool
 	CostUSD  float64 // what the attempt cost, when its result does not say
+
+	Lease *LeaseHolder // who asks, when the turn is carried out under a lease
 }
 
 // Rejected is the outcome of RejectTurn.
@@ -38,6 +40,12 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		turn := c.target(opt.TurnID)
 		if turn == nil {
 			return op, nil
+		}
+		if err := c.admitted(ctx, turn, opt.Lease, c.rejectedLease); err != nil {
+			return nil, err
+		}
+		if c.lease != nil {
+			op.Lease = c.lease.lease.With(protocol.LeaseRejected)
 		}
 		base, err := c.baseline(ctx)
 		if err != nil {
@@ -111,6 +119,9 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		turn := c.target(opt.TurnID)
 		if turn == nil {
 			return op, nil
+		}
+		if err := c.admitted(ctx, turn, nil, nil); err != nil {
+			return nil, err
 		}
 		c.keepAttempt(turn)
 		s, err := c.refused(turn.TurnID)

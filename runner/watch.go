@@ -94,6 +94,9 @@ func (r *Runner) watched(cfg *protocol.Config, s *protocol.State) []protocol.Wat
 			// next run goes on with the attempt, however long that takes to come.
 			w.Driven = p.DriverPID > 0 && turn != nil && p.Attempt == turn.Attempt
 		}
+		if seen, err := r.leased(context.Background(), s.Run(), turn); err == nil && seen != nil && seen.lease.Live(r.now()) {
+			w.Driven = true // a runner elsewhere answers for it, until its lease ends
+		}
 		out = append(out, w)
 	}
 	for _, h := range protocol.WatchTurns(cfg, s, out, r.now()) {

@@ -74,6 +74,10 @@ func newCommands(f *Factory) []*ucli.Command {
 		newTextconvCommand(f),
 		newMultiCommand(f),
 		newConformanceCommand(f),
+		newMonarchicCommand(f),
+		newServeCommand(f),
+		newALXCommand(f),
+		newDashboardCommand(f),
 		newMCPCommand(f),
 		newVersionCommand(f),
 		newHelpCommand(f),
@@ -89,5 +93,6 @@ func newCommands(f *Factory) []*ucli.Command {
 func commandRewrites() map[string][]string {
 	return map[string][]string{
 		"verify protocol": {"conformance", "check"},
+		"stop":            {"dashboard", "stop"},
 	}
 }

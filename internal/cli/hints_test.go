@@ -88,7 +88,7 @@ func namedCommand(app *ucli.App, line string) string {
 		return "the command " + words[0] + ", which does not exist"
 	}
 	words = words[1:]
-	if len(words) > 0 && len(cmd.Subcommands) > 0 && commandWord(words[0]) {
+	for len(words) > 0 && len(cmd.Subcommands) > 0 && commandWord(words[0]) {
 		name := words[0]
 		for _, sub := range cmd.Subcommands {
 			if sub.HasName(name) {

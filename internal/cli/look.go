@@ -215,9 +215,9 @@ func newEventsCommand(f *Factory) *ucli.Command {
 			}
 			e := &eventsOptions{listOptions: o, Types: c.StringSlice("type"), Since: c.String("since"), Follow: c.Bool("follow")}
 			for _, t := range e.Types {
-				if !slices.Contains(protocol.EventTypes(), t) {
+				if types := append(protocol.EventTypes(), protocol.OwnEventTypes()...); !slices.Contains(types, t) {
 					hint := ""
-					if near := nearest(t, protocol.EventTypes()); near != "" {
+					if near := nearest(t, types); near != "" {
 						hint = "; did you mean " + near + "?"
 					}
 					return usageErrorf("there is no event type %q%s", OneLine(t), hint)

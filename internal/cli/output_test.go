@@ -15,6 +15,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
 // testEnv is an Env over buffers; terminal says whether the streams pretend.
@@ -37,7 +38,7 @@ func finishWith(t *testing.T, json bool, body func(*Factory) error) (stdout, std
 	return out.String(), errs.String(), status
 }
 
-const head = `{"ok":%t,"correlationId":"c-1","protocol":{"protocol_version":"1.1","capabilities":["governed-runs","stable-error-codes","correlation-ids"]}`
+const head = `{"ok":%t,"correlationId":"c-1","protocol":{"protocol_version":"1.1","capabilities":["governed-runs","stable-error-codes","correlation-ids","knowledge-blocks","run-events","session-inspection","idempotency-keys"]}`
 
 func TestEnvelope(t *testing.T) {
 	good, bad := fmt.Sprintf(head, true), fmt.Sprintf(head, false)
@@ -262,7 +263,7 @@ func TestCorrelationID(t *testing.T) {
 		"a": true, "A-1_b.c:d": true, "": false, "a b": false, "a\nb": false, "ü": false,
 		strings.Repeat("x", 128): true, strings.Repeat("x", 129): false,
 	} {
-		if saneCorrelationID(id) != ok {
+		if alx.SaneCorrelationID(id) != ok {
 			t.Errorf("%q", id)
 		}
 	}

@@ -6,18 +6,26 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
+	"net"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/dashboard"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/replay"
 )
 
 type replayOptions struct {
-	Input string // a path; - is standard input
-	Keep  bool
+	Input  string // a path; - is standard input
+	Keep   bool
+	Port   int  // of the dashboard; 0 for any that is free
+	Picky  bool // that port and no other
+	NoOpen bool
 }
 
 func newReplayCommand(f *Factory) *ucli.Command {
@@ -29,14 +37,15 @@ func newReplayCommand(f *Factory) *ucli.Command {
 
 func newReplayExportCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
-		Name: "export", ArgsUsage: "[FILE]", Usage: "lay an artifact out in a temporary workspace, and remove it when you are done",
+		Name: "export", ArgsUsage: "[FILE]", Usage: "lay an artifact out in a temporary workspace and show it in a browser, and remove it when you are done",
 		Description: "Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
-			"It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
+			"The dashboard shows it, read-only and as of its export. It is there until Enter, the end of standard input, ^C or SIGTERM, and is then removed. With --json the session is one line, printed when the workspace is ready. " +
 			"Exit status: 0 looked at, 2 there is no artifact, 12 it does not verify or names a file that may not be written.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`; - for standard input, which ends only with a signal then"},
 			&ucli.BoolFlag{Name: "keep", Usage: "print the session and end, leaving the workspace to you"},
-			&ucli.BoolFlag{Name: "no-open", Usage: "open nothing to look at it with"},
+			dashboardPortFlag(),
+			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
 		},
 		Action: func(c *ucli.Context) error {
 			input, err := one(c, "artifact", "input")
@@ -46,7 +55,11 @@ func newReplayExportCommand(f *Factory) *ucli.Command {
 			if input == "" {
 				return usageErrorf("replay export needs an artifact: name a file, or - for standard input")
 			}
-			return runReplayExport(c.Context, f, &replayOptions{Input: input, Keep: c.Bool("keep")})
+			port, err := portOf(c)
+			if err != nil {
+				return err
+			}
+			return runReplayExport(c.Context, f, &replayOptions{Input: input, Keep: c.Bool("keep"), Port: port, Picky: c.IsSet("port"), NoOpen: c.Bool("no-open")})
 		},
 	}
 }
@@ -73,20 +86,72 @@ func runReplayExport(ctx context.Context, f *Factory, o *replayOptions) (err err
 			}
 		}()
 	}
-	session := w.Session(name)
+	if o.Keep {
+		return tellReplay(f, w, w.Session(name, 0, ""), name, true)
+	}
+	s, l, err := replayDashboard(ctx, f, w, name, o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	session := w.Session(name, s.Port(), s.URL())
+	session.Set("open_url", s.OpenURL())
+	session.Set("token", s.Token())
+	if err := tellReplay(f, w, session, name, false); err != nil {
+		_ = l.Close()
+		return err
+	}
+	if !o.NoOpen && f.Interactive() {
+		dashboard.OpenBrowser(s.TicketURL(), f.Env.Getenv)
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() {
+		defer stop()
+		served <- s.Serve(ctx, l)
+	}()
+	waitForEnd(ctx, f, o.Input == "-")
+	stop()
+	return <-served
+}
+
+// replayDashboard makes the dashboard of a workspace and has it listen. Without a
+// port that was asked for, any will do when the usual one is taken.
+func replayDashboard(ctx context.Context, f *Factory, w *replay.Workspace, name string, o *replayOptions) (*dashboard.Server, net.Listener, error) {
+	opt := f.dashboardOptions(w.Dir)
+	opt.Replay = &dashboard.Replay{Artifact: name, Exported: w.Exported, Schema: w.Schema, Partial: w.Partial}
+	if at, err := protocol.ParseTime(w.Exported); err == nil {
+		opt.Now = func() time.Time { return at } // what was young then is not old now
+	}
+	s, err := dashboard.New(ctx, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := s.Listen(o.Port)
+	var refused *protocol.Error
+	if errors.As(err, &refused) && refused.Code == dashboard.CodePortBusy && !o.Picky {
+		l, err = s.Listen(0)
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, nil, err
+	}
+	return s, l, nil
+}
+
+// tellReplay prints the session.
+func tellReplay(f *Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) error {
 	if f.JSON() {
 		doc := envelope(true, f.CorrelationID(), session, nil)
 		if _, err := f.Out.Raw().Write(append(ojson.Compact(doc), '\n')); err != nil {
 			return errorf("io_failed", "cannot write the session: %w", err)
 		}
 	} else {
-		printSession(f.Out.Printer(), f, w, name, o.Keep)
+		printSession(f.Out.Printer(), f, w, session, name, keep)
 	}
 	if err := f.Out.Flush(); err != nil {
 		return errorf("io_failed", "cannot write the session: %w", err)
-	}
-	if !o.Keep {
-		waitForEnd(ctx, f, o.Input == "-")
 	}
 	return nil
 }
@@ -120,13 +185,17 @@ func waitForEnd(ctx context.Context, f *Factory, used bool) {
 	}
 }
 
-func printSession(p *Printer, f *Factory, w *replay.Workspace, name string, keep bool) {
-	p.Printf("%s\n\n", p.Bold("Replay of an export"))
+func printSession(p *Printer, f *Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) {
+	p.Printf("%s\n\n", p.Bold("Replay Export Dashboard"))
 	p.Field("Export", "%s", OneLine(name))
 	p.Field("Run", "%s", claim(w.Run))
 	p.Field("Schema", "%s", OneLine(w.Schema))
 	p.Field("Files", "%d", w.Files)
 	p.Field("Workspace", "%s", OneLine(w.Dir))
+	if address := session.String("open_url"); address != "" {
+		p.Field("URL", "%s", session.String("url"))
+		p.Field("Open", "%s", p.Bold(address))
+	}
 	for _, r := range w.Repos {
 		note := ""
 		if r.Placeholder != "" {

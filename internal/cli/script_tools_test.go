@@ -31,7 +31,9 @@ import (
 //	digest save|same FILE PATH...             notes mode and digest of every file below the paths (of .git only refs, HEAD and
 //	                                          index), or fails when they differ from the note
 //	project DIR [MEMBER=VALUE...]             a repository with one commit, governed; the members are set in agentxchain.json
+//	get URL [METHOD] [NAME: VALUE]...         a web client, see scriptGet
 //	mcp-agent                                 an agent: an MCP server on its standard streams
+//	lease-runner FILE ADDRESS CALL [ARG...]   a runner of the Monarchic protocol, see scriptLeaseRunner
 //	edit FILE MEMBER=VALUE...                 sets members of a JSON document; a dotted MEMBER goes down, MEMBER= removes
 func scriptPrograms() map[string]func() {
 	run := func(f func(args []string) error) func() {
@@ -48,9 +50,11 @@ func scriptPrograms() map[string]func() {
 		"rc":              run(scriptStatus),
 		"refuse":          run(scriptRefuse),
 		"digest":          run(scriptDigest),
+		"get":             run(scriptGet),
 		"edit":            run(scriptEdit),
 		"project":         run(scriptProject),
 		"mcp-agent":       run(scriptMCPAgent),
+		"lease-runner":    run(scriptLeaseRunner),
 	}
 }
 

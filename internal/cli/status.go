@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,9 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		o.Set("age_seconds", int(t.Age/time.Second))
 		o.Set("overdue", t.Overdue)
 		o.Set("staged", nilIfEmpty(t.Staged))
+		if l := t.Lease; l != nil {
+			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status, "expires_at", protocol.FormatTime(l.ExpiresAt())))
+		}
 		turns = append(turns, o)
 	}
 	budgets := []*ojson.Object{}
@@ -85,6 +89,9 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("next_action", nextObject(st.Next))
 	o.Set("notices", orEmpty(v.Notices))
 	o.Set("hooks_untrusted", st.Untrusted)
+	o.Set("charters", tallyCharters(s).object(s))
+	sent, waiting, people := v.Index.Mailbox.Standing()
+	o.Set("messages", ojson.NewObject("sent", sent, "waiting", waiting, "for_people", people))
 	lost := []*ojson.Object{}
 	for _, h := range st.Lost {
 		lost = append(lost, ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure, "running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery()))
@@ -122,6 +129,10 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 	p.Field("Run", "%s %s%s", OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
 	printGateStanding(p, st)
+	tallyCharters(s).print(p, s)
+	if _, _, people := v.Index.Mailbox.Standing(); people > 0 {
+		p.Field("Messages", "%s; %s", p.Yellow(counted(people, "message")+" for a person to answer"), "git agentxchain monarchic message list --for human --unacked")
+	}
 	p.Field("Accepted", "%s, %s", counted(v.Index.Accepted, "turn"), counted(v.Index.Decisions, "decision"))
 	if s.BudgetStatus.RemainingUSD != nil {
 		p.Field("Budget", "$%.2f spent, $%.2f left", s.BudgetStatus.SpentUSD, *s.BudgetStatus.RemainingUSD)
@@ -155,6 +166,9 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 		}
 		p.Table(t)
 		for _, ts := range st.Turns {
+			if l := ts.Lease; l != nil {
+				p.Printf("Turn %s is leased to runner %s; the lease ends %s.\n", ts.Turn.TurnID, OneLine(l.RunnerID), p.Ago(l.ExpiresAt()))
+			}
 			printFailure(p, ts.Turn)
 		}
 		for _, h := range st.Lost {
@@ -212,10 +226,20 @@ func printFailure(p *Printer, t *protocol.Turn) {
 	}
 }
 
+const maxPhasesShown = 12 // of more, those at both ends and around the present one
+
 // phases renders the phases with the present one marked.
 func phases(p *Printer, all []string, now string, done bool) string {
 	out, passed := "", true
+	at := slices.Index(all, now)
 	for i, ph := range all {
+		if far := i > 1 && i < len(all)-2 && (i < at-2 || i > at+2); far && len(all) > maxPhasesShown {
+			if i == 2 || i == at+3 {
+				out += p.Dim(" -> …")
+			}
+			passed = passed && i < at
+			continue
+		}
 		if i > 0 {
 			out += p.Dim(" -> ")
 		}
@@ -239,6 +263,10 @@ func phases(p *Printer, all []string, now string, done bool) string {
 func printGateStanding(p *Printer, st *runner.Standing) {
 	g := st.Gate
 	if g == nil || st.View.State.Status == protocol.StatusCompleted {
+		return
+	}
+	if n := len(st.View.State.OpenCharters()); n > 0 {
+		p.Field("Gate", "%s: waits for %s", OneLine(g.ID), counted(n, "charter"))
 		return
 	}
 	what := "the files are in order"

@@ -265,6 +265,9 @@ func printTurn(p *Printer, v *runner.View, t *protocol.Turn) {
 	if t.DelegationContext != nil {
 		p.Field("Delegated", "%s", OneLine(t.DelegationContext.String("charter")))
 	}
+	if id := t.CharterID(); id != "" {
+		p.Field("Charter", "%s: %s", p.Bold(OneLine(id)), OneLine(t.IntakeContext.String("charter")))
+	}
 	if t.FailureReason != "" {
 		p.Field("Failed", "%s", p.Red(OneLine(t.FailureReason)))
 	}
@@ -280,6 +283,9 @@ func printAcceptedTurn(p *Printer, row *ojson.Object) {
 	p.Field("Turn", "%s %s", p.Bold(OneLine(row.String("turn_id"))), OneLine(row.String("status")))
 	p.Field("Role", "%s", OneLine(row.String("role")))
 	p.Field("Phase", "%s", OneLine(row.String("phase")))
+	if id := row.String("charter_id"); id != "" {
+		p.Field("Charter", "%s", OneLine(id))
+	}
 	if at := row.String("accepted_at"); at != "" {
 		when := OneLine(at)
 		if t, err := protocol.ParseTime(at); err == nil {

@@ -167,7 +167,8 @@ type codec interface {
 // the wrong type; those members are left at their zero value.
 //
 // Field types: string, bool, int, float64, pointers to these and to structs
-// (nil is null), slices, Map, structs, Value (any JSON), *Object.
+// (nil is null), slices, Map, structs, Value (any JSON), *Object. The fields of
+// an embedded struct are members of the object itself.
 func Unmarshal(o *Object, dst any) []FieldError {
 	var errs []FieldError
 	decodeStruct(o, reflect.ValueOf(dst).Elem(), "", &errs)
@@ -188,7 +189,7 @@ func Marshal(src any) *Object {
 }
 
 type field struct {
-	index     int
+	index     []int
 	name      string
 	omitEmpty bool
 }
@@ -212,22 +213,35 @@ func layoutOf(t reflect.Type) *layout {
 		return l.(*layout)
 	}
 	l := &layout{extra: -1, byName: make(map[string]int)}
+	l.add(t, nil)
+	layouts.Store(t, l)
+	return l
+}
+
+// add takes in the fields of t, which stands at the path at of the struct. An
+// embedded struct without a tag lends its members to the object it is in.
+func (l *layout) add(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Type == extraType {
-			l.extra = i
+			if len(at) == 0 {
+				l.extra = i
+			}
 			continue
 		}
+		path := append(slices.Clip(at), i)
 		tag, ok := f.Tag.Lookup("json")
+		if !ok && f.Anonymous && f.Type.Kind() == reflect.Struct {
+			l.add(f.Type, path)
+			continue
+		}
 		if !ok || tag == "-" {
 			continue
 		}
 		name, opts, _ := strings.Cut(tag, ",")
 		l.byName[name] = len(l.fields)
-		l.fields = append(l.fields, field{i, name, opts == "omitempty"})
+		l.fields = append(l.fields, field{path, name, opts == "omitempty"})
 	}
-	layouts.Store(t, l)
-	return l
 }
 
 func join(path, key string) string {
@@ -246,7 +260,7 @@ func decodeStruct(o *Object, rv reflect.Value, path string, errs *[]FieldError) 
 	}
 	for k, v := range o.All() {
 		if i, ok := l.byName[k]; ok {
-			decodeInto(v, rv.Field(l.fields[i].index), join(path, k), errs)
+			decodeInto(v, rv.FieldByIndex(l.fields[i].index), join(path, k), errs)
 		} else if extra != nil {
 			if extra.unknown == nil {
 				extra.unknown = make(map[string]Value)
@@ -345,7 +359,7 @@ func encodeStruct(rv reflect.Value) *Object {
 	l := layoutOf(rv.Type())
 	o := &Object{}
 	put := func(f field) {
-		fv := rv.Field(f.index)
+		fv := rv.FieldByIndex(f.index)
 		if f.omitEmpty && isEmpty(fv) {
 			return
 		}

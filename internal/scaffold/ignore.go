@@ -20,6 +20,10 @@ func ignoreGroups() []blockGroup {
 			".agentxchain/transactions/",
 			".agentxchain/locks/",
 		}},
+		{"# while a dashboard is running", []string{
+			".agentxchain-dashboard.pid",
+			".agentxchain-dashboard.json",
+		}},
 		{"# the run's state and ledgers, also kept under refs/agentxchain/", []string{
 			".agentxchain/state.json",
 			".agentxchain/session.json",

@@ -95,6 +95,20 @@ func Files(template string, p Params) ([]File, error) {
 	), nil
 }
 
+// Bare returns what a project needs that has its own agentxchain.json: the empty
+// ledgers, the talk file and git's rules for them, in the order of Files. Nothing
+// is planned in it, so there are no planning documents and no prompts.
+func Bare(name string, config []byte) []File {
+	return []File{
+		{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
+		{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
+		{Path: "TALK.md", Content: []byte(talk(name)), Mode: 0o644},
+		{Path: ".gitignore", Content: MergeIgnore(nil), Mode: 0o644, Merge: MergeIgnore},
+		{Path: ".gitattributes", Content: MergeAttributes(nil), Mode: 0o644, Merge: MergeAttributes},
+		{Path: "agentxchain.json", Content: config, Mode: 0o644},
+	}
+}
+
 // Dirs are the directories a new project has besides those of its files.
 func Dirs() []string {
 	return []string{".agentxchain/staging", ".agentxchain/reviews", ".agentxchain/dispatch"}

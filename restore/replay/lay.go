@@ -47,7 +47,7 @@ func (w *Workspace) lay(ctx context.Context, src io.Reader, root *os.Root) error
 	if err := l.artifact("", l.head, &children); err != nil {
 		return err
 	}
-	w.Kind, w.Schema = l.head.String("export_kind"), l.head.String("schema_version")
+	w.Kind, w.Schema, w.Exported = l.head.String("export_kind"), l.head.String("schema_version"), l.head.String("exported_at")
 	summary := l.head.Object("summary")
 	if w.Run = summary.String("run_id"); w.Kind == restore.KindCoordinator {
 		w.Run = summary.String("super_run_id")
@@ -120,7 +120,7 @@ func (l *layer) artifact(dir string, head *ojson.Object, children *[]child) erro
 				*children = append(*children, c)
 				return err
 			})
-		case "schema_version", "export_kind", "summary", "config":
+		case "schema_version", "export_kind", "exported_at", "summary", "config":
 			v, err := l.r.Value(maxValue)
 			head.Set(key, v)
 			return err

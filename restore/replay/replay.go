@@ -24,13 +24,15 @@ import (
 
 // Workspace is a materialised artifact. Close removes it.
 type Workspace struct {
-	Dir     string // absolute
-	Kind    string // restore.KindRun or restore.KindCoordinator
-	Schema  string
-	Run     string // id of the run or the initiative, "" for none
-	Files   int
-	Repos   []Repo
-	Partial []string // files of which the artifact has a part or nothing
+	Dir    string // absolute
+	Kind   string // restore.KindRun or restore.KindCoordinator
+	Schema string
+	// Exported is when the artifact was made, as it says; "" when it does not.
+	Exported string
+	Run      string // id of the run or the initiative, "" for none
+	Files    int
+	Repos    []Repo
+	Partial  []string // files of which the artifact has a part or nothing
 
 	dir *scratch.Dir
 }
@@ -149,8 +151,8 @@ func (w *Workspace) Keep() error {
 
 // Session is the workspace as JSON: {port, url, export_file, run_id,
 // export_schema_version, files_restored, temp_dir, export_kind, repos, partial}.
-// port and url are those of a dashboard, null without one.
-func (w *Workspace) Session(input string) *ojson.Object {
+// port and url are those of the dashboard that shows it, null for port 0.
+func (w *Workspace) Session(input string, port int, url string) *ojson.Object {
 	repos := []*ojson.Object{}
 	for _, r := range w.Repos {
 		var why any
@@ -163,7 +165,11 @@ func (w *Workspace) Session(input string) *ojson.Object {
 	if w.Run != "" {
 		run = w.Run
 	}
-	return ojson.NewObject("port", nil, "url", nil, "export_file", input, "run_id", run, "export_schema_version", w.Schema,
+	var at, address any
+	if port > 0 {
+		at, address = ojson.Int(port), url
+	}
+	return ojson.NewObject("port", at, "url", address, "export_file", input, "run_id", run, "export_schema_version", w.Schema,
 		"files_restored", w.Files, "temp_dir", w.Dir, "export_kind", w.Kind, "repos", repos, "partial", w.Partial)
 }
 

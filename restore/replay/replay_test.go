@@ -144,7 +144,7 @@ func TestRun(t *testing.T) {
 	if err != nil || n != w.Files || n < 5 {
 		t.Errorf("%d files, %v; the session says %d", n, err, w.Files)
 	}
-	s := w.Session("x.json")
+	s := w.Session("x.json", 0, "")
 	if s.String("temp_dir") != w.Dir || s.String("run_id") != w.Run || !s.Has("port") || !s.Has("url") {
 		t.Errorf("session %s", ojson.Compact(s))
 	}

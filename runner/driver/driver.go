@@ -29,7 +29,7 @@ import (
 const DefaultLimit = 20 * time.Minute
 
 // CodeTurnBusy means that another process carries out the turn.
-const CodeTurnBusy = "turn_busy"
+const CodeTurnBusy = runner.CodeTurnBusy
 
 // Options configures a Driver.
 type Options struct {
@@ -101,12 +101,18 @@ func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
+	if err := d.r.Unleased(ctx, v, turn); err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
 	impl, err := d.opt.New(rt)
 	if err != nil {
 		return refuse(runtimes.Blocked, err)
 	}
 	bundle, err := d.r.OpenBundle(ctx, v, turn)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return refuse(runtimes.Aborted, err) // the caller gave up meanwhile; nothing is to be mended
+	case err != nil:
 		return refuse(runtimes.Blocked, err)
 	}
 	root, err := os.OpenRoot(d.r.Store.Dir())

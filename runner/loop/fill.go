@@ -229,18 +229,7 @@ func (l *loop) room() bool {
 	if n >= l.slots() || l.res.TurnsExecuted+n >= l.opt.MaxTurns {
 		return false
 	}
-	if n == 0 {
-		return true
-	}
-	if s.PendingDelegation != nil {
-		return false
-	}
-	for _, t := range s.ActiveTurns.All() {
-		if t.DelegationReview != nil {
-			return false
-		}
-	}
-	return true
+	return Room(s, l.cfg)
 }
 
 // choose asks whose turn it is. When the answer is a role that has one already, the
@@ -260,31 +249,8 @@ func (l *loop) choose(tried map[string]bool) (string, bool) {
 		}
 		return "", false
 	}
-	busy := func(id string) bool {
-		if tried[id] {
-			return true
-		}
-		for _, t := range s.ActiveTurns.All() {
-			if t.AssignedRole == id {
-				return true
-			}
-		}
-		return false
-	}
-	if !busy(role) {
-		return role, true
-	}
-	if l.slots() <= 1 || s.PendingDelegation != nil || len(s.DelegationQueue) > 0 {
-		return "", false
-	}
-	if route := l.cfg.Route(s.Phase); route != nil {
-		for _, id := range route.AllowedNextRoles {
-			if id != "human" && l.cfg.Role(id) != nil && !busy(id) {
-				return id, true
-			}
-		}
-	}
-	return "", false
+	role = FreeRole(role, s, l.cfg, tried)
+	return role, role != ""
 }
 
 // selectRole calls the caller, whatever that leads to.

@@ -114,9 +114,13 @@ func (o Options) withDefaults() Options {
 
 // NextRole is whose turn it is by the protocol's own order (spec/06 §12): a due
 // delegation review, delegated work, the charter, the legal recommendation, the
-// phase's entry role, the first role.
+// phase's entry role, the first role. It is nobody's, "", while active turns work
+// on what the charters of the phase wait for.
 func NextRole(s *protocol.State, c *protocol.Config) (string, error) {
 	role, _, err := protocol.ResolveRole(c, s, "")
+	if err != nil && err.Code == protocol.CodeChartersWait && s.ActiveTurns.Len() > 0 {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}

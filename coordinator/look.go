@@ -1,0 +1,81 @@
+// An initiative laid out to be looked at: repositories that are files only.
+
+package coordinator
+
+import (
+	"bytes"
+	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// StandingOfFiles is Status of a workspace whose repositories are directories of
+// files without a record, as a replayed artifact has them: their working files are
+// all there is and are taken as they are. Errors: those of Store.Read.
+func StandingOfFiles(dir string) (*Standing, error) {
+	st, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = st.Close() }()
+	d, err := st.Read()
+	if err != nil {
+		return nil, err
+	}
+	s := &Standing{Seen: &Seen{Documents: d, Children: make(Children)}, Warnings: (&Coordinator{store: st}).warnings(d.State.SuperRunID)}
+	for _, id := range d.Config.Repos.Keys() {
+		if path, ok := d.Roots.Path(id); ok {
+			s.Children[id] = childOfFiles(id, path, &s.Refused)
+		}
+	}
+	s.Next = NextActions(&s.Workspace, s.Children)
+	for _, m := range Divergence(&s.Workspace, s.Children) {
+		if m.Type == MismatchAccepted {
+			s.Uncounted = append(s.Uncounted, m)
+		}
+	}
+	return s, nil
+}
+
+func childOfFiles(id, path string, refused *protocol.Problems) *Child {
+	refuse := func(message string) *Child {
+		*refused = append(*refused, protocol.Problem{Code: "repo_not_governed", Field: "repos." + id, Value: id, Message: "repository " + id + ": " + message})
+		return NewChild(id, path, nil, nil, nil, nil)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return refuse("it cannot be read: " + reason(err))
+	}
+	defer func() { _ = root.Close() }()
+	data, err := readRegular(root, protocol.ConfigPath, maxConfigBytes)
+	if err != nil || data == nil {
+		return refuse("it has no " + protocol.ConfigPath + " that can be read")
+	}
+	cfg, problems, err := protocol.DecodeConfig(data)
+	if err != nil || len(problems) > 0 {
+		return refuse("its " + protocol.ConfigPath + " does not hold")
+	}
+	var state *protocol.State
+	if data, err := readRegular(root, string(protocol.DocState), maxDocumentBytes); err == nil && data != nil {
+		if s, perr := protocol.DecodeState(data); perr == nil {
+			state, _ = protocol.RepairState(s, cfg)
+		}
+	}
+	return NewChild(id, path, cfg, state, rowsIn(root, protocol.LedgerHistory), rowsIn(root, protocol.LedgerEvents))
+}
+
+// rowsIn are the rows of a ledger; what is no row is left out.
+func rowsIn(root *os.Root, l protocol.Ledger) []*ojson.Object {
+	data, err := readRegular(root, l.Path(), maxLedgerBytes)
+	if err != nil {
+		return nil
+	}
+	var out []*ojson.Object
+	for line := range bytes.Lines(data) {
+		if row, err := protocol.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
+			out = append(out, row)
+		}
+	}
+	return out
+}

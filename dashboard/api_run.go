@@ -1,0 +1,198 @@
+// The API about what surrounds a run: notifications, and the runtimes it reaches.
+
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// notifications is GET /api/notifications. Addresses of webhooks are secrets as a
+// rule and are left out.
+func (a *ask) notifications() {
+	if a.srv.opt.Replay != nil {
+		writeJSON(a.w, http.StatusOK, object("ok", true, "replay_mode", true, "message", "Notification audit is live-only and not available in replay mode."))
+		return
+	}
+	if a.unusable() {
+		return
+	}
+	n := a.s.Sight.View.Config.Notifications
+	hooks := []*ojson.Object{}
+	for _, w := range n.Objects("webhooks") {
+		events := w.Strings("events")
+		hooks = append(hooks, object("name", nullable(w.String("name")), "timeout_ms", get(w, "timeout_ms"), "event_count", len(events), "events", append([]string{}, events...)))
+	}
+	var sla any
+	if o := n.Object("approval_sla"); o != nil {
+		enabled := true
+		if v, ok := get(o, "enabled").(bool); ok {
+			enabled = v
+		}
+		sla = object("enabled", enabled, "reminder_after_seconds", append([]any{}, o.Array("reminder_after_seconds")...))
+	}
+	rows := a.m.notifications.entries()
+	delivered, failed, late := 0, 0, 0
+	var last, lastFailure string
+	full := a.m.notifications.decode(rows[max(0, len(rows)-20_000):])
+	for _, o := range full {
+		last = cmp.Or(o.String("emitted_at"), last)
+		switch {
+		case o.Bool("delivered"):
+			delivered++
+			continue
+		case o.Bool("timed_out"):
+			late++
+		}
+		failed++
+		lastFailure = cmp.Or(o.String("emitted_at"), lastFailure)
+	}
+	recent := slices.Clone(full[max(0, len(full)-10):])
+	slices.Reverse(recent)
+	writeJSON(a.w, http.StatusOK, object("ok", true, "configured", len(hooks) > 0, "webhooks", hooks, "approval_sla", sla,
+		"summary", object("total_attempts", len(rows), "delivered", delivered, "failed", failed, "timed_out", late, "last_emitted_at", nullable(last), "last_failure_at", nullable(lastFailure)),
+		"recent", append([]*ojson.Object{}, recent...)))
+}
+
+// connectors is GET /api/connectors: the runtimes that are no person's hands.
+func (a *ask) connectors() {
+	if a.unusable() {
+		return
+	}
+	out := []*ojson.Object{}
+	for id, rt := range a.s.Sight.View.Config.Runtimes.All() {
+		if rt != nil && (rt.Type == "local_cli" || rt.Type == "api_proxy" || rt.Type == "mcp" || rt.Type == "remote_agent") {
+			out = append(out, a.connector(id, rt))
+		}
+	}
+	writeJSON(a.w, http.StatusOK, object("ok", true, "connectors", out))
+}
+
+func (a *ask) connector(id string, rt *protocol.Runtime) *ojson.Object {
+	turns, roles := []string{}, []string{}
+	attempts, tried := any(nil), time.Time{}
+	st := a.s.Sight.View.State
+	var last entry
+	note := func(e entry) {
+		if e.Time.After(last.Time) || last.Turn == "" {
+			last = e
+		}
+	}
+	for turn, t := range st.ActiveTurns.All() {
+		if t == nil || t.RuntimeID != id {
+			continue
+		}
+		turns = append(turns, turn)
+		if !slices.Contains(roles, t.AssignedRole) {
+			roles = append(roles, t.AssignedRole)
+		}
+		attempts = t.Attempt
+		at := instant(cmp.Or(t.DispatchedAt, t.AssignedAt))
+		if at.After(tried) {
+			tried = at
+		}
+		note(entry{Turn: turn, Role: t.AssignedRole, Phase: st.Phase, Time: at})
+	}
+	var good, bad entry
+	rows := a.m.history.entries()
+	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].Ref == id && rows[i].Status != protocol.HistoryReissued {
+			good = rows[i]
+			break
+		}
+	}
+	ev := a.m.events.entries()
+	for i := len(ev) - 1; i >= 0 && len(ev)-i < 50_000; i-- {
+		e := &ev[i]
+		switch e.Kind {
+		case "runtime_spawn_failed", "stdout_attach_failed", "turn_start_failed", "turn_stalled", "acceptance_failed":
+			if e.Ref == id || a.runtimeOf(e) == id {
+				bad = *e
+			}
+		}
+		if bad.Kind != "" {
+			break
+		}
+	}
+	var latency any
+	if good.Turn != "" {
+		note(good)
+		if o, err := a.m.history.row(good); err == nil {
+			if ms, ok := o.Int("duration_ms"); ok {
+				latency = ms
+			}
+		}
+		if good.Time.After(tried) {
+			tried = good.Time
+		}
+	}
+	if bad.Kind != "" {
+		note(bad)
+		if bad.Time.After(tried) {
+			tried = bad.Time
+		}
+	}
+	state, reachable := "never_used", "unknown"
+	switch {
+	case bad.Kind != "" && bad.Time.After(good.Time):
+		state, reachable = "failing", "no"
+	case len(turns) > 0:
+		state = "active"
+	case good.Turn != "":
+		state, reachable = "healthy", "yes"
+	}
+	stamp := func(t time.Time) any {
+		if t.IsZero() {
+			return nil
+		}
+		return protocol.FormatTime(t)
+	}
+	return object("runtime_id", id, "type", rt.Type, "target", target(rt), "state", state, "reachable", reachable, "active_turn_ids", turns, "active_roles", roles,
+		"last_turn_id", nullable(last.Turn), "last_role", nullable(last.Role), "last_phase", nullable(last.Phase), "last_attempt_at", stamp(tried), "last_success_at", stamp(good.Time),
+		"last_failure_at", stamp(bad.Time), "latency_ms", latency, "attempts_made", attempts, "last_error", nullable(bad.Text))
+}
+
+// runtimeOf is the runtime of the turn an event is about.
+func (a *ask) runtimeOf(e *entry) string {
+	if t, ok := a.s.Sight.View.State.ActiveTurns.Get(e.Turn); ok && t != nil {
+		return t.RuntimeID
+	}
+	if h, ok := a.m.history.ofTurn(e.Turn); ok {
+		return h.Ref
+	}
+	return ""
+}
+
+// target is what a runtime starts or asks, without anything secret in it.
+func target(rt *protocol.Runtime) any {
+	switch rt.Type {
+	case "api_proxy":
+		return nullable(strings.Trim(rt.Raw.String("provider")+" / "+rt.Raw.String("model"), " /"))
+	case "remote_agent":
+		return bare(rt.Raw.String("url"))
+	}
+	if s := rt.Raw.String("url"); s != "" {
+		return bare(s)
+	}
+	if s := rt.Raw.String("command"); s != "" {
+		return s
+	}
+	return nullable(strings.Join(append(rt.Raw.Strings("command"), rt.Raw.Strings("args")...), " "))
+}
+
+// bare is an address without what may be secret in it.
+func bare(address string) any {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return nullable(u.String())
+}

@@ -1,0 +1,161 @@
+// What pages are made of: blocks of facts, tables and text. A page builds them, one
+// template renders them; nothing in them is markup.
+
+package dashboard
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// tone says how a value is meant, in words and colour.
+type tone string
+
+const (
+	neutral tone = ""
+	good    tone = "good"
+	warn    tone = "warn"
+	bad     tone = "bad"
+)
+
+// cell is one value.
+type cell struct {
+	Text string
+	Href string // of this dashboard
+	Code bool
+	Tone tone
+	Time time.Time // shown as a time; Text is then how long ago
+}
+
+// fact is a labelled value.
+type fact struct {
+	Label string
+	Cell  cell
+}
+
+// table is rows under a head. Rows may be marked for the keyboard.
+type table struct {
+	Head []string
+	Rows [][]cell
+}
+
+// item of a list; Parts make it a tree.
+type item struct {
+	Cells []cell
+	Parts []item
+}
+
+// block is a part of a page.
+type block struct {
+	ID, Title string
+	Note      string // a sentence below the title
+	Empty     string // a sentence when there is nothing; then the rest is left out
+	Lead      []cell // one line of values
+	Facts     []fact
+	Track     *track
+	Meter     *meter
+	Table     *table
+	Tree      []item
+	Pre       string // text as it is
+	Diff      []diffLine
+	Filter    *filter
+	Older     string // addresses of the neighbouring pages of a list
+	Newer     string
+	All       cell // leads to the whole list
+	Parts     []block
+	Folded    bool
+}
+
+// filter is a form above a list.
+type filter struct {
+	Action string
+	Fields []field
+}
+
+// field of a filter: a choice, or a text.
+type field struct {
+	Name, Label, Value string
+	Choices            []string // nil for a text
+}
+
+func text(s string) cell          { return cell{Text: plain(s)} }
+func value(v any) cell            { return cell{Text: plain(v)} }
+func code(s string) cell          { return cell{Text: plain(s), Code: true} }
+func toned(s string, t tone) cell { return cell{Text: plain(s), Tone: t} }
+
+func link(s, href string) cell {
+	c := code(s)
+	if s != "" {
+		c.Href = href
+	}
+	return c
+}
+
+func turnLink(id string) cell { return link(id, "/turns/"+url.PathEscape(id)) }
+
+func opLink(id string) cell {
+	c := link(short(id), "/ops/"+url.PathEscape(id))
+	return c
+}
+
+// moment is a time for people: how long ago, with the time itself.
+func (v *view) moment(at time.Time) cell {
+	if at.IsZero() {
+		return cell{}
+	}
+	d := v.Now.Sub(at)
+	s := lasting(d) + " ago"
+	if d < 0 {
+		s = "in " + lasting(d)
+	}
+	return cell{Text: s, Time: at}
+}
+
+// standing is a status with its tone.
+func standing(s string) cell {
+	t := neutral
+	switch s {
+	case "completed", "passed", "active", "accepted", "pass", "satisfied", "allowed", "clean", "delivered", "linked":
+		t = good
+	case "paused", "pending", "needs_human", "retrying", "warned", "warn", "partially_satisfied", "pending_gate", "stale", "behind":
+		t = warn
+	case "blocked", "failed", "fail", "failed_acceptance", "failed_start", "stalled", "rejected", "conflicted", "error", "overridden", "unreadable", "aborted":
+		t = bad
+	}
+	return cell{Text: plain(words(s)), Tone: t}
+}
+
+// diffLine is a line of a patch.
+type diffLine struct {
+	Class string // add, del, hunk, file or ""
+	Text  string
+}
+
+const maxDiffLines = 4000
+
+// diffLines sorts the lines of a patch; cut says that there were more.
+func diffLines(patch string) (out []diffLine, cutOff bool) {
+	body := false
+	for line := range strings.Lines(patch) {
+		if len(out) == maxDiffLines {
+			return out, true
+		}
+		line = strings.TrimSuffix(line, "\n")
+		class := ""
+		switch {
+		case strings.HasPrefix(line, "diff --git "):
+			class, body = "file", false
+		case strings.HasPrefix(line, "@@"):
+			class, body = "hunk", true
+		case body && strings.HasPrefix(line, "+"):
+			class = "add"
+		case body && strings.HasPrefix(line, "-"):
+			class = "del"
+		case !body:
+			class = "meta"
+		}
+		out = append(out, diffLine{class, longText(line, 2000)})
+	}
+	return out, false
+}

@@ -1,0 +1,97 @@
+// Accessibility as axe-core judges it, on every view, light and dark. axe-core is no
+// part of this repository: AGENTXCHAIN_TEST_AXE names its axe.min.js.
+
+package dashboard
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// violation is what axe-core finds fault with.
+type violation struct {
+	ID     string   `json:"id"`
+	Impact string   `json:"impact"`
+	Help   string   `json:"help"`
+	Nodes  []string `json:"nodes"`
+}
+
+// judge lets axe-core look at the page that is open; rules limits it to some.
+func judge(ctx context.Context, t testing.TB, axe, rules string) (serious []violation) {
+	t.Helper()
+	if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](axe+";true")); err != nil || !ok {
+		t.Fatalf("axe-core does not run: %v", err)
+	}
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](`axe.run(document, {resultTypes: ['violations'] `+rules+`}).then(r => r.violations.map(v =>
+		({id: v.id, impact: v.impact || '', help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary.slice(0, 300))})))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("axe-core does not run: %v", err)
+	}
+	for _, f := range found {
+		if f.Impact == "serious" || f.Impact == "critical" {
+			serious = append(serious, f)
+		} else {
+			t.Logf("axe-core remarks: %s (%s): %s %q", f.ID, f.Impact, f.Help, f.Nodes)
+		}
+	}
+	return serious
+}
+
+func TestBrowserAxe(t *testing.T) {
+	path := os.Getenv("AGENTXCHAIN_TEST_AXE")
+	if path == "" {
+		t.Skip("there is no axe-core to judge the pages with: npm install axe-core, and set AGENTXCHAIN_TEST_AXE to its axe.min.js")
+	}
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := browser(t)
+	// It has to find what is there: a page with a fault.
+	open(ctx, t, `data:text/html,<html><body><img src=x><p style="color:%23999;background:white">faint`)
+	if got := judge(ctx, t, string(source), ""); len(got) < 2 {
+		t.Fatalf("of a page with faults it says %v", got)
+	}
+	window(ctx, t, 1280, 900)
+	live, _ := fresh(t)
+	finished, _ := played(t)
+	broken, _ := fresh(t)
+	writeFile(t, broken, ".agentxchain/state.json", "{")
+	halved, _ := fresh(t)
+	appendFile(t, halved, ".agentxchain/history.jsonl", "{\"half\":\n")
+	for name, v := range map[string]*served{"an artifact": replayOf(t, ""), "an initiative": serve(t, Options{Dir: initiative(t)}), "a run under way": serve(t, Options{Dir: live}),
+		"a finished run": serve(t, Options{Dir: finished}), "a broken state": serve(t, Options{Dir: broken}), "half a line": serve(t, Options{Dir: halved})} {
+		t.Run(name, func(t *testing.T) {
+			paths := v.views()
+			switch name {
+			case "a broken state", "half a line":
+				paths = []string{"/", "/integrity"}
+			}
+			// Before one is let in there is a page too.
+			open(ctx, t, v.base+"/")
+			for _, path := range append([]string{""}, paths...) {
+				if path != "" {
+					if path == paths[0] {
+						v.enter(ctx, t)
+					}
+					open(ctx, t, v.base+path)
+				}
+				ask1[bool](ctx, t, `(document.querySelectorAll('details').forEach(d => d.open = true), true)`)
+				for _, scheme := range []string{"light", "dark"} {
+					prefer(ctx, t, scheme)
+					rules := ""
+					if scheme == "dark" {
+						rules = ", runOnly: ['color-contrast']" // the rest is the same page
+					}
+					for _, f := range judge(ctx, t, string(source), rules) {
+						t.Errorf("%q, %s: %s (%s): %s\n%s", path, scheme, f.ID, f.Impact, f.Help, strings.Join(f.Nodes, "\n"))
+					}
+				}
+			}
+		})
+	}
+}

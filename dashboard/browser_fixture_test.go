@@ -1,0 +1,229 @@
+// What is looked at in the browser and under load: projects the program itself made,
+// long runs, an initiative, an artifact.
+
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// workshop is where programs are built, removed when the tests have ended.
+var workshop string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if workshop != "" {
+		_ = os.RemoveAll(workshop)
+	}
+	os.Exit(code)
+}
+
+// program is git-agentxchain: the one AGENTXCHAIN_TEST_PROGRAM names, or one that
+// is built here, once.
+var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); path != "" {
+		return path, nil
+	}
+	dir, err := os.MkdirTemp("", "dashboard-*")
+	if err != nil {
+		return "", err
+	}
+	workshop = dir
+	path := filepath.Join(dir, "git-agentxchain")
+	build := exec.Command("go", "build", "-o", path, "../cmd/git-agentxchain")
+	// What is tried is the program people have: a test with the race detector does
+	// not need a second one with it.
+	build.Env = append(os.Environ(), "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// command is the program at work in dir, deaf to what the machine is configured for.
+func command(t testing.TB, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
+	return cmd
+}
+
+// run runs the program to its end, in another process, and decodes what it printed.
+func run(t testing.TB, dir string, args ...string) map[string]any {
+	t.Helper()
+	cmd := command(t, dir, append([]string{"--json"}, args...)...)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s%s", args, err, out.Bytes(), complaint.Bytes())
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, out.Bytes())
+	}
+	return answer
+}
+
+// begin starts a program that goes on until the test ends, and returns the line of
+// JSON it says that it listens with.
+func begin(t testing.TB, dir string, args ...string) (session map[string]any, cmd *exec.Cmd) {
+	t.Helper()
+	cmd = command(t, dir, append([]string{"--json"}, args...)...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+	})
+	if err := json.NewDecoder(io.LimitReader(out, 1<<20)).Decode(&session); err != nil {
+		t.Fatalf("%v: %v: %s", args, err, complaint.Bytes())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	return session, cmd
+}
+
+// stage fills in the result of the turn under way.
+func stage(t testing.TB, dir string, assigned map[string]any, summary string) {
+	t.Helper()
+	result := assigned["result_template"].(map[string]any)
+	for k, v := range map[string]any{"summary": summary, "files_changed": []any{}, "proposed_next_role": "human", "artifact": map[string]any{"type": "review", "ref": nil},
+		"decisions":    []any{},
+		"objections":   []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "A doubt.", "status": "raised"}},
+		"verification": map[string]any{"status": "skipped", "commands": []any{}, "evidence_summary": "Read only.", "machine_evidence": []any{}}} {
+		result[k] = v
+	}
+	data, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, ".agentxchain", "staging", assigned["turn_id"].(string), "turn-result.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// longRun is a project with a run of that many accepted turns, and operations as
+// they come with them: two a turn.
+func longRun(t testing.TB, turns int) string {
+	t.Helper()
+	bin, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testrepo.Isolate()
+	dir := filepath.Join(t.TempDir(), "long")
+	seed := exec.Command("go", "run", "../bench/seed", "-bin", bin, "-turns", fmt.Sprint(turns), dir)
+	seed.Env = append(os.Environ(), "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+	if out, err := seed.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lengthen(t, dir, 2*turns)
+	return dir
+}
+
+// lengthen puts operations below the newest one of a recorded run, as git sees them:
+// commits with their messages. Their trees are that of the newest.
+func lengthen(t testing.TB, dir string, n int) {
+	t.Helper()
+	git := func(stdin string, args ...string) string {
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	ref := git("", "for-each-ref", "--format=%(refname)", "refs/agentxchain/runs/")
+	tip, message := git("", "rev-parse", ref), git("", "log", "-1", "--format=%B", ref)
+	turn := message[strings.Index(message, "turn_"):][:21]
+	accepted := strings.NewReplacer("assign "+turn+" to dev (building)", "accept "+turn+" (dev, building): completed", "assign_turn", "accept_turn").Replace(message)
+	var b strings.Builder
+	for i := range n {
+		said := strings.ReplaceAll([]string{message, accepted}[i%2], turn, fmt.Sprintf("turn_%08x%08x", i/2*0x9e3779b1&0xffffffff, i/2))
+		fmt.Fprintf(&b, "commit refs/lengthened\nmark :%d\ncommitter Bench <bench@example.org> %d +0000\ndata %d\n%s\n", i+1, 1_790_000_000+60*i, len(said), said)
+		if i == 0 {
+			fmt.Fprintf(&b, "from %s~1\n\n", tip)
+		} else {
+			fmt.Fprintf(&b, "from :%d\n\n", i)
+		}
+	}
+	git(b.String(), "fast-import", "--quiet", "--force")
+	made := git(message+"\n", "commit-tree", tip+"^{tree}", "-p", "refs/lengthened")
+	git("", "update-ref", ref, made, tip)
+	git("", "update-ref", "-d", "refs/lengthened")
+}
+
+// initiative is a workspace over three repositories of which the first is at work.
+func initiative(t testing.TB) (workspace string) {
+	t.Helper()
+	testrepo.Isolate()
+	top := t.TempDir()
+	for _, id := range []string{"api", "web", "cli"} {
+		dir := filepath.Join(top, id)
+		commit(t, dir, "init", "-q", "-b", "main")
+		run(t, dir, "init")
+		commit(t, dir, "add", "-A")
+		commit(t, dir, "commit", "-q", "-m", "project")
+	}
+	workspace = filepath.Join(top, "ws")
+	commit(t, workspace, "init", "-q", "-b", "main")
+	const config = `{"schema_version":"0.1","project":{"id":"shop","name":"Shop"},
+"repos":{"api":{"path":"../api"},"web":{"path":"../web"},"cli":{"path":"../cli"}},
+"workstreams":{"plan":{"phase":"planning","repos":["api","web","cli"],"entry_repo":"api","depends_on":[],"completion_barrier":"all_repos_accepted"},
+"contract":{"phase":"implementation","repos":["api","web"],"entry_repo":"api","depends_on":["plan"],"completion_barrier":"interface_alignment","interface_alignment":{"decision_ids_by_repo":{"api":["DEC-101"],"web":["DEC-201"]}}},
+"rollout":{"phase":"implementation","repos":["api","cli"],"entry_repo":"api","depends_on":["contract"],"completion_barrier":"ordered_repo_sequence"},
+"ship":{"phase":"qa","repos":["api","web","cli"],"entry_repo":"api","depends_on":["rollout"],"completion_barrier":"shared_human_gate"}},
+"routing":{"planning":{"entry_workstream":"plan"},"implementation":{"entry_workstream":"contract"},"qa":{"entry_workstream":"ship"}},
+"gates":{"initiative_ship":{"requires_human_approval":true}}}`
+	if err := os.WriteFile(filepath.Join(workspace, "agentxchain-multi.json"), []byte(config), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, workspace, "multi", "init")
+	run(t, workspace, "multi", "step")
+	return workspace
+}
+
+// commit is git with an author, in a directory that is made when it is not there.
+func commit(t testing.TB, dir string, args ...string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "git", append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+}

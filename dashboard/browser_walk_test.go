@@ -1,0 +1,215 @@
+// Every view in the browser, of a live run, a replayed artifact, a run of 10,000
+// turns and an initiative: bounded, readable, within a telephone, without scripts.
+
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// maxNodes is how many elements a page has at most, whatever it shows.
+const maxNodes = 3000
+
+// walked is what can be said of any page.
+type walked struct {
+	Title  string   `json:"title"`
+	Marks  string   `json:"marks"`
+	Heads  []int    `json:"heads"`
+	Nodes  int      `json:"nodes"`
+	Wide   []int    `json:"wide"`
+	Double []string `json:"double"`
+	Bare   []string `json:"bare"`
+	Astray []string `json:"astray"`
+	Inline int      `json:"inline"`
+	Text   string   `json:"text"`
+}
+
+const lookRound = `({title: document.title, text: document.body.innerText, nodes: document.querySelectorAll('*').length,
+	marks: ['header', 'nav', 'main', 'footer', 'h1'].filter(e => document.querySelectorAll(e).length === 1).join(' '),
+	heads: [...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1]),
+	wide: [document.documentElement.scrollWidth, innerWidth],
+	double: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i),
+	bare: [...document.querySelectorAll('a,button,summary,input,select,th')].filter(e => !(e.textContent.trim() || e.labels?.length)).map(e => e.outerHTML),
+	astray: [...document.links].filter(a => a.hash && a.pathname === location.pathname && !document.getElementById(a.hash.slice(1))).map(a => a.href),
+	inline: [...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => a.name.startsWith('on') || a.name === 'style')).length})`
+
+// check looks at the page that is open.
+func (w *walked) check() (wrong []string) {
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			wrong = append(wrong, fmt.Sprintf(format, args...))
+		}
+	}
+	add(w.Title == "" || w.Marks != "header nav main footer h1", "title %q, landmarks %q", w.Title, w.Marks)
+	add(w.Nodes > maxNodes, "%d elements", w.Nodes)
+	add(w.Wide[0] > w.Wide[1], "%d wide in a window of %d", w.Wide[0], w.Wide[1])
+	add(len(w.Double) > 0, "ids that occur twice: %v", w.Double)
+	add(len(w.Bare) > 0, "controls without a name: %v", w.Bare)
+	add(len(w.Astray) > 0, "links that lead nowhere on the page: %v", w.Astray)
+	add(w.Inline > 0, "%d elements with handlers or styles", w.Inline)
+	for i, h := range w.Heads {
+		add(i == 0 && h != 1 || i > 0 && h > w.Heads[i-1]+1, "the headings are %v", w.Heads)
+	}
+	for _, never := range []string{"undefined", "[object", "<no value>", "%!", "0001-01-01", "NaN", "<nil>"} {
+		add(strings.Contains(w.Text, never), "it says %q", never)
+	}
+	return wrong
+}
+
+// open goes to a page.
+func open(ctx context.Context, t testing.TB, address string) {
+	t.Helper()
+	if err := chromedp.Do(ctx, chromedp.Navigate(address)); err != nil {
+		t.Fatalf("%s: %v", address, err)
+	}
+}
+
+// window makes the window so large.
+func window(ctx context.Context, t testing.TB, width, height int64) {
+	t.Helper()
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// prefer asks for light or dark.
+func prefer(ctx context.Context, t testing.TB, scheme string) {
+	t.Helper()
+	tell(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+}
+
+// tell gives the browser a command.
+func tell[P, R any](ctx context.Context, t testing.TB, command cdp.Command[P, R], params P) {
+	t.Helper()
+	err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, command, params)
+		return err
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// views are the addresses of all that a served run has.
+func (v *served) views() []string {
+	out := []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/hooks", "/delegations", "/integrity", "/search", "/search?q=a", "/nothing"}
+	s := v.s.model.now()
+	if len(s.Ops) > 0 {
+		out = append(out, "/ops/"+string(s.Ops[0].Op), "/ops/"+string(s.Ops[len(s.Ops)-1].Op), "/timeline?type="+s.Ops[0].Name)
+	}
+	if rows := v.s.model.history.entries(); len(rows) > 0 {
+		out = append(out, "/turns/"+rows[len(rows)-1].Turn, "/turns/"+rows[0].Turn, "/turns?role="+rows[0].Role, "/turns?text=nothing+like+this")
+	}
+	if s.Sight != nil && len(s.Sight.Turns) > 0 {
+		out = append(out, "/turns/"+s.Sight.Turns[0].Turn.TurnID)
+	}
+	if s.Initiative {
+		out = append(out, "/board")
+	}
+	return out
+}
+
+// enter opens a dashboard as its owner does.
+func (v *served) enter(ctx context.Context, t testing.TB) {
+	t.Helper()
+	open(ctx, t, v.s.TicketURL())
+}
+
+// scenes are what the walks look at.
+func scenes(t *testing.T) map[string]*served {
+	t.Helper()
+	finished, _ := played(t)
+	live, _ := fresh(t)
+	broken, _ := fresh(t)
+	writeFile(t, broken, ".agentxchain/state.json", `{"schema_version":`)
+	halved, _ := fresh(t)
+	appendFile(t, halved, ".agentxchain/history.jsonl", "{\"half\":\nnull\n\xff\n")
+	idle := filepath.Join(t.TempDir(), "idle")
+	commit(t, idle, "init", "-q", "-b", "main")
+	run(t, idle, "init")
+	return map[string]*served{
+		"a finished run":             serve(t, Options{Dir: finished}),
+		"a run under way":            serve(t, Options{Dir: live}),
+		"no run yet":                 serve(t, Options{Dir: idle}),
+		"a state that is broken":     serve(t, Options{Dir: broken}),
+		"lines that are no rows":     serve(t, Options{Dir: halved}),
+		"an artifact":                replayOf(t, ""),
+		"hostile text":               replayOf(t, poison),
+		"long words":                 replayOf(t, strings.Repeat("W", 300)),
+		"much of everything":         crowded(t),
+		"an initiative":              serve(t, Options{Dir: initiative(t)}),
+		"a run of ten thousand":      serve(t, Options{Dir: longRun(t, 10_000)}),
+		"a project that was removed": removed(t),
+	}
+}
+
+func writeFile(t testing.TB, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendFile(t testing.TB, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	have, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	writeFile(t, dir, name, string(have)+content)
+}
+
+// removed is a dashboard whose project is gone.
+func removed(t testing.TB) *served {
+	t.Helper()
+	dir, _ := fresh(t)
+	v := serve(t, Options{Dir: dir})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestBrowserEveryView opens every view of every scene on a telephone and on a
+// desk, in the dark and without scripts.
+func TestBrowserEveryView(t *testing.T) {
+	ctx := browser(t)
+	for name, v := range scenes(t) {
+		t.Run(name, func(t *testing.T) {
+			heard := overhear(ctx, t, v.base)
+			v.enter(ctx, t)
+			heard.take()
+			for _, path := range v.views() {
+				window(ctx, t, 390, 844)
+				open(ctx, t, v.base+path)
+				page := ask1[walked](ctx, t, lookRound)
+				for _, wrong := range page.check() {
+					t.Errorf("%s on a telephone: %s", path, wrong)
+				}
+				window(ctx, t, 1280, 900)
+				if wide := ask1[[]int](ctx, t, `[document.documentElement.scrollWidth, innerWidth]`); wide[0] > wide[1] {
+					t.Errorf("%s: %d wide in a window of %d", path, wide[0], wide[1])
+				}
+				for _, c := range heard.take() {
+					if !strings.Contains(c, "404") { // the one that is not there
+						t.Errorf("%s: the browser objects: %s", path, c)
+					}
+				}
+			}
+		})
+	}
+}

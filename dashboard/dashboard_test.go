@@ -1,0 +1,278 @@
+// What every test of the dashboard begins with: a project, a server, a client.
+
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/demo"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// served is a dashboard that runs.
+type served struct {
+	t    testing.TB
+	dir  string
+	s    *Server
+	base string
+	stop func()
+}
+
+// serve starts a dashboard of what is in dir.
+func serve(t testing.TB, opt Options) *served {
+	t.Helper()
+	if opt.Every == 0 {
+		opt.Every = 20 * time.Millisecond
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := New(ctx, opt)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	l, err := s.Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	v := &served{t: t, dir: s.Dir(), s: s, base: "http://127.0.0.1:" + fmt.Sprint(s.Port())}
+	stopped := false
+	v.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(v.stop)
+	return v
+}
+
+// fetch asks with the token; header is name, value, name, value.
+func (v *served) fetch(method, path string, header ...string) (int, http.Header, string) {
+	v.t.Helper()
+	req, err := http.NewRequestWithContext(v.t.Context(), method, v.base+path, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	req.Header.Set(tokenHeader, v.s.Token())
+	for i := 0; i+1 < len(header); i += 2 {
+		switch header[i] {
+		case "Host":
+			req.Host = header[i+1]
+		case "":
+		default:
+			req.Header.Set(header[i], header[i+1])
+		}
+		if header[i+1] == "" {
+			req.Header.Del(header[i])
+		}
+	}
+	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		v.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return resp.StatusCode, resp.Header, string(body)
+}
+
+// page is a page that must be there.
+func (v *served) page(path string) string {
+	v.t.Helper()
+	status, header, body := v.fetch("GET", path, "Accept", "text/html")
+	if status != 200 || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
+		v.t.Fatalf("%s: %d %s\n%s", path, status, header.Get("Content-Type"), body)
+	}
+	return body
+}
+
+// api decodes an answer of the API.
+func (v *served) api(path string, status int) any {
+	v.t.Helper()
+	got, _, body := v.fetch("GET", "/api/"+path)
+	if got != status {
+		v.t.Fatalf("/api/%s: %d, not %d: %s", path, got, status, body)
+	}
+	var out any
+	if err := json.Unmarshal([]byte(body), &out); err != nil {
+		v.t.Fatalf("/api/%s: %v: %s", path, err, body)
+	}
+	return out
+}
+
+// eventually waits for a condition that other processes bring about.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for range 3000 {
+		if ok() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("%s did not happen", what)
+}
+
+// played is a project with a whole run in it.
+func played(t testing.TB) (dir, run string) {
+	t.Helper()
+	testrepo.Isolate()
+	dir = filepath.Join(t.TempDir(), "demo")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	out, err := demo.Run(t.Context(), demo.Options{Dir: dir, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, out.Run
+}
+
+// fresh is a project with a run in which pm has a turn.
+func fresh(t testing.TB) (dir string, turn *protocol.Turn) {
+	t.Helper()
+	dir = testrepo.New(t, testrepo.Options{}).Dir
+	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.Open(t.Context(), dir, runner.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	a, err := r.AssignTurn(t.Context(), runner.AssignOptions{Role: "pm"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, a.Turn
+}
+
+func TestPagesOfARun(t *testing.T) {
+	dir, run := played(t)
+	v := serve(t, Options{Dir: dir})
+	turn := v.api("history", 200).([]any)[2].(map[string]any)
+	id := turn["turn_id"].(string)
+	op := string(v.s.model.now().Ops[0].Op)
+	for path, want := range map[string][]string{
+		"/":             {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff", "<svg class=\"track\"", "of $50.00 spent"},
+		"/timeline":     {"17 operations are recorded", "/ops/" + op, "Ann Author"},
+		"/turns":        {"/turns/" + id, "Wrote greet.sh and its test."},
+		"/turns/" + id:  {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.", "class=\"add\"", "turn checkpointed"},
+		"/ops/" + op:    {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author"},
+		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
+		"/event-log":    {"run completed", "gate approved"},
+		"/hooks":        {"No hook has run."},
+		"/delegations":  {"Nobody has delegated anything."},
+		"/search?q=DEC": {"DEC-002"},
+	} {
+		got := v.page(path)
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s lacks %q:\n%s", path, w, mainOf(got))
+			}
+		}
+	}
+	eventually(t, "the check of the record", func() bool { return strings.Contains(v.page("/integrity"), "17 operations checked, nothing wrong.") })
+	for _, path := range []string{"/nothing", "/turns/turn_x", "/ops/0123456789", "/board", "/ops/--help"} {
+		if status, _, body := v.fetch("GET", path, "Accept", "text/html"); status != 404 || !strings.Contains(body, "<h1") {
+			t.Errorf("%s: %d\n%s", path, status, body)
+		}
+	}
+}
+
+func TestLive(t *testing.T) {
+	dir, turn := fresh(t)
+	v := serve(t, Options{Dir: dir})
+	if got := v.page("/"); !strings.Contains(got, "1 turn is under way in phase planning: pm.") || !strings.Contains(got, "git agentxchain accept "+turn.TurnID) {
+		t.Errorf("the overview:\n%s", got)
+	}
+	listening := v.listen()
+	r, err := runner.Open(t.Context(), dir, runner.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.Escalate(t.Context(), runner.Escalation{Reason: "who pays for <b>this</b>?"}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		line := <-listening
+		if strings.Contains(line, "/api/state") {
+			break
+		}
+	}
+	got := v.page("/")
+	if !strings.Contains(got, "The run is blocked") || !strings.Contains(got, "who pays for &lt;b&gt;this") || strings.Contains(got, "<b>this") {
+		t.Errorf("after an escalation:\n%s", got)
+	}
+}
+
+// mainOf is the part of a page that is its own.
+func mainOf(page string) string {
+	if i := strings.Index(page, "<main"); i >= 0 {
+		return page[i:]
+	}
+	return page
+}
+
+// listen returns the data lines of /events.
+func (v *served) listen() <-chan string {
+	v.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(v.base, "http://"))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	v.t.Cleanup(func() { _ = conn.Close() })
+	_, _ = fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n", strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token())
+	out, hello := make(chan string, 100), make(chan struct{})
+	go func() {
+		buf, rest, said := make([]byte, 4096), "", false
+		for {
+			n, err := conn.Read(buf)
+			rest += string(buf[:n])
+			for {
+				line, after, ok := strings.Cut(rest, "\n")
+				if !ok {
+					break
+				}
+				rest = after
+				if data, ok := strings.CutPrefix(line, "data: "); ok {
+					if !said {
+						said = true
+						close(hello)
+						continue
+					}
+					out <- data
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	<-hello
+	return out
+}

@@ -1,0 +1,196 @@
+// The coordinator's board: workstreams and repositories, barriers and what each
+// waits for.
+
+package dashboard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+)
+
+func board(v *view) error {
+	v.Title = "Board"
+	if !v.s.Initiative {
+		return errMissing{"This project coordinates no other repositories."}
+	}
+	if v.s.InitiativeErr != nil {
+		v.Lead = "The initiative cannot be shown as it is."
+		v.Blocks = append(v.Blocks, errorBlock(v.s.InitiativeErr))
+		return nil
+	}
+	in := v.s.Standing
+	st := in.State
+	v.Lead = initiativeLead(in)
+	for _, p := range slices.Concat(in.RepoProblems, in.OptionalProblems, in.Refused, in.Findings) {
+		v.Notices = append(v.Notices, toned(p.Message, warn))
+	}
+	if in.Unread != nil {
+		v.Notices = append(v.Notices, toned(in.Unread.Message, bad))
+	}
+	for _, m := range in.Uncounted {
+		v.Notices = append(v.Notices, toned(m.Detail, warn))
+	}
+	for _, w := range in.Warnings.Objects("warnings") {
+		v.Notices = append(v.Notices, toned(w.String("warning_message"), warn))
+	}
+	if len(v.Notices) > 20 {
+		v.Notices = v.Notices[:20]
+	}
+	next := block{ID: "next", Title: "What comes next", Empty: "Nothing has to be done."}
+	if len(in.Next) > 0 && v.srv.opt.Replay == nil {
+		next.Empty, next.Table = "", &table{Head: []string{"Do", "Because"}}
+		for _, a := range in.Next {
+			next.Table.Rows = append(next.Table.Rows, []cell{code(coordinator.Program + " " + a.Command), text(a.Reason)})
+		}
+	}
+	v.Blocks = append(v.Blocks, next, initiativePhases(in), workstreams(in), repositories(v, in))
+	if g := st.PendingGate; g != nil {
+		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{{"Gate", code(g.Gate)}, {"Kind", text(words(g.GateType))}, {"From", text(g.From)}, {"To", text(g.To)},
+			{"Asked", v.moment(instant(g.RequestedAt))}, {"Repositories", text(strings.Join(g.RequiredRepos, ", "))}, {"Approves", text(strings.Join(g.HumanBarriers, ", "))}}})
+	}
+	v.Blocks = append(v.Blocks, coordinatorStory(v))
+	v.Blocks = append(v.Blocks, v.findingsOf(v.m.coHistory, v.m.coLedger, v.m.coBarriers)...)
+	return nil
+}
+
+func initiativeLead(in *coordinator.Standing) string {
+	st := in.State
+	switch {
+	case st.Status == coordinator.StatusCompleted:
+		return "The initiative is completed."
+	case st.Status == coordinator.StatusBlocked:
+		return "The initiative is blocked: " + plain(st.BlockedReason)
+	case st.PendingGate != nil:
+		return "A person is waited for: gate " + plain(st.PendingGate.Gate) + "."
+	}
+	open := 0
+	for _, r := range in.Board() {
+		if r.Current && len(r.WaitsFor) > 0 {
+			open++
+		}
+	}
+	return "Phase " + plain(st.Phase) + ": " + counted(open, "workstream waits", "workstreams wait") + "."
+}
+
+func initiativePhases(in *coordinator.Standing) block {
+	b := block{ID: "phases", Title: "Phases", Empty: "The initiative has no phases."}
+	order := in.Config.Phases()
+	now := slices.Index(order, in.State.Phase)
+	var stops []stop
+	label := "Phases:"
+	for i, name := range order {
+		s := stop{Name: name, Class: "ahead", Mark: plain(i + 1), Note: "to come"}
+		switch {
+		case in.State.Status == coordinator.StatusCompleted, i < now:
+			s.Class, s.Mark, s.Note = "done", "✓", "done"
+		case i == now && in.State.Status == coordinator.StatusBlocked:
+			s.Class, s.Mark, s.Note = "stuck", "!", "blocked"
+		case i == now:
+			s.Class, s.Note = "current", "now"
+		}
+		label += " " + plain(name) + " " + s.Note + ";"
+		stops = append(stops, s)
+	}
+	if len(stops) > 0 {
+		b.Empty, b.Track = "", newTrack(label, stops)
+	}
+	return b
+}
+
+// workstreams is the board itself: a row a workstream, a column a repository.
+func workstreams(in *coordinator.Standing) block {
+	b := block{ID: "workstreams", Title: "Workstreams", Empty: "There are no workstreams."}
+	repos := in.Config.Repos.Keys()
+	t := &table{Head: append(append([]string{"Workstream", "Phase"}, repos...), "Barrier", "Waits for")}
+	for i := range t.Head {
+		t.Head[i] = plain(t.Head[i])
+	}
+	for _, r := range in.Board() {
+		name := text(r.Workstream.ID)
+		if r.Current {
+			name.Tone = good
+		}
+		row := []cell{name, text(r.Workstream.Phase)}
+		for _, id := range repos {
+			c := cell{}
+			for _, x := range r.Cells {
+				if x.Repo == id {
+					c = boardCell(x)
+				}
+			}
+			row = append(row, c)
+		}
+		barrier := toned("missing", bad)
+		if r.Barrier != nil {
+			barrier = standing(r.Barrier.Status)
+			barrier.Text += " (" + plain(words(r.Barrier.Type)) + ")"
+		}
+		waits := text(strings.Join(r.WaitsFor, "; "))
+		if len(r.WaitsFor) == 0 {
+			waits = text("nothing")
+		}
+		t.Rows = append(t.Rows, append(row, barrier, waits))
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table = "", t
+	}
+	return b
+}
+
+func boardCell(x coordinator.Cell) cell {
+	c := standing(x.State)
+	switch x.State {
+	case coordinator.CellDone:
+		c.Tone = good
+	case coordinator.CellWorking:
+		c.Text = "working"
+	case coordinator.CellAccepted, coordinator.CellPartial, coordinator.CellGate:
+		c.Tone = warn
+	case coordinator.CellOpen:
+		c.Text, c.Tone = "open", neutral
+	}
+	if x.Turn != "" {
+		c.Text += " " + plain(x.Turn)
+	}
+	if len(x.Missing) > 0 {
+		c.Text += ", lacks " + plain(strings.Join(x.Missing, ", "))
+	}
+	if x.Entry {
+		c.Text += " (begins here)"
+	}
+	return c
+}
+
+func repositories(v *view, in *coordinator.Standing) block {
+	b := block{ID: "repositories", Title: "Repositories", Empty: "There are none."}
+	t := &table{Head: []string{"Repository", "Status", "Phase", "Run", "At work on", "More"}}
+	for _, r := range in.Repos() {
+		var notes []string
+		for _, d := range r.Objects("details") {
+			notes = append(notes, d.String("label")+" "+d.String("value"))
+		}
+		t.Rows = append(t.Rows, []cell{text(r.String("repo_id")), standing(r.String("status")), text(r.String("phase")), code(r.String("run_id")), text(strings.Join(r.Strings("active_turns"), ", ")), text(strings.Join(notes, ", "))})
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table = "", t
+	}
+	return b
+}
+
+// coordinatorStory is the newest part of the initiative's history.
+func coordinatorStory(v *view) block {
+	b := block{ID: "history", Title: "History of the initiative", Empty: "Nothing has happened yet."}
+	rows := v.m.coHistory.entries()
+	picked, older, newer := v.window(len(rows), func(int) bool { return true })
+	t := &table{Head: []string{"When", "What", "About", "Turn", "Text"}}
+	for _, i := range picked {
+		e := &rows[i]
+		t.Rows = append(t.Rows, []cell{v.moment(e.Time), text(words(e.Kind)), text(e.Ref), code(e.Turn), text(e.Text)})
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table, b.Older, b.Newer = "", t, older, newer
+	}
+	return b
+}

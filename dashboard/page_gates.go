@@ -1,0 +1,139 @@
+// Gates and what they ask for, money, and limits of time.
+
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// gates tells how every gate stands, and of those that are shut what is missing.
+func (v *view) gates() block {
+	si := v.s.Sight
+	st := si.View.State
+	b := block{ID: "gates", Title: "Gates"}
+	if len(si.Gates) == 0 {
+		b.Empty = "No phase has a gate."
+		return b
+	}
+	t := &table{Head: []string{"Gate", "Out of phase", "Status", "If asked now"}}
+	phaseOf := map[string]string{}
+	for _, p := range si.View.Config.Phases() {
+		if r := si.View.Config.Route(p); r != nil && phaseOf[r.ExitGate] == "" {
+			phaseOf[r.ExitGate] = p
+		}
+	}
+	for _, g := range si.Gates {
+		now := toned("would pass", good)
+		switch {
+		case g.Status == "passed":
+			now = cell{}
+		case g.Result.BlockedByHuman || g.Result.Passed && g.HumanNeeded:
+			now = toned("a person decides", warn)
+		case !g.Result.Passed:
+			now = toned("would not pass", bad)
+		}
+		t.Rows = append(t.Rows, []cell{code(g.ID), text(phaseOf[g.ID]), standing(firstOf(g.Status, "pending")), now})
+		if g.Status != "passed" && st.Status != protocol.StatusCompleted {
+			b.Parts = append(b.Parts, v.checklist(g, phaseOf[g.ID]))
+		}
+	}
+	b.Table = t
+	if f := si.View.State.LastGateFailure; f != nil {
+		b.Note = fmt.Sprintf("Last refused: %s, %s.", plain(deref(f.GateID)), plain(strings.Join(f.Reasons, " ")))
+	}
+	return b
+}
+
+// checklist is what a gate asks for, and whether it is there. The gate of a later
+// phase is folded: its work has not begun.
+func (v *view) checklist(g runner.GateStanding, phase string) block {
+	cfg, st := v.s.Sight.View.Config, v.s.Sight.View.State
+	b := block{ID: "gate-" + g.ID, Title: "What " + plain(g.ID) + " asks for", Folded: phase != st.Phase}
+	add := func(mark cell, what cell) { b.Tree = append(b.Tree, item{Cells: []cell{mark, what}}) }
+	told := map[string]bool{}
+	for _, f := range g.Result.Findings {
+		if f.Path == "" || len(b.Tree) >= pageSize {
+			continue
+		}
+		told[f.Path] = true
+		mark := toned("not in order", warn)
+		if slices.Contains(g.Result.MissingFiles, f.Path) {
+			mark = toned("missing", bad)
+		}
+		add(mark, text(f.Reason))
+	}
+	for _, path := range protocol.GateFiles(cfg, phase) {
+		if !told[path] && len(b.Tree) < pageSize {
+			add(toned("there", good), code(path))
+		}
+	}
+	for _, f := range g.Result.Findings {
+		if f.Path == "" && len(b.Tree) < pageSize {
+			add(toned("open", warn), text(f.Reason))
+		}
+	}
+	if g.HumanNeeded {
+		who := "the approval of a person"
+		if g.Credentialed {
+			who += "; no rule can give it"
+		}
+		add(toned("open", warn), text(who))
+	}
+	if len(b.Tree) == 0 {
+		b.Empty = "Nothing."
+	}
+	return b
+}
+
+func (v *view) cost() block {
+	st := v.s.Sight.View.State
+	spent := st.BudgetStatus.SpentUSD
+	b := block{ID: "cost", Title: "Cost", Facts: []fact{{"Spent", text(dollars(spent))}}}
+	if left := st.BudgetStatus.RemainingUSD; left != nil {
+		limit := spent + *left
+		b.Facts = append(b.Facts, fact{"Left", text(dollars(*left))}, fact{"Budget", text(dollars(limit))})
+		b.Meter = newMeter("", spent, limit)
+		b.Meter.Label = dollars(spent) + " of " + dollars(limit) + " spent, " + b.Meter.Percent()
+	} else {
+		b.Note = "The run has no budget."
+	}
+	if n := st.BudgetReservations.Len(); n > 0 {
+		sum := 0.0
+		for _, r := range st.BudgetReservations.All() {
+			f, ok := r.Float("reserved_usd")
+			if !ok {
+				f, _ = r.Float("usd")
+			}
+			sum += f
+		}
+		b.Facts = append(b.Facts, fact{"Reserved", text(dollars(sum) + " for " + counted(n, "turn", "turns"))})
+	}
+	return b
+}
+
+// limits are the configured limits of time.
+func (v *view) limits() *block {
+	si := v.s.Sight
+	if si.View.State.Status == protocol.StatusCompleted || si.View.State.Status == protocol.StatusIdle {
+		return nil
+	}
+	list := protocol.TimeoutBudgets(si.View.Config, si.View.State, si.View.State.OnlyTurn(), v.Now)
+	if len(list) == 0 {
+		return nil
+	}
+	b := &block{ID: "limits", Title: "Limits of time", Table: &table{Head: []string{"Limit", "Allowed", "Used", "Left", "Then"}}}
+	for _, t := range list {
+		left := text(lasting(time.Duration(t.RemainingSeconds) * time.Second))
+		if t.Exceeded {
+			left = toned("exceeded", bad)
+		}
+		b.Table.Rows = append(b.Table.Rows, []cell{text(strings.TrimSpace(t.Scope + " " + t.Phase)), text(fmt.Sprintf("%g min", t.LimitMinutes)), text(fmt.Sprintf("%d min", t.ElapsedMinutes)), left, text(words(t.Action))})
+	}
+	return b
+}

@@ -1,0 +1,127 @@
+// Can it be relied on: what fsck found, signatures, lines that are no rows.
+
+package dashboard
+
+import (
+	"errors"
+	"slices"
+)
+
+func integrity(v *view) error {
+	v.Title = "Integrity"
+	d := v.m.check.verdict()
+	b := block{ID: "fsck", Title: "The record"}
+	switch {
+	case v.srv.opt.Replay != nil:
+		v.Lead = "The artifact was verified when it was opened."
+		b.Empty = "An artifact has no record in git; git agentxchain verify export FILE says what holds of it."
+		if p := v.srv.opt.Replay; len(p.Partial) > 0 {
+			b.Empty = ""
+			b.Note = "Files the artifact has only a part of, or nothing: what it says of them is its word."
+			b.Table = fileNames(p.Partial)
+		}
+	case errors.Is(d.Err, errNoRecord), d.Report != nil && d.Report.Runs == 0:
+		v.Lead = "No run is recorded in git."
+		b.Empty = "There is nothing to check yet."
+	case d.Err != nil:
+		v.Lead = "The record could not be checked."
+		b = errorBlock(d.Err)
+	case d.Report == nil:
+		v.Lead = "The record is being checked."
+		b.Empty = "The first check is under way; the page is brought up to date when it is done."
+	default:
+		found := 0
+		t := &table{Head: []string{"Finding", "Where", "What", "Way out"}}
+		for i := range d.Report.Findings {
+			f := &d.Report.Findings[i]
+			tone := bad
+			if f.Note {
+				tone = neutral
+			} else {
+				found++
+			}
+			if len(t.Rows) < 2*pageSize {
+				where := code(f.Path)
+				if f.Op != "" {
+					where = opLink(string(f.Op))
+				}
+				t.Rows = append(t.Rows, []cell{toned(words(f.Code), tone), where, text(f.Message), code(f.Repair)})
+			}
+		}
+		v.Lead = counted(d.Report.Ops, "operation", "operations") + " checked, nothing wrong."
+		if found > 0 {
+			v.Lead = counted(d.Report.Ops, "operation", "operations") + " checked, " + counted(found, "finding", "findings") + "."
+		}
+		b.Facts = []fact{{"Checked", v.moment(d.At)}, {"Took", text(lasting(d.Took))}, {"Runs", text(counted(d.Report.Runs, "run", "runs"))}, {"More", code("git agentxchain fsck --replay")}}
+		if len(t.Rows) > 0 {
+			b.Table = t
+		}
+		if d.Stale || d.Checking {
+			b.Note = "The run has gone on since; it is checked again in a moment."
+		}
+	}
+	v.Blocks = append(v.Blocks, b, v.signatures())
+	var all []*ledger
+	for _, l := range v.m.byPath {
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b *ledger) int { return compare(a.name, b.name) })
+	v.Blocks = append(v.Blocks, v.findingsOf(all...)...)
+	files := block{ID: "ledgers", Title: "Ledgers", Table: &table{Head: []string{"File", "Rows", "Bytes", "Lines that are no rows"}}}
+	for _, l := range all {
+		if !l.exists() {
+			continue
+		}
+		_, badLines := l.findings()
+		tone := neutral
+		if badLines > 0 {
+			tone = warn
+		}
+		files.Table.Rows = append(files.Table.Rows, []cell{code(l.name), value(len(l.entries())), value(l.bytes()), toned(plain(badLines), tone)})
+	}
+	if len(files.Table.Rows) == 0 {
+		files.Table, files.Empty = nil, "There is no ledger yet."
+	}
+	v.Blocks = append(v.Blocks, files)
+	return nil
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (l *ledger) bytes() int64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.size
+}
+
+// signatures lists approvals that somebody has signed.
+func (v *view) signatures() block {
+	b := block{ID: "signatures", Title: "Signatures", Empty: "No approval of this run is signed."}
+	t := &table{Head: []string{"When", "What", "By", "Signature"}}
+	rows := v.m.decisions.entries()
+	var approvals []entry
+	for i := len(rows) - 1; i >= 0 && len(approvals) < 5*pageSize; i-- {
+		if rows[i].Kind == "human_approval" {
+			approvals = append(approvals, rows[i])
+		}
+	}
+	for _, o := range v.m.decisions.decode(approvals) {
+		s := get(o, "signature")
+		if s == nil || s == "" {
+			continue
+		}
+		t.Rows = append(t.Rows, []cell{v.moment(timeOf(o, "timestamp")), code(o.String("gate_id")), text(o.Object("approved_by").String("name")), code(cut(plain(s), 60))})
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table = "", t
+	}
+	return b
+}

@@ -1,0 +1,319 @@
+// The overview: where are we, who is waited for, what was decided, is anything wrong.
+
+package dashboard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func overview(v *view) error {
+	v.Title = "Overview"
+	if !v.s.Governed && v.s.Initiative {
+		return board(v)
+	}
+	if v.s.SightErr != nil {
+		v.Lead = "The run cannot be shown as it is. What its files say is on the other pages."
+		v.Blocks = append(v.Blocks, errorBlock(v.s.SightErr))
+		v.Blocks = append(v.Blocks, v.lastEvents())
+		return nil
+	}
+	si := v.s.Sight
+	if si == nil {
+		return errMissing{"There is no run here."}
+	}
+	v.Lead = v.lead()
+	v.Notices = append(v.Notices, v.notices()...)
+	v.Blocks = append(v.Blocks, v.next(), v.phases())
+	if b := v.waiting(); b != nil {
+		v.Blocks = append(v.Blocks, *b)
+	}
+	v.Blocks = append(v.Blocks, v.activeTurns(), v.gates(), v.cost())
+	if b := v.limits(); b != nil {
+		v.Blocks = append(v.Blocks, *b)
+	}
+	v.Blocks = append(v.Blocks, v.lastDecisions(), v.lastTurns(), v.about())
+	return nil
+}
+
+// lead is the one sentence.
+func (v *view) lead() string {
+	si := v.s.Sight
+	st := si.View.State
+	switch st.Status {
+	case protocol.StatusCompleted:
+		return "The run is completed."
+	case protocol.StatusBlocked:
+		what := deref(st.BlockedOn)
+		if si.Recovery != nil && deref(si.Recovery.Detail) != "" {
+			what = *si.Recovery.Detail
+		}
+		return "The run is blocked: " + plain(what)
+	}
+	if p := st.PendingPhaseTransition; p != nil {
+		return fmt.Sprintf("A person is waited for: gate %s, from %s to %s.", plain(p.Gate), plain(p.From), plain(p.To))
+	}
+	if p := st.PendingRunCompletion; p != nil {
+		return "A person is waited for: gate " + plain(p.Gate) + " completes the run."
+	}
+	if len(si.Lost) > 0 {
+		return "Nobody seems to work on turn " + plain(si.Lost[0].Turn.TurnID) + " any more."
+	}
+	if n := len(si.Turns); n > 0 {
+		var who []string
+		for _, t := range si.Turns {
+			s := t.Turn.AssignedRole
+			switch {
+			case t.Staged != "":
+				s += " (result staged)"
+			case !t.Deadline.IsZero() && v.Now.After(t.Deadline):
+				s += " (overdue)"
+			}
+			who = append(who, s)
+		}
+		return fmt.Sprintf("%s in phase %s: %s.", counted(n, "turn is under way", "turns are under way"), plain(st.Phase), plain(strings.Join(who, ", ")))
+	}
+	if si.View.Run == "" || st.Status == protocol.StatusIdle {
+		return "No run has been started yet."
+	}
+	return "Phase " + plain(st.Phase) + ": nobody has a turn at the moment."
+}
+
+// notices are what is wrong, worst first.
+func (v *view) notices() (out []cell) {
+	si := v.s.Sight
+	for _, p := range si.View.ConfigProblems {
+		out = append(out, toned("agentxchain.json: "+p.Message, bad))
+	}
+	if d := v.m.check.verdict(); d.Report != nil && !d.Report.Clean() {
+		out = append(out, cell{Text: "The record of the run does not hold; see what was found.", Href: "/integrity", Tone: bad})
+	}
+	for _, l := range si.Lost {
+		out = append(out, toned(fmt.Sprintf("Turn %s (%s) is %s: %s", l.Turn.TurnID, l.Turn.AssignedRole, l.Kind, words(l.Failure)), bad))
+	}
+	for _, n := range slices.Concat(si.View.Notices, si.View.StateNotes) {
+		out = append(out, toned(n, warn))
+	}
+	if n := v.unreadable(); n > 0 {
+		out = append(out, cell{Text: counted(n, "line of the ledgers is no row", "lines of the ledgers are no rows") + " and left out; see which.", Href: "/integrity", Tone: warn})
+	}
+	if v.s.OpsErr != nil {
+		out = append(out, toned("The recorded operations cannot be read: "+v.s.OpsErr.Error(), bad))
+	}
+	if si.Untrusted {
+		out = append(out, toned("Hooks or runtimes are configured that this machine does not trust yet: git agentxchain hooks trust.", warn))
+	}
+	if len(out) > 20 {
+		out = append(out[:20:20], text(fmt.Sprintf("and %d more", len(out)-20)))
+	}
+	return out
+}
+
+func (v *view) unreadable() (n int) {
+	for _, l := range v.m.byPath {
+		_, all := l.findings()
+		n += all
+	}
+	return n
+}
+
+func (v *view) next() block {
+	b := block{ID: "next", Title: "What comes next"}
+	switch n := v.s.Sight.Next; {
+	case v.srv.opt.Replay != nil:
+		b.Empty = "This is a replay: nothing comes next in it."
+	case n == nil:
+		b.Empty = "Nothing has to be done."
+	default:
+		b.Facts = []fact{{"Command", code(n.Command)}, {"Because", text(n.Reason)}}
+	}
+	return b
+}
+
+// phases draws the track.
+func (v *view) phases() block {
+	si := v.s.Sight
+	st := si.View.State
+	order := si.View.Config.Phases()
+	now := slices.Index(order, st.Phase)
+	var stops []stop
+	for i, name := range order {
+		s := stop{Name: name, Class: "ahead", Mark: fmt.Sprint(i + 1), Note: "to come"}
+		switch {
+		case st.Status == protocol.StatusCompleted && i <= now, i < now:
+			s.Class, s.Mark, s.Note = "done", "✓", "done"
+		case i == now && st.Status == protocol.StatusIdle:
+			s.Note = "not started"
+		case i == now && st.Status == protocol.StatusBlocked:
+			s.Class, s.Mark, s.Note = "stuck", "!", "blocked"
+		case i == now && (st.PendingPhaseTransition != nil || st.PendingRunCompletion != nil):
+			s.Class, s.Note = "current", "waits for a person"
+		case i == now:
+			s.Class, s.Note = "current", "now"
+			if at := instant(deref(st.PhaseEnteredAt)); !at.IsZero() {
+				s.Note = "for " + lasting(v.Now.Sub(at))
+			}
+		}
+		stops = append(stops, s)
+	}
+	b := block{ID: "phases", Title: "Phases"}
+	if len(stops) == 0 {
+		b.Empty = "The configuration has no phases."
+		return b
+	}
+	label := "Phases: "
+	for i, s := range stops {
+		if i > 0 {
+			label += ", "
+		}
+		label += plain(s.Name) + " " + s.Note
+	}
+	if now < 0 {
+		b.Note = "The run is in phase " + plain(st.Phase) + ", which the configuration does not have."
+	}
+	b.Track = newTrack(label, stops)
+	return b
+}
+
+// waiting is why the run waits, and the way out.
+func (v *view) waiting() *block {
+	si := v.s.Sight
+	r := si.Recovery
+	if r == nil {
+		return nil
+	}
+	b := &block{ID: "waiting", Title: "Why it waits", Facts: []fact{{"Reason", toned(words(r.TypedReason), warn)}, {"Who has to act", text(r.Owner)}}}
+	if d := deref(r.Detail); d != "" {
+		b.Facts = append(b.Facts, fact{"Detail", text(d)})
+	}
+	b.Facts = append(b.Facts, fact{"Way out", code(r.RecoveryAction)})
+	if br := si.View.State.BlockedReason; br != nil {
+		b.Facts = append(b.Facts, fact{"Since", v.moment(instant(br.BlockedAt))})
+	}
+	if e := si.Escalation; e != nil {
+		b.Facts = append(b.Facts, fact{"Escalation", code(e.String("escalation_id"))}, fact{"Asked", text(firstText(e, "detail", "reason", "title"))})
+	}
+	for _, g := range r.Guidance {
+		b.Facts = append(b.Facts, fact{"Advice", text(g.Reason + " " + g.Command)})
+	}
+	return b
+}
+
+func (v *view) activeTurns() block {
+	si := v.s.Sight
+	b := block{ID: "active", Title: "Who is at work"}
+	if len(si.Turns) == 0 {
+		b.Empty = "Nobody has a turn."
+		return b
+	}
+	t := &table{Head: []string{"Turn", "Role", "Runtime", "Status", "Since", "Deadline", "Result"}}
+	for _, ts := range si.Turns {
+		t.Rows = append(t.Rows, v.activeRow(ts))
+	}
+	b.Table = t
+	return b
+}
+
+func (v *view) activeRow(ts runner.TurnStanding) []cell {
+	deadline := v.moment(ts.Deadline)
+	if !ts.Deadline.IsZero() && v.Now.After(ts.Deadline) {
+		deadline.Tone = bad
+		deadline.Text = "overdue since " + lasting(v.Now.Sub(ts.Deadline))
+	}
+	staged := text("none yet")
+	if ts.Staged != "" {
+		staged = toned("staged", good)
+	}
+	return []cell{turnLink(ts.Turn.TurnID), text(ts.Turn.AssignedRole), text(ts.Turn.RuntimeID), standing(ts.Turn.Status), v.moment(instant(ts.Turn.AssignedAt)), deadline, staged}
+}
+
+func (v *view) lastDecisions() block {
+	b := block{ID: "decided", Title: "Last decisions", Empty: "Nothing has been decided yet."}
+	rows := v.m.decisions.entries()
+	t := &table{Head: []string{"When", "What", "Role", "Statement"}}
+	for i := len(rows) - 1; i >= 0 && len(t.Rows) < 5; i-- {
+		if e := &rows[i]; e.Kind == "decision" && v.ofRun(e) {
+			t.Rows = append(t.Rows, []cell{v.moment(e.Time), link(e.ID, "/decisions#"+e.ID), text(e.Role), text(e.Text)})
+		}
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table, b.All = "", t, cell{Text: "All decisions", Href: "/decisions"}
+	}
+	return b
+}
+
+func (v *view) lastTurns() block {
+	b := block{ID: "done", Title: "Last turns", Empty: "No turn has been accepted yet."}
+	rows := v.m.history.entries()
+	t := &table{Head: []string{"When", "Turn", "Role", "Phase", "What was done"}}
+	for i := len(rows) - 1; i >= 0 && len(t.Rows) < 5; i-- {
+		if e := &rows[i]; v.ofRun(e) {
+			t.Rows = append(t.Rows, []cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase), text(e.Text)})
+		}
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table, b.All = "", t, cell{Text: "All turns", Href: "/turns"}
+	}
+	return b
+}
+
+func (v *view) lastEvents() block {
+	b := block{ID: "happened", Title: "Last events", Empty: "Nothing has happened yet."}
+	rows := v.m.events.entries()
+	t := &table{Head: []string{"When", "Event", "Role", "What"}}
+	for i := len(rows) - 1; i >= 0 && len(t.Rows) < 10; i-- {
+		e := &rows[i]
+		t.Rows = append(t.Rows, []cell{v.moment(e.Time), text(words(e.Kind)), text(e.Role), text(e.Text)})
+	}
+	if len(t.Rows) > 0 {
+		b.Empty, b.Table, b.All = "", t, cell{Text: "All events", Href: "/event-log"}
+	}
+	return b
+}
+
+// ofRun reports rows of the run that is shown; rows that name none belong to
+// whatever run they stand in.
+func (v *view) ofRun(e *entry) bool {
+	return v.s.Sight == nil || e.Run == "" || v.s.Sight.View.Run == "" || e.Run == v.s.Sight.View.Run
+}
+
+func (v *view) about() block {
+	si := v.s.Sight
+	st, cfg := si.View.State, si.View.Config
+	b := block{ID: "about", Title: "About the run"}
+	add := func(label string, c cell) {
+		if c.Text != "" {
+			b.Facts = append(b.Facts, fact{label, c})
+		}
+	}
+	add("Run", code(si.View.Run))
+	add("Project", text(cfg.Project.ID))
+	add("Goal", text(cfg.Project.Goal))
+	add("Template", text(cfg.Template))
+	add("Started", v.moment(instant(deref(st.CreatedAt))))
+	add("Completed", v.moment(instant(deref(st.CompletedAt))))
+	if st.Provenance != nil {
+		add("Started by", text(strings.TrimSpace(st.Provenance.String("created_by")+" "+st.Provenance.String("trigger")+" "+st.Provenance.String("trigger_reason"))))
+		add("Goes on from", code(st.Provenance.String("parent_run_id")))
+	}
+	add("Branch", text(si.Branch))
+	if n := len(si.Uncommitted); n > 0 && v.srv.opt.Replay == nil {
+		add("Not committed", text(counted(n, "file", "files")+" of accepted turns"))
+	}
+	if len(v.s.Ops) > 0 {
+		add("Record", cell{Text: counted(len(v.s.Ops), "operation", "operations"), Href: "/timeline"})
+	}
+	if p := v.srv.opt.Replay; p != nil {
+		add("Exported", v.moment(instant(p.Exported)))
+		add("Artifact", text(p.Artifact))
+		add("Schema", text(p.Schema))
+		if len(p.Partial) > 0 {
+			add("Partly there", text(strings.Join(p.Partial, ", ")))
+		}
+	}
+	return b
+}

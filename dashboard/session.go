@@ -1,0 +1,221 @@
+// The two files that tell a dashboard is running, and ending the one they name.
+
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Names of the session's files in the project's directory (spec/05 §8.1).
+const (
+	PIDFile     = ".agentxchain-dashboard.pid"
+	SessionFile = ".agentxchain-dashboard.json"
+)
+
+// identityPath answers who listens here to whoever asks: a number that is reused, or
+// a port, is then not taken for the dashboard a session file names.
+const identityPath = "/api/identity"
+
+// Session is a running dashboard, as its files tell.
+type Session struct {
+	PID     int
+	Port    int
+	URL     string
+	Started string // RFC 3339 UTC, milliseconds
+}
+
+// Object is the session file: {pid, port, url, started_at}.
+func (s *Session) Object() *ojson.Object {
+	return ojson.NewObject("pid", s.PID, "port", s.Port, "url", s.URL, "started_at", s.Started)
+}
+
+// Session is what the files tell of this server. It listens already.
+func (s *Server) Session() *Session {
+	return &Session{PID: s.pid, Port: s.port, URL: s.URL(), Started: protocol.FormatTime(s.started)}
+}
+
+// identity is GET /api/identity: {program, pid, started_at}. Nothing in it is secret.
+func (s *Server) identity(w http.ResponseWriter) {
+	writeJSON(w, http.StatusOK, ojson.NewObject("program", "git-agentxchain dashboard", "pid", s.pid, "started_at", protocol.FormatTime(s.started)))
+}
+
+// WriteSession tells in the project's directory that this server runs, in place of
+// what a crashed one left. The server listens already. Error: io_failed.
+func (s *Server) WriteSession() error {
+	root, err := os.OpenRoot(s.Dir())
+	if err == nil {
+		defer func() { _ = root.Close() }()
+		me := s.Session()
+		if err = durable.WriteFileRoot(root, PIDFile, []byte(strconv.Itoa(me.PID)+"\n"), 0o644); err == nil {
+			err = durable.WriteFileRoot(root, SessionFile, ojson.Pretty(me.Object()), 0o644)
+		}
+	}
+	if err != nil {
+		s.RemoveSession()
+		return &protocol.Error{Code: "io_failed", Field: SessionFile, Message: "The session of the dashboard cannot be written: " + reason(err) + "."}
+	}
+	return nil
+}
+
+// RemoveSession removes the files, if they are this server's.
+func (s *Server) RemoveSession() { removeSession(s.Dir(), s.pid) }
+
+func removeSession(dir string, pid int) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }()
+	if have, ok := readPID(root); !ok || have == pid {
+		if s := readSession(root); s == nil || s.PID == pid {
+			_ = root.Remove(SessionFile)
+		}
+		if ok {
+			_ = root.Remove(PIDFile)
+		}
+	}
+}
+
+func readPID(root *os.Root) (int, bool) {
+	data, err := readSmall(root, PIDFile, 64)
+	if err != nil || data == nil {
+		return 0, false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	return n, err == nil && n > 0
+}
+
+func readSession(root *os.Root) *Session {
+	data, err := readSmall(root, SessionFile, 64<<10)
+	if err != nil || data == nil {
+		return nil
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil
+	}
+	pid, _ := o.Int("pid")
+	port, _ := o.Int("port")
+	return &Session{PID: pid, Port: port, URL: o.String("url"), Started: o.String("started_at")}
+}
+
+// Running returns the dashboard that shows dir, nil when none does: what the files
+// tell is only believed when the process they name answers on its port and says so.
+func Running(ctx context.Context, dir string) *Session {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	s := readSession(root)
+	if s == nil || s.PID <= 0 || s.Port < 1 || s.Port > 65535 || !s.answers(ctx) {
+		return nil
+	}
+	return s
+}
+
+// answers asks the port who listens there.
+func (s *Session) answers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	at := "127.0.0.1:" + strconv.Itoa(s.Port)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+identityPath, nil)
+	if err != nil {
+		return false
+	}
+	// No proxy and no redirect: it is this machine or nobody.
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	var who struct {
+		Program string `json:"program"`
+		PID     int    `json:"pid"`
+		Started string `json:"started_at"`
+	}
+	if err != nil || resp.StatusCode != http.StatusOK || json.Unmarshal(data, &who) != nil {
+		return false
+	}
+	return who.Program == "git-agentxchain dashboard" && who.PID == s.PID && who.Started == s.Started
+}
+
+// Stop ends the dashboard that shows dir and waits until it is gone. It returns nil
+// without error when none runs; files that a crashed one left are removed then.
+// Nothing is signalled that has not proven who it is. Error: io_failed.
+func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error) {
+	s := Running(ctx, dir)
+	if s == nil {
+		removeStale(dir)
+		return nil, nil
+	}
+	p, err := os.FindProcess(s.PID)
+	if err == nil {
+		err = end(p)
+	}
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return nil, &protocol.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) cannot be ended: %s.", s.PID, reason(err))}
+	}
+	until := time.Now().Add(wait)
+	for s.answers(ctx) || has(dir, s) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if time.Now().After(until) {
+			return nil, &protocol.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) was asked to end and still runs after %s.", s.PID, wait),
+				Hint: "look at what it does, and end the process yourself"}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return s, nil
+}
+
+// has reports whether the session's files are still there; without the process they
+// are removed here, as it may have been killed.
+func has(dir string, s *Session) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = root.Close() }()
+	have := readSession(root)
+	if have == nil || have.PID != s.PID {
+		return false
+	}
+	if !lives(s.PID) {
+		removeSession(dir, s.PID)
+		return false
+	}
+	return true
+}
+
+// removeStale removes files that name no process, or one that is no dashboard.
+func removeStale(dir string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }()
+	for _, name := range []string{PIDFile, SessionFile} {
+		if fi, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) || err == nil && fi.IsDir() {
+			continue
+		}
+		_ = root.Remove(name)
+	}
+}

@@ -1,0 +1,190 @@
+// The two things that can be looked at: a live project and a replayed artifact.
+
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// maxPatch bounds the patch of a turn that is shown, in bytes.
+const maxPatch = 1 << 20
+
+// live is a project, a coordinator's workspace, or both in one directory.
+type live struct {
+	dir string
+	opt Options
+
+	mu     sync.Mutex // the runner is asked by one at a time
+	r      *runner.Runner
+	checks *runner.Runner // of fsck, which may take long
+	co     *coordinator.Coordinator
+	coMu   sync.Mutex
+}
+
+// openLive opens what is around opt.Dir: the nearest project, else the workspace of
+// an initiative in exactly this directory.
+func openLive(ctx context.Context, opt Options) (*live, string, error) {
+	s := &live{dir: opt.Dir, opt: opt}
+	_, multi := os.Stat(filepath.Join(opt.Dir, coordinator.ConfigFile))
+	own, here := os.Stat(filepath.Join(opt.Dir, protocol.ConfigPath))
+	governed := here == nil && own.Mode().IsRegular()
+	r, err := runner.Open(ctx, opt.Dir, opt.Runner)
+	switch {
+	case err == nil && (governed || multi != nil):
+		s.r, s.dir = r, r.Record().Dir()
+	case multi != nil:
+		return nil, "", err
+	case err == nil:
+		_ = r.Close() // the project around the workspace is another matter
+	}
+	return s, s.dir, nil
+}
+
+func (s *live) sight(ctx context.Context) (*runner.Sight, error) {
+	if s.r == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.r.Look(ctx)
+}
+
+// operations reads the new ones only, as a rule: a chain grows at its tip.
+func (s *live) operations(ctx context.Context, before []runner.OpInfo) ([]runner.OpInfo, error) {
+	if s.r == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, limit := range []int{32, 1024, 0} {
+		if len(before) == 0 {
+			limit = 0
+		}
+		ops, err := s.r.Record().Log(ctx, "", limit)
+		if err != nil {
+			if code := runner.ErrorCode(err); code == "no_run" {
+				return nil, nil
+			}
+			return nil, err
+		}
+		if limit == 0 {
+			return ops, nil
+		}
+		for i := range ops {
+			if ops[i].Op == before[0].Op {
+				return append(ops[:i:i], before...), nil
+			}
+		}
+		if len(ops) < limit {
+			return ops, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *live) initiative(ctx context.Context) (*coordinator.Standing, error) {
+	s.coMu.Lock()
+	defer s.coMu.Unlock()
+	if s.co == nil {
+		co, err := coordinator.At(s.dir, coordinator.Options{Now: s.opt.Now, Getenv: s.opt.Runner.Getenv, Untouched: true})
+		if err != nil {
+			return nil, err
+		}
+		s.co = co
+	}
+	return s.co.Status(ctx)
+}
+
+func (s *live) operation(ctx context.Context, id string) (*runner.OpDetail, error) {
+	if s.r == nil {
+		return nil, errNoRecord
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.r.Record().Show(ctx, id)
+}
+
+func (s *live) diff(ctx context.Context, commit string) ([]runner.FileStat, []byte, bool, error) {
+	if s.r == nil {
+		return nil, nil, false, errNoRecord
+	}
+	return s.r.CommitDiff(ctx, commit, maxPatch)
+}
+
+func (s *live) work(ctx context.Context, commit string, names []string) ([]runner.FileStat, []byte, bool, error) {
+	if s.r == nil {
+		return nil, nil, false, errNoRecord
+	}
+	return s.r.WorkDiff(ctx, commit, names, maxPatch)
+}
+
+func (s *live) fsck(ctx context.Context) (*runner.FsckReport, error) {
+	if s.r == nil {
+		return nil, errNoRecord
+	}
+	if s.checks == nil {
+		r, err := runner.Open(ctx, s.dir, s.opt.Runner)
+		if err != nil {
+			return nil, err
+		}
+		s.checks = r
+	}
+	return s.checks.Record().Fsck(ctx, runner.FsckOptions{})
+}
+
+func (s *live) close() error {
+	var errs []error
+	if s.r != nil {
+		errs = append(errs, s.r.Close())
+	}
+	if s.checks != nil {
+		errs = append(errs, s.checks.Close())
+	}
+	if s.co != nil {
+		errs = append(errs, s.co.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// replayed is the workspace of an artifact: files, and no record in git. Nothing of
+// the run is judged by the clock of now.
+type replayed struct {
+	dir string
+	opt runner.Options
+}
+
+func (s *replayed) sight(context.Context) (*runner.Sight, error) {
+	return runner.LookFiles(s.dir, s.opt)
+}
+
+func (s *replayed) operations(context.Context, []runner.OpInfo) ([]runner.OpInfo, error) {
+	return nil, nil
+}
+
+func (s *replayed) initiative(context.Context) (*coordinator.Standing, error) {
+	return coordinator.StandingOfFiles(s.dir)
+}
+
+func (s *replayed) operation(context.Context, string) (*runner.OpDetail, error) {
+	return nil, errNoRecord
+}
+
+func (s *replayed) diff(context.Context, string) ([]runner.FileStat, []byte, bool, error) {
+	return nil, nil, false, errNoRecord
+}
+
+func (s *replayed) work(context.Context, string, []string) ([]runner.FileStat, []byte, bool, error) {
+	return nil, nil, false, errNoRecord
+}
+
+func (s *replayed) fsck(context.Context) (*runner.FsckReport, error) { return nil, errNoRecord }
+
+func (s *replayed) close() error { return nil }

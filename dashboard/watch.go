@@ -1,0 +1,158 @@
+// What is watched, which part of the API a file belongs to, and when to look again.
+
+package dashboard
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/filewatch"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// again is when everything is looked at although no file has changed: agents fall
+// silent, and trust and branches change elsewhere.
+const again = 15 * time.Second
+
+// maxWatched bounds the files of other people's making that are watched.
+const maxWatched = 2000
+
+// watch refreshes the snapshot when files change, until ctx ends.
+func (m *model) watch(ctx context.Context) {
+	if m.opt.Replay != nil {
+		<-ctx.Done() // it cannot change
+		return
+	}
+	m.check.start(ctx)
+	defer m.check.running.Wait()
+	tick := time.NewTicker(again)
+	defer tick.Stop()
+	changes := filewatch.Watch(ctx, m.opt.Every, m.watched)
+	for {
+		var resources []string
+		select {
+		case <-ctx.Done():
+			return
+		case paths, ok := <-changes:
+			if !ok {
+				return
+			}
+			for _, p := range paths {
+				for _, r := range m.resources(p) {
+					if !slices.Contains(resources, r) {
+						resources = append(resources, r)
+					}
+				}
+			}
+		case <-m.check.news:
+			m.hub.tell(m.now().Version, []string{"/integrity"})
+			continue
+		case <-tick.C:
+			if m.refresh(ctx) == nil && m.stateChanged() {
+				m.hub.tell(m.now().Version, []string{"/api/state"})
+			}
+			continue
+		}
+		if m.refresh(ctx) == nil {
+			m.hub.tell(m.now().Version, resources)
+			m.check.wake()
+		}
+	}
+}
+
+// stateChanged reports whether time alone has brought something people should see:
+// an agent that fell silent.
+func (m *model) stateChanged() bool {
+	s := m.now()
+	return s.Sight != nil && (len(s.Sight.Lost) > 0 || slices.ContainsFunc(s.Sight.Turns, func(t runner.TurnStanding) bool { return t.Overdue }))
+}
+
+// watched are the files whose change matters, absolute.
+func (m *model) watched() []string {
+	names := []string{protocol.ConfigPath, string(protocol.DocState), string(protocol.DocSession), string(protocol.DocHumanTasks), coordinator.ConfigFile,
+		coordinator.StatePath, coordinator.BarriersPath, coordinator.ReportPath, ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/reports",
+		".agentxchain/missions", ".agentxchain/missions/plans", ".agentxchain/watch-results"}
+	for name := range m.byPath {
+		names = append(names, name)
+	}
+	s := m.now()
+	if s.Sight != nil && s.Sight.View != nil {
+		for _, phase := range s.Sight.View.Config.Phases() {
+			for _, p := range protocol.GateFiles(s.Sight.View.Config, phase) {
+				if clean, problem := protocol.CleanPath(p); problem == "" {
+					names = append(names, clean)
+				}
+			}
+		}
+		for id := range s.Sight.View.State.ActiveTurns.All() {
+			names = append(names, protocol.StagingPath(id), runtimes.ProgressPath(id))
+		}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) > maxWatched {
+		names = names[:maxWatched]
+	}
+	out := make([]string, 0, len(names)+8)
+	for _, n := range names {
+		out = append(out, filepath.Join(m.dir, filepath.FromSlash(n)))
+	}
+	if s.Standing != nil && s.Standing.Roots != nil {
+		for _, id := range s.Standing.Config.Repos.Keys() {
+			if path, ok := s.Standing.Roots.Path(id); ok && len(out) < maxWatched {
+				out = append(out, filepath.Join(path, filepath.FromSlash(string(protocol.DocState))), filepath.Join(path, filepath.FromSlash(protocol.LedgerEvents.Path())))
+			}
+		}
+	}
+	return out
+}
+
+// resources are the addresses of the API a file shows in (spec/05 §8.5).
+func (m *model) resources(path string) []string {
+	rel, err := filepath.Rel(m.dir, path)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return []string{"/api/coordinator/repo-status", "/api/coordinator/events", "/api/coordinator/blockers"}
+	}
+	switch name := filepath.ToSlash(rel); {
+	case name == protocol.LedgerHistory.Path():
+		return []string{"/api/history"}
+	case name == protocol.LedgerDecisions.Path():
+		return []string{"/api/ledger"}
+	case name == protocol.LedgerEvents.Path():
+		return []string{"/api/events"}
+	case name == protocol.LedgerHookAudit.Path():
+		return []string{"/api/hooks/audit"}
+	case name == protocol.LedgerHookAnnotations.Path():
+		return []string{"/api/hooks/annotations"}
+	case name == protocol.LedgerRunHistory.Path():
+		return []string{"/api/run-history"}
+	case name == protocol.LedgerRepoDecisions.Path():
+		return []string{"/api/repo-decisions-summary"}
+	case name == protocol.LedgerNotifications.Path():
+		return []string{"/api/notifications"}
+	case name == string(protocol.DocSession), strings.HasSuffix(name, "SESSION_RECOVERY.md"):
+		return []string{"/api/continuity"}
+	case strings.HasPrefix(name, coordinator.Dir), name == coordinator.ConfigFile:
+		return coordinatorResources()
+	case strings.HasPrefix(name, ".agentxchain/missions"):
+		return []string{"/api/missions", "/api/plans"}
+	case strings.HasPrefix(name, ".agentxchain/reports"):
+		return []string{"/api/chain-reports", "/api/missions"}
+	case strings.HasPrefix(name, ".agentxchain/watch-results"):
+		return []string{"/api/watch-results"}
+	}
+	return []string{"/api/state", "/api/workflow-kit-artifacts", "/api/timeouts", "/api/connectors", "/api/gate-actions"}
+}
+
+func coordinatorResources() []string {
+	return []string{"/api/coordinator/state", "/api/coordinator/history", "/api/coordinator/ledger", "/api/coordinator/barriers", "/api/coordinator/barrier-ledger",
+		"/api/coordinator/hooks/audit", "/api/coordinator/hooks/annotations", "/api/coordinator/events", "/api/coordinator/blockers",
+		"/api/coordinator/repo-status", "/api/coordinator/timeouts"}
+}

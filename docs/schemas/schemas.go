@@ -1,0 +1,13 @@
+// The JSON Schemas this project publishes, as files inside the program.
+
+// Package schemas holds the published JSON Schemas (draft 2020-12), so that
+// the program validates with the very files people read.
+package schemas
+
+import "embed"
+
+// Monarchic is the directory monarchic/v1: the types of the Monarchic agent
+// protocol v1, one file each, and schema.json, the index.
+//
+//go:embed monarchic/v1
+var Monarchic embed.FS

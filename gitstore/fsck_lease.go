@@ -1,0 +1,61 @@
+// Fsck of leases: what their refs hold, and that fencing tokens only went forward.
+
+package gitstore
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxLeaseChain bounds how far back the history of one lease is checked.
+const maxLeaseChain = 1000
+
+// leases checks the refs of a run's leases. They decide who may act on a turn, so
+// one that cannot be read is a finding, never an absent lease.
+func (f *fsck) leases(run string) error {
+	list, problems, err := f.s.Leases(f.ctx, run)
+	if err != nil {
+		return f.fault(run, "", err)
+	}
+	for _, p := range problems {
+		f.find(Finding{Code: FindLease, Run: run, Message: p.Error(), Repair: "git for-each-ref " + LeaseRefPrefix})
+	}
+	for i := range list {
+		if err := f.lease(&list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fsck) lease(rec *LeaseRecord) error {
+	bad := func(message string) {
+		f.find(Finding{Code: FindLease, Run: rec.Run, Op: rec.Op, Path: rec.Ref, Message: rec.Ref + ": " + message, Repair: "git update-ref -d " + rec.Ref + " gives the turn free"})
+	}
+	chain, err := f.s.LeaseHistory(f.ctx, rec, maxLeaseChain)
+	if err != nil {
+		if f.ctx.Err() != nil {
+			return context.Cause(f.ctx)
+		}
+		bad("what it was before cannot be read: " + err.Error())
+	}
+	var newer *protocol.Lease
+	for i := range chain {
+		l, err := protocol.DecodeLease(chain[i].Data)
+		switch {
+		case err != nil:
+			bad("it holds no lease: " + err.Error())
+			return nil
+		case l.RunID != rec.Run || l.StepID != rec.Turn:
+			bad("it holds the lease of another turn, " + oneLine(l.StepID))
+			return nil
+		case newer != nil && newer.FencingToken.Token != l.FencingToken.Token && newer.FencingToken.IssuedAtMS <= l.FencingToken.IssuedAtMS,
+			newer != nil && newer.FencingToken.Token == l.FencingToken.Token && (newer.RunnerID != l.RunnerID || newer.SessionID != l.SessionID || newer.FencingToken.IssuedAtMS != l.FencingToken.IssuedAtMS):
+			bad("the turn changed hands without a newer fencing token")
+			return nil
+		}
+		newer = l
+	}
+	return nil
+}

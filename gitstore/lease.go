@@ -1,0 +1,179 @@
+// Leases of turns: a ref each, below refs/agentxchain/leases/<run>/<turn>, moved by
+// compare-and-swap only (docs/leases.md).
+
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// LeaseRefPrefix is where lease refs live; it ends in a slash.
+const LeaseRefPrefix = "refs/agentxchain/leases/"
+
+const (
+	leaseFile     = "lease.json" // the only entry of the tree
+	maxLeaseBytes = 64 << 10
+	trailerStatus = "Agentxchain-Lease"
+)
+
+// LeaseRef returns the ref of a turn's lease. Both ids become names of files, so
+// only harmless ones pass (see RunRef); the error has the code bad_ref_name.
+func LeaseRef(run, turn string) (string, error) {
+	for _, id := range []string{run, turn} {
+		if why := badRunID(id); why != "" {
+			if len(id) > 60 {
+				id = id[:60] + "..."
+			}
+			return "", errorf(CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id, why)
+		}
+	}
+	return LeaseRefPrefix + run + "/" + turn, nil
+}
+
+// LeaseRecord is a lease as its ref holds it.
+type LeaseRecord struct {
+	Run, Turn string
+	Ref       string
+	Op        OID    // the commit the ref is at
+	Parent    OID    // what the lease was before, "" at first
+	Data      []byte // the document; whoever asks decodes it
+	Subject   string // of the commit
+	At        time.Time
+}
+
+// ReadLease reads the lease of a turn; nil when there is none. Errors: bad_ref_name,
+// ref_is_symbolic, ref_broken, object_missing, object_corrupt.
+func (s *Store) ReadLease(ctx context.Context, run, turn string) (*LeaseRecord, error) {
+	ref, err := LeaseRef(run, turn)
+	if err != nil {
+		return nil, err
+	}
+	oid, err := s.repo.ReadRef(ctx, ref)
+	if err != nil || oid == "" {
+		return nil, err
+	}
+	return s.readLeaseAt(ctx, run, turn, oid)
+}
+
+func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid OID) (*LeaseRecord, error) {
+	r := s.reader(ctx)
+	c, err := r.commit(oid)
+	if err != nil {
+		return nil, err
+	}
+	data, ok, err := r.file(c.Tree, leaseFile)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || len(data) > maxLeaseBytes {
+		return nil, corrupt(oid, fmt.Errorf("it is no lease"))
+	}
+	out := &LeaseRecord{Run: run, Turn: turn, Ref: LeaseRefPrefix + run + "/" + turn, Op: oid, Data: data, At: c.Committer.When}
+	out.Subject, _, _ = strings.Cut(c.Message, "\n")
+	if len(c.Parents) > 0 {
+		out.Parent = c.Parents[0]
+	}
+	return out, nil
+}
+
+// Leases lists the leases of a run, of all runs for "", by the name of their refs.
+// One that cannot be read comes with no Data, and its error among problems.
+func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, problems []error, err error) {
+	prefix := LeaseRefPrefix
+	if run != "" {
+		if why := badRunID(run); why != "" {
+			return nil, nil, nil
+		}
+		prefix += run + "/"
+	}
+	refs, err := s.repo.ListRefs(ctx, prefix)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, ref := range refs {
+		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, LeaseRefPrefix), "/")
+		if _, bad := LeaseRef(owner, turn); !ok || bad != nil {
+			problems = append(problems, errorf(CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
+			continue
+		}
+		switch {
+		case ref.Target != "":
+			problems = append(problems, symbolic(ref.Name, ref.Target))
+		case ref.Broken:
+			problems = append(problems, broken(ref.Name))
+		default:
+			rec, err := s.readLeaseAt(ctx, owner, turn, ref.OID)
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil, nil, context.Cause(ctx)
+				}
+				problems = append(problems, fmt.Errorf("%s: %w", ref.Name, err))
+				continue
+			}
+			list = append(list, *rec)
+		}
+	}
+	return list, problems, nil
+}
+
+// LeaseHistory lists what the lease of a turn has been, newest first, at most limit.
+func (s *Store) LeaseHistory(ctx context.Context, rec *LeaseRecord, limit int) ([]LeaseRecord, error) {
+	out := []LeaseRecord{*rec}
+	for len(out) < limit && out[len(out)-1].Parent != "" {
+		next, err := s.readLeaseAt(ctx, rec.Run, rec.Turn, out[len(out)-1].Parent)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, *next)
+	}
+	return out, nil
+}
+
+// WriteLease stores a document as the next commit after parent ("" for the first)
+// and returns its id. No ref is moved: that is for MoveLease, or for a Change that
+// has to happen together with it.
+func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) (OID, error) {
+	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
+		return "", errorf(CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
+	}
+	format := s.repo.ObjectFormat
+	blob := Object{OID: HashObject(format, KindBlob, rec.Data), Kind: KindBlob, Data: rec.Data}
+	entries := EncodeTree([]TreeEntry{{Mode: ModeFile, Name: leaseFile, OID: blob.OID}})
+	tree := Object{OID: HashObject(format, KindTree, entries), Kind: KindTree, Data: entries}
+	name, email := s.Identity(ctx)
+	sig := Signature{Name: name, Email: email, When: rec.At.UTC()}
+	c := &Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: message(rec.Subject, trailerRun, rec.Run, trailerTurn, rec.Turn, trailerStatus, status)}
+	if rec.Parent != "" {
+		c.Parents = []OID{rec.Parent}
+	}
+	data, err := EncodeCommit(format, c)
+	if err != nil {
+		return "", errorf(CodeObjectInvalid, err, "the lease cannot be written as a commit")
+	}
+	commit := Object{OID: HashObject(format, KindCommit, data), Kind: KindCommit, Data: data}
+	if err := s.objects.Write(ctx, []Object{blob, tree, commit}); err != nil {
+		return "", err
+	}
+	faults.Point("lease.after-objects")
+	return commit.OID, nil
+}
+
+// MoveLease moves the refs of leases alone, all or none of them. Errors: ref_moved
+// when one is not where it was seen, ref_locked.
+func (s *Store) MoveLease(ctx context.Context, updates []RefUpdate, reflog string) error {
+	if err := s.repo.UpdateRefs(ctx, updates, reflog); err != nil {
+		return err
+	}
+	faults.Point("lease.after-ref")
+	_ = s.repo.Compact(context.WithoutCancel(ctx)) // renewals are many small packs
+	return nil
+}
+
+// PrivateDir is the directory of this project in the git directory of this work tree:
+// for what belongs to the machine and not to the run. It need not exist.
+func (s *Store) PrivateDir() string { return s.cacheDir() }

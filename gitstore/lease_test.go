@@ -1,0 +1,148 @@
+// Tests of the refs of leases.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func TestLeaseRefNames(t *testing.T) {
+	for _, id := range []string{"", "..", "a/b", "-x", "a b", "x.lock", "con", "a\x00", "a~1", "@{u}"} {
+		if ref, err := LeaseRef("run_1", id); CodeOf(err) != CodeBadRefName {
+			t.Errorf("turn %q became %q: %v", id, ref, err)
+		}
+		if ref, err := LeaseRef(id, "turn_1"); CodeOf(err) != CodeBadRefName {
+			t.Errorf("run %q became %q: %v", id, ref, err)
+		}
+	}
+	if ref, err := LeaseRef("run_1", "turn_1"); err != nil || ref != "refs/agentxchain/leases/run_1/turn_1" {
+		t.Errorf("%q, %v", ref, err)
+	}
+}
+
+// TestLeaseMovesByCompareAndSwap runs on every kind of repository.
+func TestLeaseMovesByCompareAndSwap(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
+		ctx := context.Background()
+		repo, err := Discover(ctx, r.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newStore(repo, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		if rec, err := s.ReadLease(ctx, "run_1", "turn_1"); rec != nil || err != nil {
+			t.Fatalf("a lease nobody made: %v %v", rec, err)
+		}
+		now := time.Unix(1700000000, 0)
+		write := func(l *protocol.Lease, parent OID) OID {
+			oid, err := s.WriteLease(ctx, LeaseRecord{Run: l.RunID, Turn: l.StepID, Parent: parent, Data: l.Encode(), At: now, Subject: "lease " + l.Status}, l.Status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return oid
+		}
+		first := protocol.NewLease("run_1", "turn_1", "a", "s1", 1, now, 0, now.Add(time.Minute))
+		ref, _ := LeaseRef("run_1", "turn_1")
+		a := write(first, "")
+		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, New: a}}, "issued"); err != nil {
+			t.Fatal(err)
+		}
+		b, c := write(first.With(protocol.LeaseActive), a), write(first.With(protocol.LeaseCancelled), a)
+		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, New: b, Old: a}}, "active"); err != nil {
+			t.Fatal(err)
+		}
+		err = s.MoveLease(ctx, []RefUpdate{{Name: ref, New: c, Old: a}}, "cancelled")
+		var moved *RefMovedError
+		if !errors.As(err, &moved) || moved.Name != ref || moved.Have != b {
+			t.Fatalf("a stale move: %v", err)
+		}
+		rec, err := s.ReadLease(ctx, "run_1", "turn_1")
+		if err != nil || rec.Op != b || rec.Parent != a {
+			t.Fatalf("%+v, %v", rec, err)
+		}
+		past, err := s.LeaseHistory(ctx, rec, 10)
+		if err != nil || len(past) != 2 || past[1].Op != a {
+			t.Fatalf("history %+v, %v", past, err)
+		}
+		// All or none: one of two is not where it was seen.
+		other, _ := LeaseRef("run_1", "turn_2")
+		d := write(protocol.NewLease("run_1", "turn_2", "a", "s1", 1, now, 0, now.Add(time.Minute)), "")
+		err = s.MoveLease(ctx, []RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
+		if CodeOf(err) != CodeRefMoved {
+			t.Fatalf("both: %v", err)
+		}
+		list, problems, err := s.Leases(ctx, "run_1")
+		if err != nil || len(problems) > 0 || len(list) != 1 {
+			t.Fatalf("%d leases, %v, %v", len(list), problems, err)
+		}
+		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, Old: b}}, "pruned"); err != nil {
+			t.Fatal(err)
+		}
+		if rec, err := s.ReadLease(ctx, "run_1", "turn_1"); rec != nil || err != nil {
+			t.Fatalf("after pruning: %v %v", rec, err)
+		}
+	})
+}
+
+func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	ctx := context.Background()
+	repo, err := Discover(ctx, r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newStore(repo, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	now := time.Unix(1700000000, 0)
+	put := func(turn string, leases ...*protocol.Lease) {
+		ref, _ := LeaseRef("run_1", turn)
+		var at OID
+		for _, l := range leases {
+			oid, err := s.WriteLease(ctx, LeaseRecord{Run: "run_1", Turn: turn, Parent: at, Data: l.Encode(), At: now, Subject: "x"}, l.Status)
+			if err == nil {
+				err = s.MoveLease(ctx, []RefUpdate{{Name: ref, New: oid, Old: at}}, "x")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = oid
+		}
+	}
+	good := protocol.NewLease("run_1", "good", "a", "s", 1, now, 0, now.Add(time.Minute))
+	put("good", good, good.With(protocol.LeaseActive), good.Restore("s2", 2, now, 0, now.Add(time.Minute)))
+	back := protocol.NewLease("run_1", "back", "a", "s", 2, now, 0, now.Add(time.Minute))
+	put("back", back, protocol.NewLease("run_1", "back", "b", "s", 1, now.Add(-time.Second), 0, now.Add(time.Minute)))
+	stolen := protocol.NewLease("run_1", "stolen", "a", "s", 1, now, 0, now.Add(time.Minute))
+	thief := *stolen
+	thief.RunnerID = "b"
+	put("stolen", stolen, &thief)
+	put("other", good)
+	f := &fsck{s: s, ctx: ctx, report: &FsckReport{}}
+	if err := f.leases("run_1"); err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]bool)
+	for _, x := range f.report.Findings {
+		if x.Code != FindLease || x.Repair == "" {
+			t.Errorf("%+v", x)
+		}
+		found[x.Path] = true
+	}
+	for turn, want := range map[string]bool{"good": false, "back": true, "stolen": true, "other": true} {
+		if found[LeaseRefPrefix+"run_1/"+turn] != want {
+			t.Errorf("%s: found %v, want %v (%+v)", turn, !want, want, f.report.Findings)
+		}
+	}
+}

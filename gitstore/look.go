@@ -1,0 +1,62 @@
+// Look: View for a reader that may not change a byte, whatever it meets.
+
+package gitstore
+
+import (
+	"context"
+	"os"
+	"strings"
+)
+
+// Look is View for readers that show a run and never touch it: a restore that was
+// interrupted is not ended but reported (working_files_behind), because the next
+// command ends it.
+func (s *Store) Look(ctx context.Context) (*View, error) {
+	if err := s.refuseRestoring(); err != nil {
+		return nil, err
+	}
+	in, err := s.inspect(ctx)
+	if err == nil {
+		err = s.refuseTouched(in)
+	}
+	if err == nil {
+		// One that began while we looked has perhaps shown us half of itself.
+		err = s.refuseRestoring()
+	}
+	if err != nil {
+		return nil, err
+	}
+	v, err := s.viewOf(in)
+	if err != nil {
+		return nil, err
+	}
+	if n := in.notice(); n != "" && !(in.sit == sitBehind && s.locked()) {
+		v.Notices = append(v.Notices, n)
+	}
+	return v, nil
+}
+
+func (s *Store) refuseRestoring() error {
+	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
+		return nil
+	}
+	return errorf(CodeWorkBehind, nil, "a restore is under way or was interrupted, and there is nothing to be seen between two states").
+		hint("git agentxchain status, which ends an interrupted one")
+}
+
+// Checkout returns the commit and the branch that are checked out; both are "" while
+// the branch has no commit, the branch is when HEAD is detached.
+func (r *Repository) Checkout(ctx context.Context) (head OID, branch string, err error) {
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+	if err != nil {
+		if exitCode(err) >= 0 {
+			return "", "", nil
+		}
+		return "", "", err
+	}
+	oid, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if name == "HEAD" {
+		name = ""
+	}
+	return OID(oid), name, nil
+}

@@ -1,0 +1,17 @@
+// What an operation was decided on, read back from its record.
+
+package gitstore
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// Evidence returns a piece of evidence of the operation by the SHA-256 its record
+// names (64 hex digits), false when the operation has none of it.
+func (x *RecordedRun) Evidence(sha256 string) ([]byte, bool, error) {
+	if _, err := hex.DecodeString(sha256); err != nil || len(sha256) != 64 || strings.ToLower(sha256) != sha256 {
+		return nil, false, nil
+	}
+	return x.rec.r.file(x.rec.root, treeEvidence+"/"+sha256)
+}

@@ -1,0 +1,132 @@
+// Linked work trees for runs of their own, and the branches they are on.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// HeadCommit returns the commit that is checked out, "" while the branch has none.
+func (s *Store) HeadCommit(ctx context.Context) (OID, error) {
+	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	oid := OID(strings.TrimSpace(string(out)))
+	if !oid.Valid(s.repo.ObjectFormat) {
+		return "", errorf(CodeGitFailed, nil, "git names HEAD as %q", oid)
+	}
+	return oid, nil
+}
+
+// CommittedFile returns a project-relative file as a commit has it; false when it is
+// not there, or is no plain file.
+func (s *Store) CommittedFile(ctx context.Context, commit OID, name string) (data []byte, ok bool, err error) {
+	r := s.reader(ctx)
+	c, err := r.commit(commit)
+	if err != nil {
+		return nil, false, err
+	}
+	e, ok, err := r.lookup(c.Tree, s.prefix+name)
+	if err != nil || !ok || e.Mode != ModeFile && e.Mode != ModeExec {
+		return nil, false, err
+	}
+	data, err = r.blob(e.OID)
+	return data, err == nil, err
+}
+
+// MakeBranch makes a branch at commit from, or at a new commit on top of it in which
+// files (project-relative) are as given; without files there is no new commit. The
+// branch must not exist (ref_moved). No hook of git's runs but those of ref updates,
+// and no work tree is touched.
+func (s *Store) MakeBranch(ctx context.Context, branch string, from OID, files map[string][]byte, message string) (OID, error) {
+	tip := from
+	if len(files) > 0 {
+		var err error
+		if tip, err = s.commitOnto(ctx, from, files, message); err != nil {
+			return "", err
+		}
+	}
+	return tip, s.repo.UpdateRefs(ctx, []RefUpdate{{Name: "refs/heads/" + branch, New: tip}}, "agentxchain: "+branch)
+}
+
+func (s *Store) commitOnto(ctx context.Context, from OID, files map[string][]byte, message string) (OID, error) {
+	r := s.reader(ctx)
+	c, err := r.commit(from)
+	if err != nil {
+		return "", err
+	}
+	e, err := r.edit(c.Tree)
+	if err != nil {
+		return "", err
+	}
+	for name, data := range files {
+		if err := e.put(s.prefix+name, data); err != nil {
+			return "", errorf(CodeUnreadable, err, "%s cannot be put into a commit", name)
+		}
+	}
+	tree := e.finish()
+	name, email := s.Identity(ctx)
+	sig := Signature{Name: name, Email: email, When: time.Now()}
+	data, err := EncodeCommit(s.repo.ObjectFormat, &Commit{Tree: tree, Parents: []OID{from}, Author: sig, Committer: sig, Message: message})
+	if err != nil {
+		return "", err
+	}
+	commit := NewObject(s.repo.ObjectFormat, KindCommit, data)
+	return commit.OID, s.objects.Write(ctx, append(e.objects, commit))
+}
+
+// AddWorktree checks a branch out into a new linked work tree. The directory must not
+// exist; those above it are made.
+func (s *Store) AddWorktree(ctx context.Context, dir, branch string) error {
+	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "add", "--quiet", dir, branch)
+	return err
+}
+
+// RemoveWorktree removes a linked work tree that holds nothing git does not have: a
+// changed or unknown file makes git refuse it. Files that are ignored go with it,
+// which is the caller's to judge (see IgnoredFiles).
+func (s *Store) RemoveWorktree(ctx context.Context, dir string) error {
+	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", dir)
+	return err
+}
+
+// DiscardWorktree removes a linked work tree that was being made when its maker was
+// killed: git has it locked, and nobody has worked in it.
+func (s *Store) DiscardWorktree(ctx context.Context, dir string) error {
+	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", "--force", "--force", dir)
+	if err != nil && !errors.As(err, new(*GitError)) {
+		return err
+	}
+	// What is not registered is a directory git had not come round to.
+	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errorf(CodeUnreadable, err, "%s cannot be removed", dir)
+	}
+	_, err = s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "prune")
+	return err
+}
+
+// IgnoredFiles lists what the work tree holds and git is told not to see, relative to
+// the work tree's root; whole directories end in a slash.
+func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		if len(name) > 0 {
+			names = append(names, string(name))
+		}
+	}
+	return names, nil
+}

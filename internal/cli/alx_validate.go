@@ -1,0 +1,71 @@
+// alx validate: shape, identity and lineage of Knowledge Blocks.
+
+package cli
+
+import (
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
+)
+
+func newALXValidateCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "validate", ArgsUsage: "[FILE|-...]", Usage: "check shape, identity and lineage of Knowledge Blocks",
+		Description: "Derives the kbHash again and compares it with the one the block carries, checks the sources, and for blocks of governed runs the whole shape. " +
+			"Of several files every source that is a block must be among them. Exit status: 0 when all holds, 1 with findings, 2 when a file holds no JSON object.",
+		Action: func(c *ucli.Context) error { return runALXValidate(f, c.Args().Slice()) },
+	}
+}
+
+func runALXValidate(f *Factory, files []string) error {
+	blocks, err := openBlocks(f, files)
+	if err != nil {
+		return err
+	}
+	verdicts := make([]*kb.Verdict, len(blocks))
+	for i, b := range blocks {
+		if verdicts[i], err = kb.Validate(b.Block); err != nil {
+			return errorf("invalid_json", "%s: %w", b.Name, err)
+		}
+	}
+	kb.Relate(verdicts)
+	valid := true
+	list := []*ojson.Object{}
+	for i, v := range verdicts {
+		valid = valid && len(v.Findings) == 0
+		list = append(list, verdictObject(blocks[i].Name, v))
+	}
+	f.Out.Emit(ojson.NewObject("valid", valid, "files", list), func(p *Printer) {
+		for i, v := range verdicts {
+			printVerdict(p, blocks[i].Name, v)
+		}
+	})
+	if !valid {
+		return errFindings()
+	}
+	return nil
+}
+
+func verdictObject(name string, v *kb.Verdict) *ojson.Object {
+	findings := []*ojson.Object{}
+	for _, x := range v.Findings {
+		findings = append(findings, ojson.NewObject("code", x.Code, "field", nilIfEmpty(x.Field), "message", x.Message))
+	}
+	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", nilIfEmpty(v.Kind), "kbId", nilIfEmpty(v.Label),
+		"kbHash", v.Hash, "declared", nilIfEmpty(v.Declared), "lineage", orEmpty(v.Lineage), "findings", findings)
+}
+
+func printVerdict(p *Printer, name string, v *kb.Verdict) {
+	if len(v.Findings) == 0 {
+		p.Printf("%s %s: %s\n", p.Green("ok"), OneLine(name), v.Hash)
+		if v.Declared == "" {
+			p.Printf("   %s\n", p.Dim("it carries no kbHash; this is what it would be"))
+		}
+		return
+	}
+	p.Printf("%s %s: %s\n", p.Red("x"), OneLine(name), counted(len(v.Findings), "finding"))
+	for _, x := range v.Findings {
+		p.Printf("   %s\n", OneLine(x.String()))
+	}
+}

@@ -1,0 +1,253 @@
+// dashboard: the run in a browser, read-only, for as long as it is wanted.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/dashboard"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+const (
+	// daemonChild is set for the process a --daemon starts.
+	daemonChild = "AGENTXCHAIN_DASHBOARD_DAEMON_CHILD"
+	daemonWait  = 8 * time.Second
+	stopWait    = 10 * time.Second
+)
+
+type dashboardOptions struct {
+	Port   int // 0: any
+	NoOpen bool
+	Daemon bool
+}
+
+func dashboardPortFlag() *ucli.IntFlag {
+	return &ucli.IntFlag{Name: "port", Usage: "listen on port `N` of the loopback interface; 0 takes any that is free", Value: dashboard.DefaultPort}
+}
+
+func newDashboardCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "dashboard", Category: categoryView, Usage: "see the run in a browser",
+		Description: "A read-only view of the run, of the initiative, or of both: where it stands, who is waited for, what was decided, whether anything is wrong. " +
+			"It listens on this machine only, lets in whoever has the token in the printed address, follows every change within a second, and changes nothing. ^C ends it.",
+		Flags: []ucli.Flag{
+			dashboardPortFlag(),
+			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},
+			&ucli.BoolFlag{Name: "daemon", Usage: "go on in the background; dashboard stop ends it"},
+		},
+		Subcommands: []*ucli.Command{{
+			Name: "stop", Usage: "end the dashboard of this project",
+			Description: "Ends the process the session files name, once it has proven to be the dashboard; what a crashed one left is removed. Without a dashboard nothing is done.",
+			Action: func(c *ucli.Context) error {
+				if err := noArgs(c); err != nil {
+					return err
+				}
+				return runDashboardStop(c.Context, f)
+			},
+		}},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			port, err := portOf(c)
+			if err != nil {
+				return err
+			}
+			return runDashboard(c.Context, f, &dashboardOptions{Port: port, NoOpen: c.Bool("no-open"), Daemon: c.Bool("daemon")})
+		},
+	}
+}
+
+func portOf(c *ucli.Context) (int, error) {
+	port := c.Int("port")
+	if port < 0 || port > 65535 {
+		return 0, usageErrorf("--port takes 0 to 65535, not %d", port)
+	}
+	return port, nil
+}
+
+func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	s, err := dashboard.New(ctx, f.dashboardOptions(dir))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	if have := dashboard.Running(ctx, s.Dir()); have != nil {
+		return errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", have.URL, have.PID).
+			withHint("git agentxchain dashboard stop").withDetails(have.Object())
+	}
+	if o.Daemon {
+		return startDaemon(ctx, f, s.Dir(), o)
+	}
+	l, err := s.Listen(o.Port)
+	if err != nil {
+		return err
+	}
+	if err := s.WriteSession(); err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer s.RemoveSession()
+	if err := tellDashboard(f, dashboardSession(s)); err != nil {
+		_ = l.Close()
+		return err
+	}
+	if !o.NoOpen && f.Interactive() {
+		dashboard.OpenBrowser(s.TicketURL(), f.Env.Getenv)
+	}
+	return s.Serve(ctx, l)
+}
+
+// dashboardOptions are those of a dashboard of dir.
+func (f *Factory) dashboardOptions(dir string) dashboard.Options {
+	return dashboard.Options{Dir: dir, Now: f.Env.Now, Runner: runner.Options{Getenv: f.Env.Getenv}, Log: func(line string) { f.Out.Warn("%s", OneLine(line)) }}
+}
+
+// dashboardSession is a running dashboard in --json: the session file's members, and
+// how to get in.
+func dashboardSession(s *dashboard.Server) *ojson.Object {
+	o := s.Session().Object()
+	o.Set("open_url", s.OpenURL())
+	o.Set("token", s.Token())
+	return o
+}
+
+func tellDashboard(f *Factory, session *ojson.Object) error {
+	if f.JSON() {
+		if err := f.Out.Stream(envelope(true, f.CorrelationID(), session, nil)); err != nil {
+			return errorf("io_failed", "cannot write the address: %w", err)
+		}
+		return nil
+	}
+	p := f.Out.Printer()
+	p.Printf("Dashboard running at %s\n", session.String("url"))
+	p.Printf("Open %s\n", p.Bold(session.String("open_url")))
+	p.Printf("The token in it lets you in; ^C ends the dashboard.\n")
+	if err := f.Out.Flush(); err != nil {
+		return errorf("io_failed", "cannot write the address: %w", err)
+	}
+	return nil
+}
+
+// startDaemon starts this command again in a session of its own and tells where it
+// listens once it does.
+func startDaemon(ctx context.Context, f *Factory, dir string, o *dashboardOptions) error {
+	self, err := os.Executable()
+	if err != nil {
+		return errorf("io_failed", "cannot find this program's own file: %w", err)
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return errorf("io_failed", "cannot start the dashboard: %w", err)
+	}
+	defer func() { _ = r.Close() }()
+	argv := []string{self, "-C", dir, "--json", "dashboard", "--no-open", "--port", strconv.Itoa(o.Port)}
+	child, err := process.Detach(argv, dir, append(os.Environ(), daemonChild+"=1"), nil, w)
+	_ = w.Close()
+	if err != nil {
+		return errorf("io_failed", "cannot start the dashboard: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, daemonWait)
+	defer cancel()
+	session, err := readySession(ctx, r)
+	if err != nil {
+		// It has not said that it runs, so it is not to.
+		_ = child.Kill()
+		_, _ = child.Wait()
+		return err
+	}
+	defer func() { _ = child.Release() }()
+	if !session.Bool("ok") {
+		e := session.Object("error")
+		return errorf(orText(e.String("code"), "io_failed"), "%s", orText(e.String("message"), "the dashboard did not start")).withHint(e.String("hint"))
+	}
+	session.Delete("ok")
+	session.Delete("correlationId")
+	session.Delete("protocol")
+	f.Out.Emit(session, func(p *Printer) {
+		pid, _ := session.Int("pid")
+		p.Printf("Dashboard started in daemon mode at %s\n", session.String("url"))
+		p.Printf("PID: %d\n", pid)
+		p.Printf("Open %s\n", p.Bold(session.String("open_url")))
+		p.Printf("git agentxchain dashboard stop ends it.\n")
+	})
+	return nil
+}
+
+// readySession reads the JSON object the child prints when it listens, or fails.
+func readySession(ctx context.Context, r io.ReadCloser) (*ojson.Object, error) {
+	type answer struct {
+		line []byte
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(io.LimitReader(r, 1<<20)).ReadBytes('\n')
+		got <- answer{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		_ = r.Close()
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, errorf("timeout", "Dashboard daemon did not report a live session within %s.", daemonWait)
+		}
+		return nil, context.Cause(ctx)
+	case a := <-got:
+		o, err := ojson.DecodeObject(a.line)
+		if err != nil {
+			return nil, errorf("io_failed", "the dashboard ended before it listened").withHint("git agentxchain dashboard --no-open says why")
+		}
+		return o, nil
+	}
+}
+
+func orText(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func runDashboardStop(ctx context.Context, f *Factory) error {
+	dir, err := f.Dir()
+	if err != nil {
+		return err
+	}
+	if r, err := f.openRunner(ctx); err == nil {
+		if _, serr := os.Stat(dir + "/" + dashboard.SessionFile); serr != nil {
+			dir = r.Record().Dir()
+		}
+		_ = r.Close()
+	}
+	was, err := dashboard.Stop(ctx, dir, stopWait)
+	if err != nil {
+		return err
+	}
+	payload := ojson.NewObject("stopped", was != nil, "session", nil)
+	if was != nil {
+		payload.Set("session", was.Object())
+	}
+	f.Out.Emit(payload, func(p *Printer) {
+		if was == nil {
+			p.Println("No dashboard is running here.")
+			return
+		}
+		p.Printf("The dashboard at %s (PID %d) has ended.\n", OneLine(was.URL), was.PID)
+	})
+	return nil
+}

@@ -1,0 +1,22 @@
+// monarchic: plans and records of the Monarchic agent protocol v1.
+
+package cli
+
+import (
+	ucli "github.com/urfave/cli/v2"
+)
+
+func newMonarchicCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "monarchic", Category: categoryNeighbours, Usage: "exchange plans, records and messages with the Monarchic agent protocol v1",
+		Subcommands: []*ucli.Command{
+			newMonarchicValidateCommand(f),
+			newMonarchicUpgradeCommand(f),
+			newMonarchicImportCommand(f),
+			newMonarchicExportCommand(f),
+			newMonarchicMessageCommand(f),
+			newMonarchicServeCommand(f),
+			newMonarchicLeaseCommand(f),
+		},
+	}
+}

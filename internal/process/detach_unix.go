@@ -1,0 +1,18 @@
+//go:build unix
+
+// Starting a program that is to outlive us.
+
+package process
+
+import (
+	"os"
+	"syscall"
+)
+
+// Detach starts a program in a session of its own and leaves it alone: it is neither
+// waited for nor ended. argv[0] is the program's file, as Find returns it. files are
+// its standard streams and what follows them; a missing one is the null device. The
+// caller releases the process.
+func Detach(argv []string, dir string, env []string, files ...*os.File) (*os.Process, error) {
+	return detach(argv, dir, env, files, &syscall.SysProcAttr{Setsid: true})
+}

@@ -1,0 +1,421 @@
+// Green against an endpoint that keeps the rules, red, rule by rule, against those that do not.
+
+package conform
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+)
+
+func check(t *testing.T, url string) *Report {
+	t.Helper()
+	r, err := Check(context.Background(), Options{URL: url, Request: 2 * time.Second, Wait: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func reds(r *Report) string {
+	var out []string
+	for _, x := range r.Rules {
+		if x.Verdict != Pass {
+			out = append(out, x.ID+":"+x.Verdict)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func explain(t *testing.T, r *Report) {
+	t.Helper()
+	for _, x := range r.Rules {
+		for _, o := range x.Failures() {
+			t.Logf("%s %s: %s\n  sent %s\n  received %s", x.ID, o.What, o.Why, o.Sent, o.Received)
+		}
+		if x.Note != "" {
+			t.Logf("%s note: %s", x.ID, x.Note)
+		}
+	}
+}
+
+func TestAnEndpointThatKeepsTheRulesIsGreen(t *testing.T) {
+	f := newFake()
+	r := check(t, f.serve(t)+"/alx/v1/")
+	if got := reds(r); got != "" {
+		explain(t, r)
+		t.Fatal(got)
+	}
+	for _, x := range r.Rules {
+		if len(x.Observations) == 0 || x.Note != "" {
+			t.Errorf("%s was judged by %d observations, note %q", x.ID, len(x.Observations), x.Note)
+		}
+	}
+	if len(f.runs) != 2 {
+		t.Errorf("%d runs; the check may start one", len(f.runs)-1)
+	}
+	if r.Version != alx.Version || r.Execution != "run_1" || !r.Passed() {
+		t.Errorf("version %q, execution %q", r.Version, r.Execution)
+	}
+}
+
+// TestEachBrokenRuleIsRedAlone has ten ways to break the protocol, one a rule,
+// and several of some.
+func TestEachBrokenRuleIsRedAlone(t *testing.T) {
+	is := func(r *http.Request, part string) bool { return strings.Contains(r.URL.Path, part) }
+	for _, c := range []struct {
+		name, rule string
+		breakIt    func(*fake)
+	}{
+		{"a field of another kind", "WG-01", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if _, has := doc["confidence"]; has {
+					doc["confidence"] = "high"
+				}
+				return status
+			}
+		}},
+		{"a second copy in another spelling", "WG-01", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if id, has := doc["executionId"]; has {
+					doc["execution_id"] = id
+				}
+				return status
+			}
+		}},
+		{"another negotiation envelope on one surface", "WG-01", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if is(r, "/sessions") {
+					doc["protocol"] = map[string]any{"protocol_version": "1.0", "capabilities": []any{}}
+				}
+				return status
+			}
+		}},
+		{"failures without protocol", "WG-02", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if status >= 400 {
+					delete(doc, "protocol")
+				}
+				return status
+			}
+		}},
+		{"another correlation id", "WG-02", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				doc["correlationId"] = "of its own"
+				return status
+			}
+		}},
+		{"ok as text", "WG-02", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if is(r, "/events") && status == 200 {
+					doc["ok"] = "true"
+				}
+				return status
+			}
+		}},
+		{"a timeline event of its own", "WG-03", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if list, ok := doc["timeline"].([]any); ok {
+					list[1].(map[string]any)["type"] = "session.coffee"
+				}
+				return status
+			}
+		}},
+		{"a run event of its own", "WG-04", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["type"] == "turn.dispatched" {
+					e["type"] = "turn.sent"
+				}
+			}
+		}},
+		{"codes that are sentences", "WG-05", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if e, ok := doc["error"].(map[string]any); ok {
+					e["code"] = "Something went wrong!"
+				}
+				return status
+			}
+		}},
+		{"codes that change", "WG-05", func(f *fake) {
+			n := 0
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if e, ok := doc["error"].(map[string]any); ok {
+					e["code"] = []string{"not_found", "internal"}[n%2]
+					n++
+				}
+				return status
+			}
+		}},
+		{"no code", "WG-05", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if _, ok := doc["error"]; ok {
+					doc["error"] = "it failed"
+				}
+				return status
+			}
+		}},
+		{"a renamed field", "WG-06", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if v, has := doc["executionId"]; has && is(r, "/solve") {
+					doc["result_text"] = doc["result"]
+					delete(doc, "result")
+					_ = v
+				}
+				return status
+			}
+		}},
+		{"an artifact with another identity", "WG-06", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if b, ok := doc["artifact"].(map[string]any); ok {
+					b["summary"] = "something else"
+				}
+				return status
+			}
+		}},
+		{"another execution for the same key", "WG-06", func(f *fake) {
+			n := 0
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if is(r, "/solve") && status == 200 {
+					if n++; n == 2 {
+						doc["executionId"] = "run_other"
+					}
+				}
+				return status
+			}
+		}},
+		{"a resumed stream that repeats", "WG-06", func(f *fake) {
+			f.edit = nil
+			f.event = func(e map[string]any) {
+				if e["type"] == "run.completed" {
+					e["id"] = "x" + strings.Repeat("y", f.count)
+					f.count++
+				}
+			}
+		}},
+		{"unknown members refused", "WG-07", func(f *fake) {
+			f.refuse = func(req map[string]any) string {
+				if _, has := req[strangeMember]; has {
+					return alx.CodeInvalidRequest
+				}
+				return ""
+			}
+		}},
+		{"unknown capabilities refused", "WG-07", func(f *fake) {
+			f.refuse = func(req map[string]any) string {
+				if p, ok := req["protocol"].(map[string]any); ok && len(p["capabilities"].([]any)) > 0 {
+					return alx.CodeInvalidRequest
+				}
+				return ""
+			}
+		}},
+		{"unknown capabilities echoed", "WG-07", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if is(r, "/solve") && status == 200 {
+					p := doc["protocol"].(map[string]any)
+					p["capabilities"] = append(p["capabilities"].([]any), strangeCapability)
+				}
+				return status
+			}
+		}},
+		{"failures that say ok", "WG-08", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if _, has := doc["error"]; has {
+					doc["ok"] = true
+				}
+				return status
+			}
+		}},
+		{"failures dressed as successes", "WG-08", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if _, has := doc["error"]; has {
+					delete(doc, "error")
+					doc["ok"] = true
+					return 200
+				}
+				return status
+			}
+		}},
+		{"run.failed with ok true", "WG-09", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["type"] == "run.failed" {
+					e["ok"] = true
+				}
+			}
+		}},
+		{"run.failed without ok", "WG-09", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["type"] == "run.failed" {
+					delete(e, "ok")
+				}
+			}
+		}},
+		{"run.completed with ok false", "WG-10", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["type"] == "run.completed" {
+					e["ok"] = false
+				}
+			}
+		}},
+		{"run.completed with ok as text", "WG-10", func(f *fake) {
+			f.event = func(e map[string]any) {
+				if e["type"] == "run.completed" {
+					e["ok"] = "true"
+				}
+			}
+		}},
+	} {
+		t.Run(c.rule+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			c.breakIt(f)
+			r := check(t, f.serve(t))
+			want := c.rule + ":" + Fail
+			if strings.HasPrefix(c.name, "failures dressed") {
+				want = "WG-05:unproven " + want // there is no code to be seen
+			}
+			if got := reds(r); got != want {
+				explain(t, r)
+				t.Fatalf("red: %s", got)
+			}
+			for _, x := range r.Rules {
+				for _, o := range x.Failures() {
+					if o.Why == "" || o.Sent == "" || o.Received == "" {
+						t.Errorf("a red observation does not explain itself: %+v", o)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestForeignWordsMakeNoDifference: another implementation has its own codes,
+// sentences, ids and extra members.
+func TestForeignWordsMakeNoDifference(t *testing.T) {
+	f := newFake()
+	f.edit = func(r *http.Request, status int, doc map[string]any) int {
+		doc["xVendor"] = map[string]any{"deep": []any{1, nil}}
+		if e, ok := doc["error"].(map[string]any); ok {
+			e["code"], e["message"] = "E."+strings.ToUpper(e["code"].(string)), "ça ne va pas"
+			doc["code"] = e["code"]
+		}
+		delete(doc, "errorCodes")
+		delete(doc, "vocabularies")
+		delete(doc, "nextCursor")
+		return status
+	}
+	r := check(t, f.serve(t))
+	if got := reds(r); got != "" {
+		explain(t, r)
+		t.Fatal(got)
+	}
+}
+
+// TestWhatWasNotSeenIsNotProven: an endpoint that lets nobody solve passes
+// nothing it was not asked.
+func TestWhatWasNotSeenIsNotProven(t *testing.T) {
+	f := newFake()
+	delete(f.runs, "run_old")
+	f.refuse = func(map[string]any) string { return alx.CodeProjectNotReady }
+	r := check(t, f.serve(t))
+	want := "WG-03:unproven WG-04:unproven WG-06:unproven WG-07:unproven"
+	if got := reds(r); !strings.HasPrefix(got, want) || r.Passed() {
+		explain(t, r)
+		t.Fatalf("%s", got)
+	}
+	if got := r.Object().String("verdict"); got != Unproven {
+		t.Errorf("verdict %s", got)
+	}
+}
+
+func TestHostileEndpointsEndInTime(t *testing.T) {
+	endless := func(w http.ResponseWriter, r *http.Request, line string) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write([]byte(line)); err != nil {
+				return
+			}
+		}
+	}
+	elsewhere := newFake()
+	trap := httptest.NewServer(elsewhere)
+	defer trap.Close()
+	for name, h := range map[string]http.HandlerFunc{
+		"silent":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"endless": func(w http.ResponseWriter, r *http.Request) { endless(w, r, strings.Repeat("x", 1<<16)) },
+		"deep":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("[", 1<<20))) },
+		"text":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>hello</html>")) },
+		"list":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`[{"ok":true}]`)) },
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, trap.URL+r.URL.Path, http.StatusTemporaryRedirect)
+		},
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = w.Write([]byte(`{"ok":`))
+		},
+		"endless events": func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept") == alx.MediaEventStream {
+				w.Header().Set("Content-Type", alx.MediaEventStream)
+				endless(w, r, ": nothing\n\ndata: {\"type\":\"run.started\"}\nid: 1\n\n")
+				return
+			}
+			newFake().ServeHTTP(w, r)
+		},
+		"endless pages": func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/events") {
+				_, _ = w.Write([]byte(`{"ok":true,"events":[{"type":"run.started","id":"1"},{"type":"run.started","id":"1"}],"nextCursor":"1"}`))
+				return
+			}
+			newFake().ServeHTTP(w, r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httptest.NewServer(h)
+			defer s.Close()
+			r, err := Check(context.Background(), Options{URL: s.URL, Token: "secret", Request: 300 * time.Millisecond, Wait: 500 * time.Millisecond})
+			var failure *alx.Error
+			switch {
+			case name == "silent":
+				if !errors.As(err, &failure) || failure.Code != alx.CodeUnavailable {
+					t.Fatalf("%v", err)
+				}
+			case err != nil:
+				t.Fatal(err)
+			case r.Passed():
+				t.Error("it passes")
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if elsewhere.solves > 0 || elsewhere.count > 0 {
+			t.Error("a redirect was followed")
+		}
+	})
+}
+
+func TestBase(t *testing.T) {
+	for in, want := range map[string]string{
+		"http://h:1": "http://h:1", "http://h:1/": "http://h:1", "http://h/alx/v1": "http://h", "https://h/p/alx/v1/": "https://h/p",
+		"h:1": "", "ftp://h": "", "": "", "http://": "", "http://u:p@h": "", "http://h?x=1": "", "http://h#x": "", "http://[": "",
+	} {
+		u, err := Base(in)
+		if (err != nil) != (want == "") || err == nil && u.String() != want {
+			t.Errorf("Base(%q) = %v, %v; want %q", in, u, err, want)
+		}
+	}
+}
+
+func TestNobodyThere(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	s.Close()
+	_, err := Check(context.Background(), Options{URL: s.URL})
+	var failure *alx.Error
+	if !errors.As(err, &failure) || failure.Code != alx.CodeUnavailable || strings.Contains(failure.Message, "dial tcp") && !strings.Contains(failure.Message, "refused") {
+		t.Fatalf("%v", err)
+	}
+}

@@ -1,0 +1,185 @@
+// What a run's record says, as ALX shows it: the facts and where they come from.
+
+// Package derive turns what is recorded of a governed run into the shapes of the ALX
+// protocol (spec/07): run events, timeline, session, solve response, Knowledge Block,
+// confidence. It is pure: the same rows give the same answer, nothing is read and no
+// clock is asked. Nothing is invented: what no row says is absent.
+package derive
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Facts is what is recorded of one run. Rows are those of this run only, oldest first.
+type Facts struct {
+	Run     string
+	Config  *protocol.Config // nil before the run has begun
+	State   *protocol.State  // nil before the run has begun
+	Events  []*ojson.Object  // events.jsonl
+	History []*ojson.Object  // history.jsonl, reissued turns included
+}
+
+// Origin is who asked for the run and what for. A run nobody asked for over the
+// protocol has one all the same, made of its own record.
+type Origin struct {
+	SessionID      string
+	UserID         string
+	Intent         string
+	CorrelationID  string
+	IdempotencyKey string
+	CreatedAt      string     // UTC, RFC 3339, milliseconds
+	Failed         *alx.Error // the run could not be begun and never will; nil as a rule
+	FailedAt       string
+}
+
+// Live is what is known of a run beside its record, while a server looks after it.
+type Live struct {
+	Ahead   int        // runs that are carried out before this one begins or goes on; -1 when it waits for none
+	Driven  bool       // turns are being carried out
+	Stopped *alx.Error // what made the server stop carrying turns out, other than the run itself; nil for nothing
+	Branch  string     // branch that holds the work of a run that is complete; "" when there is none of its own
+	Dir     string     // where the run's work tree is, as a person would type it; "" for the present directory
+}
+
+// RunOf picks the rows of one run out of a ledger's; ledgers outlive runs.
+func RunOf(row *ojson.Object, run string) bool {
+	id := row.String("run_id")
+	return id == run || id == ""
+}
+
+// accepted returns the accepted turns of the history in order.
+func (f *Facts) accepted() []*ojson.Object {
+	var out []*ojson.Object
+	for _, row := range f.History {
+		if protocol.AcceptedRow(row, f.Run) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func (f *Facts) row(turn string) *ojson.Object {
+	for _, row := range f.History {
+		if row.String("turn_id") == turn && protocol.AcceptedRow(row, f.Run) {
+			return row
+		}
+	}
+	return nil
+}
+
+// Status is where a session stands (spec/07 "Sessions").
+func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
+	if o.Failed != nil {
+		return alx.StatusFailed
+	}
+	if f.State == nil {
+		if l.Stopped != nil {
+			return alx.StatusBlocked
+		}
+		return alx.StatusActive
+	}
+	switch f.State.Status {
+	case protocol.StatusCompleted:
+		return alx.StatusCompleted
+	case protocol.StatusFailed:
+		return alx.StatusFailed
+	case protocol.StatusBlocked:
+		return alx.StatusBlocked
+	case protocol.StatusPaused:
+		return alx.StatusPaused
+	}
+	switch {
+	case l.Stopped != nil:
+		return alx.StatusBlocked
+	case !l.Driven && l.Ahead < 0 && f.manual() != nil:
+		return alx.StatusPaused
+	}
+	return alx.StatusActive
+}
+
+// manual is an active turn that a person works on, nil for none.
+func (f *Facts) manual() *protocol.Turn {
+	if f.State == nil || f.Config == nil {
+		return nil
+	}
+	for _, t := range f.State.ActiveTurns.All() {
+		rt, ok := f.Config.Runtimes.Get(t.RuntimeID)
+		if t.RuntimeID == protocol.RuntimeManual && !ok || ok && rt != nil && rt.Type == protocol.RuntimeManual {
+			return t
+		}
+	}
+	return nil
+}
+
+// Confidence is the share of accepted turns whose verification is a pass with machine
+// evidence, halved while an objection of high or blocking severity is open; 0 without
+// an accepted turn (spec/07 "Solve").
+func Confidence(f *Facts) float64 {
+	turns := f.accepted()
+	if len(turns) == 0 {
+		return 0
+	}
+	share := float64(verified(turns)) / float64(len(turns))
+	if objections(turns).OpenHigh > 0 {
+		share /= 2
+	}
+	return share
+}
+
+func verified(turns []*ojson.Object) int {
+	n := 0
+	for _, row := range turns {
+		if row.Object("normalized_verification").String("status") == protocol.VerifyPass {
+			n++
+		}
+	}
+	return n
+}
+
+// objections counts objections: one is resolved when it is recorded as resolved, by the
+// turn that raised it or by a later one that names it.
+func objections(turns []*ojson.Object) alx.Objections {
+	open := make(map[string]bool) // id to: is it serious
+	seen := make(map[string]bool)
+	n := alx.Objections{}
+	for _, row := range turns {
+		for _, o := range row.Objects("objections") {
+			id := o.String("id")
+			switch o.String("status") {
+			case "", "raised", "acknowledged", "escalated":
+				if !seen[id] {
+					n.Raised++
+				}
+				seen[id] = true
+				severity := o.String("severity")
+				open[id] = severity == "high" || severity == "blocking"
+			default:
+				if !seen[id] {
+					n.Raised++
+				}
+				seen[id] = true
+				delete(open, id)
+			}
+		}
+	}
+	n.Resolved = len(seen) - len(open)
+	for _, serious := range open {
+		if serious {
+			n.OpenHigh++
+		}
+	}
+	return n
+}
+
+// oneLine folds white space and cuts a text to n bytes.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return s
+}

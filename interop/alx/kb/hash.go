@@ -1,0 +1,133 @@
+// kbHash: the identity of a Knowledge Block (spec/07 "Knowledge Block and kbHash").
+
+// Package kb gives Knowledge Blocks their identity and judges them.
+//
+// The identity is the lower-case hex SHA-256 of the RFC 8785 form of the block
+// without its identity, its label and what a transport put beside it
+// (Unhashed). Only top-level members are left out: a kbHash inside sources is
+// lineage, and counts.
+//
+// RFC 8785 folds a number to the double it stands for, so 1, 1.0 and 1e0 are
+// one number, as are 9007199254740992 and 9007199254740993: who needs more than
+// 53 bits writes a string. Refused, because two readers could take them for
+// different things: duplicate members, text that is not UTF-8, half surrogate
+// pairs, numbers beyond the doubles, more than MaxDepth levels.
+package kb
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"github.com/gowebpki/jcs"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+)
+
+// Limits of a block.
+const (
+	MaxBytes = 64 << 20
+	MaxDepth = ojson.DefaultDepth
+)
+
+// Unhashed returns the names of the top-level members that are no content: the
+// identity itself, the implementation's label, and transport metadata. The
+// latter is the envelope (ok, correlationId, protocol) of an answer that holds
+// the block at its top level, and transport or _transport, where a transport can
+// note what it likes. There are no more, because every name that is left out is
+// one that content cannot have.
+func Unhashed() []string {
+	return []string{"kbHash", "kbId", "ok", "correlationId", "protocol", "transport", "_transport"}
+}
+
+// Parse reads a block. Errors: *alx.Error with code invalid_json.
+func Parse(data []byte) (*ojson.Object, error) {
+	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxBytes, Depth: MaxDepth})
+	var syntax *ojson.SyntaxError
+	if errors.As(err, &syntax) {
+		return nil, alx.Errorf(alx.CodeInvalidJSON, "not JSON that can be read: %s", syntax.Error()).
+			With("line", syntax.Line).With("offset", syntax.Offset)
+	}
+	if err != nil {
+		return nil, alx.Errorf(alx.CodeInvalidJSON, "not JSON that can be read: %s", err)
+	}
+	o, ok := v.(*ojson.Object)
+	if !ok {
+		return nil, alx.Errorf(alx.CodeInvalidJSON, "a Knowledge Block is a JSON object, not %s", ojson.TypeName(v))
+	}
+	return o, nil
+}
+
+// Hash returns the identity of a block.
+func Hash(block *ojson.Object) (string, error) {
+	text, err := Content(block)
+	if err != nil {
+		return "", err
+	}
+	return hexSum(text), nil
+}
+
+// Content returns what a block's identity is the digest of: the RFC 8785 form
+// of its canonical content.
+func Content(block *ojson.Object) ([]byte, error) {
+	if slices.ContainsFunc(Unhashed(), block.Has) {
+		content := &ojson.Object{}
+		for k, v := range block.All() {
+			if !slices.Contains(Unhashed(), k) {
+				content.Set(k, v)
+			}
+		}
+		block = content
+	}
+	return Canonical(block)
+}
+
+// Canonical returns the RFC 8785 form of any value. Errors: *alx.Error with
+// code invalid_json, when the value has none.
+func Canonical(v ojson.Value) ([]byte, error) {
+	text, err := jcs.Transform(ojson.Compact(v))
+	if err != nil {
+		return nil, alx.Errorf(alx.CodeInvalidJSON, "the document has no canonical form (RFC 8785): %s", err)
+	}
+	return text, nil
+}
+
+// Digest returns the lower-case hex SHA-256 of the RFC 8785 form of any value:
+// what a block's sources say of a history entry.
+func Digest(v ojson.Value) (string, error) {
+	text, err := Canonical(v)
+	if err != nil {
+		return "", err
+	}
+	return hexSum(text), nil
+}
+
+// Seal gives a block its identity, replacing one that is there.
+func Seal(b *alx.KnowledgeBlock) error {
+	b.KBHash = ""
+	sum, err := Hash(ojson.Marshal(b))
+	if err == nil {
+		b.KBHash = sum
+	}
+	return err
+}
+
+func hexSum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// isDigest reports whether s is a lower-case hex SHA-256.
+func isDigest(s string) bool {
+	if len(s) != 2*sha256.Size {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || '9' < c) && (c < 'a' || 'f' < c) {
+			return false
+		}
+	}
+	return true
+}

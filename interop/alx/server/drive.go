@@ -1,0 +1,283 @@
+// Carrying runs out: a bounded number at a time, the others in order.
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/driver"
+	"github.com/git-agentxchain/git-agentxchain/runner/loop"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
+)
+
+// correlationEnv hands the correlation id on to what agents start.
+const correlationEnv = "AGENTXCHAIN_CORRELATION_ID"
+
+// retryBusy is how long a run is left alone that another process drives.
+const retryBusy = 5 * time.Second
+
+// enqueue puts a session behind those that wait. One that waits or is carried out
+// already stays where it is.
+func (s *Server) enqueue(x *session) {
+	s.mu.Lock()
+	x.mu.Lock()
+	again := x.queued || x.driven || s.runs.Err() != nil
+	if !again {
+		x.queued, x.live.Stopped = true, nil
+		x.live.Ahead = len(s.queue) + s.busy
+		if s.busy < s.opt.MaxRuns {
+			x.live.Ahead = len(s.queue)
+		}
+		x.show()
+	}
+	x.mu.Unlock()
+	if !again {
+		s.queue = append(s.queue, x)
+	}
+	s.mu.Unlock()
+	s.schedule()
+}
+
+// schedule carries out what may be carried out now.
+func (s *Server) schedule() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	moved := false
+	for s.busy < s.opt.MaxRuns && len(s.queue) > 0 && s.runs.Err() == nil && s.host.ready() {
+		x := s.queue[0]
+		s.queue = s.queue[1:]
+		s.busy++
+		moved = true
+		x.update(func() { x.queued, x.driven, x.live.Ahead = false, true, -1 })
+		s.jobs.Go(func() { s.carryOut(x) })
+	}
+	if !moved {
+		return
+	}
+	for i, x := range s.queue {
+		x.update(func() { x.live.Ahead = i + s.busy })
+	}
+}
+
+// running is how many runs are carried out now, waiting how many come after.
+func (s *Server) running() int { s.mu.Lock(); defer s.mu.Unlock(); return s.busy }
+func (s *Server) waiting() int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.queue) }
+
+// carryOut is one drive of a session's run, to its end or to where it waits.
+func (s *Server) carryOut(x *session) {
+	log := s.log.With("sessionId", x.id(), "executionId", x.facts.Run, "correlationId", x.origin.CorrelationID)
+	log.Info("run begins or goes on")
+	began := s.opt.Now()
+	stopped, again := s.driveSafely(s.runs, x)
+	ctx := context.WithoutCancel(s.runs)
+	if _, err := s.index.refresh(ctx, x); err != nil {
+		log.Error("the run cannot be read", "error", err.Error())
+		if stopped == nil {
+			stopped = alx.Errorf(alx.CodeInternal, "The run cannot be read: %s.", strings.TrimSuffix(err.Error(), "."))
+		}
+	}
+	s.mu.Lock()
+	s.busy--
+	s.mu.Unlock()
+	if s.runs.Err() != nil {
+		again = false
+	}
+	x.update(func() {
+		x.driven, x.rested, x.live.Stopped = false, x.tip, stopped
+		if s.runs.Err() != nil {
+			x.queued = true // the next server goes on with it
+		}
+	})
+	snap := x.look()
+	s.opt.Meter.Drove(snap.session.Status, s.opt.Now().Sub(began))
+	log.Info("run rests", "status", string(snap.session.Status), "nextStep", snap.session.NextStep, "durationMs", s.opt.Now().Sub(began).Milliseconds())
+	if again {
+		s.jobs.Go(func() {
+			t := time.NewTimer(retryBusy)
+			defer t.Stop()
+			select {
+			case <-s.runs.Done():
+			case <-t.C:
+				s.enqueue(x)
+			}
+		})
+	}
+	s.schedule()
+}
+
+func (s *Server) driveSafely(ctx context.Context, x *session) (stopped *alx.Error, again bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("a defect while a run was carried out", "sessionId", x.id(), "panic", fmt.Sprint(p))
+			stopped, again = alx.Errorf(alx.CodeInternal, "A defect of the server stopped the run."), false
+		}
+	}()
+	return s.drive(ctx, x)
+}
+
+// drive brings a run as far as it goes without a person. stopped is what keeps it from
+// going on, nil when the run itself says; again asks for another try later.
+func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, again bool) {
+	x.mu.Lock()
+	rec, begun := x.rec, x.tip != ""
+	x.mu.Unlock()
+	dir, err := s.workspace(ctx, rec, begun)
+	if err != nil {
+		return s.hinder(ctx, x, err, !begun)
+	}
+	opt := s.opt.Runner
+	opt.Correlation = rec.CorrelationID
+	r, err := runner.Open(ctx, dir, opt)
+	if err != nil {
+		return s.hinder(ctx, x, err, !begun)
+	}
+	defer func() { _ = r.Close() }()
+	if !begun {
+		if err := s.start(ctx, r, rec); err != nil {
+			return s.hinder(ctx, x, err, true)
+		}
+	}
+	agents := driver.New(r, driver.Options{New: builtin.New, Getenv: opt.Getenv, Sole: true,
+		Environ: func() []string { return append(os.Environ(), correlationEnv+"="+rec.CorrelationID) }})
+	res := loop.Run(ctx, r, loop.Options{
+		Dispatch: func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
+			return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
+		},
+		OnEvent: func(e loop.Event) {
+			switch e.Type {
+			case loop.EventTurnAssigned, loop.EventTurnAccepted, loop.EventTurnRejected, loop.EventTurnConflicted:
+				s.opt.Meter.Turn(e.Type)
+			}
+			s.news(x)
+		},
+	})
+	if res.State != nil && res.State.Status == protocol.StatusCompleted {
+		s.settle(context.WithoutCancel(ctx), r, x)
+	}
+	return stopOf(res), res.Cause == loop.CauseLoopRunning
+}
+
+// workspace is the directory of a session's project: made for a run that has not begun,
+// brought back when it has and somebody removed it.
+func (s *Server) workspace(ctx context.Context, rec *record, begun bool) (string, error) {
+	dir := filepath.Join(rec.Workspace, filepath.FromSlash(s.home.Record().Repository().Prefix))
+	if begun {
+		if _, err := os.Lstat(rec.Workspace); errors.Is(err, os.ErrNotExist) {
+			return s.home.RestoreWorkspace(ctx, rec.Workspace, rec.Branch, rec.ExecutionID)
+		}
+		return dir, nil
+	}
+	files, err := s.files(ctx, rec)
+	if err != nil {
+		return "", err
+	}
+	return s.home.AddWorkspace(ctx, runner.WorkspaceOptions{Dir: rec.Workspace, Branch: rec.Branch, From: runner.OpID(rec.Base), Files: files,
+		Message: "Solve: " + subject(rec.Intent) + "\n\nAlx-Session: " + rec.SessionID + "\nAgentxchain-Run: " + rec.ExecutionID + "\n"})
+}
+
+// start begins the run, once this machine trusts what it would start.
+func (s *Server) start(ctx context.Context, r *runner.Runner, rec *record) error {
+	ctxt, err := r.LoadContext(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.RuntimeTrusted(ctx, ctxt.Config, bound(ctxt.Config)...); err != nil {
+		return err
+	}
+	_, err = r.StartRun(ctx, rec.Seed, runner.InitRunOptions{Trigger: "manual", TriggerReason: "alx session " + rec.SessionID})
+	return err
+}
+
+// bound are the runtimes roles are bound to.
+func bound(c *protocol.Config) []string {
+	var out []string
+	for _, role := range c.Roles.All() {
+		if role != nil && !slices.Contains(out, role.RuntimeID) {
+			out = append(out, role.RuntimeID)
+		}
+	}
+	return out
+}
+
+// hinder is what becomes of a session whose run could not be gone on with: nothing when
+// the server is ending; an end when the run had not begun and cannot; else it waits for
+// a person.
+func (s *Server) hinder(ctx context.Context, x *session, err error, final bool) (*alx.Error, bool) {
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	s.news(x)
+	x.mu.Lock()
+	final = final && x.tip == "" // the run may have begun all the same
+	x.mu.Unlock()
+	why := failure(err)
+	if final && why.Code != alx.CodeUnavailable {
+		s.fail(x, why)
+		return nil, false
+	}
+	return why, why.Code == alx.CodeUnavailable
+}
+
+// stopOf is why a loop ended that the run's own state does not tell.
+func stopOf(res *loop.Result) *alx.Error {
+	if res.State == nil || res.State.Status != protocol.StatusActive {
+		if res.State == nil && res.Cause != loop.CauseCancelled && res.Cause != loop.CauseLoopRunning {
+			return failure(errors.Join(res.Err, errors.New(strings.Join(res.Errors, "; "))))
+		}
+		return nil
+	}
+	switch res.Cause {
+	case loop.CauseCancelled, loop.CauseAwaitingPerson, loop.CauseLoopRunning:
+		return nil
+	}
+	switch {
+	case res.Err != nil:
+		return failure(res.Err)
+	case res.StopReason == loop.MaxTurnsReached:
+		return &alx.Error{Code: alx.CodeRunBlocked, Message: fmt.Sprintf("As many turns are done as run_loop.max_turns allows (%d).", res.TurnsExecuted),
+			Hint: "git agentxchain run"}
+	case len(res.Errors) > 0:
+		return &alx.Error{Code: alx.CodeRunBlocked, Message: strings.Join(res.Errors, "; ") + ".", Hint: "git agentxchain status"}
+	}
+	return &alx.Error{Code: alx.CodeRunBlocked, Message: "Nobody is to have a turn (" + string(res.StopReason) + ").", Hint: "git agentxchain status"}
+}
+
+// failure is an error of the rooms below as the protocol tells it: a code of its closed
+// list, the code below in the details.
+func failure(err error) *alx.Error {
+	var told *alx.Error
+	if errors.As(err, &told) {
+		return told
+	}
+	var refusal *protocol.Error
+	e := &alx.Error{Code: alx.CodeInternal, Message: err.Error()}
+	if errors.As(err, &refusal) {
+		e.Message, e.Hint = refusal.Message, refusal.Hint
+	}
+	code := runner.ErrorCode(err)
+	switch code {
+	case runner.CodeHooksUntrusted:
+		e.Code = alx.CodeRuntimeUntrusted
+	case runner.CodeRuntimeManual:
+		e.Code = alx.CodeRuntimeNotAutomatic
+	case runner.CodeNoBase, "not_a_project", "invalid_config", "invalid_json":
+		e.Code = alx.CodeProjectNotReady
+	case "locked", "ref_moved", "ref_locked", "state_moved", "interrupted":
+		e.Code = alx.CodeUnavailable
+	}
+	if code != "" && code != e.Code {
+		e = e.With("cause", code)
+	}
+	return e
+}

@@ -1,0 +1,117 @@
+// Who may ask: tokens, hosts, pages of other sites, and how much at once.
+
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+)
+
+// hosts is what the Host header may say. On loopback only names of this machine do: a
+// page that has its own name resolve to 127.0.0.1 must not reach us (DNS rebinding).
+type hosts struct {
+	listening atomic.Bool
+	loopback  atomic.Bool
+}
+
+func (h *hosts) listen(a net.Addr) {
+	h.loopback.Store(LoopbackAddr(a.String()))
+	h.listening.Store(true)
+}
+
+// ready reports whether the server listens: until then nothing is carried out.
+func (h *hosts) ready() bool { return h.listening.Load() }
+
+// LoopbackAddr reports whether only this machine can connect to an address HOST:PORT.
+func LoopbackAddr(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	return loopbackHost(host)
+}
+
+func loopbackHost(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// admitted refuses requests of pages, for foreign hosts and without the token. Health
+// says nothing and is for everybody who can connect.
+func (s *Server) admitted(r *http.Request) *alx.Error {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if s.host.loopback.Load() && !loopbackHost(host) {
+		return alx.Errorf(alx.CodeForbidden, "The host %q is not served here.", clip(r.Host))
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		if err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return alx.Errorf(alx.CodeForbidden, "Pages of other sites are not served.")
+		}
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		return alx.Errorf(alx.CodeForbidden, "Pages of other sites are not served.")
+	}
+	if s.opt.Token == "" || open(r.URL.Path) {
+		return nil
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	have, want := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(s.opt.Token))
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
+		return alx.Errorf(alx.CodeUnauthorized, "A bearer token is missing or wrong.")
+	}
+	return nil
+}
+
+func open(path string) bool { return path == pathHealth || path == pathReady }
+
+// clip shortens a foreign text for a message.
+func clip(s string) string {
+	if len(s) > 100 {
+		s = strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}
+
+// Most of each kind of request at a time.
+const (
+	maxRequests = 256  // answered from memory, or taken in
+	maxWaiting  = 2048 // solves that are waited for
+	maxStreams  = 1024 // event streams
+)
+
+// limits counts what is under way.
+type limits struct{ requests, waits, streams chan struct{} }
+
+func newLimits() limits {
+	return limits{make(chan struct{}, maxRequests), make(chan struct{}, maxWaiting), make(chan struct{}, maxStreams)}
+}
+
+// take takes one of a limit; release gives it back.
+func take(limit chan struct{}) (release func(), ok bool) {
+	select {
+	case limit <- struct{}{}:
+		return func() { <-limit }, true
+	default:
+		return nil, false
+	}
+}
+
+func tooMany() *alx.Error {
+	return alx.Errorf(alx.CodeTooManyRequests, "As much is under way as may be; come again.")
+}

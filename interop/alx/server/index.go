@@ -1,0 +1,268 @@
+// The index: every session in memory, brought up to date when a run's ref has moved.
+
+package server
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// How often refs are looked at: those of runs we carry out, all others that are not
+// over, and the list of runs.
+const (
+	lookDriven = 100 * time.Millisecond
+	lookOther  = 500 * time.Millisecond
+	lookRuns   = 2 * time.Second
+)
+
+// index holds the sessions. Requests read it and never git.
+type index struct {
+	reader *runner.Runner
+	git    sync.Mutex // the reader, one look at a time
+
+	mu       sync.RWMutex
+	byID     map[string]*session
+	byRun    map[string]*session
+	byKey    map[string]*session // user id, NUL, idempotency key
+	listed   []*session          // newest first
+	unsorted bool
+
+	tables os.FileInfo // of a reftable repository, as last seen
+}
+
+func newIndex(r *runner.Runner) *index {
+	return &index{reader: r, byID: make(map[string]*session), byRun: make(map[string]*session), byKey: make(map[string]*session)}
+}
+
+func keyOf(user, key string) string { return user + "\x00" + key }
+
+// add takes a session in. It has to show something already.
+func (x *index) add(s *session) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.byID[s.id()] = s
+	x.byRun[s.facts.Run] = s
+	if s.rec != nil && s.rec.IdempotencyKey != "" {
+		x.byKey[keyOf(s.rec.UserID, s.rec.IdempotencyKey)] = s
+	}
+	x.listed = append(x.listed, s)
+	x.unsorted = true
+}
+
+// session finds a session by its id, or by that of its run.
+func (x *index) session(id string) *session {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if s := x.byID[id]; s != nil {
+		return s
+	}
+	return x.byRun[id]
+}
+
+func (x *index) run(id string) *session {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.byRun[id]
+}
+
+func (x *index) key(user, key string) *session {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.byKey[keyOf(user, key)]
+}
+
+// all returns the sessions, newest first. The slice is not the caller's to change.
+func (x *index) all() []*session {
+	x.mu.RLock()
+	if !x.unsorted {
+		defer x.mu.RUnlock()
+		return x.listed
+	}
+	x.mu.RUnlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.unsorted {
+		x.listed = slices.Clone(x.listed) // whoever has the old one keeps it
+		slices.SortFunc(x.listed, newestFirst)
+		x.unsorted = false
+	}
+	return x.listed
+}
+
+func newestFirst(a, b *session) int {
+	switch {
+	case a.order > b.order:
+		return -1
+	case a.order < b.order:
+		return 1
+	}
+	return strings.Compare(a.id(), b.id())
+}
+
+// discover takes in runs that have a ref and no session of ours.
+func (x *index) discover(ctx context.Context) error {
+	x.git.Lock()
+	refs, err := x.reader.Record().Runs(ctx)
+	x.git.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		run := strings.TrimPrefix(ref.Name, runner.RunRefPrefix)
+		if x.run(run) != nil {
+			continue
+		}
+		s := newSession(nil, run)
+		s.mu.Lock()
+		if err := x.read(ctx, s); err == nil {
+			s.order = createdAt(s.facts.State)
+			s.show()
+		}
+		s.mu.Unlock()
+		if s.look() != nil {
+			x.add(s)
+		}
+	}
+	return nil
+}
+
+func createdAt(st *protocol.State) int64 {
+	if st == nil || st.CreatedAt == nil {
+		return 0
+	}
+	at, err := protocol.ParseTime(*st.CreatedAt)
+	if err != nil {
+		return 0
+	}
+	return at.UnixNano()
+}
+
+// refresh brings a session up to date and reports whether anything was new.
+func (x *index) refresh(ctx context.Context, s *session) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.tip
+	err := x.read(ctx, s)
+	if err != nil || s.tip == was {
+		return false, err
+	}
+	s.show()
+	return true, nil
+}
+
+// read brings the facts of a session up to its run's ref. What has been read stays;
+// only what was added is read, unless rows were changed (a checkpoint amends one). The
+// caller holds the session's lock.
+func (x *index) read(ctx context.Context, s *session) error {
+	x.git.Lock()
+	defer x.git.Unlock()
+	tip, err := x.reader.RunTip(ctx, s.facts.Run)
+	if err != nil || tip == "" || tip == s.tip {
+		return err
+	}
+	at, err := x.reader.OpenRun(ctx, s.facts.Run, tip)
+	if err != nil {
+		return err
+	}
+	events, added, err := ledger(at, s.at, protocol.LedgerEvents)
+	if err != nil {
+		return err
+	}
+	history, more, err := ledger(at, s.at, protocol.LedgerHistory)
+	if err != nil {
+		return err
+	}
+	state, err := at.State()
+	if err != nil {
+		return err
+	}
+	raw, err := at.ConfigBytes()
+	if err != nil {
+		return err
+	}
+	if s.facts.Config == nil || !bytes.Equal(raw, s.config) {
+		if s.facts.Config, _, err = protocol.DecodeConfig(raw); err != nil {
+			return err
+		}
+		s.config = raw
+	}
+	s.facts.State, _ = protocol.RepairState(state, s.facts.Config)
+	events = s.rows(events)
+	if !added && len(s.facts.Events) > 0 {
+		// Read anew from the first row: events are only ever added, so those known are
+		// the first of them.
+		events = events[min(len(s.facts.Events), len(events)):]
+	}
+	s.facts.Events = append(s.facts.Events, events...)
+	s.log.Add(events...)
+	if history = s.rows(history); more {
+		history = append(slices.Clip(s.facts.History), history...)
+	}
+	s.facts.History = history
+	s.tip, s.at = tip, at
+	if s.rec == nil {
+		s.describe()
+	}
+	if s.facts.State.Status == protocol.StatusCompleted || s.facts.State.Status == protocol.StatusFailed {
+		s.at = nil // nothing will be added, and it holds trees in memory
+	}
+	return nil
+}
+
+// ledger reads what a ledger has got since an earlier look, or all of it; added tells
+// which.
+func ledger(at, since *runner.RecordedRun, l protocol.Ledger) (rows []*ojson.Object, added bool, err error) {
+	if since != nil {
+		lines, ok, err := at.Appended(l, since)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			for _, line := range lines {
+				rows = append(rows, line.Row)
+			}
+			return rows, true, nil
+		}
+	}
+	for line, err := range at.Rows(l) {
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, line.Row)
+	}
+	return rows, false, nil
+}
+
+// describe says of a run nobody asked for here what its own record says.
+func (s *session) describe() {
+	s.origin.Intent = s.facts.Config.Project.Goal
+	if s.facts.State.CreatedAt != nil {
+		s.origin.CreatedAt = *s.facts.State.CreatedAt
+	}
+}
+
+// moved reports whether refs may have moved at all since it was last asked, in a
+// repository where finding out about one takes a git process.
+func (x *index) moved() bool {
+	repo := x.reader.Record().Repository()
+	if repo.RefFormat != "reftable" {
+		return true
+	}
+	fi, err := os.Stat(filepath.Join(repo.CommonDir, "reftable", "tables.list"))
+	if err != nil {
+		return true
+	}
+	same := x.tables != nil && os.SameFile(x.tables, fi) && x.tables.ModTime().Equal(fi.ModTime()) && x.tables.Size() == fi.Size()
+	x.tables = fi
+	return !same
+}

@@ -1,0 +1,31 @@
+// Asking git at most once a while, however often it is asked about.
+
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// rememberFor is how old an answer may be.
+const rememberFor = 2 * time.Second
+
+// remembered is whether the project is ready, as it was a moment ago.
+type remembered struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+func (m *remembered) get(ctx context.Context, ask func(context.Context) (*runner.Base, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.at) > rememberFor {
+		_, m.err = ask(context.WithoutCancel(ctx))
+		m.at = time.Now()
+	}
+	return m.err
+}

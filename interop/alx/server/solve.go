@@ -1,0 +1,170 @@
+// POST /alx/v1/solve (spec/07 "Solve").
+
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+	"github.com/git-agentxchain/git-agentxchain/interop/alx/derive"
+)
+
+func (s *Server) solve(c *call) *alx.Error {
+	if why := c.wantsJSON(); why != nil {
+		return why
+	}
+	req, why := c.request()
+	if why != nil {
+		return why
+	}
+	if !alx.SaneCorrelationID(c.r.Header.Get(alx.HeaderCorrelationID)) && req.CorrelationID != "" {
+		c.correlation = req.CorrelationID
+	}
+	x, cached, why := s.admit(c.r.Context(), req, c.correlation)
+	if why != nil {
+		return why
+	}
+	c.attrs = append(c.attrs, "sessionId", x.id(), "executionId", x.facts.Run, "cached", cached)
+	wait, async := prefer(c.r.Header.Values(alx.HeaderPrefer))
+	if async {
+		c.w.Header().Set("Preference-Applied", alx.PreferAsync)
+		s.sendSolve(c, x, cached)
+		return nil
+	}
+	release, ok := take(s.busyIO.waits)
+	if !ok {
+		s.sendSolve(c, x, cached) // taken in; whoever asked may look later
+		return nil
+	}
+	defer release()
+	c.free()
+	c.untimed = true
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Time{})
+	if wait <= 0 || wait > s.opt.Wait {
+		wait = s.opt.Wait
+	}
+	ctx, cancel := context.WithTimeout(c.r.Context(), wait)
+	defer cancel()
+	s.await(ctx, x)
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(writeTime))
+	s.sendSolve(c, x, cached)
+	return nil
+}
+
+// await returns when a session has come as far as it goes without a person, when ctx
+// ends, or when the server does.
+func (s *Server) await(ctx context.Context, x *session) {
+	for {
+		snap := x.look()
+		if snap.settled {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.ending:
+			return
+		case <-snap.next:
+		}
+	}
+}
+
+// sendSolve answers with the state of the execution.
+func (s *Server) sendSolve(c *call, x *session, cached bool) {
+	x.mu.Lock()
+	events := x.log.Events[:len(x.log.Events):len(x.log.Events)]
+	origin, facts, live := x.origin, x.facts, x.live
+	settled := x.look().settled
+	x.mu.Unlock()
+	answer, err := derive.Solve(&origin, &facts, live, events, s.opt.Now())
+	if err != nil {
+		c.fail(failure(err))
+		return
+	}
+	answer.CorrelationID, answer.Cached = c.correlation, &cached
+	status := http.StatusOK
+	switch {
+	case answer.Error != nil && settled:
+		status = alx.HTTPStatus(answer.Error.Code)
+		c.attrs = append(c.attrs, "code", answer.Error.Code)
+	case answer.Execution.Status != alx.StatusCompleted:
+		// A run that is being gone on with was blocked once, and is not any more.
+		answer.OK, answer.Error = true, nil
+		status = http.StatusAccepted
+		c.w.Header().Set("Location", alx.SessionPath(x.id()))
+	}
+	c.send(status, alx.Encode(answer))
+}
+
+// request reads and judges the body.
+func (c *call) request() (*alx.SolveRequest, *alx.Error) {
+	media, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	if err != nil || media != alx.MediaJSON {
+		return nil, alx.Errorf(alx.CodeUnsupportedMediaType, "The body must be %s.", alx.MediaJSON)
+	}
+	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return nil, alx.Errorf(alx.CodeUnsupportedMediaType, "The body must not be encoded.")
+	}
+	if c.r.ContentLength > alx.MaxBodyBytes {
+		return nil, tooLarge()
+	}
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Now().Add(bodyTime))
+	data, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, alx.MaxBodyBytes))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, alx.Errorf(alx.CodeRequestTimeout, "The body did not arrive in time.")
+	case err != nil:
+		return nil, alx.Errorf(alx.CodeInvalidRequest, "The body could not be read to its end.")
+	}
+	_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+	req, why := alx.DecodeSolveRequest(data)
+	if why != nil {
+		return nil, why
+	}
+	if key := c.r.Header.Get(alx.HeaderIdempotencyKey); key != "" {
+		if why := alx.CheckLabel(alx.HeaderIdempotencyKey, key); why != nil {
+			return nil, why
+		}
+		if req.IdempotencyKey != "" && req.IdempotencyKey != key {
+			return nil, alx.Errorf(alx.CodeInvalidRequest, "The body's idempotencyKey and the header %s differ.", alx.HeaderIdempotencyKey).With("field", "idempotencyKey")
+		}
+		req.IdempotencyKey = key
+	}
+	return req, nil
+}
+
+func tooLarge() *alx.Error {
+	return alx.Errorf(alx.CodeBodyTooLarge, "The body is larger than %d bytes.", alx.MaxBodyBytes).With("limit", alx.MaxBodyBytes)
+}
+
+// prefer reads what of Prefer (RFC 7240) is understood: respond-async, and wait=SECONDS,
+// which bounds how long an answer is waited for. Both together answer at once.
+func prefer(headers []string) (wait time.Duration, async bool) {
+	for _, h := range headers {
+		for part := range strings.SplitSeq(h, ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+			name, value = strings.ToLower(strings.TrimSpace(name)), strings.Trim(strings.TrimSpace(value), `"`)
+			name, _, _ = strings.Cut(name, ";")
+			switch name {
+			case alx.PreferAsync:
+				async = true
+			case "wait":
+				if n, err := strconv.Atoi(value); err == nil && n > 0 && n < 1<<20 {
+					wait = time.Duration(n) * time.Second
+				}
+			}
+		}
+	}
+	return wait, async
+}

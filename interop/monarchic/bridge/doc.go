@@ -1,0 +1,6 @@
+// Package bridge carries plans of the Monarchic agent protocol into governed runs
+// and records of governed runs out again (spec/08 §11). ReadPlan, ForNewProject and
+// ForProject are the way in: a document becomes a graph of tasks, the graph becomes
+// phases, roles, gates and charters. Read is the way out: a recorded run becomes
+// objects of the protocol.
+package bridge

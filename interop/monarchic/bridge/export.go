@@ -1,0 +1,181 @@
+// Export: objects of the Monarchic agent protocol derived from a recorded run
+// (spec/08 §11).
+
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Options say what to export and what is not in the run itself.
+type Options struct {
+	Run     string    // "" is the run of this work tree
+	Version string    // of this program, for provenance
+	Repo    string    // name of the repository; "" is origin's URL, else the project's id
+	At      time.Time // time of the export; zero is the time of the run's last event
+}
+
+// Export is a run, read once, from which any kind of object is derived. The same
+// operation gives the same objects: nothing is read but the run's record and, unless
+// Options.Repo names it, the URL of origin.
+type Export struct {
+	Run      string
+	Op       runner.OpID // the operation it is read at
+	Warnings []string    // what could not be carried over as it is
+
+	opt     Options
+	facts   *facts
+	warned  map[string]bool
+	outputs map[string]string // output_digest by turn
+}
+
+// Object is one exported object with its type.
+type Object struct {
+	Type  monarchic.Type
+	Value ojson.Value
+}
+
+// Kind is what --type names: objects of one sort.
+type Kind struct {
+	Name     string
+	Single   bool // one object, not a list
+	Portable bool // has a portable form
+	Strict   bool // has a strict form
+	About    string
+
+	make func(x *Export, strict bool) ([]Object, error)
+}
+
+// Kinds lists what can be exported, in the order `all` has them. The receipt of a
+// run is one portable object, or one strict object for each accepted turn.
+func Kinds() []Kind {
+	return []Kind{
+		{"intent", true, false, true, "what the run was asked to do", (*Export).intent},
+		{"plan", true, true, true, "the turns as steps of a plan", (*Export).plan},
+		{"tasks", false, true, true, "what each turn was told to do", (*Export).tasks},
+		{"events", false, true, true, "the event log, and decisions of the ledger", (*Export).events},
+		{"gates", false, true, false, "evaluations of gates", (*Export).gates},
+		{"artifacts", false, true, true, "files the accepted turns left, and their results", (*Export).artifacts},
+		{"receipt", true, true, true, "what came of the run; strict: of each accepted turn", (*Export).receipt},
+		{"verification", false, true, true, "what the accepted turns verified", (*Export).verification},
+		{"reviews", false, true, true, "approvals, rejections and open objections", (*Export).reviews},
+		{"reruns", false, true, true, "what was done again, and why", (*Export).reruns},
+		{"blocked", false, true, true, "what stops the run now", (*Export).blocked},
+		{"outcome", true, true, false, "objective, cost and risk of the run", (*Export).outcome},
+		{"messages", false, true, true, "the mailbox, and what amounts to messages", (*Export).messages},
+		{"leases", false, true, true, "who holds which turn", (*Export).leases},
+		{"recovery", false, true, true, "what was recovered from", (*Export).recovery},
+		{"manifest", true, false, true, "all artifacts with their combined digest", (*Export).manifest},
+		{"contract", true, true, false, "what the configuration asks of a delivery", (*Export).contract},
+		{"pipeline", true, true, false, "the phases as a pipeline", (*Export).pipeline},
+		{"roles", false, true, false, "the roles of the configuration", (*Export).roles},
+	}
+}
+
+// KindNames lists the names of Kinds.
+func KindNames() []string {
+	var out []string
+	for _, k := range Kinds() {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// Read reads a run. Codes: no_run, not_found and those of reading a record.
+func Read(ctx context.Context, r *runner.Runner, opt Options) (*Export, error) {
+	f, err := readFacts(ctx, r, opt.Run)
+	if err != nil {
+		return nil, err
+	}
+	x := &Export{Run: f.rec.Run, Op: f.rec.Op, opt: opt, facts: f, warned: make(map[string]bool), outputs: make(map[string]string)}
+	if x.opt.Repo == "" {
+		x.opt.Repo = or(origin(ctx, r), f.cfg.Project.ID, f.rec.Run)
+	}
+	for _, w := range f.warnings {
+		x.warn("%s", w)
+	}
+	return x, nil
+}
+
+// Objects derives the objects of one kind, in the order of the run. A form the kind
+// does not have is refused with invalid_argument.
+func (x *Export) Objects(kind string, strict bool) ([]Object, error) {
+	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == kind })
+	if i < 0 {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "type",
+			Message: fmt.Sprintf("There is no kind of object called %q (%s).", cut(kind, 80), strings.Join(KindNames(), ", "))}
+	}
+	k := Kinds()[i]
+	if strict && !k.Strict {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("The strict family has no form of %s.", kind), Hint: "leave out --strict"}
+	}
+	if !strict && !k.Portable {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("Only the strict family has a form of %s.", kind), Hint: "add --strict"}
+	}
+	return k.make(x, strict)
+}
+
+// Group is the objects of one kind.
+type Group struct {
+	Kind    string
+	Single  bool // one object by its nature
+	Objects []Object
+}
+
+// All derives every kind that has the form asked for. A single object that a run
+// does not have yet has no group: the receipt of a run that goes on, and the outcome
+// of one that is not over, whose readers would take it for ended.
+func (x *Export) All(strict bool) ([]Group, error) {
+	var out []Group
+	for _, k := range Kinds() {
+		if strict && !k.Strict || !strict && !k.Portable || k.Name == "outcome" && !x.ended() {
+			continue
+		}
+		objs, err := k.make(x, strict)
+		var refusal *protocol.Error
+		if refused(err, &refusal) && k.Single {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Group{k.Name, k.IsSingle(strict), objs})
+	}
+	return out, nil
+}
+
+// IsSingle reports whether the kind is one object in the form asked for.
+func (k Kind) IsSingle(strict bool) bool { return k.Single && (k.Name != "receipt" || !strict) }
+
+// object wraps a protocol struct.
+func object(t monarchic.Type, v any) Object { return Object{t, wire.Encode(v)} }
+
+// Value is the JSON form of a protocol struct.
+func Value(v any) ojson.Value { return wire.Encode(v) }
+
+func compact(v any) []byte { return ojson.Compact(wire.Encode(v)) }
+
+// ours puts the source an object is made from under extensions.agentxchain.
+func ours(source any) *ojson.Object {
+	return ojson.NewObject("agentxchain", source)
+}
+
+// origin is the URL of the remote origin without what it may hold of secrets, ""
+// when there is none or it is a path of this machine.
+func origin(ctx context.Context, r *runner.Runner) string {
+	urls, err := r.Store.LocalSettings(ctx, "remote.origin.url")
+	if err != nil || len(urls) == 0 {
+		return ""
+	}
+	return cleanRemote(urls[0])
+}

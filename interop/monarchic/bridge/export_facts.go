@@ -1,0 +1,293 @@
+// What an export reads of a run: its ledgers, its state, and what each turn was
+// handed and answered.
+
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Files of a dispatch bundle (docs/bundles.md).
+const (
+	assignmentFile = "ASSIGNMENT.json"
+	promptFile     = "PROMPT.md"
+)
+
+// facts is a run as it was read.
+type facts struct {
+	rec     *runner.RecordedRun
+	cfg     *protocol.Config
+	config  *ojson.Object // agentxchain.json as it was written
+	state   *protocol.State
+	session *ojson.Object
+	branch  string // of the checkout when the run began, "" when detached
+
+	events      []protocol.Line // of the run, in log order
+	byTurn      map[string][]protocol.Line
+	decisions   []*ojson.Object          // of the run
+	history     []*ojson.Object          // accepted turns
+	accepted    map[string]*ojson.Object // the same by turn
+	reissued    []*ojson.Object          // turns that were given up for others
+	escalations []*ojson.Object          // rows of human-escalations of the run, raised and resolved
+
+	handed   map[string]*handed       // by turn
+	rejected map[string][]string      // who rejected a turn, in order
+	results  map[string]*ojson.Object // of accepted turns, as they were staged
+	warnings []string
+}
+
+// handed is what a turn got with its newest dispatch.
+type handed struct {
+	assignment *ojson.Object // nil when it is not recorded
+	prompt     string        // SHA-256 of PROMPT.md, of nothing when it is not recorded
+}
+
+func readFacts(ctx context.Context, r *runner.Runner, run string) (*facts, error) {
+	rec, err := r.OpenRun(ctx, run, "")
+	if err != nil {
+		return nil, err
+	}
+	f := &facts{rec: rec, byTurn: make(map[string][]protocol.Line), accepted: make(map[string]*ojson.Object), handed: make(map[string]*handed), rejected: make(map[string][]string), results: make(map[string]*ojson.Object)}
+	if f.cfg, err = rec.Config(); err != nil {
+		return nil, err
+	}
+	f.config = f.cfg.Raw
+	if f.state, err = rec.State(); err != nil {
+		return nil, err
+	}
+	if f.state.Run() == "" {
+		return nil, &protocol.Error{Code: "no_run", Field: "run_id", Message: "The project is idle: there is no run to export.", Hint: "git agentxchain assign"}
+	}
+	if data, ok, err := rec.File(string(protocol.DocSession)); err != nil {
+		return nil, err
+	} else if ok {
+		f.session, _ = ojson.DecodeObject(data) // it is only a hint
+	}
+	if err := f.ledgers(); err != nil {
+		return nil, err
+	}
+	return f, f.operations(ctx, r)
+}
+
+// ledgers reads the rows of this run; ledgers outlive runs.
+func (f *facts) ledgers() error {
+	run := f.state.Run()
+	for line, err := range f.rec.Rows(protocol.LedgerEvents) {
+		if err != nil {
+			return err
+		}
+		if line.Row.String("run_id") == run {
+			f.events = append(f.events, line)
+			if turn := line.Row.Object("turn").String("turn_id"); turn != "" {
+				f.byTurn[turn] = append(f.byTurn[turn], line)
+			}
+		}
+	}
+	turns := make(map[string]bool)
+	for line, err := range f.rec.Rows(protocol.LedgerHistory) {
+		if err != nil {
+			return err
+		}
+		row := line.Row
+		id := row.String("turn_id")
+		switch {
+		case !wire.SafeID(id):
+			// No turn of ours: nothing could be named after it.
+			f.warnings = append(f.warnings, fmt.Sprintf("a row of history names a turn %q, which is no safe id; it is left out", cut(id, 80)))
+			continue
+		case protocol.AcceptedRow(row, run):
+			if f.accepted[id] != nil {
+				f.warnings = append(f.warnings, fmt.Sprintf("turn %s is in history twice; the first row counts", id))
+				continue
+			}
+			f.history, f.accepted[id] = append(f.history, row), row
+		case row.String("run_id") == run && row.String("status") == protocol.HistoryReissued:
+			f.reissued = append(f.reissued, row)
+		default:
+			continue
+		}
+		turns[id] = true
+	}
+	for id := range f.state.ActiveTurns.All() {
+		turns[id] = true
+	}
+	began := ""
+	if f.state.CreatedAt != nil {
+		began = *f.state.CreatedAt
+	}
+	// An entry names its run, or a turn of it; of the others the time tells.
+	for line, err := range f.rec.Rows(protocol.LedgerDecisions) {
+		if err != nil {
+			return err
+		}
+		row := line.Row
+		id, turn := row.String("run_id"), row.String("turn_id")
+		if id == run || id == "" && (turns[turn] || turn == "" && began != "" && !earlier(stampOf(row), began)) {
+			f.decisions = append(f.decisions, row)
+		}
+	}
+	open := make(map[string]bool)
+	for line, err := range f.rec.Rows(protocol.LedgerEscalations) {
+		if err != nil {
+			return err
+		}
+		id := line.Row.String("escalation_id")
+		if line.Row.String("run_id") == run || open[id] {
+			open[id] = true
+			f.escalations = append(f.escalations, line.Row)
+		}
+	}
+	return nil
+}
+
+// stampOf is when a decision entry was made; entries of different sorts name it
+// differently.
+func stampOf(row *ojson.Object) string {
+	return or(row.String("timestamp"), row.String("created_at"), row.String("failed_at"), row.String("reconciled_at"))
+}
+
+// earlier compares stamps; one that cannot be read is earlier than any other.
+func earlier(a, b string) bool {
+	at, err := protocol.ParseTime(a)
+	if err != nil {
+		return true
+	}
+	bt, err := protocol.ParseTime(b)
+	return err == nil && at.Before(bt)
+}
+
+// operations reads from the chain what the newest one no longer has: the bundles and
+// results of turns that have ended.
+func (f *facts) operations(ctx context.Context, r *runner.Runner) error {
+	ops, err := r.Store.Log(ctx, f.rec.Run, 0)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(ops, func(o runner.OpInfo) bool { return o.Op == f.rec.Op })
+	if at < 0 {
+		return nil
+	}
+	ops = ops[at:]
+	dispatched := make(map[string]runner.OpID)
+	accepted := make(map[string]runner.OpID)
+	for _, op := range slices.Backward(ops) {
+		switch op.Name {
+		case "assign_turn", "dispatch_turn", "reissue_turn", "reject_turn", "record_lease", "external":
+			if op.Turn != "" {
+				dispatched[op.Turn] = op.Op
+			}
+		}
+		switch op.Name {
+		case "reject_turn":
+			f.rejected[op.Turn] = append(f.rejected[op.Turn], op.Actor)
+		case "accept_turn":
+			accepted[op.Turn] = op.Op // a refused acceptance comes before the one that held
+		}
+	}
+	first, err := r.OpenRun(ctx, f.rec.Run, ops[len(ops)-1].Op)
+	if err != nil {
+		return err
+	}
+	if rec, err := first.Record(); err == nil {
+		f.branch = rec.Object("git").String("branch")
+	}
+	for turn, op := range dispatched {
+		if err := f.bundle(ctx, r, turn, op); err != nil {
+			return err
+		}
+	}
+	for turn, op := range accepted {
+		if err := f.result(ctx, r, turn, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *facts) bundle(ctx context.Context, r *runner.Runner, turn string, op runner.OpID) error {
+	rec, err := r.OpenRun(ctx, f.rec.Run, op)
+	if err != nil {
+		return err
+	}
+	h := &handed{}
+	dir := path.Join(protocol.DispatchDir, turn)
+	data, ok, err := rec.File(dir + "/" + assignmentFile)
+	if err != nil {
+		return err
+	}
+	if ok {
+		if h.assignment, err = ojson.DecodeObject(data); err != nil {
+			f.warnings = append(f.warnings, fmt.Sprintf("the assignment of turn %s cannot be read: %v", turn, err))
+		}
+	}
+	prompt, _, err := rec.File(dir + "/" + promptFile)
+	if err != nil {
+		return err
+	}
+	h.prompt = hexOf(prompt)
+	f.handed[turn] = h
+	return nil
+}
+
+func (f *facts) result(ctx context.Context, r *runner.Runner, turn string, op runner.OpID) error {
+	rec, err := r.OpenRun(ctx, f.rec.Run, op)
+	if err != nil {
+		return err
+	}
+	record, err := rec.Record()
+	if err != nil {
+		return err
+	}
+	data, ok, err := rec.Evidence(record.Object("args").Object("staged").String("sha256"))
+	if err != nil || !ok {
+		return err
+	}
+	if doc, refusal := protocol.DecodeStaged(protocol.StagingPath(turn), data); refusal == nil {
+		f.results[turn] = doc
+	}
+	return nil
+}
+
+// handedTo is what a turn was handed, never nil.
+func (f *facts) handedTo(turn string) *handed {
+	if h := f.handed[turn]; h != nil {
+		return h
+	}
+	return &handed{prompt: hexOf(nil)}
+}
+
+// cleanRemote takes from a remote's URL what may be secret. A path of this machine
+// names nothing elsewhere: it is "".
+func cleanRemote(raw string) string {
+	raw = strings.TrimSpace(raw)
+	if !strings.Contains(raw, "://") {
+		host, repo, ok := strings.Cut(raw, ":")
+		if !ok || strings.ContainsAny(host, `/\`) || len(host) < 2 {
+			return ""
+		}
+		if _, after, found := strings.Cut(host, "@"); found {
+			host = after
+		}
+		return host + ":" + repo
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Scheme == "file" {
+		return ""
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// refused reports whether err is a refusal of the rules.
+func refused(err error, to **protocol.Error) bool { return errors.As(err, to) }

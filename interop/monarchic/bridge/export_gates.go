@@ -1,0 +1,104 @@
+// GateResults: what came of each evaluation of a gate (spec/08 §11.5).
+
+package bridge
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+const (
+	gateTypePhase      = "phase_transition"
+	gateTypeCompletion = "run_completion"
+	noGate             = "no_gate"
+)
+
+// gates follows the event log: a failure, a wait for a person, and a pass are an
+// evaluation each. A pass that a person gave is told by the approval alone.
+func (x *Export) gates(bool) ([]Object, error) {
+	var failures []*ojson.Object
+	for _, d := range x.facts.decisions {
+		if d.String("type") == "gate_failure" {
+			failures = append(failures, d)
+		}
+	}
+	var out []Object
+	approved, by := false, "" // completion was approved; the turn accepted last
+	for _, line := range x.facts.events {
+		row, p := line.Row, line.Row.Object("payload")
+		g := gateEval{row: row, by: p.String("requested_by_turn"), kind: or(p.String("gate_type"), gateTypePhase), id: p.String("gate_id"), from: or(p.String("from"), p.String("from_phase")), to: or(p.String("to"), p.String("to_phase"))}
+		switch row.String("event_type") {
+		case protocol.EventTurnAccepted:
+			by = row.Object("turn").String("turn_id")
+			continue
+		case protocol.EventGateFailed:
+			g.status, g.action = "fail", protocol.ActionGateFailed
+			if len(failures) > 0 {
+				g.failure, failures = failures[0], failures[1:]
+			}
+		case protocol.EventGatePending:
+			g.status, g.action, g.by = "awaiting_human_approval", protocol.ActionAwaitHuman, or(g.by, by)
+		case protocol.EventGateApproved:
+			g.status, g.action = "pass", protocol.ActionAdvance
+			if g.kind == gateTypeCompletion {
+				g.action, approved = protocol.ActionComplete, true
+			}
+		case protocol.EventPhaseEntered:
+			if t := p.String("trigger"); t == "human_approved" || g.from == "" {
+				continue
+			}
+			g.status, g.action = "pass", protocol.ActionAdvance
+		case protocol.EventRunCompleted:
+			if approved {
+				continue
+			}
+			g.kind, g.status, g.action, g.by = gateTypeCompletion, "pass", protocol.ActionComplete, by
+		default:
+			continue
+		}
+		out = append(out, x.gateResult(g))
+	}
+	return out, nil
+}
+
+// gateEval is one evaluation.
+type gateEval struct {
+	row                                    *ojson.Object // the event
+	failure                                *ojson.Object // the ledger's entry of a failure, or nil
+	id, kind, from, to, by, status, action string
+}
+
+func (x *Export) gateResult(g gateEval) Object {
+	phase := or(g.failure.String("phase"), g.from, g.row.String("phase"))
+	if g.id == "" && g.row.String("event_type") != protocol.EventGateFailed {
+		g.id = x.exitGate(phase)
+	}
+	r := &portable.GateResult{Version: portable.Version, Gate: or(g.id, noGate), Status: g.status, Extensions: ours(g.row)}
+	reasons := g.failure.Strings("reasons")
+	if len(reasons) == 0 {
+		reasons = g.row.Object("payload").Strings("reasons")
+	}
+	r.Reason = strings.Join(reasons, "; ")
+	missing := g.failure.Strings("missing_files")
+	if missing == nil {
+		missing = []string{}
+	}
+	r.Evidence = ojson.NewObject("gate_type", g.kind, "phase", null(phase), "from_phase", null(or(g.from, g.failure.String("from_phase"))), "to_phase", null(or(g.to, g.failure.String("to_phase"))),
+		"requested_by_turn", null(or(g.by, g.failure.String("requested_by_turn"))), "missing_files", missing,
+		"missing_verification", g.failure.Bool("missing_verification"), "action", g.action, "evaluated_at", g.row.String("timestamp"))
+	if g.status == "fail" {
+		r.FailureClass = &portable.FailureClass{Category: "validation", Code: protocol.CodeGateFailed, Retryable: true, Detail: r.Reason, Scope: "gate", Source: r.Gate}
+	}
+	return object("gate_result", r)
+}
+
+// exitGate is the gate of a phase, "" when it has none.
+func (x *Export) exitGate(phase string) string {
+	if route := x.facts.cfg.Route(phase); route != nil {
+		return route.ExitGate
+	}
+	return ""
+}

@@ -1,0 +1,147 @@
+// Leases and recovery: who holds which turn, and what was recovered from
+// (spec/08 §11.4, §11.5).
+
+package bridge
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// leases are those that were given out, each as it was recorded last, and one for
+// every active turn that nobody has leased.
+func (x *Export) leases(bool) ([]Object, error) {
+	var order []string
+	newest := make(map[string]*strict.Lease)
+	steps := make(map[string]bool)
+	for _, l := range x.facts.events {
+		if l.Row.String("event_type") != protocol.EventLease {
+			continue
+		}
+		given := l.Row.Object("payload").Object("lease")
+		if given == nil {
+			continue
+		}
+		lease, err := strict.From[strict.Lease](given)
+		if err != nil {
+			x.warn("event %s holds no lease: %v", l.Row.String("event_id"), err)
+			continue
+		}
+		if newest[lease.LeaseID] == nil {
+			order = append(order, lease.LeaseID)
+		}
+		newest[lease.LeaseID], steps[lease.StepID] = lease, true
+	}
+	var out []Object
+	for _, id := range order {
+		out = append(out, object("durable_authority/lease", newest[id]))
+	}
+	for id, turn := range x.facts.state.ActiveTurns.All() {
+		if !steps[id] {
+			out = append(out, object("durable_authority/lease", x.lease(turn)))
+		}
+	}
+	return out, nil
+}
+
+// lease is what an active turn amounts to.
+func (x *Export) lease(t *protocol.Turn) *strict.Lease {
+	attempt := max(t.Attempt, 1)
+	issued := x.ms(or(t.DispatchedAt, t.AssignedAt, t.StartedAt))
+	// The token of a later attempt is younger, whatever the clock says: each attempt
+	// before it was dispatched and sent back.
+	if before := x.lastDispatch(t.TurnID, attempt); before >= issued {
+		issued = before + 1
+	}
+	session := "session-" + x.Run
+	if s := x.facts.session; s.String("run_id") == x.Run {
+		session = or(s.String("session_id"), session)
+	}
+	return &strict.Lease{LeaseID: leaseID(t.TurnID, attempt), RunID: x.Run, PlanID: planID(x.Run), StepID: t.TurnID, TaskID: t.TurnID, RunnerID: or(t.RuntimeID, protocol.RuntimeManual), SessionID: session,
+		FencingToken: strict.FencingToken{Token: fencingToken(x.Run, t.TurnID, attempt), IssuedAtMs: issued, Issuer: "git-agentxchain", Scope: "run:" + x.Run + "/step:" + t.TurnID},
+		IssuedAtMs:   issued, ExpiresAtMs: max(x.ms(t.DeadlineAt), issued), Status: leaseState(t)}
+}
+
+// lastDispatch is when the attempt before the given one was handed out, 0 for none.
+func (x *Export) lastDispatch(turn string, attempt int) uint64 {
+	if attempt < 2 {
+		return 0
+	}
+	var at []uint64
+	for _, l := range x.facts.byTurn[turn] {
+		if l.Row.String("event_type") == protocol.EventTurnDispatched {
+			at = append(at, x.ms(l.Row.String("timestamp")))
+		}
+	}
+	if len(at) < 2 {
+		return 0
+	}
+	return slices.Max(at[:len(at)-1])
+}
+
+// recovery is what the log says about recoveries: those recorded with leases as they
+// are, the others by what happened.
+func (x *Export) recovery(bool) ([]Object, error) {
+	var out []Object
+	for _, l := range x.facts.events {
+		row := l.Row
+		if row.String("event_type") == protocol.EventLease {
+			recorded := row.Object("payload").Object("recovery")
+			if recorded == nil {
+				continue
+			}
+			event, err := strict.From[strict.RecoveryEvent](recorded)
+			if err != nil {
+				x.warn("event %s holds no recovery: %v", row.String("event_id"), err)
+				continue
+			}
+			out = append(out, object("durable_authority/recovery_event", event))
+			continue
+		}
+		if e := x.recovered(row); e != nil {
+			out = append(out, object("durable_authority/recovery_event", e))
+		}
+	}
+	return out, nil
+}
+
+// recovered is the recovery an event of the run amounts to, nil for none.
+func (x *Export) recovered(row *ojson.Object) *strict.RecoveryEvent {
+	kind, p := row.String("event_type"), row.Object("payload")
+	turn := row.Object("turn").String("turn_id")
+	e := &strict.RecoveryEvent{EventID: "recovery-" + row.String("event_id"), RunID: x.Run, PlanID: planID(x.Run), OccurredAtMs: x.ms(row.String("timestamp")), Actor: "git-agentxchain", ContractVersion: portable.Version}
+	switch {
+	case kind == protocol.EventTurnReissued, kind == protocol.EventTurnRejected && p.Bool("retrying"), kind == "auto_retried_ghost", kind == "auto_retried_productive_timeout":
+		e.Kind, e.StepState = strict.RecoveryStepRequeued, strict.StepStateReady
+	case kind == protocol.EventTurnStalled, kind == protocol.EventTurnStartFailed, kind == protocol.EventTurnConflicted, kind == "ghost_retry_exhausted", kind == "productive_timeout_retry_exhausted":
+		e.Kind, e.StepState = strict.RecoveryStepBlocked, strict.StepStateBlocked
+	case kind == protocol.EventEscalationResolved, kind == protocol.EventHumanEscalationResolved:
+		e.Kind, e.RunState = strict.RecoveryRunRecovered, strict.RunExecuting
+	case kind == "session_continuation":
+		e.Kind = strict.RecoveryStateReloaded
+	default:
+		return nil
+	}
+	if turn == "" && e.StepState != "" {
+		return nil // a step is wanted, and the event names none
+	}
+	details := ojson.NewObject("operation", kind)
+	if turn != "" {
+		e.StepID = &turn
+		details.Set("turn_id", turn)
+		n, ok := p.Int("attempt")
+		if !ok {
+			n = x.attempt(turn)
+		}
+		details.Set("attempt", n)
+	}
+	if old := p.String("old_turn_id"); old != "" {
+		details.Set("old_turn_id", old)
+	}
+	e.Details = details
+	return e
+}

@@ -1,0 +1,44 @@
+// TaskMessages and their acknowledgements as a log (spec/08 §7, §11.6).
+
+package bridge
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
+)
+
+// messages is a log that `monarchic validate --log` takes: each message before what
+// answers it. The strict family knows no acknowledgements, and maps the kinds it does
+// not have.
+func (x *Export) messages(strictly bool) ([]Object, error) {
+	var out, acks []Object
+	for _, m := range x.Mailbox() {
+		if strictly {
+			out = append(out, object("client_boundary/task_message", strictMessage(m.Message)))
+			continue
+		}
+		out = append(out, object("task_message", m.Message))
+		for _, a := range m.Acks {
+			acks = append(acks, object("task_message_ack", a))
+		}
+	}
+	return append(out, acks...), nil
+}
+
+func strictMessage(m *portable.TaskMessage) *strict.TaskMessage {
+	s := &strict.TaskMessage{Version: m.Version, MessageID: m.MessageID, RunID: m.RunID, FromTaskID: m.FromTaskID, ToTaskID: m.ToTaskID, Kind: strict.TaskMessageKind(m.Kind),
+		Subject: optional(m.Subject), Body: optional(m.Body), ArtifactRefs: nonNil(m.ArtifactRefs), ReplyTo: optional(m.ReplyTo), CreatedAt: m.CreatedAt, RequiresAck: m.RequiresAck}
+	switch m.Kind {
+	case portable.KindHandoff, portable.KindBlocker:
+		s.Kind, s.Extensions = strict.KindClarificationRequest, ojson.NewObject("kind", string(m.Kind))
+	}
+	return s
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,211 @@
+// Roles, states and failures of a governed run in the words of the Monarchic agent
+// protocol (spec/08 §11.2, §11.4, §11.7).
+
+package bridge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// AgentRole is the role of the protocol that a governed role comes nearest to; the
+// write authority decides where the name says nothing (spec/08 §11.2).
+func AgentRole(roleID, authority string) portable.AgentRole {
+	id := strings.ToLower(roleID)
+	if r := portable.AgentRole(id); r != "" && slices.Contains(r.Set().Tokens, id) {
+		return r
+	}
+	switch id {
+	case "pm", "product", "product_manager", "po":
+		return portable.RoleProductOwner
+	case "program_manager", "coordinator", "scrum_master", "eng_director", "director":
+		return portable.RoleProjectManager
+	case "engineer", "developer", "architect", "implementer":
+		return portable.RoleDev
+	case "tester", "test", "verifier":
+		return portable.RoleQA
+	}
+	words := strings.FieldsFunc(id, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	switch {
+	case strings.Contains(id, "review"):
+		return portable.RoleReviewer
+	case slices.Contains(words, "sec"):
+		return portable.RoleSecurity
+	}
+	switch id {
+	case "devops", "sre", "infra":
+		return portable.RoleOps
+	case "release", "release_manager", "docs", "scribe", "marketing":
+		return portable.RolePublisher
+	case protocol.Human:
+		return portable.RoleUnspecified
+	}
+	if authority == protocol.ReviewOnly {
+		return portable.RoleReviewer
+	}
+	return portable.RoleDev
+}
+
+// runState is the lifecycle state of a run as a finished export has it.
+func runState(s protocol.Status) strict.RunLifecycleState {
+	switch s {
+	case protocol.StatusIdle:
+		return strict.RunPending
+	case protocol.StatusActive:
+		return strict.RunExecuting
+	case protocol.StatusPaused:
+		return strict.RunPaused
+	case protocol.StatusBlocked:
+		return strict.RunBlocked
+	case protocol.StatusCompleted:
+		return strict.RunComplete
+	case protocol.StatusFailed:
+		return strict.RunFailed
+	}
+	return ""
+}
+
+// planStatus is the state of a run as the status of its plan.
+func planStatus(s *protocol.State) portable.PlanStatus {
+	switch s.Status {
+	case protocol.StatusIdle:
+		return portable.PlanPlanned
+	case protocol.StatusCompleted:
+		return portable.PlanComplete
+	case protocol.StatusFailed:
+		return portable.PlanFailed
+	case protocol.StatusBlocked:
+		if b := s.BlockedReason; b != nil && (b.Category == "budget_exhausted" || b.Category == "timeout") {
+			return portable.PlanBounded
+		}
+	}
+	return portable.PlanExecuting
+}
+
+// executionStatus is the status of an accepted turn.
+func executionStatus(row *ojson.Object) strict.ExecutionStatus {
+	switch row.String("status") {
+	case "blocked", "needs_human":
+		return strict.ExecutionBlocked
+	case "failed":
+		return strict.ExecutionFailed
+	}
+	return strict.ExecutionCompleted
+}
+
+// leaseState is the state of the lease an active turn stands for.
+func leaseState(t *protocol.Turn) strict.LeaseLifecycleState {
+	switch t.Status {
+	case protocol.TurnAssigned:
+		return strict.LeaseIssued
+	case protocol.TurnStalled, "failed_start":
+		return strict.LeaseExpired
+	case protocol.TurnFailed:
+		return strict.LeaseRejected
+	}
+	return strict.LeaseActive
+}
+
+// failure is a category of the run in the protocol's two vocabularies: that of
+// FailureClass, whether trying again is of use, and that of FailureDetail.
+func failure(category string) (class string, retryable bool, detail string) {
+	switch category {
+	case "needs_human", "operator_escalation", "policy_escalation", "hook_block":
+		return "permission", false, "policy"
+	case "hook_tamper":
+		return "internal", false, "infra"
+	case "conflict_loop", "operator_commit_reconcile_refused", protocol.CodeConflict, "file_conflict":
+		return "conflict", false, "execution"
+	case "retries_exhausted", "non_progress":
+		return "validation", false, "agent"
+	case "budget_exhausted":
+		return "resource", false, "policy"
+	case "timeout", "stale_turn":
+		return "timeout", true, "agent"
+	case "ghost_turn", "dispatch_error", "gate_action_failed":
+		return "environment", true, "infra"
+	case "validation_error", protocol.CodeValidationFailed, "schema", "assignment", "protocol", "human_review", protocol.CodeGateFailed:
+		return "validation", true, "validation"
+	case "artifact", "verification":
+		return "validation", true, "execution"
+	}
+	return "unknown", false, "unknown"
+}
+
+// failureClass describes a failure of an event, nil when it is none: blocked,
+// rejected, failed and stalled things.
+func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureClass {
+	kind, p := row.String("event_type"), row.Object("payload")
+	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed", "stalled"}, func(s string) bool { return strings.Contains(kind, s) }) {
+		return nil
+	}
+	category := or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"), p.String("failure_type"))
+	switch kind {
+	case protocol.EventGateFailed:
+		category = protocol.CodeGateFailed
+	case protocol.EventTurnStalled:
+		category = "stale_turn"
+	case protocol.EventTurnStartFailed, "runtime_spawn_failed", "stdout_attach_failed":
+		category = "ghost_turn"
+	}
+	class, retryable, _ := failure(category)
+	c := &portable.FailureClass{Category: class, Code: or(category, kind), Retryable: retryable, Scope: "orchestrator",
+		Detail: or(said(p), ""), Source: or(p.String("blocked_on"), p.String("gate_id"))}
+	switch {
+	case kind == protocol.EventGateFailed:
+		c.Scope = "gate"
+	case row.Object("turn") != nil:
+		c.Scope = "task"
+	case kind == "runtime_spawn_failed":
+		c.Scope = "runner"
+	}
+	if kind == protocol.EventRunBlocked {
+		if on := p.String("blocked_on"); state.BlockedOn != nil && *state.BlockedOn == on && state.BlockedReason != nil {
+			c.NextAction = state.BlockedReason.Recovery.RecoveryAction
+		}
+	}
+	return c
+}
+
+// said is what an event says about itself.
+func said(p *ojson.Object) string {
+	if s := or(p.String("reason"), p.String("detail"), p.String("summary")); s != "" {
+		return s
+	}
+	return strings.Join(p.Strings("reasons"), "; ")
+}
+
+// blockDetail is what stops the run as a FailureDetail, nil when nothing does.
+func (x *Export) blockDetail() *portable.FailureDetail {
+	s := x.facts.state
+	if s.Status != protocol.StatusBlocked {
+		return nil
+	}
+	category, on, text := "unknown", "", ""
+	details := ojson.NewObject()
+	if s.BlockedOn != nil {
+		on = *s.BlockedOn
+		details.Set("blocked_on", on)
+	}
+	if b := s.BlockedReason; b != nil {
+		category, text = b.Category, or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction)
+		details.Set("owner", b.Recovery.Owner)
+		details.Set("typed_reason", b.Recovery.TypedReason)
+		details.Set("recovery_action", b.Recovery.RecoveryAction)
+		details.Set("turn_id", b.TurnID)
+	}
+	_, _, class := failure(category)
+	return &portable.FailureDetail{Class: class, Code: or(category, "unknown"), Message: or(text, on, "the run is blocked"), Details: details}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

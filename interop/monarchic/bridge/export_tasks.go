@@ -1,0 +1,220 @@
+// Tasks, the Intent, and what the configuration says: contract, pipeline, roles
+// (spec/08 §11.5).
+
+package bridge
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// tasks are those of turns, in the order of the plan; what waits for a turn has no
+// task yet.
+func (x *Export) tasks(strictly bool) ([]Object, error) {
+	var out []Object
+	for _, s := range x.steps() {
+		if s.row == nil && s.turn == nil {
+			continue
+		}
+		t := x.task(s)
+		if !strictly {
+			out = append(out, object("task", t))
+			continue
+		}
+		out = append(out, object("client_boundary/task", strictTask(t)))
+	}
+	return out, nil
+}
+
+func (x *Export) task(s *step) *portable.Task {
+	a := x.facts.handedTo(s.id).assignment
+	role := x.facts.cfg.Role(s.role)
+	authority, mandate, runtime := a.String("write_authority"), "", or(s.row.String("runtime_id"), a.String("runtime_id"))
+	if role != nil {
+		authority, mandate = or(authority, role.WriteAuthority), role.Mandate
+	}
+	if s.turn != nil {
+		runtime = s.turn.RuntimeID
+	}
+	charter := or(a.Object("delegation_context").String("charter"), a.Object("intake_context").String("charter"))
+	t := &portable.Task{Version: portable.Version, TaskID: s.id, Role: AgentRole(s.role, authority), RoleID: s.role, Goal: or(charter, mandate, or(s.role, "a")+" turn in "+or(s.phase, "no phase"))}
+	t.Inputs = members(a, "intake_context", "delegation_context", "delegation_review", "conflict_context")
+	t.Constraints = members(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles", "budget_reservation_usd")
+	if !t.Constraints.Has("write_authority") && authority != "" {
+		t.Constraints.Set("write_authority", authority)
+	}
+	if gate := x.exitGate(s.phase); gate != "" {
+		t.GatesRequired = []string{gate}
+	}
+	t.RunContext = &portable.RunContext{Version: portable.Version, Repo: x.opt.Repo, Worktree: ".", Image: "host", Runner: or(runtime, "manual"), Labels: []string{s.phase, s.role, x.runtimeType(runtime)}}
+	if a != nil {
+		t.Extensions = ours(a)
+	}
+	return t
+}
+
+// members are the named members of an assignment that say something.
+func members(a *ojson.Object, names ...string) *ojson.Object {
+	o := ojson.NewObject()
+	for _, n := range names {
+		if v, ok := a.Get(n); ok && v != nil {
+			o.Set(n, v)
+		}
+	}
+	return o
+}
+
+func strictTask(t *portable.Task) *strict.Task {
+	role := or(string(t.Role), string(portable.RoleUnspecified))
+	return &strict.Task{Version: t.Version, TaskID: t.TaskID, Role: role, RoleID: optional(t.RoleID), Goal: t.Goal, Inputs: t.Inputs, Constraints: t.Constraints, GatesRequired: nonNil(t.GatesRequired),
+		RunContext: &strict.RunContext{Version: &t.RunContext.Version, Repo: t.RunContext.Repo, Worktree: &t.RunContext.Worktree, Image: &t.RunContext.Image, Runner: &t.RunContext.Runner, Labels: t.RunContext.Labels}}
+}
+
+func nonNil(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func (x *Export) runtimeType(id string) string {
+	if rt, ok := x.facts.cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != "" {
+		return rt.Type
+	}
+	return protocol.RuntimeManual
+}
+
+func (x *Export) intentID() string {
+	if id := x.facts.state.Provenance.String("intake_intent_id"); wire.SafeID(id) {
+		return id
+	}
+	return "intent-" + x.Run
+}
+
+func (x *Export) intent(bool) ([]Object, error) {
+	f := x.facts
+	class := strict.IntentInspect
+	for _, r := range f.cfg.Roles.All() {
+		if r != nil && r.WriteAuthority != protocol.ReviewOnly {
+			class = strict.IntentExecute
+		}
+	}
+	ref := "HEAD"
+	if f.branch != "" {
+		ref = "refs/heads/" + f.branch
+	}
+	constraints := ojson.NewObject()
+	for _, name := range []string{"budget", "timeouts"} {
+		if v, ok := f.config.Get(name); ok && v != nil {
+			constraints.Set(name, v)
+		}
+	}
+	context := x.intake()
+	return []Object{object("client_boundary/intent", &strict.Intent{IntentID: x.intentID(), SubmittedAt: x.ms(deref(f.state.CreatedAt)), Submitter: or(f.state.Provenance.String("created_by"), "operator"),
+		PolicyVersion: "agentxchain/1.1", TargetRepo: x.opt.Repo, TargetRef: ref, Goal: x.goal(), IntentClass: class, Constraints: constraints, ContextDigest: x.digest(context)})}, nil
+}
+
+// intake is the intake context the run's first turn had, {} without one.
+func (x *Export) intake() *ojson.Object {
+	for _, s := range x.steps() {
+		if c := x.facts.handedTo(s.id).assignment.Object("intake_context"); c != nil {
+			return c
+		}
+	}
+	return ojson.NewObject()
+}
+
+func (x *Export) contract(bool) ([]Object, error) {
+	cfg := x.facts.cfg
+	c := &portable.DeliveryContract{Objective: x.goal(), RiskTier: "medium", PRStrategy: "single", ReviewPolicy: "auto", RollbackStrategy: "revert_commit"}
+	for _, item := range x.intake().Strings("acceptance_contract") {
+		if strings.TrimSpace(item) != "" {
+			c.DefinitionOfDone = append(c.DefinitionOfDone, item)
+		}
+	}
+	var files []string
+	for phase := range cfg.Routing.All() {
+		id := x.exitGate(phase)
+		gate := cfg.Gate(id)
+		if id != "" {
+			c.RequiredChecks = append(c.RequiredChecks, id)
+		}
+		if gate == nil {
+			continue
+		}
+		files = append(files, gate.RequiresFiles...)
+		if gate.RequiresHuman {
+			c.ReviewPolicy = "human_required"
+		}
+	}
+	if len(c.DefinitionOfDone) == 0 {
+		c.DefinitionOfDone = files
+	}
+	if len(c.DefinitionOfDone) == 0 {
+		c.DefinitionOfDone = []string{"All gates pass"}
+	}
+	if len(c.RequiredChecks) == 0 {
+		c.RequiredChecks = []string{"none"}
+	}
+	if n, ok := x.facts.config.Object("run_loop").Int("max_turns"); ok && n > 0 {
+		c.MaxAgentTurns = count(n)
+	}
+	if n, ok := x.facts.config.Object("timeouts").Int("per_run_minutes"); ok && n > 0 {
+		c.MaxCycleMinutes = count(n)
+	}
+	return []Object{object("delivery_contract", c)}, nil
+}
+
+func count(n int) *uint32 {
+	u := uint32(min(n, 1<<31-1))
+	return &u
+}
+
+func (x *Export) pipeline(bool) ([]Object, error) {
+	cfg := x.facts.cfg
+	p := &portable.PipelineSpec{Version: portable.Version, PipelineID: or(cfg.Project.ID, x.Run), Objective: or(cfg.Project.Goal, cfg.Project.Name, x.goal()), ProjectKey: or(cfg.Project.ID, x.Run), Tasks: []portable.PipelineTask{}}
+	before := ""
+	for phase, route := range cfg.Routing.All() {
+		if route == nil {
+			continue
+		}
+		authority, mandate := "", ""
+		if r := cfg.Role(route.EntryRole); r != nil {
+			authority, mandate = r.WriteAuthority, or(r.Mandate, r.Title)
+		}
+		t := portable.PipelineTask{ID: phase, Role: string(AgentRole(route.EntryRole, authority)), RoleID: route.EntryRole, Goal: or(mandate, route.EntryRole+" in "+phase)}
+		if before != "" {
+			t.DependsOn = []portable.TaskDependency{{TaskID: before}}
+		}
+		if route.ExitGate != "" {
+			t.GatesRequired = []string{route.ExitGate}
+		}
+		p.Tasks = append(p.Tasks, t)
+		before = phase
+	}
+	return []Object{object("pipeline_spec", p)}, nil
+}
+
+func (x *Export) roles(bool) ([]Object, error) {
+	var out []Object
+	for id, r := range x.facts.cfg.Roles.All() {
+		if r == nil {
+			continue
+		}
+		d := &portable.RoleDefinition{RoleID: id, DisplayName: r.Title, Description: r.Mandate, Role: AgentRole(id, r.WriteAuthority), RequiredSkills: []portable.SkillRef{},
+			Capabilities: []string{"write:" + r.WriteAuthority, "runtime:" + x.runtimeType(r.RuntimeID)}}
+		if r.DecisionAuthority != nil {
+			d.Capabilities = append(d.Capabilities, "authority:"+itoa(*r.DecisionAuthority))
+		}
+		out = append(out, object("role_definition", d))
+	}
+	return out, nil
+}

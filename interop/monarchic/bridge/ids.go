@@ -1,0 +1,90 @@
+// Identifiers, times and digests that an export mints (spec/08 §11.1, §11.3).
+
+package bridge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+func planID(run string) string { return "plan-" + run }
+
+// artifactID names a file of a turn: <turn>:<16 hex of the SHA-256 of its path>.
+func artifactID(turn, path string) string { return turn + ":" + hexOf([]byte(path))[:16] }
+
+func receiptID(turn string) string { return "receipt-" + turn }
+
+func leaseID(turn string, attempt int) string { return fmt.Sprintf("lease-%s-%d", turn, attempt) }
+
+func fencingToken(run, turn string, attempt int) string {
+	return fmt.Sprintf("fence-%s-%s-%04d", run, turn, attempt)
+}
+
+// delegationID is the id of a delegation in the whole run: its own is unique only
+// within the turn that issued it.
+func delegationID(parent, id string) string { return parent + "." + id }
+
+// hexOf is the SHA-256 of data as 64 hex digits.
+func hexOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// marker reports whether a file marker names contents; "deleted" and "unreadable"
+// do not.
+func marker(m string) bool { return strings.HasPrefix(m, "sha256:") }
+
+// ms is a stamp of the run as Unix milliseconds; one that cannot be read is 0, with
+// a warning. An empty stamp is 0 and nothing to warn of.
+func (x *Export) ms(stamp string) uint64 {
+	if stamp == "" {
+		return 0
+	}
+	t, err := protocol.ParseTime(stamp)
+	if err != nil || t.UnixMilli() < 0 {
+		x.warn("%q is no time; 0 stands for it", cut(stamp, 40))
+		return 0
+	}
+	return uint64(t.UnixMilli())
+}
+
+// digest is sha256: and the hex digest of the canonical JSON of v. What has none,
+// text that is no Unicode, is digested as it is written.
+func (x *Export) digest(v any) string {
+	d, err := monarchic.Digest(v)
+	if err != nil {
+		x.warn("an object has no canonical JSON: %v", err)
+		return monarchic.DigestBytes(compact(v))
+	}
+	return d
+}
+
+func (x *Export) warn(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !x.warned[text] {
+		x.warned[text] = true
+		x.Warnings = append(x.Warnings, text)
+	}
+}
+
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+func or(s string, more ...string) string {
+	for _, m := range more {
+		if s != "" {
+			break
+		}
+		s = m
+	}
+	return s
+}

@@ -1,0 +1,129 @@
+// What a plan of the Monarchic protocol is for an import, whatever form it came in.
+
+package bridge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Kinds of plans that ReadPlan tells apart (spec/08 §0.2, §2.6, §4.3, §8.2).
+const (
+	KindPipeline       = "pipeline_spec"
+	KindPipelineLegacy = "pipeline_spec_legacy" // pipeline_id, tasks[].id, tasks[].task only
+	KindPlan           = "plan"                 // portable, which is what the strict family calls v0
+	KindStrictPlan     = "client_boundary/plan"
+	KindTask           = "task"
+)
+
+// Codes of refused plans beside those of package protocol.
+const (
+	CodePipelineInvalid = "pipeline_invalid"     // the plan breaks rules of its own
+	CodeUnrepresentable = "plan_unrepresentable" // a governed run has nothing to carry it out with
+	CodeUnsupported     = "unsupported_version"
+)
+
+// Bounds of a plan. The queue of a run has tighter ones (protocol.MaxCharters,
+// protocol.MaxCharterBytes).
+const (
+	MaxPlanBytes = 64 << 20
+	maxPlanDepth = 100
+)
+
+// Plan is a graph of tasks.
+type Plan struct {
+	Kind       string
+	ID         string
+	Objective  string
+	ProjectKey string
+	Tasks      []*Task
+	Rest       *ojson.Object // members of the document beside those above, as they are
+	Notes      []Note
+}
+
+// Task is one unit of work.
+type Task struct {
+	Pointer   string // of the task in the document (RFC 6901)
+	ID        string
+	Role      string // role token or role id as given; "" when the plan names none
+	RoleID    string // open-ended role; it wins over Role
+	Goal      string
+	DependsOn []string
+	Gates     []string
+	Human     bool // the plan wants a person to look at it
+	Contract  []string
+	Told      *ojson.Object // what the agent is told beside the goal
+	Source    *ojson.Object // the task as it stands in the document
+
+	place int // in the queue of the run it was exported from; 0 for none
+}
+
+// Note says what an import does with something that it does not carry out as it
+// stands: nothing is dropped without one.
+type Note struct {
+	Text     string
+	Pointers []string
+}
+
+func (p *Plan) note(pointer, text string) {
+	i := slices.IndexFunc(p.Notes, func(n Note) bool { return n.Text == text })
+	if i < 0 {
+		i = len(p.Notes)
+		p.Notes = append(p.Notes, Note{Text: text})
+	}
+	p.Notes[i].Pointers = append(p.Notes[i].Pointers, pointer)
+}
+
+// faults collects everything wrong with a plan, so that its author can mend it in
+// one go.
+type faults struct {
+	code  string
+	list  protocol.Problems
+	found int // those beyond maxFaults included
+}
+
+const maxFaults = 25
+
+func (f *faults) add(code, pointer, value, format string, args ...any) {
+	if f.code == "" {
+		f.code = code
+	}
+	if f.found++; f.found <= maxFaults {
+		f.list = append(f.list, protocol.Problem{Code: code, Field: pointer, Value: value, Message: at(pointer) + fmt.Sprintf(format, args...)})
+	}
+}
+
+// err is the refusal, nil when nothing is wrong. Its code is that of the first
+// fault; each problem has its own, and the pointer as its field.
+func (f *faults) err(hint string) *protocol.Error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	if n := f.found - len(f.list); n > 0 {
+		f.list = append(f.list, protocol.Problem{Code: f.code, Message: fmt.Sprintf("%d more findings of this kind are not listed.", n)})
+	}
+	said := make([]string, len(f.list))
+	for i, p := range f.list {
+		said[i] = p.Message
+	}
+	return &protocol.Error{Code: f.code, Field: f.list[0].Field, Problems: f.list, Hint: hint, Message: "The plan cannot be imported: " + strings.Join(said, " ")}
+}
+
+func at(pointer string) string {
+	if pointer == "" {
+		return ""
+	}
+	return pointer + ": "
+}
+
+// pointer appends a member or an index to an RFC 6901 pointer.
+func pointer(base string, keys ...any) string {
+	for _, k := range keys {
+		base += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(k))
+	}
+	return base
+}

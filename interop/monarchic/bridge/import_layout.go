@@ -1,0 +1,284 @@
+// Fitting a plan to a project: levels become phases, or find a place in phases there are.
+
+package bridge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// FitOptions say what a plan leaves open.
+type FitOptions struct {
+	Role  string // of tasks that name none; dev when ""
+	Agent string // program, with arguments, that does the work of every new role; "" is people
+}
+
+// Import is a plan as a governed run will work it off.
+type Import struct {
+	Plan     *Plan
+	Phases   []*Phase
+	Roles    []*RoleUse
+	Config   []byte // agentxchain.json to be written; nil in a project that has one
+	Charters []*protocol.Charter
+}
+
+// Phase is one phase with the tasks that belong to it.
+type Phase struct {
+	Name       string
+	Level      int    // from 1; 0 for a phase that was there
+	Gate       string // "" for a phase that opens by itself
+	GateNew    bool
+	Human      bool // a person passes the gate
+	Tasks      []string
+	Roles      []string
+	Concurrent int // most turns side by side
+}
+
+// RoleUse is a role and how many tasks it has.
+type RoleUse struct {
+	ID        string
+	Title     string
+	Authority string
+	Runtime   string
+	New       bool
+	Tasks     int
+}
+
+// Record is what the run keeps of the plan beside its tasks.
+func (im *Import) Record() *ojson.Object {
+	p := im.Plan
+	return ojson.NewObject("plan_id", p.ID, "kind", p.Kind, "objective", p.Objective, "project_key", p.ProjectKey, "rest", p.Rest)
+}
+
+const fitHint = "change the plan and import it again; --dry-run shows what would become of it"
+
+// ForNewProject lays a plan out as a project of its own: every level of the graph
+// is a phase, in parts of at most protocol.MaxConcurrentTurns tasks, with the roles
+// of its tasks and a gate when they ask for gates (spec/08 §11.5). Errors:
+// unknown_role, plan_unrepresentable, pipeline_invalid.
+func ForNewProject(p *Plan, opt FitOptions) (*Import, *protocol.Error) {
+	im, bad := &Import{Plan: p}, &faults{}
+	for _, t := range p.Tasks {
+		im.newRole(t, opt, bad)
+	}
+	if err := bad.err(fitHint); err != nil {
+		return nil, err
+	}
+	gates := map[string]bool{}
+	for n, level := range levels(p.Tasks) {
+		for part, tasks := range slices.Collect(slices.Chunk(level, protocol.MaxConcurrentTurns)) {
+			ph := &Phase{Name: fmt.Sprintf("level-%d", n+1), Level: n + 1}
+			if part > 0 {
+				ph.Name = fmt.Sprintf("level-%d-part-%d", n+1, part+1)
+			}
+			var asked []string
+			for _, t := range tasks {
+				im.place(t, ph, im.newRoleID(t, opt))
+				ph.Human = ph.Human || t.Human
+				for _, g := range t.Gates {
+					if !slices.Contains(asked, g) {
+						asked = append(asked, g)
+					}
+				}
+			}
+			ph.Concurrent = len(ph.Roles)
+			ph.nameGate(asked, gates)
+			im.Phases = append(im.Phases, ph)
+		}
+		if len(level) > protocol.MaxConcurrentTurns {
+			p.note(fmt.Sprintf("level %d", n+1), fmt.Sprintf("a level of more than %d tasks is worked off in parts, as a phase runs no more turns side by side", protocol.MaxConcurrentTurns))
+		}
+	}
+	im.remarks()
+	cfg, err := im.propose(opt)
+	if err != nil {
+		return nil, err
+	}
+	return im, im.admit(cfg, protocol.FreshState(cfg, ""))
+}
+
+// admit asks the engine whether a run in state s would take the charters, so that
+// what it refuses is refused before anything is written.
+func (im *Import) admit(cfg *protocol.Config, s *protocol.State) *protocol.Error {
+	s = s.Clone()
+	if s.Run() == "" {
+		run := "run_0000000000000000"
+		s.RunID, s.Status = &run, protocol.StatusActive
+	}
+	snap := &protocol.Snapshot{Config: cfg, State: s, Index: &protocol.Index{Run: s.Run()}}
+	_, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters}, protocol.Env{Seed: strings.Repeat("0", 32)})
+	return err
+}
+
+// nameGate gives the phase a gate of its own: an id may be that of one gate only.
+func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
+	if len(asked) == 0 && !ph.Human {
+		return
+	}
+	ph.Gate = strings.Join(asked, "+")
+	if ph.Gate == "" {
+		ph.Gate = "review"
+	}
+	if taken[ph.Gate] {
+		ph.Gate += "-" + ph.Name
+	}
+	taken[ph.Gate], ph.GateNew = true, true
+}
+
+// ForProject finds every task a place in the phases of a project: the first one,
+// from where the run is, that comes no earlier than those of its dependencies and
+// routes to its role. Nothing of agentxchain.json is changed, so what it lacks is
+// an error that says what would have to be added. s is the run's state, or that of
+// a run that has not begun.
+func ForProject(p *Plan, cfg *protocol.Config, s *protocol.State, opt FitOptions) (*Import, *protocol.Error) {
+	im, bad := &Import{Plan: p}, &faults{}
+	names := cfg.Phases()
+	start := max(0, slices.Index(names, s.Phase))
+	index := make(map[string]int, len(p.Tasks))
+	phases := make([]*Phase, len(names))
+	for i, name := range names {
+		phases[i] = &Phase{Name: name, Concurrent: 1}
+		if r := cfg.Route(name); r != nil {
+			phases[i].Gate, phases[i].Concurrent = r.ExitGate, max(1, r.MaxConcurrentTurns)
+		}
+		if g := cfg.Gate(phases[i].Gate); g != nil {
+			phases[i].Human = g.RequiresHuman
+		}
+	}
+	for _, level := range levels(p.Tasks) {
+		for _, t := range level {
+			role := configuredRole(p, t, cfg, opt, bad)
+			if s.Charter(t.ID) != nil {
+				bad.add(CodeUnrepresentable, t.Pointer, t.ID, "the run has a charter %s already; tasks of another plan need other ids.", ojson.Shown(t.ID))
+			}
+			from := start
+			for _, d := range t.DependsOn {
+				from = max(from, index[d])
+			}
+			index[t.ID] = from
+			if role == "" {
+				continue
+			}
+			at := slices.IndexFunc(names[from:], func(name string) bool {
+				roles := cfg.PhaseRoles(name)
+				return len(roles) == 0 || slices.Contains(roles, role)
+			})
+			if at < 0 {
+				bad.add(CodeUnrepresentable, pointer(t.Pointer, "role"), role, "no phase from %s on routes to role %s; add it to routing.%s.allowed_next_roles of agentxchain.json.", names[from], role, names[len(names)-1])
+				continue
+			}
+			ph := phases[from+at]
+			index[t.ID] = from + at
+			im.place(t, ph, role)
+			im.needs(t, phases[from+at:], bad)
+		}
+	}
+	if err := bad.err("edit agentxchain.json or the plan, then import again; --output FILE writes the agentxchain.json a project of its own would have"); err != nil {
+		return nil, err
+	}
+	for _, ph := range phases {
+		if len(ph.Tasks) > 0 {
+			im.Phases = append(im.Phases, ph)
+		}
+	}
+	for _, use := range im.Roles {
+		r := cfg.Role(use.ID)
+		use.Title, use.Authority, use.Runtime, use.New = r.Title, r.WriteAuthority, r.RuntimeID, false
+	}
+	im.remarks()
+	return im, im.admit(cfg, s)
+}
+
+// needs holds the gates a task asks for against those the run still has to pass.
+func (im *Import) needs(t *Task, ahead []*Phase, bad *faults) {
+	for i, g := range t.Gates {
+		if !slices.ContainsFunc(ahead, func(ph *Phase) bool { return ph.Gate == g }) {
+			bad.add(CodeUnrepresentable, pointer(t.Pointer, "gates_required", i), g, "gate %s is not the exit gate of phase %s or a later one; define gates.%s and make it the exit_gate in routing of agentxchain.json.", ojson.Shown(g), ahead[0].Name, g)
+		}
+	}
+	if t.Human && !slices.ContainsFunc(ahead, func(ph *Phase) bool { return ph.Human }) {
+		bad.add(CodeUnrepresentable, t.Pointer, "", "the task wants a person's review, but no gate from phase %s on asks for one; set requires_human_approval of a gate in agentxchain.json.", ahead[0].Name)
+	}
+}
+
+// place puts a task into a phase.
+func (im *Import) place(t *Task, ph *Phase, role string) {
+	ph.Tasks = append(ph.Tasks, t.ID)
+	if !slices.Contains(ph.Roles, role) {
+		ph.Roles = append(ph.Roles, role)
+	}
+	i := slices.IndexFunc(im.Roles, func(r *RoleUse) bool { return r.ID == role })
+	if i < 0 {
+		i = len(im.Roles)
+		im.Roles = append(im.Roles, &RoleUse{ID: role, New: true})
+	}
+	im.Roles[i].Tasks++
+	c := &protocol.Charter{CharterID: t.ID, Phase: ph.Name, Role: role, Charter: t.Goal, AcceptanceContract: t.Contract, DependsOn: t.DependsOn,
+		GatesRequired: t.Gates, Source: t.Source}
+	if t.Told.Len() > 0 {
+		c.Task = t.Told
+	}
+	if t.Human {
+		c.Extra.Set("requires_human", true)
+	}
+	im.Charters = append(im.Charters, c)
+}
+
+// remarks notes what the layout means for those who wrote the plan.
+func (im *Import) remarks() {
+	for _, ph := range im.Phases {
+		if len(ph.Tasks) > len(ph.Roles) && ph.Concurrent > 1 || ph.Level > 0 && len(ph.Tasks) > len(ph.Roles) {
+			im.Plan.note("phase "+ph.Name, "tasks of one role run one after another, as a role has one turn at a time")
+		}
+	}
+	for _, t := range im.Plan.Tasks {
+		if utf8.RuneCountInString(t.Goal) > maxPromptGoal {
+			im.Plan.note(t.Pointer, fmt.Sprintf("a goal of more than %d characters is cut in the prompt; ASSIGNMENT.json has all of it", maxPromptGoal))
+		}
+	}
+}
+
+const maxPromptGoal = 8000 // what a prompt quotes of one text
+
+// levels sorts tasks by the longest way to them; within a level they keep their
+// order. The graph has no circles.
+func levels(tasks []*Task) [][]*Task {
+	byID := make(map[string]*Task, len(tasks))
+	waits := make(map[*Task]int, len(tasks))
+	needed := make(map[*Task][]*Task, len(tasks))
+	level := make(map[*Task]int, len(tasks))
+	for _, t := range tasks {
+		byID[t.ID] = t
+	}
+	var free []*Task
+	for _, t := range tasks {
+		for _, d := range t.DependsOn {
+			waits[t]++
+			needed[byID[d]] = append(needed[byID[d]], t)
+		}
+		if waits[t] == 0 {
+			free = append(free, t)
+		}
+	}
+	deepest := 0
+	for i := 0; i < len(free); i++ {
+		t := free[i]
+		deepest = max(deepest, level[t])
+		for _, n := range needed[t] {
+			level[n] = max(level[n], level[t]+1)
+			if waits[n]--; waits[n] == 0 {
+				free = append(free, n)
+			}
+		}
+	}
+	out := make([][]*Task, deepest+1)
+	for _, t := range tasks {
+		out[level[t]] = append(out[level[t]], t)
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+// Taking a plan back from an export of the run it was imported into.
+
+package bridge
+
+import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+
+// charterOf is the charter a step of an exported run stands for, or nil.
+func charterOf(step *ojson.Object) *ojson.Object {
+	return step.Object("extensions").Object("agentxchain").Object("charter")
+}
+
+// ownPlan is the plan an exported run was given, when it was given one only.
+func (r *reader) ownPlan(doc *ojson.Object) *ojson.Object {
+	plans := doc.Object("extensions").Object("agentxchain").Objects("charter_plans")
+	if len(plans) != 1 {
+		return nil
+	}
+	return plans[0]
+}
+
+// ownCharter takes a task back as it was imported (spec/08 §11: what has come
+// through an import is exported under the same key).
+func (r *reader) ownCharter(c *ojson.Object, at string) {
+	for _, t := range r.plan.Tasks {
+		if t.ID == c.String("charter_id") {
+			return // it took the run several turns
+		}
+	}
+	told := c.Object("task").Clone()
+	if told == nil {
+		told = &ojson.Object{}
+	}
+	source := c.Object("source")
+	if source == nil {
+		source = c
+	}
+	place, _ := c.Int("sequence")
+	r.plan.Tasks = append(r.plan.Tasks, &Task{Pointer: at, place: place, ID: r.text(c, at, "charter_id", true), RoleID: c.String("role"), Goal: r.text(c, at, "charter", true),
+		DependsOn: c.Strings("depends_on"), Gates: c.Strings("gates_required"), Contract: c.Strings("acceptance_contract"), Told: told, Source: source, Human: c.Bool("requires_human")})
+}

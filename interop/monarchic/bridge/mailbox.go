@@ -1,0 +1,225 @@
+// The mailbox of a run: messages that were sent, and what else amounts to messages
+// (spec/08 §7, §11.6).
+
+package bridge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// States of a message.
+const (
+	MailWaiting     = "waiting"     // for the next bundle of its recipient
+	MailDelivered   = "delivered"   // in a bundle of its recipient, or for a person to read
+	MailUndelivered = "undelivered" // its recipient has ended without another bundle
+)
+
+// Mail is one message with what became of it.
+type Mail struct {
+	Message   *portable.TaskMessage
+	Acks      []*portable.TaskMessageAck // in order; what delivery implies is among them
+	Derived   bool                       // it follows from the run; nobody has sent it
+	State     string
+	Addressed string // turn, role or human, as the sender wrote it
+	FromRole  string // role of the sender's turn, "" for a person
+}
+
+// Answered is the newest status the recipient gave, "" for none.
+func (m *Mail) Answered() string {
+	if n := len(m.Acks); n > 0 {
+		return m.Acks[n-1].Status
+	}
+	return ""
+}
+
+// Owed reports whether the recipient still has to say something: an acknowledgement
+// is asked for, and all there is of it is that the message got there.
+func (m *Mail) Owed() bool {
+	return m.Message.RequiresAck && !slices.ContainsFunc(m.Acks, func(a *portable.TaskMessageAck) bool { return !implied(a) })
+}
+
+// implied reports whether an acknowledgement follows from a delivery.
+func implied(a *portable.TaskMessageAck) bool {
+	return a.Extensions.Object("agentxchain").Bool("implied")
+}
+
+// For reports whether the message is for a turn, a role or human, as it was
+// addressed or as it was delivered.
+func (m *Mail) For(who string) bool { return m.Addressed == who || m.Message.ToTaskID == who }
+
+// Mailbox returns the messages of the run in the order they came about.
+func (x *Export) Mailbox() []*Mail {
+	out := x.sent()
+	taken := make(map[string]bool)
+	for _, m := range out {
+		taken[m.Message.MessageID] = true
+	}
+	for _, m := range slices.Concat(x.handoffs(), x.blockers(), x.ready()) {
+		for taken[m.Message.MessageID] { // a sent message of that id came from outside
+			m.Message.MessageID += "-derived"
+		}
+		taken[m.Message.MessageID] = true
+		out = append(out, m)
+	}
+	slices.SortStableFunc(out, func(a, b *Mail) int {
+		at, bt := a.Message.CreatedAt, b.Message.CreatedAt
+		switch {
+		case earlier(at, bt):
+			return -1
+		case earlier(bt, at):
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// sent reads the messages that were sent out of the event log.
+func (x *Export) sent() []*Mail {
+	var out []*Mail
+	byID := make(map[string]*Mail)
+	type delivery struct{ turn, at string }
+	got := make(map[string]delivery)
+	for _, l := range x.facts.events {
+		row, p := l.Row, l.Row.Object("payload")
+		m := byID[protocol.MailOf(row)]
+		switch kind := row.String("event_type"); {
+		case kind == protocol.EventMessageSent && m == nil:
+			msg, err := portable.From[portable.TaskMessage](p.Object("message"))
+			if err != nil || !wire.SafeID(msg.MessageID) || msg.RunID != x.Run || !slices.Contains(protocol.MessageKinds(), string(msg.Kind)) {
+				x.warn("event %s holds no message of this run", row.String("event_id"))
+				continue
+			}
+			msg.Version, msg.CreatedAt = portable.Version, x.timestamp(or(msg.CreatedAt, row.String("timestamp")))
+			msg.FromTaskID, msg.ToTaskID = or(msg.FromTaskID, protocol.Human), or(msg.ToTaskID, protocol.Human)
+			if msg.Kind != portable.KindClarificationResponse {
+				msg.ReplyTo = ""
+			}
+			to := p.Object("to")
+			m = &Mail{Message: msg, Addressed: or(to.String("turn"), to.String("role"), protocol.Human), FromRole: row.Object("turn").String("role_id")}
+			if msg.Extensions = msg.Extensions.Clone(); msg.Extensions == nil {
+				msg.Extensions = ojson.NewObject()
+			}
+			msg.Extensions.Set("agentxchain", ojson.NewObject("event_id", row.String("event_id"), "to", to))
+			if m.Addressed == protocol.Human && to.String("role") == "" {
+				m.State = MailDelivered
+			}
+			byID[msg.MessageID] = m
+			out = append(out, m)
+		case kind == protocol.EventMessageDelivered && m != nil:
+			turn := row.Object("turn").String("turn_id")
+			if got[m.Message.MessageID].turn == "" {
+				got[m.Message.MessageID] = delivery{turn, row.String("timestamp")}
+			}
+			m.Message.ToTaskID, m.State = turn, MailDelivered
+		case kind == protocol.EventMessageAcknowledged && m != nil:
+			ack, err := portable.From[portable.TaskMessageAck](p.Object("ack"))
+			if err != nil || !slices.Contains(protocol.AckStatuses(), ack.Status) || ack.RunID != x.Run {
+				x.warn("event %s holds no acknowledgement of this run", row.String("event_id"))
+				continue
+			}
+			ack.Version, ack.AckedAt = portable.Version, x.timestamp(ack.AckedAt)
+			if turn := row.Object("turn").String("turn_id"); turn != "" && m.State == "" {
+				m.Message.ToTaskID, m.State = turn, MailDelivered // it was read without a bundle
+			}
+			m.Acks = append(m.Acks, ack)
+		}
+	}
+	for _, m := range out {
+		id := m.Message.MessageID
+		at := got[id].at
+		if at == "" && len(m.Acks) > 0 {
+			at = m.Acks[0].AckedAt
+		}
+		if at != "" && (len(m.Acks) == 0 || m.Acks[0].Status != portable.AckReceived) {
+			// Whoever has it in a bundle, or answers it, has got it.
+			m.Acks = slices.Insert(m.Acks, 0, x.ack(id, m.Message.ToTaskID, at, portable.AckReceived, ""))
+			m.Acks[0].Extensions = ours(ojson.NewObject("implied", true))
+		}
+		for _, a := range m.Acks {
+			if a.TaskID != m.Message.ToTaskID { // said by whom the message was with before
+				a.Extensions = ours(ojson.NewObject("task_id", a.TaskID))
+				a.TaskID = m.Message.ToTaskID
+			}
+		}
+		if m.State == "" {
+			m.State = x.waiting(m.Addressed)
+		}
+	}
+	return out
+}
+
+// waiting is the state of a message that is in no bundle.
+func (x *Export) waiting(to string) string {
+	s := x.facts.state
+	if x.ended() || x.facts.cfg.Role(to) == nil && !s.ActiveTurns.Has(to) {
+		return MailUndelivered
+	}
+	return MailWaiting
+}
+
+func (x *Export) ack(id, by, at, status, note string) *portable.TaskMessageAck {
+	return &portable.TaskMessageAck{Version: portable.Version, MessageID: id, RunID: x.Run, TaskID: by, AckedAt: x.timestamp(at), Status: status, Note: note}
+}
+
+// blockers are blocks that a person has to lift; lifting one is the answer.
+func (x *Export) blockers() []*Mail {
+	var out []*Mail
+	byID := make(map[string]*Mail)
+	for _, row := range x.facts.escalations {
+		id := "block-" + row.String("escalation_id")
+		if row.String("kind") == "raised" {
+			m := &Mail{Derived: true, State: MailDelivered, Addressed: protocol.Human, FromRole: row.String("role_id"),
+				Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: or(row.String("turn_id"), x.Run), ToTaskID: protocol.Human, Kind: portable.KindBlocker,
+					Subject: subjectLine(or(row.String("typed_reason"), row.String("category"), row.String("blocked_on"))), Body: or(row.String("detail"), row.String("recovery_action")),
+					ArtifactRefs: []string{}, CreatedAt: x.timestamp(row.String("created_at")), RequiresAck: true, Extensions: ours(row)}}
+			byID[id] = m
+			out = append(out, m)
+		} else if m := byID[id]; m != nil && row.String("kind") == "resolved" {
+			at := row.String("resolved_at")
+			m.Acks = append(m.Acks, x.ack(id, protocol.Human, at, portable.AckReceived, ""), x.ack(id, protocol.Human, at, portable.AckResolved, row.String("resolution_notes")))
+		}
+	}
+	return out
+}
+
+// ready tells the next turn of the files the accepted one left.
+func (x *Export) ready() []*Mail {
+	next := make(map[string]string) // accepted turn -> the turn handed out next
+	var open []string
+	for _, l := range x.facts.events {
+		turn := l.Row.Object("turn").String("turn_id")
+		switch l.Row.String("event_type") {
+		case protocol.EventTurnAccepted:
+			open = append(open, turn)
+		case protocol.EventTurnDispatched:
+			open = slices.DeleteFunc(open, func(id string) bool {
+				if id != turn {
+					next[id] = turn
+				}
+				return id != turn
+			})
+		}
+	}
+	var out []*Mail
+	for _, row := range x.facts.history {
+		turn := row.String("turn_id")
+		to := next[turn]
+		if to == "" || len(row.Strings("files_changed")) == 0 {
+			continue
+		}
+		out = append(out, &Mail{Derived: true, State: MailDelivered, Addressed: to, FromRole: row.String("role"),
+			Message: &portable.TaskMessage{Version: portable.Version, MessageID: "artifacts-" + turn, RunID: x.Run, FromTaskID: turn, ToTaskID: to, Kind: portable.KindArtifactReady,
+				Subject: subjectLine(row.String("summary")), ArtifactRefs: x.artifactIDs(turn), CreatedAt: x.timestamp(row.String("accepted_at")),
+				Extensions: ours(ojson.NewObject("turn_id", turn, "files_changed", row.Strings("files_changed")))}})
+	}
+	return out
+}
+
+func subjectLine(s string) string { return cut(strings.Join(strings.Fields(s), " "), 200) }

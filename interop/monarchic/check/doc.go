@@ -1,0 +1,93 @@
+// What a verdict is made of: findings with a place and a rule.
+
+// Package check judges documents of the Monarchic agent protocol v1: against
+// the published JSON Schemas, then against the rules no schema can say
+// (spec/08 §2, §4, §5, §7, §8). Verdicts on schemas are those of
+// github.com/google/jsonschema-go; this package finds the places behind them.
+package check
+
+import (
+	"slices"
+	"strings"
+)
+
+// Severity says whether a finding makes a document invalid.
+type Severity string
+
+// Severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+)
+
+// Finding is one thing that is wrong, where, and by which rule.
+type Finding struct {
+	Line     int    // 1-based line of a JSONL file; 0 in any other
+	Pointer  string // RFC 6901, in the document's own spelling; "" is the document
+	Rule     string // stable id, a row of Rules
+	Severity Severity
+	Message  string // one sentence
+}
+
+// Options say how to judge.
+type Options struct {
+	Type     Type // what every document is; "" finds out
+	Lenient  bool // read the short time names of early leases too (spec/08 §5)
+	Log      bool // judge the records together as one log (spec/08 §7.2)
+	Complete bool // the run of the log has ended, whatever the log says
+}
+
+// maxFindings bounds the findings kept of one input; the rest are counted.
+const maxFindings = 200
+
+// judge collects the findings of one document.
+type judge struct {
+	st       *store
+	opts     Options
+	spelled  map[string]string // place of a member in canonical spelling -> its name in the document
+	findings []Finding
+	more     int
+}
+
+func newJudge(o Options) *judge { return &judge{st: schemas(), opts: o} }
+
+// full reports whether a further finding would only be counted.
+func (j *judge) full() bool { return len(j.findings) >= maxFindings }
+
+func (j *judge) add(sev Severity, pointer, rule, message string) {
+	if j.full() {
+		j.more++
+		return
+	}
+	j.findings = append(j.findings, Finding{Pointer: bounded(j.original(pointer)), Rule: rule, Severity: sev, Message: message})
+}
+
+// bounded keeps a pointer into a document with endless names from being endless.
+func bounded(pointer string) string {
+	const most = 4096
+	if len(pointer) <= most {
+		return pointer
+	}
+	return strings.ToValidUTF8(pointer[:most], "") + "…"
+}
+
+func (j *judge) fail(pointer, rule, message string) { j.add(Error, pointer, rule, message) }
+func (j *judge) warn(pointer, rule, message string) { j.add(Warning, pointer, rule, message) }
+
+// errors counts the findings that make the document invalid.
+func (j *judge) errors() int {
+	n := 0
+	for _, f := range j.findings {
+		if f.Severity == Error {
+			n++
+		}
+	}
+	return n
+}
+
+// told tells whether something has been found at a place already, so that a
+// general rule need not say it again.
+func (j *judge) told(pointer string) bool {
+	pointer = bounded(j.original(pointer))
+	return slices.ContainsFunc(j.findings, func(f Finding) bool { return f.Pointer == pointer && f.Severity == Error })
+}

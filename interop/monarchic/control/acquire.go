@@ -1,0 +1,242 @@
+// AcquireLease: which turn a runner gets, and what it is told about it (spec/08 §11.8).
+
+package control
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+	"github.com/git-agentxchain/git-agentxchain/runner/loop"
+)
+
+// maxTries bounds how many turns and roles one call looks at.
+const maxTries = 32
+
+// AcquireLease gives the runner the next admissible turn: one that lies there without
+// a holder, else a new one for the role whose turn it is. A lease whose answer was
+// lost on the way is given again, as long as the runner has not begun.
+func (s *Server) AcquireLease(ctx context.Context, req *pb.AcquireLeaseRequest) (*pb.AcquireLeaseResponse, error) {
+	out := &pb.AcquireLeaseResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
+	who, err := s.session(req)
+	if err != nil {
+		return nil, err
+	}
+	if out.Cancellations, err = s.cancellations(ctx, who, nil); err != nil {
+		return nil, failed(err)
+	}
+	var why error
+	if req.AvailableSlots > 0 && len(req.ActiveLeaseIds) <= maxListed {
+		out.Assignment, why = s.assign(ctx, who, req.ActiveLeaseIds)
+	}
+	if out.Assignment != nil {
+		return out, nil
+	}
+	out.RetryAfterMs = millis(s.opt.Poll)
+	if why != nil {
+		var refusal *protocol.Error
+		if !errors.As(why, &refusal) {
+			return nil, failed(why)
+		}
+		out.Extensions = ext("code", refusal.Code, "message", refusal.Message, "next_action", refusal.Hint)
+	} else if v, err := s.r.View(ctx); err == nil {
+		out.Extensions = ext("run_id", v.State.Run(), "run_status", string(v.State.Status), "phase", v.State.Phase)
+	}
+	return out, nil
+}
+
+func (s *Server) assign(ctx context.Context, who *session, known []string) (*pb.LeaseAssignment, error) {
+	s.acquire.Lock()
+	defer s.acquire.Unlock()
+	if err := s.patiently(ctx, func() error { _, err := s.r.ExpireLeases(ctx); return err }); err != nil {
+		return nil, err
+	}
+	list, _, err := s.r.Leases(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	held := 0
+	for _, l := range list {
+		if !l.Live || l.Lease.SessionID != who.ID {
+			continue
+		}
+		held++
+		if l.Lease.Status == protocol.LeaseIssued && !slices.Contains(known, l.Lease.LeaseID) {
+			return s.assignment(ctx, l.Lease)
+		}
+	}
+	if who.MaxLeases > 0 && held >= who.MaxLeases {
+		return nil, nil
+	}
+	a := &assigning{s: s, ctx: ctx, who: who, tried: make(map[string]bool), checkpointed: make(map[string]bool)}
+	lease, err := a.next()
+	if lease == nil || err != nil {
+		return nil, err
+	}
+	return s.assignment(ctx, lease)
+}
+
+// assigning looks for a turn for one runner.
+type assigning struct {
+	s            *Server
+	ctx          context.Context
+	who          *session
+	tried        map[string]bool // turns and roles
+	checkpointed map[string]bool
+	last         error // why there is none
+}
+
+func (a *assigning) next() (*runner.Lease, error) {
+	for range maxTries {
+		v, err := a.s.r.View(a.ctx)
+		if err != nil {
+			return nil, err
+		}
+		if st := v.State.Status; st != runner.StatusActive && st != runner.StatusIdle {
+			return nil, a.last
+		}
+		turn := a.waiting(v)
+		if turn == "" {
+			if turn = a.assignNew(v); turn == "" {
+				return nil, a.last
+			}
+			if a.tried[turn] {
+				continue // only the run has changed: look again
+			}
+		}
+		a.tried[turn] = true
+		if turn, err = a.ready(turn); err != nil || turn == "" {
+			a.last = err
+			continue
+		}
+		a.tried[turn] = true
+		var res *runner.Leased
+		err = a.s.patiently(a.ctx, func() (err error) {
+			res, err = a.s.r.IssueLease(a.ctx, runner.IssueOptions{TurnID: turn, RunnerID: a.who.Runner, SessionID: a.who.ID, TTL: a.s.opt.TTL})
+			return err
+		})
+		if err == nil {
+			return res.Lease, nil
+		}
+		var refusal *protocol.Error
+		if !errors.As(err, &refusal) {
+			return nil, err
+		}
+		a.last = err
+	}
+	return nil, a.last
+}
+
+// waiting is an active turn this runner may have, "" for none. Whether somebody
+// holds it is found out by asking for it.
+func (a *assigning) waiting(v *runner.View) string {
+	for id, t := range v.State.ActiveTurns.All() {
+		if t != nil && !a.tried[id] && a.serves(v.Config, t.AssignedRole, t.RuntimeID) && a.s.r.Unleased(a.ctx, v, t) == nil {
+			return id
+		}
+	}
+	return ""
+}
+
+// serves reports whether the runner has said that it can carry out such turns.
+func (a *assigning) serves(cfg *runner.Config, role, runtime string) bool {
+	if a.who.Runtime != "" && a.who.Runtime != runtime {
+		return false
+	}
+	if len(a.who.Roles)+len(a.who.RoleIDs) == 0 {
+		return true
+	}
+	return slices.Contains(a.who.RoleIDs, role) || slices.Contains(a.who.Roles, agentRole(cfg, role))
+}
+
+// ready makes an active turn one that can be leased: dispatched, with an attempt to
+// make. It returns the turn to lease, another one when it had to be begun anew.
+func (a *assigning) ready(id string) (string, error) {
+	v, err := a.s.r.View(a.ctx)
+	if err != nil {
+		return "", err
+	}
+	t, ok := v.State.ActiveTurns.Get(id)
+	if !ok {
+		return "", nil
+	}
+	err = a.s.patiently(a.ctx, func() error {
+		switch t.Status {
+		case protocol.TurnDispatched, protocol.TurnStarting, protocol.TurnRunning, protocol.TurnRetrying:
+			return nil
+		case protocol.TurnAssigned:
+			_, err := a.s.r.WriteDispatchBundle(a.ctx, id)
+			return err
+		case protocol.TurnFailedAcceptance, protocol.TurnConflicted:
+			_, err := a.s.r.RejectTurn(a.ctx, runner.RejectOptions{TurnID: id, Stage: "acceptance", Reason: orElse(t.FailureReason, "its result was not accepted"),
+				Reassign: t.Status == protocol.TurnConflicted})
+			return err
+		}
+		out, err := a.s.r.ReissueTurn(a.ctx, runner.ReissueOptions{TurnID: id, Reason: "the turn was " + t.Status})
+		if err == nil {
+			id = out.Result.Turn.TurnID
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return id, nil
+}
+
+// assignNew gives a turn to the role whose turn it is and returns it; "" when nobody
+// is to have one, or nobody this runner works for.
+func (a *assigning) assignNew(v *runner.View) string {
+	st, cfg := v.State, v.Config
+	if st.Status == runner.StatusActive && !loop.Room(st, cfg) {
+		return ""
+	}
+	next, err := loop.NextRole(st, cfg)
+	if err != nil {
+		a.last = err
+		return ""
+	}
+	role := loop.FreeRole(next, st, cfg, a.tried)
+	if role == "" {
+		return ""
+	}
+	if r := cfg.Role(role); r == nil || !a.serves(cfg, role, r.RuntimeID) {
+		return "" // whose turn it is decides; another role does not push in
+	}
+	var out *runner.Assigned
+	err = a.s.patiently(a.ctx, func() (err error) { out, err = a.s.r.AssignTurn(a.ctx, runner.AssignOptions{Role: role}); return err })
+	if err == nil {
+		return out.Turn.TurnID
+	}
+	a.last = err
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) {
+		return ""
+	}
+	if id := refusal.Details.String("turn_id"); refusal.Code == protocol.CodeCheckpointRequired && id != "" && !a.s.opt.NoCheckpoint && !a.checkpointed[id] {
+		a.checkpointed[id] = true
+		if cerr := a.s.patiently(a.ctx, func() error { _, err := a.s.r.Checkpoint(a.ctx, id); return err }); cerr != nil {
+			a.last = cerr
+			return ""
+		}
+		a.tried[id] = true
+		return id // accepted long ago: look again
+	}
+	return ""
+}
+
+// assignment is what the runner is told.
+func (s *Server) assignment(ctx context.Context, l *runner.Lease) (*pb.LeaseAssignment, error) {
+	task, err := s.task(ctx, l.StepID)
+	if err != nil {
+		return nil, err
+	}
+	own, _ := structpb.NewStruct(map[string]any{"agentxchain": map[string]any{"expires_at_ms": float64(l.ExpiresAtMS), "fencing_scope": l.FencingToken.Scope}})
+	return &pb.LeaseAssignment{Lease: refMessage(runner.RefOf(l)), Task: task, IssuedAtMs: uint64(l.IssuedAtMS),
+		LeaseTtlMs: uint64(max(1, l.ExpiresAtMS-l.IssuedAtMS)), Extensions: own}, nil
+}

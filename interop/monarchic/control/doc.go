@@ -1,0 +1,40 @@
+// What the package is for, and what it leaves in the run.
+
+// Package control serves RunnerControlService (spec/08 §6.1, §11.8): runners on this
+// and other machines register, lease turns of the run, report how far they have come
+// and hand in results. What the service promises rests on the leases of package
+// runner: a ref for each, moved in the same git transaction as the run, so that
+// nobody whose lease has ended can complete a step, however late its request comes.
+//
+// Every result goes through ordinary acceptance. The status of a reported outcome
+// skips no validation, no gate and no policy.
+//
+// # What it leaves in the run
+//
+// Rows of type runner_lease in events.jsonl (protocol.EventLease), one for everything
+// that happens to a lease except activation and renewals within the turn's deadline.
+// The payload is
+//
+//	{"action": "issued", "lease": {…}, "recovery": {…}, "reason": "…"}
+//
+// lease is the strict Lease as it was after the action (absent for started and
+// reloaded); recovery is the strict RecoveryEvent of the action and absent where
+// nothing was recovered; reason is absent without one.
+//
+//	action                      recovery.kind
+//	issued, renewed, released   -
+//	restored                    lease_restored
+//	expired, cancelled          step_requeued
+//	rejected                    step_requeued
+//	refused                     lease_rejected, with lease_rejection_reason
+//	cancellation_requested      cancellation_requested
+//	cancellation_acknowledged   cancellation_acknowledged
+//	started, reloaded           orchestrator_started, state_reloaded
+//
+// A lease whose time was up before somebody without one acted on the turn has no row
+// of its end: whoever reads compares expires_at_ms with what came after. Progress is recorded as dispatch_progress, with the
+// members events and artifacts in the payload (canonical JSON of the messages).
+//
+// The newest lease of an active turn is noted in the turn's member "lease"; the lease
+// itself is the file lease.json at refs/agentxchain/leases/<run>/<turn>.
+package control

@@ -1,0 +1,158 @@
+// Refusals as messages: FailureDetail, LeaseRejectionReason, gRPC codes (spec/08 §11.7).
+
+package control
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// rejectionReason is the wire value of a reason.
+func rejectionReason(reason string) pb.LeaseRejectionReason {
+	switch reason {
+	case protocol.RejectStaleToken:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_STALE_FENCING_TOKEN
+	case protocol.RejectExpired:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED
+	case protocol.RejectSession:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_SESSION_MISMATCH
+	case protocol.RejectUnknown:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_UNKNOWN_LEASE
+	case protocol.RejectTerminal:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_STEP_ALREADY_TERMINAL
+	case protocol.RejectNotExecutable:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_RUN_NOT_EXECUTABLE
+	case protocol.RejectDependency:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_DEPENDENCY_BLOCKED
+	case protocol.RejectSuperseded:
+		return pb.LeaseRejectionReason_LEASE_REJECTION_LEASE_SUPERSEDED
+	}
+	return pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED
+}
+
+// refused turns a refusal into what the answer carries; a failure of the server
+// itself stays an error of the call. A refused lease is put on record.
+func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string, err error) (*pb.FailureDetail, error) {
+	if err == nil {
+		return nil, nil
+	}
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) {
+		return nil, failed(err)
+	}
+	if reason := runner.LeaseRefusal(err); reason != "" {
+		s.recordRefusal(ctx, h, reason, asked)
+		return failure("policy", reason, refusal.Message, refusal.Details), nil
+	}
+	details := refusal.ErrorDetails()
+	if refusal.Hint != "" && !details.Has("next_action") {
+		details.Set("next_action", refusal.Hint)
+	}
+	return failure(classOf(refusal), refusal.Code, refusal.Message, details), nil
+}
+
+// classOf is the FailureDetail class of an engine's refusal.
+func classOf(e *protocol.Error) string {
+	switch e.Stage {
+	case "schema", "assignment", "protocol":
+		return "validation"
+	case "artifact", "verification":
+		return "execution"
+	}
+	switch e.Code {
+	case protocol.CodeInvalidArgument, protocol.CodeInvalidJSON, protocol.CodeValidationFailed, protocol.CodeStagedMissing, protocol.CodeStaleStaging:
+		return "validation"
+	case protocol.CodePolicyViolation, protocol.CodePolicyEscalation, protocol.CodeHookBlocked, protocol.CodeRunBlocked, protocol.CodeAwaitingApproval,
+		protocol.CodeBudgetExhausted, protocol.CodeInsideTurn:
+		return "policy"
+	case protocol.CodeConflict, protocol.CodeDirtyTreeMismatch, protocol.CodeUndeclaredOutputs, protocol.CodeArtifactMismatch, protocol.CodeReplayDrift,
+		runner.CodeSiblingsAtWork:
+		return "execution"
+	}
+	return "unknown"
+}
+
+const maxDetails = 64 << 10
+
+// failure is a FailureDetail; details that are too large are left out.
+func failure(class, code, message string, details *ojson.Object) *pb.FailureDetail {
+	out := &pb.FailureDetail{Class: class, Code: orElse(code, "failed"), Message: orElse(strings.ToValidUTF8(message, "\ufffd"), "refused")}
+	if details != nil && details.Len() > 0 && len(ojson.Compact(details)) <= maxDetails {
+		out.Details, _ = structpb.NewStruct(toMap(details))
+	}
+	return out
+}
+
+// failed is the gRPC status of what no answer can carry.
+func failed(err error) error {
+	code := codes.Internal
+	switch runner.ErrorCode(err) {
+	case "locked", "lock_lost", "ref_moved", "ref_locked", "state_moved":
+		code = codes.Unavailable
+	case "no_run", "not_a_project", "invalid_config", "invalid_state", "ledger_tampered", "state_tampered", "hooks_untrusted":
+		code = codes.FailedPrecondition
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		code = codes.Canceled
+	}
+	text := oneLine(err.Error(), 2000)
+	if c := runner.ErrorCode(err); c != "" {
+		text = c + ": " + text
+	}
+	return status.Error(code, text)
+}
+
+// refusals remembers which refusals are on record, so that a runner that keeps asking
+// does not fill the run.
+type refusals struct {
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+const maxRefusals = 1024
+
+func (f *refusals) first(key string, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.seen[key]; ok {
+		return false
+	}
+	if f.seen == nil || len(f.seen) >= maxRefusals {
+		f.seen = make(map[string]time.Time)
+	}
+	f.seen[key] = now
+	return true
+}
+
+// recordRefusal keeps the refusal of a lease of a turn that is active, once.
+func (s *Server) recordRefusal(ctx context.Context, h runner.LeaseHolder, reason, asked string) {
+	if reason == protocol.RejectUnknown || !s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {
+		return
+	}
+	list, _, err := s.r.Leases(ctx, "")
+	if err != nil {
+		return
+	}
+	for _, l := range list {
+		if l.Lease.StepID == h.Ref.StepID {
+			// What is not recorded is refused all the same.
+			_ = s.patiently(ctx, func() error { return s.r.RecordRefusal(ctx, h, l.Lease, reason, asked) })
+			return
+		}
+	}
+}

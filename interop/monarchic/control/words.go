@@ -1,0 +1,183 @@
+// Messages, values and words of the service.
+
+package control
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func refOf(r *pb.LeaseRef) runner.LeaseRef {
+	return runner.LeaseRef{LeaseID: r.GetLeaseId(), FencingToken: r.GetFencingToken(), RunID: r.GetRunId(), PlanID: r.GetPlanId(), StepID: r.GetStepId(), TaskID: r.GetTaskId()}
+}
+
+func refMessage(r runner.LeaseRef) *pb.LeaseRef {
+	return &pb.LeaseRef{LeaseId: r.LeaseID, FencingToken: r.FencingToken, RunId: r.RunID, PlanId: r.PlanID, StepId: r.StepID, TaskId: r.TaskID}
+}
+
+func leaseMessage(l *runner.Lease) *pb.Lease {
+	out := &pb.Lease{LeaseId: l.LeaseID, RunId: l.RunID, PlanId: l.PlanID, StepId: l.StepID, TaskId: l.TaskID, RunnerId: l.RunnerID, SessionId: l.SessionID,
+		FencingToken: &pb.FencingToken{Token: l.FencingToken.Token, IssuedAtMs: uint64(max(0, l.FencingToken.IssuedAtMS)), Issuer: l.FencingToken.Issuer, Scope: l.FencingToken.Scope},
+		IssuedAtMs:   uint64(max(0, l.IssuedAtMS)), ExpiresAtMs: uint64(max(0, l.ExpiresAtMS))}
+	switch l.Status {
+	case protocol.LeaseIssued:
+		out.Status = pb.LeaseLifecycleState_LEASE_ISSUED
+	case protocol.LeaseActive:
+		out.Status = pb.LeaseLifecycleState_LEASE_ACTIVE
+	case protocol.LeaseReleased:
+		out.Status = pb.LeaseLifecycleState_LEASE_RELEASED
+	case protocol.LeaseExpired:
+		out.Status = pb.LeaseLifecycleState_LEASE_EXPIRED
+	case protocol.LeaseCancelled:
+		out.Status = pb.LeaseLifecycleState_LEASE_CANCELLED
+	case protocol.LeaseRejected:
+		out.Status = pb.LeaseLifecycleState_LEASE_REJECTED
+	}
+	if l.Extensions != nil {
+		out.Extensions, _ = structpb.NewStruct(toMap(l.Extensions))
+	}
+	return out
+}
+
+// toMap is an object as plain Go values, for structpb. What JSON numbers a double
+// does not hold become strings rather than other numbers.
+func toMap(o *ojson.Object) map[string]any {
+	out := make(map[string]any)
+	for k, v := range o.All() {
+		out[strings.ToValidUTF8(k, "\ufffd")] = toAny(v)
+	}
+	return out
+}
+
+func toAny(v ojson.Value) any {
+	switch v := v.(type) {
+	case *ojson.Object:
+		return toMap(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = toAny(v[i])
+		}
+		return out
+	case string:
+		return strings.ToValidUTF8(v, "\ufffd")
+	case bool:
+		return v
+	case ojson.Number:
+		wrapped := ojson.NewObject("n", v)
+		f, ok := wrapped.Float("n")
+		if !ok {
+			return string(v)
+		}
+		return f
+	}
+	return nil
+}
+
+// fromValue is a value of a Struct as ordered JSON, members in byte order; numbers
+// that are whole are written as integers.
+func fromValue(v *structpb.Value) ojson.Value {
+	data, err := protojson.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	out, err := ojson.Decode(data)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// messageObject is a message as JSON with the protocol's own member names.
+func messageObject(m proto.Message) (*ojson.Object, error) {
+	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return ojson.DecodeObject(data)
+}
+
+// badTime refuses what is no RFC 3339 time; none at all is taken for now.
+func badTime(member, text string) *pb.FailureDetail {
+	if text == "" {
+		return nil
+	}
+	if _, err := time.Parse(time.RFC3339Nano, text); err != nil {
+		return failure("validation", CodeInvalidTime, fmt.Sprintf("%s takes an RFC 3339 time, not %q.", member, clip(text, 60)), nil)
+	}
+	return nil
+}
+
+// describe fills in what a log says of a call. No token and no whole session id.
+func describe(c *Call, req, out any, err error) {
+	if a, ok := req.(ask); ok {
+		c.Runner = oneLine(a.GetRunnerId(), 80)
+	}
+	if a, ok := req.(sessionAsk); ok {
+		c.Session = clip(strings.TrimPrefix(oneLine(a.GetSessionId(), 80), "session-"), 6)
+	}
+	if a, ok := req.(leaseAsk); ok {
+		c.Lease = oneLine(a.GetLease().GetLeaseId(), 120)
+	}
+	if err != nil {
+		st, _ := status.FromError(err)
+		c.Outcome, c.Detail = strings.ToLower(st.Code().String()), orElse(c.Detail, oneLine(st.Message(), 300))
+		return
+	}
+	c.Outcome = "ok"
+	if f, ok := out.(interface{ GetFailure() *pb.FailureDetail }); ok && f.GetFailure() != nil {
+		c.Outcome, c.Code, c.Detail = "refused", f.GetFailure().GetCode(), oneLine(f.GetFailure().GetMessage(), 300)
+	}
+	switch r := out.(type) {
+	case *pb.AcquireLeaseResponse:
+		if r.GetAssignment() == nil {
+			c.Outcome = "none"
+		} else {
+			c.Lease = r.GetAssignment().GetLease().GetLeaseId()
+		}
+	case *pb.ResumeLeaseResponse:
+		if !r.GetAccepted() {
+			c.Outcome, c.Code, c.Detail = "refused", strings.ToLower(r.GetReason().String()), oneLine(r.GetMessage(), 300)
+		}
+	}
+}
+
+// safeName accepts a name a runner may have: it is written to logs, refs' contents
+// and files.
+func safeName(s string) bool {
+	return s != "" && len(s) <= maxName && s != "." && s != ".." && !strings.ContainsAny(s, "/\\") &&
+		strings.IndexFunc(s, func(r rune) bool { return r == unicode.ReplacementChar || unicode.IsControl(r) }) < 0
+}
+
+func millis(d time.Duration) uint64 { return uint64(max(0, d.Milliseconds())) }
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// oneLine makes one harmless line of a text.
+func oneLine(s string, n int) string {
+	return clip(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " "), n)
+}

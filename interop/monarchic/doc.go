@@ -1,0 +1,8 @@
+// Package monarchic speaks the Monarchic agent protocol v1 (spec/08). The types
+// live in two packages that share names and never mix: portable, the open JSON
+// form of the protobuf messages, and strict, the closed client boundary and
+// durable authority. This package holds what both need: which types there are,
+// digests, and the upgrade of legacy plans and receipts. Package wire is the
+// codec, package pb the protobuf form, package pbjson the way between that and
+// JSON, package check the judge of documents.
+package monarchic

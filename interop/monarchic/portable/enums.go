@@ -1,0 +1,139 @@
+// Enums of the portable family that protobuf numbers (spec/08 §3).
+
+package portable
+
+import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
+// AgentRole is one of the roles every reader knows; role_id names any other.
+// The last two travel as numbers in JSON (spec/08 §2.10).
+type AgentRole string
+
+const (
+	RoleUnspecified    AgentRole = "AGENT_ROLE_UNSPECIFIED"
+	RoleProductOwner   AgentRole = "product_owner"
+	RoleProjectManager AgentRole = "project_manager"
+	RoleDev            AgentRole = "dev"
+	RoleQA             AgentRole = "qa"
+	RoleReviewer       AgentRole = "reviewer"
+	RoleSecurity       AgentRole = "security"
+	RoleOps            AgentRole = "ops"
+	RolePublisher      AgentRole = "publisher"
+	RoleResearcher     AgentRole = "researcher"
+	RoleVerification   AgentRole = "verification"
+)
+
+// Set describes the enum.
+func (AgentRole) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"", "product_owner", "project_manager", "dev", "qa", "reviewer", "security",
+			"ops", "publisher", "researcher", "verification"},
+		Zero: "AGENT_ROLE_UNSPECIFIED", Strings: 9, Free: true,
+	}
+}
+
+// Known returns the role readers agree on: r itself, publisher for scribe,
+// unspecified for anything else (spec/08 §0.5).
+func (r AgentRole) Known() AgentRole {
+	if r == "scribe" {
+		return RolePublisher
+	}
+	if r != "" && r.Set().Has(string(r)) {
+		return r
+	}
+	return RoleUnspecified
+}
+
+// PlanStatus is where a plan stands.
+type PlanStatus string
+
+const (
+	PlanUnspecified PlanStatus = "unspecified"
+	PlanDraft       PlanStatus = "draft"
+	PlanPlanned     PlanStatus = "planned"
+	PlanExecuting   PlanStatus = "executing"
+	PlanComplete    PlanStatus = "complete"
+	PlanBounded     PlanStatus = "bounded"
+	PlanFailed      PlanStatus = "failed"
+	PlanCancelled   PlanStatus = "cancelled"
+	PlanUnknown     PlanStatus = "unknown"
+)
+
+// Set describes the enum.
+func (PlanStatus) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"unspecified", "draft", "planned", "executing", "complete", "bounded", "failed", "cancelled", "unknown"},
+		Zero:   "PLAN_STATUS_UNSPECIFIED",
+	}
+}
+
+// OutcomeDecision is what is to become of a run.
+type OutcomeDecision string
+
+const (
+	OutcomeAccept   OutcomeDecision = "accept"
+	OutcomeIterate  OutcomeDecision = "iterate"
+	OutcomeReject   OutcomeDecision = "reject"
+	OutcomeEscalate OutcomeDecision = "escalate"
+)
+
+// Set describes the enum.
+func (OutcomeDecision) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"", "accept", "iterate", "reject", "escalate"},
+		Zero:   "OUTCOME_DECISION_UNSPECIFIED",
+	}
+}
+
+// MessageKind is what a message is for. Protobuf numbers the first three; the
+// others, and any other text, travel beside it (spec/08 §7.2).
+type MessageKind string
+
+const (
+	KindArtifactReady         MessageKind = "artifact_ready"
+	KindClarificationRequest  MessageKind = "clarification_request"
+	KindClarificationResponse MessageKind = "clarification_response"
+	KindHandoff               MessageKind = "handoff"
+	KindBlocker               MessageKind = "blocker"
+)
+
+// Set describes the enum.
+func (MessageKind) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"", "artifact_ready", "clarification_request", "clarification_response"},
+		Zero:   "TASK_MESSAGE_KIND_UNSPECIFIED", Prefix: "TASK_MESSAGE_KIND_", Free: true,
+	}
+}
+
+// PlanStepKind is what a step is for; see Plan for where it is used.
+type PlanStepKind string
+
+// Set describes the enum.
+func (PlanStepKind) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"", "analysis", "execution", "verification", "review", "merge", "release", "custom"},
+		Zero:   "PLAN_STEP_KIND_UNSPECIFIED", Prefix: "PLAN_STEP_KIND_",
+	}
+}
+
+// ArtifactKind is what an expected output is; see Plan for where it is used.
+type ArtifactKind string
+
+// Set describes the enum.
+func (ArtifactKind) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"", "plan", "execution_receipt", "verification_receipt", "event_log", "digest_manifest",
+			"proof_manifest", "patch", "test_report", "build_log", "bundle", "custom"},
+		Zero: "ARTIFACT_KIND_UNSPECIFIED", Prefix: "ARTIFACT_KIND_",
+	}
+}
+
+// ReplanStrategy is what is done when a step fails; see Plan for where it is used.
+type ReplanStrategy string
+
+// Set describes the enum.
+func (ReplanStrategy) Set() *wire.Set {
+	return &wire.Set{
+		Tokens: []string{"", "retry", "repair", "escalate", "block"},
+		Zero:   "REPLAN_STRATEGY_UNSPECIFIED", Prefix: "REPLAN_STRATEGY_",
+	}
+}

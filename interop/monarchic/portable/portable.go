@@ -1,0 +1,55 @@
+// Package portable holds the open family of protocol objects, the JSON form of
+// the protobuf messages (spec/08 §0.2, §2, §8.2). Reading is lenient (§0.4: two
+// spellings of a member, tokens as names or numbers, integers as strings),
+// writing is canonical, and members nobody knows survive in their place. The
+// strict family, whose types share many names, is a package of its own so that
+// the two never mix.
+package portable
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+)
+
+// Version is the value of version and contract_version of every object we write.
+const Version = "v1"
+
+// Document is every type that may stand alone as a document.
+type Document interface {
+	Task | RunContext | Artifact | Event | GateResult | FailureClass | FailureDetail |
+		RoleProvenance | PlanProvenance | PlanStep | Plan | ExecutionReceipt | RunOutcome |
+		DatasetRef | AcceptanceCriteria | ExperimentSpec | ObjectiveSpec | EvalResult |
+		Provenance | DeliveryContract | TaskMessage | TaskMessageAck | PipelineSpec |
+		PipelineTask | TaskDependency | SkillRef | RoleDefinition | ResolvedRoleBundle |
+		PlanStatus | AgentRole
+}
+
+// Decode reads a document. It judges the types of the members it knows; which
+// members a document must have is the business of its schema. The error is
+// wire.Problems.
+func Decode[T Document](data []byte) (*T, error) {
+	v, err := wire.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return From[T](v)
+}
+
+// From reads a document from its JSON value, like Decode.
+func From[T Document](v ojson.Value) (*T, error) {
+	dst := new(T)
+	if err := wire.Decode(v, dst); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// Encode returns the JSON form of v: members in the order they were read, those
+// set since in declared order.
+func Encode[T Document](v *T) ojson.Value { return wire.Encode(v) }
+
+// Canonical returns v with two-space indent and one LF at the end.
+func Canonical[T Document](v *T) []byte { return wire.Canonical(v) }
+
+// Line returns v as one row of a JSONL file, LF included.
+func Line[T Document](v *T) []byte { return wire.Line(v) }

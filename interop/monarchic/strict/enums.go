@@ -1,0 +1,267 @@
+// Enums of the client boundary (spec/08 §3, §4): exact tokens only.
+
+package strict
+
+import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
+// set describes an enum: the protobuf name of number 0, the prefix of its other
+// protobuf names, and its tokens by number; the token of number 0 is "" where
+// closed objects may not carry it.
+func set(zero, prefix string, tokens ...string) *wire.Set {
+	return &wire.Set{Zero: zero, Prefix: prefix, Tokens: tokens}
+}
+
+// IntentClass says what an intent asks to have done.
+type IntentClass string
+
+const (
+	IntentInspect  IntentClass = "inspect"
+	IntentValidate IntentClass = "validate"
+	IntentExecute  IntentClass = "execute"
+	IntentVerify   IntentClass = "verify"
+)
+
+// Set describes the enum.
+func (IntentClass) Set() *wire.Set {
+	return set("INTENT_CLASS_UNSPECIFIED", "INTENT_CLASS_", "unspecified", "inspect", "validate", "execute", "verify")
+}
+
+// ArtifactKind says what an artifact is.
+type ArtifactKind string
+
+const (
+	ArtifactPlan                ArtifactKind = "plan"
+	ArtifactExecutionReceipt    ArtifactKind = "execution_receipt"
+	ArtifactVerificationReceipt ArtifactKind = "verification_receipt"
+	ArtifactEventLog            ArtifactKind = "event_log"
+	ArtifactDigestManifest      ArtifactKind = "digest_manifest"
+	ArtifactProofManifest       ArtifactKind = "proof_manifest"
+	ArtifactPatch               ArtifactKind = "patch"
+	ArtifactTestReport          ArtifactKind = "test_report"
+	ArtifactBuildLog            ArtifactKind = "build_log"
+	ArtifactBundle              ArtifactKind = "bundle"
+	ArtifactCustom              ArtifactKind = "custom"
+)
+
+// Set describes the enum.
+func (ArtifactKind) Set() *wire.Set {
+	return set("ARTIFACT_KIND_UNSPECIFIED", "ARTIFACT_KIND_", "", "plan", "execution_receipt", "verification_receipt", "event_log", "digest_manifest", "proof_manifest", "patch", "test_report", "build_log", "bundle", "custom")
+}
+
+// PlanStepKind says what a step is for.
+type PlanStepKind string
+
+const (
+	StepAnalysis     PlanStepKind = "analysis"
+	StepExecution    PlanStepKind = "execution"
+	StepVerification PlanStepKind = "verification"
+	StepReview       PlanStepKind = "review"
+	StepMerge        PlanStepKind = "merge"
+	StepRelease      PlanStepKind = "release"
+	StepCustom       PlanStepKind = "custom"
+)
+
+// Set describes the enum.
+func (PlanStepKind) Set() *wire.Set {
+	return set("PLAN_STEP_KIND_UNSPECIFIED", "PLAN_STEP_KIND_", "", "analysis", "execution", "verification", "review", "merge", "release", "custom")
+}
+
+// ReplanStrategy says what is done when a step fails.
+type ReplanStrategy string
+
+const (
+	ReplanRetry    ReplanStrategy = "retry"
+	ReplanRepair   ReplanStrategy = "repair"
+	ReplanEscalate ReplanStrategy = "escalate"
+	ReplanBlock    ReplanStrategy = "block"
+)
+
+// Set describes the enum.
+func (ReplanStrategy) Set() *wire.Set {
+	return set("REPLAN_STRATEGY_UNSPECIFIED", "REPLAN_STRATEGY_", "", "retry", "repair", "escalate", "block")
+}
+
+// ExecutionStatus is the state of a step in a strict receipt; it has no protobuf enum.
+type ExecutionStatus string
+
+const (
+	ExecutionPending   ExecutionStatus = "pending"
+	ExecutionRunning   ExecutionStatus = "running"
+	ExecutionCompleted ExecutionStatus = "completed"
+	ExecutionFailed    ExecutionStatus = "failed"
+	ExecutionCancelled ExecutionStatus = "cancelled"
+	ExecutionBlocked   ExecutionStatus = "blocked"
+)
+
+// Set describes the enum.
+func (ExecutionStatus) Set() *wire.Set {
+	return set("", "", "", "pending", "running", "completed", "failed", "cancelled", "blocked")
+}
+
+// VerificationStatus is the verdict of a verification.
+type VerificationStatus string
+
+const (
+	VerificationPending VerificationStatus = "pending"
+	VerificationPassed  VerificationStatus = "passed"
+	VerificationFailed  VerificationStatus = "failed"
+	VerificationBlocked VerificationStatus = "blocked"
+)
+
+// Set describes the enum.
+func (VerificationStatus) Set() *wire.Set {
+	return set("VERIFICATION_STATUS_UNSPECIFIED", "VERIFICATION_STATUS_", "", "pending", "passed", "failed", "blocked")
+}
+
+// VerificationCheckStatus is the verdict of one check.
+type VerificationCheckStatus string
+
+const (
+	CheckPassed  VerificationCheckStatus = "passed"
+	CheckFailed  VerificationCheckStatus = "failed"
+	CheckBlocked VerificationCheckStatus = "blocked"
+	CheckSkipped VerificationCheckStatus = "skipped"
+)
+
+// Set describes the enum.
+func (VerificationCheckStatus) Set() *wire.Set {
+	return set("VERIFICATION_CHECK_STATUS_UNSPECIFIED", "VERIFICATION_CHECK_STATUS_", "", "passed", "failed", "blocked", "skipped")
+}
+
+// BlockedOutcomeScope says what is blocked.
+type BlockedOutcomeScope string
+
+const (
+	BlockedIntent       BlockedOutcomeScope = "intent"
+	BlockedPlan         BlockedOutcomeScope = "plan"
+	BlockedStep         BlockedOutcomeScope = "step"
+	BlockedRun          BlockedOutcomeScope = "run"
+	BlockedVerification BlockedOutcomeScope = "verification"
+	BlockedMerge        BlockedOutcomeScope = "merge"
+	BlockedRelease      BlockedOutcomeScope = "release"
+)
+
+// Set describes the enum.
+func (BlockedOutcomeScope) Set() *wire.Set {
+	return set("BLOCKED_OUTCOME_SCOPE_UNSPECIFIED", "BLOCKED_OUTCOME_SCOPE_", "", "intent", "plan", "step", "run", "verification", "merge", "release")
+}
+
+// ReviewDecisionScope says what was reviewed.
+type ReviewDecisionScope string
+
+const (
+	ReviewPlan         ReviewDecisionScope = "plan"
+	ReviewStep         ReviewDecisionScope = "step"
+	ReviewPullRequest  ReviewDecisionScope = "pull_request"
+	ReviewVerification ReviewDecisionScope = "verification"
+	ReviewRelease      ReviewDecisionScope = "release"
+)
+
+// Set describes the enum.
+func (ReviewDecisionScope) Set() *wire.Set {
+	return set("REVIEW_DECISION_SCOPE_UNSPECIFIED", "REVIEW_DECISION_SCOPE_", "", "plan", "step", "pull_request", "verification", "release")
+}
+
+// ReviewDisposition says what the reviewer wants.
+type ReviewDisposition string
+
+const (
+	DecisionApprove        ReviewDisposition = "approve"
+	DecisionRequestChanges ReviewDisposition = "request_changes"
+	DecisionReject         ReviewDisposition = "reject"
+	DecisionDefer          ReviewDisposition = "defer"
+)
+
+// Set describes the enum.
+func (ReviewDisposition) Set() *wire.Set {
+	return set("REVIEW_DISPOSITION_UNSPECIFIED", "REVIEW_DISPOSITION_", "", "approve", "request_changes", "reject", "defer")
+}
+
+// RerunTrigger says why something is done again.
+type RerunTrigger string
+
+const (
+	TriggerReviewDecision RerunTrigger = "review_decision"
+	TriggerManual         RerunTrigger = "manual"
+)
+
+// Set describes the enum.
+func (RerunTrigger) Set() *wire.Set {
+	return set("RERUN_TRIGGER_UNSPECIFIED", "RERUN_TRIGGER_", "unspecified", "review_decision", "manual")
+}
+
+// RerunSelectionStrategy says how the work to be done again was picked.
+type RerunSelectionStrategy string
+
+const (
+	SelectTaskIds RerunSelectionStrategy = "task_ids"
+	SelectStepIds RerunSelectionStrategy = "step_ids"
+	SelectPaths   RerunSelectionStrategy = "paths"
+)
+
+// Set describes the enum.
+func (RerunSelectionStrategy) Set() *wire.Set {
+	return set("RERUN_SELECTION_STRATEGY_UNSPECIFIED", "RERUN_SELECTION_STRATEGY_", "unspecified", "task_ids", "step_ids", "paths")
+}
+
+// RerunExecutionStatus says what doing it again came to.
+type RerunExecutionStatus string
+
+const (
+	RerunPending   RerunExecutionStatus = "pending"
+	RerunSucceeded RerunExecutionStatus = "succeeded"
+	RerunFailed    RerunExecutionStatus = "failed"
+	RerunPartial   RerunExecutionStatus = "partial"
+)
+
+// Set describes the enum.
+func (RerunExecutionStatus) Set() *wire.Set {
+	return set("RERUN_EXECUTION_STATUS_UNSPECIFIED", "RERUN_EXECUTION_STATUS_", "unspecified", "pending", "succeeded", "failed", "partial")
+}
+
+// RunEventStream says which part of a run an event belongs to.
+type RunEventStream string
+
+const (
+	StreamExecution    RunEventStream = "execution"
+	StreamRecovery     RunEventStream = "recovery"
+	StreamReview       RunEventStream = "review"
+	StreamVerification RunEventStream = "verification"
+	StreamLifecycle    RunEventStream = "lifecycle"
+	StreamCustom       RunEventStream = "custom"
+)
+
+// Set describes the enum.
+func (RunEventStream) Set() *wire.Set {
+	return set("RUN_EVENT_STREAM_UNSPECIFIED", "RUN_EVENT_STREAM_", "", "execution", "recovery", "review", "verification", "lifecycle", "custom")
+}
+
+// TaskMessageKind says what a message is for.
+type TaskMessageKind string
+
+const (
+	KindArtifactReady         TaskMessageKind = "artifact_ready"
+	KindClarificationRequest  TaskMessageKind = "clarification_request"
+	KindClarificationResponse TaskMessageKind = "clarification_response"
+)
+
+// Set describes the enum.
+func (TaskMessageKind) Set() *wire.Set {
+	return set("TASK_MESSAGE_KIND_UNSPECIFIED", "TASK_MESSAGE_KIND_", "unspecified", "artifact_ready", "clarification_request", "clarification_response")
+}
+
+// ConnectionKind says what an edge of a campaign pipeline means.
+type ConnectionKind string
+
+const (
+	ConnectionDependsOn    ConnectionKind = "depends_on"
+	ConnectionHandoff      ConnectionKind = "handoff"
+	ConnectionReview       ConnectionKind = "review"
+	ConnectionMessageRoute ConnectionKind = "message_route"
+	ConnectionArtifactFlow ConnectionKind = "artifact_flow"
+)
+
+// Set describes the enum.
+func (ConnectionKind) Set() *wire.Set {
+	return set("CAMPAIGN_PIPELINE_CONNECTION_KIND_UNSPECIFIED", "CAMPAIGN_PIPELINE_CONNECTION_KIND_", "", "depends_on", "handoff", "review", "message_route", "artifact_flow")
+}

@@ -1,0 +1,70 @@
+// Package strict holds the closed family of protocol objects: the client
+// boundary and the durable authority, frozen as v1, and the service boundary
+// (spec/08 §4, §5, §9). Every
+// object refuses members it does not have, tokens match exactly, and Canonical
+// gives the one byte form a reader may compare. The portable family, whose
+// types share many names, is a package of its own so that the two never mix.
+package strict
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+)
+
+// Version is the only contract_version there is.
+const Version = "v1"
+
+// Document is every type that may stand alone as a document.
+type Document interface {
+	Intent | PlanStep | Plan | ArtifactDescriptor | DigestManifest | ExecutionReceipt |
+		VerificationReceipt | BlockedOutcome | ReviewDecision | RerunScope |
+		RerunExecutionResult | PrLifecycleState | RunEventRecord | Task | TaskMessage |
+		CampaignPipelineSpec | FencingToken | Lease | RecoveryEvent | ManualOverrideRecord |
+		PrincipalRef | TenantRef | AuthContext | UsageRecord | AuditExportManifest |
+		RunLifecycleState | StepLifecycleState | LeaseRejectionReason
+}
+
+// Decode reads a document. The error is wire.Problems.
+func Decode[T Document](data []byte) (*T, error) {
+	v, err := wire.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return From[T](v)
+}
+
+// From reads a document from its JSON value. The error is wire.Problems.
+func From[T Document](v ojson.Value) (*T, error) {
+	dst := new(T)
+	if err := wire.Decode(v, dst); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// Validate holds a value made by a program against every rule that reading it
+// would hold it against. The error is wire.Problems.
+func Validate[T Document](v *T) error {
+	_, err := From[T](wire.Encode(v))
+	return err
+}
+
+// Canonical returns the canonical bytes of v (spec/08 §0.4): members in
+// declared order, two-space indent, one LF at the end.
+func Canonical[T Document](v *T) []byte { return wire.Canonical(v) }
+
+// Line returns v as one row of a JSONL file, LF included.
+func Line[T Document](v *T) []byte { return wire.Line(v) }
+
+// report tells of one broken rule of an object.
+type report = func(member, rule, text string)
+
+// notEmpty refuses members that are blank; what precedes each member's name in
+// the text.
+func notEmpty(tell report, what string, members ...string) {
+	for i := 0; i+1 < len(members); i += 2 {
+		if blank(members[i+1]) {
+			tell(members[i], wire.RuleEmpty, what+" "+members[i]+" must not be empty")
+		}
+	}
+}

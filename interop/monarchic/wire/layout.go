@@ -1,0 +1,139 @@
+// The members of a struct, read once from its tags.
+
+package wire
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// A member's name is its json tag; its options are in the tag wire:
+//
+//	(none)     required; always written
+//	omit       optional, null is absent; not written when absent
+//	null       optional, null is absent; written as null when absent
+//	default    absent means the zero value (or default=TOKEN); always written
+//	empty      absent means empty; not written when empty
+//	bare       a bare string in place of the object is this member of it
+//	alias=NAME a second name it is read under
+type member struct {
+	index  int
+	name   string
+	mode   string // "", omit, null, default or empty
+	preset string // token of default=TOKEN
+}
+
+type layout struct {
+	members []member
+	byName  map[string]int
+	alias   map[string]string // other spelling -> name; open objects only
+	open    bool
+	bare    int // member a bare string stands for, or -1
+}
+
+var (
+	layouts    sync.Map // reflect.Type -> *layout
+	anyType    = reflect.TypeFor[any]()
+	objectType = reflect.TypeFor[*ojson.Object]()
+	openType   = reflect.TypeFor[Open]()
+)
+
+func layoutOf(t reflect.Type) *layout {
+	if l, ok := layouts.Load(t); ok {
+		return l.(*layout)
+	}
+	l := &layout{byName: make(map[string]int), alias: make(map[string]string), bare: -1}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type == openType {
+			l.open = true
+			continue
+		}
+		tag, ok := f.Tag.Lookup("json")
+		if !ok {
+			continue
+		}
+		m := member{index: i, name: tag}
+		for opt := range strings.SplitSeq(f.Tag.Get("wire"), ",") {
+			key, value, _ := strings.Cut(opt, "=")
+			switch key {
+			case "":
+			case "bare":
+				l.bare = len(l.members)
+			case "alias":
+				l.alias[value] = m.name
+				l.alias[lowerCamel(value)] = m.name
+			default:
+				m.mode, m.preset = key, value
+			}
+		}
+		if camel := lowerCamel(m.name); camel != m.name {
+			l.alias[camel] = m.name
+		}
+		l.byName[m.name] = len(l.members)
+		l.members = append(l.members, m)
+	}
+	layouts.Store(t, l)
+	return l
+}
+
+// lowerCamel is the second spelling of a member: task_id is also taskId.
+func lowerCamel(name string) string {
+	if !strings.Contains(name, "_") {
+		return name
+	}
+	var b strings.Builder
+	up := false
+	for _, r := range name {
+		switch {
+		case r == '_':
+			up = true
+			continue
+		case up && r >= 'a' && r <= 'z':
+			r += 'A' - 'a'
+		}
+		up = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Member is one member of a protocol object, for code that walks types.
+type Member struct {
+	Name     string
+	Required bool // closed objects: must be there
+	Always   bool // written even when it says nothing
+	Type     reflect.Type
+}
+
+// Members returns the members of the struct type t in declared order.
+func Members(t reflect.Type) []Member {
+	l := layoutOf(t)
+	out := make([]Member, len(l.members))
+	for i, m := range l.members {
+		out[i] = Member{m.name, m.mode == "", m.mode == "" || m.mode == "default", t.Field(m.index).Type}
+	}
+	return out
+}
+
+// IsOpen reports whether the struct type t is an open object.
+func IsOpen(t reflect.Type) bool { return layoutOf(t).open }
+
+// Names returns every spelling under which an object of the struct type t reads
+// its members, with the member's own name as the value.
+func Names(t reflect.Type) map[string]string {
+	l := layoutOf(t)
+	out := make(map[string]string, len(l.members))
+	for other, name := range l.alias {
+		if l.open {
+			out[other] = name
+		}
+	}
+	for _, m := range l.members {
+		out[m.name] = m.name
+	}
+	return out
+}

@@ -1,0 +1,93 @@
+// Package wire turns protocol objects into Go structs and back. One codec
+// serves both families of spec/08 §0.2: a struct that embeds Open belongs to
+// the portable family (lenient reading, unknown members survive), any other
+// struct to the strict family (closed, exact).
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Rules a decoder may find broken. They are stable names for programs.
+const (
+	RuleSyntax  = "syntax"          // not one JSON document within the limits
+	RuleType    = "type"            // a value of the wrong JSON type
+	RuleMissing = "required"        // a required member is not there
+	RuleUnknown = "unknown_member"  // a member a closed object does not have
+	RuleEnum    = "enum"            // a token the enum does not have
+	RuleInteger = "integer"         // not an integer, or out of its range
+	RuleNumber  = "number"          // out of the range of a double
+	RuleText    = "text"            // a string that is no Unicode text
+	RuleAlias   = "alias_conflict"  // two spellings of one member with different values
+	RuleRole    = "unknown_role"    // a role token nobody knows, without role_id
+	RuleEmpty   = "not_empty"       // a member that must say something is blank or has no items
+	RuleMatch   = "extension_match" // a member differs from its copy in extensions
+	RuleState   = "state"           // members that exclude or demand one another
+	RuleID      = "unsafe_id"       // an id that could not be used as a file name
+)
+
+// Problem is one fault of a document.
+type Problem struct {
+	Pointer string // JSON pointer (RFC 6901); "" is the whole document
+	Rule    string // one of the Rule constants
+	Text    string // what is wrong, without the place
+}
+
+// MaxProblems bounds the faults that are kept of one document; a hostile one has
+// millions.
+const MaxProblems = 100
+
+// Problems are the faults of one document in document order, the first
+// MaxProblems of them. As an error it reads as its first fault and how many
+// follow.
+type Problems []Problem
+
+// Add appends a fault unless there are enough.
+func (p *Problems) Add(pointer, rule, text string) {
+	if len(*p) < MaxProblems {
+		*p = append(*p, Problem{pointer, rule, text})
+	}
+}
+
+func (p Problems) Error() string {
+	if len(p) == 0 {
+		return "no fault"
+	}
+	text := p[0].String()
+	switch n := len(p) - 1; {
+	case n+1 >= MaxProblems:
+		text += fmt.Sprintf(" (and %d more, or even more than that)", n)
+	case n > 0:
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+// err returns p as an error, nil when there is no fault.
+func (p Problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return p
+}
+
+func (p Problem) String() string {
+	where := p.Pointer
+	if where == "" {
+		return p.Text
+	}
+	return where + ": " + p.Text
+}
+
+// At returns the JSON pointer of the member key of the object at pointer.
+func At(pointer, key string) string {
+	if strings.ContainsAny(key, "~/") {
+		key = strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+	}
+	return pointer + "/" + key
+}
+
+// Item returns the JSON pointer of item i of the array at pointer.
+func Item(pointer string, i int) string { return pointer + "/" + strconv.Itoa(i) }

@@ -1,0 +1,27 @@
+// Event types of ours beside the closed vocabulary of the protocol.
+
+package protocol
+
+import "slices"
+
+// EventLease is the type of rows about leases of turns and about the recovery from
+// what became of them (spec/08 §5, §11.5). Its payload:
+//
+//	{"action":   issued, restored, renewed, expired, cancelled, released, rejected, refused,
+//	             cancellation_requested, cancellation_acknowledged, started or reloaded,
+//	 "lease":    the strict Lease after it; absent when the row is about no lease,
+//	 "recovery": the strict RecoveryEvent; absent when nothing was recovered,
+//	 "reason":   what a person or a runner gave as the reason; absent without one}
+const EventLease = "runner_lease"
+
+// OwnEventTypes are the types we write beside EventTypes. Other implementations
+// keep such rows and pass them over (spec/01 §10); an event that comes from
+// outside is still held against the closed vocabulary.
+func OwnEventTypes() []string {
+	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged}
+}
+
+// writable reports whether an event of the type may go to events.jsonl.
+func writable(eventType string) bool {
+	return slices.Contains(EventTypes(), eventType) || slices.Contains(OwnEventTypes(), eventType)
+}

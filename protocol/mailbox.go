@@ -1,0 +1,251 @@
+// The mailbox of a run in its index: which messages wait for a turn and which ids
+// are taken (spec/08 §7, §11.6).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Event types of the mailbox: ours, like the others of OwnEventTypes.
+const (
+	EventMessageSent         = "task_message_sent"
+	EventMessageDelivered    = "task_message_delivered"
+	EventMessageAcknowledged = "task_message_acknowledged"
+)
+
+// MailEvent reports whether a type of event belongs to the mailbox.
+func MailEvent(kind string) bool {
+	return kind == EventMessageSent || kind == EventMessageDelivered || kind == EventMessageAcknowledged
+}
+
+// MailOf returns the id of the message an event of the mailbox is about, "" for none.
+func MailOf(row *ojson.Object) string {
+	switch p := row.Object("payload"); row.String("event_type") {
+	case EventMessageSent:
+		return p.Object("message").String("message_id")
+	case EventMessageDelivered:
+		return p.String("message_id")
+	case EventMessageAcknowledged:
+		return p.Object("ack").String("message_id")
+	}
+	return ""
+}
+
+// Human is the recipient and the sender that is a person, not a turn.
+const Human = "human"
+
+// Bounds of a run's mailbox. The index is written with every operation, so what it
+// carries of the mailbox has to stay small however long the run is.
+const (
+	maxOpenMessages  = 256
+	maxNamedMessages = 1000
+)
+
+// Mailbox is what the rules need to know of the messages of a run.
+type Mailbox struct {
+	Sent  int            `json:"sent"`
+	Named []string       `json:"named"` // ids that senders chose; minted ones cannot repeat
+	Open  []*OpenMessage `json:"open"`  // waiting for a recipient, or with one that is at work
+}
+
+// OpenMessage is a message that a turn has still to get or to answer. Its text is
+// in the event that sent it.
+type OpenMessage struct {
+	ID       string `json:"id"`
+	Event    string `json:"event_id"`
+	To       string `json:"to"`             // turn, role or human, as it was addressed
+	Role     bool   `json:"role,omitempty"` // To is a role
+	Turn     string `json:"turn"`           // turn whose bundle has it, "" while it waits
+	Required bool   `json:"requires_ack"`
+	Ack      string `json:"ack"` // newest acknowledgement, "" for none
+}
+
+// Recipient is who has to answer: the turn that has the message, else whom it was
+// addressed to.
+func (m *OpenMessage) Recipient() string {
+	if m.Turn != "" {
+		return m.Turn
+	}
+	return m.To
+}
+
+// For reports whether the bundle of turn is where the message belongs: addressed to
+// it, to the turn it replaces, or to its role while no other turn has it.
+func (m *OpenMessage) For(turn *Turn) bool {
+	from := turn.ReissuedFrom
+	switch {
+	case m.To == Human && !m.Role:
+		return false
+	case m.Turn != "":
+		return m.Turn == turn.TurnID || from != "" && m.Turn == from
+	case m.Role:
+		return m.To == turn.AssignedRole
+	}
+	return m.To == turn.TurnID || from != "" && m.To == from
+}
+
+// Find returns an open message, or nil.
+func (b *Mailbox) Find(id string) *OpenMessage {
+	if b == nil {
+		return nil
+	}
+	for _, m := range b.Open {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// With returns the open messages that are in the bundle of a turn.
+func (b *Mailbox) With(turnID string) []*OpenMessage {
+	if b == nil {
+		return nil
+	}
+	var out []*OpenMessage
+	for _, m := range b.Open {
+		if m.Turn == turnID {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Standing counts the messages of the run: sent, waiting for a bundle, and asking a
+// person for an answer that is still owed.
+func (b *Mailbox) Standing() (sent, waiting, people int) {
+	if b == nil {
+		return 0, 0, 0
+	}
+	for _, m := range b.Open {
+		switch {
+		case m.To == Human && !m.Role:
+			if m.Ack == "" || m.Ack == AckReceived {
+				people++
+			}
+		case m.Turn == "":
+			waiting++
+		}
+	}
+	return b.Sent, waiting, people
+}
+
+func (b *Mailbox) copy() *Mailbox {
+	if b == nil {
+		return nil
+	}
+	c := &Mailbox{Sent: b.Sent, Named: slices.Clone(b.Named), Open: make([]*OpenMessage, len(b.Open))}
+	for i, m := range b.Open {
+		c.Open[i] = copyPtr(m)
+	}
+	return c
+}
+
+// mail books an event of the mailbox; other events and such that say nothing
+// usable change nothing.
+func (x *Index) mail(row *ojson.Object) {
+	kind, p := row.String("event_type"), row.Object("payload")
+	if !MailEvent(kind) {
+		return
+	}
+	if kind == EventMessageSent {
+		x.mailSent(row.String("event_id"), p)
+		return
+	}
+	m := x.Mailbox.Find(MailOf(row))
+	if m == nil {
+		return
+	}
+	turn := row.Object("turn").String("turn_id")
+	if kind == EventMessageDelivered {
+		m.Turn = turn
+		return
+	}
+	m.Ack = p.Object("ack").String("status")
+	if m.Role && m.Turn == "" {
+		m.Turn = turn // read and answered before it was handed out
+	}
+	if m.Ack == AckResolved || m.To == Human && !m.Role && m.Ack == AckRejected {
+		x.Mailbox.Open = slices.DeleteFunc(x.Mailbox.Open, func(o *OpenMessage) bool { return o == m })
+	}
+}
+
+func (x *Index) mailSent(event string, p *ojson.Object) {
+	msg, to := p.Object("message"), p.Object("to")
+	id := msg.String("message_id")
+	if id == "" || len(id) > maxMessageID {
+		return
+	}
+	if x.Mailbox == nil {
+		x.Mailbox = &Mailbox{Named: []string{}, Open: []*OpenMessage{}}
+	}
+	b := x.Mailbox
+	b.Sent++
+	if !mintedMessage(id) && len(b.Named) < maxNamedMessages {
+		b.Named = append(b.Named, id)
+	}
+	m := &OpenMessage{ID: id, Event: event, Required: msg.Bool("requires_ack")}
+	switch {
+	case to.String("turn") != "":
+		m.To = to.String("turn")
+	case to.String("role") != "":
+		m.To, m.Role = to.String("role"), true
+	default:
+		if m.To = Human; !m.Required {
+			return // nothing is waited for
+		}
+	}
+	if len(b.Open) < maxOpenMessages {
+		b.Open = append(b.Open, m)
+	}
+}
+
+// settleMail forgets messages whose turn has ended: nobody can get or answer them
+// any more but through the ledger.
+func (x *Index) settleMail(s *State) {
+	if x.Mailbox == nil {
+		return
+	}
+	x.Mailbox.Open = slices.DeleteFunc(x.Mailbox.Open, func(m *OpenMessage) bool {
+		switch {
+		case m.Turn != "":
+			return !s.ActiveTurns.Has(m.Turn)
+		case m.Role || m.To == Human:
+			return false
+		}
+		return !s.ActiveTurns.Has(m.To)
+	})
+}
+
+// deliver hands the messages that wait for a turn over with the bundle that the
+// operation dispatches. One that the turn has already is in its bundles for ever.
+func (t *transition) deliver(turn *Turn) {
+	if t.x.Mailbox == nil {
+		return
+	}
+	for _, m := range t.x.Mailbox.Open {
+		if m.Turn != turn.TurnID && m.For(turn) {
+			t.event(EventMessageDelivered, turn, "message_id", m.ID, "attempt", turn.Attempt)
+		}
+	}
+}
+
+// full refuses a message the index has no room for.
+func (b *Mailbox) full(named bool) *Error {
+	switch {
+	case b == nil:
+	case len(b.Open) >= maxOpenMessages:
+		return &Error{Code: CodeMailboxFull, Field: "to",
+			Message: fmt.Sprintf("%d messages of this run wait to be delivered or answered; no more are taken until some are.", len(b.Open)),
+			Hint:    "git agentxchain monarchic message list --unacked"}
+	case named && len(b.Named) >= maxNamedMessages:
+		return &Error{Code: CodeMailboxFull, Field: "id",
+			Message: fmt.Sprintf("%d messages of this run have an id of their sender's choice, as many as are kept apart.", len(b.Named)),
+			Hint:    "leave out --id: an id is made"}
+	}
+	return nil
+}

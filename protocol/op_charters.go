@@ -1,0 +1,211 @@
+// QueueCharters gives a run the tasks of a plan (spec/08 §11.5).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// QueueCharters appends charters to the queue of an active run. It assigns
+// nothing: turns are given out by AssignTurn, which prefers ready charters to any
+// recommendation.
+type QueueCharters struct {
+	Plan     *ojson.Object `json:"plan"` // the plan beside its tasks: plan_id, objective and whatever else is to be kept
+	Charters []*Charter    `json:"charters"`
+}
+
+// Bounds of the queue: it is part of the state, which every operation writes.
+const (
+	MaxCharters     = 1000
+	MaxCharterBytes = 2 << 20 // the whole queue with its plans, as JSON
+	maxCharterID    = 200
+)
+
+func (*QueueCharters) Name() string      { return "queue_charters" }
+func (op *QueueCharters) Blobs() []*Blob { return nil }
+
+// QueueResult is the outcome of QueueCharters.
+type QueueResult struct {
+	PlanID   string
+	Charters []*Charter
+}
+
+// TakesCharters reports why charters cannot be queued in the run as it stands, nil
+// when they can: run_blocked, awaiting_approval, invalid_state_transition.
+func TakesCharters(s *State) *Error {
+	switch s.Status {
+	case StatusActive:
+		return nil
+	case StatusBlocked:
+		return blockedError(s, "queue charters")
+	case StatusPaused:
+		return pendingError(s, "queue charters")
+	}
+	return &Error{Code: CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+		Message: fmt.Sprintf("Charters can be queued only in an active run; this one is %s.", s.Status)}
+}
+
+func (op *QueueCharters) apply(t *transition) *Error {
+	s := t.s
+	if err := TakesCharters(s); err != nil {
+		return err
+	}
+	if err := t.outsideTurn("queue charters", "git agentxchain monarchic import"); err != nil {
+		return err
+	}
+	plan := op.Plan.String("plan_id")
+	switch {
+	case !SafeID(plan):
+		return charterError("plan.plan_id", "The plan needs an id of 1 to %d bytes without / and \\.", maxCharterID)
+	case len(op.Charters) == 0:
+		return charterError("charters", "There are no charters to queue.")
+	case len(op.Charters)+len(s.CharterQueue) > MaxCharters:
+		return charterError("charters", "%d charters are more than a run takes (%d).", len(op.Charters)+len(s.CharterQueue), MaxCharters)
+	}
+	queue := slices.Clip(s.CharterQueue)
+	for i, c := range op.Charters {
+		if c == nil {
+			return charterError(fmt.Sprintf("charters[%d]", i), "A charter must be an object.")
+		}
+		c = c.copy(sharedObjects)
+		c.Sequence = len(queue) + 1
+		c.PlanID, c.Status, c.TurnID, c.Attempts, c.Reproducible = plan, CharterPending, nil, 0, false
+		c.AcceptanceContract, c.DependsOn, c.GatesRequired = nonNil(c.AcceptanceContract), nonNil(c.DependsOn), nonNil(c.GatesRequired)
+		queue = append(queue, c)
+	}
+	s.CharterQueue = queue
+	for i := range op.Charters {
+		if err := t.queued(i, queue[len(queue)-len(op.Charters)+i]); err != nil {
+			return err
+		}
+	}
+	if err := charterOrder(t.cfg, s); err != nil {
+		return err
+	}
+	entry := op.Plan.Clone()
+	entry.Set("queued_at", t.env.Time())
+	s.CharterPlans = append(slices.Clip(s.CharterPlans), entry)
+	if n := len(ojson.Compact(ojson.Marshal(&struct {
+		Queue []*Charter      `json:"queue"`
+		Plans []*ojson.Object `json:"plans"`
+		Extra ojson.Extra
+	}{Queue: s.CharterQueue, Plans: s.CharterPlans}))); n > MaxCharterBytes {
+		return charterError("charters", "The queue would take %d bytes of the run's state; %d are allowed. Split the plan, or move long inputs into files.", n, MaxCharterBytes)
+	}
+	if len(t.x.PhasesDone) == 0 && s.ActiveTurns.Len() == 0 && t.x.LastRow == nil {
+		// Nothing has happened in the run yet, so nobody has recommended anything.
+		s.NextRecommendedRole = nil
+	}
+	t.session = "charters_queued"
+	t.subject = fmt.Sprintf("queue %d charters of %s", len(op.Charters), plan)
+	if len(op.Charters) == 1 {
+		t.subject = fmt.Sprintf("queue charter %s of %s", op.Charters[0].CharterID, plan)
+	}
+	t.result = &QueueResult{PlanID: plan, Charters: queue[len(queue)-len(op.Charters):]}
+	return nil
+}
+
+func charterError(field, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidCharter, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// queued checks one new charter against the configuration and where the run is.
+func (t *transition) queued(i int, c *Charter) *Error {
+	cfg, s := t.cfg, t.s
+	at := fmt.Sprintf("charters[%d].", i)
+	role := cfg.Role(c.Role)
+	switch {
+	case !SafeID(c.CharterID):
+		return charterError(at+"charter_id", "A charter needs an id of 1 to %d bytes without / and \\.", maxCharterID)
+	case s.Charter(c.CharterID) != c:
+		return charterError(at+"charter_id", "Charter %s is in the queue of this run already.", clip(c.CharterID, 80))
+	case trimSpace(c.Charter) == "":
+		return charterError(at+"charter", "Charter %s does not say what is to be done.", c.CharterID)
+	case role == nil:
+		return &Error{Code: CodeUnknownRole, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).", c.CharterID, clip(c.Role, 80), list(cfg.Roles.Keys()))}
+	case cfg.Route(c.Phase) == nil:
+		return charterError(at+"phase", "Charter %s belongs to phase %q, which agentxchain.json does not have (phases: %s).", c.CharterID, clip(c.Phase, 80), list(cfg.Phases()))
+	case phaseIndex(cfg, c.Phase) < phaseIndex(cfg, s.Phase):
+		return charterError(at+"phase", "Charter %s belongs to phase %q, which the run has left; it is in %q.", c.CharterID, c.Phase, s.Phase)
+	}
+	if roles := cfg.PhaseRoles(c.Phase); len(roles) > 0 && !contains(roles, c.Role) {
+		return &Error{Code: CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, list(roles))}
+	}
+	for _, d := range c.DependsOn {
+		dep := s.Charter(d)
+		switch {
+		case dep == nil:
+			return charterError(at+"depends_on", "Charter %s depends on %q, which is not in the queue.", c.CharterID, clip(d, 80))
+		case dep == c:
+			return charterError(at+"depends_on", "Charter %s depends on itself.", c.CharterID)
+		case phaseIndex(cfg, dep.Phase) > phaseIndex(cfg, c.Phase):
+			return charterError(at+"depends_on", "Charter %s of phase %q depends on %s, whose phase %q comes later.", c.CharterID, c.Phase, d, dep.Phase)
+		}
+	}
+	return nil
+}
+
+func phaseIndex(cfg *Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
+
+// charterOrder refuses a queue that could never be worked off.
+func charterOrder(cfg *Config, s *State) *Error {
+	waits := make(map[string]int, len(s.CharterQueue))
+	needed := make(map[string][]string)
+	var free []string
+	for _, c := range s.CharterQueue {
+		waits[c.CharterID] = len(c.DependsOn)
+		if len(c.DependsOn) == 0 {
+			free = append(free, c.CharterID)
+		}
+		for _, d := range c.DependsOn {
+			needed[d] = append(needed[d], c.CharterID)
+		}
+	}
+	done := 0
+	for ; done < len(free); done++ {
+		for _, id := range needed[free[done]] {
+			if waits[id]--; waits[id] == 0 {
+				free = append(free, id)
+			}
+		}
+	}
+	if done == len(s.CharterQueue) {
+		return nil
+	}
+	var left []string
+	for _, c := range s.CharterQueue {
+		if waits[c.CharterID] > 0 {
+			left = append(left, c.CharterID)
+		}
+	}
+	return charterError("charters", "These charters depend on each other in a circle: %s.", listSome(left, 8))
+}
+
+// SafeID reports whether an id of another protocol can be used as the name of
+// something of ours (spec/08 §0.5): not empty, no path separator, no control byte.
+func SafeID(id string) bool {
+	if id == "" || id == "." || id == ".." || len(id) > maxCharterID {
+		return false
+	}
+	for _, r := range id {
+		if r == '/' || r == '\\' || r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xFFFD {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Charter) copy(f objectCopy) *Charter {
+	if c == nil {
+		return nil
+	}
+	out := *c
+	out.AcceptanceContract, out.DependsOn, out.GatesRequired = slices.Clone(c.AcceptanceContract), slices.Clone(c.DependsOn), slices.Clone(c.GatesRequired)
+	out.TurnID = copyPtr(c.TurnID)
+	out.Task, out.Source = f(c.Task), f(c.Source)
+	out.Extra = f.extra(c.Extra)
+	return &out
+}

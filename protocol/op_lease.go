@@ -1,0 +1,345 @@
+// RecordLease: what becomes of the leases of turns, on the record (spec/08 §5, §11.5).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// What RecordLease records.
+const (
+	LeaseActIssued       = "issued"   // a runner has taken the turn
+	LeaseActRestored     = "restored" // the same runner goes on in another session
+	LeaseActRenewed      = "renewed"  // beyond the turn's deadline, which moves along
+	LeaseActExpired      = "expired"
+	LeaseActCancelled    = "cancelled" // a person has taken the lease away
+	LeaseActReleased     = "released"  // given up without a result
+	LeaseActRejected     = "rejected"  // its result was refused
+	LeaseActRefused      = "refused"   // something was asked for under a lease that does not hold
+	LeaseActCancelAsked  = "cancellation_requested"
+	LeaseActCancelAcked  = "cancellation_acknowledged"
+	LeaseActStarted      = "started"  // a server of leases has begun its work
+	LeaseActReloaded     = "reloaded" // it has found leases of before
+	LeaseActProgress     = "progress" // a runner tells how far it has come
+	maxProgressBytes     = 256 << 10
+	maxLeaseReason       = 2000
+	recoveryVersion      = "v1"
+	recoveryRunExecuting = "executing"
+)
+
+// RecordLease appends a row about a lease to the run's events and keeps the turn in
+// step with it: the newest lease of a turn is noted in the turn, a turn that changes
+// hands is dispatched again, a deadline is never before the end of the lease.
+type RecordLease struct {
+	Action    string        `json:"action"`
+	Lease     *Lease        `json:"lease,omitempty"`
+	Rejection string        `json:"lease_rejection_reason,omitempty"` // of refused
+	Reason    string        `json:"reason,omitempty"`
+	Details   *ojson.Object `json:"details,omitempty"`  // further members of the recovery event's details
+	Progress  *ojson.Object `json:"progress,omitempty"` // payload of progress
+}
+
+func (*RecordLease) Name() string      { return "record_lease" }
+func (op *RecordLease) Blobs() []*Blob { return nil }
+
+// LeaseResult is the outcome of RecordLease; Turn is nil when it is not active.
+type LeaseResult struct{ Turn *Turn }
+
+func (op *RecordLease) apply(t *transition) *Error {
+	s := t.s
+	bad := func(field, format string, args ...any) *Error {
+		return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+	}
+	if s.Run() == "" {
+		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to lease turns of.", Hint: "git agentxchain assign"}
+	}
+	if len(op.Reason) > maxLeaseReason {
+		return bad("reason", "A reason of %d bytes is too long; the limit is %d.", len(op.Reason), maxLeaseReason)
+	}
+	var turn *Turn
+	if op.Lease != nil {
+		if err := op.Lease.check(); err != nil {
+			return bad("lease", "The lease does not hold together: %s.", err)
+		}
+		if op.Lease.RunID != s.Run() {
+			return bad("lease.run_id", "The lease is of run %s, not of %s.", clip(op.Lease.RunID, 80), s.Run())
+		}
+		if was, ok := s.ActiveTurns.Get(op.Lease.StepID); ok {
+			next := *was
+			next.Extra = was.Extra.Clone(nil)
+			turn = &next
+		}
+	}
+	if err := op.judge(t, turn); err != nil {
+		return err
+	}
+	if turn != nil {
+		s.ActiveTurns.Set(turn.TurnID, turn)
+		t.about(turn)
+	}
+	if op.Action == LeaseActProgress {
+		t.event("dispatch_progress", turn, objectPairs(op.Progress)...)
+	} else {
+		t.event(EventLease, turn, objectPairs(op.payload(t, turn))...)
+	}
+	t.subject = "lease " + op.Action
+	if op.Lease != nil {
+		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID, oneLine(clip(op.Lease.RunnerID, 60)))
+	}
+	t.result = &LeaseResult{Turn: turn}
+	return nil
+}
+
+// judge holds the request against the run and changes turn, a copy, accordingly.
+func (op *RecordLease) judge(t *transition, turn *Turn) *Error {
+	bad := func(field, format string, args ...any) *Error {
+		return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+	}
+	l := op.Lease
+	switch op.Action {
+	case LeaseActStarted, LeaseActReloaded:
+		if l != nil {
+			return bad("lease", "A server that starts has no lease to record.")
+		}
+		return nil
+	case LeaseActIssued, LeaseActRestored, LeaseActRenewed, LeaseActExpired, LeaseActCancelled, LeaseActReleased, LeaseActRejected,
+		LeaseActRefused, LeaseActCancelAsked, LeaseActCancelAcked, LeaseActProgress:
+		if l == nil {
+			return bad("lease", "The lease that is %s is missing.", op.Action)
+		}
+	default:
+		return bad("action", "%q is nothing that happens to a lease.", clip(oneLine(op.Action), 40))
+	}
+	if op.Action == LeaseActRefused {
+		if !slices.Contains(LeaseRejectionReasons(), op.Rejection) {
+			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.", clip(oneLine(op.Rejection), 40))
+		}
+		return nil // also of a turn that is over
+	}
+	if turn == nil {
+		if op.Action == LeaseActIssued || op.Action == LeaseActRestored || op.Action == LeaseActRenewed || op.Action == LeaseActProgress {
+			return &Error{Code: CodeTurnNotActive, Field: "lease.step_id", Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.s.Run()), Hint: "git agentxchain status"}
+		}
+		return nil
+	}
+	old := TurnLease(turn)
+	switch op.Action {
+	case LeaseActIssued, LeaseActRestored:
+		return op.passes(t, turn, old)
+	case LeaseActRenewed:
+		if old.String("token") != l.FencingToken.Token {
+			return bad("lease.fencing_token", "The lease of turn %s has another token.", turn.TurnID)
+		}
+		return op.extends(turn)
+	case LeaseActProgress:
+		switch {
+		case op.Progress == nil || op.Progress.Len() == 0:
+			return bad("progress", "There is no progress to record.")
+		case len(ojson.Compact(op.Progress)) > maxProgressBytes:
+			return bad("progress", "Progress of more than %d bytes is not recorded.", maxProgressBytes)
+		}
+	}
+	return nil
+}
+
+// passes has the turn change hands.
+func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *Error {
+	l := op.Lease
+	if t.s.Status != StatusActive {
+		return blockedOrPending(t.s, "lease turn "+turn.TurnID)
+	}
+	if !lifecycleTurn(turn.Status) || turn.Status == TurnAssigned {
+		return &Error{Code: CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+			Message: fmt.Sprintf("Turn %s is %s; only a dispatched turn is leased.", turn.TurnID, turn.Status)}
+	}
+	issued, _ := old.Int("issued_at_ms")
+	if l.FencingToken.Token == old.String("token") || l.FencingToken.IssuedAtMS <= int64(issued) {
+		return &Error{Code: CodeInvalidArgument, Field: "lease.fencing_token",
+			Message: fmt.Sprintf("The fencing token of turn %s must be another one than %s, and a later one.", turn.TurnID, orNone(old.String("token")))}
+	}
+	if op.Action == LeaseActIssued && turn.Status != TurnDispatched {
+		// Another runner begins; what the one before it did is not known. One
+		// turn_dispatched an attempt (spec/06 §17 row 8).
+		events := t.events
+		t.dispatch(turn)
+		t.events = events
+		turn.StartedAt = t.env.Time()
+	}
+	if at, err := ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued && (err != nil || !at.After(t.env.Now)) {
+		turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
+	}
+	turn.Extra.Set(leaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token, "issued_at_ms", int(l.FencingToken.IssuedAtMS),
+		"epoch", l.Epoch(), "runner_id", l.RunnerID, "session_id", l.SessionID))
+	return op.extends(turn)
+}
+
+// extends moves the turn's deadline to the end of the lease when that is later.
+func (op *RecordLease) extends(turn *Turn) *Error {
+	until := op.Lease.ExpiresAt()
+	if at, err := ParseTime(turn.DeadlineAt); err != nil || at.Before(until) {
+		turn.DeadlineAt = FormatTime(until)
+	}
+	return nil
+}
+
+func blockedOrPending(s *State, what string) *Error {
+	switch {
+	case s.Status == StatusBlocked:
+		return blockedError(s, what)
+	case pendingGate(s) != "":
+		return pendingError(s, what)
+	}
+	return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("The run is %s; cannot %s.", s.Status, what), Hint: "git agentxchain status"}
+}
+
+// payload is the row's.
+func (op *RecordLease) payload(t *transition, turn *Turn) *ojson.Object {
+	p := ojson.NewObject("action", op.Action)
+	if op.Lease != nil {
+		p.Set("lease", op.Lease.Object())
+	}
+	if r := op.recovery(t, turn); r != nil {
+		p.Set("recovery", r)
+	}
+	if op.Reason != "" {
+		p.Set("reason", op.Reason)
+	}
+	return p
+}
+
+// leaseEnds puts on record that a lease has ended with its turn or its attempt; nil
+// for an operation that was made under none.
+func (t *transition) leaseEnds(l *Lease, action string, turn *Turn) {
+	if l == nil || l.check() != nil || l.RunID != t.s.Run() || l.StepID != turn.TurnID {
+		return
+	}
+	op := &RecordLease{Action: action, Lease: l}
+	t.event(EventLease, turn, objectPairs(op.payload(t, turn))...)
+}
+
+// recovery is the strict RecoveryEvent of the action, nil for one that recovers
+// nothing (spec/08 §5, §11.5).
+func (op *RecordLease) recovery(t *transition, turn *Turn) *ojson.Object {
+	kind, step := "", ""
+	switch op.Action {
+	case LeaseActStarted:
+		kind = "orchestrator_started"
+	case LeaseActReloaded:
+		kind = "state_reloaded"
+	case LeaseActRestored:
+		kind, step = "lease_restored", "leased"
+	case LeaseActExpired, LeaseActCancelled, LeaseActRejected:
+		kind, step = "step_requeued", "ready"
+	case LeaseActRefused:
+		kind = "lease_rejected"
+	case LeaseActCancelAsked:
+		kind = "cancellation_requested"
+	case LeaseActCancelAcked:
+		kind, step = "cancellation_acknowledged", "cancelled"
+	default:
+		return nil
+	}
+	details := ojson.NewObject("operation", op.Action)
+	if op.Lease != nil {
+		details.Set("turn_id", op.Lease.StepID)
+		details.Set("lease_id", op.Lease.LeaseID)
+		details.Set("runner_id", op.Lease.RunnerID)
+		details.Set("session_id", op.Lease.SessionID)
+	}
+	if turn != nil {
+		details.Set("attempt", turn.Attempt)
+	}
+	if op.Reason != "" {
+		details.Set("reason", op.Reason)
+	}
+	for k, v := range op.Details.All() {
+		if !details.Has(k) {
+			details.Set(k, v)
+		}
+	}
+	run := t.s.Run()
+	r := ojson.NewObject("event_id", t.env.ID("rec"), "run_id", run, "plan_id", leasePlanPrefix+run)
+	if op.Lease != nil {
+		r.Set("step_id", op.Lease.StepID)
+	}
+	r.Set("kind", kind)
+	r.Set("occurred_at_ms", int(t.env.Now.UnixMilli()))
+	r.Set("actor", LeaseIssuer)
+	r.Set("details", sortedObject(details))
+	r.Set("contract_version", recoveryVersion)
+	r.Set("run_state", runLifecycle(t.s.Status))
+	if step != "" {
+		r.Set("step_state", step)
+	}
+	if op.Action == LeaseActRefused {
+		r.Set("lease_rejection_reason", op.Rejection)
+	}
+	return r
+}
+
+// runLifecycle is a run's status as a RunLifecycleState; a block is a pause while
+// leases are served (spec/08 §11.4).
+func runLifecycle(s Status) string {
+	switch s {
+	case StatusIdle:
+		return "pending"
+	case StatusPaused, StatusBlocked:
+		return "paused"
+	case StatusCompleted:
+		return "complete"
+	case StatusFailed:
+		return "failed"
+	}
+	return recoveryRunExecuting
+}
+
+// LeaseRejectionReasons are the eight reasons in their published order.
+func LeaseRejectionReasons() []string {
+	return []string{RejectStaleToken, RejectExpired, RejectSession, RejectUnknown, RejectTerminal, RejectNotExecutable, RejectDependency, RejectSuperseded}
+}
+
+// sortedObject is o with its members in byte order: a free-form map of the strict
+// family.
+func sortedObject(o *ojson.Object) *ojson.Object {
+	keys := make([]string, 0, o.Len())
+	for k := range o.All() {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	out := &ojson.Object{}
+	for _, k := range keys {
+		v, _ := o.Get(k)
+		out.Set(k, v)
+	}
+	return out
+}
+
+func objectPairs(o *ojson.Object) []any {
+	var out []any
+	for k, v := range o.All() {
+		out = append(out, k, v)
+	}
+	return out
+}
+
+// LeaseEnd is when a lease that begins now ends: after ttl, or at the turn's deadline
+// when ttl is 0, never after the run's own time is up (spec/08 §11.8).
+func LeaseEnd(cfg *Config, s *State, turn *Turn, now time.Time, ttl time.Duration) time.Time {
+	until := now.Add(ttl)
+	if ttl <= 0 {
+		until = TurnDeadline(cfg, now)
+		if at, err := ParseTime(turn.DeadlineAt); err == nil && at.After(now) {
+			until = at
+		}
+	}
+	for _, b := range TimeoutBudgets(cfg, s, turn, now) {
+		if b.Scope == "run" && b.Action != TimeoutWarn && b.Deadline.Before(until) {
+			until = b.Deadline
+		}
+	}
+	return until
+}

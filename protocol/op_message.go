@@ -1,0 +1,266 @@
+// SendMessage: a message from a turn or a person to a turn, a role or a person,
+// kept in the run (spec/08 §7, §11.6).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Bounds of one message, in bytes.
+const (
+	MaxMessageBody    = 64 << 10
+	maxMessageSubject = 512
+	maxMessageID      = 128
+	maxArtifactRefs   = 64
+	maxArtifactRef    = 512
+)
+
+// MessageVersion is the version member of a TaskMessage and of its acknowledgement.
+const MessageVersion = "v1"
+
+// KindResponse is the kind that answers another message.
+const KindResponse = "clarification_response"
+
+// MessageKinds are the kinds of TaskMessage that are written: the three of the
+// strict form, then those only the portable form has (spec/08 §7.2).
+func MessageKinds() []string {
+	return []string{"artifact_ready", "clarification_request", KindResponse, "handoff", "blocker"}
+}
+
+// SendMessage appends a message to the mailbox of the run. It is delivered with the
+// next dispatch bundle of the turn, or of a turn of the role, it is addressed to.
+type SendMessage struct {
+	ID          string   `json:"id,omitempty"`   // "" mints one
+	From        string   `json:"from,omitempty"` // an active turn, or human; "" is who asks
+	To          string   `json:"to"`             // an active turn, a role, or human
+	Kind        string   `json:"kind"`
+	Subject     string   `json:"subject,omitempty"`
+	Body        string   `json:"body,omitempty"`
+	Artifacts   []string `json:"artifacts,omitempty"`
+	ReplyTo     string   `json:"reply_to,omitempty"`
+	Answers     *Blob    `json:"answers,omitempty"` // the event that sent the message ReplyTo names
+	RequiresAck bool     `json:"requires_ack,omitempty"`
+}
+
+func (*SendMessage) Name() string      { return "send_message" }
+func (op *SendMessage) Blobs() []*Blob { return []*Blob{op.Answers} }
+
+// SendResult is the outcome of SendMessage.
+type SendResult struct {
+	Message *ojson.Object // portable TaskMessage (spec/08 §1.1)
+	To      *ojson.Object // {turn}, {role} or {human: true}
+}
+
+func (op *SendMessage) apply(t *transition) *Error {
+	s := t.s
+	if err := t.mailable("send a message"); err != nil {
+		return err
+	}
+	from, turn, err := op.sender(t)
+	if err != nil {
+		return err
+	}
+	to, err := op.recipient(t)
+	if err != nil {
+		return err
+	}
+	if from == op.To && from != Human { // there are many people
+		return argument("to", "%s cannot send a message to itself.", shown(from))
+	}
+	if err := op.check(s.Run()); err != nil {
+		return err
+	}
+	if err := t.x.Mailbox.full(op.ID != ""); err != nil {
+		return err
+	}
+	id := op.ID
+	if id == "" {
+		id = t.env.ID("msg")
+	} else if err := t.freeMessageID(id); err != nil {
+		return err
+	}
+	msg := ojson.NewObject("version", MessageVersion, "message_id", id, "run_id", s.Run(), "from_task_id", from, "to_task_id", op.To, "kind", op.Kind)
+	if op.Subject != "" {
+		msg.Set("subject", op.Subject)
+	}
+	if op.Body != "" {
+		msg.Set("body", op.Body)
+	}
+	msg.Set("artifact_refs", nonNil(op.Artifacts))
+	if op.ReplyTo != "" {
+		msg.Set("reply_to", op.ReplyTo)
+	}
+	msg.Set("created_at", t.env.Time())
+	msg.Set("requires_ack", op.RequiresAck)
+	t.event(EventMessageSent, turn, "message", msg, "to", to)
+	if turn != nil {
+		t.about(turn)
+	}
+	t.subject = fmt.Sprintf("message %s from %s to %s", id, from, op.To)
+	t.result = &SendResult{Message: msg, To: to}
+	return nil
+}
+
+// mailable refuses where there is no run whose mailbox could take anything. After
+// run_completed nothing may follow in the event log.
+func (t *transition) mailable(what string) *Error {
+	switch s := t.s; {
+	case s.Run() == "":
+		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to " + what + " in.", Hint: "git agentxchain assign"}
+	case s.Status != StatusActive && s.Status != StatusPaused && s.Status != StatusBlocked:
+		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			Message: fmt.Sprintf("Run %s is %s; its mailbox is closed, nobody can %s any more.", s.Run(), s.Status, what),
+			Hint:    "git agentxchain monarchic message list"}
+	}
+	return nil
+}
+
+// sender is who the message is from: a turn speaks for itself only.
+func (op *SendMessage) sender(t *transition) (string, *Turn, *Error) {
+	from := op.From
+	if in := t.env.Actor.InsideTurn; in != "" {
+		if from != "" && from != in {
+			return "", nil, &Error{Code: CodeInsideTurn, Field: "from",
+				Message: fmt.Sprintf("This process runs inside dispatched turn %s; it cannot speak for %s.", in, shown(from)), Hint: "leave out --from"}
+		}
+		from = in
+	}
+	if from == "" || from == Human {
+		return Human, nil, nil
+	}
+	turn, ok := t.s.ActiveTurns.Get(from)
+	if !ok {
+		return "", nil, &Error{Code: CodeTurnNotActive, Field: "from",
+			Message: fmt.Sprintf("Turn %s is not active in run %s; only active turns and people send messages.", shown(from), t.s.Run()), Hint: "git agentxchain status"}
+	}
+	return from, turn, nil
+}
+
+func (op *SendMessage) recipient(t *transition) (*ojson.Object, *Error) {
+	switch {
+	case op.To == "":
+		return nil, &Error{Code: CodeTargetRequired, Field: "to", Message: "A message needs a recipient: an active turn, a role, or human.",
+			Hint: "git agentxchain monarchic message send --to TURN|ROLE|human"}
+	case t.s.ActiveTurns.Has(op.To):
+		return ojson.NewObject("turn", op.To), nil
+	case t.cfg.Role(op.To) != nil:
+		return ojson.NewObject("role", op.To), nil
+	case op.To == Human:
+		return ojson.NewObject("human", true), nil
+	}
+	return nil, &Error{Code: CodeTurnNotActive, Field: "to",
+		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.", shown(op.To), t.s.Run(), list(t.cfg.Roles.Keys())),
+		Hint:    "git agentxchain status names the active turns"}
+}
+
+// check holds the message's own members to their form.
+func (op *SendMessage) check(run string) *Error {
+	if !slices.Contains(MessageKinds(), op.Kind) {
+		return argument("kind", "%q is no kind of message (%s).", clip(oneLine(op.Kind), 80), list(MessageKinds()))
+	}
+	if strings.TrimSpace(op.Subject) == "" && strings.TrimSpace(op.Body) == "" && len(op.Artifacts) == 0 {
+		return argument("body", "The message says nothing: it has no subject, no body and names no artifact.")
+	}
+	if err := messageText("subject", op.Subject, maxMessageSubject); err != nil {
+		return err
+	}
+	if strings.ContainsAny(op.Subject, "\r\n") {
+		return argument("subject", "The subject of a message is one line.")
+	}
+	if err := messageText("body", op.Body, MaxMessageBody); err != nil {
+		return err
+	}
+	if len(op.Artifacts) > maxArtifactRefs {
+		return argument("artifacts", "%d artifacts are more than one message names (%d).", len(op.Artifacts), maxArtifactRefs)
+	}
+	for i, a := range op.Artifacts {
+		if strings.TrimSpace(a) == "" || len(a) > maxArtifactRef || !printable(a) {
+			return argument(fmt.Sprintf("artifacts[%d]", i), "%q is no id of an artifact: at most %d printable characters.", clip(oneLine(a), 80), maxArtifactRef)
+		}
+	}
+	switch {
+	case op.ReplyTo == "" && op.Kind == KindResponse:
+		e := argument("reply_to", "A %s names the message it answers.", KindResponse)
+		e.Hint = "add --reply-to MESSAGE"
+		return e
+	case op.ReplyTo == "":
+		return nil
+	case op.Kind != KindResponse:
+		return argument("reply_to", "Only a %s answers another message; this is a %s.", KindResponse, op.Kind)
+	}
+	if msg := sentMessage(op.Answers, run); msg == nil || msg.String("message_id") != op.ReplyTo {
+		return unknownMessage("reply_to", op.ReplyTo)
+	}
+	return nil
+}
+
+// freeMessageID refuses an id that is taken, that is not safe (spec/08 §0.5), or
+// that messages derived from the run have.
+func (t *transition) freeMessageID(id string) *Error {
+	if id == "." || id == ".." || len(id) > maxMessageID || !utf8.ValidString(id) || !printable(id) || strings.ContainsAny(id, `/\ `) {
+		return argument("id", "%q cannot be the id of a message: at most %d printable characters without blanks and slashes.", clip(oneLine(id), 80), maxMessageID)
+	}
+	for _, p := range []string{"msg_", "turn_", "block-", "artifacts-"} {
+		if strings.HasPrefix(id, p) {
+			return argument("id", "Ids that begin with %q are made by the run itself.", p)
+		}
+	}
+	if b := t.x.Mailbox; b != nil && slices.Contains(b.Named, id) {
+		return &Error{Code: CodeInvalidArgument, Field: "id", Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.s.Run()),
+			Hint: "git agentxchain monarchic message list"}
+	}
+	return nil
+}
+
+func mintedMessage(id string) bool { return strings.HasPrefix(id, "msg_") }
+
+func messageText(field, s string, limit int) *Error {
+	switch {
+	case !utf8.ValidString(s):
+		return argument(field, "The %s of a message is UTF-8 text; this is not.", field)
+	case len(s) > limit:
+		return argument(field, "The %s has %d bytes; at most %d are taken.", field, len(s), limit)
+	}
+	return nil
+}
+
+// printable reports text that can be shown as it is: no control characters, no
+// marks that turn its direction, no bytes that are not UTF-8.
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })
+}
+
+// sentMessage reads the message out of the event that sent it, nil when it is no
+// such event of the run.
+func sentMessage(b *Blob, run string) *ojson.Object {
+	row := mailRow(b, run, EventMessageSent)
+	return row.Object("payload").Object("message")
+}
+
+// mailRow reads an event of the mailbox given as evidence, nil when it is another.
+func mailRow(b *Blob, run, kind string) *ojson.Object {
+	if b == nil {
+		return nil
+	}
+	row, err := DecodeLedgerLine(b.Data)
+	if err != nil || row.String("event_type") != kind || row.String("run_id") != run {
+		return nil
+	}
+	return row
+}
+
+func unknownMessage(field, id string) *Error {
+	return &Error{Code: CodeNotFound, Field: field, Message: fmt.Sprintf("There is no message %s in the mailbox of this run.", shown(id)),
+		Hint: "git agentxchain monarchic message list"}
+}
+
+func argument(field, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+}

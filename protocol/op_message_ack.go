@@ -1,0 +1,149 @@
+// AckMessage: what a recipient says about a message (spec/08 §7, §11.6).
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Statuses of an acknowledgement (spec/08 §7.1).
+const (
+	AckReceived = "received" // seen
+	AckAccepted = "accepted" // will act
+	AckRejected = "rejected" // declines or cannot
+	AckResolved = "resolved" // done, the final answer
+)
+
+// AckStatuses lists the statuses in the order they can follow each other; accepted
+// and rejected exclude each other.
+func AckStatuses() []string { return []string{AckReceived, AckAccepted, AckRejected, AckResolved} }
+
+// maxAckNote bounds the note of an acknowledgement, in bytes.
+const maxAckNote = 4 << 10
+
+// AckMessage appends an acknowledgement. The events are what the ledger has about
+// the message: the index carries only messages that are still waited for.
+type AckMessage struct {
+	MessageID string `json:"message_id"`
+	Status    string `json:"status"`
+	Note      string `json:"note,omitempty"`
+	Message   *Blob  `json:"message"`             // the event that sent it
+	Delivered *Blob  `json:"delivered,omitempty"` // its newest delivery, nil for none
+	Last      *Blob  `json:"last,omitempty"`      // its newest acknowledgement, nil for none
+}
+
+func (*AckMessage) Name() string      { return "ack_message" }
+func (op *AckMessage) Blobs() []*Blob { return []*Blob{op.Message, op.Delivered, op.Last} }
+
+// AckResult is the outcome of AckMessage.
+type AckResult struct {
+	Ack *ojson.Object // portable TaskMessageAck (spec/08 §1.1)
+}
+
+func (op *AckMessage) apply(t *transition) *Error {
+	s := t.s
+	if err := t.mailable("acknowledge a message"); err != nil {
+		return err
+	}
+	sent := mailRow(op.Message, s.Run(), EventMessageSent)
+	msg := sent.Object("payload").Object("message")
+	if op.MessageID == "" || msg.String("message_id") != op.MessageID {
+		return unknownMessage("message_id", op.MessageID)
+	}
+	if !slices.Contains(AckStatuses(), op.Status) {
+		return argument("status", "%q is no status of an acknowledgement (%s).", clip(oneLine(op.Status), 80), list(AckStatuses()))
+	}
+	if err := messageText("note", op.Note, maxAckNote); err != nil {
+		return err
+	}
+	to, turn, err := op.recipient(t, sent)
+	if err != nil {
+		return err
+	}
+	last := op.last(t)
+	if err := ackFollows(op.MessageID, last, op.Status); err != nil {
+		return err
+	}
+	ack := ojson.NewObject("version", MessageVersion, "message_id", op.MessageID, "run_id", s.Run(), "task_id", to, "acked_at", t.env.Time(), "status", op.Status)
+	if op.Note != "" {
+		ack.Set("note", op.Note)
+	}
+	t.event(EventMessageAcknowledged, turn, "ack", ack)
+	if turn != nil {
+		t.about(turn)
+	}
+	t.subject = fmt.Sprintf("%s %s by %s", op.Status, op.MessageID, to)
+	t.result = &AckResult{Ack: ack}
+	return nil
+}
+
+// recipient is who the acknowledgement is from: the turn that has the message, else
+// whom it was addressed to. A turn answers what is addressed to it; a person may
+// answer for any recipient, and nobody else for a person.
+func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Turn, *Error) {
+	to := sent.Object("payload").Object("to")
+	m := t.x.Mailbox.Find(op.MessageID)
+	if m == nil {
+		m = &OpenMessage{ID: op.MessageID, To: Human}
+		switch {
+		case to.String("turn") != "":
+			m.To = to.String("turn")
+		case to.String("role") != "":
+			m.To, m.Role = to.String("role"), true
+		}
+		if row := mailRow(op.Delivered, t.s.Run(), EventMessageDelivered); row.Object("payload").String("message_id") == op.MessageID {
+			m.Turn = row.Object("turn").String("turn_id")
+		}
+	}
+	in := t.env.Actor.InsideTurn
+	if in == "" {
+		turn, _ := t.s.ActiveTurns.Get(m.Recipient())
+		return m.Recipient(), turn, nil
+	}
+	if m.To == Human && !m.Role {
+		return "", nil, t.outsideTurn("answer for a person", "git agentxchain monarchic message ack "+op.MessageID)
+	}
+	turn, ok := t.s.ActiveTurns.Get(in)
+	if !ok || !m.For(turn) {
+		return "", nil, &Error{Code: CodeInsideTurn, Field: "actor",
+			Message: fmt.Sprintf("This process runs inside dispatched turn %s; message %s is for %s.", in, op.MessageID, shown(m.Recipient())),
+			Hint:    "git agentxchain monarchic message list --for " + in}
+	}
+	return in, turn, nil
+}
+
+// last is the newest status the recipient gave, "" for none.
+func (op *AckMessage) last(t *transition) string {
+	if m := t.x.Mailbox.Find(op.MessageID); m != nil {
+		return m.Ack
+	}
+	ack := mailRow(op.Last, t.s.Run(), EventMessageAcknowledged).Object("payload").Object("ack")
+	if ack.String("message_id") != op.MessageID {
+		return ""
+	}
+	return ack.String("status")
+}
+
+// ackFollows says whether a status may follow another one (spec/08 §7.2).
+func ackFollows(id, last, next string) *Error {
+	if ackRank(next) > ackRank(last) {
+		return nil
+	}
+	return &Error{Code: CodeInvalidStateTransition, Field: "status",
+		Message: fmt.Sprintf("Message %s is %s already; %s cannot follow.", id, last, next), Hint: "git agentxchain monarchic message list"}
+}
+
+func ackRank(status string) int {
+	switch status {
+	case AckReceived:
+		return 1
+	case AckAccepted, AckRejected:
+		return 2
+	case AckResolved:
+		return 3
+	}
+	return 0
+}

@@ -1,0 +1,250 @@
+// Tests of the charters of a plan: order, binding, gates, what leaves one open.
+
+package protocol
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// charters are lines of "id phase role dep,dep gate,gate".
+func charters(lines ...string) *QueueCharters {
+	op := &QueueCharters{Plan: ojson.NewObject("plan_id", "plan-x", "objective", "all of it")}
+	for _, l := range lines {
+		f := append(strings.Split(l, " "), "", "")
+		c := &Charter{CharterID: f[0], Phase: f[1], Role: f[2], Charter: "do " + f[0]}
+		if f[3] != "" {
+			c.DependsOn = strings.Split(f[3], ",")
+		}
+		if f[4] != "" {
+			c.GatesRequired = strings.Split(f[4], ",")
+		}
+		op.Charters = append(op.Charters, c)
+	}
+	return op
+}
+
+// plannedWorld is a run whose gates open by themselves.
+func plannedWorld(t testingT, edit func(*ojson.Object), lines ...string) *opsWorld {
+	t.Helper()
+	w := startedWorld(t, func(doc *ojson.Object) {
+		sets("gates.plan_ok", ojson.NewObject(), "gates.build_ok", ojson.NewObject(), "gates.ship_ok", ojson.NewObject())(doc)
+		if edit != nil {
+			edit(doc)
+		}
+	})
+	w.must(charters(lines...))
+	return w
+}
+
+func TestChartersInOrderMoveTheRunByThemselves(t *testing.T) {
+	w := plannedWorld(t, nil, "a planning pm", "b planning qa a", "c build pm b", "d ship qa c")
+	if got := w.state.CharterRoles(); !slices.Equal(got, []string{"pm"}) {
+		t.Fatalf("roles %v", got)
+	}
+	for i, want := range []string{"a", "b", "c", "d"} {
+		turn := w.assign("")
+		c := turn.IntakeContext
+		if turn.CharterID() != want || c.String("charter") != "do "+want || c.Has("intent_id") || w.state.CharterState(w.state.Charter(want)) != CharterActive {
+			t.Fatalf("turn %d: %s", i, ojson.Compact(ojson.Marshal(turn)))
+		}
+		w.accept(turn.TurnID)
+		if got := w.state.Charter(want); got.Status != CharterCompleted || strOr(got.TurnID) != turn.TurnID {
+			t.Fatalf("charter %+v", got)
+		}
+		if w.lastRow(LedgerHistory).String("charter_id") != want {
+			t.Error("history does not name the charter")
+		}
+	}
+	w.wantStatus(StatusCompleted, "")
+}
+
+func TestChartersSideBySide(t *testing.T) {
+	w := plannedWorld(t, nil, "a planning pm", "b planning qa", "c planning pm", "d planning crit a,b", "e build pm d")
+	pm, qa := w.assign(""), w.assign("")
+	if pm.CharterID() != "a" || qa.CharterID() != "b" {
+		t.Fatalf("bound to %q and %q", pm.CharterID(), qa.CharterID())
+	}
+	e := w.fails(CodeChartersWait, w.assignment(""))
+	_ = e
+	w.accept(qa.TurnID)
+	w.fails(CodeChartersWait, w.assignment(""))
+	w.accept(pm.TurnID)
+	if got := w.state.CharterRoles(); !slices.Equal(got, []string{"pm", "crit"}) {
+		t.Fatalf("roles %v", got)
+	}
+	c, d := w.assign(""), w.assign("")
+	w.accept(c.TurnID, "phase_transition_request", "build")
+	if w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil {
+		t.Fatal("a request was not set aside although a charter is open")
+	}
+	w.accept(d.TurnID)
+	if w.state.Phase != "build" {
+		t.Fatalf("phase %s", w.state.Phase)
+	}
+}
+
+func TestCharterStaysOpen(t *testing.T) {
+	w := plannedWorld(t, nil, "a planning pm  qa", "b planning qa a")
+	tr := w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
+	res := tr.Result.(*AcceptResult)
+	if c := w.state.Charter("a"); c.Status != CharterPending || c.Attempts != 1 || !strings.Contains(strings.Join(res.Warnings, " "), "stays open") {
+		t.Fatalf("charter %+v, warnings %q", c, res.Warnings)
+	}
+	// A rejected attempt and one given to a new turn keep the charter.
+	turn := w.assign("")
+	w.must(w.rejection(turn.TurnID, "no"))
+	re := w.must(w.reissue(turn.TurnID, "")).Result.(*ReissueResult)
+	if re.Turn.CharterID() != "a" || w.state.CharterTurn("a").TurnID != re.Turn.TurnID {
+		t.Fatal("the new turn does not work on the charter")
+	}
+	w.accept(re.Turn.TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
+	if w.state.Charter("a").Status != CharterCompleted {
+		t.Fatal("not completed")
+	}
+	for range 3 {
+		w.accept(w.assign("").TurnID, "status", "failed")
+	}
+	w.wantStatus(StatusBlocked, "non_progress")
+	if c := w.state.Charter("b"); c.Attempts != 3 || c.Status != CharterPending {
+		t.Fatalf("charter %+v", c)
+	}
+	w.must(&Reactivate{})
+	w.accept(w.assign("").TurnID)
+	if w.state.Phase != "build" {
+		t.Fatalf("phase %s", w.state.Phase)
+	}
+}
+
+// An agent that asks for what does not come next does not stop the plan.
+func TestPlanAsksForWhatComesNext(t *testing.T) {
+	w := plannedWorld(t, nil, "a planning pm", "b build pm a", "c ship pm b")
+	tr := w.accept(w.assign("").TurnID, "run_completion_request", true)
+	if w.state.Phase != "build" || !strings.Contains(strings.Join(tr.Result.(*AcceptResult).Warnings, " "), "does not come next") {
+		t.Fatalf("phase %s", w.state.Phase)
+	}
+	w.accept(w.assign("").TurnID, "phase_transition_request", "ship")
+	w.accept(w.assign("").TurnID)
+	w.wantStatus(StatusCompleted, "")
+}
+
+// The gate of the phase reads the verification of the tasks that asked for it, not
+// of whichever turn came last.
+func TestCharterGateReadsTheTasksThatAskedForIt(t *testing.T) {
+	w := plannedWorld(t, sets("gates.plan_ok.requires_verification_pass", true), "a planning pm  qa", "b planning qa a")
+	w.accept(w.assign("").TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
+	w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
+	if w.state.Phase != "build" {
+		t.Fatalf("phase %s, failure %+v", w.state.Phase, w.state.LastGateFailure)
+	}
+	// Without a task that asks, it is the turn's own.
+	w = plannedWorld(t, sets("gates.plan_ok.requires_verification_pass", true), "a planning pm")
+	w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
+	if w.state.Phase != "planning" || w.state.LastGateFailure == nil {
+		t.Fatal("the gate passed")
+	}
+	// The turn that mends it works on no charter, and the plan asks once more.
+	turn := w.assign("")
+	if turn.CharterID() != "" {
+		t.Fatal("a done charter was given out again")
+	}
+	w.accept(turn.TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
+	if w.state.Phase != "build" {
+		t.Fatalf("phase %s", w.state.Phase)
+	}
+}
+
+func TestDelegatedWorkComesBeforeCharters(t *testing.T) {
+	w := plannedWorld(t, patient, "a planning pm", "b planning qa a")
+	w.accept(w.assign("").TurnID, "delegations", arr(`[{"id":"del-001","to_role":"qa","charter":"help","acceptance_contract":["helped"]}]`))
+	qa := w.assign("")
+	if qa.DelegationContext == nil || qa.CharterID() != "" {
+		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(qa)))
+	}
+	w.accept(qa.TurnID)
+	if w.state.Charter("b").Status != CharterPending {
+		t.Fatal("delegated work completed a charter")
+	}
+	w.accept(w.assign("").TurnID) // the review
+	b := w.assign("")
+	if b.CharterID() != "b" {
+		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(b)))
+	}
+	w.accept(b.TurnID)
+	if w.state.Phase != "build" {
+		t.Fatalf("phase %s", w.state.Phase)
+	}
+}
+
+func TestQueueChartersRefusals(t *testing.T) {
+	long := strings.Repeat("x", 201)
+	big := charters("a planning pm")
+	big.Charters[0].Task = ojson.NewObject("inputs", strings.Repeat("x", MaxCharterBytes))
+	many := &QueueCharters{Plan: ojson.NewObject("plan_id", "p")}
+	for i := range MaxCharters + 1 {
+		many.Charters = append(many.Charters, &Charter{CharterID: fmt.Sprint("t", i), Phase: "planning", Role: "pm", Charter: "x"})
+	}
+	blank := charters("a planning pm")
+	blank.Charters[0].Charter = " \n"
+	unnamed := charters("a planning pm")
+	unnamed.Plan.Delete("plan_id")
+	for name, c := range map[string]struct {
+		op   *QueueCharters
+		code string
+	}{
+		"no charters":        {charters(), CodeInvalidCharter},
+		"no plan id":         {unnamed, CodeInvalidCharter},
+		"too many":           {many, CodeInvalidCharter},
+		"too large":          {big, CodeInvalidCharter},
+		"no goal":            {blank, CodeInvalidCharter},
+		"nil":                {&QueueCharters{Plan: ojson.NewObject("plan_id", "p"), Charters: []*Charter{nil}}, CodeInvalidCharter},
+		"slash in id":        {charters("a/b planning pm"), CodeInvalidCharter},
+		"dots as id":         {charters(".. planning pm"), CodeInvalidCharter},
+		"long id":            {charters(long + " planning pm"), CodeInvalidCharter},
+		"twice":              {charters("a planning pm", "a planning qa"), CodeInvalidCharter},
+		"unknown phase":      {charters("a nowhere pm"), CodeInvalidCharter},
+		"unknown role":       {charters("a planning nobody"), CodeUnknownRole},
+		"role not routed":    {charters("a ship solo"), CodeRoleNotRouted},
+		"unknown dependency": {charters("a planning pm b"), CodeInvalidCharter},
+		"itself":             {charters("a planning pm a"), CodeInvalidCharter},
+		"later phase":        {charters("a planning pm b", "b build pm"), CodeInvalidCharter},
+		"circle":             {charters("a planning pm c", "b planning pm a", "c planning pm b"), CodeInvalidCharter},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := startedWorld(t, sets("roles.solo", ojson.NewObject("title", "S", "mandate", "s", "write_authority", "review_only", "runtime", "man")))
+			before := string(w.state.Encode())
+			w.fails(c.code, c.op)
+			if string(w.state.Encode()) != before {
+				t.Error("the refusal changed the state")
+			}
+		})
+	}
+	w := newOpsWorld(t, nil)
+	w.fails(CodeInvalidStateTransition, charters("a planning pm"))
+	w = startedWorld(t, nil).inPhase("build")
+	w.fails(CodeInvalidCharter, charters("a planning pm"))
+	w.must(charters("a build pm"))
+	w.fails(CodeInvalidCharter, charters("a ship pm"))
+	w.actor.InsideTurn = "turn_1"
+	w.fails(CodeInsideTurn, charters("b build pm"))
+}
+
+// Charters of a second plan may build on those of the first.
+func TestChartersOfTwoPlans(t *testing.T) {
+	w := plannedWorld(t, nil, "a planning pm")
+	w.must(charters("b planning qa a"))
+	if len(w.state.CharterPlans) != 2 || len(w.state.CharterQueue) != 2 {
+		t.Fatalf("queue %s", w.state.Encode())
+	}
+	if got := w.state.CharterRoles(); !slices.Equal(got, []string{"pm"}) {
+		t.Fatalf("roles %v", got)
+	}
+	again, problems := DecodeStateObject(obj(string(w.state.Encode())))
+	if len(problems) > 0 || string(again.Encode()) != string(w.state.Encode()) {
+		t.Fatalf("the queue does not survive its own encoding: %v", problems)
+	}
+}

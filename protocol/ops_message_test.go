@@ -1,0 +1,226 @@
+// Tests of SendMessage, AckMessage and the mailbox in the index.
+
+package protocol
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// mail draws a message or an acknowledgement, mostly one that fits.
+func (m *opsMachine) mail() Operation {
+	w, d := m.w, m.d
+	sent := w.mailIDs()
+	if len(sent) > 0 && d.one(2) {
+		return w.ack(pick(d, append(sent, "none")...), pick(d, append(AckStatuses(), "seen")...))
+	}
+	op := &SendMessage{To: pick(d, m.turn(), m.turn(), m.role(), Human), From: pick(d, "", "", "", Human, m.turn()), Kind: pick(d, MessageKinds()...), Body: pick(d, "hello", "hello", ""), RequiresAck: d.one(2)}
+	if d.one(3) {
+		op.ID = pick(d, "one", "two", "three", "msg_x", "a/b", "..")
+	}
+	if op.Kind == KindResponse && len(sent) > 0 {
+		op.ReplyTo = pick(d, sent...)
+		op.Answers = w.mailRow(EventMessageSent, op.ReplyTo)
+	}
+	return op
+}
+
+// mailIDs are the messages of the run.
+func (w *opsWorld) mailIDs() []string {
+	var out []string
+	for _, row := range w.rows(LedgerEvents) {
+		if row.String("run_id") == w.state.Run() && row.String("event_type") == EventMessageSent {
+			out = append(out, MailOf(row))
+		}
+	}
+	return out
+}
+
+// mailRow is the newest event of a kind about a message, nil for none.
+func (w *opsWorld) mailRow(kind, id string) *Blob {
+	var found *Blob
+	for l := range w.lines(LedgerEvents) {
+		if l.Row.String("run_id") == w.state.Run() && l.Row.String("event_type") == kind && MailOf(l.Row) == id {
+			found = NewBlob(l.Raw)
+		}
+	}
+	return found
+}
+
+func (w *opsWorld) ack(id, status string) *AckMessage {
+	return &AckMessage{MessageID: id, Status: status, Message: w.mailRow(EventMessageSent, id), Delivered: w.mailRow(EventMessageDelivered, id), Last: w.mailRow(EventMessageAcknowledged, id)}
+}
+
+func (w *opsWorld) send(to string, change ...func(*SendMessage)) string {
+	w.t.Helper()
+	op := &SendMessage{To: to, Kind: "handoff", Body: "hello"}
+	for _, c := range change {
+		c(op)
+	}
+	return w.must(op).Result.(*SendResult).Message.String("message_id")
+}
+
+// waiting lists id:turn of the open messages.
+func (w *opsWorld) waiting() string {
+	var out []string
+	if b := w.index.Mailbox; b != nil {
+		for _, m := range b.Open {
+			out = append(out, m.ID+":"+m.Turn)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestMessagesReachTheNextBundle(t *testing.T) {
+	w := startedWorld(t, nil)
+	if strings.Contains(string(w.index.Encode()), "mailbox") {
+		t.Error("a run without messages has a mailbox in its index")
+	}
+	turn := w.assign("pm")
+	named := func(id string) func(*SendMessage) { return func(op *SendMessage) { op.ID = id } }
+	w.send(turn.TurnID, named("a"))
+	w.send("pm", named("b"))
+	w.send("dev", named("c"))
+	w.send(Human, named("d"))
+	if got := w.waiting(); got != "a: b: c:" {
+		t.Fatalf("waiting: %s", got)
+	}
+	tr := w.must(w.rejection(turn.TurnID, "again"))
+	w.wantEvents(tr, "turn_rejected turn_dispatched task_message_delivered task_message_delivered")
+	if got := w.waiting(); got != "a:"+turn.TurnID+" b:"+turn.TurnID+" c:" {
+		t.Fatalf("after the retry: %s", got)
+	}
+	// Told once, and again to whoever takes the turn over.
+	tr = w.must(w.reissue(turn.TurnID, ""))
+	next := w.state.OnlyTurn()
+	w.wantEvents(tr, "turn_reissued turn_dispatched task_message_delivered task_message_delivered")
+	if got := w.waiting(); got != "a:"+next.TurnID+" b:"+next.TurnID+" c:" {
+		t.Fatalf("after the reissue: %s", got)
+	}
+	w.accept(next.TurnID)
+	if got := w.waiting(); got != "c:" {
+		t.Fatalf("after the acceptance: %s", got)
+	}
+	w.fails(CodeTurnNotActive, &SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
+	// Who missed it can still be answered for; the ledger has what the index forgot.
+	w.must(w.ack("a", AckAccepted))
+	w.fails(CodeInvalidStateTransition, w.ack("a", AckRejected))
+	if ack := w.must(w.ack("a", AckResolved)).Result.(*AckResult).Ack; ack.String("task_id") != next.TurnID {
+		t.Errorf("answered by %s", ack.String("task_id"))
+	}
+	// An assignment without a bundle delivers nothing; its dispatch does.
+	op := w.assignment("pm")
+	op.Undispatched = true
+	w.send("pm", named("e"))
+	w.must(op)
+	if got := w.waiting(); got != "c: e:" {
+		t.Fatalf("before the dispatch: %s", got)
+	}
+	w.must(&DispatchTurn{})
+	if got := w.waiting(); got != "c: e:"+w.state.OnlyTurn().TurnID {
+		t.Fatalf("after the dispatch: %s", got)
+	}
+}
+
+func TestMessagesSpeakForThemselves(t *testing.T) {
+	w := startedWorld(t, nil)
+	turn := w.assign("pm")
+	toHuman, toDev := w.send(Human, func(op *SendMessage) { op.From, op.RequiresAck = turn.TurnID, true }), w.send("dev")
+	w.actor.InsideTurn = turn.TurnID
+	for _, from := range []string{Human, "dev", "turn_other"} {
+		w.fails(CodeInsideTurn, &SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
+	}
+	w.fails(CodeInsideTurn, w.ack(toHuman, AckResolved))
+	w.fails(CodeInsideTurn, w.ack(toDev, AckReceived))
+	w.fails(CodeInvalidArgument, &SendMessage{To: turn.TurnID, Kind: "handoff", Body: "x"})
+	mine := w.must(&SendMessage{To: "dev", Kind: "handoff", Body: "x"}).Result.(*SendResult).Message
+	if mine.String("from_task_id") != turn.TurnID {
+		t.Errorf("from %s", mine.String("from_task_id"))
+	}
+	w.actor.InsideTurn = "turn_gone"
+	w.fails(CodeTurnNotActive, &SendMessage{To: "dev", Kind: "handoff", Body: "x"})
+	w.actor.InsideTurn = ""
+	w.must(w.ack(toHuman, AckResolved))
+	if w.must(w.ack(toDev, AckRejected)).Result.(*AckResult).Ack.String("task_id") != "dev" {
+		t.Error("a message that waits for a role is answered for the role")
+	}
+}
+
+func TestMessageBounds(t *testing.T) {
+	w := startedWorld(t, nil)
+	w.assign("pm")
+	ok := SendMessage{To: "dev", Kind: "handoff", Body: "x"}
+	for name, change := range map[string]func(*SendMessage){
+		"kind":           func(op *SendMessage) { op.Kind = "gossip" },
+		"nothing":        func(op *SendMessage) { op.Body = " \n" },
+		"long body":      func(op *SendMessage) { op.Body = strings.Repeat("x", MaxMessageBody+1) },
+		"subject lines":  func(op *SendMessage) { op.Subject = "a\nb" },
+		"artifact":       func(op *SendMessage) { op.Artifacts = []string{"a", "\x1b[2J"} },
+		"many artifacts": func(op *SendMessage) { op.Artifacts = strings.Split(strings.Repeat("a ", 65), " ") },
+		"reply kind":     func(op *SendMessage) { op.ReplyTo = "x" },
+		"id slash":       func(op *SendMessage) { op.ID = "a/b" },
+		"id dots":        func(op *SendMessage) { op.ID = ".." },
+		"id control":     func(op *SendMessage) { op.ID = "a\x00b" },
+		"id of ours":     func(op *SendMessage) { op.ID = "turn_0.del-001" },
+		"id long":        func(op *SendMessage) { op.ID = strings.Repeat("x", maxMessageID+1) },
+	} {
+		t.Run(name, func(*testing.T) {
+			op := ok
+			change(&op)
+			w.fails(CodeInvalidArgument, &op)
+		})
+	}
+	if err := messageText("body", "\xff", 10); err == nil || err.Code != CodeInvalidArgument {
+		t.Errorf("bytes that are no text: %v", err)
+	}
+	w.must(&SendMessage{To: "dev", Kind: "handoff", Body: strings.Repeat("x", MaxMessageBody)})
+	// A reply names a message that there is; its event is the proof.
+	reply := &SendMessage{To: "dev", Kind: KindResponse, Body: "x", ReplyTo: "none"}
+	w.fails(CodeNotFound, reply)
+	reply.Answers = NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
+	w.fails(CodeNotFound, reply)
+	// The index takes so many and no more.
+	for len(w.index.Mailbox.Open) < maxOpenMessages {
+		w.send("dev", func(op *SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })
+	}
+	w.fails(CodeMailboxFull, &ok)
+	w.must(w.ack("n1", AckResolved))
+	w.must(&ok)
+}
+
+func TestMailboxIsClosedWithTheRun(t *testing.T) {
+	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false)).inPhase("ship")
+	turn := w.assign("dev")
+	id := w.send("qa", func(op *SendMessage) { op.RequiresAck = true })
+	w.write("src/a.go", "a")
+	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"}, "run_completion_request", true)
+	w.wantStatus(StatusCompleted, "")
+	w.fails(CodeInvalidStateTransition, &SendMessage{To: "qa", Kind: "handoff", Body: "x"})
+	w.fails(CodeInvalidStateTransition, w.ack(id, AckReceived))
+}
+
+// Rows that somebody wrote into the log must not lead astray whoever reads it.
+func TestHostileMailRows(t *testing.T) {
+	x := &Index{Run: "r"}
+	for _, row := range []string{
+		`{"event_type":"task_message_sent"}`,
+		`{"event_type":"task_message_sent","payload":{"message":{"message_id":7}}}`,
+		`{"event_type":"task_message_sent","payload":{"message":{"message_id":"` + strings.Repeat("x", 4096) + `"}}}`,
+		`{"event_type":"task_message_delivered","payload":[]}`,
+		`{"event_type":"task_message_acknowledged","payload":{"ack":{"message_id":"m","status":"resolved"}}}`,
+		`{"event_type":"task_message_sent","event_id":"e","payload":{"message":{"message_id":"m","requires_ack":true},"to":{"turn":"t"}}}`,
+		`{"event_type":"task_message_delivered","payload":{"message_id":"m"},"turn":null}`,
+	} {
+		o, err := ojson.DecodeObject([]byte(row))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.mail(o)
+	}
+	if x.Mailbox.Sent != 1 || len(x.Mailbox.Open) != 1 || x.Mailbox.Open[0].Turn != "" {
+		t.Errorf("%s", x.Encode())
+	}
+}

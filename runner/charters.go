@@ -1,0 +1,76 @@
+// Queueing the charters of a plan that was made outside the run.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CharterOptions is a plan to be worked off.
+type CharterOptions struct {
+	Plan     *ojson.Object // {plan_id, objective, …}, kept in the run as it is
+	Charters []*protocol.Charter
+	NewRun   bool // start another run when the last one is finished
+}
+
+// Queued is the outcome of QueueCharters.
+type Queued struct {
+	Done
+	Started bool // a new run was started
+	Result  *protocol.QueueResult
+}
+
+// QueueCharters adds charters to the run, starting one first when the project is
+// idle; it assigns no turn. A plan the run cannot take leaves no run behind.
+// Errors: invalid_charter, unknown_role, role_not_routed, invalid_state_transition,
+// run_blocked, awaiting_approval, inside_dispatched_turn.
+func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued, error) {
+	out := &Queued{}
+	if opt.NewRun {
+		copied := *r
+		copied.opt.fresh = true
+		r = &copied
+	}
+	op := &protocol.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
+	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		s := c.view.State
+		if s.Status == protocol.StatusCompleted && !opt.NewRun {
+			return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
+				Message: "Run " + s.Run() + " is complete; another one starts only on purpose.", Hint: "ask for it with --new-run"}
+		}
+		if s.Status != protocol.StatusIdle && s.Status != protocol.StatusCompleted {
+			return nil, nil
+		}
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == protocol.StatusCompleted, TriggerReason: "plan " + opt.Plan.String("plan_id")})
+		if err != nil {
+			return nil, err
+		}
+		snap := c.view.Snapshot()
+		begun, refusal := protocol.Apply(snap, begin, c.env)
+		if refusal == nil {
+			snap.State, snap.Index = begun.State, begun.Index
+			_, refusal = protocol.Apply(snap, op, c.env)
+		}
+		if refusal != nil {
+			return nil, refusal
+		}
+		out.Started = true
+		return begin, nil
+	}
+	queue := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if _, err := c.look(ctx); err != nil {
+			return nil, err
+		}
+		return op, nil
+	}
+	done, err := r.do(ctx, "queue-charters", start, queue)
+	out.Done = *done
+	if err != nil {
+		return out, err
+	}
+	out.Result = done.Transition.Result.(*protocol.QueueResult)
+	return out, nil
+}

@@ -1,0 +1,25 @@
+// Doctor: who holds the active turns.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// lease tells of the lease of an active turn. One that cannot be read keeps
+// everybody from the turn.
+func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *protocol.Turn) {
+	seen, err := d.r.leased(ctx, v.State.Run(), t)
+	switch {
+	case err != nil:
+		d.failed("lease", err, "git agentxchain fsck")
+	case seen == nil || !seen.lease.Open():
+	case seen.lease.Live(d.r.now()):
+		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, shown(seen.lease.RunnerID), protocol.FormatTime(seen.lease.ExpiresAt()))
+	default:
+		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; anybody may carry the turn out", t.TurnID, shown(seen.lease.RunnerID))
+	}
+}

@@ -1,0 +1,310 @@
+// Leases of turns: looking at one, and judging who asks under it (spec/08 §5, §11.7).
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Lease is the right of one runner to carry out one turn, for a time.
+type Lease = protocol.Lease
+
+// LeaseRefPrefix is where the refs of leases live.
+const LeaseRefPrefix = gitstore.LeaseRefPrefix
+
+// LeaseRef is how a runner names its lease (spec/08 §1.3).
+type LeaseRef struct{ LeaseID, FencingToken, RunID, PlanID, StepID, TaskID string }
+
+// RefOf names a lease.
+func RefOf(l *Lease) LeaseRef {
+	return LeaseRef{LeaseID: l.LeaseID, FencingToken: l.FencingToken.Token, RunID: l.RunID, PlanID: l.PlanID, StepID: l.StepID, TaskID: l.TaskID}
+}
+
+// LeaseHolder is who asks for something under a lease.
+type LeaseHolder struct {
+	Ref       LeaseRef
+	RunnerID  string
+	SessionID string
+}
+
+// seenLease is a lease as its ref held it when it was looked at.
+type seenLease struct {
+	rec   *gitstore.LeaseRecord
+	lease *Lease
+}
+
+// lookLease reads the lease of a turn; nil when there is none. A document that is no
+// lease is an error: nobody may act on a turn whose holder is not known.
+func (r *Runner) lookLease(ctx context.Context, run, turn string) (*seenLease, error) {
+	rec, err := r.Store.ReadLease(ctx, run, turn)
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	l, err := protocol.DecodeLease(rec.Data)
+	if err == nil && (l.RunID != run || l.StepID != turn) {
+		err = fmt.Errorf("it is of turn %q in run %q", l.StepID, l.RunID)
+	}
+	if err != nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: rec.Ref, Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
+			Hint: "git log -p " + rec.Ref + " shows what it was; to give the turn free: git update-ref -d " + rec.Ref}
+	}
+	return &seenLease{rec, l}, nil
+}
+
+// leased returns the lease of an active turn, nil when it was never leased: the turn
+// itself says so, nothing is read then.
+func (r *Runner) leased(ctx context.Context, run string, turn *protocol.Turn) (*seenLease, error) {
+	if turn == nil || r.Store == nil || protocol.TurnLease(turn) == nil {
+		return nil, nil
+	}
+	return r.lookLease(ctx, run, turn.TurnID)
+}
+
+// Unleased refuses, with lease_refused, to act on a turn that is under somebody's
+// lease.
+func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
+	seen, err := r.leased(ctx, v.State.Run(), turn)
+	if err != nil || seen == nil || !seen.lease.Live(r.now()) {
+		return err
+	}
+	return underLease(seen.lease)
+}
+
+// underLease is the refusal of somebody who has no lease.
+func underLease(l *Lease) *protocol.Error {
+	return &protocol.Error{Code: protocol.CodeLeaseRefused, Field: "turn_id", Details: leaseDetails(l, protocol.RejectSession),
+		Message: fmt.Sprintf("Turn %s is leased to runner %s until %s.", l.StepID, shown(l.RunnerID), protocol.FormatTime(l.ExpiresAt())),
+		Hint:    "wait for its result; to take the turn away from it: git agentxchain monarchic lease revoke " + l.StepID}
+}
+
+func leaseDetails(l *Lease, reason string) *ojson.Object {
+	o := ojson.NewObject("lease_rejection_reason", reason)
+	if l != nil {
+		o.Set("turn_id", l.StepID)
+		o.Set("lease_id", l.LeaseID)
+		o.Set("runner_id", l.RunnerID)
+		o.Set("expires_at", protocol.FormatTime(l.ExpiresAt()))
+		o.Set("lease_status", l.Status)
+		o.Set("current_fencing_token", l.FencingToken.Token)
+	}
+	return o
+}
+
+// shown makes a name of a runner fit for a sentence.
+func shown(name string) string {
+	name = oneLine(name, 80)
+	if name == "" {
+		return "(unnamed)"
+	}
+	return name
+}
+
+// LeaseRefusal is the reason a lease was refused for, "" for any other error.
+func LeaseRefusal(err error) string {
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) && refusal.Code == protocol.CodeLeaseRefused {
+		return refusal.Details.String("lease_rejection_reason")
+	}
+	return ""
+}
+
+func refuseLease(l *Lease, h LeaseHolder, reason string) error {
+	var say string
+	switch reason {
+	case protocol.RejectStaleToken:
+		say = "the turn has changed hands since; the token is an old one"
+	case protocol.RejectExpired:
+		say = "its time is up"
+	case protocol.RejectSession:
+		say = "another runner or another session holds it"
+	case protocol.RejectUnknown:
+		say = "there is no such lease"
+	case protocol.RejectTerminal:
+		say = "the turn is over"
+	case protocol.RejectNotExecutable:
+		say = "the run is not active"
+	case protocol.RejectDependency:
+		say = "the run waits for an approval"
+	case protocol.RejectSuperseded:
+		say = "it was taken back, or the turn was given to another attempt"
+	}
+	e := &protocol.Error{Code: protocol.CodeLeaseRefused, Field: "lease", Details: leaseDetails(l, reason),
+		Message: fmt.Sprintf("Lease %s of runner %s does not hold: %s.", shown(h.Ref.LeaseID), shown(h.RunnerID), say), Hint: "acquire another lease"}
+	if !e.Details.Has("turn_id") {
+		e.Details.Set("turn_id", h.Ref.StepID)
+	}
+	switch reason {
+	case protocol.RejectDependency:
+		e.Hint = "git agentxchain approve"
+	case protocol.RejectNotExecutable:
+		e.Hint = "git agentxchain status"
+	case protocol.RejectSession:
+		e.Hint = "after a restart of the runner: ResumeLease from the new session"
+	}
+	return e
+}
+
+// What judging a lease may leave out.
+type judgement int
+
+const (
+	judgeAll     judgement = iota
+	judgeResume            // the session is another one by design
+	judgeStopped           // the run need not be active: to give a lease up
+)
+
+// judge decides whether h may act under its lease, at the time now. The lease is
+// returned as far as there is one, also with a refusal. Order: what does not exist,
+// what is over, what has changed hands, who asks, what the clock says, what the run
+// says.
+func (r *Runner) judge(ctx context.Context, s *State, h LeaseHolder, how judgement, now time.Time) (*seenLease, error) {
+	run, id := s.Run(), h.Ref.StepID
+	turn, active := s.ActiveTurns.Get(id)
+	if run == "" || h.Ref.RunID != run || h.Ref.TaskID != id || h.Ref.PlanID != "" && h.Ref.PlanID != "plan-"+run {
+		return nil, refuseLease(nil, h, protocol.RejectUnknown)
+	}
+	if !active {
+		reason, err := r.ended(ctx, s, id)
+		if err != nil {
+			return nil, err
+		}
+		return nil, refuseLease(nil, h, reason)
+	}
+	seen, err := r.leased(ctx, run, turn)
+	if err != nil {
+		return nil, err
+	}
+	if seen == nil {
+		return nil, refuseLease(nil, h, protocol.RejectUnknown)
+	}
+	l := seen.lease
+	no := func(reason string) (*seenLease, error) { return seen, refuseLease(l, h, reason) }
+	switch {
+	case h.Ref.FencingToken != l.FencingToken.Token && older(h.Ref.FencingToken, l):
+		return no(protocol.RejectStaleToken)
+	case h.Ref.FencingToken != l.FencingToken.Token || h.Ref.LeaseID != l.LeaseID:
+		return no(protocol.RejectUnknown)
+	case h.RunnerID != l.RunnerID || how != judgeResume && h.SessionID != l.SessionID:
+		return no(protocol.RejectSession)
+	case l.Status == protocol.LeaseExpired:
+		return no(protocol.RejectExpired)
+	case !l.Open():
+		return no(protocol.RejectSuperseded)
+	case !l.Live(now):
+		return no(protocol.RejectExpired)
+	}
+	switch {
+	case how == judgeStopped || s.Status == StatusActive:
+		return seen, nil
+	case s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil:
+		return no(protocol.RejectDependency)
+	}
+	return no(protocol.RejectNotExecutable)
+}
+
+// older reports whether a token is one of the same turn from before l's.
+func older(token string, l *Lease) bool {
+	n, ok := strings.CutPrefix(token, "fence-"+l.RunID+"-"+l.StepID+"-")
+	epoch, err := strconv.Atoi(n)
+	return ok && err == nil && epoch > 0 && epoch < l.Epoch()
+}
+
+// ended says what became of a turn that is not active.
+func (r *Runner) ended(ctx context.Context, s *State, id string) (string, error) {
+	for _, t := range s.ActiveTurns.All() {
+		if t.ReissuedFrom == id {
+			return protocol.RejectSuperseded, nil
+		}
+	}
+	if id == "" {
+		return protocol.RejectUnknown, nil
+	}
+	row, err := r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", id)
+	if err != nil {
+		return "", err
+	}
+	if row != nil {
+		return protocol.RejectTerminal, nil
+	}
+	// A turn that was given up without a row of its own still had its lease.
+	if rec, err := r.Store.ReadLease(ctx, s.Run(), id); err == nil && rec != nil {
+		return protocol.RejectTerminal, nil
+	}
+	return protocol.RejectUnknown, nil
+}
+
+// LeaseInfo is a lease for people and lists.
+type LeaseInfo struct {
+	Lease   *Lease
+	Ref     string
+	Op      OpID
+	At      time.Time // of its last change
+	Subject string
+	Live    bool // held at this moment
+	Turn    bool // of a turn that is active
+}
+
+// Leases lists the leases of a run, of the present one for "". problems are refs that
+// are no leases.
+func (r *Runner) Leases(ctx context.Context, run string) (list []LeaseInfo, problems []error, err error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if run == "" {
+		run = v.State.Run()
+	}
+	if run == "" {
+		return nil, nil, nil
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	recs, problems, err := r.Store.Leases(ctx, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := r.now()
+	for i := range recs {
+		l, err := protocol.DecodeLease(recs[i].Data)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", recs[i].Ref, err))
+			continue
+		}
+		_, active := v.State.ActiveTurns.Get(l.StepID)
+		active = active && run == v.State.Run()
+		list = append(list, LeaseInfo{Lease: l, Ref: recs[i].Ref, Op: recs[i].Op, At: recs[i].At, Subject: recs[i].Subject, Live: active && l.Live(now), Turn: active})
+	}
+	return list, problems, nil
+}
+
+// LeaseHistory is what the lease of a turn has been, newest first, at most limit.
+func (r *Runner) LeaseHistory(ctx context.Context, run, turn string, limit int) ([]LeaseInfo, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	rec, err := r.Store.ReadLease(ctx, run, turn)
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	recs, err := r.Store.LeaseHistory(ctx, rec, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]LeaseInfo, 0, len(recs))
+	for i := range recs {
+		l, err := protocol.DecodeLease(recs[i].Data)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, LeaseInfo{Lease: l, Ref: recs[i].Ref, Op: recs[i].Op, At: recs[i].At, Subject: recs[i].Subject})
+	}
+	return out, nil
+}

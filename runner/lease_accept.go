@@ -1,0 +1,55 @@
+// Acceptance under a lease: the result comes with the request, and the lease is
+// released by the very transaction that accepts it.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// admitAcceptance judges who asks for an acceptance, and stages what came with the
+// request. The bytes that are judged are those of the request: the file may be
+// written over by a process that was stopped in the middle and does not know that
+// its time is up.
+func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
+	turn := c.target(opt.TurnID)
+	if opt.Lease == nil {
+		return c.r.Unleased(ctx, c.view, turn)
+	}
+	if err := c.admitted(ctx, turn, opt.Lease, func(t *protocol.Transition) *Lease {
+		if res, ok := t.Result.(*protocol.AcceptResult); !ok || res.Entry == nil || t.Failure != nil {
+			return nil // an operation beside the acceptance, or a result that was refused
+		}
+		return c.lease.lease.With(protocol.LeaseReleased)
+	}); err != nil {
+		return err
+	}
+	if opt.Result == nil {
+		return nil
+	}
+	if len(opt.Result) > protocol.MaxStagedBytes {
+		return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "turn_result", Details: ojson.NewObject("bytes", len(opt.Result), "limit", protocol.MaxStagedBytes),
+			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(opt.Result), protocol.MaxStagedBytes)}
+	}
+	path := protocol.StagingPath(turn.TurnID)
+	if clean, problem := protocol.CleanPath(path); problem != "" || clean != path {
+		return &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+	}
+	if err := c.r.Store.Replace(path, opt.Result); err != nil {
+		return err
+	}
+	c.given = &staged{path: path, data: opt.Result}
+	return nil
+}
+
+// rejectedLease ends the lease of an attempt that is sent back.
+func (c *change) rejectedLease(t *protocol.Transition) *Lease {
+	if _, ok := t.Result.(*protocol.RejectResult); !ok {
+		return nil
+	}
+	return c.lease.lease.With(protocol.LeaseRejected)
+}

@@ -1,0 +1,446 @@
+// What happens to leases: issue, activate, renew, resume, release, expire, revoke,
+// cancellation and progress (spec/08 §5, §6.1, §11.8).
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Leased is the outcome of everything that happens to a lease. Lease is the newest
+// one there is of the turn, also with a refusal; nil without one.
+type Leased struct {
+	Done
+	Lease *Lease
+	Turn  *Turn
+}
+
+// IssueOptions says who is to have a turn.
+type IssueOptions struct {
+	TurnID    string
+	RunnerID  string
+	SessionID string
+	TTL       time.Duration // 0: until the turn's deadline
+}
+
+// CodeTurnBusy means that a process of this machine carries out the turn.
+const CodeTurnBusy = "turn_busy"
+
+// IssueLease gives an active, dispatched turn to a runner. A lease whose time is up
+// is put on record as expired first, and the turn dispatched anew. Errors:
+// lease_refused when somebody holds it, turn_busy when a process of this machine is
+// at work on it, turn_not_active, run_blocked, awaiting_approval.
+func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, error) {
+	out := &Leased{}
+	var issued *Lease
+	h := LeaseHolder{RunnerID: opt.RunnerID, SessionID: opt.SessionID, Ref: LeaseRef{StepID: opt.TurnID}}
+	expire := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		seen, err := c.free(ctx, opt.TurnID)
+		if err != nil || seen == nil || !seen.lease.Open() {
+			return nil, err
+		}
+		return c.ends(seen, seen.lease.With(protocol.LeaseExpired), &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+	}
+	issue := func(ctx context.Context, c *change) (protocol.Operation, error) {
+		seen, err := c.free(ctx, opt.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
+		if !ok {
+			return nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + oneLine(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
+		}
+		c.lease = &leaseHold{holder: h, turn: opt.TurnID}
+		epoch, after := nextEpoch(turn), lastIssued(turn)
+		if seen != nil {
+			c.lease.rec, c.lease.lease = seen.rec, seen.lease
+			epoch, after = max(epoch, seen.lease.Epoch()+1), max(after, seen.lease.FencingToken.IssuedAtMS)
+		}
+		now := c.env.Now
+		issued = protocol.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after, protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
+		c.lease.holder.Ref = RefOf(issued)
+		c.lease.next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
+		return &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}, nil
+	}
+	done, err := r.do(ctx, "lease", expire, issue)
+	out.take(done, issued, err)
+	if err == nil {
+		r.pruneLeases(ctx)
+	}
+	return out, err
+}
+
+// take fills the outcome of an operation that left the lease l.
+func (out *Leased) take(done *Done, l *Lease, err error) {
+	out.Done = *done
+	if err != nil {
+		return
+	}
+	out.Lease = l
+	if l != nil && done.State != nil {
+		out.Turn, _ = done.State.ActiveTurns.Get(l.StepID)
+	}
+}
+
+// leaseIf is l when the transition is the one that records a lease, not one beside it.
+func leaseIf(t *protocol.Transition, l *Lease) *Lease {
+	if _, ok := t.Result.(*protocol.LeaseResult); ok {
+		return l
+	}
+	return nil
+}
+
+func nextEpoch(turn *protocol.Turn) int {
+	last, _ := protocol.TurnLease(turn).Int("epoch")
+	return max(turn.Attempt, last+1, 1)
+}
+
+func lastIssued(turn *protocol.Turn) int64 {
+	ms, _ := protocol.TurnLease(turn).Int("issued_at_ms")
+	return int64(ms)
+}
+
+// free returns the last lease of a turn nobody holds; a refusal when somebody does,
+// or when a process of this machine carries the turn out.
+func (c *change) free(ctx context.Context, turnID string) (*seenLease, error) {
+	if !c.view.State.ActiveTurns.Has(turnID) {
+		return nil, nil
+	}
+	// The ref counts, not what the turn says of it.
+	seen, err := c.r.lookLease(ctx, c.view.State.Run(), turnID)
+	if err != nil {
+		return nil, err
+	}
+	if seen != nil && seen.lease.Live(c.env.Now) {
+		return nil, underLease(seen.lease)
+	}
+	if root, err := os.OpenRoot(c.r.Store.Dir()); err == nil {
+		held, _ := turnmark.List(root)
+		_ = root.Close()
+		if slices.Contains(held, turnID) {
+			return nil, &protocol.Error{Code: CodeTurnBusy, Field: "turn_id", Message: "A process of this machine is at work on turn " + turnID + ".", Hint: "wait until it is done: git agentxchain status"}
+		}
+	}
+	return seen, nil
+}
+
+// ends moves a lease to its end together with the record of it.
+func (c *change) ends(seen *seenLease, next *Lease, op *protocol.RecordLease) protocol.Operation {
+	c.lease = &leaseHold{holder: LeaseHolder{Ref: RefOf(seen.lease), RunnerID: seen.lease.RunnerID, SessionID: seen.lease.SessionID},
+		turn: seen.lease.StepID, rec: seen.rec, lease: seen.lease, next: func(t *protocol.Transition) *Lease { return leaseIf(t, next) }}
+	op.Lease = next
+	return op
+}
+
+// under runs one operation under a held lease. make gets the lease and returns the
+// lease after it (nil: unchanged) and the operation.
+func (r *Runner) under(ctx context.Context, purpose string, h LeaseHolder, how judgement, make func(c *change, l *Lease) (*Lease, protocol.Operation, error)) (*Leased, error) {
+	out := &Leased{}
+	var after *Lease
+	done, err := r.do(ctx, purpose, func(ctx context.Context, c *change) (protocol.Operation, error) {
+		seen, err := r.judge(ctx, c.view.State, h, how, c.env.Now)
+		if seen != nil {
+			out.Lease = seen.lease
+		}
+		if err != nil {
+			return nil, err
+		}
+		next, op, err := make(c, seen.lease)
+		if err != nil {
+			return nil, err
+		}
+		after = seen.lease
+		c.lease = &leaseHold{holder: h, turn: h.Ref.StepID, rec: seen.rec, lease: seen.lease}
+		if next != nil {
+			after = next
+			c.lease.next = func(t *protocol.Transition) *Lease {
+				switch t.Result.(type) {
+				case *protocol.LeaseResult, *protocol.AdvanceResult:
+					return next
+				}
+				return nil
+			}
+		}
+		return op, nil
+	})
+	last := out.Lease
+	out.take(done, after, err)
+	if out.Lease == nil {
+		out.Lease = last
+	}
+	return out, err
+}
+
+// CheckLease judges a lease without changing anything.
+func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error) {
+	out := &Leased{}
+	v, err := r.View(ctx)
+	if err != nil {
+		return out, out.settle(err)
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	seen, err := r.judge(ctx, v.State, h, judgeAll, r.now())
+	if seen != nil {
+		out.Lease = seen.lease
+	}
+	out.Turn, _ = v.State.ActiveTurns.Get(h.Ref.StepID)
+	out.State, out.Run = v.State, v.Run
+	return out, out.settle(err)
+}
+
+// ActivateLease records that the holder has begun: the lease is active, the turn
+// runs. Asked twice it does nothing the second time.
+func (r *Runner) ActivateLease(ctx context.Context, h LeaseHolder) (*Leased, error) {
+	return r.under(ctx, "lease", h, judgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+		turn := c.target(h.Ref.StepID)
+		if l.Status == protocol.LeaseActive && turn != nil && turn.Status == protocol.TurnRunning {
+			return nil, nil, nil
+		}
+		return l.With(protocol.LeaseActive), &protocol.AdvanceTurn{TurnID: h.Ref.StepID, Status: protocol.TurnRunning, Stream: "request"}, nil
+	})
+}
+
+// RenewLease gives the holder more time: ttl from now, as long as it was given at
+// first when ttl is 0, never beyond the time of the run and never less than it has.
+// The turn's deadline moves along when the lease would outlive it.
+func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duration) (*Leased, error) {
+	out := &Leased{}
+	v, err := r.View(ctx)
+	if err != nil {
+		return out, out.settle(err)
+	}
+	longer := func(cfg *Config, s *State, l *Lease, now time.Time) (*Lease, bool, error) {
+		turn, _ := s.ActiveTurns.Get(l.StepID)
+		grant := ttl
+		if grant <= 0 {
+			grant = time.Duration(max(1, l.ExpiresAtMS-l.IssuedAtMS)) * time.Millisecond
+		}
+		until := protocol.LeaseEnd(cfg, s, turn, now, grant)
+		if !until.After(now) {
+			return nil, false, refuseLease(l, h, protocol.RejectExpired)
+		}
+		next := *l
+		next.ExpiresAtMS = max(l.ExpiresAtMS, until.UnixMilli())
+		at, perr := protocol.ParseTime(turn.DeadlineAt)
+		return &next, perr != nil || next.ExpiresAt().After(at), nil
+	}
+	r.serial.Lock()
+	now := r.now()
+	seen, err := r.judge(ctx, v.State, h, judgeAll, now)
+	var next *Lease
+	var recorded bool
+	if err == nil {
+		out.Lease = seen.lease
+		next, recorded, err = longer(v.Config, v.State, seen.lease, now)
+	} else if seen != nil {
+		out.Lease = seen.lease
+	}
+	if err == nil && !recorded {
+		var oid gitstore.OID
+		if oid, err = r.writeLease(ctx, seen.rec, next, nil); err == nil {
+			err = r.Store.MoveLease(ctx, []gitstore.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
+		}
+		if err == nil {
+			out.Lease, out.State, out.Run = next, v.State, v.Run
+		}
+	}
+	r.serial.Unlock()
+	if err != nil || !recorded {
+		return out, out.settle(err)
+	}
+	return r.under(ctx, "lease", h, judgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+		next, _, err := longer(c.view.Config, c.view.State, l, c.env.Now)
+		return next, &protocol.RecordLease{Action: protocol.LeaseActRenewed, Lease: next}, err
+	})
+}
+
+// ResumeLease gives the turn to another session of the same runner, with a new
+// fencing token: what the former session still sends is refused from then on.
+// session "" keeps the session of the holder.
+func (r *Runner) ResumeLease(ctx context.Context, h LeaseHolder, session string, ttl time.Duration) (*Leased, error) {
+	return r.under(ctx, "lease", h, judgeResume, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+		turn := c.target(h.Ref.StepID)
+		now := c.env.Now
+		until := protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, ttl)
+		if !until.After(now) {
+			return nil, nil, refuseLease(l, h, protocol.RejectExpired)
+		}
+		next := l.Restore(session, max(nextEpoch(turn), l.Epoch()+1), now, lastIssued(turn), until)
+		return next, &protocol.RecordLease{Action: protocol.LeaseActRestored, Lease: next}, nil
+	})
+}
+
+// ReleaseLease gives the turn back without a result; it may be acquired again.
+func (r *Runner) ReleaseLease(ctx context.Context, h LeaseHolder, reason string) (*Leased, error) {
+	return r.under(ctx, "lease", h, judgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
+		next := l.With(protocol.LeaseReleased)
+		return next, &protocol.RecordLease{Action: protocol.LeaseActReleased, Lease: next, Reason: reason}, nil
+	})
+}
+
+// AskCancel records that a holder was asked to give its lease up.
+func (r *Runner) AskCancel(ctx context.Context, h LeaseHolder, reason string, force bool) (*Leased, error) {
+	return r.under(ctx, "lease", h, judgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+		next := l.Cancelling(reason, c.env.Now)
+		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAsked, Lease: next, Reason: reason,
+			Details: ojson.NewObject("force", force, "requested_at_ms", int(c.env.Now.UnixMilli()))}, nil
+	})
+}
+
+// AckCancel takes the holder's word that it has stopped: the lease is released, the
+// turn stays with the run. Refused with invalid_state_transition when nobody asked
+// it to stop.
+func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message string) (*Leased, error) {
+	return r.under(ctx, "lease", h, judgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
+		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
+			return nil, nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "lease",
+				Message: fmt.Sprintf("Nobody has asked for lease %s to be cancelled.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
+		}
+		next := l.With(protocol.LeaseReleased)
+		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", oneLine(status, 200), "message", oneLine(message, 1000))}, nil
+	})
+}
+
+// ReportProgress records what a holder tells of its work, as an event
+// dispatch_progress with the given payload (at most 256 KiB).
+func (r *Runner) ReportProgress(ctx context.Context, h LeaseHolder, payload *ojson.Object) (*Leased, error) {
+	return r.under(ctx, "lease", h, judgeAll, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
+		return nil, &protocol.RecordLease{Action: protocol.LeaseActProgress, Lease: l, Progress: payload}, nil
+	})
+}
+
+// RecordRefusal puts on record that something was asked for under a lease that does
+// not hold, with the reason of the refusal.
+func (r *Runner) RecordRefusal(ctx context.Context, h LeaseHolder, current *Lease, reason, asked string) error {
+	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (protocol.Operation, error) {
+		if current == nil || current.RunID != c.view.State.Run() {
+			return nil, nil
+		}
+		return &protocol.RecordLease{Action: protocol.LeaseActRefused, Lease: current, Rejection: reason,
+			Details: ojson.NewObject("refused_runner_id", oneLine(h.RunnerID, 200), "refused_token", oneLine(h.Ref.FencingToken, 200), "asked_for", asked)}, nil
+	})
+	return err
+}
+
+// RecordServing puts on record that a server of leases has begun its work, and that
+// it found leases of before. Without a run that goes on there is nothing to record.
+func (r *Runner) RecordServing(ctx context.Context, found int) error {
+	_, err := r.do(ctx, "lease", func(_ context.Context, c *change) (protocol.Operation, error) {
+		if c.view.State.Run() == "" || c.view.State.Status == StatusCompleted {
+			return nil, nil
+		}
+		op := &protocol.RecordLease{Action: protocol.LeaseActStarted}
+		if found > 0 {
+			op.Action, op.Details = protocol.LeaseActReloaded, ojson.NewObject("leases", found)
+		}
+		return op, nil
+	})
+	return err
+}
+
+// RevokeLease takes a turn away from whoever holds it: a person's act, refused inside
+// a dispatched turn. What the holder still sends is refused from then on.
+func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Leased, error) {
+	out := &Leased{}
+	if in := r.insideTurn(); in != "" {
+		err := &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id", Message: "Only a person may revoke a lease; this command runs inside turn " + in + ".", Hint: "run it outside of any agent"}
+		return out, out.settle(err)
+	}
+	var after *Lease
+	done, err := r.do(ctx, "lease", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		turn, refusal := protocol.ResolveTurn(c.view.State, turnID, "monarchic lease revoke")
+		if refusal != nil {
+			return nil, refusal
+		}
+		seen, err := r.lookLease(ctx, c.view.State.Run(), turn.TurnID)
+		if err != nil {
+			return nil, err
+		}
+		if seen == nil || !seen.lease.Open() {
+			return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "Turn " + turn.TurnID + " is under no lease.", Hint: "git agentxchain monarchic lease list"}
+		}
+		after = seen.lease.With(protocol.LeaseCancelled)
+		return c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason}), nil
+	})
+	out.take(done, after, err)
+	return out, err
+}
+
+// ExpireLeases puts on record which leases of active turns are past their time and
+// returns them.
+func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Lease
+	for id, turn := range v.State.ActiveTurns.All() {
+		seen, err := r.leased(ctx, v.State.Run(), turn)
+		if err != nil {
+			return out, err
+		}
+		if seen == nil || !seen.lease.Open() || seen.lease.Live(r.now()) {
+			continue
+		}
+		var ended *Lease
+		_, err = r.do(ctx, "lease", func(ctx context.Context, c *change) (protocol.Operation, error) {
+			seen, err := r.lookLease(ctx, c.view.State.Run(), id)
+			if err != nil || seen == nil || !seen.lease.Open() || seen.lease.Live(c.env.Now) {
+				return nil, err
+			}
+			ended = seen.lease.With(protocol.LeaseExpired)
+			return c.ends(seen, ended, &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+		})
+		if err != nil {
+			return out, err
+		}
+		if ended != nil {
+			out = append(out, ended)
+		}
+	}
+	return out, nil
+}
+
+// keptLeases is how many refs of leases of finished turns a run keeps.
+const keptLeases = 16
+
+// pruneLeases removes the oldest refs of leases whose turns are over: they are on
+// record in the run. Nothing depends on it.
+func (r *Runner) pruneLeases(ctx context.Context) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return
+	}
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	all, _, err := r.Store.Leases(ctx, "")
+	if err != nil {
+		return
+	}
+	var over []gitstore.LeaseRecord
+	for _, rec := range all {
+		if l, err := protocol.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
+			continue
+		}
+		over = append(over, rec)
+	}
+	slices.SortFunc(over, func(a, b gitstore.LeaseRecord) int { return b.At.Compare(a.At) })
+	if len(over) <= keptLeases {
+		return
+	}
+	var gone []gitstore.RefUpdate
+	for _, rec := range over[keptLeases:] {
+		gone = append(gone, gitstore.RefUpdate{Name: rec.Ref, Old: rec.Op})
+	}
+	_ = r.Store.MoveLease(ctx, gone, "agentxchain: leases of finished turns pruned")
+}

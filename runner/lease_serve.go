@@ -1,0 +1,31 @@
+// Serving leases: one server in a work tree, and where it keeps what is its own.
+
+package runner
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+)
+
+// serveLock names the process that hands out leases of this work tree.
+const serveLock = ".agentxchain/locks/runner-control.lock"
+
+// ServeLeases makes the caller the one server of leases of this work tree until
+// release is called or the process ends, however it ends. The error has the code
+// locked and names the other server.
+func (r *Runner) ServeLeases(ctx context.Context) (release func(), err error) {
+	if err := r.Store.MakeDir(filepath.ToSlash(filepath.Dir(serveLock))); err != nil {
+		return nil, err
+	}
+	l, err := gitstore.AcquireLock(ctx, filepath.Join(r.Store.Dir(), filepath.FromSlash(serveLock)), "monarchic serve", 0)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = l.Release() }, nil
+}
+
+// PrivateDir is where this machine keeps what belongs to the project and not to its
+// run: a directory below the git directory that need not exist.
+func (r *Runner) PrivateDir() string { return r.Store.PrivateDir() }

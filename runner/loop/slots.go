@@ -1,0 +1,66 @@
+// Which role a free slot goes to: the answer of the loop, and of whoever else hands
+// out turns.
+
+package loop
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+// Room reports whether the phase has a slot for one more turn: a free one, and no
+// delegation review, which runs alone.
+func Room(s *protocol.State, c *protocol.Config) bool {
+	n := s.ActiveTurns.Len()
+	switch {
+	case n == 0:
+		return true
+	case n >= runner.MaxConcurrentTurns(c, s.Phase) || s.PendingDelegation != nil:
+		return false
+	}
+	for _, t := range s.ActiveTurns.All() {
+		if t.DelegationReview != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// FreeRole is the role that a free slot goes to when next is the one whose turn it
+// is: next itself, unless it has a turn already or was tried; then another role of
+// the phase, unless delegated work decides who is next. "" is nobody.
+func FreeRole(next string, s *protocol.State, c *protocol.Config, tried map[string]bool) string {
+	busy := func(id string) bool {
+		if tried[id] {
+			return true
+		}
+		for _, t := range s.ActiveTurns.All() {
+			if t.AssignedRole == id {
+				return true
+			}
+		}
+		return false
+	}
+	if next == "" || !busy(next) {
+		return next
+	}
+	if runner.MaxConcurrentTurns(c, s.Phase) <= 1 || s.PendingDelegation != nil || len(s.DelegationQueue) > 0 {
+		return ""
+	}
+	if len(s.OpenCharters()) > 0 {
+		for _, id := range s.CharterRoles() {
+			if !busy(id) {
+				return id
+			}
+		}
+		return ""
+	}
+	if route := c.Route(s.Phase); route != nil {
+		for _, id := range route.AllowedNextRoles {
+			if id != "human" && c.Role(id) != nil && !busy(id) {
+				return id
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+// Messages: the mailbox between turns, roles and people (spec/08 §7, §11.6).
+
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Sent is the outcome of SendMessage.
+type Sent struct {
+	Done
+	Message *Object // portable TaskMessage
+	To      *Object // {turn}, {role} or {human: true}
+}
+
+// SendMessage appends a message to the mailbox of the run. It reaches its recipient
+// with the next dispatch bundle of the turn, or of a turn of the role. An empty To
+// of an answer is whoever asked: their turn while it is active, else its role.
+//
+// Codes: invalid_argument, target_required, turn_not_active, not_found,
+// inside_dispatched_turn, invalid_state_transition, mailbox_full.
+func (r *Runner) SendMessage(ctx context.Context, op protocol.SendMessage) (*Sent, error) {
+	out := &Sent{}
+	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if op.ReplyTo == "" {
+			return &op, nil
+		}
+		rows, err := r.mailOf(ctx, c.view.State.Run(), op.ReplyTo)
+		if err != nil {
+			return nil, err
+		}
+		if rows.sent == nil {
+			return &op, nil // the engine refuses it
+		}
+		op.Answers = protocol.NewBlob(rows.sent.Raw)
+		if op.To == "" {
+			op.To = backTo(rows.sent.Row, c.view.State)
+		}
+		return &op, nil
+	})
+	out.Done = *done
+	if err != nil {
+		return out, out.settle(r.finished(ctx, err, op.To))
+	}
+	res := done.Transition.Result.(*protocol.SendResult)
+	out.Message, out.To = res.Message, res.To
+	return out, nil
+}
+
+// backTo is who gets the answer to a message.
+func backTo(sent *ojson.Object, s *protocol.State) string {
+	from := sent.Object("payload").Object("message").String("from_task_id")
+	if role := sent.Object("turn").String("role_id"); role != "" && !s.ActiveTurns.Has(from) {
+		return role
+	}
+	return from
+}
+
+// finished says of a recipient that is refused what has become of it.
+func (r *Runner) finished(ctx context.Context, err error, to string) error {
+	var refusal *protocol.Error
+	if !errors.As(err, &refusal) || refusal.Code != protocol.CodeTurnNotActive || refusal.Field != "to" {
+		return err
+	}
+	row, lookup := r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", to)
+	if lookup != nil || row == nil {
+		return err
+	}
+	more := *refusal
+	more.Message = "Turn " + to + " is finished; a message would never reach it."
+	more.Hint = "git agentxchain monarchic message send --to " + row.Row.String("role") + " reaches the next turn of its role"
+	return &more
+}
+
+// Acked is the outcome of AckMessage.
+type Acked struct {
+	Done
+	Ack *Object // portable TaskMessageAck
+}
+
+// AckMessage records what the recipient of a message says about it: received,
+// accepted, rejected or resolved, in that order. A turn answers for itself only, a
+// person for anybody.
+//
+// Codes: not_found, invalid_argument, inside_dispatched_turn,
+// invalid_state_transition.
+func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string) (*Acked, error) {
+	out := &Acked{}
+	done, err := r.do(ctx, "message", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		op := &protocol.AckMessage{MessageID: messageID, Status: status, Note: note}
+		rows, err := r.mailOf(ctx, c.view.State.Run(), messageID)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range []struct {
+			to  **protocol.Blob
+			row *protocol.Line
+		}{{&op.Message, rows.sent}, {&op.Delivered, rows.delivered}, {&op.Last, rows.acked}} {
+			if m.row != nil {
+				*m.to = protocol.NewBlob(m.row.Raw)
+			}
+		}
+		return op, nil
+	})
+	out.Done = *done
+	if err == nil {
+		out.Ack = done.Transition.Result.(*protocol.AckResult).Ack
+	}
+	return out, err
+}
+
+// mailRows are the newest events about one message, nil where there is none.
+type mailRows struct{ sent, delivered, acked *protocol.Line }
+
+// mailOf looks a message up in the event log, from its end to the event that sent it.
+func (r *Runner) mailOf(ctx context.Context, run, id string) (mailRows, error) {
+	var found mailRows
+	if run == "" || id == "" {
+		return found, nil
+	}
+	rows, err := r.Store.TailRows(ctx, protocol.LedgerEvents, 0, func(row *ojson.Object) bool {
+		if row.String("run_id") != run || !protocol.MailEvent(row.String("event_type")) {
+			return false
+		}
+		return protocol.MailOf(row) == id
+	})
+	for i := range rows {
+		switch rows[i].Row.String("event_type") {
+		case protocol.EventMessageSent:
+			if found.sent == nil { // one that repeats an id came from outside and counts for nothing
+				found.sent = &rows[i]
+			}
+		case protocol.EventMessageDelivered:
+			found.delivered = &rows[i]
+		case protocol.EventMessageAcknowledged:
+			found.acked = &rows[i]
+		}
+	}
+	return found, err
+}
+
+// messagesFor returns the messages in the bundle of a turn, oldest first. Only a run
+// where messages wait for an active turn has its event log looked at.
+func (r *Runner) messagesFor(ctx context.Context, x *protocol.Index, turnID string) ([]*ojson.Object, error) {
+	if x == nil {
+		return nil, nil
+	}
+	events := make(map[string]bool)
+	for _, m := range x.Mailbox.With(turnID) {
+		events[m.Event] = true
+	}
+	if len(events) == 0 {
+		return nil, nil
+	}
+	rows, err := r.Store.TailRows(ctx, protocol.LedgerEvents, len(events), func(row *ojson.Object) bool { return events[row.String("event_id")] })
+	if err != nil {
+		return nil, err
+	}
+	var out []*ojson.Object
+	for _, l := range rows {
+		if msg := l.Row.Object("payload").Object("message"); msg != nil {
+			out = append(out, msg)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,352 @@
+// Workspaces: linked work trees with a branch and a run of their own, so that many
+// runs of one repository can be at work at a time.
+
+package runner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CodeNoBase means that the project has no commit with agentxchain.json that a
+// workspace could begin from.
+const CodeNoBase = "no_committed_project"
+
+// CodeRuntimeManual means that every role of a project is bound to a person: there is
+// nothing a run could do by itself.
+const CodeRuntimeManual = "runtime_not_automatic"
+
+// AcceptLock is an exclusive lock file with an owner that others can name.
+type AcceptLock = gitstore.Lock
+
+// LockFile takes a lock file of the repository for as long as this process lives or
+// until it is released: one process at a time does what it stands for. A live owner is
+// the error locked, which names it; a dead one is taken over.
+func LockFile(ctx context.Context, path, purpose string) (*AcceptLock, error) {
+	return gitstore.AcquireLock(ctx, path, purpose, 0)
+}
+
+// RunIDOf is the id of the run that StartRun begins with a seed of 32 hex digits.
+func RunIDOf(seed string) string {
+	e := protocol.Env{Seed: seed}
+	return e.ID("run")
+}
+
+// Base is the committed project a workspace begins from.
+type Base struct {
+	Commit OpID
+	Raw    []byte // agentxchain.json as it is committed
+	Config *protocol.Config
+}
+
+// Base reads the project at a commit, at the one that is checked out when it is "";
+// what is not committed is not in it. Errors: no_committed_project, invalid_config,
+// invalid_json.
+func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	head := commit
+	if head == "" {
+		var err error
+		if head, err = r.Store.HeadCommit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	hint := "git add " + protocol.ConfigPath + ", and git commit"
+	if head == "" {
+		return nil, &protocol.Error{Code: CodeNoBase, Field: protocol.ConfigPath, Message: "The branch has no commit yet; a run needs one to begin from.", Hint: hint}
+	}
+	raw, ok, err := r.Store.CommittedFile(ctx, head, protocol.ConfigPath)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &protocol.Error{Code: CodeNoBase, Field: protocol.ConfigPath,
+			Message: "Commit " + head.Short() + " has no " + protocol.ConfigPath + ".", Hint: hint}
+	}
+	cfg, problems, err := protocol.DecodeConfig(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, protocol.ConfigError(problems)
+	}
+	return &Base{Commit: head, Raw: raw, Config: cfg}, nil
+}
+
+// Automatic lists the runtimes that roles are bound to and that need no person, each
+// once. Without any it is the error runtime_not_automatic.
+func (b *Base) Automatic() ([]string, error) {
+	var out []string
+	for _, role := range b.Config.Roles.All() {
+		if role == nil || slices.Contains(out, role.RuntimeID) {
+			continue
+		}
+		if rt, ok := b.Config.Runtimes.Get(role.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+			out = append(out, role.RuntimeID)
+		}
+	}
+	if len(out) == 0 {
+		return nil, &protocol.Error{Code: CodeRuntimeManual, Field: "runtimes",
+			Message: "Every role of " + protocol.ConfigPath + " is bound to a manual runtime: nothing would carry a turn out.",
+			Hint:    "bind roles to a runtime of type local_cli, mcp, api_proxy or remote_agent in " + protocol.ConfigPath + " and commit it"}
+	}
+	return out, nil
+}
+
+// WorkspaceOptions says what a workspace is made of.
+type WorkspaceOptions struct {
+	Dir     string            // absolute directory that does not exist
+	Branch  string            // short name of a branch that does not exist, or is the workspace's already
+	From    OpID              // commit
+	Files   map[string][]byte // project-relative; committed first, on top of From
+	Message string            // of that commit
+}
+
+// AddWorkspace makes a linked work tree on a branch of its own with an idle project in
+// it, and returns the project's directory there. Called again after a crash it goes on
+// where it was, as long as no run has begun in it.
+func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	repo := r.Store.Repository()
+	tip, err := repo.ReadRef(ctx, "refs/heads/"+opt.Branch)
+	if err != nil {
+		return "", err
+	}
+	if tip == "" {
+		if _, err := r.Store.MakeBranch(ctx, opt.Branch, opt.From, opt.Files, opt.Message); err != nil {
+			return "", err
+		}
+	}
+	for n := 0; ; n++ {
+		err := r.checkOut(ctx, opt.Dir, opt.Branch)
+		var git *gitstore.GitError
+		if err == nil {
+			break
+		}
+		if n == maxCheckOuts || !errors.As(err, &git) {
+			return "", err
+		}
+		time.Sleep(50 * time.Millisecond << n) // a git of a killed process may be in the way
+	}
+	dir := filepath.Join(opt.Dir, filepath.FromSlash(repo.Prefix))
+	return dir, idle(ctx, dir)
+}
+
+const (
+	maxCheckOuts = 4
+	orphanWait   = 5 * time.Second
+)
+
+// checkOut makes the work tree of a workspace, where nothing is or a killed process was
+// making it. The git that process had started may still be at work: it is waited for,
+// since it would take away what it believes to be its own.
+func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
+	repo := r.Store.Repository()
+	if _, err := os.Lstat(dir); err == nil {
+		if err := unused(filepath.Join(dir, filepath.FromSlash(repo.Prefix))); err != nil {
+			return err
+		}
+		making := filepath.Join(repo.CommonDir, "worktrees", filepath.Base(dir), "locked")
+		for until := time.Now().Add(orphanWait); time.Now().Before(until) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			if _, err := os.Lstat(making); err != nil {
+				break
+			}
+		}
+		if err := r.Store.DiscardWorktree(ctx, dir); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return err
+	}
+	return r.Store.AddWorktree(ctx, dir, branch)
+}
+
+// unused refuses a directory in which a run has begun: somebody's work may be there,
+// whatever has become of the run's record.
+func unused(dir string) error {
+	data, err := readProjectFile(dir, string(protocol.DocState), protocol.MaxStagedBytes)
+	if err != nil || data == nil {
+		return err
+	}
+	if st, refusal := protocol.DecodeState(data); refusal == nil && st.Run() == "" {
+		return nil
+	}
+	return &protocol.Error{Code: protocol.CodeRunExists, Field: string(protocol.DocState),
+		Message: "A run has begun in " + dir + " whose record is gone from this repository; it is left as it is.",
+		Hint:    "save what is of use there, then: git worktree remove " + dir}
+}
+
+// RestoreWorkspace checks the branch of a workspace out again whose directory is gone,
+// and brings the run back from its record.
+func (r *Runner) RestoreWorkspace(ctx context.Context, dir, branch, run string) (string, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	if err := r.Store.DiscardWorktree(ctx, dir); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return "", err
+	}
+	if err := r.Store.AddWorktree(ctx, dir, branch); err != nil {
+		return "", err
+	}
+	project := filepath.Join(dir, filepath.FromSlash(r.Store.Repository().Prefix))
+	s, err := gitstore.Open(ctx, project, gitstore.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = s.Close() }()
+	_, err = s.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{Run: run})
+	return project, err
+}
+
+// idle gives a fresh workspace the state every project has before its first run. A
+// committed state would be that of another work tree's run.
+func idle(ctx context.Context, dir string) error {
+	s, err := gitstore.Open(ctx, dir, gitstore.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	raw, err := readProjectFile(dir, protocol.ConfigPath, maxGateFile)
+	if err != nil {
+		return err
+	}
+	cfg, _, err := protocol.DecodeConfig(raw)
+	if err != nil {
+		return err
+	}
+	return s.Replace(string(protocol.DocState), protocol.FreshState(cfg, "").Encode())
+}
+
+// RemoveWorkspace removes the work tree of a run that is over, when nothing is in it
+// that git does not have: everything is committed, the run is recorded, and what is
+// ignored are the run's own working files. The branch and the run's record stay, and
+// what agents said and what was put aside goes to the directory keep. Otherwise the work
+// tree is left alone and why says what keeps it.
+func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why string, err error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	project := filepath.Join(dir, filepath.FromSlash(r.Store.Repository().Prefix))
+	s, err := gitstore.Open(ctx, project, gitstore.Options{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = s.Close() }()
+	v, err := s.View(ctx)
+	if err != nil {
+		return "", err
+	}
+	if v.State == nil || v.Op == "" || len(v.Notices) > 0 {
+		return "its run is not fully recorded", nil
+	}
+	st, err := s.Repository().Status(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	for _, p := range st.Paths() {
+		if !protocol.Operational(strings.TrimPrefix(p, s.Repository().Prefix)) {
+			return p + " is not committed", nil
+		}
+	}
+	ignored, err := s.Repository().IgnoredFiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range ignored {
+		own := strings.TrimPrefix(p, s.Repository().Prefix)
+		if !protocol.Operational(own) && own != ".agentxchain/" {
+			return p + " is ignored by git and exists only there", nil
+		}
+	}
+	for _, name := range []string{"dispatch/audit", "transactions"} {
+		if err := moveAway(filepath.Join(project, ".agentxchain", filepath.FromSlash(name)), filepath.Join(keep, filepath.Base(name))); err != nil {
+			return "its logs cannot be kept elsewhere: " + err.Error(), nil
+		}
+	}
+	return "", r.Store.RemoveWorktree(ctx, dir)
+}
+
+// moveAway moves a directory to where nothing is; one that is not there is no error.
+func moveAway(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+// StartRun begins the run of a workspace that AddWorkspace has made; its id is
+// RunIDOf(seed).
+func (r *Runner) StartRun(ctx context.Context, seed string, opt InitRunOptions) (*Done, error) {
+	seeded := *r
+	seeded.opt.Seed = func() string { return seed }
+	done, err := seeded.InitRun(ctx, opt)
+	if err == nil && done.Run != RunIDOf(seed) {
+		err = fmt.Errorf("the run that began is %s, not %s", done.Run, RunIDOf(seed))
+	}
+	return done, err
+}
+
+// CommitFile makes one project file what data says and commits it alone. A file that
+// is so already and is committed is left as it is.
+func (r *Runner) CommitFile(ctx context.Context, name string, data []byte, message string) error {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	have, err := readProjectFile(r.Store.Dir(), name, maxGateFile)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(have, data) {
+		if err := r.Store.Replace(name, data); err != nil {
+			return err
+		}
+	}
+	st, err := r.Store.Repository().Status(ctx, r.Store.Repository().Prefix)
+	if err != nil {
+		return err
+	}
+	if _, dirty := st.Dirty[name]; !dirty {
+		return nil
+	}
+	_, err = r.Store.Repository().CommitPaths(ctx, []string{name}, message)
+	return err
+}
+
+// WithGoal is agentxchain.json with the project's goal replaced, everything else as it
+// is written; the same bytes when the goal is that already.
+func (b *Base) WithGoal(goal string) ([]byte, error) {
+	if b.Config.Project.Goal == goal {
+		return b.Raw, nil
+	}
+	doc, err := ojson.DecodeObject(b.Raw)
+	if err != nil {
+		return nil, err
+	}
+	project := doc.Object("project").Clone()
+	if project == nil {
+		project = ojson.NewObject()
+	}
+	project.Set("goal", goal)
+	doc.Set("project", project)
+	return ojson.Pretty(doc), nil
+}
