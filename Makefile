@@ -4,7 +4,7 @@ GO      ?= go
 LINT     = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 30s
 
-.PHONY: build test race lint fmt fuzz mutation bench crash demo ci
+.PHONY: build test race lint fmt fuzz mutation bench crash screenshots demo ci
 
 # One static binary.
 build:
@@ -38,6 +38,10 @@ bench:
 # Kills at random and at named moments; long, and not part of the tests.
 crash:
 	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 60m -run 'Crash|Kill|Storm' ./...
+
+# The pictures of docs/dashboard.md, from projects made for them. Needs Chromium.
+screenshots:
+	$(GO) test -count=1 -run TestTakePictures ./dashboard -screenshots
 
 demo:
 	$(GO) run ./cmd/git-agentxchain demo

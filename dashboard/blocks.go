@@ -62,6 +62,7 @@ type block struct {
 	Filter    *filter
 	Older     string // addresses of the neighbouring pages of a list
 	Newer     string
+	Plain     bool // the list is in no order of time: its pages are the next and the previous
 	All       cell // leads to the whole list
 	Parts     []block
 	Folded    bool
@@ -93,6 +94,8 @@ func link(s, href string) cell {
 }
 
 func turnLink(id string) cell { return link(id, "/turns/"+url.PathEscape(id)) }
+
+func decisionLink(id string) cell { return link(id, "/decisions?text="+url.QueryEscape(id)) }
 
 func opLink(id string) cell {
 	c := link(short(id), "/ops/"+url.PathEscape(id))
@@ -126,19 +129,24 @@ func standing(s string) cell {
 	return cell{Text: plain(words(s)), Tone: t}
 }
 
-// diffLine is a line of a patch.
+// diffLine is a line of a patch, or several of one kind.
 type diffLine struct {
-	Class string // add, del, hunk, file or ""
+	Class string // add, del, hunk, file, meta or ""
 	Text  string
 }
 
-const maxDiffLines = 4000
+// Bounds of a patch on a page. Neighbouring lines of one kind are one element.
+const (
+	maxDiffLines = 4000
+	maxDiffRuns  = 1000
+)
 
-// diffLines sorts the lines of a patch; cut says that there were more.
+// diffLines sorts the lines of a patch; cutOff says that there were more.
 func diffLines(patch string) (out []diffLine, cutOff bool) {
 	body := false
+	n := 0
 	for line := range strings.Lines(patch) {
-		if len(out) == maxDiffLines {
+		if n++; n > maxDiffLines || len(out) == maxDiffRuns {
 			return out, true
 		}
 		line = strings.TrimSuffix(line, "\n")
@@ -155,7 +163,12 @@ func diffLines(patch string) (out []diffLine, cutOff bool) {
 		case !body:
 			class = "meta"
 		}
-		out = append(out, diffLine{class, longText(line, 2000)})
+		line = longText(line, 2000)
+		if last := len(out) - 1; last >= 0 && out[last].Class == class && class != "file" {
+			out[last].Text += "\n" + line
+			continue
+		}
+		out = append(out, diffLine{class, line})
 	}
 	return out, false
 }

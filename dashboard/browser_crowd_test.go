@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"fmt"
+	"html"
 	"strings"
 	"testing"
 	"time"
@@ -68,7 +69,63 @@ func crowded(t testing.TB) *served {
 	rows(".agentxchain/hook-annotations.jsonl", 3000, func(i int) string {
 		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:05:00.000Z","hook_name":"h%d","turn_id":"turn_big","annotations":[{"key":"k","value":"v"}]}`, i)
 	})
+	manyRepositories(t, dir, list)
 	rows(".agentxchain/notification-audit.jsonl", 900, func(int) string { return `{"half":` })
 	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
 	return serve(t, Options{Dir: dir, Now: func() time.Time { return at }, Replay: &Replay{Artifact: "crowded.json"}})
+}
+
+// manyRepositories is an initiative over 300 repositories with 120 workstreams.
+func manyRepositories(t testing.TB, dir string, list func(int, func(int) string) string) {
+	t.Helper()
+	object := func(n int, member func(i int) string) string {
+		s := list(n, member)
+		return "{" + s[1:len(s)-1] + "}"
+	}
+	ids := list(300, func(i int) string { return fmt.Sprintf(`"repo%03d"`, i) })
+	writeFile(t, dir, "agentxchain-multi.json", `{"schema_version":"0.1","project":{"id":"many","name":"Many"},"repos":`+
+		object(300, func(i int) string { return fmt.Sprintf(`"repo%03d":{"path":"./repos/repo%03d"}`, i, i) })+`,"workstreams":`+
+		object(120, func(i int) string {
+			return fmt.Sprintf(`"stream%03d":{"phase":"planning","repos":%s,"entry_repo":"repo000","depends_on":[],"completion_barrier":"all_repos_accepted"}`, i, ids)
+		})+`,"routing":{"planning":{"entry_workstream":"stream000"}}}`)
+	writeFile(t, dir, ".agentxchain/multirepo/state.json", `{"schema_version":"0.1","super_run_id":"srun_1","project_id":"many","status":"active","phase":"planning","repo_runs":`+
+		object(300, func(i int) string {
+			return fmt.Sprintf(`"repo%03d":{"run_id":"run_%d","status":"linked","phase":"planning","initialized_by_coordinator":false}`, i, i)
+		})+`,"pending_gate":null,"phase_gate_status":{}}`)
+	writeFile(t, dir, ".agentxchain/multirepo/barriers.json", object(120, func(i int) string {
+		return fmt.Sprintf(`"stream%03d_completion":{"workstream_id":"stream%03d","type":"all_repos_accepted","status":"pending","required_repos":%s,"satisfied_repos":[]}`, i, i, ids)
+	}))
+}
+
+// The board of an initiative of many repositories tells their number in each state,
+// and goes on on a next page.
+func TestBoardOfManyRepositories(t *testing.T) {
+	v := crowded(t)
+	if err := v.s.model.now().InitiativeErr; err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for path, pages := "/board", 0; path != ""; pages++ {
+		got := v.page(path)
+		if pages == 0 && (!strings.Contains(got, "300 unreadable") || !strings.Contains(got, "stream000") || strings.Contains(got, "stream119") || !strings.Contains(got, ">Next<")) {
+			i := strings.Index(got, "Workstreams</h2>")
+			t.Errorf("the first page:\n%.3000s", got[max(0, i):])
+		}
+		for _, r := range strings.Split(got, `data-label="Repository">`)[1:] {
+			name, _, _ := strings.Cut(r[strings.Index(r, ">")+1:], "<")
+			seen[name] = true
+		}
+		path = ""
+		for _, link := range strings.Split(got, `<a rel="next" href="`)[1:] {
+			if address, _, _ := strings.Cut(link, `"`); strings.Contains(address, "repositories-before") {
+				path = html.UnescapeString(address)
+			}
+		}
+		if pages > 5 {
+			t.Fatal("there is no end")
+		}
+	}
+	if len(seen) != 300 {
+		t.Errorf("%d of 300 repositories are on the pages", len(seen))
+	}
 }

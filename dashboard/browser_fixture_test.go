@@ -19,13 +19,18 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-// workshop is where programs are built, removed when the tests have ended.
-var workshop string
+// made is where what several tests use is made, removed when they have ended.
+var made string
+
+var workshop = sync.OnceValues(func() (dir string, err error) {
+	made, err = os.MkdirTemp("", "dashboard-*")
+	return made, err
+})
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if workshop != "" {
-		_ = os.RemoveAll(workshop)
+	if made != "" {
+		_ = os.RemoveAll(made)
 	}
 	os.Exit(code)
 }
@@ -36,11 +41,10 @@ var program = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("AGENTXCHAIN_TEST_PROGRAM"); path != "" {
 		return path, nil
 	}
-	dir, err := os.MkdirTemp("", "dashboard-*")
+	dir, err := workshop()
 	if err != nil {
 		return "", err
 	}
-	workshop = dir
 	path := filepath.Join(dir, "git-agentxchain")
 	build := exec.Command("go", "build", "-o", path, "../cmd/git-agentxchain")
 	// What is tried is the program people have: a test with the race detector does
@@ -133,23 +137,40 @@ func stage(t testing.TB, dir string, assigned map[string]any, summary string) {
 	}
 }
 
-// longRun is a project with a run of that many accepted turns, and operations as
-// they come with them: two a turn.
-func longRun(t testing.TB, turns int) string {
+// longTurns is how many turns were accepted in the long run.
+const longTurns = 10_000
+
+var long sync.Once
+
+// longRun is a project with a run of longTurns accepted turns, and operations as they
+// come with them: two a turn. It has a turn with a staged result. The tests share it.
+func longRun(t testing.TB) string {
+	t.Helper()
+	testrepo.Isolate()
+	top, err := workshop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "long")
+	long.Do(func() { makeLongRun(t, dir) })
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+		t.Fatal("the long run could not be made: ", err)
+	}
+	return dir
+}
+
+func makeLongRun(t testing.TB, dir string) {
 	t.Helper()
 	bin, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	testrepo.Isolate()
-	dir := filepath.Join(t.TempDir(), "long")
-	seed := exec.Command("go", "run", "../bench/seed", "-bin", bin, "-turns", fmt.Sprint(turns), dir)
+	seed := exec.Command("go", "run", "../bench/seed", "-bin", bin, "-turns", fmt.Sprint(longTurns), dir)
 	seed.Env = append(os.Environ(), "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
 	if out, err := seed.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	lengthen(t, dir, 2*turns)
-	return dir
+	lengthen(t, dir, 2*longTurns)
 }
 
 // lengthen puts operations below the newest one of a recorded run, as git sees them:
@@ -183,6 +204,11 @@ func lengthen(t testing.TB, dir string, n int) {
 	made := git(message+"\n", "commit-tree", tip+"^{tree}", "-p", "refs/lengthened")
 	git("", "update-ref", ref, made, tip)
 	git("", "update-ref", "-d", "refs/lengthened")
+	// The work tree remembers where the run was, and that the new tip does not follow
+	// from it; a clone does not.
+	if err := os.RemoveAll(filepath.Join(dir, ".git", "agentxchain")); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // initiative is a workspace over three repositories of which the first is at work.

@@ -50,6 +50,8 @@ func (s *Server) Handler() http.Handler {
 		case s.entered(w, r):
 		case r.URL.Path == identityPath:
 			s.identity(w)
+		case r.URL.Path == "/assets/style.css" || r.URL.Path == "/assets/icon.svg":
+			mux.ServeHTTP(w, r) // nothing in them is anybody's, and the page that refuses is made with them
 		case !s.known(r):
 			s.refuse(w, r)
 		default:

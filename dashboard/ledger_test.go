@@ -128,3 +128,21 @@ func FuzzLedger(f *testing.F) {
 		}
 	})
 }
+
+// What is written as the watch begins, or as a turn does, is seen without waiting
+// for the next change.
+func TestNothingIsMissedAtTheStart(t *testing.T) {
+	rest := again
+	again = time.Hour
+	t.Cleanup(func() { again = rest })
+	for range 5 {
+		dir, turn := fresh(t)
+		v := serve(t, Options{Dir: dir, Every: 50 * time.Millisecond})
+		appendFile(t, dir, ".agentxchain/events.jsonl", `{"event_type":"early","timestamp":"2026-01-01T00:00:00.000Z"}`+"\n")
+		writeFile(t, dir, ".agentxchain/staging/"+turn.TurnID+"/turn-result.json", `{"turn_id":"`+turn.TurnID+`","status":"completed","summary":"Done."}`)
+		eventually(t, "what was written at the start", func() bool {
+			return strings.Contains(v.page("/event-log"), "early") && strings.Contains(v.page("/"), "result staged")
+		})
+		v.stop()
+	}
+}

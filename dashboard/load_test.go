@@ -56,7 +56,9 @@ func (v *served) clients(n int, paths ...string) (wrong []error) {
 				}
 				defer func() { _ = resp.Body.Close() }()
 				body, err := io.ReadAll(resp.Body)
-				if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 {
+				// A search may be told to come again, as it says in its answer.
+				busy := resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != ""
+				if err != nil || resp.StatusCode != http.StatusOK && !busy || len(body) == 0 {
 					return fmt.Errorf("%s: %d, %d bytes, %w", req.URL.Path, resp.StatusCode, len(body), err)
 				}
 				return nil
@@ -142,7 +144,7 @@ func TestHostileRequests(t *testing.T) {
 		"another loopback address":     {"GET / HTTP/1.1\r\nHost: 127.0.0.2:" + port + "\r\n", "403"},
 		"a zone":                       {"GET / HTTP/1.1\r\nHost: [::1%25lo]:" + port + "\r\n", "400 403"},
 		"an address in the line":       {"GET http://evil.example:" + port + "/ HTTP/1.1\r\nHost: " + host + "\r\n", "403"},
-		"a line that is too long":      {"GET /search?q=" + long + " HTTP/1.1\r\nHost: " + host + "\r\n", "414"},
+		"a line that is too long":      {v.head("/search?q=" + long), "414"},
 		"a line that is far too long":  {"GET /search?q=" + strings.Repeat(long, 4) + " HTTP/1.1\r\nHost: " + host + "\r\n", "414 431"},
 		"a header that is too long":    {"GET / HTTP/1.1\r\nHost: " + host + "\r\nX-A: " + strings.Repeat(long, 4) + "\r\n", "431"},
 		"headers without end":          {"GET / HTTP/1.1\r\nHost: " + host + "\r\n" + strings.Repeat("X-A: b\r\n", 20_000), "431"},
@@ -150,7 +152,7 @@ func TestHostileRequests(t *testing.T) {
 		"no version":                   {"GET /\r\n", "400"},
 		"a version to come":            {"GET / HTTP/9.9\r\nHost: " + host + "\r\n", "505 400"},
 		"two lengths":                  {"GET / HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 1\r\nContent-Length: 2\r\n", "400"},
-		"a length and pieces":          {"POST / HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n", "400 405"},
+		"a length and pieces":          {"POST / HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "400 405"},
 		"pieces of another kind":       {"POST / HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: gzip, chunked\r\n", "400 501 405"},
 		"a tunnel":                     {"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n", "400 403 405"},
 		"a method that is none":        {"NONSENSE / HTTP/1.1\r\nHost: " + host + "\r\n", "405"},

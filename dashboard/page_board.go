@@ -36,7 +36,7 @@ func board(v *view) error {
 		v.Notices = append(v.Notices, toned(w.String("warning_message"), warn))
 	}
 	if len(v.Notices) > 20 {
-		v.Notices = v.Notices[:20]
+		v.Notices = append(v.Notices[:20:20], text("and "+plain(len(v.Notices)-20)+" more: git agentxchain multi status"))
 	}
 	next := block{ID: "next", Title: "What comes next", Empty: "Nothing has to be done."}
 	if len(in.Next) > 0 && v.srv.opt.Replay == nil {
@@ -45,7 +45,7 @@ func board(v *view) error {
 			next.Table.Rows = append(next.Table.Rows, []cell{code(coordinator.Program + " " + a.Command), text(a.Reason)})
 		}
 	}
-	v.Blocks = append(v.Blocks, next, initiativePhases(in), workstreams(in), repositories(v, in))
+	v.Blocks = append(v.Blocks, next, initiativePhases(in), workstreams(v, in), repositories(v, in))
 	if g := st.PendingGate; g != nil {
 		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{{"Gate", code(g.Gate)}, {"Kind", text(words(g.GateType))}, {"From", text(g.From)}, {"To", text(g.To)},
 			{"Asked", v.moment(instant(g.RequestedAt))}, {"Repositories", text(strings.Join(g.RequiredRepos, ", "))}, {"Approves", text(strings.Join(g.HumanBarriers, ", "))}}})
@@ -99,20 +99,35 @@ func initiativePhases(in *coordinator.Standing) block {
 	return b
 }
 
+// maxColumns is how many repositories have a column each; of more their number in
+// each state is told.
+const maxColumns = 10
+
 // workstreams is the board itself: a row a workstream, a column a repository.
-func workstreams(in *coordinator.Standing) block {
-	b := block{ID: "workstreams", Title: "Workstreams", Empty: "There are no workstreams."}
+func workstreams(v *view, in *coordinator.Standing) block {
+	b := block{ID: "workstreams", Title: "Workstreams", Empty: "There are no workstreams.", Plain: true}
 	repos := in.Config.Repos.Keys()
-	t := &table{Head: append(append([]string{"Workstream", "Phase"}, repos...), "Barrier", "Waits for")}
+	columns := repos
+	if len(repos) > maxColumns {
+		repos, columns = nil, []string{"Repositories"}
+	}
+	t := &table{Head: append(append([]string{"Workstream", "Phase"}, columns...), "Barrier", "Waits for")}
 	for i := range t.Head {
 		t.Head[i] = plain(t.Head[i])
 	}
-	for _, r := range in.Board() {
+	rows := in.Board()
+	var picked []int
+	picked, b.Older, b.Newer = v.windowOf("workstreams-", pageSize, len(rows), func(int) bool { return true })
+	for _, i := range picked {
+		r := rows[len(rows)-1-i] // a window begins at the end
 		name := text(r.Workstream.ID)
 		if r.Current {
 			name.Tone = good
 		}
 		row := []cell{name, text(r.Workstream.Phase)}
+		if repos == nil {
+			row = append(row, text(tally(r.Cells)))
+		}
 		for _, id := range repos {
 			c := cell{}
 			for _, x := range r.Cells {
@@ -137,6 +152,25 @@ func workstreams(in *coordinator.Standing) block {
 		b.Empty, b.Table = "", t
 	}
 	return b
+}
+
+// tally is how many repositories are in which state, in the order they come.
+func tally(cells []coordinator.Cell) string {
+	var order, out []string
+	number := map[string]int{}
+	for _, x := range cells {
+		state := words(string(x.State))
+		if x.State == coordinator.CellOpen {
+			state = "open"
+		}
+		if number[state]++; number[state] == 1 {
+			order = append(order, state)
+		}
+	}
+	for _, state := range order {
+		out = append(out, plain(number[state])+" "+state)
+	}
+	return strings.Join(out, ", ")
 }
 
 func boardCell(x coordinator.Cell) cell {
@@ -164,9 +198,13 @@ func boardCell(x coordinator.Cell) cell {
 }
 
 func repositories(v *view, in *coordinator.Standing) block {
-	b := block{ID: "repositories", Title: "Repositories", Empty: "There are none."}
+	b := block{ID: "repositories", Title: "Repositories", Empty: "There are none.", Plain: true}
 	t := &table{Head: []string{"Repository", "Status", "Phase", "Run", "At work on", "More"}}
-	for _, r := range in.Repos() {
+	rows := in.Repos()
+	var picked []int
+	picked, b.Older, b.Newer = v.windowOf("repositories-", pageSize, len(rows), func(int) bool { return true })
+	for _, i := range picked {
+		r := rows[len(rows)-1-i]
 		var notes []string
 		for _, d := range r.Objects("details") {
 			notes = append(notes, d.String("label")+" "+d.String("value"))

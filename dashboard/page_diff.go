@@ -16,6 +16,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
+// maxTurnFiles bounds the files of a turn on its page.
+const maxTurnFiles = 2 * pageSize
+
 // changed is the files of the turn, and the diff of the commit that holds them.
 func (v *view) changed(row *ojson.Object) block {
 	b := block{ID: "files", Title: "Files", Empty: "No file was changed."}
@@ -59,7 +62,7 @@ func (v *view) changed(row *ojson.Object) block {
 	}
 	b.Table = &table{Head: []string{"File", "Lines added", "Lines removed"}}
 	for i, f := range files {
-		if i == 5*pageSize {
+		if i == maxTurnFiles {
 			b.Note = fmt.Sprintf("The first %d of %d files.", i, len(files))
 			break
 		}
@@ -83,7 +86,7 @@ func (v *view) changed(row *ojson.Object) block {
 		}
 	}
 	lines, more := diffLines(string(bytes.ToValidUTF8(patch, []byte("\uFFFD"))))
-	part := block{ID: "diff", Title: plain(what), Folded: len(lines) > 400, Diff: lines}
+	part := block{ID: "diff", Title: plain(what), Folded: strings.Count(string(patch), "\n") > 400, Diff: lines}
 	if more || cutOff {
 		part.Note = "The diff is longer than is shown here: " + plain(show)
 	}
@@ -96,7 +99,7 @@ func (v *view) changed(row *ojson.Object) block {
 func fileNames(names []string) *table {
 	t := &table{Head: []string{"File"}}
 	for i, n := range names {
-		if i == 5*pageSize {
+		if i == maxTurnFiles {
 			t.Rows = append(t.Rows, []cell{text(fmt.Sprintf("and %d more", len(names)-i))})
 			break
 		}
@@ -119,7 +122,7 @@ func ofProject(names []string) (out []string) {
 func (v *view) unknownToGit(names []string, known []runner.FileStat, t *table) []byte {
 	var out []byte
 	for _, n := range ofProject(names) {
-		if slices.ContainsFunc(known, func(f runner.FileStat) bool { return f.Path == n }) || len(t.Rows) >= 5*pageSize || len(out) > maxPatch {
+		if slices.ContainsFunc(known, func(f runner.FileStat) bool { return f.Path == n }) || len(t.Rows) >= maxTurnFiles || len(out) > maxPatch {
 			continue
 		}
 		data, err := readSmall(v.m.root, n, maxPre)

@@ -12,6 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
+// maxChecks bounds the checklists of gates on the overview, in items.
+const maxChecks = 200
+
 // gates tells how every gate stands, and of those that are shut what is missing.
 func (v *view) gates() block {
 	si := v.s.Sight
@@ -28,7 +31,12 @@ func (v *view) gates() block {
 			phaseOf[r.ExitGate] = p
 		}
 	}
+	left, folded := maxChecks, 0
 	for _, g := range si.Gates {
+		if len(t.Rows) == pageSize {
+			b.All = text(fmt.Sprintf("and %d more gates", len(si.Gates)-pageSize))
+			break
+		}
 		now := toned("would pass", good)
 		switch {
 		case g.Status == "passed":
@@ -40,10 +48,20 @@ func (v *view) gates() block {
 		}
 		t.Rows = append(t.Rows, []cell{code(g.ID), text(phaseOf[g.ID]), standing(firstOf(g.Status, "pending")), now})
 		if g.Status != "passed" && st.Status != protocol.StatusCompleted {
-			b.Parts = append(b.Parts, v.checklist(g, phaseOf[g.ID]))
+			// The page stays short: of many gates the one the run stands before counts.
+			list := v.checklist(g, phaseOf[g.ID])
+			if list.Folded && len(list.Tree) > left {
+				folded++
+				continue
+			}
+			left -= len(list.Tree)
+			b.Parts = append(b.Parts, list)
 		}
 	}
 	b.Table = t
+	if folded > 0 {
+		b.Parts = append(b.Parts, block{ID: "gates-later", Note: "What " + counted(folded, "other gate asks for is shown when its phase is reached.", "other gates ask for is shown when their phases are reached.")})
+	}
 	if f := si.View.State.LastGateFailure; f != nil {
 		b.Note = fmt.Sprintf("Last refused: %s, %s.", plain(deref(f.GateID)), plain(strings.Join(f.Reasons, " ")))
 	}

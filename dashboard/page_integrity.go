@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -40,7 +41,7 @@ func integrity(v *view) error {
 			} else {
 				found++
 			}
-			if len(t.Rows) < 2*pageSize {
+			if len(t.Rows) < pageSize {
 				where := code(f.Path)
 				if f.Op != "" {
 					where = opLink(string(f.Op))
@@ -55,6 +56,9 @@ func integrity(v *view) error {
 		b.Facts = []fact{{"Checked", v.moment(d.At)}, {"Took", text(lasting(d.Took))}, {"Runs", text(counted(d.Report.Runs, "run", "runs"))}, {"More", code("git agentxchain fsck --replay")}}
 		if len(t.Rows) > 0 {
 			b.Table = t
+		}
+		if n := len(d.Report.Findings) - len(t.Rows); n > 0 {
+			b.All = text("and " + counted(n, "more finding", "more findings") + ": git agentxchain fsck")
 		}
 		if d.Stale || d.Checking {
 			b.Note = "The run has gone on since; it is checked again in a moment."
@@ -108,7 +112,7 @@ func (v *view) signatures() block {
 	t := &table{Head: []string{"When", "What", "By", "Signature"}}
 	rows := v.m.decisions.entries()
 	var approvals []entry
-	for i := len(rows) - 1; i >= 0 && len(approvals) < 5*pageSize; i-- {
+	for i := len(rows) - 1; i >= 0 && len(approvals) < 20*pageSize; i-- {
 		if rows[i].Kind == "human_approval" {
 			approvals = append(approvals, rows[i])
 		}
@@ -117,6 +121,10 @@ func (v *view) signatures() block {
 		s := get(o, "signature")
 		if s == nil || s == "" {
 			continue
+		}
+		if len(t.Rows) == pageSize/2 {
+			b.Note = fmt.Sprintf("The newest %d.", pageSize/2)
+			break
 		}
 		t.Rows = append(t.Rows, []cell{v.moment(timeOf(o, "timestamp")), code(o.String("gate_id")), text(o.Object("approved_by").String("name")), code(cut(plain(s), 60))})
 	}

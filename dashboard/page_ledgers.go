@@ -60,14 +60,14 @@ func decisions(v *view) error {
 	v.Lead = counted(len(rows), "entry", "entries") + " in the ledger: decisions, verdicts of gates, approvals, conflicts."
 	v.Blocks = append(v.Blocks, b)
 	if v.s.Governed {
-		v.Blocks = append(v.Blocks, lastingDecisions(v.m.decisionSummary()))
+		v.Blocks = append(v.Blocks, v.lastingDecisions(v.m.decisionSummary()))
 	}
 	v.Blocks = append(v.Blocks, v.findingsOf(l, v.m.repoDecisions)...)
 	return nil
 }
 
 // lastingDecisions are those that outlive their run, and what has taken their place.
-func lastingDecisions(s *ojson.Object) block {
+func (v *view) lastingDecisions(s *ojson.Object) block {
 	b := block{ID: "lasting", Title: "Lasting decisions", Empty: "No decision outlives its run."}
 	if s == nil {
 		return b
@@ -81,11 +81,17 @@ func lastingDecisions(s *ojson.Object) block {
 		return text(plain(get(o, "authority_level")) + " (" + words(o.String("authority_source")) + ")")
 	}
 	active, over := s.Objects("active"), s.Objects("overridden")
-	for _, o := range active[max(0, len(active)-2*pageSize):] {
-		t.Rows = append(t.Rows, []cell{code(o.String("id")), toned("in force", good), text(o.String("statement")), text(o.String("role")), authority(o), code(o.String("overrides"))})
-	}
-	for _, o := range over[max(0, len(over)-2*pageSize):] {
-		t.Rows = append(t.Rows, []cell{code(o.String("id")), toned("overridden by "+o.String("overridden_by"), warn), text(o.String("statement")), text(o.String("role")), authority(o), code(o.String("overrides"))})
+	// Those in force come first, the newest of them before the others.
+	all := slices.Concat(over, active)
+	picked, older, newer := v.windowOf("lasting-", pageSize/2, len(all), func(int) bool { return true })
+	b.Older, b.Newer = older, newer
+	for _, i := range picked {
+		o := all[i]
+		status := toned("in force", good)
+		if i < len(over) {
+			status = toned("overridden by "+o.String("overridden_by"), warn)
+		}
+		t.Rows = append(t.Rows, []cell{code(o.String("id")), status, text(o.String("statement")), text(o.String("role")), authority(o), code(o.String("overrides"))})
 	}
 	b.Table = t
 	b.Note = fmt.Sprintf("%d in force, %d overridden.", len(active), len(over))

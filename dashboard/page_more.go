@@ -29,6 +29,9 @@ func (v *view) delegated() []*ojson.Object {
 	return out
 }
 
+// maxBranches bounds the delegations on one page.
+const maxBranches = 250
+
 func delegations(v *view) error {
 	v.Title = "Delegations"
 	summary := restore.DelegationSummary(v.delegated())
@@ -50,7 +53,8 @@ func delegations(v *view) error {
 			it.Cells = append(it.Cells, text("reviewed in"), turnLink(r))
 		}
 		for _, d := range c.Objects("delegations") {
-			if shown++; shown > 2000 {
+			if shown++; shown > maxBranches {
+				it.Parts = append(it.Parts, item{Cells: []cell{text("and more")}})
 				break
 			}
 			leaf := item{Cells: []cell{code(d.String("delegation_id")), text("to " + d.String("to_role") + ":"), text(d.String("charter")), standing(d.String("status")), turnLink(d.String("child_turn_id"))}}
@@ -65,10 +69,10 @@ func delegations(v *view) error {
 		}
 		return it
 	}
-	for _, c := range slices.Backward(chains) {
-		if !child[c.String("parent_turn_id")] && len(b.Tree) < 2*pageSize {
-			b.Tree = append(b.Tree, branch(c, 0))
-		}
+	picked, older, newer := v.windowOf("", pageSize/4, len(chains), func(i int) bool { return !child[chains[i].String("parent_turn_id")] })
+	b.Older, b.Newer = older, newer
+	for _, i := range picked {
+		b.Tree = append(b.Tree, branch(chains[i], 0))
 	}
 	if len(chains) > 0 && len(b.Tree) == 0 {
 		b.Note = "The delegations form a ring; the first is shown."
@@ -109,7 +113,7 @@ func search(v *view) error {
 	defer cancel()
 	release, ok := v.srv.slot(ctx)
 	if !ok {
-		return errMissing{"Others are searching just now; reload."}
+		return errBusy
 	}
 	defer release()
 	quoted := ojson.AppendString(nil, v.Query) // as a row spells it

@@ -22,7 +22,7 @@ func opPage(v *view) error {
 	}
 	release, ok := v.srv.slot(ctx)
 	if !ok {
-		return errMissing{"Too much is being read just now; reload."}
+		return errBusy
 	}
 	defer release()
 	d, err := v.m.src.operation(ctx, id)

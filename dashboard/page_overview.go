@@ -237,7 +237,7 @@ func (v *view) lastDecisions() block {
 	t := &table{Head: []string{"When", "What", "Role", "Statement"}}
 	for i := len(rows) - 1; i >= 0 && len(t.Rows) < 5; i-- {
 		if e := &rows[i]; e.Kind == "decision" && v.ofRun(e) {
-			t.Rows = append(t.Rows, []cell{v.moment(e.Time), link(e.ID, "/decisions#"+e.ID), text(e.Role), text(e.Text)})
+			t.Rows = append(t.Rows, []cell{v.moment(e.Time), decisionLink(e.ID), text(e.Role), text(e.Text)})
 		}
 	}
 	if len(t.Rows) > 0 {

@@ -213,7 +213,7 @@ func decided(row *ojson.Object) block {
 		if i == pageSize {
 			break
 		}
-		t.Rows = append(t.Rows, []cell{link(o.String("id"), "/decisions#"+o.String("id")), text(o.String("category")), text(o.String("statement")), text(o.String("rationale"))})
+		t.Rows = append(t.Rows, []cell{decisionLink(o.String("id")), text(o.String("category")), text(o.String("statement")), text(o.String("rationale"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

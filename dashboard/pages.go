@@ -32,6 +32,8 @@ func (p *pages) template() (*template.Template, error) {
 	p.once.Do(func() {
 		p.tmpl, p.err = template.New("").Funcs(template.FuncMap{
 			"stamp": func(t time.Time) string { return protocol.FormatTime(t) },
+			"long":  longWord,
+			"brief": func(s string) string { return fit(s, 40) }, // a choice is as wide as its longest
 		}).ParseFS(assets, "assets/page.html")
 	})
 	return p.tmpl, p.err
@@ -68,6 +70,9 @@ type navItem struct {
 type errMissing struct{ what string }
 
 func (e errMissing) Error() string { return e.what }
+
+// errBusy ends a page that would have to wait too long for others that read much.
+var errBusy = errors.New("too much is being read just now; reload")
 
 // routes registers everything that can be asked for.
 func (s *Server) routes(mux *http.ServeMux) {
@@ -167,7 +172,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, make func(*view) e
 	status := http.StatusOK
 	if err := make(v); err != nil {
 		var missing errMissing
-		if errors.As(err, &missing) {
+		if errors.Is(err, errBusy) {
+			w.Header().Set("Retry-After", "2")
+			status = http.StatusServiceUnavailable
+			v.Title, v.Lead, v.Blocks = "One moment", "Too much is being read just now; reload.", nil
+		} else if errors.As(err, &missing) {
 			status = http.StatusNotFound
 			v.Title, v.Lead, v.Blocks = "Not here", missing.what, nil
 		} else {
@@ -245,7 +254,7 @@ func protocolError(err error) *codeAndHint {
 func (v *view) with(pairs ...string) string {
 	q := url.Values{}
 	for k, list := range v.q {
-		if len(list) > 0 && list[0] != "" && k != "before" && k != "after" {
+		if len(list) > 0 && list[0] != "" && !strings.HasSuffix(k, "before") && !strings.HasSuffix(k, "after") {
 			q.Set(k, list[0])
 		}
 	}
@@ -261,16 +270,22 @@ const pageSize = 100
 // window picks the rows of a page, newest first, out of n rows in their order of
 // age: those before ?before=, or the ones after ?after=.
 func (v *view) window(n int, keep func(i int) bool) (rows []int, older, newer string) {
-	before, err := strconv.Atoi(v.q.Get("before"))
+	return v.windowOf("", pageSize, n, keep)
+}
+
+// windowOf is window for one of several lists on a page, named in the address, with
+// so many rows.
+func (v *view) windowOf(list string, size, n int, keep func(i int) bool) (rows []int, older, newer string) {
+	before, err := strconv.Atoi(v.q.Get(list + "before"))
 	if err != nil || before > n || before < 0 {
 		before = n
 	}
-	if after, err := strconv.Atoi(v.q.Get("after")); err == nil && after >= -1 {
+	if after, err := strconv.Atoi(v.q.Get(list + "after")); err == nil && after >= -1 {
 		before = n
 		found := 0
 		for i := after + 1; i < n; i++ {
 			if keep(i) {
-				if found++; found == pageSize {
+				if found++; found == size {
 					before = i + 1
 					break
 				}
@@ -281,15 +296,15 @@ func (v *view) window(n int, keep func(i int) bool) (rows []int, older, newer st
 		if !keep(i) {
 			continue
 		}
-		if len(rows) == pageSize {
-			older = v.with("before", strconv.Itoa(rows[len(rows)-1]))
+		if len(rows) == size {
+			older = v.with(list+"before", strconv.Itoa(rows[len(rows)-1]))
 			break
 		}
 		rows = append(rows, i)
 	}
 	for i := before; i < n && len(rows) > 0; i++ {
 		if keep(i) {
-			newer = v.with("after", strconv.Itoa(rows[0]))
+			newer = v.with(list+"after", strconv.Itoa(rows[0]))
 			break
 		}
 	}

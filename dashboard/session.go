@@ -54,8 +54,13 @@ func (s *Server) identity(w http.ResponseWriter) {
 }
 
 // WriteSession tells in the project's directory that this server runs, in place of
-// what a crashed one left. The server listens already. Error: io_failed.
-func (s *Server) WriteSession() error {
+// what a crashed one left. The server listens already. It writes nothing and returns
+// the other one when a dashboard of the project runs already. Error: io_failed.
+func (s *Server) WriteSession(ctx context.Context) (other *Session, err error) {
+	defer claim(s.Dir())()
+	if other := Running(ctx, s.Dir()); other != nil {
+		return other, nil
+	}
 	root, err := os.OpenRoot(s.Dir())
 	if err == nil {
 		defer func() { _ = root.Close() }()
@@ -66,9 +71,9 @@ func (s *Server) WriteSession() error {
 	}
 	if err != nil {
 		s.RemoveSession()
-		return &protocol.Error{Code: "io_failed", Field: SessionFile, Message: "The session of the dashboard cannot be written: " + reason(err) + "."}
+		return nil, &protocol.Error{Code: "io_failed", Field: SessionFile, Message: "The session of the dashboard cannot be written: " + reason(err) + "."}
 	}
-	return nil
+	return nil, nil
 }
 
 // RemoveSession removes the files, if they are this server's.
@@ -81,11 +86,12 @@ func removeSession(dir string, pid int) {
 	}
 	defer func() { _ = root.Close() }()
 	if have, ok := readPID(root); !ok || have == pid {
-		if s := readSession(root); s == nil || s.PID == pid {
-			_ = root.Remove(SessionFile)
-		}
+		// The one that tells most goes last: when it is gone, both are.
 		if ok {
 			_ = root.Remove(PIDFile)
+		}
+		if s := readSession(root); s == nil || s.PID == pid {
+			_ = root.Remove(SessionFile)
 		}
 	}
 }
@@ -162,7 +168,7 @@ func (s *Session) answers(ctx context.Context) bool {
 func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error) {
 	s := Running(ctx, dir)
 	if s == nil {
-		removeStale(dir)
+		removeStale(ctx, dir)
 		return nil, nil
 	}
 	p, err := os.FindProcess(s.PID)
@@ -206,7 +212,11 @@ func has(dir string, s *Session) bool {
 }
 
 // removeStale removes files that name no process, or one that is no dashboard.
-func removeStale(dir string) {
+func removeStale(ctx context.Context, dir string) {
+	defer claim(dir)()
+	if Running(ctx, dir) != nil {
+		return // it has begun meanwhile
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return

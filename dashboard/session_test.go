@@ -46,7 +46,7 @@ func TestSessionFiles(t *testing.T) {
 	if Running(t.Context(), dir) != nil {
 		t.Error("one runs before it says so")
 	}
-	if err := v.s.WriteSession(); err != nil {
+	if _, err := v.s.WriteSession(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, PIDFile))
@@ -134,7 +134,7 @@ func TestLeftSession(t *testing.T) {
 	v := serve(t, Options{Dir: dir})
 	write(PIDFile, "0\n")
 	write(SessionFile, "{}")
-	if err := v.s.WriteSession(); err != nil {
+	if _, err := v.s.WriteSession(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := Running(t.Context(), dir); got == nil {

@@ -4,6 +4,9 @@ package dashboard
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +21,7 @@ import (
 
 // again is when everything is looked at although no file has changed: agents fall
 // silent, and trust and branches change elsewhere.
-const again = 15 * time.Second
+var again = 15 * time.Second
 
 // maxWatched bounds the files of other people's making that are watched.
 const maxWatched = 2000
@@ -33,12 +36,39 @@ func (m *model) watch(ctx context.Context) {
 	defer m.check.running.Wait()
 	tick := time.NewTicker(again)
 	defer tick.Stop()
-	changes := filewatch.Watch(ctx, m.opt.Every, m.watched)
+	// What is written between a look at the run and the first look at a file that is
+	// new to the watch is no change to it: everything is looked at once more then.
+	settled := make(chan struct{}, 1)
+	known := make(map[string]bool)
+	changes := filewatch.Watch(ctx, m.opt.Every, func() []string {
+		paths := m.watched()
+		more := false
+		for _, p := range paths {
+			more = more || !known[p]
+			known[p] = true
+		}
+		if more {
+			time.AfterFunc(m.opt.Every/2, func() {
+				select {
+				case settled <- struct{}{}:
+				default:
+				}
+			})
+		}
+		return paths
+	})
 	for {
 		var resources []string
 		select {
 		case <-ctx.Done():
 			return
+		case <-settled:
+			before := m.fingerprint()
+			if m.refresh(ctx) == nil && m.fingerprint() != before {
+				m.hub.tell(m.now().Version, []string{"/api/state", "/api/history", "/api/ledger", "/api/events"})
+				m.check.wake()
+			}
+			continue
 		case paths, ok := <-changes:
 			if !ok {
 				return
@@ -64,6 +94,27 @@ func (m *model) watch(ctx context.Context) {
 			m.check.wake()
 		}
 	}
+}
+
+// fingerprint differs when what was read differs: the ledgers, the state, the turns
+// under way and what gates say.
+func (m *model) fingerprint() string {
+	s := m.now()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(m.byPath)) {
+		fmt.Fprint(&b, m.byPath[name].bytes(), " ")
+	}
+	fmt.Fprint(&b, len(s.Ops), s.SightErr, s.InitiativeErr)
+	if s.Sight != nil && s.Sight.View != nil {
+		fmt.Fprintf(&b, "%x", sha256.Sum256(s.Sight.View.State.Encode()))
+		for _, t := range s.Sight.Turns {
+			fmt.Fprint(&b, t.Turn.TurnID, t.Staged, t.Overdue)
+		}
+		for _, g := range s.Sight.Gates {
+			fmt.Fprint(&b, g.ID, g.Status, g.Result.Passed, g.Result.MissingFiles)
+		}
+	}
+	return b.String()
 }
 
 // stateChanged reports whether time alone has brought something people should see:

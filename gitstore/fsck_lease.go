@@ -4,6 +4,7 @@ package gitstore
 
 import (
 	"context"
+	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -19,7 +20,12 @@ func (f *fsck) leases(run string) error {
 		return f.fault(run, "", err)
 	}
 	for _, p := range problems {
-		f.find(Finding{Code: FindLease, Run: run, Message: p.Error(), Repair: "git for-each-ref " + LeaseRefPrefix})
+		repair := "git for-each-ref " + LeaseRefPrefix
+		var known *Error
+		if errors.As(p, &known) && known.Hint != "" {
+			repair = known.Hint
+		}
+		f.find(Finding{Code: FindLease, Run: run, Message: p.Error(), Repair: repair})
 	}
 	for i := range list {
 		if err := f.lease(&list[i]); err != nil {

@@ -61,6 +61,7 @@ func (s *Store) ReadLease(ctx context.Context, run, turn string) (*LeaseRecord, 
 }
 
 func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid OID) (*LeaseRecord, error) {
+	ref := LeaseRefPrefix + run + "/" + turn
 	r := s.reader(ctx)
 	c, err := r.commit(oid)
 	if err != nil {
@@ -71,9 +72,10 @@ func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid OID) (*Le
 		return nil, err
 	}
 	if !ok || len(data) > maxLeaseBytes {
-		return nil, corrupt(oid, fmt.Errorf("it is no lease"))
+		return nil, errorf(CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
+			hint("git log -p %s shows what it is; to give the turn free: git update-ref -d %s", ref, ref)
 	}
-	out := &LeaseRecord{Run: run, Turn: turn, Ref: LeaseRefPrefix + run + "/" + turn, Op: oid, Data: data, At: c.Committer.When}
+	out := &LeaseRecord{Run: run, Turn: turn, Ref: ref, Op: oid, Data: data, At: c.Committer.When}
 	out.Subject, _, _ = strings.Cut(c.Message, "\n")
 	if len(c.Parents) > 0 {
 		out.Parent = c.Parents[0]

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -129,6 +130,14 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	thief.RunnerID = "b"
 	put("stolen", stolen, &thief)
 	put("other", good)
+	// What is no lease at all keeps everybody away from the turn, and says how to mend it.
+	ref, _ := LeaseRef("run_1", "odd")
+	tree := strings.TrimSpace(r.GitInput("", "mktree"))
+	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))
+	var refused *Error
+	if _, err := s.ReadLease(ctx, "run_1", "odd"); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "git update-ref -d "+ref) {
+		t.Errorf("a commit that is no lease: %v", err)
+	}
 	f := &fsck{s: s, ctx: ctx, report: &FsckReport{}}
 	if err := f.leases("run_1"); err != nil {
 		t.Fatal(err)
@@ -139,8 +148,11 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 		found[x.Path] = true
+		if x.Path == "" && strings.Contains(x.Message, ref) && strings.Contains(x.Repair, "git update-ref -d "+ref) {
+			found[ref] = true
+		}
 	}
-	for turn, want := range map[string]bool{"good": false, "back": true, "stolen": true, "other": true} {
+	for turn, want := range map[string]bool{"good": false, "back": true, "stolen": true, "other": true, "odd": true} {
 		if found[LeaseRefPrefix+"run_1/"+turn] != want {
 			t.Errorf("%s: found %v, want %v (%+v)", turn, !want, want, f.report.Findings)
 		}

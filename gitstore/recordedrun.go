@@ -35,7 +35,7 @@ func (s *Store) RunTip(ctx context.Context, run string) (OID, error) { return s.
 func (s *Store) OpenRun(ctx context.Context, run string, op OID) (*RecordedRun, error) {
 	if run == "" {
 		if run = s.currentRun(); run == "" {
-			return nil, noRun("")
+			return nil, s.noRunHere(ctx)
 		}
 	}
 	if op == "" {
@@ -52,6 +52,20 @@ func (s *Store) OpenRun(ctx context.Context, run string, op OID) (*RecordedRun, 
 		return nil, err
 	}
 	return &RecordedRun{Run: run, Op: op, rec: rec}, nil
+}
+
+// noRunHere refuses to guess which of the recorded runs is meant.
+func (s *Store) noRunHere(ctx context.Context) error {
+	refs, err := s.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		return noRun("")
+	}
+	one := strings.TrimPrefix(refs[0].Name, RunRefPrefix)
+	return errorf(CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
+		hint("say which one, such as --run %s; git for-each-ref %s lists them", one, strings.TrimSuffix(RunRefPrefix, "/"))
 }
 
 // ConfigBytes are those of the configuration the operation was decided under.

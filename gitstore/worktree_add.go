@@ -5,9 +5,6 @@ package gitstore
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 )
@@ -97,21 +94,6 @@ func (s *Store) AddWorktree(ctx context.Context, dir, branch string) error {
 // which is the caller's to judge (see IgnoredFiles).
 func (s *Store) RemoveWorktree(ctx context.Context, dir string) error {
 	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", dir)
-	return err
-}
-
-// DiscardWorktree removes a linked work tree that was being made when its maker was
-// killed: git has it locked, and nobody has worked in it.
-func (s *Store) DiscardWorktree(ctx context.Context, dir string) error {
-	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", "--force", "--force", dir)
-	if err != nil && !errors.As(err, new(*GitError)) {
-		return err
-	}
-	// What is not registered is a directory git had not come round to.
-	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errorf(CodeUnreadable, err, "%s cannot be removed", dir)
-	}
-	_, err = s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "prune")
 	return err
 }
 

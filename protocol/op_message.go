@@ -226,7 +226,7 @@ func messageText(field, s string, limit int) *Error {
 	case !utf8.ValidString(s):
 		return argument(field, "The %s of a message is UTF-8 text; this is not.", field)
 	case len(s) > limit:
-		return argument(field, "The %s has %d bytes; at most %d are taken.", field, len(s), limit)
+		return argument(field, "The %s is longer than the %d bytes that are taken.", field, limit)
 	}
 	return nil
 }

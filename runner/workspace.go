@@ -117,7 +117,8 @@ type WorkspaceOptions struct {
 
 // AddWorkspace makes a linked work tree on a branch of its own with an idle project in
 // it, and returns the project's directory there. Called again after a crash it goes on
-// where it was, as long as no run has begun in it.
+// where it was, as long as no run has begun in it. A branch or a directory that is
+// somebody else's is left alone (file_exists).
 func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
@@ -130,6 +131,11 @@ func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string
 		if _, err := r.Store.MakeBranch(ctx, opt.Branch, opt.From, opt.Files, opt.Message); err != nil {
 			return "", err
 		}
+	} else if made, err := r.Store.MadeBranch(ctx, tip, opt.From, opt.Files, opt.Message); err != nil {
+		return "", err
+	} else if !made {
+		return "", &protocol.Error{Code: gitstore.CodeFileExists, Field: "refs/heads/" + opt.Branch,
+			Message: "The branch " + opt.Branch + " is somebody's already; it is left as it is.", Hint: "git log " + opt.Branch}
 	}
 	for n := 0; ; n++ {
 		err := r.checkOut(ctx, opt.Dir, opt.Branch)
@@ -156,9 +162,11 @@ const (
 // since it would take away what it believes to be its own.
 func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 	repo := r.Store.Repository()
-	if _, err := os.Lstat(dir); err == nil {
-		if err := unused(filepath.Join(dir, filepath.FromSlash(repo.Prefix))); err != nil {
-			return err
+	if fi, err := os.Lstat(dir); err == nil {
+		if fi.IsDir() {
+			if err := unused(filepath.Join(dir, filepath.FromSlash(repo.Prefix))); err != nil {
+				return err
+			}
 		}
 		making := filepath.Join(repo.CommonDir, "worktrees", filepath.Base(dir), "locked")
 		for until := time.Now().Add(orphanWait); time.Now().Before(until) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
@@ -166,7 +174,7 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 				break
 			}
 		}
-		if err := r.Store.DiscardWorktree(ctx, dir); err != nil {
+		if err := r.Store.DiscardWorktree(ctx, dir, branch); err != nil {
 			return err
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +206,7 @@ func unused(dir string) error {
 func (r *Runner) RestoreWorkspace(ctx context.Context, dir, branch, run string) (string, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	if err := r.Store.DiscardWorktree(ctx, dir); err != nil {
+	if err := r.Store.DiscardWorktree(ctx, dir, branch); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {

@@ -16,6 +16,18 @@
     if (s && s.textContent !== text) s.textContent = text;
   };
 
+  // renew replaces the parts that are different, so that where one stands, what one
+  // has selected and how far one has scrolled in the others stays.
+  const renew = (now, next) => {
+    const kind = (e) => e.tagName + "#" + e.id, folded = (e) => e.outerHTML.replaceAll(' open=""', "");
+    const have = [...now.children], come = [...next.children];
+    if (have.length !== come.length || have.some((e, i) => kind(e) !== kind(come[i]))) {
+      now.replaceChildren(...next.childNodes);
+      return;
+    }
+    have.forEach((e, i) => { if (folded(e) !== folded(come[i])) e.replaceWith(come[i]); });
+  };
+
   const update = async () => {
     if (busy) { again = true; return; }
     if (document.hidden || typing()) { pending = true; if (typing()) say("There is something new; it is shown when you leave the field."); return; }
@@ -27,14 +39,17 @@
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (page.body.dataset.version === document.body.dataset.version) return;
       const open = [...document.querySelectorAll("details[open][id]")].map((d) => d.id);
-      const focus = document.activeElement && document.activeElement.getAttribute("href");
+      const focus = document.activeElement, href = focus?.getAttribute("href"), home = focus?.closest("[id]")?.id;
       const before = document.getElementById("lead")?.textContent;
       for (const id of ["top", "main"]) {
         const now = document.getElementById(id), next = page.getElementById(id);
-        if (now && next && now.innerHTML !== next.innerHTML) now.replaceChildren(...next.childNodes);
+        if (now && next) renew(now, next);
       }
       for (const id of open) { const d = document.getElementById(id); if (d) d.open = true; }
-      if (focus) document.querySelector(`a[href="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
+      if (focus && !focus.isConnected) {
+        const place = home && document.getElementById(home) || document.getElementById("main");
+        (place.querySelector(href ? `a[href="${CSS.escape(href)}"]` : focus.tagName) || place).focus({ preventScroll: true });
+      }
       document.body.dataset.version = page.body.dataset.version;
       document.title = page.title;
       const lead = document.getElementById("lead")?.textContent;

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
+	"github.com/git-agentxchain/git-agentxchain/interop/alx/client"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/openapi"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -79,7 +81,11 @@ func scratchService(ctx context.Context, f *Factory) (url, token string, stop fu
 		return "", "", nil, err
 	}
 	token = alx.NewCorrelationID() // as random as a token has to be
-	s, err := server.New(ctx, project, server.Options{Token: token, MaxRuns: 1, Grace: time.Second,
+	workspaces := filepath.Join(dir.Path, "work")
+	if err = os.MkdirAll(filepath.Join(workspaces, occupied, "somebody's"), 0o700); err != nil {
+		return "", "", nil, errorf("io_failed", "cannot make a directory for the scratch project: %w", err)
+	}
+	s, err := server.New(ctx, project, server.Options{Token: token, MaxRuns: 1, Workspaces: workspaces, Grace: time.Second,
 		Service: alx.Service{Name: "git-agentxchain", Version: ReadBuild().Version}, OpenAPI: openapi.Document,
 		Runner: runner.Options{Now: f.Env.Now, Getenv: scratchEnvironment(f), Trust: true}})
 	if err != nil {
@@ -97,7 +103,28 @@ func scratchService(ctx context.Context, f *Factory) (url, token string, stop fu
 		_ = s.Serve(serving, l) // a service that ends early is seen by the check
 	}()
 	undo = append(undo, func() { end(); <-served })
-	return "http://" + l.Addr().String(), token, stop, nil
+	url = "http://" + l.Addr().String()
+	if err = failingSolve(ctx, url, token); err != nil {
+		return "", "", nil, err
+	}
+	return url, token, stop, nil
+}
+
+// occupied is a session whose work tree cannot be made: somebody's directory is there.
+const occupied = "occupied"
+
+// failingSolve asks for a run that cannot begin. A client cannot make a run of another's
+// service fail on purpose, and WG-09 speaks of those alone: here there is one to see.
+func failingSolve(ctx context.Context, url, token string) error {
+	c, err := client.New(url, client.Options{Token: token})
+	if err != nil {
+		return err
+	}
+	_, err = c.Solve(ctx, &alx.SolveRequest{Intent: "Fail: the place of the work tree is taken.", SessionID: occupied})
+	if !errors.As(err, new(*client.Failure)) {
+		return errorf("internal", "the run that was to fail did not: %v", err)
+	}
+	return nil
 }
 
 // scratchEnvironment hides the marker of dispatched turns: the scratch project is

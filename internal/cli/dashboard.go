@@ -88,8 +88,7 @@ func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
 	}
 	defer func() { _ = s.Close() }()
 	if have := dashboard.Running(ctx, s.Dir()); have != nil {
-		return errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", have.URL, have.PID).
-			withHint("git agentxchain dashboard stop").withDetails(have.Object())
+		return alreadyRunning(have)
 	}
 	if o.Daemon {
 		return startDaemon(ctx, f, s.Dir(), o)
@@ -98,7 +97,12 @@ func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := s.WriteSession(); err != nil {
+	// Another one may have begun since.
+	other, err := s.WriteSession(ctx)
+	if err == nil && other != nil {
+		err = alreadyRunning(other)
+	}
+	if err != nil {
 		_ = l.Close()
 		return err
 	}
@@ -111,6 +115,11 @@ func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
 		dashboard.OpenBrowser(s.TicketURL(), f.Env.Getenv)
 	}
 	return s.Serve(ctx, l)
+}
+
+func alreadyRunning(have *dashboard.Session) error {
+	return errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", OneLine(have.URL), have.PID).
+		withHint("git agentxchain dashboard stop").withDetails(have.Object())
 }
 
 // dashboardOptions are those of a dashboard of dir.

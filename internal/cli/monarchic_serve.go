@@ -112,9 +112,12 @@ func serveMonarchic(ctx context.Context, f *Factory, opt control.Options, addr s
 	defer s.Close()
 	l, err := s.Listen(ctx, addr)
 	var bad control.AddressError
+	var coded CodedError
 	switch {
 	case errors.As(err, &bad):
 		return usageErrorf("%w", err)
+	case errors.As(err, &coded):
+		return err
 	case err != nil:
 		return errorf("io_failed", "%w", err)
 	}

@@ -44,11 +44,11 @@ func RelativeTime(now, t time.Time) string {
 		return "never"
 	}
 	d := now.Sub(t)
-	format := "%s ago"
+	format, near := "%s ago", 5*time.Second
 	if d < 0 {
-		d, format = -d, "in %s"
+		d, format, near = -d, "in %s", time.Second // what is still to come has not been just now
 	}
-	if d < 5*time.Second {
+	if d < near {
 		return "just now"
 	}
 	return fmt.Sprintf(format, Age(d))

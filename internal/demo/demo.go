@@ -22,7 +22,8 @@ import (
 type Options struct {
 	Dir  string // an empty directory for the scratch repository
 	Now  func() time.Time
-	Tell func(Moment) // called as things happen
+	Seed func() string // of ids, as runner.Options has it; random when nil
+	Tell func(Moment)  // called as things happen
 }
 
 // Moment is one thing that happened.
@@ -97,7 +98,7 @@ func (p *play) setUp(o Options) error {
 		return err
 	}
 	p.say(Did, "person", fmt.Sprintf("sets up project greeter: %d files, phases planning, implementation, qa", len(project.Created)), "")
-	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{Now: o.Now, Getenv: scratchEnv})
+	p.r, err = runner.Open(p.ctx, p.dir, runner.Options{Now: o.Now, Seed: o.Seed, Getenv: scratchEnv})
 	return err
 }
 

@@ -89,6 +89,14 @@ func TestEachBrokenRuleIsRedAlone(t *testing.T) {
 				return status
 			}
 		}},
+		{"a second copy of the envelope's field", "WG-01", func(f *fake) {
+			f.edit = func(r *http.Request, status int, doc map[string]any) int {
+				if status == http.StatusNotFound {
+					doc["correlation_id"] = doc["correlationId"]
+				}
+				return status
+			}
+		}},
 		{"another negotiation envelope on one surface", "WG-01", func(f *fake) {
 			f.edit = func(r *http.Request, status int, doc map[string]any) int {
 				if is(r, "/sessions") {

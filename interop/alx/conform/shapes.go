@@ -102,6 +102,15 @@ func sharedShapes(s *survey, j *judge) {
 			look(s.list, item, fmt.Sprintf("sessions[%d].", i), sessionShape())
 		}
 	}
+	for _, x := range s.all {
+		for _, name := range []string{"correlationId", "protocol"} {
+			for k := range x.doc().All() {
+				if k != name && spelledAlike(k, name) && x.Doc.Has(name) {
+					j.see(x, name, fmt.Sprintf("%s stands beside %s: a second copy of one field", k, name))
+				}
+			}
+		}
+	}
 	s.oneProtocol(j)
 }
 

@@ -174,8 +174,8 @@ func TestFailed(t *testing.T) {
 	o := &derive.Origin{SessionID: "s", CorrelationID: "c", Intent: "x", CreatedAt: "2026-01-02T03:04:05.000Z", Failed: alx.Errorf(alx.CodeRuntimeUntrusted, "not trusted"), FailedAt: "2026-01-02T03:04:06.000Z"}
 	f := &derive.Facts{Run: "run_1"}
 	log := derive.NewLog(*o, "run_1")
-	log.Fail(o)
-	log.Fail(o)
+	log.Fail(o, nil)
+	log.Fail(o, nil)
 	if len(log.Events) != 1 || log.Events[0].Type != alx.RunFailed || *log.Events[0].OK {
 		t.Fatalf("%+v", log.Events)
 	}
@@ -188,6 +188,27 @@ func TestFailed(t *testing.T) {
 	}
 	if s := derive.Session(o, f, derive.Live{Ahead: -1}, log.Events); s.Status != alx.StatusFailed || s.Summary != "not carried out: not trusted" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A record that says its run has failed has no event that tells it: the events end all the
+// same, once, and whoever follows them is let go.
+func TestFailedByItsRecord(t *testing.T) {
+	o := &derive.Origin{SessionID: "s", CorrelationID: "c"}
+	log := derive.NewLog(*o, "run_1")
+	log.Add(event("run_started", "evt_1", "active"))
+	log.Fail(o, &protocol.State{Status: protocol.StatusBlocked})
+	if log.Ended() {
+		t.Fatalf("%+v", log.Events)
+	}
+	failed := &protocol.State{Status: protocol.StatusFailed}
+	log.Fail(o, failed)
+	log.Fail(o, failed)
+	if n := len(log.Events); n != 2 || log.Events[1].Type != alx.RunFailed || *log.Events[1].OK || log.Events[1].At != log.Events[0].At {
+		t.Fatalf("%+v", log.Events)
+	}
+	if r, err := derive.Solve(o, &derive.Facts{Run: "run_1", State: failed}, derive.Live{Ahead: -1}, log.Events, time.Now()); err != nil || r.OK || r.Error.Code != alx.CodeRunFailed {
+		t.Errorf("%+v %v", r, err)
 	}
 }
 

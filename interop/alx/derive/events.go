@@ -81,9 +81,16 @@ func (l *Log) Add(rows ...*ojson.Object) {
 	}
 }
 
-// Fail ends the events of a run that could not be begun. It does nothing twice.
-func (l *Log) Fail(o *Origin) {
-	if o.Failed == nil || l.Ended() {
+// Fail ends the events of a run that could not be begun, or whose state says that it has
+// failed: no governed event tells that. It does nothing twice.
+func (l *Log) Fail(o *Origin, st *protocol.State) {
+	if l.Ended() {
+		return
+	}
+	if o.Failed == nil {
+		if n := len(l.Events); n > 0 && st != nil && st.Status == protocol.StatusFailed {
+			l.add(alx.RunFailed, "", l.Events[n-1].At, ojson.NewObject("code", alx.CodeRunFailed, "message", "the run's record says that it has failed"))
+		}
 		return
 	}
 	l.add(alx.RunFailed, "", o.FailedAt, ojson.NewObject("code", o.Failed.Code, "message", o.Failed.Message))

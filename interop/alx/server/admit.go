@@ -54,6 +54,11 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation s
 		return nil, false, failure(err)
 	}
 	rec := s.newRecord(req, correlation, digest, base)
+	if tip, err := s.home.Record().Repository().ReadRef(ctx, "refs/heads/"+rec.Branch); err != nil {
+		return nil, false, failure(err)
+	} else if tip != "" {
+		return nil, false, alx.Errorf(alx.CodeInvalidRequest, "There is a branch %s already; leave sessionId out or take another.", rec.Branch).With("field", "sessionId")
+	}
 	if err := s.records.save(rec); err != nil {
 		return nil, false, alx.Errorf(alx.CodeUnavailable, "The session could not be written down: %s.", err)
 	}

@@ -273,6 +273,8 @@ func failure(err error) *alx.Error {
 		e.Code = alx.CodeRuntimeNotAutomatic
 	case runner.CodeNoBase, "not_a_project", "invalid_config", "invalid_json":
 		e.Code = alx.CodeProjectNotReady
+	case "file_exists", protocol.CodeRunExists:
+		e.Code = alx.CodeRunFailed
 	case "locked", "ref_moved", "ref_locked", "state_moved", "interrupted":
 		e.Code = alx.CodeUnavailable
 	}

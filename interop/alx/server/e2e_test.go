@@ -16,6 +16,7 @@ import (
 // while its agent is at work: the next server goes on, and every event arrives once and
 // in order.
 func TestFollowedThroughAKill(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"plan", "build", "ship"}, nil)
 	gate := t.TempDir()
 	open := func(phase string) {
@@ -105,6 +106,7 @@ func TestFollowedThroughAKill(t *testing.T) {
 // Told to end, the server ends its agents, tells whoever follows, and leaves the run to
 // the next one.
 func TestEndsInOrder(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{Subdir: "sub dir"}, []string{"build", "ship"}, nil)
 	gate := t.TempDir()
 	first := spawn(t, repo.Dir, "ALX_GATE="+gate)

@@ -21,6 +21,7 @@ import (
 // A gate that needs a person stops the session; the server never approves. Once a
 // person has, it goes on by itself.
 func TestGateWaitsForAPerson(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"build", "ship"}, func(cfg *ojson.Object) {
 		cfg.Object("gates").Set("build_done", ojson.NewObject("requires_human_approval", true))
 	})
@@ -63,6 +64,7 @@ func approve(t *testing.T, dir string) {
 
 // An agent that fails blocks its run, not the server; lifting the block goes on.
 func TestBlockedRun(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, func(cfg *ojson.Object) {
 		cfg.Object("runtimes").Object("sh").Set("command", []string{"sh", "-c", "test -e mended && exec sh agent.sh"})
 	})
@@ -100,6 +102,7 @@ func TestBlockedRun(t *testing.T) {
 
 // Runs that people drive are sessions too, and nobody drives them for them.
 func TestRunsOfPeople(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	person, err := runner.Open(context.Background(), repo.Dir, runner.Options{Trust: true})
 	if err != nil {
@@ -132,6 +135,7 @@ func TestRunsOfPeople(t *testing.T) {
 // A work tree somebody has removed is brought back; one that is over is removed after
 // its time, and only when git has everything in it.
 func TestWorkTrees(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"build", "ship"}, func(cfg *ojson.Object) {
 		cfg.Object("gates").Set("build_done", ojson.NewObject("requires_human_approval", true))
 	})
@@ -176,7 +180,11 @@ func TestWorkTrees(t *testing.T) {
 
 // Every kind of repository; a long intent with constraints reaches the agent in full.
 func TestKindsOfRepositories(t *testing.T) {
+	t.Parallel()
 	testrepo.Matrix(t, func(t *testing.T, base *testrepo.Repo) {
+		if o := base.Options; os.Getenv("AGENTXCHAIN_LONG_TESTS") == "" && o.LinkedWorktree == (o.ObjectFormat == "sha256") {
+			t.Skip("half of the kinds are for AGENTXCHAIN_LONG_TESTS=1")
+		}
 		repo := project(t, base.Options, []string{"ship"}, nil)
 		v := start(t, repo.Dir, nil)
 		long := strings.Repeat("make it so, ", 60) + "the end"
@@ -196,6 +204,7 @@ func TestKindsOfRepositories(t *testing.T) {
 
 // What hooks are given names the request they were run for.
 func TestCorrelationReachesHooks(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, func(cfg *ojson.Object) {
 		cfg.Set("hooks", ojson.NewObject("before_assignment", []any{ojson.NewObject("name", "note", "type", "process", "timeout_ms", 5000, "mode", "advisory",
 			"command", []string{"sh", "-c", `cat >"$(git rev-parse --git-common-dir)/told"; echo '{"verdict":"allow"}'`})}))
@@ -225,6 +234,7 @@ func (l *logged) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.te
 
 // One server at a time; an agent starts none.
 func TestOneServer(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	start(t, repo.Dir, nil)
 	if _, err := server.New(context.Background(), repo.Dir, options(nil)); runner.ErrorCode(err) != "locked" {

@@ -21,6 +21,7 @@ import (
 
 // Every request gets an envelope, whatever is wrong with it.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, nil)
 	done := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"first","sessionId":"one"}`)
@@ -112,6 +113,7 @@ func TestRequests(t *testing.T) {
 
 // The list goes on where a page ended, whatever comes in meanwhile.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, nil)
 	var want []string
@@ -161,6 +163,7 @@ func TestPages(t *testing.T) {
 
 // With a token nothing but health is answered without it.
 func TestToken(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, func(o *server.Options) { o.Token = "open-sesame-open-sesame" })
 	for header, status := range map[string]int{"": 401, "Bearer wrong": 401, "Basic open-sesame-open-sesame": 401, "Bearer open-sesame-open-sesame": 200, "bearer  open-sesame-open-sesame": 200} {
@@ -187,6 +190,7 @@ func TestToken(t *testing.T) {
 // A network client cannot make this machine run what its owner has not agreed to, nor
 // wait for a person who was never asked.
 func TestNotReady(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, func(o *server.Options) { o.Runner = runner.Options{Getenv: func(string) string { return "" }} })
 	refused := func(code string, hint string) {
@@ -231,6 +235,7 @@ func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {
 // A client that never reads holds up nobody and is let go; one that sends its body a
 // byte now and then is told that its time is up.
 func TestSlowClients(t *testing.T) {
+	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, nil)
 	a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"x","sessionId":"s"}`)

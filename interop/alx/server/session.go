@@ -83,7 +83,7 @@ func (s *session) id() string { return s.origin.SessionID }
 // show makes what is known now what is shown, and wakes whoever waits for news. The
 // caller holds mu.
 func (s *session) show() {
-	s.log.Fail(&s.origin)
+	s.log.Fail(&s.origin, s.facts.State)
 	s.live.Driven = s.driven
 	if s.rec != nil && s.rec.SettledAt != "" {
 		s.live.Branch = s.rec.Branch

@@ -87,6 +87,7 @@ func (x *Export) lastDispatch(turn string, attempt int) uint64 {
 // are, the others by what happened.
 func (x *Export) recovery(bool) ([]Object, error) {
 	var out []Object
+	told := x.toldByLeases()
 	for _, l := range x.facts.events {
 		row := l.Row
 		if row.String("event_type") == protocol.EventLease {
@@ -102,11 +103,42 @@ func (x *Export) recovery(bool) ([]Object, error) {
 			out = append(out, object("durable_authority/recovery_event", event))
 			continue
 		}
-		if e := x.recovered(row); e != nil {
+		if e := x.recovered(row); e != nil && !told[occurrenceOf(e)] {
 			out = append(out, object("durable_authority/recovery_event", e))
 		}
 	}
 	return out, nil
+}
+
+// occurrence is what happened to a step at one time.
+type occurrence struct {
+	step string
+	kind strict.RecoveryEventKind
+	at   uint64
+}
+
+func occurrenceOf(e *strict.RecoveryEvent) occurrence {
+	o := occurrence{kind: e.Kind, at: e.OccurredAtMs}
+	if e.StepID != nil {
+		o.step = *e.StepID
+	}
+	return o
+}
+
+// toldByLeases are the recoveries recorded with a lease. The operation that refuses a
+// leased result writes of it twice, as the turn's and as the lease's; it is one.
+func (x *Export) toldByLeases() map[occurrence]bool {
+	told := make(map[occurrence]bool)
+	for _, l := range x.facts.events {
+		recorded := l.Row.Object("payload").Object("recovery")
+		if recorded == nil || l.Row.String("event_type") != protocol.EventLease {
+			continue
+		}
+		if event, err := strict.From[strict.RecoveryEvent](recorded); err == nil && event.StepID != nil {
+			told[occurrenceOf(event)] = true
+		}
+	}
+	return told
 }
 
 // recovered is the recovery an event of the run amounts to, nil for none.

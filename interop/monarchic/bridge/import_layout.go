@@ -130,12 +130,33 @@ func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 	taken[ph.Gate], ph.GateNew = true, true
 }
 
+// queuedBefore refuses a plan that the run has already: importing it again, as a
+// script that is repeated does, is no fault in the plan.
+func queuedBefore(p *Plan, s *protocol.State) *protocol.Error {
+	done := 0
+	for _, t := range p.Tasks {
+		c := s.Charter(t.ID)
+		if c == nil || c.PlanID != p.ID {
+			return nil
+		}
+		if c.Status == protocol.CharterCompleted {
+			done++
+		}
+	}
+	return &protocol.Error{Code: CodeUnrepresentable, Field: "plan_id", Hint: "git agentxchain status shows how far it is",
+		Message: fmt.Sprintf("Run %s has the plan %s already; %d of %d charters are done, and nothing was added.", s.Run(), ojson.Shown(p.ID), done, len(p.Tasks)),
+		Details: ojson.NewObject("plan_id", p.ID, "charters", len(p.Tasks), "done", done)}
+}
+
 // ForProject finds every task a place in the phases of a project: the first one,
 // from where the run is, that comes no earlier than those of its dependencies and
 // routes to its role. Nothing of agentxchain.json is changed, so what it lacks is
 // an error that says what would have to be added. s is the run's state, or that of
 // a run that has not begun.
 func ForProject(p *Plan, cfg *protocol.Config, s *protocol.State, opt FitOptions) (*Import, *protocol.Error) {
+	if refusal := queuedBefore(p, s); refusal != nil {
+		return nil, refusal
+	}
 	im, bad := &Import{Plan: p}, &faults{}
 	names := cfg.Phases()
 	start := max(0, slices.Index(names, s.Phase))

@@ -273,7 +273,14 @@ func (r *reader) graph() {
 		r.bad.add(CodePipelineInvalid, "", "", "the plan has no tasks.")
 	}
 	if p.ID != "" && !protocol.SafeID(p.ID) {
-		r.bad.add(CodePipelineInvalid, "", p.ID, "the id of the plan cannot be used: it must have at most 200 bytes and no /, \\ or control characters.")
+		at := "/plan_id"
+		switch p.Kind {
+		case KindPipeline, KindPipelineLegacy:
+			at = "/pipeline_id"
+		case KindTask:
+			at = "/task_id"
+		}
+		r.bad.add(CodePipelineInvalid, at, p.ID, "the id of the plan cannot be used: it must have at most 200 bytes and no /, \\ or control characters.")
 	}
 	byID := make(map[string]*Task, len(p.Tasks))
 	for _, t := range p.Tasks {

@@ -139,7 +139,9 @@ func (im *Import) propose(opt FitOptions) (*protocol.Config, *protocol.Error) {
 		routing.Set(ph.Name, route)
 	}
 	doc := obj("schema_version", "1.0", "project", project, "roles", roles, "runtimes", obj(runtime, rt), "routing", routing, "gates", gates,
-		"rules", obj("max_turn_retries", 2))
+		"rules", obj("max_turn_retries", 2),
+		// A plan brings no documents of its own; left out, other readers would demand the usual ones.
+		"workflow_kit", obj())
 	if n := len(p.Tasks); n > 25 {
 		doc.Set("run_loop", obj("max_turns", 2*n)) // every task once, and as many turns to mend things
 	}

@@ -327,6 +327,11 @@ func TestResumeAfterRestart(t *testing.T) {
 	if late.Accepted || late.Reason != pb.LeaseRejectionReason_LEASE_REJECTION_STALE_FENCING_TOKEN || late.CurrentFencingToken != got.CurrentFencingToken {
 		t.Fatalf("the old token resumed: %v", late)
 	}
+	s.mu.Lock()
+	if c := s.calls[len(s.calls)-1]; c.Outcome != "refused" || c.Code != protocol.RejectStaleToken {
+		t.Errorf("the refused resumption is logged as %+v", c)
+	}
+	s.mu.Unlock()
 	hb, err := s.c.Heartbeat(context.Background(), &pb.HeartbeatRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, ActiveLeases: []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}}})
 	must(t, err)
 	if len(hb.Cancellations) != 1 || !hb.Cancellations[0].Force || hb.Cancellations[0].Reason != protocol.RejectStaleToken {
@@ -523,6 +528,8 @@ func TestListenOnlyWhereItMay(t *testing.T) {
 	r, err := runner.Open(context.Background(), dir, runner.Options{})
 	must(t, err)
 	defer func() { _ = r.Close() }()
+	_, err = r.InitRun(context.Background(), runner.InitRunOptions{})
+	must(t, err)
 	srv, err := control.New(context.Background(), control.Options{Runner: r})
 	must(t, err)
 	defer srv.Close()
@@ -533,6 +540,15 @@ func TestListenOnlyWhereItMay(t *testing.T) {
 		} else if _, ok := err.(control.AddressError); !ok {
 			t.Errorf("%s: %v", addr, err)
 		}
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = taken.Close() }()
+	if _, err := srv.Listen(context.Background(), taken.Addr().String()); err == nil {
+		t.Error("it listens on an address that is taken")
+	}
+	if events, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "events.jsonl")); err == nil && strings.Contains(string(events), "orchestrator_started") {
+		t.Error("a service that never listened is on record")
 	}
 	if _, err := control.New(context.Background(), control.Options{Runner: r}); runner.ErrorCode(err) != "locked" {
 		t.Errorf("a second server: %v", err)

@@ -42,6 +42,14 @@ func rejectionReason(reason string) pb.LeaseRejectionReason {
 	return pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED
 }
 
+// reasonToken is the JSON spelling of a wire value, what logs name (spec/08 §5).
+func reasonToken(reason pb.LeaseRejectionReason) string {
+	if reason == pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED {
+		return protocol.RejectExpired
+	}
+	return strings.TrimPrefix(strings.ToLower(reason.String()), "lease_rejection_")
+}
+
 // refused turns a refusal into what the answer carries; a failure of the server
 // itself stays an error of the call. A refused lease is put on record.
 func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string, err error) (*pb.FailureDetail, error) {

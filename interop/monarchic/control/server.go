@@ -94,9 +94,9 @@ type Server struct {
 	release  func()
 }
 
-// New opens the service for a project: it becomes the only one of this work tree,
-// reads the sessions of before and puts on record that it is there. Close ends that.
-// Errors: locked, and those of reading the run.
+// New opens the service for a project: it becomes the only one of this work tree and
+// reads the sessions of before. Close ends that. Errors: locked, and those of reading
+// the sessions.
 func New(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
@@ -116,10 +116,7 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 		return nil, err
 	}
 	s.release = release
-	if s.sessions, err = openSessions(s.r.PrivateDir(), opt.Now); err == nil {
-		err = s.start(ctx)
-	}
-	if err != nil {
+	if s.sessions, err = openSessions(s.r.PrivateDir(), opt.Now); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -155,8 +152,10 @@ func (e AddressError) Error() string {
 	return fmt.Sprintf("cannot listen on %s: %s", e.Address, e.Problem)
 }
 
-// Listen opens addr (HOST:PORT or PORT). An address that other machines can reach
-// needs both a token and TLS.
+// Listen opens addr (HOST:PORT or PORT) and puts on record that the service is there:
+// one that found no address to serve on was never there. An address that other machines
+// can reach needs both a token and TLS. Errors: AddressError, those of the network, and
+// those of recording in the run.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if !strings.Contains(addr, ":") {
 		addr = "127.0.0.1:" + addr
@@ -177,6 +176,10 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		_ = l.Close()
 		return nil, err
 	}
 	return &limited{Listener: l, slots: make(chan struct{}, maxConnections)}, nil

@@ -149,7 +149,7 @@ func describe(c *Call, req, out any, err error) {
 		}
 	case *pb.ResumeLeaseResponse:
 		if !r.GetAccepted() {
-			c.Outcome, c.Code, c.Detail = "refused", strings.ToLower(r.GetReason().String()), oneLine(r.GetMessage(), 300)
+			c.Outcome, c.Code, c.Detail = "refused", reasonToken(r.GetReason()), oneLine(r.GetMessage(), 300)
 		}
 	}
 }

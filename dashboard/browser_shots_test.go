@@ -1,0 +1,173 @@
+// Pictures of every view, for docs/dashboard.md: make screenshots takes them again.
+
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/demo"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+var takePictures = flag.Bool("screenshots", false, "take the pictures of docs/images/dashboard again")
+
+const (
+	pictureDir = "../docs/images/dashboard"
+	maxPicture = 150 << 10
+)
+
+// pictures are the views that have one.
+var pictures = []string{"overview", "overview-dark", "overview-phone", "timeline", "turn", "operation", "decisions", "events", "hooks", "delegations", "integrity", "board", "search", "replay"}
+
+// TestPictures holds the documentation to having a picture of each view, and no
+// other.
+func TestPictures(t *testing.T) {
+	text, err := os.ReadFile("../docs/dashboard.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range pictures {
+		path := filepath.Join(pictureDir, name+".png")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Errorf("%v: make screenshots", err)
+			continue
+		}
+		if c, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || c.Width < 300 || len(data) > maxPicture {
+			t.Errorf("%s: %d bytes, %d wide, %v", path, len(data), c.Width, err)
+		}
+		if !strings.Contains(string(text), "(images/dashboard/"+name+".png)") {
+			t.Errorf("docs/dashboard.md does not show %s", path)
+		}
+	}
+	files, err := os.ReadDir(pictureDir)
+	if err != nil || len(files) != len(pictures) {
+		t.Errorf("%d pictures of %d views, %v", len(files), len(pictures), err)
+	}
+}
+
+// clockwork is a clock that goes on by the same step each time it is looked at, and
+// ids that count, so that a project is the same each time it is made.
+func clockwork(step time.Duration) (now func() time.Time, seed func() string) {
+	at, n := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), 0
+	now = func() time.Time { at = at.Add(step); return at }
+	seed = func() string {
+		n++
+		return fmt.Sprintf("%016x%016x", n*0x9e3779b97f4a7c1&0xffffffffffffff, n*0x2545f4914f6cdd1&0xffffffffffffff)
+	}
+	return now, seed
+}
+
+func still(at time.Time) func() time.Time { return func() time.Time { return at } }
+
+func TestTakePictures(t *testing.T) {
+	if !*takePictures {
+		t.Skip("pictures are taken by make screenshots")
+	}
+	testrepo.Isolate()
+	t.Setenv("GIT_AUTHOR_DATE", "2026-03-02T09:00:00Z")
+	t.Setenv("GIT_COMMITTER_DATE", "2026-03-02T09:00:00Z")
+	t.Setenv("TZ", "UTC")
+	ctx := browser(t)
+	if err := os.MkdirAll(pictureDir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	take := func(v *served, name, path string) {
+		open(ctx, t, v.base+path)
+		ask1[bool](ctx, t, `(document.querySelectorAll('#diff').forEach(d => d.open = true), document.getElementById('live').textContent = '', true)`)
+		picture(ctx, t, name)
+	}
+	window(ctx, t, 1120, 840)
+	prefer(ctx, t, "light")
+
+	now, seed := clockwork(time.Second)
+	finished := filepath.Join(t.TempDir(), "greeter")
+	if err := os.MkdirAll(finished, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := demo.Run(t.Context(), demo.Options{Dir: finished, Now: now, Seed: seed}); err != nil {
+		t.Fatal(err)
+	}
+	v := serve(t, Options{Dir: finished, Now: still(now().Add(20 * time.Minute))})
+	eventually(t, "the check of the record", func() bool { return v.s.model.check.verdict().Report != nil })
+	v.enter(ctx, t)
+	rows := v.s.model.history.entries()
+	take(v, "timeline", "/timeline")
+	take(v, "turn", "/turns/"+rows[len(rows)-2].Turn)
+	take(v, "operation", "/ops/"+string(v.s.model.now().Ops[0].Op))
+	take(v, "events", "/event-log")
+	take(v, "integrity", "/integrity")
+	take(v, "search", "/search?q=greet")
+
+	now, seed = clockwork(time.Second)
+	dir := testrepo.New(t, testrepo.Options{}).Dir
+	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "shop", Name: "Shop", Goal: "Sell things."}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.Open(t.Context(), dir, runner.Options{Now: now, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.AssignTurn(t.Context(), runner.AssignOptions{Role: "pm"}); err != nil {
+		t.Fatal(err)
+	}
+	v = serve(t, Options{Dir: dir, Now: still(now().Add(37 * time.Minute))})
+	v.enter(ctx, t)
+	take(v, "overview", "/")
+	prefer(ctx, t, "dark")
+	take(v, "overview-dark", "/")
+	window(ctx, t, 390, 844)
+	take(v, "overview-phone", "/")
+	prefer(ctx, t, "light")
+	window(ctx, t, 1120, 840)
+
+	v = replayOf(t, "")
+	v.enter(ctx, t)
+	take(v, "replay", "/")
+	take(v, "decisions", "/decisions")
+	take(v, "hooks", "/hooks")
+	take(v, "delegations", "/delegations")
+	v = serve(t, Options{Dir: initiative(t)})
+	v.enter(ctx, t)
+	take(v, "board", "/board")
+}
+
+// picture writes what is seen of the page, as small as it goes without loss.
+func picture(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	data, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > len(data) {
+		b.Reset()
+		b.Write(data)
+	}
+	if b.Len() > maxPicture {
+		t.Errorf("%s has %d bytes", name, b.Len())
+	}
+	if err := os.WriteFile(filepath.Join(pictureDir, name+".png"), b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,103 @@
+// Taking back a linked work tree that was never finished, and nothing else.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// DiscardWorktree removes what a maker of a linked work tree left at dir that was killed:
+// nothing, an empty directory, one with git's own file, or a work tree of this repository
+// on that branch, in which nobody has worked. Whatever else is there is somebody's and
+// stays. Errors: file_exists.
+func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
+	if err := s.unfinished(ctx, dir, branch); err != nil {
+		return err
+	}
+	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", "--force", "--force", dir)
+	if err != nil && !errors.As(err, new(*GitError)) {
+		return err
+	}
+	// What is not registered is a directory git had not come round to.
+	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errorf(CodeUnreadable, err, "%s cannot be removed", dir)
+	}
+	_, err = s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "prune")
+	return err
+}
+
+// unfinished refuses a path where something is that DiscardWorktree must not remove. Git
+// makes the directory, then its .git file, then says which branch it is on, and fills it
+// last.
+func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
+	taken := errorf(CodeFileExists, nil, "%s is there already and is not the work tree of %s; it is left as it is", dir, branch).
+		hint("move it away, or use another directory")
+	fi, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || !fi.IsDir() {
+		return taken
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil:
+		return errorf(CodeUnreadable, err, "%s cannot be read", dir)
+	case len(entries) == 0:
+		return nil
+	case !s.linked(dir):
+		return taken
+	case len(entries) == 1:
+		return nil
+	}
+	head, err := s.repo.Git.In(dir).Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil && !errors.As(err, new(*GitError)) {
+		return err
+	}
+	if strings.TrimSpace(string(head)) != "refs/heads/"+branch {
+		return taken
+	}
+	return nil
+}
+
+// linked reports whether a directory is a linked work tree of this repository, by its
+// .git file: git is not asked in a directory that may be anybody's.
+func (s *Store) linked(dir string) bool {
+	name := filepath.Join(dir, ".git")
+	if fi, err := os.Lstat(name); err != nil || !fi.Mode().IsRegular() || fi.Size() > 1<<16 {
+		return false
+	}
+	data, err := os.ReadFile(name)
+	admin, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
+	if err != nil || !ok {
+		return false
+	}
+	if !filepath.IsAbs(admin) { // worktree.useRelativePaths
+		admin = filepath.Join(dir, admin)
+	}
+	above, err := filepath.EvalSymlinks(filepath.Dir(admin))
+	if err != nil {
+		return false
+	}
+	own, err := filepath.EvalSymlinks(filepath.Join(s.repo.CommonDir, "worktrees"))
+	return err == nil && above == own
+}
+
+// MadeBranch reports whether a branch's tip is what MakeBranch makes of the same from,
+// files and message.
+func (s *Store) MadeBranch(ctx context.Context, tip, from OID, files map[string][]byte, message string) (bool, error) {
+	if len(files) == 0 {
+		return tip == from, nil
+	}
+	c, err := s.reader(ctx).commit(tip)
+	if err != nil {
+		return false, err
+	}
+	return slices.Equal(c.Parents, []OID{from}) && strings.TrimSpace(c.Message) == strings.TrimSpace(message), nil
+}
