@@ -70,7 +70,7 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error
 		run = s.currentRun()
 	}
 	if run == "" {
-		return nil, noRun("")
+		return nil, s.noRunHere(ctx)
 	}
 	tip, err := s.readRun(ctx, run)
 	if err != nil {

@@ -45,7 +45,7 @@ func openBlocks(f *Factory, names []string) ([]blockFile, error) {
 	}
 	out := make([]blockFile, 0, len(names))
 	for _, name := range names {
-		data, err := readBlock(f, name)
+		data, err := interruptible(f, func() ([]byte, error) { return readBlock(f, name) })
 		if err != nil {
 			return nil, err
 		}

@@ -148,6 +148,10 @@ func serveToken(f *Factory, o *conformanceServeOptions) (string, error) {
 
 // tokenFromFile reads the first line of a file, or of standard input for "-".
 func tokenFromFile(f *Factory, name string) (string, error) {
+	return interruptible(f, func() (string, error) { return readToken(f, name) })
+}
+
+func readToken(f *Factory, name string) (string, error) {
 	in := f.Env.Stdin
 	if name != "-" {
 		path, err := f.Path(name)

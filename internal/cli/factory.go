@@ -113,6 +113,7 @@ type Factory struct {
 	Out    *Output
 	Prompt *Prompter
 
+	ended   <-chan struct{} // closed once the command is told to end
 	global  globalOptions
 	correl  func() string
 	gitConf func() map[string]string
@@ -122,7 +123,7 @@ type Factory struct {
 // understood, so it is filled in place.
 func (f *Factory) open(ctx context.Context, env Env, global globalOptions) {
 	env = env.filled()
-	f.Env, f.global = env, global
+	f.Env, f.global, f.ended = env, global, ctx.Done()
 	f.correl = sync.OnceValue(func() string { return correlationID(env.Getenv) })
 	f.gitConf = sync.OnceValue(func() map[string]string {
 		dir, err := f.Dir()

@@ -123,6 +123,10 @@ func runMonarchicValidate(ctx context.Context, f *Factory, o *monarchicValidateO
 
 // readDocument reads a file, or standard input for -, as far as it is judged.
 func readDocument(f *Factory, file string) ([]byte, error) {
+	return interruptible(f, func() ([]byte, error) { return readFile(f, file) })
+}
+
+func readFile(f *Factory, file string) ([]byte, error) {
 	var src io.Reader = f.Env.Stdin
 	if file == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {

@@ -123,6 +123,9 @@ func runServe(ctx context.Context, f *Factory, o *serveOptions) error {
 	var bad server.AddressError
 	switch {
 	case errors.As(err, &bad):
+		if token == "" && o.TokenFile == "" {
+			return usageErrorf("%w (give it in %s or --token-file)", err, serveTokenVariable)
+		}
 		return usageErrorf("%w", err)
 	case err != nil:
 		return errorf("io_failed", "%w", err).withHint("name another address with --listen")

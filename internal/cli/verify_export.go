@@ -101,7 +101,7 @@ func openArtifact(f *Factory, input string) (name string, src io.ReadCloser, siz
 	if err != nil {
 		return input, nil, 0, err
 	}
-	file, err := os.Open(path)
+	file, err := interruptible(f, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return path, nil, 0, errorf("unreadable_input", "The artifact cannot be opened: %w", err)
 	}

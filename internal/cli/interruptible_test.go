@@ -1,0 +1,30 @@
+//go:build unix
+
+// A read that waits ends with the command.
+
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	ucli "github.com/urfave/cli/v2"
+)
+
+func TestWaitingReadEnds(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo") // nobody ever writes to it
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, args := range [][]string{{"alx", "hash"}, {"alx", "validate"}, {"serve", "--token-file"}, {"monarchic", "validate"}, {"verify", "export", "--input"}} {
+		env, _, stderr := testEnv(false, nil)
+		ctx, cancel := context.WithCancel(context.Background())
+		commands := func(f *Factory) []*ucli.Command { cancel(); return newCommands(f) }
+		status := runWith(ctx, append(append([]string{"git-agentxchain"}, args...), fifo), env, commands)
+		if status == 0 || (args[0] != "monarchic" && status != exitStatus("interrupted")) {
+			t.Errorf("%v: status %d: %s", args, status, stderr.String())
+		}
+	}
+}
