@@ -32,7 +32,7 @@ func TestManySessions(t *testing.T) {
 	}))
 	defer bare.Close()
 	var wg sync.WaitGroup
-	ids := make([]string, sessions)
+	ids := make([]atomic.Value, sessions) // strings, of those that have begun
 	for i := range sessions {
 		wg.Go(func() {
 			a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", fmt.Sprintf("number %d", i)), "Prefer", "respond-async")
@@ -41,7 +41,7 @@ func TestManySessions(t *testing.T) {
 				t.Errorf("%d %v %s", a.status, err, a.raw)
 				return
 			}
-			ids[i] = got.Execution.SessionID
+			ids[i].Store(got.Execution.SessionID)
 			var events []alx.RunEvent
 			last, ended := "", false
 			for tries := 0; !ended && tries < 10_000; tries++ {
@@ -65,7 +65,7 @@ func TestManySessions(t *testing.T) {
 				return
 			default:
 			}
-			id := ids[i%sessions]
+			id, _ := ids[i%sessions].Load().(string)
 			theirs = append(theirs, timed(t, bare.URL))
 			if id == "" {
 				continue
