@@ -5,8 +5,6 @@ package dashboard
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -18,36 +16,14 @@ import (
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testbrowser"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// browser starts Chromium, or skips the test where there is none.
+// browser is a tab of a real browser, for as long as the test runs.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
-			t.Fatal("there is no chromium to look at the pages with: install Debian's package chromium")
-		}
-		t.Skip("there is no chromium to look at the pages with: install Debian's package chromium")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(60*time.Second))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatalf("chromium does not start: %v", err)
-	}
-	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
+	return testbrowser.Start(t, 3*time.Minute)
 }
 
 // complaints gathers what the browser objects to: policies, scripts, foreign requests.
