@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -57,71 +55,54 @@ func (c *settings) send(ctx context.Context, key string, p prompt, within time.D
 	x := &exchange{c: c, key: key, within: within}
 	switch c.provider {
 	case anthropicName:
-		x.anthropic(ctx, p)
+		return x.anthropic(ctx, p)
 	case googleName:
-		x.google(ctx, p)
+		return x.google(ctx, p)
 	default:
-		x.openai(ctx, p)
+		return x.openai(ctx, p)
 	}
-	if x.a == nil {
-		x.a = &answer{invalid: true, err: errors.New("nothing was sent")}
-	}
-	return x.a
 }
 
-// exchange posts a request on behalf of an SDK, or of nobody. It is the only
-// place where the key leaves this process.
+// exchange is one request to a provider and its answer. It is the only place where
+// the key leaves this process.
 type exchange struct {
 	c      *settings
 	key    string
 	within time.Duration
-	a      *answer // of the one request that was made
 }
 
-// Do sends what an SDK has made of a request: its body and the headers that the
-// provider's interface asks for, to the configured endpoint. What else an SDK adds
-// (the machine's system, its language) stays here.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	var body []byte
-	if req.Body != nil {
-		var err error
-		body, err = io.ReadAll(req.Body)
-		_ = req.Body.Close()
-		if err != nil {
-			return nil, err
-		}
+// post sends a request as JSON to the configured endpoint.
+func (x *exchange) post(ctx context.Context, request any, headers ...webpost.Header) *answer {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(request); err != nil {
+		return &answer{invalid: true, err: err}
 	}
-	var headers []webpost.Header
-	for _, name := range []string{"Accept", "Authorization", "X-Api-Key", "Anthropic-Version", "X-Goog-Api-Key"} {
-		if v := req.Header.Get(name); v != "" {
-			headers = append(headers, webpost.Header{Name: name, Value: v})
-		}
+	r := webpost.Post(ctx, webpost.Request{
+		URL:     x.c.endpoint,
+		Headers: headers,
+		Body:    bytes.TrimSuffix(body.Bytes(), []byte("\n")),
+		Timeout: x.within,
+		MaxBody: maxAnswer,
+	})
+	a := &answer{
+		status:     r.Status,
+		body:       x.redact(r.Body),
+		err:        r.Err,
+		timedOut:   r.TimedOut || errors.Is(ctx.Err(), context.DeadlineExceeded),
+		invalid:    r.Invalid,
+		overflow:   r.Overflow,
+		retryAfter: r.RetryAfter,
+		took:       r.Duration,
 	}
-	x.post(req.Context(), headers, body)
-	if x.a.err != nil {
-		return nil, x.a.err
-	}
-	// Whatever it is called, it is read as JSON.
-	return &http.Response{StatusCode: x.a.status, Status: http.StatusText(x.a.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(x.a.body)), ContentLength: int64(len(x.a.body))}, nil
-}
-
-func (x *exchange) post(ctx context.Context, headers []webpost.Header, body []byte) {
-	if x.a != nil {
-		return // once is once, whatever an SDK thinks of it
-	}
-	r := webpost.Post(ctx, webpost.Request{URL: x.c.endpoint, Headers: headers, Body: body, Timeout: x.within, MaxBody: maxAnswer})
-	a := &answer{status: r.Status, body: x.redact(r.Body), err: r.Err, timedOut: r.TimedOut, invalid: r.Invalid, overflow: r.Overflow, retryAfter: r.RetryAfter, took: r.Duration}
 	if a.err != nil && !errors.Is(a.err, context.Canceled) {
 		a.err = errors.New(string(x.redact([]byte(a.err.Error()))))
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		a.timedOut = true
-	}
-	x.a = a
 	if a.err == nil && a.status >= 300 {
-		x.readError()
+		a.readError()
 	}
+	return a
 }
 
 // redact takes the key out of what the other side said, also where it is escaped.
@@ -138,10 +119,10 @@ func (x *exchange) redact(data []byte) []byte {
 
 // readError reads the provider's own words for an error:
 // {"error": {"message", "type", "code", "status"}}, or an error that is a text.
-func (x *exchange) readError() {
-	v, err := ojson.DecodeLimited(x.a.body, ojson.Limits{LastWins: true})
+func (a *answer) readError() {
+	v, err := ojson.DecodeLimited(a.body, ojson.Limits{LastWins: true})
 	if err != nil {
-		x.a.message = runtimes.Cut(runtimes.OneLine(detail(x.a.body)), maxDetail)
+		a.message = runtimes.Cut(runtimes.OneLine(detail(a.body)), maxDetail)
 		return
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 { // as Google does at times
@@ -152,47 +133,20 @@ func (x *exchange) readError() {
 	if e == nil {
 		e = o
 	}
-	x.a.message = runtimes.OneLine(e.String("message"))
+	a.message = runtimes.OneLine(e.String("message"))
 	if text, ok := member(o, "error").(string); ok {
-		x.a.message = runtimes.OneLine(text)
+		a.message = runtimes.OneLine(text)
 	}
-	if x.a.errorType = e.String("type"); x.a.errorType == "" || e.Has("status") {
-		x.a.errorType = orWord(e.String("status"), x.a.errorType)
+	if a.errorType = e.String("type"); a.errorType == "" || e.Has("status") {
+		a.errorType = orWord(e.String("status"), a.errorType)
 	}
-	x.a.errorType = runtimes.Cut(runtimes.OneLine(x.a.errorType), 100)
+	a.errorType = runtimes.Cut(runtimes.OneLine(a.errorType), 100)
 	switch code := member(e, "code").(type) {
 	case string:
-		x.a.errorCode = runtimes.Cut(runtimes.OneLine(code), 100)
+		a.errorCode = runtimes.Cut(runtimes.OneLine(code), 100)
 	case ojson.Number:
-		x.a.errorCode = string(code)
+		a.errorCode = string(code)
 	}
-}
-
-// guarded calls an SDK. What a provider answers must never end this process.
-func (x *exchange) guarded(call func() error) {
-	err := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("the provider's SDK gave up: %v", p)
-			}
-		}()
-		return call()
-	}()
-	switch {
-	case err == nil:
-	case x.a == nil:
-		x.a = &answer{invalid: true, err: errors.New(string(x.redact([]byte(runtimes.OneLine(err.Error())))))}
-	case x.a.err == nil && x.a.status >= 200 && x.a.status < 300:
-		x.a.unreadable = x.unreadable(err)
-	}
-}
-
-// unreadable says what is wrong with an answer of status 2xx.
-func (x *exchange) unreadable(err error) string {
-	if _, bad := ojson.DecodeLimited(x.a.body, ojson.Limits{LastWins: true}); bad != nil {
-		return "it is not JSON (" + runtimes.OneLine(bad.Error()) + ")"
-	}
-	return runtimes.OneLine(err.Error())
 }
 
 // reach dials the host of an address.
