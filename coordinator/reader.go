@@ -203,19 +203,19 @@ func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path strin
 	if run.Op == "" {
 		return true
 	}
-	findings, _, err := run.Verify(r.ctx, known)
+	v, err := run.Verify(r.ctx, known)
 	if err != nil {
 		out.refuse(err)
 		return false
 	}
-	for i, f := range findings {
+	for i, f := range v.Findings {
 		if i == maxFindings {
 			break
 		}
 		out.problem(f.Code, "run %s does not hold at operation %s: %s", run.Run, f.Op.Short(), firstLine(f.Message))
 	}
-	if len(findings) == 0 {
+	if v.Sound() && len(v.Open) == 0 {
 		r.remember(path, run.Run, run.Op)
 	}
-	return len(findings) == 0
+	return v.Sound()
 }

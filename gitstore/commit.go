@@ -373,6 +373,8 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	if p.publish == nil {
 		p.publish = publishAlone
 	}
+	// Before the ref moves: a guard that judges the move finds the operation known.
+	s.repo.noteOwn(p, done.op)
 	faults.Point("commit.before-ref")
 	if err := p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name}); err != nil {
 		return nil, err

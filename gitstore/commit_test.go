@@ -233,7 +233,8 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	at := "2026-01-02T04:00:00.000Z"
 	done.CompletedAt = &at
 	_, err = tx.Commit(ctx, Change{Record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x")},
-		Transition: &protocol.Transition{State: done, Index: tx.View().Index, Subject: "complete"}})
+		Transition: &protocol.Transition{State: done, Index: tx.View().Index, Subject: "complete",
+			Appends: []protocol.Append{{Ledger: protocol.LedgerEvents, Data: []byte(`{"event_type":"run_completed"}` + "\n")}}}})
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}

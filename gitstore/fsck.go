@@ -98,6 +98,8 @@ type fsck struct {
 	report *FsckReport
 	done   int
 	total  int
+	strict bool           // rows of other tools must bear each other out, see borneOut
+	seen   map[OID]seenOp // what operations were seen to do, beside their findings
 }
 
 func (f *fsck) find(v Finding) {
@@ -267,9 +269,19 @@ func (f *fsck) operations(run string, tip OID) error {
 	slices.Reverse(ops)
 	f.mu.Lock()
 	f.report.Ops += len(ops)
-	f.total += len(ops)
 	f.mu.Unlock()
-	f.shape(run, ops)
+	f.shape(run, ops, 0)
+	return f.span(run, ops, 0)
+}
+
+// span checks the operations of ops beginning with from.
+func (f *fsck) span(run string, ops []OpInfo, from int) error {
+	f.mu.Lock()
+	f.total += len(ops) - from
+	f.mu.Unlock()
+	if len(ops)-from <= fsckChunk {
+		return f.check(run, ops, from, len(ops))
+	}
 	type chunk struct{ from, to int }
 	work := make(chan chunk)
 	errs := make([]error, max(1, min(runtime.GOMAXPROCS(0), 8)))
@@ -283,7 +295,7 @@ func (f *fsck) operations(run string, tip OID) error {
 			}
 		})
 	}
-	for i := 0; i < len(ops); i += fsckChunk {
+	for i := from; i < len(ops); i += fsckChunk {
 		work <- chunk{i, min(i+fsckChunk, len(ops))}
 	}
 	close(work)
@@ -291,10 +303,12 @@ func (f *fsck) operations(run string, tip OID) error {
 	return errors.Join(errs...)
 }
 
-// shape checks that the chain is a line that begins as a run may begin.
-func (f *fsck) shape(run string, ops []OpInfo) {
+// shape checks that the chain is a line that begins as a run may begin. The
+// operations before from are known.
+func (f *fsck) shape(run string, ops []OpInfo, from int) {
 	for i, op := range ops {
 		switch {
+		case i < from:
 		case i > 0 && len(op.Parents) != 1:
 			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: "fetch the run from another clone"})
 		case i == 0 && op.Name != "init_run" && op.Name != protocol.OpExternal:

@@ -83,6 +83,7 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bo
 	}
 	if f.opt.Replay && rec.Op != nil && (prev == "" || p.prev == prev) {
 		var diffs []string
+		before := p.state
 		if prev == "" {
 			diffs, err = p.replayFirst(op.Tree, rec)
 		} else {
@@ -98,11 +99,15 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bo
 			if got := stateDigest(p.state); got != op.StateDigest {
 				say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
 			}
+			f.replayed(op, rec, before, p.last, say)
 			return true, true, false, nil
 		}
 		replayed = true
 	}
-	return false, replayed, rec.Op == nil, f.structure(p, op, rec, prev, newest, say)
+	if err := f.structure(p, op, rec, prev, newest, say); err != nil || rec.Op != nil {
+		return false, replayed, rec.Op == nil, err
+	}
+	return false, false, true, f.unreplayed(p, op, rec, prev, say)
 }
 
 // evidence reads the operation's evidence and checks each name against its

@@ -30,6 +30,7 @@ type OpInfo struct {
 	StateDigest string // sha256:<hex> of state.json after it
 	CodeHead    string // HEAD of the project's own history at the time
 	Dropped     []string
+	Unstaged    []string
 	Previous    OID // last operation of the run before, in a run's first
 }
 
@@ -139,6 +140,8 @@ func (op *OpInfo) readMessage(msg string) {
 			op.CodeHead = value
 		case trailerDropped:
 			op.Dropped = strings.Fields(value)
+		case trailerUnstaged:
+			op.Unstaged = strings.Fields(value)
 		case trailerPrevious:
 			op.Previous = OID(value)
 		}

@@ -51,9 +51,9 @@ func (out *SiblingRun) accepted(t testing.TB) (turns []string) {
 
 func (out *SiblingRun) sound(t testing.TB, since OID, ops int) {
 	t.Helper()
-	findings, n, err := out.Verify(context.Background(), since)
-	if err != nil || len(findings) > 0 || n != ops {
-		t.Fatalf("%d operations, want %d: %v %+v", n, ops, findings, err)
+	v, err := out.Verify(context.Background(), since)
+	if err != nil || len(v.Findings) > 0 || v.Checked != ops {
+		t.Fatalf("%d operations, want %d: %v %+v", v.Checked, ops, v.Findings, err)
 	}
 }
 
@@ -317,9 +317,9 @@ func TestSiblingForgedRecord(t *testing.T) {
 		d := started(t)
 		v := d.view()
 		forgeCommit(t, d, v.Run, "accept_turn", func(e *treeEdit) { forgedHistory(t, d, e, v.Run, v.State.OnlyTurn().TurnID) })
-		findings, _, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
-		if err != nil || len(findings) == 0 {
-			t.Fatalf("%v %+v", findings, err)
+		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
+		if err != nil || len(verdict.Findings) == 0 {
+			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})
 	t.Run("passed off as the work of another implementation", func(t *testing.T) {
@@ -332,9 +332,9 @@ func TestSiblingForgedRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		findings, _, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
-		if err != nil || !slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == CodeLedgerTampered }) {
-			t.Fatalf("%v %+v", findings, err)
+		verdict, err := mustSibling(t, d.Dir).Verify(context.Background(), v.Op)
+		if err != nil || !slices.ContainsFunc(verdict.Findings, func(f Finding) bool { return f.Code == CodeLedgerTampered }) {
+			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})
 	t.Run("a record that went back", func(t *testing.T) {
@@ -346,9 +346,9 @@ func TestSiblingForgedRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = x
-		findings, _, err := run.Verify(context.Background(), v.Op)
-		if err != nil || len(findings) != 1 || findings[0].Code != CodeChainBroken {
-			t.Fatalf("%v %+v", findings, err)
+		verdict, err := run.Verify(context.Background(), v.Op)
+		if err != nil || len(verdict.Findings) != 1 || verdict.Findings[0].Code != CodeChainBroken {
+			t.Fatalf("%v %+v", verdict.Findings, err)
 		}
 	})
 }

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -89,4 +90,36 @@ func entered(payloads []*ojson.Object, phase string) bool {
 		}
 	}
 	return false
+}
+
+// CheckAdopted says whether a run that another tool began, and of which nothing is
+// recorded, is accounted for by its own rows: whatever it claims beyond an active run
+// in its first phase must have left a trace, and its beginning as well.
+func CheckAdopted(c *Config, after *State, ledgers LedgerReader) *Error {
+	if len(Claims(c, nil, after)) == 0 {
+		return nil
+	}
+	own := func(l Ledger) iter.Seq[Line] {
+		return func(yield func(Line) bool) {
+			for line := range ledgers(l) {
+				if run := line.Row.String("run_id"); run != "" && run != after.Run() {
+					continue
+				}
+				if !yield(line) {
+					return
+				}
+			}
+		}
+	}
+	began := false
+	for l := range own(LedgerEvents) {
+		began = began || l.Row.String("event_type") == "run_started" && l.Row.String("run_id") == after.Run()
+	}
+	if !began {
+		return &Error{Code: CodeStateTampered, Field: "run_id",
+			Message: fmt.Sprintf("run %s is in phase %q, and no event says that it began.", after.Run(), after.Phase)}
+	}
+	before := FreshState(c, after.ProjectID)
+	before.RunID = after.RunID
+	return CheckExternal(before, after, own)
 }

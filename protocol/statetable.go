@@ -56,7 +56,7 @@ func legalEdges(op string) []edge {
 		return []edge{{blocked, active}, {paused, active}, {blocked, paused}}
 	case "checkpoint_turn":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
-	case "record_audit", "record_lease":
+	case "record_audit", "record_lease", OpConfirm:
 		// Evidence is recorded in whatever status the run is, and changes none.
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
 	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message":

@@ -1,0 +1,224 @@
+// The one door: operations of a run are believed after this has checked them, and
+// not because a ref leads to them.
+
+package gitstore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CodeUnproven means that a run's ref leads to operations that do not follow from
+// the ones before them.
+const CodeUnproven = "record_unproven"
+
+// Verdict is what is known of a run's chain of operations up to one of them.
+type Verdict struct {
+	Run string
+	Op  OID // the operation that was asked about
+	// Findings say what does not hold; there are none when the chain is sound. They
+	// are those of Fsck with replay: the shape of the chain, messages against
+	// records, evidence, ledgers that only grow, every operation applied again.
+	Findings []Finding
+	// Good is the newest operation before the first that does not hold, "" when
+	// there is none or everything holds.
+	Good OID
+	// Open are the claims of operations that cannot be applied again (another tool's
+	// work, a restore, working files a person took up) and that no person has
+	// confirmed since, oldest first. Such a run may be read; nothing is built on it.
+	Open []Claim
+	// Arrived are approvals and confirmations among the operations checked now: the
+	// others were made by this clone, or were checked before.
+	Arrived []Arrival
+	Checked int // operations checked now
+}
+
+// Claim is an unconfirmed claim and the operation that makes it.
+type Claim struct {
+	protocol.Claim
+	Op OID // "" for what the working files claim and no operation has recorded yet
+}
+
+// Arrival is a person's decision that reached this clone through the run's ref.
+type Arrival struct {
+	Op    OID
+	Name  string // of the operation: approve_transition, approve_completion, reactivate, confirm
+	Gate  string // what was approved, "" when it was no gate
+	Actor protocol.Actor
+	At    string // wire time
+}
+
+// Sound reports whether every operation holds.
+func (v *Verdict) Sound() bool { return len(v.Findings) == 0 }
+
+// Err is nil for a sound chain, else record_unproven: which operation does not hold,
+// why, and the command that leads back to the last one that does.
+func (v *Verdict) Err() error {
+	if v.Sound() {
+		return nil
+	}
+	f := v.Findings[0]
+	e := errorf(CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
+	if v.Good == "" {
+		return e.hint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
+	}
+	return e.hint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
+}
+
+// Verify checks the chain of a run from the newest operation that is known to be
+// sound up to op, "" for the tip of the run's ref. What was found sound is noted in
+// the git directory (see verified); a note saves time and is no proof, and fsck does
+// not look at it.
+//
+// A chain that does not hold is a Verdict with Findings, not an error. Errors say
+// that the check could not be made: no_run, git's own, a cancelled context.
+func (s *Store) Verify(ctx context.Context, run string, op OID) (*Verdict, error) {
+	return s.repo.VerifyRun(ctx, run, op)
+}
+
+// VerifyRun is Store.Verify for callers without a project: guards, also on a server.
+// The repository may be bare, and op may lie in the quarantine of a push that is
+// being received.
+func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdict, error) {
+	if op == "" {
+		ref, err := RunRef(run)
+		if err != nil {
+			return nil, err
+		}
+		if op, err = r.ReadRef(ctx, ref); err != nil {
+			return nil, err
+		}
+		if op == "" {
+			return nil, noRun(run)
+		}
+	}
+	notes := r.readVerified(run)
+	if open, ok := notes.find(op); ok {
+		return &Verdict{Run: run, Op: op, Open: open}, nil
+	}
+	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
+	v, err := f.verify(r.treeReader(ctx), run, op, notes.find)
+	if err != nil || !v.Sound() {
+		return v, err
+	}
+	r.noteVerified(notes, v)
+	return v, nil
+}
+
+// maxVerified bounds the operations of one run that are checked at once.
+const maxVerified = 200000
+
+// verify checks the operations from the newest one that known knows up to tip. known
+// answers with the claims that are open after an operation.
+func (f *fsck) verify(r *treeReader, run string, tip OID, known func(OID) ([]Claim, bool)) (*Verdict, error) {
+	v := &Verdict{Run: run, Op: tip}
+	list, met, err := f.chainTo(r, run, tip, func(op OID) bool {
+		open, ok := known(op)
+		if ok {
+			v.Open = open
+		}
+		return ok
+	})
+	if err != nil {
+		return nil, err
+	}
+	from := 0
+	if met {
+		from = 1 // the first of the list is known
+	}
+	f.shape(run, list, from)
+	if err := f.span(run, list, from); err != nil {
+		return nil, err
+	}
+	v.Checked = len(list) - from
+	v.Open = f.fold(list[from:], v.Open)
+	v.Arrived = f.arrivals(list[from:])
+	for _, x := range f.report.Findings {
+		if !x.Note {
+			v.Findings = append(v.Findings, x)
+		}
+	}
+	v.sortFindings(list)
+	return v, nil
+}
+
+// sortFindings puts the findings into the order of the chain and names the newest
+// operation before the first of them.
+func (v *Verdict) sortFindings(list []OpInfo) {
+	if len(v.Findings) == 0 {
+		return
+	}
+	at := make(map[OID]int, len(list))
+	for i, op := range list {
+		at[op.Op] = i
+	}
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return at[a.Op] - at[b.Op] })
+	if i := at[v.Findings[0].Op]; i > 0 {
+		v.Good = list[i-1].Op
+	}
+}
+
+// chainTo lists the operations up to tip, oldest first: from the first one, or from
+// the newest for which stop says so, which met reports. What cannot be read is a
+// finding, and the list then begins after it.
+func (f *fsck) chainTo(r *treeReader, run string, tip OID, stop func(OID) bool) (list []OpInfo, met bool, err error) {
+	for op := tip; op != "" && !met; {
+		if f.ctx.Err() != nil {
+			return nil, false, context.Cause(f.ctx)
+		}
+		if len(list) == maxVerified {
+			return nil, false, errorf(CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, maxVerified)
+		}
+		met = stop(op)
+		c, err := r.commit(op)
+		if err != nil {
+			if err := f.fault(run, op, err); err != nil {
+				return nil, false, err
+			}
+			break
+		}
+		info := OpInfo{Op: op, Parents: c.Parents, Tree: c.Tree, Actor: c.Author.Name, Email: c.Author.Email, Time: c.Author.When.UTC()}
+		info.readMessage(c.Message)
+		list = append(list, info)
+		if op = ""; len(c.Parents) > 0 {
+			op = c.Parents[0]
+		}
+	}
+	slices.Reverse(list)
+	return list, met, nil
+}
+
+// fold returns the claims that are open after the operations of list, when before
+// are those that are open in front of it.
+func (f *fsck) fold(list []OpInfo, before []Claim) []Claim {
+	open := slices.Clip(before)
+	for _, op := range list {
+		f.mu.Lock()
+		seen := f.seen[op.Op]
+		f.mu.Unlock()
+		if seen.confirms {
+			open = nil
+			continue
+		}
+		for _, c := range seen.claims {
+			open = append(open, Claim{Claim: c, Op: op.Op})
+		}
+	}
+	return open
+}
+
+// arrivals are the decisions of people in the operations of list.
+func (f *fsck) arrivals(list []OpInfo) []Arrival {
+	var out []Arrival
+	for _, op := range list {
+		f.mu.Lock()
+		seen := f.seen[op.Op]
+		f.mu.Unlock()
+		if seen.decision != nil {
+			out = append(out, *seen.decision)
+		}
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+// What the verifier asks of one operation beyond fsck's checks: message and record
+// agree, a confirmation is about the operation before it, and of what cannot be
+// applied again what it claims.
+
+package gitstore
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// seenOp is what a chain is judged by beside its findings.
+type seenOp struct {
+	claims   []protocol.Claim // of an operation that cannot be applied again
+	confirms bool             // a person's confirmation of everything before it
+	decision *Arrival         // a person's decision
+}
+
+func (f *fsck) saw(op OID, what seenOp) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen == nil {
+		f.seen = make(map[OID]seenOp)
+	}
+	f.seen[op] = what
+}
+
+// replayed judges an operation that was applied again with the recorded outcome. tr
+// is the outcome, nil for the first operation of a run.
+func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, say sayFunc) {
+	agree(op, rec, tr, say)
+	what := seenOp{}
+	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" || name == protocol.OpConfirm {
+		a := Arrival{Op: op.Op, Name: name, Actor: rec.Env.Actor, At: rec.Env.Time()}
+		if tr != nil {
+			if res, ok := tr.Result.(*protocol.ApproveResult); ok {
+				a.Gate = res.Gate
+			}
+		}
+		what.decision = &a
+	}
+	if c, ok := rec.Op.(*protocol.Confirm); ok {
+		switch {
+		case len(op.Parents) != 1 || OID(c.Upto) != op.Parents[0]:
+			say(FindRecord, treeRecord, "it confirms operation %s and follows another one", OID(c.Upto).Short())
+		case c.State != stateDigest(before):
+			say(FindRecord, treeRecord, "it confirms another state than the one before it")
+		default:
+			what.confirms = true
+		}
+	}
+	f.saw(op.Op, what)
+}
+
+// agree holds the message of an operation against its record: what the log shows,
+// and what completing the working files goes by.
+func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
+	if by := signatureOf(&rec.Env); op.Actor != "" && (identity(by.Name) != op.Actor && identity(by.Name) != "" || identity(by.Email) != op.Email) {
+		say(FindRecord, "", "its author is %s <%s>, the record says %s <%s>", op.Actor, op.Email, by.Name, by.Email)
+	}
+	if op.CodeHead != rec.Env.Git.Head {
+		say(FindRecord, "", "its message names another head than the record")
+	}
+	if tr == nil {
+		return
+	}
+	within := func(have, want []string, what string) {
+		for _, turn := range have {
+			if !slices.Contains(want, turn) {
+				say(FindRecord, "", "its message %s turn %s, the operation does not", what, turn)
+			}
+		}
+	}
+	within(op.Dropped, tr.DropTurns, "ends")
+	within(op.Unstaged, tr.Unstage, "sends back")
+	if op.Turn != "" && op.Turn != oneLine(tr.Turn) || op.Role != "" && op.Role != oneLine(tr.Role) {
+		say(FindRecord, "", "its message is about turn %q, the operation about %q", op.Turn, tr.Turn)
+	}
+}
+
+// unreplayed judges an operation that cannot be applied again: another tool's work,
+// a restore, working files a person took up, or the work of another rule set. It
+// notes what it claims, and finds what such an operation may not be.
+func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID, say sayFunc) error {
+	r := p.r
+	var claims []protocol.Claim
+	for _, l := range protocol.Ledgers() {
+		d, err := r.diffLedger(prev, op.Tree, l)
+		if err != nil {
+			return err
+		}
+		if d.kind == diffForeign || d.kind == diffShorter {
+			claims = append(claims, protocol.Claim{Kind: protocol.ClaimRewritten, Path: l.Path()})
+		}
+	}
+	now, _, err := r.file(op.Tree, treeState)
+	if err != nil {
+		return err
+	}
+	after, perr := protocol.DecodeState(now)
+	if perr != nil {
+		return nil // said of the operation itself
+	}
+	root, err := r.entries(op.Tree)
+	if err != nil {
+		return err
+	}
+	cfg, err := p.configOf(root, op.Tree)
+	if err != nil {
+		return err
+	}
+	var before *protocol.State
+	if prev != "" {
+		was, _, err := r.file(prev, treeState)
+		if err != nil {
+			return err
+		}
+		if before, perr = protocol.DecodeState(was); perr != nil {
+			return nil // said of the operation before
+		}
+		before, _ = protocol.RepairState(before, cfg)
+	}
+	repaired, _ := protocol.RepairState(after, cfg)
+	claims = append(claims, protocol.Claims(cfg, before, repaired)...)
+	if rec.Name == protocol.OpExternal {
+		if err := f.foreign(r, op, rec, prev, before, repaired, say); err != nil {
+			return err
+		}
+		sound, err := r.indexFollows(op.Tree, cfg, repaired)
+		if err != nil {
+			return err
+		}
+		if !sound {
+			claims = append(claims, protocol.Claim{Kind: protocol.ClaimIndex})
+		}
+	}
+	agree(op, rec, nil, say)
+	f.saw(op.Op, seenOp{claims: claims})
+	return nil
+}
+
+// foreign finds what an operation of another tool may not hold, and steps that its
+// own rows do not account for unless a person has answered for it.
+func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID, before, after *protocol.State, say sayFunc) error {
+	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
+		say(FindRecord, "", "changes of another tool end no turn by their message")
+	}
+	files := func(tree OID) (OID, error) {
+		if tree == "" {
+			return "", nil
+		}
+		e, _, err := r.lookup(tree, treeFiles)
+		return e.OID, err
+	}
+	a, err := files(prev)
+	if err != nil {
+		return err
+	}
+	b, err := files(op.Tree)
+	if err != nil {
+		return err
+	}
+	if a != b {
+		say(FindRecord, treeFiles, "changes of another tool hold files of operations")
+	}
+	if acceptedBy(rec) != nil || before == nil {
+		return nil // a person answered for it; a run's beginning is held to what it claims
+	}
+	rows, err := r.appendedRows(prev, op.Tree)
+	if err != nil {
+		return err
+	}
+	if e := protocol.LegalTransition(before, after, protocol.OpExternal); e != nil {
+		say(CodeStateTampered, treeState, "%s", e.Message)
+	} else if e := protocol.CheckExternal(before, after, rows); e != nil {
+		say(CodeStateTampered, treeState, "%s", e.Message)
+	} else if f.strict {
+		return f.borneOut(r, op, prev, rows)
+	}
+	return nil
+}
+
+// borneOut is what is asked beyond that of a clone that is only read.
+func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows protocol.LedgerReader) error {
+	was, _, err := r.file(prev, treeState)
+	if err != nil {
+		return err
+	}
+	now, _, err := r.file(op.Tree, treeState)
+	if err != nil {
+		return err
+	}
+	return f.fault(op.Run, op.Op, borneOut(was, now, rows))
+}
+
+// appendedRows reads the rows that ledgers have got between two trees.
+func (r *treeReader) appendedRows(before, after OID) (protocol.LedgerReader, error) {
+	added := make(map[protocol.Ledger][]byte)
+	for _, l := range []protocol.Ledger{protocol.LedgerHistory, protocol.LedgerEvents, protocol.LedgerDecisions} {
+		d, err := r.diffLedger(before, after, l)
+		if err != nil {
+			return nil, err
+		}
+		added[l] = d.appended
+	}
+	return func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(added[l]) }, nil
+}
+
+// indexFollows reports whether the recorded index is what the recorded ledgers yield.
+func (r *treeReader) indexFollows(tree OID, cfg *protocol.Config, state *protocol.State) (bool, error) {
+	have, _, err := r.file(tree, treeIndex)
+	if err != nil {
+		return false, err
+	}
+	var fault error
+	want := protocol.BuildIndex(cfg, state, func(l protocol.Ledger) iter.Seq[protocol.Line] {
+		data, err := r.readLedger(tree, l)
+		if err != nil {
+			fault = err
+		}
+		return rowsOf(data)
+	}).Encode()
+	return string(have) == string(want), fault
+}
+
+// acceptedBy says who answered for an operation that cannot be applied again.
+func acceptedBy(rec *protocol.Record) *ojson.Object { return rec.Detail.Object("accepted_by") }
+
+// sayFunc notes a finding of one operation.
+type sayFunc = func(code, path, format string, args ...any)

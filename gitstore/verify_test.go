@@ -1,0 +1,185 @@
+package gitstore
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// verdict asks the door about the run's tip.
+func (d *driver) verdict(run string) *Verdict {
+	d.t.Helper()
+	v, err := d.store.Verify(context.Background(), run, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return v
+}
+
+// recordedState edits the state an operation recorded.
+func recordedState(t testing.TB, d *driver, e *treeEdit, run string, change func(o *ojson.Object)) {
+	t.Helper()
+	r := d.store.reader(context.Background())
+	data, _, err := r.file(r.mustTree(t, run, d), treeState)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(o)
+	if err := e.put(treeState, ojson.Pretty(o)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func externalRecord(t testing.TB, d *driver, e *treeEdit, detail *ojson.Object) {
+	t.Helper()
+	doc, _ := (&protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x"), Detail: detail}).Encode()
+	if err := e.put(treeRecord, doc); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	pass := func(o *ojson.Object) { o.Set("phase_gate_status", ojson.NewObject("release", protocol.GatePassed)) }
+	t.Run("own operations are known", func(t *testing.T) {
+		d := started(t)
+		run := d.view().Run
+		d.verdict(run) // of a copied directory nothing is noted
+		d.must(d.acceptOp)
+		v := d.verdict(run)
+		if !v.Sound() || v.Checked != 0 || len(v.Open) != 0 {
+			t.Fatalf("%+v", v)
+		}
+	})
+	t.Run("without the notes everything is checked", func(t *testing.T) {
+		d := started(t)
+		run := d.view().Run
+		if err := os.RemoveAll(filepath.Join(d.store.repo.CommonDir, "agentxchain", "verified")); err != nil {
+			t.Fatal(err)
+		}
+		v := d.verdict(run)
+		if !v.Sound() || v.Checked == 0 {
+			t.Fatalf("%+v", v)
+		}
+		if v = d.verdict(run); v.Checked != 0 {
+			t.Fatalf("checked again: %+v", v)
+		}
+		fi, err := os.Stat(d.store.repo.verifiedPath(run))
+		if err != nil || fi.Mode().Perm()&0o077 != 0 {
+			t.Fatalf("the note can be read by others: %v %v", fi, err)
+		}
+	})
+	t.Run("notes of another directory are worth nothing", func(t *testing.T) {
+		d := started(t)
+		run := d.view().Run
+		copied := filepath.Join(t.TempDir(), "copy")
+		if err := os.CopyFS(copied, os.DirFS(d.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		r, err := DiscoverBare(context.Background(), copied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Close() }()
+		v, err := r.VerifyRun(context.Background(), run, "")
+		if err != nil || v.Checked == 0 || !v.Sound() {
+			t.Fatalf("%+v %v", v, err)
+		}
+	})
+	for _, c := range []struct {
+		name, op string
+		edit     func(t testing.TB, d *driver, e *treeEdit, run string)
+		says     string // in a finding, "" when it holds
+		open     string // claims
+	}{
+		{"another state under the old record", "accept_turn", func(t testing.TB, d *driver, e *treeEdit, run string) {
+			recordedState(t, d, e, run, pass)
+		}, "", ""},
+		{"a gate passed by hand as another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+			externalRecord(t, d, e, nil)
+			recordedState(t, d, e, run, pass)
+		}, "no event says so", ""},
+		{"as a person's repair", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+			externalRecord(t, d, e, ojson.NewObject("accepted_by", ojson.NewObject("name", "A")))
+			recordedState(t, d, e, run, pass)
+		}, "", "gate release passed"},
+		{"as the work of another rule set", "approve_transition", func(t testing.TB, d *driver, e *treeEdit, run string) {
+			doc, _ := (&protocol.Record{Rules: 1, Name: "approve_transition", Env: d.env("x")}).Encode()
+			if err := e.put(treeRecord, doc); err != nil {
+				t.Fatal(err)
+			}
+			recordedState(t, d, e, run, pass)
+		}, "", "gate release passed"},
+		{"a digest for the rules that no ledger yields", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+			externalRecord(t, d, e, nil)
+			if err := e.put(treeIndex, (&protocol.Index{Run: run, Accepted: 99}).Encode()); err != nil {
+				t.Fatal(err)
+			}
+		}, "", "the digest of the ledgers does not follow from them"},
+		{"files in another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, _ string) {
+			externalRecord(t, d, e, nil)
+			if err := e.put(treeFiles+"/000000/00/reviews/x.md", []byte("fine\n")); err != nil {
+				t.Fatal(err)
+			}
+		}, "hold files of operations", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := started(t)
+			v := d.view()
+			forgeCommit(t, d, v.Run, c.op, func(e *treeEdit) { c.edit(t, d, e, v.Run) })
+			got := d.verdict(v.Run)
+			var open []protocol.Claim
+			for _, x := range got.Open {
+				open = append(open, x.Claim)
+			}
+			if words := protocol.ClaimsInWords(open); c.open != "" && words != c.open {
+				t.Errorf("open: %q, want %q", words, c.open)
+			}
+			if c.open != "" {
+				if !got.Sound() {
+					t.Errorf("%+v", got.Findings)
+				}
+				return
+			}
+			if got.Sound() || got.Good != v.Op || CodeOf(got.Err()) != CodeUnproven {
+				t.Fatalf("%+v %v", got, got.Err())
+			}
+			if c.says != "" && !strings.Contains(got.Findings[0].Message, c.says) {
+				t.Errorf("%q", got.Findings[0].Message)
+			}
+		})
+	}
+}
+
+// TestVerifyOnAServer checks a run in a bare repository.
+func TestVerifyOnAServer(t *testing.T) {
+	d := started(t)
+	v := d.view()
+	bare := filepath.Join(t.TempDir(), "server.git")
+	gitIn(t, d.Dir, "clone", "-q", "--bare", ".", bare)
+	gitIn(t, d.Dir, "push", "-q", bare, RunRefPrefix+v.Run)
+	r, err := DiscoverBare(context.Background(), bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	got, err := r.VerifyRun(context.Background(), v.Run, "")
+	if err != nil || !got.Sound() || got.Checked == 0 {
+		t.Fatalf("%+v %v", got, err)
+	}
+	forgeCommit(t, d, v.Run, "accept_turn", func(e *treeEdit) {
+		recordedState(t, d, e, v.Run, func(o *ojson.Object) { o.Set("phase", "elsewhere") })
+	})
+	gitIn(t, d.Dir, "push", "-q", bare, RunRefPrefix+v.Run)
+	if got, err = r.VerifyRun(context.Background(), v.Run, ""); err != nil || got.Sound() || got.Checked != 1 {
+		t.Fatalf("%+v %v", got, err)
+	}
+}

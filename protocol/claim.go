@@ -1,0 +1,109 @@
+// What another tool's step claims to have had the authority for.
+
+package protocol
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kinds of claims.
+const (
+	ClaimGate      = "gate_passed"    // a gate of a phase became passed
+	ClaimApproval  = "approval_given" // what waited for a person's approval waits no more
+	ClaimPhase     = "phase_entered"  // the run is in another phase
+	ClaimActive    = "unblocked"      // a run that was blocked or paused goes on
+	ClaimCompleted = "run_completed"
+	ClaimReopened  = "run_reopened" // a completed run is not completed any more
+	ClaimRewritten = "rewritten"    // recorded rows of a ledger were changed or taken out
+	ClaimIndex     = "index"        // the digest the rules decide on does not follow from the ledgers
+)
+
+// Claim is something that a record says happened, that this program lets only a
+// gate's predicates or a person do, and that cannot be computed again from the
+// record: another tool did it, or a file came from elsewhere. It counts when a
+// person has confirmed it (see Confirm).
+type Claim struct {
+	Kind string `json:"kind"`
+	Gate string `json:"gate,omitempty"` // gate_passed, approval_given
+	From string `json:"from,omitempty"` // phase_entered: phases; unblocked, run_reopened: statuses
+	To   string `json:"to,omitempty"`
+	Path string `json:"path,omitempty"` // rewritten: the ledger
+}
+
+// String is the claim in words for one line.
+func (c Claim) String() string {
+	switch c.Kind {
+	case ClaimGate:
+		return "gate " + c.Gate + " passed"
+	case ClaimApproval:
+		return "gate " + c.Gate + " approved"
+	case ClaimPhase:
+		return "phase " + c.From + " to " + c.To
+	case ClaimActive:
+		return fmt.Sprintf("the run went from %s to %s", c.From, c.To)
+	case ClaimCompleted:
+		return "the run completed"
+	case ClaimReopened:
+		return "the completed run became " + c.To
+	case ClaimRewritten:
+		return c.Path + " rewritten"
+	case ClaimIndex:
+		return "the digest of the ledgers does not follow from them"
+	}
+	return c.Kind
+}
+
+// ClaimsInWords joins claims for a sentence.
+func ClaimsInWords(claims []Claim) string {
+	words := make([]string, len(claims))
+	for i, c := range claims {
+		words[i] = c.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// Claims returns what the step from before to after claims. A nil before stands for
+// a run of which nothing was recorded before: it began idle in the first phase.
+func Claims(c *Config, before, after *State) []Claim {
+	if before == nil {
+		before = FreshState(c, after.ProjectID)
+	}
+	var out []Claim
+	for gate, status := range after.PhaseGateStatus.All() {
+		if was, _ := before.PhaseGateStatus.Get(gate); status == GatePassed && was != GatePassed {
+			out = append(out, Claim{Kind: ClaimGate, Gate: gate})
+		}
+	}
+	if p := before.PendingPhaseTransition; p != nil && (after.PendingPhaseTransition == nil || after.PendingPhaseTransition.Gate != p.Gate) {
+		out = append(out, Claim{Kind: ClaimApproval, Gate: p.Gate})
+	}
+	if p := before.PendingRunCompletion; p != nil && (after.PendingRunCompletion == nil || after.PendingRunCompletion.Gate != p.Gate) {
+		out = append(out, Claim{Kind: ClaimApproval, Gate: p.Gate})
+	}
+	if before.Phase != after.Phase && before.Phase != "" {
+		out = append(out, Claim{Kind: ClaimPhase, From: before.Phase, To: after.Phase})
+	}
+	held := before.Status == StatusBlocked || before.Status == StatusPaused
+	switch {
+	case before.Status == StatusCompleted && after.Status != StatusCompleted:
+		out = append(out, Claim{Kind: ClaimReopened, From: string(before.Status), To: string(after.Status)})
+	case before.Status != StatusCompleted && after.Status == StatusCompleted:
+		out = append(out, Claim{Kind: ClaimCompleted})
+	case held && after.Status == StatusActive, before.Status == StatusBlocked && after.Status == StatusPaused:
+		out = append(out, Claim{Kind: ClaimActive, From: string(before.Status), To: string(after.Status)})
+	}
+	return out
+}
+
+// ClaimsGate reports whether one of the claims opens a gate: passes it, approves it,
+// or leads past it.
+func ClaimsGate(claims []Claim) bool {
+	for _, c := range claims {
+		switch c.Kind {
+		case ClaimGate, ClaimApproval, ClaimPhase, ClaimCompleted:
+			return true
+		}
+	}
+	return false
+}

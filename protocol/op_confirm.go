@@ -1,0 +1,82 @@
+// Confirm: a person answers for what a run claims and its record cannot prove.
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// CodeConfirmationRequired means that the run builds on something another tool did
+// with an authority only a person can give here, and no person has confirmed it.
+const CodeConfirmationRequired = "confirmation_required"
+
+// CodeNothingToConfirm means that everything the run claims is borne out.
+const CodeNothingToConfirm = "nothing_to_confirm"
+
+// OpConfirm is the wire name of Confirm.
+const OpConfirm = "confirm"
+
+// Confirm lifts every open claim of a run up to one operation. It changes nothing
+// but the decision ledger, where a row says who confirmed what. Whoever verifies the
+// record holds Upto and State against the operation's parent.
+type Confirm struct {
+	Upto   string  `json:"upto"`         // the operation that was newest when the person looked
+	State  string  `json:"state_digest"` // sha256:<hex> of state.json as it recorded it
+	Claims []Claim `json:"claims"`       // what was shown
+	Reason string  `json:"reason,omitempty"`
+}
+
+// maxClaims bounds one confirmation.
+const maxClaims = 1000
+
+func (*Confirm) Name() string      { return OpConfirm }
+func (op *Confirm) Blobs() []*Blob { return nil }
+
+// ConfirmResult is the outcome of Confirm.
+type ConfirmResult struct{ Claims []Claim }
+
+func (op *Confirm) apply(t *transition) *Error {
+	if err := CheckConfirmable(t.s, t.env.Actor); err != nil {
+		return err
+	}
+	switch {
+	case len(op.Claims) == 0:
+		return &Error{Code: CodeNothingToConfirm, Message: "Nothing of this run waits for a person's confirmation.", Hint: "git agentxchain status"}
+	case len(op.Claims) > maxClaims:
+		return &Error{Code: CodeInvalidArgument, Field: "claims", Message: fmt.Sprintf("%d claims are more than one confirmation takes (%d).", len(op.Claims), maxClaims)}
+	case op.Upto == "" || op.State == "":
+		return &Error{Code: CodeInvalidArgument, Field: "upto", Message: "A confirmation names the operation and the state it is about."}
+	}
+	t.append(LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
+	t.subject = "confirm: " + ClaimsInWords(op.Claims)
+	t.result = &ConfirmResult{Claims: op.Claims}
+	return nil
+}
+
+// CheckConfirmable refuses a confirmation that no engine state is needed to refuse:
+// without a run, and from inside a dispatched turn.
+func CheckConfirmable(s *State, actor Actor) *Error {
+	if actor.InsideTurn != "" {
+		return &Error{Code: CodeInsideTurn, Field: "actor",
+			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot confirm what another tool passed.", actor.InsideTurn),
+			Hint:    "ask a person to run git agentxchain confirm in their own terminal"}
+	}
+	if s.Run() == "" {
+		return &Error{Code: CodeNothingToConfirm, Field: "run_id", Message: "There is no run to confirm anything of.", Hint: "git agentxchain status"}
+	}
+	return nil
+}
+
+// NewConfirmationEntry returns the row of a confirmation by a person. The reference
+// keeps no such row; it is ours, and other readers skip unknown types.
+func NewConfirmationEntry(run, phase string, op *Confirm, by Actor, at string) *ojson.Object {
+	claims := make([]*ojson.Object, len(op.Claims))
+	for i := range op.Claims {
+		claims[i] = ojson.Marshal(&op.Claims[i])
+	}
+	return ojson.NewObject("type", "external_confirmed", "run_id", run, "phase", phase, "operation", op.Upto, "state_digest", op.State,
+		"claims", claims, "reason", nullable(op.Reason),
+		"confirmed_by", ojson.NewObject("name", by.Name, "email", by.Email), "terminal", by.Terminal, "timestamp", at)
+}
