@@ -4,11 +4,15 @@ GO      ?= go
 LINT     = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 30s
 
+# urfave/cli can write its help as Markdown and manual pages, which ours does itself;
+# only this tag leaves the Markdown renderer for that out of the program.
+TAGS    ?= urfave_cli_no_docs
+
 .PHONY: build test race lint fmt fuzz mutation bench crash screenshots demo ci
 
 # One static binary.
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/git-agentxchain ./cmd/git-agentxchain
+	CGO_ENABLED=0 $(GO) build -tags '$(TAGS)' -trimpath -ldflags '-s -w' -o bin/git-agentxchain ./cmd/git-agentxchain
 
 test:
 	$(GO) test ./...
