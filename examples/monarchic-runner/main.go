@@ -38,6 +38,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/examples/internal/proof"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
 
 func main() {
@@ -80,7 +81,7 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	w := &worker{client: pb.NewRunnerControlServiceClient(conn), id: *id, do: func(ctx context.Context, task *pb.Task) ([]byte, error) { return run(ctx, command, task) }}
+	w := &worker{client: pbgrpc.NewRunnerControlServiceClient(conn), id: *id, do: func(ctx context.Context, task *pb.Task) ([]byte, error) { return run(ctx, command, task) }}
 	var served []string
 	if *roles != "" {
 		served = strings.Split(*roles, ",")

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/examples/internal/proof"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -120,7 +121,7 @@ func (p *proofRun) drive(ctx context.Context, addr net.Addr) {
 }
 
 func (p *proofRun) worker(conn *grpc.ClientConn, id string) *worker {
-	return &worker{client: pb.NewRunnerControlServiceClient(conn), id: id, do: p.do}
+	return &worker{client: pbgrpc.NewRunnerControlServiceClient(conn), id: id, do: p.do}
 }
 
 // do is the agent: it works in the served project, as an agent on the same machine

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
 
 const contract = "v1"
@@ -21,7 +22,7 @@ var errNothing = errors.New("no turn")
 
 // worker is one registered runner.
 type worker struct {
-	client  pb.RunnerControlServiceClient
+	client  pbgrpc.RunnerControlServiceClient
 	id      string
 	session string
 	beat    time.Duration // between heartbeats

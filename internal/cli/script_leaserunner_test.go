@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 )
 
 // leaseRunner is what one scripted runner remembers between its calls.
@@ -59,7 +60,7 @@ func scriptLeaseRunner(args []string) error {
 			return err
 		}
 	}
-	answer, err := me.call(ctx, pb.NewRunnerControlServiceClient(conn), call, args, as)
+	answer, err := me.call(ctx, pbgrpc.NewRunnerControlServiceClient(conn), call, args, as)
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func scriptLeaseRunner(args []string) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-func (me *leaseRunner) call(ctx context.Context, c pb.RunnerControlServiceClient, call string, args []string, as *pb.LeaseAssignment) (proto.Message, error) {
+func (me *leaseRunner) call(ctx context.Context, c pbgrpc.RunnerControlServiceClient, call string, args []string, as *pb.LeaseAssignment) (proto.Message, error) {
 	const v = "v1"
 	switch call {
 	case "register":

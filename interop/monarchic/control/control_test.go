@@ -34,6 +34,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -80,7 +81,7 @@ type served struct {
 	dir  string
 	addr string
 	r    *runner.Runner
-	c    pb.RunnerControlServiceClient
+	c    pbgrpc.RunnerControlServiceClient
 	opt  control.Options
 
 	mu    sync.Mutex
@@ -151,12 +152,12 @@ func (s *served) start() (stop func()) {
 	})
 }
 
-func (s *served) dial(creds credentials.TransportCredentials, opts ...grpc.DialOption) pb.RunnerControlServiceClient {
+func (s *served) dial(creds credentials.TransportCredentials, opts ...grpc.DialOption) pbgrpc.RunnerControlServiceClient {
 	s.t.Helper()
 	conn, err := grpc.NewClient(s.addr, append(opts, grpc.WithTransportCredentials(creds))...)
 	must(s.t, err)
 	s.t.Cleanup(func() { _ = conn.Close() })
-	return pb.NewRunnerControlServiceClient(conn)
+	return pbgrpc.NewRunnerControlServiceClient(conn)
 }
 
 // agent is a registered runner.

@@ -9,8 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -105,24 +104,24 @@ func failure(class, code, message string, details *ojson.Object) *pb.FailureDeta
 
 // failed is the gRPC status of what no answer can carry.
 func failed(err error) error {
-	code := codes.Internal
+	code := connect.CodeInternal
 	switch runner.ErrorCode(err) {
 	case "locked", "lock_lost", "ref_moved", "ref_locked", "state_moved":
-		code = codes.Unavailable
+		code = connect.CodeUnavailable
 	case "no_run", "not_a_project", "invalid_config", "invalid_state", "ledger_tampered", "state_tampered", "hooks_untrusted":
-		code = codes.FailedPrecondition
+		code = connect.CodeFailedPrecondition
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		code = codes.DeadlineExceeded
+		code = connect.CodeDeadlineExceeded
 	case errors.Is(err, context.Canceled):
-		code = codes.Canceled
+		code = connect.CodeCanceled
 	}
 	text := oneLine(err.Error(), 2000)
 	if c := runner.ErrorCode(err); c != "" {
 		text = c + ": " + text
 	}
-	return status.Error(code, text)
+	return refuse(code, "%s", text)
 }
 
 // refusals remembers which refusals are on record, so that a runner that keeps asking

@@ -29,6 +29,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -106,7 +107,7 @@ type operation struct {
 // fighter is a runner that writes down what it asks and what it is told.
 type fighter struct {
 	name, session string
-	c             pb.RunnerControlServiceClient
+	c             pbgrpc.RunnerControlServiceClient
 	log           *os.File
 	n             int
 }
@@ -145,7 +146,7 @@ func runnerChild() int {
 	if err != nil {
 		return 1
 	}
-	f := &fighter{name: os.Getenv(childName), c: pb.NewRunnerControlServiceClient(conn), log: log}
+	f := &fighter{name: os.Getenv(childName), c: pbgrpc.NewRunnerControlServiceClient(conn), log: log}
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		res, err := f.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "fighter"})

@@ -1,31 +1,17 @@
-// The server: listener, limits, authentication, one log line a call.
+// The server: what it is made of, and where it listens.
 
 package control
 
 import (
 	"context"
 	"crypto/sha256"
-	"crypto/subtle"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/health"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
-	"google.golang.org/grpc/status"
-
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -43,7 +29,6 @@ const (
 	maxCalls       = 64 // at a time, of all connections
 	callLimit      = 2 * time.Minute
 	callTooLong    = 10 * time.Minute // what a client may ask for at most
-	pingEvery      = 10 * time.Second // the most often a client may ping
 	idleConnection = 30 * time.Minute
 	minToken       = 16 // characters, where other machines can try
 )
@@ -82,8 +67,6 @@ type Call struct {
 
 // Server serves one project. It is safe for concurrent use.
 type Server struct {
-	pb.UnimplementedRunnerControlServiceServer
-
 	opt      Options
 	r        *runner.Runner
 	sessions *sessions
@@ -183,108 +166,6 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 		return nil, err
 	}
 	return &limited{Listener: l, slots: make(chan struct{}, maxConnections)}, nil
-}
-
-// Serve answers calls on l until ctx ends, then waits at most grace for those under
-// way. It closes l.
-func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
-	opts := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxConcurrentStreams(maxStreams),
-		grpc.ConnectionTimeout(20 * time.Second), grpc.MaxHeaderListSize(32 << 10),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: idleConnection, Time: time.Minute, Timeout: 20 * time.Second}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingEvery, PermitWithoutStream: true}),
-		grpc.UnaryInterceptor(s.intercept),
-	}
-	if s.opt.TLS != nil {
-		opts = append(opts, grpc.Creds(credentials.NewTLS(s.opt.TLS)))
-	}
-	g := grpc.NewServer(opts...)
-	pb.RegisterRunnerControlServiceServer(g, s)
-	h := health.NewServer()
-	h.SetServingStatus(pb.RunnerControlService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
-	healthpb.RegisterHealthServer(g, h)
-	ended := make(chan error, 1)
-	go func() { ended <- g.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	h.Shutdown() // whoever watches goes elsewhere
-	stop := time.AfterFunc(grace, g.Stop)
-	defer stop.Stop()
-	g.GracefulStop()
-	if err := <-ended; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-		return err
-	}
-	return nil
-}
-
-// ask is what every request can be asked.
-type ask interface {
-	GetContractVersion() string
-	GetRunnerId() string
-}
-
-// intercept is around every call: who asks, how long it may take, what is logged,
-// and that a defect ends a call and not the server.
-func (s *Server) intercept(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (out any, err error) {
-	if strings.HasPrefix(info.FullMethod, "/grpc.health.") {
-		return handler(ctx, req)
-	}
-	call := Call{At: s.opt.Now(), Method: info.FullMethod[strings.LastIndexByte(info.FullMethod, '/')+1:]}
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		call.Peer = p.Addr.String()
-	}
-	begun := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			err = status.Errorf(codes.Internal, "this is a defect in git-agentxchain: %v", p)
-			call.Detail = oneLine(string(debug.Stack()), 2000)
-		}
-		call.Duration = time.Since(begun)
-		describe(&call, req, out, err)
-		s.opt.Log(call)
-	}()
-	if !s.authorized(ctx) {
-		return nil, status.Error(codes.Unauthenticated, "a bearer token is required, and this one is not it")
-	}
-	limit := callLimit
-	if at, ok := ctx.Deadline(); ok {
-		limit = min(time.Until(at), callTooLong)
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	select {
-	case s.calls <- struct{}{}:
-		defer func() { <-s.calls }()
-	case <-ctx.Done():
-		return nil, status.Error(codes.ResourceExhausted, "too many calls are being answered; try again")
-	}
-	if a, ok := req.(ask); ok {
-		if err := checkAsk(a); err != nil {
-			return nil, err
-		}
-	}
-	return handler(ctx, req)
-}
-
-// authorized compares tokens in a time that does not tell how much of one is right.
-func (s *Server) authorized(ctx context.Context) bool {
-	if s.opt.Token == "" {
-		return true
-	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	good := 0
-	for _, v := range md.Get("authorization") {
-		scheme, token, _ := strings.Cut(v, " ")
-		if !strings.EqualFold(scheme, "bearer") {
-			continue
-		}
-		sum := sha256.Sum256([]byte(token))
-		good |= subtle.ConstantTimeCompare(sum[:], s.token[:])
-	}
-	return good == 1
 }
 
 // limited bounds the connections that are open at a time.

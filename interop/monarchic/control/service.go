@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -32,10 +31,10 @@ func (s *Server) orchestrator() string {
 // checkAsk refuses a request no call can answer.
 func checkAsk(a ask) error {
 	if v := a.GetContractVersion(); v != contractVersion {
-		return status.Errorf(codes.InvalidArgument, "unsupported_version: contract_version %q is not served; supported: %s", clip(v, 40), contractVersion)
+		return refuse(connect.CodeInvalidArgument, "unsupported_version: contract_version %q is not served; supported: %s", clip(v, 40), contractVersion)
 	}
 	if id := a.GetRunnerId(); !safeName(id) {
-		return status.Errorf(codes.InvalidArgument, "invalid_argument: runner_id must be a name of at most %d bytes without slashes and control characters", maxName)
+		return refuse(connect.CodeInvalidArgument, "invalid_argument: runner_id must be a name of at most %d bytes without slashes and control characters", maxName)
 	}
 	return nil
 }
@@ -51,10 +50,10 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	one := session{Runner: req.RunnerId, MaxLeases: int(min(req.MaxParallelLeases, 1000))}
 	caps := req.GetCapabilities()
 	if len(caps.GetSupportedTaskVersions()) > 0 && !slices.Contains(caps.GetSupportedTaskVersions(), contractVersion) {
-		return nil, status.Errorf(codes.InvalidArgument, "unsupported_version: tasks are of version %s, which the runner does not support", contractVersion)
+		return nil, refuse(connect.CodeInvalidArgument, "unsupported_version: tasks are of version %s, which the runner does not support", contractVersion)
 	}
 	if len(caps.GetSupportedRoles())+len(caps.GetSupportedRoleIds())+len(caps.GetLabels()) > 1000 {
-		return nil, status.Error(codes.InvalidArgument, "invalid_argument: more than 1000 capabilities")
+		return nil, refuse(connect.CodeInvalidArgument, "invalid_argument: more than 1000 capabilities")
 	}
 	for _, role := range caps.GetSupportedRoles() {
 		if role != pb.AgentRole_AGENT_ROLE_UNSPECIFIED {
@@ -68,7 +67,7 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	for _, label := range caps.GetLabels() {
 		if id, ok := strings.CutPrefix(label, "runtime:"); ok {
 			if !c.Config.Runtimes.Has(id) {
-				return nil, status.Errorf(codes.InvalidArgument, "unknown_runtime: %s defines no runtime %q", protocol.ConfigPath, clip(id, 80))
+				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q", protocol.ConfigPath, clip(id, 80))
 			}
 			one.Runtime = id
 		}
@@ -88,7 +87,7 @@ func (s *Server) Heartbeat(ctx context.Context, req *pb.HeartbeatRequest) (*pb.H
 		return nil, err
 	}
 	if len(req.ActiveLeases) > maxListed {
-		return nil, status.Errorf(codes.InvalidArgument, "invalid_argument: more than %d leases", maxListed)
+		return nil, refuse(connect.CodeInvalidArgument, "invalid_argument: more than %d leases", maxListed)
 	}
 	var refs []*pb.LeaseRef
 	for _, l := range req.ActiveLeases {
@@ -211,7 +210,7 @@ type sessionAsk interface {
 func (s *Server) session(req sessionAsk) (*session, error) {
 	one := s.sessions.get(req.GetSessionId(), req.GetRunnerId())
 	if one == nil {
-		return nil, status.Error(codes.FailedPrecondition, protocol.RejectSession+": there is no such session of this runner; call RegisterRunner")
+		return nil, refuse(connect.CodeFailedPrecondition, protocol.RejectSession+": there is no such session of this runner; call RegisterRunner")
 	}
 	return one, nil
 }

@@ -3,12 +3,13 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode"
 
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -132,8 +133,12 @@ func describe(c *Call, req, out any, err error) {
 		c.Lease = oneLine(a.GetLease().GetLeaseId(), 120)
 	}
 	if err != nil {
-		st, _ := status.FromError(err)
-		c.Outcome, c.Detail = strings.ToLower(st.Code().String()), orElse(c.Detail, oneLine(st.Message(), 300))
+		code, message := connect.CodeUnknown, err.Error()
+		var st *connect.Error
+		if errors.As(err, &st) {
+			code, message = st.Code(), st.Message()
+		}
+		c.Outcome, c.Detail = strings.ReplaceAll(code.String(), "_", ""), orElse(c.Detail, oneLine(message, 300))
 		return
 	}
 	c.Outcome = "ok"

@@ -8,10 +8,11 @@
 // - protoc             v3.21.12
 // source: monarchic_agent_protocol.proto
 
-package pb
+package pbgrpc
 
 import (
 	context "context"
+	. "github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	grpc "google.golang.org/grpc"
 	codes "google.golang.org/grpc/codes"
 	status "google.golang.org/grpc/status"
