@@ -90,12 +90,16 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		plan.note = tx.enteringNote(run)
 	}
 	done, err := s.commitTree(ctx, d.edit, plan)
-	if err != nil {
+	if done == nil {
 		return nil, err
 	}
 	tx.commits++
 	done.marks, done.index = d.marks, d.index
 	out := &Committed{Op: done.op, Run: run}
+	if err != nil {
+		tx.broken = true
+		return out, err
+	}
 	if err := tx.arrive(done, work); err != nil {
 		// The files are between two operations: nothing more may be built on them.
 		tx.broken = true
@@ -352,8 +356,9 @@ type commitPlan struct {
 	also     []RefUpdate
 }
 
-// commitTree writes the objects and moves the run's ref. Nothing is changed when
-// it fails.
+// commitTree writes the objects and moves the run's ref. Without a result nothing was
+// changed. With one the operation is recorded, and an error, of code
+// working_files_behind, says what is left for the next command.
 func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*recorded, error) {
 	done, ref, err := s.buildCommit(edit, p)
 	if err != nil {
@@ -366,6 +371,7 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	if p.note != nil {
 		p.note.Op = ref.New
 		if err := s.writeEntering(p.note); err != nil {
+			s.repo.abandon(ref)
 			return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
 		}
 		faults.Point("commit.after-note")
@@ -373,14 +379,45 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	if p.publish == nil {
 		p.publish = publishAlone
 	}
+	moves := append([]RefUpdate{ref}, p.also...)
 	// Before the ref moves: a guard that judges the move finds the operation known.
 	s.repo.noteOwn(p, done.op)
 	faults.Point("commit.before-ref")
-	if err := p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name}); err != nil {
+	err = p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
+	if err != nil && !s.isAt(ctx, ref) {
+		s.repo.abandon(moves...)
 		return nil, err
 	}
 	faults.Point("commit.after-ref")
-	return done, nil
+	if err == nil {
+		// Somebody else may have moved it: a decision over several repositories.
+		err = s.repo.reached(moves)
+	} else if CodeOf(err) != CodeWorkBehind {
+		// The ref moved, and what moves it did not live to do the rest.
+		err = s.finishMoves(ctx, moves)
+	}
+	if err != nil {
+		err = behind(done, err)
+	}
+	return done, err
+}
+
+// isAt reports whether a ref is where an update was to bring it. The commits of
+// operations are made once, so that nobody else can have brought it there.
+func (s *Store) isAt(ctx context.Context, u RefUpdate) bool {
+	now, err := s.repo.ReadRef(context.WithoutCancel(ctx), u.Name)
+	return err == nil && now == u.New
+}
+
+// finishMoves moves those of the refs that have not moved yet.
+func (s *Store) finishMoves(ctx context.Context, updates []RefUpdate) error {
+	err := s.repo.afterMove(updates[:1])
+	for _, u := range updates[1:] {
+		if u.New != u.Old && !s.isAt(ctx, u) {
+			err = errors.Join(err, s.repo.UpdateRefs(context.WithoutCancel(ctx), []RefUpdate{u}, "agentxchain: completed"))
+		}
+	}
+	return err
 }
 
 // buildCommit finishes the tree and queues the commit: what is recorded once the

@@ -169,6 +169,9 @@ func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) 
 // when one is not where it was seen, ref_locked.
 func (s *Store) MoveLease(ctx context.Context, updates []RefUpdate, reflog string) error {
 	if err := s.repo.UpdateRefs(ctx, updates, reflog); err != nil {
+		if CodeOf(err) != CodeWorkBehind {
+			s.repo.abandon(updates...)
+		}
 		return err
 	}
 	faults.Point("lease.after-ref")

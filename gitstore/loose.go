@@ -1,5 +1,5 @@
-// Loose objects of either hash: one zlib file each, read here, written here
-// when a batch is too small for a pack.
+// Loose objects of either hash: one zlib file each, read here. Other programs write
+// them; what this package writes is in packs (see packhold.go).
 package gitstore
 
 import (
@@ -13,14 +13,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
-	"time"
-
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
 // looseStore is the fan-out directory part of an objects directory. Go-git's
-// loose codec is not used for it: it knows SHA-1 only, reads a header of any
-// length into memory, and gives no handle to sync before the rename.
+// loose codec is not used for it: it knows SHA-1 only and reads a header of any
+// length into memory.
 type looseStore struct {
 	dir    string
 	format string
@@ -113,82 +110,6 @@ func readExactly(r io.Reader, size int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// refresh makes an already present loose object as good as a newly written
-// one: intact, younger than gc's prune limit (as git's own freshening does),
-// and synced, because git itself does not sync loose objects by default. It
-// returns false when the object must be written instead.
-func (s looseStore) refresh(oid OID) bool {
-	if !s.has(oid) {
-		return false
-	}
-	if _, _, err := s.read(oid); err != nil {
-		return false
-	}
-	now := time.Now()
-	p := s.path(oid)
-	if err := os.Chtimes(p, now, now); err != nil {
-		return false
-	}
-	f, err := os.Open(p)
-	if err != nil {
-		return false
-	}
-	err = f.Sync()
-	_ = f.Close()
-	return err == nil && durable.SyncDir(filepath.Dir(p)) == nil
-}
-
-// write stores one object durably: temporary file, sync, rename, sync of the
-// directories that got a new name.
-func (s looseStore) write(o Object) error {
-	dir := filepath.Dir(s.path(o.OID))
-	mode, err := s.modes()
-	if err != nil {
-		return err
-	}
-	created := false
-	if err := os.Mkdir(dir, 0o777); err == nil {
-		created = true
-		// A shared repository gives its directories group rights and the
-		// setgid bit; the objects directory shows which.
-		if err := os.Chmod(dir, mode); err != nil {
-			return err
-		}
-	} else if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	// "tmp_obj_" is the prefix git prune cleans up after a crash.
-	f, err := os.CreateTemp(dir, "tmp_obj_")
-	if err != nil {
-		return err
-	}
-	tmp := f.Name()
-	err = encodeLoose(f, o)
-	if err == nil {
-		err = f.Chmod(0o444 & mode)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp, s.path(o.OID))
-	}
-	if err != nil {
-		_ = os.Remove(tmp)
-		return err
-	}
-	if err := durable.SyncDir(dir); err != nil {
-		return err
-	}
-	if created {
-		return durable.SyncDir(s.dir)
-	}
-	return nil
-}
-
 // modes returns the mode bits of the objects directory.
 func (s looseStore) modes() (fs.FileMode, error) {
 	fi, err := os.Stat(s.dir)
@@ -196,10 +117,6 @@ func (s looseStore) modes() (fs.FileMode, error) {
 		return 0, err
 	}
 	return fi.Mode() & (fs.ModePerm | fs.ModeSetgid), nil
-}
-
-func encodeLoose(w io.Writer, o Object) error {
-	return deflate(w, objectHeader(o.Kind, len(o.Data)), o.Data)
 }
 
 // zlibWriters are kept because a new one costs a megabyte.

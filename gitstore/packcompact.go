@@ -105,11 +105,11 @@ func (s *objectFiles) fold(paths []string) error {
 		if err != nil {
 			return fmt.Errorf("fold packs: %w", err)
 		}
-		s.mark(folded)
+		// Everything in it is in the packs it is made of until they are removed, and
+		// what of that a ref reaches is reached in it: it needs no hold.
+		folded.release()
+		s.mark(folded.path)
 		for _, p := range paths {
-			if p == folded {
-				continue
-			}
 			// The index first: without it nobody starts to use the pack.
 			_ = os.Remove(p + ".idx")
 			_ = os.Remove(p + ".rev")
@@ -123,16 +123,16 @@ func (s *objectFiles) fold(paths []string) error {
 
 // copyPacks writes one pack with the entries of all, holding one source in
 // memory at a time. bad names a source that could not be read.
-func (s *objectFiles) copyPacks(paths []string) (folded, bad string, err error) {
+func (s *objectFiles) copyPacks(paths []string) (folded *packHold, bad string, err error) {
 	hashLen := HexLen(s.format) / 2
 	mode, err := s.loose.modes()
 	if err != nil {
-		return "", "", err
+		return nil, "", err
 	}
 	ids := make(map[string]bool)
 	for _, p := range paths {
 		if err := indexIDs(p, hashLen, ids); err != nil {
-			return "", p, err
+			return nil, p, err
 		}
 	}
 	folded, err = buildPack(s.packs.dir, s.format, mode, len(ids), func(w *packWriter) error {

@@ -72,20 +72,20 @@ type packIndex struct {
 func (s *packSet) find(raw []byte) (*packIndex, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p, off := s.lookup(raw); p != nil {
+	if p, off := s.lookup(raw, nil); p != nil {
 		return p, off
 	}
 	if s.scan() {
-		return s.lookup(raw)
+		return s.lookup(raw, nil)
 	}
 	return nil, 0
 }
 
-// findKnown is find among the packs of the last refresh.
-func (s *packSet) findKnown(raw []byte) (*packIndex, int64) {
+// findKnown is find among those packs of the last refresh that only lets pass.
+func (s *packSet) findKnown(raw []byte, only func(path string) bool) (*packIndex, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lookup(raw)
+	return s.lookup(raw, only)
 }
 
 // refresh looks for new packs.
@@ -95,8 +95,11 @@ func (s *packSet) refresh() {
 	s.scan()
 }
 
-func (s *packSet) lookup(raw []byte) (*packIndex, int64) {
+func (s *packSet) lookup(raw []byte, only func(path string) bool) (*packIndex, int64) {
 	for i, p := range s.order {
+		if only != nil && !only(p.path) {
+			continue
+		}
 		if off, ok := p.find(raw); ok {
 			// Objects read together were mostly written together.
 			if i > 0 {

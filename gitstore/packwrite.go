@@ -19,7 +19,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -119,11 +118,10 @@ func encodeIndex(entries []packedEntry, packSum []byte, format string) []byte {
 	return h.Sum(b)
 }
 
-// writePack stores objects as one durable pack in packDir and returns its path
-// without extension. The objects must be distinct, checked and fewer than
-// maxPackBytes in all.
-func writePack(packDir, format string, mode fs.FileMode, objects []Object) (string, error) {
-	return buildPack(packDir, format, mode, len(objects), func(p *packWriter) error {
+// writePack stores objects as one durable pack in packDir, held until a ref reaches
+// it. The objects must be distinct, checked and fewer than maxPackBytes in all.
+func writePack(packDir, format string, mode fs.FileMode, objects []Object) (*packHold, error) {
+	h, err := buildPack(packDir, format, mode, len(objects), func(p *packWriter) error {
 		for _, o := range objects {
 			if err := p.add(o); err != nil {
 				return err
@@ -131,70 +129,87 @@ func writePack(packDir, format string, mode fs.FileMode, objects []Object) (stri
 		}
 		return nil
 	})
+	if err == nil {
+		h.tips = commitsIn(objects)
+	}
+	return h, err
 }
 
 // buildPack writes, syncs and publishes a pack that fill streams entries into.
 // The index is published after the pack, because git looks for indexes; both
-// are complete on disk before either gets its name. A crash leaves at most
-// "tmp_" files, which git gc removes.
-func buildPack(packDir, format string, mode fs.FileMode, count int, fill func(*packWriter) error) (path string, err error) {
+// are complete on disk before either gets its name, and the file that holds the pack
+// is there before both. A crash leaves "tmp_" files, which git gc removes, and the
+// hold, which the next command gives free (StaleHolds).
+func buildPack(packDir, format string, mode fs.FileMode, count int, fill func(*packWriter) error) (_ *packHold, err error) {
 	faults.Point("objects.pack.before")
 	pack, err := os.CreateTemp(packDir, "tmp_pack_")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	temps := []string{pack.Name()}
 	defer func() {
-		_ = pack.Close()
 		for _, t := range temps {
 			_ = os.Remove(t)
+		}
+		if err != nil {
+			_ = pack.Close()
 		}
 	}()
 	w := newPackWriter(pack, format, count)
 	if err := fill(w); err != nil {
-		return "", err
+		return nil, err
 	}
 	if len(w.entries) != count {
-		return "", fmt.Errorf("pack of %d objects announced as %d", len(w.entries), count)
+		return nil, fmt.Errorf("pack of %d objects announced as %d", len(w.entries), count)
 	}
 	sum, err := w.finish(pack)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	idx, err := os.CreateTemp(packDir, "tmp_idx_")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { _ = idx.Close() }()
 	temps = append(temps, idx.Name())
-	if _, err := idx.Write(encodeIndex(w.entries, sum, format)); err != nil {
-		return "", err
+	index := encodeIndex(w.entries, sum, format)
+	if _, err := idx.Write(index); err != nil {
+		return nil, err
 	}
 	// Side by side, the two syncs share one journal commit of the file system.
 	packDone := make(chan error, 1)
 	go func() { packDone <- seal(pack, mode) }()
 	err = seal(idx, mode)
 	if perr := <-packDone; perr != nil {
-		return "", perr
+		return nil, perr
 	}
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	faults.Point("objects.pack.synced")
-	path = filepath.Join(packDir, fmt.Sprintf("pack-%x", sum))
+	path, err := newKeep(packDir, fmt.Sprintf("%x", sum), format)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(path + keepExt)
+		}
+	}()
+	faults.Point("objects.pack.kept")
 	if err := os.Rename(temps[0], path+".pack"); err != nil {
-		return "", err
+		return nil, err
 	}
 	faults.Point("objects.pack.half")
 	if err := os.Rename(temps[1], path+".idx"); err != nil {
-		return "", err
+		return nil, err
 	}
 	temps = nil
 	if err := durable.SyncDir(packDir); err != nil {
-		return "", err
+		return nil, err
 	}
 	faults.Point("objects.pack.after")
-	return path, nil
+	return &packHold{path: path, pack: pack, index: index}, nil
 }
 
 // seal makes a finished file read-only, as git's are, and syncs it.

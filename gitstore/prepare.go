@@ -99,7 +99,7 @@ func (p *Pending) Commit() error {
 	if err != nil {
 		return err
 	}
-	return p.repo.syncRefDirs([]RefUpdate{p.Move.Ref})
+	return p.repo.afterMove([]RefUpdate{p.Move.Ref})
 }
 
 // Abort gives the ref free where it is. It may be called at any time.

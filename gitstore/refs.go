@@ -258,7 +258,8 @@ func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
 // compare-and-swap, with a reflog entry, and syncs them. When a ref is not
 // where Old says nothing moves and the error is ref_moved wrapping a
 // *RefMovedError; when another process holds its lock file it is ref_locked;
-// both are safe to retry after rereading.
+// both are safe to retry after rereading. With working_files_behind all of them have
+// moved, but a power cut may still undo that (see behindRefs).
 //
 // One ref is moved atomically even across a crash. For several git promises
 // that only while it lives; keep what must move together under one ref.
@@ -299,11 +300,48 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	// check, it is replaced rather than followed to a branch.
 	_, err := r.Git.Run(ctx, in.Bytes(), "-c", "core.fsync=all", "update-ref",
 		"--no-deref", "--create-reflog", "-m", reflogLine(reflogMessage), "-z", "--stdin")
-	if err != nil {
+	if err != nil && !r.arrived(ctx, updates, err) {
 		return r.explainUpdate(ctx, updates, err)
 	}
 	faults.Point("refs.update.after")
-	return r.syncRefDirs(updates)
+	return r.afterMove(updates)
+}
+
+// afterMove does what is due when refs have moved: their names are made durable, and
+// the packs that were held for them are looked at once more and given free.
+func (r *Repository) afterMove(updates []RefUpdate) error {
+	err := r.syncRefDirs(updates)
+	if herr := r.reached(updates); herr != nil {
+		err = errors.Join(err, behindRefs(updates, herr))
+	}
+	return err
+}
+
+// arrived reports whether a git that was ended in the middle had moved the refs all
+// the same. One that ended by itself has said so.
+func (r *Repository) arrived(ctx context.Context, updates []RefUpdate, cause error) bool {
+	if exitCode(cause) >= 0 {
+		return false
+	}
+	moved := false
+	for _, u := range updates {
+		now, err := r.ReadRef(context.WithoutCancel(ctx), u.Name)
+		if err != nil || now != u.New && !(now.IsZero() && u.New.IsZero()) {
+			return false
+		}
+		moved = moved || u.New != u.Old
+	}
+	return moved
+}
+
+// behindRefs says that refs have moved and something after that went wrong.
+func behindRefs(updates []RefUpdate, cause error) *Error {
+	names := make([]string, len(updates))
+	for i, u := range updates {
+		names[i] = u.Name
+	}
+	return errorf(CodeWorkBehind, cause, "%s has moved, but that may not survive a power cut", strings.Join(names, ", ")).
+		hint("remove the cause and run any git agentxchain command: it completes what is missing")
 }
 
 // refuseSymbolic is the check before a move: symbolic refs, and damaged files
@@ -368,7 +406,7 @@ func (r *Repository) syncRefDirs(updates []RefUpdate) error {
 			done[dir] = true
 			err := durable.SyncDir(filepath.Join(r.CommonDir, filepath.FromSlash(dir)))
 			if err != nil && !absent(err) {
-				return errorf(CodeGitFailed, err, "the ref %s moved, but that may not survive a power cut", u.Name)
+				return behindRefs([]RefUpdate{u}, err)
 			}
 			if !u.Old.IsZero() {
 				break // the way to an existing ref is durable already

@@ -136,10 +136,14 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 	if err := lock.Check(); err != nil {
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
-	if err := s.moveRestoredRefs(ctx, j); err != nil {
+	err = s.moveRestoredRefs(ctx, j)
+	if err != nil && CodeOf(err) != CodeWorkBehind && !s.restoreMoved(ctx, j) {
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
-	if err := s.finishRestore(j); err != nil {
+	if err == nil {
+		err = s.finishRestore(j)
+	}
+	if err != nil {
 		return plan, errorf(CodeWorkBehind, err, "the restore is decided, but the working files could not be brought into place").
 			hint("remove the cause and run any git agentxchain command: it completes them")
 	}
@@ -159,7 +163,7 @@ func (s *Store) prepareRestore(ctx context.Context, in *Incoming, opt RestoreOpt
 		return err
 	}
 	if in.Bundle != nil {
-		if err := in.Bundle.transfer(ctx, s.repo); err != nil {
+		if err := in.Bundle.transfer(ctx, s.repo, j.key()); err != nil {
 			return err
 		}
 	}

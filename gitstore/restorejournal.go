@@ -31,6 +31,17 @@ type restoreJournal struct {
 func (j *restoreJournal) staged() string { return j.Dir + "/new" }
 func (j *restoreJournal) kept() string   { return j.Dir + "/kept" }
 
+// key is a word for this restore that can be part of a ref's name.
+func (j *restoreJournal) key() string {
+	var b strings.Builder
+	for _, r := range path.Base(j.Dir) {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // restoreWait is how long a command waits for a restore of a live process.
 const restoreWait = 10 * time.Second
 
@@ -210,14 +221,23 @@ func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, er
 	return err == nil, err
 }
 
-// moveRestoredRefs is the decision: the run's ref comes last.
+// restoreMoved reports whether the decision was made although moving the refs
+// failed: the last of them is where it was to go.
+func (s *Store) restoreMoved(ctx context.Context, j *restoreJournal) bool {
+	return len(j.Refs) > 0 && s.isAt(ctx, j.Refs[len(j.Refs)-1])
+}
+
+// moveRestoredRefs is the decision: the run's ref comes last. With
+// working_files_behind it is made, but not known to be durable.
 func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
+	var late error
 	for _, u := range j.Refs {
 		now, err := s.repo.ReadRef(ctx, u.Name)
 		if err != nil {
 			return err
 		}
 		if now == u.New {
+			late = errors.Join(late, s.repo.syncRefDirs([]RefUpdate{{Name: u.Name, New: u.New}}))
 			continue
 		}
 		if u.Old != now {
@@ -225,17 +245,29 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
 				continue
 			}
 		}
-		if err := s.repo.UpdateRefs(ctx, []RefUpdate{u}, "agentxchain: restore"); err != nil {
+		err = s.repo.UpdateRefs(ctx, []RefUpdate{u}, "agentxchain: restore")
+		if CodeOf(err) == CodeWorkBehind {
+			late, err = errors.Join(late, err), nil
+		}
+		if err != nil {
 			return err
 		}
 		faults.Point("restore.ref")
 	}
-	return nil
+	return late
 }
 
 // undoRestore takes away what was staged. Nothing else was changed.
 func (s *Store) undoRestore(j *restoreJournal) error {
 	if err := s.sweepRestore(j); err != nil {
+		return err
+	}
+	return s.endRestore(j)
+}
+
+// endRestore gives free what was held for the restore and forgets it.
+func (s *Store) endRestore(j *restoreJournal) error {
+	if err := s.repo.dropIncoming(context.Background(), j.key()); err != nil {
 		return err
 	}
 	return s.forgetRestore()

@@ -53,7 +53,7 @@ func (s *Store) finishRestore(j *restoreJournal) error {
 		return err
 	}
 	faults.Point("restore.swept")
-	return s.forgetRestore()
+	return s.endRestore(j)
 }
 
 // restoreSwitch exchanges files by renaming them.

@@ -5,6 +5,7 @@ package gitstore
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -276,17 +277,22 @@ func (b *RunBundle) updates(run string) []RefUpdate {
 	return append(out, last...)
 }
 
-// transfer brings the objects over. No ref moves; objects without one harm nobody.
-func (b *RunBundle) transfer(ctx context.Context, to *Repository) error {
+// incomingRefs hold the objects of a bundle from its transfer until the run's refs
+// have moved: git's housekeeping would remove what no ref reaches.
+const incomingRefs = refSpace + "incoming/"
+
+// transfer brings the objects over and holds them by refs below incomingRefs and key
+// (dropIncoming). No other ref moves.
+func (b *RunBundle) transfer(ctx context.Context, to *Repository, key string) error {
 	args := []string{
 		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.fsync=all",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", b.repo.GitDir,
 	}
 	any := false
-	for _, ref := range b.Refs {
+	for i, ref := range b.Refs {
 		if ref.Relation == BundleCreate || ref.Relation == BundleForward {
-			args = append(args, ref.Name)
+			args = append(args, fmt.Sprintf("+%s:%s%s/%d", ref.Name, incomingRefs, key, i))
 			any = true
 		}
 	}
@@ -295,6 +301,21 @@ func (b *RunBundle) transfer(ctx context.Context, to *Repository) error {
 	}
 	_, err := to.Git.Run(ctx, nil, args...)
 	return err
+}
+
+// dropIncoming removes the refs that held a transfer.
+func (r *Repository) dropIncoming(ctx context.Context, key string) error {
+	refs, err := r.ListRefs(ctx, incomingRefs+key+"/")
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	updates := make([]RefUpdate, 0, len(refs))
+	for _, ref := range refs {
+		if ref.OID != "" {
+			updates = append(updates, RefUpdate{Name: ref.Name, Old: ref.OID})
+		}
+	}
+	return r.UpdateRefs(ctx, updates, "agentxchain: restored")
 }
 
 // Files are the governed files as the newest operation of the bundle's only run

@@ -26,6 +26,9 @@ type objectFiles struct {
 	delta func(p *packIndex, off int64, oid OID) (kind string, data []byte, err error)
 
 	compactMu sync.Mutex
+
+	holdMu sync.Mutex
+	holds  []*packHold
 }
 
 func newObjectFiles(r *Repository) *objectFiles {
@@ -67,7 +70,7 @@ func (s *objectFiles) Read(ctx context.Context, oid OID) (string, []byte, error)
 }
 
 // readPacked returns fs.ErrNotExist when no pack holds the object. find is
-// packSet.find or findKnown.
+// packSet.find, or findKnown among some packs.
 func (s *objectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte, err error) {
 	raw, ok := oid.raw()
 	if !ok {
@@ -136,9 +139,7 @@ func (s *objectFiles) Write(ctx context.Context, objects []Object) error {
 	if err != nil {
 		return err
 	}
-	// One look at the pack directory for the whole batch: what another process
-	// packs in this instant is at worst written twice.
-	s.packs.refresh()
+	s.packs.refresh() // one look at the pack directory for the whole batch
 	todo = slices.DeleteFunc(todo, func(o Object) bool { return s.stored(o.OID) })
 	for len(todo) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -157,22 +158,19 @@ func (s *objectFiles) Write(ctx context.Context, objects []Object) error {
 	return nil
 }
 
-// stored reports whether an object is there for good. Packs count as synced:
-// git and we sync them before they get their name.
+// stored reports whether this process wrote the object a moment ago and holds it.
+// Anything else that is there may be on its way out (see packhold.go), or be damaged.
 func (s *objectFiles) stored(oid OID) bool {
-	if s.loose.refresh(oid) {
-		return true
+	if !s.holding() {
+		return false
 	}
-	// A damaged packed copy must be written again, or the new commit would
-	// lean on it. Reading it is the only way to know.
-	_, _, err := s.readPacked(oid, s.packs.findKnown)
+	_, _, err := s.readPacked(oid, func(raw []byte) (*packIndex, int64) {
+		return s.packs.findKnown(raw, s.isHeld)
+	})
 	return err == nil
 }
 
 func (s *objectFiles) writeBatch(objects []Object) error {
-	if len(objects) == 1 {
-		return s.loose.write(objects[0])
-	}
 	mode, err := s.loose.modes()
 	if err != nil {
 		return err
@@ -187,14 +185,16 @@ func (s *objectFiles) writeBatch(objects []Object) error {
 	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	path, err := writePack(s.packs.dir, s.format, mode, objects)
+	h, err := writePack(s.packs.dir, s.format, mode, objects)
 	if err == nil {
-		s.mark(path)
+		s.hold(h)
+		s.mark(h.path)
 	}
 	return err
 }
 
 func (s *objectFiles) Close() error {
+	s.abandon(nil)
 	s.packs.close()
 	return s.cat.close()
 }

@@ -87,6 +87,8 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// What a command held that was ended: after what it had decided is settled.
+	s.dropStaleHolds()
 	if err := s.refuseJournals(); err != nil {
 		return err
 	}
@@ -124,6 +126,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		// need not be made again.
 		if in.tip.marks == nil || in.reread() {
 			in.tip.marks = tx.marks
+			if err := s.repo.syncRefDirs([]RefUpdate{{Name: RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
+				return err
+			}
 			if _, err := in.tip.readIndex(); err != nil {
 				return err
 			}
@@ -240,6 +245,10 @@ func (tx *Tx) Reread(ctx context.Context) error {
 // rollForward completes the working files and moves the cache along.
 func (s *Store) rollForward(in *inspection) error {
 	s.work.removeTemps()
+	// Whoever moved the ref may not have lived to make that durable.
+	if err := s.repo.syncRefDirs([]RefUpdate{{Name: RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
+		return err
+	}
 	// From here to the end the files are between two operations; the cache keeps
 	// naming the older one until they have arrived.
 	if err := s.work.apply(in.forward); err != nil {

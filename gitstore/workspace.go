@@ -81,7 +81,11 @@ func (r *Repository) RecordInitiative(ctx context.Context, in Initiative) (OID, 
 	if err != nil || up.New == up.Old {
 		return up.New, err
 	}
-	return up.New, r.UpdateRefs(ctx, []RefUpdate{up}, "agentxchain: "+in.Op)
+	err = r.UpdateRefs(ctx, []RefUpdate{up}, "agentxchain: "+in.Op)
+	if err != nil && CodeOf(err) != CodeWorkBehind {
+		r.abandon(up)
+	}
+	return up.New, err
 }
 
 // InitiativeFile returns a file of a super run's newest record, nil when the

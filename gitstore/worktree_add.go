@@ -53,7 +53,12 @@ func (s *Store) MakeBranch(ctx context.Context, branch string, from OID, files m
 			return "", err
 		}
 	}
-	return tip, s.repo.UpdateRefs(ctx, []RefUpdate{{Name: "refs/heads/" + branch, New: tip}}, "agentxchain: "+branch)
+	up := RefUpdate{Name: "refs/heads/" + branch, New: tip}
+	err := s.repo.UpdateRefs(ctx, []RefUpdate{up}, "agentxchain: "+branch)
+	if err != nil && CodeOf(err) != CodeWorkBehind {
+		s.repo.abandon(up)
+	}
+	return tip, err
 }
 
 func (s *Store) commitOnto(ctx context.Context, from OID, files map[string][]byte, message string) (OID, error) {
