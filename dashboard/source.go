@@ -4,12 +4,12 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -151,7 +151,7 @@ func (s *live) close() error {
 	if s.co != nil {
 		errs = append(errs, s.co.Close())
 	}
-	return errors.Join(errs...)
+	return failures.All(errs...)
 }
 
 // replayed is the workspace of an artifact: files, and no record in git. Nothing of

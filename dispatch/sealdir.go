@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -59,9 +60,12 @@ func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Final
 	files := make(map[string]FileInfo, len(list))
 	for i, f := range list {
 		if errs[i] != nil {
-			return Finalized{}, unreadable(f.path, errs[i])
+			errs[i] = unreadable(f.path, errs[i])
 		}
 		files[f.path] = infos[i]
+	}
+	if err := failures.All(errs...); err != nil {
+		return Finalized{}, err
 	}
 	m, err := seal(id, finalizedAt, files)
 	if err != nil {

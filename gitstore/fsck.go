@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -300,7 +301,7 @@ func (f *fsck) span(run string, ops []OpInfo, from int) error {
 	}
 	close(work)
 	wg.Wait()
-	return errors.Join(errs...)
+	return failures.All(errs...)
 }
 
 // shape checks that the chain is a line that begins as a run may begin. The

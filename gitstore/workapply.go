@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -224,7 +225,7 @@ func parallel(n int, f func(i int) error) error {
 		wg.Go(func() { errs[i] = f(i) })
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	return failures.All(errs...)
 }
 
 // write replaces one file below the project directory.

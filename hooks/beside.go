@@ -3,8 +3,9 @@
 package hooks
 
 import (
-	"errors"
 	"path"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
 // Sibling is another project on this machine.
@@ -56,5 +57,5 @@ func (g *guard) restoreBeside() error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return failures.All(errs...)
 }

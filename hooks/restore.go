@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 )
 
 // restore puts every protected path back. Files are written beside and renamed
@@ -38,11 +40,9 @@ func (g *guard) restore() error {
 			note(p, g.restoreFile(p, g.files[p], now))
 		}
 	}
-	if err := g.restoreBeside(); err != nil {
-		errs = append(errs, err)
-	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
+	errs = append(errs, g.restoreBeside())
+	if err := failures.All(errs...); err != nil {
+		return err
 	}
 	left, err := g.check()
 	if err != nil {

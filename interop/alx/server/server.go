@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -235,14 +236,14 @@ func (s *Server) Close() error {
 		s.endRuns()
 	}
 	s.jobs.Wait()
-	err := s.home.Close()
+	errs := []error{s.home.Close()}
 	if s.index != nil {
-		err = errors.Join(err, s.index.reader.Close())
+		errs = append(errs, s.index.reader.Close())
 	}
 	if s.lock != nil {
-		err = errors.Join(err, s.lock.Release())
+		errs = append(errs, s.lock.Release())
 	}
-	return err
+	return failures.All(errs...)
 }
 
 // origin of a failure that no later server will do better with.
