@@ -6,8 +6,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 )
+
+// CommitAs is what a commit and its hooks are started as.
+type CommitAs struct {
+	Hooks   string     // the directory of the hooks; "" is the one git's configuration leads to
+	Environ []string   // more variables
+	Inherit []*os.File // open files to hand on
+}
 
 // TrackedFiles lists the project's tracked files, project-relative.
 func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
@@ -29,8 +38,17 @@ func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
 // signing apply. Whatever else is staged stays staged and uncommitted. When git
 // refuses, the index is as it was. It returns the new HEAD.
 func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (OID, error) {
+	return r.CommitPathsAs(ctx, paths, message, CommitAs{})
+}
+
+// CommitPathsAs is CommitPaths whose processes, hooks and all, are marked.
+func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (OID, error) {
 	if len(paths) == 0 {
 		return "", nil
+	}
+	committer, err := r.committer(ctx, as)
+	if err != nil {
+		return "", err
 	}
 	fresh, err := r.untracked(ctx, paths)
 	if err != nil {
@@ -44,7 +62,7 @@ func (r *Repository) CommitPaths(ctx context.Context, paths []string, message st
 		}
 	}
 	args := append([]string{"commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message}, from...)
-	if _, err := r.Git.Run(ctx, nulTerminated(paths), args...); err != nil {
+	if _, err := committer.Run(ctx, nulTerminated(paths), args...); err != nil {
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
 			_, _ = r.Git.Run(context.WithoutCancel(ctx), nulTerminated(fresh), append([]string{"reset", "--quiet"}, from...)...)
@@ -56,6 +74,39 @@ func (r *Repository) CommitPaths(ctx context.Context, paths []string, message st
 		return "", err
 	}
 	return OID(strings.TrimSpace(string(out))), nil
+}
+
+// committer returns the one git that starts hooks. They and the program that signs
+// may be looked up wherever the person's PATH leads.
+func (r *Repository) committer(ctx context.Context, as CommitAs) (*Git, error) {
+	if as.Hooks == "" {
+		dir, err := r.HooksDir(ctx)
+		if err != nil {
+			return nil, err
+		}
+		as.Hooks = dir
+	}
+	c := r.Git.In(r.Git.Dir)
+	c.hooksPath, c.inherit = as.Hooks, as.Inherit
+	c.env = append(append(dropVars(c.env, []string{"PATH"}), "PATH="+os.Getenv("PATH")), as.Environ...)
+	return c, nil
+}
+
+// HooksDir is the directory in which git's configuration has git look for hooks.
+func (r *Repository) HooksDir(ctx context.Context) (string, error) {
+	from := r.TopLevel
+	if from == "" {
+		from = r.GitDir
+	}
+	out, err := r.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
+	if err != nil {
+		return "", err
+	}
+	dir := strings.TrimSuffix(string(out), "\n")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(from, dir)
+	}
+	return dir, nil
 }
 
 // commitRefused adds what to do about the commonest reason: nobody has said who

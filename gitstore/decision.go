@@ -262,6 +262,8 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 // repository opens the participant's repository by its git directory.
 func (p *Participant) repository() *Repository {
 	g := NewForeignGit(p.GitDir)
-	g.env = append(g.env, "GIT_DIR="+p.GitDir, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=")
+	g.disarm()
+	g.env = append(g.env, "GIT_DIR="+p.GitDir)
+	g.scope = &localScope{gitDir: p.GitDir, commonDir: p.GitDir}
 	return &Repository{GitDir: p.GitDir, CommonDir: p.GitDir, ObjectsDir: filepath.Join(p.GitDir, "objects"), ObjectFormat: p.Objects, RefFormat: p.Refs, Git: g}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,9 +34,12 @@ type Git struct {
 	bin    string
 	binErr error
 	env    []string
-	config []string // leading "-c key=value" pairs
+	given  []configEntry // settings of the person's environment
+	scope  *localScope   // whose own configuration starts nothing; nil before it is found
 
-	guarded bool // see disarm
+	hooksPath string     // where git takes hooks from; "" for nowhere
+	inherit   []*os.File // handed to git and to what it starts
+	guarded   bool       // see disarm
 
 	versionMu sync.Mutex
 	version   Version
@@ -70,71 +72,34 @@ func (e *GitError) Error() string {
 }
 
 // NewGit returns a runner for the repository our own process works in: what
-// the caller's environment says about it (GIT_INDEX_FILE of a partial commit,
-// GIT_DIR of a hook, -c settings) stays in force.
+// the caller's environment says about where it is (GIT_INDEX_FILE of a partial
+// commit, GIT_DIR of a hook) stays in force, see keptVars.
 func NewGit(dir string) *Git { return newGit(dir, os.Environ()) }
 
 // NewForeignGit returns a runner for another repository than the one this
 // process was started in: the variables that tie git to the starting one are
 // dropped, else a hook's GIT_DIR would make us write into the wrong repository.
-// Programs that the other repository's configuration would start on reads
-// (fsmonitor, hooks) are switched off; -c settings of the user stay.
-func NewForeignGit(dir string) *Git {
-	g := newGit(dir, dropVars(os.Environ(), localEnvVars))
-	g.config = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
-	return g
-}
-
-// localEnvVars are those of `git rev-parse --local-env-vars` that locate or
-// shape one repository. GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are left
-// out on purpose: they carry the user's -c settings, which are not tied to a
-// repository. GIT_QUARANTINE_PATH is not listed by git but belongs to them.
-var localEnvVars = []string{
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_OBJECT_DIRECTORY", "GIT_DIR",
-	"GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
-	"GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_INTERNAL_SUPER_PREFIX",
-	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_REF_STORAGE_FORMAT", "GIT_QUARANTINE_PATH",
-}
-
-// overriddenVars are replaced by ours. The pathspec switches conflict with
-// GIT_LITERAL_PATHSPECS, and git dies when both are set.
-var overriddenVars = []string{
-	"LC_ALL", "LANGUAGE", "GIT_TERMINAL_PROMPT", "GIT_OPTIONAL_LOCKS", "GIT_NO_REPLACE_OBJECTS",
-	"GIT_PAGER", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
-	"GIT_ICASE_PATHSPECS", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
-}
+func NewForeignGit(dir string) *Git { return newGit(dir, dropVars(os.Environ(), localEnvVars)) }
 
 func newGit(dir string, env []string) *Git {
-	g := &Git{Dir: dir}
-	g.bin, g.binErr = exec.LookPath("git")
-	g.env = append(dropVars(env, overriddenVars),
-		// Messages are only ever matched where git offers no exit code for the
-		// case, and then in the one locale that does not change.
-		"LC_ALL=C",
-		"GIT_TERMINAL_PROMPT=0",
-		// Reads must not take index.lock: the user's own git may run beside us.
-		"GIT_OPTIONAL_LOCKS=0",
-		// A replace ref could show another history than the recorded one.
-		"GIT_NO_REPLACE_OBJECTS=1",
-		// Paths are names here, never patterns: a directory may be called ":(top)".
-		"GIT_LITERAL_PATHSPECS=1",
-		"GIT_PAGER=cat",
-		// Guards in git's hooks need not judge what was computed a moment ago.
-		"AGENTXCHAIN_STORE=1",
-	)
-	return g
-}
-
-func dropVars(env, names []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		k, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(names, k)
-	})
+	p := findGit(dir)
+	return &Git{Dir: dir, bin: p.bin, binErr: p.err, env: newEnv(env, p.path), given: givenSettings(env)}
 }
 
 // In returns a runner with the same environment in another directory.
 func (g *Git) In(dir string) *Git {
-	return &Git{Dir: dir, MaxOutput: g.MaxOutput, bin: g.bin, binErr: g.binErr, env: g.env, config: g.config, guarded: g.guarded}
+	return &Git{
+		Dir:       dir,
+		MaxOutput: g.MaxOutput,
+		bin:       g.bin,
+		binErr:    g.binErr,
+		env:       g.env,
+		given:     g.given,
+		scope:     g.scope,
+		hooksPath: g.hooksPath,
+		inherit:   g.inherit,
+		guarded:   g.guarded,
+	}
 }
 
 // Run starts git with args, feeds it stdin and returns what it printed. The
@@ -185,10 +150,14 @@ func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, st
 func (g *Git) command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	if g.binErr != nil {
 		return nil, errorf(CodeGitMissing, g.binErr, "the git program was not found").
-			hint("install git and make sure it is on PATH")
+			hint("install git and make sure it is on PATH, outside of the work tree")
 	}
-	cmd := exec.CommandContext(ctx, g.bin, append(slices.Clone(g.config), args...)...)
-	cmd.Dir, cmd.Env = g.Dir, g.env
+	pins, err := g.pins(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, g.bin, args...)
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = g.Dir, configured(g.env, pins), g.inherit
 	// A helper that git left running may hold the pipes open for ever.
 	cmd.WaitDelay = killGrace
 	ownGroup(cmd)

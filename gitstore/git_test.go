@@ -136,6 +136,42 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A list of settings in the environment is read as git reads it, without programs.
+func TestGivenSettings(t *testing.T) {
+	testrepo.Isolate()
+	for _, text := range []string{
+		`'agentxchain.a=b'`, `'agentxchain.a'='b'`, `'agentxchain.a'=`, `'agentxchain.a=it'\''s'  'agentxchain.b'='x=y'`,
+		`'agentxchain.sub.with=sign.a'='b'`, `'agentxchain.a=b`, `nonsense`, ``, `'agentxchain.a'='b'\!'c'`,
+	} {
+		cmd := gitCommand(t.TempDir(), "config", "--list", "-z")
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_PARAMETERS="+text)
+		out, err := cmd.Output()
+		got := parseGiven(text)
+		if err != nil {
+			continue // git refuses what is not well formed; we take what is
+		}
+		var want []configEntry
+		for entry := range strings.SplitSeq(string(out), "\x00") {
+			if entry == "" {
+				continue
+			}
+			key, value, ok := strings.Cut(entry, "\n")
+			if !ok {
+				value = "true"
+			}
+			want = append(want, configEntry{key, value})
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, git says %q", text, got, want)
+		}
+	}
+	env := []string{"GIT_CONFIG_COUNT=3", "GIT_CONFIG_KEY_0=Core.SSHCommand", "GIT_CONFIG_VALUE_0=x", "GIT_CONFIG_KEY_1=user.name",
+		"GIT_CONFIG_VALUE_1=Ada", "GIT_CONFIG_KEY_2=filter.A.clean", "GIT_CONFIG_VALUE_2=x", `GIT_CONFIG_PARAMETERS='alias.status=!x' 'core.quotePath=false'`}
+	if got := givenSettings(env); !slices.Equal(got, []configEntry{{"user.name", "Ada"}, {"core.quotePath", "false"}}) {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestParseVersion(t *testing.T) {
 	for in, want := range map[string]Version{
 		"git version 2.39.5\n":               {2, 39, 5},

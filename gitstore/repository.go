@@ -194,6 +194,7 @@ func newRepository(g *Git, ans []string) (*Repository, error) {
 		r.ProjectDir = filepath.Join(r.TopLevel, filepath.FromSlash(r.Prefix))
 		g.Dir = r.ProjectDir
 	}
+	g.scope = &localScope{gitDir: r.GitDir, commonDir: r.CommonDir, top: r.TopLevel}
 	return r, nil
 }
 

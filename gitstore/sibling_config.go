@@ -1,5 +1,5 @@
 // Git's configuration file as far as it says how a repository is built, read
-// without git: nothing it names is included, looked up or run.
+// without git: nothing it names is looked up or run.
 
 package gitstore
 
@@ -16,10 +16,30 @@ var errGitConfig = errors.New("not a configuration file of git")
 // section.sub.key, section and key in lower case. A key without "=" is true.
 type gitConfig map[string]string
 
+// configEntry is one line of a configuration file that sets something.
+type configEntry struct {
+	key   string // as in gitConfig
+	value string
+}
+
 // parseGitConfig reads the file format of git-config(1). Like git it refuses a
 // file that is not well formed.
 func parseGitConfig(data []byte) (gitConfig, error) {
-	p := configParser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), out: make(gitConfig)}
+	entries, err := parseConfigEntries(data)
+	if err != nil {
+		return nil, err
+	}
+	cfg := make(gitConfig, len(entries))
+	for _, e := range entries {
+		cfg[e.key] = e.value
+	}
+	return cfg, nil
+}
+
+// parseConfigEntries is parseGitConfig with every value of every key, in the order
+// of the file. On an error the entries before it come along: git stops there too.
+func parseConfigEntries(data []byte) ([]configEntry, error) {
+	p := configParser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
 	for {
 		switch c, ok := p.next(); {
 		case !ok:
@@ -29,14 +49,14 @@ func parseGitConfig(data []byte) (gitConfig, error) {
 			p.line()
 		case c == '[':
 			if err := p.header(); err != nil {
-				return nil, err
+				return p.out, err
 			}
 		case isLetter(c):
 			if err := p.entry(c); err != nil {
-				return nil, err
+				return p.out, err
 			}
 		default:
-			return nil, errGitConfig
+			return p.out, errGitConfig
 		}
 	}
 }
@@ -45,7 +65,7 @@ type configParser struct {
 	b       []byte
 	at      int
 	section string // "core." or "remote.origin.", "" before the first header
-	out     gitConfig
+	out     []configEntry
 }
 
 func (p *configParser) next() (byte, bool) {
@@ -137,13 +157,13 @@ func (p *configParser) entry(first byte) error {
 	}
 	switch {
 	case !ok || c == '\n':
-		p.out[name] = "true"
+		p.out = append(p.out, configEntry{name, "true"})
 		return nil
 	case c != '=':
 		return errGitConfig
 	}
 	value, err := p.value()
-	p.out[name] = value
+	p.out = append(p.out, configEntry{name, value})
 	return err
 }
 

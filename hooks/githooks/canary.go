@@ -172,7 +172,7 @@ func (c *Canary) arm(ctx context.Context) error {
 		}
 		return nil
 	}
-	from, err := c.hooksDir(ctx)
+	from, err := c.repo.HooksDir(ctx)
 	if err != nil {
 		return err
 	}
@@ -200,23 +200,6 @@ func (c *Canary) concerns(key string) bool {
 		}
 	}
 	return false
-}
-
-// hooksDir is where git looks for hooks in the other repository.
-func (c *Canary) hooksDir(ctx context.Context) (string, error) {
-	from := c.repo.TopLevel
-	if from == "" {
-		from = c.repo.GitDir
-	}
-	out, err := c.repo.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
-	if err != nil {
-		return "", err
-	}
-	dir := strings.TrimSuffix(string(out), "\n")
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(from, dir)
-	}
-	return dir, nil
 }
 
 // said is what a git with guards answered.

@@ -46,7 +46,7 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	ctx, stop := context.WithTimeoutCause(g.ctx, pushRunsLimit, errors.New("it took too long"))
 	defer stop()
 	// --no-verify: this hook is not asked about its own push.
-	_, err = g.repo.Git.Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote, gitstore.RunRefPrefix+"*:"+gitstore.RunRefPrefix+"*")
+	_, err = g.repo.Git.Transport().Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote, gitstore.RunRefPrefix+"*:"+gitstore.RunRefPrefix+"*")
 	switch {
 	case err == nil:
 		return nil
