@@ -5,21 +5,10 @@ package dashboard
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
 
 func timeOf(row *ojson.Object, keys ...string) time.Time {
 	for _, k := range keys {

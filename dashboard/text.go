@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	foreign "github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
@@ -20,39 +20,12 @@ const (
 	maxPre   = 64 << 10
 )
 
-// visible is a text of somebody else's with its lines kept: what drives a terminal
-// or reorders text is spelled out. That it cannot become markup is the template's
-// business.
-func visible(s string) string {
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	clean := true
-	for _, r := range s {
-		if hostile(r) {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if hostile(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+// visible is a text of somebody else's with its lines kept. That it cannot become
+// markup is the template's business.
+func visible(s string) string { return foreign.Visible(s) }
 
-// hostile are controls but line feeds and tabs, and what reorders or hides text.
-func hostile(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || 0x2028 <= r && r <= 0x202e ||
-		0x2066 <= r && r <= 0x2069 || 0xe0000 <= r && r <= 0xe007f || r&0xfffe == 0xfffe || 0xfdd0 <= r && r <= 0xfdef || r == 0xfeff
-}
+// cut is the beginning of a text, n bytes at most.
+func cut(s string, n int) string { return foreign.Cut(s, n) }
 
 // block of text, bounded.
 func longText(s string, limit int) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -112,7 +113,7 @@ func Build(in Input) (*Bundle, error) {
 		return nil, err
 	}
 	b := &Bundle{Files: map[string][]byte{
-		AssignmentFile: ojson.Pretty(v.assignment()),
+		AssignmentFile: text.JSON(ojson.Pretty(v.assignment())),
 		PromptFile:     v.prompt(),
 		ContextFile:    v.context(),
 	}}

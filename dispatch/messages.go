@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // MessagesFile is the supplement with the whole text of every message for a turn.
@@ -17,7 +18,7 @@ const maxMessages = 20
 // MessagesDocument is the contents of MessagesFile: {"messages": [TaskMessage]},
 // oldest first.
 func MessagesDocument(messages []*ojson.Object) []byte {
-	return ojson.Pretty(ojson.NewObject("messages", messages))
+	return text.JSON(ojson.Pretty(ojson.NewObject("messages", messages)))
 }
 
 // messages is the section of CONTEXT.md about what others have to say to this turn.

@@ -24,7 +24,7 @@ func TestMessagesInContext(t *testing.T) {
 		t.Fatalf("no section:\n%s", text)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	for _, want := range []string{"### `m-1` (handoff)", "> first\n> ## Current State\n> ```\n", "**Subject:** ab", "message ack m-1 --status received", "`turn_1:0123`", "`m-0`"} {
+	for _, want := range []string{"### `m-1` (handoff)", "> first\n> ## Current State\n> ```\n", "**Subject:** a^[b", "message ack m-1 --status received", "`turn_1:0123`", "`m-0`"} {
 		if !strings.Contains(section, want) {
 			t.Errorf("%q is missing in:\n%s", want, section)
 		}

@@ -6,6 +6,7 @@ package dispatch
 import (
 	"bytes"
 	"fmt"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strings"
 	"unicode/utf8"
 )
@@ -53,7 +54,7 @@ func (v *view) sample(path string) (s sample, ok bool) {
 		s.binary = true
 		return s, true
 	}
-	s.text = strings.ReplaceAll(string(data), "\r\n", "\n")
+	s.text = text.Visible(strings.ReplaceAll(string(data), "\r\n", "\n"))
 	return s, true
 }
 
@@ -120,15 +121,15 @@ func (v *view) previews(paths []string, heading func(path string) string, at fun
 
 // logExcerpt is the end of a captured log, or "".
 func logExcerpt(log []byte) string {
-	text := strings.TrimRight(strings.ReplaceAll(strings.ToValidUTF8(string(log), "\ufffd"), "\r\n", "\n"), "\n")
-	if strings.TrimSpace(text) == "" {
+	tail := strings.TrimRight(strings.ReplaceAll(strings.ToValidUTF8(string(log), "\ufffd"), "\r\n", "\n"), "\n")
+	if strings.TrimSpace(tail) == "" {
 		return ""
 	}
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(tail, "\n")
 	left := max(0, len(lines)-logLines)
 	lines = lines[left:]
 	for i, l := range lines {
-		lines[i] = cutUnits(strings.Map(printable, l), logLineUnits)
+		lines[i] = clipUnits(text.Visible(text.Uncoloured(l)), logLineUnits)
 	}
 	out := fenced("", strings.Join(lines, "\n"))
 	if left > 0 {
@@ -137,29 +138,10 @@ func logExcerpt(log []byte) string {
 	return out
 }
 
-// printable drops control characters: colour codes mean nothing to a reader.
-func printable(r rune) rune {
-	if r != '\t' && (r < 0x20 || r == 0x7f) {
-		return -1
-	}
-	return r
-}
-
-// cutUnits cuts a line to n UTF-16 units when it is longer than n bytes.
-func cutUnits(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	units := 0
-	for i, r := range s {
-		w := 1
-		if r >= 0x10000 {
-			w = 2
-		}
-		if units+w > n {
-			return s[:i] + "…"
-		}
-		units += w
+// clipUnits cuts a line to n UTF-16 units when it is longer than n bytes.
+func clipUnits(s string, n int) string {
+	if short := text.CutUnits(s, n); len(short) < len(s) {
+		return short + "…"
 	}
 	return s
 }

@@ -4,6 +4,7 @@ package dispatch
 
 import (
 	"fmt"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strconv"
 	"strings"
 	"unicode"
@@ -18,42 +19,23 @@ const (
 	maxListItems  = 200  // paths and ids in one list
 )
 
-// clean returns text with LF line ends, without control characters other than
-// tab and LF, and with every invalid byte shown as U+FFFD. Terminal escapes and
-// NULs from a staged result must not travel into the next actor's prompt, nor
-// may a separator that only some readers take for a line end.
-func clean(s string) string {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r' || r == '\u2028' || r == '\u2029' || r == '\u0085':
-			return '\n'
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-}
+// clean returns text with LF line ends and every hostile rune spelled out. Terminal
+// escapes, text that only a model would read, and separators that only some readers
+// take for a line end must not travel into the next actor's prompt.
+func clean(s string) string { return text.Lines(s) }
 
 // line returns s on one line, white space collapsed, bounded in length.
 func line(s string) string {
-	return cut(strings.Join(strings.Fields(clean(s)), " "), maxLineRunes)
+	return cut(text.OneLine(s), maxLineRunes)
 }
 
 // cut returns at most limit runes of s and says how many it left out.
 func cut(s string, limit int) string {
-	n := utf8.RuneCountInString(s)
-	if n <= limit {
+	short := text.CutRunes(s, limit)
+	if len(short) == len(s) {
 		return s
 	}
-	end := 0
-	for range limit {
-		_, w := utf8.DecodeRuneInString(s[end:])
-		end += w
-	}
-	return fmt.Sprintf("%s… (%d more characters left out)", s[:end], n-limit)
+	return fmt.Sprintf("%s… (%d more characters left out)", short, utf8.RuneCountInString(s[len(short):]))
 }
 
 // quote returns s as a block quotation: no line of it can be read as a heading
@@ -154,8 +136,8 @@ func code(s string) string {
 	if s == "" {
 		return "`\"\"`"
 	}
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		s = strconv.Quote(s)
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || text.Hostile(r) }) {
+		s = text.Visible(strconv.Quote(s))
 	}
 	s = cut(s, maxLineRunes)
 	mark := strings.Repeat("`", longestRun(s, '`')+1)

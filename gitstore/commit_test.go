@@ -212,7 +212,7 @@ func TestMessageCannotBeForged(t *testing.T) {
 	m := message("ok\nAgentxchain-Run: other", trailerTurn, "t\nAgentxchain-Op: forged", trailerRole, "a\u2028b\x00c")
 	op := OpInfo{}
 	op.readMessage(m)
-	if op.Run != "" || op.Name != "" || op.Turn != "t Agentxchain-Op: forged" || op.Role != "a b c" || op.Subject != "ok Agentxchain-Run: other" {
+	if op.Run != "" || op.Name != "" || op.Turn != "t Agentxchain-Op: forged" || op.Role != "a b^@c" || op.Subject != "ok Agentxchain-Run: other" {
 		t.Errorf("%q -> %+v", m, op)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -31,9 +32,7 @@ const maxSubject = 200
 func message(subject string, fields ...string) string {
 	var b strings.Builder
 	subject = oneLine(subject)
-	if len(subject) > maxSubject {
-		subject = strings.ToValidUTF8(subject[:maxSubject], "") + "…"
-	}
+	subject = text.Clip(subject, maxSubject)
 	if subject == "" {
 		subject = "operation"
 	}
@@ -47,12 +46,8 @@ func message(subject string, fields ...string) string {
 	return b.String()
 }
 
-// oneLine replaces every run of white space and control characters by a space.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(c rune) bool {
-		return c <= ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == '\u2028' || c == '\u2029'
-	}), " ")
-}
+// oneLine replaces every run of white space by a space and spells hostile runes out.
+func oneLine(s string) string { return text.OneLine(s) }
 
 // stateDigest is the value of the state trailer.
 func stateDigest(state []byte) string {

@@ -4,11 +4,11 @@ package mcpserver
 
 import (
 	"context"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -81,7 +81,11 @@ func (s *server) addResources(out *mcp.Server) {
 				if err != nil {
 					return nil, err
 				}
-				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: d.kind, Text: strings.ToValidUTF8(string(data), "�")}}}, nil
+				shown := text.Lines(string(data))
+				if d.kind == jsonType {
+					shown = string(text.JSON(data))
+				}
+				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: d.kind, Text: shown}}}, nil
 			})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -165,7 +166,7 @@ func (a argument) check(v ojson.Value) string {
 func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Runner, error), root string, args *ojson.Object) *mcp.CallToolResult {
 	r, err := open(ctx)
 	if err != nil {
-		return text(failed(err, root))
+		return answer(failed(err, root))
 	}
 	defer func() { _ = r.Close() }()
 	o, err := t.call(ctx, r, args)
@@ -176,13 +177,13 @@ func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Ru
 				f.Set(k, v)
 			}
 		}
-		return text(f)
+		return answer(f)
 	}
 	out := ojson.NewObject("ok", true)
 	for k, v := range o.All() {
 		out.Set(k, v)
 	}
-	return text(out)
+	return answer(out)
 }
 
 // failed is an error as an answer: {ok, error, code, hint, problems}.
@@ -213,22 +214,19 @@ func problems(list protocol.Problems) []*ojson.Object {
 
 func refusal(code, message string) error { return &protocol.Error{Code: code, Message: message} }
 
-// text is the one text block of an answer.
-func text(o *ojson.Object) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSuffix(string(ojson.Pretty(o)), "\n")}}}
+// answer is the one text block of an answer.
+func answer(o *ojson.Object) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSuffix(string(text.JSON(ojson.Pretty(o))), "\n")}}}
 }
 
 // wrong is the answer to a call that makes no sense.
 func wrong(message string) *mcp.CallToolResult {
-	res := text(ojson.NewObject("ok", false, "error", message, "code", protocol.CodeInvalidArgument))
+	res := answer(ojson.NewObject("ok", false, "error", message, "code", protocol.CodeInvalidArgument))
 	res.IsError = true
 	return res
 }
 
 // shown makes a name of the client's fit to be repeated.
 func shown(s string) string {
-	if len(s) > 80 {
-		s = s[:80]
-	}
-	return strings.ToValidUTF8(s, "�")
+	return text.OneLine(text.Cut(s, 80))
 }

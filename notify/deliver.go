@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 )
 
@@ -128,16 +128,7 @@ func passing(r *webpost.Response) bool {
 }
 
 // oneLine is the beginning of a foreign text, n bytes of it at most, on one line.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "\ufffd"), func(c rune) bool { return c <= ' ' || c == 0x7f }), " ")
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
+func oneLine(s string, n int) string { return text.Cut(text.OneLine(s), n) }
 
 // Missing names the variables its headers need and that are not set, as
 // "<Header>:<NAME>".

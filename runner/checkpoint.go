@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -122,11 +123,11 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*protocol.Line, e
 		Message: fmt.Sprintf("%q names %d accepted turns: %s.", ref, len(ids), strings.Join(ids, ", ")), Hint: "git agentxchain history"}
 }
 
-// checkpointMessage is the commit message of a checkpoint. Every value is folded
-// to one line, so that a summary cannot pose as a trailer of its own.
+// checkpointMessage is the commit message of a checkpoint. Every value is
+// made visible on one line, so that a summary cannot pose as a trailer of its own.
 func checkpointMessage(row *ojson.Object) string {
 	fold := func(s, none string) string {
-		if s = strings.Join(strings.Fields(s), " "); s == "" {
+		if s = text.OneLine(s); s == "" {
 			return none
 		}
 		return s

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -292,11 +293,11 @@ func nilEmpty(s string) any {
 	return s
 }
 
-// oneLine folds white space and cuts a text to n bytes at most.
+// oneLine is a text on one line, cut to n bytes.
 func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "") + "..."
+	s = text.OneLine(s)
+	if short := text.Cut(s, n); len(short) < len(s) {
+		return short + "..."
 	}
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Answers of agentxchain.pushRuns.
@@ -56,7 +57,7 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 		g.find(Finding{Rule: RuleRunsUnpushed, Path: remote, Message: "the runs could not be pushed: " + err.Error(),
 			Hint: "git fetch " + remote + " 'refs/agentxchain/runs/*:refs/agentxchain/runs/*' shows what is there; or: git config agentxchain.pushRuns true"})
 	case g.inv.Stderr != nil:
-		_, _ = fmt.Fprintf(g.inv.Stderr, "agentxchain: the runs were not pushed along: %v\n", err)
+		_, _ = fmt.Fprintf(g.inv.Stderr, "agentxchain: the runs were not pushed along: %s\n", text.OneLine(err.Error()))
 	}
 	return nil
 }

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Output is the result side of a command. It keeps the promise that --json
@@ -37,13 +37,13 @@ func newOutput(f *Factory) *Output {
 // Emit hands over the result of a command: payload for --json, text for
 // people. Only one of the two is used; calling Emit again replaces the payload
 // and adds to the text. Either may be nil.
-func (o *Output) Emit(payload *ojson.Object, text func(*Printer)) {
+func (o *Output) Emit(payload *ojson.Object, print func(*Printer)) {
 	if o.f.global.JSON && !o.raw {
 		o.payload = payload
 		return
 	}
-	if text != nil {
-		text(o.Printer())
+	if print != nil {
+		print(o.Printer())
 	}
 }
 
@@ -57,9 +57,13 @@ func (o *Output) Printer() *Printer {
 }
 
 // Raw takes stdout over for output whose shape something else fixes (NUL
-// separated paths, --format json of a verifier, scripts): no envelope is added.
+// separated paths, --format json of a verifier, scripts): no envelope is added. On
+// a terminal hostile runes are spelled out, for what is printed may quote anybody.
 func (o *Output) Raw() io.Writer {
 	o.raw = true
+	if o.f.Env.IsTerminal(o.f.Env.Stdout) {
+		return &text.Writer{To: writerFunc(o.write)}
+	}
 	return writerFunc(o.write)
 }
 
@@ -128,7 +132,7 @@ func (o *Output) finish(err error) int {
 		}
 		doc := envelope(r.exit == exitOK, o.f.CorrelationID(), o.payload, failure)
 		if o.f.Env.IsTerminal(o.f.Env.Stdout) {
-			_, _ = o.write(ojson.Pretty(doc))
+			_, _ = o.write(text.JSON(ojson.Pretty(doc)))
 		} else {
 			_, _ = o.write(append(ojson.Compact(doc), '\n'))
 		}
@@ -170,36 +174,9 @@ type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(p []byte) (int, error) { return w(p) }
 
-// Clean makes control characters visible, so that a file name, summary or
-// reason written by somebody else cannot drive the reader's terminal. Line
-// feeds and tabs stay; carriage returns, escapes and the C1 controls do not,
-// nor do the characters that reorder text.
-func Clean(s string) string {
-	if !strings.ContainsFunc(s, hostileRune) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case !hostileRune(r):
-			b.WriteRune(r)
-		case r < 0x20:
-			b.WriteByte('^')
-			b.WriteRune(r + '@')
-		default:
-			fmt.Fprintf(&b, "\\u%04x", r)
-		}
-	}
-	return b.String()
-}
+// Clean is text.Visible: other people's text with its lines kept.
+func Clean(s string) string { return text.Visible(s) }
 
-// hostileRune names the characters Clean shows instead of sending: C0 and C1
-// controls, and the bidirectional overrides and isolates.
-func hostileRune(r rune) bool {
-	return r < 0x20 && r != '\n' && r != '\t' || 0x7f <= r && r <= 0x9f ||
-		0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
-}
-
-// OneLine is Clean for table cells and list items: white space runs, line
-// feeds included, become one space.
-func OneLine(s string) string { return Clean(strings.Join(strings.Fields(s), " ")) }
+// OneLine is text.OneLine: other people's text for table cells, list items and
+// messages.
+func OneLine(s string) string { return text.OneLine(s) }

@@ -3,9 +3,8 @@
 package cli
 
 import (
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Table prints rows in columns, two spaces apart. Cells are made safe and put
@@ -97,63 +96,6 @@ func (p *Printer) Table(t *Table) {
 	_, _ = p.Write([]byte(b.String()))
 }
 
-// pad extends s with spaces to width columns.
-func pad(s string, width int) string {
-	if n := width - displayWidth(s); n > 0 {
-		return s + strings.Repeat(" ", n)
-	}
-	return s
-}
-
-// truncate cuts s to width columns, marking the cut with an ellipsis.
-func truncate(s string, width int) string {
-	if displayWidth(s) <= width {
-		return s
-	}
-	n, end := 0, 0
-	for i, r := range s {
-		w := runeWidth(r)
-		if n+w > width-1 {
-			break
-		}
-		n += w
-		end = i + utf8.RuneLen(r)
-		if r == utf8.RuneError {
-			end = i + 1
-		}
-	}
-	return s[:end] + "…"
-}
-
-// displayWidth is the number of terminal columns s takes.
-func displayWidth(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeWidth(r)
-	}
-	return n
-}
-
-// runeWidth is 0 for combining marks and format characters, 2 for East Asian
-// wide characters and emoji, 1 otherwise.
-func runeWidth(r rune) int {
-	switch {
-	case r < 0x20:
-		return 0
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r >= 0x1100 && (r <= 0x115f || // Hangul Jamo
-		0x2e80 <= r && r <= 0x303e || // CJK radicals, punctuation
-		0x3041 <= r && r <= 0xa4cf && r != 0x303f || // kana, CJK, Yi
-		0xa960 <= r && r <= 0xa97f ||
-		0xac00 <= r && r <= 0xd7a3 || // Hangul syllables
-		0xf900 <= r && r <= 0xfaff || 0xfe30 <= r && r <= 0xfe6f ||
-		0xff00 <= r && r <= 0xff60 || 0xffe0 <= r && r <= 0xffe6 ||
-		0x1f300 <= r && r <= 0x1f64f || 0x1f680 <= r && r <= 0x1f6ff ||
-		0x1f900 <= r && r <= 0x1f9ff || 0x20000 <= r && r <= 0x3fffd):
-		return 2
-	}
-	return 1
-}
+func pad(s string, width int) string      { return text.Pad(s, width) }
+func truncate(s string, width int) string { return text.Truncate(s, width) }
+func displayWidth(s string) int           { return text.Width(s) }

@@ -46,9 +46,9 @@ func (m *coordinatorModel) childEvents() []*ojson.Object {
 func (m *coordinatorModel) aggregated() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, e := range m.childEvents() {
-		o := ojson.NewObject("repo_id", text(e, "repo_id"), "type", eventType(e, "unknown"))
+		o := ojson.NewObject("repo_id", textOf(e, "repo_id"), "type", eventType(e, "unknown"))
 		for _, k := range [...]string{"timestamp", "run_id", "event_id"} {
-			o.Set(k, text(e, k))
+			o.Set(k, textOf(e, k))
 		}
 		o.Set("summary", eventSummary(e))
 		out = append(out, o)
@@ -60,8 +60,8 @@ func (m *coordinatorModel) aggregated() []*ojson.Object {
 func (m *coordinatorModel) asEvents() []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(m.own))
 	for _, r := range m.own {
-		e := ojson.NewObject("event_type", textOr(r, "type", "unknown_event"), "timestamp", text(r, "timestamp"), "turn_id", first(r, "repo_turn_id"), "role", text(r, "role"),
-			"repo_id", text(r, "repo_id"))
+		e := ojson.NewObject("event_type", textOr(r, "type", "unknown_event"), "timestamp", textOf(r, "timestamp"), "turn_id", first(r, "repo_turn_id"), "role", textOf(r, "role"),
+			"repo_id", textOf(r, "repo_id"))
 		out = append(out, e)
 	}
 	return out
@@ -79,12 +79,12 @@ func (m *coordinatorModel) timeline() []*ojson.Object {
 				details.Set(k, v)
 			}
 		}
-		repo := text(r, "repo_id")
+		repo := textOf(r, "repo_id")
 		if repo == nil {
-			repo = text(r, "target_repo_id")
+			repo = textOf(r, "target_repo_id")
 		}
-		out = append(out, ojson.NewObject("type", textOr(r, "type", "unknown"), "timestamp", text(r, "timestamp"), "summary", historySummary(r),
-			"repo_id", repo, "workstream_id", text(r, "workstream_id"), "details", details))
+		out = append(out, ojson.NewObject("type", textOr(r, "type", "unknown"), "timestamp", textOf(r, "timestamp"), "summary", historySummary(r),
+			"repo_id", repo, "workstream_id", textOf(r, "workstream_id"), "details", details))
 	}
 	return out
 }

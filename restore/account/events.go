@@ -55,15 +55,15 @@ func eventType(e *ojson.Object, none string) string {
 
 func eventObject(e *ojson.Object) *ojson.Object {
 	turn := e.Object("turn")
-	id, role := text(turn, "turn_id"), first(turn, "role_id", "assigned_role")
+	id, role := textOf(turn, "turn_id"), first(turn, "role_id", "assigned_role")
 	if id == nil {
-		id = text(e, "turn_id")
+		id = textOf(e, "turn_id")
 	}
 	if role == nil {
 		role = first(e, "role_id", "role")
 	}
-	return ojson.NewObject("event_type", eventType(e, "unknown_event"), "timestamp", text(e, "timestamp"), "phase", text(e, "phase"), "status", text(e, "status"),
-		"turn_id", id, "role_id", role, "repo_id", text(e, "repo_id"), "summary", eventSummary(e))
+	return ojson.NewObject("event_type", eventType(e, "unknown_event"), "timestamp", textOf(e, "timestamp"), "phase", textOf(e, "phase"), "status", textOf(e, "status"),
+		"turn_id", id, "role_id", role, "repo_id", textOf(e, "repo_id"), "summary", eventSummary(e))
 }
 
 // eventSummary is an event in a few words.
@@ -185,7 +185,7 @@ func classify(events []*ojson.Object) *ojson.Object {
 		add(domains.Object(k.domain), "total")
 		add(domains.Object(k.domain), k.outcome)
 		add(total, k.outcome)
-		timeline = append(timeline, ojson.NewObject("event_id", text(e, "event_id"), "timestamp", text(e, "timestamp"), "event_type", eventType(e, ""),
+		timeline = append(timeline, ojson.NewObject("event_id", textOf(e, "event_id"), "timestamp", textOf(e, "timestamp"), "event_type", eventType(e, ""),
 			"domain", k.domain, "severity", k.severity, "outcome", k.outcome, "mechanism", k.mechanism, "summary", k.summary))
 	}
 	if len(timeline) == 0 {

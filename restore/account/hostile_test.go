@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -62,7 +63,7 @@ func checkPages(t *testing.T, report *ojson.Object) {
 		if !utf8.ValidString(page) {
 			t.Fatalf("the %s is not UTF-8", format)
 		}
-		if i := strings.IndexFunc(page, func(r rune) bool { return r != '\n' && hostile(r) }); i >= 0 {
+		if i := strings.IndexFunc(page, func(r rune) bool { return r != '\n' && text.Hostile(r) }); i >= 0 {
 			t.Fatalf("the %s has a character that drives terminals or reorders text at %d: %q", format, i, page[max(i-20, 0):i+4])
 		}
 	}

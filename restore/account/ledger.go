@@ -17,17 +17,17 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 		if id, ok := member(r, "id").(string); ok {
 			d := ojson.NewObject("id", id)
 			for _, k := range [...]string{"turn_id", "role", "phase"} {
-				d.Set(k, text(r, k))
+				d.Set(k, textOf(r, k))
 			}
 			if coordinator {
-				d.Set("category", text(r, "category"))
+				d.Set("category", textOf(r, "category"))
 			}
 			d.Set("statement", r.String("statement"))
 			if !coordinator {
-				d.Set("category", text(r, "category"))
-				d.Set("rationale", text(r, "rationale"))
-				d.Set("status", text(r, "status"))
-				d.Set("decided_at", text(r, "created_at"))
+				d.Set("category", textOf(r, "category"))
+				d.Set("rationale", textOf(r, "rationale"))
+				d.Set("status", textOf(r, "status"))
+				d.Set("decided_at", textOf(r, "created_at"))
 			}
 			decisions = append(decisions, d)
 		}
@@ -35,11 +35,11 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 		case kind == "approval_policy":
 			o := pick(r, "gate_type", "action")
 			o.Set("matched_rule", orNull(member(r, "matched_rule")))
-			o.Set("from_phase", text(r, "from_phase"))
-			o.Set("to_phase", text(r, "to_phase"))
+			o.Set("from_phase", textOf(r, "from_phase"))
+			o.Set("to_phase", textOf(r, "to_phase"))
 			o.Set("reason", r.String("reason"))
-			o.Set("gate_id", text(r, "gate_id"))
-			o.Set("timestamp", text(r, "timestamp"))
+			o.Set("gate_id", textOf(r, "gate_id"))
+			o.Set("timestamp", textOf(r, "timestamp"))
 			policy = append(policy, o)
 		case kind == "gate_failure":
 			o := pick(r, "gate_type", "gate_id", "phase", "from_phase", "to_phase", "requested_by_turn", "failed_at")
@@ -55,8 +55,8 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 			for _, k := range [...]string{"limit_minutes", "elapsed_minutes", "exceeded_by_minutes"} {
 				o.Set(k, numberOrNull(r, k))
 			}
-			o.Set("action", text(r, "action"))
-			o.Set("timestamp", text(r, "timestamp"))
+			o.Set("action", textOf(r, "action"))
+			o.Set("timestamp", textOf(r, "timestamp"))
 			timeouts = append(timeouts, o)
 		}
 		if g := governanceEvent(r); g != nil {
@@ -70,16 +70,16 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 func gateAction(r *ojson.Object) *ojson.Object {
 	o := pick(r, "attempt_id", "gate_id", "gate_type", "phase", "requested_by_turn", "trigger_command")
 	o.Set("action_index", integer(r, "action_index"))
-	o.Set("action_label", text(r, "action_label"))
-	o.Set("command", text(r, "command"))
+	o.Set("action_label", textOf(r, "action_label"))
+	o.Set("command", textOf(r, "command"))
 	o.Set("status", textOr(r, "status", "unknown"))
 	o.Set("exit_code", integer(r, "exit_code"))
 	for _, k := range [...]string{"signal", "stdout_tail", "stderr_tail", "spawn_error"} {
-		o.Set(k, text(r, k))
+		o.Set(k, textOf(r, k))
 	}
 	o.Set("timeout_ms", integer(r, "timeout_ms"))
 	o.Set("timed_out", r.Bool("timed_out"))
-	o.Set("timestamp", text(r, "timestamp"))
+	o.Set("timestamp", textOf(r, "timestamp"))
 	return o
 }
 
@@ -89,7 +89,7 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 	kind := r.String("decision")
 	o := ojson.NewObject("type", kind)
 	for _, k := range [...]string{"timestamp", "turn_id", "role", "phase"} {
-		o.Set(k, text(r, k))
+		o.Set(k, textOf(r, k))
 	}
 	switch kind {
 	case "policy_escalation":
@@ -108,19 +108,19 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 		o.Set("overlap_ratio", numberOrNull(c, "overlap_ratio"))
 		switch kind {
 		case "conflict_rejected":
-			o.Set("operator_reason", text(r, "operator_reason"))
+			o.Set("operator_reason", textOf(r, "operator_reason"))
 		case "conflict_resolution_selected":
 			o.Set("resolution_method", first(r, "resolution_chosen", "resolution_method"))
 		}
 	case "operator_escalated":
-		o.Set("blocked_on", text(r, "blocked_on"))
-		reason := text(r.Object("escalation"), "reason")
+		o.Set("blocked_on", textOf(r, "blocked_on"))
+		reason := textOf(r.Object("escalation"), "reason")
 		if reason == nil {
-			reason = text(r, "reason")
+			reason = textOf(r, "reason")
 		}
 		o.Set("reason", reason)
 	case "escalation_resolved":
-		o.Set("resolved_via", text(r, "resolved_via"))
+		o.Set("resolved_via", textOf(r, "resolved_via"))
 		o.Set("previous_blocked_on", first(r, "previous_blocked_on", "blocked_on"))
 	default:
 		return nil
@@ -145,11 +145,11 @@ func (m *runModel) approvals() []*ojson.Object {
 			continue
 		}
 		o := pick(r, "gate_id", "gate_type", "from_phase", "to_phase", "requested_by_turn")
-		o.Set("by", text(by, "name"))
-		o.Set("email", text(by, "email"))
+		o.Set("by", textOf(by, "name"))
+		o.Set("email", textOf(by, "email"))
 		o.Set("by_person", r.String("type") == "human_approval")
-		o.Set("reason", text(r, "reason"))
-		o.Set("timestamp", text(r, "timestamp"))
+		o.Set("reason", textOf(r, "reason"))
+		o.Set("timestamp", textOf(r, "timestamp"))
 		named[r.String("gate_id")+"\x00"+r.String("timestamp")] = true
 		out = append(out, o)
 	}
@@ -163,13 +163,13 @@ func (m *runModel) approvals() []*ojson.Object {
 		}
 		o := pick(p, "gate_id", "gate_type", "from_phase", "to_phase", "requested_by_turn")
 		if o.String("from_phase") == "" {
-			o.Set("from_phase", text(p, "from"))
-			o.Set("to_phase", text(p, "to"))
+			o.Set("from_phase", textOf(p, "from"))
+			o.Set("to_phase", textOf(p, "to"))
 		}
 		for _, k := range [...]string{"by", "email", "by_person", "reason"} {
 			o.Set(k, nil)
 		}
-		o.Set("timestamp", text(e, "timestamp"))
+		o.Set("timestamp", textOf(e, "timestamp"))
 		out = append(out, o)
 	}
 	return orEmpty(byTime(out))

@@ -66,7 +66,7 @@ func (m *runModel) subject() *ojson.Object {
 func (m *runModel) run() *ojson.Object {
 	s, st := m.summary, m.state
 	turns := m.turns()
-	completed, created := any(nil), text(st, "created_at")
+	completed, created := any(nil), textOf(st, "created_at")
 	if n := len(turns); n > 0 && s.String("status") == string(protocol.StatusCompleted) {
 		completed = member(turns[n-1], "accepted_at")
 	}
@@ -152,7 +152,7 @@ func (m *runModel) phases() []*ojson.Object {
 		case i == now:
 			status = "current"
 		}
-		out = append(out, ojson.NewObject("phase", p, "status", status, "exit_gate", text(m.config.Object("routing").Object(p), "exit_gate")))
+		out = append(out, ojson.NewObject("phase", p, "status", status, "exit_gate", textOf(m.config.Object("routing").Object(p), "exit_gate")))
 	}
 	return out
 }
@@ -170,7 +170,7 @@ func budget(b *ojson.Object) *ojson.Object {
 		}
 	}
 	for _, k := range [...]string{"exhausted_at", "exhausted_after_turn"} {
-		if v := text(b, k); v != nil {
+		if v := textOf(b, k); v != nil {
 			o.Set(k, v)
 		}
 	}
@@ -184,7 +184,7 @@ func dashboard(d *ojson.Object) *ojson.Object {
 	if !slices.Contains([]string{"running", "pid_only", "stale", "not_running"}, d.String("status")) {
 		return nil
 	}
-	return ojson.NewObject("status", d.String("status"), "pid", integer(d, "pid"), "url", text(d, "url"), "started_at", text(d, "started_at"))
+	return ojson.NewObject("status", d.String("status"), "pid", integer(d, "pid"), "url", textOf(d, "url"), "started_at", textOf(d, "started_at"))
 }
 
 // gateSummary is phase_gate_status as a list.

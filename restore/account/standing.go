@@ -27,9 +27,9 @@ func (m *runModel) recovery() *ojson.Object {
 	if list := r.Array("runtime_guidance"); list != nil {
 		guidance = list
 	}
-	return ojson.NewObject("category", text(b, "category"), "typed_reason", text(r, "typed_reason"), "owner", text(r, "owner"),
-		"recovery_action", text(r, "recovery_action"), "detail", text(r, "detail"), "turn_retained", retained,
-		"blocked_at", text(b, "blocked_at"), "turn_id", text(b, "turn_id"), "runtime_guidance", guidance)
+	return ojson.NewObject("category", textOf(b, "category"), "typed_reason", textOf(r, "typed_reason"), "owner", textOf(r, "owner"),
+		"recovery_action", textOf(r, "recovery_action"), "detail", textOf(r, "detail"), "turn_retained", retained,
+		"blocked_at", textOf(b, "blocked_at"), "turn_id", textOf(b, "turn_id"), "runtime_guidance", guidance)
 }
 
 // nextActions are the commands that get the run going again, [{command, reason}].
@@ -60,7 +60,7 @@ func (m *runModel) kit() any {
 	if kit == nil || phase == "" {
 		return nil
 	}
-	entry := text(m.config.Object("routing").Object(phase), "entry_role")
+	entry := textOf(m.config.Object("routing").Object(phase), "entry_role")
 	out := []*ojson.Object{}
 	for _, a := range kit.Object("phases").Object(phase).Objects("artifacts") {
 		path := a.String("path")
@@ -71,11 +71,11 @@ func (m *runModel) kit() any {
 		if v, ok := member(a, "required").(bool); ok {
 			required = v
 		}
-		owner, resolution := text(a, "owned_by"), "explicit"
+		owner, resolution := textOf(a, "owned_by"), "explicit"
 		if owner == nil {
 			owner, resolution = entry, "entry_role"
 		}
-		out = append(out, ojson.NewObject("path", path, "required", required, "semantics", text(a, "semantics"), "owned_by", owner,
+		out = append(out, ojson.NewObject("path", path, "required", required, "semantics", textOf(a, "semantics"), "owned_by", owner,
 			"owner_resolution", resolution, "exists", m.a.Files[path] != nil))
 	}
 	slices.SortStableFunc(out, func(a, b *ojson.Object) int { return restore.Collate(a.String("path"), b.String("path")) })

@@ -5,9 +5,8 @@ package account
 import (
 	"bytes"
 	"fmt"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 func (p *page) text() []byte {
@@ -94,15 +93,5 @@ func columns(s string) int {
 	if len(s) > 4*maxColumn {
 		return len(s)
 	}
-	n := 0
-	for _, r := range s {
-		switch {
-		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		case r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul), r >= 0x1f300 && utf8.RuneLen(r) == 4:
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
+	return text.Width(s)
 }

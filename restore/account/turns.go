@@ -35,7 +35,7 @@ func (m *runModel) turns() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {
 		t := ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"), "status", textOr(r, "status", "unknown"),
-			"summary", r.String("summary"), "phase", text(r, "phase"), "phase_transition", text(r, "phase_transition_request"),
+			"summary", r.String("summary"), "phase", textOf(r, "phase"), "phase_transition", textOf(r, "phase_transition_request"),
 			"files_changed_count", count(r, filesChanged))
 		if list := r.Strings("concurrent_with"); len(list) > 0 {
 			t.Set("concurrent_with", list)
@@ -49,9 +49,9 @@ func (m *runModel) turns() []*ojson.Object {
 		t.Set("cost_usd", costOf(cost))
 		t.Set("input_tokens", numberOrNull(cost, "input_tokens"))
 		t.Set("output_tokens", numberOrNull(cost, "output_tokens"))
-		t.Set("started_at", text(r, "started_at"))
+		t.Set("started_at", textOf(r, "started_at"))
 		t.Set("duration_ms", numberOrNull(r, "duration_ms"))
-		t.Set("accepted_at", text(r, "accepted_at"))
+		t.Set("accepted_at", textOf(r, "accepted_at"))
 		out = append(out, t)
 	}
 	return out
@@ -145,9 +145,9 @@ func (m *runModel) objections() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {
 		for _, o := range r.Objects("objections") {
-			row := ojson.NewObject("id", text(o, "id"), "turn_id", r.String("turn_id"), "role", r.String("role"), "phase", text(r, "phase"))
+			row := ojson.NewObject("id", textOf(o, "id"), "turn_id", r.String("turn_id"), "role", r.String("role"), "phase", textOf(r, "phase"))
 			for _, k := range [...]string{"severity", "against_turn_id", "statement", "status"} {
-				row.Set(k, text(o, k))
+				row.Set(k, textOf(o, k))
 			}
 			out = append(out, row)
 		}

@@ -51,8 +51,8 @@ func first(o *ojson.Object, keys ...string) any {
 	return nil
 }
 
-// text is a member that is a text with something in it, or null.
-func text(o *ojson.Object, key string) any {
+// textOf is a member that is a text with something in it, or null.
+func textOf(o *ojson.Object, key string) any {
 	if s := o.String(key); s != "" {
 		return s
 	}
@@ -107,7 +107,7 @@ func texts(o *ojson.Object, key string) []string {
 func pick(from *ojson.Object, keys ...string) *ojson.Object {
 	o := &ojson.Object{}
 	for _, k := range keys {
-		o.Set(k, text(from, k))
+		o.Set(k, textOf(from, k))
 	}
 	return o
 }

@@ -4,68 +4,19 @@ package runtimes
 
 import (
 	"bytes"
-	"strings"
-	"unicode"
-	"unicode/utf8"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // maxShown is how much of a line is shown, in runes.
 const maxShown = 200
 
-// Shown makes one line of foreign text safe to show: control and bidirectional
-// characters are gone, escape sequences with them, and it is cut.
+// Shown makes one line of foreign text safe to show: terminal sequences are gone,
+// hostile runes are spelled out, and it is cut.
 func Shown(line []byte) string {
 	if len(line) > 4*maxShown {
 		line = line[:4*maxShown]
 	}
-	var b strings.Builder
-	n := 0
-	for i := 0; i < len(line) && n < maxShown; {
-		if line[i] == 0x1b {
-			i += escapeLen(line[i:])
-			continue
-		}
-		r, size := utf8.DecodeRune(line[i:])
-		i += size
-		switch {
-		case r == utf8.RuneError && size == 1:
-			r = '\ufffd'
-		case r == '\t':
-			r = ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == '\u2028', r == '\u2029':
-			continue
-		}
-		b.WriteRune(r)
-		n++
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// escapeLen is the length of the terminal escape sequence b begins with.
-func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return len(b)
-	}
-	switch b[1] {
-	case '[': // ends with a byte of 0x40..0x7e
-		for i := 2; i < len(b); i++ {
-			if b[i] >= 0x40 && b[i] <= 0x7e {
-				return i + 1
-			}
-		}
-		return len(b)
-	case ']', 'P', '_', '^': // ends with BEL or ESC \
-		for i := 2; i < len(b); i++ {
-			if b[i] == 7 {
-				return i + 1
-			}
-			if b[i] == 0x1b && i+1 < len(b) && b[i+1] == '\\' {
-				return i + 2
-			}
-		}
-		return len(b)
-	}
-	return 2
+	return text.CutRunes(text.OneLine(text.Uncoloured(string(line))), maxShown)
 }
 
 // LineWriter counts the lines written to it and tells each batch of them with its

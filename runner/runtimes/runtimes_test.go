@@ -51,7 +51,7 @@ func TestShown(t *testing.T) {
 		"\x1b[1;31mred\x1b[0m":       "red",
 		"\x1b]0;title\x07text":       "text",
 		"\x1b]8;;http://x\x1b\\link": "link",
-		"a\rb\x00c\u202ed\u2028e":    "abcde",
+		"a\rb\x00c\u202ed\u2028e":    `a b^@c\u202ed e`,
 		"tab\there":                  "tab here",
 		"\xff\xfe":                   "\ufffd\ufffd",
 		"\x1b":                       "",

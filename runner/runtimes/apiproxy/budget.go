@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -98,7 +99,7 @@ func (s *section) apply(cutting bool) bool {
 	if rest, ok := strings.CutPrefix(value, "** "); ok {
 		label, value = label+"** ", rest
 	}
-	short := runtimes.Cut(value, maxSummary)
+	short := text.CutRunes(value, maxSummary)
 	if short == value {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -200,5 +201,5 @@ func (f *Failure) be(class string, retryable bool, message, recovery string) *Fa
 
 // detail is the beginning of a text as it can be shown.
 func detail(data []byte) string {
-	return runtimes.Cut(strings.ToValidUTF8(string(data[:min(len(data), 4*maxDetail)]), "�"), maxDetail)
+	return text.CutRunes(strings.ToValidUTF8(string(data[:min(len(data), 4*maxDetail)]), "�"), maxDetail)
 }

@@ -5,6 +5,7 @@ package apiproxy
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -65,7 +66,7 @@ func (x *exchange) google(ctx context.Context, p prompt) *answer {
 		output: tokenCount(int64(m.Usage.Candidates)) + tokenCount(int64(m.Usage.Thoughts)),
 	}
 	if why := m.PromptFeedback.BlockReason; why != "" {
-		a.stopped = "blockReason " + runtimes.Cut(runtimes.OneLine(why), maxReason)
+		a.stopped = "blockReason " + text.CutRunes(runtimes.OneLine(why), maxReason)
 	}
 	if len(m.Candidates) == 0 {
 		return a
@@ -78,7 +79,7 @@ func (x *exchange) google(ctx context.Context, p prompt) *answer {
 		}
 	}
 	if first.FinishReason != "" && first.FinishReason != "STOP" {
-		a.stopped = "finishReason " + runtimes.Cut(runtimes.OneLine(first.FinishReason), maxReason)
+		a.stopped = "finishReason " + text.CutRunes(runtimes.OneLine(first.FinishReason), maxReason)
 	}
 	return a
 }

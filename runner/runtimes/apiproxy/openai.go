@@ -5,6 +5,7 @@ package apiproxy
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -63,7 +64,7 @@ func (x *exchange) openai(ctx context.Context, p prompt) *answer {
 	a.text = first.Message.Content
 	switch {
 	case first.Message.Refusal != "":
-		a.stopped = "refusal: " + runtimes.Cut(runtimes.OneLine(first.Message.Refusal), maxDetail)
+		a.stopped = "refusal: " + text.CutRunes(runtimes.OneLine(first.Message.Refusal), maxDetail)
 	case first.FinishReason != "" && first.FinishReason != "stop":
 		a.stopped = "finish_reason " + runtimes.OneLine(first.FinishReason)
 	}

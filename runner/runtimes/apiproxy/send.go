@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -122,7 +123,7 @@ func (x *exchange) redact(data []byte) []byte {
 func (a *answer) readError() {
 	v, err := ojson.DecodeLimited(a.body, ojson.Limits{LastWins: true})
 	if err != nil {
-		a.message = runtimes.Cut(runtimes.OneLine(detail(a.body)), maxDetail)
+		a.message = text.CutRunes(runtimes.OneLine(detail(a.body)), maxDetail)
 		return
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 { // as Google does at times
@@ -140,10 +141,10 @@ func (a *answer) readError() {
 	if a.errorType = e.String("type"); a.errorType == "" || e.Has("status") {
 		a.errorType = orWord(e.String("status"), a.errorType)
 	}
-	a.errorType = runtimes.Cut(runtimes.OneLine(a.errorType), 100)
+	a.errorType = text.CutRunes(runtimes.OneLine(a.errorType), 100)
 	switch code := member(e, "code").(type) {
 	case string:
-		a.errorCode = runtimes.Cut(runtimes.OneLine(code), 100)
+		a.errorCode = text.CutRunes(runtimes.OneLine(code), 100)
 	case ojson.Number:
 		a.errorCode = string(code)
 	}

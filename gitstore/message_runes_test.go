@@ -1,0 +1,13 @@
+// What this package shows of other people's text, held against the table of hostile runes.
+
+package gitstore
+
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text/texttest"
+)
+
+func TestHostileRunesInCommitMessages(t *testing.T) {
+	texttest.Passes(t, "message", func(s string) string { return message(s, trailerTurn, s) })
+}

@@ -1,0 +1,64 @@
+// Cutting text to a size, never within a character.
+
+package text
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Cut is the beginning of s, n bytes at most.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Clip is Cut with an ellipsis after what was cut.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return Cut(s, n) + "…"
+}
+
+// CutRunes is the beginning of s, n characters at most.
+func CutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n <= 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// ClipRunes is CutRunes with an ellipsis after what was cut.
+func ClipRunes(s string, n int) string {
+	if short := CutRunes(s, n); len(short) < len(s) {
+		return short + "…"
+	}
+	return s
+}
+
+// CutUnits is the beginning of s, n UTF-16 code units at most: the measure of the
+// protocol's documents.
+func CutUnits(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i, r := range s {
+		if n -= max(1, utf16.RuneLen(r)); n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,64 @@
+// How wide text is on a terminal.
+
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+// Width is the number of terminal columns s takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+// runeWidth is 0 for controls, combining marks and format characters, 2 for wide
+// characters, 1 otherwise.
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x20:
+		return 0
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Truncate cuts s to a number of columns, with an ellipsis for what was cut.
+func Truncate(s string, columns int) string {
+	if Width(s) <= columns {
+		return s
+	}
+	n, end := 0, 0
+	for end < len(s) {
+		r, size := utf8.DecodeRuneInString(s[end:])
+		w := runeWidth(r)
+		if n+w > columns-1 {
+			break
+		}
+		n += w
+		end += size
+	}
+	return s[:end] + "…"
+}
+
+// Pad extends s with spaces to a number of columns.
+func Pad(s string, columns int) string {
+	if n := columns - Width(s); n > 0 {
+		return s + strings.Repeat(" ", n)
+	}
+	return s
+}
