@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		program = filepath.Join(dir, "git-agentxchain")
-		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "../cmd/git-agentxchain")
+		build := exec.Command("go", "build", "-tags=urfave_cli_no_docs", "-trimpath", "-ldflags=-s -w", "-o", program,
+			"../cmd/git-agentxchain")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is released
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v: %s", err, out)
