@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
@@ -92,11 +93,30 @@ func (c *Coordinator) wait() time.Duration { return max(c.opt.LockWait, 0) }
 // workspace has a repository.
 func (c *Coordinator) env(ctx context.Context) protocol.Env {
 	e := protocol.Env{Now: c.opt.Now().UTC().Truncate(time.Millisecond), Seed: c.opt.Seed()}
-	e.Actor = protocol.Actor{Terminal: c.opt.Terminal, InsideTurn: runner.InsideTurn(c.opt.Getenv)}
+	e.Actor = protocol.Actor{Terminal: c.opt.Terminal}
+	e.Actor.InsideTurn, e.Actor.InsideWhy = runner.InsideTurnOf(c.opt.Getenv, c.projects()...)
 	if home := c.repository(ctx); home != nil {
 		e.Actor.Name, e.Actor.Email = home.Identity(ctx)
 	}
 	return e
+}
+
+// projects are the directories in which turns of the initiative are carried out, as
+// far as the configuration can be read.
+func (c *Coordinator) projects() []string {
+	cfg, e := newReader(c.store.root).config(c.store.Dir())
+	if e != nil {
+		return nil
+	}
+	dirs := make([]string, 0, len(cfg.Repos.Keys()))
+	for _, repo := range cfg.Repos.All() {
+		dir := filepath.FromSlash(repo.Path)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(c.store.Dir(), dir)
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
 }
 
 // repository returns the repository the workspace is part of, nil when it has

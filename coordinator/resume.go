@@ -157,7 +157,7 @@ func personOnly(a protocol.Actor, what, command string) *protocol.Error {
 	if a.InsideTurn == "" {
 		return nil
 	}
-	return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor", Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot %s.", a.InsideTurn, what),
+	return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor", Message: protocol.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
 		Hint: "ask a person to run " + command + " in their own terminal"}
 }
 

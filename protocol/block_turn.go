@@ -119,6 +119,6 @@ func (t *transition) outsideTurn(what, command string) *Error {
 		return nil
 	}
 	return &Error{Code: CodeInsideTurn, Field: "actor",
-		Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot %s.", t.env.Actor.InsideTurn, what),
+		Message: t.env.Actor.place() + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }

@@ -73,7 +73,7 @@ func CheckApprovable(s *State, completion bool, actor Actor) *Error {
 	}
 	if actor.InsideTurn != "" {
 		return &Error{Code: CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot approve a gate.", actor.InsideTurn),
+			Message: actor.place() + "; an agent cannot approve a gate.",
 			Hint:    "ask a person to run git agentxchain approve in their own terminal"}
 	}
 	if !pending {

@@ -128,7 +128,7 @@ func (op *SendMessage) sender(t *transition) (string, *Turn, *Error) {
 	if in := t.env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
 			return "", nil, &Error{Code: CodeInsideTurn, Field: "from",
-				Message: fmt.Sprintf("This process runs inside dispatched turn %s; it cannot speak for %s.", in, shown(from)), Hint: "leave out --from"}
+				Message: t.env.Actor.place() + "; it cannot speak for " + shown(from) + ".", Hint: "leave out --from"}
 		}
 		from = in
 	}

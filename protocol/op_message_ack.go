@@ -109,7 +109,7 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Tur
 	turn, ok := t.s.ActiveTurns.Get(in)
 	if !ok || !m.For(turn) {
 		return "", nil, &Error{Code: CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("This process runs inside dispatched turn %s; message %s is for %s.", in, op.MessageID, shown(m.Recipient())),
+			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.place(), op.MessageID, shown(m.Recipient())),
 			Hint:    "git agentxchain monarchic message list --for " + in}
 	}
 	return in, turn, nil

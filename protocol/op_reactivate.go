@@ -29,7 +29,7 @@ func (op *Reactivate) apply(t *transition) *Error {
 	s := t.s
 	if t.env.Actor.InsideTurn != "" {
 		return &Error{Code: CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot unblock its own run.", t.env.Actor.InsideTurn),
+			Message: t.env.Actor.place() + "; an agent cannot unblock its own run.",
 			Hint:    "ask a person to run git agentxchain unblock in their own terminal"}
 	}
 	if s.Status != StatusBlocked && s.Status != StatusPaused {

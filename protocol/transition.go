@@ -49,7 +49,23 @@ type Actor struct {
 	Email      string `json:"email"`
 	Terminal   bool   `json:"terminal"`              // a terminal was attached
 	InsideTurn string `json:"inside_turn,omitempty"` // turn whose dispatched process asked, "" for none
+
+	// InsideWhy says why the process counts as inside when no mark names the turn. It is
+	// for messages and not recorded.
+	InsideWhy string `json:"-"`
 }
+
+// InsideTurnText says which turn a process runs inside of, and why it counts as
+// inside when that cannot be seen.
+func InsideTurnText(turn, why string) string {
+	text := "This process runs inside dispatched turn " + turn
+	if why != "" {
+		text = "This process counts as inside dispatched turn " + turn + ", because " + why
+	}
+	return text
+}
+
+func (a Actor) place() string { return InsideTurnText(a.InsideTurn, a.InsideWhy) }
 
 // GitFacts is the checkout at the time of the operation, for session.json and
 // accepted refs.

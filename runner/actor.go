@@ -17,7 +17,14 @@ const TurnMarker = turnmark.Variable
 
 func (r *Runner) actor(ctx context.Context) protocol.Actor {
 	name, email := r.Store.Identity(ctx)
-	return protocol.Actor{Name: name, Email: email, Terminal: r.opt.Terminal, InsideTurn: r.insideTurn()}
+	in := r.asker()
+	return protocol.Actor{
+		Name:       name,
+		Email:      email,
+		Terminal:   r.opt.Terminal,
+		InsideTurn: in.Turn,
+		InsideWhy:  in.Why,
+	}
 }
 
 // InsideTurn returns the dispatched turn this process runs inside of, or "". What
@@ -27,19 +34,36 @@ func (r *Runner) InsideTurn() string { return r.insideTurn() }
 // insideTurn returns the turn whose dispatched process this one is or descends
 // from, or "". The environment alone is not enough: a shell can unset a variable
 // for its child.
-func (r *Runner) insideTurn() string { return turnmark.Inside(r.opt.Getenv) }
+func (r *Runner) insideTurn() string { return r.asker().Turn }
+
+// asker looks for the marks of a turn, and whether a turn of this project is carried
+// out where its process cannot be seen from here.
+func (r *Runner) asker() turnmark.Verdict {
+	if r.Store == nil {
+		return turnmark.Look(r.opt.Getenv, nil)
+	}
+	root, err := os.OpenRoot(r.Store.Dir())
+	if err != nil {
+		return turnmark.Look(r.opt.Getenv, nil)
+	}
+	defer func() { _ = root.Close() }()
+	return turnmark.Look(r.opt.Getenv, root)
+}
 
 // atWork names the turns agents are at work on in this project.
 func (r *Runner) atWork() gitstore.AtWork {
 	var w gitstore.AtWork
-	if id := r.insideTurn(); id != "" {
-		w.Held = append(w.Held, id)
-	}
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err != nil {
+		if id := turnmark.Inside(r.opt.Getenv); id != "" {
+			w.Held = append(w.Held, id)
+		}
 		return w
 	}
 	defer func() { _ = root.Close() }()
+	if id := turnmark.Look(r.opt.Getenv, root).Turn; id != "" {
+		w.Held = append(w.Held, id)
+	}
 	held, left := turnmark.List(root)
 	w.Held = append(w.Held, held...)
 	w.Left = left

@@ -255,7 +255,10 @@ func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *protocol.Turn)
 
 // caller warns an agent that looks around from inside its turn.
 func (d *doctor) caller(context.Context) {
-	if id := d.r.insideTurn(); id != "" {
-		d.add("identity", LevelNote, "", "this process belongs to the dispatched turn %s: approvals and unblocking are refused here", id)
+	switch in := d.r.asker(); {
+	case in.Why != "":
+		d.add("identity", LevelNote, "", "this process counts as inside the dispatched turn %s, because %s: approvals and unblocking are refused here", in.Turn, in.Why)
+	case in.Turn != "":
+		d.add("identity", LevelNote, "", "this process belongs to the dispatched turn %s: approvals and unblocking are refused here", in.Turn)
 	}
 }

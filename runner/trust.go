@@ -131,12 +131,12 @@ func (r *Runner) Revoke(ctx context.Context) error {
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.
 func (r *Runner) personOnly(what, command string) error {
-	id := r.insideTurn()
-	if id == "" {
+	in := r.asker()
+	if in.Turn == "" {
 		return nil
 	}
 	return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor",
-		Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot %s.", id, what),
+		Message: protocol.InsideTurnText(in.Turn, in.Why) + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }
 

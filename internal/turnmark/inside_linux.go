@@ -3,176 +3,233 @@
 package turnmark
 
 import (
-	"bytes"
-	"io"
+	"errors"
+	"fmt"
 	"os"
-	"strconv"
-	"strings"
-	"syscall"
+	"time"
 )
 
-const (
-	maxAncestors = 64
-	maxEnviron   = 4 << 20
-	cloexec      = syscall.O_CLOEXEC
-)
+// lookTime bounds the walk up the ancestors. It takes some 20 microseconds for one.
+const lookTime = 20 * time.Second
 
-// Inside returns the turn this process belongs to, "" for none. getenv looks into
-// the environment of the process itself, or of the caller it acts for.
-func Inside(getenv func(string) string) string {
+// Look tells which turn this process belongs to. getenv looks into the environment
+// of the process itself, or of the caller it acts for. root is the directory of the
+// project that is to be changed, nil when there is none.
+//
+// What cannot be seen does not speak for the process. A /proc whose word cannot be
+// taken counts as inside. Ancestors that cannot be followed to the first process,
+// and a driver in another pid namespace, count as inside while a turn of the project
+// is carried out.
+func Look(getenv func(string) string, root *os.Root) Verdict {
 	if id := getenv(Variable); id != "" {
-		return id
+		return Verdict{Turn: id}
 	}
-	if id := inherited(); id != "" {
-		return id
+	l := looker{root: root}
+	branded := branded()
+	proc, err := openProc()
+	if err != nil {
+		return l.unsure(err.Error())
 	}
-	child, ok := statOf(os.Getpid())
-	for range maxAncestors {
-		if !ok || child.parent <= 1 {
-			break
-		}
-		pid := child.parent
-		if id := variableOf(pid); id != "" {
-			return id
-		}
-		parent, known := statOf(pid)
-		for _, f := range filesOf(pid) {
-			// Who carries the turn out keeps the file to itself; its agents have it
-			// passed on to them. What else it starts is in its own session.
-			if !f.closing || known && parent.session != child.session {
-				return f.turn
-			}
-		}
-		child, ok = parent, known
+	defer proc.close()
+	l.proc = proc
+	if id, err := l.inherited(); id != "" || err != nil {
+		return l.verdict(id, err)
 	}
-	return ""
+	id, err := l.ancestors()
+	switch {
+	case id != "":
+		return Verdict{Turn: id}
+	case branded:
+		return l.unsure("a limit on file locks that agents get was handed down to it (ulimit -H -x)")
+	case err != nil && (errors.Is(err, errCovered) || errors.Is(err, errEndless)):
+		return l.unsure(err.Error())
+	}
+	return l.driven(err)
+}
+
+// Inside returns the turn this process belongs to, "" for none, without regard to a
+// project.
+func Inside(getenv func(string) string) string { return Look(getenv, nil).Turn }
+
+type looker struct {
+	root  *os.Root
+	proc  *procfs
+	chain []link
+}
+
+// link is one ancestor.
+type link struct {
+	pid    int
+	strict bool // its child on the way to us is in another session
+}
+
+var errEndless = fmt.Errorf("its ancestors could not be followed within %s", lookTime)
+
+func (l *looker) verdict(id string, err error) Verdict {
+	if id != "" {
+		return Verdict{Turn: id}
+	}
+	return l.unsure(err.Error())
+}
+
+// unsure is inside for want of a sight of anything else.
+func (l *looker) unsure(why string) Verdict {
+	v := Verdict{Turn: Unknown, Why: why}
+	if l.root != nil {
+		if held, left := List(l.root); len(held) > 0 {
+			v.Turn = held[0]
+		} else if len(left) > 0 {
+			v.Turn = left[0]
+		}
+	}
+	return v
 }
 
 // inherited looks at the files of this process besides those it has taken itself.
-func inherited() string {
-	held.Lock()
-	own := make(map[int]bool, len(held.files))
-	for f := range held.files {
-		own[int(f.Fd())] = true
+func (l *looker) inherited() (string, error) {
+	own := heldFiles()
+	files, err := l.proc.files(os.Getpid())
+	if err != nil {
+		return "", err // our own files are ours to read
 	}
-	held.Unlock()
-	for _, f := range filesOf(os.Getpid()) {
+	for _, f := range files {
 		if !own[f.fd] && !f.closing {
-			return f.turn
+			return f.turn, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
-// variableOf reads the turn from the environment a process was started with.
-func variableOf(pid int) string {
-	f, err := os.Open(procPath(pid, "environ"))
+// ancestors walks up to the first process. An error: the walk got stuck there.
+func (l *looker) ancestors() (string, error) {
+	end := time.Now().Add(lookTime)
+	child := os.Getpid()
+	at, err := l.proc.stat(child)
 	if err != nil {
-		return ""
+		return "", err
 	}
-	defer func() { _ = f.Close() }()
-	env, _ := io.ReadAll(io.LimitReader(f, maxEnviron))
-	for kv := range bytes.SplitSeq(env, []byte{0}) {
-		if v, ok := bytes.CutPrefix(kv, []byte(Variable+"=")); ok && len(v) > 0 {
-			return string(v)
+	seen := map[int]bool{}
+	for at.parent > 0 {
+		if time.Now().After(end) || seen[at.parent] {
+			return "", errEndless
 		}
-	}
-	return ""
-}
-
-// markFile is a turn's file as a process has it open.
-type markFile struct {
-	turn    string
-	fd      int
-	closing bool // not handed on to programs the process starts
-}
-
-func filesOf(pid int) []markFile {
-	dir, err := os.Open(procPath(pid, "fd"))
-	if err != nil {
-		return nil
-	}
-	names, _ := dir.Readdirnames(-1)
-	_ = dir.Close()
-	var out []markFile
-	for _, name := range names {
-		target, err := os.Readlink(procPath(pid, "fd/"+name))
-		if err != nil {
+		pid := at.parent
+		id, parent, err := l.ancestor(pid, at)
+		if id != "" || errors.Is(err, errCovered) {
+			return id, err
+		}
+		// As long as the child is still there and has still that parent, the parent
+		// was the same process all along.
+		now, again := l.proc.stat(child)
+		switch {
+		case again != nil || now.start != at.start:
+			// The child has gone, and its own child has another parent now.
+			clear(seen)
+			l.chain = l.chain[:0]
+			child = os.Getpid()
+			if at, err = l.proc.stat(child); err != nil {
+				return "", err
+			}
 			continue
-		}
-		turn := turnOfFile(target)
-		fd, err := strconv.Atoi(name)
-		if turn == "" || err != nil {
+		case now.parent != pid:
+			at = now
 			continue
+		case err != nil:
+			return "", fmt.Errorf("process %d, an ancestor of this one, is hidden (%w)", pid, err)
 		}
-		out = append(out, markFile{turn: turn, fd: fd, closing: closing(pid, name)})
+		seen[pid] = true
+		l.chain = append(l.chain, link{
+			pid:    pid,
+			strict: parent.session != at.session,
+		})
+		child, at = pid, parent
 	}
-	return out
+	return "", nil
 }
 
-// closing reads whether a descriptor is closed in programs that are started; one
-// that cannot be read counts as handed on.
-func closing(pid int, fd string) bool {
-	data, err := os.ReadFile(procPath(pid, "fdinfo/"+fd))
+// ancestor looks at one ancestor for marks; child is what is known of the one that
+// led here.
+func (l *looker) ancestor(pid int, child procStat) (string, procStat, error) {
+	parent, err := l.proc.stat(pid)
 	if err != nil {
-		return false
+		return "", parent, err
 	}
-	_, rest, ok := strings.Cut(string(data), "flags:")
-	if !ok {
-		return false
+	// Those of other people cannot be read; of them only the lock tells.
+	id, err := l.proc.variable(pid)
+	if id != "" || errors.Is(err, errCovered) {
+		return id, parent, err
 	}
-	words := strings.Fields(rest)
-	if len(words) == 0 {
-		return false
+	files, err := l.proc.files(pid)
+	if errors.Is(err, errCovered) {
+		return "", parent, err
 	}
-	flags, err := strconv.ParseUint(words[0], 8, 64)
-	return err == nil && flags&cloexec != 0
+	for _, f := range files {
+		// Who carries the turn out keeps the file to itself; its agents have it
+		// passed on to them. What else it starts is in its own session.
+		if !f.closing || parent.session != child.session {
+			return f.turn, parent, nil
+		}
+	}
+	return "", parent, nil
 }
 
-// Owner is the process that carries the turn out and has its mark for itself, 0
-// when there is none or it cannot be seen.
-func Owner(turnID string) int {
-	owner := 0
-	eachProcess(func(pid int) bool {
-		for _, f := range filesOf(pid) {
-			if f.turn == turnID && f.closing {
-				owner = pid
+// driven asks whether a turn of the project is being carried out by an ancestor, or
+// by a process that cannot be seen from here. stuck is where the walk up ended early.
+func (l *looker) driven(stuck error) Verdict {
+	if l.root == nil {
+		return Verdict{}
+	}
+	if covered(l.root) {
+		return l.unsure("something is mounted over " + lockDir)
+	}
+	held, _ := List(l.root)
+	own := heldTurns()
+	for _, turn := range held {
+		if own[turn] {
+			continue // by this very process
+		}
+		pids := l.proc.drivers(l.root, turn)
+		driver := make(map[int]bool, len(pids))
+		for _, pid := range pids {
+			driver[pid] = true
+		}
+		for _, a := range l.chain {
+			if a.strict && driver[a.pid] {
+				return Verdict{Turn: turn}
 			}
 		}
-		return owner == 0
-	})
-	return owner
-}
-
-// eachProcess calls look with every process until it returns false.
-func eachProcess(look func(pid int) bool) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return
-	}
-	names, _ := dir.Readdirnames(-1)
-	_ = dir.Close()
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && !look(pid) {
-			return
+		switch {
+		case driver[os.Getpid()]:
+		case stuck != nil:
+			return Verdict{Turn: turn, Why: stuck.Error() + " while the turn is carried out"}
+		case len(pids) == 0 && !l.proc.firstNamespace():
+			return Verdict{Turn: turn, Why: "the turn is carried out by a process that cannot be seen in the pid namespace of this one"}
 		}
 	}
+	return Verdict{}
 }
 
 // Processes lists the living processes that carry a mark of the turn themselves,
 // besides this one and its ancestors.
 func Processes(turnID string) []int {
+	proc, err := openProc()
+	if err != nil {
+		return nil
+	}
+	defer proc.close()
 	skip := map[int]bool{os.Getpid(): true}
-	for s, ok := statOf(os.Getpid()); ok && s.parent > 1 && len(skip) < maxAncestors; s, ok = statOf(s.parent) {
+	for s, err := proc.stat(os.Getpid()); err == nil && s.parent > 1 && !skip[s.parent]; s, err = proc.stat(s.parent) {
 		skip[s.parent] = true
 	}
 	var out []int
-	eachProcess(func(pid int) bool {
-		if s, ok := statOf(pid); skip[pid] || !ok || s.state == 'Z' || s.state == 'X' {
+	_ = proc.each(func(pid int) bool {
+		if skip[pid] || !proc.alive(pid) {
 			return true
 		}
-		marked := variableOf(pid) == turnID
-		for _, f := range filesOf(pid) {
+		id, _ := proc.variable(pid)
+		marked := id == turnID
+		files, _ := proc.files(pid)
+		for _, f := range files {
 			marked = marked || f.turn == turnID && !f.closing
 		}
 		if marked {
@@ -182,27 +239,3 @@ func Processes(turnID string) []int {
 	})
 	return out
 }
-
-type procStat struct {
-	state           byte
-	parent, session int
-}
-
-// statOf reads the part of /proc/PID/stat that matters here. The program's name
-// may hold spaces and parentheses; the fields follow the last one.
-func statOf(pid int) (procStat, bool) {
-	data, err := os.ReadFile(procPath(pid, "stat"))
-	if err != nil {
-		return procStat{}, false
-	}
-	end := bytes.LastIndexByte(data, ')')
-	fields := strings.Fields(string(data[end+1:]))
-	if end < 0 || len(fields) < 4 {
-		return procStat{}, false
-	}
-	parent, err1 := strconv.Atoi(fields[1])
-	session, err2 := strconv.Atoi(fields[3])
-	return procStat{state: fields[0][0], parent: parent, session: session}, err1 == nil && err2 == nil
-}
-
-func procPath(pid int, rest string) string { return "/proc/" + strconv.Itoa(pid) + "/" + rest }

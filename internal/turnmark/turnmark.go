@@ -2,7 +2,7 @@
 
 // Package turnmark tells an agent's processes from a person's. An agent can type
 // the command that approves its own gate; a process that belongs to a dispatched
-// turn is refused it. A turn's processes are known by three marks, each of which
+// turn is refused it. A turn's processes are known by four marks, each of which
 // outlives the loss of the others:
 //
 //   - a variable in the environment of the process or of one of its ancestors;
@@ -10,9 +10,11 @@
 //     the start: cleaning the environment does not close it;
 //   - descent from the process that carries the turn out: it is the parent of every
 //     orphan of its agents (process.AdoptOrphans), and they are in sessions of their
-//     own, which nobody can leave for another one.
+//     own, which nobody can leave for another one. It is known by the lock it has on
+//     the turn's file;
+//   - a limit of the process that every child gets and only root can lift (Brand).
 //
-// The last two need Linux. The open file is also the lock that keeps two processes
+// The last three need Linux. The file is also the lock that keeps two processes
 // from carrying out one turn.
 package turnmark
 
@@ -39,11 +41,22 @@ const (
 // that is gone still works on it.
 var ErrHeld = errors.New("another process is at work on the turn")
 
+// Unknown stands for the turn of a process that counts as inside one while nothing
+// tells which.
+const Unknown = "unknown"
+
+// Verdict says which turn a process belongs to.
+type Verdict struct {
+	Turn string // "" for none
+	Why  string // when no mark names the turn: why the process counts as inside all the same
+}
+
 // Mark is the right to carry out a turn, and what its processes are known by.
 type Mark struct {
 	root *os.Root
 	name string
 	own  *os.File // closed in programs that are started
+	heir *os.File // handed on to them; own itself where there is no other way
 
 	// Found means that the mark lay there already: who had it before was killed, and
 	// its agents may still be at work.
@@ -53,8 +66,30 @@ type Mark struct {
 // held are the marks of this process: they do not make it part of a turn.
 var held = struct {
 	sync.Mutex
-	files map[*os.File]bool
-}{files: make(map[*os.File]bool)}
+	files map[*os.File]string // the turn
+}{files: make(map[*os.File]string)}
+
+// heldTurns are the turns this process carries out itself.
+func heldTurns() map[string]bool {
+	held.Lock()
+	defer held.Unlock()
+	turns := make(map[string]bool, len(held.files))
+	for _, turn := range held.files {
+		turns[turn] = true
+	}
+	return turns
+}
+
+// heldFiles are the descriptors of the marks of this process.
+func heldFiles() map[int]bool {
+	held.Lock()
+	defer held.Unlock()
+	own := make(map[int]bool, len(held.files))
+	for f := range held.files {
+		own[int(f.Fd())] = true
+	}
+	return own
+}
 
 // Path is where the mark of a turn lies, project-relative.
 func Path(turnID string) string { return lockDir + "/" + filePrefix + turnID + fileSuffix }
@@ -86,15 +121,26 @@ func Hold(root *os.Root, turnID string) (*Mark, error) {
 			_ = f.Close()
 			return nil, err
 		}
+		if heirs(f) {
+			_ = f.Close()
+			return nil, ErrHeld
+		}
 		// Whoever had it may have removed it between opening and locking: a lock on
 		// a file without a name guards nothing.
 		mine, err1 := f.Stat()
 		there, err2 := root.Lstat(name)
 		if err1 == nil && err2 == nil && os.SameFile(mine, there) {
+			m := &Mark{
+				root:  root,
+				name:  name,
+				own:   f,
+				heir:  openHeir(root, name, f),
+				Found: found,
+			}
 			held.Lock()
 			defer held.Unlock()
-			held.files[f] = true
-			return &Mark{root: root, name: name, own: f, Found: found}, nil
+			held.files[m.own], held.files[m.heir] = turnID, turnID
+			return m, nil
 		}
 		_ = f.Close()
 	}
@@ -102,17 +148,22 @@ func Hold(root *os.Root, turnID string) (*Mark, error) {
 }
 
 // File is what programs of the turn are to be started with.
-func (m *Mark) File() *os.File { return m.own }
+func (m *Mark) File() *os.File { return m.heir }
 
 // Release gives the turn up. What still has the file open no longer holds it.
 func (m *Mark) Release() {
 	held.Lock()
 	defer held.Unlock()
-	if !held.files[m.own] {
+	if _, ok := held.files[m.own]; !ok {
 		return
 	}
 	delete(held.files, m.own)
+	delete(held.files, m.heir)
 	_ = m.root.Remove(m.name)
+	if m.heir != m.own {
+		unlockHeir(m.heir)
+		_ = m.heir.Close()
+	}
 	unlock(m.own)
 	_ = m.own.Close()
 }
@@ -137,7 +188,7 @@ func List(root *os.Root) (held, left []string) {
 			left = append(left, turn) // whatever lies there, it is no mark of one that ended well
 			continue
 		}
-		if errors.Is(lock(f), ErrHeld) {
+		if errors.Is(lock(f), ErrHeld) || heirs(f) {
 			held = append(held, turn)
 		} else {
 			left = append(left, turn)

@@ -87,8 +87,10 @@ func TestHeldByAnHeir(t *testing.T) {
 	// As when the holder is killed: its descriptor closes, the lock stays.
 	held.Lock()
 	delete(held.files, m.own)
+	delete(held.files, m.heir)
 	held.Unlock()
 	_ = m.own.Close()
+	_ = m.heir.Close()
 	if _, err := Hold(root, "turn_1"); !errors.Is(err, ErrHeld) {
 		t.Errorf("an heir's lock was taken: %v", err)
 	}

@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 // act approves the pending gate of a project, or carries out its turn, as a process
 // of its own would.
 func act(what, dir string) int {
+	if what == "reap" {
+		return reap(os.Args[4])
+	}
 	ctx := context.Background()
 	r, err := runner.Open(ctx, dir, runner.Options{Trust: true})
 	if err != nil {
@@ -48,6 +51,8 @@ func act(what, dir string) int {
 	case "approve":
 		_, err = r.Approve(ctx, runner.ApproveOptions{DryRun: true})
 		fmt.Println("approve:", runner.ErrorCode(err))
+	case "within":
+		fmt.Println("within:", r.InsideTurn())
 	case "drive":
 		out := newDriver(r).Dispatch(ctx, driver.Job{TurnID: os.Args[4]})
 		fmt.Println("drive:", out.Kind, out.Class)

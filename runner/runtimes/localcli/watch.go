@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -79,6 +80,7 @@ func milliseconds(n int) time.Duration {
 
 // attached is told that the program runs.
 func (w *watch) attached(pid int) {
+	_ = turnmark.Brand(pid) // without it the other marks have to do
 	w.mu.Lock()
 	w.pid = pid
 	w.mu.Unlock()

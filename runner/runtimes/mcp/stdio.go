@@ -18,6 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/mcpwire"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -74,6 +75,7 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 		defer close(s.done)
 		s.res = process.Run(ctx, process.Spec{Argv: c.argv, Dir: c.dir(l.root), Env: l.env, Files: l.inherit, Input: theirs, Stdout: guard, Stderr: &s.tail, Grace: endGrace, Session: true,
 			Started: func(pid int) {
+				_ = turnmark.Brand(pid) // without it the other marks have to do
 				s.number.Store(int64(pid))
 				_ = theirs.Close() // the server has its own now, and must see the end of ours
 				l.activity(runtimes.Activity{Type: "starting", Summary: "the MCP server runs", PID: pid, Stream: "request"})
