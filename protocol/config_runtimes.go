@@ -34,6 +34,31 @@ func (d *configDecoder) runtimes() {
 			s.integer("timeout_ms", 1, math.MaxInt)
 		}
 		s.capabilities()
+		s.isolation(rt.Type)
+	}
+}
+
+// isolation checks how the program of a runtime is kept from the record, a member of
+// ours. What is not understood is refused: it would run without.
+func (s configSection) isolation(kind string) {
+	if !s.o.Has("isolation") && !s.o.Has("isolation_user") {
+		return
+	}
+	if kind != "local_cli" && (kind != "mcp" || s.o.Has("url")) {
+		for _, k := range []string{"isolation", "isolation_user"} {
+			if s.o.Has(k) {
+				s.d.add(s.code, s.at(k), "", "%s is for runtimes that start a program: local_cli, and mcp over stdio", s.at(k))
+			}
+		}
+		return
+	}
+	how := s.enum("isolation", false, "none", "none", "user", "bubblewrap", "landlock")
+	user := s.text("isolation_user", false)
+	switch {
+	case how == "user" && user == "":
+		s.missing("isolation_user", "the name of the user agents run as")
+	case how != "user" && s.o.Has("isolation_user"):
+		s.d.add(s.code, s.at("isolation_user"), user, "%s is for isolation user", s.at("isolation_user"))
 	}
 }
 

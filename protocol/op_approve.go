@@ -63,6 +63,20 @@ type ApproveResult struct {
 	From, To string // phases; To is "" for a completion
 }
 
+// CheckApprover refuses an agent. An isolated one cannot even take the lock; it is
+// told why it may not before that.
+func CheckApprover(actor Actor) *Error {
+	if actor.InsideTurn == "" {
+		return nil
+	}
+	return &Error{
+		Code:    CodeInsideTurn,
+		Field:   "actor",
+		Message: actor.place() + "; an agent cannot approve a gate.",
+		Hint:    "ask a person to run git agentxchain approve in their own terminal",
+	}
+}
+
 // CheckApprovable says whether an approval may be attempted at all: before any
 // gate action of the caller runs. It is also the first step of the operation.
 func CheckApprovable(s *State, completion bool, actor Actor) *Error {
@@ -71,10 +85,8 @@ func CheckApprovable(s *State, completion bool, actor Actor) *Error {
 	if completion {
 		what, pending = "run completion", s.PendingRunCompletion != nil
 	}
-	if actor.InsideTurn != "" {
-		return &Error{Code: CodeInsideTurn, Field: "actor",
-			Message: actor.place() + "; an agent cannot approve a gate.",
-			Hint:    "ask a person to run git agentxchain approve in their own terminal"}
+	if refusal := CheckApprover(actor); refusal != nil {
+		return refusal
 	}
 	if !pending {
 		return &Error{Code: CodeInvalidStateTransition, Field: "pending",

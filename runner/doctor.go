@@ -139,6 +139,7 @@ func (d *doctor) config(ctx context.Context) {
 	d.webhooks(docs.Config)
 	d.trust(ctx, docs.Config)
 	d.runtimes(ctx, docs.Config)
+	d.isolation(ctx, docs.Config)
 }
 
 // run judges state, ledgers and bundles against what is recorded.

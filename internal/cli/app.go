@@ -15,11 +15,14 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // Main runs one command line and returns the exit status. args[0] is the
-// program's name. It never panics and never calls os.Exit.
+// program's name. It never panics and never calls os.Exit, save in a
+// process that was started to become an isolated agent.
 func Main(args []string, env Env) int {
+	runner.AgentHelper(args)
 	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	defer stop()
 	// The first signal asks the command to end cleanly; once it is on its way

@@ -120,6 +120,7 @@ func exitTable() []exitRow {
 			{"conflict", "another turn changed the same files"},
 			{"hook_blocked", "a lifecycle hook said no; the run is as it was"},
 			{"githooks_foreign", "something this program did not write is where a guard's hook would go, or a hook of its was changed; it is left as it is"},
+			{"isolation_unavailable", "a runtime asks for an isolation that this machine cannot give its agent; nothing was started"},
 			{"hooks_untrusted", "hooks would run, or runtimes be used, that this machine has not been told to trust"},
 			{"hook_post_commit_error", "a hook failed after the acceptance was recorded"},
 			{"protocol_error", "the turn result breaks a protocol rule"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -32,8 +33,10 @@ func Look(getenv func(string) string, root *os.Root) Verdict {
 	}
 	defer proc.close()
 	l.proc = proc
-	if id, err := l.inherited(); id != "" || err != nil {
-		return l.verdict(id, err)
+	if !l.remembered() {
+		if id, err := l.inherited(); id != "" || err != nil {
+			return l.verdict(id, err)
+		}
 	}
 	id, err := l.ancestors()
 	switch {
@@ -55,6 +58,34 @@ type looker struct {
 	root  *os.Root
 	proc  *procfs
 	chain []link
+}
+
+// memory is how long the ancestors are remembered, once they were all followed and
+// none had a mark: one command asks several times. What a process descends from was
+// settled when it was started.
+const memory = time.Second
+
+var last struct {
+	sync.Mutex
+	at    time.Time
+	chain []link
+}
+
+// remembered takes the ancestors from the look before.
+func (l *looker) remembered() bool {
+	last.Lock()
+	defer last.Unlock()
+	if last.at.IsZero() || time.Since(last.at) > memory {
+		return false
+	}
+	l.chain = last.chain
+	return true
+}
+
+func (l *looker) remember() {
+	last.Lock()
+	defer last.Unlock()
+	last.at, last.chain = time.Now(), l.chain
 }
 
 // link is one ancestor.
@@ -102,6 +133,9 @@ func (l *looker) inherited() (string, error) {
 
 // ancestors walks up to the first process. An error: the walk got stuck there.
 func (l *looker) ancestors() (string, error) {
+	if l.chain != nil {
+		return "", nil
+	}
 	end := time.Now().Add(lookTime)
 	child := os.Getpid()
 	at, err := l.proc.stat(child)
@@ -144,6 +178,7 @@ func (l *looker) ancestors() (string, error) {
 		})
 		child, at = pid, parent
 	}
+	l.remember()
 	return "", nil
 }
 

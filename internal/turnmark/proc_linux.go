@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ type procfs struct {
 	root int
 	dev  uint64
 	old  bool // a kernel, or a filter, without openat2: what is opened is looked at instead
+	buf  []byte
 }
 
 // openProc opens /proc, and says what is wrong with it when its word cannot be
@@ -112,14 +112,48 @@ func (p *procfs) open(name string, flags int) (int, error) {
 	return fd, nil
 }
 
-func (p *procfs) read(name string, limit int64) ([]byte, error) {
+// read reads at most limit bytes of a file. They are good until the next read: a
+// process has many ancestors, and each operation asks for them.
+func (p *procfs) read(name string, limit int) ([]byte, error) {
 	fd, err := p.open(name, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), name)
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, limit))
+	defer func() { _ = unix.Close(fd) }()
+	if p.buf == nil {
+		p.buf = make([]byte, 16<<10)
+	}
+	for n := 0; ; {
+		if n == len(p.buf) {
+			p.buf = append(p.buf, make([]byte, len(p.buf))...)
+		}
+		got, err := unix.Read(fd, p.buf[n:min(len(p.buf), limit)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, err
+		}
+		if n += got; got == 0 || n >= limit {
+			return p.buf[:n], nil
+		}
+	}
+}
+
+// names reads a directory that is open as fd.
+func names(fd int) ([]string, error) {
+	var out []string
+	buf := make([]byte, 8<<10)
+	for {
+		n, err := unix.ReadDirent(fd, buf)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil || n == 0:
+			return out, err
+		}
+		_, _, out = unix.ParseDirent(buf[:n], -1, out)
+	}
 }
 
 // firstNamespace reports whether this process is in the machine's first pid
@@ -138,8 +172,8 @@ func (p *procfs) firstNamespace() bool {
 }
 
 func readlinkat(dir int, name string) (string, error) {
-	buf := make([]byte, 4096)
-	n, err := unix.Readlinkat(dir, name, buf)
+	var buf [4096]byte
+	n, err := unix.Readlinkat(dir, name, buf[:])
 	if err != nil {
 		return "", err
 	}
@@ -203,14 +237,13 @@ func (p *procfs) files(pid int) ([]markFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := os.NewFile(uintptr(fd), "fd")
-	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
+	defer func() { _ = unix.Close(fd) }()
+	list, err := names(fd)
 	if err != nil {
 		return nil, err
 	}
 	var out []markFile
-	for _, name := range names {
+	for _, name := range list {
 		target, err := readlinkat(fd, name)
 		if err != nil {
 			continue
@@ -257,10 +290,9 @@ func (p *procfs) each(look func(pid int) bool) error {
 	if err != nil {
 		return err
 	}
-	dir := os.NewFile(uintptr(fd), "/proc")
-	defer func() { _ = dir.Close() }()
-	names, err := dir.Readdirnames(-1)
-	for _, name := range names {
+	defer func() { _ = unix.Close(fd) }()
+	list, err := names(fd)
+	for _, name := range list {
 		if pid, err := strconv.Atoi(name); err == nil && !look(pid) {
 			return nil
 		}

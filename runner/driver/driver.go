@@ -236,6 +236,10 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 			return refuse(runtimes.Aborted, err)
 		}
 	}
+	req.Environ = environ(d.opt.Environ(), req.TurnID)
+	if err := d.confine(req); err != nil {
+		return refuse(runtimes.Aborted, err)
+	}
 	mark, err := d.hold(ctx, root, req.TurnID)
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
@@ -245,7 +249,6 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
 	}
 	req.Inherit = []*os.File{mark.File()}
-	req.Environ = environ(d.opt.Environ(), req.TurnID)
 	d.earlier(root, req)
 	log := openLog(root, req.TurnID)
 	req.Log = log

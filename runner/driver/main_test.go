@@ -26,6 +26,7 @@ import (
 // TestMain is also the program of the people and agents in these tests. What it is
 // to do stands in its arguments: an agent may have emptied its environment.
 func TestMain(m *testing.M) {
+	runner.AgentHelper(os.Args)
 	if len(os.Args) > 3 && os.Args[1] == "act" {
 		os.Exit(act(os.Args[2], os.Args[3]))
 	}

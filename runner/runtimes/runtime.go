@@ -46,6 +46,9 @@ type Request struct {
 	Getenv   func(string) string
 	Environ  []string   // environment for child processes, turn marker included
 	Inherit  []*os.File // left open in child processes from descriptor 3 on: they mark them as the turn's
+
+	Protected []string // absolute paths that no process of the turn writes under isolation, see Confined
+	Writable  []string // directories below them that it may write all the same
 }
 
 // Activity is a sign of life of an agent (spec/06 §15.3).

@@ -61,13 +61,17 @@ func (rt *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtime
 	if err := clearStaging(root, req.StagingPath); err != nil {
 		return blocked("staging_unwritable", "The place for the result cannot be prepared: "+err.Error()+".", "make "+path.Dir(req.StagingPath)+" writable, then: git agentxchain unblock")
 	}
+	argv, env, err := req.Confined(c.argv, c.dir, append(slices.Clip(req.Environ), "PWD="+c.dir))
+	if err != nil {
+		return runtimes.NotConfined(err)
+	}
 	w := newWatch(rt, req, root)
-	w.diag("spawn_prepare", "command", c.shown(), "cwd", c.cwd, "prompt_transport", c.transport, "env", shownEnv(append(slices.Clip(req.Environ), "PWD="+c.dir)))
+	w.diag("spawn_prepare", "command", c.shown(), "cwd", c.cwd, "prompt_transport", c.transport, "isolation", runtimes.Isolation(req.Runtime), "env", shownEnv(env))
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	go w.watch(ctx, own, cancel)
 	res := process.Run(own, process.Spec{
-		Argv: c.argv, Dir: c.dir, Env: append(slices.Clip(req.Environ), "PWD="+c.dir), Stdin: c.stdin, Files: req.Inherit, Session: true,
+		Argv: argv, Dir: c.dir, Env: env, Stdin: c.stdin, Files: req.Inherit, Session: true,
 		Limit: keptOutput, KeepTail: true, Stdout: w.stream("stdout"), Stderr: w.stream("stderr"), Started: w.attached,
 	})
 	cancel(nil)

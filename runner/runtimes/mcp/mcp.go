@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/confine"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -65,7 +66,14 @@ func (r *Runtime) Dispatch(ctx context.Context, req *runtimes.Request) *runtimes
 	}
 	timed, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	s := r.connect(timed, link{root: req.Root, env: req.Environ, inherit: req.Inherit, log: req.Log, activity: req.Activity})
+	argv, env := r.cfg.argv, req.Environ
+	if len(argv) > 0 {
+		var err error
+		if argv, env, err = req.Confined(argv, r.cfg.dir(req.Root), env); err != nil {
+			return runtimes.NotConfined(err)
+		}
+	}
+	s := r.connect(timed, link{root: req.Root, argv: argv, env: env, inherit: req.Inherit, log: req.Log, activity: req.Activity})
 	out := r.turn(timed, s, req)
 	s.close(timed)
 	switch {
@@ -160,7 +168,9 @@ func arguments(req *runtimes.Request) map[string]any {
 // Probe reports whether the server could be reached: without Online that its
 // program is there, with it that it answers and has the tool.
 func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtimes.Finding {
-	if f := r.cfg.programFinding(req.Environ, req.Root); f != nil && (!f.OK || !req.Online) {
+	// A server that is to be isolated is not started for a probe, which knows of no turn
+	// to isolate it for.
+	if f := r.cfg.programFinding(req.Environ, req.Root); f != nil && (!f.OK || !req.Online || runtimes.Isolation(req.Runtime) != confine.None) {
 		return []runtimes.Finding{*f}
 	}
 	if !req.Online {

@@ -22,6 +22,7 @@ import (
 // link is what a connection needs of the dispatch it is made for.
 type link struct {
 	root     string
+	argv     []string // of the server that is started, as the dispatch confines it
 	env      []string
 	inherit  []*os.File
 	log      io.Writer

@@ -73,7 +73,7 @@ func startStdio(c *settings, l link, stop context.CancelCauseFunc) *stdio {
 	guard := &limited{w: printed, left: maxOutput, over: func() { s.flood.Store(true); stop(errFlood); cancel() }}
 	go func() {
 		defer close(s.done)
-		s.res = process.Run(ctx, process.Spec{Argv: c.argv, Dir: c.dir(l.root), Env: l.env, Files: l.inherit, Input: theirs, Stdout: guard, Stderr: &s.tail, Grace: endGrace, Session: true,
+		s.res = process.Run(ctx, process.Spec{Argv: l.argv, Dir: c.dir(l.root), Env: l.env, Files: l.inherit, Input: theirs, Stdout: guard, Stderr: &s.tail, Grace: endGrace, Session: true,
 			Started: func(pid int) {
 				_ = turnmark.Brand(pid) // without it the other marks have to do
 				s.number.Store(int64(pid))

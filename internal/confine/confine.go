@@ -1,0 +1,77 @@
+// Running an agent so that it cannot write what is not its own.
+
+// Package confine starts an agent's program where the record of the run, the git
+// directory above all, cannot be written: as another user, in a bubblewrap, or under
+// Landlock. The marks of a turn (internal/turnmark) are a fence around our own
+// commands; this is a wall around the files, and a patched copy of our program is
+// behind it too.
+//
+// It fails closed. What was asked for and cannot be had is an error; nothing runs
+// without it.
+package confine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Kinds of isolation, as agentxchain.json names them.
+const (
+	None       = "none"
+	User       = "user"       // another user of this machine, who may not write the files
+	Bubblewrap = "bubblewrap" // a mount namespace in which they are read-only
+	Landlock   = "landlock"   // the kernel refuses to write them
+)
+
+// Kinds are the isolations there are, besides none.
+func Kinds() []string { return []string{User, Bubblewrap, Landlock} }
+
+// Plan says how a program is to be kept from which files. Paths are absolute.
+type Plan struct {
+	Kind      string
+	User      string   // kind user: who the program is run as
+	Protected []string // files and directories it must not change; those that are not there are left out
+	Writable  []string // directories below protected ones that it may write all the same
+}
+
+// Command is a program as it is to be started.
+type Command struct {
+	Argv []string
+	Env  []string // "NAME=value"
+	Dir  string
+}
+
+// Unavailable means that an isolation cannot be had on this machine or for these files.
+type Unavailable struct {
+	Kind, Why, Hint string
+}
+
+func (u *Unavailable) Error() string {
+	return fmt.Sprintf("isolation %s cannot be had here: %s", u.Kind, u.Why)
+}
+
+// Wrap returns the command that starts c within the plan. The error is an *Unavailable.
+func (p *Plan) Wrap(c Command) (Command, error) {
+	if p == nil || p.Kind == "" || p.Kind == None {
+		return c, nil
+	}
+	if !slices.Contains(Kinds(), p.Kind) {
+		return c, &Unavailable{
+			Kind: p.Kind,
+			Why:  "it is none of user, bubblewrap, landlock",
+			Hint: "git agentxchain validate",
+		}
+	}
+	if len(c.Argv) == 0 {
+		return c, &Unavailable{Kind: p.Kind, Why: "no program is named"}
+	}
+	return p.wrap(c)
+}
+
+func unavailable(kind, hint, format string, args ...any) *Unavailable {
+	return &Unavailable{
+		Kind: kind,
+		Why:  fmt.Sprintf(format, args...),
+		Hint: hint,
+	}
+}

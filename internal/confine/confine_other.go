@@ -1,0 +1,12 @@
+//go:build !linux
+
+// Elsewhere than on Linux there is none of this.
+
+package confine
+
+// Helper does nothing here.
+func Helper([]string) {}
+
+func (p *Plan) wrap(c Command) (Command, error) {
+	return c, unavailable(p.Kind, "set isolation to none, or run the agent on Linux", "it needs Linux")
+}

@@ -1,0 +1,36 @@
+// What an isolated agent must not write.
+
+package driver
+
+import (
+	"path"
+	"path/filepath"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/confine"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
+)
+
+// confine says what the runtime's isolation is to protect, and refuses the dispatch
+// when this machine cannot do it (isolation_unavailable): the turn is as good as
+// before.
+func (d *Driver) confine(req *runtimes.Request) error {
+	if runtimes.Isolation(req.Runtime) == confine.None {
+		return nil
+	}
+	free := []string{path.Dir(req.StagingPath), protocol.ReviewsDir}
+	for _, dir := range free {
+		if err := d.r.Store.MakeDir(dir); err != nil {
+			return err
+		}
+		req.Writable = append(req.Writable, d.path(dir))
+	}
+	repo := d.r.Store.Repository()
+	req.Protected = runtimes.Protected(req.Root, repo.TopLevel, repo.CommonDir, repo.GitDir, repo.ObjectsDir)
+	_, _, err := req.Confined([]string{"sh"}, req.Root, req.Environ)
+	return err
+}
+
+func (d *Driver) path(name string) string {
+	return filepath.Join(d.r.Store.Dir(), filepath.FromSlash(name))
+}

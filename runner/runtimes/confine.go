@@ -1,0 +1,95 @@
+// Starting an agent's program within the isolation its runtime asks for.
+
+package runtimes
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/confine"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// CodeIsolationUnavailable means that a runtime asks for an isolation this machine
+// cannot give it. Nothing was started.
+const CodeIsolationUnavailable = "isolation_unavailable"
+
+// Isolation is what a runtime asks for, confine.None by default.
+func Isolation(rt *protocol.Runtime) string {
+	if v, ok := rt.Raw.Get("isolation"); ok && v != nil {
+		if kind, ok := v.(string); ok {
+			return kind
+		}
+		return fmt.Sprint(v) // no isolation there is: it will be refused
+	}
+	return confine.None
+}
+
+// Confined returns how a program of the turn is to be started. A runtime that starts
+// programs asks it for each; the error has the code isolation_unavailable.
+func (r *Request) Confined(argv []string, dir string, env []string) (words, environ []string, err error) {
+	plan := &confine.Plan{
+		Kind:      Isolation(r.Runtime),
+		User:      r.Runtime.Raw.String("isolation_user"),
+		Protected: r.Protected,
+		Writable:  r.Writable,
+	}
+	if plan.Kind != confine.None && len(plan.Protected) == 0 {
+		return nil, nil, Unconfined(r.Runtime.ID, &confine.Unavailable{Kind: plan.Kind, Why: "the caller does not say what is to be protected"})
+	}
+	c, err := plan.Wrap(confine.Command{
+		Argv: argv,
+		Env:  env,
+		Dir:  dir,
+	})
+	if err != nil {
+		return nil, nil, Unconfined(r.Runtime.ID, err)
+	}
+	return c.Argv, c.Env, nil
+}
+
+// NotConfined is the outcome of a dispatch for the error of Confined.
+func NotConfined(err error) *Outcome {
+	out := &Outcome{
+		Kind:   Blocked,
+		Class:  CodeIsolationUnavailable,
+		Reason: err.Error(),
+	}
+	var e *protocol.Error
+	if errors.As(err, &e) {
+		out.Reason, out.Recovery = e.Message, e.Hint+"; then: git agentxchain unblock"
+	}
+	return out
+}
+
+// Protected are the absolute paths that isolation keeps agents from writing: the git
+// directory, shared and of this work tree, and what the runner keeps of the run.
+// dir is that of the project, top of the work tree.
+func Protected(dir, top string, git ...string) []string {
+	out := slices.Clone(git)
+	if top != "" {
+		out = append(out, filepath.Join(top, ".git"))
+	}
+	for _, name := range []string{path.Dir(protocol.StagingDir), protocol.ConfigPath, protocol.LedgerTalk.Path(), string(protocol.DocHumanTasks)} {
+		out = append(out, filepath.Join(dir, filepath.FromSlash(name)))
+	}
+	return out
+}
+
+// Unconfined is the refusal of a runtime whose isolation cannot be had.
+func Unconfined(id string, err error) *protocol.Error {
+	e := &protocol.Error{
+		Code:    CodeIsolationUnavailable,
+		Field:   "runtimes." + id + ".isolation",
+		Message: fmt.Sprintf("The agent of runtime %s was not started: %s.", id, err),
+		Hint:    "git agentxchain doctor says which isolations this machine has",
+	}
+	var u *confine.Unavailable
+	if errors.As(err, &u) && u.Hint != "" {
+		e.Hint = u.Hint
+	}
+	return e
+}
