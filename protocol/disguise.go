@@ -1,4 +1,4 @@
-// Names that some file system opens as another one.
+// Governed names, and names that some file system opens as one of them.
 
 package protocol
 
@@ -7,54 +7,125 @@ import (
 	"strings"
 )
 
+// Governed says what holds for a project-relative path in a commit.
+type Governed int
+
+// Kinds of governed paths.
+const (
+	NotGoverned    Governed = iota
+	GovernedConfig          // agentxchain.json
+	GovernedLedger          // an append-only record of runs
+	GovernedState           // a document that operations rewrite whole
+	GovernedTasks           // HUMAN_TASKS.md: its managed sections; the rest is people's
+	GovernedWork            // reviews, reports and proposals: made by operations and by turns
+	GovernedOwn             // what only this program writes and no run records
+)
+
+// ownDirs are directories below .agentxchain that only programs write; of
+// dispatch-progress the files of that prefix.
+func ownDirs() []string {
+	return []string{"dispatch", "staging", "locks", "transactions", "intake", "missions", "multirepo"}
+}
+
+// workDirs are directories of evidence below .agentxchain.
+func workDirs() []string { return []string{"reviews", "reports", "proposed"} }
+
+// hooksFile is where another tool keeps hooks of a project.
+const hooksFile = ".agentxchain/hooks.json"
+
+const governedDir = ".agentxchain"
+
+// GovernedPath classifies a path, already clean.
+func GovernedPath(path string) Governed {
+	switch {
+	case path == ConfigPath:
+		return GovernedConfig
+	case path == humanTasksPath:
+		return GovernedTasks
+	case slices.ContainsFunc(Ledgers(), func(l Ledger) bool { return l.Path() == path }):
+		return GovernedLedger
+	case path == string(DocState) || path == string(DocSession) || path == string(DocDispatchIndex):
+		return GovernedState
+	case slices.Contains(orchestratorFiles, path) || path == hooksFile || strings.HasPrefix(path, governedDir+"/dispatch-progress"):
+		return GovernedOwn
+	}
+	rest, below := strings.CutPrefix(path, governedDir+"/")
+	dir, _, deep := strings.Cut(rest, "/")
+	switch {
+	case !below || !deep:
+		return NotGoverned
+	case slices.Contains(ownDirs(), dir):
+		return GovernedOwn
+	case slices.Contains(workDirs(), dir):
+		return GovernedWork
+	}
+	return NotGoverned
+}
+
+// GovernedDirectory reports a path in whose place there must be a directory: links,
+// submodules and files there would lead to governed files elsewhere.
+func GovernedDirectory(path string) bool {
+	rest, below := strings.CutPrefix(path, governedDir+"/")
+	return path == governedDir || below && (slices.Contains(ownDirs(), rest) || slices.Contains(workDirs(), rest))
+}
+
 // OrchestratorFile reports whether the path, already clean, is one of the
 // runner's own files: its state, its logs, and what lies in its working
-// directories (spec/02 §8). HUMAN_TASKS.md is not among them, as people write in
-// it outside of the managed sections, nor are prompts.
+// directories. HUMAN_TASKS.md is not among them, as people write in it outside of
+// the managed sections, nor are prompts.
 func OrchestratorFile(path string) bool {
-	if path != humanTasksPath && slices.Contains(orchestratorFiles, path) {
+	switch GovernedPath(path) {
+	case GovernedLedger, GovernedState, GovernedOwn:
 		return true
-	}
-	for _, dir := range []string{".agentxchain/dispatch/", ".agentxchain/staging/", ".agentxchain/locks/", ".agentxchain/transactions/"} {
-		if strings.HasPrefix(path, dir) {
-			return true
-		}
 	}
 	return false
 }
 
-// Disguise returns the governed file that some file system would open under
-// path although it is spelt differently: another case, characters that HFS+
-// ignores, trailing dots and spaces or stream names on NTFS, a component that
-// reads as ".git". ok is false for an honest path. The answer names a directory
-// when the disguise is in a directory's name.
+// Disguise returns the governed file that some file system would open under path
+// although it is spelt differently: see FoldPath and LooksLike for what is taken
+// for the same name. A path below a governed file stands in its place. ok is false
+// for an honest path. The answer names a directory when the disguise is in a
+// directory's name.
 func Disguise(path string) (of string, ok bool) {
+	names := foldedComponents(path)
+	if slices.ContainsFunc(names, func(c string) bool { return c == ".git" || shortNameOf(c, ".git") }) {
+		return ".git", true
+	}
 	if _, problem := CleanPath(path); problem == PathGitDir {
 		return ".git", true
 	}
-	form := reservedForm(path)
-	first, _, deep := strings.Cut(form, "/")
-	short := first == "agentx~1" || first == "agentx~2"
-	if (first == ".agentxchain" || short) && !strings.HasPrefix(path, ".agentxchain/") && path != ".agentxchain" {
-		return ".agentxchain", true
-	}
-	if deep {
-		rest := strings.TrimPrefix(path, ".agentxchain/")
-		for _, f := range orchestratorFiles {
-			if form == strings.ToLower(f) && path != f {
-				return f, true
-			}
-		}
-		for _, dir := range []string{"dispatch", "staging", "locks", "transactions"} {
-			if strings.HasPrefix(form, ".agentxchain/"+dir+"/") && !strings.HasPrefix(rest, dir+"/") {
-				return ".agentxchain/" + dir, true
-			}
-		}
+	if len(names) == 0 {
 		return "", false
 	}
-	for _, f := range []string{ConfigPath, "TALK.md", humanTasksPath} {
-		if form == strings.ToLower(f) && path != f {
+	for _, f := range []string{ConfigPath, LedgerTalk.Path(), humanTasksPath} {
+		if path == f {
+			return "", false
+		}
+		if LooksLike(names[0], f) {
 			return f, true
+		}
+	}
+	if !LooksLike(names[0], governedDir) {
+		return "", false
+	}
+	rest, honest := strings.CutPrefix(path, governedDir+"/")
+	switch {
+	case path == governedDir:
+		return "", false
+	case !honest:
+		return governedDir, true
+	case len(names) == 1:
+		return "", false
+	}
+	for _, f := range append(slices.Clone(orchestratorFiles), hooksFile) {
+		if base, below := strings.CutPrefix(f, governedDir+"/"); below && LooksLike(names[1], base) && path != f {
+			return f, true
+		}
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	for _, dir := range append(ownDirs(), workDirs()...) {
+		if first != dir && LooksLike(names[1], dir) {
+			return governedDir + "/" + dir, true
 		}
 	}
 	return "", false

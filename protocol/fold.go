@@ -1,0 +1,129 @@
+// Names that some file system takes for one another.
+
+package protocol
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// FoldPath returns the spelling under which two paths are compared that must not
+// be mistaken for each other: the components some file system or conversion of
+// names reads in the same way have one form. It folds case (with the long s and the
+// Kelvin sign), Unicode composition, full-width and other compatibility forms,
+// characters that are not shown, trailing dots and spaces, and stream names.
+// Short names need the name they stand for: see LooksLike.
+func FoldPath(p string) string { return strings.Join(foldedComponents(p), "/") }
+
+// foldedComponents folds the components of a path. A backslash separates; "." and
+// empty components are left out, and ".." takes back the one before it.
+func foldedComponents(p string) []string {
+	var out []string
+	for c := range strings.FieldsFuncSeq(p, func(r rune) bool { return r == '/' || r == '\\' }) {
+		switch c = foldName(c); c {
+		case "":
+			// Nothing but dots, spaces and characters that are not shown.
+		case "..":
+			out = out[:max(0, len(out)-1)]
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// foldName folds one component; ".." is kept, "." becomes "".
+func foldName(c string) string {
+	c, _, _ = strings.Cut(foldText(c), ":")
+	if strings.TrimRight(c, " ") == ".." {
+		return ".."
+	}
+	return strings.TrimRight(c, " .")
+}
+
+func foldText(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			// Case is folded on both sides of the normal form: each can bring what the
+			// other changes.
+			s = norm.NFKC.String(strings.Map(foldVisible, s))
+			return strings.Map(foldVisible, s)
+		}
+	}
+	return strings.ToLower(s)
+}
+
+// foldVisible folds the case of a rune and drops one that is not shown: what HFS+
+// ignores in names, and every other format character, variation selector and tag.
+func foldVisible(r rune) rune {
+	switch {
+	case r < utf8.RuneSelf:
+		return unicode.ToLower(r)
+	case unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r), unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r):
+		return -1
+	}
+	return foldRune(r)
+}
+
+// LooksLike reports whether some file system could open the file called honest when
+// it is asked for the component name: they fold to one form, or name is a short
+// name that honest could have on a FAT or NTFS volume.
+func LooksLike(name, honest string) bool {
+	a, b := foldName(name), foldName(honest)
+	return a == b || shortNameOf(a, b)
+}
+
+// shortNameOf reports whether name could be the 8.3 name of long; both are folded.
+// The number at its end depends on what else lies in the directory, and from the
+// fifth on the characters before it are a hash.
+func shortNameOf(name, long string) bool {
+	base, ext, _ := strings.Cut(name, ".")
+	i := strings.LastIndexByte(base, '~')
+	if i < 1 || i == len(base)-1 || len(base) > 8 || strings.Trim(base[i+1:], "0123456789") != "" {
+		return false
+	}
+	stem := strings.TrimLeft(long, ".")
+	longExt := ""
+	if dot := strings.LastIndexByte(stem, '.'); dot >= 0 {
+		stem, longExt = stem[:dot], stem[dot+1:]
+	}
+	if len(long) == len(stem)+len(longExt)+min(1, len(longExt)) && len(stem) <= 8 && len(longExt) <= 3 && !strings.ContainsAny(stem, " .") {
+		return false // it is its own short name
+	}
+	if ext != longExt[:min(3, len(longExt))] {
+		return false
+	}
+	stem = strings.Map(func(r rune) rune {
+		switch r {
+		case ' ', '.':
+			return -1
+		case '+', ',', ';', '=', '[', ']':
+			return '_'
+		}
+		return r
+	}, stem)
+	head := base[:i]
+	if strings.HasPrefix(stem, head) && (len(head) == min(len(stem), 7-len(base[i+1:])) || len(head) >= 6) {
+		return true
+	}
+	return len(head) == 6 && len(stem) >= 2 && head[:2] == stem[:2] && strings.Trim(head[2:], "0123456789abcdef") == ""
+}
+
+// MatchFolded is MatchPath for a path that may be disguised: each component matches
+// as it is folded, or as the short name of a component without wildcards.
+func MatchFolded(pattern, path string) bool {
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "**"
+	}
+	parts, names := strings.Split(pattern, "/"), foldedComponents(path)
+	folded := make([][]rune, len(parts))
+	for i, p := range parts {
+		folded[i] = []rune(foldName(p))
+	}
+	return wildcard(len(parts), len(names), func(p int) bool { return parts[p] == "**" }, func(p, i int) bool {
+		return matchName(folded[p], []rune(names[i])) || !strings.ContainsAny(parts[p], "*?") && shortNameOf(names[i], string(folded[p]))
+	})
+}
