@@ -180,12 +180,19 @@ func (in *installer) place1(name string) error {
 	switch in.place.way {
 	case WayRedirect:
 		s.Next = filepath.Join(in.place.where, name)
+		if filepath.IsAbs(s.Next) {
+			_, err := os.Lstat(s.Next)
+			s.Must = err == nil
+			s.Beside = in.beside(s.Next)
+		} // else git looks for it in each work tree, and so does the script
 	case WayDirectory:
 		next, err := in.keep(name, path)
 		if err != nil {
 			return err
 		}
-		s.Next = next
+		if next != "" {
+			s.Next, s.Beside, s.Must = next, filepath.Base(next), true
+		}
 	}
 	if s.Next != "" && s.Binary != "" {
 		if _, err := os.Stat(in.absolute(s.Next)); err == nil {
@@ -205,6 +212,28 @@ func (in *installer) place1(name string) error {
 	}
 	in.did("wrote", path)
 	return nil
+}
+
+// beside returns the path of a hook from the directory of the scripts when it moves
+// with them: it lies in the checkout, or in its git directory. "" when it does not.
+func (in *installer) beside(path string) string {
+	for _, root := range []string{in.repo.CommonDir, mainTop(in.repo)} {
+		if root != "" && strings.HasPrefix(path, root+string(filepath.Separator)) {
+			if rel, err := filepath.Rel(in.place.dir, path); err == nil {
+				return rel
+			}
+		}
+	}
+	return ""
+}
+
+// mainTop is the directory of the checkout that has the git directory in it, ""
+// when the git directory lies elsewhere.
+func mainTop(repo *gitstore.Repository) string {
+	if filepath.Base(repo.CommonDir) != ".git" {
+		return ""
+	}
+	return filepath.Dir(repo.CommonDir)
 }
 
 // absolute resolves a hook directory that is relative to the work tree, as
@@ -301,7 +330,7 @@ func (in *installer) configure(ctx context.Context) error {
 			}
 		}
 	case WayRedirect:
-		if err := in.set(ctx, "core.hooksPath", in.place.dir); err != nil {
+		if err := in.redirect(ctx); err != nil {
 			return err
 		}
 	}
@@ -319,6 +348,66 @@ func (in *installer) configure(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// redirect points git to the scripts. core.hooksPath is written from the top of the
+// checkout, so that it holds after the checkout is moved; and, for as long as the
+// repository is where it is, once more in full: git looks for a relative directory
+// from wherever it runs, which is not always the top.
+func (in *installer) redirect(ctx context.Context) error {
+	top := mainTop(in.repo)
+	rel, err := filepath.Rel(top, in.place.dir)
+	if top == "" || err != nil || !strings.HasPrefix(in.place.dir, top+string(filepath.Separator)) {
+		return in.set(ctx, "core.hooksPath", in.place.dir)
+	}
+	if err := in.set(ctx, "core.hooksPath", rel); err != nil {
+		return err
+	}
+	dir := filepath.Dir(recordPath(in.repo.CommonDir))
+	text := []byte("# made by git agentxchain hooks install\n[core]\n\thooksPath = " + configQuote(in.place.dir) + "\n")
+	if have, err := os.ReadFile(filepath.Join(dir, anchorFile)); err != nil || string(have) != string(text) {
+		if err := durable.WriteFile(dir, anchorFile, text, 0o644); err != nil {
+			return refuse(CodeHooksUnreadable, "the place of the hooks cannot be written: %v", err)
+		}
+		in.did("wrote", filepath.Join(dir, anchorFile))
+	}
+	for _, old := range in.rec.Anchors {
+		if !slices.Contains(anchors(in.repo.CommonDir), old) {
+			if _, err := in.repo.Git.Run(ctx, nil, "config", "--local", "--unset-all", includeKey(old)); err != nil && exitStatus(err) != 5 {
+				return err
+			}
+		}
+	}
+	in.rec.Anchors = anchors(in.repo.CommonDir)
+	for _, a := range in.rec.Anchors {
+		if err := in.set(ctx, includeKey(a), "agentxchain/"+anchorFile); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// anchorFile is the configuration that names the scripts by their absolute path.
+const anchorFile = "githooks.config"
+
+// anchors are the git directories, of the checkout and of its linked work trees, as
+// conditions of git's configuration.
+func anchors(commonDir string) []string {
+	var b strings.Builder
+	for _, r := range filepath.ToSlash(commonDir) {
+		if strings.ContainsRune(`*?[\`, r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return []string{"gitdir:" + b.String(), "gitdir:" + b.String() + "/worktrees/*"}
+}
+
+func includeKey(anchor string) string { return "includeIf." + anchor + ".path" }
+
+// configQuote writes a value as git's configuration takes it.
+func configQuote(v string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(v) + `"`
 }
 
 // set writes a value into the repository's own configuration, unless it is there.

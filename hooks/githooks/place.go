@@ -18,7 +18,7 @@ type setting struct{ scope, key, value string }
 // settings returns what git's configuration says about hooks, in the order it
 // is read; one process.
 func settings(ctx context.Context, repo *gitstore.Repository) ([]setting, error) {
-	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp", `^(core\.hookspath|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
+	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp", `^(core\.hookspath|includeif\.gitdir:.*\.path|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
 	if exitStatus(err) == 1 {
 		return nil, nil // nothing of the kind is set
 	}
@@ -61,7 +61,7 @@ type place struct {
 func choose(ctx context.Context, repo *gitstore.Repository, list []setting, rec *installation) (place, error) {
 	p := place{way: WayRedirect, dir: ownDir(repo.CommonDir)}
 	for _, s := range list {
-		if s.key == "core.hookspath" && s.scope == "local" && !samePath(s.value, p.dir) {
+		if s.key == "core.hookspath" && s.scope == "local" && !leadsTo(repo, s.value, p.dir) {
 			p.path = &s.value
 		}
 	}
@@ -75,11 +75,11 @@ func choose(ctx context.Context, repo *gitstore.Repository, list []setting, rec 
 	}
 	for i := len(list) - 1; i >= 0 && p.where == ""; i-- {
 		// Below a redirection of ours is what was in force before it.
-		if s := list[i]; s.key == "core.hookspath" && !samePath(s.value, p.dir) {
+		if s := list[i]; s.key == "core.hookspath" && !leadsTo(repo, s.value, p.dir) {
 			p.where = s.value
 		}
 	}
-	if dir, _ := last(list, "core.hookspath"); p.where == "" && rec != nil && rec.Way == WayRedirect && samePath(dir, rec.Dir) {
+	if dir, _ := last(list, "core.hookspath"); p.where == "" && rec != nil && rec.Way == WayRedirect && leadsTo(repo, dir, rec.Dir) {
 		p.path, p.where = rec.FormerPath, rec.FormerDir // our own value has taken its place
 	}
 	if p.where == "" {
@@ -93,7 +93,7 @@ func choose(ctx context.Context, repo *gitstore.Repository, list []setting, rec 
 			return p, err
 		}
 		for value := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-			if !samePath(value, p.dir) {
+			if !leadsTo(repo, value, p.dir) {
 				p.where = value
 			}
 		}
@@ -111,3 +111,13 @@ func exitStatus(err error) int {
 }
 
 func samePath(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
+
+// leadsTo reports a core.hooksPath that is dir, in full or from the top of the
+// checkout.
+func leadsTo(repo *gitstore.Repository, value, dir string) bool {
+	if value == "" {
+		return false
+	}
+	top := mainTop(repo)
+	return samePath(value, dir) || top != "" && !filepath.IsAbs(value) && samePath(filepath.Join(top, value), dir)
+}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
@@ -40,6 +41,9 @@ type installation struct {
 	// the digest of what it became.
 	ConfigBefore []byte `json:"config_before,omitempty"`
 	ConfigAfter  string `json:"config_after,omitempty"`
+	// Anchors are the conditions under which git reads the absolute path of Dir
+	// (includeIf.<Anchor>.path), "" when core.hooksPath has it.
+	Anchors []string `json:"anchors,omitempty"`
 	// MadeDir: the hooks directory did not exist.
 	MadeDir bool `json:"made_dir,omitempty"`
 }
@@ -71,7 +75,38 @@ func loadRecord(commonDir string) (*installation, error) {
 	if err := json.Unmarshal(data, in); err != nil {
 		return nil, refuse(CodeHooksUnreadable, "%s holds no record of installed hooks: %v", recordPath(commonDir), err)
 	}
+	in.rebase(commonDir)
 	return in, nil
+}
+
+// rebase makes the paths of the record those of where the repository is now: a
+// checkout is moved, or copied, with its git directory.
+func (in *installation) rebase(commonDir string) {
+	was := filepath.Dir(in.Dir)
+	if in.Way != WayDirectory {
+		was = filepath.Dir(was)
+	}
+	if samePath(was, commonDir) || !filepath.IsAbs(in.Dir) {
+		return
+	}
+	move := func(path string) string {
+		if rest, ok := strings.CutPrefix(path, was+string(filepath.Separator)); ok {
+			return filepath.Join(commonDir, rest)
+		}
+		top := filepath.Dir(was)
+		if rest, ok := strings.CutPrefix(path, top+string(filepath.Separator)); ok && filepath.Base(was) == ".git" {
+			return filepath.Join(filepath.Dir(commonDir), rest)
+		}
+		return path
+	}
+	in.Dir = move(in.Dir)
+	for name, s := range in.Saved {
+		s.Path = move(s.Path)
+		in.Saved[name] = s
+	}
+	if in.FormerDir != "" && filepath.IsAbs(in.FormerDir) {
+		in.FormerDir = move(in.FormerDir)
+	}
 }
 
 func (in *installation) save(commonDir string) error {

@@ -5,6 +5,7 @@ package githooks
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,7 +15,13 @@ import (
 type script struct {
 	Name   string
 	Binary string // absolute path of git-agentxchain; "" in a script that only passes on
-	Next   string // absolute path of the hook that was here before; run first; "" for none
+	Next   string // path of the hook that was here before; run first; "" for none
+	// Beside is Next by its path from the directory of the script, for a hook in the
+	// checkout or its git directory: it is found again when the checkout is moved.
+	Beside string
+	// Must: the hook was there at the installation. When it is gone the script refuses:
+	// a hook that is not run looks like one that found nothing.
+	Must bool
 }
 
 // text renders the script. It is found again by the digest in its second line,
@@ -25,16 +32,28 @@ func (s script) text() string {
 	if s.Binary != "" {
 		line("bin=", quote(s.Binary))
 	}
-	if s.Next != "" {
+	switch {
+	case s.Beside != "":
+		line(`case $0 in */*) here=${0%/*} ;; *) here=. ;; esac`)
+		line("beside=", quote(s.Beside))
+		line(`next=$here/$beside`)
+	case s.Next != "":
 		line("next=", quote(s.Next))
 	}
+	chained := s.Next != "" || s.Beside != ""
 	// What git says on standard input is read once and told to both.
 	buffered := readsInput(s.Name) && s.Binary != ""
 	if buffered {
 		line(`input=$(cat; echo x)`)
 		line(`input=${input%x}`)
 	}
-	if s.Next != "" {
+	if chained {
+		if s.Must {
+			line(`[ -e "$next" ] || [ -h "$next" ] || [ -n "$`, canaryMarker, `" ] || {`)
+			line(`	echo "agentxchain: the `, s.Name, ` hook that was here before is gone from $next; put it back, or do without it: git-agentxchain hooks install" >&2`)
+			line(`	exit 1`)
+			line(`}`)
+		}
 		if s.Name == PreReceive {
 			line(`if [ -x "$next" ]; then`)
 		} else {
@@ -104,19 +123,31 @@ func ours(text []byte) bool {
 
 // next returns the hook a script of ours runs first, and the binary it calls.
 func (s script) parse(text []byte) script {
-	s.Binary, s.Next = "", ""
+	s.Binary, s.Next, s.Beside = "", "", ""
 	for _, m := range assignments().FindAllStringSubmatch(string(text), -1) {
 		v := strings.ReplaceAll(m[2], `'\''`, `'`)
-		if m[1] == "bin" {
+		switch m[1] {
+		case "bin":
 			s.Binary = v
-		} else {
+		case "beside":
+			s.Beside = v
+		default:
 			s.Next = v
 		}
 	}
+	s.Must = strings.Contains(string(text), "that was here before is gone from $next")
 	return s
 }
 
-var assignments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(bin|next)='((?:[^']|'\\'')*)'$`) })
+var assignments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(bin|next|beside)='((?:[^']|'\\'')*)'$`) })
+
+// chained is the path of the hook a script in dir runs first, "" for none.
+func (s script) chained(dir string) string {
+	if s.Beside != "" {
+		return filepath.Join(dir, s.Beside)
+	}
+	return s.Next
+}
 
 // quote makes a word of the shell that stands for s and nothing else.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

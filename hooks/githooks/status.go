@@ -53,12 +53,12 @@ func Check(ctx context.Context, repo *gitstore.Repository) (*Standing, error) {
 	}
 	st := &Standing{Installed: true, Way: rec.Way, Binary: rec.Binary}
 	for _, name := range rec.Names {
-		st.Guards = append(st.Guards, guard(rec, list, name))
+		st.Guards = append(st.Guards, guard(rec, list, repo.TopLevel, name))
 	}
 	return st, nil
 }
 
-func guard(rec *installation, list []setting, name string) GuardState {
+func guard(rec *installation, list []setting, top, name string) GuardState {
 	g := GuardState{Name: name, Path: filepath.Join(rec.Dir, name)}
 	silent := func(why string) GuardState { g.Why = why; return g }
 
@@ -77,12 +77,17 @@ func guard(rec *installation, list []setting, name string) GuardState {
 		return silent("the script is not executable")
 	}
 	s := script{Name: name}.parse(text)
-	if s.Next != "" {
-		if _, err := os.Stat(s.Next); err == nil {
-			g.Chained = s.Next
+	if next := s.chained(rec.Dir); next != "" {
+		if _, err := os.Stat(next); err == nil {
+			g.Chained = next
+		} else if _, err := os.Lstat(next); err != nil && s.Must {
+			return silent("the hook it has to run first is gone: " + next)
 		}
 	}
 	dir, set := last(list, "core.hookspath")
+	if set && !filepath.IsAbs(dir) && top != "" {
+		dir = filepath.Join(top, dir)
+	}
 	switch rec.Way {
 	case WayConfig:
 		if v, ok := last(list, hookKey(name, "command")); !ok || v != quote(g.Path) {
@@ -120,7 +125,7 @@ func movedByPreCommit(path string, text *[]byte) bool {
 		return false
 	}
 	legacy, err := os.ReadFile(path + ".legacy")
-	if err != nil || !ours(legacy) || !executable(path+".legacy") || (script{}).parse(legacy).Next != "" {
+	if err != nil || !ours(legacy) || !executable(path+".legacy") || (script{}).parse(legacy).chained(".") != "" {
 		return false
 	}
 	*text = legacy

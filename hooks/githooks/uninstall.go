@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
@@ -111,8 +112,8 @@ func (u *uninstaller) configuration(ctx context.Context) error {
 		}
 		args := []string{"config", "--local", "--unset-all", key}
 		if key == "core.hookspath" {
-			if v, _ := last(list, key); !samePath(v, u.rec.Dir) {
-				continue // somebody has pointed it elsewhere since
+			if v, _ := last(list, key); !leadsTo(u.repo, v, u.rec.Dir) {
+				continue // it was pointed elsewhere since
 			}
 			if u.rec.FormerPath != nil {
 				args = []string{"config", "--local", "--replace-all", "core.hooksPath", *u.rec.FormerPath}
@@ -134,6 +135,9 @@ func (u *uninstaller) keys() []string {
 			keys = append(keys, hookKey(n, "command"), hookKey(n, "event"))
 		}
 	case WayRedirect:
+		for _, a := range u.rec.Anchors {
+			keys = append(keys, "includeif."+strings.TrimPrefix(includeKey(a), "includeIf."))
+		}
 		keys = append(keys, "core.hookspath")
 	}
 	return keys
@@ -186,6 +190,9 @@ func (u *uninstaller) files() error {
 			return refuse(CodeHooksUnreadable, "the hook %s cannot be put back: %v", name, err)
 		}
 		u.did("restored", path)
+	}
+	if len(u.rec.Anchors) > 0 {
+		_ = os.Remove(filepath.Join(filepath.Dir(recordPath(u.repo.CommonDir)), anchorFile))
 	}
 	if u.rec.MadeDir {
 		_ = os.Remove(u.rec.Dir) // only when nobody else uses it
