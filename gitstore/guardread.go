@@ -92,34 +92,29 @@ func (r *Repository) EntryAt(ctx context.Context, commit OID, path string) (OID,
 	return e.OID, e.Mode, nil
 }
 
-// SomeDocument reports whether match holds for a version of the document that one
-// of the newest limit operations recorded. Each version is read once.
-func (x *RunRecord) SomeDocument(d protocol.Document, limit int, match func([]byte) bool) (bool, error) {
+// Versions lists what the newest limit operations recorded of a document, each
+// content once, the newest first.
+func (x *RunRecord) Versions(d protocol.Document, limit int) ([]OID, error) {
+	var out []OID
 	seen := make(map[OID]bool)
 	for op := x.Op; op != "" && limit > 0; limit-- {
 		c, err := x.rec.r.commit(op)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		e, ok, err := x.rec.r.lookup(c.Tree, docTreePath(d))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if ok && !seen[e.OID] {
 			seen[e.OID] = true
-			data, err := x.rec.r.blob(e.OID)
-			if err != nil {
-				return false, err
-			}
-			if match(data) {
-				return true, nil
-			}
+			out = append(out, e.OID)
 		}
 		if op = ""; len(c.Parents) > 0 {
 			op = c.Parents[0]
 		}
 	}
-	return false, nil
+	return out, nil
 }
 
 // HoldsFile reports whether an operation of the run wrote the file, a project path

@@ -8,8 +8,9 @@ import (
 )
 
 // gitHooks reads git_hooks.protected, patterns of project-relative paths that no
-// commit may touch, and git_hooks.protected_branches, patterns of branches whose
-// history stays; both as MatchPath takes them.
+// commit may touch, git_hooks.protected_branches, patterns of branches whose
+// history stays, and git_hooks.require_turn, patterns of branches on which every
+// change of the product names its turn; all as MatchPath takes them.
 func (d *configDecoder) gitHooks() {
 	s := configSection{d: d, o: d.top("git_hooks", ProblemGitHooks), path: "git_hooks", code: ProblemGitHooks}
 	for i, p := range s.texts("protected") {
@@ -22,6 +23,7 @@ func (d *configDecoder) gitHooks() {
 	if s.o.Has("protected_branches") {
 		d.cfg.ProtectedBranches = append([]string{}, s.texts("protected_branches")...)
 	}
+	d.cfg.RequireTurn = s.texts("require_turn")
 }
 
 // maxPattern bounds a pattern: matching one costs at most its components times

@@ -32,6 +32,9 @@ type Config struct {
 	// ProtectedBranches are patterns of branches that are not pushed over
 	// (git_hooks.protected_branches); nil means the default branch.
 	ProtectedBranches []string
+	// RequireTurn are patterns of branches on which every commit that changes the
+	// product names its turn (git_hooks.require_turn).
+	RequireTurn []string
 
 	GateCoverageMode   string // gate_semantic_coverage_mode; "" means strict
 	IntentCoverageMode string // intent_coverage_mode; "" when absent

@@ -111,6 +111,16 @@ func taskText(s string) string {
 	return strings.NewReplacer("<!--", "&lt;!--", "-->", "--&gt;").Replace(s)
 }
 
+// ManagedTasks returns the managed sections of HUMAN_TASKS.md, "" when it has none.
+// What is between and around them is people's.
+func ManagedTasks(doc []byte) string {
+	open, done := taskSection(doc, tasksOpenStart, tasksOpenEnd), taskSection(doc, tasksCompletedStart, tasksCompletedEnd)
+	if open == "" && done == "" {
+		return ""
+	}
+	return open + "\x00" + done
+}
+
 // taskSection returns the text between a pair of markers, "" without one.
 func taskSection(doc []byte, start, end string) string {
 	from, to := findSection(doc, start, end)

@@ -95,7 +95,8 @@ func (c *ruleCompare) document(before, after *ojson.Object) {
 			c.entries(at, b, a, absentBefore, nil)
 		case "git_hooks":
 			c.object(at, b, a, members{
-				"protected": grown,
+				"protected":    grown,
+				"require_turn": grown,
 				// Without this member the default branch is protected, wherever that is.
 				"protected_branches": func(before, after ojson.Value) bool {
 					return before != nil && after != nil && grown(before, after)

@@ -1,15 +1,16 @@
-// A branch that moves: every commit that is new to it is judged.
+// A ref that moves: every commit that is new to it is judged.
 
 package githooks
 
 import (
+	"strings"
+
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// maxNewCommits bounds how many commits are judged one by one. Of a longer
-// stretch the end is judged against the beginning, which is what the branch
-// shows.
-const maxNewCommits = 1000
+// commitsAtOnce bounds the commits whose differences are in memory at a time.
+const commitsAtOnce = 256
 
 // move is a ref that goes from one object to another; "" is none.
 type move struct {
@@ -17,68 +18,140 @@ type move struct {
 	ref      string
 }
 
-// branch judges the commits that a branch gains. Commits that another branch
-// already holds were judged when they came there, so going back is free.
-// runs are further runs that confirm records, such as those of one push.
-func (g *guarded) branch(m move, local bool, runs []*gitstore.RunRecord) error {
+// course is what one move of a ref is judged by.
+type course struct {
+	g       *guarded
+	move    move
+	pushed  bool // it arrives at a server
+	judges  []*judge
+	rules   []*governance
+	list    []gitstore.NewCommit
+	witness *witness
+}
+
+// branch judges the commits that a ref gains, all of them. Commits that a branch
+// already holds were judged when they came there, so going back is free, unless it
+// takes the configuration away.
+func (g *guarded) branch(m move, pushed bool, w *witness) error {
 	if m.new == "" {
 		return nil // a branch that goes away takes nothing along that runs do not hold
-	}
-	commits, parents, err := g.gained(m)
-	if err != nil || len(commits) == 0 {
-		return err
 	}
 	prefixes, err := g.prefixes()
 	if err != nil {
 		return err
 	}
-	// The rules are the ones that held before; a first commit brings its own.
-	rules := m.old
-	var judges []*judge
+	c := &course{g: g, move: m, pushed: pushed, witness: w}
 	for _, prefix := range prefixes {
-		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, runs: runs, runsRead: runs != nil}
-		if rules != "" {
-			if j.config, err = readConfig(g.ctx, g.repo, rules, prefix); err != nil {
-				return err
-			}
-		}
-		if j.config == nil {
-			if j.config, err = readConfig(g.ctx, g.repo, m.new, prefix); err != nil {
-				return err
-			}
-		}
-		if j.config != nil {
-			judges = append(judges, j)
-		}
+		c.judges = append(c.judges, &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w, strict: pushed})
+		c.rules = append(c.rules, newGovernance(g.ctx, g.repo, prefix))
 	}
-	if len(judges) == 0 {
-		return nil
-	}
-	changes, err := g.repo.CommitChanges(g.ctx, commits, parents)
+	more, err := c.gained()
 	if err != nil {
 		return err
 	}
-	var elsewhere func(gitstore.OID) func() (bool, error)
-	if local {
-		elsewhere = g.madeElsewhere(m.new)
+	if more {
+		g.find(tooMany(m.ref))
+		return nil
 	}
-	for i := 0; i < len(changes); {
-		n := i + 1
-		for n < len(changes) && changes[n].Commit == changes[i].Commit {
-			n++
+	for from := 0; from < len(c.list); from += commitsAtOnce {
+		if err := c.some(c.list[from:min(from+commitsAtOnce, len(c.list))]); err != nil {
+			return err
 		}
-		for _, j := range judges {
-			if err := g.commit(j, changes[i:n], elsewhere); err != nil {
+	}
+	if err := c.claimsWanted(); err != nil {
+		return err
+	}
+	return c.tip()
+}
+
+// gained lists the commits a ref gains that no branch holds yet, parents first.
+func (c *course) gained() (more bool, err error) {
+	g, m := c.g, c.move
+	ps, message, err := g.repo.CommitAlone(g.ctx, m.new)
+	if err == nil && len(ps) == 1 && ps[0] == m.old {
+		// An ordinary commit: nothing to ask git about.
+		one := gitstore.NewCommit{OID: m.new, Parents: ps}
+		if mentionsTrailer([]byte(message)) {
+			if one.Trailers, err = g.trailersOf([]byte(message)); err != nil {
+				return false, err
+			}
+		}
+		c.list = []gitstore.NewCommit{one}
+		return false, nil
+	}
+	c.list, more, err = g.repo.CommitsBeyond(g.ctx, m.new, gitstore.MaxNewCommits, "--branches")
+	return more, err
+}
+
+// some judges a stretch of the new commits.
+func (c *course) some(list []gitstore.NewCommit) error {
+	oids, parents := make([]gitstore.OID, len(list)), make(map[gitstore.OID][]gitstore.OID, len(list))
+	for i, n := range list {
+		oids[i], parents[n.OID] = n.OID, n.Parents
+	}
+	changes, err := c.g.repo.CommitChanges(c.g.ctx, oids, parents)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		against := changes[:max(1, len(n.Parents))]
+		changes = changes[len(against):]
+		for i, j := range c.judges {
+			if err := c.commit(j, c.rules[i], n, against); err != nil {
 				return err
 			}
 		}
-		i = n
 	}
 	return nil
 }
 
-// commit judges one commit by its differences to each parent.
-func (g *guarded) commit(j *judge, against []gitstore.CommitChange, elsewhere func(gitstore.OID) func() (bool, error)) error {
+// commit judges one commit of one project.
+func (c *course) commit(j *judge, v *governance, n gitstore.NewCommit, against []gitstore.CommitChange) error {
+	one := newCommit{oid: n.OID, parents: n.Parents, ignores: func() ([]byte, error) {
+		data, _, err := c.g.repo.FileAt(c.g.ctx, n.OID, j.prefix+".gitignore")
+		return data, err
+	}}
+	var err error
+	if one.config, err = configAfter(v, n, against[0]); err != nil {
+		return err
+	}
+	governor, err := j.govern(v, one, c.pushed)
+	if err != nil {
+		return err
+	}
+	v.learn(n.OID, one.config, governor)
+	edits := editsOf(against)
+	j.arrivals = arrivals(j.prefix, edits)
+	for _, e := range edits {
+		if err := j.change(e); err != nil {
+			return err
+		}
+	}
+	if err := c.atHome(j, v, one, governor); err != nil {
+		return err
+	}
+	if j.prefix == c.judges[0].prefix && n.Trailers != "" {
+		return j.claims(n)
+	}
+	return nil
+}
+
+// configAfter returns the configuration's entry in a new commit, from what it was in
+// the first parent.
+func configAfter(v *governance, n gitstore.NewCommit, first gitstore.CommitChange) (entry, error) {
+	for _, ch := range first.Changes {
+		if ch.Path == v.path {
+			return entry{ch.NewOID, ch.NewMode}, nil
+		}
+	}
+	if len(n.Parents) == 0 {
+		return entry{}, nil
+	}
+	return v.entry(n.Parents[0])
+}
+
+// editsOf joins the differences of a commit to its parents by path.
+func editsOf(against []gitstore.CommitChange) []edit {
 	first := against[0]
 	seen := make([]map[string]gitstore.TreeChange, len(against))
 	for i := range against[1:] {
@@ -87,8 +160,9 @@ func (g *guarded) commit(j *judge, against []gitstore.CommitChange, elsewhere fu
 			seen[i+1][c.Path] = c
 		}
 	}
-	judge := func(c gitstore.TreeChange) error {
-		e := edit{TreeChange: c, commit: string(first.Commit)}
+	out := make([]edit, 0, len(first.Changes))
+	add := func(c gitstore.TreeChange) {
+		e := edit{TreeChange: c}
 		for _, other := range seen[1:] {
 			if o, differs := other[c.Path]; differs {
 				e.others = append(e.others, o.OldOID)
@@ -96,74 +170,121 @@ func (g *guarded) commit(j *judge, against []gitstore.CommitChange, elsewhere fu
 				e.others = append(e.others, c.NewOID)
 			}
 		}
-		if elsewhere != nil {
-			e.elsewhere = elsewhere(first.Commit)
-		}
-		return j.change(e)
+		out = append(out, e)
 	}
 	known := make(map[string]bool, len(first.Changes))
 	for _, c := range first.Changes {
 		known[c.Path] = true
-		if err := judge(c); err != nil {
-			return err
-		}
+		add(c)
 	}
 	// What a merge takes from its first parent whole may still lose what another
 	// parent had.
-	for _, other := range against[min(1, len(against)):] {
+	for _, other := range against[1:] {
 		for _, c := range other.Changes {
-			if known[c.Path] {
-				continue
+			if !known[c.Path] {
+				known[c.Path] = true
+				c.OldOID, c.OldMode = c.NewOID, c.NewMode // unchanged against the first
+				add(c)
 			}
-			known[c.Path] = true
-			same := c
-			same.OldOID, same.OldMode = c.NewOID, c.NewMode // unchanged against the first
-			if err := judge(same); err != nil {
-				return err
+		}
+	}
+	return out
+}
+
+// arrivals are the files that are new to a commit, by content: a governed file that
+// goes away and arrives elsewhere was moved.
+func arrivals(prefix string, edits []edit) map[gitstore.OID]string {
+	var out map[gitstore.OID]string
+	gone := false
+	for _, e := range edits {
+		if e.NewOID == "" {
+			path, ok := strings.CutPrefix(e.Path, prefix)
+			gone = gone || ok && protocol.GovernedPath(path) != protocol.NotGoverned
+		}
+	}
+	if !gone {
+		return nil
+	}
+	for _, e := range edits {
+		if e.OldOID == "" && e.NewOID != "" {
+			if out == nil {
+				out = make(map[gitstore.OID]string)
 			}
+			out[e.NewOID] = e.Path
+		}
+	}
+	return out
+}
+
+// atHome judges a commit that brings a configuration where none of its parents is
+// governed, in a repository that is: as if it followed from the governed branch. A
+// history that begins anew does not begin with new rules.
+func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor) error {
+	if governor == nil || n.config.oid == "" {
+		return nil
+	}
+	for _, g := range j.parents {
+		if g != nil {
+			return nil
+		}
+	}
+	home, err := v.homeBranch()
+	if err != nil || home.tip == "" {
+		return err
+	}
+	changes, err := c.g.repo.CommitChanges(c.g.ctx, []gitstore.OID{n.oid}, map[gitstore.OID][]gitstore.OID{n.oid: {home.tip}})
+	if err != nil {
+		return err
+	}
+	n.parents = []gitstore.OID{home.tip}
+	if _, err := j.govern(v, n, c.pushed); err != nil {
+		return err
+	}
+	edits := editsOf(changes)
+	j.arrivals = arrivals(j.prefix, edits)
+	for _, e := range edits {
+		if err := j.change(e); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// gained lists the commits a branch gains that no branch holds yet.
-func (g *guarded) gained(m move) ([]gitstore.OID, map[gitstore.OID][]gitstore.OID, error) {
-	ps, err := g.repo.Parents(g.ctx, m.new)
-	if err == nil && len(ps) == 1 && ps[0] == m.old {
-		// An ordinary commit: nothing to ask git about.
-		return []gitstore.OID{m.new}, map[gitstore.OID][]gitstore.OID{m.new: ps}, nil
+// tip judges where a ref arrives, whatever is new to it: what it led to was governed,
+// so what it leads to is.
+func (c *course) tip() error {
+	if c.move.old == "" || !c.g.repo.Objects().Has(c.g.ctx, c.move.old) || len(c.g.findings) > 0 || !strings.HasPrefix(c.move.ref, branchPrefix) {
+		return nil
 	}
-	commits, parents, more, err := g.repo.NewCommits(g.ctx, m.new, maxNewCommits, "--branches")
-	if err != nil || !more {
-		return commits, parents, err
+	if len(c.list) == 1 && len(c.list[0].Parents) == 1 && c.list[0].Parents[0] == c.move.old {
+		return nil // judged as a commit
 	}
-	parents = map[gitstore.OID][]gitstore.OID{m.new: nil}
-	if m.old != "" {
-		parents[m.new] = []gitstore.OID{m.old}
-	}
-	return []gitstore.OID{m.new}, parents, nil
-}
-
-// madeElsewhere tells commits a remote-tracking branch holds from those made
-// here. It asks git once, when the first one matters.
-func (g *guarded) madeElsewhere(tip gitstore.OID) func(gitstore.OID) func() (bool, error) {
-	var here map[gitstore.OID]bool
-	return func(commit gitstore.OID) func() (bool, error) {
-		return func() (bool, error) {
-			if here == nil {
-				commits, _, more, err := g.repo.NewCommits(g.ctx, tip, maxNewCommits, "--branches", "--remotes")
-				if err != nil {
-					return false, err
-				}
-				here = make(map[gitstore.OID]bool, len(commits))
-				for _, c := range commits {
-					here[c] = true
-				}
-				if more {
-					here[tip] = true
-				}
+	for i, v := range c.rules {
+		before, err := v.of(c.move.old)
+		if err != nil {
+			return err
+		}
+		if before == nil {
+			continue
+		}
+		e, err := v.entry(c.move.new)
+		if err != nil {
+			return err
+		}
+		own, err := v.valid(e)
+		if err != nil {
+			return err
+		}
+		j := c.judges[i]
+		j.commit = string(c.move.new)
+		switch {
+		case own == nil:
+			j.lost(v, e)
+		case c.pushed:
+			if err := j.weakened(v.path, before, own); err != nil {
+				return err
 			}
-			return !here[commit], nil
 		}
 	}
+	return nil
 }

@@ -5,109 +5,110 @@ package githooks
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// judge holds changes of one governed project against its recorded runs. It
-// reads nothing before a change needs it.
+// judge holds the changes of one commit of one project against what governs it and
+// what the runs hold. It reads nothing before a change needs it.
 type judge struct {
-	ctx    context.Context
-	repo   *gitstore.Repository
-	prefix string
-	report func(Finding)
-	config *protocol.Config // the committed one; nil when there is none
+	ctx     context.Context
+	repo    *gitstore.Repository
+	prefix  string
+	report  func(Finding)
+	witness *witness
+	// strict: what no run confirms is refused although no run is known at all. A
+	// server judges so; a clone may not have fetched the runs yet.
+	strict bool
 
-	runs     []*gitstore.RunRecord
-	runsRead bool
-	texts    map[protocol.Ledger]*confirmed
+	commitContext
 }
 
-// confirmed are the digests of records that runs hold; runs beyond next are not
-// read yet.
-type confirmed struct {
-	known map[string]bool
-	next  int
+// commitContext is what one commit is judged by.
+type commitContext struct {
+	commit   string      // "" for the index
+	parents  []*governor // what governs each parent, nil for an ungoverned one
+	config   *protocol.Config
+	patterns []string // no commit may touch; of every parent and of the run under way
+	vouched  []bool   // by parent: what came with it was judged by rules at least as strict
+	arrivals map[gitstore.OID]string
+	// ignores reads the project's .gitignore as the commit has it.
+	ignores func() ([]byte, error)
 }
 
 // edit is one changed path with what it was in every parent of the commit.
 type edit struct {
 	gitstore.TreeChange                // against the first parent
 	others              []gitstore.OID // the path in the other parents, "" where it is not there
-	commit              string         // "" for the index
-	// elsewhere reports that the commit was made in another clone, whose runs need
-	// not be here; nil is no.
-	elsewhere func() (bool, error)
 }
 
-// foreign asks elsewhere.
-func (e *edit) foreign() (bool, error) {
-	if e.elsewhere == nil {
-		return false, nil
+// vouched reports whether the path is as a parent has it whose history was judged
+// by the rules that hold here.
+func (j *judge) cameVouched(e edit) bool {
+	if len(e.others) == 0 {
+		return false // one parent: a change is a change
 	}
-	return e.elsewhere()
-}
-
-// isNew reports whether the content came with this commit, not with a parent.
-func (e *edit) isNew() bool { return !slices.Contains(e.others, e.NewOID) }
-
-// maxRuns bounds how many runs are asked about one record.
-const maxRuns = 64
-
-// recorded returns the runs of the repository, the one that moved last first.
-func (j *judge) recorded() ([]*gitstore.RunRecord, error) {
-	if !j.runsRead {
-		runs, err := j.repo.RunRecords(j.ctx)
-		if err != nil {
-			return nil, err
+	for i, was := range append([]gitstore.OID{e.OldOID}, e.others...) {
+		if was == e.NewOID && i < len(j.vouched) && j.vouched[i] {
+			return true
 		}
-		j.runs, j.runsRead = runs[:min(len(runs), maxRuns)], true
 	}
-	return j.runs, nil
+	return false
 }
+
+type sayer = func(rule, hint, format string, args ...any)
+
+const (
+	restoreHint = "git agentxchain repair --from-ref, then stage the file again"
+	recordHint  = "git agentxchain fsck names what differs; a run that came from elsewhere: git fetch REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'"
+	lookHint    = "git agentxchain fsck --replay shows what is wrong with the run"
+)
 
 // change judges one path.
 func (j *judge) change(e edit) error {
-	path, ok := strings.CutPrefix(e.Path, j.prefix)
+	say := func(rule, hint, format string, args ...any) {
+		j.report(Finding{Rule: rule, Path: e.Path, Commit: j.commit, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+	gone := e.NewOID == ""
+	path, ok := j.inProject(e, say)
 	if !ok {
 		return nil
 	}
-	say := func(rule, hint, format string, args ...any) {
-		j.report(Finding{Rule: rule, Path: e.Path, Commit: e.commit, Message: fmt.Sprintf(format, args...), Hint: hint})
-	}
-	gone := e.NewOID == ""
 	if of, disguised := protocol.Disguise(path); disguised && !gone {
 		say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'", "some systems open it as %s", of)
 		return nil
 	}
-	for _, p := range j.protected() {
-		if protocol.MatchPath(norm.NFC.String(p), norm.NFC.String(path)) {
-			say(RuleProtectedPath, "git restore --staged -- '"+e.Path+"'; or change git_hooks.protected in "+protocol.ConfigPath+" in a commit of its own", "%s protects it (%s)", protocol.ConfigPath, p)
-			break
-		}
-	}
-	governed := path == ".agentxchain" || protocol.OrchestratorFile(path) || path == protocol.ConfigPath
-	if !gone && governed && e.NewMode != gitstore.ModeFile && e.NewMode != gitstore.ModeExec {
+	j.protected(e, path, say)
+	kind := protocol.GovernedPath(path)
+	switch {
+	case gone:
+	case protocol.GovernedDirectory(path):
+		say(RuleDisguisedPath, "put the directory itself there", "a governed directory must be a directory, not a file, a link or a submodule")
+		return nil
+	case kind != protocol.NotGoverned && !plainFile(e.NewMode):
 		say(RuleDisguisedPath, "put the file itself there", "a governed file must be a plain file, not a link")
 		return nil
 	}
-	if !protocol.OrchestratorFile(path) {
-		return nil
+	if kind == protocol.NotGoverned || kind == protocol.GovernedConfig {
+		return nil // the configuration is judged with the commit
 	}
-	runs, err := j.recorded()
+	runs, err := j.witness.list()
 	if err != nil {
 		return err
 	}
-	ledger, document := governedFile(path)
-	if len(runs) == 0 && !(ledger != "" && ledger.JSONL()) {
+	if gone {
+		if refused, err := j.removed(e, path, kind, say); err != nil || refused {
+			return err
+		}
+	}
+	ledger := ledgerOf(path)
+	if len(runs) == 0 && !j.strict && (ledger == "" || !ledger.JSONL()) && !strings.HasPrefix(path, multirepoDir) {
 		return nil // nothing is recorded here that it could contradict
 	}
 	switch {
@@ -116,176 +117,107 @@ func (j *judge) change(e edit) error {
 	case ledger != "":
 		return j.ledger(e, ledger, say)
 	case gone:
-		return nil // git may stop tracking it; the run's ref has it
-	case document != "":
-		return j.document(e, document, say)
-	case e.isNew():
-		say(RuleOrchestratorOwned, "git restore --staged -- '"+e.Path+"'", "only this program writes it")
-	}
-	return nil
-}
-
-// protected are the patterns of the configuration.
-func (j *judge) protected() []string {
-	if j.config == nil {
 		return nil
+	case path == string(protocol.DocHumanTasks):
+		return j.tasks(e, say)
+	case kind == protocol.GovernedState:
+		return j.document(e, protocol.Document(path), say)
+	case kind == protocol.GovernedWork:
+		return j.work(e, path, say)
 	}
-	return j.config.Protected
+	return j.own(e, path, say)
 }
 
-func governedFile(path string) (protocol.Ledger, protocol.Document) {
+// inProject returns the path in the project. A path that some file system takes for
+// one of the project, and one in the place of a directory that leads to it, are
+// told here.
+func (j *judge) inProject(e edit, say sayer) (string, bool) {
+	path, ok := strings.CutPrefix(e.Path, j.prefix)
+	if ok || j.prefix == "" || e.NewOID == "" {
+		return path, ok
+	}
+	if strings.HasPrefix(j.prefix, e.Path+"/") {
+		say(RuleDisguisedPath, "put the directory itself there", "the governed project lies below it, so it must be a directory")
+		return "", false
+	}
+	if !strings.HasPrefix(e.Path, j.prefix[:1]) || strings.HasPrefix(strings.ToLower(e.Path), strings.ToLower(j.prefix)) || !isASCII(e.Path) || strings.Contains(e.Path, "~") {
+		if folded, ok := strings.CutPrefix(protocol.FoldPath(e.Path), protocol.FoldPath(j.prefix)+"/"); ok {
+			if kind := protocol.GovernedPath(folded); kind != protocol.NotGoverned {
+				say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'", "some systems open it as %s", j.prefix+folded)
+			}
+		}
+	}
+	return "", false
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0
+}
+
+// protected judges a path by the patterns no commit may touch.
+func (j *judge) protected(e edit, path string, say sayer) {
+	for _, p := range j.patterns {
+		plain := protocol.MatchPath(norm.NFC.String(p), norm.NFC.String(path))
+		if !plain && !protocol.MatchFolded(p, path) || j.cameVouched(e) {
+			continue
+		}
+		if !plain && e.NewOID != "" {
+			say(RuleDisguisedPath, "give it another name", "some systems open it as a file that %s protects (%s)", protocol.ConfigPath, p)
+			return
+		}
+		say(RuleProtectedPath, "git restore --staged -- '"+e.Path+"'; or take the pattern out of git_hooks.protected in "+protocol.ConfigPath+
+			" in a commit of its own, and while a run is under way adopt it: git agentxchain config adopt", "%s protects it (%s)", protocol.ConfigPath, p)
+		return
+	}
+}
+
+func ledgerOf(path string) protocol.Ledger {
 	for _, l := range protocol.Ledgers() {
 		if l.Path() == path {
-			return l, ""
+			return l
 		}
 	}
-	if slices.Contains(protocol.Documents(), protocol.Document(path)) {
-		return "", protocol.Document(path)
-	}
-	return "", ""
+	return ""
 }
 
-type sayer = func(rule, hint, format string, args ...any)
-
-const (
-	restoreHint = "git agentxchain repair --from-ref, then stage the file again"
-	recordHint  = "git agentxchain fsck names what differs; git agentxchain repair --accept-working --reason TEXT records it"
-)
-
-// ledger judges a ledger: every record of every parent is still there, in its
-// order and with its bytes, and what is new or amended is in a run.
-func (j *judge) ledger(e edit, l protocol.Ledger, say sayer) error {
-	next, err := j.blob(e.NewOID)
-	if err != nil {
-		return err
+// removed judges a governed file that goes away. git may stop tracking records that
+// runs hold, when the commit says so: .gitignore names them. Otherwise every clone
+// that takes the commit would lose its working files.
+func (j *judge) removed(e edit, path string, kind protocol.Governed, say sayer) (refused bool, err error) {
+	if kind == protocol.GovernedOwn {
+		return false, nil // it should never have been there
 	}
-	name := l.Path()[strings.LastIndexByte(l.Path(), '/')+1:]
-	inParents := make(map[string]int) // records that came with a parent
-	var added []ledgermerge.Record
-	parents := slices.DeleteFunc(append([]gitstore.OID{e.OldOID}, e.others...), func(p gitstore.OID) bool { return p == "" })
-	if len(parents) == 0 {
-		parents = []gitstore.OID{""} // a new file: all of it is new
-	}
-	for _, p := range parents {
-		before, err := j.blob(p)
-		if err != nil {
-			return err
-		}
-		d, err := ledgermerge.Compare(name, bytes.NewReader(before), bytes.NewReader(next))
-		if err != nil {
-			return err
-		}
-		if d.Bad != nil {
-			say(RuleLedgerRewritten, restoreHint, "line %d is no record: %s", d.Bad.Line, d.Bad.Why)
-			return nil
-		}
-		gone := d.Gone
-		if e.NewOID == "" {
-			// git stops tracking the ledger: nothing is lost when runs hold its records.
-			if gone, err = j.unconfirmed(l, d.Gone); err != nil {
-				return err
-			}
-		}
-		changed, err := j.unconfirmed(l, d.Changed)
-		if err != nil {
-			return err
-		}
-		if len(j.runs) == 0 && (l == protocol.LedgerHistory || l == protocol.LedgerRepoDecisions) {
-			changed = nil // another tool runs this project, and these two it may amend
-		}
-		switch {
-		case len(gone) > 0:
-			say(RuleLedgerTruncated, restoreHint, "%s gone, the first was line %d", count(len(gone), "record is", "records are"), gone[0].Line)
-			return nil
-		case d.Moved:
-			say(RuleLedgerRewritten, restoreHint, "its records stand in another order")
-			return nil
-		case len(changed) > 0:
-			say(RuleLedgerRewritten, restoreHint, "line %d is not what was recorded", changed[0].Line)
-			return nil
-		}
-		for _, r := range d.Added {
-			if inParents[r.Text]++; inParents[r.Text] == len(parents) {
-				added = append(added, r)
-			}
-		}
-	}
-	if added, err = j.unconfirmed(l, added); err != nil || len(added) == 0 || len(j.runs) == 0 {
-		return err
-	}
-	if away, err := e.foreign(); err != nil || away {
-		return err
-	}
-	say(RuleLedgerUnconfirmed, recordHint, "%s in no run, the first is line %d", count(len(added), "record is", "records are"), added[0].Line)
-	return nil
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// unconfirmed keeps the records that no run holds.
-func (j *judge) unconfirmed(l protocol.Ledger, records []ledgermerge.Record) ([]ledgermerge.Record, error) {
-	var out []ledgermerge.Record
-	for _, r := range records {
-		ok, err := j.confirm(l, r.Text)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			out = append(out, r)
-		}
-	}
-	return out, nil
-}
-
-// confirm reports whether a run holds the record. The run that moved last is
-// asked first, and is nearly always the one.
-func (j *judge) confirm(l protocol.Ledger, text string) (bool, error) {
-	runs, err := j.recorded()
-	if err != nil {
-		return false, err
-	}
-	c := j.texts[l]
-	if c == nil {
-		c = &confirmed{known: make(map[string]bool)}
-		if j.texts == nil {
-			j.texts = make(map[protocol.Ledger]*confirmed)
-		}
-		j.texts[l] = c
-	}
-	for !c.known[text] && c.next < len(runs) {
-		data, err := runs[c.next].Ledger(l)
-		if err != nil {
-			return false, err
-		}
-		for t := range ledgermerge.Texts(data, l == protocol.LedgerHistory) {
-			c.known[t] = true
-		}
-		c.next++
-	}
-	return c.known[text], nil
-}
-
-// held reports that nothing is to be said about a file that is no record: it came
-// with a parent, a run holds it, or it was made where other runs are.
-func (j *judge) held(e edit, by func(*gitstore.RunRecord) (bool, error)) (bool, error) {
-	if !e.isNew() {
+	if to := j.arrivals[e.OldOID]; to != "" && e.OldOID != "" {
+		say(RuleGovernedRemoved, "git mv it back, or copy it: git restore --staged --source=HEAD -- '"+e.Path+"'", "it is moved to %s; commands and guards look for it where it was", to)
 		return true, nil
 	}
-	runs, err := j.recorded()
-	if err != nil {
-		return false, err
+	if kind != protocol.GovernedLedger && kind != protocol.GovernedState {
+		return false, nil
 	}
-	for _, r := range runs {
-		if ok, err := by(r); err != nil || ok {
-			return ok, err
+	for i, was := range append([]gitstore.OID{e.OldOID}, e.others...) {
+		if was == "" && i < len(j.parents) && j.parents[i] != nil {
+			return false, nil // it went away on that side, and was judged there
 		}
 	}
-	return e.foreign()
+	text, err := j.ignores()
+	if err != nil || ignoredBy(text, path) {
+		return false, err
+	}
+	say(RuleGovernedRemoved, "git restore --staged --source=HEAD -- '"+e.Path+"'; to stop tracking it, name it in .gitignore in the same commit: git agentxchain doctor --fix",
+		"it would go away from every clone that takes the commit")
+	return true, nil
+}
+
+// ignoredBy reports whether a .gitignore names the path or a directory it is in.
+// Patterns are not tried: the block that init writes names every file.
+func ignoredBy(text []byte, path string) bool {
+	for line := range bytes.Lines(text) {
+		name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimRight(string(line), " \t\r\n"), "/"), "/")
+		if name != "" && (name == path || strings.HasPrefix(path, name+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // talk judges TALK.md, the one ledger that is text: it is as a run holds it, or
@@ -295,40 +227,98 @@ func (j *judge) talk(e edit, say sayer) error {
 	if err != nil || e.NewOID == "" {
 		return err
 	}
-	ok, err := j.held(e, func(r *gitstore.RunRecord) (bool, error) {
-		data, err := r.Ledger(protocol.LedgerTalk)
-		return bytes.HasPrefix(data, next), err
-	})
+	ok, err := j.witness.talk(next)
 	if err == nil && !ok {
-		say(RuleOrchestratorOwned, restoreHint, "it is not the talk of any run; only this program appends to it")
+		err = j.unconfirmed1(RuleOrchestratorOwned, say, "it is not the talk of any run; only this program appends to it")
 	}
 	return err
 }
 
-// maxRecordedStates is how far back a document is looked for in a run.
-const maxRecordedStates = 500
-
-// document judges a state or another document: some operation recorded it.
-func (j *judge) document(e edit, d protocol.Document, say sayer) error {
+// tasks judges HUMAN_TASKS.md: people own it, but for its managed sections.
+func (j *judge) tasks(e edit, say sayer) error {
 	next, err := j.blob(e.NewOID)
 	if err != nil {
 		return err
 	}
-	ok, err := j.held(e, func(r *gitstore.RunRecord) (bool, error) { return r.Recorded(d, next, maxRecordedStates) })
-	if err != nil || ok {
+	ok, err := j.witness.tasks(next)
+	if err == nil && !ok {
+		err = j.unconfirmed1(RuleOrchestratorOwned, say, "its managed sections are not what any run recorded; write outside of them")
+	}
+	return err
+}
+
+// document judges a state or another document: some operation recorded it.
+func (j *judge) document(e edit, d protocol.Document, say sayer) error {
+	versions, err := j.witness.versions(d)
+	if err != nil || versions[e.NewOID] {
 		return err
 	}
-	if d == protocol.DocState && e.OldOID == "" {
-		// What a project begins with, before its first run.
-		if s, refusal := protocol.DecodeState(next); refusal == nil && s.Run() == "" {
-			return nil
+	if d != protocol.DocState {
+		return j.unconfirmed1(RuleOrchestratorOwned, say, "only this program writes it")
+	}
+	next, err := j.blob(e.NewOID)
+	if err != nil || j.isFresh(next) {
+		return err
+	}
+	return j.unconfirmed1(RuleStateUnconfirmed, say, "no operation of a run led to this state")
+}
+
+// isFresh reports the state a project begins with, before its first run. Nothing
+// else without a run is a state.
+func (j *judge) isFresh(data []byte) bool {
+	if j.config == nil {
+		return false
+	}
+	have, err := ojson.DecodeObject(data)
+	if err != nil {
+		return false
+	}
+	want, err := ojson.DecodeObject(protocol.FreshState(j.config, "").Encode())
+	return err == nil && ojson.Equal(have, want)
+}
+
+// work judges reviews, reports and proposals: an operation wrote them so, or an
+// accepted turn says it made them.
+func (j *judge) work(e edit, path string, say sayer) error {
+	ok, err := j.witness.evidence(path, e.NewOID)
+	if err == nil && !ok {
+		err = j.unconfirmed1(RuleOrchestratorOwned, say, "no run holds it and no accepted turn made it")
+	}
+	return err
+}
+
+const multirepoDir = ".agentxchain/multirepo/"
+
+// own judges what only programs write and no run records. The coordinator's files
+// are those an initiative recorded.
+func (j *judge) own(e edit, path string, say sayer) error {
+	if strings.HasPrefix(path, multirepoDir) {
+		held, known, err := j.repo.InitiativeHolds(j.ctx, path, e.NewOID)
+		if err != nil || held {
+			return err
 		}
+		if runs, err := j.witness.list(); err != nil || !known && !j.strict && len(runs) == 0 {
+			return err
+		}
+		say(RuleOrchestratorOwned, "git restore --staged -- '"+e.Path+"'", "only the coordinator writes it, and no initiative recorded it so")
+		return nil
 	}
-	if d == protocol.DocState {
-		say(RuleStateUnconfirmed, restoreHint, "no operation of a run led to this state")
-	} else {
-		say(RuleOrchestratorOwned, restoreHint, "only this program writes it")
+	say(RuleOrchestratorOwned, "git restore --staged -- '"+e.Path+"'", "only this program writes it")
+	return nil
+}
+
+// unconfirmed1 tells that no run confirms a file. When a run would perhaps, but is not
+// believed, that is the reason.
+func (j *judge) unconfirmed1(rule string, say sayer, format string, args ...any) error {
+	why, err := j.witness.unproven()
+	if err != nil {
+		return err
 	}
+	text, hint := fmt.Sprintf(format, args...), restoreHint
+	if why != "" {
+		text, hint = text+"; not believed is "+why, lookHint
+	}
+	say(rule, hint, "%s", text)
 	return nil
 }
 
@@ -341,20 +331,9 @@ func (j *judge) blob(oid gitstore.OID) ([]byte, error) {
 	return data, err
 }
 
-// readConfig decodes the configuration a commit holds; nil when it has none. A
-// configuration that breaks a rule still protects what it names.
-func readConfig(ctx context.Context, repo *gitstore.Repository, commit gitstore.OID, prefix string) (*protocol.Config, error) {
-	if commit == "" {
-		return nil, nil
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
 	}
-	data, _, err := repo.FileAt(ctx, commit, prefix+protocol.ConfigPath)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	c, _, err := protocol.DecodeConfig(data)
-	var refusal *protocol.Error
-	if errors.As(err, &refusal) {
-		return nil, nil // it governs nothing, and other commands say why
-	}
-	return c, err
+	return fmt.Sprintf("%d %s", n, many)
 }

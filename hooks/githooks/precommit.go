@@ -42,47 +42,74 @@ func (g *guarded) preCommit() error {
 	if err != nil {
 		return err
 	}
+	w := &witness{g: g}
+	w.see(runs)
 	for _, prefix := range prefixes {
-		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, runs: runs[:min(len(runs), maxRuns)], runsRead: true}
-		if j.config, err = readConfig(g.ctx, g.repo, head, prefix); err != nil {
-			return err
-		}
-		if err := g.staged(j, changes, others); err != nil {
+		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w}
+		if err := g.staged(j, changes, head, others); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *guarded) staged(j *judge, changes []gitstore.TreeChange, others []gitstore.OID) error {
-	if i := slices.IndexFunc(changes, func(c gitstore.TreeChange) bool { return c.Path == j.prefix+protocol.ConfigPath }); i >= 0 && j.config == nil && changes[i].NewOID != "" {
-		// The first commit of a project: what it says holds for itself.
-		data, err := j.blob(changes[i].NewOID)
-		if err != nil {
+func (g *guarded) staged(j *judge, changes []gitstore.TreeChange, head gitstore.OID, others []gitstore.OID) error {
+	v := newGovernance(g.ctx, g.repo, j.prefix)
+	c := newCommit{parents: others, ignores: func() ([]byte, error) { return g.stagedFile(changes, head, j.prefix+".gitignore") }}
+	if head != "" {
+		c.parents = append([]gitstore.OID{head}, others...)
+		var err error
+		if c.config, err = v.entry(head); err != nil {
 			return err
 		}
-		j.config, _, _ = protocol.DecodeConfig(data)
 	}
-	if j.config == nil {
-		return nil // not a governed project, or not yet
+	if i := slices.IndexFunc(changes, func(c gitstore.TreeChange) bool { return c.Path == v.path }); i >= 0 {
+		c.config = entry{changes[i].NewOID, changes[i].NewMode}
 	}
-	for _, c := range changes {
-		if c.Status == 'U' {
+	if _, err := j.govern(v, c, false); err != nil {
+		return err
+	}
+	var edits []edit
+	for _, ch := range changes {
+		if ch.Status == 'U' {
 			continue // git itself does not commit an unmerged path
 		}
-		e := edit{TreeChange: c}
+		e := edit{TreeChange: ch}
 		for _, o := range others {
-			oid, err := g.oidAt(o, c.Path)
+			oid, _, err := g.repo.EntryAt(g.ctx, o, ch.Path)
 			if err != nil {
 				return err
 			}
 			e.others = append(e.others, oid)
 		}
+		edits = append(edits, e)
+	}
+	j.arrivals = arrivals(j.prefix, edits)
+	for _, e := range edits {
 		if err := j.change(e); err != nil {
 			return err
 		}
 	}
+	if j.config == nil {
+		return nil // not a governed project, or not yet
+	}
 	return g.turns(j, changes)
+}
+
+// stagedFile reads a file as the index has it, from how the index differs from HEAD.
+func (g *guarded) stagedFile(changes []gitstore.TreeChange, head gitstore.OID, path string) ([]byte, error) {
+	if i := slices.IndexFunc(changes, func(c gitstore.TreeChange) bool { return c.Path == path }); i >= 0 {
+		if changes[i].NewOID == "" {
+			return nil, nil
+		}
+		_, data, err := g.repo.Objects().Read(g.ctx, changes[i].NewOID)
+		return data, err
+	}
+	if head == "" {
+		return nil, nil
+	}
+	data, _, err := g.repo.FileAt(g.ctx, head, path)
+	return data, err
 }
 
 // parentsToBe returns the parents the commit will have: HEAD, "" when nothing
@@ -107,20 +134,11 @@ func (g *guarded) parentsToBe() (head gitstore.OID, others []gitstore.OID, err e
 	return head, others, err
 }
 
-// oidAt returns the blob a commit has at a path, "" for none.
-func (g *guarded) oidAt(commit gitstore.OID, path string) (gitstore.OID, error) {
-	data, mode, err := g.repo.FileAt(g.ctx, commit, path)
-	if err != nil || data == nil || mode == 0 {
-		return "", err
-	}
-	return gitstore.HashObject(g.repo.ObjectFormat, gitstore.KindBlob, data), nil
-}
-
 // turns judges product files by the turns that are under way. A person's own
 // commit between turns, or while a turn that may write is under way and has
 // declared nothing yet, is nobody's business.
 func (g *guarded) turns(j *judge, changes []gitstore.TreeChange) error {
-	runs, err := j.recorded()
+	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -133,7 +151,7 @@ func (g *guarded) turns(j *judge, changes []gitstore.TreeChange) error {
 		return err
 	}
 	rules := turnRules{state: s, config: j.config}
-	if rules.declared, err = g.declared(j, s); err != nil {
+	if rules.declared, err = g.declared(j.prefix, s); err != nil {
 		return err
 	}
 	for _, c := range changes {
@@ -202,12 +220,12 @@ func conflictFiles(t *protocol.Turn) []string {
 // declared returns what the only active turn's staged result declares, nil when
 // there are several turns or nothing is staged yet. The staged result is the
 // turn's own word and no part of the work.
-func (g *guarded) declared(j *judge, s *protocol.State) (map[string]bool, error) {
+func (g *guarded) declared(prefix string, s *protocol.State) (map[string]bool, error) {
 	turn := s.OnlyTurn()
 	if turn == nil || g.repo.TopLevel == "" {
 		return nil, nil
 	}
-	root, err := os.OpenRoot(filepath.Join(g.repo.TopLevel, filepath.FromSlash(j.prefix)))
+	root, err := os.OpenRoot(filepath.Join(g.repo.TopLevel, filepath.FromSlash(prefix)))
 	if err != nil {
 		return nil, nil
 	}

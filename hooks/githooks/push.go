@@ -41,9 +41,10 @@ func (g *guarded) prePush() error {
 		return err
 	}
 	shown := g.defaultBranch("refs/remotes/" + remote + "/HEAD")
+	w := &witness{g: g}
 	for _, m := range moves {
 		if run, ok := strings.CutPrefix(m.ref, gitstore.RunRefPrefix); ok {
-			if err := g.runMoved(run, m); err != nil {
+			if err := g.runMoved(run, m, w); err != nil {
 				return err
 			}
 			continue
@@ -51,11 +52,49 @@ func (g *guarded) prePush() error {
 		if err := g.overwrites(m, shown); err != nil {
 			return err
 		}
+		if err := g.weakening(m, w); err != nil {
+			return err
+		}
 	}
 	if len(g.findings) > 0 {
 		return nil
 	}
 	return g.pushAlong(remote, moves)
+}
+
+// weakening says early what a server with guards would say to a branch whose rules
+// are weaker than those the other side has, where that is known here.
+func (g *guarded) weakening(m move, w *witness) error {
+	if !strings.HasPrefix(m.ref, branchPrefix) || m.old == "" || m.new == "" || !g.repo.Objects().Has(g.ctx, m.old) {
+		return nil
+	}
+	if runs, err := w.list(); err != nil || len(runs) == 0 {
+		return err // no run here could adopt anything; the server judges
+	}
+	prefixes, err := g.prefixes()
+	if err != nil {
+		return err
+	}
+	for _, prefix := range prefixes {
+		v := newGovernance(g.ctx, g.repo, prefix)
+		before, err := v.of(m.old)
+		if err != nil {
+			return err
+		}
+		after, err := v.of(m.new)
+		if err != nil {
+			return err
+		}
+		if before == nil || after == nil {
+			continue
+		}
+		j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w}
+		j.commit = string(m.new)
+		if err := j.weakened(v.path, before, after); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // preReceive judges a push on the server, where no clone can switch it off. The
@@ -70,36 +109,57 @@ func (g *guarded) preReceive() error {
 		return err
 	}
 	// Runs that come with the push confirm the records that come with it.
+	w := &witness{g: g}
 	var pushed []*gitstore.RunRecord
 	for _, m := range moves {
 		run, ok := strings.CutPrefix(m.ref, gitstore.RunRefPrefix)
 		if !ok {
 			continue
 		}
-		if err := g.runMoved(run, m); err != nil {
+		if err := g.runMoved(run, m, w); err != nil {
 			return err
 		}
 		if m.new != "" {
 			pushed = append(pushed, g.repo.RunRecordAt(g.ctx, run, m.new))
+			runs = slices.DeleteFunc(runs, func(r *gitstore.RunRecord) bool { return r.Run == run })
 		}
 	}
 	if len(g.findings) > 0 {
 		return nil // records cannot be held against runs that are not whole
 	}
-	runs = append(pushed, runs...)
+	w.see(append(pushed, runs...))
 	shown := g.defaultBranch("HEAD")
 	for _, m := range moves {
-		if !strings.HasPrefix(m.ref, branchPrefix) {
+		if strings.HasPrefix(m.ref, governedRefs) || m.new == "" && !strings.HasPrefix(m.ref, branchPrefix) {
 			continue
 		}
 		if err := g.overwrites(m, shown); err != nil {
 			return err
 		}
-		if err := g.branch(m, false, runs); err != nil {
+		// A tag, or a ref of any other name, can become a branch later, where no hook is
+		// asked: it is judged like one.
+		if !strings.HasPrefix(m.ref, branchPrefix) {
+			if m.new, err = g.commitOf(m.new); err != nil {
+				return err
+			}
+		}
+		if err := g.branch(m, true, w); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// governedRefs are refs of this program, which lead to no commits of a branch.
+const governedRefs = "refs/agentxchain/"
+
+// commitOf returns the commit an object leads to, "" for none.
+func (g *guarded) commitOf(oid gitstore.OID) (gitstore.OID, error) {
+	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", string(oid)+"^{commit}")
+	if err != nil && exitStatus(err) != 1 && exitStatus(err) != 128 {
+		return "", err
+	}
+	return gitstore.OID(strings.TrimSpace(string(out))), nil
 }
 
 // defaultBranch is the branch a symbolic ref names, "" when it names none.
@@ -161,8 +221,8 @@ func (g *guarded) anyConfig(commit gitstore.OID) (*protocol.Config, error) {
 		return nil, err
 	}
 	for _, p := range prefixes {
-		if c, err := readConfig(g.ctx, g.repo, commit, p); err != nil || c != nil {
-			return c, err
+		if r, err := newGovernance(g.ctx, g.repo, p).of(commit); err != nil || r != nil {
+			return configOf(r), err
 		}
 	}
 	return nil, nil
@@ -175,4 +235,11 @@ func (g *guarded) protectedBranch(c *protocol.Config, name, shown string) bool {
 		return name == shown || shown == "" && (name == "main" || name == "master")
 	}
 	return slices.ContainsFunc(c.ProtectedBranches, func(p string) bool { return protocol.MatchPath(p, name) })
+}
+
+func configOf(r *governor) *protocol.Config {
+	if r == nil {
+		return nil
+	}
+	return r.config
 }

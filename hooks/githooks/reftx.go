@@ -61,6 +61,7 @@ func (g *guarded) referenceTransaction() error {
 	if err != nil {
 		return err
 	}
+	w := &witness{g: g}
 	for _, m := range moves {
 		run, isRun := strings.CutPrefix(m.ref, gitstore.RunRefPrefix)
 		if !isRun && !strings.HasPrefix(m.ref, branchPrefix) {
@@ -75,10 +76,13 @@ func (g *guarded) referenceTransaction() error {
 		if m.old == m.new {
 			continue
 		}
-		if isRun {
-			err = g.runMoved(run, m)
-		} else {
-			err = g.branch(m, true, nil)
+		switch {
+		case isRun:
+			err = g.runMoved(run, m, w)
+		case m.new == "":
+			err = g.deleted(m)
+		default:
+			err = g.branch(m, false, w)
 		}
 		if err != nil {
 			return err
@@ -87,21 +91,43 @@ func (g *guarded) referenceTransaction() error {
 	return nil
 }
 
+// deleted judges a branch that goes away. "git branch -M" tells hooks only that the
+// branches go, not what comes in their place, so a protected one stays.
+func (g *guarded) deleted(m move) error {
+	if m.old == "" {
+		return nil
+	}
+	config, err := g.anyConfig(m.old)
+	if err != nil || config == nil || !g.protectedBranch(config, strings.TrimPrefix(m.ref, branchPrefix), "") {
+		return err
+	}
+	g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: "the branch is protected and would be deleted, or another would take its name",
+		Hint: "change git_hooks.protected_branches in " + protocol.ConfigPath + " first"})
+	return nil
+}
+
 // maxOps bounds how many operations of a run are checked at once.
 const maxOps = 20000
 
-// runMoved judges a run's ref: it only ever goes on from where it was.
-func (g *guarded) runMoved(run string, m move) error {
+// runMoved judges a run's ref: it only ever goes on from where it was, and every
+// operation of it follows from the one before by the rules.
+func (g *guarded) runMoved(run string, m move, w *witness) error {
 	if m.new == "" {
 		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: "the record of the run would be gone",
 			Hint: "keep it; to remove it all the same: git agentxchain hooks uninstall, then git update-ref -d " + m.ref})
 		return nil
 	}
-	if err := g.repo.RunRecordAt(g.ctx, run, m.new).CheckChain(m.old, maxOps); err != nil {
+	r := g.repo.RunRecordAt(g.ctx, run, m.new)
+	if err := r.CheckChain(m.old, maxOps); err != nil {
 		if g.ctx.Err() != nil {
 			return err
 		}
 		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: err.Error(), Hint: "git agentxchain fsck --run " + run})
+		return nil
 	}
-	return nil
+	why, err := w.prove(r)
+	if err == nil && why != "" {
+		g.find(Finding{Rule: RuleRunUnproven, Path: m.ref, Message: why, Hint: "git agentxchain fsck --replay --run " + run + ", in the clone it comes from"})
+	}
+	return err
 }

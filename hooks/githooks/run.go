@@ -27,6 +27,12 @@ const (
 	RuleForgedTrailer     = "forged_trailer"           // a trailer that names what did not happen
 	RuleRunChain          = "run_chain_broken"         // a run's record would be rewritten or lost
 	RuleHistoryRewritten  = "history_rewritten"        // a governed branch would be pushed over another history
+	RuleConfigLost        = "configuration_lost"       // a governed branch would be without valid rules
+	RuleConfigWeakened    = "configuration_weakened"   // weaker rules that no run has adopted
+	RuleGovernedRemoved   = "governed_file_removed"    // a record would be moved or taken from every clone
+	RuleTurnMissing       = "turn_missing"             // git_hooks.require_turn, and the commit names none
+	RuleRunUnproven       = "run_unproven"             // a run whose operations do not follow from each other
+	RuleTooManyCommits    = "too_many_commits"         // more than can be judged at once
 	RuleRunsUnpushed      = "runs_not_pushed"          // agentxchain.pushRuns=require and the remote did not take them
 )
 

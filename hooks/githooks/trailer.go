@@ -83,8 +83,7 @@ func (g *guarded) owner() (*owner, error) {
 	if err != nil || len(prefixes) != 1 {
 		return nil, err
 	}
-	j := &judge{ctx: g.ctx, repo: g.repo, prefix: prefixes[0]}
-	runs, err := j.recorded()
+	runs, err := (&witness{g: g}).list()
 	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
@@ -92,10 +91,12 @@ func (g *guarded) owner() (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.config, err = readConfig(g.ctx, g.repo, head, j.prefix); err != nil || j.config == nil {
+	prefix := prefixes[0]
+	rules, err := newGovernance(g.ctx, g.repo, prefix).of(head)
+	if err != nil || rules == nil {
 		return nil, err
 	}
-	s, err := runs[0].State(j.config)
+	s, err := runs[0].State(rules.config)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (g *guarded) owner() (*owner, error) {
 	}
 	var paths []string
 	for _, c := range changes {
-		p, ok := strings.CutPrefix(c.Path, j.prefix)
+		p, ok := strings.CutPrefix(c.Path, prefix)
 		if !ok {
 			return nil, nil // work outside of the project is no turn's
 		}
@@ -123,7 +124,7 @@ func (g *guarded) owner() (*owner, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	declared, err := g.declared(j, s)
+	declared, err := g.declared(prefix, s)
 	if err != nil {
 		return nil, err
 	}
@@ -187,22 +188,29 @@ func (g *guarded) commitMsg() error {
 	if !mentionsTrailer(text) {
 		return nil
 	}
-	out, err := g.repo.Git.Run(g.ctx, text, "interpret-trailers", "--only-trailers", "--only-input", "--no-divider")
+	out, err := g.trailersOf(text)
 	if err != nil {
 		return err
 	}
-	t, bad := readTrailers(string(out))
+	t, bad := readTrailers(out)
 	for _, f := range bad {
 		g.find(f)
 	}
 	if len(bad) > 0 || t.empty() {
 		return nil
 	}
-	runs, err := g.repo.RunRecords(g.ctx)
-	if err != nil {
-		return err
+	var runs []*gitstore.RunRecord
+	for r, err := range (&witness{g: g}).proven() {
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
 	}
-	return g.checkTrailers(t, runs)
+	found, err := checkTrailers(t, runs)
+	for _, f := range found {
+		g.find(f)
+	}
+	return err
 }
 
 // trailers are the values a message names, in their order.
@@ -250,15 +258,15 @@ const trailerHint = "leave the trailer out; the hook adds what is true, and git 
 
 // checkTrailers holds the trailers against the runs. A message may name several
 // turns, as that of a squash does.
-func (g *guarded) checkTrailers(t trailers, runs []*gitstore.RunRecord) error {
+func checkTrailers(t trailers, runs []*gitstore.RunRecord) (found []Finding, err error) {
 	forged := func(key, format string, args ...any) {
-		g.find(Finding{Rule: RuleForgedTrailer, Path: key, Message: fmt.Sprintf(format, args...), Hint: trailerHint})
+		found = append(found, Finding{Rule: RuleForgedTrailer, Path: key, Message: fmt.Sprintf(format, args...), Hint: trailerHint})
 	}
 	var owners []owner
 	for _, turn := range t.turns {
-		o, err := g.findTurn(turn, t.runs, runs)
+		o, err := findTurn(turn, t.runs, runs)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if o == nil {
 			forged(TrailerTurn, "no run here has accepted or given the turn %s", turn)
@@ -270,7 +278,7 @@ func (g *guarded) checkTrailers(t trailers, runs []*gitstore.RunRecord) error {
 		forged(TrailerTurn, "it is missing beside the other trailers")
 	}
 	if len(owners) < len(t.turns) || len(t.turns) == 0 {
-		return nil
+		return found, nil
 	}
 	for _, o := range owners {
 		if len(t.roles) > 0 && !slices.Contains(t.roles, o.role) {
@@ -290,12 +298,12 @@ func (g *guarded) checkTrailers(t trailers, runs []*gitstore.RunRecord) error {
 			forged(TrailerRun, "none of the turns named is of %s", r)
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // findTurn looks for a turn among the active ones and in history, first in the
 // runs that are named.
-func (g *guarded) findTurn(turn string, named []string, runs []*gitstore.RunRecord) (*owner, error) {
+func findTurn(turn string, named []string, runs []*gitstore.RunRecord) (*owner, error) {
 	ordered := slices.Clone(runs)
 	slices.SortStableFunc(ordered, func(a, b *gitstore.RunRecord) int {
 		return boolInt(slices.Contains(named, b.Run)) - boolInt(slices.Contains(named, a.Run))

@@ -1,0 +1,160 @@
+// What commits claim: the turn whose work they hold.
+
+package githooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// trailersOf separates the trailers of a message, without unfolding them.
+func (g *guarded) trailersOf(message []byte) (string, error) {
+	out, err := g.repo.Git.Run(g.ctx, message, "-c", "trailer.separators=:", "interpret-trailers", "--only-trailers", "--only-input", "--no-divider")
+	return string(out), err
+}
+
+// claims holds the trailers of a commit against the runs: a turn that is named was
+// given or accepted in one that passed the door.
+func (j *judge) claims(n gitstore.NewCommit) error {
+	t, bad := readTrailers(n.Trailers)
+	for _, f := range bad {
+		f.Commit = string(n.OID)
+		j.report(f)
+	}
+	if len(bad) > 0 || t.empty() {
+		return nil
+	}
+	known, err := j.witness.list()
+	if err != nil || len(known) == 0 && !j.strict {
+		return err // a clone that has fetched no run cannot tell
+	}
+	var runs []*gitstore.RunRecord
+	for r, err := range j.witness.proven() {
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	found, err := checkTrailers(t, runs)
+	for _, f := range found {
+		f.Commit = string(n.OID)
+		if j.strict {
+			f.Hint = "push the runs with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'; or leave the trailer out"
+		}
+		j.report(f)
+	}
+	return err
+}
+
+// claimsWanted judges a branch on which every change of the product has to name its
+// turn (git_hooks.require_turn): all commits it gains, also those another branch
+// holds already, where they needed no turn.
+func (c *course) claimsWanted() error {
+	branch, ok := strings.CutPrefix(c.move.ref, branchPrefix)
+	if !ok {
+		return nil
+	}
+	at := c.move.old
+	if at == "" {
+		at = c.move.new
+	}
+	for i, v := range c.rules {
+		g, err := v.of(at)
+		if err != nil {
+			return err
+		}
+		if !g.wantsTurn(branch) {
+			continue
+		}
+		list := c.list
+		if len(list) != 1 || len(list[0].Parents) != 1 || list[0].Parents[0] != c.move.old {
+			var except []string
+			if c.move.old != "" {
+				except = []string{string(c.move.old)}
+			}
+			var more bool
+			if list, more, err = c.g.repo.CommitsBeyond(c.g.ctx, c.move.new, gitstore.MaxNewCommits, except...); err != nil {
+				return err
+			}
+			if more {
+				c.g.find(tooMany(c.move.ref))
+				return nil
+			}
+		}
+		for from := 0; from < len(list); from += commitsAtOnce {
+			if err := c.claimed(c.judges[i], v, branch, list[from:min(from+commitsAtOnce, len(list))]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *governor) wantsTurn(branch string) bool {
+	return g != nil && slices.ContainsFunc(g.config.RequireTurn, func(p string) bool { return protocol.MatchPath(p, branch) })
+}
+
+// claimed judges whether commits that change the product name a turn.
+func (c *course) claimed(j *judge, v *governance, branch string, list []gitstore.NewCommit) error {
+	var silent []gitstore.NewCommit
+	oids, parents := []gitstore.OID(nil), make(map[gitstore.OID][]gitstore.OID)
+	for _, n := range list {
+		if t, _ := readTrailers(n.Trailers); len(t.turns) > 0 {
+			continue // whether the turn is one, claims judges, here or when the commit came
+		}
+		for _, p := range n.Parents {
+			g, err := v.of(p)
+			if err != nil {
+				return err
+			}
+			if g.wantsTurn(branch) {
+				silent, oids, parents[n.OID] = append(silent, n), append(oids, n.OID), n.Parents
+				break
+			}
+		}
+	}
+	changes, err := c.g.repo.CommitChanges(c.g.ctx, oids, parents)
+	if err != nil {
+		return err
+	}
+	for _, n := range silent {
+		against := changes[:max(1, len(n.Parents))]
+		changes = changes[len(against):]
+		j.claimMissing(branch, n, editsOf(against))
+	}
+	return nil
+}
+
+// claimMissing tells of a commit that changes the product and names no turn.
+func (j *judge) claimMissing(branch string, n gitstore.NewCommit, edits []edit) {
+	for _, e := range edits {
+		path, ok := strings.CutPrefix(e.Path, j.prefix)
+		if !ok || !protocol.ProjectOwned(path) || path == protocol.ConfigPath {
+			continue
+		}
+		if len(e.others) > 0 && (e.OldOID == e.NewOID || slices.Contains(e.others, e.NewOID)) {
+			continue // a merge that takes one side; that side's commits name their turns
+		}
+		j.report(Finding{
+			Rule:    RuleTurnMissing,
+			Path:    e.Path,
+			Commit:  string(n.OID),
+			Message: "the commit changes it and names no turn, which " + protocol.ConfigPath + " wants on " + branch,
+			Hint:    "git agentxchain checkpoint commits a turn's files with its trailers; work of your own goes to another branch",
+		})
+		return
+	}
+}
+
+// tooMany tells of more commits than can be judged at once.
+func tooMany(ref string) Finding {
+	return Finding{
+		Rule:    RuleTooManyCommits,
+		Path:    ref,
+		Message: "more new commits at once than can be judged",
+		Hint:    "move it in parts: git push REMOTE OLDER-COMMIT:" + ref + ", then what follows",
+	}
+}

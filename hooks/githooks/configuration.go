@@ -1,0 +1,175 @@
+// The judgement of a commit's configuration: it is not lost, and not weakened
+// without a person's word.
+
+package githooks
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// newCommit is one commit to judge: what it changed against each parent, and what
+// it holds in the place of the configuration.
+type newCommit struct {
+	oid     gitstore.OID // "" for the index
+	parents []gitstore.OID
+	config  entry
+	ignores func() ([]byte, error)
+}
+
+// govern finds what governs a new commit and judges its configuration. pushed: a
+// weaker one needs a run that adopted it. The answer is what governs from then on,
+// nil when the project is not governed there.
+func (j *judge) govern(v *governance, c newCommit, pushed bool) (*governor, error) {
+	j.commitContext = commitContext{commit: string(c.oid), ignores: c.ignores}
+	var last *governor
+	for _, p := range c.parents {
+		g, err := v.of(p)
+		if err != nil {
+			return nil, err
+		}
+		j.parents = append(j.parents, g)
+		if last == nil {
+			last = g
+		}
+	}
+	own, err := v.valid(c.config)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case last == nil && own == nil:
+		return nil, j.bind(own)
+	case own == nil:
+		j.lost(v, c.config)
+		return last, j.bind(last)
+	}
+	for _, g := range j.parents {
+		if g != nil && pushed {
+			if err := j.weakened(v.path, g, own); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return own, j.bind(own)
+}
+
+// bind gathers the patterns the commit is held to and the parents that vouch for
+// what came with them.
+func (j *judge) bind(own *governor) error {
+	var committed gitstore.OID
+	for _, g := range j.parents {
+		if g != nil {
+			j.patterns = union(j.patterns, g.config.Protected)
+			if j.config == nil {
+				j.config, committed = g.config, g.content
+			}
+		}
+	}
+	if j.config == nil {
+		// The first commit of a project: what it says holds from then on. In a
+		// repository that is governed already atHome judges it.
+		j.config = configOf(own)
+		return nil
+	}
+	recorded, err := j.witness.protects(committed)
+	if err != nil {
+		return err
+	}
+	j.patterns = union(j.patterns, recorded)
+	if len(j.parents) < 2 || len(j.patterns) == 0 {
+		return nil
+	}
+	for _, g := range j.parents {
+		ok := g != nil && len(union(g.config.Protected, j.patterns)) == len(g.config.Protected)
+		if !ok && g != nil {
+			if ok, err = j.adopted(g.content); err != nil {
+				return err
+			}
+		}
+		j.vouched = append(j.vouched, ok)
+	}
+	return nil
+}
+
+// adopted asks the runs about a configuration. Where none is known there is none
+// that could adopt; only a server takes that for a no.
+func (j *judge) adopted(content gitstore.OID) (bool, error) {
+	runs, err := j.witness.list()
+	if err != nil || len(runs) == 0 && !j.strict {
+		return err == nil, err
+	}
+	return j.witness.adopted(content)
+}
+
+// lost tells of a commit that has no valid configuration where a parent is governed.
+func (j *judge) lost(v *governance, e entry) {
+	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit,
+		Hint: "git restore --staged --source=HEAD -- '" + v.path + "'; to end the governance of this repository: git agentxchain hooks uninstall"}
+	switch {
+	case e.oid == "":
+		f.Message = "the configuration would be gone from a branch it governs"
+	case !plainFile(e.mode):
+		f.Message = "the configuration would be no plain file any more"
+	default:
+		f.Message = "the configuration would be broken: " + j.broken(e.oid)
+	}
+	j.report(f)
+}
+
+func (j *judge) broken(content gitstore.OID) string {
+	data, err := j.blob(content)
+	if err != nil {
+		return err.Error()
+	}
+	_, problems, err := protocol.DecodeConfig(data)
+	var refusal *protocol.Error
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Message
+	case err != nil:
+		return err.Error()
+	case len(problems) > 0:
+		return problems[0].Message
+	}
+	return "it cannot be read"
+}
+
+// weakened judges the step from one configuration to another: weaker rules take a
+// person, whose word is an operation of a run.
+func (j *judge) weakened(path string, from, to *governor) error {
+	if from.content == to.content {
+		return nil
+	}
+	changes := protocol.Weakening(protocol.RuleChanges(from.config, to.config))
+	if len(changes) == 0 {
+		return nil
+	}
+	ok, err := j.witness.adopted(to.content)
+	if err != nil || ok {
+		return err
+	}
+	j.report(Finding{Rule: RuleConfigWeakened, Path: path, Commit: j.commit, Message: "weaker rules that no run has adopted: " + shownChanges(changes),
+		Hint: "git agentxchain config adopt, then push the run with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'"})
+	return nil
+}
+
+// shownChanges names the first few changes.
+func shownChanges(changes []protocol.RuleChange) string {
+	var names []string
+	for _, c := range changes[:min(3, len(changes))] {
+		at := c.Pointer
+		if at == "" {
+			at = "/"
+		}
+		names = append(names, clip(at))
+	}
+	if n := len(changes) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,200 @@
+// The configuration that governs a commit: the last valid one of its history.
+
+package githooks
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// governor is a configuration and where it comes from.
+type governor struct {
+	content gitstore.OID // of agentxchain.json
+	config  *protocol.Config
+}
+
+// governance finds the configurations that govern the commits of one project. A
+// commit is governed by the configuration it holds; when it holds none that is
+// valid, by the last valid one of its history. A branch does not get rid of its
+// rules by losing or breaking the file that has them.
+type governance struct {
+	ctx     context.Context
+	repo    *gitstore.Repository
+	path    string // of agentxchain.json in the repository
+	entries map[gitstore.OID]entry
+	configs map[gitstore.OID]*protocol.Config // by content, nil for one that is not valid
+	governs map[gitstore.OID]*governor        // by commit, nil for none
+	home    *home
+}
+
+// entry is what a tree has at one path; the zero value is nothing.
+type entry struct {
+	oid  gitstore.OID
+	mode gitstore.Mode
+}
+
+// home is the governed branch of the repository that new history is held against.
+type home struct {
+	tip gitstore.OID
+	governor
+}
+
+func newGovernance(ctx context.Context, repo *gitstore.Repository, prefix string) *governance {
+	return &governance{ctx: ctx, repo: repo, path: prefix + protocol.ConfigPath, entries: make(map[gitstore.OID]entry),
+		configs: make(map[gitstore.OID]*protocol.Config), governs: make(map[gitstore.OID]*governor)}
+}
+
+// entry returns what a commit holds in the place of the configuration.
+func (v *governance) entry(commit gitstore.OID) (entry, error) {
+	e, known := v.entries[commit]
+	if known {
+		return e, nil
+	}
+	var err error
+	if e.oid, e.mode, err = v.repo.EntryAt(v.ctx, commit, v.path); err != nil {
+		return e, err
+	}
+	v.entries[commit] = e
+	return e, nil
+}
+
+func plainFile(m gitstore.Mode) bool { return m == gitstore.ModeFile || m == gitstore.ModeExec }
+
+// valid returns the configuration an entry holds, nil when it is none that governs.
+func (v *governance) valid(e entry) (*governor, error) {
+	if e.oid == "" || !plainFile(e.mode) {
+		return nil, nil
+	}
+	c, known := v.configs[e.oid]
+	if !known {
+		_, data, err := v.repo.Objects().Read(v.ctx, e.oid)
+		if err != nil {
+			return nil, err
+		}
+		c = protocol.GoverningConfig(data)
+		v.configs[e.oid] = c
+	}
+	if c == nil {
+		return nil, nil
+	}
+	return &governor{e.oid, c}, nil
+}
+
+// of returns what governs a commit, nil for nothing.
+func (v *governance) of(commit gitstore.OID) (*governor, error) {
+	if commit == "" {
+		return nil, nil
+	}
+	if g, known := v.governs[commit]; known {
+		return g, nil
+	}
+	e, err := v.entry(commit)
+	if err != nil {
+		return nil, err
+	}
+	g, err := v.valid(e)
+	if err == nil && g == nil {
+		g, err = v.lastValid(commit, e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.governs[commit] = g
+	return g, nil
+}
+
+// maxConfigHistory bounds the versions of the configuration that are looked through
+// for a valid one.
+const maxConfigHistory = 1000
+
+// lastValid searches the history of a commit that holds no valid configuration. One
+// that was never valid still protects what it names.
+func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) {
+	list, err := v.repo.PathCommits(v.ctx, commit, v.path, maxConfigHistory)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		parents, _, err := v.repo.CommitAlone(v.ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		for _, at := range append([]gitstore.OID{c}, parents...) {
+			held, err := v.entry(at)
+			if err != nil {
+				return nil, err
+			}
+			if g, err := v.valid(held); err != nil || g != nil {
+				return g, err
+			}
+		}
+	}
+	if e.oid == "" || !plainFile(e.mode) {
+		return nil, nil
+	}
+	_, data, err := v.repo.Objects().Read(v.ctx, e.oid)
+	if err != nil {
+		return nil, err
+	}
+	c, _, err := protocol.DecodeConfig(data)
+	var refusal *protocol.Error
+	if errors.As(err, &refusal) {
+		return nil, nil // it never governed anything, and other commands say why
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &governor{e.oid, c}, nil
+}
+
+// learn notes what a new commit holds and what governs it from then on.
+func (v *governance) learn(commit gitstore.OID, e entry, g *governor) {
+	v.entries[commit], v.governs[commit] = e, g
+}
+
+// homeBranch returns the governed branch that history without governed parents is
+// held against: the one HEAD is on, else main or master, else the one that moved
+// last; nil when no branch holds a valid configuration.
+func (v *governance) homeBranch() (*home, error) {
+	if v.home != nil {
+		return v.home, nil
+	}
+	out, err := v.repo.Git.Run(v.ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(HEAD)%(objectname) %(refname)", branchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	v.home = &home{}
+	best := 0
+	for line := range strings.Lines(string(out)) {
+		if len(line) < 2 {
+			continue
+		}
+		tip, ref, _ := strings.Cut(strings.TrimSuffix(line[1:], "\n"), " ")
+		rank := 1
+		switch {
+		case line[0] == '*':
+			rank = 3
+		case ref == branchPrefix+"main" || ref == branchPrefix+"master":
+			rank = 2
+		}
+		if rank <= best {
+			continue
+		}
+		e, err := v.entry(gitstore.OID(tip))
+		if err != nil {
+			return nil, err
+		}
+		g, err := v.valid(e)
+		if err != nil {
+			return nil, err
+		}
+		if g != nil {
+			best, v.home = rank, &home{gitstore.OID(tip), *g}
+		}
+	}
+	return v.home, nil
+}

@@ -1,0 +1,109 @@
+// The judgement of ledgers: what was recorded stays, what is new is in a run.
+
+package githooks
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ledger judges a ledger: every record of every parent is still there, in its
+// order and with its bytes, and what any parent did not have is in a run. That a
+// record came with another parent confirms nothing.
+func (j *judge) ledger(e edit, l protocol.Ledger, say sayer) error {
+	next, err := j.blob(e.NewOID)
+	if err != nil {
+		return err
+	}
+	runs, err := j.witness.list()
+	if err != nil {
+		return err
+	}
+	known := len(runs) > 0
+	name := l.Path()[strings.LastIndexByte(l.Path(), '/')+1:]
+	var added []ledgermerge.Record
+	parents := slices.DeleteFunc(append([]gitstore.OID{e.OldOID}, e.others...), func(p gitstore.OID) bool { return p == "" })
+	if len(parents) < 1+len(e.others) {
+		parents = append(parents, "") // new to one of them: all of it is new there
+	}
+	for _, p := range parents {
+		before, err := j.blob(p)
+		if err != nil {
+			return err
+		}
+		d, err := ledgermerge.Compare(name, bytes.NewReader(before), bytes.NewReader(next))
+		if err != nil {
+			return err
+		}
+		if d.Bad != nil {
+			say(RuleLedgerRewritten, restoreHint, "line %d is no record: %s", d.Bad.Line, d.Bad.Why)
+			return nil
+		}
+		gone := d.Gone
+		if e.NewOID == "" {
+			// git stops tracking the ledger: nothing is lost when runs hold its records.
+			if gone, err = j.unconfirmed(l, d.Gone); err != nil {
+				return err
+			}
+		}
+		changed, err := j.unconfirmed(l, d.Changed)
+		if err != nil {
+			return err
+		}
+		if !known && (l == protocol.LedgerHistory || l == protocol.LedgerRepoDecisions) {
+			changed = nil // another tool runs this project, and these two it may amend
+		}
+		switch {
+		case len(gone) > 0:
+			say(RuleLedgerTruncated, restoreHint, "%s gone, the first was line %d", count(len(gone), "record is", "records are"), gone[0].Line)
+			return nil
+		case d.Moved:
+			say(RuleLedgerRewritten, restoreHint, "its records stand in another order")
+			return nil
+		case len(changed) > 0:
+			say(RuleLedgerRewritten, restoreHint, "line %d is not what was recorded", changed[0].Line)
+			return nil
+		}
+		added = append(added, d.Added...)
+	}
+	if !known && !j.strict {
+		return nil
+	}
+	if added, err = j.unconfirmed(l, added); err != nil || len(added) == 0 {
+		return err
+	}
+	hint, first := recordHint, slices.MinFunc(added, func(a, b ledgermerge.Record) int { return a.Line - b.Line })
+	if j.strict {
+		hint = "push the runs with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'; or git config agentxchain.pushRuns true"
+	}
+	why, err := j.witness.unproven()
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		say(RuleLedgerUnconfirmed, lookHint, "%s in no run that is believed, the first is line %d; not believed is %s", count(len(added), "record is", "records are"), first.Line, why)
+		return nil
+	}
+	say(RuleLedgerUnconfirmed, hint, "%s in no run, the first is line %d", count(len(added), "record is", "records are"), first.Line)
+	return nil
+}
+
+// unconfirmed keeps the records that no run holds, each once.
+func (j *judge) unconfirmed(l protocol.Ledger, records []ledgermerge.Record) ([]ledgermerge.Record, error) {
+	var out []ledgermerge.Record
+	for _, r := range records {
+		ok, err := j.witness.record(l, r.Text)
+		if err != nil {
+			return nil, err
+		}
+		if !ok && !slices.ContainsFunc(out, func(o ledgermerge.Record) bool { return o.Text == r.Text }) {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}

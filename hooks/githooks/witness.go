@@ -1,0 +1,325 @@
+// What runs confirm: only those that passed the door, the one verifier of operations.
+
+package githooks
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxRuns bounds how many runs are asked about one record.
+const maxRuns = 64
+
+// witness answers what the runs of a repository hold. It reads and verifies nothing
+// before it is asked for. Where a record came from is not asked: a parent commit, a
+// remote-tracking branch and a remote can all be made by hand.
+type witness struct {
+	g    *guarded
+	runs []*gitstore.RunRecord
+	read bool
+
+	proofs  map[gitstore.OID]string // operation -> why it is not believed, "" for a proven one
+	texts   map[protocol.Ledger]*confirmed
+	docs    map[protocol.Document]map[gitstore.OID]bool
+	work    map[string]bool // files that accepted turns say they changed
+	configs map[gitstore.OID]bool
+}
+
+// confirmed are the digests of records that runs hold; runs beyond next are not
+// read yet.
+type confirmed struct {
+	known map[string]bool
+	next  int
+}
+
+// list returns the runs of the repository, the one that moved last first, proven or
+// not.
+func (w *witness) list() ([]*gitstore.RunRecord, error) {
+	if !w.read {
+		runs, err := w.g.repo.RunRecords(w.g.ctx)
+		if err != nil {
+			return nil, err
+		}
+		w.see(runs)
+	}
+	return w.runs, nil
+}
+
+func (w *witness) see(runs []*gitstore.RunRecord) {
+	w.runs, w.read = runs[:min(len(runs), maxRuns)], true
+}
+
+// proven yields the runs that passed the door.
+func (w *witness) proven() iter.Seq2[*gitstore.RunRecord, error] {
+	return func(yield func(*gitstore.RunRecord, error) bool) {
+		runs, err := w.list()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, r := range runs {
+			why, err := w.prove(r)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if why == "" && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// prove returns why a run is not believed, "" when it is.
+func (w *witness) prove(r *gitstore.RunRecord) (string, error) {
+	if why, known := w.proofs[r.Op]; known {
+		return why, nil
+	}
+	why, err := w.g.throughDoor(r)
+	if err != nil {
+		return "", err
+	}
+	if w.proofs == nil {
+		w.proofs = make(map[gitstore.OID]string)
+	}
+	w.proofs[r.Op] = why
+	return why, nil
+}
+
+// unproven says why the first run that is not believed is not, "" when all are.
+func (w *witness) unproven() (string, error) {
+	runs, err := w.list()
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if why, err := w.prove(r); err != nil || why != "" {
+			return why, err
+		}
+	}
+	return "", nil
+}
+
+// record reports whether a proven run holds a record of a ledger.
+func (w *witness) record(l protocol.Ledger, text string) (bool, error) {
+	c := w.texts[l]
+	if c == nil {
+		c = &confirmed{known: make(map[string]bool)}
+		if w.texts == nil {
+			w.texts = make(map[protocol.Ledger]*confirmed)
+		}
+		w.texts[l] = c
+	}
+	runs, err := w.list()
+	if err != nil {
+		return false, err
+	}
+	for !c.known[text] && c.next < len(runs) {
+		r := runs[c.next]
+		c.next++
+		why, err := w.prove(r)
+		if err != nil {
+			return false, err
+		}
+		if why != "" {
+			continue
+		}
+		data, err := r.Ledger(l)
+		if err != nil {
+			return false, err
+		}
+		for t := range ledgermerge.Texts(data, l == protocol.LedgerHistory) {
+			c.known[t] = true
+		}
+	}
+	return c.known[text], nil
+}
+
+// talk reports whether a proven run's TALK.md is, or once was, these bytes.
+func (w *witness) talk(data []byte) (bool, error) {
+	for r, err := range w.proven() {
+		if err != nil {
+			return false, err
+		}
+		all, err := r.Ledger(protocol.LedgerTalk)
+		if err != nil || bytes.HasPrefix(all, data) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// versions returns what proven runs recorded of a document.
+func (w *witness) versions(d protocol.Document) (map[gitstore.OID]bool, error) {
+	if known, ok := w.docs[d]; ok {
+		return known, nil
+	}
+	out := make(map[gitstore.OID]bool)
+	for r, err := range w.proven() {
+		if err != nil {
+			return nil, err
+		}
+		list, err := r.Versions(d, maxOps)
+		if err != nil {
+			return nil, err
+		}
+		for _, oid := range list {
+			out[oid] = true
+		}
+	}
+	if w.docs == nil {
+		w.docs = make(map[protocol.Document]map[gitstore.OID]bool)
+	}
+	w.docs[d] = out
+	return out, nil
+}
+
+// tasks reports whether the managed sections of HUMAN_TASKS.md are as a proven run
+// recorded them.
+func (w *witness) tasks(data []byte) (bool, error) {
+	sections := protocol.ManagedTasks(data)
+	if sections == "" {
+		return true, nil
+	}
+	versions, err := w.versions(protocol.DocHumanTasks)
+	if err != nil {
+		return false, err
+	}
+	for oid := range versions {
+		_, recorded, err := w.g.repo.Objects().Read(w.g.ctx, oid)
+		if err != nil {
+			return false, err
+		}
+		if protocol.ManagedTasks(recorded) == sections {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// evidence reports whether a review, report or proposal was written by an operation
+// of a proven run with this content, or is named by an accepted turn of one.
+func (w *witness) evidence(path string, content gitstore.OID) (bool, error) {
+	for r, err := range w.proven() {
+		if err != nil {
+			return false, err
+		}
+		if ok, err := r.HoldsFile(path, content); err != nil || ok {
+			return ok, err
+		}
+	}
+	if w.work == nil {
+		w.work = make(map[string]bool)
+		for r, err := range w.proven() {
+			if err != nil {
+				return false, err
+			}
+			data, err := r.Ledger(protocol.LedgerHistory)
+			if err != nil {
+				return false, err
+			}
+			for line := range bytes.Lines(data) {
+				row, err := ojson.DecodeObject(bytes.TrimSuffix(line, []byte{'\n'}))
+				if err != nil {
+					continue
+				}
+				for _, f := range row.Strings("files_changed") {
+					w.work[f] = true
+				}
+			}
+		}
+	}
+	return w.work[path], nil
+}
+
+// adopted reports whether a proven run made a configuration its own: by the
+// operation a person gives for that, or by beginning under it when no run was there
+// before. That a later run began under it is no person's answer to the change.
+func (w *witness) adopted(content gitstore.OID) (bool, error) {
+	if w.configs == nil {
+		w.configs = make(map[gitstore.OID]bool)
+		var first []gitstore.ConfigUse
+		for r, err := range w.proven() {
+			if err != nil {
+				return false, err
+			}
+			uses, err := r.Configs(maxOps)
+			if err != nil {
+				return false, err
+			}
+			for _, u := range uses {
+				if u.Op == opConfigAdopt {
+					w.configs[u.Content] = true
+				}
+				if u.First {
+					first = append(first, u)
+				}
+			}
+		}
+		if len(first) == 1 && first[0].After == "" {
+			w.configs[first[0].Content] = true
+		}
+	}
+	return w.configs[content], nil
+}
+
+// opConfigAdopt is the operation by which a person adopts a configuration.
+const opConfigAdopt = "config_adopt"
+
+// protects returns the patterns that the run that moved last was decided under.
+// They hold beside the committed ones: taking a pattern out of the file does not
+// take it out of the run.
+func (w *witness) protects(committed gitstore.OID) ([]string, error) {
+	runs, err := w.list()
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	data, content, err := runs[0].Config()
+	if err != nil || content == committed || data == nil {
+		return nil, err
+	}
+	c, _, err := protocol.DecodeConfig(data)
+	if err != nil || c == nil {
+		return nil, nil
+	}
+	return c.Protected, nil
+}
+
+// throughDoor returns why a run is not believed, "" when every operation of it
+// follows from the one before by the rules, and a person has confirmed what cannot
+// be told from them.
+func (g *guarded) throughDoor(r *gitstore.RunRecord) (string, error) {
+	v, err := g.repo.VerifyRun(g.ctx, r.Run, r.Op)
+	if err != nil {
+		return "", err
+	}
+	var refusal *protocol.Error
+	if err := v.Err(); errors.As(err, &refusal) {
+		return refusal.Message, nil
+	} else if err != nil {
+		return err.Error(), nil
+	}
+	if len(v.Open) > 0 {
+		return fmt.Sprintf("run %s: %s, which no operation of its own decided and no person has confirmed", r.Run, v.Open[0].Claim), nil
+	}
+	return "", nil
+}
+
+// union returns the elements of both lists once.
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
