@@ -6,6 +6,7 @@ package dispatch
 import (
 	"bytes"
 	"fmt"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strings"
 	"unicode/utf8"
@@ -54,7 +55,7 @@ func (v *view) sample(path string) (s sample, ok bool) {
 		s.binary = true
 		return s, true
 	}
-	s.text = text.Visible(strings.ReplaceAll(string(data), "\r\n", "\n"))
+	s.text = text.Visible(secrets.Redact(strings.ReplaceAll(string(data), "\r\n", "\n")))
 	return s, true
 }
 
@@ -125,7 +126,7 @@ func logExcerpt(log []byte) string {
 	if strings.TrimSpace(tail) == "" {
 		return ""
 	}
-	lines := strings.Split(tail, "\n")
+	lines := strings.Split(secrets.Redact(tail), "\n")
 	left := max(0, len(lines)-logLines)
 	lines = lines[left:]
 	for i, l := range lines {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -159,5 +160,5 @@ func (s *Store) KeepLog(log, file string) error {
 	if err := s.work.mkdirs(path.Dir(file)); err != nil {
 		return err
 	}
-	return s.work.write(file, data)
+	return durable.WriteFileRoot(s.work.root, file, data, 0o600)
 }

@@ -31,6 +31,9 @@ type ExportOptions struct {
 	MaxFiles        int
 	MaxJSONLEntries int
 
+	// AllowSecrets are fingerprints of secrets that may be in the artifact.
+	AllowSecrets []string
+
 	// Bundle is a new file for the history of the run as a git bundle; "" for none.
 	Bundle string
 

@@ -97,16 +97,20 @@ func (r *runExport) files(ctx context.Context) error {
 	r.left = c.behind
 	r.total = len(c.paths)
 	paths := bound(c.paths, r.opt.MaxFiles)
-	done := 0
+	done, found := 0, secretSearch{allowed: r.opt.AllowSecrets}
 	err = readFiles(r.root, paths, func(f *fileRead) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		done++
 		defer r.opt.Progress(done, len(paths))
+		found.look(f)
 		return r.w.entry(f)
 	})
 	if err != nil {
+		return err
+	}
+	if err := found.refusal(); err != nil {
 		return err
 	}
 	e := r.e

@@ -15,6 +15,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -118,12 +119,13 @@ func onUsageError(_ *ucli.Context, err error, _ bool) error {
 // internalError is what a panic becomes. The stack is for us, not for the
 // person in front of it, unless asked for.
 func internalError(f *Factory, p any, stack []byte) error {
-	e := errorf("internal", "internal error: %s", OneLine(fmt.Sprint(p))).
+	e := errorf("internal", "internal error: %s", OneLine(secrets.Redact(fmt.Sprint(p)))).
 		withHint("this is a defect in git-agentxchain; run again with AGENTXCHAIN_DEBUG=1 and report it with the stack")
 	if f.Env.Getenv("AGENTXCHAIN_DEBUG") == "1" {
-		_, _ = f.Env.Stderr.Write(stack)
+		shown := Clean(secrets.Redact(string(stack)))
+		_, _ = io.WriteString(f.Env.Stderr, shown)
 		e.hint = "this is a defect in git-agentxchain; please report it with the stack above"
-		e.details = ojson.NewObject("stack", string(stack))
+		e.details = ojson.NewObject("stack", shown)
 	}
 	return e
 }

@@ -148,7 +148,7 @@ func saveFile(path string, data []byte, force bool) error {
 	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Chmod(0o644)
+		err = f.Chmod(0o600)
 	}
 	if err == nil {
 		err = f.Sync()

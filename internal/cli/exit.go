@@ -91,6 +91,7 @@ func exitTable() []exitRow {
 			{"validation_failed", "the turn result fails a validation stage"},
 			{"no_committed_project", "no commit holds agentxchain.json, so a run of its own has nothing to begin from"},
 			{"runtime_not_automatic", "every role is bound to a manual runtime; nothing would carry a turn out"},
+			{"secret_found", "files that would leave the machine hold what looks like a secret; the message names file, line and rule"},
 			{"dispatch_rejected", "an agent came back with nothing that is a turn result; the turn was sent back"},
 			{"override_validation_failed", "a decision override is not allowed"},
 			{"empty_required_field", "a decision lacks a required text"},

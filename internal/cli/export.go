@@ -28,6 +28,7 @@ type exportOptions struct {
 	Compress        bool
 	MaxFiles        int // 0 is no bound
 	MaxJSONLEntries int // 0 is no bound
+	AllowSecrets    []string
 }
 
 func newExportCommand(f *Factory) *ucli.Command {
@@ -43,6 +44,7 @@ func newExportCommand(f *Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "compress", Usage: "compress with zstd, which every command that reads artifacts recognises"},
 			&ucli.IntFlag{Name: "max-files", Usage: "keep at most `N` files; configuration, state and ledgers stay", DefaultText: "all"},
 			&ucli.IntFlag{Name: "max-jsonl-entries", Usage: "keep the last `N` entries of each ledger", DefaultText: "all"},
+			&ucli.StringSliceFlag{Name: "allow-secret", Usage: "let the finding with `FINGERPRINT` pass; may be given more than once"},
 			newChoiceFlag("format", "write `FORMAT`", "json", "json"),
 		},
 		Action: func(c *ucli.Context) error {
@@ -60,7 +62,7 @@ func newExportCommand(f *Factory) *ucli.Command {
 				}
 			}
 			return runExport(c.Context, f, &exportOptions{Output: c.String("output"), Bundle: c.String("bundle"), Force: c.Bool("force"), Compress: c.Bool("compress"),
-				MaxFiles: c.Int("max-files"), MaxJSONLEntries: c.Int("max-jsonl-entries")})
+				MaxFiles: c.Int("max-files"), MaxJSONLEntries: c.Int("max-jsonl-entries"), AllowSecrets: c.StringSlice("allow-secret")})
 		},
 	}
 }
@@ -74,7 +76,8 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	opt := restore.ExportOptions{Now: f.Now, From: dir, MaxFiles: o.MaxFiles, MaxJSONLEntries: o.MaxJSONLEntries}
+	opt := restore.ExportOptions{Now: f.Now, From: dir, MaxFiles: o.MaxFiles, MaxJSONLEntries: o.MaxJSONLEntries,
+		AllowSecrets: o.AllowSecrets}
 	path := ""
 	if !toStdout {
 		if path, err = f.Path(o.Output); err != nil {
@@ -231,7 +234,7 @@ func saveBeside(path, dir string, e *restore.Export, o *exportOptions) (n int64,
 	}
 	defer func() { _ = os.Remove(temp) }()
 	if err == nil {
-		err = f.Chmod(0o644)
+		err = f.Chmod(0o600)
 	}
 	if err == nil {
 		err = f.Sync()

@@ -39,7 +39,7 @@ func (b *bundleFile) publish(force bool) error {
 	if b.temp == "" {
 		return nil
 	}
-	err := os.Chmod(b.temp, 0o644)
+	err := os.Chmod(b.temp, 0o600)
 	if err == nil {
 		err = publish(b.temp, b.path, force)
 	}

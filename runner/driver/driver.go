@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -250,19 +251,23 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	}
 	req.Inherit = []*os.File{mark.File()}
 	d.earlier(root, req)
-	log := openLog(root, req.TurnID)
+	known := secrets.FromEnvironment(req.Environ, req.Runtime.Raw.String("auth_env"))
+	log := openLog(root, req.TurnID, known)
 	req.Log = log
 	host, _ := os.Hostname()
 	progress := runtimes.Track(root, runtimes.Progress{TurnID: req.TurnID, RuntimeID: req.Runtime.ID, AdapterType: req.Runtime.Type,
 		Attempt: req.Attempt, DriverPID: os.Getpid(), Host: host, Deadline: protocol.FormatTime(req.Deadline)}, d.opt.Now)
 	tell := req.Activity
 	req.Activity = func(a runtimes.Activity) {
+		a.Line, a.Summary = secrets.Redact(a.Line, known...), secrets.Redact(a.Summary, known...)
 		progress.Note(a)
 		tell(a)
 	}
 	// The deadline goes along in the context too, for what a runtime calls; the
 	// runtime itself looks at Request.Deadline to tell time from a caller who gave up.
 	out := d.attempts(ctx, impl, req)
+	// The reason is recorded, and may quote what the agent said.
+	out.Reason, out.Recovery = secrets.Redact(out.Reason, known...), secrets.Redact(out.Recovery, known...)
 	if out.Kind == runtimes.Aborted && ctx.Err() != nil {
 		progress.Interrupt()
 	} else {

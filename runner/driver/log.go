@@ -1,4 +1,5 @@
-// The log of a dispatch: the agent's output as it came, bounded (spec/06 §14.2).
+// The log of a dispatch: the agent's output as it came but for secrets, bounded
+// (docs/runtimes.md).
 
 package driver
 
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 )
 
 const (
@@ -21,6 +23,8 @@ const (
 // logFile is a writer that never fails: an agent must not notice that its words
 // cannot be kept. Past its limit it keeps beginning and end.
 type logFile struct {
+	secrets secrets.Writer // before the file
+
 	mu      sync.Mutex
 	f       *os.File // nil when the log cannot be written
 	size    int64
@@ -29,9 +33,11 @@ type logFile struct {
 
 // openLog starts the log of a dispatch in the bundle directory, where the seal
 // allows for it. What lies there from an earlier attempt is replaced; a link is
-// never followed.
-func openLog(root *os.Root, turnID string) *logFile {
+// never followed. Only its owner can read it: nobody knows what an agent prints.
+// known are values that must not be in it.
+func openLog(root *os.Root, turnID string, known []string) *logFile {
 	l := &logFile{}
+	l.secrets = secrets.Writer{To: unredacted{l}, Known: known}
 	dir := dispatch.BundleDir(turnID)
 	if dir == "" {
 		return l
@@ -40,14 +46,20 @@ func openLog(root *os.Root, turnID string) *logFile {
 	if info, err := root.Lstat(name); err == nil && !info.IsDir() {
 		_ = root.Remove(name)
 	}
-	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		l.f = f
 	}
 	return l
 }
 
-func (l *logFile) Write(p []byte) (int, error) {
+func (l *logFile) Write(p []byte) (int, error) { return l.secrets.Write(p) }
+
+// unredacted is the log behind the search for secrets.
+type unredacted struct{ l *logFile }
+
+func (u unredacted) Write(p []byte) (int, error) {
+	l := u.l
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(p)
@@ -84,6 +96,7 @@ func (l *logFile) shorten() {
 }
 
 func (l *logFile) close() {
+	_ = l.secrets.Flush()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.f != nil {

@@ -1,0 +1,127 @@
+// Taking secrets out of a stream.
+
+package secrets
+
+import (
+	"bytes"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Writer hands what is written to it on to To, without secrets. Text that could be
+// the beginning of one waits for what follows, at most until the line ends, so a
+// secret that comes in pieces is found; of a private key only the end waits. It is
+// safe for concurrent use.
+type Writer struct {
+	To io.Writer
+	// Known are values that are secrets whatever they look like. The longest go first.
+	Known []string
+
+	mu    sync.Mutex
+	held  []byte
+	inKey bool // within a private key; its end is to come
+}
+
+// heldMost is how much of a line without end waits, twice what a token can be.
+const heldMost = 2 * 2048
+
+// Write never fails but with an error of To. It counts bytes as they came.
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = append(w.held, p...)
+	end := bytes.LastIndexByte(w.held, '\n') + 1
+	if rest := len(w.held) - end; rest > heldMost {
+		// Between two tokens, where there is such a place.
+		end = len(w.held) - heldMost/2
+		if at := bytes.LastIndexAny(w.held[:end], " \t,;\"'<>|"); at > len(w.held)-heldMost {
+			end = at + 1
+		}
+	}
+	if end == 0 {
+		return len(p), nil
+	}
+	err := w.pass(w.held[:end])
+	w.held = append(w.held[:0], w.held[end:]...)
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush hands on what waits.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := w.held
+	w.held = nil
+	return w.pass(held)
+}
+
+func (w *Writer) pass(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	out := make([]byte, 0, len(data))
+	if w.inKey {
+		end := bytes.Index(data, []byte("-----END "))
+		if end < 0 {
+			return nil
+		}
+		w.inKey = false
+		data = data[end+len("-----END "):]
+		if at := bytes.IndexByte(data, '\n'); at >= 0 {
+			data = data[at:]
+		} else {
+			data = nil
+		}
+	}
+	last := 0
+	for _, f := range Find(data) {
+		out = append(append(out, data[last:f.from]...), mark(f.Rule)...)
+		last = f.to
+		if f.Rule == "private-key" && !bytes.Contains(data[f.from:f.to], []byte("-----END ")) {
+			w.inKey, last = true, len(data)
+			break
+		}
+	}
+	out = append(out, data[last:]...)
+	if w.inKey {
+		out = append(out, '\n')
+	}
+	for _, v := range w.Known {
+		if bytes.Contains(out, []byte(v)) {
+			out = bytes.ReplaceAll(out, []byte(v), []byte(mark("environment-value")))
+		}
+	}
+	_, err := w.To.Write(out)
+	return err
+}
+
+// FromEnvironment returns the values of variables whose names say that they are
+// secret and of the ones named besides, for Writer.Known. Values shorter than eight
+// bytes are too common to be told from other text.
+func FromEnvironment(environ []string, named ...string) []string {
+	var out []string
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if len(value) < 8 || strings.ContainsAny(value, "\n\r") {
+			continue
+		}
+		secret := false
+		for _, n := range named {
+			secret = secret || n == name
+		}
+		upper := strings.ToUpper(name)
+		for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"} {
+			secret = secret || strings.HasSuffix(upper, end)
+		}
+		if secret {
+			out = append(out, value)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return len(out[i]) > len(out[j]) })
+	return out
+}
