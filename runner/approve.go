@@ -32,11 +32,11 @@ type Approved struct {
 // Approve passes the pending gate after holding its predicates against the work
 // tree of now. It is refused from inside a dispatched turn.
 func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, error) {
+	out := &Approved{DryRun: opt.DryRun}
 	in := r.asker()
 	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
-		return nil, refusal
+		return out, refusal
 	}
-	out := &Approved{DryRun: opt.DryRun}
 	done, err := r.do(ctx, "approve", func(ctx context.Context, c *change) (protocol.Operation, error) {
 		s := c.view.State
 		completion := s.PendingRunCompletion != nil && s.PendingPhaseTransition == nil

@@ -8,11 +8,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // TestMain lets the test binary play git-agentxchain, so that scripts run this
 // very code through "exec git agentxchain ..." without a build step.
 func TestMain(m *testing.M) {
+	runner.AgentHelper(os.Args)
 	testscript.Main(m, scriptPrograms())
 }
 

@@ -104,8 +104,24 @@ func (p *Plan) wrap(c Command) (Command, error) {
 	if err != nil {
 		return c, unavailable(p.Kind, "", "%v", err)
 	}
-	c.Argv = append([]string{"/proc/self/exe", helperName, string(text)}, c.Argv...)
+	c.Argv = append([]string{ourselves(), helperName, string(text)}, c.Argv...)
 	return c, nil
+}
+
+// ourselves is the file of this program, by the name it was called by where that is
+// still the same file: a program may be several, told apart by their names.
+func ourselves() string {
+	const exe = "/proc/self/exe"
+	path, err := process.Find(os.Args[0], "", os.Environ())
+	if err != nil || !filepath.IsAbs(path) {
+		return exe
+	}
+	a, err1 := os.Stat(path)
+	b, err2 := os.Stat(exe)
+	if err1 != nil || err2 != nil || !os.SameFile(a, b) {
+		return exe
+	}
+	return path
 }
 
 // asUser looks the user up, gives it the directories it may write, and sets what its
