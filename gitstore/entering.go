@@ -4,10 +4,7 @@ package gitstore
 
 import (
 	"encoding/binary"
-	"os"
-	"path/filepath"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -24,7 +21,7 @@ type entering struct {
 	Docs    map[protocol.Document]OID
 }
 
-func (s *Store) enteringPath() string { return filepath.Join(s.cacheDir(), "entering") }
+const enteringName = "entering"
 
 func (n *entering) encode() []byte {
 	b := putBytes(nil, []byte(n.Run))
@@ -77,7 +74,7 @@ func decodeEntering(data []byte) (*entering, error) {
 }
 
 func (s *Store) readEntering() *entering {
-	data, err := readBounded(s.enteringPath(), maxCache)
+	data, err := s.readPrivate(enteringName, maxCache)
 	if err != nil {
 		return nil
 	}
@@ -89,27 +86,10 @@ func (s *Store) readEntering() *entering {
 }
 
 func (s *Store) writeEntering(n *entering) error {
-	if err := s.makeCacheDir(); err != nil {
-		return err
-	}
-	return durable.WriteFile(s.cacheDir(), "entering", n.encode(), 0o666)
-}
-
-// makeCacheDir makes the directory of notes. They must be found after a power cut,
-// and so must it.
-func (s *Store) makeCacheDir() error {
-	if err := os.MkdirAll(s.cacheDir(), 0o777); err != nil {
-		return err
-	}
-	for dir := s.cacheDir(); len(dir) >= len(s.repo.GitDir); dir = filepath.Dir(dir) {
-		if err := durable.SyncDir(dir); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.writePrivate(enteringName, n.encode())
 }
 
 func (s *Store) clearEntering() {
 	// A note that stays is harmless: it names a run whose state is already here.
-	_ = os.Remove(s.enteringPath())
+	_ = s.removePrivate(enteringName)
 }

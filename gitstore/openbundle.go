@@ -5,14 +5,10 @@ package gitstore
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -28,7 +24,7 @@ type openBundle struct {
 // maxOpenFiles bounds what is noted and looked at of one bundle.
 const maxOpenFiles = 10000
 
-func (s *Store) openBundlePath() string { return filepath.Join(s.cacheDir(), "open-bundle") }
+const openBundleName = "open-bundle"
 
 func (n *openBundle) encode() []byte {
 	b := putBytes(nil, []byte(n.Run))
@@ -77,10 +73,7 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	for _, f := range found {
 		n.Files = append(n.Files, f.name)
 	}
-	if err := os.MkdirAll(s.cacheDir(), 0o777); err != nil {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
-	}
-	if err := durable.WriteFile(s.cacheDir(), filepath.Base(s.openBundlePath()), n.encode(), 0o666); err != nil {
+	if err := s.writePrivate(openBundleName, n.encode()); err != nil {
 		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	tx.opened = n
@@ -107,13 +100,13 @@ func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 	if !tx.lock.inherited {
 		return "", nil
 	}
-	data, err := readBounded(tx.store.openBundlePath(), maxCache)
+	data, err := tx.store.readPrivate(openBundleName, maxCache)
 	if err != nil {
 		return "", nil // there is none
 	}
 	n, err := decodeOpenBundle(data)
 	if err != nil {
-		_ = os.Remove(tx.store.openBundlePath())
+		_ = tx.store.removePrivate(openBundleName)
 		return "", nil
 	}
 	changed, err := tx.settle(ctx, n)
@@ -148,7 +141,7 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 	if err != nil {
 		return changed, errorf(CodeWorkBehind, err, "%s could not be brought to what is recorded", dir).hint("remove the cause and run the command again")
 	}
-	if err := os.Remove(s.openBundlePath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.removePrivate(openBundleName); err != nil {
 		return changed, errorf(CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return changed, nil

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestOpenBundleIsSettled(t *testing.T) {
 				t.Errorf("%s is still there", name)
 			}
 		}
-		if _, err := os.Lstat(d.store.openBundlePath()); err == nil {
+		if _, err := os.Lstat(filepath.Join(d.store.cacheDir(), openBundleName)); err == nil {
 			t.Error("the note is still there")
 		}
 		_ = tx.Close()

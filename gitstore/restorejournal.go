@@ -48,7 +48,9 @@ const restoreWait = 10 * time.Second
 // maxRestoreJournal bounds the journal: two hundred thousand long paths fit.
 const maxRestoreJournal = 1 << 30
 
-func (s *Store) restoreJournalPath() string { return filepath.Join(s.cacheDir(), "restore") }
+const restoreJournalName = "restore"
+
+func (s *Store) restoreJournalPath() string { return filepath.Join(s.cacheDir(), restoreJournalName) }
 
 func (j *restoreJournal) encode() []byte {
 	actions := make([]any, len(j.Actions))
@@ -118,10 +120,7 @@ func rowTexts(v any, n int) ([]string, bool) {
 }
 
 func (s *Store) writeRestoreJournal(j *restoreJournal) error {
-	if err := s.makeCacheDir(); err != nil {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
-	}
-	if err := durable.WriteFile(s.cacheDir(), filepath.Base(s.restoreJournalPath()), j.encode(), 0o666); err != nil {
+	if err := s.writePrivate(restoreJournalName, j.encode()); err != nil {
 		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
@@ -129,7 +128,7 @@ func (s *Store) writeRestoreJournal(j *restoreJournal) error {
 
 // readRestoreJournal returns nil when no restore is under way.
 func (s *Store) readRestoreJournal() (*restoreJournal, error) {
-	data, err := readBounded(s.restoreJournalPath(), maxRestoreJournal)
+	data, err := s.readPrivate(restoreJournalName, maxRestoreJournal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -145,7 +144,7 @@ func (s *Store) readRestoreJournal() (*restoreJournal, error) {
 }
 
 func (s *Store) forgetRestore() error {
-	if err := os.Remove(s.restoreJournalPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.removePrivate(restoreJournalName); err != nil {
 		return err
 	}
 	return durable.SyncDir(s.cacheDir())
@@ -159,14 +158,13 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
 		return "", nil
 	}
-	if s.held != nil {
-		return s.settleRestore(ctx)
+	if s.held == nil {
+		lock, err := AcquireLock(ctx, s.lockPath(), "completing a restore", restoreWait)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = lock.Release() }()
 	}
-	lock, err := AcquireLock(ctx, s.lockPath(), "completing a restore", restoreWait)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = lock.Release() }()
 	return s.settleRestore(ctx)
 }
 

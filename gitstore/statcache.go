@@ -12,7 +12,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +39,7 @@ type statCache struct {
 }
 
 const (
+	cacheName  = "cache"
 	cacheMagic = "axc\x00\x02"
 	// maxCache is far above what a run needs (about 20 KiB) and far below what hurts.
 	maxCache = 16 << 20
@@ -189,12 +189,12 @@ func (d *cacheReader) int() int64 {
 // cache; two projects in one repository have two.
 func (s *Store) cacheDir() string {
 	sum := sha256.Sum256([]byte(s.prefix))
-	return filepath.Join(s.repo.GitDir, "agentxchain", hex.EncodeToString(sum[:6]))
+	return filepath.Join(s.repo.GitDir, privateName, hex.EncodeToString(sum[:6]))
 }
 
 // readCache returns the cache, or nil when there is none that can be used.
 func (s *Store) readCache() *statCache {
-	data, err := readBounded(filepath.Join(s.cacheDir(), "cache"), maxCache)
+	data, err := s.readPrivate(cacheName, maxCache)
 	if err != nil {
 		return nil
 	}
@@ -210,13 +210,15 @@ func (s *Store) readCache() *statCache {
 // half-written cache sees that by its digest, and checks everything; so does the
 // next command after a power cut.
 func (s *Store) writeCache(c *statCache) error {
-	name := filepath.Join(s.cacheDir(), "cache")
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(s.cacheDir(), 0o777); err == nil {
-			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666)
-		}
+	root, err := s.private(true)
+	if err != nil {
+		return err
 	}
+	defer func() { _ = root.Close() }()
+	if fi, err := root.Lstat(cacheName); err == nil && !fi.Mode().IsRegular() {
+		return linkedPrivate(filepath.Join(s.cacheDir(), cacheName))
+	}
+	f, err := root.OpenFile(cacheName, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return err
 	}
@@ -229,9 +231,5 @@ func (s *Store) writeCache(c *statCache) error {
 
 // dropCache makes the next open check everything.
 func (s *Store) dropCache() error {
-	err := os.Remove(filepath.Join(s.cacheDir(), "cache"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return s.removePrivate(cacheName)
 }

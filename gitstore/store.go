@@ -87,8 +87,12 @@ func newStore(repo *Repository, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Store{repo: repo, objects: repo.Objects(), dir: repo.ProjectDir, prefix: repo.Prefix,
-		work: &workDir{dir: repo.ProjectDir, root: root}, opts: opts}, nil
+	s := &Store{repo: repo, objects: repo.Objects(), dir: repo.ProjectDir, prefix: repo.Prefix,
+		work: &workDir{dir: repo.ProjectDir, root: root}, opts: opts}
+	if err := s.refuseLinks(); err != nil {
+		return nil, errorsJoin(err, s.Close())
+	}
+	return s, nil
 }
 
 // actor returns who signs the store's own records.

@@ -155,7 +155,7 @@ func exitTable() []exitRow {
 			{"project_mismatch", "the artifact or bundle belongs to another project"},
 			{"head_mismatch", "the checkout is at another commit than the artifact"},
 			{"baseline_contradicted", "what was committed since the export contradicts the artifact"},
-			{"unsafe_target", "a link, or something that is no file, is where a file would be restored"},
+			{"unsafe_target", "a link, or something that is no file, is where a file would be restored or kept in the git directory"},
 			{"unfit_run", "the files to restore hold no run that can be recorded"},
 			{"history_diverged", "a bundle tells another history of a run than the refs here"},
 		}},

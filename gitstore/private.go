@@ -1,0 +1,128 @@
+// The directories of ours in the git directory, below "agentxchain". No link may
+// stand for one of them or for a file in one: whoever can put a link there would have
+// us read or write somewhere else.
+
+package gitstore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// privateName is our directory in a git directory.
+const privateName = "agentxchain"
+
+func linkedPrivate(name string) *Error {
+	return errorf(CodeUnsafeTarget, nil, "%s is a link, and what git agentxchain keeps there would be somewhere else", name).
+		hint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
+}
+
+// openPrivate opens the directory sub of ours in gitDir, "" for the uppermost, and
+// makes it when create says so. fs.ErrNotExist when it is not there.
+func openPrivate(gitDir, sub string, create bool) (*os.Root, error) {
+	at, err := os.OpenRoot(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	name := gitDir
+	for part := range strings.SplitSeq(path.Join(privateName, sub), "/") {
+		name = filepath.Join(name, part)
+		fi, err := at.Lstat(part)
+		if errors.Is(err, fs.ErrNotExist) && create {
+			if err = at.Mkdir(part, 0o777); err == nil || errors.Is(err, fs.ErrExist) {
+				if err = durable.SyncDirRoot(at, "."); err == nil {
+					fi, err = at.Lstat(part)
+				}
+			}
+		}
+		if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			err = linkedPrivate(name)
+		}
+		var next *os.Root
+		if err == nil {
+			next, err = at.OpenRoot(part)
+		}
+		_ = at.Close()
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// refuseLinks refuses links in place of our directories of this work tree and of
+// those all work trees share, and of the files in them.
+func (s *Store) refuseLinks() error {
+	dirs := []string{filepath.Join(s.repo.GitDir, privateName), s.cacheDir()}
+	if s.repo.CommonDir != s.repo.GitDir {
+		dirs = append(dirs, filepath.Join(s.repo.CommonDir, privateName))
+	}
+	for _, dir := range dirs {
+		fi, err := os.Lstat(dir)
+		if err != nil {
+			continue // not there; anything else is met by whoever needs it
+		}
+		if fi.Mode()&fs.ModeSymlink != 0 {
+			return linkedPrivate(dir)
+		}
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range list {
+			if e.Type()&fs.ModeSymlink != 0 {
+				return linkedPrivate(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return nil
+}
+
+// private is this work tree's own directory for this project, see cacheDir.
+func (s *Store) private(create bool) (*os.Root, error) {
+	return openPrivate(s.repo.GitDir, filepath.Base(s.cacheDir()), create)
+}
+
+// readPrivate reads a file of ours there.
+func (s *Store) readPrivate(name string, limit int64) ([]byte, error) {
+	root, err := s.private(false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	data, _, ok, err := (&workDir{dir: s.cacheDir(), root: root}).read(name, limit)
+	if err == nil && !ok {
+		err = fs.ErrNotExist
+	}
+	return data, err
+}
+
+// writePrivate writes one so that it survives a power cut.
+func (s *Store) writePrivate(name string, data []byte) error {
+	root, err := s.private(true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return durable.WriteFileRoot(root, name, data, 0o666)
+}
+
+// removePrivate removes one; that it is not there is no error.
+func (s *Store) removePrivate(name string) error {
+	root, err := s.private(false)
+	if err == nil {
+		defer func() { _ = root.Close() }()
+		err = root.Remove(name)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
