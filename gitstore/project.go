@@ -22,7 +22,8 @@ type NewFile struct {
 
 // WriteNew creates files durably. It refuses before writing anything when one
 // of them exists (code file_exists, naming all of them); a file that appears in
-// between is refused when its turn comes. Nothing is ever overwritten.
+// between is refused when its turn comes. Nothing is ever overwritten. Each file is
+// there complete or not at all, and the last one when all others are there for good.
 func (s *Store) WriteNew(files []NewFile) error {
 	var taken []string
 	for _, f := range files {
@@ -38,11 +39,29 @@ func (s *Store) WriteNew(files []NewFile) error {
 			hint("move the named files away, or keep them and leave them out")
 	}
 	dirs := make(map[string]bool)
-	for _, f := range files {
+	settle := func() error {
+		for dir := range dirs {
+			if err := s.work.syncDir(dir); err != nil {
+				return errorf(CodeUnreadable, err, "cannot sync %s", dir)
+			}
+		}
+		return nil
+	}
+	for i, f := range files {
+		if i == len(files)-1 {
+			// The last one says that the others are there.
+			if err := settle(); err != nil {
+				return err
+			}
+		}
 		if err := s.work.mkdirs(path.Dir(f.Path)); err != nil {
 			return errorf(CodeUnreadable, err, "cannot make the directory of %s", f.Path)
 		}
-		if err := s.createNew(f); err != nil {
+		mode := f.Mode
+		if mode == 0 {
+			mode = 0o666
+		}
+		if err := durable.CreateRoot(s.work.root, f.Path, f.Data, mode); err != nil {
 			if errors.Is(err, fs.ErrExist) {
 				return errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
 			}
@@ -50,35 +69,7 @@ func (s *Store) WriteNew(files []NewFile) error {
 		}
 		dirs[path.Dir(f.Path)] = true
 	}
-	for dir := range dirs {
-		if err := s.work.syncDir(dir); err != nil {
-			return errorf(CodeUnreadable, err, "cannot sync %s", dir)
-		}
-	}
-	return nil
-}
-
-// createNew writes one file that must not exist. On failure the half-written
-// file is removed again: it is ours, the exclusive create proved it.
-func (s *Store) createNew(f NewFile) error {
-	mode := f.Mode
-	if mode == 0 {
-		mode = 0o666
-	}
-	out, err := s.work.root.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	if _, err = out.Write(f.Data); err == nil {
-		err = out.Sync()
-	}
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		_ = s.work.root.Remove(f.Path)
-	}
-	return err
+	return settle()
 }
 
 // Replace durably replaces one project file that is not part of a run, such as
