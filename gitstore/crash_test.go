@@ -19,7 +19,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-const crashVar = "GITSTORE_CRASH_CHILD"
+const (
+	crashVar = "GITSTORE_CRASH_CHILD"
+	crashGit = "GITSTORE_CRASH_GIT" // program that stands for git in it
+)
 
 // TestCrashChild is the process that the crash tests kill.
 func TestCrashChild(t *testing.T) {
@@ -29,6 +32,9 @@ func TestCrashChild(t *testing.T) {
 	}
 	op, dir, _ := strings.Cut(spec, ":")
 	d := openDriver(t, dir)
+	if bin := os.Getenv(crashGit); bin != "" {
+		d.store.repo.Git.bin = bin
+	}
 	d.n = 50
 	switch op {
 	case "init":

@@ -66,7 +66,7 @@ var ownVars = []string{
 	// A partial clone may fetch what is missing, but by no helper program.
 	"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 	// Guards in git's hooks need not judge what was computed a moment ago.
-	"AGENTXCHAIN_STORE=1",
+	storeMarker,
 }
 
 // newEnv makes the environment of git out of the one we were started in.

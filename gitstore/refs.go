@@ -298,8 +298,10 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflog
 	// By default git does not sync refs (core.fsync, since 2.36; older ones
 	// ignore the setting). --no-deref: should the ref become symbolic after our
 	// check, it is replaced rather than followed to a branch.
-	_, err := r.Git.Run(ctx, in.Bytes(), "-c", "core.fsync=all", "update-ref",
+	mark, done := r.lockingGit("moving a ref", r.refLocks(updates))
+	_, err := mark(r.Git).Run(ctx, in.Bytes(), "-c", "core.fsync=all", "update-ref",
 		"--no-deref", "--create-reflog", "-m", reflogLine(reflogMessage), "-z", "--stdin")
+	done(err)
 	if err != nil && !r.arrived(ctx, updates, err) {
 		return r.explainUpdate(ctx, updates, err)
 	}
@@ -382,7 +384,7 @@ func (r *Repository) explainUpdate(ctx context.Context, updates []RefUpdate, cau
 		lock := filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock")
 		if _, err := os.Lstat(lock); err == nil {
 			return errorf(CodeRefLocked, cause, "another process is moving %s", u.Name).
-				hint("run the command again; if no git is running, a killed one left %s behind: remove it", lock)
+				hint("run the command again; if it goes on, git agentxchain doctor says whose %s is", lock)
 		}
 	}
 	return cause

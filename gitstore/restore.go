@@ -113,6 +113,7 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		return nil, err
 	}
 	defer func() { _ = lock.Release() }()
+	s.repo.sweepLocks(ctx)
 	if _, err := s.settleRestore(ctx); err != nil {
 		return nil, err
 	}

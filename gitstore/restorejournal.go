@@ -165,7 +165,12 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 		}
 		defer func() { _ = lock.Release() }()
 	}
-	return s.settleRestore(ctx)
+	swept := s.repo.sweepLocks(ctx)
+	notice, err = s.settleRestore(ctx)
+	if err == nil && notice != "" {
+		notice = strings.Join(append(swept, notice), "; ")
+	}
+	return notice, err
 }
 
 // settleRestore is SettleRestore for who holds the lock.

@@ -289,17 +289,22 @@ func (b *RunBundle) transfer(ctx context.Context, to *Repository, key string) er
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", b.repo.GitDir,
 	}
+	var locks []gitLock
 	any := false
 	for i, ref := range b.Refs {
 		if ref.Relation == BundleCreate || ref.Relation == BundleForward {
-			args = append(args, fmt.Sprintf("+%s:%s%s/%d", ref.Name, incomingRefs, key, i))
+			held := fmt.Sprintf("%s%s/%d", incomingRefs, key, i)
+			args = append(args, "+"+ref.Name+":"+held)
+			locks = append(locks, to.refLocks([]RefUpdate{{Name: held, New: ref.OID}})...)
 			any = true
 		}
 	}
 	if !any {
 		return nil
 	}
-	_, err := to.Git.Run(ctx, nil, args...)
+	mark, done := to.lockingGit("bringing a bundle over", locks)
+	_, err := mark(to.Git).Run(ctx, nil, args...)
+	done(err)
 	return err
 }
 

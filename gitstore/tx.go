@@ -7,6 +7,7 @@ import (
 	"errors"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,6 +80,7 @@ func (tx *Tx) Close() error {
 // recover brings files and records into agreement and loads the view.
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
+	swept := s.repo.sweepLocks(ctx)
 	decided, err := s.settleDecisions(ctx)
 	if err != nil {
 		return err
@@ -96,7 +98,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	notices = append(decided, notices...)
+	notices = slices.Concat(swept, decided, notices)
 	if settled != "" {
 		notices = append([]string{settled}, notices...)
 	}

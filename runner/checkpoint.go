@@ -68,6 +68,8 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		} else if !allPresent(c, row.Strings("files_changed")) || sha == "" {
 			out.Skipped = "none of its files differs from HEAD"
 			return nil, nil
+		} else if err := r.Store.Repository().SyncCommit(ctx, st.Head); err != nil {
+			return nil, err // somebody else made it, perhaps a checkpoint that was ended
 		}
 		out.Commit = sha
 		return &protocol.Checkpoint{TurnID: out.Turn, Row: protocol.NewBlob(line.Raw), Commit: sha}, nil

@@ -74,7 +74,7 @@ func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
 }
 
 // ExamineWith looks at everything a run depends on. It changes nothing unless fix is
-// set, and then only what cannot cost anybody anything: a lock whose owner is
+// set, and then only what cannot cost anybody anything: a lock (of ours, or of a git of ours) whose owner is
 // proven dead, missing lines in .gitignore, and what every changing command does
 // first: working files that are behind the recorded run are completed, permitted
 // changes of another tool recorded. Findings are in a fixed order; the error is
@@ -82,7 +82,7 @@ func (r *Runner) Examine(ctx context.Context, fix bool) (*Examination, error) {
 func (r *Runner) ExamineWith(ctx context.Context, opt ExamineOptions) (*Examination, error) {
 	d := &doctor{r: r, fix: opt.Fix, opt: opt}
 	for _, look := range []func(context.Context){
-		d.git, d.identity, d.worktree, d.config, d.lock, d.run, d.guards, d.ignored, d.tracked, d.leftovers, d.caller,
+		d.git, d.identity, d.worktree, d.config, d.lock, d.gitLocks, d.run, d.guards, d.ignored, d.tracked, d.leftovers, d.caller,
 	} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

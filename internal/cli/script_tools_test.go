@@ -92,7 +92,8 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 
 // scriptCondition answers what scripts ask in brackets: [root] the test runs as
 // the superuser; [reftable] git has that format; [tmpfs] a small
-// file system can be mounted in a namespace of its own; [rawnames] the file system
+// file system can be mounted in a namespace of its own; [strace] processes can be
+// traced; [rawnames] the file system
 // takes names that are not UTF-8; [reference] AGENTXCHAIN_REFERENCE names the
 // reference CLI.
 func scriptCondition(cond string) (bool, error) {
@@ -110,6 +111,8 @@ func scriptCondition(cond string) (bool, error) {
 		return exec.Command("git", "init", "-q", "--ref-format=reftable", dir).Run() == nil, nil
 	case "tmpfs":
 		return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "-o", "size=64k", "none", dir).Run() == nil, nil
+	case "strace":
+		return exec.Command("strace", "-qq", "-o", os.DevNull, "true").Run() == nil, nil
 	case "rawnames":
 		return os.WriteFile(filepath.Join(dir, "a\xff"), nil, 0o666) == nil, nil
 	}

@@ -1,0 +1,432 @@
+// Lock files that a killed git of ours has left behind. git removes its locks when it
+// ends, also on SIGTERM, but not when it is killed, and then every later git that
+// needs the lock fails.
+//
+// Before a git of ours takes locks a note is written in the git directory: who starts
+// it, when, and which locks it may take. It is removed when that git has ended by
+// itself. A lock is removed only when it is proven to be such a git's: the note names
+// it, its owner and the git are over, the lock is not older than the note, and it
+// holds what that git was to write or lies still while no git is at work here.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+const (
+	lockNotes = "gitlocks" // below privateName in the common git directory
+
+	// storeMarker is in the environment of every git of ours.
+	storeMarker = "AGENTXCHAIN_STORE=1"
+
+	// lockNoteVar marks a git that works under a note, for whoever judges the note.
+	lockNoteVar = "AGENTXCHAIN_GIT_LOCKS"
+
+	maxLockNote = 1 << 20
+	// lockClock is how far the clocks of a file system and of the system may differ.
+	lockClock = 2 * time.Second
+)
+
+// gitLock is a lock file that git may take.
+type gitLock struct {
+	path  string
+	wrote OID // what git writes into it, "" when that is not known
+}
+
+// lockNote is the note of one git process.
+type lockNote struct {
+	lockOwner
+	name  string
+	ended time.Time // when the git was killed and its owner saw it; zero while it runs
+	locks []gitLock
+}
+
+func (n *lockNote) encode() []byte {
+	locks := make([]any, len(n.locks))
+	for i, l := range n.locks {
+		locks[i] = []any{l.path, string(l.wrote)}
+	}
+	o, err := ojson.DecodeObject(n.lockOwner.encode())
+	if err != nil {
+		return nil
+	}
+	if !n.ended.IsZero() {
+		o.Set("ended_at", n.ended.UTC().Format(lockTime))
+	}
+	o.Set("locks", locks)
+	return ojson.Pretty(o)
+}
+
+// lockingGit notes that git is about to take locks. What mark returns works under the
+// note, and done is told how it ended.
+func (r *Repository) lockingGit(what string, locks []gitLock) (mark func(*Git) *Git, done func(error)) {
+	n := &lockNote{lockOwner: newOwner(what), locks: locks}
+	n.acquired = time.Now()
+	n.name = n.token
+	if err := r.writeLockNote(n); err != nil {
+		// No reason not to work; a lock that stays is then nobody's.
+		return func(g *Git) *Git { return g }, func(error) {}
+	}
+	mark = func(on *Git) *Git {
+		g := on.In(on.Dir)
+		g.env = append(dropVars(g.env, []string{lockNoteVar}), lockNoteVar+"="+n.token)
+		return g
+	}
+	return mark, func(err error) {
+		if err != nil && exitCode(err) < 0 && n.left() {
+			n.ended = time.Now()
+			if r.writeLockNote(n) == nil {
+				return
+			}
+		}
+		r.dropLockNote(n.name)
+	}
+}
+
+func (n *lockNote) names(path string) bool {
+	return slices.ContainsFunc(n.locks, func(l gitLock) bool { return l.path == path })
+}
+
+// left reports whether one of the locks is there.
+func (n *lockNote) left() bool {
+	for _, l := range n.locks {
+		if _, err := os.Lstat(l.path); err == nil {
+			return true
+		}
+	}
+	return len(n.spares()) > 0
+}
+
+// spares lists the second index files of a git commit that was to take index.lock.
+func (n *lockNote) spares() []string {
+	for _, l := range n.locks {
+		if filepath.Base(l.path) == "index.lock" {
+			found, err := filepath.Glob(filepath.Join(filepath.Dir(l.path), "next-index-*.lock"))
+			if err == nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Repository) writeLockNote(n *lockNote) error {
+	root, err := openPrivate(r.CommonDir, lockNotes, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return root.WriteFile(n.name, n.encode(), 0o644) // complete before git is started
+}
+
+func (r *Repository) dropLockNote(name string) {
+	root, err := openPrivate(r.CommonDir, lockNotes, false)
+	if err != nil {
+		return
+	}
+	_ = root.Remove(name)
+	_ = root.Close()
+}
+
+// lockNotes reads the notes there are; one that is damaged proves nothing and is
+// removed once it is old.
+func (r *Repository) lockNotes() []*lockNote {
+	root, err := openPrivate(r.CommonDir, lockNotes, false)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	list, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	var out []*lockNote
+	w := &workDir{root: root}
+	for _, e := range list {
+		data, _, ok, err := w.read(e.Name(), maxLockNote)
+		if err != nil || !ok {
+			continue
+		}
+		if n := r.decodeLockNote(e.Name(), data); n != nil {
+			out = append(out, n)
+		} else if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
+			_ = root.Remove(e.Name())
+		}
+	}
+	return out
+}
+
+func (r *Repository) decodeLockNote(name string, data []byte) *lockNote {
+	o, err := ojson.DecodeObject(data)
+	if err != nil || o.String("token") != name {
+		return nil
+	}
+	n := &lockNote{name: name}
+	n.pid, _ = o.Int("owner_pid")
+	n.acquired, err = time.Parse(time.RFC3339, o.String("acquired_at"))
+	n.host, n.space, n.started = o.String("host"), o.String("pid_space"), o.String("started")
+	n.purpose, n.token = o.String("purpose"), o.String("token")
+	n.ended, _ = time.Parse(time.RFC3339, o.String("ended_at"))
+	if err != nil || n.pid <= 0 {
+		return nil
+	}
+	for _, row := range o.Array("locks") {
+		t, ok := rowTexts(row, 2)
+		if !ok || !r.mayLock(t[0]) {
+			return nil // not what was written here
+		}
+		n.locks = append(n.locks, gitLock{path: t[0], wrote: OID(t[1])})
+	}
+	return n
+}
+
+// mayLock reports whether a path is a lock file in a git directory of the repository,
+// with no link on the way to it.
+func (r *Repository) mayLock(path string) bool {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !strings.HasSuffix(path, ".lock") {
+		return false
+	}
+	for _, dir := range []string{r.GitDir, r.CommonDir} {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(filepath.Dir(path))
+		return err != nil || within(dir, real)
+	}
+	return false
+}
+
+// over reports that the owner of the note and the git it started are.
+func (n *lockNote) over() bool {
+	owner := Owner{PID: n.pid, Started: n.started, Host: n.host, Space: n.space}
+	if n.ended.IsZero() && !owner.dead() {
+		return false
+	}
+	if n.host != hostName() || n.space != processSpace() {
+		return false
+	}
+	for until := time.Now().Add(killGrace); ; time.Sleep(10 * time.Millisecond) {
+		busy, known := gitAtWork(func(p gitProcess) bool { return p.note == n.token })
+		switch {
+		case !known:
+			// Processes cannot be looked at here: time has to do.
+			return time.Since(n.acquired) > lockMaxAge
+		case busy == 0:
+			return true
+		case time.Now().After(until):
+			return false
+		}
+	}
+}
+
+// sweepLocks removes the locks that killed processes of ours have left behind, and
+// says so. The project's lock must be held.
+func (r *Repository) sweepLocks(ctx context.Context) (notices []string) {
+	for _, n := range r.lockNotes() {
+		if ctx.Err() != nil {
+			return notices
+		}
+		if !n.over() {
+			continue
+		}
+		done := true
+		for _, l := range n.locks {
+			removed, wait := r.sweepLock(ctx, n, l)
+			if removed {
+				notices = append(notices, fmt.Sprintf("removed %s, which a git of process %d (%s) had left behind when it was killed", l.path, n.pid, n.purpose))
+			}
+			done = done && !wait
+		}
+		for _, path := range n.spares() {
+			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && n.covers(fi) && !isOpen(path) {
+				_ = removeLock(path, fi)
+			}
+		}
+		if done {
+			r.dropLockNote(n.name)
+		}
+	}
+	return notices
+}
+
+// covers reports whether a file is of the time in which the note's git ran.
+func (n *lockNote) covers(fi fs.FileInfo) bool {
+	at := fi.ModTime()
+	return !at.Before(n.acquired.Add(-lockClock)) && (n.ended.IsZero() || !at.After(n.ended.Add(lockClock)))
+}
+
+// sweepLock removes one lock if it is proven; wait says that it may be later.
+func (r *Repository) sweepLock(ctx context.Context, n *lockNote, l gitLock) (removed, wait bool) {
+	judged, err := os.Lstat(l.path)
+	if err != nil || !judged.Mode().IsRegular() || !n.covers(judged) {
+		return false, false
+	}
+	data, err := readBounded(l.path, maxPointer)
+	if l.wrote != "" && (err != nil || len(data) > 0) {
+		if err != nil || string(bytes.TrimRight(data, "\n")) != string(l.wrote) {
+			return false, false // somebody moves the ref elsewhere
+		}
+		return removeLock(l.path, judged) == nil, false
+	}
+	// Nothing in it says whose it is.
+	if still := lockQuiet - time.Since(judged.ModTime()); still > 0 {
+		select {
+		case <-ctx.Done():
+			return false, true
+		case <-time.After(min(still, lockQuiet)):
+		}
+	}
+	now, err := os.Lstat(l.path)
+	if err != nil {
+		return false, false
+	}
+	for _, other := range r.lockNotes() {
+		if other.name != n.name && other.names(l.path) && !other.over() {
+			return false, true
+		}
+	}
+	if !os.SameFile(judged, now) || statOf(judged) != statOf(now) || isOpen(l.path) || r.foreignGit() {
+		return false, true
+	}
+	return removeLock(l.path, judged) == nil, false
+}
+
+// foreignGit reports whether a git that is not ours may be at work in the repository.
+func (r *Repository) foreignGit() bool {
+	dirs := []string{r.GitDir, r.CommonDir}
+	if r.TopLevel != "" {
+		dirs = append(dirs, r.TopLevel)
+	}
+	busy, known := gitAtWork(func(p gitProcess) bool {
+		if p.ours {
+			return false
+		}
+		if p.dir == "" {
+			return true // of another user: it cannot be told where it works
+		}
+		for _, dir := range dirs {
+			if within(dir, p.dir) {
+				return true
+			}
+		}
+		return false
+	})
+	return known && busy > 0
+}
+
+// refLocks are the locks that git takes to move refs.
+func (r *Repository) refLocks(updates []RefUpdate) []gitLock {
+	if r.RefFormat == "reftable" {
+		locks := []gitLock{{path: filepath.Join(r.CommonDir, "reftable", "tables.list.lock")}}
+		if r.GitDir != r.CommonDir {
+			locks = append(locks, gitLock{path: filepath.Join(r.GitDir, "reftable", "tables.list.lock")})
+		}
+		return locks
+	}
+	var locks []gitLock
+	for _, u := range updates {
+		locks = append(locks, gitLock{path: filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock"), wrote: u.New})
+		if u.New.IsZero() {
+			locks[len(locks)-1].wrote = ""
+			locks = append(locks, gitLock{path: filepath.Join(r.CommonDir, "packed-refs.lock")})
+		}
+		if strings.HasPrefix(u.Name, "refs/heads/") {
+			locks = append(locks, gitLock{path: filepath.Join(r.GitDir, "HEAD.lock")})
+		}
+	}
+	return locks
+}
+
+// commitLocks are the locks that git takes to commit on the branch that is checked
+// out.
+func (r *Repository) commitLocks() []gitLock {
+	locks := []gitLock{{path: filepath.Join(r.GitDir, "index.lock")}, {path: filepath.Join(r.GitDir, "HEAD.lock")}}
+	if r.RefFormat == "reftable" {
+		return append(locks, r.refLocks(nil)...)
+	}
+	head, err := readBounded(filepath.Join(r.GitDir, "HEAD"), maxPointer)
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); err == nil && ok && safeRefName(ref) {
+		locks = append(locks, gitLock{path: filepath.Join(r.CommonDir, filepath.FromSlash(ref)+".lock")})
+	}
+	return locks
+}
+
+// LockFile is a lock file of git's that is there.
+type LockFile struct {
+	Path  string
+	Age   time.Duration
+	Owner string // the command of ours whose git may have made it, "" for none
+	Left  bool   // it is proven that its owner is gone
+}
+
+// GitLocks lists the lock files that keep git from moving refs, committing and
+// changing the configuration here.
+func (r *Repository) GitLocks() []LockFile {
+	notes := r.lockNotes()
+	seen := make(map[string]bool)
+	var out []LockFile
+	look := func(path string) {
+		fi, err := os.Lstat(path)
+		if err != nil || fi.IsDir() || seen[path] {
+			return
+		}
+		seen[path] = true
+		l := LockFile{Path: path, Age: max(0, time.Since(fi.ModTime()))}
+		for _, n := range notes {
+			if n.names(path) && n.covers(fi) {
+				l.Owner, l.Left = fmt.Sprintf("process %d (%s)", n.pid, n.purpose), n.over()
+			}
+		}
+		out = append(out, l)
+	}
+	for _, l := range r.commitLocks() {
+		look(l.path)
+	}
+	for _, name := range []string{"packed-refs.lock", "config.lock", "shallow.lock"} {
+		look(filepath.Join(r.CommonDir, name))
+	}
+	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(strings.TrimSuffix(refSpace, "/"))), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
+			look(path)
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out
+}
+
+// SweepLocks takes the project's lock and removes what killed processes of ours have
+// left behind: lock files of git's, and packs that they held. It says what it did.
+func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, error) {
+	lock, borrowed, err := s.lockOf(ctx, "doctor", wait)
+	if err != nil {
+		return nil, err
+	}
+	if !borrowed {
+		defer func() { _ = lock.Release() }()
+	}
+	notices := s.repo.sweepLocks(ctx)
+	stale := s.repo.StaleHolds(false)
+	s.dropStaleHolds()
+	for _, h := range stale {
+		if _, err := os.Lstat(h.Path); errors.Is(err, fs.ErrNotExist) {
+			notices = append(notices, fmt.Sprintf("gave a pack free that %s had held (%s)", h.By, h.Path))
+		}
+	}
+	return notices, nil
+}

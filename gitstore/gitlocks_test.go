@@ -1,0 +1,248 @@
+// Lock files of gits that were killed: removed when they are proven to be ours, and no others.
+
+package gitstore
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+// needStrace skips where processes cannot be traced; CI installs it.
+func needStrace(t testing.TB) {
+	t.Helper()
+	if exec.Command("strace", "-qq", "-o", os.DevNull, "true").Run() != nil {
+		t.Skip("strace cannot be used here")
+	}
+}
+
+// killer is a program that stands for git and has it killed in the n-th renaming of
+// a file, in the middle of what it does under its locks. then is a command line that
+// runs afterwards.
+func killer(t testing.TB, n int, then string) string {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "git")
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$LEAVE\" ]; then exec %[1]s \"$@\"; fi\ncase \" $* \" in *\" update-ref \"*|*\" commit \"*) ;; *) exec %[1]s \"$@\" ;; esac\n"+
+		"strace -f -qq -o /dev/null -e 'trace=/^(rename|link)' -e 'inject=/^(rename|link):signal=KILL:when=%[2]d' %[1]s \"$@\"\nrc=$?\n"+
+		"if [ $rc -gt 128 ]; then %[3]s\nkill -9 $$; fi\nexit $rc\n", git, n, then)
+	if err := os.WriteFile(name, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func lockFiles(t testing.TB, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && strings.HasSuffix(p, ".lock") {
+			found = append(found, p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestKilledGitLeavesNothing kills the git that moves the ref of an operation, alone
+// or with the command that started it: the next command goes on at once.
+func TestKilledGitLeavesNothing(t *testing.T) {
+	needStrace(t)
+	formats := []testrepo.Options{{}, {ObjectFormat: FormatSHA256, LinkedWorktree: true}}
+	if testrepo.HasReftable() {
+		formats = append(formats, testrepo.Options{RefFormat: "reftable"})
+	}
+	for _, o := range formats {
+		for _, both := range []bool{false, true} {
+			for n := 1; n <= 2; n++ {
+				t.Run(fmt.Sprintf("%s-%v-%d", o.Name(), both, n), func(t *testing.T) {
+					t.Parallel()
+					r := testrepo.New(t, o)
+					d := scaffold(t, r.Dir)
+					d.must(initOp(false))
+					_ = d.store.Close()
+					d = openDriver(t, r.Dir)
+					killed := false
+					if both {
+						// The wrapper's parent is the command.
+						cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
+						cmd.Env = append(os.Environ(), crashVar+"=assign:"+r.Dir, crashGit+"="+killer(t, n, "kill -9 $PPID"))
+						_, err := cmd.CombinedOutput()
+						killed = err != nil && strings.Contains(err.Error(), "killed")
+					} else {
+						good := d.store.repo.Git.bin
+						d.store.repo.Git.bin = killer(t, n, ":")
+						_, _, err := d.try(assignOp)
+						killed = err != nil && CodeOf(err) != CodeWorkBehind || len(lockFiles(t, d.store.repo.CommonDir)) > 0
+						d.store.repo.Git.bin = good
+					}
+					if n == 1 && !killed {
+						t.Fatal("nothing was killed")
+					}
+					d.n = 60
+					v := d.view()
+					if v.State.ActiveTurns.Len() == 0 {
+						d.must(assignOp)
+					}
+					d.must(d.acceptOp)
+					d.turns(1)
+					d.clean()
+					if left := lockFiles(t, d.store.repo.CommonDir); len(left) > 0 {
+						t.Errorf("left: %v", left)
+					}
+					if notes := d.store.repo.lockNotes(); len(notes) > 0 {
+						t.Errorf("%d notes are left", len(notes))
+					}
+					noKeeps(t, d)
+				})
+			}
+		}
+	}
+}
+
+// TestKilledCheckpointLeavesNothing kills git commit in each of its renamings: the
+// next checkpoint commits the very same, or finds that it was committed.
+func TestKilledCheckpointLeavesNothing(t *testing.T) {
+	needStrace(t)
+	kills := 0
+	for n := 1; n <= 12; n++ {
+		r := testrepo.New(t, testrepo.Options{LinkedWorktree: n%2 == 0})
+		repo := open(t, r)
+		r.Write("staged.txt", "of the person\n")
+		r.Git("add", "staged.txt")
+		r.Write("new.txt", "new\n")
+		r.Write("a.txt", "changed\n")
+		before := r.Git("rev-parse", "HEAD")
+		good := repo.Git.bin
+		repo.Git.bin = killer(t, n, ":")
+		paths := []string{"new.txt", "a.txt"}
+		_, err := repo.CommitPaths(context.Background(), paths, "checkpoint")
+		repo.Git.bin = good
+		if err == nil {
+			break
+		}
+		kills++
+		notices := repo.sweepLocks(context.Background())
+		oid, err := repo.CommitPaths(context.Background(), paths, "checkpoint")
+		if err != nil {
+			t.Fatalf("kill %d, %v: %+v", n, notices, err)
+		}
+		if got := r.Git("rev-list", "--count", before+".."+string(oid)); got != "1" {
+			t.Errorf("kill %d: %s commits", n, got)
+		}
+		if got := r.Git("show", "--name-only", "--format=", string(oid)); got != "a.txt\nnew.txt" {
+			t.Errorf("kill %d: committed %q", n, got)
+		}
+		if got := r.Git("status", "--porcelain"); got != "A  staged.txt" {
+			t.Errorf("kill %d: status %q", n, got)
+		}
+		if left := lockFiles(t, repo.CommonDir); len(left) > 0 {
+			t.Errorf("kill %d left %v", n, left)
+		}
+		r.Fsck()
+	}
+	if kills < 3 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// TestOthersLocksStay puts locks of other programs where a killed git of ours could
+// have had its own.
+func TestOthersLocksStay(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	ref := filepath.Join(repo.CommonDir, "refs", "agentxchain", "runs", "x.lock")
+	index := filepath.Join(repo.GitDir, "index.lock")
+	if err := os.MkdirAll(filepath.Dir(ref), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	head := OID(r.Git("rev-parse", "HEAD"))
+	note := func(begun time.Time, locks ...gitLock) {
+		n := &lockNote{lockOwner: newOwner("test"), locks: locks}
+		cmd := exec.Command("true")
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		n.pid, n.started, n.acquired, n.name = cmd.Process.Pid, "some boot:1", begun, n.token
+		if err := repo.writeLockNote(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stays := func(what, path string) {
+		t.Helper()
+		if got := repo.sweepLocks(context.Background()); len(got) > 0 {
+			t.Errorf("%s: %v", what, got)
+		}
+		if _, err := os.Lstat(path); err != nil {
+			t.Errorf("%s: it is gone", what)
+		}
+		_ = os.Remove(path)
+		for _, n := range repo.lockNotes() {
+			repo.dropLockNote(n.name)
+		}
+	}
+	write := func(path, data string, age time.Duration) {
+		if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(ref, strings.Repeat("1", 40)+"\n", 0)
+	note(time.Now().Add(-time.Minute), gitLock{ref, head})
+	stays("a ref on its way elsewhere", ref)
+
+	write(index, "", time.Hour)
+	note(time.Now().Add(-time.Minute), gitLock{index, ""})
+	stays("a lock older than the note", index)
+
+	write(index, "", time.Minute)
+	stays("a lock without a note", index)
+
+	// A note may name nothing but locks of this repository.
+	outside := filepath.Join(t.TempDir(), "x.lock")
+	write(outside, "", time.Minute)
+	note(time.Now().Add(-time.Hour), gitLock{outside, ""})
+	stays("outside", outside)
+
+	// A person's git commit that waits in its editor.
+	r.Write("a.txt", "edited\n")
+	cmd := exec.Command("git", "commit", "-a")
+	cmd.Dir = r.Dir
+	began := filepath.Join(t.TempDir(), "began")
+	cmd.Env = append(os.Environ(), "GIT_EDITOR=touch "+began+"; sleep 60; false")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Lstat(began); err == nil {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	note(time.Now().Add(-time.Minute), gitLock{index, ""})
+	if got := repo.sweepLocks(context.Background()); len(got) > 0 {
+		t.Errorf("removed the lock of a git at work: %v", got)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if got := repo.sweepLocks(context.Background()); len(got) != 1 {
+		t.Errorf("when it is over: %v", got)
+	}
+}
