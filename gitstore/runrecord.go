@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -98,29 +97,6 @@ func (x *RunRecord) Ledger(l protocol.Ledger) ([]byte, error) {
 		return nil, err
 	}
 	return x.rec.r.readLedger(root, l)
-}
-
-// Recorded reports whether any of the newest limit operations recorded the
-// document with exactly these bytes.
-func (x *RunRecord) Recorded(d protocol.Document, data []byte, limit int) (bool, error) {
-	want := HashObject(x.rec.r.format, KindBlob, data)
-	for op := x.Op; op != "" && limit > 0; limit-- {
-		c, err := x.rec.r.commit(op)
-		if err != nil {
-			return false, err
-		}
-		e, ok, err := x.rec.r.lookup(c.Tree, docTreePath(d))
-		if err != nil {
-			return false, err
-		}
-		if ok && e.OID == want {
-			return true, nil
-		}
-		if op = ""; len(c.Parents) > 0 {
-			op = c.Parents[0]
-		}
-	}
-	return false, nil
 }
 
 // CheckChain checks the operations from the run's tip back to since ("" is the
@@ -264,35 +240,6 @@ func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents m
 		}
 	}
 	return out, nil
-}
-
-// NewCommits lists the commits reachable from tip and from none of the refs
-// below the prefixes, oldest first, with their parents; more reports that there
-// are more than limit.
-func (r *Repository) NewCommits(ctx context.Context, tip OID, limit int, except ...string) (commits []OID, parents map[OID][]OID, more bool, err error) {
-	args := []string{"rev-list", "--topo-order", "--parents", fmt.Sprintf("--max-count=%d", limit+1), string(tip), "--not"}
-	out, err := r.Git.Run(ctx, nil, append(args, except...)...)
-	if err != nil {
-		return nil, nil, false, err
-	}
-	parents = make(map[OID][]OID)
-	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		if len(f) == 0 || !OID(f[0]).Valid(r.ObjectFormat) {
-			return nil, nil, false, errorf(CodeGitFailed, nil, "git rev-list answered %q", line)
-		}
-		ps := make([]OID, len(f)-1)
-		for i := range ps {
-			ps[i] = OID(f[i+1])
-		}
-		commits = append(commits, OID(f[0]))
-		parents[OID(f[0])] = ps
-	}
-	if len(commits) > limit {
-		commits, more = commits[:limit], true
-	}
-	slices.Reverse(commits)
-	return commits, parents, more, nil
 }
 
 // parseRaw reads the raw differences of diff-index and diff-tree -z up to
