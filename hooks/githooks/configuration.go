@@ -87,7 +87,7 @@ func (j *judge) bind(own *governor) error {
 	for _, g := range j.parents {
 		ok := g != nil && len(union(g.config.Protected, j.patterns)) == len(g.config.Protected)
 		if !ok && g != nil {
-			if ok, err = j.adopted(g.content); err != nil {
+			if ok, err = j.adopted(g.config); err != nil {
 				return err
 			}
 		}
@@ -98,12 +98,12 @@ func (j *judge) bind(own *governor) error {
 
 // adopted asks the runs about a configuration. Where none is known there is none
 // that could adopt; only a server takes that for a no.
-func (j *judge) adopted(content gitstore.OID) (bool, error) {
+func (j *judge) adopted(c *protocol.Config) (bool, error) {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 && !j.strict {
 		return err == nil, err
 	}
-	return j.witness.adopted(content)
+	return j.witness.adopted(c)
 }
 
 // lost tells of a commit that has no valid configuration where a parent is governed.
@@ -149,7 +149,7 @@ func (j *judge) weakened(path string, from, to *governor) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	ok, err := j.witness.adopted(to.content)
+	ok, err := j.witness.adopted(to.config)
 	if err != nil || ok {
 		return err
 	}

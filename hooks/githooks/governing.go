@@ -124,6 +124,9 @@ func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) 
 			return nil, err
 		}
 		for _, at := range append([]gitstore.OID{c}, parents...) {
+			if !v.repo.Objects().Has(v.ctx, at) {
+				continue // beyond the edge of a shallow clone
+			}
 			held, err := v.entry(at)
 			if err != nil {
 				return nil, err

@@ -30,7 +30,7 @@ type witness struct {
 	texts   map[protocol.Ledger]*confirmed
 	docs    map[protocol.Document]map[gitstore.OID]bool
 	work    map[string]bool // files that accepted turns say they changed
-	configs map[gitstore.OID]bool
+	configs map[string]bool // digests of the rules that were adopted
 }
 
 // confirmed are the digests of records that runs hold; runs beyond next are not
@@ -240,13 +240,17 @@ func (w *witness) evidence(path string, content gitstore.OID) (bool, error) {
 	return w.work[path], nil
 }
 
-// adopted reports whether a proven run made a configuration its own: by the
-// operation a person gives for that, or by beginning under it when no run was there
-// before. That a later run began under it is no person's answer to the change.
-func (w *witness) adopted(content gitstore.OID) (bool, error) {
+// adopted reports whether a proven run made the rules of a configuration its own: by
+// the operation a person gives for that, or by beginning under them when no run was
+// there before. That a later run began under them is no person's answer to the
+// change. Settings, which are no rules, may differ.
+func (w *witness) adopted(c *protocol.Config) (bool, error) {
 	if w.configs == nil {
-		w.configs = make(map[gitstore.OID]bool)
-		var first []gitstore.ConfigUse
+		w.configs = make(map[string]bool)
+		runs, err := w.list()
+		if err != nil {
+			return false, err
+		}
 		for r, err := range w.proven() {
 			if err != nil {
 				return false, err
@@ -256,19 +260,20 @@ func (w *witness) adopted(content gitstore.OID) (bool, error) {
 				return false, err
 			}
 			for _, u := range uses {
-				if u.Op == opConfigAdopt {
-					w.configs[u.Content] = true
+				if u.Op != opConfigAdopt && !(u.First && u.After == "" && len(runs) == 1) {
+					continue
 				}
-				if u.First {
-					first = append(first, u)
+				_, data, err := w.g.repo.Objects().Read(w.g.ctx, u.Content)
+				if err != nil {
+					return false, err
+				}
+				if held := protocol.GoverningConfig(data); held != nil {
+					w.configs[protocol.RulesDigest(held)] = true
 				}
 			}
 		}
-		if len(first) == 1 && first[0].After == "" {
-			w.configs[first[0].Content] = true
-		}
 	}
-	return w.configs[content], nil
+	return w.configs[protocol.RulesDigest(c)], nil
 }
 
 // opConfigAdopt is the operation by which a person adopts a configuration.
