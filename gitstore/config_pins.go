@@ -282,3 +282,30 @@ func readConfigFile(name string) ([]byte, error) {
 	}
 	return readLimited(f, fi.Size(), maxGitConfig)
 }
+
+// UnusedPrograms names the keys by which the repository alone configures a program
+// that our own git would meet and does not start.
+func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
+	l := r.Git.scope
+	if l == nil {
+		return nil, nil
+	}
+	entries, err := l.entries()
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, e := range entries {
+		section, sub, name := splitKey(e.key)
+		if _, met := offValue(e.key); !met || name == "required" || section == "protocol" || slices.Contains(keys, e.key) ||
+			section == "hook" && strings.HasPrefix(sub, "agentxchain-") {
+			continue
+		}
+		keys = append(keys, e.key)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	outside, err := l.elsewhere(ctx, r.Git)
+	return slices.DeleteFunc(keys, func(key string) bool { return len(outside[key]) > 0 }), err
+}

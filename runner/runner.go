@@ -145,7 +145,10 @@ type change struct {
 // after its commit. Done is never nil.
 func (r *Runner) do(ctx context.Context, purpose string, steps ...step) (*Done, error) {
 	done := &Done{}
-	err := r.locked(ctx, purpose, done, steps)
+	err := r.settleLeft(ctx)
+	if err == nil {
+		err = r.locked(ctx, purpose, done, steps)
+	}
 	r.notify(ctx, done)
 	return done, done.settle(err)
 }
@@ -268,6 +271,7 @@ func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.Notices = append(v.Notices, r.leftNotices()...)
 	return v, r.ready(ctx, v, false)
 }
 

@@ -198,6 +198,7 @@ func exitTable() []exitRow {
 			{"ledger_tampered", "a ledger was rewritten or truncated outside the tool"},
 			{"acceptance_forged", "a repository's files claim an acceptance that its record does not bear out"},
 			{"state_tampered", "the working state differs from the recorded one"},
+			{"git_tampered", "git's configuration, hooks or refs were changed while an agent was at work; they were put back"},
 			{"hook_bundle_tamper", "a hook changed the bundle, the configuration or another protected file; it was put back"},
 			{"hook_ledger_tamper", "a hook changed the decision ledger; it was put back"},
 			{"hook_history_tamper", "a hook changed the history; it was put back"},

@@ -249,6 +249,14 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if d.opt.Sole {
 		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do
 	}
+	noted, err := d.r.BeginDispatch(ctx, req.TurnID, mark.Found)
+	switch {
+	case err == nil:
+	case runner.ErrorCode(err) == gitstore.CodeGitTampered:
+		return refuse(runtimes.Blocked, err)
+	default:
+		return refuse(runtimes.Aborted, err)
+	}
 	req.Inherit = []*os.File{mark.File()}
 	d.earlier(root, req)
 	known := secrets.FromEnvironment(req.Environ, req.Runtime.Raw.String("auth_env"))
@@ -273,9 +281,17 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	} else {
 		progress.Close()
 	}
+	// Before git is asked anything more: what the agent has told it must not count.
+	notes, err := d.r.EndDispatch(context.WithoutCancel(ctx), noted)
+	for _, n := range notes {
+		_, _ = fmt.Fprintf(log, "\ngit-agentxchain: noted: %s\n", n)
+	}
 	log.close()
 	if refusal := d.touched(ctx, req.TurnID); refusal != nil {
 		out = refusal
+	}
+	if err != nil {
+		out = refuse(runtimes.Blocked, err)
 	}
 	if out.Kind != runtimes.Staged && out.Kind != runtimes.Returned {
 		d.archive(req.TurnID, req.Attempt)

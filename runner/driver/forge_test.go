@@ -82,6 +82,10 @@ func TestForgeryAfterAKill(t *testing.T) {
 	}
 	_, err = p.r.Repair(ctx, gitstore.FromRef, gitstore.RepairOptions{})
 	p.must(err)
+	// What the killed driver noted of git is not there either: see TestNoteRemoved.
+	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Class != gitstore.CodeGitTampered {
+		t.Errorf("%+v", out)
+	}
 	if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 		t.Errorf("%+v", out)
 	}

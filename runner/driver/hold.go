@@ -29,7 +29,7 @@ func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnm
 	// Looking through all processes takes its time; a turn nobody has been at work on
 	// needs none of it.
 	_, err := root.Lstat(runtimes.ProgressPath(turnID))
-	left := err == nil
+	left, found := err == nil, false
 	for start := time.Now(); ; {
 		mark, err := turnmark.Hold(root, turnID)
 		if err != nil && !errors.Is(err, turnmark.ErrHeld) {
@@ -44,8 +44,11 @@ func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnm
 			}
 		}
 		agents := turnmark.Processes(turnID)
-		if mark != nil && len(agents) == 0 {
-			return mark, nil
+		if mark != nil {
+			found = found || mark.Found
+			if mark.Found = found; len(agents) == 0 {
+				return mark, nil
+			}
 		}
 		if mark != nil {
 			mark.Release() // to be taken again once they are gone

@@ -54,6 +54,9 @@ func act(what, dir string) int {
 		fmt.Println("approve:", runner.ErrorCode(err))
 	case "within":
 		fmt.Println("within:", r.InsideTurn())
+	case "note":
+		_, err = r.BeginDispatch(ctx, os.Args[4], false)
+		fmt.Println("note:", err)
 	case "drive":
 		out := newDriver(r).Dispatch(ctx, driver.Job{TurnID: os.Args[4]})
 		fmt.Println("drive:", out.Kind, out.Class)

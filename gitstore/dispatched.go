@@ -1,0 +1,356 @@
+// What git is told in a repository while an agent is at work: noted when its turn
+// begins, held against what is there when it has ended.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// CodeGitTampered means that git's configuration, hooks or refs were changed while an
+// agent was at work.
+const CodeGitTampered = "git_tampered"
+
+// Dispatched is what git was told when a turn was handed to its agent.
+type Dispatched struct {
+	Turn string
+
+	owner  lockOwner
+	files  map[string]watched // by absolute path
+	refs   map[string]OID
+	branch string            // the ref HEAD stood for, "" when it was detached
+	hidden map[string]string // path in the index -> its flag: S skip-worktree, h assume-unchanged
+	hooks  string            // where git looks for hooks
+}
+
+// watched is a file as it was.
+type watched struct {
+	kind string // file, link, dir, other, or none
+	mode fs.FileMode
+	data []byte // of a file; where a link leads
+	conf bool   // it is a configuration file of git
+}
+
+// Bounds of what is noted. What is beyond them is an error: the turn is not handed out.
+const (
+	maxWatchedFile  = 4 << 20
+	maxWatchedTotal = 64 << 20
+	maxWatchedFiles = 5000
+	maxWatchedDepth = 8
+	maxDispatched   = 128 << 20
+)
+
+// dispatchedDir holds the notes of turns in hand, in the git directory of the work tree.
+func (s *Store) dispatchedDir() string { return filepath.Join(s.cacheDir(), "dispatched") }
+
+func (s *Store) dispatchedPath(turn string) string {
+	return filepath.Join(s.dispatchedDir(), turn+".json")
+}
+
+// NoteDispatched notes what git is told now and keeps it durably, until Forget. What
+// other turns in hand found must still hold (git_tampered): the agent that is at work
+// already must not have it taken for what was always there.
+func (s *Store) NoteDispatched(ctx context.Context, turn string) (*Dispatched, error) {
+	if !safeName(turn) {
+		return nil, errorf(CodeGitFailed, nil, "%q cannot be part of a file name", turn)
+	}
+	d, err := s.lookDispatched(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.Turn, d.owner = turn, newOwner("dispatch")
+	d.owner.acquired = s.opts.Now()
+	others, err := s.dispatched()
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		if t := other.compareFiles(d); other.Turn != turn && len(t.Changes) > 0 {
+			return nil, errorf(CodeGitTampered, nil, "while the agent of turn %s is at work git's configuration was changed: %s", other.Turn, t).
+				hint("end that turn; what was changed is then put back")
+		}
+	}
+	if err := os.MkdirAll(s.dispatchedDir(), 0o700); err != nil {
+		return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	if err := durable.WriteFile(s.dispatchedDir(), turn+".json", d.encode(), 0o600); err != nil {
+		return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	return d, nil
+}
+
+// LeftDispatched returns what was noted for a turn whose process was killed before it
+// had concluded it; nil when there is nothing.
+func (s *Store) LeftDispatched(turn string) (*Dispatched, error) {
+	all, err := s.dispatched()
+	for _, d := range all {
+		if d.Turn == turn {
+			return d, err
+		}
+	}
+	return nil, err
+}
+
+// dispatched reads all notes of this work tree.
+func (s *Store) dispatched() ([]*Dispatched, error) {
+	list, err := os.ReadDir(s.dispatchedDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errorf(CodeUnreadable, err, "the git directory cannot be read")
+	}
+	var out []*Dispatched
+	for _, e := range list {
+		turn, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !safeName(turn) {
+			continue
+		}
+		data, err := readBounded(filepath.Join(s.dispatchedDir(), e.Name()), maxDispatched)
+		if err != nil {
+			return nil, errorf(CodeGitTampered, err, "what was noted for turn %s cannot be read", turn)
+		}
+		d, ok := decodeDispatched(data)
+		if !ok || d.Turn != turn {
+			return nil, errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote", turn)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// lookDispatched looks at what git is told now.
+func (s *Store) lookDispatched(ctx context.Context) (*Dispatched, error) {
+	hooks, err := s.repo.HooksDir(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.lookFiles(hooks)
+	if err != nil {
+		return nil, err
+	}
+	return d, s.lookRefs(ctx, d)
+}
+
+// lookFiles is the part of it for which no git is asked.
+func (s *Store) lookFiles(hooks string) (*Dispatched, error) {
+	d := &Dispatched{files: make(map[string]watched), hidden: make(map[string]string), hooks: hooks}
+	r := s.repo
+	scope := &localScope{gitDir: r.GitDir, commonDir: r.CommonDir}
+	reader := configReader{left: maxConfigFiles}
+	for _, f := range scope.files() {
+		reader.file(f, 0)
+	}
+	if m := filepath.Join(r.CommonDir, "modules"); isDir(m) {
+		reader.modules(m, 0)
+	}
+	w := watcher{files: d.files}
+	for _, f := range reader.files {
+		w.look(f, maxWatchedDepth)
+		e := d.files[f]
+		e.conf = true
+		d.files[f] = e
+	}
+	for _, f := range []string{"hooks", "info", "objects/info/alternates", "objects/info/http-alternates", "shallow"} {
+		w.look(filepath.Join(r.CommonDir, f), 0)
+	}
+	w.look(filepath.Join(r.GitDir, "info"), 0)
+	if r.GitDir != r.CommonDir {
+		for _, f := range []string{filepath.Join(r.GitDir, "commondir"), filepath.Join(r.GitDir, "gitdir"), filepath.Join(r.TopLevel, ".git")} {
+			w.look(f, maxWatchedDepth)
+		}
+	}
+	if !s.ownHooks(hooks) {
+		w.look(hooks, maxWatchedDepth-2)
+	}
+	return d, w.err
+}
+
+// ownHooks reports that hooks are files of the project: an agent may change them as
+// it changes everything else in the work tree, and is judged for it.
+func (s *Store) ownHooks(hooks string) bool {
+	return inside(s.repo.TopLevel, hooks) && !inside(s.repo.CommonDir, hooks)
+}
+
+// lookRefs asks git about refs and the index.
+func (s *Store) lookRefs(ctx context.Context, d *Dispatched) error {
+	refs, err := s.repo.ListRefs(ctx, "refs/")
+	if err != nil {
+		return err
+	}
+	d.refs = make(map[string]OID, len(refs))
+	for _, ref := range refs {
+		d.refs[ref.Name] = ref.OID
+	}
+	head, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil && exitCode(err) != 1 {
+		return err
+	}
+	d.branch = strings.TrimSpace(string(head))
+	out, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	for entry := range bytes.SplitSeq(out, []byte{0}) {
+		if len(entry) > 2 && (entry[0] == 'S' || entry[0] >= 'a' && entry[0] <= 'z') {
+			d.hidden[string(entry[2:])] = string(entry[:1])
+		}
+	}
+	return nil
+}
+
+// watcher reads files into a map.
+type watcher struct {
+	files map[string]watched
+	total int64
+	err   error
+}
+
+// look notes a path and, down to a depth, what lies below it.
+func (w *watcher) look(name string, depth int) {
+	if _, seen := w.files[name]; seen || w.err != nil {
+		return
+	}
+	e, err := lookAt(name)
+	if err != nil {
+		w.err = errorf(CodeUnreadable, err, "%s cannot be looked at", name).hint("look at what it is, and move it elsewhere")
+		return
+	}
+	w.files[name] = e
+	if w.total += int64(len(e.data)); w.total > maxWatchedTotal || len(w.files) > maxWatchedFiles {
+		w.err = errorf(CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)", name).
+			hint("move what is no hook out of the directory")
+		return
+	}
+	dir := name
+	if e.kind == "link" {
+		dir = realOr(name)
+	}
+	if e.kind != "dir" && (e.kind != "link" || !isDir(dir)) {
+		if e.kind == "link" && dir != name {
+			w.look(dir, depth+1) // a hook may be a link to a script elsewhere
+		}
+		return
+	}
+	if depth >= maxWatchedDepth {
+		return
+	}
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		w.err = errorf(CodeUnreadable, err, "%s cannot be looked at", dir)
+		return
+	}
+	if dir != name {
+		w.look(dir, depth+1)
+	}
+	for _, f := range list {
+		if !strings.HasSuffix(f.Name(), ".sample") {
+			w.look(filepath.Join(dir, f.Name()), depth+1)
+		}
+	}
+}
+
+// lookAt reads one file; one that is too long to be put back is told by its size.
+func lookAt(name string) (watched, error) {
+	fi, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
+		return watched{kind: "none"}, nil
+	}
+	if err != nil {
+		return watched{}, err
+	}
+	e := watched{mode: fi.Mode().Perm()}
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(name)
+		e.kind, e.mode, e.data = "link", 0, []byte(to)
+		return e, err
+	case fi.IsDir():
+		e.kind = "dir"
+	case !fi.Mode().IsRegular() || fi.Size() > maxWatchedFile:
+		e.kind = "other"
+	default:
+		e.kind = "file"
+		e.data, err = readConfigFile(name)
+	}
+	return e, err
+}
+
+func (d *Dispatched) encode() []byte {
+	files := ojson.NewObject()
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		e := d.files[name]
+		files.Set(name, ojson.NewObject("kind", e.kind, "mode", int(e.mode), "config", e.conf, "data", base64.StdEncoding.EncodeToString(e.data)))
+	}
+	refs, hidden := ojson.NewObject(), ojson.NewObject()
+	for _, name := range slices.Sorted(maps.Keys(d.refs)) {
+		refs.Set(name, string(d.refs[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.hidden)) {
+		hidden.Set(base64.StdEncoding.EncodeToString([]byte(name)), d.hidden[name])
+	}
+	return ojson.Pretty(ojson.NewObject("turn_id", d.Turn, "owner", string(d.owner.encode()), "branch", d.branch, "hooks", d.hooks,
+		"files", files, "refs", refs, "hidden", hidden))
+}
+
+func decodeDispatched(data []byte) (*Dispatched, bool) {
+	o, err := ojson.DecodeObject(data)
+	if err != nil {
+		return nil, false
+	}
+	d := &Dispatched{
+		Turn:   o.String("turn_id"),
+		branch: o.String("branch"),
+		hooks:  o.String("hooks"),
+		files:  make(map[string]watched),
+		refs:   make(map[string]OID),
+		hidden: make(map[string]string),
+	}
+	owner, err := ojson.DecodeObject([]byte(o.String("owner")))
+	if err != nil {
+		return nil, false
+	}
+	d.owner.pid, _ = owner.Int("owner_pid")
+	d.owner.host, d.owner.space, d.owner.started = owner.String("host"), owner.String("pid_space"), owner.String("started")
+	for name := range o.Object("files").All() {
+		e := o.Object("files").Object(name)
+		mode, _ := e.Int("mode")
+		content, err := base64.StdEncoding.DecodeString(e.String("data"))
+		if err != nil || e.String("kind") == "" {
+			return nil, false
+		}
+		d.files[name] = watched{kind: e.String("kind"), mode: fs.FileMode(mode) & fs.ModePerm, data: content, conf: e.Bool("config")}
+	}
+	for name := range o.Object("refs").All() {
+		d.refs[name] = OID(o.Object("refs").String(name))
+	}
+	for name := range o.Object("hidden").All() {
+		path, err := base64.StdEncoding.DecodeString(name)
+		if err != nil {
+			return nil, false
+		}
+		d.hidden[string(path)] = o.Object("hidden").String(name)
+	}
+	return d, o.Has("files") && o.Has("refs") && o.Has("hidden")
+}
+
+// alive reports that the process which noted it may still conclude it.
+func (d *Dispatched) alive() bool {
+	o := d.owner
+	if o.host != hostName() || o.space != processSpace() {
+		return true // its process numbers mean nothing here
+	}
+	return pidAlive(o.pid) && !processDead(o.pid) && (o.started == "" || processStart(o.pid) == o.started)
+}

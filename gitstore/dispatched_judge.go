@@ -1,0 +1,433 @@
+// What an agent has changed of what git is told, and putting it back.
+
+package gitstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// Tampering is what was found changed when a turn was concluded.
+type Tampering struct {
+	Changes []string // what was put back, each a clause
+	Notes   []string // what was left as it is: ordinary work, or not this program's to judge
+	Kept    string   // project-relative directory that holds what was there, "" when nothing was
+
+	files []string // to be put back
+}
+
+func (t *Tampering) String() string {
+	const most = 8
+	if n := len(t.Changes); n > most {
+		return strings.Join(t.Changes[:most], "; ") + fmt.Sprintf("; and %d more", n-most)
+	}
+	return strings.Join(t.Changes, "; ")
+}
+
+func (t *Tampering) change(format string, args ...any) {
+	t.Changes = append(t.Changes, fmt.Sprintf(format, args...))
+}
+
+func (t *Tampering) note(format string, args ...any) {
+	t.Notes = append(t.Notes, fmt.Sprintf(format, args...))
+}
+
+// Forget ends the watch over a turn.
+func (s *Store) Forget(d *Dispatched) error {
+	if err := os.Remove(s.dispatchedPath(d.Turn)); err != nil && !absent(err) {
+		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	return nil
+}
+
+// Settle is Forget for a turn whose process was killed: the next one to carry it out
+// is told that it was looked at.
+func (s *Store) Settle(d *Dispatched) error {
+	name := s.dispatchedPath(d.Turn)
+	if err := os.Rename(name, name+settledSuffix); err != nil {
+		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	}
+	return nil
+}
+
+const settledSuffix = ".settled"
+
+// TakeSettled reports, once, that a turn was settled.
+func (s *Store) TakeSettled(turn string) bool {
+	return safeName(turn) && os.Remove(s.dispatchedPath(turn)+settledSuffix) == nil
+}
+
+// PutBack holds what git is told now against what was noted, and puts back what an
+// agent must not change. What was there is kept. The configuration and the hooks are
+// looked at before git is asked anything.
+func (s *Store) PutBack(ctx context.Context, d *Dispatched) (*Tampering, error) {
+	now, err := s.lookFiles(d.hooks)
+	if err != nil {
+		return nil, errorf(CodeGitTampered, err, "what git is told cannot be compared with what it was when turn %s began", d.Turn)
+	}
+	t := d.compareFiles(now)
+	if len(t.files) > 0 {
+		if t.Kept, err = s.keepDirFor("git-"); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range t.files {
+		if err := s.putBackFile(name, d.file(name), now.files[name], t.Kept); err != nil {
+			return nil, errorf(CodeGitTampered, err, "%s was changed while an agent was at work, and cannot be put back", name)
+		}
+	}
+	if err := s.lookRefs(ctx, now); err != nil {
+		return nil, err
+	}
+	if err := s.putBackRefs(ctx, d, now, t); err != nil {
+		return nil, err
+	}
+	return t, s.putBackFlags(ctx, d, now, t)
+}
+
+// PeekLeft compares the notes whose processes are gone, and changes nothing: the turns
+// with what was found.
+func (s *Store) PeekLeft() (map[string]*Tampering, error) {
+	all, err := s.dispatched()
+	out := make(map[string]*Tampering)
+	for _, d := range all {
+		if d.alive() {
+			continue
+		}
+		now, err := s.lookFiles(d.hooks)
+		if err != nil {
+			return nil, err
+		}
+		out[d.Turn] = d.compareFiles(now)
+	}
+	return out, err
+}
+
+// LeftTurns returns what was noted for turns whose processes were killed before they
+// had concluded them.
+func (s *Store) LeftTurns() ([]*Dispatched, error) {
+	all, err := s.dispatched()
+	return slices.DeleteFunc(all, (*Dispatched).alive), err
+}
+
+// compareFiles holds configuration, hooks and the files of info against what they were.
+func (d *Dispatched) compareFiles(now *Dispatched) *Tampering {
+	t := &Tampering{}
+	names := maps.Clone(d.files)
+	for _, name := range slices.Sorted(maps.Keys(now.files)) {
+		// What is new counts below a directory that was watched, parents first. What a
+		// new setting includes does not: the setting counts.
+		if up, ok := names[filepath.Dir(name)]; ok && !up.conf {
+			names[name] = watched{}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was := d.file(name)
+		is, ok := now.files[name]
+		if !ok {
+			var err error
+			if is, err = lookAt(name); err != nil {
+				is = watched{kind: "other"}
+			}
+			now.files[name] = is
+		}
+		switch {
+		case was.kind == is.kind && (was.kind == "dir" || was.kind == "other" || was.kind == "none"):
+		case was.kind == "none" && is.kind == "dir": // what is in it counts
+		case was.conf && (is.kind == "file" || is.kind == "none"):
+			t.config(name, was, is)
+		case was.kind == is.kind && bytes.Equal(was.data, is.data) && was.mode&0o111 == is.mode&0o111:
+		case filepath.Base(name) == "refs" && filepath.Base(filepath.Dir(name)) == "info":
+			// A listing that git writes for dumb servers.
+		case filepath.Base(name) == "shallow" && was.kind == "file":
+			t.note("%s changed", name)
+		default:
+			how := "changed"
+			if was.kind == "none" {
+				how = "made"
+			} else if is.kind == "none" {
+				how = "removed"
+			}
+			t.change("%s was %s", name, how)
+			t.files = append(t.files, name)
+		}
+	}
+	return t
+}
+
+// file is a file as it was; one that was not noted was not there.
+func (d *Dispatched) file(name string) watched {
+	if e, ok := d.files[name]; ok {
+		return e
+	}
+	return watched{kind: "none"}
+}
+
+// config judges a configuration file key by key.
+func (t *Tampering) config(name string, was, is watched) {
+	if bytes.Equal(was.data, is.data) && was.kind == is.kind {
+		return
+	}
+	before, _ := parseConfigEntries(was.data)
+	after, err := parseConfigEntries(is.data)
+	if err != nil {
+		t.change("%s is no configuration file of git any more", name)
+		t.files = append(t.files, name)
+		return
+	}
+	a, b := valuesOf(before), valuesOf(after)
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	var bad []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		switch {
+		case slices.Equal(a[key], b[key]):
+		case classOf(key) == keyHarmless || harmlessRemote(key, a, b):
+			t.note("%s in %s was changed", key, name)
+		default:
+			bad = append(bad, key)
+		}
+	}
+	if len(bad) > 0 {
+		t.change("%s in %s", strings.Join(bad, ", "), name)
+		t.files = append(t.files, name)
+	}
+}
+
+func valuesOf(entries []configEntry) map[string][]string {
+	out := make(map[string][]string)
+	for _, e := range entries {
+		out[e.key] = append(out[e.key], e.value)
+	}
+	return out
+}
+
+// harmlessRemote reports a setting of a remote that is new altogether and no more than
+// "git remote add" makes: an address of an ordinary protocol, fetched below the name
+// of the remote.
+func harmlessRemote(key string, before, after map[string][]string) bool {
+	section, sub, name := splitKey(key)
+	if section != "remote" || sub == "" {
+		return false
+	}
+	for k := range before {
+		if strings.HasPrefix(k, "remote."+sub+".") {
+			return false
+		}
+	}
+	values := after[key]
+	switch name {
+	case "url":
+		return len(values) == 1 && !strings.Contains(values[0], "::") && !strings.HasPrefix(values[0], "-")
+	case "fetch":
+		return len(values) == 1 && values[0] == "+refs/heads/*:refs/remotes/"+sub+"/*"
+	}
+	return false
+}
+
+// putBackFile brings one file back, after a copy of what is there was made.
+func (s *Store) putBackFile(name string, was, is watched, keep string) error {
+	rel := "other/" + strings.TrimLeft(filepath.ToSlash(name), "/")
+	if r, err := filepath.Rel(s.repo.GitDir, name); err == nil && filepath.IsLocal(r) {
+		rel = filepath.ToSlash(r)
+	} else if r, err := filepath.Rel(s.repo.CommonDir, name); err == nil && filepath.IsLocal(r) {
+		rel = filepath.ToSlash(r)
+	}
+	switch is.kind {
+	case "file", "link":
+		// A copy: the git directory may be on another file system.
+		kept := path.Join(keep, rel)
+		if err := s.work.mkdirs(path.Dir(kept)); err != nil {
+			return err
+		}
+		if err := durable.WriteFileRoot(s.work.root, kept, is.data, 0o600); err != nil {
+			return err
+		}
+	case "dir", "other":
+		aside, err := freeName(name + ".kept-agentxchain")
+		if err == nil {
+			err = os.Rename(name, aside)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	dir, base := filepath.Split(name)
+	dir = filepath.Clean(dir)
+	if was.kind != "none" {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+	}
+	switch was.kind {
+	case "none":
+		if err := os.Remove(name); err != nil && !absent(err) {
+			return err
+		}
+		if err := durable.SyncDir(dir); err != nil && !absent(err) {
+			return err
+		}
+		return nil
+	case "dir":
+		if is.kind == "file" || is.kind == "link" {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+		return os.MkdirAll(name, 0o777)
+	case "link":
+		if err := os.Remove(name); err != nil && !absent(err) {
+			return err
+		}
+		return errors.Join(os.Symlink(string(was.data), name), durable.SyncDir(dir))
+	case "file":
+		data := was.data
+		if was.conf && is.kind == "file" {
+			data = withHarmless(was.data, is.data)
+		}
+		if err := durable.WriteFile(dir, base, data, was.mode); err != nil {
+			return err
+		}
+		return os.Chmod(name, was.mode)
+	}
+	return fmt.Errorf("it was a %s, which was not kept", was.kind)
+}
+
+func freeName(base string) (string, error) {
+	for n := range 100 {
+		name := base
+		if n > 0 {
+			name += "-" + strconv.Itoa(n)
+		}
+		if _, err := os.Lstat(name); absent(err) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("%s is already there", base)
+}
+
+// withHarmless is a configuration file as it was, with what ordinary work has added.
+func withHarmless(was, is []byte) []byte {
+	before, _ := parseConfigEntries(was)
+	after, err := parseConfigEntries(is)
+	if err != nil {
+		return was
+	}
+	a, b := valuesOf(before), valuesOf(after)
+	out := slices.Clone(was)
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		out = append(out, '\n')
+	}
+	done := make(map[string]bool)
+	for _, e := range after {
+		if done[e.key] || len(a[e.key]) > 0 || classOf(e.key) != keyHarmless && !harmlessRemote(e.key, a, b) {
+			continue // also what had another value before: only what is new is added
+		}
+		done[e.key] = true
+		section, sub, name := splitKey(e.key)
+		header := "[" + section + "]\n"
+		if strings.Count(e.key, ".") > 1 {
+			header = "[" + section + " " + quoteConfig(sub) + "]\n"
+		}
+		for _, v := range b[e.key] {
+			out = append(out, header+"\t"+name+" = "+quoteConfig(v)+"\n"...)
+		}
+	}
+	return out
+}
+
+func quoteConfig(v string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`).Replace(v) + `"`
+}
+
+// keptRefs holds what a ref was moved to by an agent.
+const keptRefs = "refs/agentxchain-kept/"
+
+// putBackRefs judges refs. Forward by commits is how work is done; the branch that was
+// checked out and the runs may not go back or vanish; everything else is only noted.
+func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tampering) error {
+	if now.branch != d.branch {
+		t.note("HEAD is %s, it was %s", now.branch, d.branch)
+	}
+	names := maps.Clone(d.refs)
+	maps.Copy(names, now.refs)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, is := d.refs[name], now.refs[name]
+		switch {
+		case was == is:
+			continue
+		case was == "":
+			t.note("%s is new", name)
+			continue
+		case name != d.branch && !strings.HasPrefix(name, RunRefPrefix):
+			if is == "" {
+				t.note("%s was removed, it was at %s", name, was)
+			} else {
+				t.note("%s was moved, it was at %s", name, was)
+			}
+			continue
+		}
+		if is != "" {
+			_, err := s.repo.Git.Run(ctx, nil, "merge-base", "--is-ancestor", string(was), string(is))
+			if err == nil {
+				continue
+			}
+			if exitCode(err) != 1 {
+				return err
+			}
+		}
+		updates := []RefUpdate{{Name: name, New: was, Old: is}}
+		if is == "" {
+			t.change("%s was removed", name)
+		} else {
+			t.change("%s went from %s back or aside to %s", name, was.Short(), is.Short())
+			kept := keptRefs + d.Turn + "/" + strings.TrimPrefix(name, "refs/")
+			if have, err := s.repo.ReadRef(ctx, kept); err != nil || have == "" {
+				if err := s.repo.UpdateRefs(ctx, []RefUpdate{{Name: kept, New: is}}, "kept"); err != nil {
+					return err
+				}
+			}
+		}
+		if err := s.repo.UpdateRefs(ctx, updates, "put back: an agent had moved it"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putBackFlags takes flags off that hide changes from git.
+func (s *Store) putBackFlags(ctx context.Context, d, now *Dispatched, t *Tampering) error {
+	var paths []string
+	for name, flag := range now.hidden {
+		if d.hidden[name] != flag {
+			paths = append(paths, name)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	more := ""
+	if len(paths) > 1 {
+		more = fmt.Sprintf(" and %d more", len(paths)-1)
+	}
+	t.change("changes of %s%s were hidden by flags of the index", paths[0], more)
+	git := s.repo.Git.In(s.repo.TopLevel)
+	for _, flag := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
+		if _, err := git.Run(ctx, nulTerminated(paths), "update-index", flag, "-z", "--stdin"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

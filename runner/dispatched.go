@@ -1,0 +1,137 @@
+// What git is told while an agent is at work, see docs/threat-model.md.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// BlockedOnGit is what a run is blocked on when an agent has changed what git is told.
+const BlockedOnGit = "dispatch:" + gitstore.CodeGitTampered
+
+// BeginDispatch notes what git is told when a turn is handed to its agent. left says
+// that the process which had the turn before was killed: what it noted is concluded
+// first, and that nothing is there to be concluded is no good sign either
+// (git_tampered).
+func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*gitstore.Dispatched, error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	before, err := r.Store.LeftDispatched(turnID)
+	if err != nil {
+		return nil, err
+	}
+	if settled := r.Store.TakeSettled(turnID); before == nil && left && !settled {
+		return nil, tampered(turnID, "what was noted of it when it was handed out is gone", "")
+	}
+	if before != nil {
+		t, err := r.Store.PutBack(ctx, before)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Store.Forget(before); err != nil {
+			return nil, err
+		}
+		if len(t.Changes) > 0 {
+			return nil, tampered(turnID, t.String(), t.Kept)
+		}
+	}
+	return r.Store.NoteDispatched(ctx, turnID)
+}
+
+// EndDispatch holds what git is told against what BeginDispatch has noted, and puts back
+// what an agent must not change (git_tampered). The notes tell what else has changed.
+func (r *Runner) EndDispatch(ctx context.Context, d *gitstore.Dispatched) (notes []string, err error) {
+	r.serial.Lock()
+	defer r.serial.Unlock()
+	t, err := r.Store.PutBack(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Store.Forget(d); err != nil {
+		return t.Notes, err
+	}
+	if len(t.Changes) > 0 {
+		return t.Notes, tampered(d.Turn, t.String(), t.Kept)
+	}
+	return t.Notes, nil
+}
+
+func tampered(turnID, what, kept string) *protocol.Error {
+	e := &protocol.Error{
+		Code:    gitstore.CodeGitTampered,
+		Field:   "turn_id",
+		Message: fmt.Sprintf("While the agent of turn %s was at work what git is told was changed: %s.", turnID, what),
+		Hint:    "look at what the agent did, then: git agentxchain unblock",
+	}
+	if kept != "" {
+		e.Message += " It is back as it was; what was there is in " + kept + "."
+	}
+	return e
+}
+
+// settling marks the operation that settleLeft itself carries out.
+type settling struct{}
+
+// settleLeft concludes turns whose processes were killed, before anything else is
+// changed. When their agents have changed what git is told, it is put back, the run
+// is blocked, and the command that found it is refused.
+func (r *Runner) settleLeft(ctx context.Context) error {
+	left, err := r.Store.LeftTurns()
+	if err != nil || len(left) == 0 || ctx.Value(settling{}) != nil || r.insideTurn() != "" {
+		return err
+	}
+	ctx = context.WithValue(ctx, settling{}, true)
+	for _, d := range left {
+		r.serial.Lock()
+		t, err := r.Store.PutBack(ctx, d)
+		r.serial.Unlock()
+		if err != nil {
+			return err
+		}
+		var refusal *protocol.Error
+		if len(t.Changes) > 0 {
+			refusal = tampered(d.Turn, t.String(), t.Kept)
+			_, err = r.MarkRunBlocked(ctx, protocol.Block{
+				BlockedOn:   BlockedOnGit,
+				Category:    "dispatch_error",
+				TypedReason: "dispatch_error",
+				Owner:       protocol.OwnerHuman,
+				Action:      "Look at what the agent did, then run: git agentxchain unblock",
+				Detail:      refusal.Message,
+				TurnID:      d.Turn,
+			})
+			if code := ErrorCode(err); err != nil && (code == gitstore.CodeGitFailed || code == gitstore.CodeUnreadable || code == gitstore.CodeLocked) {
+				return err // to be found again; a run that is over or blocked already is none to block
+			}
+		}
+		if err := r.Store.Settle(d); err != nil {
+			return err
+		}
+		if refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// leftNotices say what the next changing command will put back.
+func (r *Runner) leftNotices() []string {
+	found, err := r.Store.PeekLeft()
+	if err != nil {
+		return []string{"what git was told when a turn was handed out cannot be compared: " + err.Error()}
+	}
+	var out []string
+	for _, turn := range slices.Sorted(maps.Keys(found)) {
+		if t := found[turn]; len(t.Changes) > 0 {
+			out = append(out, fmt.Sprintf("the agent of turn %s has changed what git is told: %s; the next command that changes anything puts it back and blocks the run", turn, strings.TrimSuffix(t.String(), ".")))
+		}
+	}
+	return out
+}

@@ -1,0 +1,27 @@
+// Doctor: what git is told in this repository.
+
+package runner
+
+import (
+	"context"
+	"strings"
+)
+
+// told reports what agents have changed of what git is told, and programs of the
+// repository's own configuration that this program's git leaves alone.
+func (d *doctor) told(ctx context.Context) {
+	for _, n := range d.r.leftNotices() {
+		d.add("git", LevelError, "git agentxchain unblock, twice: the first puts it back", "%s", n)
+	}
+	if v := d.out.View; v != nil && v.State != nil && v.State.BlockedOn != nil && *v.State.BlockedOn == BlockedOnGit {
+		d.add("git", LevelWarning, "look at what the agent did, then: git agentxchain unblock",
+			"an agent has changed what git is told; it was put back, copies are in .agentxchain/transactions/git-*")
+	}
+	switch keys, err := d.r.Store.Repository().UnusedPrograms(ctx); {
+	case err != nil:
+		d.failed("git", err, "git config --list --show-origin")
+	case len(keys) > 0:
+		d.add("git", LevelNote, "", "only this repository configures %s: git agentxchain does not run it (git config --global, or git lfs install, makes it yours)",
+			strings.Join(keys, ", "))
+	}
+}
