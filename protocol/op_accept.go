@@ -47,6 +47,7 @@ type Observation struct {
 	HeadRef       *string           `json:"head_ref"`
 	FilesChanged  []string          `json:"files_changed"`
 	Markers       ojson.Map[string] `json:"file_markers"`
+	Committed     []string          `json:"committed,omitempty"` // paths that commits made during the turn change
 	DiffSummary   *string           `json:"diff_summary"`
 	Dirty         []string          `json:"dirty"`          // every dirty project-owned path now
 	UnchangedDirt []string          `json:"unchanged_dirt"` // of these, unchanged since the baseline

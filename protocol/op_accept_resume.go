@@ -33,6 +33,29 @@ func (t *transition) carry(old *Turn, next *Baseline) []string {
 	return out
 }
 
+// keptBaseline is the baseline of a turn whose place in the order of turns moves up:
+// what it began with, and in addition what the turns left that worked beside it and
+// were accepted since. They answer for those contents.
+func (t *transition) keptBaseline(turn *Turn) *Baseline {
+	if turn.Baseline == nil {
+		return nil
+	}
+	out := *turn.Baseline
+	out.DirtySnapshot = out.DirtySnapshot.Clone(nil)
+	for _, row := range t.x.Recent {
+		if !acceptedSince(turn, row) || !concurrentRow(turn, row) {
+			continue
+		}
+		markers := row.Object("observed_artifact").Object("file_markers")
+		for _, path := range markers.Keys() {
+			if m := markers.String(path); m != "" {
+				out.DirtySnapshot.Set(path, m)
+			}
+		}
+	}
+	return &out
+}
+
 // sinceAccepted reports whether a turn accepted after old was assigned is the
 // last to have changed the path.
 func (t *transition) sinceAccepted(old *Turn, path string) bool {

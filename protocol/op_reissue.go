@@ -14,8 +14,21 @@ type ReissueTurn struct {
 	TurnID   string    `json:"turn_id,omitempty"`
 	Role     string    `json:"role,omitempty"` // "" keeps the role
 	Reason   string    `json:"reason,omitempty"`
-	Baseline *Baseline `json:"baseline"`
-	Staged   *Blob     `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
+	Baseline *Baseline `json:"baseline"` // the work tree now; nil with Keep
+	// Keep leaves the work under the baseline it began with, commits made since included.
+	Keep bool `json:"keep_baseline,omitempty"`
+	// Taken are commits made during the old turn that a person takes out of it: Baseline
+	// is later than they are.
+	Taken  []TakenCommit `json:"taken_commits,omitempty"`
+	Staged *Blob         `json:"staged,omitempty"` // what the given-up turn had staged; kept, and charged for
+}
+
+// TakenCommit is a commit as a person saw it when they took it out of a turn.
+type TakenCommit struct {
+	Commit  string   `json:"commit"`
+	Author  string   `json:"author"`
+	Subject string   `json:"subject"`
+	Files   []string `json:"files"`
 }
 
 func (*ReissueTurn) Name() string      { return "reissue_turn" }
@@ -60,7 +73,18 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	if err := t.solvent("git agentxchain reissue " + old.TurnID); err != nil {
 		return err
 	}
-	if err := op.mayHandOver(t, old, role); err != nil {
+	baseline, carried := op.Baseline, old.Carried
+	if op.Keep {
+		baseline = t.keptBaseline(old)
+	} else {
+		carried = t.carry(old, op.Baseline)
+	}
+	if len(op.Taken) > 0 {
+		if err := t.outsideTurn("take commits out of a turn", "git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
+			return err
+		}
+	}
+	if err := op.mayHandOver(t, old, role, baseline); err != nil {
 		return err
 	}
 	reason := trimSpace(op.Reason)
@@ -70,9 +94,9 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	now := t.env.Time()
 	s.TurnSequence++
 	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: TurnAssigned, Attempt: old.Attempt + 1,
-		AssignedAt: now, StartedAt: now, DeadlineAt: FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: op.Baseline,
+		AssignedAt: now, StartedAt: now, DeadlineAt: FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
 		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
-		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: t.carry(old, op.Baseline)}
+		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: carried}
 	if v, ok := old.Extra.Get("idle_expansion_context"); ok {
 		turn.Extra.Set("idle_expansion_context", v) // an obligation like the others
 	}
@@ -91,7 +115,7 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	t.preserve(old, op.Staged)
 	t.charge(stagedCost(op.Staged))
 	t.append(LedgerHistory, BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
-	t.append(LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, op.Baseline))
+	t.append(LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
 	t.dropTurn(old.TurnID)
 	s.ActiveTurns.Set(turn.TurnID, turn)
@@ -101,8 +125,12 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 		r.Set("reissued_from", old.TurnID)
 		s.BudgetReservations.Set(turn.TurnID, r)
 	}
-	t.event("turn_reissued", turn, "old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head", headOf(op.Baseline),
-		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", roleID)
+	pairs := []any{"old_turn_id", old.TurnID, "reason", reason, "old_head", headOf(old.Baseline), "new_head", headOf(baseline),
+		"old_runtime", old.RuntimeID, "new_runtime", turn.RuntimeID, "old_role", old.AssignedRole, "new_role", roleID}
+	if len(op.Taken) > 0 {
+		pairs = append(pairs, "taken_commits", takenRows(op.Taken))
+	}
+	t.event("turn_reissued", turn, pairs...)
 	if s.Status == StatusBlocked {
 		t.settleBlock("turn_reissued")
 	}
@@ -118,7 +146,7 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
 // turn a role, and a clean work tree for a role that writes.
-func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role) *Error {
+func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role, baseline *Baseline) *Error {
 	if role.ID == old.AssignedRole {
 		return nil
 	}
@@ -132,11 +160,11 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role) *Error 
 		}
 	}
 	was := t.cfg.Role(old.AssignedRole)
-	if role.WriteAuthority == ReviewOnly || was != nil && was.WriteAuthority != ReviewOnly || op.Baseline == nil {
+	if role.WriteAuthority == ReviewOnly || was != nil && was.WriteAuthority != ReviewOnly || baseline == nil {
 		return nil
 	}
 	var dirty []string
-	for _, p := range op.Baseline.DirtySnapshot.Keys() {
+	for _, p := range baseline.DirtySnapshot.Keys() {
 		if ProjectOwned(p) {
 			dirty = append(dirty, p)
 		}
@@ -145,6 +173,14 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role) *Error 
 		return t.dirtyError(dirty)
 	}
 	return nil
+}
+
+func takenRows(taken []TakenCommit) []*ojson.Object {
+	var out []*ojson.Object
+	for _, c := range taken {
+		out = append(out, ojson.NewObject("commit", c.Commit, "author", c.Author, "subject", c.Subject, "files", nonNil(c.Files)))
+	}
+	return out
 }
 
 func reissueResolves(category string) bool {

@@ -17,11 +17,12 @@ type RejectTurn struct {
 	Reason   string    `json:"reason"`
 	Stage    string    `json:"failed_stage,omitempty"` // human_review when ""
 	Errors   []string  `json:"validation_errors"`
-	Reassign bool      `json:"reassign,omitempty"` // resolve a conflict by redoing the turn on top of what was accepted
-	Staged   *Blob     `json:"staged"`             // the refused result, kept; nil when none was staged
-	Cost     float64   `json:"cost_usd,omitempty"` // what the attempt cost, US dollars
-	Baseline *Baseline `json:"baseline"`           // work tree now: the baseline of the next attempt
-	Lease    *Lease    `json:"lease,omitempty"`    // of the runner whose attempt it was, as it is afterwards
+	Reassign bool      `json:"reassign,omitempty"`      // resolve a conflict by redoing the turn on top of what was accepted
+	Staged   *Blob     `json:"staged"`                  // the refused result, kept; nil when none was staged
+	Cost     float64   `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
+	Keep     bool      `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
+	Baseline *Baseline `json:"baseline"`                // another baseline for it: nil with Keep; in older records the work tree as it was then
+	Lease    *Lease    `json:"lease,omitempty"`         // of the runner whose attempt it was, as it is afterwards
 }
 
 func (*RejectTurn) Name() string      { return "reject_turn" }
@@ -137,6 +138,15 @@ func (op *RejectTurn) rejection(t *transition, turn *Turn, conflict *ojson.Objec
 
 func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojson.Object) {
 	s := t.s
+	baseline, carried := op.Baseline, turn.Carried
+	if op.Keep {
+		baseline = turn.Baseline
+		if conflict != nil {
+			baseline = t.keptBaseline(turn)
+		}
+	} else {
+		carried = t.carry(turn, op.Baseline)
+	}
 	if conflict != nil {
 		turn.ConflictContext = ConflictContext(turn, conflict.Object("conflict_error"))
 		turn.AssignedSequence = max(s.TurnSequence, turn.AssignedSequence)
@@ -151,8 +161,7 @@ func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojso
 	turn.Status = TurnRetrying
 	turn.ConflictState = nil
 	turn.FailedAt, turn.FailureReason = "", ""
-	turn.Carried = t.carry(turn, op.Baseline)
-	turn.Baseline = op.Baseline
+	turn.Carried, turn.Baseline = carried, baseline
 	turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
 	t.event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))

@@ -158,12 +158,20 @@ func dirtyParity(in ObservedInput) *Error {
 // work tree does not show changed are dropped: kept, they would make every
 // checkpoint of the turn fail (spec/02 §24 D-10).
 func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bool) *Error {
-	declared := pathSet(in.Declared)
-	var undeclared []string
+	declared, committed := pathSet(in.Declared), pathSet(in.Seen.Committed)
+	var undeclared, unowned []string
 	for _, p := range in.Attribution.Files {
-		if !declared[p] && !ignored[p] {
+		switch {
+		case declared[p]:
+		case committed[p]:
+			// What is in the branch is no by-product, and no turn beside this one answers for it.
+			unowned = append(unowned, p)
+		case !ignored[p]:
 			undeclared = append(undeclared, p)
 		}
+	}
+	if len(unowned) > 0 {
+		return undeclaredCommits(in, unowned)
 	}
 	if len(undeclared) > 0 {
 		if !in.Attribution.Unaccepted {
@@ -192,6 +200,26 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 		o.warn("Declared in files_changed but not changed in the work tree: %s.", listSome(phantoms, 5))
 	}
 	return nil
+}
+
+// undeclaredCommits refuses a turn during which commits changed files that it does
+// not declare. Under which name they were made says nothing.
+func undeclaredCommits(in ObservedInput, files []string) *Error {
+	e := observationError(CodeArtifactMismatch, files)
+	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.", listSome(files, 5))
+	e.Hint = "declare the files, or take the commits back; if a person made them: git agentxchain reissue " + in.TurnID + " --take-commits"
+	if in.Attribution.Unaccepted {
+		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
+	}
+	for _, p := range files {
+		e.Problems = append(e.Problems, Problem{
+			Code:    ProblemUndeclaredChange,
+			Field:   "files_changed",
+			Value:   p,
+			Message: fmt.Sprintf("%s is changed by a commit and not declared.", p),
+		})
+	}
+	return e
 }
 
 // compareReadOnly compares for a role that may not change the project's files: a

@@ -51,7 +51,10 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 		if err != nil {
 			return nil, err
 		}
-		op.Baseline = base
+		// One turn, one baseline: what an attempt committed is still the turn's.
+		if op.Keep = turn.Baseline != nil; !op.Keep {
+			op.Baseline = base
+		}
 		c.keepAttempt(turn)
 		s, err := c.refused(turn.TurnID)
 		if err != nil {
@@ -100,11 +103,18 @@ type ReissueOptions struct {
 	TurnID string
 	Role   string // "" keeps the role
 	Reason string
+
+	// TakeCommits begins the new turn after the commits made during the old one: a
+	// person has looked at them (Runner.TurnCommits) and takes them out of the turn.
+	// Without it they stay part of the work. Head is the commit that was looked at.
+	TakeCommits bool
+	Head        gitstore.OID
 }
 
 // Reissued is the outcome of ReissueTurn.
 type Reissued struct {
 	Done
+	Kept   bool // commits made since the old turn began stay part of the work
 	Result *protocol.ReissueResult
 }
 
@@ -135,7 +145,10 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		if err != nil {
 			return nil, err
 		}
-		op.Baseline = base
+		if err := c.rebase(ctx, op, turn, base, opt); err != nil {
+			return nil, err
+		}
+		out.Kept = op.Keep
 		c.bundles = c.dispatchBundles
 		return op, c.beforeAssignment(ctx, op)
 	})

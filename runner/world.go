@@ -149,6 +149,9 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 		o.FilesChanged = append(o.FilesChanged, p)
 		o.Markers.Set(p, mark)
 	}
+	if o.Committed, err = c.committed(ctx, base, st); err != nil {
+		return o, err
+	}
 	slices.Sort(o.FilesChanged)
 	slices.Sort(o.UnchangedDirt)
 	var markers ojson.Map[string]
@@ -172,10 +175,7 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 // dirty set covers it when HEAD has not moved.
 func (c *change) since(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
 	repo := c.r.Store.Repository()
-	from := gitstore.OID("")
-	if base.HeadRef != nil {
-		from = gitstore.OID(*base.HeadRef)
-	}
+	from := headOf(base)
 	switch {
 	case from == st.Head:
 		return nil, nil
@@ -187,6 +187,30 @@ func (c *change) since(ctx context.Context, base *protocol.Baseline, st *gitstor
 		return repo.TrackedFiles(ctx)
 	}
 	return repo.DiffNames(ctx, from)
+}
+
+// committed lists what differs between the baseline commit and HEAD: what commits made
+// during the turn changed, whoever's name they carry.
+func (c *change) committed(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+	repo := c.r.Store.Repository()
+	from := headOf(base)
+	if st.Head == "" || from == st.Head || base.Kind == "no_git" {
+		return nil, nil
+	}
+	if from == "" {
+		from = gitstore.EmptyTree(repo.ObjectFormat)
+	}
+	names, err := repo.ChangedBetween(ctx, from, st.Head)
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(p string) bool { return !protocol.Observable(p) }), err
+}
+
+// headOf is the commit a baseline was taken at, "" for none.
+func headOf(b *protocol.Baseline) gitstore.OID {
+	if b == nil || b.HeadRef == nil {
+		return ""
+	}
+	return gitstore.OID(*b.HeadRef)
 }
 
 // summarise lists the changes the way the reference's diff_summary does: tracked

@@ -75,27 +75,43 @@ func newReissueCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "reissue", Aliases: []string{"reissue-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage: "give up a turn and hand its work to a fresh one",
+		Description: "Commits made during the turn stay part of the work: the new turn answers for them. --take-commits shows them and takes them out " +
+			"of it, for commits that a person made or pulled. That is a person's decision and is refused inside a dispatched turn.",
 		Flags: []ucli.Flag{
 			turnFlag(),
 			&ucli.StringFlag{Name: "role", Usage: "hand it to this `ROLE` instead"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`)"},
+			&ucli.BoolFlag{Name: "take-commits", Usage: "take the commits made during the turn out of it"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "take the commits without asking"},
 		},
 		Action: func(c *ucli.Context) error {
 			turn, err := one(c, "turn", "turn")
 			if err != nil {
 				return err
 			}
-			return runReissue(c.Context, f, runner.ReissueOptions{TurnID: turn, Role: c.String("role"), Reason: c.String("reason")})
+			o := runner.ReissueOptions{
+				TurnID:      turn,
+				Role:        c.String("role"),
+				Reason:      c.String("reason"),
+				TakeCommits: c.Bool("take-commits"),
+			}
+			return runReissue(c.Context, f, o, c.Bool("yes"))
 		},
 	}
 }
 
-func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions) error {
+func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bool) error {
 	r, err := f.openRunner(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if o.TakeCommits {
+		agreed, err := takeCommits(ctx, f, r, &o, yes)
+		if err != nil || !agreed {
+			return err
+		}
+	}
 	var out *runner.Reissued
 	err = f.trusting(ctx, r, func() (err error) {
 		out, err = r.ReissueTurn(ctx, o)
@@ -106,6 +122,10 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions) error 
 		return err
 	}
 	t := out.Result.Turn
+	if out.Kept {
+		f.Out.Notice("commits made since turn %s began stay part of the work; to take them out: git agentxchain reissue %s --take-commits",
+			OneLine(out.Result.OldTurn), OneLine(t.TurnID))
+	}
 	n := next(ctx, r)
 	payload := donePayload(&out.Done)
 	payload.Set("turn", turnObject(t))
@@ -121,4 +141,28 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions) error 
 		printNext(p, n)
 	})
 	return nil
+}
+
+// takeCommits shows the commits made during a turn and asks whether they are taken
+// out of it.
+func takeCommits(ctx context.Context, f *Factory, r *runner.Runner, o *runner.ReissueOptions, yes bool) (agreed bool, err error) {
+	look, err := r.TurnCommits(ctx, o.TurnID)
+	if err != nil {
+		return false, err
+	}
+	o.Head = look.Head
+	if len(look.Commits) == 0 {
+		return true, nil
+	}
+	f.Out.Notice("commits made since turn %s began:", OneLine(look.Turn.TurnID))
+	for _, c := range look.Commits {
+		f.Out.Notice("  %s  %s  %s", c.OID.Short(), OneLine(c.Author), OneLine(c.Subject))
+		for _, name := range c.Files {
+			f.Out.Notice("      %s", OneLine(name))
+		}
+	}
+	if yes {
+		return true, nil
+	}
+	return f.Prompt.Confirm(ctx, "Take them out of the turn?", "--yes", false)
 }

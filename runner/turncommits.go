@@ -1,0 +1,90 @@
+// Commits made during a turn: they are judged as part of it unless a person takes
+// them out.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// maxTurnCommits is how many commits of a turn are shown and recorded.
+const maxTurnCommits = 200
+
+// TurnCommits are the commits made during an active turn.
+type TurnCommits struct {
+	Turn    *protocol.Turn
+	Head    gitstore.OID // they lead here; "" when the branch has no commit
+	Commits []gitstore.TurnCommit
+	More    bool // there are others
+}
+
+// TurnCommits lists the commits that were made since an active turn began, the newest
+// first. turnID may be "" for the only active turn.
+func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	turn, refusal := protocol.ResolveTurn(v.State, turnID, "reissue")
+	if refusal != nil {
+		return nil, refusal
+	}
+	out := &TurnCommits{Turn: turn}
+	repo := r.Store.Repository()
+	if out.Head, _, err = repo.Checkout(ctx); err != nil {
+		return nil, err
+	}
+	out.Commits, out.More, err = repo.CommitsSince(ctx, headOf(turn.Baseline), out.Head, maxTurnCommits)
+	return out, err
+}
+
+// rebase chooses the baseline of a reissued turn. The work tree of now is one when no
+// commit was made since the old turn began, or when a person takes the commits out.
+func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *protocol.Turn, now *protocol.Baseline, opt ReissueOptions) error {
+	moved := old.Baseline != nil && headOf(old.Baseline) != headOf(now)
+	if !moved {
+		op.Baseline = now
+		return nil
+	}
+	if !opt.TakeCommits {
+		op.Keep = true
+		return nil
+	}
+	if err := c.r.personOnly("take commits out of a turn", "git agentxchain reissue "+old.TurnID+" --take-commits"); err != nil {
+		return err
+	}
+	if opt.Head != headOf(now) {
+		return &protocol.Error{
+			Code:    gitstore.CodeStateMoved,
+			Field:   "head",
+			Message: "Another commit was made since the commits were shown.",
+			Hint:    "git agentxchain reissue " + old.TurnID + " --take-commits",
+		}
+	}
+	commits, more, err := c.r.Store.Repository().CommitsSince(ctx, headOf(old.Baseline), headOf(now), maxTurnCommits)
+	if err != nil {
+		return err
+	}
+	if more {
+		return &protocol.Error{
+			Code:    protocol.CodeInvalidArgument,
+			Field:   "head",
+			Message: fmt.Sprintf("More than %d commits were made since turn %s began.", maxTurnCommits, old.TurnID),
+			Hint:    "git agentxchain reject " + old.TurnID + " --reason TEXT, or go back to the branch the turn began on",
+		}
+	}
+	op.Baseline = now
+	for _, k := range commits {
+		op.Taken = append(op.Taken, protocol.TakenCommit{
+			Commit:  string(k.OID),
+			Author:  k.Author,
+			Subject: k.Subject,
+			Files:   k.Files,
+		})
+	}
+	return nil
+}
