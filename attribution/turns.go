@@ -209,6 +209,10 @@ func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Tu
 	if at, err := protocol.ParseTime(row.String("started_at")); err == nil {
 		t.started = at
 	}
+	// A later attempt starts later than the turn's first commits.
+	if at, err := protocol.ParseTime(seen.String("baseline_at")); err == nil && at.Before(t.started) {
+		t.started = at
+	}
 	for _, p := range row.Strings("files_changed") {
 		t.declare(prefix, p)
 	}
@@ -223,6 +227,11 @@ func activeTurn(rec *gitstore.RunRecord, state *protocol.State, id string, a *pr
 	}
 	if at, err := protocol.ParseTime(a.StartedAt); err == nil {
 		t.started = at
+	}
+	if a.Baseline != nil {
+		if at, err := protocol.ParseTime(a.Baseline.CapturedAt); err == nil && at.Before(t.started) {
+			t.started = at
+		}
 	}
 	if staged != nil {
 		if files, ok := staged(id); ok {

@@ -45,6 +45,18 @@ func patternProblem(p string) string {
 	return ""
 }
 
+// ProtectedPath returns the pattern of git_hooks.protected that keeps a path, ""
+// when none does. Letters are compared without their case as well: on some file
+// systems both spellings are one file.
+func (c *Config) ProtectedPath(path string) string {
+	for _, p := range c.Protected {
+		if MatchPath(p, path) || MatchPath(strings.ToLower(p), strings.ToLower(path)) {
+			return p
+		}
+	}
+	return ""
+}
+
 // MatchPath reports whether a project-relative path matches a pattern: * stands
 // for any characters of one component, ? for one, ** for any number of
 // components, and a pattern that ends in / covers the directory.

@@ -26,12 +26,13 @@ type AcceptTurn struct {
 	NormalizeArtifact string         `json:"normalize_artifact_type,omitempty"` // "" or review
 	AlreadyAccepted   bool           `json:"already_accepted,omitempty"`        // history holds an accepted row of the turn
 	Seen              Observation    `json:"seen"`
-	Files             []FileBlob     `json:"files"`            // files the gates of the phase read
-	Proposed          []FileBlob     `json:"proposed"`         // present contents of the paths the result proposes to change
-	IdleSidecar       *Blob          `json:"idle_sidecar"`     // idle-expansion-result.json beside the staged result, or nil
-	Replay            *ReplayOutcome `json:"replay,omitempty"` // verification replay, when a policy asks for one
-	Drift             []string       `json:"drift,omitempty"`  // what changed in the work tree while the decision was being made, usually by a hook
-	Lease             *Lease         `json:"lease,omitempty"`  // of the runner that hands the result in, as it is after the acceptance
+	Files             []FileBlob     `json:"files"`               // files the gates of the phase read
+	Proposed          []FileBlob     `json:"proposed"`            // present contents of the paths the result proposes to change
+	IdleSidecar       *Blob          `json:"idle_sidecar"`        // idle-expansion-result.json beside the staged result, or nil
+	Replay            *ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
+	Drift             []string       `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
+	Protected         []string       `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
+	Lease             *Lease         `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.
@@ -48,6 +49,7 @@ type Observation struct {
 	FilesChanged  []string          `json:"files_changed"`
 	Markers       ojson.Map[string] `json:"file_markers"`
 	Committed     []string          `json:"committed,omitempty"` // paths that commits made during the turn change
+	Since         string            `json:"since,omitempty"`     // when the baseline was taken, for a turn that was tried before
 	DiffSummary   *string           `json:"diff_summary"`
 	Dirty         []string          `json:"dirty"`          // every dirty project-owned path now
 	UnchangedDirt []string          `json:"unchanged_dirt"` // of these, unchanged since the baseline

@@ -61,7 +61,7 @@ func (a *acceptance) refuse(err *Error) *Error {
 
 func (a *acceptance) decide(doc *ojson.Object) *Error {
 	for _, step := range []func(*ojson.Object) *Error{
-		a.validate, a.checkWait, a.checkProposal, a.checkOverrides, a.observe, a.coverIntent, a.precheckGate, a.checkEmpty,
+		a.validate, a.checkWait, a.checkProtected, a.checkProposal, a.checkOverrides, a.observe, a.coverIntent, a.precheckGate, a.checkEmpty,
 		a.checkReplay, a.checkPolicies, a.checkConflict, a.checkDrift,
 	} {
 		if err := step(doc); err != nil {
@@ -122,6 +122,26 @@ func (a *acceptance) checkWait(*ojson.Object) *Error {
 	}
 	a.unrecorded = true
 	return blockedError(a.t.s, fmt.Sprintf("accept turn %s, which asks for a person itself", a.turn.TurnID))
+}
+
+// checkProtected refuses a turn that declares or changes a protected file: no commit
+// could hold it.
+func (a *acceptance) checkProtected(*ojson.Object) *Error {
+	if len(a.op.Protected) == 0 {
+		return nil
+	}
+	e := observationError(CodeArtifactMismatch, a.op.Protected)
+	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.", listSome(a.op.Protected, 5))
+	e.Hint = "undo the change and take the files out of files_changed; a person who wants it changes git_hooks.protected between turns"
+	for _, p := range a.op.Protected {
+		e.Problems = append(e.Problems, Problem{
+			Code:    ProblemProtectedPath,
+			Field:   "files_changed",
+			Value:   p,
+			Message: p + " is protected by agentxchain.json.",
+		})
+	}
+	return e
 }
 
 func (a *acceptance) checkOverrides(*ojson.Object) *Error {

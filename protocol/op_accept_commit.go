@@ -81,6 +81,9 @@ func (a *acceptance) observedArtifact() *ojson.Object {
 	}
 	o := ojson.NewObject("derived_by", "orchestrator", "baseline_ref", baseline, "accepted_ref", a.acceptedRef(),
 		"files_changed", a.attr.Files, "file_markers", markers, "diff_summary", seen.DiffSummary)
+	if seen.Since != "" {
+		o.Set("baseline_at", seen.Since)
+	}
 	if len(a.attr.Siblings) > 0 {
 		o.Set("attributed_to_concurrent_siblings", a.attr.Siblings)
 	}

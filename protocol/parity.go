@@ -12,6 +12,7 @@ import (
 // Codes of the findings of CompareObserved.
 const (
 	ProblemUndeclaredChange = "undeclared_change"
+	ProblemProtectedPath    = "protected_path"
 	ProblemPhantomChange    = "declared_change_not_observed"
 	ProblemForbiddenChange  = "change_outside_authority"
 	ProblemUnclassifiedDirt = "unclassified_dirty_file"

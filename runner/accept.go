@@ -119,6 +119,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return nil, err
 	}
 	op.Seen.Siblings = c.siblings(turn)
+	op.Protected = c.protectedPaths(s, op.Seen)
 	if op.Files, err = c.gateFiles(); err != nil {
 		return nil, err
 	}
@@ -138,6 +139,32 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return nil, err
 	}
 	return op, nil
+}
+
+// protectedPaths are the paths a result declares or proposes, or the turn changed, that
+// git_hooks.protected keeps. What a turn beside this one has claimed is left to it.
+func (c *change) protectedPaths(s staged, seen protocol.Observation) []string {
+	if len(c.view.Config.Protected) == 0 {
+		return nil
+	}
+	paths := slices.Clone(seen.FilesChanged)
+	for _, claim := range seen.Siblings {
+		paths = slices.DeleteFunc(paths, func(p string) bool { return slices.Contains(claim.FilesChanged, p) })
+	}
+	if doc, refusal := protocol.DecodeStaged(s.path, s.data); refusal == nil {
+		paths = append(paths, doc.Strings("files_changed")...)
+		for _, p := range doc.Objects("proposed_changes") {
+			paths = append(paths, p.String("path"))
+		}
+	}
+	var out []string
+	for _, p := range paths {
+		if clean, problem := protocol.CleanPath(p); problem == "" && c.view.Config.ProtectedPath(clean) != "" && !slices.Contains(out, clean) {
+			out = append(out, clean)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // proposed reads the present contents of the files a result proposes to change.

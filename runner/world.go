@@ -149,6 +149,9 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 		o.FilesChanged = append(o.FilesChanged, p)
 		o.Markers.Set(p, mark)
 	}
+	if turn.Attempt > 1 {
+		o.Since = base.CapturedAt
+	}
 	if o.Committed, err = c.committed(ctx, base, st); err != nil {
 		return o, err
 	}

@@ -312,7 +312,7 @@ func TestConfigMended(t *testing.T) {
 	}
 	res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch})
 	id := res.State.ActiveTurns.Keys()[0]
-	if got := res.State.BlockedReason.Recovery.RecoveryAction; got != "correct url in agentxchain.json, commit it, then run: git agentxchain reissue "+id {
+	if got := res.State.BlockedReason.Recovery.RecoveryAction; got != "correct url in agentxchain.json, commit it, then run: git agentxchain reissue "+id+" --take-commits" {
 		t.Fatal(got)
 	}
 	off = false
@@ -321,7 +321,9 @@ func TestConfigMended(t *testing.T) {
 	p.write(protocol.ConfigPath, string(data)+"\n")
 	_, err = p.r.Store.Repository().CommitPaths(context.Background(), []string{protocol.ConfigPath}, "mend")
 	p.must(err)
-	if _, err := p.r.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: id}); err != nil {
+	look, err := p.r.TurnCommits(context.Background(), id)
+	p.must(err)
+	if _, err := p.r.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: id, TakeCommits: true, Head: look.Head}); err != nil {
 		t.Fatal(err)
 	}
 	if res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: dispatch}); res.TurnsExecuted != 1 || len(res.TurnHistory) != 1 {

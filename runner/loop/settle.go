@@ -328,7 +328,7 @@ func mend(recovery, turnID string) string {
 	case what == "":
 		what = "Mend what kept the turn from being carried out"
 	case strings.Contains(what, protocol.ConfigPath):
-		return what + ", commit it, then run: git agentxchain reissue " + turnID
+		return what + ", commit it, then run: git agentxchain reissue " + turnID + " --take-commits"
 	case strings.Contains(what, "git agentxchain "):
 		return recovery
 	}
