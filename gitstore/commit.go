@@ -321,7 +321,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 	if err := d.apply(ch.Transition, state); err != nil {
 		return nil, err
 	}
-	if err := d.edit.put(treeConfig, tx.in.config); err != nil {
+	if err := d.edit.put(treeConfig, tx.in.rules()); err != nil {
 		return nil, err
 	}
 	for turn, files := range ch.Bundles {

@@ -54,7 +54,7 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err := protocol.CheckExternal(before, after, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
 		return tamperedDoc(string(protocol.DocState), "%s", err.Message)
 	}
-	if p := protocol.CheckState(repaired(after, in.config)); len(p) > 0 {
+	if p := protocol.CheckState(repaired(after, in.rules())); len(p) > 0 {
 		return protocol.StateError(p)
 	}
 	return nil
@@ -179,7 +179,7 @@ func (s *Store) absorbDocs(edit *treeEdit, in *inspection) (changed []string, er
 			return nil, err
 		}
 	}
-	return changed, edit.put(treeConfig, in.config)
+	return changed, edit.put(treeConfig, in.rules())
 }
 
 // adopt records a run that another tool started, with everything it has so far.
@@ -227,7 +227,7 @@ func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[pro
 			}
 		}
 	}
-	return edit, marks, edit.put(treeConfig, in.config)
+	return edit, marks, edit.put(treeConfig, in.rules())
 }
 
 // recordExternal finishes an external record: index, bundles, record, commit, cache.
@@ -236,7 +236,7 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, err := protocol.DecodeConfig(in.config)
+	cfg, _, err := protocol.DecodeConfig(in.rules())
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,9 @@ const (
 type inspection struct {
 	sit    situation
 	run    string // run in state.json, or the run being entered
-	config []byte
+	config []byte // in the work tree
+	// governs is the configuration the run is judged by; nil before that is known.
+	governs []byte
 	docs   map[protocol.Document]document
 	diffs  map[protocol.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
@@ -85,6 +87,9 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 	r := s.reader(ctx)
 	if note := s.readEntering(); note != nil {
 		found, err := s.inspectEntering(in, r, note)
+		if found && err == nil {
+			err = s.govern(in)
+		}
 		if found || err != nil {
 			return in, in.run, err
 		}
@@ -112,7 +117,10 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 		in.sit = sitAdopt
 		return in, run, s.checkContinuity(in)
 	}
-	return in, run, s.inspectRun(ctx, in, r, cache, tip)
+	if err := s.inspectRun(ctx, in, r, cache, tip); err != nil {
+		return in, run, err
+	}
+	return in, run, s.govern(in)
 }
 
 // readDocs reads the configuration and every document.

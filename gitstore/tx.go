@@ -292,7 +292,7 @@ func (tx *Tx) View() *View {
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
 func (tx *Tx) advance(done *recorded, work *workPlan, state *protocol.State) {
-	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, tip: done, diffs: make(map[protocol.Ledger]*ledgerDiff), docs: make(map[protocol.Document]document)}
+	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[protocol.Ledger]*ledgerDiff), docs: make(map[protocol.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
 	}
@@ -306,7 +306,8 @@ func (tx *Tx) advance(done *recorded, work *workPlan, state *protocol.State) {
 // renewed builds the view after a commit.
 func (tx *Tx) renewed() *View {
 	in, was := tx.in, tx.last
-	v := &View{Run: in.run, Op: in.tip.op, Config: was.Config, ConfigProblems: was.ConfigProblems, RawState: tx.state, Notices: was.Notices}
+	v := &View{Run: in.run, Op: in.tip.op, Config: was.Config, ConfigProblems: was.ConfigProblems,
+		Working: was.Working, RuleChanges: was.RuleChanges, RawState: tx.state, Notices: was.Notices}
 	v.setDocs(in.docs[protocol.DocState], in.docs[protocol.DocSession], in.docs[protocol.DocHumanTasks])
 	v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
 	// Both were written by this process a moment ago; should the disk fail now,

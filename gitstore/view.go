@@ -15,8 +15,10 @@ type View struct {
 	Run string // "" when no run has been started
 	Op  OID    // newest recorded operation, "" when nothing is recorded
 
-	Config         *protocol.Config
+	Config         *protocol.Config // the run is judged by it
 	ConfigProblems protocol.Problems
+	Working        *protocol.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
+	RuleChanges    []protocol.RuleChange // from Config to Working: not in force until they are adopted
 	State          *protocol.State // repaired in memory; nil when there is no state.json
 	RawState       *protocol.State // as written
 	StateBytes     []byte
@@ -81,8 +83,7 @@ func (s *Store) View(ctx context.Context) (*View, error) {
 // viewOf decodes what an inspection found.
 func (s *Store) viewOf(in *inspection) (*View, error) {
 	v := &View{Run: in.run}
-	var err error
-	if v.Config, v.ConfigProblems, err = protocol.DecodeConfig(in.config); err != nil {
+	if err := v.setConfig(in); err != nil {
 		return nil, err
 	}
 	if in.tip != nil {
@@ -99,6 +100,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	if err := v.setState(state.data); err != nil {
 		return nil, err
 	}
+	var err error
 	if v.RepoDecisions, err = s.repoDecisions(in); err != nil {
 		return nil, err
 	}

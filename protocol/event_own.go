@@ -14,11 +14,16 @@ import "slices"
 //	 "reason":   what a person or a runner gave as the reason; absent without one}
 const EventLease = "runner_lease"
 
+// EventConfigAdopted is the type of rows about rules that a person put in force for a
+// run under way. Its payload: rules_before and rules_after (digests), changes (pointer,
+// before, after, weakens) and weakening, their number that weaken.
+const EventConfigAdopted = "config_adopted"
+
 // OwnEventTypes are the types we write beside EventTypes. Other implementations
 // keep such rows and pass them over (spec/01 §10); an event that comes from
 // outside is still held against the closed vocabulary.
 func OwnEventTypes() []string {
-	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged}
+	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted}
 }
 
 // writable reports whether an event of the type may go to events.jsonl.

@@ -92,7 +92,7 @@ func TestRuleChanges(t *testing.T) {
 		{"/roles/dev/mandate", `"other"`, "", false},
 		{"/runtimes/a/command", `["b","c"]`, "", false},
 		{"/runtimes/a/idle_timeout_ms", `7`, "", false},
-		{"/runtimes/a/isolation", `"user"`, "/runtimes/a/isolation", true},
+		{"/runtimes/a/isolation", `"landlock"`, "/runtimes/a/isolation", true},
 		{"/runtimes/a/capabilities", `{"can_write_files":"direct"}`, "/runtimes/a/capabilities", true},
 		{"/runtimes/n", `{"type":"manual"}`, "/runtimes/n", false},
 		{"/run_loop/startup_watchdog_ms", `9`, "", false},

@@ -72,7 +72,9 @@ func rulesOf(cfg *Config) *ojson.Object {
 		case "project":
 			v = without(v, freeProject)
 		case "run_loop":
-			v = without(v, freeRunLoop)
+			if v = without(v, freeRunLoop); isEmpty(v) {
+				continue
+			}
 		case "roles":
 			v = eachWithout(v, freeRole)
 		case "runtimes":
@@ -81,6 +83,70 @@ func rulesOf(cfg *Config) *ojson.Object {
 		out.Set(key, v)
 	}
 	return out
+}
+
+func isEmpty(v ojson.Value) bool { o, ok := v.(*ojson.Object); return ok && o.Len() == 0 }
+
+// Governing returns the bytes of the configuration that governs a run under way: the
+// rules of the one on record with the settings of the working one. Members that are
+// rules take effect only when they are adopted. The working bytes are returned as
+// they are when their rules are the recorded ones.
+func Governing(recorded, working []byte) []byte {
+	was, now := GoverningConfig(recorded), GoverningConfig(working)
+	switch {
+	case was == nil:
+		return working // what is on record governs nothing; every configuration is as strict
+	case now == nil:
+		return recorded
+	case RulesDigest(was) == RulesDigest(now):
+		return working
+	}
+	merged := withSettings(was.Raw, now.Raw)
+	data := ojson.Pretty(merged)
+	if cfg := GoverningConfig(data); cfg == nil || RulesDigest(cfg) != RulesDigest(was) {
+		return recorded
+	}
+	return data
+}
+
+// withSettings returns rules with the settings of another document. Entries that only
+// one of them has stay as rules has them.
+func withSettings(rules, settings *ojson.Object) *ojson.Object {
+	out := rules.Clone()
+	takeMembers(out, settings, freeMembers)
+	takeInside(out, settings, "project", freeProject)
+	if !out.Has("run_loop") && settings.Object("run_loop") != nil {
+		out.Set("run_loop", &ojson.Object{})
+	}
+	takeInside(out, settings, "run_loop", freeRunLoop)
+	for id := range out.Object("roles").All() {
+		takeInside(out.Object("roles"), settings.Object("roles"), id, freeRole)
+	}
+	theirs := settings.Object("runtimes")
+	for id := range out.Object("runtimes").All() {
+		if out.Object("runtimes").Object(id).String("type") == theirs.Object(id).String("type") {
+			takeInside(out.Object("runtimes"), theirs, id, freeRuntime)
+		}
+	}
+	return out
+}
+
+// takeInside is takeMembers for the objects both have under a key.
+func takeInside(dst, src *ojson.Object, key string, keys []string) {
+	if to, from := dst.Object(key), src.Object(key); to != nil && from != nil {
+		takeMembers(to, from, keys)
+	}
+}
+
+// takeMembers makes the named members of dst those of src.
+func takeMembers(dst, src *ojson.Object, keys []string) {
+	for _, k := range keys {
+		if v, ok := src.Get(k); ok {
+			dst.Set(k, ojson.CloneValue(v))
+		} else {
+			dst.Delete(k)
+		}
+	}
 }
 
 // without returns a copy of an object that lacks some members; anything else is

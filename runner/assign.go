@@ -134,6 +134,11 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 	if _, err := c.look(ctx); err != nil {
 		return nil, err
 	}
+	if opt.Restart && protocol.RulesInForce(c.view.State.Status) {
+		if err := c.useWorkingConfig(); err != nil {
+			return nil, err
+		}
+	}
 	op := &protocol.InitRun{Prior: protocol.NewBlob(c.view.State.Encode()), Restart: opt.Restart, Trigger: opt.Trigger, TriggerReason: opt.TriggerReason,
 		ParentRun: opt.ParentRun, InheritContext: opt.InheritContext, CreatedBy: opt.CreatedBy}
 	if snap := c.view.Snapshot(); opt.Restart && snap.Index != nil && len(snap.Index.OpenEscalations) > 0 {

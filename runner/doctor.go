@@ -162,6 +162,9 @@ func (d *doctor) run(ctx context.Context) {
 	for _, n := range v.Notices {
 		d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
 	}
+	if n := rulesNotice(v); n != "" {
+		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+protocol.ConfigPath, "%s", n)
+	}
 	for _, n := range v.StateNotes {
 		d.add("state", LevelNote, "", "%s is read as if mended: %s", protocol.DocState, n)
 	}

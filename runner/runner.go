@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -277,6 +278,9 @@ func (r *Runner) View(ctx context.Context) (*gitstore.View, error) {
 
 // ready gives a view without a state the idle one it stands for.
 func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error {
+	if n := rulesNotice(v); n != "" && !slices.Contains(v.Notices, n) {
+		v.Notices = append(v.Notices, n)
+	}
 	if v.State != nil {
 		if v.Index == nil {
 			v.Index = &protocol.Index{Run: v.State.Run()}

@@ -60,6 +60,7 @@ func newCommands(f *Factory) []*ucli.Command {
 		newBlameCommand(f),
 		newValidateCommand(f),
 		newVerifyCommand(f),
+		newConfigCommand(f),
 		newHooksCommand(f),
 		newFsckCommand(f),
 		newRepairCommand(f),

@@ -88,6 +88,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("next_actions", actions)
 	o.Set("next_action", nextObject(st.Next))
 	o.Set("notices", orEmpty(v.Notices))
+	o.Set("rule_changes", ruleRows(v.RuleChanges))
 	o.Set("hooks_untrusted", st.Untrusted)
 	o.Set("charters", tallyCharters(s).object(s))
 	sent, waiting, people := v.Index.Mailbox.Standing()

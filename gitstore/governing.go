@@ -1,0 +1,85 @@
+// Which configuration a run is judged by: the rules on record, not those of the file
+// in the work tree.
+
+package gitstore
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// govern finds out by which configuration the run is judged. While a run is under
+// way the rules are those its last operation recorded; what the working file says
+// beyond that waits until a person adopts it.
+func (s *Store) govern(in *inspection) error {
+	in.governs = in.config
+	if in.tip == nil {
+		return nil
+	}
+	e, ok, err := in.tip.r.lookup(in.tip.root, treeConfig)
+	if err != nil || !ok || e.IsTree() || e.OID == HashObject(s.repo.ObjectFormat, KindBlob, in.config) {
+		return err
+	}
+	data, _, err := in.tip.r.file(in.tip.root, treeState)
+	if err != nil {
+		return err
+	}
+	if st, perr := protocol.DecodeState(data); perr == nil && !protocol.RulesInForce(st.Status) {
+		return nil
+	}
+	recorded, err := in.tip.r.blob(e.OID)
+	if err != nil {
+		return err
+	}
+	in.governs = protocol.Governing(recorded, in.config)
+	return nil
+}
+
+// rules returns the configuration that governs, the working one when no other is
+// known to.
+func (in *inspection) rules() []byte {
+	if in.governs != nil {
+		return in.governs
+	}
+	return in.config
+}
+
+// setConfig decodes the configuration that governs, and the working one beside it when
+// that is another.
+func (v *View) setConfig(in *inspection) error {
+	var err error
+	if v.Config, v.ConfigProblems, err = protocol.DecodeConfig(in.config); err != nil {
+		return err
+	}
+	v.Working = v.Config
+	if in.governs == nil || string(in.governs) == string(in.config) {
+		return nil
+	}
+	cfg, _, err := protocol.DecodeConfig(in.governs)
+	if err != nil {
+		return malformed(in.tip.root, "%s: %v", treeConfig, err)
+	}
+	v.Config = cfg
+	working := v.Working
+	if len(v.ConfigProblems) > 0 {
+		working = nil
+	}
+	v.RuleChanges = protocol.RuleChanges(cfg, working)
+	return nil
+}
+
+// UseWorkingConfig makes the working configuration the one that governs from now on:
+// the next Commit records it. It is for the beginning of a run and for a person's
+// decision to adopt it.
+func (tx *Tx) UseWorkingConfig() (*View, error) {
+	v := *tx.View()
+	tx.in.governs = tx.in.config
+	v.RuleChanges = nil
+	if err := v.setConfig(tx.in); err != nil {
+		return nil, err
+	}
+	if v.RawState != nil {
+		v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
+	}
+	tx.view = &v
+	return tx.view, nil
+}

@@ -1,0 +1,193 @@
+// config: the rules a run is judged by, and putting others in force.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+func newConfigCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "config", Category: categoryTrust, Usage: "the rules a run is judged by",
+		Description: "A run is judged by the rules that were in agentxchain.json when it began. A change of rules in the file takes effect when a person " +
+			"adopts it. Settings, such as the command of a runtime, a prompt or a webhook, take effect at once.",
+		Subcommands: []*ucli.Command{
+			{
+				Name: "diff", Usage: "the rules in agentxchain.json that are not in force",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runConfigDiff(c.Context, f)
+				},
+			},
+			{
+				Name: "show", Usage: "the configuration the run is judged by",
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runConfigShow(c.Context, f)
+				},
+			},
+			{
+				Name: "adopt", Usage: "put the rules of agentxchain.json in force for the run under way",
+				Description: "Shows the changes, those that weaken the rules marked, and asks. It is refused inside a dispatched turn.",
+				Flags:       []ucli.Flag{&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "adopt them without asking"}},
+				Action: func(c *ucli.Context) error {
+					if err := noArgs(c); err != nil {
+						return err
+					}
+					return runConfigAdopt(c.Context, f, c.Bool("yes"))
+				},
+			},
+		},
+	}
+}
+
+func runConfigDiff(ctx context.Context, f *Factory) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	st, err := r.ConfigState(ctx)
+	if err != nil {
+		return err
+	}
+	f.Out.Emit(configObject(st), func(p *Printer) {
+		switch {
+		case st.Run == "":
+			p.Println("No run is under way; the next one begins with the rules of agentxchain.json.")
+		case len(st.Changes) == 0:
+			p.Println("The rules of agentxchain.json are in force.")
+		default:
+			for _, line := range ruleLines(st.Changes) {
+				p.Println(line)
+			}
+		}
+	})
+	return nil
+}
+
+func runConfigShow(ctx context.Context, f *Factory) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	st, err := r.ConfigState(ctx)
+	if err != nil {
+		return err
+	}
+	f.notices(st.Notices)
+	payload := configObject(st)
+	payload.Set("config", st.InForce.Raw)
+	f.Out.Emit(payload, func(p *Printer) { p.Printf("%s", string(ojson.Pretty(st.InForce.Raw))) })
+	return nil
+}
+
+func runConfigAdopt(ctx context.Context, f *Factory, yes bool) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	st, err := r.ConfigState(ctx)
+	if err != nil {
+		return err
+	}
+	if e := protocol.ConfigError(st.Problems); e != nil {
+		return e
+	}
+	if len(st.Changes) > 0 && r.InsideTurn() == "" {
+		for _, line := range ruleLines(st.Changes) {
+			f.Out.Notice("%s", line)
+		}
+		if !yes {
+			agreed, err := f.Prompt.Confirm(ctx, "Judge the run by these rules from now on?", "--yes", false)
+			if err != nil {
+				return err
+			}
+			if !agreed {
+				f.Out.Emit(ojson.NewObject("adopted", false, "changes", ruleRows(st.Changes)), func(p *Printer) {
+					p.Println("Nothing was adopted; the rules in force stay as they are.")
+				})
+				return nil
+			}
+		}
+	}
+	out, err := r.AdoptConfig(ctx, protocol.RulesDigest(st.Working))
+	if err != nil {
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("adopted", out.Result != nil)
+	payload.Set("changes", ruleRows(st.Changes))
+	f.Out.Emit(payload, func(p *Printer) {
+		if out.Result == nil {
+			p.Println("The rules of agentxchain.json are in force.")
+			return
+		}
+		p.Printf("Run %s is judged by the rules of agentxchain.json from now on (%d changes).\n", p.Bold(out.Run), len(out.Result.Changes))
+		printWhere(p, &out.Done)
+	})
+	return nil
+}
+
+// configObject is what config diff and config show print as JSON.
+func configObject(st *runner.ConfigState) *ojson.Object {
+	return ojson.NewObject("run_id", nilIfEmpty(st.Run), "rules_in_force", protocol.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
+		"differs", len(st.Changes) > 0, "changes", ruleRows(st.Changes))
+}
+
+func fileRules(st *runner.ConfigState) any {
+	if len(st.Problems) > 0 {
+		return nil
+	}
+	return protocol.RulesDigest(st.Working)
+}
+
+func ruleRows(changes []protocol.RuleChange) []*ojson.Object {
+	rows := []*ojson.Object{}
+	for _, c := range changes {
+		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", nilIfEmpty(c.Before), "after", nilIfEmpty(c.After), "weakens", c.Weakens))
+	}
+	return rows
+}
+
+// ruleLines shows changes of rules to a person, one line each.
+func ruleLines(changes []protocol.RuleChange) []string {
+	var out []string
+	for _, c := range changes {
+		mark, at := " ", c.Pointer
+		if c.Weakens {
+			mark = "!"
+		}
+		if at == "" {
+			at = "(the whole configuration)"
+		}
+		text := mark + " " + OneLine(at) + ": " + ruleText(c.Before) + " -> " + ruleText(c.After)
+		if c.Weakens {
+			text += "  (weakens)"
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func ruleText(v string) string {
+	if v == "" {
+		return "(absent)"
+	}
+	if r := []rune(OneLine(v)); len(r) > 160 {
+		return string(r[:160]) + "…"
+	}
+	return OneLine(v)
+}

@@ -1,0 +1,100 @@
+// AdoptConfig puts other rules in force for a run under way.
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// AdoptConfig makes the working configuration the one the run is judged by: a
+// person's decision. The operation is applied under that configuration, which is
+// recorded with it.
+type AdoptConfig struct {
+	Before  string          `json:"rules_before"` // RulesDigest
+	After   string          `json:"rules_after"`
+	Changes []AdoptedChange `json:"changes"` // as the person was shown them
+}
+
+// AdoptedChange is a RuleChange on record.
+type AdoptedChange struct {
+	Pointer string `json:"pointer"`
+	Before  string `json:"before,omitempty"`
+	After   string `json:"after,omitempty"`
+	Weakens bool   `json:"weakens,omitempty"`
+}
+
+func (*AdoptConfig) Name() string      { return "config_adopt" }
+func (op *AdoptConfig) Blobs() []*Blob { return nil }
+
+// AdoptResult is the outcome of AdoptConfig.
+type AdoptResult struct{ Changes []AdoptedChange }
+
+// RulesInForce reports whether a run of this status is judged by adopted rules: from
+// its beginning until it is over.
+func RulesInForce(s Status) bool {
+	switch s {
+	case StatusIdle, StatusCompleted, "":
+		return false
+	}
+	return true
+}
+
+func (op *AdoptConfig) apply(t *transition) *Error {
+	s := t.s
+	if s.Run() == "" || !RulesInForce(s.Status) {
+		return &Error{
+			Code:    CodeInvalidStateTransition,
+			Field:   "status",
+			Message: "No run is under way; the next one begins with the configuration of then.",
+			Hint:    "git agentxchain assign",
+		}
+	}
+	if err := t.outsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {
+		return err
+	}
+	if RulesDigest(t.cfg) != op.After || op.Before == op.After {
+		return &Error{
+			Code:    CodeInvalidArgument,
+			Field:   "rules_after",
+			Message: "The configuration is not the one that was shown.",
+			Hint:    "git agentxchain config adopt",
+		}
+	}
+	if t.cfg.Routing.Len() > 0 && t.cfg.Route(s.Phase) == nil {
+		return &Error{
+			Code:    CodeInvalidConfig,
+			Field:   "routing",
+			Message: fmt.Sprintf("The run is in phase %q, which the configuration does not have any more.", s.Phase),
+			Hint:    "put the phase back into agentxchain.json, then: git agentxchain config adopt",
+		}
+	}
+	for id, turn := range s.ActiveTurns.All() {
+		if t.cfg.Role(turn.AssignedRole) == nil {
+			return &Error{
+				Code:    CodeUnknownRole,
+				Field:   "roles",
+				Message: fmt.Sprintf("Turn %s is role %q's, which the configuration does not have any more.", id, turn.AssignedRole),
+				Hint:    "put the role back into agentxchain.json, or give the work to another: git agentxchain reissue " + id + " --role ROLE",
+			}
+		}
+	}
+	for _, r := range t.cfg.Routing.All() {
+		if r.ExitGate != "" && !s.PhaseGateStatus.Has(r.ExitGate) {
+			s.PhaseGateStatus.Set(r.ExitGate, GatePending)
+		}
+	}
+	weakens := 0
+	rows := make([]*ojson.Object, len(op.Changes))
+	for i, c := range op.Changes {
+		rows[i] = ojson.NewObject("pointer", c.Pointer, "before", c.Before, "after", c.After, "weakens", c.Weakens)
+		if c.Weakens {
+			weakens++
+		}
+	}
+	t.event(EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows, "weakening", weakens)
+	t.subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
+	t.result = &AdoptResult{Changes: op.Changes}
+	return nil
+}

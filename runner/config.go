@@ -1,0 +1,110 @@
+// The configuration a run is judged by, and a person's decision to judge it by another.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// ConfigState is how the working configuration stands to the one in force.
+type ConfigState struct {
+	Run      string // "" when no run is under way: the working configuration governs then
+	InForce  *protocol.Config
+	Working  *protocol.Config
+	Problems protocol.Problems     // of the working one; it cannot be adopted with any
+	Changes  []protocol.RuleChange // of rules, from InForce to Working
+	Notices  []string
+}
+
+// ConfigState compares the rules in force with those of agentxchain.json.
+func (r *Runner) ConfigState(ctx context.Context) (*ConfigState, error) {
+	v, err := r.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &ConfigState{
+		InForce:  v.Config,
+		Working:  v.Working,
+		Problems: v.ConfigProblems,
+		Changes:  v.RuleChanges,
+		Notices:  v.Notices,
+	}
+	if v.State != nil && protocol.RulesInForce(v.State.Status) {
+		out.Run = v.Run
+	}
+	return out, nil
+}
+
+// Adopted is the outcome of AdoptConfig.
+type Adopted struct {
+	Done
+	Result *protocol.AdoptResult // nil when there was nothing to adopt
+}
+
+// AdoptConfig puts the rules of the working configuration in force. digest is
+// protocol.RulesDigest of the configuration a person was shown; anything else by now is
+// refused (state_moved). It is refused inside a dispatched turn
+// (inside_dispatched_turn), and invalid_state_transition without a run under way.
+func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, error) {
+	out := &Adopted{}
+	done, err := r.do(ctx, "config-adopt", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if err := c.r.personOnly("adopt another configuration", "git agentxchain config adopt"); err != nil {
+			return nil, err
+		}
+		changes := c.view.RuleChanges
+		if len(changes) == 0 && protocol.RulesInForce(c.view.State.Status) {
+			return nil, nil
+		}
+		op := &protocol.AdoptConfig{
+			Before:  protocol.RulesDigest(c.view.Config),
+			After:   protocol.RulesDigest(c.view.Working),
+			Changes: []protocol.AdoptedChange{},
+		}
+		if op.After != digest {
+			return nil, &protocol.Error{
+				Code:    gitstore.CodeStateMoved,
+				Field:   protocol.ConfigPath,
+				Message: protocol.ConfigPath + " has changed since its rules were shown.",
+				Hint:    "git agentxchain config adopt",
+			}
+		}
+		for _, k := range changes {
+			op.Changes = append(op.Changes, protocol.AdoptedChange(k))
+		}
+		if err := c.useWorkingConfig(); err != nil {
+			return nil, err
+		}
+		_, err := c.look(ctx)
+		return op, err
+	})
+	out.Done = *done
+	if err == nil && done.Transition != nil {
+		out.Result, _ = done.Transition.Result.(*protocol.AdoptResult)
+	}
+	return out, err
+}
+
+// useWorkingConfig makes the working configuration the one this change is decided and
+// recorded under.
+func (c *change) useWorkingConfig() error {
+	v, err := c.tx.UseWorkingConfig()
+	if err != nil {
+		return err
+	}
+	c.view = v
+	return c.r.ready(context.Background(), v, c.r.opt.fresh)
+}
+
+// rulesNotice says that the working configuration has rules that are not in force, ""
+// when it has none.
+func rulesNotice(v *gitstore.View) string {
+	if len(v.RuleChanges) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has other rules than this run is judged by (%d changes, %d weaken); to see and adopt them: git agentxchain config adopt",
+		protocol.ConfigPath, len(v.RuleChanges), len(protocol.Weakening(v.RuleChanges)))
+}
