@@ -62,6 +62,9 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	if _, err := RunRef(run); err != nil {
 		return nil, err
 	}
+	if err := tx.MayBuild(ch.Record.Name); err != nil {
+		return nil, err
+	}
 	if err := s.unmoved(tx); err != nil {
 		return nil, err
 	}
@@ -94,6 +97,9 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		return nil, err
 	}
 	tx.commits++
+	if ch.Record.Name == protocol.OpConfirm {
+		tx.open = nil
+	}
 	done.marks, done.index = d.marks, d.index
 	out := &Committed{Op: done.op, Run: run}
 	if err != nil {
@@ -381,7 +387,13 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	}
 	moves := append([]RefUpdate{ref}, p.also...)
 	// Before the ref moves: a guard that judges the move finds the operation known.
-	s.repo.noteOwn(p, done.op)
+	if p.record.Name == protocol.OpExternal {
+		if err := s.admit(ctx, p.run, done.op); err != nil {
+			return nil, err
+		}
+	} else {
+		s.repo.noteOwn(p, done.op)
+	}
 	faults.Point("commit.before-ref")
 	err = p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
 	if err != nil && !s.isAt(ctx, ref) {

@@ -178,6 +178,9 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 		op = c.Parents[0]
 	}
 	in.run, in.tip = note.Run, rec
+	if err := s.pass(r.ctx, in, note.Run, tip); err != nil {
+		return false, err
+	}
 	plan, refusal, err := s.planForward(in, p)
 	if err != nil {
 		return false, err

@@ -84,6 +84,11 @@ func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) 
 			return nil, err
 		}
 	}
+	if opt.Run == "" || opt.Run == "*" {
+		if err := f.known(); err != nil {
+			return nil, err
+		}
+	}
 	if err := f.work(); err != nil {
 		return nil, err
 	}
@@ -99,8 +104,13 @@ type fsck struct {
 	report *FsckReport
 	done   int
 	total  int
-	strict bool           // rows of other tools must bear each other out, see borneOut
-	seen   map[OID]seenOp // what operations were seen to do, beside their findings
+	strict bool // rows of other tools must bear each other out, see borneOut
+	// What chains tell of runs beside themselves: runs other tools made, and the last
+	// operation of the run before -> the run that names it.
+	elsewhere map[string]bool
+	previous  map[OID]string
+
+	seen map[OID]seenOp // what operations were seen to do, beside their findings
 }
 
 func (f *fsck) find(v Finding) {
@@ -272,7 +282,14 @@ func (f *fsck) operations(run string, tip OID) error {
 	f.report.Ops += len(ops)
 	f.mu.Unlock()
 	f.shape(run, ops, 0)
-	return f.span(run, ops, 0)
+	if err := f.span(run, ops, 0); err != nil {
+		return err
+	}
+	f.conclude(run, ops)
+	if len(ops) > 0 {
+		return f.fault(run, ops[0].Op, f.heritage(f.s.reader(f.ctx), ops[0]))
+	}
+	return nil
 }
 
 // span checks the operations of ops beginning with from.

@@ -48,6 +48,10 @@ func (f *fsck) workFiles(run string) error {
 			Message: "the run is not recorded yet; the next command records it"})
 		return nil
 	}
+	// Files are not held against a record that does not hold itself.
+	if err := s.believe(f.ctx, run, tip); err != nil {
+		return f.fault(run, "", err)
+	}
 	rec, err := s.recordedAt(s.reader(f.ctx), run, tip)
 	if err != nil {
 		return f.fault(run, tip, err)

@@ -32,6 +32,9 @@ type inspection struct {
 	diffs  map[protocol.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
 	tip     *recorded // what the run's ref holds; nil for sitIdle, sitAdopt
+	open    []Claim   // claims of tip's chain that no person has confirmed
+	arrived []Arrival // decisions of people that came with the chain just now
+	past    []Arrival // and before, the newest few
 	before  *recorded // the run this work tree was in before sitIdle or sitAdopt, or nil
 	forward *workPlan // sitBehind: what brings the files to tip
 	steps   int       // sitBehind: operations between the files and tip, 0 when unknown
@@ -115,7 +118,10 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 	}
 	if tip == "" {
 		in.sit = sitAdopt
-		return in, run, s.checkContinuity(in)
+		if err := s.checkContinuity(in); err != nil {
+			return in, run, err
+		}
+		return in, run, s.checkAdopted(in)
 	}
 	if err := s.inspectRun(ctx, in, r, cache, tip); err != nil {
 		return in, run, err
@@ -166,6 +172,9 @@ func runOf(state document) (string, error) {
 
 // inspectRun compares the working files with a run that has a ref.
 func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, cache *statCache, tip OID) error {
+	if err := s.pass(ctx, in, in.run, tip); err != nil {
+		return err
+	}
 	var at *recorded // what the cache says the files are at
 	if cache != nil && cache.Run == in.run {
 		at = s.recordedFrom(r, cache)
@@ -224,6 +233,16 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, c
 	}
 	in.sit = sitExternal
 	return s.checkExternal(in)
+}
+
+// pass holds the operations up to tip against the one door and notes what is open.
+func (s *Store) pass(ctx context.Context, in *inspection, run string, tip OID) error {
+	v, err := s.Verify(ctx, run, tip)
+	if err != nil {
+		return err
+	}
+	in.open, in.arrived, in.past = v.Open, v.Arrived, v.past
+	return v.Err()
 }
 
 // docOID returns the blob id of a document, "" when it is absent.

@@ -42,6 +42,9 @@ func (s *Store) Materialize(ctx context.Context, run string, op OID) (*RunFiles,
 		if tip == "" {
 			return nil, noRun(run)
 		}
+		if err := s.believe(ctx, run, tip); err != nil {
+			return nil, err
+		}
 		op = tip
 	}
 	rec, err := s.recordedAt(s.reader(ctx), run, op)

@@ -31,7 +31,8 @@ func (s *Store) RunTip(ctx context.Context, run string) (OID, error) { return s.
 // the one of this work tree.
 //
 // Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
-// object_corrupt.
+// object_corrupt; record_unproven for the newest operation of a chain that does not
+// hold.
 func (s *Store) OpenRun(ctx context.Context, run string, op OID) (*RecordedRun, error) {
 	if run == "" {
 		if run = s.currentRun(); run == "" {
@@ -45,6 +46,9 @@ func (s *Store) OpenRun(ctx context.Context, run string, op OID) (*RecordedRun, 
 		}
 		if op == "" {
 			return nil, noRun(run)
+		}
+		if err := s.believe(ctx, run, op); err != nil {
+			return nil, err
 		}
 	}
 	rec, err := s.recordedAt(s.reader(ctx), run, op)

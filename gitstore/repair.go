@@ -31,6 +31,7 @@ const (
 // RepairOptions of Repair.
 type RepairOptions struct {
 	Run    string        // FromRef: the run; "" is the current one, or the only one recorded
+	FromOp string        // FromRef: go back to this operation, the last one that holds; an id or its beginning
 	DryRun bool          // only plan
 	Reason string        // AcceptWorking: why the files are right; recorded
 	Wait   time.Duration // for the lock
@@ -48,7 +49,9 @@ type RepairPlan struct {
 	Run     string
 	Op      OID // operation the files are at afterwards; "" for a planned AcceptWorking
 	Actions []RepairAction
-	Done    bool // false for a dry run
+	Lost    string // ref that keeps the operations that were dropped, "" when none were
+	Dropped int    // how many
+	Done    bool   // false for a dry run
 }
 
 // Repair takes one side of a disagreement. It works where View and Begin refuse:
@@ -99,11 +102,19 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	if err != nil {
 		return nil, err
 	}
-	want, err := s.Materialize(ctx, run, "")
+	plan := &RepairPlan{Run: run}
+	back := OID("")
+	var moves []RefUpdate
+	if opt.FromOp != "" {
+		if back, moves, err = s.planBack(ctx, plan, opt.FromOp); err != nil {
+			return nil, err
+		}
+	}
+	want, err := s.Materialize(ctx, run, back)
 	if err != nil {
 		return nil, err
 	}
-	plan := &RepairPlan{Run: run, Op: want.Op}
+	plan.Op = want.Op
 	keepDir, err := s.keepDir()
 	if err != nil {
 		return nil, err
@@ -138,6 +149,11 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	if opt.DryRun {
 		return plan, nil
+	}
+	if len(moves) > 0 {
+		if err := s.repo.UpdateRefs(ctx, moves, "agentxchain: repair, back to an operation that holds"); err != nil {
+			return nil, err
+		}
 	}
 	for _, a := range plan.Actions {
 		if err := s.restoreFile(a, want.Files[a.Path]); err != nil {

@@ -22,8 +22,9 @@ type Tx struct {
 	in       *inspection
 	rec      *recorded // newest recorded operation the files are at; nil for none
 	marks    map[protocol.Ledger]ledgerMark
-	borrowed bool // the lock is held beyond this transaction
-	broken   bool // the files could not be brought to what was recorded
+	open     []Claim // claims of the recorded run that no person has confirmed
+	borrowed bool    // the lock is held beyond this transaction
+	broken   bool    // the files could not be brought to what was recorded
 
 	opened  *openBundle // the bundle that hooks are looking at
 	commits int
@@ -115,6 +116,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 			return err
 		}
 		notices = append(notices, "completed the working files of run "+in.run+" up to operation "+in.tip.op.Short())
+		notices = append(notices, arrivalNotices(in.arrived)...)
 		if in, err = s.inspect(ctx); err != nil {
 			return err
 		}
@@ -146,6 +148,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		}
 		notices = append(notices, describeExternal(files, rec.op))
 		tx.rec, tx.marks = rec, rec.marks
+		if err := s.pass(ctx, in, in.run, rec.op); err != nil {
+			return err
+		}
 	case sitAdopt:
 		rec, err := s.adopt(ctx, in, nil)
 		if err != nil {
@@ -153,6 +158,9 @@ func (tx *Tx) recover(ctx context.Context) error {
 		}
 		notices = append(notices, "recorded run "+in.run+", which another tool started (operation "+rec.op.Short()+")")
 		tx.rec, tx.marks = rec, rec.marks
+		if err := s.pass(ctx, in, in.run, rec.op); err != nil {
+			return err
+		}
 	case sitIdle:
 		if tx.marks, err = s.workingMarks(); err != nil {
 			return err
@@ -162,7 +170,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 	if tx.rec != nil {
 		in.sit = sitClean
 	}
-	tx.in = in
+	tx.in, tx.open = in, in.open
 	if turn, err := tx.settleLeft(ctx); err != nil {
 		return err
 	} else if turn != "" {
@@ -306,8 +314,18 @@ func (tx *Tx) advance(done *recorded, work *workPlan, state *protocol.State) {
 // renewed builds the view after a commit.
 func (tx *Tx) renewed() *View {
 	in, was := tx.in, tx.last
-	v := &View{Run: in.run, Op: in.tip.op, Config: was.Config, ConfigProblems: was.ConfigProblems,
-		Working: was.Working, RuleChanges: was.RuleChanges, RawState: tx.state, Notices: was.Notices}
+	v := &View{
+		Run:            in.run,
+		Op:             in.tip.op,
+		Config:         was.Config,
+		ConfigProblems: was.ConfigProblems,
+		Working:        was.Working,
+		RuleChanges:    was.RuleChanges,
+		RawState:       tx.state,
+		Notices:        was.Notices,
+		Open:           tx.open,
+		Arrived:        was.Arrived,
+	}
 	v.setDocs(in.docs[protocol.DocState], in.docs[protocol.DocSession], in.docs[protocol.DocHumanTasks])
 	v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
 	// Both were written by this process a moment ago; should the disk fail now,

@@ -33,6 +33,8 @@ type Verdict struct {
 	// others were made by this clone, or were checked before.
 	Arrived []Arrival
 	Checked int // operations checked now
+
+	past []Arrival // those of earlier checks and of this one, the newest few
 }
 
 // Claim is an unconfirmed claim and the operation that makes it.
@@ -78,6 +80,15 @@ func (s *Store) Verify(ctx context.Context, run string, op OID) (*Verdict, error
 	return s.repo.VerifyRun(ctx, run, op)
 }
 
+// believe refuses a chain that does not hold.
+func (s *Store) believe(ctx context.Context, run string, op OID) error {
+	v, err := s.Verify(ctx, run, op)
+	if err != nil {
+		return err
+	}
+	return v.Err()
+}
+
 // VerifyRun is Store.Verify for callers without a project: guards, also on a server.
 // The repository may be bare, and op may lie in the quarantine of a push that is
 // being received.
@@ -96,7 +107,7 @@ func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdic
 	}
 	notes := r.readVerified(run)
 	if open, ok := notes.find(op); ok {
-		return &Verdict{Run: run, Op: op, Open: open}, nil
+		return &Verdict{Run: run, Op: op, Open: open, past: notes.arrived}, nil
 	}
 	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
 	v, err := f.verify(r.treeReader(ctx), run, op, notes.find)
@@ -104,6 +115,7 @@ func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdic
 		return v, err
 	}
 	r.noteVerified(notes, v)
+	v.past = notes.arrived
 	return v, nil
 }
 
@@ -221,4 +233,27 @@ func (f *fsck) arrivals(list []OpInfo) []Arrival {
 		}
 	}
 	return out
+}
+
+// arrivalNotices says which decisions of people came with a chain.
+func arrivalNotices(arrived []Arrival) []string {
+	var out []string
+	for _, a := range arrived {
+		out = append(out, a.String()+", which came from elsewhere")
+	}
+	return out
+}
+
+// String says who decided what.
+func (a Arrival) String() string {
+	what := a.Name
+	switch {
+	case a.Gate != "":
+		what = "gate " + a.Gate + " was approved"
+	case a.Name == "reactivate":
+		what = "the run was unblocked"
+	case a.Name == protocol.OpConfirm:
+		what = "another tool's work was confirmed"
+	}
+	return oneLine(what + " by " + a.Actor.Name + " <" + a.Actor.Email + "> at " + a.At + " (operation " + a.Op.Short() + ")")
 }

@@ -125,6 +125,9 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID
 	}
 	repaired, _ := protocol.RepairState(after, cfg)
 	claims = append(claims, protocol.Claims(cfg, before, repaired)...)
+	if err := f.rowsFrom(r, prev, op.Tree); err != nil {
+		return err
+	}
 	if rec.Name == protocol.OpExternal {
 		if err := f.foreign(r, op, rec, prev, before, repaired, say); err != nil {
 			return err
@@ -179,6 +182,18 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID,
 		say(CodeStateTampered, treeState, "%s", e.Message)
 	} else if f.strict {
 		return f.borneOut(r, op, prev, rows)
+	}
+	return nil
+}
+
+// rowsFrom notes which runs the rows are of that an operation of another tool added.
+func (f *fsck) rowsFrom(r *treeReader, before, after OID) error {
+	for _, l := range []protocol.Ledger{protocol.LedgerRunHistory, protocol.LedgerHistory} {
+		d, err := r.diffLedger(before, after, l)
+		if err != nil {
+			return err
+		}
+		f.heardOf(d.appended)
 	}
 	return nil
 }

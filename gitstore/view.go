@@ -28,6 +28,13 @@ type View struct {
 	Session        *ojson.Object // nil when absent or unreadable: it is only a hint
 	HumanTasks     []byte        // nil when absent
 
+	// Open are claims of other tools' work, in the record or in the working files, that
+	// no person has confirmed: what was passed so is not passed here. See Confirm.
+	Open []Claim
+	// Arrived are decisions of people that came with the run's ref and were not seen
+	// being made in this clone, oldest first.
+	Arrived []Arrival
+
 	// Notices are sentences for the person at the terminal: files behind the
 	// recorded run, changes of another tool, what a transaction put right.
 	Notices []string
@@ -89,6 +96,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	if in.tip != nil {
 		v.Op = in.tip.op
 	}
+	v.Open, v.Arrived = in.open, in.past
 	if in.sit == sitBehind {
 		return v, s.viewRecorded(v, in.tip)
 	}
@@ -109,6 +117,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 		v.Index, err = in.tip.readIndex()
 	default:
 		v.Index = protocol.BuildIndex(v.Config, v.State, s.workingRows())
+		v.Open = append(v.Open, in.pending(v)...)
 	}
 	return v, err
 }

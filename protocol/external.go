@@ -94,9 +94,10 @@ func entered(payloads []*ojson.Object, phase string) bool {
 
 // CheckAdopted says whether a run that another tool began, and of which nothing is
 // recorded, is accounted for by its own rows: whatever it claims beyond an active run
-// in its first phase must have left a trace, and its beginning as well.
-func CheckAdopted(c *Config, after *State, ledgers LedgerReader) *Error {
-	if len(Claims(c, nil, after)) == 0 {
+// in its first phase must have left a trace, and its beginning as well. The latter is
+// asked of every run that displaces one that is not over.
+func CheckAdopted(c *Config, after *State, displaces bool, ledgers LedgerReader) *Error {
+	if len(Claims(c, nil, after)) == 0 && !displaces {
 		return nil
 	}
 	own := func(l Ledger) iter.Seq[Line] {

@@ -14,6 +14,13 @@ import (
 // person's decision: it is refused from inside a dispatched turn (code
 // inside_dispatched_turn), whose agent may be the one who changed them.
 func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
+	if opt.FromOp != "" && !opt.DryRun {
+		if id := r.insideTurn(); id != "" {
+			return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id",
+				Message: "Turn " + id + " cannot drop recorded operations: this process was dispatched for it.",
+				Hint:    "a person runs git agentxchain repair --from-op outside of the turn"}
+		}
+	}
 	if mode == gitstore.AcceptWorking && !opt.DryRun {
 		if id := r.insideTurn(); id != "" {
 			return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id",

@@ -176,6 +176,9 @@ func (r *Runner) locked(ctx context.Context, purpose string, done *Done, steps [
 		if err := c.governable(); err != nil {
 			return err
 		}
+		if err := c.unconfirmed(purpose); err != nil {
+			return err
+		}
 		if h == nil {
 			h = r.hooking(tx, c.view.Config)
 		}
@@ -258,6 +261,7 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 	done.made = append(done.made, t)
 	c.tell(t, done)
 	c.r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
+	c.r.after.Open = c.tx.Open()
 	c.r.after.State, _ = protocol.RepairState(t.State, c.view.Config)
 	return nil
 }

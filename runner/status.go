@@ -144,6 +144,12 @@ func automatic(cfg *protocol.Config) bool {
 // next is the protocol's next step, sharpened by what is on disk: a result that
 // is not staged yet, or accepted work that is not committed.
 func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
+	if len(st.View.Open) > 0 {
+		return &protocol.NextAction{
+			Command: "git agentxchain confirm",
+			Reason:  "Another tool passed what only a person can pass here; nothing is built on it before a person has confirmed it.",
+		}
+	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
 	if n != nil && st.View.State.Status == protocol.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)

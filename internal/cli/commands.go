@@ -44,6 +44,7 @@ func newCommands(f *Factory) []*ucli.Command {
 		newApproveCommand(f, "approve", nil),
 		newApproveCommand(f, "approve-transition", &no),
 		newApproveCommand(f, "approve-completion", &yes),
+		newConfirmCommand(f),
 		newEscalateCommand(f),
 		newUnblockCommand(f),
 		newCheckpointCommand(f),

@@ -20,10 +20,11 @@ type repairOptions struct {
 func newRepairCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "repair", Category: categoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
-		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. It also fills a fresh clone whose runs were fetched. " +
+		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. Where the run's operations do not hold it refuses and names the last one that does: --from-op goes back to that one. It also fills a fresh clone whose runs were fetched. " +
 			"--accept-working records the files as they are, with who said so and why; it cannot be done from inside a dispatched turn. One of the two must be given: only you know which side is right.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "from-ref", Usage: "the recorded run is right"},
+			&ucli.StringFlag{Name: "from-op", Usage: "go back to operation `OP`, the last one of the run that holds; what is dropped stays under refs/agentxchain/lost"},
 			&ucli.BoolFlag{Name: "accept-working", Usage: "the working files are right"},
 			&ucli.StringFlag{Name: "run", Usage: "with --from-ref, the `RUN` (same as the argument)"},
 			&ucli.StringFlag{Name: "reason", Usage: "with --accept-working, why (`TEXT`); it is recorded"},
@@ -35,8 +36,10 @@ func newRepairCommand(f *Factory) *ucli.Command {
 			if err != nil {
 				return err
 			}
-			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
-			switch from, accept := c.Bool("from-ref"), c.Bool("accept-working"); {
+			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, FromOp: c.String("from-op"), DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
+			switch from, accept := c.Bool("from-ref") || c.IsSet("from-op"), c.Bool("accept-working"); {
+			case c.IsSet("from-op") && o.FromOp == "":
+				return usageErrorf("--from-op takes the id of an operation")
 			case from && accept:
 				return usageErrorf("--from-ref and --accept-working contradict each other; give one of them")
 			case !from && !accept:
@@ -87,10 +90,17 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 		side = "accept-working"
 	}
 	payload := ojson.NewObject("run_id", nilIfEmpty(plan.Run), "op", nilIfEmpty(string(plan.Op)), "side", side, "dry_run", o.DryRun, "done", plan.Done, "actions", actions)
+	if plan.Lost != "" {
+		payload.Set("lost_ref", plan.Lost)
+		payload.Set("dropped", plan.Dropped)
+	}
 	f.Out.Emit(payload, func(p *Printer) {
 		printPlan(p, plan)
+		if plan.Lost != "" {
+			p.Printf("%s dropped, kept as %s\n", counted(plan.Dropped, "operation"), OneLine(plan.Lost))
+		}
 		switch {
-		case len(plan.Actions) == 0:
+		case len(plan.Actions) == 0 && plan.Lost == "":
 			p.Printf("Nothing to repair: the working files are what the run recorded.\n")
 		case o.DryRun:
 			p.Printf("\nNothing was changed (--dry-run).\n")
@@ -111,8 +121,11 @@ func agreeToRepair(ctx context.Context, f *Factory, repair func(runner.RepairOpt
 	if err != nil {
 		return false, err
 	}
-	if len(plan.Actions) == 0 {
+	if len(plan.Actions) == 0 && plan.Lost == "" {
 		return true, nil
+	}
+	if plan.Lost != "" {
+		f.Out.Notice("  drop     %s of run %s, kept as %s", counted(plan.Dropped, "operation"), OneLine(plan.Run), OneLine(plan.Lost))
 	}
 	for _, a := range plan.Actions {
 		f.Out.Notice("  %s %s", pad(a.Action, 8), OneLine(a.Path))

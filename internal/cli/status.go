@@ -98,6 +98,13 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		lost = append(lost, ojson.NewObject("turn_id", h.Turn.TurnID, "kind", h.Kind, "failure", h.Failure, "running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "recovery", h.Recovery()))
 	}
 	o.Set("lost_turns", lost)
+	o.Set("unconfirmed", claimObjects(v.Open))
+	arrived := []*ojson.Object{}
+	for _, a := range v.Arrived {
+		arrived = append(arrived, ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", nilIfEmpty(a.Gate),
+			"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
+	}
+	o.Set("arrived_decisions", arrived)
 	return o
 }
 
@@ -130,6 +137,12 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 	p.Field("Run", "%s %s%s", OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
 	printGateStanding(p, st)
+	for _, c := range v.Open {
+		p.Field("Unconfirmed", "%s, passed by the reference or from elsewhere", p.Yellow(OneLine(c.String())))
+	}
+	if n := len(v.Arrived); n > 0 {
+		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", counted(n, "decision"), OneLine(v.Arrived[n-1].String()))
+	}
 	tallyCharters(s).print(p, s)
 	if _, _, people := v.Index.Mailbox.Standing(); people > 0 {
 		p.Field("Messages", "%s; %s", p.Yellow(counted(people, "message")+" for a person to answer"), "git agentxchain monarchic message list --for human --unacked")

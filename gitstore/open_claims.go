@@ -1,0 +1,132 @@
+// What is open: claims of other tools' work that no person has confirmed, and what
+// may be done while there are any.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// harmless are the operations that build on nothing another tool passed: what stops a
+// run, sends work back or only keeps evidence is always possible.
+func harmless() []string {
+	return []string{protocol.OpConfirm, "escalate", "block", "reject_turn", "dispatch_timeout", "watch_turns",
+		"record_audit", "record_lease", "send_message", "ack_message"}
+}
+
+// MayBuild refuses an operation that would build on something no person has
+// confirmed. The error is a *protocol.Error of code confirmation_required.
+func (tx *Tx) MayBuild(operation string) error {
+	if len(tx.open) == 0 || slices.Contains(harmless(), operation) {
+		return nil
+	}
+	return Unconfirmed(tx.in.run, tx.open)
+}
+
+// Open are the claims of the run that no person has confirmed.
+func (tx *Tx) Open() []Claim { return tx.open }
+
+// Unconfirmed is the refusal to build on open claims.
+func Unconfirmed(run string, open []Claim) *protocol.Error {
+	rows := make([]*ojson.Object, len(open))
+	claims := make([]protocol.Claim, len(open))
+	for i, c := range open {
+		claims[i] = c.Claim
+		rows[i] = ojson.Marshal(&c.Claim)
+		rows[i].Set("op", string(c.Op))
+	}
+	return &protocol.Error{
+		Code:    protocol.CodeConfirmationRequired,
+		Field:   "run_id",
+		Message: fmt.Sprintf("Run %s was carried on by another tool or from elsewhere, and no person has confirmed it here: %s.", run, protocol.ClaimsInWords(claims)),
+		Hint:    "a person runs git agentxchain confirm, which shows what it is about first",
+		Details: ojson.NewObject("claims", rows),
+	}
+}
+
+// admit refuses to record an operation of another tool that the door would not let
+// in: the run could never be read again.
+func (s *Store) admit(ctx context.Context, run string, op OID) error {
+	v, err := s.Verify(ctx, run, op)
+	if err != nil || v.Sound() {
+		return err
+	}
+	if f := v.Findings[0]; f.Op == op {
+		return errorf(CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s", f.Message).hint("%s", repairHint)
+	}
+	return v.Err()
+}
+
+// pending are the claims that working files make beyond the record.
+func (in *inspection) pending(v *View) []Claim {
+	var before *protocol.State
+	switch in.sit {
+	case sitAdopt:
+	case sitExternal:
+		data, _, err := in.tip.r.file(in.tip.root, treeState)
+		if err != nil {
+			return nil
+		}
+		st, perr := protocol.DecodeState(data)
+		if perr != nil {
+			return nil
+		}
+		before, _ = protocol.RepairState(st, v.Config)
+	default:
+		return nil
+	}
+	var out []Claim
+	for _, c := range protocol.Claims(v.Config, before, v.State) {
+		out = append(out, Claim{Claim: c})
+	}
+	return out
+}
+
+// checkAdopted refuses a run that no operation and no row of its own began: a state
+// with a new run id is not a way around what was recorded.
+func (s *Store) checkAdopted(in *inspection) error {
+	after, err := decodeWorkingState(in.docs[protocol.DocState])
+	if err != nil {
+		return err
+	}
+	cfg, _, err := protocol.DecodeConfig(in.config)
+	if err != nil {
+		return err
+	}
+	repaired, _ := protocol.RepairState(after, cfg)
+	displaces := false
+	if in.before != nil {
+		if displaces, err = in.before.unfinished(); err != nil {
+			return err
+		}
+	}
+	if e := protocol.CheckAdopted(cfg, repaired, displaces, s.workingRows()); e != nil {
+		return tamperedDoc(string(protocol.DocState), "%s", e.Message)
+	}
+	return nil
+}
+
+// unfinished reports a recorded run that is neither idle nor completed.
+func (rec *recorded) unfinished() (bool, error) {
+	data, _, err := rec.r.file(rec.root, treeState)
+	if err != nil {
+		return false, err
+	}
+	st, perr := protocol.DecodeState(data)
+	if perr != nil {
+		return false, nil
+	}
+	return st.Run() != "" && !slices.Contains([]protocol.Status{protocol.StatusIdle, protocol.StatusCompleted, protocol.StatusFailed}, st.Status), nil
+}
+
+// isUnproven reports that the recorded chain itself is at fault.
+func isUnproven(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeUnproven
+}

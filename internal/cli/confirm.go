@@ -1,0 +1,120 @@
+// confirm: a person answers for what another tool passed.
+
+package cli
+
+import (
+	"context"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
+)
+
+type confirmOptions struct {
+	Show   bool
+	Yes    bool
+	Reason string
+}
+
+func newConfirmCommand(f *Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "confirm", Category: categoryRun, Usage: "answer for what another tool or a restore passed",
+		Description: "Work of the reference CLI, restored files and files taken up with repair --accept-working cannot be computed again from the record. " +
+			"Gates they passed, approvals, lifted blocks and completions count when a person has confirmed them, all at once; until then nothing is built on them. " +
+			"Who confirmed what, and up to which operation, is recorded. An agent inside a dispatched turn is refused.",
+		Flags: []ucli.Flag{
+			&ucli.BoolFlag{Name: "show", Usage: "only show what is to be confirmed"},
+			&ucli.StringFlag{Name: "reason", Usage: "why it is right (`TEXT`); it is recorded"},
+			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runConfirm(c.Context, f, &confirmOptions{Show: c.Bool("show"), Yes: c.Bool("yes"), Reason: c.String("reason")})
+		},
+	}
+}
+
+func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
+	r, err := f.openRunner(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	v, err := r.View(ctx)
+	if err != nil {
+		return err
+	}
+	if o.Show {
+		f.notices(v.Notices)
+		f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "claims", claimObjects(v.Open)), func(p *Printer) {
+			if len(v.Open) == 0 {
+				p.Printf("Nothing waits for confirmation.\n")
+				return
+			}
+			printClaims(p, v.Open)
+			p.Printf("\nNext: git agentxchain confirm\n")
+		})
+		return nil
+	}
+	opt := runner.ConfirmOptions{Reason: o.Reason}
+	if len(v.Open) > 0 && !o.Yes && runner.InsideTurn(nil) == "" {
+		for _, c := range v.Open {
+			f.Out.Notice("  %s", OneLine(claimLine(c)))
+		}
+		agreed, err := f.Prompt.Confirm(ctx, "Did this happen as it should, and do you answer for it?", "--yes", false)
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			f.Out.Notice("Nothing was confirmed.")
+			return nil
+		}
+		opt.Shown = v.Open
+	}
+	out, err := r.Confirm(ctx, opt)
+	f.notices(out.Notices)
+	if err != nil {
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("claims", claimObjects(out.Claims))
+	payload.Set("upto", string(out.Upto))
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *Printer) {
+		p.Printf("Confirmed, up to operation %s:\n", p.Yellow(out.Upto.Short()))
+		printClaims(p, out.Claims)
+		p.Println()
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}
+
+func claimLine(c runner.Claim) string {
+	if c.Op == "" {
+		return c.String() + " (in the working files)"
+	}
+	return c.String() + " (operation " + c.Op.Short() + ")"
+}
+
+func printClaims(p *Printer, claims []runner.Claim) {
+	for _, c := range claims {
+		p.Printf("  %s\n", OneLine(claimLine(c)))
+	}
+}
+
+func claimObjects(claims []runner.Claim) []*ojson.Object {
+	out := []*ojson.Object{}
+	for _, c := range claims {
+		o := ojson.Marshal(&c.Claim)
+		o.Set("text", protocol.Claim.String(c.Claim))
+		o.Set("op", nilIfEmpty(string(c.Op)))
+		out = append(out, o)
+	}
+	return out
+}

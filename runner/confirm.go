@@ -1,0 +1,87 @@
+// Confirm: a person answers for what another tool, a restore or a copied file passed.
+
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+)
+
+// Claim is something the run says was passed, which its record cannot prove.
+type Claim = gitstore.Claim
+
+// ConfirmOptions says what to confirm.
+type ConfirmOptions struct {
+	// Shown are the claims the person has seen; when others are open by now nothing is
+	// confirmed (state_moved). nil confirms whatever is open.
+	Shown  []Claim
+	Reason string // recorded; may be empty
+}
+
+// Confirmed is the outcome of Confirm.
+type Confirmed struct {
+	Done
+	Claims []Claim
+	Upto   OpID // the operation that was confirmed, with all before it
+}
+
+// Confirm lifts every open claim of the run. The record says who did it, whether a
+// terminal was there, and up to which operation and state. It is refused from inside
+// a dispatched turn.
+//
+// Errors: inside_dispatched_turn, nothing_to_confirm, state_moved, and those of every
+// change.
+func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, error) {
+	out := &Confirmed{}
+	done, err := r.do(ctx, "confirm", func(_ context.Context, c *change) (protocol.Operation, error) {
+		if refusal := protocol.CheckConfirmable(c.view.State, c.env.Actor); refusal != nil {
+			return nil, refusal
+		}
+		out.Claims, out.Upto = c.tx.Open(), c.view.Op
+		if opt.Shown != nil && !sameClaims(opt.Shown, out.Claims) {
+			return nil, &protocol.Error{
+				Code:    gitstore.CodeStateMoved,
+				Field:   "claims",
+				Message: "What waits for confirmation is not what was shown any more.",
+				Hint:    "git agentxchain confirm --show",
+			}
+		}
+		sum := sha256.Sum256(c.view.StateBytes)
+		op := &protocol.Confirm{
+			Upto:   string(out.Upto),
+			State:  "sha256:" + hex.EncodeToString(sum[:]),
+			Claims: make([]protocol.Claim, len(out.Claims)),
+			Reason: opt.Reason,
+		}
+		for i, x := range out.Claims {
+			op.Claims[i] = x.Claim
+		}
+		return op, nil
+	})
+	out.Done = *done
+	return out, err
+}
+
+// sameClaims compares what is claimed, wherever it is recorded by now.
+func sameClaims(a, b []Claim) bool {
+	return slices.EqualFunc(a, b, func(x, y Claim) bool { return x.Claim == y.Claim })
+}
+
+// builds are the purposes that begin with something that cannot be taken back, such
+// as hooks and gate actions, before their operation is committed.
+func builds() []string {
+	return []string{"approve", "accept", "advance", "reissue", "unblock", "checkpoint", "queue-charters", "dispatch", "assign", "init-run", "refresh"}
+}
+
+// unconfirmed refuses to begin with what could not be committed.
+func (c *change) unconfirmed(purpose string) error {
+	if open := c.tx.Open(); len(open) > 0 && slices.Contains(builds(), purpose) {
+		return gitstore.Unconfirmed(c.view.Run, open)
+	}
+	return nil
+}
