@@ -137,6 +137,9 @@ func readBook(ctx context.Context, repo *gitstore.Repository, q *Query, names ma
 	b := &book{byID: make(map[string]*Turn), byRun: make(map[string][]*Turn)}
 	seen, foreign := make(map[string]bool), make(map[string]bool)
 	for _, rec := range records[:min(len(records), maxRuns)] {
+		if err := rec.Believe(); err != nil {
+			return nil, err
+		}
 		state, err := rec.State(nil)
 		if err != nil {
 			return nil, err

@@ -151,7 +151,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		return plan, nil
 	}
 	if len(moves) > 0 {
-		if err := s.repo.UpdateRefs(ctx, moves, "agentxchain: repair, back to an operation that holds"); err != nil {
+		if err := s.dropOps(ctx, moves); err != nil {
 			return nil, err
 		}
 	}

@@ -53,13 +53,41 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OI
 		at = ps[0]
 	}
 	plan.Lost = LostRefPrefix + plan.Run + "/" + string(tip)
-	moves := []RefUpdate{{Name: RunRefPrefix + plan.Run, New: op, Old: tip}}
-	have, err := s.repo.ReadRef(ctx, plan.Lost)
+	return op, []RefUpdate{{Name: plan.Lost, New: tip}, {Name: RunRefPrefix + plan.Run, New: op, Old: tip}}, nil
+}
+
+// dropOps moves the run back. What is dropped gets its ref first: the guards in git's
+// hooks let a run move back only so (see Repository.CutBack).
+func (s *Store) dropOps(ctx context.Context, moves []RefUpdate) error {
+	const why = "agentxchain: repair, back to an operation that holds"
+	for _, m := range moves {
+		have, err := s.repo.ReadRef(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		if have == m.New {
+			continue
+		}
+		if err := s.repo.UpdateRefs(ctx, []RefUpdate{m}, why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CutBack reports a repair of a run whose operations do not hold: its ref goes from
+// old back to the last one that does, and what is dropped is kept.
+func (r *Repository) CutBack(ctx context.Context, run string, old, back OID) (bool, error) {
+	if old == "" || back == "" {
+		return false, nil
+	}
+	kept, err := r.ReadRef(ctx, LostRefPrefix+run+"/"+string(old))
+	if err != nil || kept != old {
+		return false, err
+	}
+	v, err := r.VerifyRun(ctx, run, old)
 	if err != nil {
-		return "", nil, err
+		return false, err
 	}
-	if have == "" {
-		moves = append(moves, RefUpdate{Name: plan.Lost, New: tip})
-	}
-	return op, moves, nil
+	return !v.Sound() && v.Good == back, nil
 }

@@ -293,6 +293,9 @@ func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
 			return err
 		}
 		r.new = done.op
+		if err := s.admit(ctx, r.run, r.new); err != nil {
+			return err
+		}
 	}
 	ref := RunRefPrefix + r.run
 	r.refs = slices.DeleteFunc(r.refs, func(u RefUpdate) bool { return u.Name == ref })

@@ -17,6 +17,18 @@ type RunRecord struct {
 	Run string
 	Op  OID
 	rec *recorded
+
+	repo *Repository
+}
+
+// Believe refuses a run whose operations do not hold (record_unproven). Whoever
+// builds on what a record says asks this first.
+func (x *RunRecord) Believe() error {
+	v, err := x.repo.VerifyRun(x.rec.r.ctx, x.Run, x.Op)
+	if err != nil {
+		return err
+	}
+	return v.Err()
 }
 
 // RunRecords returns the runs of the repository, the one that moved last first.
@@ -39,7 +51,7 @@ func (r *Repository) RunRecords(ctx context.Context) ([]*RunRecord, error) {
 
 // RunRecordAt is a run as one operation recorded it.
 func (r *Repository) RunRecordAt(ctx context.Context, run string, op OID) *RunRecord {
-	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: r.treeReader(ctx)}}
+	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: r.treeReader(ctx)}, repo: r}
 }
 
 func (r *Repository) treeReader(ctx context.Context) *treeReader {
