@@ -240,6 +240,12 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	}
 	_ = tx.Close()
 	history := d.read(protocol.LedgerHistory.Path())
+	if _, _, err := d.try(initOp(true)); codeOf(err) != protocol.CodeConfirmationRequired {
+		t.Fatalf("a run on top of what nobody confirmed: %v", err)
+	}
+	d.must(func(v *View) protocol.Operation {
+		return &protocol.Confirm{Upto: string(v.Op), State: stateDigest(v.StateBytes), Claims: []protocol.Claim{v.Open[0].Claim}}
+	})
 	out, _ := d.must(initOp(true))
 	if out.Run == first || d.read(protocol.LedgerHistory.Path()) != history {
 		t.Fatal("the second run did not take over the ledgers")

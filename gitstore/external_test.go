@@ -153,7 +153,11 @@ func TestExternalChanges(t *testing.T) {
 			d.write(decisions.Path(), "")
 		}, CodeLedgerTampered, "decision-ledger.jsonl"},
 		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(protocol.DocState))) }, CodeStateTampered, "state.json"},
-		{"other run", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, "", ""},
+		{"other run", func(d *driver) {
+			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
+			d.appendTo(protocol.LedgerEvents.Path(), `{"event_type":"run_started","run_id":"run_0000000000000001"}`+"\n")
+		}, "", ""},
+		{"other run, begun by nothing", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, CodeStateTampered, "state.json"},
 		{"fifo", func(d *driver) {
 			_ = os.Remove(d.path(repo.Path()))
 			mkfifo(d.t, d.path(repo.Path()))
@@ -169,7 +173,7 @@ func TestExternalChanges(t *testing.T) {
 				t.Parallel()
 				d := started(t)
 				if !withCache {
-					if strings.Contains(c.name, "ledger cut") || c.name == "state removed" {
+					if strings.Contains(c.name, "ledger cut") || c.name == "state removed" || c.name == "other run, begun by nothing" {
 						t.Skip("without a cache nothing ties the work tree to the run it was in")
 					}
 					_ = d.store.dropCache()

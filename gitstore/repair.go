@@ -80,6 +80,16 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 		run = s.currentRun()
 	}
 	if run != "" {
+		// state.json may name a run that was never recorded, in the place of one that was.
+		if c := s.readCache(); c != nil && c.Run != "" && c.Run != run {
+			tip, err := s.readRun(ctx, run)
+			if err != nil {
+				return "", err
+			}
+			if tip == "" {
+				run = c.Run
+			}
+		}
 		return run, nil
 	}
 	runs, err := s.Runs(ctx)

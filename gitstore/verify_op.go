@@ -87,15 +87,6 @@ func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc
 func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID, say sayFunc) error {
 	r := p.r
 	var claims []protocol.Claim
-	for _, l := range protocol.Ledgers() {
-		d, err := r.diffLedger(prev, op.Tree, l)
-		if err != nil {
-			return err
-		}
-		if d.kind == diffForeign || d.kind == diffShorter {
-			claims = append(claims, protocol.Claim{Kind: protocol.ClaimRewritten, Path: l.Path()})
-		}
-	}
 	now, _, err := r.file(op.Tree, treeState)
 	if err != nil {
 		return err

@@ -15,7 +15,6 @@ const (
 	ClaimActive    = "unblocked"      // a run that was blocked or paused goes on
 	ClaimCompleted = "run_completed"
 	ClaimReopened  = "run_reopened" // a completed run is not completed any more
-	ClaimRewritten = "rewritten"    // recorded rows of a ledger were changed or taken out
 	ClaimIndex     = "index"        // the digest the rules decide on does not follow from the ledgers
 )
 
@@ -28,7 +27,6 @@ type Claim struct {
 	Gate string `json:"gate,omitempty"` // gate_passed, approval_given
 	From string `json:"from,omitempty"` // phase_entered: phases; unblocked, run_reopened: statuses
 	To   string `json:"to,omitempty"`
-	Path string `json:"path,omitempty"` // rewritten: the ledger
 }
 
 // String is the claim in words for one line.
@@ -46,8 +44,6 @@ func (c Claim) String() string {
 		return "the run completed"
 	case ClaimReopened:
 		return "the completed run became " + c.To
-	case ClaimRewritten:
-		return c.Path + " rewritten"
 	case ClaimIndex:
 		return "the digest of the ledgers does not follow from them"
 	}
