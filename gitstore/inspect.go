@@ -28,8 +28,8 @@ type inspection struct {
 	config []byte // in the work tree
 	// governs is the configuration the run is judged by; nil before that is known.
 	governs []byte
-	docs   map[protocol.Document]document
-	diffs  map[protocol.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
+	docs    map[protocol.Document]document
+	diffs   map[protocol.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
 	tip     *recorded // what the run's ref holds; nil for sitIdle, sitAdopt
 	open    []Claim   // claims of tip's chain that no person has confirmed

@@ -19,8 +19,8 @@ type View struct {
 	ConfigProblems protocol.Problems
 	Working        *protocol.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
 	RuleChanges    []protocol.RuleChange // from Config to Working: not in force until they are adopted
-	State          *protocol.State // repaired in memory; nil when there is no state.json
-	RawState       *protocol.State // as written
+	State          *protocol.State       // repaired in memory; nil when there is no state.json
+	RawState       *protocol.State       // as written
 	StateBytes     []byte
 	StateNotes     []string // what the repair did
 	Index          *protocol.Index
