@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // doc is an answer with its members in order.
@@ -30,6 +31,27 @@ func (v *served) doc(path string) *ojson.Object {
 		v.t.Fatalf("/api/%s: %v: %s", path, err, body)
 	}
 	return o
+}
+
+// adopt puts the rules of the working configuration in force, as a person does.
+func adopt(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, protocol.ConfigPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, problems, err := protocol.DecodeConfig(data)
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("the configuration: %v %v", err, problems)
+	}
+	r, err := runner.Open(t.Context(), dir, runner.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.AdoptConfig(t.Context(), protocol.RulesDigest(cfg)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestShapes(t *testing.T) {
@@ -50,6 +72,7 @@ func TestShapes(t *testing.T) {
 	if err := os.WriteFile(config, ojson.Pretty(doc), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	adopt(t, dir)
 	v := serve(t, Options{Dir: dir})
 	for path, want := range map[string]string{
 		"session":                "session_version mutation_token replay_mode capabilities",

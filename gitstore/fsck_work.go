@@ -44,6 +44,10 @@ func (f *fsck) workFiles(run string) error {
 		return f.fault(run, "", err)
 	}
 	if tip == "" {
+		// What the next command refuses is a finding, and no note that it will be recorded.
+		if _, err := s.inspect(f.ctx); err != nil {
+			return f.fault(run, "", err)
+		}
 		f.find(Finding{Code: FindWork, Run: run, Path: string(protocol.DocState), Note: true,
 			Message: "the run is not recorded yet; the next command records it"})
 		return nil
