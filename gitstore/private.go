@@ -19,7 +19,7 @@ import (
 const privateName = "agentxchain"
 
 func linkedPrivate(name string) *Error {
-	return errorf(CodeUnsafeTarget, nil, "%s is a link, and what git agentxchain keeps there would be somewhere else", name).
+	return errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else", name).
 		hint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
 }
 

@@ -262,7 +262,7 @@ func TestExcerptIsShortAndRedacted(t *testing.T) {
 	w.Headers = ojson.NewObject("Authorization", "Bearer hunter2hunter2")
 	out := emit(t, sender(nil, w), Event{Type: RunBlocked})
 	got := out.Results[0].Row.String("stderr_excerpt")
-	if !strings.HasPrefix(got, "bad [31m token *** é") || len(got) > maxExcerpt {
+	if !strings.HasPrefix(got, "bad ^[[31m token *** é") || len(got) > maxExcerpt {
 		t.Errorf("%q", got)
 	}
 	keys := out.Results[0].Row.Keys()

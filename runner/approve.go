@@ -35,6 +35,7 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 	out := &Approved{DryRun: opt.DryRun}
 	in := r.asker()
 	if refusal := protocol.CheckApprover(protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why}); refusal != nil {
+		out.Outcome = OutcomeOf(refusal)
 		return out, refusal
 	}
 	done, err := r.do(ctx, "approve", func(ctx context.Context, c *change) (protocol.Operation, error) {

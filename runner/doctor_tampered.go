@@ -21,7 +21,7 @@ func (d *doctor) told(ctx context.Context) {
 	case err != nil:
 		d.failed("git", err, "git config --list --show-origin")
 	case len(keys) > 0:
-		d.add("git", LevelNote, "", "only this repository configures %s: git agentxchain does not run it (git config --global, or git lfs install, makes it yours)",
+		d.add("git", LevelNote, "", "only this repository configures %s: this program does not run it (git config --global, or git lfs install, makes it yours)",
 			strings.Join(keys, ", "))
 	}
 }

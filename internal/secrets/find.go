@@ -126,13 +126,17 @@ func at(data []byte, i int) (rule string, from, to int) {
 	}
 	for _, n := range names {
 		if n[0] == data[i]|0x20 && len(rest) > len(n) && bytes.EqualFold(rest[:len(n)], []byte(n)) && (i > 0 && (data[i-1] == '_' || data[i-1] == '-' || alnum(data[i-1])) || n != "key") {
-			if from, to := assigned(data, i+len(n)); to > 0 {
+			if from, to := assigned(data, i+len(n)); to > 0 && !bytes.HasPrefix(data[from:to], []byte(fencing)) {
 				return "assigned-secret", from, to
 			}
 		}
 	}
 	return "", 0, 0
 }
+
+// fencing begins the fencing tokens of leases (docs/leases.md): they tell which runner
+// came later, and open nothing.
+const fencing = "fence-run_"
 
 // Redact returns a text with its secrets replaced by their rules' names, and the
 // known values too.

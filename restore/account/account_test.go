@@ -73,6 +73,7 @@ func newFixture(t testing.TB) *fixture {
 		},
 		events: []string{
 			`{"event_id":"e0","event_type":"run_started","timestamp":"2026-03-01T10:00:00.000Z","run_id":"` + oldRun + `"}`,
+			`{"event_id":"e9","event_type":"run_started","timestamp":"2026-03-04T10:00:00.000Z","run_id":"` + run + `"}`,
 			`{"event_id":"e1","event_type":"ghost_retry_exhausted","timestamp":"2026-03-04T11:59:00.000Z","run_id":"` + run + `","payload":{"exhaustion_reason":"same_signature_repeat"}}`,
 			`{"event_id":"e2","event_type":"phase_entered","timestamp":"2026-03-04T12:00:00.000Z","run_id":"` + run + `","phase":"implementation","payload":{"from":"planning","to":"implementation"}}`,
 		},

@@ -76,6 +76,10 @@ func fingerprint(t *testing.T, dir string) string {
 		if err != nil {
 			return err
 		}
+		// What the driver itself notes of git when it hands a turn out is not the agent's.
+		if e.IsDir() && name == filepath.Join(dir, "agentxchain") {
+			return filepath.SkipDir
+		}
 		_, _ = sum.Write([]byte(name + "\x00"))
 		if e.Type().IsRegular() {
 			data, err := os.ReadFile(name)

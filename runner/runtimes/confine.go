@@ -19,6 +19,9 @@ const CodeIsolationUnavailable = "isolation_unavailable"
 
 // Isolation is what a runtime asks for, confine.None by default.
 func Isolation(rt *protocol.Runtime) string {
+	if rt == nil {
+		return confine.None // a probe without a runtime asks for nothing
+	}
 	if v, ok := rt.Raw.Get("isolation"); ok && v != nil {
 		if kind, ok := v.(string); ok {
 			return kind
