@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -62,6 +63,37 @@ func (s *Store) Settle(d *Dispatched) error {
 }
 
 const settledSuffix = ".settled"
+
+// Announce says that a turn is about to be handed out for the first time: a driver
+// that is killed before it has noted what git is told has had no agent yet.
+func (s *Store) Announce(turn string) error {
+	if !safeName(turn) {
+		return nil
+	}
+	name := s.dispatchedPath(turn) + settledSuffix
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+			f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+	}
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	}
+	return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+}
+
+// Settled reports that nothing of a turn is to be concluded.
+func (s *Store) Settled(turn string) bool {
+	if !safeName(turn) {
+		return false
+	}
+	fi, err := os.Lstat(s.dispatchedPath(turn) + settledSuffix)
+	return err == nil && fi.Mode().IsRegular()
+}
 
 // TakeSettled reports, once, that a turn was settled.
 func (s *Store) TakeSettled(turn string) bool {

@@ -27,7 +27,7 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 	if err != nil {
 		return nil, err
 	}
-	if settled := r.Store.TakeSettled(turnID); before == nil && left && !settled {
+	if before == nil && left && !r.Store.Settled(turnID) {
 		return nil, tampered(turnID, "what was noted of it when it was handed out is gone", "")
 	}
 	if before != nil {
@@ -42,7 +42,11 @@ func (r *Runner) BeginDispatch(ctx context.Context, turnID string, left bool) (*
 			return nil, tampered(turnID, t.String(), t.Kept)
 		}
 	}
-	return r.Store.NoteDispatched(ctx, turnID)
+	d, err := r.Store.NoteDispatched(ctx, turnID)
+	if err == nil {
+		r.Store.TakeSettled(turnID) // from here on a note that is gone is a sign
+	}
+	return d, err
 }
 
 // EndDispatch holds what git is told against what BeginDispatch has noted, and puts back
@@ -54,7 +58,9 @@ func (r *Runner) EndDispatch(ctx context.Context, d *gitstore.Dispatched) (notes
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Store.Forget(d); err != nil {
+	// Settled, not forgotten: a driver that is killed before it lets go of the turn's
+	// lock has left nothing to be concluded.
+	if err := r.Store.Settle(d); err != nil {
 		return t.Notes, err
 	}
 	if len(t.Changes) > 0 {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -241,10 +242,16 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	if err := d.confine(req); err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
+	if _, err := root.Lstat(turnmark.Path(req.TurnID)); errors.Is(err, fs.ErrNotExist) {
+		if err := d.r.Store.Announce(req.TurnID); err != nil {
+			return refuse(runtimes.Aborted, err)
+		}
+	}
 	mark, err := d.hold(ctx, root, req.TurnID)
 	if err != nil {
 		return refuse(runtimes.Aborted, err)
 	}
+	defer d.r.Store.TakeSettled(req.TurnID)
 	defer mark.Release()
 	if d.opt.Sole {
 		d.adopt.Do(func() { _ = process.AdoptOrphans() }) // without it the marks have to do

@@ -178,7 +178,7 @@ func (r *Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runti
 	}
 	timed, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()
-	s := r.connect(timed, link{root: req.Root, env: req.Environ, log: nowhere{}, activity: func(runtimes.Activity) {}})
+	s := r.connect(timed, link{root: req.Root, argv: r.cfg.argv, env: req.Environ, log: nowhere{}, activity: func(runtimes.Activity) {}})
 	defer s.close(timed)
 	if s.err != nil {
 		f := s.failure(s.err)
