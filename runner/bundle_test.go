@@ -134,7 +134,7 @@ func TestReviewersSeeFilesAndLog(t *testing.T) {
 
 	b := p.assign("pm")
 	context := p.read(protocol.BundleDir(b.Turn.TurnID) + "/CONTEXT.md")
-	for _, want := range []string{"### Changed File Previews\n\n#### `.planning/ROADMAP.md`\n\n````\n# Roadmap\n\n```\nship\n````\n", "_1 of these files could not be read", "### Dispatch Log Excerpt", "\n^[[31mlate\n"} {
+	for _, want := range []string{"### Changed File Previews\n\n#### `.planning/ROADMAP.md`\n\n````\n# Roadmap\n\n```\nship\n````\n", "_1 of these files could not be read", "### Dispatch Log Excerpt", "\nlate\n"} {
 		if !strings.Contains(context, want) {
 			t.Errorf("the context lacks %q", want)
 		}
