@@ -5,7 +5,6 @@ package gitstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -123,10 +122,4 @@ func (rec *recorded) unfinished() (bool, error) {
 		return false, nil
 	}
 	return st.Run() != "" && !slices.Contains([]protocol.Status{protocol.StatusIdle, protocol.StatusCompleted, protocol.StatusFailed}, st.Status), nil
-}
-
-// isUnproven reports that the recorded chain itself is at fault.
-func isUnproven(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code == CodeUnproven
 }
