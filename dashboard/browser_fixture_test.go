@@ -142,17 +142,30 @@ const longTurns = 10_000
 
 var long sync.Once
 
-// longRun is a project with a run of longTurns accepted turns, and operations as they
-// come with them: two a turn. It has a turn with a staged result. The tests share it.
-func longRun(t testing.TB) string {
+// longRun is a project with a run of longTurns accepted turns and a turn with a
+// staged result. The tests share it.
+func longRun(t testing.TB) string { return longProject(t, "long") }
+
+// longChain is longRun with the operations as they come with so many turns, two a
+// turn. They are forged: they can be listed and looked at, and are not believed.
+func longChain(t testing.TB) string { return longProject(t, "chain") }
+
+func longProject(t testing.TB, name string) string {
 	t.Helper()
 	testrepo.Isolate()
 	top, err := workshop()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(top, "long")
-	long.Do(func() { makeLongRun(t, dir) })
+	long.Do(func() {
+		makeLongRun(t, filepath.Join(top, "long"))
+		chain := filepath.Join(top, "chain")
+		if err := os.CopyFS(chain, os.DirFS(filepath.Join(top, "long"))); err != nil {
+			t.Fatal(err)
+		}
+		lengthen(t, chain, 2*longTurns)
+	})
+	dir := filepath.Join(top, name)
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
 		t.Fatal("the long run could not be made: ", err)
 	}
@@ -170,7 +183,6 @@ func makeLongRun(t testing.TB, dir string) {
 	if out, err := seed.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	lengthen(t, dir, 2*longTurns)
 }
 
 // lengthen puts operations below the newest one of a recorded run, as git sees them:

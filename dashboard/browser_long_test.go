@@ -31,7 +31,15 @@ func TestBrowserLongRun(t *testing.T) {
 	dir := longRun(t)
 	v := serve(t, Options{Dir: dir, Every: 200 * time.Millisecond})
 	v.enter(ctx, t)
-	turns, ops := len(v.s.model.history.entries()), len(v.s.model.now().Ops)
+	chain := serve(t, Options{Dir: longChain(t)})
+	chain.enter(ctx, t)
+	turns, ops := len(v.s.model.history.entries()), len(chain.s.model.now().Ops)
+	base := func(path string) string {
+		if strings.HasPrefix(path, "/timeline") {
+			return chain.base
+		}
+		return v.base
+	}
 	if turns < longTurns || ops < 2*longTurns {
 		t.Fatalf("%d turns, %d operations", turns, ops)
 	}
@@ -39,7 +47,7 @@ func TestBrowserLongRun(t *testing.T) {
 		return ask1[[]string](ctx, t, `[...document.querySelectorAll('tbody tr')].map(r => r.cells[1].innerText)`)
 	}
 	for path, lead := range map[string]string{"/timeline": fmt.Sprint(ops, " operations are recorded"), "/turns": fmt.Sprint(turns, " turns in the history"), "/decisions": " entries in the ledger", "/event-log": " events, the newest first"} {
-		open(ctx, t, v.base+path)
+		open(ctx, t, base(path)+path)
 		shows(ctx, t, lead)
 		if path == "/turns" { // above the list is the turn under way
 			ask1[bool](ctx, t, `(document.getElementById('active').remove(), true)`)
@@ -61,13 +69,13 @@ func TestBrowserLongRun(t *testing.T) {
 			t.Errorf("%s: back on %v, where %v was", path, back, one)
 		}
 		// The oldest page has no older one.
-		open(ctx, t, v.base+path+"?before=5")
+		open(ctx, t, base(path)+path+"?before=5")
 		if n := ask1[int](ctx, t, `document.querySelectorAll('a[rel=next]').length`); n != 0 {
 			t.Errorf("%s: something is older than the oldest", path)
 		}
 	}
 	// A filter of operations, and a text in the middle of the run.
-	open(ctx, t, v.base+"/timeline?type=accept_turn")
+	open(ctx, t, chain.base+"/timeline?type=accept_turn")
 	if got := ask1[[]string](ctx, t, `[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].innerText)`); len(got) != pageSize || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "accept ") }) {
 		t.Errorf("of one type: %v", got)
 	}
@@ -83,7 +91,7 @@ func TestBrowserLongRun(t *testing.T) {
 		t.Errorf("%d elements", nodes)
 	}
 	for _, path := range []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/delegations", "/integrity", "/search?q=step+77"} {
-		wait(ctx, t, v.base+path, path)
+		wait(ctx, t, base(path)+path, path)
 	}
 	// It goes on: an acceptance elsewhere is seen in a run of this length too.
 	open(ctx, t, v.base+"/")

@@ -105,6 +105,7 @@ type fsck struct {
 	done   int
 	total  int
 	strict bool // rows of other tools must bear each other out, see borneOut
+	first  bool // the first operation that does not hold is enough
 	// What chains tell of runs beside themselves: runs other tools made, and the last
 	// operation of the run before -> the run that names it.
 	elsewhere map[string]bool
@@ -117,6 +118,13 @@ func (f *fsck) find(v Finding) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.report.Findings = append(f.report.Findings, v)
+}
+
+// found counts the findings so far.
+func (f *fsck) found() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.report.Findings)
 }
 
 // fault turns an error met while checking into a finding. Errors that say
@@ -296,6 +304,7 @@ func (f *fsck) operations(run string, tip OID) error {
 func (f *fsck) span(run string, ops []OpInfo, from int) error {
 	f.mu.Lock()
 	f.total += len(ops) - from
+	before := len(f.report.Findings)
 	f.mu.Unlock()
 	if len(ops)-from <= fsckChunk {
 		return f.check(run, ops, from, len(ops))
@@ -313,7 +322,7 @@ func (f *fsck) span(run string, ops []OpInfo, from int) error {
 			}
 		})
 	}
-	for i := from; i < len(ops); i += fsckChunk {
+	for i := from; i < len(ops) && !(f.first && f.found() > before); i += fsckChunk {
 		work <- chunk{i, min(i+fsckChunk, len(ops))}
 	}
 	close(work)

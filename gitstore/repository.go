@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Repository is an opened git repository and the project directory in it. All
@@ -25,6 +26,7 @@ type Repository struct {
 
 	objectsOnce sync.Once
 	objects     Objects
+	unsound     atomic.Pointer[Verdict] // the last chain that did not hold, for servers
 }
 
 // The questions put to git, one answer line each, in this order. The last two

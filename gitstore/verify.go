@@ -109,10 +109,20 @@ func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdic
 	if open, ok := notes.find(op); ok {
 		return &Verdict{Run: run, Op: op, Open: open, past: notes.arrived}, nil
 	}
-	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}}
+	if v := r.unsound.Load(); v != nil && v.Run == run && v.Op == op {
+		return v, nil
+	}
+	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, first: true}
 	v, err := f.verify(r.treeReader(ctx), run, op, notes.find)
-	if err != nil || !v.Sound() {
-		return v, err
+	if err != nil {
+		return nil, err
+	}
+	if !v.Sound() {
+		// What the objects say of themselves stays true; one that is missing can come.
+		if c := v.Findings[0].Code; c == FindRecord || c == CodeStateTampered {
+			r.unsound.Store(v)
+		}
+		return v, nil
 	}
 	r.noteVerified(notes, v)
 	v.past = notes.arrived

@@ -5,6 +5,7 @@ package scratch
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +24,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		fmt.Println(d.Path)
-		select {}
+		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent is gone
+		runtime.KeepAlive(d)                 // its lock goes with it
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -35,6 +38,9 @@ func child(t *testing.T) (dir string, kill func()) {
 	cmd.Env = append(os.Environ(), childVariable+"=1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -173,15 +174,16 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 }
 
 // TestTheAttemptsSucceedWithout is the other side: without isolation the same
-// attempts change the record.
+// attempts change the record, or the driver finds what they changed and puts it back.
 func TestTheAttemptsSucceedWithout(t *testing.T) {
 	for _, a := range []string{attempts[0], attempts[1], attempts[4], attempts[5], attempts[6], attempts[7], attempts[8], attempts[10]} {
 		t.Run(a, func(t *testing.T) {
 			p := isolated(t, confine.None, a+"; "+stage)
 			turn := p.assign()
 			before := fingerprint(t, filepath.Join(p.dir, ".git"))
-			newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(30 * time.Second)})
-			if p.exists(".git") && fingerprint(t, filepath.Join(p.dir, ".git")) == before {
+			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(30 * time.Second)})
+			putBack := out.Kind == runtimes.Blocked && out.Class == gitstore.CodeGitTampered
+			if !putBack && p.exists(".git") && fingerprint(t, filepath.Join(p.dir, ".git")) == before {
 				t.Error("nothing was changed")
 			}
 		})
