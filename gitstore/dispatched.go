@@ -4,7 +4,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -203,11 +202,7 @@ func (s *Store) lookRefs(ctx context.Context, d *Dispatched) error {
 	if err != nil {
 		return err
 	}
-	for entry := range bytes.SplitSeq(out, []byte{0}) {
-		if len(entry) > 2 && (entry[0] == 'S' || entry[0] >= 'a' && entry[0] <= 'z') {
-			d.hidden[string(entry[2:])] = string(entry[:1])
-		}
-	}
+	d.hidden = flaggedEntries(out)
 	return nil
 }
 

@@ -99,8 +99,9 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bo
 			if got := stateDigest(p.state); got != op.StateDigest {
 				say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
 			}
-			f.replayed(op, rec, before, p.last, say)
-			return true, true, false, nil
+			claims, err := p.r.rulesClaim(rec, prev, op.Tree)
+			f.replayed(op, rec, before, p.last, claims, say)
+			return true, true, false, err
 		}
 		replayed = true
 	}

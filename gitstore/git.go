@@ -102,6 +102,13 @@ func (g *Git) In(dir string) *Git {
 	}
 }
 
+// withIndex returns a runner that uses another index file than the repository's.
+func (g *Git) withIndex(name string) *Git {
+	out := g.In(g.Dir)
+	out.env = append(dropVars(g.env, []string{"GIT_INDEX_FILE"}), "GIT_INDEX_FILE="+name)
+	return out
+}
+
 // Run starts git with args, feeds it stdin and returns what it printed. The
 // error is an *Error: code git_failed wrapping a *GitError when git ended with
 // a failure, git_missing when there is no git, git_output_too_large. When ctx

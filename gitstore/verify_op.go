@@ -14,7 +14,7 @@ import (
 
 // seenOp is what a chain is judged by beside its findings.
 type seenOp struct {
-	claims   []protocol.Claim // of an operation that cannot be applied again
+	claims   []protocol.Claim // what has to be confirmed
 	confirms bool             // a person's confirmation of everything before it
 	decision *Arrival         // a person's decision
 }
@@ -29,10 +29,11 @@ func (f *fsck) saw(op OID, what seenOp) {
 }
 
 // replayed judges an operation that was applied again with the recorded outcome. tr
-// is the outcome, nil for the first operation of a run.
-func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, say sayFunc) {
+// is the outcome, nil for the first operation of a run; claims are those that applying
+// does not settle.
+func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *protocol.Transition, claims []protocol.Claim, say sayFunc) {
 	agree(op, rec, tr, say)
-	what := seenOp{}
+	what := seenOp{claims: claims}
 	if name := rec.Name; name == "approve_transition" || name == "approve_completion" || name == "reactivate" || name == protocol.OpConfirm {
 		a := Arrival{Op: op.Op, Name: name, Actor: rec.Env.Actor, At: rec.Env.Time()}
 		if tr != nil {
@@ -86,7 +87,10 @@ func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc
 // notes what it claims, and finds what such an operation may not be.
 func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID, say sayFunc) error {
 	r := p.r
-	var claims []protocol.Claim
+	claims, err := r.rulesClaim(rec, prev, op.Tree)
+	if err != nil {
+		return err
+	}
 	now, _, err := r.file(op.Tree, treeState)
 	if err != nil {
 		return err
@@ -134,6 +138,39 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID
 	agree(op, rec, nil, say)
 	f.saw(op.Op, seenOp{claims: claims})
 	return nil
+}
+
+// rulesClaim says whether an operation took up other rules on its own. A restore and
+// working files a person answered for are that person's act.
+func (r *treeReader) rulesClaim(rec *protocol.Record, before, after OID) ([]protocol.Claim, error) {
+	if before == "" || acceptedBy(rec) != nil {
+		return nil, nil
+	}
+	a, had, err := r.lookup(before, treeConfig)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := r.lookup(after, treeConfig)
+	if err != nil || !had || a.OID == b.OID {
+		return nil, err
+	}
+	was, err := r.blob(a.OID)
+	if err != nil {
+		return nil, err
+	}
+	now, _, err := r.file(after, treeConfig)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := r.file(before, treeState)
+	if err != nil {
+		return nil, err
+	}
+	st, perr := protocol.DecodeState(data)
+	if perr != nil {
+		return nil, nil // said of the operation before
+	}
+	return protocol.RulesClaim(rec.Name, st.Status, was, now), nil
 }
 
 // foreign finds what an operation of another tool may not hold, and steps that its

@@ -24,8 +24,14 @@ func (d *driver) verdict(run string) *Verdict {
 // recordedState edits the state an operation recorded.
 func recordedState(t testing.TB, d *driver, e *treeEdit, run string, change func(o *ojson.Object)) {
 	t.Helper()
+	recordedDoc(t, d, e, run, treeState, change)
+}
+
+// recordedDoc edits a document an operation recorded.
+func recordedDoc(t testing.TB, d *driver, e *treeEdit, run, name string, change func(o *ojson.Object)) {
+	t.Helper()
 	r := d.store.reader(context.Background())
-	data, _, err := r.file(r.mustTree(t, run, d), treeState)
+	data, _, err := r.file(r.mustTree(t, run, d), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +40,7 @@ func recordedState(t testing.TB, d *driver, e *treeEdit, run string, change func
 		t.Fatal(err)
 	}
 	change(o)
-	if err := e.put(treeState, ojson.Pretty(o)); err != nil {
+	if err := e.put(name, ojson.Pretty(o)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -49,6 +55,7 @@ func externalRecord(t testing.TB, d *driver, e *treeEdit, detail *ojson.Object) 
 
 func TestVerify(t *testing.T) {
 	pass := func(o *ojson.Object) { o.Set("phase_gate_status", ojson.NewObject("release", protocol.GatePassed)) }
+	weaker := func(o *ojson.Object) { o.Object("roles").Object("qa").Set("write_authority", "authoritative") }
 	t.Run("own operations are known", func(t *testing.T) {
 		d := started(t)
 		run := d.view().Run
@@ -124,6 +131,15 @@ func TestVerify(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "", "the digest of the ledgers does not follow from them"},
+		{"weaker rules that nobody adopted", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+			externalRecord(t, d, e, nil)
+			recordedDoc(t, d, e, run, treeConfig, weaker)
+		}, "", "the run's rules became weaker without config adopt"},
+		{"weaker rules and what they would let through", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+			externalRecord(t, d, e, nil)
+			recordedDoc(t, d, e, run, treeConfig, weaker)
+			recordedState(t, d, e, run, pass)
+		}, "no event says so", ""},
 		{"files in another tool's work", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, _ string) {
 			externalRecord(t, d, e, nil)
 			if err := e.put(treeFiles+"/000000/00/reviews/x.md", []byte("fine\n")); err != nil {

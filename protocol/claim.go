@@ -16,6 +16,7 @@ const (
 	ClaimCompleted = "run_completed"
 	ClaimReopened  = "run_reopened" // a completed run is not completed any more
 	ClaimIndex     = "index"        // the digest the rules decide on does not follow from the ledgers
+	ClaimRules     = "rules"        // a run under way is judged by weaker rules that nobody adopted
 )
 
 // Claim is something that a record says happened, that this program lets only a
@@ -46,6 +47,8 @@ func (c Claim) String() string {
 		return "the completed run became " + c.To
 	case ClaimIndex:
 		return "the digest of the ledgers does not follow from them"
+	case ClaimRules:
+		return "the run's rules became weaker without config adopt"
 	}
 	return c.Kind
 }
@@ -92,12 +95,26 @@ func Claims(c *Config, before, after *State) []Claim {
 	return out
 }
 
+// RulesClaim returns what an operation claims by recording the configuration now, when
+// the one before it recorded was and left the run in the given status. A run under way
+// keeps its rules until config_adopt; one that is over, or was none, takes what is there.
+func RulesClaim(op string, status Status, was, now []byte) []Claim {
+	if op == (*AdoptConfig)(nil).Name() || op == (*InitRun)(nil).Name() || !RulesInForce(status) {
+		return nil
+	}
+	before := GoverningConfig(was)
+	if before == nil || len(Weakening(RuleChanges(before, GoverningConfig(now)))) == 0 {
+		return nil
+	}
+	return []Claim{{Kind: ClaimRules}}
+}
+
 // ClaimsGate reports whether one of the claims opens a gate: passes it, approves it,
 // or leads past it.
 func ClaimsGate(claims []Claim) bool {
 	for _, c := range claims {
 		switch c.Kind {
-		case ClaimGate, ClaimApproval, ClaimPhase, ClaimCompleted:
+		case ClaimGate, ClaimApproval, ClaimPhase, ClaimCompleted, ClaimRules:
 			return true
 		}
 	}

@@ -80,7 +80,10 @@ type Baseline struct {
 	Clean         bool              `json:"clean"`
 	CapturedAt    string            `json:"captured_at"`
 	DirtySnapshot ojson.Map[string] `json:"dirty_snapshot"` // path -> sha256:<hex>, deleted, unreadable
-	Extra         ojson.Extra
+	// IgnoreRules digests the rules outside of the project's own files that hid
+	// untracked files: sha256:<hex>, "none". "" where nobody looked for what is hidden.
+	IgnoreRules string `json:"ignore_rules,omitempty"`
+	Extra       ojson.Extra
 }
 
 // BlockedReason says why a run is blocked and who can resolve it (spec/01 §3.4).

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -17,6 +18,9 @@ type ahead struct {
 	asked bool // about the work tree, and not used up yet
 	tree  *gitstore.WorktreeStatus
 	err   error
+
+	hidden    *gitstore.Hidden
+	hiddenErr error
 }
 
 // begin opens a transaction and asks git at the same time who is acting and, when
@@ -26,7 +30,7 @@ func (r *Runner) begin(ctx context.Context, purpose string) (*gitstore.Tx, *ahea
 	beside := []func(){func() { a.actor = r.actor(ctx) }}
 	if looks(purpose) {
 		a.asked = true
-		beside = append(beside, func() { a.tree, a.err = r.worktree(ctx) })
+		beside = append(beside, func() { a.tree, a.err = r.worktree(ctx) }, func() { a.hidden, a.hiddenErr = r.hidden(ctx) })
 	}
 	tx, err := r.Store.Begin(ctx, purpose, max(0, r.opt.LockWait), beside...)
 	if err == nil && len(tx.View().Notices) > 0 {
@@ -46,15 +50,20 @@ func looks(purpose string) bool {
 
 // take returns the state of the work tree if it was asked for and nothing has
 // happened since. It answers once.
-func (a *ahead) take() (tree *gitstore.WorktreeStatus, ok bool, err error) {
+func (a *ahead) take() (tree *gitstore.WorktreeStatus, hidden *gitstore.Hidden, ok bool, err error) {
 	if a == nil || !a.asked {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	a.asked = false
-	return a.tree, true, a.err
+	return a.tree, a.hidden, true, failures.All(a.err, a.hiddenErr)
 }
 
 func (r *Runner) worktree(ctx context.Context) (*gitstore.WorktreeStatus, error) {
 	repo := r.Store.Repository()
 	return repo.Status(ctx, repo.Prefix)
+}
+
+func (r *Runner) hidden(ctx context.Context) (*gitstore.Hidden, error) {
+	repo := r.Store.Repository()
+	return repo.Hidden(ctx, repo.Prefix)
 }

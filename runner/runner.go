@@ -127,6 +127,7 @@ type change struct {
 	view *gitstore.View
 	env  protocol.Env
 	tree *gitstore.WorktreeStatus // nil until looked at
+	hid  *gitstore.Hidden         // likewise
 	pre  *ahead                   // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)

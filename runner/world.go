@@ -27,16 +27,29 @@ func (c *change) look(ctx context.Context) (*gitstore.WorktreeStatus, error) {
 	if c.tree != nil {
 		return c.tree, nil
 	}
-	st, ok, err := c.pre.take()
+	st, hidden, ok, err := c.pre.take()
 	if !ok {
 		st, err = c.r.worktree(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.tree = st
+	c.tree, c.hid = st, hidden
 	c.env.Git = protocol.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(dirtyPaths(st), protocol.ProjectOwned)}
 	return st, nil
+}
+
+// hidden is what the work tree hides from look.
+func (c *change) hidden(ctx context.Context) (*gitstore.Hidden, error) {
+	if c.hid != nil {
+		return c.hid, nil
+	}
+	h, err := c.r.hidden(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.hid = h
+	return h, nil
 }
 
 // dirtyPaths returns every dirty path that is not operational, sorted.
@@ -98,7 +111,14 @@ func (c *change) baseline(ctx context.Context) (*protocol.Baseline, error) {
 		head := string(st.Head)
 		b.HeadRef = &head
 	}
-	for _, p := range dirtyPaths(st) {
+	h, err := c.hidden(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.IgnoreRules = h.Rules
+	paths := append(dirtyPaths(st), h.Flagged...)
+	slices.Sort(paths)
+	for _, p := range slices.Compact(paths) {
 		b.DirtySnapshot.Set(p, c.r.Store.Fingerprint(p))
 	}
 	return b, nil
@@ -129,6 +149,13 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 		for _, p := range names {
 			changed[p] = true
 		}
+	}
+	unseen, err := c.unseen(ctx, base, st)
+	if err != nil {
+		return o, err
+	}
+	for _, p := range unseen {
+		changed[p] = true
 	}
 	// A file that was dirty at the start and has since been committed or reverted
 	// is in neither list; its fingerprint tells (spec/02 §24 D-09).
@@ -172,6 +199,36 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 	summary := summarise(st, o.FilesChanged)
 	o.DiffSummary = &summary
 	return o, nil
+}
+
+// unseen lists what git status was told not to show, as far as it was told so during
+// the turn: files behind flags of the index, and untracked files behind ignore rules
+// that are not the project's own and have changed. A person's rules that were there
+// before hide what they always hid.
+func (c *change) unseen(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+	if base.IgnoreRules == "" {
+		return nil, nil // nobody looked when the turn began: what was hidden then is not known
+	}
+	h, err := c.hidden(ctx)
+	if err != nil || h.Rules == base.IgnoreRules {
+		return h.Flagged, err
+	}
+	repo := c.r.Store.Repository()
+	all, err := repo.Unignored(ctx, repo.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	found := h.Flagged
+	for _, p := range all {
+		if !st.Dirty[p].Untracked && !protocol.Operational(p) {
+			found = append(found, p)
+		}
+	}
+	if behind := found[len(h.Flagged):]; len(behind) > 0 {
+		c.view.Notices = append(c.view.Notices, fmt.Sprintf(
+			"the rules by which git ignores files (.git/info/exclude, core.excludesFile) changed during the turn; what they hide counts as changed: %s", someOf(behind)))
+	}
+	return found, nil
 }
 
 // since lists what differs between the baseline commit and the work tree. The
