@@ -253,10 +253,10 @@ func (w *world) step() string {
 			w.git("add", "-A")
 		}
 		if w.rnd.IntN(2) == 0 {
-			w.git("commit", "-q", "--amend", "-m", "amended")
+			w.git("commit", "-q", "--amend", "--allow-empty", "-m", "amended")
 			return "amend with another message"
 		}
-		w.git("commit", "-q", "--amend", "--no-edit")
+		w.git("commit", "-q", "--amend", "--allow-empty", "--no-edit")
 		return "amend"
 	case n < 71:
 		at, k := w.back(5)
@@ -294,7 +294,7 @@ func (w *world) step() string {
 		name := w.anyFile()
 		w.git("mv", name, fmt.Sprintf("r%d%s", w.rnd.IntN(1_000_000), filepath.Ext(name)))
 		if w.rnd.IntN(2) == 0 {
-			w.git("commit", "-q", "--amend", "--no-edit")
+			w.git("commit", "-q", "--amend", "--allow-empty", "--no-edit")
 			return "rename into the commit before " + name
 		}
 		w.git("commit", "-q", "-m", "renamed")
