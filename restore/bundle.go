@@ -18,11 +18,23 @@ type ExportedBundle struct {
 
 // bundle writes the refs of the run in the artifact to the new file at path. The
 // run's lock is held, so it is the history of the very state in the artifact.
-func bundle(ctx context.Context, store *gitstore.Store, run, path string) (*ExportedBundle, error) {
+func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
 	if run == "" {
 		return nil, &protocol.Error{Code: gitstore.CodeNoRun, Field: "bundle", Message: "There is no run whose history could be bundled.", Hint: "start one with git agentxchain assign, or export without --bundle"}
 	}
-	refs, err := store.Repository().WriteRunBundle(ctx, run, path)
+	path := opt.Bundle
+	refs, err := store.Repository().RunRefs(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	found := secretSearch{allowed: opt.AllowSecrets}
+	if err := found.lookBack(ctx, store.Repository(), refs); err != nil {
+		return nil, err
+	}
+	if err := found.refusal(); err != nil {
+		return nil, err
+	}
+	refs, err = store.Repository().WriteRunBundle(ctx, run, path)
 	if err != nil {
 		return nil, err
 	}

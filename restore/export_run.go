@@ -56,7 +56,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 		return nil, err
 	}
 	if opt.Bundle != "" {
-		if e.Bundle, err = bundle(ctx, store, view.Run, opt.Bundle); err != nil {
+		if e.Bundle, err = bundle(ctx, store, view.Run, opt); err != nil {
 			return nil, err
 		}
 	}

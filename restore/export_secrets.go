@@ -3,10 +3,12 @@
 package restore
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -23,6 +25,7 @@ const maxSecrets = 20
 type secretSearch struct {
 	allowed []string
 	found   []*ojson.Object
+	history bool     // something was found in the run's history
 	prints  []string // fingerprints of what was found, each once
 	more    int
 }
@@ -31,7 +34,26 @@ func (s *secretSearch) look(f *fileRead) {
 	if f.err != nil {
 		return
 	}
-	for _, x := range secrets.Find(f.content) {
+	s.search(f.path, f.content)
+}
+
+// lookBack looks through the history that a bundle would pass on: what every
+// operation recorded, also where the files of now say something else.
+func (s *secretSearch) lookBack(ctx context.Context, repo *gitstore.Repository, refs []gitstore.Ref) error {
+	before := len(s.found) + s.more
+	err := repo.EachObject(ctx, refs, func(oid gitstore.OID, kind, path string, data []byte) error {
+		if path == "" {
+			path = kind
+		}
+		s.search(path+"@"+oid.Short(), data)
+		return nil
+	})
+	s.history = len(s.found)+s.more > before
+	return err
+}
+
+func (s *secretSearch) search(path string, content []byte) {
+	for _, x := range secrets.Find(content) {
 		switch {
 		case slices.Contains(s.allowed, x.Fingerprint):
 			continue
@@ -41,7 +63,7 @@ func (s *secretSearch) look(f *fileRead) {
 		case !slices.Contains(s.prints, x.Fingerprint):
 			s.prints = append(s.prints, x.Fingerprint)
 		}
-		s.found = append(s.found, ojson.NewObject("path", f.path, "line", x.Line, "rule", x.Rule, "fingerprint", x.Fingerprint))
+		s.found = append(s.found, ojson.NewObject("path", path, "line", x.Line, "rule", x.Rule, "fingerprint", x.Fingerprint))
 	}
 }
 
@@ -58,11 +80,15 @@ func (s *secretSearch) refusal() error {
 	if s.more > 0 {
 		places = append(places, fmt.Sprintf("and %d more", s.more))
 	}
+	where, way := "Files of the run hold", "revoke the secret and take it out of the file"
+	if s.history {
+		where, way = "The run's history holds", "revoke the secret and export without --bundle, since what was recorded stays"
+	}
 	return &protocol.Error{
 		Code:    CodeSecretFound,
 		Field:   s.found[0].String("path"),
-		Message: "Files of the run hold what looks like secrets: " + strings.Join(places, ", ") + ".",
-		Hint:    "revoke the secret and take it out of the file; or, when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints, " --allow-secret "),
+		Message: where + " what looks like secrets: " + strings.Join(places, ", ") + ".",
+		Hint:    way + "; or, when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints, " --allow-secret "),
 		Details: ojson.NewObject("secrets", s.found, "more", s.more),
 	}
 }
