@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -69,7 +70,7 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 			continue
 		}
 		if body == nil {
-			body = ojson.Compact(s.envelope(e, run, out.EventID, at))
+			body = ojson.Compact(redacted(s.envelope(e, run, out.EventID, at)))
 		}
 		d := s.deliver(ctx, w, body)
 		s.wear(w, &d)
@@ -92,6 +93,37 @@ func (s *Sender) envelope(e Event, run Run, id, at string) *ojson.Object {
 		"project", ojson.NewObject("id", orElse(s.Project.ID, "unknown"), "name", orElse(s.Project.Name, "Unknown"), "root", s.Project.Root),
 		"run", ojson.NewObject("run_id", orNull(run.ID), "status", orNull(run.Status), "phase", orNull(run.Phase)),
 		"turn", turn, "payload", payload)
+}
+
+// redacted takes secrets out of the strings of a document: it leaves the machine, and
+// actors wrote parts of it.
+func redacted(v ojson.Value) ojson.Value {
+	switch v := v.(type) {
+	case string:
+		return secrets.Redact(v)
+	case []string:
+		out := make([]string, len(v))
+		for i, s := range v {
+			out[i] = secrets.Redact(s)
+		}
+		return out
+	case []ojson.Value:
+		out := make([]ojson.Value, len(v))
+		for i := range v {
+			out[i] = redacted(v[i])
+		}
+		return out
+	case *ojson.Object:
+		if v == nil {
+			return v
+		}
+		out := ojson.NewObject()
+		for key, value := range v.All() {
+			out.Set(key, redacted(value))
+		}
+		return out
+	}
+	return v
 }
 
 func (s *Sender) now() time.Time {

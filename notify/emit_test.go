@@ -130,6 +130,24 @@ func TestEmitNullsWhatIsUnknown(t *testing.T) {
 	}
 }
 
+// TestSecretsStay sends what an actor said, and not the key in it.
+func TestSecretsStay(t *testing.T) {
+	h := newHook(t, ok)
+	key := "ghp_T9s8R7q6P5o4" + "N3m2L1k0J9i8H7g6F5e4D3c2"
+	payload := ojson.NewObject("detail", "refused with "+key, "list", []string{"x " + key}, "rows", []ojson.Value{ojson.NewObject("reason", key)}, "count", 3, "none", nil)
+	emit(t, sender(nil, webhook("w", h.URL, "run_blocked")), Event{Type: "run_blocked", Payload: payload})
+	if len(h.bodies) != 1 {
+		t.Fatalf("%d bodies were sent, 1 expected", len(h.bodies))
+	}
+	body := h.bodies[0]
+	if strings.Contains(body, key) || strings.Count(body, "[REDACTED github-token]") != 3 || !json.Valid([]byte(body)) || !strings.Contains(body, `"count":3,"none":null`) {
+		t.Errorf("sent %s", body)
+	}
+	if payload.String("detail") != "refused with "+key {
+		t.Error("the event itself was changed")
+	}
+}
+
 func TestEmitUnknownEvent(t *testing.T) {
 	s := sender(nil)
 	if out, err := s.Emit(t.Context(), Event{Type: "no_such"}, Run{}); err != nil || out.EventID != "" || len(out.Results) != 0 {
