@@ -138,7 +138,7 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
 	printGateStanding(p, st)
 	for _, c := range v.Open {
-		p.Field("Unconfirmed", "%s, passed by the reference or from elsewhere", p.Yellow(OneLine(c.String())))
+		p.Field("Unconfirmed", "%s (by another tool or another clone)", p.Yellow(OneLine(c.String())))
 	}
 	if n := len(v.Arrived); n > 0 {
 		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", counted(n, "decision"), OneLine(v.Arrived[n-1].String()))
