@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // adapterVariable makes the test binary play an adapter: "1" a real one, other
@@ -18,6 +19,7 @@ const adapterVariable = "AGENTXCHAIN_TEST_ADAPTER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(adapterVariable) {
 	case "":
+		testrepo.InMemory()
 		os.Exit(m.Run())
 	case "1":
 		r := testAdapter().Read(os.Stdin)

@@ -218,13 +218,18 @@ func TestLive(t *testing.T) {
 	if _, err := r.Escalate(t.Context(), runner.Escalation{Reason: "who pays for <b>this</b>?"}); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		line := <-listening
-		if strings.Contains(line, "/api/state") {
-			break
+	// The ref moves before the files follow, so that there may be two events.
+	got := ""
+	for !strings.Contains(got, "The run is blocked") {
+		select {
+		case line := <-listening:
+			if strings.Contains(line, "/api/state") {
+				got = v.page("/")
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no event told of the escalation; the page is\n%s", got)
 		}
 	}
-	got := v.page("/")
 	if !strings.Contains(got, "The run is blocked") || !strings.Contains(got, "who pays for &lt;b&gt;this") || strings.Contains(got, "<b>this") {
 		t.Errorf("after an escalation:\n%s", got)
 	}

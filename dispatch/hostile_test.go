@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -204,6 +205,7 @@ func TestHostileBundles(t *testing.T) {
 	}
 	all := mutations()
 	rnd := rand.New(rand.NewPCG(7, 2026))
+	testrepo.InMemory()
 	top := t.TempDir()
 	root, err := os.OpenRoot(top)
 	if err != nil {

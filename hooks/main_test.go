@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 const (
@@ -21,6 +22,7 @@ const (
 
 // project makes a governed project with two dispatched turns.
 func project(t testing.TB) *Runner {
+	testrepo.InMemory()
 	t.Helper()
 	root := t.TempDir()
 	for p, text := range map[string]string{

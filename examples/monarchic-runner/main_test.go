@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 )
 
@@ -18,6 +19,7 @@ func TestProofPasses(t *testing.T) {
 // The proof must fail when what it proves does not hold: here the silent runner never
 // loses its turn.
 func TestProofFails(t *testing.T) {
+	testrepo.InMemory()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if r := prove(ctx, func(o *control.Options) { o.TTL = time.Hour }); r.Result != "fail" || len(r.Errors) == 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/examples/internal/proof"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // The proof as its user runs it.
@@ -52,6 +53,7 @@ func TestWrongFlagIsRefused(t *testing.T) {
 
 // Whatever of it is broken, the proof fails.
 func TestProofFails(t *testing.T) {
+	testrepo.InMemory()
 	for name, broken := range map[string]struct {
 		step string
 		harm func(p *proof.Project) error

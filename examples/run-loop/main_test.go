@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -31,6 +32,7 @@ func TestProofPasses(t *testing.T) {
 
 // The proof must fail when what it proves does not hold.
 func TestProofFails(t *testing.T) {
+	testrepo.InMemory()
 	for name, spoil := range map[string]func(*loop.Options){
 		"gates held":          func(o *loop.Options) { o.ApproveGate = nil },
 		"too few turns":       func(o *loop.Options) { o.MaxTurns = 1 },

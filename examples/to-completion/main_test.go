@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/examples/internal/proof"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
 // The proof as its user runs it.
@@ -30,6 +31,7 @@ func TestProofPasses(t *testing.T) {
 
 // Whatever of it is broken, the proof fails.
 func TestProofFails(t *testing.T) {
+	testrepo.InMemory()
 	inBundle := func(p *proof.Project, name string) string {
 		s, err := p.Runner.LoadState(context.Background())
 		if err != nil || s.Turn == nil {

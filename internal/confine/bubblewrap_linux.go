@@ -5,6 +5,8 @@ package confine
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
@@ -18,6 +20,9 @@ func doors() (dirs, files []string) {
 	return dirs, files
 }
 
+// sharedMemory is the one directory below /dev where people keep files.
+const sharedMemory = "/dev/shm"
+
 func (p *Plan) bubblewrap(c Command) (Command, error) {
 	hint := "install bubblewrap (Debian: apt-get install bubblewrap) and see that this user may make namespaces"
 	bwrap, err := process.Find("bwrap", "/", os.Environ())
@@ -29,7 +34,14 @@ func (p *Plan) bubblewrap(c Command) (Command, error) {
 		return c, unavailable(Bubblewrap, hint, "%v", err)
 	}
 	// What is bound later lies on top of what was bound before.
-	argv := []string{bwrap, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
+	argv := []string{
+		bwrap, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL",
+		"--bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+	}
+	// A project in shared memory is there inside as well.
+	if dir, err := filepath.EvalSymlinks(c.Dir); err == nil && strings.HasPrefix(dir, sharedMemory+"/") {
+		argv = append(argv, "--bind", sharedMemory, sharedMemory)
+	}
 	dirs, files := doors()
 	for _, dir := range existing(dirs) {
 		argv = append(argv, "--tmpfs", dir)

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package testrepo
+
+func roomInMemory() bool { return false }
