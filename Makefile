@@ -23,6 +23,7 @@ race:
 lint:
 	$(GO) vet ./...
 	$(LINT) run
+	.ci/deadcode
 
 fmt:
 	$(LINT) fmt

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/git-agentxchain/git-agentxchain/fixtures"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -231,8 +230,8 @@ func TestEmbeddedCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Digest() != fixtures.Digest() || c.Root != EmbeddedRoot || len(c.Warnings) > 0 {
-		t.Errorf("%s, %s, %v", c.Digest(), c.Root, c.Warnings)
+	if c.Root != EmbeddedRoot || len(c.Warnings) > 0 {
+		t.Errorf("%s, %v", c.Root, c.Warnings)
 	}
 	from, err := OpenCorpus(filepath.Join("..", "fixtures"))
 	if err != nil {

@@ -196,52 +196,6 @@ func (c *Config) PhaseWorkstreams(phase string) []*Workstream {
 	return out
 }
 
-// Normalized returns the configuration with its defaults filled in and unknown
-// members left out, itself a valid configuration: {schema_version, project,
-// repos, workstreams, routing when declared, gates, hooks, repo_order,
-// workstream_order}.
-func Normalized(c *Config) *ojson.Object {
-	repos, streams, routing, gates := ojson.NewObject(), ojson.NewObject(), ojson.NewObject(), ojson.NewObject()
-	for id, r := range c.Repos.All() {
-		repos.Set(id, ojson.NewObject("path", r.Path, "default_branch", r.DefaultBranch, "required", r.Required))
-	}
-	for id, w := range c.Workstreams.All() {
-		o := ojson.NewObject("phase", w.Phase, "repos", w.Repos, "entry_repo", w.EntryRepo, "depends_on", w.DependsOn, "completion_barrier", w.Barrier)
-		if w.Decisions != nil {
-			o.Set(w.Barrier, ojson.NewObject("decision_ids_by_repo", w.decisionMap()))
-		}
-		streams.Set(id, o)
-	}
-	for id, r := range c.Routing.All() {
-		o := ojson.NewObject()
-		if r.EntryWorkstream != "" {
-			o.Set("entry_workstream", r.EntryWorkstream)
-		}
-		routing.Set(id, o)
-	}
-	for id, g := range c.Gates.All() {
-		o := ojson.NewObject("requires_human_approval", g.RequiresHumanApproval)
-		if g.Declared {
-			o.Set("requires_repos", g.RequiresRepos)
-		}
-		gates.Set(id, o)
-	}
-	out := ojson.NewObject("schema_version", Schema, "project", ojson.NewObject("id", c.ProjectID, "name", c.ProjectName),
-		"repos", repos, "workstreams", streams)
-	if routing.Len() > 0 {
-		out.Set("routing", routing)
-	}
-	hooks := c.Hooks
-	if hooks == nil {
-		hooks = ojson.NewObject()
-	}
-	out.Set("gates", gates)
-	out.Set("hooks", hooks)
-	out.Set("repo_order", c.Repos.Keys())
-	out.Set("workstream_order", c.Workstreams.Keys())
-	return out
-}
-
 // decisionMap is the decision_ids_by_repo of a workstream as an object; nil when
 // its barrier is not about decisions.
 func (w *Workstream) decisionMap() *ojson.Object {

@@ -73,9 +73,6 @@ func (c *Coordinator) Close() error {
 	return c.store.Close()
 }
 
-// Dir returns the workspace's absolute path.
-func (c *Coordinator) Dir() string { return c.store.Dir() }
-
 // Notices are sentences for the person at the terminal that have come up since
 // the last call: what was repaired, taken in or could not be told.
 func (c *Coordinator) Notices() []string {

@@ -34,17 +34,6 @@ type ReadOptions struct {
 	Untouched bool
 }
 
-// OpenTurns returns the turns that were given out and have no projection, by
-// repository.
-func (w *Workspace) OpenTurns() map[string][]string {
-	out := make(map[string][]string)
-	for _, row := range w.History.Open() {
-		repo := row.String("repo_id")
-		out[repo] = union(out[repo], []string{row.String("repo_turn_id")})
-	}
-	return out
-}
-
 // ReadChildren reads the repositories side by side. Each is read by its files
 // alone: no program of it runs, no setting of it counts beyond the format of its
 // repository, nothing outside of it is read. Where its run is recorded in a ref

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -21,10 +20,8 @@ const (
 // Reasons why nothing can be assigned.
 const (
 	NoWorkstream      = "no_assignable_workstream"
-	MissingWorkstream = "workstream_missing"
 	DependencyPending = "dependency_pending"
 	StreamComplete    = "workstream_complete"
-	WrongPhase        = "phase_mismatch"
 	ContextInvalid    = "repo_context_invalid"
 	StateMissing      = "repo_state_missing"
 	ChildBlocked      = "repo_blocked"
@@ -66,18 +63,6 @@ func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
 		first = &Refusal{Reason: NoWorkstream, Detail: fmt.Sprintf("No workstream is in phase %s.", w.State.Phase)}
 	}
 	return nil, first
-}
-
-// SelectFrom is Select for one named workstream.
-func SelectFrom(w *Workspace, children Children, id string) (*Assignment, *Refusal) {
-	stream := w.Config.Workstream(id)
-	switch {
-	case stream == nil:
-		return nil, &Refusal{Reason: MissingWorkstream, Workstream: id, Detail: fmt.Sprintf("There is no workstream %s.", ojson.Shown(id))}
-	case stream.Phase != w.State.Phase:
-		return nil, &Refusal{Reason: WrongPhase, Workstream: id, Detail: fmt.Sprintf("Workstream %s is in phase %s, the initiative is in %s.", id, stream.Phase, w.State.Phase)}
-	}
-	return w.assign(stream, children)
 }
 
 // barrierOf returns the barrier of a workstream: the one it started with, or

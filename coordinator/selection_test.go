@@ -102,17 +102,3 @@ func hold(text string) func(*Workspace, *actors) {
 		w.Barriers = w.Barriers.with(newBarrier(b.ID, o))
 	}
 }
-
-func TestSelectFrom(t *testing.T) {
-	w := world(t, goodConfig)
-	kids := newActors(t, w).read()
-	if _, no := SelectFrom(w, kids, "zzz"); no == nil || no.Reason != MissingWorkstream {
-		t.Error(no)
-	}
-	if _, no := SelectFrom(w, kids, "launch"); no == nil || no.Reason != WrongPhase {
-		t.Error(no)
-	}
-	if a, no := SelectFrom(w, kids, "contract"); a == nil || a.Repo != "api" {
-		t.Error(no)
-	}
-}

@@ -16,8 +16,7 @@ import (
 
 // Bounds of one value on a page, in bytes.
 const (
-	maxShown = 4000
-	maxPre   = 64 << 10
+	maxPre = 64 << 10
 )
 
 // visible is a text of somebody else's with its lines kept. That it cannot become

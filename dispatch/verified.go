@@ -4,7 +4,6 @@ package dispatch
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"slices"
 
@@ -102,14 +101,8 @@ func (e ManifestError) Object() *ojson.Object {
 	return o
 }
 
-// Manifest is the seal the bundle was verified against.
-func (v *Verified) Manifest() *Manifest { return v.manifest }
-
 // Seal returns the bytes of MANIFEST.json.
 func (v *Verified) Seal() []byte { return slices.Clone(v.seal) }
-
-// Names lists the sealed files in byte order.
-func (v *Verified) Names() []string { return slices.Sorted(maps.Keys(v.files)) }
 
 // File returns a copy of a sealed file; false when the seal lists no such file.
 func (v *Verified) File(name string) ([]byte, bool) {

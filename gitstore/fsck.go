@@ -60,10 +60,7 @@ func (r *FsckReport) Clean() bool {
 	return !slices.ContainsFunc(r.Findings, func(f Finding) bool { return !f.Note })
 }
 
-const (
-	repairFromRef = "git agentxchain repair --from-ref"
-	repairAccept  = "git agentxchain repair --accept-working --reason TEXT"
-)
+const repairFromRef = "git agentxchain repair --from-ref"
 
 // Fsck checks without changing anything. What is wrong with the repository or
 // the project is in the report; an error means the check could not be made.

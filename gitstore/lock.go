@@ -185,9 +185,6 @@ func takeAway(path string, judged *lockFile, token string) (*LockedError, error)
 	return nil, os.Remove(aside)
 }
 
-// Path returns the lock file's path.
-func (l *Lock) Path() string { return l.path }
-
 // Lost is closed when the lock file was found to be another owner's or gone:
 // another implementation took it over. The owner should stop before its commit
 // point; the ref's compare-and-swap protects the run in any case.

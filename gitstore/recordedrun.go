@@ -113,9 +113,6 @@ func (x *RecordedRun) State() (*protocol.State, error) {
 	return st, nil
 }
 
-// Index is the digest of the ledgers after the operation.
-func (x *RecordedRun) Index() (*protocol.Index, error) { return x.rec.readIndex() }
-
 // Record is op.json: what the operation was, its arguments, time and actor.
 func (x *RecordedRun) Record() (*ojson.Object, error) {
 	data, ok, err := x.rec.r.file(x.rec.root, treeRecord)
@@ -145,30 +142,6 @@ func (x *RecordedRun) Rows(l protocol.Ledger) iter.Seq2[protocol.Line, error] {
 				return
 			}
 			for row := range rowsOf(data) {
-				if !yield(row, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// RowsBackwards is Rows from the last to the first.
-func (x *RecordedRun) RowsBackwards(l protocol.Ledger) iter.Seq2[protocol.Line, error] {
-	return func(yield func(protocol.Line, error) bool) {
-		segs, err := x.rec.r.slots(x.rec.root, ledgerTreePath(l), false)
-		if err != nil {
-			yield(protocol.Line{}, err)
-			return
-		}
-		for _, oid := range slices.Backward(segs) {
-			data, err := x.rec.r.blob(oid)
-			if err != nil {
-				yield(protocol.Line{}, err)
-				return
-			}
-			rows := slices.Collect(rowsOf(data))
-			for _, row := range slices.Backward(rows) {
 				if !yield(row, nil) {
 					return
 				}

@@ -3,7 +3,6 @@ package gitstore
 import (
 	"context"
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -41,9 +40,6 @@ func TestOpenRun(t *testing.T) {
 	if cfg, err := late.Config(); err != nil || len(cfg.Roles.Keys()) == 0 {
 		t.Errorf("%+v %v", cfg, err)
 	}
-	if x, err := late.Index(); err != nil || x == nil {
-		t.Errorf("%+v %v", x, err)
-	}
 	if rec, err := late.Record(); err != nil || rec.Len() == 0 {
 		t.Errorf("%v %v", rec, err)
 	}
@@ -60,17 +56,6 @@ func TestOpenRun(t *testing.T) {
 		working, _ := os.ReadFile(d.path(l.Path()))
 		if l.JSONL() && all != string(working) {
 			t.Errorf("%s reads as another", l)
-		}
-		var back []string
-		for row, err := range late.RowsBackwards(l) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			back = append(back, string(row.Raw))
-		}
-		slices.Reverse(back)
-		if !slices.Equal(rows, back) {
-			t.Errorf("%s reads otherwise from its end", l)
 		}
 		n := 0
 		for _, err := range early.Rows(l) {

@@ -43,7 +43,7 @@ type TreeEntry struct {
 func (e TreeEntry) IsTree() bool { return e.Mode == ModeTree }
 
 // EncodeTree returns the tree object of the entries in git's order, which it
-// sorts into a copy. It does not judge the entries: CheckTree does, and Write
+// sorts into a copy. It does not judge the entries: Write
 // refuses a tree that ParseTree would refuse.
 func EncodeTree(entries []TreeEntry) []byte {
 	sorted := slices.Clone(entries)
@@ -58,27 +58,6 @@ func EncodeTree(entries []TreeEntry) []byte {
 		b = append(b, raw...)
 	}
 	return b
-}
-
-// CheckTree reports the first entry git fsck --strict would refuse, or a
-// repeated name.
-func CheckTree(format string, entries []TreeEntry) error {
-	sorted := slices.Clone(entries)
-	slices.SortStableFunc(sorted, compareEntries)
-	names := make(map[string]bool, len(sorted))
-	for _, e := range sorted {
-		if err := checkEntry(e); err != nil {
-			return err
-		}
-		if !e.OID.Valid(format) || e.OID.IsZero() {
-			return fmt.Errorf("tree entry %q has no valid object id", e.Name)
-		}
-		if names[e.Name] {
-			return fmt.Errorf("tree entry %q occurs twice", e.Name)
-		}
-		names[e.Name] = true
-	}
-	return nil
 }
 
 func checkEntry(e TreeEntry) error {

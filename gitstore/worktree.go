@@ -243,14 +243,6 @@ func (r *Repository) DiffChanges(ctx context.Context, base OID) ([]PathChange, e
 	return changes, nil
 }
 
-// DiffStat returns git's stat-style summary of the differences between base
-// and the work tree in the project directory, without surrounding space. base
-// may also be EmptyTree, for a branch without commits.
-func (r *Repository) DiffStat(ctx context.Context, base OID) (string, error) {
-	out, err := r.diff(ctx, base, "--stat=80")
-	return strings.TrimSpace(string(out)), err
-}
-
 func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]byte, error) {
 	if !base.Valid(r.ObjectFormat) {
 		return nil, baseMissing(base, nil)

@@ -28,14 +28,6 @@ type ApprovalVerdict struct {
 	Reason      string
 }
 
-// Action returns the verdict as the policy spells it.
-func (v ApprovalVerdict) Action() string {
-	if v.Auto {
-		return ActionAutoApprove
-	}
-	return ActionRequireHuman
-}
-
 // EvaluateApproval decides whether the gate may be passed without a person.
 // Everything it does not understand needs a person: an unknown action, an
 // unknown gate type, a gate that did not pass (spec/02 §24 D-30).

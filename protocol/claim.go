@@ -108,15 +108,3 @@ func RulesClaim(op string, status Status, was, now []byte) []Claim {
 	}
 	return []Claim{{Kind: ClaimRules}}
 }
-
-// ClaimsGate reports whether one of the claims opens a gate: passes it, approves it,
-// or leads past it.
-func ClaimsGate(claims []Claim) bool {
-	for _, c := range claims {
-		switch c.Kind {
-		case ClaimGate, ClaimApproval, ClaimPhase, ClaimCompleted, ClaimRules:
-			return true
-		}
-	}
-	return false
-}

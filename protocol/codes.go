@@ -18,7 +18,6 @@ const (
 	CodeBudgetExhausted        = "budget_exhausted"
 	CodeDirtyTree              = "dirty_tree"
 	CodeCheckpointRequired     = "checkpoint_required"
-	CodeObservationFailed      = "observation_failed"
 	CodeRunBlocked             = "run_blocked"
 	CodeAwaitingApproval       = "awaiting_approval"
 	CodeNotFound               = "not_found"

@@ -37,13 +37,3 @@ const (
 	ProblemConfigPath           = "unsafe_config_path"
 	ProblemTemplate             = "invalid_template"
 )
-
-// ConfigErrorType maps a finding to the error_type vocabulary of the public
-// fixtures' validate_config operation (spec/06 §5.4).
-func ConfigErrorType(p Problem) string {
-	switch p.Code {
-	case ProblemSchemaVersion, ProblemUndeclaredRole, ProblemUndeclaredRuntime, ProblemUndeclaredGate:
-		return p.Code
-	}
-	return CodeInvalidConfig
-}

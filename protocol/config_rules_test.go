@@ -210,7 +210,7 @@ func TestConfigReferenceFindings(t *testing.T) {
 		{"schema_version", `5`, ProblemSchemaVersion, "schema_version", "5"},
 	} {
 		_, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.value))
-		if len(p) != 1 || p[0].Code != tc.code || p[0].Field != tc.field || p[0].Value != tc.named || ConfigErrorType(p[0]) != tc.code {
+		if len(p) != 1 || p[0].Code != tc.code || p[0].Field != tc.field || p[0].Value != tc.named {
 			t.Errorf("%s = %s: %+v", tc.path, tc.value, p)
 		}
 	}

@@ -138,12 +138,8 @@ func FuzzLedgerLine(f *testing.F) {
 			t.Fatalf("%q became %q: %v", line, out, err)
 		}
 		_ = ValidateDecisionEntry(o, nil)
-		AcceptedSequence(o, 0)
-		AssignedSequence(o, 0)
-		_, _ = FindTurn([]*ojson.Object{o}, "t")
 		open, done := FoldEscalations([]*ojson.Object{o, o})
 		RenderHumanTasks(line, open, done)
-		Lineage([]*ojson.Object{o}, o.String("run_id"))
 		InheritedContext("r", o, "now")
 		NormalizeProvenance(o)
 		ValidateEvent(o)

@@ -69,18 +69,6 @@ func GovernedDirectory(path string) bool {
 	return path == governedDir || below && (slices.Contains(ownDirs(), rest) || slices.Contains(workDirs(), rest))
 }
 
-// OrchestratorFile reports whether the path, already clean, is one of the
-// runner's own files: its state, its logs, and what lies in its working
-// directories. HUMAN_TASKS.md is not among them, as people write in it outside of
-// the managed sections, nor are prompts.
-func OrchestratorFile(path string) bool {
-	switch GovernedPath(path) {
-	case GovernedLedger, GovernedState, GovernedOwn:
-		return true
-	}
-	return false
-}
-
 // Disguise returns the governed file that some file system would open under path
 // although it is spelt differently: see FoldPath and LooksLike for what is taken
 // for the same name. A path below a governed file stands in its place. ok is false

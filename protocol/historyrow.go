@@ -4,8 +4,6 @@ package protocol
 
 import (
 	"fmt"
-	"iter"
-	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -138,24 +136,6 @@ func BuildReissuedEntry(old *Turn, runID, phase, reason string, at time.Time) *o
 	return o
 }
 
-// AcceptedSequence returns a row's accepted_sequence; old rows have none and
-// take their line index, counted from 0, plus one (spec/01 §9.1).
-func AcceptedSequence(row *ojson.Object, line int) int {
-	if n, ok := row.Int("accepted_sequence"); ok {
-		return n
-	}
-	return line + 1
-}
-
-// AssignedSequence returns a row's assigned_sequence, which defaults to the
-// accepted one.
-func AssignedSequence(row *ojson.Object, line int) int {
-	if n, ok := row.Int("assigned_sequence"); ok {
-		return n
-	}
-	return AcceptedSequence(row, line)
-}
-
 // AcceptedRow reports whether a row is an accepted turn of the run: not a
 // reissued one, and of this run or of none (rows of the first versions name no
 // run).
@@ -165,57 +145,4 @@ func AcceptedRow(row *ojson.Object, runID string) bool {
 	}
 	id := row.String("run_id")
 	return id == "" || runID == "" || id == runID
-}
-
-// AcceptedRows yields the accepted turns of a run with their line index in
-// history.jsonl, counted from 0 over all rows. runID "" yields every run's.
-func AcceptedRows(lines iter.Seq[Line], runID string) iter.Seq2[int, *ojson.Object] {
-	return func(yield func(int, *ojson.Object) bool) {
-		i := -1
-		for l := range lines {
-			i++
-			if l.Row != nil && AcceptedRow(l.Row, runID) && !yield(i, l.Row) {
-				return
-			}
-		}
-	}
-}
-
-// FindTurn resolves a reference to an accepted turn: the exact id, else a unique
-// beginning of one; "" is the latest. Errors: not_found; invalid_argument when
-// the reference is ambiguous.
-func FindTurn(rows []*ojson.Object, ref string) (*ojson.Object, *Error) {
-	var prefixed []*ojson.Object
-	seen := make(map[string]bool)
-	for i := len(rows) - 1; i >= 0; i-- {
-		row := rows[i]
-		id := row.String("turn_id")
-		if id == "" || row.String("status") == HistoryReissued {
-			continue
-		}
-		if ref == "" || id == ref {
-			return row, nil
-		}
-		if strings.HasPrefix(id, ref) && !seen[id] {
-			seen[id] = true
-			prefixed = append(prefixed, row)
-		}
-	}
-	switch len(prefixed) {
-	case 1:
-		return prefixed[0], nil
-	case 0:
-		what := "No turn has been accepted yet."
-		if ref != "" {
-			what = fmt.Sprintf("No accepted turn is called %.80s.", ref)
-		}
-		return nil, &Error{Code: CodeNotFound, Field: "turn_id", Message: what, Hint: "git agentxchain history"}
-	}
-	ids := make([]string, len(prefixed))
-	for i, row := range prefixed {
-		ids[len(ids)-1-i] = row.String("turn_id")
-	}
-	return nil, &Error{Code: CodeInvalidArgument, Field: "turn_id",
-		Message: fmt.Sprintf("%.80s fits %d turns: %s.", ref, len(ids), listSome(ids, 5)), Hint: "git agentxchain history",
-		Details: ojson.NewObject("matches", ids)}
 }

@@ -53,10 +53,6 @@ var reservedPaths = []string{
 	".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/decision-ledger.jsonl", ".agentxchain/lock.json",
 }
 
-// ReservedPaths returns the paths no turn may claim, in the order an assignment
-// document lists them (spec/02 §5.C).
-func ReservedPaths() []string { return slices.Clone(reservedPaths) }
-
 // IsReserved reports whether path, already cleaned, is reserved.
 func IsReserved(path string) bool { return slices.Contains(reservedPaths, path) }
 

@@ -87,19 +87,6 @@ func TestPathClasses(t *testing.T) {
 	}
 }
 
-func TestReservedPaths(t *testing.T) {
-	list := ReservedPaths()
-	for _, p := range list {
-		if !IsReserved(p) || !Operational(p) {
-			t.Errorf("%s", p)
-		}
-	}
-	list[0] = "changed"
-	if !IsReserved(".agentxchain/state.json") || IsReserved("changed") {
-		t.Error("the caller can change the list")
-	}
-}
-
 func TestContinuityLists(t *testing.T) {
 	if slices.Contains(ContinuityFiles(), "HUMAN_TASKS.md") || !slices.Contains(ContinuityFiles(), "TALK.md") {
 		t.Error("continuity files")

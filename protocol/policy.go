@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 // PolicyInput is the turn about to be accepted and the run's counts without it.
@@ -31,11 +29,6 @@ type Violation struct {
 	Rule     string
 	Action   string
 	Message  string
-}
-
-// Object returns the violation as a record.
-func (v Violation) Object() *ojson.Object {
-	return ojson.NewObject("policy_id", v.PolicyID, "rule", v.Rule, "action", v.Action, "message", v.Message)
 }
 
 // EvaluatePolicies returns every violation, in the order of the policies.

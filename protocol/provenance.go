@@ -65,17 +65,6 @@ func NormalizeProvenance(o *ojson.Object) *ojson.Object {
 	return out
 }
 
-// CheckParentRun looks up a parent run in the rows of run-history.jsonl and
-// returns its last row. Errors: not_found; invalid_argument when it has not
-// ended.
-func CheckParentRun(rows []*ojson.Object, runID string) (*ojson.Object, *Error) {
-	row := RunHistoryRow(rows, runID)
-	if err := checkParent(runID, row); err != nil {
-		return nil, err
-	}
-	return row, nil
-}
-
 func checkParent(runID string, row *ojson.Object) *Error {
 	if row == nil || row.String("run_id") != runID {
 		return &Error{Code: CodeNotFound, Field: "parent_run",

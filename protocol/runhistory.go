@@ -150,35 +150,3 @@ func Inheritable(row *ojson.Object) bool {
 	s := row.Object("inheritance_snapshot")
 	return len(s.Array("recent_decisions")) > 0 || len(s.Array("recent_accepted_turns")) > 0
 }
-
-// Lineage returns the last rows of runID and its ancestors, oldest first. A
-// parent that is not in the history ends the chain with {broken_link:true,
-// missing_run_id}; a chain that comes back to itself ends where it does. nil when
-// runID is not in the history.
-func Lineage(rows []*ojson.Object, runID string) []*ojson.Object {
-	last := make(map[string]*ojson.Object, len(rows))
-	for _, r := range rows {
-		if id := r.String("run_id"); id != "" {
-			last[id] = r
-		}
-	}
-	if last[runID] == nil {
-		return nil
-	}
-	var chain []*ojson.Object
-	seen := make(map[string]bool)
-	for id := runID; id != "" && !seen[id]; {
-		seen[id] = true
-		row := last[id]
-		if row == nil {
-			chain = append(chain, ojson.NewObject("broken_link", true, "missing_run_id", id))
-			break
-		}
-		chain = append(chain, row)
-		id = row.Object("provenance").String("parent_run_id")
-	}
-	for i, j := 0, len(chain)-1; i < j; i, j = i+1, j-1 {
-		chain[i], chain[j] = chain[j], chain[i]
-	}
-	return chain
-}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"pgregory.net/rapid"
 )
 
 func TestBuildRunHistory(t *testing.T) {
@@ -80,13 +79,6 @@ func TestProvenance(t *testing.T) {
 	if p := NormalizeProvenance(ojson.NewObject("vendor", 1, "trigger", "intake")); p.String("trigger") != "intake" || !p.Has("vendor") || p.Keys()[0] != "trigger" {
 		t.Errorf("%s", ojson.Compact(p))
 	}
-	rows := []*ojson.Object{row("completed"), row("blocked")}
-	if got, err := CheckParentRun(rows, "run_0"); err != nil || got != rows[1] {
-		t.Error("the last row of a run counts")
-	}
-	if _, err := CheckParentRun(rows, ""); err == nil {
-		t.Error("no run was found")
-	}
 }
 
 func TestInheritedContext(t *testing.T) {
@@ -109,36 +101,4 @@ func TestInheritedContext(t *testing.T) {
 			t.Errorf("%s", ojson.Compact(o))
 		}
 	}
-}
-
-func TestLineage(t *testing.T) {
-	run := func(id, parent string) *ojson.Object {
-		return ojson.NewObject("run_id", id, "provenance", ojson.NewObject("parent_run_id", nullable(parent)))
-	}
-	ids := func(rows []*ojson.Object) string {
-		var out []string
-		for _, r := range rows {
-			out = append(out, r.String("run_id")+r.String("missing_run_id"))
-		}
-		return strings.Join(out, " ")
-	}
-	rows := []*ojson.Object{run("a", ""), run("b", "a"), run("b", "a"), run("c", "b"), run("d", "gone"), run("e", "f"), run("f", "e"), run("g", "g")}
-	for id, want := range map[string]string{"a": "a", "c": "a b c", "d": "gone d", "e": "f e", "g": "g", "zz": "", "": ""} {
-		if got := ids(Lineage(rows, id)); got != want {
-			t.Errorf("%s: %q", id, got)
-		}
-	}
-	if l := Lineage(rows, "d"); !l[0].Bool("broken_link") {
-		t.Errorf("%s", ojson.Compact(l[0]))
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{"a", "b", "c", "d"})
-		var rows []*ojson.Object
-		for range rapid.IntRange(0, 8).Draw(t, "rows") {
-			rows = append(rows, run(name.Draw(t, "id"), name.Draw(t, "parent")))
-		}
-		if n := len(Lineage(rows, "a")); n > 5 {
-			t.Fatalf("%d rows of four runs", n)
-		}
-	})
 }

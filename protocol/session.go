@@ -3,8 +3,6 @@
 package protocol
 
 import (
-	"fmt"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -59,31 +57,4 @@ func BuildSession(prev *ojson.Object, s *State, reason string, env *Env) *ojson.
 		o.Set(m.key, m.v)
 	}
 	return o
-}
-
-// SessionDrift is a difference between the checkout of the last checkpoint and
-// the one of now.
-type SessionDrift struct {
-	Code    string // head_moved, branch_changed, became_dirty
-	Message string
-}
-
-// DetectDrift compares session.json with the checkout; nil when it is of another
-// run (a stale checkpoint) or nothing changed.
-func DetectDrift(session *ojson.Object, s *State, git GitFacts) []SessionDrift {
-	base := session.Object("baseline_ref")
-	if base == nil || session.String("run_id") != s.Run() {
-		return nil
-	}
-	var out []SessionDrift
-	if was := base.String("git_head"); was != "" && git.Head != "" && was != git.Head {
-		out = append(out, SessionDrift{"head_moved", fmt.Sprintf("HEAD moved from %.12s to %.12s since the last checkpoint.", was, git.Head)})
-	}
-	if was := base.String("git_branch"); was != "" && git.Branch != "" && was != git.Branch {
-		out = append(out, SessionDrift{"branch_changed", fmt.Sprintf("The branch changed from %s to %s since the last checkpoint.", clip(was, 100), git.Branch)})
-	}
-	if v, ok := base.Get("workspace_dirty"); ok && v == false && git.Dirty {
-		out = append(out, SessionDrift{"became_dirty", "The work tree was clean at the last checkpoint and has uncommitted changes now."})
-	}
-	return out
 }

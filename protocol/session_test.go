@@ -60,30 +60,3 @@ func TestBuildSession(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-func TestDetectDrift(t *testing.T) {
-	s := inStatus(StatusActive)
-	env := &Env{Now: time.UnixMilli(0), Seed: "00", Git: GitFacts{Head: "aaa", Branch: "main"}}
-	session := BuildSession(nil, s, "turn_assigned", env)
-	codes := func(git GitFacts, s *State) string {
-		var out []string
-		for _, d := range DetectDrift(session, s, git) {
-			out = append(out, d.Code)
-		}
-		return strings.Join(out, " ")
-	}
-	if got := codes(env.Git, s); got != "" {
-		t.Error(got)
-	}
-	if got := codes(GitFacts{Head: "bbb", Branch: "topic", Dirty: true}, s); got != "head_moved branch_changed became_dirty" {
-		t.Error(got)
-	}
-	other := inStatus(StatusActive)
-	other.RunID = ptr("run_2")
-	if got := codes(GitFacts{Head: "bbb"}, other); got != "" {
-		t.Error("a stale checkpoint was compared")
-	}
-	if DetectDrift(nil, s, env.Git) != nil {
-		t.Error("drift without a session")
-	}
-}

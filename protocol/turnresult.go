@@ -124,18 +124,6 @@ type DelegationRequest struct {
 	Raw                 *ojson.Object
 }
 
-// Produced returns the paths of produced files that belong to the turn's work
-// (disposition artifact), in order.
-func (v *Verification) Produced() []string {
-	var out []string
-	for _, f := range v.ProducedFiles {
-		if f.Disposition != "ignore" {
-			out = append(out, f.Path)
-		}
-	}
-	return out
-}
-
 // NewTurnResult returns the view of a document. It does not validate: members
 // of a wrong type read as absent. The view refers to raw, which the caller must
 // not change afterwards.

@@ -18,9 +18,6 @@ import (
 // Lease is the right of one runner to carry out one turn, for a time.
 type Lease = protocol.Lease
 
-// LeaseRefPrefix is where the refs of leases live.
-const LeaseRefPrefix = gitstore.LeaseRefPrefix
-
 // LeaseRef is how a runner names its lease (spec/08 §1.3).
 type LeaseRef struct{ LeaseID, FencingToken, RunID, PlanID, StepID, TaskID string }
 

@@ -40,7 +40,6 @@ func exitTable() []exitRow {
 			{"failed", "something failed that has no code of its own"},
 			{"findings", "the check ran to its end and found something wrong"},
 			{"not_found", "the named run, turn, gate, operation or decision does not exist"},
-			{"observation_failed", "the work tree could not be observed"},
 			{"base_missing", "the commit a turn started from is not in this repository"},
 			{"object_too_large", "a git object is larger than a record can be"},
 			{"unsupported_repository_format", "the repository uses a format this version does not know"},

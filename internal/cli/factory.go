@@ -136,14 +136,6 @@ func (f *Factory) open(ctx context.Context, env Env, global globalOptions) {
 	f.Prompt = &Prompter{f: f}
 }
 
-// NewTestFactory builds a Factory for tests of runX functions: no global flag
-// is set except --json, which asks for the envelope.
-func NewTestFactory(env Env, json bool) *Factory {
-	f := &Factory{}
-	f.open(context.Background(), env, globalOptions{JSON: json, Color: "auto"})
-	return f
-}
-
 // Dir returns the absolute directory to work in: --dir (or -C) against the
 // directory the process started in.
 func (f *Factory) Dir() (string, error) {

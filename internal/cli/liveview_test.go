@@ -18,7 +18,7 @@ func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline
 	env, _, stderr := testEnv(terminal, nil)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	env.Now = func() time.Time { return now }
-	v := newLiveView(NewTestFactory(env, json))
+	v := newLiveView(newTestFactory(env, json))
 	v.lastSay = now
 	turn := &protocol.Turn{TurnID: "turn_0123456789abcdef", AssignedRole: "dev", Attempt: 2}
 	if !deadline.IsZero() {

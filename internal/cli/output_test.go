@@ -33,7 +33,7 @@ func testEnv(terminal bool, vars map[string]string) (Env, *bytes.Buffer, *bytes.
 func finishWith(t *testing.T, json bool, body func(*Factory) error) (stdout, stderr string, status int) {
 	t.Helper()
 	env, out, errs := testEnv(false, map[string]string{"AGENTXCHAIN_CORRELATION_ID": "c-1"})
-	f := NewTestFactory(env, json)
+	f := newTestFactory(env, json)
 	status = f.Out.finish(body(f))
 	return out.String(), errs.String(), status
 }
@@ -168,7 +168,7 @@ func TestUndeliveredOutputFails(t *testing.T) {
 	for err, want := range map[error]int{syscall.ENOSPC: 1, syscall.EPIPE: 0} {
 		env, _, stderr := testEnv(false, nil)
 		env.Stdout = failingWriter{err}
-		f := NewTestFactory(env, false)
+		f := newTestFactory(env, false)
 		f.Out.Emit(nil, func(p *Printer) { p.Println("result") })
 		if got := f.Out.finish(nil); got != want {
 			t.Errorf("%v: exit %d, want %d; %s", err, got, want, stderr)
@@ -267,4 +267,12 @@ func TestCorrelationID(t *testing.T) {
 			t.Errorf("%q", id)
 		}
 	}
+}
+
+// newTestFactory builds a Factory for tests of runX functions: no global flag
+// is set except --json, which asks for the envelope.
+func newTestFactory(env Env, json bool) *Factory {
+	f := &Factory{}
+	f.open(context.Background(), env, globalOptions{JSON: json, Color: "auto"})
+	return f
 }

@@ -27,9 +27,6 @@ func (p *Printer) Println(args ...any) { _, _ = fmt.Fprintln(p.w, args...) }
 // Write makes a Printer an io.Writer.
 func (p *Printer) Write(b []byte) (int, error) { return p.w.Write(b) }
 
-// Width is the number of columns of the terminal, 0 when stdout is none.
-func (p *Printer) Width() int { return p.width }
-
 // Field prints one "label: value" line, labels padded to the same column.
 func (p *Printer) Field(label, format string, args ...any) {
 	p.Printf("%s %s\n", p.Dim(pad(label+":", 14)), fmt.Sprintf(format, args...))

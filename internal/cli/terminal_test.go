@@ -69,7 +69,7 @@ func TestPagerChoice(t *testing.T) {
 		env, _, _ := testEnv(true, tt.vars)
 		env.Dir = t.TempDir()
 		env.GitConfig = func(context.Context, string, ...string) map[string]string { return tt.git }
-		if got := NewTestFactory(env, false).pagerCommand(); got != tt.want {
+		if got := newTestFactory(env, false).pagerCommand(); got != tt.want {
 			t.Errorf("%v %v: %q, want %q", tt.vars, tt.git, got, tt.want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestPagerChoice(t *testing.T) {
 func TestPager(t *testing.T) {
 	env, stdout, _ := testEnv(true, map[string]string{"GIT_PAGER": "sed s/^/paged:/"})
 	env.Dir = t.TempDir()
-	f := NewTestFactory(env, false)
+	f := newTestFactory(env, false)
 	f.Out.Page(context.Background())
 	f.Out.Emit(nil, func(p *Printer) { p.Println("line") })
 	if status := f.Out.finish(nil); status != 0 || stdout.String() != "paged:line\n" {
@@ -88,7 +88,7 @@ func TestPager(t *testing.T) {
 	// A pager that leaves early is the reader's choice, not a failure.
 	env, _, stderr := testEnv(true, map[string]string{"GIT_PAGER": "true"})
 	env.Dir = t.TempDir()
-	f = NewTestFactory(env, false)
+	f = newTestFactory(env, false)
 	f.Out.Page(context.Background())
 	f.Out.Emit(nil, func(p *Printer) { p.Printf("%s", strings.Repeat("x\n", 1<<20)) })
 	if status := f.Out.finish(nil); status != 0 || stderr.Len() > 0 {
@@ -100,26 +100,26 @@ func TestPrompt(t *testing.T) {
 	for input, want := range map[string]bool{"y\n": true, "Yes\n": true, "n\n": false, "\n": true, "what\ny\n": true, "no": false} {
 		env, _, stderr := testEnv(true, nil)
 		env.Stdin = strings.NewReader(input)
-		got, err := NewTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
+		got, err := newTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
 		if err != nil || got != want || !strings.HasPrefix(stderr.String(), "Go on? [Y/n] ") {
 			t.Errorf("%q: %v %v %q", input, got, err, stderr)
 		}
 	}
 	// Nobody there: no terminal, end of input, --json, or git's switch.
 	env, _, _ := testEnv(false, nil)
-	_, err := NewTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
+	_, err := newTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
 	if r := describe(err); r.code != "prompt_unavailable" || r.exit != exitUsage || !strings.Contains(r.hint, "--yes") {
 		t.Errorf("%+v", r)
 	}
 	env, _, _ = testEnv(true, nil)
-	if _, err := NewTestFactory(env, false).Prompt.Line(context.Background(), "Name?", "--name"); describe(err).code != "prompt_unavailable" {
+	if _, err := newTestFactory(env, false).Prompt.Line(context.Background(), "Name?", "--name"); describe(err).code != "prompt_unavailable" {
 		t.Errorf("end of input: %v", err)
 	}
-	if NewTestFactory(env, true).Interactive() {
+	if newTestFactory(env, true).Interactive() {
 		t.Error("--json asked")
 	}
 	env, _, _ = testEnv(true, map[string]string{"GIT_TERMINAL_PROMPT": "0"})
-	if NewTestFactory(env, false).Interactive() {
+	if newTestFactory(env, false).Interactive() {
 		t.Error("GIT_TERMINAL_PROMPT=0 asked")
 	}
 	// ^C while waiting for an answer.
@@ -129,7 +129,7 @@ func TestPrompt(t *testing.T) {
 	env.Stdin = r
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := NewTestFactory(env, false).Prompt.Line(ctx, "Name?", "--name"); !errors.Is(err, context.Canceled) {
+	if _, err := newTestFactory(env, false).Prompt.Line(ctx, "Name?", "--name"); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestProgress(t *testing.T) {
 	env, _, stderr := testEnv(true, nil)
 	now := time.Unix(0, 0)
 	env.Now = func() time.Time { return now }
-	p := NewTestFactory(env, false).Out.Progress("replaying", 200)
+	p := newTestFactory(env, false).Out.Progress("replaying", 200)
 	p.Step(1)
 	if stderr.Len() != 0 {
 		t.Errorf("shown too early: %q", stderr)
@@ -151,7 +151,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	env, _, stderr = testEnv(false, map[string]string{"GIT_PROGRESS_DELAY": "0"})
-	NewTestFactory(env, false).Out.Progress("x", 0).Step(1)
+	newTestFactory(env, false).Out.Progress("x", 0).Step(1)
 	if stderr.Len() != 0 {
 		t.Errorf("no terminal: %q", stderr)
 	}

@@ -65,28 +65,13 @@ func WriteFileRoot(root *os.Root, name string, data []byte, perm fs.FileMode) er
 	return nil
 }
 
-// Append adds data to the end of path and syncs it. expectedSize is the length
-// in bytes the file must have before; 0 also allows that it does not exist.
-// A different length is a *SizeError and nothing is written. When the write
-// fails half way (a full disk) the file is cut back to expectedSize, so that no
-// torn record is left by a process that could still clean up.
-func Append(path string, expectedSize int64, data []byte, perm fs.FileMode) error {
-	f, created, err := openAppend(os.OpenFile, path, expectedSize, perm)
-	if err != nil {
-		return fmt.Errorf("append to %s: %w", path, err)
-	}
-	if err := appendTo(f, path, expectedSize, data); err != nil {
-		return err
-	}
-	if created {
-		return SyncDir(filepath.Dir(path))
-	}
-	return nil
-}
-
-// AppendRoot is Append below an os.Root.
+// AppendRoot adds data to the end of a file below root and syncs it. expectedSize is
+// the length in bytes the file must have before; 0 also allows that it does not exist.
+// A different length is a *SizeError and nothing is written. When the write fails half
+// way (a full disk) the file is cut back to expectedSize, so that no torn record is
+// left by a process that could still clean up.
 func AppendRoot(root *os.Root, name string, expectedSize int64, data []byte, perm fs.FileMode) error {
-	f, created, err := openAppend(root.OpenFile, name, expectedSize, perm)
+	f, created, err := openAppend(root, name, expectedSize, perm)
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", name, err)
 	}
@@ -99,17 +84,15 @@ func AppendRoot(root *os.Root, name string, expectedSize int64, data []byte, per
 	return SyncDirRoot(root, filepath.Dir(filepath.Clean(name)))
 }
 
-type opener func(name string, flag int, perm fs.FileMode) (*os.File, error)
-
-func openAppend(open opener, name string, expectedSize int64, perm fs.FileMode) (f *os.File, created bool, err error) {
-	f, err = open(name, os.O_WRONLY|os.O_APPEND, perm)
+func openAppend(root *os.Root, name string, expectedSize int64, perm fs.FileMode) (f *os.File, created bool, err error) {
+	f, err = root.OpenFile(name, os.O_WRONLY|os.O_APPEND, perm)
 	if err == nil || expectedSize != 0 || !errors.Is(err, fs.ErrNotExist) {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = &SizeError{Path: name, Want: expectedSize, Have: 0}
 		}
 		return f, false, err
 	}
-	f, err = open(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, perm)
+	f, err = root.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, perm)
 	return f, true, err
 }
 

@@ -101,25 +101,29 @@ func TestWriteFileRootContainment(t *testing.T) {
 
 func TestAppendChecksTheSize(t *testing.T) {
 	dir := t.TempDir()
-	p := filepath.Join(dir, "l")
-	if err := Append(p, 5, []byte("x"), 0o644); !asSize(err) {
-		t.Fatalf("append to a missing file: %v", err)
-	}
-	if err := Append(p, 0, []byte("one\n"), 0o644); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Append(p, 4, []byte("two\n"), 0o644); err != nil {
+	defer func() { _ = root.Close() }()
+	if err := AppendRoot(root, "l", 5, []byte("x"), 0o644); !asSize(err) {
+		t.Fatalf("append to a missing file: %v", err)
+	}
+	if err := AppendRoot(root, "l", 0, []byte("one\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := AppendRoot(root, "l", 4, []byte("two\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int64{0, 4, 9} {
-		if err := Append(p, n, []byte("x"), 0o644); !asSize(err) {
+		if err := AppendRoot(root, "l", n, []byte("x"), 0o644); !asSize(err) {
 			t.Fatalf("size %d: %v", n, err)
 		}
 	}
-	if b, _ := os.ReadFile(p); string(b) != "one\ntwo\n" {
+	if b, _ := os.ReadFile(filepath.Join(dir, "l")); string(b) != "one\ntwo\n" {
 		t.Fatalf("read %q", b)
 	}
-	if err := Append(dir, 0, []byte("x"), 0o644); err == nil {
+	if err := AppendRoot(root, ".", 0, []byte("x"), 0o644); err == nil {
 		t.Fatal("appended to a directory")
 	}
 }

@@ -41,14 +41,6 @@ func CutRunes(s string, n int) string {
 	return s
 }
 
-// ClipRunes is CutRunes with an ellipsis after what was cut.
-func ClipRunes(s string, n int) string {
-	if short := CutRunes(s, n); len(short) < len(s) {
-		return short + "…"
-	}
-	return s
-}
-
 // CutUnits is the beginning of s, n UTF-16 code units at most: the measure of the
 // protocol's documents.
 func CutUnits(s string, n int) string {

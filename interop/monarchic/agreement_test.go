@@ -13,7 +13,6 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbjson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
@@ -22,94 +21,73 @@ import (
 // pairing is a Go type and its protobuf message.
 type pairing struct {
 	goType  reflect.Type
-	message func() proto.Message
-	from    func(v any, msg proto.Message) error
-	to      func(msg proto.Message) (any, error)
+	message proto.Message
 }
 
-func portablePair[T pbjson.Portable](empty proto.Message) pairing {
-	return pairing{
-		reflect.TypeFor[T](),
-		func() proto.Message { return empty.ProtoReflect().New().Interface() },
-		func(v any, msg proto.Message) error { return pbjson.FromPortable(v.(*T), msg) },
-		func(msg proto.Message) (any, error) { return pbjson.ToPortable[T](msg) },
-	}
+// member is one member of a protocol object, as its tags give it.
+type member struct {
+	name     string
+	required bool // closed objects: must be there
+	always   bool // written even when it says nothing
+	goType   reflect.Type
+	index    []int
 }
 
-func strictPair[T pbjson.Strict](empty proto.Message) pairing {
-	return pairing{
-		reflect.TypeFor[T](),
-		func() proto.Message { return empty.ProtoReflect().New().Interface() },
-		func(v any, msg proto.Message) error { return pbjson.FromStrict(v.(*T), msg) },
-		func(msg proto.Message) (any, error) { return pbjson.ToStrict[T](msg) },
+func membersOf(t reflect.Type) []member {
+	var out []member
+	for _, f := range reflect.VisibleFields(t) {
+		if name := f.Tag.Get("json"); name != "" {
+			mode, _, _ := strings.Cut(f.Tag.Get("wire"), "=")
+			required := mode == "" || mode == "bare" || mode == "alias"
+			out = append(out, member{name, required, required || mode == "default", f.Type, f.Index})
+		}
 	}
+	return out
 }
 
 func pairings() []pairing {
 	return []pairing{
-		portablePair[portable.Task](&pb.Task{}),
-		portablePair[portable.RunContext](&pb.RunContext{}),
-		portablePair[portable.Artifact](&pb.Artifact{}),
-		portablePair[portable.Event](&pb.Event{}),
-		portablePair[portable.GateResult](&pb.GateResult{}),
-		portablePair[portable.RunOutcome](&pb.RunOutcome{}),
-		portablePair[portable.TaskMessage](&pb.TaskMessage{}),
-		portablePair[portable.TaskMessageAck](&pb.TaskMessageAck{}),
-		portablePair[portable.FailureClass](&pb.FailureClass{}),
-		portablePair[portable.FailureDetail](&pb.FailureDetail{}),
-		portablePair[portable.RoleProvenance](&pb.RoleProvenance{}),
-		portablePair[portable.PlanProvenance](&pb.PlanProvenance{}),
-		portablePair[portable.PlanStep](&pb.PlanStep{}),
-		portablePair[portable.Plan](&pb.Plan{}),
-		portablePair[portable.ExecutionReceipt](&pb.ExecutionReceipt{}),
-		portablePair[portable.DatasetRef](&pb.DatasetRef{}),
-		portablePair[portable.AcceptanceCriteria](&pb.AcceptanceCriteria{}),
-		portablePair[portable.ExperimentSpec](&pb.ExperimentSpec{}),
-		portablePair[portable.ObjectiveSpec](&pb.ObjectiveSpec{}),
-		portablePair[portable.EvalResult](&pb.EvalResult{}),
-		portablePair[portable.Provenance](&pb.Provenance{}),
-		strictPair[strict.Intent](&pb.Intent{}),
-		strictPair[strict.PlanStep](&pb.PlanStep{}),
-		strictPair[strict.Plan](&pb.Plan{}),
-		strictPair[strict.ArtifactDescriptor](&pb.ArtifactDescriptor{}),
-		strictPair[strict.DigestManifest](&pb.DigestManifest{}),
-		strictPair[strict.VerificationCheck](&pb.VerificationCheck{}),
-		strictPair[strict.BlockedOutcome](&pb.BlockedOutcome{}),
-		strictPair[strict.VerificationReceipt](&pb.VerificationReceipt{}),
-		strictPair[strict.ReviewDecision](&pb.ReviewDecision{}),
-		strictPair[strict.RerunScope](&pb.RerunScope{}),
-		strictPair[strict.RerunExecutionResult](&pb.RerunExecutionResult{}),
-		strictPair[strict.PrLifecycleState](&pb.PrLifecycleState{}),
-		strictPair[strict.RunEventRecord](&pb.RunEventRecord{}),
-		strictPair[strict.TaskMessage](&pb.TaskMessage{}),
-		strictPair[strict.FencingToken](&pb.FencingToken{}),
-		strictPair[strict.Lease](&pb.Lease{}),
-		strictPair[strict.RecoveryEvent](&pb.RecoveryEvent{}),
-		strictPair[strict.PrincipalRef](&pb.PrincipalRef{}),
-		strictPair[strict.TenantRef](&pb.TenantRef{}),
-		strictPair[strict.AuthContext](&pb.AuthContext{}),
-	}
-}
-
-// trim removes from v what exists in JSON only and protobuf refuses.
-func (p pairing) trim(v any) {
-	switch v := v.(type) {
-	case *portable.Task:
-		// What moves into extensions and out again cannot leave an empty object behind.
-		if v.DeliveryContract != nil && v.Extensions.Len() == 0 {
-			v.Extensions = nil
-		}
-	case *portable.Plan:
-		v.Extensions = nil
-		for i := range v.Steps {
-			v.Steps[i].Extensions = nil
-		}
-	case *portable.PlanStep:
-		v.Extensions = nil
-	case *portable.ExecutionReceipt:
-		v.Extensions = nil
-	case *strict.RecoveryEvent:
-		v.Extensions = nil
+		{reflect.TypeFor[portable.Task](), &pb.Task{}},
+		{reflect.TypeFor[portable.RunContext](), &pb.RunContext{}},
+		{reflect.TypeFor[portable.Artifact](), &pb.Artifact{}},
+		{reflect.TypeFor[portable.Event](), &pb.Event{}},
+		{reflect.TypeFor[portable.GateResult](), &pb.GateResult{}},
+		{reflect.TypeFor[portable.RunOutcome](), &pb.RunOutcome{}},
+		{reflect.TypeFor[portable.TaskMessage](), &pb.TaskMessage{}},
+		{reflect.TypeFor[portable.TaskMessageAck](), &pb.TaskMessageAck{}},
+		{reflect.TypeFor[portable.FailureClass](), &pb.FailureClass{}},
+		{reflect.TypeFor[portable.FailureDetail](), &pb.FailureDetail{}},
+		{reflect.TypeFor[portable.RoleProvenance](), &pb.RoleProvenance{}},
+		{reflect.TypeFor[portable.PlanProvenance](), &pb.PlanProvenance{}},
+		{reflect.TypeFor[portable.PlanStep](), &pb.PlanStep{}},
+		{reflect.TypeFor[portable.Plan](), &pb.Plan{}},
+		{reflect.TypeFor[portable.ExecutionReceipt](), &pb.ExecutionReceipt{}},
+		{reflect.TypeFor[portable.DatasetRef](), &pb.DatasetRef{}},
+		{reflect.TypeFor[portable.AcceptanceCriteria](), &pb.AcceptanceCriteria{}},
+		{reflect.TypeFor[portable.ExperimentSpec](), &pb.ExperimentSpec{}},
+		{reflect.TypeFor[portable.ObjectiveSpec](), &pb.ObjectiveSpec{}},
+		{reflect.TypeFor[portable.EvalResult](), &pb.EvalResult{}},
+		{reflect.TypeFor[portable.Provenance](), &pb.Provenance{}},
+		{reflect.TypeFor[strict.Intent](), &pb.Intent{}},
+		{reflect.TypeFor[strict.PlanStep](), &pb.PlanStep{}},
+		{reflect.TypeFor[strict.Plan](), &pb.Plan{}},
+		{reflect.TypeFor[strict.ArtifactDescriptor](), &pb.ArtifactDescriptor{}},
+		{reflect.TypeFor[strict.DigestManifest](), &pb.DigestManifest{}},
+		{reflect.TypeFor[strict.VerificationCheck](), &pb.VerificationCheck{}},
+		{reflect.TypeFor[strict.BlockedOutcome](), &pb.BlockedOutcome{}},
+		{reflect.TypeFor[strict.VerificationReceipt](), &pb.VerificationReceipt{}},
+		{reflect.TypeFor[strict.ReviewDecision](), &pb.ReviewDecision{}},
+		{reflect.TypeFor[strict.RerunScope](), &pb.RerunScope{}},
+		{reflect.TypeFor[strict.RerunExecutionResult](), &pb.RerunExecutionResult{}},
+		{reflect.TypeFor[strict.PrLifecycleState](), &pb.PrLifecycleState{}},
+		{reflect.TypeFor[strict.RunEventRecord](), &pb.RunEventRecord{}},
+		{reflect.TypeFor[strict.TaskMessage](), &pb.TaskMessage{}},
+		{reflect.TypeFor[strict.FencingToken](), &pb.FencingToken{}},
+		{reflect.TypeFor[strict.Lease](), &pb.Lease{}},
+		{reflect.TypeFor[strict.RecoveryEvent](), &pb.RecoveryEvent{}},
+		{reflect.TypeFor[strict.PrincipalRef](), &pb.PrincipalRef{}},
+		{reflect.TypeFor[strict.TenantRef](), &pb.TenantRef{}},
+		{reflect.TypeFor[strict.AuthContext](), &pb.AuthContext{}},
 	}
 }
 
@@ -152,9 +130,9 @@ func TestEveryFieldHasAMemberAndBack(t *testing.T) {
 		for i := range md.Fields().Len() {
 			fields[string(md.Fields().Get(i).Name())] = md.Fields().Get(i)
 		}
-		for _, m := range wire.Members(goType) {
-			id := goType.String() + "." + m.Name
-			name := m.Name
+		for _, m := range membersOf(goType) {
+			id := goType.String() + "." + m.name
+			name := m.name
 			if renamed[id] != "" {
 				name = renamed[id]
 			}
@@ -166,11 +144,11 @@ func TestEveryFieldHasAMemberAndBack(t *testing.T) {
 				continue
 			}
 			delete(fields, name)
-			if got, want := jsonKind(m.Type), protoKind(fd); got != want {
+			if got, want := jsonKind(m.goType), protoKind(fd); got != want {
 				t.Errorf("%s is %s, its field %s", id, got, want)
 			}
 			if fd.Message() != nil && fd.Message().FullName() != "google.protobuf.Struct" {
-				agree(elem(m.Type), fd.Message())
+				agree(elem(m.goType), fd.Message())
 			}
 		}
 		for name := range fields {
@@ -180,12 +158,12 @@ func TestEveryFieldHasAMemberAndBack(t *testing.T) {
 		}
 	}
 	for _, p := range pairings() {
-		agree(p.goType, p.message().ProtoReflect().Descriptor())
+		agree(p.goType, p.message.ProtoReflect().Descriptor())
 	}
 	// Every message that is no call of the service has a pairing.
 	covered := make(map[protoreflect.FullName]bool)
 	for _, p := range pairings() {
-		mark(p.message().ProtoReflect().Descriptor(), covered)
+		mark(p.message.ProtoReflect().Descriptor(), covered)
 	}
 	all := pb.File_monarchic_agent_protocol_proto.Messages()
 	for i := range all.Len() {

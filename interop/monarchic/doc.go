@@ -3,6 +3,5 @@
 // form of the protobuf messages, and strict, the closed client boundary and
 // durable authority. This package holds what both need: which types there are,
 // digests, and the upgrade of legacy plans and receipts. Package wire is the
-// codec, package pb the protobuf form, package pbjson the way between that and
-// JSON, package check the judge of documents.
+// codec, package pb the protobuf form, package check the judge of documents.
 package monarchic

@@ -127,32 +127,16 @@ func (g *generator) fill(rv reflect.Value, depth int) {
 }
 
 func (g *generator) members(rv reflect.Value, depth int) {
-	byName := make(map[string]reflect.Value)
-	for i := range rv.NumField() {
-		if tag := rv.Type().Field(i).Tag.Get("json"); tag != "" {
-			name, _, _ := cut(tag)
-			byName[name] = rv.Field(i)
+	for _, m := range membersOf(rv.Type()) {
+		deep := depth > 3 && m.goType.Kind() == reflect.Pointer
+		if m.always || !deep && g.IntN(2) == 0 {
+			g.fill(rv.FieldByIndex(m.index), depth+1)
 		}
 	}
-	for _, m := range wire.Members(rv.Type()) {
-		deep := depth > 3 && m.Type.Kind() == reflect.Pointer
-		if m.Always || !deep && g.IntN(2) == 0 {
-			g.fill(byName[m.Name], depth+1)
-		}
-	}
-	if g.unknown && wire.IsOpen(rv.Type()) && g.IntN(3) == 0 {
-		rv.Addr().Interface().(interface{ SetUnknown(string, any) }).SetUnknown("x_"+g.text(), g.json(0))
+	if open, ok := rv.Addr().Interface().(interface{ SetUnknown(string, any) }); ok && g.unknown && g.IntN(3) == 0 {
+		open.SetUnknown("x_"+g.text(), g.json(0))
 	}
 	g.obey(rv.Addr().Interface())
-}
-
-func cut(tag string) (name, rest string, ok bool) {
-	for i := range tag {
-		if tag[i] == ',' {
-			return tag[:i], tag[i+1:], true
-		}
-	}
-	return tag, "", false
 }
 
 // obey makes v keep the rules that tie members together.

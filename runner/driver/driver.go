@@ -388,22 +388,3 @@ func dispatchSafely(ctx context.Context, impl runtimes.Runtime, req *runtimes.Re
 	}
 	return out
 }
-
-// Probe asks what a dispatch to a configured runtime would find. online allows it
-// to contact servers and start programs, which the runtime has to be trusted for.
-func (d *Driver) Probe(ctx context.Context, cfg *protocol.Config, id string, online bool) ([]runtimes.Finding, error) {
-	rt, ok := cfg.Runtimes.Get(id)
-	if !ok || rt == nil {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "runtimes." + id, Message: "There is no runtime " + id + ".", Hint: "git agentxchain validate"}
-	}
-	impl, err := d.opt.New(rt)
-	if err != nil {
-		return nil, err
-	}
-	if online && rt.Type != protocol.RuntimeManual {
-		if err := d.r.RuntimeTrusted(ctx, cfg, id); err != nil {
-			return nil, err
-		}
-	}
-	return impl.Probe(ctx, &runtimes.ProbeRequest{Root: d.r.Store.Dir(), Runtime: rt, Config: cfg, Getenv: d.opt.Getenv, Environ: environ(d.opt.Environ(), ""), Online: online}), nil
-}

@@ -27,12 +27,6 @@ const (
 	ConflictStall     StopReason = "conflict_stall" // turns side by side only conflict with each other
 )
 
-// StopReasons returns the closed set.
-func StopReasons() []StopReason {
-	return []StopReason{Completed, AdmissionRejected, InitFailed, Blocked, GateHeld, MaxTurnsReached, PriorityPreempted,
-		CallerStopped, DispatchError, RejectExhausted, ConflictLoop, ConflictStall}
-}
-
 // Causes tell apart what shares a stop reason on the wire.
 const (
 	CauseCancelled      = "cancelled"       // caller_stopped: the context ended

@@ -196,13 +196,6 @@ func (t *Tracker) write() {
 	}
 }
 
-// Snapshot is the progress as it is now.
-func (t *Tracker) Snapshot() Progress {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.p
-}
-
 // Close ends the tracking and removes the file.
 func (t *Tracker) Close() { t.end(false) }
 

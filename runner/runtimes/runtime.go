@@ -19,9 +19,6 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-// InterfaceVersion is the version of the adapter contract (spec/06 §14).
-const InterfaceVersion = "0.1"
-
 // Request is one dispatched turn as its runtime gets it. The contents come from
 // the bundle as it was sealed, not from a second look at the disk.
 type Request struct {

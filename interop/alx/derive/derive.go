@@ -45,12 +45,6 @@ type Live struct {
 	Dir     string     // where the run's work tree is, as a person would type it; "" for the present directory
 }
 
-// RunOf picks the rows of one run out of a ledger's; ledgers outlive runs.
-func RunOf(row *ojson.Object, run string) bool {
-	id := row.String("run_id")
-	return id == run || id == ""
-}
-
 // accepted returns the accepted turns of the history in order.
 func (f *Facts) accepted() []*ojson.Object {
 	var out []*ojson.Object

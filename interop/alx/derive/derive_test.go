@@ -82,7 +82,7 @@ func TestEventsAreStable(t *testing.T) {
 				t.Fatalf("%v %+v", err, e)
 			}
 			seen[e.ID] = true
-			if n, ok := whole.After(e.ID); !ok || n != i+1 {
+			if n, ok := derive.After(whole.Events, e.ID); !ok || n != i+1 {
 				t.Fatalf("after %s: %d %v", e.ID, n, ok)
 			}
 		}

@@ -104,9 +104,6 @@ func (l *Log) Ended() bool {
 
 // After is the index of the first event after the one called id; 0 for "". ok is false
 // for an id that no event has.
-func (l *Log) After(id string) (n int, ok bool) { return After(l.Events, id) }
-
-// After is Log.After for a list of events.
 func After(events []alx.RunEvent, id string) (n int, ok bool) {
 	if id == "" {
 		return 0, true

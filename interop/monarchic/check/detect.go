@@ -19,16 +19,6 @@ type Detection struct {
 // Ambiguous tells whether several types matched and nothing decides.
 func (d Detection) Ambiguous() bool { return d.Type == "" && len(d.Matched) > 1 }
 
-// Detect finds the type of a document. The index comes first, all of its
-// members: an object is one of them, or none, or the document is ambiguous
-// (spec/08 §2.10). The strict family and the types outside of the index are
-// told by their shape (spec/08 §0.2). A bare string names a state; the same
-// word can be one of several types, and is valid as any of them.
-func Detect(v ojson.Value, o Options) Detection {
-	d, _ := detect(v, o)
-	return d
-}
-
 // detect is Detect; it returns what it read the document as, if it did.
 func detect(v ojson.Value, o Options) (Detection, *reading) {
 	switch v := v.(type) {

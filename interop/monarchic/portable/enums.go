@@ -31,31 +31,15 @@ func (AgentRole) Set() *wire.Set {
 	}
 }
 
-// Known returns the role readers agree on: r itself, publisher for scribe,
-// unspecified for anything else (spec/08 §0.5).
-func (r AgentRole) Known() AgentRole {
-	if r == "scribe" {
-		return RolePublisher
-	}
-	if r != "" && r.Set().Has(string(r)) {
-		return r
-	}
-	return RoleUnspecified
-}
-
 // PlanStatus is where a plan stands.
 type PlanStatus string
 
 const (
-	PlanUnspecified PlanStatus = "unspecified"
-	PlanDraft       PlanStatus = "draft"
-	PlanPlanned     PlanStatus = "planned"
-	PlanExecuting   PlanStatus = "executing"
-	PlanComplete    PlanStatus = "complete"
-	PlanBounded     PlanStatus = "bounded"
-	PlanFailed      PlanStatus = "failed"
-	PlanCancelled   PlanStatus = "cancelled"
-	PlanUnknown     PlanStatus = "unknown"
+	PlanPlanned   PlanStatus = "planned"
+	PlanExecuting PlanStatus = "executing"
+	PlanComplete  PlanStatus = "complete"
+	PlanBounded   PlanStatus = "bounded"
+	PlanFailed    PlanStatus = "failed"
 )
 
 // Set describes the enum.
@@ -90,7 +74,6 @@ type MessageKind string
 
 const (
 	KindArtifactReady         MessageKind = "artifact_ready"
-	KindClarificationRequest  MessageKind = "clarification_request"
 	KindClarificationResponse MessageKind = "clarification_response"
 	KindHandoff               MessageKind = "handoff"
 	KindBlocker               MessageKind = "blocker"

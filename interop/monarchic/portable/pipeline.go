@@ -25,26 +25,6 @@ type TaskDependency struct {
 	Description string `json:"description" wire:"omit"`
 }
 
-// Kinds of a TaskDependency.
-const (
-	DependsOn    = "depends_on"
-	Handoff      = "handoff"
-	Review       = "review"
-	MessageRoute = "message_route"
-	ArtifactFlow = "artifact_flow"
-)
-
-// EdgeKind is the kind of the edge, depends_on when it does not say.
-func (d *TaskDependency) EdgeKind() string {
-	if d.Kind == "" {
-		return DependsOn
-	}
-	return d.Kind
-}
-
-// IsRequired reports whether the task must wait for the other one.
-func (d *TaskDependency) IsRequired() bool { return d.Required == nil || *d.Required }
-
 // PipelineTask is one task of a pipeline. Task is the body of a legacy file: a
 // string, an object, or nil. Role may be any text: an AgentRole token or, in
 // files of the canonical layout, the role as its catalog names it.

@@ -24,18 +24,9 @@ type Document interface {
 		PlanStatus | AgentRole
 }
 
-// Decode reads a document. It judges the types of the members it knows; which
-// members a document must have is the business of its schema. The error is
-// wire.Problems.
-func Decode[T Document](data []byte) (*T, error) {
-	v, err := wire.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	return From[T](v)
-}
-
-// From reads a document from its JSON value, like Decode.
+// From reads a document from its JSON value. It judges the types of the members it
+// knows; which members a document must have is the business of its schema. The error
+// is wire.Problems.
 func From[T Document](v ojson.Value) (*T, error) {
 	dst := new(T)
 	if err := wire.Decode(v, dst); err != nil {
@@ -43,13 +34,3 @@ func From[T Document](v ojson.Value) (*T, error) {
 	}
 	return dst, nil
 }
-
-// Encode returns the JSON form of v: members in the order they were read, those
-// set since in declared order.
-func Encode[T Document](v *T) ojson.Value { return wire.Encode(v) }
-
-// Canonical returns v with two-space indent and one LF at the end.
-func Canonical[T Document](v *T) []byte { return wire.Canonical(v) }
-
-// Line returns v as one row of a JSONL file, LF included.
-func Line[T Document](v *T) []byte { return wire.Line(v) }

@@ -15,10 +15,8 @@ func set(zero, prefix string, tokens ...string) *wire.Set {
 type IntentClass string
 
 const (
-	IntentInspect  IntentClass = "inspect"
-	IntentValidate IntentClass = "validate"
-	IntentExecute  IntentClass = "execute"
-	IntentVerify   IntentClass = "verify"
+	IntentInspect IntentClass = "inspect"
+	IntentExecute IntentClass = "execute"
 )
 
 // Set describes the enum.
@@ -30,17 +28,9 @@ func (IntentClass) Set() *wire.Set {
 type ArtifactKind string
 
 const (
-	ArtifactPlan                ArtifactKind = "plan"
-	ArtifactExecutionReceipt    ArtifactKind = "execution_receipt"
-	ArtifactVerificationReceipt ArtifactKind = "verification_receipt"
-	ArtifactEventLog            ArtifactKind = "event_log"
-	ArtifactDigestManifest      ArtifactKind = "digest_manifest"
-	ArtifactProofManifest       ArtifactKind = "proof_manifest"
-	ArtifactPatch               ArtifactKind = "patch"
-	ArtifactTestReport          ArtifactKind = "test_report"
-	ArtifactBuildLog            ArtifactKind = "build_log"
-	ArtifactBundle              ArtifactKind = "bundle"
-	ArtifactCustom              ArtifactKind = "custom"
+	ArtifactPatch      ArtifactKind = "patch"
+	ArtifactTestReport ArtifactKind = "test_report"
+	ArtifactCustom     ArtifactKind = "custom"
 )
 
 // Set describes the enum.
@@ -52,11 +42,9 @@ func (ArtifactKind) Set() *wire.Set {
 type PlanStepKind string
 
 const (
-	StepAnalysis     PlanStepKind = "analysis"
 	StepExecution    PlanStepKind = "execution"
 	StepVerification PlanStepKind = "verification"
 	StepReview       PlanStepKind = "review"
-	StepMerge        PlanStepKind = "merge"
 	StepRelease      PlanStepKind = "release"
 	StepCustom       PlanStepKind = "custom"
 )
@@ -70,10 +58,8 @@ func (PlanStepKind) Set() *wire.Set {
 type ReplanStrategy string
 
 const (
-	ReplanRetry    ReplanStrategy = "retry"
-	ReplanRepair   ReplanStrategy = "repair"
-	ReplanEscalate ReplanStrategy = "escalate"
-	ReplanBlock    ReplanStrategy = "block"
+	ReplanRetry  ReplanStrategy = "retry"
+	ReplanRepair ReplanStrategy = "repair"
 )
 
 // Set describes the enum.
@@ -85,11 +71,8 @@ func (ReplanStrategy) Set() *wire.Set {
 type ExecutionStatus string
 
 const (
-	ExecutionPending   ExecutionStatus = "pending"
-	ExecutionRunning   ExecutionStatus = "running"
 	ExecutionCompleted ExecutionStatus = "completed"
 	ExecutionFailed    ExecutionStatus = "failed"
-	ExecutionCancelled ExecutionStatus = "cancelled"
 	ExecutionBlocked   ExecutionStatus = "blocked"
 )
 
@@ -120,7 +103,6 @@ const (
 	CheckPassed  VerificationCheckStatus = "passed"
 	CheckFailed  VerificationCheckStatus = "failed"
 	CheckBlocked VerificationCheckStatus = "blocked"
-	CheckSkipped VerificationCheckStatus = "skipped"
 )
 
 // Set describes the enum.
@@ -150,11 +132,9 @@ func (BlockedOutcomeScope) Set() *wire.Set {
 type ReviewDecisionScope string
 
 const (
-	ReviewPlan         ReviewDecisionScope = "plan"
-	ReviewStep         ReviewDecisionScope = "step"
-	ReviewPullRequest  ReviewDecisionScope = "pull_request"
-	ReviewVerification ReviewDecisionScope = "verification"
-	ReviewRelease      ReviewDecisionScope = "release"
+	ReviewPlan    ReviewDecisionScope = "plan"
+	ReviewStep    ReviewDecisionScope = "step"
+	ReviewRelease ReviewDecisionScope = "release"
 )
 
 // Set describes the enum.
@@ -193,12 +173,6 @@ func (RerunTrigger) Set() *wire.Set {
 // RerunSelectionStrategy says how the work to be done again was picked.
 type RerunSelectionStrategy string
 
-const (
-	SelectTaskIds RerunSelectionStrategy = "task_ids"
-	SelectStepIds RerunSelectionStrategy = "step_ids"
-	SelectPaths   RerunSelectionStrategy = "paths"
-)
-
 // Set describes the enum.
 func (RerunSelectionStrategy) Set() *wire.Set {
 	return set("RERUN_SELECTION_STRATEGY_UNSPECIFIED", "RERUN_SELECTION_STRATEGY_", "unspecified", "task_ids", "step_ids", "paths")
@@ -206,13 +180,6 @@ func (RerunSelectionStrategy) Set() *wire.Set {
 
 // RerunExecutionStatus says what doing it again came to.
 type RerunExecutionStatus string
-
-const (
-	RerunPending   RerunExecutionStatus = "pending"
-	RerunSucceeded RerunExecutionStatus = "succeeded"
-	RerunFailed    RerunExecutionStatus = "failed"
-	RerunPartial   RerunExecutionStatus = "partial"
-)
 
 // Set describes the enum.
 func (RerunExecutionStatus) Set() *wire.Set {
@@ -240,7 +207,6 @@ func (RunEventStream) Set() *wire.Set {
 type TaskMessageKind string
 
 const (
-	KindArtifactReady         TaskMessageKind = "artifact_ready"
 	KindClarificationRequest  TaskMessageKind = "clarification_request"
 	KindClarificationResponse TaskMessageKind = "clarification_response"
 )
@@ -252,14 +218,6 @@ func (TaskMessageKind) Set() *wire.Set {
 
 // ConnectionKind says what an edge of a campaign pipeline means.
 type ConnectionKind string
-
-const (
-	ConnectionDependsOn    ConnectionKind = "depends_on"
-	ConnectionHandoff      ConnectionKind = "handoff"
-	ConnectionReview       ConnectionKind = "review"
-	ConnectionMessageRoute ConnectionKind = "message_route"
-	ConnectionArtifactFlow ConnectionKind = "artifact_flow"
-)
 
 // Set describes the enum.
 func (ConnectionKind) Set() *wire.Set {

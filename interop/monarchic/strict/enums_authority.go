@@ -8,12 +8,10 @@ import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 type LeaseLifecycleState string
 
 const (
-	LeaseIssued    LeaseLifecycleState = "issued"
-	LeaseActive    LeaseLifecycleState = "active"
-	LeaseReleased  LeaseLifecycleState = "released"
-	LeaseExpired   LeaseLifecycleState = "expired"
-	LeaseCancelled LeaseLifecycleState = "cancelled"
-	LeaseRejected  LeaseLifecycleState = "rejected"
+	LeaseIssued   LeaseLifecycleState = "issued"
+	LeaseActive   LeaseLifecycleState = "active"
+	LeaseExpired  LeaseLifecycleState = "expired"
+	LeaseRejected LeaseLifecycleState = "rejected"
 )
 
 // Set describes the enum.
@@ -25,14 +23,12 @@ func (LeaseLifecycleState) Set() *wire.Set {
 type RunLifecycleState string
 
 const (
-	RunPending    RunLifecycleState = "pending"
-	RunExecuting  RunLifecycleState = "executing"
-	RunPaused     RunLifecycleState = "paused"
-	RunCancelling RunLifecycleState = "cancelling"
-	RunCancelled  RunLifecycleState = "cancelled"
-	RunFailed     RunLifecycleState = "failed"
-	RunComplete   RunLifecycleState = "complete"
-	RunBlocked    RunLifecycleState = "blocked"
+	RunPending   RunLifecycleState = "pending"
+	RunExecuting RunLifecycleState = "executing"
+	RunPaused    RunLifecycleState = "paused"
+	RunFailed    RunLifecycleState = "failed"
+	RunComplete  RunLifecycleState = "complete"
+	RunBlocked   RunLifecycleState = "blocked"
 )
 
 // Set describes the enum.
@@ -44,14 +40,8 @@ func (RunLifecycleState) Set() *wire.Set {
 type StepLifecycleState string
 
 const (
-	StepStatePending   StepLifecycleState = "pending"
-	StepStateReady     StepLifecycleState = "ready"
-	StepStateLeased    StepLifecycleState = "leased"
-	StepStateRunning   StepLifecycleState = "running"
-	StepStateComplete  StepLifecycleState = "complete"
-	StepStateFailed    StepLifecycleState = "failed"
-	StepStateCancelled StepLifecycleState = "cancelled"
-	StepStateBlocked   StepLifecycleState = "blocked"
+	StepStateReady   StepLifecycleState = "ready"
+	StepStateBlocked StepLifecycleState = "blocked"
 )
 
 // Set describes the enum.
@@ -62,17 +52,6 @@ func (StepLifecycleState) Set() *wire.Set {
 // LeaseRejectionReason says why a lease was refused.
 type LeaseRejectionReason string
 
-const (
-	RejectStaleFencingToken   LeaseRejectionReason = "stale_fencing_token"
-	RejectLeaseExpired        LeaseRejectionReason = "lease_expired"
-	RejectSessionMismatch     LeaseRejectionReason = "session_mismatch"
-	RejectUnknownLease        LeaseRejectionReason = "unknown_lease"
-	RejectStepAlreadyTerminal LeaseRejectionReason = "step_already_terminal"
-	RejectRunNotExecutable    LeaseRejectionReason = "run_not_executable"
-	RejectDependencyBlocked   LeaseRejectionReason = "dependency_blocked"
-	RejectLeaseSuperseded     LeaseRejectionReason = "lease_superseded"
-)
-
 // Set describes the enum.
 func (LeaseRejectionReason) Set() *wire.Set {
 	return set("LEASE_REJECTION_REASON_UNSPECIFIED", "LEASE_REJECTION_", "", "stale_fencing_token", "lease_expired", "session_mismatch", "unknown_lease", "step_already_terminal", "run_not_executable", "dependency_blocked", "lease_superseded")
@@ -82,15 +61,10 @@ func (LeaseRejectionReason) Set() *wire.Set {
 type RecoveryEventKind string
 
 const (
-	RecoveryOrchestratorStarted      RecoveryEventKind = "orchestrator_started"
-	RecoveryStateReloaded            RecoveryEventKind = "state_reloaded"
-	RecoveryLeaseRestored            RecoveryEventKind = "lease_restored"
-	RecoveryLeaseRejected            RecoveryEventKind = "lease_rejected"
-	RecoveryStepRequeued             RecoveryEventKind = "step_requeued"
-	RecoveryStepBlocked              RecoveryEventKind = "step_blocked"
-	RecoveryRunRecovered             RecoveryEventKind = "run_recovered"
-	RecoveryCancellationRequested    RecoveryEventKind = "cancellation_requested"
-	RecoveryCancellationAcknowledged RecoveryEventKind = "cancellation_acknowledged"
+	RecoveryStateReloaded RecoveryEventKind = "state_reloaded"
+	RecoveryStepRequeued  RecoveryEventKind = "step_requeued"
+	RecoveryStepBlocked   RecoveryEventKind = "step_blocked"
+	RecoveryRunRecovered  RecoveryEventKind = "run_recovered"
 )
 
 // Set describes the enum.
@@ -101,15 +75,6 @@ func (RecoveryEventKind) Set() *wire.Set {
 // OverrideAction says what a person overrode.
 type OverrideAction string
 
-const (
-	OverrideApproveBlockedRun  OverrideAction = "approve_blocked_run"
-	OverrideApprovePublication OverrideAction = "approve_publication"
-	OverrideBypassGate         OverrideAction = "bypass_gate"
-	OverrideExtendLease        OverrideAction = "extend_lease"
-	OverrideCancelRun          OverrideAction = "cancel_run"
-	OverrideResumeRun          OverrideAction = "resume_run"
-)
-
 // Set describes the enum.
 func (OverrideAction) Set() *wire.Set {
 	return set("", "", "unspecified", "approve_blocked_run", "approve_publication", "bypass_gate", "extend_lease", "cancel_run", "resume_run")
@@ -117,14 +82,6 @@ func (OverrideAction) Set() *wire.Set {
 
 // AuthMechanism says how a caller proved who it is.
 type AuthMechanism string
-
-const (
-	AuthSharedSecret AuthMechanism = "shared_secret"
-	AuthBearerToken  AuthMechanism = "bearer_token"
-	AuthSignedToken  AuthMechanism = "signed_token"
-	AuthMutualTLS    AuthMechanism = "mutual_tls"
-	AuthCustom       AuthMechanism = "custom"
-)
 
 // Set describes the enum.
 func (AuthMechanism) Set() *wire.Set {
@@ -134,14 +91,6 @@ func (AuthMechanism) Set() *wire.Set {
 // UsageCategory says what something was used for.
 type UsageCategory string
 
-const (
-	UsageControlPlane UsageCategory = "control_plane"
-	UsageExecution    UsageCategory = "execution"
-	UsageVerification UsageCategory = "verification"
-	UsageAuditExport  UsageCategory = "audit_export"
-	UsageCustom       UsageCategory = "custom"
-)
-
 // Set describes the enum.
 func (UsageCategory) Set() *wire.Set {
 	return set("USAGE_CATEGORY_UNSPECIFIED", "USAGE_CATEGORY_", "unspecified", "control_plane", "execution", "verification", "audit_export", "custom")
@@ -149,15 +98,6 @@ func (UsageCategory) Set() *wire.Set {
 
 // UsageUnit says what a quantity counts.
 type UsageUnit string
-
-const (
-	UnitRequests     UsageUnit = "requests"
-	UnitMilliseconds UsageUnit = "milliseconds"
-	UnitBytes        UsageUnit = "bytes"
-	UnitTokens       UsageUnit = "tokens"
-	UnitRuns         UsageUnit = "runs"
-	UnitCustom       UsageUnit = "custom"
-)
 
 // Set describes the enum.
 func (UsageUnit) Set() *wire.Set {

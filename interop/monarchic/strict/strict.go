@@ -24,15 +24,6 @@ type Document interface {
 		RunLifecycleState | StepLifecycleState | LeaseRejectionReason
 }
 
-// Decode reads a document. The error is wire.Problems.
-func Decode[T Document](data []byte) (*T, error) {
-	v, err := wire.Parse(data)
-	if err != nil {
-		return nil, err
-	}
-	return From[T](v)
-}
-
 // From reads a document from its JSON value. The error is wire.Problems.
 func From[T Document](v ojson.Value) (*T, error) {
 	dst := new(T)
@@ -48,13 +39,6 @@ func Validate[T Document](v *T) error {
 	_, err := From[T](wire.Encode(v))
 	return err
 }
-
-// Canonical returns the canonical bytes of v (spec/08 §0.4): members in
-// declared order, two-space indent, one LF at the end.
-func Canonical[T Document](v *T) []byte { return wire.Canonical(v) }
-
-// Line returns v as one row of a JSONL file, LF included.
-func Line[T Document](v *T) []byte { return wire.Line(v) }
 
 // report tells of one broken rule of an object.
 type report = func(member, rule, text string)

@@ -35,15 +35,6 @@ func Decode(v ojson.Value, dst any) error {
 	return d.problems.err()
 }
 
-// Unmarshal is Parse and Decode together, for encoding/json.
-func Unmarshal(data []byte, dst any) error {
-	v, err := Parse(data)
-	if err != nil {
-		return err
-	}
-	return Decode(v, dst)
-}
-
 // Checker is a struct with rules beyond the types of its members. Check is
 // called once its own members have no fault.
 type Checker interface {

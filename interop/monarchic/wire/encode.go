@@ -30,12 +30,6 @@ func Encode(src any) ojson.Value {
 // Canonical returns the canonical bytes of v: two-space indent, one LF at the end.
 func Canonical(v any) []byte { return ojson.Pretty(Encode(v)) }
 
-// Line returns v on one line with its LF, the form of a JSONL row.
-func Line(v any) []byte { return append(ojson.Compact(Encode(v)), '\n') }
-
-// Marshal returns v on one line without a line end, for encoding/json.
-func Marshal(v any) ([]byte, error) { return ojson.Compact(Encode(v)), nil }
-
 func encode(rv reflect.Value, open bool) ojson.Value {
 	t := rv.Type()
 	switch {

@@ -47,12 +47,6 @@ func (o *Open) SetUnknown(key string, v any) {
 	o.unknown[key] = ojson.Of(v)
 }
 
-// DeleteUnknown removes a member that no field names.
-func (o *Open) DeleteUnknown(key string) {
-	o.unknown = maps.Clone(o.unknown)
-	delete(o.unknown, key)
-}
-
 type opener interface{ opened() *Open }
 
 // Declares reports whether the document the object was read from has the member,

@@ -25,7 +25,6 @@ const (
 	RuleEmpty   = "not_empty"       // a member that must say something is blank or has no items
 	RuleMatch   = "extension_match" // a member differs from its copy in extensions
 	RuleState   = "state"           // members that exclude or demand one another
-	RuleID      = "unsafe_id"       // an id that could not be used as a file name
 )
 
 // Problem is one fault of a document.

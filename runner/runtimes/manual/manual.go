@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -105,19 +104,3 @@ func staged(rootDir, name string) (bool, error) {
 
 // settle is how long a document that is not JSON is taken for half-written.
 const settle = 2 * time.Second
-
-// Instructions tells a person what to do with a turn. example is the skeleton of
-// its result (runner.Template), nil for none.
-func Instructions(req *runtimes.Request, example *ojson.Object) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Turn %s is yours.\n\n", req.TurnID)
-	fmt.Fprintf(&b, "  Role     %s\n  Phase    %s\n  Attempt  %d\n", req.Role, req.Phase, max(1, req.Attempt))
-	fmt.Fprintf(&b, "  Prompt   %s/PROMPT.md\n  Context  %s/CONTEXT.md\n  Result   %s\n", req.BundleDir, req.BundleDir, req.StagingPath)
-	b.WriteString("\nRead the prompt, do the work, and write the result as JSON to the result path.\n")
-	if example != nil {
-		b.WriteString("What the result looks like at least:\n\n")
-		b.Write(ojson.Pretty(example))
-	}
-	b.WriteString("\nThen: git agentxchain accept " + req.TurnID + "\n")
-	return b.String()
-}
