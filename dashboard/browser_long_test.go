@@ -6,13 +6,14 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/testbrowser"
 )
 
 // follow clicks a link and waits for the page it leads to.
@@ -26,7 +27,7 @@ func follow(ctx context.Context, t testing.TB, selector string) {
 }
 
 func TestBrowserLongRun(t *testing.T) {
-	ctx := browser(t)
+	ctx := everyPage(t)
 	window(ctx, t, 1280, 900)
 	dir := longRun(t)
 	v := serve(t, Options{Dir: dir, Every: 200 * time.Millisecond})
@@ -109,7 +110,7 @@ func wait(ctx context.Context, t testing.TB, address, name string) {
 	t.Helper()
 	var answered, painted []float64
 	visits := 3
-	if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
+	if testbrowser.Long() {
 		visits = 7
 	}
 	for range visits {

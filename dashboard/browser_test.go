@@ -26,6 +26,15 @@ func browser(t *testing.T) context.Context {
 	return testbrowser.Start(t, 3*time.Minute)
 }
 
+// everyPage is browser for tests that look at all there is; they take minutes.
+func everyPage(t *testing.T) context.Context {
+	t.Helper()
+	if !testbrowser.Long() {
+		t.Skip("AGENTXCHAIN_LONG_TESTS=1 looks at every page; .ci/run does")
+	}
+	return browser(t)
+}
+
 // complaints gathers what the browser objects to: policies, scripts, foreign requests.
 type complaints struct {
 	mu   sync.Mutex

@@ -239,7 +239,7 @@ func click(ctx context.Context, t testing.TB, selector string) {
 
 // Without scripts everything is there, and a page that can change reloads itself.
 func TestBrowserWithoutScripts(t *testing.T) {
-	ctx := browser(t)
+	ctx := everyPage(t)
 	dir, turn := fresh(t)
 	finished, _ := played(t)
 	tell(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})

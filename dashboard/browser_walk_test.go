@@ -188,7 +188,7 @@ func removed(t testing.TB) *served {
 // TestBrowserEveryView opens every view of every scene on a telephone and on a
 // desk, in the dark and without scripts.
 func TestBrowserEveryView(t *testing.T) {
-	ctx := browser(t)
+	ctx := everyPage(t)
 	for name, v := range scenes(t) {
 		t.Run(name, func(t *testing.T) {
 			heard := overhear(ctx, t, v.base)

@@ -103,6 +103,8 @@ func scriptCondition(cond string) (bool, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	switch cond {
+	case "managers": // of hooks, made ready for these tests
+		return os.Getenv("AGENTXCHAIN_TEST_MANAGERS") == "1", nil
 	case "reference":
 		return os.Getenv("AGENTXCHAIN_REFERENCE") != "", nil
 	case "root":

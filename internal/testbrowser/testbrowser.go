@@ -11,6 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// Long reports that every page is to be looked at, not only those that stand for others.
+func Long() bool { return os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" }
+
 // Start starts Chromium for as long as the test runs, at most limit, and returns the
 // context of a tab. Where there is none the test is skipped, a long one fails.
 func Start(t *testing.T, limit time.Duration) context.Context {
@@ -23,7 +26,7 @@ func Start(t *testing.T, limit time.Duration) context.Context {
 		}
 	}
 	if path == "" {
-		if os.Getenv("AGENTXCHAIN_LONG_TESTS") == "1" {
+		if Long() {
 			t.Fatal("there is no chromium to look at the pages with: install Debian's package chromium")
 		}
 		t.Skip("there is no chromium to look at the pages with: install Debian's package chromium")
