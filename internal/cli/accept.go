@@ -40,17 +40,17 @@ func newAcceptCommand(f *Factory) *ucli.Command {
 }
 
 func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var a *runner.Accepted
-	err = f.trusting(ctx, r, func() (err error) {
+	err = trusting(ctx, f, r, func() (err error) {
 		a, err = r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: o.Turn, Resolution: o.Resolution, NormalizeArtifact: o.Normalize})
 		return err
 	})
-	f.notices(a.Notices)
+	tellNotices(f, a.Notices)
 	if err != nil {
 		if a.Result != nil {
 			payload := donePayload(&a.Done)
@@ -59,7 +59,7 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 			payload.Set("next_action", nextObject(next(ctx, r)))
 			f.Out.Emit(payload, nil)
 		}
-		return f.listed(err)
+		return listed(f, err)
 	}
 	var saved *runner.Checkpointed
 	if o.Checkpoint {

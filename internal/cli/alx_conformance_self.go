@@ -31,7 +31,7 @@ func newALXScriptedTurnCommand(f *Factory) *ucli.Command {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			r, err := f.openRunner(c.Context)
+			r, err := openRunner(c.Context, f)
 			if err != nil {
 				return err
 			}

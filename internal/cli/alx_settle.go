@@ -30,7 +30,7 @@ func newALXSettleCommand(f *Factory) *ucli.Command {
 }
 
 func runALXSettle(ctx context.Context, f *Factory, run string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

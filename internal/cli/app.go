@@ -1,4 +1,4 @@
-// Main: from os.Args to an exit status.
+// Run: from a line to an exit status.
 
 package cli
 
@@ -29,19 +29,29 @@ func Main(args []string, env Env) int {
 	// The first signal asks the command to end cleanly; once it is on its way
 	// a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	return runWith(ctx, args, env, newCommands)
+	return runWith(ctx, args, env, program())
 }
 
-// runWith is Main with the context and the commands given.
-func runWith(ctx context.Context, args []string, env Env, commands func(*Factory) []*ucli.Command) (status int) {
+// Program is what this program can do. The commands are made anew for every
+// use, because a command keeps what its line said.
+type Program struct {
+	Groups   []string                       // of the commands, in the order help shows them
+	Commands func(*Factory) []*ucli.Command // opens and reads nothing
+	Rewrites map[string][]string            // the words of a command to those of the command that is meant
+	Version  func(*Factory) error           // answers --version
+}
+
+// runWith carries out one line of p and returns the exit status. args[0] is
+// the program's name.
+func runWith(ctx context.Context, args []string, env Env, p Program) (status int) {
 	if len(args) > 0 {
 		args = args[1:]
 	}
 	// The commands are made before the line is understood, and the Factory
 	// they capture is filled in after.
-	f := &Factory{}
-	app := newApp(f, commands)
-	inv, err := parseLine(app, commandRewrites(), args)
+	f := &Factory{Program: p}
+	app := newApp(f)
+	inv, err := parseLine(app, p.Rewrites, args)
 	f.open(ctx, env, inv.Global)
 	app.Writer, app.ErrWriter, app.Reader = io.Discard, io.Discard, f.Env.Stdin
 
@@ -58,7 +68,7 @@ func runWith(ctx context.Context, args []string, env Env, commands func(*Factory
 
 func dispatch(ctx context.Context, f *Factory, app *ucli.App, inv *invocation) error {
 	if inv.Global.Version {
-		return runVersion(f)
+		return f.Program.Version(f)
 	}
 	if inv.Global.Help || len(inv.Path) == 0 {
 		return runHelp(f, helpOptions{Words: strings.Fields(inv.name())})
@@ -78,11 +88,11 @@ func dispatch(ctx context.Context, f *Factory, app *ucli.App, inv *invocation) e
 // newApp builds the command tree. urfave/cli's own help, version, completion
 // and exit handling are all off: they print to the wrong stream and exit with
 // statuses of their own (git-facts 0.7).
-func newApp(f *Factory, commands func(*Factory) []*ucli.Command) *ucli.App {
+func newApp(f *Factory) *ucli.App {
 	app := &ucli.App{
 		Name:                      "git-agentxchain",
 		Usage:                     "governed runs of agents and people, kept in git",
-		Commands:                  commands(f),
+		Commands:                  f.Program.Commands(f),
 		HideHelp:                  true,
 		HideHelpCommand:           true,
 		HideVersion:               true,

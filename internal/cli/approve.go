@@ -42,13 +42,13 @@ func newApproveCommand(f *Factory, name string, completion *bool) *ucli.Command 
 }
 
 func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bool) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var out *runner.Approved
-	err = f.trusting(ctx, r, func() (err error) {
+	err = trusting(ctx, f, r, func() (err error) {
 		out, err = r.Approve(ctx, o)
 		return err
 	})
@@ -65,15 +65,15 @@ func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bo
 		}
 		if agreed {
 			o.AllowActions = true
-			err = f.trusting(ctx, r, func() (err error) {
+			err = trusting(ctx, f, r, func() (err error) {
 				out, err = r.Approve(ctx, o)
 				return err
 			})
 		}
 	}
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
-		return f.listed(err)
+		return listed(f, err)
 	}
 	payload := donePayload(&out.Done)
 	payload.Set("dry_run", out.DryRun)

@@ -15,6 +15,9 @@ import (
 	ucli "github.com/urfave/cli/v2"
 )
 
+// rewrites are names of two words that another command answers to.
+var rewrites = map[string][]string{"verify protocol": {"conformance", "check"}, "stop": {"dashboard", "stop"}}
+
 // sampleApp has one of everything the parser distinguishes.
 func sampleApp() *ucli.App {
 	app := &ucli.App{Name: "git-agentxchain", HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true,
@@ -81,7 +84,7 @@ func TestParseLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
-			inv, err := parseLine(sampleApp(), commandRewrites(), strings.Fields(tt.line))
+			inv, err := parseLine(sampleApp(), rewrites, strings.Fields(tt.line))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +117,7 @@ func TestParseLineErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
-			_, err := parseLine(sampleApp(), commandRewrites(), strings.Fields(tt.line))
+			_, err := parseLine(sampleApp(), rewrites, strings.Fields(tt.line))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -251,7 +254,7 @@ type call struct {
 // callWith runs a real command line with the command's action replaced.
 func callWith(t *testing.T, name string, groups [][]string) call {
 	t.Helper()
-	app := newApp(&Factory{}, newCommands)
+	app := newApp(&Factory{Program: program()})
 	path := findPath(app.Commands, strings.Fields(name))
 	cmd := path[len(path)-1]
 	var got call
@@ -326,7 +329,7 @@ func FuzzParseLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		app := sampleApp()
 		words := strings.Split(line, " ")
-		inv, err := parseLine(app, commandRewrites(), words)
+		inv, err := parseLine(app, rewrites, words)
 		if err != nil {
 			var coded CodedError
 			if !errors.As(err, &coded) || coded.ErrorCode() != "usage" {
@@ -336,7 +339,7 @@ func FuzzParseLine(f *testing.F) {
 		}
 		// What was understood is understood the same when read again.
 		if len(inv.Path) > 0 && !inv.command().SkipFlagParsing {
-			again, err := parseLine(app, commandRewrites(), inv.Argv[1:])
+			again, err := parseLine(app, rewrites, inv.Argv[1:])
 			if inv.Global.Help || inv.Global.Version {
 				return // the line may be incomplete, which help does not mind
 			}

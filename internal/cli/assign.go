@@ -37,18 +37,18 @@ func newAssignCommand(f *Factory) *ucli.Command {
 }
 
 func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var a *runner.Assigned
-	err = f.trusting(ctx, r, func() (err error) {
+	err = trusting(ctx, f, r, func() (err error) {
 		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun})
 		return err
 	})
 	if a != nil {
-		f.notices(a.Notices)
+		tellNotices(f, a.Notices)
 	}
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func liveArtifact(ctx context.Context, f *Factory, dir string) (*account.Artifac
 // checkChain is fsck's verdict on the run: {clean, operations, verdict, findings}.
 // Nil when there is no record to check.
 func checkChain(ctx context.Context, f *Factory) (*ojson.Object, error) {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
 	}

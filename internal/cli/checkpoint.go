@@ -25,13 +25,13 @@ func newCheckpointCommand(f *Factory) *ucli.Command {
 }
 
 func runCheckpoint(ctx context.Context, f *Factory, turn string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.Checkpoint(ctx, turn)
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,11 @@ func categories() []string {
 	}
 }
 
+// program is git agentxchain.
+func program() Program {
+	return Program{Groups: categories(), Commands: newCommands, Rewrites: commandRewrites(), Version: runVersion}
+}
+
 // newCommands makes every command. Nothing may be opened or read here: this
 // runs before every command, version included.
 func newCommands(f *Factory) []*ucli.Command {
@@ -82,9 +87,9 @@ func newCommands(f *Factory) []*ucli.Command {
 		newDashboardCommand(f),
 		newMCPCommand(f),
 		newVersionCommand(f),
-		newHelpCommand(f),
-		newCompletionCommand(f),
-		newManCommand(f),
+		newHelpCommand(f, categoryShell),
+		newCompletionCommand(f, categoryShell),
+		newManCommand(f, categoryShell),
 		newCompleteCommand(f),
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-func newCompletionCommand(f *Factory) *ucli.Command {
+func newCompletionCommand(f *Factory, category string) *ucli.Command {
 	return &ucli.Command{
 		Name:      "completion",
-		Category:  categoryShell,
+		Category:  category,
 		Usage:     "print the completion script of a shell",
 		ArgsUsage: "SHELL",
 		Description: "SHELL is bash, zsh or fish.\n\n" +
@@ -131,8 +131,8 @@ func complete(f *Factory, words []string) []string {
 		words = []string{""}
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
-	app := newApp(f, newCommands)
-	p := &lineParser{app: app, rewrite: commandRewrites(), given: map[string]bool{},
+	app := newApp(f)
+	p := &lineParser{app: app, rewrite: f.Program.Rewrites, given: map[string]bool{},
 		inv: &invocation{Global: globalOptions{Color: "auto"}}}
 	var pending string // a flag whose value is being completed
 	for i, w := range before {

@@ -52,7 +52,7 @@ func newConfigCommand(f *Factory) *ucli.Command {
 }
 
 func runConfigDiff(ctx context.Context, f *Factory) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func runConfigDiff(ctx context.Context, f *Factory) error {
 }
 
 func runConfigShow(ctx context.Context, f *Factory) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func runConfigShow(ctx context.Context, f *Factory) error {
 	if err != nil {
 		return err
 	}
-	f.notices(st.Notices)
+	tellNotices(f, st.Notices)
 	payload := configObject(st)
 	payload.Set("config", st.InForce.Raw)
 	f.Out.Emit(payload, func(p *Printer) { p.Printf("%s", string(ojson.Pretty(st.InForce.Raw))) })
@@ -94,7 +94,7 @@ func runConfigShow(ctx context.Context, f *Factory) error {
 }
 
 func runConfigAdopt(ctx context.Context, f *Factory, yes bool) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

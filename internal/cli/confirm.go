@@ -39,7 +39,7 @@ func newConfirmCommand(f *Factory) *ucli.Command {
 }
 
 func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
 		return err
 	}
 	if o.Show {
-		f.notices(v.Notices)
+		tellNotices(f, v.Notices)
 		f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "claims", claimObjects(v.Open)), func(p *Printer) {
 			if len(v.Open) == 0 {
 				p.Printf("Nothing waits for confirmation.\n")
@@ -76,7 +76,7 @@ func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
 		opt.Shown = v.Open
 	}
 	out, err := r.Confirm(ctx, opt)
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := dashboard.New(ctx, f.dashboardOptions(dir))
+	s, err := dashboard.New(ctx, dashboardOf(f, dir))
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func alreadyRunning(have *dashboard.Session) error {
 		withHint("git agentxchain dashboard stop").withDetails(have.Object())
 }
 
-// dashboardOptions are those of a dashboard of dir.
-func (f *Factory) dashboardOptions(dir string) dashboard.Options {
+// dashboardOf are those of a dashboard of dir.
+func dashboardOf(f *Factory, dir string) dashboard.Options {
 	return dashboard.Options{Dir: dir, Now: f.Env.Now, Runner: runner.Options{Getenv: f.Env.Getenv}, Log: func(line string) { f.Out.Warn("%s", OneLine(line)) }}
 }
 
@@ -237,7 +237,7 @@ func runDashboardStop(ctx context.Context, f *Factory) error {
 	if err != nil {
 		return err
 	}
-	if r, err := f.openRunner(ctx); err == nil {
+	if r, err := openRunner(ctx, f); err == nil {
 		if _, serr := os.Stat(dir + "/" + dashboard.SessionFile); serr != nil {
 			dir = r.Record().Dir()
 		}

@@ -101,7 +101,7 @@ func isArtifactArg(f *Factory, arg string) bool {
 // runRows are the rows of run-history.jsonl and, behind them, what the row of the
 // current run would be if it ended now.
 func runRows(ctx context.Context, f *Factory) ([]*ojson.Object, error) {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func runRows(ctx context.Context, f *Factory) ([]*ojson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.notices(v.Notices)
+	tellNotices(f, v.Notices)
 	lines, err := r.Record().TailRows(ctx, protocol.LedgerRunHistory, 0, func(*ojson.Object) bool { return true })
 	if err != nil {
 		return nil, err

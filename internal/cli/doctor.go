@@ -32,7 +32,7 @@ func newDoctorCommand(f *Factory) *ucli.Command {
 }
 
 func runDoctor(ctx context.Context, f *Factory, opt runner.ExamineOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

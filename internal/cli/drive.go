@@ -28,7 +28,7 @@ type drive struct {
 	last   string // the turn that was assigned last
 }
 
-func (f *Factory) newDrive(r *runner.Runner) *drive { return &drive{f: f, r: r, view: newLiveView(f)} }
+func newDrive(f *Factory, r *runner.Runner) *drive { return &drive{f: f, r: r, view: newLiveView(f)} }
 
 // loop drives the run with the runtimes agentxchain.json names, asking the person
 // for trust when that is missing and they are there. The result is nil when the
@@ -39,7 +39,7 @@ func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*p
 		return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
 	}
 	opt.OnEvent, opt.OnActivity = d.event, d.view.activity
-	err = d.f.trusting(ctx, d.r, func() error {
+	err = trusting(ctx, d.f, d.r, func() error {
 		v, err := d.r.View(ctx)
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	if err != nil {
 		return nil, err
 	}
-	d.f.notices(v.Notices)
+	tellNotices(d.f, v.Notices)
 	if len(v.ConfigProblems) > 0 {
 		return nil, protocol.ConfigError(v.ConfigProblems)
 	}
@@ -168,7 +168,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	if err != nil {
 		return nil, err
 	}
-	d.f.notices(w.Notices)
+	tellNotices(d.f, w.Notices)
 	return d.r.View(ctx)
 }
 

@@ -33,13 +33,13 @@ func newEscalateCommand(f *Factory) *ucli.Command {
 }
 
 func runEscalate(ctx context.Context, f *Factory, op protocol.Escalate) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.Escalate(ctx, op)
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func newUnblockCommand(f *Factory) *ucli.Command {
 }
 
 func runUnblock(ctx context.Context, f *Factory, id string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.ReactivateRun(ctx, runner.ReactivateOptions{EscalationID: id})
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}

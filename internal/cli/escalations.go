@@ -32,7 +32,7 @@ func newEscalationsCommand(f *Factory) *ucli.Command {
 
 func runEscalations(ctx context.Context, f *Factory, o listOptions, open bool) error {
 	// A resolution stands anywhere after its escalation, so all rows are read.
-	rows, err := f.rows(ctx, protocol.LedgerEscalations, listOptions{All: o.All}, nil)
+	rows, err := readRows(ctx, f, protocol.LedgerEscalations, listOptions{All: o.All}, nil)
 	if err != nil {
 		return err
 	}

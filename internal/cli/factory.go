@@ -1,12 +1,5 @@
 // What commands are given: the surroundings of the process (Env) and the things made from it on demand (Factory).
 
-// Package cli is the command line: flags, rendering, exit codes. It holds no
-// rules; every decision is asked of the rooms below it.
-//
-// A command is three things in one file: a struct xOptions with what was asked
-// for, newXCommand(f) that only parses flags into it, and runX(ctx, f, opts)
-// that does the work and hands its result to f.Out.Emit. Tests call runX.
-// Commands are listed in commands.go.
 package cli
 
 import (
@@ -17,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	xterm "golang.org/x/term"
 )
 
 // Env is the outside world of one invocation. Tests replace it whole.
@@ -55,14 +48,14 @@ func OSEnv() Env {
 		Dir:    dir,
 		IsTerminal: func(stream any) bool {
 			f, ok := stream.(*os.File)
-			return ok && term.IsTerminal(int(f.Fd()))
+			return ok && xterm.IsTerminal(int(f.Fd()))
 		},
 		Width: func(stream any) int {
 			f, ok := stream.(*os.File)
 			if !ok {
 				return 0
 			}
-			w, _, err := term.GetSize(int(f.Fd()))
+			w, _, err := xterm.GetSize(int(f.Fd()))
 			if err != nil {
 				return 0
 			}
@@ -109,9 +102,10 @@ func (eofReader) Read([]byte) (int, error) { return 0, io.EOF }
 // Factory hands commands what they need, made on first use: a command that
 // does not ask does not pay.
 type Factory struct {
-	Env    Env
-	Out    *Output
-	Prompt *Prompter
+	Program Program
+	Env     Env
+	Out     *Output
+	Prompt  *Prompter
 
 	ended   <-chan struct{} // closed once the command is told to end
 	global  globalOptions

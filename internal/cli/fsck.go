@@ -42,7 +42,7 @@ func newFsckCommand(f *Factory) *ucli.Command {
 }
 
 func runFsck(ctx context.Context, f *Factory, o runner.FsckOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -77,9 +77,9 @@ func gateRows(v *runner.View, standings []runner.GateStanding) []gateRow {
 	return out
 }
 
-// gates opens the project and evaluates every gate.
-func (f *Factory) gates(ctx context.Context) (*runner.View, []gateRow, error) {
-	r, err := f.openRunner(ctx)
+// readGates opens the project and evaluates every gate.
+func readGates(ctx context.Context, f *Factory) (*runner.View, []gateRow, error) {
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +88,7 @@ func (f *Factory) gates(ctx context.Context) (*runner.View, []gateRow, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f.notices(v.Notices)
+	tellNotices(f, v.Notices)
 	for _, p := range v.ConfigProblems {
 		f.Out.Warn("%s: %s", protocol.ConfigPath, p.Message)
 	}
@@ -96,7 +96,7 @@ func (f *Factory) gates(ctx context.Context) (*runner.View, []gateRow, error) {
 }
 
 func runGateList(ctx context.Context, f *Factory) error {
-	v, rows, err := f.gates(ctx)
+	v, rows, err := readGates(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func gateRowObject(g *gateRow) *ojson.Object {
 }
 
 func runGateShow(ctx context.Context, f *Factory, id string) error {
-	v, rows, err := f.gates(ctx)
+	v, rows, err := readGates(ctx, f)
 	if err != nil {
 		return err
 	}

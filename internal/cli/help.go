@@ -15,16 +15,16 @@ type helpOptions struct {
 	Words []string // a topic, or the path of a command; empty for the overview
 }
 
-func newHelpCommand(f *Factory) *ucli.Command {
+func newHelpCommand(f *Factory, category string) *ucli.Command {
 	return &ucli.Command{
 		Name:      "help",
-		Category:  categoryShell,
+		Category:  category,
 		Usage:     "explain a command or a topic",
 		ArgsUsage: "[TOPIC|COMMAND...]",
 		Description: "Without an argument, lists the commands. Topics: " + strings.Join(topicNames(), ", ") + ".\n" +
 			"With --json the answer describes flags and subcommands for programs.",
 		BashComplete: func(c *ucli.Context) {
-			for _, n := range append(topicNames(), visibleNames(newCommands(f))...) {
+			for _, n := range append(topicNames(), visibleNames(f.Program.Commands(f))...) {
 				_, _ = c.App.Writer.Write([]byte(n + "\n"))
 			}
 		},
@@ -35,9 +35,9 @@ func newHelpCommand(f *Factory) *ucli.Command {
 }
 
 func runHelp(f *Factory, opts helpOptions) error {
-	cmds := newCommands(f)
+	cmds := f.Program.Commands(f)
 	if len(opts.Words) == 0 {
-		f.Out.Emit(overviewObject(cmds), func(p *Printer) { printOverview(p, cmds) })
+		f.Out.Emit(overviewObject(cmds), func(p *Printer) { printOverview(p, f.Program.Groups, cmds) })
 		return nil
 	}
 	if len(opts.Words) == 1 {
@@ -69,10 +69,10 @@ func runHelp(f *Factory, opts helpOptions) error {
 	return nil
 }
 
-func printOverview(p *Printer, cmds []*ucli.Command) {
+func printOverview(p *Printer, groups []string, cmds []*ucli.Command) {
 	p.Printf("%s - governed runs of agents and people, kept in git\n\n", p.Bold("git agentxchain"))
 	p.Printf("usage: git agentxchain COMMAND [flags] [arguments]\n")
-	for _, cat := range categories() {
+	for _, cat := range groups {
 		t := NewTable()
 		for _, c := range cmds {
 			if c.Category == cat && !c.Hidden {

@@ -19,7 +19,7 @@ import (
 
 func TestNamedCommandsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
-	app := newApp(&Factory{}, newCommands)
+	app := newApp(&Factory{Program: program()})
 	seen := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

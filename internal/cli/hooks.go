@@ -50,7 +50,7 @@ func newHooksCommand(f *Factory) *ucli.Command {
 }
 
 func runHooksShow(ctx context.Context, f *Factory) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func runHooksShow(ctx context.Context, f *Factory) error {
 }
 
 func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
 
 // trusting runs a command that may need hooks. Where a person can be asked they
 // are shown what would run, once, instead of being sent off for another command.
-func (f *Factory) trusting(ctx context.Context, r *runner.Runner, command func() error) error {
+func trusting(ctx context.Context, f *Factory, r *runner.Runner, command func() error) error {
 	err := command()
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) || refusal.Code != runner.CodeHooksUntrusted || !f.Interactive() {

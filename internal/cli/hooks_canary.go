@@ -15,7 +15,7 @@ import (
 )
 
 func runHooksCanary(ctx context.Context, f *Factory) error {
-	repo, err := f.gitRepository(ctx)
+	repo, err := openRepository(ctx, f)
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ func newGitHooksCommands(f *Factory) []*ucli.Command {
 	}
 }
 
-// gitRepository opens the repository around the directory, bare or not.
-func (f *Factory) gitRepository(ctx context.Context) (*runner.Repository, error) {
+// openRepository opens the repository around the directory, bare or not.
+func openRepository(ctx context.Context, f *Factory) (*runner.Repository, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
@@ -58,13 +58,13 @@ func runHooksInstall(ctx context.Context, f *Factory, server bool) error {
 	opt := githooks.Options{Server: server}
 	var repo *runner.Repository
 	if server {
-		r, err := f.gitRepository(ctx)
+		r, err := openRepository(ctx, f)
 		if err != nil {
 			return err
 		}
 		repo = r
 	} else {
-		r, err := f.openRunner(ctx)
+		r, err := openRunner(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 }
 
 func runHooksUninstall(ctx context.Context, f *Factory) error {
-	repo, err := f.gitRepository(ctx)
+	repo, err := openRepository(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func runHooksUninstall(ctx context.Context, f *Factory) error {
 }
 
 func runHooksStatus(ctx context.Context, f *Factory) error {
-	repo, err := f.gitRepository(ctx)
+	repo, err := openRepository(ctx, f)
 	if err != nil {
 		return err
 	}

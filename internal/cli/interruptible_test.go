@@ -19,10 +19,11 @@ func TestWaitingReadEnds(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, args := range [][]string{{"alx", "hash"}, {"alx", "validate"}, {"serve", "--token-file"}, {"monarchic", "validate"}, {"verify", "export", "--input"}} {
-		env, _, stderr := testEnv(false, nil)
+		env, _, stderr := bufferedEnv(false)
 		ctx, cancel := context.WithCancel(context.Background())
-		commands := func(f *Factory) []*ucli.Command { cancel(); return newCommands(f) }
-		status := runWith(ctx, append(append([]string{"git-agentxchain"}, args...), fifo), env, commands)
+		p := program()
+		p.Commands = func(f *Factory) []*ucli.Command { cancel(); return newCommands(f) }
+		status := runWith(ctx, append(append([]string{"git-agentxchain"}, args...), fifo), env, p)
 		if status == 0 || (args[0] != "monarchic" && status != exitStatus("interrupted")) {
 			t.Errorf("%v: status %d: %s", args, status, stderr.String())
 		}

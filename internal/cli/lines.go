@@ -163,7 +163,7 @@ func isBinary(name string) (bool, error) {
 }
 
 // attribute answers the question; r must stay open as long as the answer is used.
-func (f *Factory) attribute(ctx context.Context, r *runner.Runner, q *linesQuestion) (*attribution.Report, error) {
+func attribute(ctx context.Context, f *Factory, r *runner.Runner, q *linesQuestion) (*attribution.Report, error) {
 	repo := r.Record().Repository()
 	name, err := q.fileOf(f, repo)
 	if err != nil {
@@ -208,12 +208,12 @@ func linesAction(f *Factory, show func(context.Context, *Factory, *linesQuestion
 		if err != nil {
 			return err
 		}
-		r, err := f.openRunner(c.Context)
+		r, err := openRunner(c.Context, f)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = r.Close() }()
-		report, err := f.attribute(c.Context, r, q)
+		report, err := attribute(c.Context, f, r, q)
 		if err != nil {
 			return err
 		}

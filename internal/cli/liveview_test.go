@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -12,13 +14,31 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
+// bufferedEnv is an Env over buffers; terminal says whether the streams pretend.
+func bufferedEnv(terminal bool) (env Env, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	return Env{
+		Stdout: stdout, Stderr: stderr, Stdin: strings.NewReader(""),
+		IsTerminal: func(any) bool { return terminal },
+		Now:        func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
+	}, stdout, stderr
+}
+
+// factoryOver is a Factory for tests of runX functions: no global flag is set
+// except --json, which asks for the envelope.
+func factoryOver(env Env, json bool) *Factory {
+	f := &Factory{}
+	f.open(context.Background(), env, globalOptions{JSON: json, Color: "auto"})
+	return f
+}
+
 // pictureOf is a view with one turn at work for that long.
 func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline time.Time) (*liveView, *time.Time, func() string) {
 	t.Helper()
-	env, _, stderr := testEnv(terminal, nil)
+	env, _, stderr := bufferedEnv(terminal)
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	env.Now = func() time.Time { return now }
-	v := newLiveView(newTestFactory(env, json))
+	v := newLiveView(factoryOver(env, json))
 	v.lastSay = now
 	turn := &protocol.Turn{TurnID: "turn_0123456789abcdef", AssignedRole: "dev", Attempt: 2}
 	if !deadline.IsZero() {

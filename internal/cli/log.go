@@ -58,7 +58,7 @@ func (o *logOptions) keeps(op *runner.OpInfo) bool {
 }
 
 func runLog(ctx context.Context, f *Factory, o *logOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func opObject(op *runner.OpInfo) *ojson.Object {
 
 // runLogRuns lists the recorded runs, each with its newest operation.
 func runLogRuns(ctx context.Context, f *Factory) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

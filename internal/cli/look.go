@@ -61,10 +61,10 @@ func listFrom(c *ucli.Context) (listOptions, error) {
 	return o, noArgs(c)
 }
 
-// rows reads the wanted rows of a ledger, oldest first. A row without a run id
+// readRows reads the wanted rows of a ledger, oldest first. A row without a run id
 // (a decision of older writers) belongs to whatever run it stands in.
-func (f *Factory) rows(ctx context.Context, l protocol.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
-	r, err := f.openRunner(ctx)
+func readRows(ctx context.Context, f *Factory, l protocol.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (f *Factory) rows(ctx context.Context, l protocol.Ledger, o listOptions, ke
 	if err != nil {
 		return nil, err
 	}
-	f.notices(v.Notices)
+	tellNotices(f, v.Notices)
 	lines, err := r.Record().TailRows(ctx, l, o.Limit, func(row *ojson.Object) bool {
 		if id := row.String("run_id"); !o.All && id != "" && id != v.Run {
 			return false
@@ -104,7 +104,7 @@ func newHistoryCommand(f *Factory) *ucli.Command {
 }
 
 func runHistory(ctx context.Context, f *Factory, o listOptions) error {
-	rows, err := f.rows(ctx, protocol.LedgerHistory, o, nil)
+	rows, err := readRows(ctx, f, protocol.LedgerHistory, o, nil)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func runDecisions(ctx context.Context, f *Factory, o listOptions, governance, re
 	if repo {
 		ledger, o.All = protocol.LedgerRepoDecisions, true
 	}
-	rows, err := f.rows(ctx, ledger, o, func(row *ojson.Object) bool {
+	rows, err := readRows(ctx, f, ledger, o, func(row *ojson.Object) bool {
 		return governance || protocol.ValidDecisionID(row.String("id"))
 	})
 	if err != nil {
@@ -251,7 +251,7 @@ func runEvents(ctx context.Context, f *Factory, o *eventsOptions) error {
 	}
 	keep := func(row *ojson.Object) bool { return o.wants(row, since) }
 	if !o.Follow {
-		rows, err := f.rows(ctx, protocol.LedgerEvents, o.listOptions, keep)
+		rows, err := readRows(ctx, f, protocol.LedgerEvents, o.listOptions, keep)
 		if err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ const pollInterval = 200 * time.Millisecond
 // followEvents prints what is there and then what comes. The ledger only grows,
 // so it is read on from where the last whole line ended.
 func followEvents(ctx context.Context, f *Factory, o *eventsOptions, keep func(*ojson.Object) bool) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

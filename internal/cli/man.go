@@ -19,11 +19,11 @@ type manOptions struct {
 	To      string
 }
 
-func newManCommand(f *Factory) *ucli.Command {
+func newManCommand(f *Factory, category string) *ucli.Command {
 	var opts manOptions
 	return &ucli.Command{
 		Name:      "man",
-		Category:  categoryShell,
+		Category:  category,
 		Usage:     "print or install the manual pages",
 		ArgsUsage: "[COMMAND...]",
 		Description: "Prints the page of the program, or of one command, as roff source for man(1).\n" +
@@ -42,7 +42,7 @@ func newManCommand(f *Factory) *ucli.Command {
 }
 
 func runMan(f *Factory, opts manOptions) error {
-	cmds := newCommands(f)
+	cmds := f.Program.Commands(f)
 	if opts.Install {
 		if len(opts.Words) > 0 {
 			return usageErrorf("man --install writes all pages; it takes no command")
@@ -52,7 +52,7 @@ func runMan(f *Factory, opts manOptions) error {
 	if opts.To != "" {
 		return usageErrorf("--to is for --install; redirect the output instead")
 	}
-	page := manOverview(cmds)
+	page := manOverview(f.Program.Groups, cmds)
 	if len(opts.Words) > 0 {
 		path := findPath(cmds, opts.Words)
 		if path == nil {
@@ -72,7 +72,7 @@ func installMan(f *Factory, cmds []*ucli.Command, to string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return errorf("io_failed", "cannot create the manual directory: %w", err)
 	}
-	pages := map[string]string{"git-agentxchain.1": manOverview(cmds)}
+	pages := map[string]string{"git-agentxchain.1": manOverview(f.Program.Groups, cmds)}
 	names := []string{"git-agentxchain.1"}
 	for _, c := range cmds {
 		if !c.Hidden {
@@ -106,14 +106,14 @@ func manDir(f *Factory, to string) (string, error) {
 	return "", usageErrorf("there is no home directory to install manual pages in; name a directory with --to")
 }
 
-func manOverview(cmds []*ucli.Command) string {
+func manOverview(groups []string, cmds []*ucli.Command) string {
 	var r roff
 	r.title("git-agentxchain")
 	r.section("NAME")
 	r.text("git-agentxchain - governed runs of agents and people, kept in git")
 	r.section("SYNOPSIS")
 	r.text("git agentxchain COMMAND [flags] [arguments]")
-	for _, cat := range categories() {
+	for _, cat := range groups {
 		first := true
 		for _, c := range cmds {
 			if c.Category != cat || c.Hidden {

@@ -70,7 +70,7 @@ func newMonarchicExportCommand(f *Factory) *ucli.Command {
 }
 
 func runMonarchicExport(ctx context.Context, f *Factory, o *monarchicExportOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

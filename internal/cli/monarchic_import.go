@@ -66,7 +66,7 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 	}
 	plan, refusal := bridge.ReadPlan(data)
 	if refusal != nil {
-		return f.listed(refusal)
+		return listed(f, refusal)
 	}
 	if o.Output != "" {
 		return importConfig(f, o, plan)
@@ -76,7 +76,7 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 		defer func() { _ = r.Close() }()
 	}
 	if err != nil {
-		return f.listed(err)
+		return listed(f, err)
 	}
 	payload := importPayload(im)
 	payload.Set("dry_run", o.DryRun)
@@ -103,7 +103,7 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 		return err
 	}
 	q, err := r.QueueCharters(ctx, runner.CharterOptions{Plan: im.Record(), Charters: im.Charters, NewRun: o.NewRun})
-	f.notices(q.Notices)
+	tellNotices(f, q.Notices)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 // fitPlan fits the plan to the project here, or to a new one when there is none;
 // then the runner is nil.
 func fitPlan(ctx context.Context, f *Factory, o *monarchicImportOptions, plan *bridge.Plan) (*runner.Runner, *bridge.Import, error) {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	code := ""
 	var coded CodedError
 	if errors.As(err, &coded) {
@@ -184,7 +184,7 @@ func importProject(ctx context.Context, f *Factory, im *bridge.Import, r *runner
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err = f.openRunner(ctx)
+	r, err = openRunner(ctx, f)
 	return made, r, err
 }
 
@@ -192,7 +192,7 @@ func importProject(ctx context.Context, f *Factory, im *bridge.Import, r *runner
 func importConfig(f *Factory, o *monarchicImportOptions, plan *bridge.Plan) error {
 	im, refusal := bridge.ForNewProject(plan, o.Fit)
 	if refusal != nil {
-		return f.listed(refusal)
+		return listed(f, refusal)
 	}
 	if o.Output == "-" {
 		_, err := f.Out.Raw().Write(im.Config)

@@ -67,7 +67,7 @@ func newMonarchicLeaseCommand(f *Factory) *ucli.Command {
 }
 
 func runLeaseList(ctx context.Context, f *Factory, run string, all bool) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func leaseObject(l runner.LeaseInfo) *ojson.Object {
 }
 
 func runLeaseShow(ctx context.Context, f *Factory, run, turn string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -174,16 +174,16 @@ func runLeaseShow(ctx context.Context, f *Factory, run, turn string) error {
 }
 
 func runLeaseRevoke(ctx context.Context, f *Factory, turn, reason string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	res, err := r.RevokeLease(ctx, turn, reason)
 	if err != nil {
-		return f.listed(err)
+		return listed(f, err)
 	}
-	f.notices(res.Notices)
+	tellNotices(f, res.Notices)
 	l := res.Lease
 	f.Out.Emit(ojson.NewObject("turn_id", l.StepID, "runner_id", l.RunnerID, "lease", l.Object(), "op", string(res.Op)), func(p *Printer) {
 		p.Printf("Turn %s is taken back from runner %s; what it still sends is refused.\n", l.StepID, OneLine(l.RunnerID))

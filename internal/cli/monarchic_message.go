@@ -82,13 +82,13 @@ func runMessageSend(ctx context.Context, f *Factory, op protocol.SendMessage) er
 		// The line end that echo and editors leave behind says nothing.
 		op.Body = strings.TrimSuffix(string(data), "\n")
 	}
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.SendMessage(ctx, op)
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func newMessageListCommand(f *Factory) *ucli.Command {
 	}
 }
 
-// mailbox reads the messages of a run.
-func (f *Factory) mailbox(ctx context.Context, run string) (string, []*bridge.Mail, error) {
-	r, err := f.openRunner(ctx)
+// readMailbox reads the messages of a run.
+func readMailbox(ctx context.Context, f *Factory, run string) (string, []*bridge.Mail, error) {
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return "", nil, err
 	}
@@ -149,7 +149,7 @@ func (f *Factory) mailbox(ctx context.Context, run string) (string, []*bridge.Ma
 }
 
 func runMessageList(ctx context.Context, f *Factory, o *messageListOptions) error {
-	run, all, err := f.mailbox(ctx, o.Run)
+	run, all, err := readMailbox(ctx, f, o.Run)
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func newMessageShowCommand(f *Factory) *ucli.Command {
 }
 
 func runMessageShow(ctx context.Context, f *Factory, run, id string) error {
-	run, all, err := f.mailbox(ctx, run)
+	run, all, err := readMailbox(ctx, f, run)
 	if err != nil {
 		return err
 	}
@@ -300,13 +300,13 @@ func newMessageAckCommand(f *Factory) *ucli.Command {
 }
 
 func runMessageAck(ctx context.Context, f *Factory, id, status, note string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	out, err := r.AckMessage(ctx, id, status, note)
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func runMonarchicServe(ctx context.Context, f *Factory, o *monarchicServeOptions
 			return err
 		}
 	}
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func runMonarchicServe(ctx context.Context, f *Factory, o *monarchicServeOptions
 			Hint: "run it outside of any agent"}
 	}
 	opt.Runner = r
-	return f.trusting(ctx, r, func() error { return serveMonarchic(ctx, f, opt, o.Listen) })
+	return trusting(ctx, f, r, func() error { return serveMonarchic(ctx, f, opt, o.Listen) })
 }
 
 func serveMonarchic(ctx context.Context, f *Factory, opt control.Options, addr string) error {

@@ -32,10 +32,10 @@ func newMultiCommand(f *Factory) *ucli.Command {
 	}
 }
 
-// coordinator opens the workspace in the directory to work in. Nothing above it
+// openCoordinator opens the workspace in the directory to work in. Nothing above it
 // is looked at, and the repository a git hook has started this process in is
 // forgotten: the repositories of the initiative are others.
-func (f *Factory) coordinator(c *ucli.Context) (*coordinator.Coordinator, error) {
+func openCoordinator(f *Factory, c *ucli.Context) (*coordinator.Coordinator, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
@@ -47,24 +47,24 @@ func (f *Factory) coordinator(c *ucli.Context) (*coordinator.Coordinator, error)
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
 }
 
-// multi runs a command on the workspace. Where a person can be asked about hooks
+// onWorkspace runs a command on the workspace. Where a person can be asked about hooks
 // that are not trusted they are shown what would run, once.
-func (f *Factory) multi(c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
+func onWorkspace(f *Factory, c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
-	co, err := f.coordinator(c)
+	co, err := openCoordinator(f, c)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = co.Close() }()
 	err = command(c.Context, co)
-	f.notices(co.Notices())
-	return f.listed(err)
+	tellNotices(f, co.Notices())
+	return listed(f, err)
 }
 
 // trustingWorkspace is trusting for the hooks of a workspace.
-func (f *Factory) trustingWorkspace(ctx context.Context, co *coordinator.Coordinator, command func() error) error {
+func trustingWorkspace(ctx context.Context, f *Factory, co *coordinator.Coordinator, command func() error) error {
 	err := command()
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) || refusal.Hint != coordinator.TrustCommand || !f.Interactive() {

@@ -41,7 +41,7 @@ func newMultiApproveCommand(f *Factory) *ucli.Command {
 			if o.Reason != "" && !o.Deny {
 				return usageErrorf("--reason belongs to --deny")
 			}
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
 		},
 	}
 }
@@ -60,7 +60,7 @@ func runMultiApprove(ctx context.Context, f *Factory, co *coordinator.Coordinato
 		}
 	}
 	var out *coordinator.Decision
-	err := f.trustingWorkspace(ctx, co, func() (err error) {
+	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Approve(ctx, o.ApproveOptions)
 		return err
 	})

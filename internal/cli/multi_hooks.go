@@ -20,7 +20,7 @@ func newMultiHooksCommand(f *Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				return runMultiHooks(ctx, f, co, c.Bool("trust"), c.Bool("yes"))
 			})
 		},

@@ -16,7 +16,7 @@ func newMultiInitCommand(f *Factory) *ucli.Command {
 		Name: "init", Usage: "start the initiative of agentxchain-multi.json",
 		Description: "Takes up the live runs of the repositories and starts one where there is none. All of them are judged first; when a required one cannot take part none is touched. A live initiative is never replaced.",
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiInit(ctx, f, co) })
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiInit(ctx, f, co) })
 		},
 	}
 }

@@ -21,7 +21,7 @@ func newMultiResyncCommand(f *Factory) *ucli.Command {
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say where the record and the repositories disagree"},
 		},
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				return runMultiResync(ctx, f, co, c.Bool("dry-run"))
 			})
 		},
@@ -30,7 +30,7 @@ func newMultiResyncCommand(f *Factory) *ucli.Command {
 
 func runMultiResync(ctx context.Context, f *Factory, co *coordinator.Coordinator, dryRun bool) error {
 	var out *coordinator.ResyncDone
-	err := f.trustingWorkspace(ctx, co, func() (err error) {
+	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Resync(ctx, dryRun)
 		return err
 	})
@@ -97,7 +97,7 @@ func newMultiResumeCommand(f *Factory) *ucli.Command {
 			&ucli.StringSliceFlag{Name: "relink", Usage: "go on with the run that repository `ID` is on now; may be repeated"},
 		},
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				return runMultiResume(ctx, f, co, c.StringSlice("relink"))
 			})
 		},
@@ -106,7 +106,7 @@ func newMultiResumeCommand(f *Factory) *ucli.Command {
 
 func runMultiResume(ctx context.Context, f *Factory, co *coordinator.Coordinator, relink []string) error {
 	var out *coordinator.Resumed
-	err := f.trustingWorkspace(ctx, co, func() (err error) {
+	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Resume(ctx, relink)
 		return err
 	})

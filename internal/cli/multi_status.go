@@ -18,7 +18,7 @@ func newMultiStatusCommand(f *Factory) *ucli.Command {
 		Name: "status", Usage: "where the initiative stands and what to do next",
 		Description: "Reads the workspace and its repositories and changes nothing. No program of any repository is run.",
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStatus(ctx, f, co) })
 		},
 	}
 }
@@ -132,7 +132,7 @@ func newMultiBarriersCommand(f *Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "workstream", Usage: "only this `ID`"},
 		},
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				return runMultiBarriers(ctx, f, co, c.String("workstream"))
 			})
 		},

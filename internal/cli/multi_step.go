@@ -20,14 +20,14 @@ func newMultiStepCommand(f *Factory) *ucli.Command {
 		Name: "step", Usage: "count what was accepted, then give one turn out or ask for the gate",
 		Description: "The turn is assigned in the repository with its own hooks, and its sealed bundle tells what the sibling repositories have done. When nothing can be given out and the phase is done, the gate out of it is asked for.",
 		Action: func(c *ucli.Context) error {
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiStep(ctx, f, co) })
 		},
 	}
 }
 
 func runMultiStep(ctx context.Context, f *Factory, co *coordinator.Coordinator) error {
 	var out *coordinator.Stepped
-	err := f.trustingWorkspace(ctx, co, func() (err error) {
+	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Step(ctx)
 		return err
 	})
@@ -137,7 +137,7 @@ func newMultiRunCommand(f *Factory) *ucli.Command {
 			if c.Duration("wait") < 0 || c.Duration("interval") < 100*time.Millisecond {
 				return usageErrorf("--wait takes a time of at least 0s, --interval one of at least 100ms")
 			}
-			return f.multi(c, func(ctx context.Context, co *coordinator.Coordinator) error {
+			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				return runMultiRun(ctx, f, co, c.Duration("wait"), c.Duration("interval"))
 			})
 		},
@@ -151,7 +151,7 @@ func runMultiRun(ctx context.Context, f *Factory, co *coordinator.Coordinator, w
 	var err error
 	for {
 		var out *coordinator.Ran
-		err = f.trustingWorkspace(ctx, co, func() (err error) {
+		err = trustingWorkspace(ctx, f, co, func() (err error) {
 			out, err = co.Run(ctx, func(s *coordinator.Stepped) {
 				steps = append(steps, s.Object())
 				p := f.Out.Printer()

@@ -228,12 +228,12 @@ func TestChoiceFlag(t *testing.T) {
 	}
 }
 
-func probe(body func(context.Context) error) func(*Factory) []*ucli.Command {
-	return func(*Factory) []*ucli.Command {
+func probe(body func(context.Context) error) Program {
+	return Program{Commands: func(*Factory) []*ucli.Command {
 		return []*ucli.Command{{Name: "probe", Usage: "test", Flags: []ucli.Flag{
 			&ucli.IntFlag{Name: "limit"}, newChoiceFlag("format", "shape", "text", "text", "json"),
 		}, Action: func(c *ucli.Context) error { return body(c.Context) }}}
-	}
+	}}
 }
 
 func runBody(env Env, args []string, body func(context.Context) error) int {

@@ -15,7 +15,7 @@ import (
 )
 
 // openRunner opens the governed project around the working directory.
-func (f *Factory) openRunner(ctx context.Context) (*runner.Runner, error) {
+func openRunner(ctx context.Context, f *Factory) (*runner.Runner, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
@@ -24,8 +24,8 @@ func (f *Factory) openRunner(ctx context.Context) (*runner.Runner, error) {
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
 }
 
-// notices tells the person what was repaired or absorbed on the way.
-func (f *Factory) notices(list []string) {
+// tellNotices tells the person what was repaired or absorbed on the way.
+func tellNotices(f *Factory, list []string) {
 	for _, n := range list {
 		if strings.HasPrefix(n, "[agentxchain]") {
 			f.Out.Notice("%s", n) // how it begins is wire (spec/03 §25)
@@ -135,7 +135,7 @@ func statusStyle(p *Printer, s protocol.Status) func(string) string {
 
 // listed turns a refusal with several findings into one that shows them line by
 // line, for people; --json has them as data anyway.
-func (f *Factory) listed(err error) error {
+func listed(f *Factory, err error) error {
 	var refusal *protocol.Error
 	if f.JSON() || !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
 		return err

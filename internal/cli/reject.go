@@ -32,17 +32,17 @@ func newRejectCommand(f *Factory) *ucli.Command {
 }
 
 func runReject(ctx context.Context, f *Factory, o runner.RejectOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
 	var out *runner.Rejected
-	err = f.trusting(ctx, r, func() (err error) {
+	err = trusting(ctx, f, r, func() (err error) {
 		out, err = r.RejectTurn(ctx, o)
 		return err
 	})
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func newReissueCommand(f *Factory) *ucli.Command {
 }
 
 func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bool) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bo
 		}
 	}
 	var out *runner.Reissued
-	err = f.trusting(ctx, r, func() (err error) {
+	err = trusting(ctx, f, r, func() (err error) {
 		out, err = r.ReissueTurn(ctx, o)
 		return err
 	})
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func newRepairCommand(f *Factory) *ucli.Command {
 }
 
 func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

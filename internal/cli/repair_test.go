@@ -56,7 +56,7 @@ func TestRepairAsks(t *testing.T) {
 		done   bool
 	}{{"n\n", false}, {"\n", false}, {"what?\ny\n", true}} {
 		var out, errs bytes.Buffer
-		f := newTestFactory(Env{Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &errs, Dir: dir, IsTerminal: func(any) bool { return true }}, false)
+		f := factoryOver(Env{Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &errs, Dir: dir, IsTerminal: func(any) bool { return true }}, false)
 		if err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef}); err != nil {
 			t.Fatalf("%q: %v", tt.answer, err)
 		}
@@ -75,13 +75,13 @@ func TestRepairAsks(t *testing.T) {
 	if err := os.WriteFile(events, []byte("{}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := newTestFactory(Env{Dir: dir, IsTerminal: func(any) bool { return true }}, false)
+	f := factoryOver(Env{Dir: dir, IsTerminal: func(any) bool { return true }}, false)
 	err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef})
 	if err == nil || describe(err).code != "prompt_unavailable" {
 		t.Errorf("err = %v", err)
 	}
 	// --yes and --json do not ask.
-	f = newTestFactory(Env{Dir: dir}, true)
+	f = factoryOver(Env{Dir: dir}, true)
 	if err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef}); err != nil {
 		t.Error(err)
 	}

@@ -119,7 +119,7 @@ func runReplayExport(ctx context.Context, f *Factory, o *replayOptions) (err err
 // replayDashboard makes the dashboard of a workspace and has it listen. Without a
 // port that was asked for, any will do when the usual one is taken.
 func replayDashboard(ctx context.Context, f *Factory, w *replay.Workspace, name string, o *replayOptions) (*dashboard.Server, net.Listener, error) {
-	opt := f.dashboardOptions(w.Dir)
+	opt := dashboardOf(f, w.Dir)
 	opt.Replay = &dashboard.Replay{Artifact: name, Exported: w.Exported, Schema: w.Schema, Partial: w.Partial}
 	if at, err := protocol.ParseTime(w.Exported); err == nil {
 		opt.Now = func() time.Time { return at } // what was young then is not old now

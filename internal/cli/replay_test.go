@@ -47,7 +47,7 @@ func TestReplayEnds(t *testing.T) {
 			stdout, printed := io.Pipe()
 			done := make(chan error, 1)
 			go func() {
-				fa := newTestFactory(Env{Stdin: stdin, Stdout: printed, Dir: filepath.Dir(artifact)}, true)
+				fa := factoryOver(Env{Stdin: stdin, Stdout: printed, Dir: filepath.Dir(artifact)}, true)
 				err := runReplayExport(ctx, fa, &replayOptions{Input: artifact})
 				_ = printed.Close()
 				done <- err

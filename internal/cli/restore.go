@@ -93,7 +93,7 @@ func runRestore(ctx context.Context, f *Factory, o *restoreOptions) error {
 		Open: func(ctx context.Context) (*restore.Store, error) {
 			reading.Done()
 			var err error
-			if r, err = f.openRunner(ctx); err != nil {
+			if r, err = openRunner(ctx, f); err != nil {
 				return nil, err
 			}
 			return r.Store, mayRestore(r, o)
@@ -104,9 +104,9 @@ func runRestore(ctx context.Context, f *Factory, o *restoreOptions) error {
 	})
 	writing.Done()
 	if err != nil {
-		return f.listed(err)
+		return listed(f, err)
 	}
-	f.notices(out.Notices)
+	tellNotices(f, out.Notices)
 	for _, u := range out.Unwritten {
 		f.Out.Warn("not restored, it belongs to the machine it was made on: %s", OneLine(u))
 	}

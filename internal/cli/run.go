@@ -71,7 +71,7 @@ func newRunCommand(f *Factory) *ucli.Command {
 }
 
 func runRun(ctx context.Context, f *Factory, o *runOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func runRun(ctx context.Context, f *Factory, o *runOptions) error {
 	if o.DryRun {
 		return runPlan(ctx, f, r, &planOptions{Role: o.Role, MaxTurns: o.MaxTurns, NewRun: o.NewRun, AutoApprove: o.AutoApprove})
 	}
-	d := f.newDrive(r)
+	d := newDrive(f, r)
 	if _, err := d.ready(ctx, "git agentxchain run"); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func newShowCommand(f *Factory) *ucli.Command {
 }
 
 func runShow(ctx context.Context, f *Factory, name, raw string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}

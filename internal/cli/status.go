@@ -28,7 +28,7 @@ func newStatusCommand(f *Factory) *ucli.Command {
 }
 
 func runStatus(ctx context.Context, f *Factory) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func runStatus(ctx context.Context, f *Factory) error {
 		return err
 	}
 	silent := silentGuards(ctx, r)
-	f.notices(st.View.Notices)
+	tellNotices(f, st.View.Notices)
 	for _, p := range st.View.ConfigProblems {
 		f.Out.Warn("agentxchain.json: %s", p.Message)
 	}
 	payload := statusObject(st)
 	payload.Set("guards", silent.object())
 	f.Out.Emit(payload, func(p *Printer) { printStatus(p, st, silent) })
-	f.notices(r.Remind(ctx, st.View))
+	tellNotices(f, r.Remind(ctx, st.View))
 	return nil
 }
 

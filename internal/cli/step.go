@@ -64,7 +64,7 @@ func newStepCommand(f *Factory) *ucli.Command {
 }
 
 func runStep(ctx context.Context, f *Factory, o *stepOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func runStep(ctx context.Context, f *Factory, o *stepOptions) error {
 	if o.DryRun {
 		return runPlan(ctx, f, r, &planOptions{Role: o.Role, Turn: o.Turn, MaxTurns: 1, NewRun: o.NewRun})
 	}
-	d := f.newDrive(r)
+	d := newDrive(f, r)
 	d.once = true
 	v, err := d.ready(ctx, "git agentxchain step")
 	if err != nil {

@@ -53,7 +53,7 @@ func newTurnCommand(f *Factory) *ucli.Command {
 }
 
 func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
 	if err != nil {
 		return err
 	}
-	f.notices(v.Notices)
+	tellNotices(f, v.Notices)
 	turn, err := activeTurn(v, o.Turn)
 	if err != nil {
 		if o.Template || o.Artifact != "" || o.Turn == "" {

@@ -38,7 +38,7 @@ type documentFinding struct {
 }
 
 func runValidate(ctx context.Context, f *Factory) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func runValidate(ctx context.Context, f *Factory) error {
 	if docs.Valid() {
 		v, err := r.View(ctx)
 		if viewErr = err; err == nil {
-			f.notices(v.Notices)
+			tellNotices(f, v.Notices)
 		}
 	}
 	invalid, failing := 0, 0

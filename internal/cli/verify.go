@@ -51,7 +51,7 @@ func newVerifyTurnCommand(f *Factory) *ucli.Command {
 }
 
 func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error 
 	if err != nil {
 		return err
 	}
-	f.notices(view.Notices)
+	tellNotices(f, view.Notices)
 	if len(view.ConfigProblems) > 0 {
 		return protocol.ConfigError(view.ConfigProblems)
 	}

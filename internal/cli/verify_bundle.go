@@ -29,7 +29,7 @@ func newVerifyBundleCommand(f *Factory) *ucli.Command {
 }
 
 func runVerifyBundle(ctx context.Context, f *Factory, id string) error {
-	r, err := f.openRunner(ctx)
+	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func runVerifyBundle(ctx context.Context, f *Factory, id string) error {
 	if err != nil {
 		return err
 	}
-	f.notices(v.Notices)
+	tellNotices(f, v.Notices)
 	var turns []*protocol.Turn
 	switch {
 	case id != "":
