@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -17,14 +18,14 @@ type acceptOptions struct {
 	Checkpoint                  bool
 }
 
-func newAcceptCommand(f *Factory) *ucli.Command {
+func newAcceptCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "accept", Aliases: []string{"accept-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage:       "validate, record and gate the staged result of a turn",
 		Description: "A result that does not hold is refused with every reason, the turn stays, and no file of yours is touched.",
 		Flags: []ucli.Flag{
 			turnFlag(),
-			newChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard", "human_merge"),
+			term.NewChoiceFlag("resolution", "how to treat a file conflict: `MODE`", "standard", "standard", "human_merge"),
 			&ucli.StringFlag{Name: "normalize-artifact-type", Usage: "treat an empty workspace artifact as `TYPE`; only review is supported"},
 			&ucli.BoolFlag{Name: "checkpoint", Usage: "commit the turn's files afterwards"},
 			&ucli.BoolFlag{Name: "normalize-staged-result", Usage: "accepted for habit's sake: results are always normalised", Hidden: true},
@@ -39,7 +40,7 @@ func newAcceptCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
+func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -83,7 +84,7 @@ func runAccept(ctx context.Context, f *Factory, o *acceptOptions) error {
 		payload.Set("checkpoint", nilIfEmpty(saved.Commit))
 	}
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) { printAccepted(p, a, saved, n) })
+	f.Out.Emit(payload, func(p *term.Printer) { printAccepted(p, a, saved, n) })
 	return nil
 }
 
@@ -97,18 +98,18 @@ func acceptedTurn(res *protocol.AcceptResult) *ojson.Object {
 	return o
 }
 
-func printAccepted(p *Printer, a *runner.Accepted, saved *runner.Checkpointed, n *protocol.NextAction) {
+func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpointed, n *protocol.NextAction) {
 	e := a.Result.Entry
-	p.Printf("Turn %s of %s is accepted (%s).\n\n", p.Bold(a.Result.Turn.TurnID), p.Bold(OneLine(e.String("role"))), OneLine(e.String("status")))
-	p.Field("Summary", "%s", OneLine(e.String("summary")))
+	p.Printf("Turn %s of %s is accepted (%s).\n\n", p.Bold(a.Result.Turn.TurnID), p.Bold(term.OneLine(e.String("role"))), term.OneLine(e.String("status")))
+	p.Field("Summary", "%s", term.OneLine(e.String("summary")))
 	if files := e.Strings("files_changed"); len(files) > 0 {
-		p.Field("Files", "%s", OneLine(joinComma(files)))
+		p.Field("Files", "%s", term.OneLine(joinComma(files)))
 	}
 	for _, d := range e.Objects("decisions") {
-		p.Field("Decision", "%s %s", OneLine(d.String("id")), OneLine(d.String("statement")))
+		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
 	}
 	for _, o := range e.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", OneLine(o.String("id")), OneLine(o.String("severity")), OneLine(o.String("statement")))
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")), term.OneLine(o.String("statement")))
 	}
 	if saved != nil && saved.Commit != "" {
 		p.Field("Checkpoint", "%.12s", saved.Commit)
@@ -121,10 +122,10 @@ func printAccepted(p *Printer, a *runner.Accepted, saved *runner.Checkpointed, n
 }
 
 // printGateOutcome says in one line what a gate evaluation led to, then why.
-func printGateOutcome(p *Printer, g *protocol.GateResult, s *protocol.State) {
+func printGateOutcome(p *term.Printer, g *protocol.GateResult, s *protocol.State) {
 	gate := "(none)"
 	if g.GateID != nil {
-		gate = OneLine(*g.GateID)
+		gate = term.OneLine(*g.GateID)
 	}
 	switch g.Action {
 	case protocol.ActionAdvance, protocol.ActionComplete:
@@ -138,7 +139,7 @@ func printGateOutcome(p *Printer, g *protocol.GateResult, s *protocol.State) {
 	default:
 		p.Field("Gate", "%s %s", gate, p.Red("failed"))
 		for _, reason := range g.Reasons {
-			p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
+			p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/conform"
 )
@@ -24,7 +25,7 @@ type alxConformanceOptions struct {
 	All       bool
 }
 
-func newALXConformanceCommand(f *Factory) *ucli.Command {
+func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "conformance", Usage: "check an endpoint against the rules WG-01 to WG-10",
 		Description: "Talks to the endpoint at --url as a client would and judges each rule by what comes back; names and wording make no difference. " +
@@ -45,14 +46,14 @@ func newALXConformanceCommand(f *Factory) *ucli.Command {
 			}
 			for _, name := range []string{"url", "token-file", "intent"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			switch {
 			case c.IsSet("token-file") && !c.IsSet("url"):
-				return usageErrorf("--token-file is for --url")
+				return term.UsageErrorf("--token-file is for --url")
 			case c.Int("wait") < 1 || c.Int("wait") > 24*60*60:
-				return usageErrorf("--wait takes 1 to 86400 seconds, not %d", c.Int("wait"))
+				return term.UsageErrorf("--wait takes 1 to 86400 seconds, not %d", c.Int("wait"))
 			}
 			return runALXConformance(c.Context, f, &alxConformanceOptions{URL: c.String("url"), TokenFile: c.String("token-file"),
 				Intent: c.String("intent"), Wait: time.Duration(c.Int("wait")) * time.Second, All: c.Bool("all")})
@@ -60,7 +61,7 @@ func newALXConformanceCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runALXConformance(ctx context.Context, f *Factory, o *alxConformanceOptions) error {
+func runALXConformance(ctx context.Context, f *term.Factory, o *alxConformanceOptions) error {
 	opt := conform.Options{URL: o.URL, Intent: o.Intent, Wait: o.Wait}
 	if o.URL == "" {
 		url, token, stop, err := scratchService(ctx, f)
@@ -74,7 +75,7 @@ func runALXConformance(ctx context.Context, f *Factory, o *alxConformanceOptions
 		if err != nil {
 			var bad *alx.Error
 			errors.As(err, &bad)
-			return usageErrorf("--url: %s", OneLine(bad.Message))
+			return term.UsageErrorf("--url: %s", term.OneLine(bad.Message))
 		}
 		opt.Token = f.Env.Getenv(alxTokenVariable)
 		if o.TokenFile != "" {
@@ -83,7 +84,7 @@ func runALXConformance(ctx context.Context, f *Factory, o *alxConformanceOptions
 			}
 		}
 		if opt.Token != "" && base.Scheme == "http" && !conform.Loopback(base) {
-			f.Out.Warn("the token travels unencrypted to %s", OneLine(base.Host))
+			f.Out.Warn("the token travels unencrypted to %s", term.OneLine(base.Host))
 		}
 	}
 	progress := f.Out.Progress("talking to the endpoint", 0)
@@ -91,29 +92,29 @@ func runALXConformance(ctx context.Context, f *Factory, o *alxConformanceOptions
 	progress.Done()
 	var nobody *alx.Error
 	if errors.As(err, &nobody) {
-		e := errorf("endpoint_unusable", "%s", nobody.Message)
+		e := term.Errorf("endpoint_unusable", "%s", nobody.Message)
 		if nobody.Code == alx.CodeUnauthorized {
-			e = e.withHint("give the endpoint's token with --token-file or in " + alxTokenVariable)
+			e = e.WithHint("give the endpoint's token with --token-file or in " + alxTokenVariable)
 		}
 		return e
 	}
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(report.Object(), func(p *Printer) { printConformance(p, report, o.All) })
+	f.Out.Emit(report.Object(), func(p *term.Printer) { printConformance(p, report, o.All) })
 	if !report.Passed() {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
 
-func printConformance(p *Printer, r *conform.Report, all bool) {
-	p.Field("Endpoint", "%s", OneLine(r.URL))
+func printConformance(p *term.Printer, r *conform.Report, all bool) {
+	p.Field("Endpoint", "%s", term.OneLine(r.URL))
 	if r.Version != "" {
-		p.Field("Version", "%s", OneLine(r.Version))
+		p.Field("Version", "%s", term.OneLine(r.Version))
 	}
 	if r.Execution != "" {
-		p.Field("Run", "%s", OneLine(r.Execution))
+		p.Field("Run", "%s", term.OneLine(r.Execution))
 	}
 	p.Println()
 	passed := 0
@@ -128,7 +129,7 @@ func printConformance(p *Printer, r *conform.Report, all bool) {
 		}
 		p.Printf("%s  %s  %s (%s)\n", mark, p.Bold(x.ID), x.Requirement, counted(len(x.Observations), "observation"))
 		if x.Note != "" {
-			p.Printf("        %s\n", p.Dim(OneLine(x.Note)))
+			p.Printf("        %s\n", p.Dim(term.OneLine(x.Note)))
 		}
 		// A rule that is broken everywhere is told in a few words; --all and --json
 		// have the rest.
@@ -137,13 +138,13 @@ func printConformance(p *Printer, r *conform.Report, all bool) {
 		for _, o := range x.Observations {
 			switch {
 			case o.OK && all:
-				p.Printf("        %s %s\n", p.Green("+"), OneLine(o.What))
+				p.Printf("        %s %s\n", p.Green("+"), term.OneLine(o.What))
 			case !o.OK && (all || shown < most):
 				shown++
-				p.Printf("        %s %s\n", p.Red("x"), OneLine(o.What))
-				p.Printf("          %s\n", OneLine(o.Why))
-				p.Printf("          %s %s\n", p.Dim("sent    "), OneLine(o.Sent))
-				p.Printf("          %s %s\n", p.Dim("received"), OneLine(o.Received))
+				p.Printf("        %s %s\n", p.Red("x"), term.OneLine(o.What))
+				p.Printf("          %s\n", term.OneLine(o.Why))
+				p.Printf("          %s %s\n", p.Dim("sent    "), term.OneLine(o.Sent))
+				p.Printf("          %s %s\n", p.Dim("received"), term.OneLine(o.Received))
 			}
 		}
 		if n := len(x.Failures()); !all && n > most {

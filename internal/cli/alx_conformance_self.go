@@ -11,6 +11,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
@@ -24,7 +25,7 @@ import (
 // project: its runtime is a program like any other.
 const scriptedTurn = "scripted-turn"
 
-func newALXScriptedTurnCommand(f *Factory) *ucli.Command {
+func newALXScriptedTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: scriptedTurn, Hidden: true, Usage: "carry out the dispatched turn of a scratch project",
 		Action: func(c *ucli.Context) error {
@@ -38,7 +39,7 @@ func newALXScriptedTurnCommand(f *Factory) *ucli.Command {
 			defer func() { _ = r.Close() }()
 			turn := r.InsideTurn()
 			if turn == "" {
-				return usageErrorf("%s is for the runtime of a scratch project, inside a dispatched turn", scriptedTurn)
+				return term.UsageErrorf("%s is for the runtime of a scratch project, inside a dispatched turn", scriptedTurn)
 			}
 			f.Out.Printer().Println("at work")
 			return demo.Turn(c.Context, r, turn)
@@ -48,19 +49,19 @@ func newALXScriptedTurnCommand(f *Factory) *ucli.Command {
 
 // scratchService serves a scratch project on a loopback port of its own, behind
 // a token. stop ends it and removes the project.
-func scratchService(ctx context.Context, f *Factory) (url, token string, stop func(), err error) {
+func scratchService(ctx context.Context, f *term.Factory) (url, token string, stop func(), err error) {
 	// The project's work trees are other work trees than the one the caller's
 	// environment may be tied to.
 	if err := runner.LeaveRepository(); err != nil {
-		return "", "", nil, errorf("io_failed", "%w", err)
+		return "", "", nil, term.Errorf("io_failed", "%w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return "", "", nil, errorf("io_failed", "cannot find this program's own file: %w", err)
+		return "", "", nil, term.Errorf("io_failed", "cannot find this program's own file: %w", err)
 	}
 	dir, err := scratch.New("agentxchain-alx-")
 	if err != nil {
-		return "", "", nil, errorf("io_failed", "cannot make a directory for the scratch project: %w", err)
+		return "", "", nil, term.Errorf("io_failed", "cannot make a directory for the scratch project: %w", err)
 	}
 	undo := []func(){func() { _ = dir.Remove() }}
 	stop = func() {
@@ -75,7 +76,7 @@ func scratchService(ctx context.Context, f *Factory) (url, token string, stop fu
 	}()
 	project := filepath.Join(dir.Path, "project")
 	if err = os.Mkdir(project, 0o700); err != nil {
-		return "", "", nil, errorf("io_failed", "cannot make the scratch project: %w", err)
+		return "", "", nil, term.Errorf("io_failed", "cannot make the scratch project: %w", err)
 	}
 	if err = demo.Automatic(ctx, project, []string{self, "alx", scriptedTurn}); err != nil {
 		return "", "", nil, err
@@ -83,7 +84,7 @@ func scratchService(ctx context.Context, f *Factory) (url, token string, stop fu
 	token = alx.NewCorrelationID() // as random as a token has to be
 	workspaces := filepath.Join(dir.Path, "work")
 	if err = os.MkdirAll(filepath.Join(workspaces, occupied, "somebody's"), 0o700); err != nil {
-		return "", "", nil, errorf("io_failed", "cannot make a directory for the scratch project: %w", err)
+		return "", "", nil, term.Errorf("io_failed", "cannot make a directory for the scratch project: %w", err)
 	}
 	s, err := server.New(ctx, project, server.Options{Token: token, MaxRuns: 1, Workspaces: workspaces, Grace: time.Second,
 		Service: alx.Service{Name: "git-agentxchain", Version: ReadBuild().Version}, OpenAPI: openapi.Document,
@@ -94,7 +95,7 @@ func scratchService(ctx context.Context, f *Factory) (url, token string, stop fu
 	undo = append(undo, func() { _ = s.Close() })
 	l, err := server.Listen(ctx, "127.0.0.1:0", token)
 	if err != nil {
-		return "", "", nil, errorf("io_failed", "%w", err)
+		return "", "", nil, term.Errorf("io_failed", "%w", err)
 	}
 	served := make(chan struct{})
 	serving, end := context.WithCancel(ctx)
@@ -122,14 +123,14 @@ func failingSolve(ctx context.Context, url, token string) error {
 	}
 	_, err = c.Solve(ctx, &alx.SolveRequest{Intent: "Fail: the place of the work tree is taken.", SessionID: occupied})
 	if !errors.As(err, new(*client.Failure)) {
-		return errorf("internal", "the run that was to fail did not: %v", err)
+		return term.Errorf("internal", "the run that was to fail did not: %v", err)
 	}
 	return nil
 }
 
 // scratchEnvironment hides the marker of dispatched turns: the scratch project is
 // no part of the turn an agent that runs the check is in.
-func scratchEnvironment(f *Factory) func(string) string {
+func scratchEnvironment(f *term.Factory) func(string) string {
 	return func(key string) string {
 		if key == runner.TurnMarker {
 			return ""

@@ -5,6 +5,7 @@ package cli
 import (
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 )
@@ -14,7 +15,7 @@ type alxHashOptions struct {
 	Canonical bool
 }
 
-func newALXHashCommand(f *Factory) *ucli.Command {
+func newALXHashCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "hash", ArgsUsage: "[FILE|-...]", Usage: "the identity of a Knowledge Block",
 		Description: "Prints the kbHash: the SHA-256 of the block's canonical form (RFC 8785) without kbHash, kbId and transport metadata. " +
@@ -28,9 +29,9 @@ func newALXHashCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runALXHash(f *Factory, o *alxHashOptions) error {
+func runALXHash(f *term.Factory, o *alxHashOptions) error {
 	if o.Canonical && len(o.Files) > 1 {
-		return usageErrorf("--canonical takes one file, not %d", len(o.Files))
+		return term.UsageErrorf("--canonical takes one file, not %d", len(o.Files))
 	}
 	blocks, err := openBlocks(f, o.Files)
 	if err != nil {
@@ -43,7 +44,7 @@ func runALXHash(f *Factory, o *alxHashOptions) error {
 		if o.Canonical {
 			text, err := kb.Content(b.Block)
 			if err != nil {
-				return errorf("invalid_json", "%s: %w", b.Name, err)
+				return term.Errorf("invalid_json", "%s: %w", b.Name, err)
 			}
 			if f.JSON() {
 				f.Out.Emit(ojson.NewObject("canonical", string(text)), nil)
@@ -54,7 +55,7 @@ func runALXHash(f *Factory, o *alxHashOptions) error {
 		}
 		sum, err := kb.Hash(b.Block)
 		if err != nil {
-			return errorf("invalid_json", "%s: %w", b.Name, err)
+			return term.Errorf("invalid_json", "%s: %w", b.Name, err)
 		}
 		lines = append(lines, line{b.Name, sum})
 		list = append(list, ojson.NewObject("file", b.Name, "kbHash", sum))
@@ -63,13 +64,13 @@ func runALXHash(f *Factory, o *alxHashOptions) error {
 	if len(lines) == 1 {
 		payload.Set("kbHash", lines[0].hash)
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		for _, l := range lines {
 			if len(lines) == 1 {
 				p.Println(l.hash)
 				continue
 			}
-			p.Printf("%s  %s\n", l.hash, OneLine(l.name))
+			p.Printf("%s  %s\n", l.hash, term.OneLine(l.name))
 		}
 	})
 	return nil

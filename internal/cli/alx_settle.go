@@ -8,13 +8,14 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/settle"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newALXSettleCommand(f *Factory) *ucli.Command {
+func newALXSettleCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "settle", Usage: "what a run cost, by role, runtime and turn",
 		Description: "Attributes the recorded cost of a run in integer millionths of a dollar. What refused attempts cost is shared by the accepted turns " +
@@ -29,7 +30,7 @@ func newALXSettleCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runALXSettle(ctx context.Context, f *Factory, run string) error {
+func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func runALXSettle(ctx context.Context, f *Factory, run string) error {
 	}
 	state, err := ojson.DecodeObject(data)
 	if err != nil {
-		return errorf("invalid_state", "the recorded state cannot be read: %w", err)
+		return term.Errorf("invalid_state", "the recorded state cannot be read: %w", err)
 	}
 	var rows []*ojson.Object
 	for line, err := range recorded.Rows(protocol.LedgerHistory) {
@@ -59,10 +60,10 @@ func runALXSettle(ctx context.Context, f *Factory, run string) error {
 	spent, _ := state.Object("budget_status").Get("spent_usd")
 	s, notes := settle.Run(rows, spent)
 	for _, n := range notes {
-		f.Out.Warn("%s", OneLine(n))
+		f.Out.Warn("%s", term.OneLine(n))
 	}
-	f.Out.Emit(ojson.NewObject("runId", recorded.Run, "settlement", ojson.Marshal(s), "notes", orEmpty(notes)), func(p *Printer) {
-		p.Field("Run", "%s", OneLine(recorded.Run))
+	f.Out.Emit(ojson.NewObject("runId", recorded.Run, "settlement", ojson.Marshal(s), "notes", orEmpty(notes)), func(p *term.Printer) {
+		p.Field("Run", "%s", term.OneLine(recorded.Run))
 		p.Field("Total", "%s", p.Bold(dollars(s.TotalMicroUSD)))
 		for _, part := range []struct {
 			head   string
@@ -72,7 +73,7 @@ func runALXSettle(ctx context.Context, f *Factory, run string) error {
 				continue
 			}
 			p.Println()
-			t := &Table{Header: []string{part.head, "USD"}, Flex: 0}
+			t := &term.Table{Header: []string{part.head, "USD"}, Flex: 0}
 			for _, share := range part.shares {
 				t.Row(share.ID, dollars(share.MicroUSD))
 			}

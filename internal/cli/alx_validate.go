@@ -5,11 +5,12 @@ package cli
 import (
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 )
 
-func newALXValidateCommand(f *Factory) *ucli.Command {
+func newALXValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "validate", ArgsUsage: "[FILE|-...]", Usage: "check shape, identity and lineage of Knowledge Blocks",
 		Description: "Derives the kbHash again and compares it with the one the block carries, checks the sources, and for blocks of governed runs the whole shape. " +
@@ -18,7 +19,7 @@ func newALXValidateCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runALXValidate(f *Factory, files []string) error {
+func runALXValidate(f *term.Factory, files []string) error {
 	blocks, err := openBlocks(f, files)
 	if err != nil {
 		return err
@@ -26,7 +27,7 @@ func runALXValidate(f *Factory, files []string) error {
 	verdicts := make([]*kb.Verdict, len(blocks))
 	for i, b := range blocks {
 		if verdicts[i], err = kb.Validate(b.Block); err != nil {
-			return errorf("invalid_json", "%s: %w", b.Name, err)
+			return term.Errorf("invalid_json", "%s: %w", b.Name, err)
 		}
 	}
 	kb.Relate(verdicts)
@@ -36,13 +37,13 @@ func runALXValidate(f *Factory, files []string) error {
 		valid = valid && len(v.Findings) == 0
 		list = append(list, verdictObject(blocks[i].Name, v))
 	}
-	f.Out.Emit(ojson.NewObject("valid", valid, "files", list), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("valid", valid, "files", list), func(p *term.Printer) {
 		for i, v := range verdicts {
 			printVerdict(p, blocks[i].Name, v)
 		}
 	})
 	if !valid {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
@@ -56,16 +57,16 @@ func verdictObject(name string, v *kb.Verdict) *ojson.Object {
 		"kbHash", v.Hash, "declared", nilIfEmpty(v.Declared), "lineage", orEmpty(v.Lineage), "findings", findings)
 }
 
-func printVerdict(p *Printer, name string, v *kb.Verdict) {
+func printVerdict(p *term.Printer, name string, v *kb.Verdict) {
 	if len(v.Findings) == 0 {
-		p.Printf("%s %s: %s\n", p.Green("ok"), OneLine(name), v.Hash)
+		p.Printf("%s %s: %s\n", p.Green("ok"), term.OneLine(name), v.Hash)
 		if v.Declared == "" {
 			p.Printf("   %s\n", p.Dim("it carries no kbHash; this is what it would be"))
 		}
 		return
 	}
-	p.Printf("%s %s: %s\n", p.Red("x"), OneLine(name), counted(len(v.Findings), "finding"))
+	p.Printf("%s %s: %s\n", p.Red("x"), term.OneLine(name), counted(len(v.Findings), "finding"))
 	for _, x := range v.Findings {
-		p.Printf("   %s\n", OneLine(x.String()))
+		p.Printf("   %s\n", term.OneLine(x.String()))
 	}
 }

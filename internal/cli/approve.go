@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -15,7 +16,7 @@ import (
 
 // newApproveCommand makes approve and its two names of the reference, which each
 // insist on their kind of approval.
-func newApproveCommand(f *Factory, name string, completion *bool) *ucli.Command {
+func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Command {
 	usage := "pass the gate that waits for a person"
 	switch {
 	case completion == nil:
@@ -41,7 +42,7 @@ func newApproveCommand(f *Factory, name string, completion *bool) *ucli.Command 
 	}
 }
 
-func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bool) error {
+func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, yes bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -55,9 +56,9 @@ func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bo
 	var refusal *protocol.Error
 	if errors.As(err, &refusal) && refusal.Code == runner.CodeActionsNotAllowed && !yes && f.Interactive() {
 		// The person is there: show the commands and ask, instead of sending them off for a flag.
-		f.Out.Notice("Gate %s runs these commands:", OneLine(out.Result.Gate))
+		f.Out.Notice("Gate %s runs these commands:", term.OneLine(out.Result.Gate))
 		for _, a := range out.Actions {
-			f.Out.Notice("  %s", OneLine(a.Run))
+			f.Out.Notice("  %s", term.OneLine(a.Run))
 		}
 		agreed, perr := f.Prompt.Confirm(ctx, "Run them?", "--allow-actions", false)
 		if perr != nil {
@@ -88,19 +89,19 @@ func runApprove(ctx context.Context, f *Factory, o runner.ApproveOptions, yes bo
 	payload.Set("gate_actions", actions)
 	n := next(ctx, r)
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		verb := "is approved"
 		if out.DryRun {
 			verb = "would be approved"
 		}
-		p.Printf("Gate %s %s", p.Bold(OneLine(out.Result.Gate)), verb)
+		p.Printf("Gate %s %s", p.Bold(term.OneLine(out.Result.Gate)), verb)
 		if out.Result.To != "" {
-			p.Printf(": %s -> %s.\n\n", OneLine(out.Result.From), p.Bold(OneLine(out.Result.To)))
+			p.Printf(": %s -> %s.\n\n", term.OneLine(out.Result.From), p.Bold(term.OneLine(out.Result.To)))
 		} else {
 			p.Printf(": the run completes.\n\n")
 		}
 		for _, a := range out.Actions {
-			p.Field("Action", "%s", OneLine(a.Run))
+			p.Field("Action", "%s", term.OneLine(a.Run))
 		}
 		printWhere(p, &out.Done)
 		printNext(p, n)

@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -17,7 +18,7 @@ type assignOptions struct {
 	NewRun bool
 }
 
-func newAssignCommand(f *Factory) *ucli.Command {
+func newAssignCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "assign", Aliases: []string{"resume"}, Category: categoryRun, ArgsUsage: "[ROLE]",
 		Usage:       "give a role its next turn (starts the run when there is none)",
@@ -36,7 +37,7 @@ func newAssignCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
+func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -68,11 +69,11 @@ func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
 		n, auto = by, true
 	}
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if a.Started {
 			p.Printf("Run %s has started.\n", p.Bold(a.Run))
 		}
-		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(OneLine(a.Turn.AssignedRole)))
+		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(term.OneLine(a.Turn.AssignedRole)))
 		printDispatched(p, f, a.Turn)
 		if auto {
 			printNext(p, n)
@@ -84,7 +85,7 @@ func runAssign(ctx context.Context, f *Factory, o *assignOptions) error {
 }
 
 // printDispatched tells the actor of a turn what to read and where to write.
-func printDispatched(p *Printer, f *Factory, t *protocol.Turn) {
+func printDispatched(p *term.Printer, f *term.Factory, t *protocol.Turn) {
 	p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
 	p.Field("Result to", "%s", protocol.StagingPath(t.TurnID))
 	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {

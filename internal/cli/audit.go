@@ -12,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -19,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newAuditCommand(f *Factory) *ucli.Command {
+func newAuditCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "audit", Category: categoryMove, Usage: "an account of the run as it is now: text, json, markdown or html",
 		Description: "What report tells of an artifact, told of the project, or the coordinator's workspace, around the current directory: the governed files are read in one moment under the run's lock, " +
@@ -38,7 +39,7 @@ func newAuditCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runAudit(ctx context.Context, f *Factory, o *reportOptions) error {
+func runAudit(ctx context.Context, f *term.Factory, o *reportOptions) error {
 	if err := reportPlace(f, o); err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func runAudit(ctx context.Context, f *Factory, o *reportOptions) error {
 		if err := writeReport(f, o, doc); err != nil || chain == nil || chain.Bool("clean") {
 			return err
 		}
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return writeReport(f, o, doc)
 }
@@ -74,12 +75,12 @@ func runAudit(ctx context.Context, f *Factory, o *reportOptions) error {
 // what is there was changed behind the record's back.
 func liveFailure(name string, err error) *ojson.Object {
 	message := err.Error()
-	var coded CodedError
+	var coded term.CodedError
 	if errors.As(err, &coded) {
 		if coded.ErrorHint() != "" {
 			message += " (" + coded.ErrorHint() + ")"
 		}
-		if exitStatus(coded.ErrorCode()) == exitIntegrity {
+		if term.ExitStatus(coded.ErrorCode()) == term.ExitIntegrity {
 			return account.Contradiction(name, message)
 		}
 	}
@@ -88,7 +89,7 @@ func liveFailure(name string, err error) *ojson.Object {
 
 // liveArtifact exports what is governed around dir into a temporary file and reads
 // it as if it had come from elsewhere.
-func liveArtifact(ctx context.Context, f *Factory, dir string) (*account.Artifact, error) {
+func liveArtifact(ctx context.Context, f *term.Factory, dir string) (*account.Artifact, error) {
 	progress := f.Out.Progress("reading, files", 0)
 	e, err := restore.Prepare(ctx, dir, restore.ExportOptions{Now: f.Now, From: dir, Progress: func(done, _ int) { progress.Step(done) }})
 	progress.Done()
@@ -97,7 +98,7 @@ func liveArtifact(ctx context.Context, f *Factory, dir string) (*account.Artifac
 	}
 	defer e.Close()
 	for _, n := range e.Notices {
-		f.Out.Warn("%s", OneLine(n))
+		f.Out.Warn("%s", term.OneLine(n))
 	}
 	// The artifact goes through a pipe: it is never whole in memory.
 	r, w := io.Pipe()
@@ -115,7 +116,7 @@ func liveArtifact(ctx context.Context, f *Factory, dir string) (*account.Artifac
 
 // checkChain is fsck's verdict on the run: {clean, operations, verdict, findings}.
 // Nil when there is no record to check.
-func checkChain(ctx context.Context, f *Factory) (*ojson.Object, error) {
+func checkChain(ctx context.Context, f *term.Factory) (*ojson.Object, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func saveFile(path string, data []byte, force bool) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
 	if err != nil {
-		return errorf("io_failed", "cannot write %s: %w", path, err)
+		return term.Errorf("io_failed", "cannot write %s: %w", path, err)
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(data)
@@ -162,9 +163,9 @@ func saveFile(path string, data []byte, force bool) error {
 	if err == nil {
 		err = durable.SyncDir(dir)
 	}
-	var ours *commandError
+	var ours *term.Error
 	if err != nil && !errors.As(err, &ours) {
-		err = errorf("io_failed", "cannot write %s: %w", path, err)
+		err = term.Errorf("io_failed", "cannot write %s: %w", path, err)
 	}
 	return err
 }

@@ -11,10 +11,11 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-func newBlameCommand(f *Factory) *ucli.Command {
+func newBlameCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "blame", Category: categoryLook, ArgsUsage: "PATH[:LINE]", Usage: "a file line by line with role and turn",
 		Description: "Like git blame, with who wrote each line by role and turn; - stands for a person's commit, ? for what cannot be told. why explains a line.",
@@ -23,7 +24,7 @@ func newBlameCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runBlame(ctx context.Context, f *Factory, q *linesQuestion, report *attribution.Report) error {
+func runBlame(ctx context.Context, f *term.Factory, q *linesQuestion, report *attribution.Report) error {
 	payload := reportObject(report, true)
 	list := []*ojson.Object{}
 	for _, t := range turnsOf(report) {
@@ -31,7 +32,7 @@ func runBlame(ctx context.Context, f *Factory, q *linesQuestion, report *attribu
 	}
 	payload.Set("turns", list)
 	f.Out.Page(ctx)
-	f.Out.Emit(payload, func(p *Printer) { printBlame(p, report) })
+	f.Out.Emit(payload, func(p *term.Printer) { printBlame(p, report) })
 	return nil
 }
 
@@ -44,11 +45,11 @@ func blameColumns(l *attribution.Line) (commit, role, turn, date string) {
 	}
 	switch l.Kind {
 	case attribution.KindTurn:
-		role, turn = OneLine(l.Turn.Role), OneLine(l.Turn.ID)
+		role, turn = term.OneLine(l.Turn.Role), term.OneLine(l.Turn.ID)
 	case attribution.KindUnknown:
 		role, turn = "?", "?"
 	default:
-		role, turn = "-", OneLine(l.Commit.Author)
+		role, turn = "-", term.OneLine(l.Commit.Author)
 		if l.Commit.Uncommitted() {
 			turn = "-"
 		}
@@ -63,23 +64,23 @@ func clipRunes(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-func printBlame(p *Printer, r *attribution.Report) {
+func printBlame(p *term.Printer, r *attribution.Report) {
 	roles, turns, numbers := 0, 0, 0
 	for i := range r.Lines {
 		_, role, turn, _ := blameColumns(&r.Lines[i])
-		roles, turns = max(roles, displayWidth(role)), max(turns, displayWidth(turn))
+		roles, turns = max(roles, term.DisplayWidth(role)), max(turns, term.DisplayWidth(turn))
 		numbers = max(numbers, len(itoa(r.Lines[i].Number)))
 	}
 	for i := range r.Lines {
 		l := &r.Lines[i]
 		commit, role, turn, date := blameColumns(l)
-		role = pad(role, roles)
+		role = term.Pad(role, roles)
 		if l.Kind == attribution.KindTurn {
 			role = p.Cyan(role)
 		} else if l.Kind == attribution.KindUnknown {
 			role = p.Yellow(role)
 		}
 		n := itoa(l.Number)
-		p.Printf("%s %s %s %s %s%s) %s\n", p.Yellow(commit), role, pad(turn, turns), p.Dim(date), strings.Repeat(" ", numbers-len(n)), n, Clean(l.Text))
+		p.Printf("%s %s %s %s %s%s) %s\n", p.Yellow(commit), role, term.Pad(turn, turns), p.Dim(date), strings.Repeat(" ", numbers-len(n)), n, term.Clean(l.Text))
 	}
 }

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -57,7 +58,7 @@ func (n charterTally) object(s *protocol.State) *ojson.Object {
 
 const shownCharters = 4 // of the present phase; the rest are counted
 
-func (n charterTally) print(p *Printer, s *protocol.State) {
+func (n charterTally) print(p *term.Printer, s *protocol.State) {
 	if n.total == 0 {
 		return
 	}
@@ -74,9 +75,9 @@ func (n charterTally) print(p *Printer, s *protocol.State) {
 	}
 	for i, c := range n.open {
 		if i == shownCharters {
-			p.Printf("%s - and %d more in phase %s\n", pad("", 14), len(n.open)-i, OneLine(s.Phase))
+			p.Printf("%s - and %d more in phase %s\n", term.Pad("", 14), len(n.open)-i, term.OneLine(s.Phase))
 			return
 		}
-		p.Printf("%s - %s (%s), %s: %s\n", pad("", 14), OneLine(c.CharterID), OneLine(c.Role), s.CharterState(c), OneLine(c.Charter))
+		p.Printf("%s - %s (%s), %s: %s\n", term.Pad("", 14), term.OneLine(c.CharterID), term.OneLine(c.Role), s.CharterState(c), term.OneLine(c.Charter))
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"context"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
-func newCheckpointCommand(f *Factory) *ucli.Command {
+func newCheckpointCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "checkpoint", Aliases: []string{"checkpoint-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage:       "commit the files of an accepted turn",
@@ -24,7 +26,7 @@ func newCheckpointCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runCheckpoint(ctx context.Context, f *Factory, turn string) error {
+func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -42,11 +44,11 @@ func runCheckpoint(ctx context.Context, f *Factory, turn string) error {
 	payload.Set("files", orEmpty(out.Files))
 	payload.Set("skipped", nilIfEmpty(out.Skipped))
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Skipped != "" {
-			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(OneLine(out.Turn)), out.Skipped)
+			p.Printf("Turn %s: nothing to commit, %s.\n\n", p.Bold(term.OneLine(out.Turn)), out.Skipped)
 		} else {
-			p.Printf("Turn %s is checkpointed at %s (%s).\n\n", p.Bold(OneLine(out.Turn)), p.Bold(out.Commit[:min(12, len(out.Commit))]), counted(len(out.Files), "file"))
+			p.Printf("Turn %s is checkpointed at %s (%s).\n\n", p.Bold(term.OneLine(out.Turn)), p.Bold(out.Commit[:min(12, len(out.Commit))]), counted(len(out.Files), "file"))
 		}
 		printWhere(p, &out.Done)
 		printNext(p, n)

@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 	"github.com/git-agentxchain/git-agentxchain/restore/ci"
@@ -21,7 +22,7 @@ type ciReportOptions struct {
 	AllRuns bool
 }
 
-func newCIReportCommand(f *Factory) *ucli.Command {
+func newCIReportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "ci-report", ArgsUsage: "[FILE|-]", Category: categoryMove, Usage: "tell a build server about the run: JUnit XML or GitHub annotations",
 		Description: "Without FILE it is about the project around the current directory, as audit is; else about an export artifact, as report is. " +
@@ -29,7 +30,7 @@ func newCIReportCommand(f *Factory) *ucli.Command {
 			"Exit status: 0 reported, 1 the artifact does not verify or, with --strict, something failed, 2 there is nothing to report.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
-			newChoiceFlag("format", "write `FORMAT`; auto is github-actions there and json elsewhere", "auto", "auto", "github-actions", "junit-xml", "json"),
+			term.NewChoiceFlag("format", "write `FORMAT`; auto is github-actions there and json elsewhere", "auto", "auto", "github-actions", "junit-xml", "json"),
 			&ucli.BoolFlag{Name: "strict", Usage: "end with status 1 when the run is blocked or failed, or a gate or turn failed"},
 			&ucli.BoolFlag{Name: "all-runs", Usage: "tell rows of every run in the ledgers, not only of the current one"},
 		},
@@ -41,7 +42,7 @@ func newCIReportCommand(f *Factory) *ucli.Command {
 			o := &ciReportOptions{Input: input, Format: c.String("format"), Strict: c.Bool("strict"), AllRuns: c.Bool("all-runs")}
 			if f.JSON() {
 				if c.IsSet("format") && o.Format != "json" {
-					return usageErrorf("--json and --format %s contradict each other", o.Format)
+					return term.UsageErrorf("--json and --format %s contradict each other", o.Format)
 				}
 				o.Format = "json"
 			}
@@ -56,7 +57,7 @@ func newCIReportCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runCIReport(ctx context.Context, f *Factory, o *ciReportOptions) error {
+func runCIReport(ctx context.Context, f *term.Factory, o *ciReportOptions) error {
 	name, a, err := "current-project", (*account.Artifact)(nil), error(nil)
 	if o.Input == "" {
 		dir, derr := f.Dir()
@@ -90,17 +91,17 @@ func runCIReport(ctx context.Context, f *Factory, o *ciReportOptions) error {
 		data = account.Render(doc, "json")
 	}
 	if _, err := f.Out.Raw().Write(data); err != nil {
-		return errorf("io_failed", "cannot write the report: %w", err)
+		return term.Errorf("io_failed", "cannot write the report: %w", err)
 	}
 	status := reportStatus(doc)
-	if status == exitOK && o.Strict && !ci.InOrder(suites) {
-		status = exitFailed
+	if status == term.ExitOK && o.Strict && !ci.InOrder(suites) {
+		status = term.ExitFailed
 	}
-	return exitSilently(status)
+	return term.ExitSilently(status)
 }
 
 // githubFiles adds to the files a workflow step has for its outputs and its summary.
-func githubFiles(f *Factory, doc *ojson.Object) error {
+func githubFiles(f *term.Factory, doc *ojson.Object) error {
 	const most = 1 << 20 // of a step's summary
 	summary := account.Render(doc, "markdown")
 	if len(summary) > most {
@@ -119,7 +120,7 @@ func githubFiles(f *Factory, doc *ojson.Object) error {
 			}
 		}
 		if err != nil {
-			return errorf("io_failed", "cannot write to the file %s names: %w", name, err)
+			return term.Errorf("io_failed", "cannot write to the file %s names: %w", name, err)
 		}
 	}
 	return nil

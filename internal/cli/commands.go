@@ -4,6 +4,8 @@ package cli
 
 import (
 	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
 // Categories in the order help shows them.
@@ -28,13 +30,13 @@ func categories() []string {
 }
 
 // program is git agentxchain.
-func program() Program {
-	return Program{Groups: categories(), Commands: newCommands, Rewrites: commandRewrites(), Version: runVersion}
+func program() term.Program {
+	return term.Program{Groups: categories(), Commands: newCommands, Rewrites: commandRewrites(), Version: runVersion}
 }
 
 // newCommands makes every command. Nothing may be opened or read here: this
 // runs before every command, version included.
-func newCommands(f *Factory) []*ucli.Command {
+func newCommands(f *term.Factory) []*ucli.Command {
 	yes, no := true, false
 	return []*ucli.Command{
 		newInitCommand(f),
@@ -87,10 +89,10 @@ func newCommands(f *Factory) []*ucli.Command {
 		newDashboardCommand(f),
 		newMCPCommand(f),
 		newVersionCommand(f),
-		newHelpCommand(f, categoryShell),
-		newCompletionCommand(f, categoryShell),
-		newManCommand(f, categoryShell),
-		newCompleteCommand(f),
+		term.HelpCommand(f, categoryShell),
+		term.CompletionCommand(f, categoryShell),
+		term.ManCommand(f, categoryShell),
+		term.CompleteCommand(f),
 	}
 }
 

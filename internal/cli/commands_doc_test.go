@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
 func TestCommandsDocument(t *testing.T) {
@@ -40,8 +42,8 @@ func TestCommandsDocument(t *testing.T) {
 				t.Errorf("docs/commands.md does not describe %s", in)
 				continue
 			}
-			for _, h := range flagHelps(c) {
-				for _, n := range h.names {
+			for _, h := range term.FlagHelps(c) {
+				for _, n := range h.Names {
 					// A flag that repeats the operand is said once for all.
 					if len(n) > 1 && !strings.Contains(body, "--"+n) && !strings.Contains(strings.ToUpper(body), strings.ToUpper(n)) && n != "limit" && n != "all-runs" {
 						t.Errorf("docs/commands.md: %s does not mention --%s", in, n)
@@ -51,5 +53,5 @@ func TestCommandsDocument(t *testing.T) {
 			check(in, c.Subcommands)
 		}
 	}
-	check("", newCommands(&Factory{}))
+	check("", newCommands(&term.Factory{}))
 }

@@ -7,12 +7,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newConfigCommand(f *Factory) *ucli.Command {
+func newConfigCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "config", Category: categoryTrust, Usage: "the rules a run is judged by",
 		Description: "A run is judged by the rules that were in agentxchain.json when it began. A change of rules in the file takes effect when a person " +
@@ -51,7 +52,7 @@ func newConfigCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runConfigDiff(ctx context.Context, f *Factory) error {
+func runConfigDiff(ctx context.Context, f *term.Factory) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func runConfigDiff(ctx context.Context, f *Factory) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(configObject(st), func(p *Printer) {
+	f.Out.Emit(configObject(st), func(p *term.Printer) {
 		switch {
 		case st.Run == "":
 			p.Println("No run is under way; the next one begins with the rules of agentxchain.json.")
@@ -76,7 +77,7 @@ func runConfigDiff(ctx context.Context, f *Factory) error {
 	return nil
 }
 
-func runConfigShow(ctx context.Context, f *Factory) error {
+func runConfigShow(ctx context.Context, f *term.Factory) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -89,11 +90,11 @@ func runConfigShow(ctx context.Context, f *Factory) error {
 	tellNotices(f, st.Notices)
 	payload := configObject(st)
 	payload.Set("config", st.InForce.Raw)
-	f.Out.Emit(payload, func(p *Printer) { p.Printf("%s", string(ojson.Pretty(st.InForce.Raw))) })
+	f.Out.Emit(payload, func(p *term.Printer) { p.Printf("%s", string(ojson.Pretty(st.InForce.Raw))) })
 	return nil
 }
 
-func runConfigAdopt(ctx context.Context, f *Factory, yes bool) error {
+func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func runConfigAdopt(ctx context.Context, f *Factory, yes bool) error {
 				return err
 			}
 			if !agreed {
-				f.Out.Emit(ojson.NewObject("adopted", false, "changes", ruleRows(st.Changes)), func(p *Printer) {
+				f.Out.Emit(ojson.NewObject("adopted", false, "changes", ruleRows(st.Changes)), func(p *term.Printer) {
 					p.Println("Nothing was adopted; the rules in force stay as they are.")
 				})
 				return nil
@@ -130,7 +131,7 @@ func runConfigAdopt(ctx context.Context, f *Factory, yes bool) error {
 	payload := donePayload(&out.Done)
 	payload.Set("adopted", out.Result != nil)
 	payload.Set("changes", ruleRows(st.Changes))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result == nil {
 			p.Println("The rules of agentxchain.json are in force.")
 			return
@@ -173,7 +174,7 @@ func ruleLines(changes []protocol.RuleChange) []string {
 		if at == "" {
 			at = "(the whole configuration)"
 		}
-		text := mark + " " + OneLine(at) + ": " + ruleText(c.Before) + " -> " + ruleText(c.After)
+		text := mark + " " + term.OneLine(at) + ": " + ruleText(c.Before) + " -> " + ruleText(c.After)
 		if c.Weakens {
 			text += "  (weakens)"
 		}
@@ -186,8 +187,8 @@ func ruleText(v string) string {
 	if v == "" {
 		return "(absent)"
 	}
-	if r := []rune(OneLine(v)); len(r) > 160 {
+	if r := []rune(term.OneLine(v)); len(r) > 160 {
 		return string(r[:160]) + "…"
 	}
-	return OneLine(v)
+	return term.OneLine(v)
 }

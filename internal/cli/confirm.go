@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -18,7 +19,7 @@ type confirmOptions struct {
 	Reason string
 }
 
-func newConfirmCommand(f *Factory) *ucli.Command {
+func newConfirmCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "confirm", Category: categoryRun, Usage: "answer for what another tool or a restore passed",
 		Description: "Work of the reference CLI, restored files and files taken up with repair --accept-working cannot be computed again from the record. " +
@@ -38,7 +39,7 @@ func newConfirmCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
+func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
 	}
 	if o.Show {
 		tellNotices(f, v.Notices)
-		f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "claims", claimObjects(v.Open)), func(p *Printer) {
+		f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "claims", claimObjects(v.Open)), func(p *term.Printer) {
 			if len(v.Open) == 0 {
 				p.Printf("Nothing waits for confirmation.\n")
 				return
@@ -63,7 +64,7 @@ func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
 	opt := runner.ConfirmOptions{Reason: o.Reason}
 	if len(v.Open) > 0 && !o.Yes && runner.InsideTurn(nil) == "" {
 		for _, c := range v.Open {
-			f.Out.Notice("  %s", OneLine(claimLine(c)))
+			f.Out.Notice("  %s", term.OneLine(claimLine(c)))
 		}
 		agreed, err := f.Prompt.Confirm(ctx, "Did this happen as it should, and do you answer for it?", "--yes", false)
 		if err != nil {
@@ -85,7 +86,7 @@ func runConfirm(ctx context.Context, f *Factory, o *confirmOptions) error {
 	payload.Set("upto", string(out.Upto))
 	n := next(ctx, r)
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Confirmed, up to operation %s:\n", p.Yellow(out.Upto.Short()))
 		printClaims(p, out.Claims)
 		p.Println()
@@ -102,9 +103,9 @@ func claimLine(c runner.Claim) string {
 	return c.String() + " (operation " + c.Op.Short() + ")"
 }
 
-func printClaims(p *Printer, claims []runner.Claim) {
+func printClaims(p *term.Printer, claims []runner.Claim) {
 	for _, c := range claims {
-		p.Printf("  %s\n", OneLine(claimLine(c)))
+		p.Printf("  %s\n", term.OneLine(claimLine(c)))
 	}
 }
 

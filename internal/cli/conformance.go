@@ -12,9 +12,10 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/conformance"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
-func newConformanceCommand(f *Factory) *ucli.Command {
+func newConformanceCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "conformance", Category: categoryProve, Usage: "prove this implementation, or another, against fixtures",
 		Subcommands: []*ucli.Command{
@@ -28,7 +29,7 @@ func newConformanceCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func newConformanceAdapterCommand(f *Factory) *ucli.Command {
+func newConformanceAdapterCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "adapter", Usage: "run the one fixture on standard input, answer with one line of JSON",
 		Description: "What a verifier of the protocol starts, once for every fixture (stdio-fixture-v1). " +
@@ -42,7 +43,7 @@ func newConformanceAdapterCommand(f *Factory) *ucli.Command {
 
 // runConformanceAdapter speaks the verifier's protocol: the answer is bare,
 // --json or not, and the exit status is the verdict's.
-func runConformanceAdapter(ctx context.Context, f *Factory, a conformance.Adapter) error {
+func runConformanceAdapter(ctx context.Context, f *term.Factory, a conformance.Adapter) error {
 	out := f.Out.Raw()
 	if f.Env.IsTerminal(f.Env.Stdin) {
 		f.Out.Notice("reading one fixture from standard input")
@@ -52,13 +53,13 @@ func runConformanceAdapter(ctx context.Context, f *Factory, a conformance.Adapte
 		return err
 	}
 	if _, err := out.Write(r.Line()); err != nil {
-		return errorf("io_failed", "cannot write the answer: %w", err)
+		return term.Errorf("io_failed", "cannot write the answer: %w", err)
 	}
 	if r.Status == conformance.StatusError {
 		// The verifier reads the answer; this is for the person behind it.
-		_, _ = fmt.Fprintln(f.Env.Stderr, OneLine(r.Message))
+		_, _ = fmt.Fprintln(f.Env.Stderr, term.OneLine(r.Message))
 	}
-	return exitSilently(r.Status.ExitCode())
+	return term.ExitSilently(r.Status.ExitCode())
 }
 
 // adapterGrace is how long an adapter that is asked to end waits for its fixture

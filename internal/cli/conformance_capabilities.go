@@ -12,11 +12,12 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/conformance"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-func newConformanceCapabilitiesCommand(f *Factory) *ucli.Command {
+func newConformanceCapabilitiesCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "capabilities", Usage: "print what this program claims and how its adapter is started",
 		Description: "The content of " + conformance.CapabilitiesPath + ", bare, --json or not. " +
@@ -30,7 +31,7 @@ func newConformanceCapabilitiesCommand(f *Factory) *ucli.Command {
 				return err
 			}
 			if _, err := f.Out.Raw().Write(doc); err != nil {
-				return errorf("io_failed", "cannot write the document: %w", err)
+				return term.Errorf("io_failed", "cannot write the document: %w", err)
 			}
 			return nil
 		},
@@ -41,12 +42,12 @@ func newConformanceCapabilitiesCommand(f *Factory) *ucli.Command {
 func ownCapabilities() ([]byte, error) {
 	command, err := conformance.AdapterCommand()
 	if err != nil {
-		return nil, errorf("io_failed", "%w", err)
+		return nil, term.Errorf("io_failed", "%w", err)
 	}
 	return ojson.Pretty(conformance.OwnCapabilities(ReadBuild().Version, ProtocolVersion, conformance.ProtocolStdio, command)), nil
 }
 
-func newConformanceInitCommand(f *Factory) *ucli.Command {
+func newConformanceInitCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "init", ArgsUsage: "[DIR]", Usage: "make a directory a target for verifiers",
 		Description: "Writes " + conformance.CapabilitiesPath + " into DIR, this directory by default. A file with other content is kept unless --force is given.",
@@ -55,7 +56,7 @@ func newConformanceInitCommand(f *Factory) *ucli.Command {
 		},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
-				return usageErrorf("conformance init takes one directory, not %d", c.NArg())
+				return term.UsageErrorf("conformance init takes one directory, not %d", c.NArg())
 			}
 			dir, err := f.Dir()
 			if c.NArg() == 1 {
@@ -69,14 +70,14 @@ func newConformanceInitCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runConformanceInit(f *Factory, dir string, force bool) error {
+func runConformanceInit(f *term.Factory, dir string, force bool) error {
 	doc, err := ownCapabilities()
 	if err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return errorf("directory_unusable", "%s is not a directory that can be entered", OneLine(dir))
+		return term.Errorf("directory_unusable", "%s is not a directory that can be entered", term.OneLine(dir))
 	}
 	defer func() { _ = root.Close() }()
 	name := filepath.FromSlash(conformance.CapabilitiesPath)
@@ -85,22 +86,22 @@ func runConformanceInit(f *Factory, dir string, force bool) error {
 	switch {
 	case err == nil && bytes.Equal(old, doc):
 	case err == nil && !force:
-		return errorf("file_exists", "%s is there already and has other content", OneLine(filepath.Join(dir, name))).
-			withHint("--force replaces it")
+		return term.Errorf("file_exists", "%s is there already and has other content", term.OneLine(filepath.Join(dir, name))).
+			WithHint("--force replaces it")
 	case err != nil && !errors.Is(err, os.ErrNotExist) && !force:
-		return errorf("unreadable_file", "%s cannot be read: %w", OneLine(filepath.Join(dir, name)), err)
+		return term.Errorf("unreadable_file", "%s cannot be read: %w", term.OneLine(filepath.Join(dir, name)), err)
 	default:
 		done = "written"
 		if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			return errorf("io_failed", "cannot make the directory of the document: %w", err)
+			return term.Errorf("io_failed", "cannot make the directory of the document: %w", err)
 		}
 		if err := durable.WriteFileRoot(root, name, doc, 0o666); err != nil {
-			return errorf("io_failed", "cannot write the document: %w", err)
+			return term.Errorf("io_failed", "cannot write the document: %w", err)
 		}
 	}
 	path := filepath.Join(dir, name)
-	f.Out.Emit(ojson.NewObject("path", path, "written", done == "written"), func(p *Printer) {
-		p.Printf("%s is %s.\n\nNext:\n  git agentxchain conformance check --tier 3 --target %s\n", OneLine(path), done, OneLine(dir))
+	f.Out.Emit(ojson.NewObject("path", path, "written", done == "written"), func(p *term.Printer) {
+		p.Printf("%s is %s.\n\nNext:\n  git agentxchain conformance check --tier 3 --target %s\n", term.OneLine(path), done, term.OneLine(dir))
 	})
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/conformance"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -28,7 +29,7 @@ type conformanceCheckOptions struct {
 	TargetSet, RemoteSet, TokenSet                                                   bool
 }
 
-func newConformanceCheckCommand(f *Factory) *ucli.Command {
+func newConformanceCheckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "check", Usage: "verify an implementation of the protocol with fixtures",
 		Description: "Starts the adapter of --target, named in its " + conformance.CapabilitiesPath + ", once for every fixture, or posts the fixtures to --remote. " +
@@ -44,7 +45,7 @@ func newConformanceCheckCommand(f *Factory) *ucli.Command {
 			&ucli.StringFlag{Name: "token", Usage: "bearer `TOKEN` for --remote; better in " + conformance.TokenVariable + ", which other users cannot see"},
 			&ucli.StringFlag{Name: "token-file", Usage: "read the bearer token from the first line of `FILE`, - for standard input"},
 			&ucli.StringFlag{Name: "timeout", Usage: "allow each fixture `MS` milliseconds in all", Value: strconv.FormatInt(conformance.DefaultTimeout.Milliseconds(), 10)},
-			newChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
+			term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
 			&ucli.StringFlag{Name: "fixtures", Usage: "run the fixtures below `DIR` instead of this program's"},
 			&ucli.IntFlag{Name: "jobs", Usage: "run `N` fixtures at a time", DefaultText: "one for each processor"},
 			&ucli.BoolFlag{Name: "challenge", Usage: "catch adapters that do not run the fixtures"},
@@ -56,15 +57,15 @@ func newConformanceCheckCommand(f *Factory) *ucli.Command {
 				return err
 			}
 			if c.IsSet("jobs") && (c.Int("jobs") < 1 || c.Int("jobs") > 1024) {
-				return usageErrorf("--jobs takes 1 to 1024, not %d", c.Int("jobs"))
+				return term.UsageErrorf("--jobs takes 1 to 1024, not %d", c.Int("jobs"))
 			}
 			if c.IsSet("token") && c.IsSet("token-file") {
-				return usageErrorf("--token and --token-file exclude each other")
+				return term.UsageErrorf("--token and --token-file exclude each other")
 			}
 			// An empty shell variable must not choose something else in silence.
 			for _, name := range []string{"surface", "token", "token-file", "fixtures", "target", "challenge-seed"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			return runConformanceCheck(c.Context, f, &conformanceCheckOptions{
@@ -79,7 +80,7 @@ func newConformanceCheckCommand(f *Factory) *ucli.Command {
 
 // runConformanceCheck prints the report, or why there is none, on standard
 // output, bare in both formats.
-func runConformanceCheck(ctx context.Context, f *Factory, o *conformanceCheckOptions) error {
+func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceCheckOptions) error {
 	asJSON := o.Format == "json" || f.JSON()
 	report, err := conformanceReport(ctx, f, o)
 	if errors.Is(err, context.Canceled) {
@@ -90,12 +91,12 @@ func runConformanceCheck(ctx context.Context, f *Factory, o *conformanceCheckOpt
 	case err != nil && asJSON:
 		_, err = out.Write(ojson.Pretty(conformance.ErrorReport(err)))
 	case err != nil:
-		_, err = fmt.Fprintf(out, "Protocol verification failed: %s\n", OneLine(err.Error()))
+		_, err = fmt.Fprintf(out, "Protocol verification failed: %s\n", term.OneLine(err.Error()))
 	case asJSON:
 		_, err = out.Write(ojson.Pretty(report.Object()))
 	default:
-		s := f.Out.style()
-		err = report.WriteText(out, conformance.Ink{Bold: s.Bold, Good: s.Green, Bad: s.Red, Faint: s.Dim, Safe: OneLine})
+		s := f.Out.Style()
+		err = report.WriteText(out, conformance.Ink{Bold: s.Bold, Good: s.Green, Bad: s.Red, Faint: s.Dim, Safe: term.OneLine})
 	}
 	if err == nil {
 		err = f.Out.Flush()
@@ -103,16 +104,16 @@ func runConformanceCheck(ctx context.Context, f *Factory, o *conformanceCheckOpt
 	switch {
 	case err != nil && !errors.Is(err, syscall.EPIPE):
 		// 1 would say that a fixture has failed.
-		return errorf("report_unwritten", "cannot write the report: %w", err)
+		return term.Errorf("report_unwritten", "cannot write the report: %w", err)
 	case report == nil:
-		return exitSilently(exitUsage)
+		return term.ExitSilently(term.ExitUsage)
 	}
-	return exitSilently(report.ExitCode())
+	return term.ExitSilently(report.ExitCode())
 }
 
 // conformanceReport does the verification. Flags are judged in the order of
 // spec/06 §8.1, then the target, then the selection.
-func conformanceReport(ctx context.Context, f *Factory, o *conformanceCheckOptions) (*conformance.Report, error) {
+func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheckOptions) (*conformance.Report, error) {
 	switch {
 	case o.RemoteSet && o.TargetSet:
 		return nil, errors.New("Cannot specify both --target and --remote") //nolint:staticcheck // the sentence every verifier prints
@@ -121,11 +122,11 @@ func conformanceReport(ctx context.Context, f *Factory, o *conformanceCheckOptio
 	}
 	tier, err := strconv.Atoi(strings.TrimSpace(o.Tier))
 	if err != nil || tier < 1 || tier > 3 {
-		return nil, fmt.Errorf(`Tier must be 1, 2, or 3. Received "%s"`, OneLine(o.Tier)) //nolint:staticcheck // the sentence every verifier prints
+		return nil, fmt.Errorf(`Tier must be 1, 2, or 3. Received "%s"`, term.OneLine(o.Tier)) //nolint:staticcheck // the sentence every verifier prints
 	}
 	ms, err := strconv.Atoi(strings.TrimSpace(o.Timeout))
 	if err != nil || ms < 1 || ms > 24*60*60*1000 {
-		return nil, fmt.Errorf(`Timeout must be a positive integer number of milliseconds. Received "%s"`, OneLine(o.Timeout)) //nolint:staticcheck // the sentence every verifier prints
+		return nil, fmt.Errorf(`Timeout must be a positive integer number of milliseconds. Received "%s"`, term.OneLine(o.Timeout)) //nolint:staticcheck // the sentence every verifier prints
 	}
 	v := &conformance.Verifier{Tier: tier, Surface: o.Surface, Jobs: o.Jobs, Now: f.Now}
 	timeout := time.Duration(ms) * time.Millisecond
@@ -150,7 +151,7 @@ func conformanceReport(ctx context.Context, f *Factory, o *conformanceCheckOptio
 		}
 		v.Challenger = conformance.NewChallenger(v.Corpus, seed)
 	}
-	var progress *Progress
+	var progress *term.Progress
 	if n := len(v.Corpus.Select(tier, o.Surface)); n > 0 {
 		progress = f.Out.Progress("fixtures", n)
 		defer progress.Done()
@@ -159,7 +160,7 @@ func conformanceReport(ctx context.Context, f *Factory, o *conformanceCheckOptio
 	return v.Run(ctx)
 }
 
-func remoteTarget(ctx context.Context, f *Factory, o *conformanceCheckOptions, v *conformance.Verifier, timeout time.Duration) error {
+func remoteTarget(ctx context.Context, f *term.Factory, o *conformanceCheckOptions, v *conformance.Verifier, timeout time.Duration) error {
 	token := o.Token
 	if token == "" {
 		token = f.Env.Getenv(conformance.TokenVariable)
@@ -175,7 +176,7 @@ func remoteTarget(ctx context.Context, f *Factory, o *conformanceCheckOptions, v
 		return err
 	}
 	if r.Exposed() {
-		f.Out.Warn("the token travels unencrypted to %s", OneLine(r.Base()))
+		f.Out.Warn("the token travels unencrypted to %s", term.OneLine(r.Base()))
 	}
 	doc, err := r.Capabilities(ctx)
 	if err != nil {
@@ -186,7 +187,7 @@ func remoteTarget(ctx context.Context, f *Factory, o *conformanceCheckOptions, v
 	return err
 }
 
-func localTarget(f *Factory, o *conformanceCheckOptions, v *conformance.Verifier, timeout time.Duration) error {
+func localTarget(f *term.Factory, o *conformanceCheckOptions, v *conformance.Verifier, timeout time.Duration) error {
 	root, err := f.Path(o.Target)
 	if err != nil {
 		return err
@@ -200,7 +201,7 @@ func localTarget(f *Factory, o *conformanceCheckOptions, v *conformance.Verifier
 }
 
 // conformanceCorpus opens the fixtures below dir, this program's when dir is "".
-func conformanceCorpus(f *Factory, dir string) (*conformance.Corpus, error) {
+func conformanceCorpus(f *term.Factory, dir string) (*conformance.Corpus, error) {
 	if dir == "" {
 		return conformance.EmbeddedCorpus()
 	}
@@ -217,7 +218,7 @@ func challengeSeed(s string) (uint64, error) {
 	if s != "" {
 		n, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("the challenge seed must be a number a report has named, not %q", OneLine(s))
+			return 0, fmt.Errorf("the challenge seed must be a number a report has named, not %q", term.OneLine(s))
 		}
 		return n, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -15,7 +16,7 @@ type conformanceListOptions struct {
 	Surface, Fixtures string
 }
 
-func newConformanceListCommand(f *Factory) *ucli.Command {
+func newConformanceListCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "list", Usage: "list the fixtures",
 		Description: "Every fixture with its id, tier, surface and description, in the order they are run.",
@@ -30,26 +31,26 @@ func newConformanceListCommand(f *Factory) *ucli.Command {
 			}
 			for _, name := range []string{"surface", "fixtures"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			o := &conformanceListOptions{Tier: c.Int("tier"), Surface: c.String("surface"), Fixtures: c.String("fixtures")}
 			if o.Tier < 1 || o.Tier > 3 {
-				return usageErrorf("--tier takes 1, 2 or 3, not %d", o.Tier)
+				return term.UsageErrorf("--tier takes 1, 2 or 3, not %d", o.Tier)
 			}
 			return runConformanceList(f, o)
 		},
 	}
 }
 
-func runConformanceList(f *Factory, o *conformanceListOptions) error {
+func runConformanceList(f *term.Factory, o *conformanceListOptions) error {
 	corpus, err := conformanceCorpus(f, o.Fixtures)
 	if err != nil {
-		return errorf("invalid_input", "%w", err)
+		return term.Errorf("invalid_input", "%w", err)
 	}
 	selected := corpus.Select(o.Tier, o.Surface)
 	rows := []*ojson.Object{}
-	table := NewTable("FIXTURE", "TIER", "SURFACE", "DESCRIPTION")
+	table := term.NewTable("FIXTURE", "TIER", "SURFACE", "DESCRIPTION")
 	for _, x := range selected {
 		id, _ := x.Raw.Get("fixture_id")
 		rows = append(rows, ojson.NewObject("fixture_id", id, "tier", x.Tier, "surface", x.Surface, "operation", x.Operation,
@@ -57,13 +58,13 @@ func runConformanceList(f *Factory, o *conformanceListOptions) error {
 		table.Row(x.ID, strconv.Itoa(x.Tier), x.Surface, x.Description)
 	}
 	payload := ojson.NewObject("fixture_root", corpus.Root, "corpus_digest", corpus.Digest(), "warnings", orEmpty(corpus.Warnings), "fixtures", rows)
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if table.Len() > 0 {
 			p.Table(table)
 		}
 	})
 	for _, w := range corpus.Warnings {
-		f.Out.Warn("%s", OneLine(w))
+		f.Out.Warn("%s", term.OneLine(w))
 	}
 	if len(selected) == 0 {
 		f.Out.Notice("no fixture is selected")

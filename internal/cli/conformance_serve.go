@@ -15,6 +15,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/conformance"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -34,7 +35,7 @@ type conformanceServeOptions struct {
 	Grace     time.Duration
 }
 
-func newConformanceServeCommand(f *Factory) *ucli.Command {
+func newConformanceServeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "serve", Usage: "answer other verifiers over HTTP (http-fixture-v1)",
 		Description: "GET /conform/capabilities and POST /conform/execute, until interrupted. " +
@@ -56,32 +57,32 @@ func newConformanceServeCommand(f *Factory) *ucli.Command {
 				Timeout: time.Duration(c.Int("timeout")) * time.Millisecond, Jobs: runtime.NumCPU(), Grace: serveGrace}
 			switch {
 			case o.Timeout <= 0 || c.Int("timeout") > 24*60*60*1000:
-				return usageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", c.Int("timeout"))
+				return term.UsageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", c.Int("timeout"))
 			case c.IsSet("jobs") && (c.Int("jobs") < 1 || c.Int("jobs") > 1024):
-				return usageErrorf("--jobs takes 1 to 1024, not %d", c.Int("jobs"))
+				return term.UsageErrorf("--jobs takes 1 to 1024, not %d", c.Int("jobs"))
 			case c.IsSet("jobs"):
 				o.Jobs = c.Int("jobs")
 			}
 			if c.IsSet("token") && c.IsSet("token-file") {
-				return usageErrorf("--token and --token-file exclude each other")
+				return term.UsageErrorf("--token and --token-file exclude each other")
 			}
 			if c.IsSet("token") && o.Token == "" || c.IsSet("token-file") && o.TokenFile == "" {
 				// An empty shell variable must not open the endpoint.
-				return usageErrorf("the token is empty")
+				return term.UsageErrorf("the token is empty")
 			}
 			return runConformanceServe(c.Context, f, o)
 		},
 	}
 }
 
-func runConformanceServe(ctx context.Context, f *Factory, o *conformanceServeOptions) error {
+func runConformanceServe(ctx context.Context, f *term.Factory, o *conformanceServeOptions) error {
 	token, err := serveToken(f, o)
 	if err != nil {
 		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return errorf("io_failed", "cannot find this program's own file: %w", err)
+		return term.Errorf("io_failed", "cannot find this program's own file: %w", err)
 	}
 	s := &conformance.Server{
 		Command:      []string{self, "conformance", "adapter"},
@@ -92,22 +93,22 @@ func runConformanceServe(ctx context.Context, f *Factory, o *conformanceServeOpt
 		Jobs:         o.Jobs,
 		Queue:        serveQueue,
 		Log: func(line string) {
-			_, _ = fmt.Fprintf(f.Env.Stderr, "%s %s\n", Timestamp(f.Now()), Clean(line))
+			_, _ = fmt.Fprintf(f.Env.Stderr, "%s %s\n", term.Timestamp(f.Now()), term.Clean(line))
 		},
 	}
 	l, err := s.Listen(ctx, o.Listen)
 	var bad conformance.AddressError
 	switch {
 	case errors.As(err, &bad):
-		return usageErrorf("%w", err)
+		return term.UsageErrorf("%w", err)
 	case err != nil:
-		return errorf("io_failed", "%w", err)
+		return term.Errorf("io_failed", "%w", err)
 	}
 	url := "http://" + l.Addr().String()
 	if f.JSON() {
 		if err := f.Out.Stream(ojson.NewObject("url", url, "pid", os.Getpid())); err != nil {
 			_ = l.Close()
-			return errorf("io_failed", "cannot write the address: %w", err)
+			return term.Errorf("io_failed", "cannot write the address: %w", err)
 		}
 	} else {
 		f.Out.Notice("git-agentxchain conformance endpoint listening on %s", url)
@@ -116,7 +117,7 @@ func runConformanceServe(ctx context.Context, f *Factory, o *conformanceServeOpt
 		}
 	}
 	if err := s.Serve(ctx, l, o.Grace); err != nil {
-		return errorf("io_failed", "%w", err)
+		return term.Errorf("io_failed", "%w", err)
 	}
 	f.Out.Notice("stopped")
 	return nil
@@ -124,7 +125,7 @@ func runConformanceServe(ctx context.Context, f *Factory, o *conformanceServeOpt
 
 // serveToken returns the token to require, "" for none: the flag, the file, the
 // environment.
-func serveToken(f *Factory, o *conformanceServeOptions) (string, error) {
+func serveToken(f *term.Factory, o *conformanceServeOptions) (string, error) {
 	token := o.Token
 	switch {
 	case token != "":
@@ -140,18 +141,18 @@ func serveToken(f *Factory, o *conformanceServeOptions) (string, error) {
 	}
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return "", usageErrorf("the token must be visible ASCII characters without spaces")
+			return "", term.UsageErrorf("the token must be visible ASCII characters without spaces")
 		}
 	}
 	return token, nil
 }
 
 // tokenFromFile reads the first line of a file, or of standard input for "-".
-func tokenFromFile(f *Factory, name string) (string, error) {
-	return interruptible(f, func() (string, error) { return readToken(f, name) })
+func tokenFromFile(f *term.Factory, name string) (string, error) {
+	return term.Interruptible(f, func() (string, error) { return readToken(f, name) })
 }
 
-func readToken(f *Factory, name string) (string, error) {
+func readToken(f *term.Factory, name string) (string, error) {
 	in := f.Env.Stdin
 	if name != "-" {
 		path, err := f.Path(name)
@@ -160,22 +161,22 @@ func readToken(f *Factory, name string) (string, error) {
 		}
 		file, err := os.Open(path)
 		if err != nil {
-			return "", errorf("unreadable_input", "cannot read the token: %w", err)
+			return "", term.Errorf("unreadable_input", "cannot read the token: %w", err)
 		}
 		defer func() { _ = file.Close() }()
 		in = file
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxTokenBytes+1))
 	if err != nil {
-		return "", errorf("unreadable_input", "cannot read the token: %w", err)
+		return "", term.Errorf("unreadable_input", "cannot read the token: %w", err)
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
 	line = strings.TrimSpace(line)
 	switch {
 	case line == "":
-		return "", errorf("unreadable_input", "%s holds no token in its first line", OneLine(name))
+		return "", term.Errorf("unreadable_input", "%s holds no token in its first line", term.OneLine(name))
 	case len(line) > maxTokenBytes:
-		return "", errorf("unreadable_input", "%s holds no token: its first line is longer than %d bytes", OneLine(name), maxTokenBytes)
+		return "", term.Errorf("unreadable_input", "%s holds no token: its first line is longer than %d bytes", term.OneLine(name), maxTokenBytes)
 	}
 	return line, nil
 }

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 func adapterRun(t *testing.T, in io.Reader, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status = Main(append([]string{"git-agentxchain", "conformance", "adapter"}, args...), Env{Stdin: in, Stdout: &out, Stderr: &errs, Dir: t.TempDir()})
+	status = Main(append([]string{"git-agentxchain", "conformance", "adapter"}, args...), term.Env{Stdin: in, Stdout: &out, Stderr: &errs, Dir: t.TempDir()})
 	return status, out.String(), errs.String()
 }
 

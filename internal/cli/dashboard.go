@@ -14,6 +14,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -36,7 +37,7 @@ func dashboardPortFlag() *ucli.IntFlag {
 	return &ucli.IntFlag{Name: "port", Usage: "listen on port `N` of the loopback interface; 0 takes any that is free", Value: dashboard.DefaultPort}
 }
 
-func newDashboardCommand(f *Factory) *ucli.Command {
+func newDashboardCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "dashboard", Category: categoryView, Usage: "see the run in a browser",
 		Description: "A read-only view of the run, of the initiative, or of both: where it stands, who is waited for, what was decided, whether anything is wrong. " +
@@ -72,12 +73,12 @@ func newDashboardCommand(f *Factory) *ucli.Command {
 func portOf(c *ucli.Context) (int, error) {
 	port := c.Int("port")
 	if port < 0 || port > 65535 {
-		return 0, usageErrorf("--port takes 0 to 65535, not %d", port)
+		return 0, term.UsageErrorf("--port takes 0 to 65535, not %d", port)
 	}
 	return port, nil
 }
 
-func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
+func runDashboard(ctx context.Context, f *term.Factory, o *dashboardOptions) error {
 	dir, err := f.Dir()
 	if err != nil {
 		return err
@@ -118,13 +119,13 @@ func runDashboard(ctx context.Context, f *Factory, o *dashboardOptions) error {
 }
 
 func alreadyRunning(have *dashboard.Session) error {
-	return errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", OneLine(have.URL), have.PID).
-		withHint("git agentxchain dashboard stop").withDetails(have.Object())
+	return term.Errorf(dashboard.CodeRunning, "a dashboard is already running at %s (PID %d)", term.OneLine(have.URL), have.PID).
+		WithHint("git agentxchain dashboard stop").WithDetails(have.Object())
 }
 
 // dashboardOf are those of a dashboard of dir.
-func dashboardOf(f *Factory, dir string) dashboard.Options {
-	return dashboard.Options{Dir: dir, Now: f.Env.Now, Runner: runner.Options{Getenv: f.Env.Getenv}, Log: func(line string) { f.Out.Warn("%s", OneLine(line)) }}
+func dashboardOf(f *term.Factory, dir string) dashboard.Options {
+	return dashboard.Options{Dir: dir, Now: f.Env.Now, Runner: runner.Options{Getenv: f.Env.Getenv}, Log: func(line string) { f.Out.Warn("%s", term.OneLine(line)) }}
 }
 
 // dashboardSession is a running dashboard in --json: the session file's members, and
@@ -136,10 +137,10 @@ func dashboardSession(s *dashboard.Server) *ojson.Object {
 	return o
 }
 
-func tellDashboard(f *Factory, session *ojson.Object) error {
+func tellDashboard(f *term.Factory, session *ojson.Object) error {
 	if f.JSON() {
-		if err := f.Out.Stream(envelope(true, f.CorrelationID(), session, nil)); err != nil {
-			return errorf("io_failed", "cannot write the address: %w", err)
+		if err := f.Out.Stream(term.Envelope(true, f.CorrelationID(), session, nil)); err != nil {
+			return term.Errorf("io_failed", "cannot write the address: %w", err)
 		}
 		return nil
 	}
@@ -148,28 +149,28 @@ func tellDashboard(f *Factory, session *ojson.Object) error {
 	p.Printf("Open %s\n", p.Bold(session.String("open_url")))
 	p.Printf("The token in it lets you in; ^C ends the dashboard.\n")
 	if err := f.Out.Flush(); err != nil {
-		return errorf("io_failed", "cannot write the address: %w", err)
+		return term.Errorf("io_failed", "cannot write the address: %w", err)
 	}
 	return nil
 }
 
 // startDaemon starts this command again in a session of its own and tells where it
 // listens once it does.
-func startDaemon(ctx context.Context, f *Factory, dir string, o *dashboardOptions) error {
+func startDaemon(ctx context.Context, f *term.Factory, dir string, o *dashboardOptions) error {
 	self, err := os.Executable()
 	if err != nil {
-		return errorf("io_failed", "cannot find this program's own file: %w", err)
+		return term.Errorf("io_failed", "cannot find this program's own file: %w", err)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
-		return errorf("io_failed", "cannot start the dashboard: %w", err)
+		return term.Errorf("io_failed", "cannot start the dashboard: %w", err)
 	}
 	defer func() { _ = r.Close() }()
 	argv := []string{self, "-C", dir, "--json", "dashboard", "--no-open", "--port", strconv.Itoa(o.Port)}
 	child, err := process.Detach(argv, dir, append(os.Environ(), daemonChild+"=1"), nil, w)
 	_ = w.Close()
 	if err != nil {
-		return errorf("io_failed", "cannot start the dashboard: %w", err)
+		return term.Errorf("io_failed", "cannot start the dashboard: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, daemonWait)
 	defer cancel()
@@ -183,12 +184,12 @@ func startDaemon(ctx context.Context, f *Factory, dir string, o *dashboardOption
 	defer func() { _ = child.Release() }()
 	if !session.Bool("ok") {
 		e := session.Object("error")
-		return errorf(orText(e.String("code"), "io_failed"), "%s", orText(e.String("message"), "the dashboard did not start")).withHint(e.String("hint"))
+		return term.Errorf(orText(e.String("code"), "io_failed"), "%s", orText(e.String("message"), "the dashboard did not start")).WithHint(e.String("hint"))
 	}
 	session.Delete("ok")
 	session.Delete("correlationId")
 	session.Delete("protocol")
-	f.Out.Emit(session, func(p *Printer) {
+	f.Out.Emit(session, func(p *term.Printer) {
 		pid, _ := session.Int("pid")
 		p.Printf("Dashboard started in daemon mode at %s\n", session.String("url"))
 		p.Printf("PID: %d\n", pid)
@@ -213,13 +214,13 @@ func readySession(ctx context.Context, r io.ReadCloser) (*ojson.Object, error) {
 	case <-ctx.Done():
 		_ = r.Close()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return nil, errorf("timeout", "Dashboard daemon did not report a live session within %s.", daemonWait)
+			return nil, term.Errorf("timeout", "Dashboard daemon did not report a live session within %s.", daemonWait)
 		}
 		return nil, context.Cause(ctx)
 	case a := <-got:
 		o, err := ojson.DecodeObject(a.line)
 		if err != nil {
-			return nil, errorf("io_failed", "the dashboard ended before it listened").withHint("git agentxchain dashboard --no-open says why")
+			return nil, term.Errorf("io_failed", "the dashboard ended before it listened").WithHint("git agentxchain dashboard --no-open says why")
 		}
 		return o, nil
 	}
@@ -232,7 +233,7 @@ func orText(s, otherwise string) string {
 	return s
 }
 
-func runDashboardStop(ctx context.Context, f *Factory) error {
+func runDashboardStop(ctx context.Context, f *term.Factory) error {
 	dir, err := f.Dir()
 	if err != nil {
 		return err
@@ -251,12 +252,12 @@ func runDashboardStop(ctx context.Context, f *Factory) error {
 	if was != nil {
 		payload.Set("session", was.Object())
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if was == nil {
 			p.Println("No dashboard is running here.")
 			return
 		}
-		p.Printf("The dashboard at %s (PID %d) has ended.\n", OneLine(was.URL), was.PID)
+		p.Printf("The dashboard at %s (PID %d) has ended.\n", term.OneLine(was.URL), was.PID)
 	})
 	return nil
 }

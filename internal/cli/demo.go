@@ -10,12 +10,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newDemoCommand(f *Factory) *ucli.Command {
+func newDemoCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "demo", Category: categoryStart, Usage: "play a whole governed run in a scratch repository",
 		Description: "Planning, implementation and qa with scripted participants that really edit files: a refused result and its retry, a gate that fails and then passes, approvals by a person, completion, fsck with replay. Nothing is left behind unless --keep is given.",
@@ -29,13 +30,13 @@ func newDemoCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
+func runDemo(ctx context.Context, f *term.Factory, keep bool) (err error) {
 	if err := runner.LeaveRepository(); err != nil {
 		return err
 	}
 	top, err := os.MkdirTemp("", "agentxchain-demo-")
 	if err != nil {
-		return errorf("io_failed", "cannot make a scratch directory: %w", err)
+		return term.Errorf("io_failed", "cannot make a scratch directory: %w", err)
 	}
 	defer func() {
 		if !keep {
@@ -44,7 +45,7 @@ func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
 	}()
 	dir := filepath.Join(top, "greeter")
 	if err := os.Mkdir(dir, 0o777); err != nil {
-		return errorf("io_failed", "cannot make a scratch directory: %w", err)
+		return term.Errorf("io_failed", "cannot make a scratch directory: %w", err)
 	}
 	p := f.Out.Printer()
 	begin := f.Now()
@@ -57,9 +58,9 @@ func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
 		case demo.Refused:
 			mark, style = "no", p.Red
 		}
-		p.Printf("%s %s %s %s\n", p.Dim(pad(f.Now().Sub(begin).Truncate(time.Millisecond).String(), 6)), style(mark), p.Bold(pad(m.Who, 11)), OneLine(m.What))
+		p.Printf("%s %s %s %s\n", p.Dim(term.Pad(f.Now().Sub(begin).Truncate(time.Millisecond).String(), 6)), style(mark), p.Bold(term.Pad(m.Who, 11)), term.OneLine(m.What))
 		if m.Detail != "" {
-			p.Printf("%s %s\n", pad("", 21), p.Dim(OneLine(m.Detail)))
+			p.Printf("%s %s\n", term.Pad("", 21), p.Dim(term.OneLine(m.Detail)))
 		}
 		timeline = append(timeline, ojson.NewObject("who", m.Who, "what", m.What, "detail", nilIfEmpty(m.Detail), "outcome", []string{"done", "passed", "refused"}[m.Kind]))
 	}})
@@ -71,7 +72,7 @@ func runDemo(ctx context.Context, f *Factory, keep bool) (err error) {
 	if keep {
 		payload.Set("directory", dir)
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("\nRun %s completed: %s accepted, %s in its chain.\n", p.Bold(out.Run), counted(out.Accepted, "turn"), counted(out.Ops, "operation"))
 		if keep {
 			p.Printf("It is kept in %s; try there:\n  git agentxchain status\n  git agentxchain log\n  git agentxchain history\n", dir)

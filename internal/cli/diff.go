@@ -12,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
@@ -24,7 +25,7 @@ type diffOptions struct {
 	ExitZero    bool
 }
 
-func newDiffCommand(f *Factory) *ucli.Command {
+func newDiffCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "diff", ArgsUsage: "LEFT RIGHT", Category: categoryMove, Usage: "compare two runs, or two export artifacts, and name what became worse",
 		Description: "LEFT and RIGHT are ids of runs in the project's run history, or the beginning of one, the current run included; or, with --export or when both are files, export artifacts. " +
@@ -37,14 +38,14 @@ func newDiffCommand(f *Factory) *ucli.Command {
 		Action: func(c *ucli.Context) error {
 			o := &diffOptions{Left: c.Args().Get(0), Right: c.Args().Get(1), Export: c.Bool("export"), ExitZero: c.Bool("exit-zero")}
 			if o.Left == "-" && o.Right == "-" {
-				return usageErrorf("only one of the two can come from standard input")
+				return term.UsageErrorf("only one of the two can come from standard input")
 			}
 			return runDiff(c.Context, f, o)
 		},
 	}
 }
 
-func runDiff(ctx context.Context, f *Factory, o *diffOptions) error {
+func runDiff(ctx context.Context, f *term.Factory, o *diffOptions) error {
 	if o.Export || isArtifactArg(f, o.Left) && isArtifactArg(f, o.Right) {
 		return diffExports(ctx, f, o)
 	}
@@ -54,10 +55,10 @@ func runDiff(ctx context.Context, f *Factory, o *diffOptions) error {
 		if isArtifactArg(f, arg) || !beside && !strings.Contains(arg, "/") && !strings.HasSuffix(arg, ".json") {
 			continue
 		}
-		e := &protocol.Error{Code: "unreadable_input", Field: "file", Message: fmt.Sprintf("There is no file %.200s.", OneLine(arg)),
+		e := &protocol.Error{Code: "unreadable_input", Field: "file", Message: fmt.Sprintf("There is no file %.200s.", term.OneLine(arg)),
 			Hint: "name two export artifacts, or two runs of this project"}
 		if beside {
-			e.Message = fmt.Sprintf("There is no file %.200s, and an artifact can be compared with another artifact only.", OneLine(arg))
+			e.Message = fmt.Sprintf("There is no file %.200s, and an artifact can be compared with another artifact only.", term.OneLine(arg))
 		}
 		return e
 	}
@@ -74,11 +75,11 @@ func runDiff(ctx context.Context, f *Factory, o *diffOptions) error {
 		return err
 	}
 	d := diff.Runs(left, right)
-	f.Out.Emit(d, func(p *Printer) {
+	f.Out.Emit(d, func(p *term.Printer) {
 		p.Printf("%s\n\n", p.Bold("Run comparison"))
 		for _, side := range [...]string{"left", "right"} {
 			s := d.Object(side)
-			p.Field(side, "%s (%s)", OneLine(s.String("run_id")), OneLine(s.String("status")))
+			p.Field(side, "%s (%s)", term.OneLine(s.String("run_id")), term.OneLine(s.String("status")))
 		}
 		printDiff(p, d)
 	})
@@ -86,7 +87,7 @@ func runDiff(ctx context.Context, f *Factory, o *diffOptions) error {
 }
 
 // isArtifactArg reports whether an argument names a file, or standard input.
-func isArtifactArg(f *Factory, arg string) bool {
+func isArtifactArg(f *term.Factory, arg string) bool {
 	if arg == "-" {
 		return true
 	}
@@ -100,7 +101,7 @@ func isArtifactArg(f *Factory, arg string) bool {
 
 // runRows are the rows of run-history.jsonl and, behind them, what the row of the
 // current run would be if it ended now.
-func runRows(ctx context.Context, f *Factory) ([]*ojson.Object, error) {
+func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ type diffSide struct {
 	*account.Artifact
 }
 
-func loadSides(ctx context.Context, f *Factory, left, right string) (l, r diffSide, err error) {
+func loadSides(ctx context.Context, f *term.Factory, left, right string) (l, r diffSide, err error) {
 	for i, arg := range [...]string{left, right} {
 		side := &l
 		if i == 1 {
@@ -146,7 +147,7 @@ func loadSides(ctx context.Context, f *Factory, left, right string) (l, r diffSi
 	return l, r, nil
 }
 
-func diffExports(ctx context.Context, f *Factory, o *diffOptions) error {
+func diffExports(ctx context.Context, f *term.Factory, o *diffOptions) error {
 	l, r, err := loadSides(ctx, f, o.Left, o.Right)
 	if err != nil {
 		return err
@@ -159,16 +160,16 @@ func diffExports(ctx context.Context, f *Factory, o *diffOptions) error {
 	for _, s := range [...]diffSide{l, r} {
 		if !s.Verification.Passed() {
 			proven = false
-			f.Out.Warn("%s does not verify, its summary may be wrong: git agentxchain verify export tells why", OneLine(s.name))
+			f.Out.Warn("%s does not verify, its summary may be wrong: git agentxchain verify export tells why", term.OneLine(s.name))
 		}
 	}
 	d.Set("verified", proven)
-	f.Out.Emit(d, func(p *Printer) {
+	f.Out.Emit(d, func(p *term.Printer) {
 		p.Printf("%s\n\n", p.Bold("Artifact comparison"))
 		for _, side := range [...]string{"left", "right"} {
 			s := d.Object(side)
 			id := s.String("run_id") + s.String("super_run_id")
-			p.Field(side, "%s (%s, %s, %s)", OneLine(d.String(side+"_ref")), OneLine(d.String("subject_kind")), OneLine(s.String("status")), OneLine(id))
+			p.Field(side, "%s (%s, %s, %s)", term.OneLine(d.String(side+"_ref")), term.OneLine(d.String("subject_kind")), term.OneLine(s.String("status")), term.OneLine(id))
 		}
 		printDiff(p, d)
 	})
@@ -177,13 +178,13 @@ func diffExports(ctx context.Context, f *Factory, o *diffOptions) error {
 
 func diffStatus(o *diffOptions, d *ojson.Object, proven bool) error {
 	if !o.ExitZero && (d.Bool("has_regressions") || !proven) {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
 
 // printDiff prints the changes of either comparison.
-func printDiff(p *Printer, d *ojson.Object) {
+func printDiff(p *term.Printer, d *ojson.Object) {
 	s := d.Object("summary")
 	outcome := s.String("outcome")
 	switch outcome {
@@ -196,16 +197,16 @@ func printDiff(p *Printer, d *ojson.Object) {
 	if list := d.Objects("regressions"); len(list) > 0 {
 		p.Printf("\n%s\n", p.Bold("Became worse"))
 		for _, r := range list {
-			p.Printf("  %s %s: %s\n", severity(p, r.String("severity")), r.String("id"), OneLine(r.String("message")))
+			p.Printf("  %s %s: %s\n", severity(p, r.String("severity")), r.String("id"), term.OneLine(r.String("message")))
 		}
 	}
 	if list := s.Strings("highlights"); outcome == "improved" || outcome == p.Green("improved") {
 		p.Printf("\n%s\n", p.Bold("Highlights"))
 		for _, h := range list {
-			p.Printf("  %s\n", OneLine(h))
+			p.Printf("  %s\n", term.OneLine(h))
 		}
 	}
-	t := &Table{Header: []string{"CHANGED", "LEFT", "RIGHT", "DELTA"}, Flex: 2}
+	t := &term.Table{Header: []string{"CHANGED", "LEFT", "RIGHT", "DELTA"}, Flex: 2}
 	cell := func(v any) string {
 		switch v := v.(type) {
 		case nil:
@@ -254,18 +255,18 @@ func printDiff(p *Printer, d *ojson.Object) {
 	p.Table(t)
 }
 
-func severity(p *Printer, s string) string {
+func severity(p *term.Printer, s string) string {
 	if s == "error" {
 		return p.Red("[error]")
 	}
 	return p.Yellow("[" + s + "]")
 }
 
-func newVerifyDiffCommand(f *Factory) *ucli.Command {
+func newVerifyDiffCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "diff", ArgsUsage: "LEFT RIGHT", Usage: "verify two export artifacts and compare them: the gate for CI",
 		Description: "Compares only artifacts that both verify. Exit status: 0 both verify and nothing became worse, 1 one does not verify or there are regressions, 2 one cannot be read.",
-		Flags:       []ucli.Flag{newChoiceFlag("format", "print `FORMAT`", "text", "text", "json")},
+		Flags:       []ucli.Flag{term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json")},
 		Action: func(c *ucli.Context) error {
 			return runVerifyDiff(c.Context, f, c.Args().Get(0), c.Args().Get(1), c.String("format"))
 		},
@@ -273,7 +274,7 @@ func newVerifyDiffCommand(f *Factory) *ucli.Command {
 }
 
 // runVerifyDiff prints {overall, left, right, diff, message} bare (spec/05 §6.5).
-func runVerifyDiff(ctx context.Context, f *Factory, left, right, format string) error {
+func runVerifyDiff(ctx context.Context, f *term.Factory, left, right, format string) error {
 	asJSON := format == "json" || f.JSON()
 	l, r, err := loadSides(ctx, f, left, right)
 	if errors.Is(err, context.Canceled) {
@@ -283,16 +284,16 @@ func runVerifyDiff(ctx context.Context, f *Factory, left, right, format string) 
 	if err == nil && l.Verification.Passed() && r.Verification.Passed() {
 		d, err = diff.Exports(l.Artifact, r.Artifact, l.name, r.name)
 	}
-	status, overall, message := exitOK, "pass", any(nil)
+	status, overall, message := term.ExitOK, "pass", any(nil)
 	var doc *ojson.Object
 	switch {
 	case err != nil:
-		status = exitUsage
+		status = term.ExitUsage
 		doc = ojson.NewObject("overall", "error", "message", err.Error())
 	case d == nil:
-		status, overall, message = exitFailed, "fail", "An artifact does not verify, so the two were not compared."
+		status, overall, message = term.ExitFailed, "fail", "An artifact does not verify, so the two were not compared."
 	case d.Bool("has_regressions"):
-		status, overall = exitFailed, "fail"
+		status, overall = term.ExitFailed, "fail"
 	}
 	if doc == nil {
 		d.Delete("summary")
@@ -301,14 +302,14 @@ func runVerifyDiff(ctx context.Context, f *Factory, left, right, format string) 
 	out := f.Out.Raw()
 	if asJSON {
 		if _, err := out.Write(ojson.Pretty(doc)); err != nil {
-			return errorf("io_failed", "cannot write the report: %w", err)
+			return term.Errorf("io_failed", "cannot write the report: %w", err)
 		}
-		return exitSilently(status)
+		return term.ExitSilently(status)
 	}
 	p := f.Out.Printer()
 	if err != nil {
-		p.Printf("Comparison failed: %s\n", OneLine(err.Error()))
-		return exitSilently(status)
+		p.Printf("Comparison failed: %s\n", term.OneLine(err.Error()))
+		return term.ExitSilently(status)
 	}
 	for _, s := range [...]diffSide{l, r} {
 		printVerification(p, s.name, s.Verification)
@@ -316,13 +317,13 @@ func runVerifyDiff(ctx context.Context, f *Factory, left, right, format string) 
 	}
 	if d == nil {
 		p.Println(message)
-		return exitSilently(status)
+		return term.ExitSilently(status)
 	}
 	for _, x := range d.Objects("regressions") {
-		p.Printf("  %s %s: %s\n", severity(p, x.String("severity")), x.String("id"), OneLine(x.String("message")))
+		p.Printf("  %s %s: %s\n", severity(p, x.String("severity")), x.String("id"), term.OneLine(x.String("message")))
 	}
-	if status == exitOK {
+	if status == term.ExitOK {
 		p.Println("Nothing became worse.")
 	}
-	return exitSilently(status)
+	return term.ExitSilently(status)
 }

@@ -7,12 +7,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 )
 
-func newDoctorCommand(f *Factory) *ucli.Command {
+func newDoctorCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
 		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what can cost nobody anything: it removes a lock whose owner is proven dead, " +
@@ -31,7 +32,7 @@ func newDoctorCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runDoctor(ctx context.Context, f *Factory, opt runner.ExamineOptions) error {
+func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -50,14 +51,14 @@ func runDoctor(ctx context.Context, f *Factory, opt runner.ExamineOptions) error
 		}
 	}
 	payload := ojson.NewObject("directory", r.Record().Dir(), "worst", ex.Worst(), "errors", count[runner.LevelError], "warnings", count[runner.LevelWarning], "findings", rows)
-	f.Out.Emit(payload, func(p *Printer) { printExamination(p, ex, count) })
+	f.Out.Emit(payload, func(p *term.Printer) { printExamination(p, ex, count) })
 	if ex.Worst() == runner.LevelError {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
 
-func printExamination(p *Printer, ex *runner.Examination, count map[string]int) {
+func printExamination(p *term.Printer, ex *runner.Examination, count map[string]int) {
 	for _, d := range ex.Findings {
 		mark, style := "ok", p.Green
 		switch {
@@ -70,13 +71,13 @@ func printExamination(p *Printer, ex *runner.Examination, count map[string]int) 
 		case d.Level == runner.LevelError:
 			mark, style = "error", p.Red
 		}
-		p.Printf("%s %s %s\n", style(pad(mark, 8)), p.Dim(pad(d.Area, 11)), OneLine(d.Message))
+		p.Printf("%s %s %s\n", style(term.Pad(mark, 8)), p.Dim(term.Pad(d.Area, 11)), term.OneLine(d.Message))
 		if d.Fix != "" {
 			lead := "fix: "
 			if d.Mended {
 				lead = "done: "
 			}
-			p.Printf("%s %s\n", pad("", 20), lead+OneLine(d.Fix))
+			p.Printf("%s %s\n", term.Pad("", 20), lead+term.OneLine(d.Fix))
 		}
 	}
 	p.Println()

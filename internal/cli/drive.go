@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -20,7 +21,7 @@ import (
 
 // drive is one use of the loop by a command.
 type drive struct {
-	f      *Factory
+	f      *term.Factory
 	r      *runner.Runner
 	view   *liveView
 	once   bool // one turn only: what became of it decides how the command ends
@@ -28,7 +29,9 @@ type drive struct {
 	last   string // the turn that was assigned last
 }
 
-func newDrive(f *Factory, r *runner.Runner) *drive { return &drive{f: f, r: r, view: newLiveView(f)} }
+func newDrive(f *term.Factory, r *runner.Runner) *drive {
+	return &drive{f: f, r: r, view: newLiveView(f)}
+}
 
 // loop drives the run with the runtimes agentxchain.json names, asking the person
 // for trust when that is missing and they are there. The result is nil when the
@@ -64,7 +67,7 @@ func (d *drive) event(e loop.Event) {
 	p := d.f.Out.Printer()
 	var b strings.Builder
 	who := func(turn *protocol.Turn) string {
-		s := p.Bold(OneLine(turn.AssignedRole)) + "  " + turn.TurnID
+		s := p.Bold(term.OneLine(turn.AssignedRole)) + "  " + turn.TurnID
 		if turn.Attempt > 1 {
 			s += fmt.Sprintf(" (attempt %d)", turn.Attempt)
 		}
@@ -72,13 +75,13 @@ func (d *drive) event(e loop.Event) {
 	}
 	switch e.Type {
 	case loop.EventTurnAssigned:
-		fmt.Fprintf(&b, "%s  assigned to %s", who(e.Turn), OneLine(e.Turn.RuntimeID))
+		fmt.Fprintf(&b, "%s  assigned to %s", who(e.Turn), term.OneLine(e.Turn.RuntimeID))
 		d.last = e.Turn.TurnID
 		d.view.turn(e.Turn)
 	case loop.EventTurnAccepted:
 		fmt.Fprintf(&b, "%s  %s", who(e.Turn), p.Green("accepted"))
 		if s := e.Entry.String("summary"); s != "" {
-			b.WriteString(": " + OneLine(s))
+			b.WriteString(": " + term.OneLine(s))
 		}
 		if n := len(e.Entry.Strings("files_changed")); n > 0 {
 			fmt.Fprintf(&b, " (%s)", counted(n, "file"))
@@ -90,16 +93,16 @@ func (d *drive) event(e loop.Event) {
 		if e.Turn.Status == protocol.TurnFailed {
 			after = "no attempt is left"
 		}
-		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(OneLine(e.Turn.AssignedRole)), e.Turn.TurnID, p.Yellow("sent back"), strings.TrimSuffix(OneLine(e.Reason), "."), after)
+		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(term.OneLine(e.Turn.AssignedRole)), e.Turn.TurnID, p.Yellow("sent back"), strings.TrimSuffix(term.OneLine(e.Reason), "."), after)
 		d.view.turn(e.Turn)
 	case loop.EventTurnConflicted:
-		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"), OneLine(joinComma(e.Conflict.Strings("conflicting_files"))))
+		fmt.Fprintf(&b, "%s  %s: %s", who(e.Turn), p.Yellow("in conflict"), term.OneLine(joinComma(e.Conflict.Strings("conflicting_files"))))
 	case loop.EventGateApproved:
-		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(OneLine(e.State.Phase)), e.State.Status)
+		fmt.Fprintf(&b, "Gate approved; the run is in phase %s, %s", p.Bold(term.OneLine(e.State.Phase)), e.State.Status)
 	case loop.EventGateHeld:
 		fmt.Fprintf(&b, "%s", p.Yellow("A gate waits for a person."))
 	case loop.EventPriorityInjected:
-		fmt.Fprintf(&b, "Intent %s (%s) goes first.", OneLine(e.IntentID), OneLine(e.Priority))
+		fmt.Fprintf(&b, "Intent %s (%s) goes first.", term.OneLine(e.IntentID), term.OneLine(e.Priority))
 	case loop.EventCompleted:
 		fmt.Fprintf(&b, "%s", p.Green("The run is complete."))
 	}
@@ -129,13 +132,13 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 		}
 		if !d.f.Interactive() {
 			if auto {
-				d.f.Out.Notice("Gate %s is credentialed: --auto-approve does not pass it.", OneLine(g.Gate))
+				d.f.Out.Notice("Gate %s is credentialed: --auto-approve does not pass it.", term.OneLine(g.Gate))
 			}
 			return false, nil
 		}
 		d.view.stop()
 		defer d.view.start()
-		yes, err := d.f.Prompt.Confirm(ctx, fmt.Sprintf("Gate %s (%s) waits for you. Approve?", OneLine(g.Gate), OneLine(what)), "git agentxchain approve", false)
+		yes, err := d.f.Prompt.Confirm(ctx, fmt.Sprintf("Gate %s (%s) waits for you. Approve?", term.OneLine(g.Gate), term.OneLine(what)), "git agentxchain approve", false)
 		if err != nil && errors.Is(err, context.Canceled) {
 			return false, nil
 		}
@@ -195,7 +198,7 @@ func seconds(name, text string) (time.Duration, error) {
 		d, err = time.ParseDuration(text + "s")
 	}
 	if err != nil || d <= 0 {
-		return 0, usageErrorf("--%s takes a duration such as 90s or 20m, not %q", name, OneLine(text))
+		return 0, term.UsageErrorf("--%s takes a duration such as 90s or 20m, not %q", name, term.OneLine(text))
 	}
 	return d, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -63,9 +64,9 @@ func outcome(ctx context.Context, res *loop.Result) error {
 		}
 		return res.Err
 	case len(res.Errors) > 0:
-		return errorf("failed", "%s", strings.Join(res.Errors, "; ")).withHint("git agentxchain status")
+		return term.Errorf("failed", "%s", strings.Join(res.Errors, "; ")).WithHint("git agentxchain status")
 	}
-	return errorf("failed", "the run loop ended: %s", res.StopReason).withHint("git agentxchain status")
+	return term.Errorf("failed", "the run loop ended: %s", res.StopReason).WithHint("git agentxchain status")
 }
 
 // finish prints how a loop ended and returns the command's error.
@@ -78,14 +79,14 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		}
 	}
 	n := next(context.WithoutCancel(ctx), d.r)
-	d.f.Out.Emit(d.payload(res, n), func(p *Printer) {
+	d.f.Out.Emit(d.payload(res, n), func(p *term.Printer) {
 		if len(d.events) > 0 {
 			p.Println()
 		}
 		p.Field("Ended", "%s", end)
 		p.Field("Turns", "%s", judgements(res))
 		if s := res.State; s != nil {
-			p.Field("Run", "%s, phase %s, %s", OneLine(orNone(s.Run())), p.Bold(OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
+			p.Field("Run", "%s, phase %s, %s", term.OneLine(orNone(s.Run())), p.Bold(term.OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
 			if s.BudgetStatus.SpentUSD > 0 {
 				p.Field("Cost", "%s", budgetText(s))
 			}
@@ -96,7 +97,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 	})
 	for _, text := range res.Errors {
 		if err == nil || !strings.Contains(text, err.Error()) {
-			d.f.Out.Warn("%s", strings.TrimSuffix(OneLine(text), "."))
+			d.f.Out.Warn("%s", strings.TrimSuffix(term.OneLine(text), "."))
 		}
 	}
 	return err
@@ -159,7 +160,7 @@ func endText(res *loop.Result) string {
 	case loop.CallerStopped:
 		return "nobody is to have a turn"
 	case loop.PriorityPreempted:
-		return "intent " + OneLine(res.PreemptedBy) + " goes first"
+		return "intent " + term.OneLine(res.PreemptedBy) + " goes first"
 	case loop.RejectExhausted:
 		return "a turn has no attempt left"
 	case loop.ConflictLoop, loop.ConflictStall:

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write docs/errors.md from the exit table")
@@ -22,13 +24,13 @@ func errorsDoc() string {
 	b.WriteString(`# Error codes and exit statuses
 
 An exit status never changes its meaning. With ` + "`--json`" + ` the answer carries ` + "`error.code`" + `, the stable token of the
-lists below; a code that is not listed here exits 1. This page is made from ` + "`internal/cli/exit.go`" + ` by
+lists below; a code that is not listed here exits 1. This page is made from ` + "`internal/cli/term/exit.go`" + ` by
 ` + "`go test ./internal/cli -run ErrorsDoc -update-docs`" + `, and a test keeps the two equal.
 
 ` + "`conformance adapter`" + ` is the exception: it speaks its verifier's protocol and exits 0 pass, 1 fail, 2 error,
 3 not implemented.
 `)
-	for _, row := range exitTable() {
+	for _, row := range term.ExitTable() {
 		fmt.Fprintf(&b, "\n## %d: %s\n", row.Status, row.Meaning)
 		if len(row.Codes) > 0 {
 			b.WriteString("\n| code | meaning |\n|---|---|\n")
@@ -61,7 +63,7 @@ func TestErrorsDoc(t *testing.T) {
 // exits 1 by oversight.
 func TestEveryCodeHasAnExitStatus(t *testing.T) {
 	known := map[string]bool{}
-	for _, row := range exitTable() {
+	for _, row := range term.ExitTable() {
 		for _, c := range row.Codes {
 			known[c.Code] = true
 		}

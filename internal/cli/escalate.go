@@ -7,11 +7,12 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newEscalateCommand(f *Factory) *ucli.Command {
+func newEscalateCommand(f *term.Factory) *ucli.Command {
 	op := protocol.Escalate{}
 	return &ucli.Command{
 		Name: "escalate", Category: categoryRun, ArgsUsage: "[TURN]", Usage: "stop the run until a person has decided",
@@ -32,7 +33,7 @@ func newEscalateCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runEscalate(ctx context.Context, f *Factory, op protocol.Escalate) error {
+func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -48,8 +49,8 @@ func runEscalate(ctx context.Context, f *Factory, op protocol.Escalate) error {
 	payload.Set("blocked_on", out.Result.BlockedOn)
 	payload.Set("escalation_id", nilIfEmpty(out.Result.EscalationID))
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("The run is blocked on %s.\n\n", p.Bold(OneLine(out.Result.BlockedOn)))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("The run is blocked on %s.\n\n", p.Bold(term.OneLine(out.Result.BlockedOn)))
 		if out.Result.EscalationID != "" {
 			p.Field("Escalation", "%s (also in HUMAN_TASKS.md)", out.Result.EscalationID)
 		}
@@ -59,20 +60,20 @@ func runEscalate(ctx context.Context, f *Factory, op protocol.Escalate) error {
 	return nil
 }
 
-func newUnblockCommand(f *Factory) *ucli.Command {
+func newUnblockCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "unblock", Category: categoryRun, ArgsUsage: "[ESCALATION]", Usage: "resolve what blocks the run",
 		Description: "With an escalation id it must be the current blocker. A pending approval is never passed this way; that takes approve.",
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
-				return usageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
+				return term.UsageErrorf("unblock takes one escalation, not %d arguments", c.NArg())
 			}
 			return runUnblock(c.Context, f, c.Args().First())
 		},
 	}
 }
 
-func runUnblock(ctx context.Context, f *Factory, id string) error {
+func runUnblock(ctx context.Context, f *term.Factory, id string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -88,8 +89,8 @@ func runUnblock(ctx context.Context, f *Factory, id string) error {
 	payload.Set("was", out.Result.Was)
 	payload.Set("escalation_id", nilIfEmpty(out.Result.EscalationID))
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(OneLine(out.Result.Was)))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(term.OneLine(out.Result.Was)))
 		printWhere(p, &out.Done)
 		printNext(p, n)
 	})

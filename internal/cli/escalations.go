@@ -7,11 +7,12 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newEscalationsCommand(f *Factory) *ucli.Command {
+func newEscalationsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "escalations", Category: categoryLook, Usage: "what runs need a person for",
 		Description: "The newest come first. An open one is answered with unblock, approve or whatever its way out names; HUMAN_TASKS.md shows the same list.",
@@ -30,7 +31,7 @@ func newEscalationsCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runEscalations(ctx context.Context, f *Factory, o listOptions, open bool) error {
+func runEscalations(ctx context.Context, f *term.Factory, o listOptions, open bool) error {
 	// A resolution stands anywhere after its escalation, so all rows are read.
 	rows, err := readRows(ctx, f, protocol.LedgerEscalations, listOptions{All: o.All}, nil)
 	if err != nil {
@@ -42,12 +43,12 @@ func runEscalations(ctx context.Context, f *Factory, o listOptions, open bool) e
 			list = append(list, e)
 		}
 	}
-	f.Out.Emit(ojson.NewObject("escalations", list), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("escalations", list), func(p *term.Printer) {
 		if len(list) == 0 {
 			p.Println(nothing(open, "No person has been asked for yet.", "Nobody is waited for."))
 			return
 		}
-		t := &Table{Header: []string{"ESCALATION", "STATUS", "TYPE", "RAISED", "BLOCKED ON", "DETAIL"}, Flex: 5}
+		t := &term.Table{Header: []string{"ESCALATION", "STATUS", "TYPE", "RAISED", "BLOCKED ON", "DETAIL"}, Flex: 5}
 		for _, e := range list {
 			t.Row(e.String("escalation_id"), e.String("status"), e.String("type"), ago(p, e.String("created_at")), e.String("blocked_on"), e.String("detail"))
 			if e.String("status") == "open" {

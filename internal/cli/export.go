@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -31,7 +32,7 @@ type exportOptions struct {
 	AllowSecrets    []string
 }
 
-func newExportCommand(f *Factory) *ucli.Command {
+func newExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "export", Category: categoryMove, Usage: "write the run, or the initiative, as one artifact",
 		Description: "Writes the governed files with their digests, a summary that follows from them and the state of the checkout, read in one moment under the run's lock. " +
@@ -45,7 +46,7 @@ func newExportCommand(f *Factory) *ucli.Command {
 			&ucli.IntFlag{Name: "max-files", Usage: "keep at most `N` files; configuration, state and ledgers stay", DefaultText: "all"},
 			&ucli.IntFlag{Name: "max-jsonl-entries", Usage: "keep the last `N` entries of each ledger", DefaultText: "all"},
 			&ucli.StringSliceFlag{Name: "allow-secret", Usage: "let the finding with `FINGERPRINT` pass; may be given more than once"},
-			newChoiceFlag("format", "write `FORMAT`", "json", "json"),
+			term.NewChoiceFlag("format", "write `FORMAT`", "json", "json"),
 		},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
@@ -53,12 +54,12 @@ func newExportCommand(f *Factory) *ucli.Command {
 			}
 			for _, name := range []string{"max-files", "max-jsonl-entries"} {
 				if c.IsSet(name) && c.Int(name) < 1 {
-					return usageErrorf("--%s takes a number from 1, not %d", name, c.Int(name))
+					return term.UsageErrorf("--%s takes a number from 1, not %d", name, c.Int(name))
 				}
 			}
 			for _, name := range []string{"output", "bundle"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			return runExport(c.Context, f, &exportOptions{Output: c.String("output"), Bundle: c.String("bundle"), Force: c.Bool("force"), Compress: c.Bool("compress"),
@@ -67,10 +68,10 @@ func newExportCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
+func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 	toStdout := o.Output == "" || o.Output == "-"
 	if toStdout && o.Compress && f.Env.IsTerminal(f.Env.Stdout) {
-		return usageErrorf("a compressed artifact is nothing for a terminal: name a file with --output")
+		return term.UsageErrorf("a compressed artifact is nothing for a terminal: name a file with --output")
 	}
 	dir, err := f.Dir()
 	if err != nil {
@@ -119,14 +120,14 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 		return err
 	}
 	for _, c := range e.Cut {
-		f.Out.Warn("left out on request: %s", OneLine(c))
+		f.Out.Warn("left out on request: %s", term.OneLine(c))
 	}
 	for _, n := range e.Notices {
-		f.Out.Warn("%s", OneLine(n))
+		f.Out.Warn("%s", term.OneLine(n))
 	}
 	if toStdout {
 		if e.Bundle != nil {
-			f.Out.Notice("The history is in %s: %s, %d bytes", OneLine(beside.path), counted(len(e.Bundle.Refs), "ref"), e.Bundle.Bytes)
+			f.Out.Notice("The history is in %s: %s, %d bytes", term.OneLine(beside.path), counted(len(e.Bundle.Refs), "ref"), e.Bundle.Bytes)
 		}
 		return nil
 	}
@@ -136,7 +137,7 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 	if b := e.Bundle; b != nil {
 		payload.Set("bundle", ojson.NewObject("output", beside.path, "bytes", int(b.Bytes), "refs", b.Refs))
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		what := "run " + e.Run
 		switch {
 		case e.Kind == restore.KindRun && e.Run == "":
@@ -147,14 +148,14 @@ func runExport(ctx context.Context, f *Factory, o *exportOptions) error {
 				what += fmt.Sprintf(" (%d failed)", e.Failed)
 			}
 		}
-		p.Printf("Exported %s to %s: %s, %d bytes\n", OneLine(what), OneLine(path), counted(e.Files, "file"), written)
+		p.Printf("Exported %s to %s: %s, %d bytes\n", term.OneLine(what), term.OneLine(path), counted(e.Files, "file"), written)
 		if b := e.Bundle; b != nil {
-			p.Printf("Its history is in %s: %s, %d bytes\n", OneLine(beside.path), counted(len(b.Refs), "ref"), b.Bytes)
+			p.Printf("Its history is in %s: %s, %d bytes\n", term.OneLine(beside.path), counted(len(b.Refs), "ref"), b.Bytes)
 		}
 		if len(blockers) > 0 {
 			p.Printf("It can be audited, but not restored:\n")
 			for _, b := range blockers {
-				p.Printf("  %s\n", OneLine(b))
+				p.Printf("  %s\n", term.OneLine(b))
 			}
 		}
 	})
@@ -174,14 +175,14 @@ func outputPlace(path string, force bool) error {
 	fi, err := os.Stat(path)
 	switch {
 	case err == nil && fi.IsDir():
-		return errorf("invalid_argument", "%s is a directory", path).withHint("name a file in it with --output")
+		return term.Errorf("invalid_argument", "%s is a directory", path).WithHint("name a file in it with --output")
 	case err == nil && fi.Mode().IsRegular() && !force:
-		return errorf("file_exists", "%s exists already", path).withHint("--force replaces it")
+		return term.Errorf("file_exists", "%s exists already", path).WithHint("--force replaces it")
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return errorf("io_failed", "cannot write the artifact: %w", err)
+		return term.Errorf("io_failed", "cannot write the artifact: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return errorf("io_failed", "cannot make the directory of the artifact: %w", err)
+		return term.Errorf("io_failed", "cannot make the directory of the artifact: %w", err)
 	}
 	return nil
 }
@@ -193,11 +194,11 @@ func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, erro
 		// A pipe or a device, which cannot be replaced and should not be.
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return 0, errorf("io_failed", "cannot write the artifact: %w", err)
+			return 0, term.Errorf("io_failed", "cannot write the artifact: %w", err)
 		}
 		n, err := writeArtifact(f, e, o.Compress)
 		if cerr := f.Close(); err == nil && cerr != nil {
-			err = errorf("io_failed", "cannot write the artifact: %w", cerr)
+			err = term.Errorf("io_failed", "cannot write the artifact: %w", cerr)
 		}
 		return n, err
 	}
@@ -208,7 +209,7 @@ func saveArtifact(path string, e *restore.Export, o *exportOptions) (int64, erro
 	}
 	var coded interface{ ErrorCode() string }
 	if err != nil && !errors.As(err, &coded) {
-		err = errorf("io_failed", "cannot write the artifact: %w", err)
+		err = term.Errorf("io_failed", "cannot write the artifact: %w", err)
 	}
 	return n, err
 }
@@ -260,7 +261,7 @@ func publish(from, to string, force bool) error {
 			return nil
 		}
 		if _, serr := os.Lstat(to); serr == nil {
-			return errorf("file_exists", "%s exists already", to).withHint("--force replaces it")
+			return term.Errorf("file_exists", "%s exists already", to).WithHint("--force replaces it")
 		}
 	}
 	return os.Rename(from, to)
@@ -283,7 +284,7 @@ func writeArtifact(w io.Writer, e *restore.Export, compress bool) (n int64, err 
 		n = c.n
 	}
 	if err != nil {
-		return n, errorf("io_failed", "cannot write the artifact: %w", err)
+		return n, term.Errorf("io_failed", "cannot write the artifact: %w", err)
 	}
 	return n, nil
 }

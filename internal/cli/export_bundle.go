@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -16,20 +17,20 @@ type bundleFile struct {
 }
 
 // newBundleFile makes a place beside the bundle's for git to write it to.
-func newBundleFile(f *Factory, o *exportOptions, artifact string) (*bundleFile, error) {
+func newBundleFile(f *term.Factory, o *exportOptions, artifact string) (*bundleFile, error) {
 	path, err := f.Path(o.Bundle)
 	if err != nil {
 		return nil, err
 	}
 	if path == artifact {
-		return nil, usageErrorf("--output and --bundle name the same file")
+		return nil, term.UsageErrorf("--output and --bundle name the same file")
 	}
 	if err := outputPlace(path, o.Force); err != nil {
 		return nil, err
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
 	if err != nil {
-		return nil, errorf("io_failed", "cannot write the bundle: %w", err)
+		return nil, term.Errorf("io_failed", "cannot write the bundle: %w", err)
 	}
 	return &bundleFile{path: path, dir: dir, temp: filepath.Join(dir, "bundle")}, nil
 }
@@ -46,9 +47,9 @@ func (b *bundleFile) publish(force bool) error {
 	if err == nil {
 		err = durable.SyncDir(filepath.Dir(b.path))
 	}
-	var ours *commandError
+	var ours *term.Error
 	if err != nil && !errors.As(err, &ours) {
-		err = errorf("io_failed", "cannot write the bundle: %w", err)
+		err = term.Errorf("io_failed", "cannot write the bundle: %w", err)
 	}
 	return err
 }

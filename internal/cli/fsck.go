@@ -9,11 +9,12 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newFsckCommand(f *Factory) *ucli.Command {
+func newFsckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "fsck", Category: categoryTrust, Usage: "check the recorded operations and the working files",
 		Description: "Objects, chain, ledgers along it, evidence, working files (read whole). With --replay every operation is applied again and must yield what was recorded. " +
@@ -30,26 +31,26 @@ func newFsckCommand(f *Factory) *ucli.Command {
 			o := runner.FsckOptions{Run: c.String("run"), Replay: c.Bool("replay")}
 			if c.Bool("all-runs") {
 				if o.Run != "" {
-					return usageErrorf("--run and --all-runs contradict each other")
+					return term.UsageErrorf("--run and --all-runs contradict each other")
 				}
 				o.Run = "*"
 			} else if o.Run == "*" {
-				return usageErrorf("--run takes the id of a run; --all-runs checks every one")
+				return term.UsageErrorf("--run takes the id of a run; --all-runs checks every one")
 			}
 			return runFsck(c.Context, f, o)
 		},
 	}
 }
 
-func runFsck(ctx context.Context, f *Factory, o runner.FsckOptions) error {
+func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	var progress *Progress
+	var progress *term.Progress
 	o.Progress = func(done, total int) {
-		if progress == nil || progress.total != total {
+		if progress == nil || progress.Total != total {
 			progress = f.Out.Progress("Checking operations", total)
 		}
 		progress.Step(done)
@@ -92,12 +93,12 @@ func runFsck(ctx context.Context, f *Factory, o runner.FsckOptions) error {
 		}
 		payload.Set("error", e)
 	}
-	f.Out.Emit(payload, func(p *Printer) { printFsck(p, report, o.Replay, wrong) })
+	f.Out.Emit(payload, func(p *term.Printer) { printFsck(p, report, o.Replay, wrong) })
 	switch {
 	case gravest != nil:
-		return exitSilently(exitIntegrity)
+		return term.ExitSilently(term.ExitIntegrity)
 	case wrong > 0:
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
@@ -105,10 +106,10 @@ func runFsck(ctx context.Context, f *Factory, o runner.FsckOptions) error {
 // breaksIntegrity tells damage of what is recorded, or a contradiction to it,
 // from mere disorder.
 func breaksIntegrity(code string) bool {
-	return exitStatus(code) == exitIntegrity || slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
+	return term.ExitStatus(code) == term.ExitIntegrity || slices.Contains([]string{runner.FindRecord, runner.FindReplay}, code)
 }
 
-func printFsck(p *Printer, report *runner.FsckReport, replay bool, wrong int) {
+func printFsck(p *term.Printer, report *runner.FsckReport, replay bool, wrong int) {
 	for _, v := range report.Findings {
 		mark, style := "error", p.Red
 		switch {
@@ -122,11 +123,11 @@ func printFsck(p *Printer, report *runner.FsckReport, replay bool, wrong int) {
 			where = p.Yellow(v.Op.Short()) + " "
 		}
 		if v.Path != "" && !strings.Contains(v.Message, v.Path) {
-			where += OneLine(v.Path) + ": "
+			where += term.OneLine(v.Path) + ": "
 		}
-		p.Printf("%s %s%s %s\n", style(pad(mark, 7)), where, OneLine(v.Message), p.Dim("["+v.Code+"]"))
+		p.Printf("%s %s%s %s\n", style(term.Pad(mark, 7)), where, term.OneLine(v.Message), p.Dim("["+v.Code+"]"))
 		if v.Repair != "" {
-			p.Printf("%s fix: %s\n", pad("", 7), OneLine(v.Repair))
+			p.Printf("%s fix: %s\n", term.Pad("", 7), term.OneLine(v.Repair))
 		}
 	}
 	what := counted(report.Ops, "operation") + " of " + counted(report.Runs, "run") + " checked"

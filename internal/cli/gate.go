@@ -9,12 +9,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newGateCommand(f *Factory) *ucli.Command {
+func newGateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "gate", Category: categoryLook, Usage: "the gates of the phases and what they lack",
 		Subcommands: []*ucli.Command{
@@ -78,7 +79,7 @@ func gateRows(v *runner.View, standings []runner.GateStanding) []gateRow {
 }
 
 // readGates opens the project and evaluates every gate.
-func readGates(ctx context.Context, f *Factory) (*runner.View, []gateRow, error) {
+func readGates(ctx context.Context, f *term.Factory) (*runner.View, []gateRow, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +96,7 @@ func readGates(ctx context.Context, f *Factory) (*runner.View, []gateRow, error)
 	return v, gateRows(v, standings), nil
 }
 
-func runGateList(ctx context.Context, f *Factory) error {
+func runGateList(ctx context.Context, f *term.Factory) error {
 	v, rows, err := readGates(ctx, f)
 	if err != nil {
 		return err
@@ -104,12 +105,12 @@ func runGateList(ctx context.Context, f *Factory) error {
 	for i := range rows {
 		list = append(list, gateRowObject(&rows[i]))
 	}
-	f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "phase", v.State.Phase, "gates", list), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "phase", v.State.Phase, "gates", list), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println("No gate is configured.")
 			return
 		}
-		t := &Table{Header: []string{"", "GATE", "PHASE", "STATUS", "NOW", "ASKS FOR"}, Flex: 5}
+		t := &term.Table{Header: []string{"", "GATE", "PHASE", "STATUS", "NOW", "ASKS FOR"}, Flex: 5}
 		for i := range rows {
 			g := &rows[i]
 			mark := ""
@@ -139,7 +140,7 @@ func gateStatus(g *gateRow) string {
 }
 
 // gateNow says in two words what an evaluation of now finds.
-func gateNow(p *Printer, g *gateRow) (string, func(string) string) {
+func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 	if g.standing == nil {
 		return "", p.Dim
 	}
@@ -205,7 +206,7 @@ func gateRowObject(g *gateRow) *ojson.Object {
 	return o
 }
 
-func runGateShow(ctx context.Context, f *Factory, id string) error {
+func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	v, rows, err := readGates(ctx, f)
 	if err != nil {
 		return err
@@ -240,21 +241,21 @@ func runGateShow(ctx context.Context, f *Factory, id string) error {
 		payload.Set("last_failure", nil)
 	}
 	payload.Set("pending_approval", pendingOn(v.State, g.id))
-	f.Out.Emit(payload, func(p *Printer) { printGate(p, v, g, files) })
+	f.Out.Emit(payload, func(p *term.Printer) { printGate(p, v, g, files) })
 	return nil
 }
 
 func noSuchGate(v *runner.View, rows []gateRow, id string) error {
 	if id == "" {
-		return errorf("not_found", "phase %s has no exit gate", OneLine(v.State.Phase)).withHint("git agentxchain gate list")
+		return term.Errorf("not_found", "phase %s has no exit gate", term.OneLine(v.State.Phase)).WithHint("git agentxchain gate list")
 	}
 	var known []string
 	for i := range rows {
 		known = append(known, rows[i].id)
 	}
-	e := errorf("not_found", "there is no gate %q in %s", OneLine(id), protocol.ConfigPath).withHint("git agentxchain gate list")
-	if near := nearest(id, known); near != "" {
-		e.hint = "did you mean " + near + "? git agentxchain gate list shows all"
+	e := term.Errorf("not_found", "there is no gate %q in %s", term.OneLine(id), protocol.ConfigPath).WithHint("git agentxchain gate list")
+	if near := term.Nearest(id, known); near != "" {
+		e.Hint = "did you mean " + near + "? git agentxchain gate list shows all"
 	}
 	return e
 }
@@ -313,21 +314,21 @@ func pendingOn(s *protocol.State, gate string) bool {
 		s.PendingRunCompletion != nil && s.PendingRunCompletion.Gate == gate
 }
 
-func printGate(p *Printer, v *runner.View, g *gateRow, files []gateFileRow) {
-	p.Field("Gate", "%s", p.Bold(OneLine(g.id)))
+func printGate(p *term.Printer, v *runner.View, g *gateRow, files []gateFileRow) {
+	p.Field("Gate", "%s", p.Bold(term.OneLine(g.id)))
 	switch {
 	case g.standing == nil:
 		p.Field("Closes", "no phase: no exit_gate in routing names it")
 	case g.standing.Completion:
-		p.Field("Closes", "phase %s, and with it the run", OneLine(g.phase))
+		p.Field("Closes", "phase %s, and with it the run", term.OneLine(g.phase))
 	default:
-		p.Field("Closes", "phase %s, before %s", OneLine(g.phase), OneLine(v.Config.NextPhase(g.phase)))
+		p.Field("Closes", "phase %s, before %s", term.OneLine(g.phase), term.OneLine(v.Config.NextPhase(g.phase)))
 	}
 	p.Field("Status", "%s", gateStatus(g))
-	p.Field("Asks for", "%s", OneLine(gatePredicates(g.def)))
+	p.Field("Asks for", "%s", term.OneLine(gatePredicates(g.def)))
 	if g.def != nil {
 		for _, a := range g.def.Actions {
-			p.Field("Action", "%s", OneLine(a.Run))
+			p.Field("Action", "%s", term.OneLine(a.Run))
 		}
 	}
 	if g.standing == nil {
@@ -335,7 +336,7 @@ func printGate(p *Printer, v *runner.View, g *gateRow, files []gateFileRow) {
 	}
 	if len(files) > 0 {
 		p.Println()
-		t := &Table{Header: []string{"FILE", "OWNER", "CHECKED AS", "NOW"}, Flex: -1}
+		t := &term.Table{Header: []string{"FILE", "OWNER", "CHECKED AS", "NOW"}, Flex: -1}
 		for _, fr := range files {
 			now, style := "in order", p.Green
 			switch {
@@ -361,7 +362,7 @@ func printGate(p *Printer, v *runner.View, g *gateRow, files []gateFileRow) {
 		p.Field("Now", "%s", p.Green("in order"))
 	}
 	for _, reason := range g.standing.Result.Reasons {
-		p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
+		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
 	if fail := lastFailure(v, g); fail != nil {
 		p.Field("Last failed", "%s", ago(p, fail.FailedAt))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -41,10 +42,10 @@ func (g guardsGlance) object() *ojson.Object {
 	return ojson.NewObject("installed", g.installed, "silent", silent, "problem", problem)
 }
 
-func (g guardsGlance) print(p *Printer) {
+func (g guardsGlance) print(p *term.Printer) {
 	switch {
 	case g.err != nil:
-		p.Field("Guards", "%s", p.Red(OneLine(g.err.Error())))
+		p.Field("Guards", "%s", p.Red(term.OneLine(g.err.Error())))
 	case len(g.silent) > 0:
 		names := make([]string, len(g.silent))
 		for i, s := range g.silent {

@@ -15,11 +15,13 @@ import (
 	"testing"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
 func TestNamedCommandsExist(t *testing.T) {
 	root := filepath.Join("..", "..")
-	app := newApp(&Factory{Program: program()})
+	app := term.NewApp(&term.Factory{Program: program()})
 	seen := 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -11,13 +11,14 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-func newHooksCommand(f *Factory) *ucli.Command {
+func newHooksCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "hooks", Category: categoryTrust, Usage: "guards in git's own hooks; lifecycle hooks and whether they may run here",
 		Subcommands: append(newGitHooksCommands(f), []*ucli.Command{
@@ -49,7 +50,7 @@ func newHooksCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runHooksShow(ctx context.Context, f *Factory) error {
+func runHooksShow(ctx context.Context, f *term.Factory) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func runHooksShow(ctx context.Context, f *Factory) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(trustObject(t), func(p *Printer) {
+	f.Out.Emit(trustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {
 			p.Println("agentxchain.json names no hooks, webhooks, gate actions or runtimes that start or contact anything.")
 			return
@@ -82,7 +83,7 @@ func runHooksShow(ctx context.Context, f *Factory) error {
 	return nil
 }
 
-func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
+func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
 		if err := r.Revoke(ctx); err != nil {
 			return err
 		}
-		f.Out.Emit(ojson.NewObject("trusted", false, "revoked", true), func(p *Printer) {
+		f.Out.Emit(ojson.NewObject("trusted", false, "revoked", true), func(p *term.Printer) {
 			p.Println("Nothing that agentxchain.json names is trusted in this repository any more.")
 		})
 		return nil
@@ -111,7 +112,7 @@ func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
 				return err
 			}
 			if !agreed {
-				return errorf(runner.CodeHooksUntrusted, "nothing was trusted").withHint("git agentxchain hooks show")
+				return term.Errorf(runner.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain hooks show")
 			}
 		}
 		if err := r.Trust(ctx, t.Scope.Digest); err != nil {
@@ -119,7 +120,7 @@ func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
 		}
 		t.How = runner.TrustStored
 	}
-	f.Out.Emit(trustObject(t), func(p *Printer) {
+	f.Out.Emit(trustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {
 			p.Println("agentxchain.json names no hooks, webhooks, gate actions or runtimes that start or contact anything; there is nothing to trust.")
 			return
@@ -137,7 +138,7 @@ func runHooksTrust(ctx context.Context, f *Factory, yes, revoke bool) error {
 
 // trusting runs a command that may need hooks. Where a person can be asked they
 // are shown what would run, once, instead of being sent off for another command.
-func trusting(ctx context.Context, f *Factory, r *runner.Runner, command func() error) error {
+func trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command func() error) error {
 	err := command()
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) || refusal.Code != runner.CodeHooksUntrusted || !f.Interactive() {

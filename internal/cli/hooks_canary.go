@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func runHooksCanary(ctx context.Context, f *Factory) error {
+func runHooksCanary(ctx context.Context, f *term.Factory) error {
 	repo, err := openRepository(ctx, f)
 	if err != nil {
 		return err
@@ -47,8 +48,8 @@ func runHooksCanary(ctx context.Context, f *Factory) error {
 		}
 	}
 	failed := len(trials) - held
-	f.Out.Emit(ojson.NewObject("held", failed == 0, "failed", failed, "duration_ms", time.Since(begin).Milliseconds(), "trials", rows), func(p *Printer) {
-		t := NewTable("HOOK", "ATTEMPT", "EXPECTED", "RESULT")
+	f.Out.Emit(ojson.NewObject("held", failed == 0, "failed", failed, "duration_ms", time.Since(begin).Milliseconds(), "trials", rows), func(p *term.Printer) {
+		t := term.NewTable("HOOK", "ATTEMPT", "EXPECTED", "RESULT")
 		for _, x := range trials {
 			expected := x.Rule
 			if expected == "" {
@@ -59,7 +60,7 @@ func runHooksCanary(ctx context.Context, f *Factory) error {
 				t.Emphasise(3, p.Green)
 				continue
 			}
-			t.Row(x.Guard, x.Act, expected, OneLine(x.Why))
+			t.Row(x.Guard, x.Act, expected, term.OneLine(x.Why))
 			t.Emphasise(3, p.Red)
 		}
 		p.Table(t)
@@ -72,7 +73,7 @@ func runHooksCanary(ctx context.Context, f *Factory) error {
 		p.Field("Next", "%s", p.Bold("git agentxchain hooks status")+", then "+p.Bold("git agentxchain hooks install"))
 	})
 	if failed > 0 {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }

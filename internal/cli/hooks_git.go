@@ -9,14 +9,15 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newGitHooksCommands(f *Factory) []*ucli.Command {
+func newGitHooksCommands(f *term.Factory) []*ucli.Command {
 	var server bool
 	serverFlag := &ucli.BoolFlag{Name: "server", Usage: "pre-receive in a bare repository that is pushed to", Destination: &server}
-	simple := func(name, usage, description string, run func(context.Context, *Factory) error, flags ...ucli.Flag) *ucli.Command {
+	simple := func(name, usage, description string, run func(context.Context, *term.Factory) error, flags ...ucli.Flag) *ucli.Command {
 		return &ucli.Command{Name: name, Usage: usage, Description: description, Flags: flags, Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
@@ -29,7 +30,7 @@ func newGitHooksCommands(f *Factory) []*ucli.Command {
 			"Puts pre-commit, prepare-commit-msg, commit-msg, pre-push and reference-transaction in place, beside the hooks that are there: those run first, as before. "+
 				"With git 2.54 and later nothing but the repository's configuration is touched; before that the hooks directory is used, or, where core.hooksPath names another, a directory of ours that passes everything on. "+
 				"Also defines the merge driver and the text conversion for ledgers. Doing it twice changes nothing.",
-			func(ctx context.Context, f *Factory) error { return runHooksInstall(ctx, f, server) }, serverFlag),
+			func(ctx context.Context, f *term.Factory) error { return runHooksInstall(ctx, f, server) }, serverFlag),
 		simple("uninstall", "take the guards away and put back what was there",
 			"Hooks that were there and the configuration are as they were before, byte for byte; settings changed since stay.", runHooksUninstall),
 		simple("status", "do the guards still run?",
@@ -46,7 +47,7 @@ func newGitHooksCommands(f *Factory) []*ucli.Command {
 }
 
 // openRepository opens the repository around the directory, bare or not.
-func openRepository(ctx context.Context, f *Factory) (*runner.Repository, error) {
+func openRepository(ctx context.Context, f *term.Factory) (*runner.Repository, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func openRepository(ctx context.Context, f *Factory) (*runner.Repository, error)
 	return runner.DiscoverRepository(ctx, dir)
 }
 
-func runHooksInstall(ctx context.Context, f *Factory, server bool) error {
+func runHooksInstall(ctx context.Context, f *term.Factory, server bool) error {
 	opt := githooks.Options{Server: server}
 	var repo *runner.Repository
 	if server {
@@ -79,7 +80,7 @@ func runHooksInstall(ctx context.Context, f *Factory, server bool) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(hooksResult(res), func(p *Printer) {
+	f.Out.Emit(hooksResult(res), func(p *term.Printer) {
 		if res.Changes == nil {
 			p.Println("The guards are in place already.")
 			return
@@ -120,7 +121,7 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 	return ojson.NewObject("way", nilIfEmpty(res.Way), "dir", nilIfEmpty(res.Dir), "hooks", orEmpty(res.Names), "chained", chained, "changes", changes)
 }
 
-func runHooksUninstall(ctx context.Context, f *Factory) error {
+func runHooksUninstall(ctx context.Context, f *term.Factory) error {
 	repo, err := openRepository(ctx, f)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func runHooksUninstall(ctx context.Context, f *Factory) error {
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(hooksResult(res), func(p *Printer) {
+	f.Out.Emit(hooksResult(res), func(p *term.Printer) {
 		if res.Way == "" {
 			p.Println("No guards were installed here.")
 			return
@@ -140,7 +141,7 @@ func runHooksUninstall(ctx context.Context, f *Factory) error {
 	return nil
 }
 
-func runHooksStatus(ctx context.Context, f *Factory) error {
+func runHooksStatus(ctx context.Context, f *term.Factory) error {
 	repo, err := openRepository(ctx, f)
 	if err != nil {
 		return err
@@ -155,13 +156,13 @@ func runHooksStatus(ctx context.Context, f *Factory) error {
 		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", nilIfEmpty(g.Why), "path", g.Path, "chained", nilIfEmpty(g.Chained))
 	}
 	silent := len(st.Silent())
-	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", nilIfEmpty(st.Way), "binary", nilIfEmpty(st.Binary), "silent", silent, "guards", guards), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", nilIfEmpty(st.Way), "binary", nilIfEmpty(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
 		if !st.Installed {
 			p.Println("No guards are installed here.")
 			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
 			return
 		}
-		t := NewTable("HOOK", "STATE", "RUNS FIRST")
+		t := term.NewTable("HOOK", "STATE", "RUNS FIRST")
 		for _, g := range st.Guards {
 			if g.Live {
 				t.Row(g.Name, "live", g.Chained)
@@ -177,19 +178,19 @@ func runHooksStatus(ctx context.Context, f *Factory) error {
 		}
 	})
 	if silent > 0 {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
 
 // runHooksRun answers git. Standard output stays empty: git shows what a hook
 // writes to standard error.
-func runHooksRun(ctx context.Context, f *Factory, args []string) error {
+func runHooksRun(ctx context.Context, f *term.Factory, args []string) error {
 	if len(args) == 0 {
-		return usageErrorf("hooks run needs the NAME of a hook: %s", strings.Join(githooks.Names(), ", "))
+		return term.UsageErrorf("hooks run needs the NAME of a hook: %s", strings.Join(githooks.Names(), ", "))
 	}
 	if !githooks.KnownName(args[0]) {
-		return usageErrorf("there is no guard for a hook named %q; there is %s", OneLine(args[0]), strings.Join(githooks.Names(), ", "))
+		return term.UsageErrorf("there is no guard for a hook named %q; there is %s", term.OneLine(args[0]), strings.Join(githooks.Names(), ", "))
 	}
 	dir, err := f.Dir()
 	if err != nil {
@@ -206,7 +207,7 @@ func runHooksRun(ctx context.Context, f *Factory, args []string) error {
 	}
 	f.Out.Emit(ojson.NewObject("hook", args[0], "refused", len(findings) > 0, "findings", list), nil)
 	if len(findings) > 0 {
-		return exitSilently(exitRefused)
+		return term.ExitSilently(term.ExitRefused)
 	}
 	return nil
 }

@@ -16,14 +16,15 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/internal/text/texttest"
 )
 
 func TestHostileRunes(t *testing.T) {
-	texttest.Passes(t, "Clean", Clean)
-	texttest.Passes(t, "OneLine", OneLine)
+	texttest.Passes(t, "Clean", term.Clean)
+	texttest.Passes(t, "OneLine", term.OneLine)
 	texttest.Passes(t, "shownLine", func(s string) string { return "x" + shownLine([]byte(s)) })
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
 func TestWaitingReadEnds(t *testing.T) {
@@ -22,9 +24,9 @@ func TestWaitingReadEnds(t *testing.T) {
 		env, _, stderr := bufferedEnv(false)
 		ctx, cancel := context.WithCancel(context.Background())
 		p := program()
-		p.Commands = func(f *Factory) []*ucli.Command { cancel(); return newCommands(f) }
-		status := runWith(ctx, append(append([]string{"git-agentxchain"}, args...), fifo), env, p)
-		if status == 0 || (args[0] != "monarchic" && status != exitStatus("interrupted")) {
+		p.Commands = func(f *term.Factory) []*ucli.Command { cancel(); return newCommands(f) }
+		status := term.Run(ctx, append(append([]string{"git-agentxchain"}, args...), fifo), env, p)
+		if status == 0 || (args[0] != "monarchic" && status != term.ExitStatus("interrupted")) {
 			t.Errorf("%v: status %d: %s", args, status, stderr.String())
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -39,7 +40,7 @@ func linesFrom(c *ucli.Context) (*linesQuestion, error) {
 	for _, text := range c.StringSlice("lines") {
 		r, ok := parseRange(text)
 		if !ok {
-			return nil, usageErrorf("-L takes FROM,TO or one line number, not %q", OneLine(text))
+			return nil, term.UsageErrorf("-L takes FROM,TO or one line number, not %q", term.OneLine(text))
 		}
 		q.Ranges = append(q.Ranges, r)
 	}
@@ -77,8 +78,8 @@ func lineNumber(s string) (int, bool) {
 // fileOf finds the file that was named: it must be an ordinary text file of the
 // work tree. It returns its path from the root of the work tree, and adds the lines
 // that stand behind its name.
-func (q *linesQuestion) fileOf(f *Factory, repo *runner.Repository) (string, error) {
-	name := OneLine(q.Arg)
+func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string, error) {
+	name := term.OneLine(q.Arg)
 	abs, err := f.Path(q.Arg)
 	if err != nil {
 		return "", err
@@ -90,49 +91,49 @@ func (q *linesQuestion) fileOf(f *Factory, repo *runner.Repository) (string, err
 		rest, perr := f.Path(q.Arg[:i])
 		if _, lerr := os.Lstat(rest); perr == nil && (ok || lerr == nil) {
 			if !ok {
-				return "", usageErrorf("%q is no line number; write PATH:LINE or PATH:FROM-TO", OneLine(q.Arg[i+1:]))
+				return "", term.UsageErrorf("%q is no line number; write PATH:LINE or PATH:FROM-TO", term.OneLine(q.Arg[i+1:]))
 			}
 			if len(q.Ranges) > 0 {
-				return "", usageErrorf("lines are given twice, behind the name and with -L")
+				return "", term.UsageErrorf("lines are given twice, behind the name and with -L")
 			}
 			q.Ranges, abs = []runner.LineRange{r}, rest
 			fi, err = os.Lstat(abs)
-			name = OneLine(q.Arg[:i])
+			name = term.OneLine(q.Arg[:i])
 		}
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", errorf(protocol.CodeNotFound, "there is no file %s in the work tree", name)
+			return "", term.Errorf(protocol.CodeNotFound, "there is no file %s in the work tree", name)
 		}
-		return "", errorf("io_failed", "%s cannot be read: %w", name, err)
+		return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
 	}
 	// The last element stays: a link is no file whose lines could be asked about.
 	dir, err := filepath.EvalSymlinks(filepath.Dir(abs))
 	if err != nil {
-		return "", errorf("io_failed", "%s cannot be read: %w", name, err)
+		return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
 	}
 	rel, err := filepath.Rel(repo.TopLevel, filepath.Join(dir, filepath.Base(abs)))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", errorf(protocol.CodeInvalidArgument, "%s is outside of the work tree at %s", name, repo.TopLevel)
+		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is outside of the work tree at %s", name, repo.TopLevel)
 	}
 	if inner := innerRepository(repo.TopLevel, rel); inner != "" {
-		return "", errorf(protocol.CodeInvalidArgument, "%s belongs to the repository in %s, which has a history of its own", name, OneLine(inner)).
-			withHint("ask there: change to that directory and run the command again")
+		return "", term.Errorf(protocol.CodeInvalidArgument, "%s belongs to the repository in %s, which has a history of its own", name, term.OneLine(inner)).
+			WithHint("ask there: change to that directory and run the command again")
 	}
 	switch {
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return "", errorf(protocol.CodeInvalidArgument, "%s is a symbolic link, which has no lines; ask about the file it points to", name)
+		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is a symbolic link, which has no lines; ask about the file it points to", name)
 	case fi.IsDir():
-		return "", errorf(protocol.CodeInvalidArgument, "%s is a directory; ask about a file", name)
+		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is a directory; ask about a file", name)
 	case !fi.Mode().IsRegular():
-		return "", errorf(protocol.CodeInvalidArgument, "%s is no ordinary file", name)
+		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is no ordinary file", name)
 	}
 	if binary, err := isBinary(abs); err != nil || binary {
 		if err != nil {
-			return "", errorf("io_failed", "%s cannot be read: %w", name, err)
+			return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
 		}
-		return "", errorf(protocol.CodeInvalidArgument, "%s is binary and has no lines", name).
-			withHint("git log -- PATH shows its commits, git agentxchain history the turns")
+		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is binary and has no lines", name).
+			WithHint("git log -- PATH shows its commits, git agentxchain history the turns")
 	}
 	return filepath.ToSlash(rel), nil
 }
@@ -163,7 +164,7 @@ func isBinary(name string) (bool, error) {
 }
 
 // attribute answers the question; r must stay open as long as the answer is used.
-func attribute(ctx context.Context, f *Factory, r *runner.Runner, q *linesQuestion) (*attribution.Report, error) {
+func attribute(ctx context.Context, f *term.Factory, r *runner.Runner, q *linesQuestion) (*attribution.Report, error) {
 	repo := r.Record().Repository()
 	name, err := q.fileOf(f, repo)
 	if err != nil {
@@ -202,7 +203,7 @@ func stagedFiles(r *runner.Runner) func(string) ([]string, bool) {
 
 // linesAction is a command about lines of a file: it reads the question, joins
 // the lines with the runs and hands both to show.
-func linesAction(f *Factory, show func(context.Context, *Factory, *linesQuestion, *attribution.Report) error) ucli.ActionFunc {
+func linesAction(f *term.Factory, show func(context.Context, *term.Factory, *linesQuestion, *attribution.Report) error) ucli.ActionFunc {
 	return func(c *ucli.Context) error {
 		q, err := linesFrom(c)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -25,7 +26,7 @@ const (
 // is no terminal it writes a heartbeat line now and then instead, so that a log
 // shows life; with --json it shows nothing. Safe for concurrent use.
 type liveView struct {
-	f        *Factory
+	f        *term.Factory
 	terminal bool
 	silent   bool
 
@@ -48,8 +49,8 @@ type liveTurn struct {
 	heard    time.Time
 }
 
-func newLiveView(f *Factory) *liveView {
-	return &liveView{f: f, silent: f.global.JSON, terminal: !f.global.JSON && !f.global.NoProgress && f.Env.IsTerminal(f.Env.Stderr)}
+func newLiveView(f *term.Factory) *liveView {
+	return &liveView{f: f, silent: f.Global.JSON, terminal: !f.Global.JSON && !f.Global.NoProgress && f.Env.IsTerminal(f.Env.Stderr)}
 }
 
 // start begins to draw; stop takes the picture away again. Both may be repeated.
@@ -160,7 +161,7 @@ func (v *liveView) activity(id string, a runtimes.Activity) {
 	if len(text) > 4096 {
 		text = text[:4096]
 	}
-	t.activity, t.heard = OneLine(strings.ToValidUTF8(text, "")), v.f.Now()
+	t.activity, t.heard = term.OneLine(strings.ToValidUTF8(text, "")), v.f.Now()
 }
 
 // line prints a line for good, above what is under way.
@@ -185,7 +186,7 @@ func (v *liveView) heartbeat() {
 	}
 	v.lastSay = now
 	for _, t := range v.turns {
-		text := fmt.Sprintf("%s  %s  working for %s", OneLine(t.role), t.id, clock(now.Sub(t.since)))
+		text := fmt.Sprintf("%s  %s  working for %s", term.OneLine(t.role), t.id, clock(now.Sub(t.since)))
 		if !t.heard.IsZero() {
 			text += fmt.Sprintf(", last heard of %s ago", clock(now.Sub(t.heard)))
 		}
@@ -209,7 +210,7 @@ func (v *liveView) draw() {
 	b.WriteString("\x1b[J")
 	v.drawn = v.drawn[:0]
 	for _, l := range lines {
-		v.drawn = append(v.drawn, displayWidth(l))
+		v.drawn = append(v.drawn, term.DisplayWidth(l))
 	}
 	_, _ = io.WriteString(v.f.Env.Stderr, b.String())
 }
@@ -250,13 +251,13 @@ func (v *liveView) picture(width int) []string {
 	now := v.f.Now()
 	roles := 0
 	for _, t := range v.turns {
-		roles = max(roles, displayWidth(OneLine(t.role)))
+		roles = max(roles, term.DisplayWidth(term.OneLine(t.role)))
 	}
 	var lines []string
 	for _, t := range v.turns {
-		text := fmt.Sprintf("  %s  %s", pad(OneLine(t.role), min(roles, 20)), clock(now.Sub(t.since)))
+		text := fmt.Sprintf("  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), clock(now.Sub(t.since)))
 		if width >= wide { // elsewhere the room is for what the agent says
-			text = fmt.Sprintf("  %s  %s  %s", pad(OneLine(t.role), min(roles, 20)), t.id, clock(now.Sub(t.since)))
+			text = fmt.Sprintf("  %s  %s  %s", term.Pad(term.OneLine(t.role), min(roles, 20)), t.id, clock(now.Sub(t.since)))
 		}
 		if t.attempt > 1 {
 			text += fmt.Sprintf("  attempt %d", t.attempt)
@@ -273,13 +274,13 @@ func (v *liveView) picture(width int) []string {
 		if t.activity != "" {
 			text += "  " + t.activity
 		}
-		lines = append(lines, truncate(text, width))
+		lines = append(lines, term.Truncate(text, width))
 	}
-	where := "  " + OneLine(v.where)
-	if help := "  (Ctrl-C ends the agents; the run can be gone on with)"; displayWidth(where+help) <= width {
+	where := "  " + term.OneLine(v.where)
+	if help := "  (Ctrl-C ends the agents; the run can be gone on with)"; term.DisplayWidth(where+help) <= width {
 		where += help
 	}
-	return append(lines, truncate(where, width))
+	return append(lines, term.Truncate(where, width))
 }
 
 // clock is a duration for watching: 0:07, 12:45, 1:02:03.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -192,7 +193,7 @@ func TestInterruptOnce(t *testing.T) {
 	pid := agentPID(t, dir)
 	r.enter("\x03")
 	status, lines := r.end()
-	if status.ExitStatus() != exitInterrupted || having(lines, "agent is thinking") > 0 || having(lines, "interrupted") == 0 {
+	if status.ExitStatus() != term.ExitInterrupted || having(lines, "agent is thinking") > 0 || having(lines, "interrupted") == 0 {
 		t.Errorf("exit status %d:\n%s", status.ExitStatus(), strings.Join(lines, "\n"))
 	}
 	if alive(pid) {

@@ -10,14 +10,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // bufferedEnv is an Env over buffers; terminal says whether the streams pretend.
-func bufferedEnv(terminal bool) (env Env, stdout, stderr *bytes.Buffer) {
+func bufferedEnv(terminal bool) (env term.Env, stdout, stderr *bytes.Buffer) {
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	return Env{
+	return term.Env{
 		Stdout: stdout, Stderr: stderr, Stdin: strings.NewReader(""),
 		IsTerminal: func(any) bool { return terminal },
 		Now:        func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) },
@@ -26,9 +27,9 @@ func bufferedEnv(terminal bool) (env Env, stdout, stderr *bytes.Buffer) {
 
 // factoryOver is a Factory for tests of runX functions: no global flag is set
 // except --json, which asks for the envelope.
-func factoryOver(env Env, json bool) *Factory {
-	f := &Factory{}
-	f.open(context.Background(), env, globalOptions{JSON: json, Color: "auto"})
+func factoryOver(env term.Env, json bool) *term.Factory {
+	f := &term.Factory{}
+	f.Open(context.Background(), env, term.GlobalOptions{JSON: json, Color: "auto"})
 	return f
 }
 
@@ -77,7 +78,7 @@ func TestPicture(t *testing.T) {
 	v.activity("turn_0123456789abcdef", runtimes.Activity{Line: "tests \x1b[31mpass\x1b[0m\u202e\n\xff漢字 " + strings.Repeat("x", 9000)})
 	for _, width := range []int{200, 79, 40, 12, 1} {
 		for _, line := range v.picture(width) {
-			if displayWidth(line) > width || strings.ContainsAny(line, "\x1b\n\r\u202e") || !utf8.ValidString(line) {
+			if term.DisplayWidth(line) > width || strings.ContainsAny(line, "\x1b\n\r\u202e") || !utf8.ValidString(line) {
 				t.Errorf("width %d: %q", width, line)
 			}
 		}
@@ -134,7 +135,7 @@ func TestSeconds(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"0", "-3", "soon", "1e999", "5x", "NaN", " "} {
-		if d, err := seconds("timeout", bad); err == nil || describe(err).exit != exitUsage {
+		if d, err := seconds("timeout", bad); err == nil || term.Describe(err).Exit != term.ExitUsage {
 			t.Errorf("%q passed as %v: %v", bad, d, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -23,7 +24,7 @@ type logOptions struct {
 	Op    string // wire name of an operation
 }
 
-func newLogCommand(f *Factory) *ucli.Command {
+func newLogCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "log", Category: categoryLook, ArgsUsage: "[RUN]", Usage: "the operations of a run, newest first",
 		Description: "Each operation is a commit under refs/agentxchain/runs/RUN; show looks into one. --runs lists the recorded runs instead.",
@@ -42,7 +43,7 @@ func newLogCommand(f *Factory) *ucli.Command {
 			}
 			o := &logOptions{Run: run, Limit: c.Int("limit"), Runs: c.Bool("runs"), Turn: c.String("turn"), Role: c.String("role"), Op: c.String("op")}
 			if o.Limit < 0 {
-				return usageErrorf("--limit takes 0 or more, not %d", o.Limit)
+				return term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
 			}
 			if o.Runs {
 				return runLogRuns(c.Context, f)
@@ -57,7 +58,7 @@ func (o *logOptions) keeps(op *runner.OpInfo) bool {
 	return (o.Turn == "" || op.Turn == o.Turn) && (o.Role == "" || op.Role == o.Role) && (o.Op == "" || op.Name == o.Op)
 }
 
-func runLog(ctx context.Context, f *Factory, o *logOptions) error {
+func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -86,12 +87,12 @@ func runLog(ctx context.Context, f *Factory, o *logOptions) error {
 		run = ops[0].Run
 	}
 	f.Out.Page(ctx)
-	f.Out.Emit(ojson.NewObject("run_id", run, "operations", rows), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("run_id", run, "operations", rows), func(p *term.Printer) {
 		if len(ops) == 0 {
 			p.Println("No operation fits.")
 			return
 		}
-		t := &Table{Header: []string{"OP", "WHEN", "KIND", "ROLE", "ACTOR", "SUBJECT"}, Flex: 5}
+		t := &term.Table{Header: []string{"OP", "WHEN", "KIND", "ROLE", "ACTOR", "SUBJECT"}, Flex: 5}
 		for i := range ops {
 			op := &ops[i]
 			t.Row(op.Op.Short(), p.Ago(op.Time), op.Name, op.Role, op.Actor, op.Subject)
@@ -111,7 +112,7 @@ func opObject(op *runner.OpInfo) *ojson.Object {
 	if len(op.Parents) > 0 {
 		parent = string(op.Parents[0])
 	}
-	o := ojson.NewObject("op", string(op.Op), "parent", nilIfEmpty(parent), "run_id", op.Run, "kind", op.Name, "time", Timestamp(op.Time),
+	o := ojson.NewObject("op", string(op.Op), "parent", nilIfEmpty(parent), "run_id", op.Run, "kind", op.Name, "time", term.Timestamp(op.Time),
 		"actor", op.Actor, "email", op.Email, "turn_id", nilIfEmpty(op.Turn), "role", nilIfEmpty(op.Role), "subject", op.Subject,
 		"state_digest", nilIfEmpty(op.StateDigest), "code_head", nilIfEmpty(op.CodeHead))
 	if len(op.Dropped) > 0 {
@@ -124,7 +125,7 @@ func opObject(op *runner.OpInfo) *ojson.Object {
 }
 
 // runLogRuns lists the recorded runs, each with its newest operation.
-func runLogRuns(ctx context.Context, f *Factory) error {
+func runLogRuns(ctx context.Context, f *term.Factory) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func runLogRuns(ctx context.Context, f *Factory) error {
 	if v, err := r.View(ctx); err == nil {
 		current = v.Run
 	}
-	rows, table := []*ojson.Object{}, &Table{Header: []string{"", "RUN", "OP", "WHEN", "LAST OPERATION"}, Flex: 4}
+	rows, table := []*ojson.Object{}, &term.Table{Header: []string{"", "RUN", "OP", "WHEN", "LAST OPERATION"}, Flex: 4}
 	p := f.Out.Printer()
 	for _, ref := range refs {
 		run := strings.TrimPrefix(ref.Name, runner.RunRefPrefix)
@@ -153,7 +154,7 @@ func runLogRuns(ctx context.Context, f *Factory) error {
 		rows = append(rows, ojson.NewObject("run_id", run, "current", run == current, "ref", ref.Name, "op", string(ref.OID), "last", opObject(&ops[0])))
 		table.Row(mark, run, ref.OID.Short(), p.Ago(ops[0].Time), ops[0].Subject)
 	}
-	f.Out.Emit(ojson.NewObject("runs", rows), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("runs", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println("No run is recorded in this repository.")
 			return

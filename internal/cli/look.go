@@ -17,6 +17,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -56,14 +57,14 @@ func listFlags() []ucli.Flag {
 func listFrom(c *ucli.Context) (listOptions, error) {
 	o := listOptions{Limit: c.Int("limit"), All: c.Bool("all-runs"), Role: c.String("role"), Phase: c.String("phase")}
 	if o.Limit < 0 {
-		return o, usageErrorf("--limit takes 0 or more, not %d", o.Limit)
+		return o, term.UsageErrorf("--limit takes 0 or more, not %d", o.Limit)
 	}
 	return o, noArgs(c)
 }
 
 // readRows reads the wanted rows of a ledger, oldest first. A row without a run id
 // (a decision of older writers) belongs to whatever run it stands in.
-func readRows(ctx context.Context, f *Factory, l protocol.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+func readRows(ctx context.Context, f *term.Factory, l protocol.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func readRows(ctx context.Context, f *Factory, l protocol.Ledger, o listOptions,
 	return out, err
 }
 
-func newHistoryCommand(f *Factory) *ucli.Command {
+func newHistoryCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "history", Category: categoryLook, Usage: "the accepted turns", Flags: listFlags(),
 		Action: func(c *ucli.Context) error {
@@ -103,17 +104,17 @@ func newHistoryCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runHistory(ctx context.Context, f *Factory, o listOptions) error {
+func runHistory(ctx context.Context, f *term.Factory, o listOptions) error {
 	rows, err := readRows(ctx, f, protocol.LedgerHistory, o, nil)
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(ojson.NewObject("turns", rows), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("turns", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println(nothing(o.filtered(), "No turn has been accepted yet.", "No accepted turn matches."))
 			return
 		}
-		t := &Table{Header: []string{"#", "TURN", "ROLE", "PHASE", "STATUS", "WHEN", "SUMMARY"}, Flex: 6}
+		t := &term.Table{Header: []string{"#", "TURN", "ROLE", "PHASE", "STATUS", "WHEN", "SUMMARY"}, Flex: 6}
 		for _, r := range rows {
 			n := ""
 			if seq, ok := r.Int("accepted_sequence"); ok {
@@ -126,7 +127,7 @@ func runHistory(ctx context.Context, f *Factory, o listOptions) error {
 	return nil
 }
 
-func ago(p *Printer, stamp string) string {
+func ago(p *term.Printer, stamp string) string {
 	at, err := protocol.ParseTime(stamp)
 	if err != nil {
 		return stamp
@@ -134,7 +135,7 @@ func ago(p *Printer, stamp string) string {
 	return p.Ago(at)
 }
 
-func newDecisionsCommand(f *Factory) *ucli.Command {
+func newDecisionsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "decisions", Category: categoryLook, Usage: "the decision ledger", Flags: append(listFlags(),
 			&ucli.BoolFlag{Name: "governance", Usage: "also approvals, gate failures, conflicts and escalations"},
@@ -149,7 +150,7 @@ func newDecisionsCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runDecisions(ctx context.Context, f *Factory, o listOptions, governance, repo bool) error {
+func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governance, repo bool) error {
 	ledger := protocol.LedgerDecisions
 	if repo {
 		ledger, o.All = protocol.LedgerRepoDecisions, true
@@ -160,12 +161,12 @@ func runDecisions(ctx context.Context, f *Factory, o listOptions, governance, re
 	if err != nil {
 		return err
 	}
-	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("decisions", rows), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println(nothing(o.filtered() || repo, "No decision has been recorded yet.", "No decision matches."))
 			return
 		}
-		t := &Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
+		t := &term.Table{Header: []string{"ID", "KIND", "ROLE", "PHASE", "STATUS", "STATEMENT"}, Flex: 5}
 		for _, r := range rows {
 			id, kind, text := r.String("id"), r.String("category"), r.String("statement")
 			if kind == "" {
@@ -201,7 +202,7 @@ type eventsOptions struct {
 	Follow bool
 }
 
-func newEventsCommand(f *Factory) *ucli.Command {
+func newEventsCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "events", Category: categoryLook, Usage: "the event log, live with --follow",
 		Flags: append(listFlags()[:2:2],
@@ -217,15 +218,15 @@ func newEventsCommand(f *Factory) *ucli.Command {
 			for _, t := range e.Types {
 				if types := append(protocol.EventTypes(), protocol.OwnEventTypes()...); !slices.Contains(types, t) {
 					hint := ""
-					if near := nearest(t, types); near != "" {
+					if near := term.Nearest(t, types); near != "" {
 						hint = "; did you mean " + near + "?"
 					}
-					return usageErrorf("there is no event type %q%s", OneLine(t), hint)
+					return term.UsageErrorf("there is no event type %q%s", term.OneLine(t), hint)
 				}
 			}
 			if e.Since != "" {
 				if _, err := protocol.ParseTime(e.Since); err != nil {
-					return usageErrorf("--since takes an RFC 3339 time, not %q", OneLine(e.Since))
+					return term.UsageErrorf("--since takes an RFC 3339 time, not %q", term.OneLine(e.Since))
 				}
 			}
 			return runEvents(c.Context, f, e)
@@ -244,7 +245,7 @@ func (o *eventsOptions) wants(row *ojson.Object, since time.Time) bool {
 	return err == nil && at.After(since)
 }
 
-func runEvents(ctx context.Context, f *Factory, o *eventsOptions) error {
+func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 	var since time.Time
 	if o.Since != "" {
 		since, _ = protocol.ParseTime(o.Since)
@@ -255,7 +256,7 @@ func runEvents(ctx context.Context, f *Factory, o *eventsOptions) error {
 		if err != nil {
 			return err
 		}
-		f.Out.Emit(ojson.NewObject("events", rows), func(p *Printer) {
+		f.Out.Emit(ojson.NewObject("events", rows), func(p *term.Printer) {
 			if len(rows) == 0 {
 				p.Println(nothing(o.filtered() || o.Since != "" || len(o.Types) > 0, "No event has been recorded yet.", "No event matches."))
 			}
@@ -273,7 +274,7 @@ const pollInterval = 200 * time.Millisecond
 
 // followEvents prints what is there and then what comes. The ledger only grows,
 // so it is read on from where the last whole line ended.
-func followEvents(ctx context.Context, f *Factory, o *eventsOptions, keep func(*ojson.Object) bool) error {
+func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions, keep func(*ojson.Object) bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -334,7 +335,7 @@ func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, offset, errorf("unreadable_file", "the event log cannot be read: %w", err)
+		return nil, offset, term.Errorf("unreadable_file", "the event log cannot be read: %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err == nil && info.Size() < offset {
@@ -357,7 +358,7 @@ func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 	}
 }
 
-func printEvent(p *Printer, r *ojson.Object) {
+func printEvent(p *term.Printer, r *ojson.Object) {
 	at := r.String("timestamp")
 	if t, err := protocol.ParseTime(at); err == nil {
 		at = t.Local().Format("15:04:05")
@@ -367,7 +368,7 @@ func printEvent(p *Printer, r *ojson.Object) {
 	if turn != nil {
 		who = turn.String("role_id") + " " + turn.String("turn_id")
 	}
-	p.Printf("%s  %s  %s  %s\n", p.Dim(at), p.Bold(pad(OneLine(r.String("event_type")), 26)), pad(OneLine(r.String("phase")), 14), OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
+	p.Printf("%s  %s  %s  %s\n", p.Dim(at), p.Bold(term.Pad(term.OneLine(r.String("event_type")), 26)), term.Pad(term.OneLine(r.String("phase")), 14), term.OneLine(strings.TrimSpace(who+"  "+eventText(r.Object("payload")))))
 }
 
 // eventText is the telling part of a payload.

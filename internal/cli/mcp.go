@@ -7,10 +7,11 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/mcpserver"
 )
 
-func newMCPCommand(f *Factory) *ucli.Command {
+func newMCPCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "mcp", Aliases: []string{"serve-mcp"}, Category: categoryView,
 		Usage:       "serve the run to an agent over the Model Context Protocol (stdio)",
@@ -24,7 +25,7 @@ func newMCPCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMCP(ctx context.Context, f *Factory) error {
+func runMCP(ctx context.Context, f *term.Factory) error {
 	dir, err := f.Dir()
 	if err != nil {
 		return err

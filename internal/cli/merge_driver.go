@@ -12,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -22,7 +23,7 @@ type mergeDriverOptions struct {
 	Name               string // the path in the project, which says what identifies a record
 }
 
-func newMergeDriverCommand(f *Factory) *ucli.Command {
+func newMergeDriverCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "merge-driver", Category: categoryTrust, Usage: "join two versions of a ledger, as git's merge driver",
 		ArgsUsage: "BASE OURS THEIRS [MARKER-SIZE [PATH]]",
@@ -33,13 +34,13 @@ func newMergeDriverCommand(f *Factory) *ucli.Command {
 		Action: func(c *ucli.Context) error {
 			args := c.Args().Slice()
 			if len(args) < 3 || len(args) > 5 {
-				return usageErrorf("merge-driver takes BASE OURS THEIRS, and may take MARKER-SIZE and PATH; it got %d arguments", len(args))
+				return term.UsageErrorf("merge-driver takes BASE OURS THEIRS, and may take MARKER-SIZE and PATH; it got %d arguments", len(args))
 			}
 			opts := mergeDriverOptions{Base: args[0], Ours: args[1], Theirs: args[2], Name: args[1]}
 			if len(args) > 3 {
 				n, err := strconv.Atoi(args[3])
 				if err != nil || n < 1 || n > 200 {
-					return usageErrorf("MARKER-SIZE must be a number from 1 to 200, not %q", OneLine(args[3]))
+					return term.UsageErrorf("MARKER-SIZE must be a number from 1 to 200, not %q", term.OneLine(args[3]))
 				}
 				opts.MarkerSize = n
 			}
@@ -52,7 +53,7 @@ func newMergeDriverCommand(f *Factory) *ucli.Command {
 }
 
 // runMergeDriver leaves OURS as it was unless the whole result could be written.
-func runMergeDriver(f *Factory, o mergeDriverOptions) error {
+func runMergeDriver(f *term.Factory, o mergeDriverOptions) error {
 	var sources [3]ledgermerge.Source
 	var names [3]string
 	for i, name := range []string{o.Base, o.Ours, o.Theirs} {
@@ -62,15 +63,15 @@ func runMergeDriver(f *Factory, o mergeDriverOptions) error {
 		}
 		file, err := os.Open(p)
 		if err != nil {
-			return errorf("invalid_input", "cannot read %s: %w", name, err)
+			return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 		}
 		defer func() { _ = file.Close() }()
 		info, err := file.Stat()
 		if err != nil {
-			return errorf("invalid_input", "cannot read %s: %w", name, err)
+			return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 		}
 		if !info.Mode().IsRegular() {
-			return errorf("invalid_input", "%s is not a file", name)
+			return term.Errorf("invalid_input", "%s is not a file", name)
 		}
 		sources[i], names[i] = io.NewSectionReader(file, 0, info.Size()), p
 	}
@@ -92,7 +93,7 @@ func runMergeDriver(f *Factory, o mergeDriverOptions) error {
 		return ledgermerge.WriteConflict(w, ours, theirs, o.MarkerSize, "ours", "theirs")
 	})
 	if err != nil {
-		return errorf("io_failed", "cannot merge %s: %w", o.Name, err)
+		return term.Errorf("io_failed", "cannot merge %s: %w", o.Name, err)
 	}
 	list := make([]*ojson.Object, len(conflicts))
 	for i, c := range conflicts {
@@ -102,7 +103,7 @@ func runMergeDriver(f *Factory, o mergeDriverOptions) error {
 	f.Out.Emit(ojson.NewObject("path", o.Name, "conflicts", list), nil)
 	if len(conflicts) > 0 {
 		f.Out.Notice("both versions of %s are in the file; keep every record once, in the order of time, then git add it", o.Name)
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
@@ -132,7 +133,7 @@ func replaceFile(name string, write func(io.Writer) error) error {
 	return os.Rename(tmp.Name(), name)
 }
 
-func newTextconvCommand(f *Factory) *ucli.Command {
+func newTextconvCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "textconv", Category: categoryTrust, Usage: "show a ledger a member a line, as git's text conversion for diffs",
 		ArgsUsage: "FILE",
@@ -141,25 +142,25 @@ func newTextconvCommand(f *Factory) *ucli.Command {
 			"\"git diff\" and \"git log -p\" then show what changed inside a record. --no-textconv shows the lines as they are.",
 		Action: func(c *ucli.Context) error {
 			if c.Args().Len() != 1 {
-				return usageErrorf("textconv takes one FILE")
+				return term.UsageErrorf("textconv takes one FILE")
 			}
 			return runTextconv(f, c.Args().First())
 		},
 	}
 }
 
-func runTextconv(f *Factory, name string) error {
+func runTextconv(f *term.Factory, name string) error {
 	p, err := f.Path(name)
 	if err != nil {
 		return err
 	}
 	file, err := os.Open(p)
 	if err != nil {
-		return errorf("invalid_input", "cannot read %s: %w", name, err)
+		return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 	}
 	defer func() { _ = file.Close() }()
 	if err := ledgermerge.Readable(f.Out.Raw(), file); err != nil {
-		return errorf("io_failed", "cannot show %s: %w", name, err)
+		return term.Errorf("io_failed", "cannot show %s: %w", name, err)
 	}
 	return nil
 }

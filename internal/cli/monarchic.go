@@ -4,9 +4,11 @@ package cli
 
 import (
 	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
-func newMonarchicCommand(f *Factory) *ucli.Command {
+func newMonarchicCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "monarchic", Category: categoryNeighbours, Usage: "exchange plans, records and messages with the Monarchic agent protocol v1",
 		Subcommands: []*ucli.Command{

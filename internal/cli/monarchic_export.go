@@ -14,6 +14,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
@@ -31,7 +32,7 @@ type monarchicExportOptions struct {
 
 const exportAll = "all"
 
-func newMonarchicExportCommand(f *Factory) *ucli.Command {
+func newMonarchicExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "export", Usage: "write a recorded run as objects of the Monarchic protocol",
 		Description: "Everything is derived from the run's record, so the same run gives the same bytes. Objects that are one of their kind (plan, receipt, outcome) are one JSON document, logs (events, messages, recovery) are JSONL, " +
@@ -39,9 +40,9 @@ func newMonarchicExportCommand(f *Factory) *ucli.Command {
 			"Portable objects carry what they were made from under extensions.agentxchain; --strict writes the closed forms of the client boundary and the durable authority.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "run", Usage: "export the recorded run `ID`", DefaultText: "the run of this work tree"},
-			newChoiceFlag("type", "export `KIND`", exportAll, append(bridge.KindNames(), exportAll)...),
+			term.NewChoiceFlag("type", "export `KIND`", exportAll, append(bridge.KindNames(), exportAll)...),
 			&ucli.BoolFlag{Name: "strict", Usage: "write the strict forms"},
-			newChoiceFlag("format", "write `FORMAT`", "", "json", "jsonl"),
+			term.NewChoiceFlag("format", "write `FORMAT`", "", "json", "jsonl"),
 			&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `PATH`, a file that appears whole or not at all, or a directory; - for standard output"},
 			&ucli.BoolFlag{Name: "force", Usage: "replace files that are there"},
 			&ucli.StringFlag{Name: "at", Usage: "say that the export was made at `TIME` (RFC 3339)", DefaultText: "the time of the run's last event"},
@@ -55,13 +56,13 @@ func newMonarchicExportCommand(f *Factory) *ucli.Command {
 				Options: bridge.Options{Run: c.String("run"), Repo: c.String("repo"), Version: ReadBuild().Version}}
 			for _, name := range []string{"run", "output", "at", "repo"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			if at := c.String("at"); at != "" {
 				var err error
 				if o.At, err = protocol.ParseTime(at); err != nil || o.At.Before(time.Unix(0, 0)) {
-					return usageErrorf("--at takes an RFC 3339 time, not %q", OneLine(at))
+					return term.UsageErrorf("--at takes an RFC 3339 time, not %q", term.OneLine(at))
 				}
 			}
 			return runMonarchicExport(c.Context, f, o)
@@ -69,7 +70,7 @@ func newMonarchicExportCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMonarchicExport(ctx context.Context, f *Factory, o *monarchicExportOptions) error {
+func runMonarchicExport(ctx context.Context, f *term.Factory, o *monarchicExportOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func runMonarchicExport(ctx context.Context, f *Factory, o *monarchicExportOptio
 		return err
 	}
 	for _, w := range x.Warnings {
-		f.Out.Warn("%s", OneLine(w))
+		f.Out.Warn("%s", term.OneLine(w))
 	}
 	if o.Output != "" && o.Output != "-" {
 		return o.save(f, x, groups)
@@ -95,7 +96,7 @@ func runMonarchicExport(ctx context.Context, f *Factory, o *monarchicExportOptio
 		return nil
 	}
 	if _, err := f.Out.Raw().Write(o.encode(groups)); err != nil {
-		return errorf("io_failed", "cannot write the export: %w", err)
+		return term.Errorf("io_failed", "cannot write the export: %w", err)
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (o *monarchicExportOptions) lines(kind string) bool {
 }
 
 // save writes a file, or into a directory a file for each kind.
-func (o *monarchicExportOptions) save(f *Factory, x *bridge.Export, groups []bridge.Group) error {
+func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups []bridge.Group) error {
 	path, err := f.Path(o.Output)
 	if err != nil {
 		return err
@@ -205,8 +206,8 @@ func (o *monarchicExportOptions) save(f *Factory, x *bridge.Export, groups []bri
 		objects += len(g.Objects)
 	}
 	payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "files", names, "objects", objects, "bytes", size, "warnings", orEmpty(x.Warnings))
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("Exported %s of run %s to %s: %s, %d bytes\n", counted(objects, "object"), OneLine(x.Run), OneLine(path), counted(len(names), "file"), size)
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Exported %s of run %s to %s: %s, %d bytes\n", counted(objects, "object"), term.OneLine(x.Run), term.OneLine(path), counted(len(names), "file"), size)
 	})
 	return nil
 }
@@ -218,7 +219,7 @@ func saveWhole(path string, data []byte, force bool) error {
 		if err == nil || errors.As(err, &coded) {
 			return err
 		}
-		return errorf("io_failed", "cannot write the export: %w", err)
+		return term.Errorf("io_failed", "cannot write the export: %w", err)
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
 		return failed(os.WriteFile(path, data, 0o644)) // a pipe or a device cannot be replaced

@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
@@ -24,7 +25,7 @@ type monarchicImportOptions struct {
 	DryRun, Yes, Force, NewRun bool
 }
 
-func newMonarchicImportCommand(f *Factory) *ucli.Command {
+func newMonarchicImportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "import", ArgsUsage: "PLAN|-", Usage: "work off a PipelineSpec, a Plan or a Task as a governed run",
 		Description: "Shows what becomes of the plan before anything is written: its levels as phases, roles, gates, charters, and what is kept without effect. " +
@@ -42,27 +43,27 @@ func newMonarchicImportCommand(f *Factory) *ucli.Command {
 		},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() != 1 {
-				return usageErrorf("import takes one file, or - for standard input")
+				return term.UsageErrorf("import takes one file, or - for standard input")
 			}
 			for _, name := range []string{"output", "role", "agent"} {
-				if c.IsSet(name) && OneLine(c.String(name)) == "" {
-					return usageErrorf("--%s is empty", name)
+				if c.IsSet(name) && term.OneLine(c.String(name)) == "" {
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			o := &monarchicImportOptions{File: c.Args().First(), Fit: bridge.FitOptions{Role: c.String("role"), Agent: c.String("agent")}, Output: c.String("output"),
 				DryRun: c.Bool("dry-run"), Yes: c.Bool("yes"), Force: c.Bool("force"), NewRun: c.Bool("new-run")}
 			if o.Force && o.Output == "" {
-				return usageErrorf("--force says something about --output FILE")
+				return term.UsageErrorf("--force says something about --output FILE")
 			}
 			return runMonarchicImport(c.Context, f, o)
 		},
 	}
 }
 
-func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptions) error {
+func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImportOptions) error {
 	data, err := readDocument(f, o.File)
 	if err != nil {
-		return errorf("invalid_input", "the plan cannot be read: %w", err)
+		return term.Errorf("invalid_input", "the plan cannot be read: %w", err)
 	}
 	plan, refusal := bridge.ReadPlan(data)
 	if refusal != nil {
@@ -82,7 +83,7 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 	payload.Set("dry_run", o.DryRun)
 	printImport(f.Out.Printer(), im)
 	if o.DryRun {
-		f.Out.Emit(payload, func(p *Printer) { p.Printf("\nNothing was changed (--dry-run).\n") })
+		f.Out.Emit(payload, func(p *term.Printer) { p.Printf("\nNothing was changed (--dry-run).\n") })
 		return nil
 	}
 	if !o.Yes {
@@ -119,13 +120,13 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 	}
 	payload.Set("started_run", q.Started)
 	payload.Set("next_action", nextObject(then))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Println()
 		if made != nil {
 			p.Field("Written", "%s", counted(len(made.Created), "file"))
 		}
 		printWhere(p, &q.Done)
-		p.Field("Queued", "%s of plan %s", counted(len(q.Result.Charters), "charter"), p.Bold(OneLine(q.Result.PlanID)))
+		p.Field("Queued", "%s of plan %s", counted(len(q.Result.Charters), "charter"), p.Bold(term.OneLine(q.Result.PlanID)))
 		printNext(p, then)
 	})
 	return nil
@@ -133,10 +134,10 @@ func runMonarchicImport(ctx context.Context, f *Factory, o *monarchicImportOptio
 
 // fitPlan fits the plan to the project here, or to a new one when there is none;
 // then the runner is nil.
-func fitPlan(ctx context.Context, f *Factory, o *monarchicImportOptions, plan *bridge.Plan) (*runner.Runner, *bridge.Import, error) {
+func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan) (*runner.Runner, *bridge.Import, error) {
 	r, err := openRunner(ctx, f)
 	code := ""
-	var coded CodedError
+	var coded term.CodedError
 	if errors.As(err, &coded) {
 		code = coded.ErrorCode()
 	}
@@ -154,7 +155,7 @@ func fitPlan(ctx context.Context, f *Factory, o *monarchicImportOptions, plan *b
 	case len(v.ConfigProblems) > 0:
 		return r, nil, protocol.ConfigError(v.ConfigProblems)
 	case o.Fit.Agent != "":
-		return r, nil, usageErrorf("--agent is for a new project; this one has runtimes in agentxchain.json")
+		return r, nil, term.UsageErrorf("--agent is for a new project; this one has runtimes in agentxchain.json")
 	}
 	s := v.State
 	if s.Status == protocol.StatusIdle || s.Status == protocol.StatusCompleted && o.NewRun {
@@ -172,7 +173,7 @@ func fitPlan(ctx context.Context, f *Factory, o *monarchicImportOptions, plan *b
 }
 
 // importProject makes the directory a project when there is none.
-func importProject(ctx context.Context, f *Factory, im *bridge.Import, r *runner.Runner) (*runner.Project, *runner.Runner, error) {
+func importProject(ctx context.Context, f *term.Factory, im *bridge.Import, r *runner.Runner) (*runner.Project, *runner.Runner, error) {
 	if r != nil {
 		return nil, r, nil
 	}
@@ -189,7 +190,7 @@ func importProject(ctx context.Context, f *Factory, im *bridge.Import, r *runner
 }
 
 // importConfig writes the agentxchain.json a project of the plan's own would have.
-func importConfig(f *Factory, o *monarchicImportOptions, plan *bridge.Plan) error {
+func importConfig(f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan) error {
 	im, refusal := bridge.ForNewProject(plan, o.Fit)
 	if refusal != nil {
 		return listed(f, refusal)
@@ -207,19 +208,19 @@ func importConfig(f *Factory, o *monarchicImportOptions, plan *bridge.Plan) erro
 	payload.Set("output", path)
 	printImport(f.Out.Printer(), im)
 	if o.DryRun {
-		f.Out.Emit(payload, func(p *Printer) { p.Printf("\nNothing was changed (--dry-run).\n") })
+		f.Out.Emit(payload, func(p *term.Printer) { p.Printf("\nNothing was changed (--dry-run).\n") })
 		return nil
 	}
 	if err := outputPlace(path, o.Force); err != nil {
 		return err
 	}
 	if fi, err := os.Stat(path); err == nil && !fi.Mode().IsRegular() {
-		return errorf("invalid_argument", "%s is no regular file", OneLine(path)).withHint("--output - writes to standard output")
+		return term.Errorf("invalid_argument", "%s is no regular file", term.OneLine(path)).WithHint("--output - writes to standard output")
 	}
 	if err := durable.WriteFile(filepath.Dir(path), filepath.Base(path), im.Config, 0o644); err != nil {
-		return errorf("io_failed", "cannot write the configuration: %w", err)
+		return term.Errorf("io_failed", "cannot write the configuration: %w", err)
 	}
-	f.Out.Emit(payload, func(p *Printer) { p.Printf("\nWritten to %s; nothing else was changed.\n", OneLine(path)) })
+	f.Out.Emit(payload, func(p *term.Printer) { p.Printf("\nWritten to %s; nothing else was changed.\n", term.OneLine(path)) })
 	return nil
 }
 
@@ -258,10 +259,10 @@ func importPayload(im *bridge.Import) *ojson.Object {
 	return o
 }
 
-func printImport(p *Printer, im *bridge.Import) {
-	p.Field("Plan", "%s (%s), %s", p.Bold(OneLine(im.Plan.ID)), im.Plan.Kind, counted(len(im.Charters), "task"))
+func printImport(p *term.Printer, im *bridge.Import) {
+	p.Field("Plan", "%s (%s), %s", p.Bold(term.OneLine(im.Plan.ID)), im.Plan.Kind, counted(len(im.Charters), "task"))
 	if im.Plan.Objective != "" {
-		p.Field("Objective", "%s", OneLine(im.Plan.Objective))
+		p.Field("Objective", "%s", term.OneLine(im.Plan.Objective))
 	}
 	where := "a new one: agentxchain.json is written"
 	if im.Config == nil {
@@ -269,7 +270,7 @@ func printImport(p *Printer, im *bridge.Import) {
 	}
 	p.Field("Project", "%s", where)
 	for _, r := range im.Roles {
-		p.Field("Role", "%s, %s, runtime %s: %s", p.Bold(OneLine(r.ID)), OneLine(r.Authority), OneLine(r.Runtime), counted(r.Tasks, "task"))
+		p.Field("Role", "%s, %s, runtime %s: %s", p.Bold(term.OneLine(r.ID)), term.OneLine(r.Authority), term.OneLine(r.Runtime), counted(r.Tasks, "task"))
 	}
 	for _, ph := range im.Phases {
 		gate := "opens by itself"
@@ -283,10 +284,10 @@ func printImport(p *Printer, im *bridge.Import) {
 		if ph.Concurrent > 1 {
 			beside = ", up to " + itoa(ph.Concurrent) + " turns side by side"
 		}
-		p.Field("Phase", "%s, %s%s", p.Bold(OneLine(ph.Name)), OneLine(gate), beside)
+		p.Field("Phase", "%s, %s%s", p.Bold(term.OneLine(ph.Name)), term.OneLine(gate), beside)
 	}
 	p.Println()
-	t := NewTable("TASK", "PHASE", "ROLE", "AFTER", "GOAL")
+	t := term.NewTable("TASK", "PHASE", "ROLE", "AFTER", "GOAL")
 	for _, c := range im.Charters {
 		after := joinComma(c.DependsOn)
 		if after == "" {
@@ -303,6 +304,6 @@ func printImport(p *Printer, im *bridge.Import) {
 		if more := len(n.Pointers) - 1; more > 0 {
 			where += " and " + counted(more, "other place")
 		}
-		p.Field("Note", "%s (%s)", OneLine(n.Text), OneLine(where))
+		p.Field("Note", "%s (%s)", term.OneLine(n.Text), term.OneLine(where))
 	}
 }

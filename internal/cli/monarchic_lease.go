@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -15,7 +16,7 @@ import (
 
 const leaseHistoryRows = 50
 
-func newMonarchicLeaseCommand(f *Factory) *ucli.Command {
+func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "lease", Usage: "who holds which turn, and taking one back",
 		Description: "A runner that carries out a turn for monarchic serve holds its lease: until it ends nobody else accepts, rejects or begins the turn. docs/leases.md tells how.",
@@ -66,7 +67,7 @@ func newMonarchicLeaseCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runLeaseList(ctx context.Context, f *Factory, run string, all bool) error {
+func runLeaseList(ctx context.Context, f *term.Factory, run string, all bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -85,17 +86,17 @@ func runLeaseList(ctx context.Context, f *Factory, run string, all bool) error {
 		}
 	}
 	for _, p := range problems {
-		f.Out.Warn("%s", OneLine(p.Error()))
+		f.Out.Warn("%s", term.OneLine(p.Error()))
 	}
-	f.Out.Emit(ojson.NewObject("leases", list), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("leases", list), func(p *term.Printer) {
 		if len(shown) == 0 {
 			p.Println("No turn is under a lease.")
 			return
 		}
-		t := &Table{Header: []string{"TURN", "RUNNER", "STATUS", "ENDS", "TOKEN"}, Flex: 4}
+		t := &term.Table{Header: []string{"TURN", "RUNNER", "STATUS", "ENDS", "TOKEN"}, Flex: 4}
 		for _, l := range shown {
 			ends := p.Ago(l.Lease.ExpiresAt())
-			t.Row(l.Lease.StepID, OneLine(l.Lease.RunnerID), leaseStatus(l), ends, l.Lease.FencingToken.Token)
+			t.Row(l.Lease.StepID, term.OneLine(l.Lease.RunnerID), leaseStatus(l), ends, l.Lease.FencingToken.Token)
 			if l.Live {
 				t.Emphasise(2, p.Green)
 			}
@@ -121,7 +122,7 @@ func leaseObject(l runner.LeaseInfo) *ojson.Object {
 	return o
 }
 
-func runLeaseShow(ctx context.Context, f *Factory, run, turn string) error {
+func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -135,13 +136,13 @@ func runLeaseShow(ctx context.Context, f *Factory, run, turn string) error {
 	for i := range leases {
 		if leases[i].Lease.StepID == turn || turn == "" && leases[i].Turn {
 			if found != nil {
-				return usageErrorf("several turns are under a lease; name one of them")
+				return term.UsageErrorf("several turns are under a lease; name one of them")
 			}
 			found = &leases[i]
 		}
 	}
 	if found == nil {
-		return &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "There is no lease of turn " + OneLine(turn) + ".", Hint: "git agentxchain monarchic lease list --all"}
+		return &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "There is no lease of turn " + term.OneLine(turn) + ".", Hint: "git agentxchain monarchic lease list --all"}
 	}
 	past, err := r.LeaseHistory(ctx, found.Lease.RunID, found.Lease.StepID, leaseHistoryRows)
 	if err != nil {
@@ -154,26 +155,26 @@ func runLeaseShow(ctx context.Context, f *Factory, run, turn string) error {
 	}
 	o := leaseObject(*found)
 	o.Set("history", rows)
-	f.Out.Emit(o, func(p *Printer) {
+	f.Out.Emit(o, func(p *term.Printer) {
 		l := found.Lease
 		p.Field("Turn", "%s", l.StepID)
 		p.Field("Run", "%s", l.RunID)
-		p.Field("Runner", "%s", OneLine(l.RunnerID))
+		p.Field("Runner", "%s", term.OneLine(l.RunnerID))
 		p.Field("Status", "%s", leaseStatus(*found))
 		p.Field("Ends", "%s (%s)", l.ExpiresAt().Local().Format(time.DateTime), p.Ago(l.ExpiresAt()))
 		p.Field("Token", "%s", l.FencingToken.Token)
 		p.Field("Ref", "%s", found.Ref)
 		p.Println()
-		t := &Table{Header: []string{"CHANGED", "STATUS", "RUNNER", "TOKEN"}, Flex: 3}
+		t := &term.Table{Header: []string{"CHANGED", "STATUS", "RUNNER", "TOKEN"}, Flex: 3}
 		for _, h := range past {
-			t.Row(p.Ago(h.At), h.Lease.Status, OneLine(h.Lease.RunnerID), h.Lease.FencingToken.Token)
+			t.Row(p.Ago(h.At), h.Lease.Status, term.OneLine(h.Lease.RunnerID), h.Lease.FencingToken.Token)
 		}
 		p.Table(t)
 	})
 	return nil
 }
 
-func runLeaseRevoke(ctx context.Context, f *Factory, turn, reason string) error {
+func runLeaseRevoke(ctx context.Context, f *term.Factory, turn, reason string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -185,8 +186,8 @@ func runLeaseRevoke(ctx context.Context, f *Factory, turn, reason string) error 
 	}
 	tellNotices(f, res.Notices)
 	l := res.Lease
-	f.Out.Emit(ojson.NewObject("turn_id", l.StepID, "runner_id", l.RunnerID, "lease", l.Object(), "op", string(res.Op)), func(p *Printer) {
-		p.Printf("Turn %s is taken back from runner %s; what it still sends is refused.\n", l.StepID, OneLine(l.RunnerID))
+	f.Out.Emit(ojson.NewObject("turn_id", l.StepID, "runner_id", l.RunnerID, "lease", l.Object(), "op", string(res.Op)), func(p *term.Printer) {
+		p.Printf("Turn %s is taken back from runner %s; what it still sends is refused.\n", l.StepID, term.OneLine(l.RunnerID))
 	})
 	return nil
 }

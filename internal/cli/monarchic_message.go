@@ -9,12 +9,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newMonarchicMessageCommand(f *Factory) *ucli.Command {
+func newMonarchicMessageCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "message", Usage: "the mailbox of the run: messages between turns, roles and people",
 		Subcommands: []*ucli.Command{
@@ -26,7 +27,7 @@ func newMonarchicMessageCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func newMessageSendCommand(f *Factory) *ucli.Command {
+func newMessageSendCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "send", ArgsUsage: "[BODY|-]", Usage: "send a message to a turn, a role or a person",
 		Description: "The message is kept in the run and reaches its recipient with the next dispatch bundle: that of the turn's next attempt, or of the next turn of the role. " +
@@ -35,7 +36,7 @@ func newMessageSendCommand(f *Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "to", Usage: "send it to `WHOM`: an active turn, a role, or human"},
 			&ucli.StringFlag{Name: "from", Usage: "say who it is from: an active `TURN`"},
-			newChoiceFlag("kind", "what it is: `KIND`", "", protocol.MessageKinds()...),
+			term.NewChoiceFlag("kind", "what it is: `KIND`", "", protocol.MessageKinds()...),
 			&ucli.StringFlag{Name: "subject", Usage: "one line of `TEXT`"},
 			&ucli.StringFlag{Name: "body", Usage: "the `TEXT`, or - for standard input; at most 64 KiB"},
 			&ucli.StringSliceFlag{Name: "artifact", Usage: "an artifact it is about, by `ID` (repeatable)"},
@@ -48,20 +49,20 @@ func newMessageSendCommand(f *Factory) *ucli.Command {
 				Artifacts: c.StringSlice("artifact"), ReplyTo: c.String("reply-to"), RequiresAck: c.Bool("requires-ack")}
 			for _, name := range []string{"id", "from", "to", "reply-to"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			switch {
 			case c.NArg() > 1:
-				return usageErrorf("send takes one body, not %d arguments; quote it", c.NArg())
+				return term.UsageErrorf("send takes one body, not %d arguments; quote it", c.NArg())
 			case c.NArg() == 1 && c.IsSet("body"):
-				return usageErrorf("the body is given twice: as an argument and with --body")
+				return term.UsageErrorf("the body is given twice: as an argument and with --body")
 			case c.NArg() == 1:
 				op.Body = c.Args().First()
 			}
 			if op.Kind == "" {
 				if op.ReplyTo == "" {
-					return usageErrorf("say what the message is: --kind %s", strings.Join(protocol.MessageKinds(), ", "))
+					return term.UsageErrorf("say what the message is: --kind %s", strings.Join(protocol.MessageKinds(), ", "))
 				}
 				op.Kind = protocol.KindResponse
 			}
@@ -70,14 +71,14 @@ func newMessageSendCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMessageSend(ctx context.Context, f *Factory, op protocol.SendMessage) error {
+func runMessageSend(ctx context.Context, f *term.Factory, op protocol.SendMessage) error {
 	if op.Body == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
 			f.Out.Notice("reading the body from the terminal; end it with ^D")
 		}
 		data, err := io.ReadAll(io.LimitReader(f.Env.Stdin, protocol.MaxMessageBody+2))
 		if err != nil {
-			return errorf("io_failed", "cannot read the body: %w", err)
+			return term.Errorf("io_failed", "cannot read the body: %w", err)
 		}
 		// The line end that echo and editors leave behind says nothing.
 		op.Body = strings.TrimSuffix(string(data), "\n")
@@ -95,11 +96,11 @@ func runMessageSend(ctx context.Context, f *Factory, op protocol.SendMessage) er
 	payload := donePayload(&out.Done)
 	payload.Set("message", out.Message)
 	payload.Set("to", out.To)
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("Sent %s to %s.\n", p.Bold(OneLine(out.Message.String("message_id"))), OneLine(out.Message.String("to_task_id")))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Sent %s to %s.\n", p.Bold(term.OneLine(out.Message.String("message_id"))), term.OneLine(out.Message.String("to_task_id")))
 		switch {
 		case out.To.Has("turn"):
-			p.Printf("It is in the bundle of the turn's next attempt; the turn can read it now with git agentxchain monarchic message list --for %s.\n", OneLine(out.To.String("turn")))
+			p.Printf("It is in the bundle of the turn's next attempt; the turn can read it now with git agentxchain monarchic message list --for %s.\n", term.OneLine(out.To.String("turn")))
 		case out.To.Has("role"):
 			p.Printf("It is in the bundle of the role's next turn.\n")
 		}
@@ -115,7 +116,7 @@ type messageListOptions struct {
 	Sent    bool // leave out what follows from the run
 }
 
-func newMessageListCommand(f *Factory) *ucli.Command {
+func newMessageListCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "list", Usage: "the messages of a run, the newest last",
 		Description: "Beside the messages that were sent it lists what amounts to messages: delegations and their results, blocks that wait for a person, and files that an accepted turn leaves to the next.",
@@ -135,7 +136,7 @@ func newMessageListCommand(f *Factory) *ucli.Command {
 }
 
 // readMailbox reads the messages of a run.
-func readMailbox(ctx context.Context, f *Factory, run string) (string, []*bridge.Mail, error) {
+func readMailbox(ctx context.Context, f *term.Factory, run string) (string, []*bridge.Mail, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return "", nil, err
@@ -148,7 +149,7 @@ func readMailbox(ctx context.Context, f *Factory, run string) (string, []*bridge
 	return x.Run, x.Mailbox(), nil
 }
 
-func runMessageList(ctx context.Context, f *Factory, o *messageListOptions) error {
+func runMessageList(ctx context.Context, f *term.Factory, o *messageListOptions) error {
 	run, all, err := readMailbox(ctx, f, o.Run)
 	if err != nil {
 		return err
@@ -161,12 +162,12 @@ func runMessageList(ctx context.Context, f *Factory, o *messageListOptions) erro
 		}
 		mails, rows = append(mails, m), append(rows, mailObject(m))
 	}
-	f.Out.Emit(ojson.NewObject("run_id", run, "messages", rows), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("run_id", run, "messages", rows), func(p *term.Printer) {
 		if len(mails) == 0 {
 			p.Println(nothing(o.For != "" || o.Unacked || o.Sent, "There are no messages in this run.", "No message matches."))
 			return
 		}
-		t := NewTable("MESSAGE", "WHEN", "FROM", "TO", "KIND", "STATE", "SUBJECT")
+		t := term.NewTable("MESSAGE", "WHEN", "FROM", "TO", "KIND", "STATE", "SUBJECT")
 		for _, m := range mails {
 			from := m.Message.FromTaskID
 			if m.FromRole != "" {
@@ -207,20 +208,20 @@ func mailObject(m *bridge.Mail) *ojson.Object {
 	return ojson.NewObject("message", bridge.Value(m.Message), "acks", acks, "state", m.State, "addressed_to", m.Addressed, "from_role", nilIfEmpty(m.FromRole), "derived", m.Derived, "answer_owed", m.Owed())
 }
 
-func newMessageShowCommand(f *Factory) *ucli.Command {
+func newMessageShowCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "show", ArgsUsage: "MESSAGE", Usage: "one message with its text and what was said about it",
 		Flags: []ucli.Flag{&ucli.StringFlag{Name: "run", Usage: "of the recorded run `ID`", DefaultText: "the run of this work tree"}},
 		Action: func(c *ucli.Context) error {
 			if c.NArg() != 1 {
-				return usageErrorf("show takes one message, not %d arguments", c.NArg())
+				return term.UsageErrorf("show takes one message, not %d arguments", c.NArg())
 			}
 			return runMessageShow(c.Context, f, c.String("run"), c.Args().First())
 		},
 	}
 }
 
-func runMessageShow(ctx context.Context, f *Factory, run, id string) error {
+func runMessageShow(ctx context.Context, f *term.Factory, run, id string) error {
 	run, all, err := readMailbox(ctx, f, run)
 	if err != nil {
 		return err
@@ -231,40 +232,40 @@ func runMessageShow(ctx context.Context, f *Factory, run, id string) error {
 		}
 		payload := mailObject(m)
 		payload.Set("run_id", run)
-		f.Out.Emit(payload, func(p *Printer) { printMail(p, m) })
+		f.Out.Emit(payload, func(p *term.Printer) { printMail(p, m) })
 		return nil
 	}
-	return errorf("not_found", "there is no message %s in the mailbox of run %s", OneLine(id), OneLine(run)).withHint("git agentxchain monarchic message list")
+	return term.Errorf("not_found", "there is no message %s in the mailbox of run %s", term.OneLine(id), term.OneLine(run)).WithHint("git agentxchain monarchic message list")
 }
 
-func printMail(p *Printer, m *bridge.Mail) {
+func printMail(p *term.Printer, m *bridge.Mail) {
 	msg := m.Message
-	p.Field("Message", "%s (%s)", p.Bold(OneLine(msg.MessageID)), OneLine(string(msg.Kind)))
-	from := OneLine(msg.FromTaskID)
+	p.Field("Message", "%s (%s)", p.Bold(term.OneLine(msg.MessageID)), term.OneLine(string(msg.Kind)))
+	from := term.OneLine(msg.FromTaskID)
 	if m.FromRole != "" {
-		from += " (" + OneLine(m.FromRole) + ")"
+		from += " (" + term.OneLine(m.FromRole) + ")"
 	}
 	p.Field("From", "%s", from)
-	to := OneLine(m.Addressed)
+	to := term.OneLine(m.Addressed)
 	if msg.ToTaskID != m.Addressed {
-		to += ", delivered to " + OneLine(msg.ToTaskID)
+		to += ", delivered to " + term.OneLine(msg.ToTaskID)
 	}
 	p.Field("To", "%s", to)
-	p.Field("Sent", "%s", OneLine(msg.CreatedAt))
+	p.Field("Sent", "%s", term.OneLine(msg.CreatedAt))
 	p.Field("State", "%s", mailState(m))
 	if msg.ReplyTo != "" {
-		p.Field("Answers", "%s", OneLine(msg.ReplyTo))
+		p.Field("Answers", "%s", term.OneLine(msg.ReplyTo))
 	}
 	for _, a := range msg.ArtifactRefs {
-		p.Field("Artifact", "%s", OneLine(a))
+		p.Field("Artifact", "%s", term.OneLine(a))
 	}
 	if msg.Subject != "" {
-		p.Field("Subject", "%s", OneLine(msg.Subject))
+		p.Field("Subject", "%s", term.OneLine(msg.Subject))
 	}
 	if msg.Body != "" {
 		p.Printf("\n")
 		for line := range strings.SplitSeq(msg.Body, "\n") {
-			p.Printf("  %s\n", Clean(line))
+			p.Printf("  %s\n", term.Clean(line))
 		}
 	}
 	for i, a := range m.Acks {
@@ -273,33 +274,33 @@ func printMail(p *Printer, m *bridge.Mail) {
 		}
 		note := ""
 		if a.Note != "" {
-			note = ": " + OneLine(a.Note)
+			note = ": " + term.OneLine(a.Note)
 		}
-		p.Printf("%s %s by %s%s\n", OneLine(a.AckedAt), OneLine(a.Status), OneLine(a.TaskID), note)
+		p.Printf("%s %s by %s%s\n", term.OneLine(a.AckedAt), term.OneLine(a.Status), term.OneLine(a.TaskID), note)
 	}
 }
 
-func newMessageAckCommand(f *Factory) *ucli.Command {
+func newMessageAckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "ack", ArgsUsage: "MESSAGE", Usage: "say what has become of a message",
 		Description: "received, then accepted or rejected, then resolved; steps may be left out, not gone back. A turn answers what is for it, a person anything; nobody but a person answers what is for human.",
 		Flags: []ucli.Flag{
-			newChoiceFlag("status", "say that it was `STATUS`", "", protocol.AckStatuses()...),
+			term.NewChoiceFlag("status", "say that it was `STATUS`", "", protocol.AckStatuses()...),
 			&ucli.StringFlag{Name: "note", Usage: "more about it (`TEXT`)"},
 		},
 		Action: func(c *ucli.Context) error {
 			switch {
 			case c.NArg() != 1:
-				return usageErrorf("ack takes one message, not %d arguments", c.NArg())
+				return term.UsageErrorf("ack takes one message, not %d arguments", c.NArg())
 			case c.String("status") == "":
-				return usageErrorf("say what has become of the message: --status %s", strings.Join(protocol.AckStatuses(), ", "))
+				return term.UsageErrorf("say what has become of the message: --status %s", strings.Join(protocol.AckStatuses(), ", "))
 			}
 			return runMessageAck(c.Context, f, c.Args().First(), c.String("status"), c.String("note"))
 		},
 	}
 }
 
-func runMessageAck(ctx context.Context, f *Factory, id, status, note string) error {
+func runMessageAck(ctx context.Context, f *term.Factory, id, status, note string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -312,8 +313,8 @@ func runMessageAck(ctx context.Context, f *Factory, id, status, note string) err
 	}
 	payload := donePayload(&out.Done)
 	payload.Set("ack", out.Ack)
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("Message %s is %s by %s.\n", p.Bold(OneLine(id)), OneLine(status), OneLine(out.Ack.String("task_id")))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Message %s is %s by %s.\n", p.Bold(term.OneLine(id)), term.OneLine(status), term.OneLine(out.Ack.String("task_id")))
 	})
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -35,7 +36,7 @@ type monarchicServeOptions struct {
 	NoCheckpoint bool
 }
 
-func newMonarchicServeCommand(f *Factory) *ucli.Command {
+func newMonarchicServeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "serve", Usage: "let runners lease turns of the run and hand in results (gRPC)",
 		Description: "RunnerControlService of the Monarchic agent protocol v1, until interrupted: runners register, acquire a lease of the next turn, renew or resume it, and report the outcome. " +
@@ -64,23 +65,23 @@ func newMonarchicServeCommand(f *Factory) *ucli.Command {
 				min  time.Duration
 			}{{"ttl", o.TTL, 100 * time.Millisecond}, {"heartbeat", o.Heartbeat, 10 * time.Millisecond}, {"poll", o.Poll, 10 * time.Millisecond}} {
 				if c.IsSet(d.name) && (d.is < d.min || d.is > 30*24*time.Hour) {
-					return usageErrorf("--%s takes a time from %s to 720h, not %s", d.name, d.min, d.is)
+					return term.UsageErrorf("--%s takes a time from %s to 720h, not %s", d.name, d.min, d.is)
 				}
 			}
 			for _, name := range []string{"token-file", "tls-cert", "tls-key", "listen"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name) // an empty shell variable must not open the service
+					return term.UsageErrorf("--%s is empty", name) // an empty shell variable must not open the service
 				}
 			}
 			if (o.Cert == "") != (o.Key == "") {
-				return usageErrorf("--tls-cert and --tls-key go together")
+				return term.UsageErrorf("--tls-cert and --tls-key go together")
 			}
 			return runMonarchicServe(c.Context, f, o)
 		},
 	}
 }
 
-func runMonarchicServe(ctx context.Context, f *Factory, o *monarchicServeOptions) error {
+func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOptions) error {
 	opt := control.Options{TTL: o.TTL, Heartbeat: o.Heartbeat, Poll: o.Poll, NoCheckpoint: o.NoCheckpoint, Now: f.Env.Now, Version: ReadBuild().Version, Log: func(c control.Call) { logCall(f, c) }}
 	var err error
 	if opt.Token, err = monarchicToken(f, o.TokenFile); err != nil {
@@ -104,7 +105,7 @@ func runMonarchicServe(ctx context.Context, f *Factory, o *monarchicServeOptions
 	return trusting(ctx, f, r, func() error { return serveMonarchic(ctx, f, opt, o.Listen) })
 }
 
-func serveMonarchic(ctx context.Context, f *Factory, opt control.Options, addr string) error {
+func serveMonarchic(ctx context.Context, f *term.Factory, opt control.Options, addr string) error {
 	s, err := control.New(ctx, opt)
 	if err != nil {
 		return err
@@ -112,19 +113,19 @@ func serveMonarchic(ctx context.Context, f *Factory, opt control.Options, addr s
 	defer s.Close()
 	l, err := s.Listen(ctx, addr)
 	var bad control.AddressError
-	var coded CodedError
+	var coded term.CodedError
 	switch {
 	case errors.As(err, &bad):
-		return usageErrorf("%w", err)
+		return term.UsageErrorf("%w", err)
 	case errors.As(err, &coded):
 		return err
 	case err != nil:
-		return errorf("io_failed", "%w", err)
+		return term.Errorf("io_failed", "%w", err)
 	}
 	if f.JSON() {
 		if err := f.Out.Stream(ojson.NewObject("address", l.Addr().String(), "pid", os.Getpid(), "tls", opt.TLS != nil, "token", opt.Token != "")); err != nil {
 			_ = l.Close()
-			return errorf("io_failed", "cannot write the address: %w", err)
+			return term.Errorf("io_failed", "cannot write the address: %w", err)
 		}
 	} else {
 		f.Out.Notice("git-agentxchain runner control service listening on %s", l.Addr())
@@ -133,26 +134,26 @@ func serveMonarchic(ctx context.Context, f *Factory, opt control.Options, addr s
 		}
 	}
 	if err := s.Serve(ctx, l, monarchicGrace); err != nil {
-		return errorf("io_failed", "%w", err)
+		return term.Errorf("io_failed", "%w", err)
 	}
 	f.Out.Notice("stopped")
 	return nil
 }
 
 // logCall writes one line of name=value pairs.
-func logCall(f *Factory, c control.Call) {
-	line := fmt.Sprintf("%s call=%s outcome=%s ms=%d peer=%s", Timestamp(c.At), c.Method, c.Outcome, c.Duration.Milliseconds(), c.Peer)
+func logCall(f *term.Factory, c control.Call) {
+	line := fmt.Sprintf("%s call=%s outcome=%s ms=%d peer=%s", term.Timestamp(c.At), c.Method, c.Outcome, c.Duration.Milliseconds(), c.Peer)
 	for _, p := range []struct{ name, value string }{{"runner", c.Runner}, {"session", c.Session}, {"lease", c.Lease}, {"code", c.Code}, {"detail", c.Detail}} {
 		if p.value != "" {
 			line += fmt.Sprintf(" %s=%q", p.name, p.value)
 		}
 	}
-	_, _ = fmt.Fprintln(f.Env.Stderr, Clean(line))
+	_, _ = fmt.Fprintln(f.Env.Stderr, term.Clean(line))
 }
 
 // monarchicToken is the token to require, "" for none: of the file, else of the
 // environment.
-func monarchicToken(f *Factory, file string) (string, error) {
+func monarchicToken(f *term.Factory, file string) (string, error) {
 	if file == "" {
 		token := f.Env.Getenv(monarchicTokenVariable)
 		return token, visibleToken(token)
@@ -167,14 +168,14 @@ func monarchicToken(f *Factory, file string) (string, error) {
 func visibleToken(token string) error {
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return usageErrorf("the token must be visible ASCII characters without spaces")
+			return term.UsageErrorf("the token must be visible ASCII characters without spaces")
 		}
 	}
 	return nil
 }
 
 // serverTLS reads a certificate and its key.
-func serverTLS(f *Factory, certFile, keyFile string) (*tls.Config, error) {
+func serverTLS(f *term.Factory, certFile, keyFile string) (*tls.Config, error) {
 	cert, err := f.Path(certFile)
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func serverTLS(f *Factory, certFile, keyFile string) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return nil, errorf("unreadable_input", "the certificate and its key cannot be used: %w", err)
+		return nil, term.Errorf("unreadable_input", "the certificate and its key cannot be used: %w", err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
@@ -14,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newMonarchicUpgradeCommand(f *Factory) *ucli.Command {
+func newMonarchicUpgradeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "upgrade", ArgsUsage: "[FILE|-]", Usage: "write a portable plan or receipt in the strict form of the client boundary",
 		Description: "Reads a Plan or an ExecutionReceipt of the portable family, which the client boundary calls legacy v0, from a file or standard input, " +
@@ -23,7 +24,7 @@ func newMonarchicUpgradeCommand(f *Factory) *ucli.Command {
 			"A receipt with more than one task hash is refused, for it would lose them.",
 		Action: func(c *ucli.Context) error {
 			if c.NArg() > 1 {
-				return usageErrorf("upgrade takes one document")
+				return term.UsageErrorf("upgrade takes one document")
 			}
 			file := "-"
 			if c.NArg() == 1 {
@@ -34,18 +35,18 @@ func newMonarchicUpgradeCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMonarchicUpgrade(f *Factory, file string) error {
-	name := OneLine(file)
+func runMonarchicUpgrade(f *term.Factory, file string) error {
+	name := term.OneLine(file)
 	if file == "-" {
 		name = "standard input"
 	}
 	data, err := readDocument(f, file)
 	if err != nil {
-		return errorf("invalid_input", "cannot read %s: %w", name, err)
+		return term.Errorf("invalid_input", "cannot read %s: %w", name, err)
 	}
 	v, err := wire.Parse(data)
 	if err != nil {
-		return errorf("invalid_json", "%s is not JSON: %w", name, err)
+		return term.Errorf("invalid_json", "%s is not JSON: %w", name, err)
 	}
 	o, _ := v.(*ojson.Object)
 	form, upgraded, err := upgradeLegacy(o)
@@ -57,7 +58,7 @@ func runMonarchicUpgrade(f *Factory, file string) error {
 		return nil
 	}
 	if _, err := f.Out.Raw().Write(wire.Canonical(upgraded)); err != nil {
-		return errorf("io_failed", "cannot write the document: %w", err)
+		return term.Errorf("io_failed", "cannot write the document: %w", err)
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func runMonarchicUpgrade(f *Factory, file string) error {
 func upgradeLegacy(o *ojson.Object) (check.Type, any, error) {
 	switch {
 	case o.Has("receipt_id"), o.Has("intent_id") && o.Has("input_digest"):
-		return "", nil, errorf("invalid_argument", "the document has the strict form already")
+		return "", nil, term.Errorf("invalid_argument", "the document has the strict form already")
 	case o.Has("outcome_hash"), o.Has("plan_hash"), o.Has("task_hashes"):
 		receipt, err := monarchic.UpgradeReceipt(o)
 		return "client_boundary/execution_receipt", receipt, legacyRefusal("receipt", err)
@@ -75,7 +76,7 @@ func upgradeLegacy(o *ojson.Object) (check.Type, any, error) {
 		plan, err := monarchic.UpgradePlan(o)
 		return "client_boundary/plan", plan, legacyRefusal("plan", err)
 	}
-	return "", nil, errorf("invalid_argument", "the document is neither a portable plan nor a portable execution receipt")
+	return "", nil, term.Errorf("invalid_argument", "the document is neither a portable plan nor a portable execution receipt")
 }
 
 // legacyRefusal lists every fault that keeps a document from being upgraded.

@@ -11,6 +11,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
 )
@@ -20,7 +21,7 @@ type monarchicValidateOptions struct {
 	Check check.Options
 }
 
-func newMonarchicValidateCommand(f *Factory) *ucli.Command {
+func newMonarchicValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "validate", ArgsUsage: "[FILE|-...]", Usage: "check documents against the schemas and rules of the Monarchic protocol",
 		Description: "Reads JSON, lists of documents and JSONL, from files or standard input, and finds the type of each document by itself; " +
@@ -43,7 +44,7 @@ func newMonarchicValidateCommand(f *Factory) *ucli.Command {
 				o.Check.Type = t
 			}
 			if o.Check.Complete && !o.Check.Log {
-				return usageErrorf("--ended says something about a log: use it with --log")
+				return term.UsageErrorf("--ended says something about a log: use it with --log")
 			}
 			return runMonarchicValidate(c.Context, f, o)
 		},
@@ -60,13 +61,13 @@ func monarchicType(name string) (check.Type, error) {
 	for _, k := range check.Types() {
 		known = append(known, string(k))
 	}
-	if s := nearest(name, known); s != "" {
-		return "", usageErrorf("--type: there is no type %q; did you mean %s?", OneLine(name), s)
+	if s := term.Nearest(name, known); s != "" {
+		return "", term.UsageErrorf("--type: there is no type %q; did you mean %s?", term.OneLine(name), s)
 	}
-	return "", usageErrorf("--type: there is no type %q; there are %s", OneLine(name), strings.Join(known, ", "))
+	return "", term.UsageErrorf("--type: there is no type %q; there are %s", term.OneLine(name), strings.Join(known, ", "))
 }
 
-func runMonarchicValidate(ctx context.Context, f *Factory, o *monarchicValidateOptions) error {
+func runMonarchicValidate(ctx context.Context, f *term.Factory, o *monarchicValidateOptions) error {
 	files := o.Files
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -80,7 +81,7 @@ func runMonarchicValidate(ctx context.Context, f *Factory, o *monarchicValidateO
 		}
 		if file == "-" {
 			if stdin {
-				return usageErrorf("standard input can be read once")
+				return term.UsageErrorf("standard input can be read once")
 			}
 			stdin = true
 		}
@@ -107,26 +108,26 @@ func runMonarchicValidate(ctx context.Context, f *Factory, o *monarchicValidateO
 	if unread > 0 {
 		payload.Set("error", ojson.NewObject("code", "invalid_input", "message", fmt.Sprintf("%s could not be read, or not all of it", counted(unread, "input"))))
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		for _, r := range results {
 			printMonarchicResult(p, r)
 		}
 	})
 	switch {
 	case unread > 0:
-		return exitSilently(exitUsage)
+		return term.ExitSilently(term.ExitUsage)
 	case invalid > 0:
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
 
 // readDocument reads a file, or standard input for -, as far as it is judged.
-func readDocument(f *Factory, file string) ([]byte, error) {
-	return interruptible(f, func() ([]byte, error) { return readFile(f, file) })
+func readDocument(f *term.Factory, file string) ([]byte, error) {
+	return term.Interruptible(f, func() ([]byte, error) { return readFile(f, file) })
 }
 
-func readFile(f *Factory, file string) ([]byte, error) {
+func readFile(f *term.Factory, file string) ([]byte, error) {
 	var src io.Reader = f.Env.Stdin
 	if file == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
@@ -177,15 +178,15 @@ func monarchicResult(r *check.Result) *ojson.Object {
 	return o
 }
 
-func printMonarchicResult(p *Printer, r *check.Result) {
-	name := OneLine(r.Name)
+func printMonarchicResult(p *term.Printer, r *check.Result) {
+	name := term.OneLine(r.Name)
 	if r.Name == "-" {
 		name = "stdin"
 	}
 	verdict := p.Green("valid")
 	switch {
 	case r.Unreadable != "":
-		verdict = p.Red("unreadable") + ": " + OneLine(r.Unreadable)
+		verdict = p.Red("unreadable") + ": " + term.OneLine(r.Unreadable)
 	case !r.Valid():
 		verdict = p.Red("invalid")
 	case len(r.Findings) > 0:
@@ -204,7 +205,7 @@ func printMonarchicResult(p *Printer, r *check.Result) {
 		if x.Severity == check.Warning {
 			mark = p.Yellow("warning")
 		}
-		p.Printf("  %s %s: %s [%s]\n", mark, OneLine(shortened(at)), OneLine(x.Message), x.Rule)
+		p.Printf("  %s %s: %s [%s]\n", mark, term.OneLine(shortened(at)), term.OneLine(x.Message), x.Rule)
 	}
 	if r.More > 0 {
 		p.Printf("  ... and %d more\n", r.More)

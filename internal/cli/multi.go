@@ -9,12 +9,13 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newMultiCommand(f *Factory) *ucli.Command {
+func newMultiCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "multi", Category: categoryMulti, Usage: "one initiative over several repositories",
 		Description: "Run in the directory that holds agentxchain-multi.json. The repositories keep their own runs; the initiative gives them turns, counts what they accept, and waits at barriers and gates.",
@@ -35,7 +36,7 @@ func newMultiCommand(f *Factory) *ucli.Command {
 // openCoordinator opens the workspace in the directory to work in. Nothing above it
 // is looked at, and the repository a git hook has started this process in is
 // forgotten: the repositories of the initiative are others.
-func openCoordinator(f *Factory, c *ucli.Context) (*coordinator.Coordinator, error) {
+func openCoordinator(f *term.Factory, c *ucli.Context) (*coordinator.Coordinator, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
@@ -43,13 +44,13 @@ func openCoordinator(f *Factory, c *ucli.Context) (*coordinator.Coordinator, err
 	if err := runner.LeaveRepository(); err != nil {
 		return nil, err
 	}
-	return coordinator.At(dir, coordinator.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.global.Trust,
+	return coordinator.At(dir, coordinator.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
 }
 
 // onWorkspace runs a command on the workspace. Where a person can be asked about hooks
 // that are not trusted they are shown what would run, once.
-func onWorkspace(f *Factory, c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
+func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Context, co *coordinator.Coordinator) error) error {
 	if err := noArgs(c); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func onWorkspace(f *Factory, c *ucli.Context, command func(ctx context.Context, 
 }
 
 // trustingWorkspace is trusting for the hooks of a workspace.
-func trustingWorkspace(ctx context.Context, f *Factory, co *coordinator.Coordinator, command func() error) error {
+func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, command func() error) error {
 	err := command()
 	var refusal *protocol.Error
 	if !errors.As(err, &refusal) || refusal.Hint != coordinator.TrustCommand || !f.Interactive() {
@@ -111,7 +112,7 @@ func actionObjects(o *ojson.Object, list []coordinator.Action) {
 }
 
 // printActions shows what can be done now.
-func printActions(p *Printer, list []coordinator.Action) {
+func printActions(p *term.Printer, list []coordinator.Action) {
 	if len(list) == 0 {
 		return
 	}
@@ -120,13 +121,13 @@ func printActions(p *Printer, list []coordinator.Action) {
 		if i == 0 {
 			p.Field("Next", "%s", p.Bold(coordinator.Program+" "+a.Command))
 		}
-		p.Printf("%s %s\n", pad("", 14), OneLine(a.Reason))
+		p.Printf("%s %s\n", term.Pad("", 14), term.OneLine(a.Reason))
 	}
 }
 
 // printProblems shows what is wrong with repositories, one a line.
-func printProblems(f *Factory, list protocol.Problems) {
+func printProblems(f *term.Factory, list protocol.Problems) {
 	for _, p := range list {
-		f.Out.Warn("%s", OneLine(p.Message))
+		f.Out.Warn("%s", term.OneLine(p.Message))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -23,7 +24,7 @@ type multiApproveOptions struct {
 	Yes    bool
 }
 
-func newMultiApproveCommand(f *Factory) *ucli.Command {
+func newMultiApproveCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "approve-gate", Usage: "pass the gate the initiative waits at, or deny it",
 		Description: "The gate is judged again on what the repositories hold now. Approving the completion also completes the runs that wait for it: all of them and the initiative, or none. An agent inside a dispatched turn is refused.",
@@ -39,14 +40,14 @@ func newMultiApproveCommand(f *Factory) *ucli.Command {
 			o := multiApproveOptions{Deny: c.Bool("deny"), Reason: c.String("reason"), Yes: c.Bool("yes"), ApproveOptions: coordinator.ApproveOptions{
 				Gate: c.String("gate"), InitiativeOnly: c.Bool("initiative-only"), AllowActions: c.Bool("allow-actions")}}
 			if o.Reason != "" && !o.Deny {
-				return usageErrorf("--reason belongs to --deny")
+				return term.UsageErrorf("--reason belongs to --deny")
 			}
 			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error { return runMultiApprove(ctx, f, co, o) })
 		},
 	}
 }
 
-func runMultiApprove(ctx context.Context, f *Factory, co *coordinator.Coordinator, o multiApproveOptions) error {
+func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, o multiApproveOptions) error {
 	if o.Deny {
 		out, err := co.Deny(ctx, o.Gate, o.Reason)
 		if err != nil {
@@ -75,16 +76,16 @@ func runMultiApprove(ctx context.Context, f *Factory, co *coordinator.Coordinato
 }
 
 // askGate shows a person what they are about to decide on.
-func askGate(ctx context.Context, f *Factory, co *coordinator.Coordinator, o multiApproveOptions) (bool, error) {
+func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, o multiApproveOptions) (bool, error) {
 	s, err := co.Status(ctx)
 	if err != nil || s.State.PendingGate == nil {
 		return true, nil // the decision itself says what is wrong
 	}
 	g := s.State.PendingGate
-	f.Out.Notice("Gate %s (%s)", OneLine(g.Gate), OneLine(g.GateType))
-	f.Out.Notice("  repositories: %s", OneLine(strings.Join(g.RequiredRepos, ", ")))
+	f.Out.Notice("Gate %s (%s)", term.OneLine(g.Gate), term.OneLine(g.GateType))
+	f.Out.Notice("  repositories: %s", term.OneLine(strings.Join(g.RequiredRepos, ", ")))
 	if len(g.HumanBarriers) > 0 {
-		f.Out.Notice("  approves the barriers: %s", OneLine(strings.Join(g.HumanBarriers, ", ")))
+		f.Out.Notice("  approves the barriers: %s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 	}
 	if g.GateType == coordinator.GateCompletion && !o.InitiativeOnly {
 		f.Out.Notice("  completes the runs that wait for it, together with the initiative")
@@ -94,7 +95,7 @@ func askGate(ctx context.Context, f *Factory, co *coordinator.Coordinator, o mul
 
 // decidedOn is the answer of a decision (spec/04 §17): {gate_type, status, phase,
 // message, next_action, next_actions}, then what is ours.
-func decidedOn(f *Factory, out *coordinator.Decision, message string) error {
+func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error {
 	payload := ojson.NewObject("gate_type", out.Gate.GateType)
 	if out.State != nil {
 		payload.Set("status", string(out.State.Status))
@@ -108,10 +109,10 @@ func decidedOn(f *Factory, out *coordinator.Decision, message string) error {
 		moved.Set(repo, out.Moved[repo])
 	}
 	payload.Set("completed_repos", moved)
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Println(OneLine(message))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Println(term.OneLine(message))
 		for repo := range moved.All() {
-			p.Printf("The run of %s is complete.\n", OneLine(repo))
+			p.Printf("The run of %s is complete.\n", term.OneLine(repo))
 		}
 		printActions(p, out.Next)
 	})
@@ -120,7 +121,7 @@ func decidedOn(f *Factory, out *coordinator.Decision, message string) error {
 
 // gateFailure is the answer of a decision that was not made (spec/04 §19); its
 // sentence is in the error of the envelope, as everywhere.
-func gateFailure(f *Factory, out *coordinator.Decision, err error) error {
+func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
 	var e *protocol.Error
 	if !errors.As(err, &e) || out == nil || out.Gate == nil {
 		return err

@@ -8,10 +8,11 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newMultiHooksCommand(f *Factory) *ucli.Command {
+func newMultiHooksCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "hooks", Usage: "what agentxchain-multi.json would run here, and whether it may",
 		Description: "Without a flag nothing is run or changed. Trust is kept in the git configuration of the workspace's repository, by digest; in a workspace without one, give --trust or AGENTXCHAIN_TRUST to each command.",
@@ -27,7 +28,7 @@ func newMultiHooksCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiHooks(ctx context.Context, f *Factory, co *coordinator.Coordinator, trust, yes bool) error {
+func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, trust, yes bool) error {
 	h, err := co.Hooks(ctx)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func runMultiHooks(ctx context.Context, f *Factory, co *coordinator.Coordinator,
 				return err
 			}
 			if !agreed {
-				return errorf(runner.CodeHooksUntrusted, "nothing was trusted").withHint("git agentxchain multi hooks")
+				return term.Errorf(runner.CodeHooksUntrusted, "nothing was trusted").WithHint("git agentxchain multi hooks")
 			}
 		}
 		if err := h.Trust(ctx, t.Scope.Digest, coordinator.TrustCommand); err != nil {
@@ -54,7 +55,7 @@ func runMultiHooks(ctx context.Context, f *Factory, co *coordinator.Coordinator,
 		}
 		t.How = runner.TrustStored
 	}
-	f.Out.Emit(trustObject(t), func(p *Printer) {
+	f.Out.Emit(trustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {
 			p.Printf("%s names no hooks.\n", coordinator.ConfigFile)
 			return

@@ -9,11 +9,12 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newMultiResyncCommand(f *Factory) *ucli.Command {
+func newMultiResyncCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "resync", Usage: "bring the record up to what the repositories have done",
 		Description: "Accepted turns are counted and barriers derived again. What may not be believed, such as a turn that changed a sibling's files or a run the initiative does not know, blocks the initiative instead.",
@@ -28,7 +29,7 @@ func newMultiResyncCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiResync(ctx context.Context, f *Factory, co *coordinator.Coordinator, dryRun bool) error {
+func runMultiResync(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, dryRun bool) error {
 	var out *coordinator.ResyncDone
 	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Resync(ctx, dryRun)
@@ -55,9 +56,9 @@ func runMultiResync(ctx context.Context, f *Factory, co *coordinator.Coordinator
 		payload.Set("pending_gate", pendingGate(out.State))
 		actionObjects(payload, out.Next)
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		for i := range out.Mismatches {
-			p.Printf("[%s] %s\n", out.Mismatches[i].Type, OneLine(out.Mismatches[i].Detail))
+			p.Printf("[%s] %s\n", out.Mismatches[i].Type, term.OneLine(out.Mismatches[i].Detail))
 		}
 		switch {
 		case err != nil:
@@ -68,7 +69,7 @@ func runMultiResync(ctx context.Context, f *Factory, co *coordinator.Coordinator
 		default:
 			printCounted(p, out.Resync)
 			for _, e := range out.Resync.Errors {
-				p.Printf("%s %s\n", p.Yellow("warning:"), OneLine(e))
+				p.Printf("%s %s\n", p.Yellow("warning:"), term.OneLine(e))
 			}
 			p.Println("Resync complete.")
 		}
@@ -77,7 +78,7 @@ func runMultiResync(ctx context.Context, f *Factory, co *coordinator.Coordinator
 		}
 	})
 	if err == nil && out.Resync != nil && !out.Resync.OK {
-		return errorf(coordinator.CodeRepoUnresolved, "some repositories could not be read: %s", OneLine(out.Resync.Errors[0])).withHint("git agentxchain multi status")
+		return term.Errorf(coordinator.CodeRepoUnresolved, "some repositories could not be read: %s", term.OneLine(out.Resync.Errors[0])).WithHint("git agentxchain multi status")
 	}
 	return err
 }
@@ -89,7 +90,7 @@ func pendingGate(s *coordinator.State) any {
 	return ojson.Marshal(s.PendingGate)
 }
 
-func newMultiResumeCommand(f *Factory) *ucli.Command {
+func newMultiResumeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "resume", Usage: "take a blocked initiative up again",
 		Description: "Needs .agentxchain/multirepo/RECOVERY_REPORT.md with its sections filled in, and the cause gone. The report is put away, so that every incident gets its own. An agent inside a dispatched turn is refused.",
@@ -104,7 +105,7 @@ func newMultiResumeCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiResume(ctx context.Context, f *Factory, co *coordinator.Coordinator, relink []string) error {
+func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, relink []string) error {
 	var out *coordinator.Resumed
 	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Resume(ctx, relink)
@@ -128,7 +129,7 @@ func runMultiResume(ctx context.Context, f *Factory, co *coordinator.Coordinator
 		}
 		actionObjects(payload, out.Next)
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if err != nil {
 			return
 		}

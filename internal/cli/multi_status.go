@@ -9,11 +9,12 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newMultiStatusCommand(f *Factory) *ucli.Command {
+func newMultiStatusCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "status", Usage: "where the initiative stands and what to do next",
 		Description: "Reads the workspace and its repositories and changes nothing. No program of any repository is run.",
@@ -23,60 +24,60 @@ func newMultiStatusCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiStatus(ctx context.Context, f *Factory, co *coordinator.Coordinator) error {
+func runMultiStatus(ctx context.Context, f *term.Factory, co *coordinator.Coordinator) error {
 	s, err := co.Status(ctx)
 	if err != nil {
 		return err
 	}
 	findings(f, s)
-	f.Out.Emit(s.Object(), func(p *Printer) { printStanding(p, s) })
+	f.Out.Emit(s.Object(), func(p *term.Printer) { printStanding(p, s) })
 	return nil
 }
 
 // findings tells what was passed over or refused on the way.
-func findings(f *Factory, s *coordinator.Standing) {
+func findings(f *term.Factory, s *coordinator.Standing) {
 	for _, p := range s.Findings {
-		f.Out.Warn("%s", OneLine(p.Message))
+		f.Out.Warn("%s", term.OneLine(p.Message))
 	}
 	if s.Unread != nil {
-		f.Out.Warn("%s", OneLine(s.Unread.Message))
+		f.Out.Warn("%s", term.OneLine(s.Unread.Message))
 	}
 	printProblems(f, s.RepoProblems)
 	printProblems(f, s.OptionalProblems)
 	printProblems(f, s.Refused)
 }
 
-func printStanding(p *Printer, s *coordinator.Standing) {
+func printStanding(p *term.Printer, s *coordinator.Standing) {
 	st := s.State
-	p.Field("Super Run", "%s", p.Bold(OneLine(st.SuperRunID)))
+	p.Field("Super Run", "%s", p.Bold(term.OneLine(st.SuperRunID)))
 	if s.Unread == nil {
-		p.Field("Project", "%s", OneLine(s.Config.ProjectName))
+		p.Field("Project", "%s", term.OneLine(s.Config.ProjectName))
 	}
 	p.Field("Status", "%s", initiativeStatus(p, st.Status))
-	p.Field("Phase", "%s", OneLine(st.Phase))
+	p.Field("Phase", "%s", term.OneLine(st.Phase))
 	if st.Status == coordinator.StatusActive {
 		p.Field("Elapsed", "%s", strings.TrimSuffix(ago(p, st.CreatedAt), " ago"))
 	}
 	if st.BlockedReason != "" {
-		p.Field("Blocked", "%s", p.Red(OneLine(st.BlockedReason)))
+		p.Field("Blocked", "%s", p.Red(term.OneLine(st.BlockedReason)))
 	}
 	if g := st.PendingGate; g != nil {
 		p.Println()
 		p.Println(p.Bold("Pending Gate"))
-		p.Field("Type", "%s", OneLine(g.GateType))
-		p.Field("Gate", "%s", OneLine(g.Gate))
-		p.Field("Current Phase", "%s", OneLine(st.Phase))
+		p.Field("Type", "%s", term.OneLine(g.GateType))
+		p.Field("Gate", "%s", term.OneLine(g.Gate))
+		p.Field("Current Phase", "%s", term.OneLine(st.Phase))
 		if g.To != "" {
-			p.Field("Target Phase", "%s", OneLine(g.To))
+			p.Field("Target Phase", "%s", term.OneLine(g.To))
 		}
-		p.Field("Required Repos", "%s", OneLine(strings.Join(g.RequiredRepos, ", ")))
+		p.Field("Required Repos", "%s", term.OneLine(strings.Join(g.RequiredRepos, ", ")))
 		p.Field("Approval State", "%s", p.Yellow("Awaiting human approval"))
 		if len(g.HumanBarriers) > 0 {
-			p.Field("Human Barriers", "%s", OneLine(strings.Join(g.HumanBarriers, ", ")))
+			p.Field("Human Barriers", "%s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 		}
 	}
 	p.Println()
-	t := &Table{Header: []string{"REPOSITORY", "STATUS", "PHASE", "RUN", "AT WORK ON"}, Flex: 4}
+	t := &term.Table{Header: []string{"REPOSITORY", "STATUS", "PHASE", "RUN", "AT WORK ON"}, Flex: 4}
 	for _, r := range s.Repos() {
 		var notes []string
 		notes = append(notes, r.Strings("active_turns")...)
@@ -93,7 +94,7 @@ func printStanding(p *Printer, s *coordinator.Standing) {
 	p.Table(t)
 	if st.PhaseGateStatus.Len() > 0 {
 		p.Println()
-		g := &Table{Header: []string{"GATE", ""}, Flex: -1}
+		g := &term.Table{Header: []string{"GATE", ""}, Flex: -1}
 		for gate, v := range st.PhaseGateStatus.All() {
 			g.Row(gate, v)
 		}
@@ -102,18 +103,18 @@ func printStanding(p *Printer, s *coordinator.Standing) {
 	p.Println()
 	printBoard(p, s.Board())
 	for _, m := range s.Uncounted {
-		p.Printf("\n%s", OneLine(m.Detail))
+		p.Printf("\n%s", term.OneLine(m.Detail))
 	}
 	if len(s.Uncounted) > 0 {
 		p.Println()
 	}
 	for _, w := range s.Warnings.Objects("warnings") {
-		p.Printf("%s %s\n", p.Yellow("warning:"), OneLine(w.String("warning_message")))
+		p.Printf("%s %s\n", p.Yellow("warning:"), term.OneLine(w.String("warning_message")))
 	}
 	printActions(p, s.Next)
 }
 
-func initiativeStatus(p *Printer, s coordinator.Status) string {
+func initiativeStatus(p *term.Printer, s coordinator.Status) string {
 	switch s {
 	case coordinator.StatusBlocked:
 		return p.Red(string(s))
@@ -125,7 +126,7 @@ func initiativeStatus(p *Printer, s coordinator.Status) string {
 	return string(s)
 }
 
-func newMultiBarriersCommand(f *Factory) *ucli.Command {
+func newMultiBarriersCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "barriers", Usage: "the board of workstreams and repositories, and what each barrier waits for",
 		Flags: []ucli.Flag{
@@ -139,7 +140,7 @@ func newMultiBarriersCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiBarriers(ctx context.Context, f *Factory, co *coordinator.Coordinator, only string) error {
+func runMultiBarriers(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, only string) error {
 	s, err := co.Status(ctx)
 	if err != nil {
 		return err
@@ -150,9 +151,9 @@ func runMultiBarriers(ctx context.Context, f *Factory, co *coordinator.Coordinat
 	rows := s.Board()
 	if only != "" {
 		if s.Config.Workstream(only) == nil {
-			e := errorf(coordinator.CodeUnknownWorkstream, "there is no workstream %q in %s", OneLine(only), coordinator.ConfigFile).withHint("git agentxchain multi barriers")
-			if near := nearest(only, s.Config.Workstreams.Keys()); near != "" {
-				e.hint = "did you mean " + near + "? git agentxchain multi barriers shows all"
+			e := term.Errorf(coordinator.CodeUnknownWorkstream, "there is no workstream %q in %s", term.OneLine(only), coordinator.ConfigFile).WithHint("git agentxchain multi barriers")
+			if near := term.Nearest(only, s.Config.Workstreams.Keys()); near != "" {
+				e.Hint = "did you mean " + near + "? git agentxchain multi barriers shows all"
 			}
 			return e
 		}
@@ -171,7 +172,7 @@ func runMultiBarriers(ctx context.Context, f *Factory, co *coordinator.Coordinat
 	}
 	payload := ojson.NewObject("super_run_id", s.State.SuperRunID, "status", string(s.State.Status), "phase", s.State.Phase, "workstreams", list, "barriers", s.Barriers.Object())
 	actionObjects(payload, s.Next)
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		printBoard(p, rows)
 		printActions(p, s.Next)
 	})
@@ -180,8 +181,8 @@ func runMultiBarriers(ctx context.Context, f *Factory, co *coordinator.Coordinat
 
 // printBoard shows a line for each workstream and, below it, what its barrier
 // waits for.
-func printBoard(p *Printer, rows []coordinator.Row) {
-	t := &Table{Header: []string{"", "WORKSTREAM", "PHASE", "BARRIER", "STATUS", "REPOSITORIES", "WAITS FOR"}, Flex: 6}
+func printBoard(p *term.Printer, rows []coordinator.Row) {
+	t := &term.Table{Header: []string{"", "WORKSTREAM", "PHASE", "BARRIER", "STATUS", "REPOSITORIES", "WAITS FOR"}, Flex: 6}
 	for _, r := range rows {
 		mark, kind, status := "", r.Workstream.Barrier, "missing"
 		if r.Current {

@@ -11,11 +11,12 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
-func newMultiStepCommand(f *Factory) *ucli.Command {
+func newMultiStepCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "step", Usage: "count what was accepted, then give one turn out or ask for the gate",
 		Description: "The turn is assigned in the repository with its own hooks, and its sealed bundle tells what the sibling repositories have done. When nothing can be given out and the phase is done, the gate out of it is asked for.",
@@ -25,7 +26,7 @@ func newMultiStepCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiStep(ctx context.Context, f *Factory, co *coordinator.Coordinator) error {
+func runMultiStep(ctx context.Context, f *term.Factory, co *coordinator.Coordinator) error {
 	var out *coordinator.Stepped
 	err := trustingWorkspace(ctx, f, co, func() (err error) {
 		out, err = co.Step(ctx)
@@ -37,14 +38,14 @@ func runMultiStep(ctx context.Context, f *Factory, co *coordinator.Coordinator) 
 		if out != nil && out.Resync != nil {
 			payload.Set("resync", out.Resync.Object())
 		}
-		f.Out.Emit(payload, func(p *Printer) { printBlockers(f, err) })
+		f.Out.Emit(payload, func(p *term.Printer) { printBlockers(f, err) })
 		return err
 	}
 	payload := out.Object()
 	if out.Resync != nil {
 		payload.Set("resync", out.Resync.Object())
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		printCounted(p, out.Resync)
 		printStep(p, out)
 	})
@@ -63,7 +64,7 @@ func hookStop(o *ojson.Object, err error, phase string) {
 }
 
 // printBlockers shows what a gate waits for when nothing could be given out.
-func printBlockers(f *Factory, err error) {
+func printBlockers(f *term.Factory, err error) {
 	var e *protocol.Error
 	if !errors.As(err, &e) || e.Code != coordinator.CodeNotAssignable {
 		return
@@ -75,49 +76,49 @@ func printBlockers(f *Factory, err error) {
 	}
 	f.Out.Notice("%s", what)
 	for _, b := range gate.Objects("blockers") {
-		f.Out.Notice("  - [%s] %s", OneLine(b.String("code")), OneLine(b.String("message")))
+		f.Out.Notice("  - [%s] %s", term.OneLine(b.String("code")), term.OneLine(b.String("message")))
 		if b.String("code") == coordinator.BlockRunMismatch {
-			f.Out.Notice("      Repo: %s  Expected: %s  Actual: %s", OneLine(b.String("repo_id")), OneLine(b.String("expected_run_id")), OneLine(b.String("actual_run_id")))
+			f.Out.Notice("      Repo: %s  Expected: %s  Actual: %s", term.OneLine(b.String("repo_id")), term.OneLine(b.String("expected_run_id")), term.OneLine(b.String("actual_run_id")))
 		}
 	}
 }
 
 // printCounted says which acceptances and barriers a command has taken over.
-func printCounted(p *Printer, r *coordinator.Resynced) {
+func printCounted(p *term.Printer, r *coordinator.Resynced) {
 	if r == nil {
 		return
 	}
 	for _, a := range r.Projected {
-		p.Printf("Counted %s of %s for workstream %s.\n", OneLine(a.Acceptance.TurnID), OneLine(a.Acceptance.Repo), OneLine(a.Acceptance.Workstream))
+		p.Printf("Counted %s of %s for workstream %s.\n", term.OneLine(a.Acceptance.TurnID), term.OneLine(a.Acceptance.Repo), term.OneLine(a.Acceptance.Workstream))
 		if a.Acceptance.Unproven {
 			p.Println("  (Its working files say so: another tool has written them, and no recorded operation proves it.)")
 		}
 	}
 	for _, b := range r.Barriers {
-		p.Printf("Barrier %s: %s -> %s.\n", OneLine(b.Barrier), b.Previous, p.Bold(b.New))
+		p.Printf("Barrier %s: %s -> %s.\n", term.OneLine(b.Barrier), b.Previous, p.Bold(b.New))
 	}
 }
 
-func printStep(p *Printer, s *coordinator.Stepped) {
+func printStep(p *term.Printer, s *coordinator.Stepped) {
 	switch {
 	case s.Given != nil:
 		g := s.Given
-		p.Printf("Dispatched turn to %s:\n\n", p.Bold(OneLine(g.Repo)))
-		p.Field("Workstream", "%s", OneLine(g.Workstream))
-		p.Field("Role", "%s", OneLine(g.Role))
-		p.Field("Turn", "%s", OneLine(g.TurnID))
-		p.Field("Bundle", "%s", OneLine(g.BundlePath))
-		p.Field("Context", "%s", OneLine(g.ContextRef))
+		p.Printf("Dispatched turn to %s:\n\n", p.Bold(term.OneLine(g.Repo)))
+		p.Field("Workstream", "%s", term.OneLine(g.Workstream))
+		p.Field("Role", "%s", term.OneLine(g.Role))
+		p.Field("Turn", "%s", term.OneLine(g.TurnID))
+		p.Field("Bundle", "%s", term.OneLine(g.BundlePath))
+		p.Field("Context", "%s", term.OneLine(g.ContextRef))
 		for _, w := range g.Warnings {
-			p.Printf("%s %s\n", p.Yellow("warning:"), OneLine(w))
+			p.Printf("%s %s\n", p.Yellow("warning:"), term.OneLine(w))
 		}
 	case s.Gate != nil && s.Did == coordinator.DidCompletion:
-		p.Printf("Completion gate requested: %s\n\n", p.Bold(OneLine(s.Gate.Gate)))
+		p.Printf("Completion gate requested: %s\n\n", p.Bold(term.OneLine(s.Gate.Gate)))
 		p.Field("Next", "%s", p.Bold("git agentxchain multi approve-gate"))
 	case s.Gate != nil:
-		p.Printf("Phase gate requested: %s\n\n", p.Bold(OneLine(s.Gate.Gate)))
+		p.Printf("Phase gate requested: %s\n\n", p.Bold(term.OneLine(s.Gate.Gate)))
 		if len(s.Gate.HumanBarriers) > 0 {
-			p.Field("Approves", "%s", OneLine(strings.Join(s.Gate.HumanBarriers, ", ")))
+			p.Field("Approves", "%s", term.OneLine(strings.Join(s.Gate.HumanBarriers, ", ")))
 		}
 		p.Field("Next", "%s", p.Bold("git agentxchain multi approve-gate"))
 	default:
@@ -125,7 +126,7 @@ func printStep(p *Printer, s *coordinator.Stepped) {
 	}
 }
 
-func newMultiRunCommand(f *Factory) *ucli.Command {
+func newMultiRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "run", Usage: "step until nothing more can be done",
 		Description: "Ends when the repositories are at work, a gate waits for a person, the initiative is complete, or something blocks it. With --wait it goes on as the repositories accept their turns.",
@@ -135,7 +136,7 @@ func newMultiRunCommand(f *Factory) *ucli.Command {
 		},
 		Action: func(c *ucli.Context) error {
 			if c.Duration("wait") < 0 || c.Duration("interval") < 100*time.Millisecond {
-				return usageErrorf("--wait takes a time of at least 0s, --interval one of at least 100ms")
+				return term.UsageErrorf("--wait takes a time of at least 0s, --interval one of at least 100ms")
 			}
 			return onWorkspace(f, c, func(ctx context.Context, co *coordinator.Coordinator) error {
 				return runMultiRun(ctx, f, co, c.Duration("wait"), c.Duration("interval"))
@@ -144,7 +145,7 @@ func newMultiRunCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runMultiRun(ctx context.Context, f *Factory, co *coordinator.Coordinator, wait, interval time.Duration) error {
+func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, wait, interval time.Duration) error {
 	until := f.Now().Add(wait)
 	steps := []*ojson.Object{}
 	var stopped *protocol.Error
@@ -187,13 +188,13 @@ func runMultiRun(ctx context.Context, f *Factory, co *coordinator.Coordinator, w
 		payload.Set("phase", s.State.Phase)
 		actionObjects(payload, s.Next)
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if err != nil {
 			printBlockers(f, err)
 			return
 		}
 		if stopped != nil {
-			p.Println(OneLine(stopped.Message))
+			p.Println(term.OneLine(stopped.Message))
 		}
 		if serr == nil {
 			p.Field("Status", "%s", initiativeStatus(p, s.State.Status))

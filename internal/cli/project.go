@@ -9,23 +9,24 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // openRunner opens the governed project around the working directory.
-func openRunner(ctx context.Context, f *Factory) (*runner.Runner, error) {
+func openRunner(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 	dir, err := f.Dir()
 	if err != nil {
 		return nil, err
 	}
-	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.global.Trust,
+	return runner.Open(ctx, dir, runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust,
 		Terminal: f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)})
 }
 
 // tellNotices tells the person what was repaired or absorbed on the way.
-func tellNotices(f *Factory, list []string) {
+func tellNotices(f *term.Factory, list []string) {
 	for _, n := range list {
 		if strings.HasPrefix(n, "[agentxchain]") {
 			f.Out.Notice("%s", n) // how it begins is wire (spec/03 §25)
@@ -41,9 +42,9 @@ func one(c *ucli.Context, what, flag string) (string, error) {
 	fromFlag := c.String(flag)
 	switch {
 	case c.NArg() > 1:
-		return "", usageErrorf("%s takes one %s, not %d arguments", c.Command.Name, what, c.NArg())
+		return "", term.UsageErrorf("%s takes one %s, not %d arguments", c.Command.Name, what, c.NArg())
 	case c.NArg() == 1 && fromFlag != "" && c.Args().First() != fromFlag:
-		return "", usageErrorf("%s names two: %s and --%s %s", what, OneLine(c.Args().First()), flag, OneLine(fromFlag))
+		return "", term.UsageErrorf("%s names two: %s and --%s %s", what, term.OneLine(c.Args().First()), flag, term.OneLine(fromFlag))
 	case c.NArg() == 1:
 		return c.Args().First(), nil
 	}
@@ -53,7 +54,7 @@ func one(c *ucli.Context, what, flag string) (string, error) {
 // noArgs refuses positional arguments.
 func noArgs(c *ucli.Context) error {
 	if c.NArg() > 0 {
-		return usageErrorf("%s takes no arguments, but got %q", c.Command.Name, OneLine(c.Args().First()))
+		return term.UsageErrorf("%s takes no arguments, but got %q", c.Command.Name, term.OneLine(c.Args().First()))
 	}
 	return nil
 }
@@ -83,13 +84,13 @@ func nextObject(n *protocol.NextAction) any {
 func next(ctx context.Context, r *runner.Runner) *protocol.NextAction { return r.Next(ctx) }
 
 // printNext prints the one next command.
-func printNext(p *Printer, n *protocol.NextAction) {
+func printNext(p *term.Printer, n *protocol.NextAction) {
 	if n == nil {
 		return
 	}
-	p.Field("Next", "%s", p.Bold(Clean(n.Command)))
+	p.Field("Next", "%s", p.Bold(term.Clean(n.Command)))
 	if n.Reason != "" {
-		p.Printf("%s %s\n", pad("", 14), p.Dim(OneLine(n.Reason)))
+		p.Printf("%s %s\n", term.Pad("", 14), p.Dim(term.OneLine(n.Reason)))
 	}
 }
 
@@ -114,14 +115,14 @@ func nilIfEmpty(s string) any {
 }
 
 // printWhere prints run, phase and status on one line.
-func printWhere(p *Printer, d *runner.Done) {
+func printWhere(p *term.Printer, d *runner.Done) {
 	if d.State == nil {
 		return
 	}
-	p.Field("Run", "%s, phase %s, %s", OneLine(d.Run), p.Bold(OneLine(d.State.Phase)), statusStyle(p, d.State.Status)(string(d.State.Status)))
+	p.Field("Run", "%s, phase %s, %s", term.OneLine(d.Run), p.Bold(term.OneLine(d.State.Phase)), statusStyle(p, d.State.Status)(string(d.State.Status)))
 }
 
-func statusStyle(p *Printer, s protocol.Status) func(string) string {
+func statusStyle(p *term.Printer, s protocol.Status) func(string) string {
 	switch s {
 	case protocol.StatusActive, protocol.StatusCompleted:
 		return p.Green
@@ -135,7 +136,7 @@ func statusStyle(p *Printer, s protocol.Status) func(string) string {
 
 // listed turns a refusal with several findings into one that shows them line by
 // line, for people; --json has them as data anyway.
-func listed(f *Factory, err error) error {
+func listed(f *term.Factory, err error) error {
 	var refusal *protocol.Error
 	if f.JSON() || !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
 		return err
@@ -144,14 +145,14 @@ func listed(f *Factory, err error) error {
 	if i := strings.Index(head, refusal.Problems[0].Message); i > 0 {
 		head = strings.TrimRight(head[:i], ": ")
 	}
-	out := &commandError{code: refusal.ErrorCode(), message: head + ":", hint: refusal.ErrorHint(), cause: err}
+	out := &term.Error{Code: refusal.ErrorCode(), Message: head + ":", Hint: refusal.ErrorHint(), Cause: err}
 	for _, p := range refusal.Problems {
-		out.findings = append(out.findings, p.Message)
+		out.Findings = append(out.Findings, p.Message)
 	}
 	return out
 }
 
-func printWarnings(f *Factory, warnings []string) {
+func printWarnings(f *term.Factory, warnings []string) {
 	for _, w := range warnings {
 		f.Out.Warn("%s", strings.TrimSuffix(w, "."))
 	}

@@ -7,11 +7,12 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newRejectCommand(f *Factory) *ucli.Command {
+func newRejectCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "reject", Aliases: []string{"reject-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage:       "send a turn back for another attempt",
@@ -31,7 +32,7 @@ func newRejectCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runReject(ctx context.Context, f *Factory, o runner.RejectOptions) error {
+func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -55,15 +56,15 @@ func runReject(ctx context.Context, f *Factory, o runner.RejectOptions) error {
 	payload.Set("preserved", nilIfEmpty(out.Result.Preserved))
 	payload.Set("staging_path", protocol.StagingPath(t.TurnID))
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result.Escalated {
-			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)))
+			p.Printf("Turn %s of %s is rejected and its attempts are used up: the run is blocked.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 		} else {
-			p.Printf("Turn %s of %s is rejected; attempt %d begins.\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)), t.Attempt)
+			p.Printf("Turn %s of %s is rejected; attempt %d begins.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)), t.Attempt)
 			printDispatched(p, f, t)
 		}
 		if out.Result.Preserved != "" {
-			p.Field("Kept", "%s", OneLine(out.Result.Preserved))
+			p.Field("Kept", "%s", term.OneLine(out.Result.Preserved))
 		}
 		printWhere(p, &out.Done)
 		printNext(p, n)
@@ -71,7 +72,7 @@ func runReject(ctx context.Context, f *Factory, o runner.RejectOptions) error {
 	return nil
 }
 
-func newReissueCommand(f *Factory) *ucli.Command {
+func newReissueCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "reissue", Aliases: []string{"reissue-turn"}, Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage: "give up a turn and hand its work to a fresh one",
@@ -100,7 +101,7 @@ func newReissueCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bool) error {
+func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, yes bool) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bo
 	t := out.Result.Turn
 	if out.Kept {
 		f.Out.Notice("commits made since turn %s began stay part of the work; to take them out: git agentxchain reissue %s --take-commits",
-			OneLine(out.Result.OldTurn), OneLine(t.TurnID))
+			term.OneLine(out.Result.OldTurn), term.OneLine(t.TurnID))
 	}
 	n := next(ctx, r)
 	payload := donePayload(&out.Done)
@@ -134,8 +135,8 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bo
 	payload.Set("baseline_delta", out.Result.Delta)
 	payload.Set("staging_path", protocol.StagingPath(t.TurnID))
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), OneLine(out.Result.OldTurn), p.Bold(OneLine(t.AssignedRole)))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn), p.Bold(term.OneLine(t.AssignedRole)))
 		printDispatched(p, f, t)
 		printWhere(p, &out.Done)
 		printNext(p, n)
@@ -145,7 +146,7 @@ func runReissue(ctx context.Context, f *Factory, o runner.ReissueOptions, yes bo
 
 // takeCommits shows the commits made during a turn and asks whether they are taken
 // out of it.
-func takeCommits(ctx context.Context, f *Factory, r *runner.Runner, o *runner.ReissueOptions, yes bool) (agreed bool, err error) {
+func takeCommits(ctx context.Context, f *term.Factory, r *runner.Runner, o *runner.ReissueOptions, yes bool) (agreed bool, err error) {
 	look, err := r.TurnCommits(ctx, o.TurnID)
 	if err != nil {
 		return false, err
@@ -154,11 +155,11 @@ func takeCommits(ctx context.Context, f *Factory, r *runner.Runner, o *runner.Re
 	if len(look.Commits) == 0 {
 		return true, nil
 	}
-	f.Out.Notice("commits made since turn %s began:", OneLine(look.Turn.TurnID))
+	f.Out.Notice("commits made since turn %s began:", term.OneLine(look.Turn.TurnID))
 	for _, c := range look.Commits {
-		f.Out.Notice("  %s  %s  %s", c.OID.Short(), OneLine(c.Author), OneLine(c.Subject))
+		f.Out.Notice("  %s  %s  %s", c.OID.Short(), term.OneLine(c.Author), term.OneLine(c.Subject))
 		for _, name := range c.Files {
-			f.Out.Notice("      %s", OneLine(name))
+			f.Out.Notice("      %s", term.OneLine(name))
 		}
 	}
 	if yes {

@@ -7,6 +7,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -17,7 +18,7 @@ type repairOptions struct {
 	Yes bool
 }
 
-func newRepairCommand(f *Factory) *ucli.Command {
+func newRepairCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "repair", Category: categoryTrust, ArgsUsage: "[RUN]", Usage: "take one side where working files and recorded run disagree",
 		Description: "--from-ref makes the governed files what the run's ref holds; files it displaces are kept, never deleted. Where the run's operations do not hold it refuses and names the last one that does: --from-op goes back to that one. It also fills a fresh clone whose runs were fetched. " +
@@ -39,20 +40,20 @@ func newRepairCommand(f *Factory) *ucli.Command {
 			o := &repairOptions{Yes: c.Bool("yes"), RepairOptions: runner.RepairOptions{Run: run, FromOp: c.String("from-op"), DryRun: c.Bool("dry-run"), Reason: c.String("reason")}}
 			switch from, accept := c.Bool("from-ref") || c.IsSet("from-op"), c.Bool("accept-working"); {
 			case c.IsSet("from-op") && o.FromOp == "":
-				return usageErrorf("--from-op takes the id of an operation")
+				return term.UsageErrorf("--from-op takes the id of an operation")
 			case from && accept:
-				return usageErrorf("--from-ref and --accept-working contradict each other; give one of them")
+				return term.UsageErrorf("--from-ref and --accept-working contradict each other; give one of them")
 			case !from && !accept:
-				return usageErrorf("repair needs --from-ref (the recorded run is right) or --accept-working --reason TEXT (the working files are); --dry-run shows what either would do")
+				return term.UsageErrorf("repair needs --from-ref (the recorded run is right) or --accept-working --reason TEXT (the working files are); --dry-run shows what either would do")
 			case from && o.Reason != "":
-				return usageErrorf("--reason belongs to --accept-working")
+				return term.UsageErrorf("--reason belongs to --accept-working")
 			case from:
 				o.Mode = runner.FromRef
 			case run != "":
-				return usageErrorf("--accept-working is about the run in the working files; it does not take %q", OneLine(run))
-			case OneLine(o.Reason) == "":
-				return errorf("reason_required", "--accept-working needs --reason TEXT: why the working files are right").
-					withHint("git agentxchain fsck shows what differs")
+				return term.UsageErrorf("--accept-working is about the run in the working files; it does not take %q", term.OneLine(run))
+			case term.OneLine(o.Reason) == "":
+				return term.Errorf("reason_required", "--accept-working needs --reason TEXT: why the working files are right").
+					WithHint("git agentxchain fsck shows what differs")
 			default:
 				o.Mode = runner.AcceptWorking
 			}
@@ -61,7 +62,7 @@ func newRepairCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
+func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -94,10 +95,10 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 		payload.Set("lost_ref", plan.Lost)
 		payload.Set("dropped", plan.Dropped)
 	}
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		printPlan(p, plan)
 		if plan.Lost != "" {
-			p.Printf("%s dropped, kept as %s\n", counted(plan.Dropped, "operation"), OneLine(plan.Lost))
+			p.Printf("%s dropped, kept as %s\n", counted(plan.Dropped, "operation"), term.OneLine(plan.Lost))
 		}
 		switch {
 		case len(plan.Actions) == 0 && plan.Lost == "":
@@ -107,14 +108,14 @@ func runRepair(ctx context.Context, f *Factory, o *repairOptions) error {
 		case o.Mode == runner.AcceptWorking:
 			p.Printf("\nThe working files are recorded as operation %s.\n", p.Yellow(plan.Op.Short()))
 		default:
-			p.Printf("\nThe working files are at operation %s of run %s.\n", p.Yellow(plan.Op.Short()), OneLine(plan.Run))
+			p.Printf("\nThe working files are at operation %s of run %s.\n", p.Yellow(plan.Op.Short()), term.OneLine(plan.Run))
 		}
 	})
 	return nil
 }
 
 // agreeToRepair shows the plan to the person at the terminal and asks.
-func agreeToRepair(ctx context.Context, f *Factory, repair func(runner.RepairOptions) (*runner.RepairPlan, error), o *repairOptions) (bool, error) {
+func agreeToRepair(ctx context.Context, f *term.Factory, repair func(runner.RepairOptions) (*runner.RepairPlan, error), o *repairOptions) (bool, error) {
 	opt := o.RepairOptions
 	opt.DryRun = true
 	plan, err := repair(opt)
@@ -125,23 +126,23 @@ func agreeToRepair(ctx context.Context, f *Factory, repair func(runner.RepairOpt
 		return true, nil
 	}
 	if plan.Lost != "" {
-		f.Out.Notice("  drop     %s of run %s, kept as %s", counted(plan.Dropped, "operation"), OneLine(plan.Run), OneLine(plan.Lost))
+		f.Out.Notice("  drop     %s of run %s, kept as %s", counted(plan.Dropped, "operation"), term.OneLine(plan.Run), term.OneLine(plan.Lost))
 	}
 	for _, a := range plan.Actions {
-		f.Out.Notice("  %s %s", pad(a.Action, 8), OneLine(a.Path))
+		f.Out.Notice("  %s %s", term.Pad(a.Action, 8), term.OneLine(a.Path))
 	}
 	return f.Prompt.Confirm(ctx, "Do this?", "--yes", false)
 }
 
-func printPlan(p *Printer, plan *runner.RepairPlan) {
+func printPlan(p *term.Printer, plan *runner.RepairPlan) {
 	for _, a := range plan.Actions {
 		style := p.Green
 		if a.Action != "create" && a.Action != "record" {
 			style = p.Yellow
 		}
-		p.Printf("%s %s\n", style(pad(a.Action, 8)), OneLine(a.Path))
+		p.Printf("%s %s\n", style(term.Pad(a.Action, 8)), term.OneLine(a.Path))
 		if a.Kept != "" {
-			p.Printf("%s kept as %s\n", pad("", 8), OneLine(a.Kept))
+			p.Printf("%s kept as %s\n", term.Pad("", 8), term.OneLine(a.Kept))
 		}
 	}
 }

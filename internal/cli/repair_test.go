@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -56,7 +57,7 @@ func TestRepairAsks(t *testing.T) {
 		done   bool
 	}{{"n\n", false}, {"\n", false}, {"what?\ny\n", true}} {
 		var out, errs bytes.Buffer
-		f := factoryOver(Env{Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &errs, Dir: dir, IsTerminal: func(any) bool { return true }}, false)
+		f := factoryOver(term.Env{Stdin: strings.NewReader(tt.answer), Stdout: &out, Stderr: &errs, Dir: dir, IsTerminal: func(any) bool { return true }}, false)
 		if err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef}); err != nil {
 			t.Fatalf("%q: %v", tt.answer, err)
 		}
@@ -75,13 +76,13 @@ func TestRepairAsks(t *testing.T) {
 	if err := os.WriteFile(events, []byte("{}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := factoryOver(Env{Dir: dir, IsTerminal: func(any) bool { return true }}, false)
+	f := factoryOver(term.Env{Dir: dir, IsTerminal: func(any) bool { return true }}, false)
 	err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef})
-	if err == nil || describe(err).code != "prompt_unavailable" {
+	if err == nil || term.Describe(err).Code != "prompt_unavailable" {
 		t.Errorf("err = %v", err)
 	}
 	// --yes and --json do not ask.
-	f = factoryOver(Env{Dir: dir}, true)
+	f = factoryOver(term.Env{Dir: dir}, true)
 	if err := runRepair(context.Background(), f, &repairOptions{Mode: gitstore.FromRef}); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -28,14 +29,14 @@ type replayOptions struct {
 	NoOpen bool
 }
 
-func newReplayCommand(f *Factory) *ucli.Command {
+func newReplayCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "replay", Category: categoryMove, Usage: "look at an export artifact as a workspace",
 		Subcommands: []*ucli.Command{newReplayExportCommand(f)},
 	}
 }
 
-func newReplayExportCommand(f *Factory) *ucli.Command {
+func newReplayExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "export", ArgsUsage: "[FILE]", Usage: "lay an artifact out in a temporary workspace and show it in a browser, and remove it when you are done",
 		Description: "Verifies the artifact first. The workspace cannot be written to, the repositories of an initiative are inside of it, and one that could not be exported has a placeholder. " +
@@ -53,7 +54,7 @@ func newReplayExportCommand(f *Factory) *ucli.Command {
 				return err
 			}
 			if input == "" {
-				return usageErrorf("replay export needs an artifact: name a file, or - for standard input")
+				return term.UsageErrorf("replay export needs an artifact: name a file, or - for standard input")
 			}
 			port, err := portOf(c)
 			if err != nil {
@@ -64,7 +65,7 @@ func newReplayExportCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runReplayExport(ctx context.Context, f *Factory, o *replayOptions) (err error) {
+func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (err error) {
 	name, src, size, err := openArtifact(f, o.Input)
 	if err != nil {
 		return err
@@ -118,7 +119,7 @@ func runReplayExport(ctx context.Context, f *Factory, o *replayOptions) (err err
 
 // replayDashboard makes the dashboard of a workspace and has it listen. Without a
 // port that was asked for, any will do when the usual one is taken.
-func replayDashboard(ctx context.Context, f *Factory, w *replay.Workspace, name string, o *replayOptions) (*dashboard.Server, net.Listener, error) {
+func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, name string, o *replayOptions) (*dashboard.Server, net.Listener, error) {
 	opt := dashboardOf(f, w.Dir)
 	opt.Replay = &dashboard.Replay{Artifact: name, Exported: w.Exported, Schema: w.Schema, Partial: w.Partial}
 	if at, err := protocol.ParseTime(w.Exported); err == nil {
@@ -141,22 +142,22 @@ func replayDashboard(ctx context.Context, f *Factory, w *replay.Workspace, name 
 }
 
 // tellReplay prints the session.
-func tellReplay(f *Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) error {
+func tellReplay(f *term.Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) error {
 	if f.JSON() {
-		doc := envelope(true, f.CorrelationID(), session, nil)
+		doc := term.Envelope(true, f.CorrelationID(), session, nil)
 		if _, err := f.Out.Raw().Write(append(ojson.Compact(doc), '\n')); err != nil {
-			return errorf("io_failed", "cannot write the session: %w", err)
+			return term.Errorf("io_failed", "cannot write the session: %w", err)
 		}
 	} else {
 		printSession(f.Out.Printer(), f, w, session, name, keep)
 	}
 	if err := f.Out.Flush(); err != nil {
-		return errorf("io_failed", "cannot write the session: %w", err)
+		return term.Errorf("io_failed", "cannot write the session: %w", err)
 	}
 	return nil
 }
 
-func openReplay(ctx context.Context, f *Factory, src io.Reader, size int64) (*replay.Workspace, error) {
+func openReplay(ctx context.Context, f *term.Factory, src io.Reader, size int64) (*replay.Workspace, error) {
 	const unit = 1 << 20
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
 	defer progress.Done()
@@ -166,7 +167,7 @@ func openReplay(ctx context.Context, f *Factory, src io.Reader, size int64) (*re
 
 // waitForEnd waits for a signal, Enter or the end of standard input, which it only
 // reads when the artifact did not come from it.
-func waitForEnd(ctx context.Context, f *Factory, used bool) {
+func waitForEnd(ctx context.Context, f *term.Factory, used bool) {
 	end := make(chan struct{})
 	if !used {
 		go func() {
@@ -185,13 +186,13 @@ func waitForEnd(ctx context.Context, f *Factory, used bool) {
 	}
 }
 
-func printSession(p *Printer, f *Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) {
+func printSession(p *term.Printer, f *term.Factory, w *replay.Workspace, session *ojson.Object, name string, keep bool) {
 	p.Printf("%s\n\n", p.Bold("Replay Export Dashboard"))
-	p.Field("Export", "%s", OneLine(name))
+	p.Field("Export", "%s", term.OneLine(name))
 	p.Field("Run", "%s", claim(w.Run))
-	p.Field("Schema", "%s", OneLine(w.Schema))
+	p.Field("Schema", "%s", term.OneLine(w.Schema))
 	p.Field("Files", "%d", w.Files)
-	p.Field("Workspace", "%s", OneLine(w.Dir))
+	p.Field("Workspace", "%s", term.OneLine(w.Dir))
 	if address := session.String("open_url"); address != "" {
 		p.Field("URL", "%s", session.String("url"))
 		p.Field("Open", "%s", p.Bold(address))
@@ -199,9 +200,9 @@ func printSession(p *Printer, f *Factory, w *replay.Workspace, session *ojson.Ob
 	for _, r := range w.Repos {
 		note := ""
 		if r.Placeholder != "" {
-			note = p.Yellow(" (placeholder: " + OneLine(r.Placeholder) + ")")
+			note = p.Yellow(" (placeholder: " + term.OneLine(r.Placeholder) + ")")
 		}
-		p.Field("Repository", "%s in %s%s", OneLine(r.ID), OneLine(r.Path), note)
+		p.Field("Repository", "%s in %s%s", term.OneLine(r.ID), term.OneLine(r.Path), note)
 	}
 	if n := len(w.Partial); n > 0 {
 		p.Printf("\n%s the artifact has only a part of, or nothing:\n", counted(n, "file"))
@@ -210,12 +211,12 @@ func printSession(p *Printer, f *Factory, w *replay.Workspace, session *ojson.Ob
 				p.Printf("  ... and %d more\n", n-i)
 				break
 			}
-			p.Printf("  %s\n", OneLine(path))
+			p.Printf("  %s\n", term.OneLine(path))
 		}
 	}
 	switch {
 	case keep:
-		p.Printf("\nIt is yours now. To remove it: chmod -R u+w %[1]s && rm -r %[1]s\n", OneLine(w.Dir))
+		p.Printf("\nIt is yours now. To remove it: chmod -R u+w %[1]s && rm -r %[1]s\n", term.OneLine(w.Dir))
 	case f.Interactive():
 		p.Printf("\nNothing in it can be written to. Press Enter, or ^C, to remove it.\n")
 	default:

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -47,7 +48,7 @@ func TestReplayEnds(t *testing.T) {
 			stdout, printed := io.Pipe()
 			done := make(chan error, 1)
 			go func() {
-				fa := factoryOver(Env{Stdin: stdin, Stdout: printed, Dir: filepath.Dir(artifact)}, true)
+				fa := factoryOver(term.Env{Stdin: stdin, Stdout: printed, Dir: filepath.Dir(artifact)}, true)
 				err := runReplayExport(ctx, fa, &replayOptions{Input: artifact})
 				_ = printed.Close()
 				done <- err

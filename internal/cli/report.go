@@ -9,6 +9,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
@@ -25,28 +26,28 @@ type reportOptions struct {
 // reportFlags are the ones report and audit share.
 func reportFlags() []ucli.Flag {
 	return []ucli.Flag{
-		newChoiceFlag("format", "write `FORMAT`", "text", account.Formats()...),
+		term.NewChoiceFlag("format", "write `FORMAT`", "text", account.Formats()...),
 		&ucli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which appears whole or not at all; - for standard output"},
 		&ucli.BoolFlag{Name: "force", Usage: "replace FILE"},
 		&ucli.BoolFlag{Name: "all-runs", Usage: "tell rows of every run in the ledgers, not only of the artifact's own run"},
 	}
 }
 
-func reportOptionsFrom(c *ucli.Context, f *Factory) (*reportOptions, error) {
+func reportOptionsFrom(c *ucli.Context, f *term.Factory) (*reportOptions, error) {
 	o := &reportOptions{Format: c.String("format"), Output: c.String("output"), Force: c.Bool("force"), AllRuns: c.Bool("all-runs")}
 	if c.IsSet("output") && o.Output == "" {
-		return nil, usageErrorf("--output is empty")
+		return nil, term.UsageErrorf("--output is empty")
 	}
 	if f.JSON() {
 		if c.IsSet("format") && o.Format != "json" {
-			return nil, usageErrorf("--json and --format %s contradict each other", o.Format)
+			return nil, term.UsageErrorf("--json and --format %s contradict each other", o.Format)
 		}
 		o.Format = "json"
 	}
 	return o, nil
 }
 
-func newReportCommand(f *Factory) *ucli.Command {
+func newReportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "report", ArgsUsage: "[FILE|-]", Category: categoryMove, Usage: "an account of an export artifact: text, json, markdown or html",
 		Description: "Verifies the artifact first and says so; what does not verify is not reported. Then: where the run stands, who decided and approved what, gates, " +
@@ -70,7 +71,7 @@ func newReportCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runReport(ctx context.Context, f *Factory, o *reportOptions) error {
+func runReport(ctx context.Context, f *term.Factory, o *reportOptions) error {
 	if err := reportPlace(f, o); err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func runReport(ctx context.Context, f *Factory, o *reportOptions) error {
 
 // loadArtifact verifies and reads an artifact, or only what is around its files;
 // name is how reports call it.
-func loadArtifact(ctx context.Context, f *Factory, input string, headOnly bool) (name string, a *account.Artifact, err error) {
+func loadArtifact(ctx context.Context, f *term.Factory, input string, headOnly bool) (name string, a *account.Artifact, err error) {
 	name, src, size, err := openArtifact(f, input)
 	if err != nil {
 		return name, nil, err
@@ -96,7 +97,7 @@ func loadArtifact(ctx context.Context, f *Factory, input string, headOnly bool) 
 	return name, a, err
 }
 
-func readArtifact(ctx context.Context, f *Factory, src io.Reader, size int64, headOnly bool) (*account.Artifact, error) {
+func readArtifact(ctx context.Context, f *term.Factory, src io.Reader, size int64, headOnly bool) (*account.Artifact, error) {
 	const unit = 1 << 20
 	progress := f.Out.Progress("verifying, MiB", int(size/unit))
 	defer progress.Done()
@@ -105,7 +106,7 @@ func readArtifact(ctx context.Context, f *Factory, src io.Reader, size int64, he
 }
 
 // reportPlace refuses a place a report cannot go to before any work is done.
-func reportPlace(f *Factory, o *reportOptions) error {
+func reportPlace(f *term.Factory, o *reportOptions) error {
 	if o.Output == "" || o.Output == "-" {
 		return nil
 	}
@@ -119,12 +120,12 @@ func reportPlace(f *Factory, o *reportOptions) error {
 
 // writeReport writes a report, bare in every format, and tells by the exit status
 // what it is about. Only an account is saved to a file; a failure is said.
-func writeReport(f *Factory, o *reportOptions, doc *ojson.Object) error {
+func writeReport(f *term.Factory, o *reportOptions, doc *ojson.Object) error {
 	status := reportStatus(doc)
 	out := f.Out.Raw()
-	toFile := o.Output != "" && o.Output != "-" && status == exitOK
+	toFile := o.Output != "" && o.Output != "-" && status == term.ExitOK
 	format := o.Format
-	if status != exitOK && o.Output != "" && o.Output != "-" && format == "html" {
+	if status != term.ExitOK && o.Output != "" && o.Output != "-" && format == "html" {
 		format = "text" // it goes to the terminal
 	}
 	data := account.Render(doc, format)
@@ -135,21 +136,21 @@ func writeReport(f *Factory, o *reportOptions, doc *ojson.Object) error {
 			f.Out.Notice("Wrote %s.", o.Output)
 		}
 	} else if _, werr := out.Write(data); werr != nil {
-		err = errorf("io_failed", "cannot write the report: %w", werr)
+		err = term.Errorf("io_failed", "cannot write the report: %w", werr)
 	}
 	if err != nil {
 		return err
 	}
-	return exitSilently(status)
+	return term.ExitSilently(status)
 }
 
 // reportStatus is the exit status a report ends with.
 func reportStatus(doc *ojson.Object) int {
 	switch doc.String("overall") {
 	case "pass":
-		return exitOK
+		return term.ExitOK
 	case "fail":
-		return exitFailed
+		return term.ExitFailed
 	}
-	return exitUsage
+	return term.ExitUsage
 }

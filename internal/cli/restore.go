@@ -11,6 +11,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -24,7 +25,7 @@ type restoreOptions struct {
 	DryRun bool
 }
 
-func newRestoreCommand(f *Factory) *ucli.Command {
+func newRestoreCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "restore", Category: categoryMove, ArgsUsage: "[FILE|-]", Usage: "go on with a run from its artifact in this checkout",
 		Description: "Makes the governed files those of the run artifact FILE and records them as an operation of the run, so that the work goes on here. " +
@@ -43,22 +44,22 @@ func newRestoreCommand(f *Factory) *ucli.Command {
 			}
 			for _, name := range []string{"input", "bundle"} {
 				if c.IsSet(name) && c.String(name) == "" {
-					return usageErrorf("--%s is empty", name)
+					return term.UsageErrorf("--%s is empty", name)
 				}
 			}
 			o := &restoreOptions{Input: input, Bundle: c.String("bundle"), Onto: c.Bool("onto"), DryRun: c.Bool("dry-run")}
 			switch {
 			case input == "" && o.Bundle == "":
-				return usageErrorf("restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")
+				return term.UsageErrorf("restore needs --input FILE, the artifact of a run (- for standard input), or --bundle FILE")
 			case input == "" && o.Onto:
-				return usageErrorf("--onto is about the commit an artifact was made at; name the artifact with --input")
+				return term.UsageErrorf("--onto is about the commit an artifact was made at; name the artifact with --input")
 			}
 			return runRestore(c.Context, f, o)
 		},
 	}
 }
 
-func runRestore(ctx context.Context, f *Factory, o *restoreOptions) error {
+func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 	name, src, size := "", io.Reader(nil), int64(0)
 	if o.Input != "" {
 		var file io.ReadCloser
@@ -108,13 +109,13 @@ func runRestore(ctx context.Context, f *Factory, o *restoreOptions) error {
 	}
 	tellNotices(f, out.Notices)
 	for _, u := range out.Unwritten {
-		f.Out.Warn("not restored, it belongs to the machine it was made on: %s", OneLine(u))
+		f.Out.Warn("not restored, it belongs to the machine it was made on: %s", term.OneLine(u))
 	}
 	var then *protocol.NextAction
 	if out.Done && out.Run != "" {
 		then = next(ctx, r)
 	}
-	f.Out.Emit(restorePayload(name, o, out, then), func(p *Printer) { printRestore(p, name, out, then) })
+	f.Out.Emit(restorePayload(name, o, out, then), func(p *term.Printer) { printRestore(p, name, out, then) })
 	return nil
 }
 
@@ -152,24 +153,24 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	return doc
 }
 
-func printRestore(p *Printer, name string, out *restore.Outcome, then *protocol.NextAction) {
+func printRestore(p *term.Printer, name string, out *restore.Outcome, then *protocol.NextAction) {
 	head := "Restored from %s\n"
 	if !out.Done {
 		head = "Would restore from %s\n"
 	}
-	p.Printf(head, OneLine(name))
+	p.Printf(head, term.OneLine(name))
 	run := out.Run
 	if run == "" {
 		run = "none"
 	}
-	p.Field("Run", "%s (%s)", OneLine(run), relationText(out.Plan))
+	p.Field("Run", "%s (%s)", term.OneLine(run), relationText(out.Plan))
 	if out.Status != "" {
-		p.Field("Status", "%s", OneLine(out.Status))
+		p.Field("Status", "%s", term.OneLine(out.Status))
 	}
 	p.Field("Files", "%d, of which %d are in place already", out.Files, out.Plan.Same)
 	if !out.Done {
 		for _, a := range out.Plan.Actions {
-			p.Printf("  %s %s\n", pad(a.Action, 8), OneLine(a.Path))
+			p.Printf("  %s %s\n", term.Pad(a.Action, 8), term.OneLine(a.Path))
 		}
 	} else {
 		p.Field("Changed", "%s", changes(out.Plan.Actions))
@@ -177,21 +178,21 @@ func printRestore(p *Printer, name string, out *restore.Outcome, then *protocol.
 	if o := out.Head; o != nil {
 		p.Field("HEAD", "%s, %s after the artifact's %s", o.Head.Short(), counted(o.Commits, "commit"), o.Exported.Short())
 		for _, d := range o.Deciding {
-			p.Printf("  %s: %s\n", OneLine(d.Path), OneLine(d.Why))
+			p.Printf("  %s: %s\n", term.OneLine(d.Path), term.OneLine(d.Why))
 		}
 		p.Printf("  %s changed since without a bearing on the run\n", counted(o.Passed, "other file"))
 	}
 	if b := out.Bundle; b != nil {
 		p.Field("History", "%s", counted(b.Ops, "operation"))
 		for _, ref := range b.Refs {
-			p.Printf("  %s %s\n", pad(ref.Relation, 8), ref.Name)
+			p.Printf("  %s %s\n", term.Pad(ref.Relation, 8), ref.Name)
 		}
 	}
 	if out.Plan.Op != "" {
 		p.Field("Operation", "%s", p.Yellow(out.Plan.Op.Short()))
 	}
 	if out.Plan.Kept != "" {
-		p.Field("Kept", "what was there before is in %s", OneLine(out.Plan.Kept))
+		p.Field("Kept", "what was there before is in %s", term.OneLine(out.Plan.Kept))
 	}
 	if !out.Done {
 		p.Printf("\nNothing was changed (--dry-run).\n")

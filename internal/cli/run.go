@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -27,7 +28,7 @@ type runOptions struct {
 	DryRun       bool
 }
 
-func newRunCommand(f *Factory) *ucli.Command {
+func newRunCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "run", Category: categoryRun,
 		Usage: "drive the run: turns, retries, gates, until it is complete or a person is needed",
@@ -55,11 +56,11 @@ func newRunCommand(f *Factory) *ucli.Command {
 				Parent: c.String("continue-from"), Inherit: c.Bool("inherit-context"), DryRun: c.Bool("dry-run")}
 			switch {
 			case c.IsSet("max-turns") && o.MaxTurns < 1:
-				return usageErrorf("--max-turns takes a number from 1, not %d", o.MaxTurns)
+				return term.UsageErrorf("--max-turns takes a number from 1, not %d", o.MaxTurns)
 			case c.IsSet("max-cost") && !(o.MaxCost > 0):
-				return usageErrorf("--max-cost takes an amount above 0")
+				return term.UsageErrorf("--max-cost takes an amount above 0")
 			case o.Inherit && o.Parent == "":
-				return usageErrorf("--inherit-context needs --continue-from RUN")
+				return term.UsageErrorf("--inherit-context needs --continue-from RUN")
 			}
 			var err error
 			if o.Timeout, err = seconds("timeout", c.String("timeout")); err != nil {
@@ -70,7 +71,7 @@ func newRunCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runRun(ctx context.Context, f *Factory, o *runOptions) error {
+func runRun(ctx context.Context, f *term.Factory, o *runOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -23,7 +24,7 @@ type planOptions struct {
 
 // runPlan shows the next turn and what may follow. Nothing is changed, started or
 // contacted.
-func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) error {
+func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOptions) error {
 	v, err := r.View(ctx)
 	if err != nil {
 		return err
@@ -83,9 +84,9 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 		plan.Set("remaining_usd", *left)
 	}
 	plan.Set("stands_because", nilIfEmpty(next))
-	f.Out.Emit(plan, func(p *Printer) {
+	f.Out.Emit(plan, func(p *term.Printer) {
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
-		p.Field("Run", "%s, phase %s, %s", OneLine(orNone(s.Run())), p.Bold(OneLine(s.Phase)), s.Status)
+		p.Field("Run", "%s, phase %s, %s", term.OneLine(orNone(s.Run())), p.Bold(term.OneLine(s.Phase)), s.Status)
 		p.Field("Limits", "%s, %s side by side", counted(limit, "accepted turn"), counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "$%.2f left", *left)
@@ -108,17 +109,17 @@ func runPlan(ctx context.Context, f *Factory, r *runner.Runner, o *planOptions) 
 					verb = t.String("turn_id") + " stays as it is"
 				}
 			}
-			p.Printf("\n%s  %s\n", p.Bold(OneLine(t.String("role"))), verb)
-			p.Field("Runtime", "%s (%s)", OneLine(t.String("runtime_id")), OneLine(t.String("runtime_type")))
+			p.Printf("\n%s  %s\n", p.Bold(term.OneLine(t.String("role"))), verb)
+			p.Field("Runtime", "%s (%s)", term.OneLine(t.String("runtime_id")), term.OneLine(t.String("runtime_type")))
 			if w := t.String("does"); w != "" {
-				p.Field("Does", "%s", OneLine(w))
+				p.Field("Does", "%s", term.OneLine(w))
 			}
 		}
 		if len(gates) > 0 {
 			p.Println()
 		}
 		for _, g := range gates {
-			p.Field("Gate", "%s after %s: %s", OneLine(g.String("gate_id")), OneLine(g.String("phase")), OneLine(g.String("passed_by")))
+			p.Field("Gate", "%s after %s: %s", term.OneLine(g.String("gate_id")), term.OneLine(g.String("phase")), term.OneLine(g.String("passed_by")))
 		}
 	})
 	return nil
@@ -130,7 +131,7 @@ func stands(s *protocol.State) string {
 	case s.Status == protocol.StatusPaused:
 		return "a gate waits for a person"
 	case s.Status == protocol.StatusBlocked && s.BlockedOn != nil:
-		return "the run is blocked on " + OneLine(*s.BlockedOn)
+		return "the run is blocked on " + term.OneLine(*s.BlockedOn)
 	case s.Status == protocol.StatusCompleted:
 		return "the run is complete; --new-run starts another"
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/codeflow"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -76,9 +77,9 @@ func without(a, b []string) []string {
 
 func runnerErrorsDoc(t *testing.T, ops []operationCodes) string {
 	t.Helper()
-	meaning := map[string]exitCode{}
+	meaning := map[string]term.ExitCode{}
 	status := map[string]int{}
-	for _, row := range exitTable() {
+	for _, row := range term.ExitTable() {
 		for _, c := range row.Codes {
 			meaning[c.Code], status[c.Code] = c, row.Status
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 )
 
 var scriptServers sync.Map // address -> *httptest.Server
@@ -56,7 +58,7 @@ func scriptWebhookEnd(ts *testscript.TestScript, neg bool, args []string) {
 
 // scriptEnv is the environment of the program in scripts: SCRIPT_LATER puts its
 // clock forward by a duration.
-func scriptEnv() Env {
+func scriptEnv() term.Env {
 	env := OSEnv()
 	if d, err := time.ParseDuration(os.Getenv("SCRIPT_LATER")); err == nil {
 		env.Now = func() time.Time { return time.Now().Add(d) }

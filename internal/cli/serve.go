@@ -14,6 +14,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/openapi"
@@ -36,7 +37,7 @@ type serveOptions struct {
 	Grace      time.Duration
 }
 
-func newServeCommand(f *Factory) *ucli.Command {
+func newServeCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "serve", Category: categoryNeighbours,
 		Usage: "answer solve requests over HTTP by governed runs (ALX protocol " + alx.Version + ")",
@@ -63,11 +64,11 @@ func newServeCommand(f *Factory) *ucli.Command {
 				Workspaces: c.String("workspaces"), Keep: 168 * time.Hour}
 			switch {
 			case c.IsSet("max-runs") && (c.Int("max-runs") < 1 || c.Int("max-runs") > 1024):
-				return usageErrorf("--max-runs takes 1 to 1024, not %d", c.Int("max-runs"))
+				return term.UsageErrorf("--max-runs takes 1 to 1024, not %d", c.Int("max-runs"))
 			case o.MaxQueue < 1 || o.MaxQueue > 1_000_000:
-				return usageErrorf("--max-queue takes 1 to 1000000, not %d", o.MaxQueue)
+				return term.UsageErrorf("--max-queue takes 1 to 1000000, not %d", o.MaxQueue)
 			case c.IsSet("token-file") && o.TokenFile == "":
-				return usageErrorf("--token-file names no file") // an empty shell variable must not open the service
+				return term.UsageErrorf("--token-file names no file") // an empty shell variable must not open the service
 			}
 			if c.IsSet("max-runs") {
 				o.MaxRuns = c.Int("max-runs")
@@ -91,7 +92,7 @@ func newServeCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runServe(ctx context.Context, f *Factory, o *serveOptions) error {
+func runServe(ctx context.Context, f *term.Factory, o *serveOptions) error {
 	token, err := serviceToken(f, o.TokenFile)
 	if err != nil {
 		return err
@@ -109,12 +110,12 @@ func runServe(ctx context.Context, f *Factory, o *serveOptions) error {
 	// The runs' work trees are other work trees than the one a caller's environment
 	// may be tied to.
 	if err := runner.LeaveRepository(); err != nil {
-		return errorf("io_failed", "%w", err)
+		return term.Errorf("io_failed", "%w", err)
 	}
 	log := slog.New(slog.NewJSONHandler(f.Env.Stderr, nil))
 	s, err := server.New(ctx, dir, server.Options{Token: token, MaxRuns: o.MaxRuns, MaxQueue: o.MaxQueue, Workspaces: o.Workspaces, Wait: o.Wait,
 		Keep: o.Keep, Grace: o.Grace, Meter: prom.New(), Service: alx.Service{Name: "git-agentxchain", Version: ReadBuild().Version}, OpenAPI: openapi.Document, Log: log,
-		Runner: runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.global.Trust}})
+		Runner: runner.Options{Now: f.Env.Now, Getenv: f.Env.Getenv, Trust: f.Global.Trust}})
 	if err != nil {
 		return err
 	}
@@ -124,11 +125,11 @@ func runServe(ctx context.Context, f *Factory, o *serveOptions) error {
 	switch {
 	case errors.As(err, &bad):
 		if token == "" && o.TokenFile == "" {
-			return usageErrorf("%w (give it in %s or --token-file)", err, serveTokenVariable)
+			return term.UsageErrorf("%w (give it in %s or --token-file)", err, serveTokenVariable)
 		}
-		return usageErrorf("%w", err)
+		return term.UsageErrorf("%w", err)
 	case err != nil:
-		return errorf("io_failed", "%w", err).withHint("name another address with --listen")
+		return term.Errorf("io_failed", "%w", err).WithHint("name another address with --listen")
 	}
 	url := "http://" + l.Addr().String() + alx.PathService
 	ready := s.Ready(ctx)
@@ -141,7 +142,7 @@ func runServe(ctx context.Context, f *Factory, o *serveOptions) error {
 	}
 	if err != nil {
 		_ = l.Close()
-		return errorf("io_failed", "cannot write the address: %w", err)
+		return term.Errorf("io_failed", "cannot write the address: %w", err)
 	}
 	log.Info("listening", "url", url, "token", token != "")
 	if ready != nil {
@@ -150,13 +151,13 @@ func runServe(ctx context.Context, f *Factory, o *serveOptions) error {
 		log.Warn("solve requests are refused", "code", why.Code, "reason", why.Message, "hint", why.Hint)
 	}
 	if err := s.Serve(ctx, l); err != nil {
-		return errorf("io_failed", "the service stopped: %w", err)
+		return term.Errorf("io_failed", "the service stopped: %w", err)
 	}
 	return nil
 }
 
 // serviceToken is the bearer token to require, "" for none.
-func serviceToken(f *Factory, file string) (string, error) {
+func serviceToken(f *term.Factory, file string) (string, error) {
 	token := f.Env.Getenv(serveTokenVariable)
 	if file != "" {
 		var err error
@@ -166,7 +167,7 @@ func serviceToken(f *Factory, file string) (string, error) {
 	}
 	for _, r := range token {
 		if r <= ' ' || r > '~' {
-			return "", usageErrorf("the token must be visible ASCII characters without spaces")
+			return "", term.UsageErrorf("the token must be visible ASCII characters without spaces")
 		}
 	}
 	return token, nil

@@ -9,23 +9,24 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newShowCommand(f *Factory) *ucli.Command {
+func newShowCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "show", Category: categoryLook, ArgsUsage: "[OP]", Usage: "one operation: who, what it was decided on, what it changed",
 		Description: "OP is an operation of log, abbreviated as git allows, or a turn, which stands for the last operation about it; the newest operation by default.",
 		Flags: []ucli.Flag{
-			newChoiceFlag("raw", "print one of its documents in full: `NAME`", "", "record", "state"),
+			term.NewChoiceFlag("raw", "print one of its documents in full: `NAME`", "", "record", "state"),
 		},
 		Action: func(c *ucli.Context) error { return runShow(c.Context, f, c.Args().First(), c.String("raw")) },
 	}
 }
 
-func runShow(ctx context.Context, f *Factory, name, raw string) error {
+func runShow(ctx context.Context, f *term.Factory, name, raw string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func runShow(ctx context.Context, f *Factory, name, raw string) error {
 	}
 	changes := stateChanges(d.StateBefore, d.StateAfter)
 	f.Out.Page(ctx)
-	f.Out.Emit(showObject(d, changes), func(p *Printer) { printOp(p, d, changes) })
+	f.Out.Emit(showObject(d, changes), func(p *term.Printer) { printOp(p, d, changes) })
 	return nil
 }
 
@@ -57,7 +58,7 @@ func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetai
 			return nil, err
 		}
 		if len(ops) == 0 {
-			return nil, errorf("no_run", "no operation is recorded").withHint("git agentxchain assign")
+			return nil, term.Errorf("no_run", "no operation is recorded").WithHint("git agentxchain assign")
 		}
 		return r.Record().Show(ctx, string(ops[0].Op))
 	}
@@ -71,7 +72,7 @@ func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetai
 				return r.Record().Show(ctx, string(ops[i].Op))
 			}
 		}
-		return nil, errorf(protocol.CodeNotFound, "no operation of this run is about turn %s", OneLine(name)).withHint("git agentxchain log")
+		return nil, term.Errorf(protocol.CodeNotFound, "no operation of this run is about turn %s", term.OneLine(name)).WithHint("git agentxchain log")
 	}
 	return r.Record().Show(ctx, name)
 }
@@ -154,31 +155,31 @@ func evidenceNames(d *runner.OpDetail) []string {
 const maxShown = 160
 
 func shownValue(v ojson.Value) string {
-	s := OneLine(string(ojson.Compact(v)))
-	if displayWidth(s) > maxShown {
-		return truncate(s, maxShown)
+	s := term.OneLine(string(ojson.Compact(v)))
+	if term.DisplayWidth(s) > maxShown {
+		return term.Truncate(s, maxShown)
 	}
 	return s
 }
 
-func printOp(p *Printer, d *runner.OpDetail, changes []stateChange) {
+func printOp(p *term.Printer, d *runner.OpDetail, changes []stateChange) {
 	p.Field("Operation", "%s", p.Yellow(string(d.Op)))
-	p.Field("Kind", "%s", p.Bold(OneLine(d.Name)))
-	p.Field("Run", "%s", OneLine(d.Run))
+	p.Field("Kind", "%s", p.Bold(term.OneLine(d.Name)))
+	p.Field("Run", "%s", term.OneLine(d.Run))
 	if len(d.Parents) > 0 {
 		p.Field("Follows", "%s", d.Parents[0].Short())
 	} else {
 		p.Field("Follows", "nothing: it begins the run")
 	}
-	p.Field("Actor", "%s <%s>", OneLine(d.Actor), OneLine(d.Email))
-	p.Field("When", "%s (%s)", p.Ago(d.Time), Timestamp(d.Time))
+	p.Field("Actor", "%s <%s>", term.OneLine(d.Actor), term.OneLine(d.Email))
+	p.Field("When", "%s (%s)", p.Ago(d.Time), term.Timestamp(d.Time))
 	if d.Turn != "" {
-		p.Field("Turn", "%s %s", OneLine(d.Turn), p.Dim(OneLine(d.Role)))
+		p.Field("Turn", "%s %s", term.OneLine(d.Turn), p.Dim(term.OneLine(d.Role)))
 	}
 	if d.CodeHead != "" {
-		p.Field("Code at", "%.12s", OneLine(d.CodeHead))
+		p.Field("Code at", "%.12s", term.OneLine(d.CodeHead))
 	}
-	p.Printf("\n    %s\n", OneLine(d.Subject))
+	p.Printf("\n    %s\n", term.OneLine(d.Subject))
 	printRecord(p, d.Record)
 	if len(d.Evidence) > 0 {
 		p.Printf("\n%s\n", p.Bold("Decided on"))
@@ -189,7 +190,7 @@ func printOp(p *Printer, d *runner.OpDetail, changes []stateChange) {
 	if len(changes) > 0 {
 		p.Printf("\n%s\n", p.Bold("State"))
 		for _, c := range changes {
-			p.Printf("  %s\n", OneLine(c.key))
+			p.Printf("  %s\n", term.OneLine(c.key))
 			if len(d.StateBefore) > 0 {
 				p.Printf("    %s\n", p.Red("- "+shownValue(c.before)))
 			}
@@ -208,22 +209,22 @@ func printOp(p *Printer, d *runner.OpDetail, changes []stateChange) {
 	if len(d.Files) > 0 {
 		p.Printf("\n%s\n", p.Bold("Files"))
 		for _, name := range d.Files {
-			p.Printf("  %s\n", OneLine(name))
+			p.Printf("  %s\n", term.OneLine(name))
 		}
 	}
 }
 
 func shownLine(line []byte) string {
-	s := OneLine(strings.ToValidUTF8(string(line), "\ufffd"))
-	if displayWidth(s) > maxShown {
-		return truncate(s, maxShown)
+	s := term.OneLine(strings.ToValidUTF8(string(line), "\ufffd"))
+	if term.DisplayWidth(s) > maxShown {
+		return term.Truncate(s, maxShown)
 	}
 	return s
 }
 
 // printRecord shows what an operation was asked for, or what an external one
 // took in.
-func printRecord(p *Printer, rec *ojson.Object) {
+func printRecord(p *term.Printer, rec *ojson.Object) {
 	for _, part := range []struct{ key, title string }{{"args", "Asked for"}, {"detail", "Detail"}} {
 		o := rec.Object(part.key)
 		if o.Len() == 0 {
@@ -234,7 +235,7 @@ func printRecord(p *Printer, rec *ojson.Object) {
 			if a, ok := v.([]any); v == nil || v == "" || ok && len(a) == 0 {
 				continue
 			}
-			p.Printf("  %s %s\n", p.Dim(pad(OneLine(k)+":", 18)), shownValue(v))
+			p.Printf("  %s %s\n", p.Dim(term.Pad(term.OneLine(k)+":", 18)), shownValue(v))
 		}
 	}
 }

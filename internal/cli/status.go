@@ -10,12 +10,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newStatusCommand(f *Factory) *ucli.Command {
+func newStatusCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "status", Category: categoryLook, Usage: "where the run stands and the one next command",
 		Action: func(c *ucli.Context) error {
@@ -27,7 +28,7 @@ func newStatusCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runStatus(ctx context.Context, f *Factory) error {
+func runStatus(ctx context.Context, f *term.Factory) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func runStatus(ctx context.Context, f *Factory) error {
 	}
 	payload := statusObject(st)
 	payload.Set("guards", silent.object())
-	f.Out.Emit(payload, func(p *Printer) { printStatus(p, st, silent) })
+	f.Out.Emit(payload, func(p *term.Printer) { printStatus(p, st, silent) })
 	tellNotices(f, r.Remind(ctx, st.View))
 	return nil
 }
@@ -108,12 +109,12 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	return o
 }
 
-func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
+func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	v := st.View
 	s := v.State
-	p.Field("Project", "%s", p.Bold(OneLine(v.Config.Project.Name)))
+	p.Field("Project", "%s", p.Bold(term.OneLine(v.Config.Project.Name)))
 	if v.Config.Project.Goal != "" {
-		p.Field("Goal", "%s", OneLine(v.Config.Project.Goal))
+		p.Field("Goal", "%s", term.OneLine(v.Config.Project.Goal))
 	}
 	if st.Untrusted {
 		what := "Hooks"
@@ -134,14 +135,14 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 			started = ", started " + p.Ago(at)
 		}
 	}
-	p.Field("Run", "%s %s%s", OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
+	p.Field("Run", "%s %s%s", term.OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
 	printGateStanding(p, st)
 	for _, c := range v.Open {
-		p.Field("Unconfirmed", "%s (by another tool or another clone)", p.Yellow(OneLine(c.String())))
+		p.Field("Unconfirmed", "%s (by another tool or another clone)", p.Yellow(term.OneLine(c.String())))
 	}
 	if n := len(v.Arrived); n > 0 {
-		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", counted(n, "decision"), OneLine(v.Arrived[n-1].String()))
+		p.Field("Arrived", "%s not seen being made in this clone; newest: %s", counted(n, "decision"), term.OneLine(v.Arrived[n-1].String()))
 	}
 	tallyCharters(s).print(p, s)
 	if _, _, people := v.Index.Mailbox.Standing(); people > 0 {
@@ -164,7 +165,7 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 	}
 	if len(st.Turns) > 0 {
 		p.Println()
-		t := &Table{Header: []string{"TURN", "ROLE", "STATUS", "ATTEMPT", "AGE", "DEADLINE", "RESULT"}, Flex: -1}
+		t := &term.Table{Header: []string{"TURN", "ROLE", "STATUS", "ATTEMPT", "AGE", "DEADLINE", "RESULT"}, Flex: -1}
 		for _, ts := range st.Turns {
 			deadline, staged := "", "not staged"
 			if !ts.Deadline.IsZero() {
@@ -173,7 +174,7 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 			if ts.Staged != "" {
 				staged = "staged"
 			}
-			t.Row(ts.Turn.TurnID, ts.Turn.AssignedRole, ts.Turn.Status, itoa(ts.Turn.Attempt), Age(ts.Age), deadline, staged)
+			t.Row(ts.Turn.TurnID, ts.Turn.AssignedRole, ts.Turn.Status, itoa(ts.Turn.Attempt), term.Age(ts.Age), deadline, staged)
 			if ts.Overdue {
 				t.Emphasise(5, p.Red)
 			}
@@ -181,7 +182,7 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 		p.Table(t)
 		for _, ts := range st.Turns {
 			if l := ts.Lease; l != nil {
-				p.Printf("Turn %s is leased to runner %s; the lease ends %s.\n", ts.Turn.TurnID, OneLine(l.RunnerID), p.Ago(l.ExpiresAt()))
+				p.Printf("Turn %s is leased to runner %s; the lease ends %s.\n", ts.Turn.TurnID, term.OneLine(l.RunnerID), p.Ago(l.ExpiresAt()))
 			}
 			printFailure(p, ts.Turn)
 		}
@@ -191,20 +192,20 @@ func printStatus(p *Printer, st *runner.Standing, silent guardsGlance) {
 	}
 	p.Println()
 	if rec := st.Recovery; rec != nil {
-		p.Field("Waiting for", "%s (%s)", p.Yellow(OneLine(rec.Owner)), OneLine(rec.TypedReason))
+		p.Field("Waiting for", "%s (%s)", p.Yellow(term.OneLine(rec.Owner)), term.OneLine(rec.TypedReason))
 		if rec.Detail != nil && *rec.Detail != "" {
-			p.Field("Because", "%s", OneLine(*rec.Detail))
+			p.Field("Because", "%s", term.OneLine(*rec.Detail))
 		}
 		if id := st.Escalation.String("escalation_id"); id != "" {
 			p.Field("Escalation", "%s", id)
 		}
 		for _, open := range st.View.Index.OpenEscalations {
 			if id := open.String("escalation_id"); id != st.Escalation.String("escalation_id") {
-				p.Field("Also open", "%s, blocked on %s", OneLine(id), OneLine(open.String("blocked_on")))
+				p.Field("Also open", "%s, blocked on %s", term.OneLine(id), term.OneLine(open.String("blocked_on")))
 			}
 		}
 	} else if len(st.Turns) > 0 {
-		p.Field("Waiting for", "%s", OneLine(st.Turns[0].Turn.AssignedRole))
+		p.Field("Waiting for", "%s", term.OneLine(st.Turns[0].Turn.AssignedRole))
 	}
 	if s.Status == protocol.StatusCompleted {
 		p.Println("The run is complete. A new one starts with: git agentxchain assign --new-run")
@@ -219,19 +220,19 @@ func lostText(h protocol.TurnHealth) string {
 	if h.Kind == "stale" {
 		what = "its agent has fallen silent"
 	}
-	return h.Turn.TurnID + " looks " + h.Kind + ": " + what + " (" + Age(time.Duration(h.RunningMS)*time.Millisecond) + " since it was dispatched)"
+	return h.Turn.TurnID + " looks " + h.Kind + ": " + what + " (" + term.Age(time.Duration(h.RunningMS)*time.Millisecond) + " since it was dispatched)"
 }
 
 // printFailure says why a turn was not accepted, one finding a line: the reason
 // is a sentence with its findings after a colon, separated by semicolons.
-func printFailure(p *Printer, t *protocol.Turn) {
+func printFailure(p *term.Printer, t *protocol.Turn) {
 	if t.FailureReason == "" {
 		return
 	}
-	head, rest, ok := strings.Cut(OneLine(t.FailureReason), ": ")
+	head, rest, ok := strings.Cut(term.OneLine(t.FailureReason), ": ")
 	parts := strings.Split(rest, "; ")
 	if !ok || len(parts) < 2 {
-		p.Printf("%s\n", p.Red(OneLine(t.FailureReason)))
+		p.Printf("%s\n", p.Red(term.OneLine(t.FailureReason)))
 		return
 	}
 	p.Printf("%s:\n", p.Red(head))
@@ -243,7 +244,7 @@ func printFailure(p *Printer, t *protocol.Turn) {
 const maxPhasesShown = 12 // of more, those at both ends and around the present one
 
 // phases renders the phases with the present one marked.
-func phases(p *Printer, all []string, now string, done bool) string {
+func phases(p *term.Printer, all []string, now string, done bool) string {
 	out, passed := "", true
 	at := slices.Index(all, now)
 	for i, ph := range all {
@@ -259,28 +260,28 @@ func phases(p *Printer, all []string, now string, done bool) string {
 		}
 		switch {
 		case ph == now && !done:
-			out += p.Bold("[" + OneLine(ph) + "]")
+			out += p.Bold("[" + term.OneLine(ph) + "]")
 			passed = false
 		case passed:
-			out += p.Green(OneLine(ph))
+			out += p.Green(term.OneLine(ph))
 		default:
-			out += p.Dim(OneLine(ph))
+			out += p.Dim(term.OneLine(ph))
 		}
 	}
 	if out == "" {
-		return OneLine(now)
+		return term.OneLine(now)
 	}
 	return out
 }
 
 // printGateStanding shows the current gate and everything it lacks.
-func printGateStanding(p *Printer, st *runner.Standing) {
+func printGateStanding(p *term.Printer, st *runner.Standing) {
 	g := st.Gate
 	if g == nil || st.View.State.Status == protocol.StatusCompleted {
 		return
 	}
 	if n := len(st.View.State.OpenCharters()); n > 0 {
-		p.Field("Gate", "%s: waits for %s", OneLine(g.ID), counted(n, "charter"))
+		p.Field("Gate", "%s: waits for %s", term.OneLine(g.ID), counted(n, "charter"))
 		return
 	}
 	what := "the files are in order"
@@ -293,9 +294,9 @@ func printGateStanding(p *Printer, st *runner.Standing) {
 	if st.View.State.Status == protocol.StatusPaused {
 		what, style = "waits for a person", p.Yellow
 	}
-	p.Field("Gate", "%s: %s", OneLine(g.ID), style(what))
+	p.Field("Gate", "%s: %s", term.OneLine(g.ID), style(what))
 	for _, reason := range g.Result.Reasons {
-		p.Printf("%s - %s\n", pad("", 14), OneLine(reason))
+		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
 }
 

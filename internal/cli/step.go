@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -27,7 +28,7 @@ type stepOptions struct {
 	DryRun       bool
 }
 
-func newStepCommand(f *Factory) *ucli.Command {
+func newStepCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "step", Category: categoryRun, ArgsUsage: "[TURN]",
 		Usage:       "carry out one turn: assign, dispatch, accept or send back",
@@ -50,7 +51,7 @@ func newStepCommand(f *Factory) *ucli.Command {
 			}
 			o := &stepOptions{Role: c.String("role"), Turn: turn, Wait: c.Bool("wait"), NoCheckpoint: c.Bool("no-checkpoint"), NewRun: c.Bool("new-run"), DryRun: c.Bool("dry-run")}
 			if o.Role != "" && o.Turn != "" {
-				return usageErrorf("a TURN is gone on with, --role starts a new one; give one of them")
+				return term.UsageErrorf("a TURN is gone on with, --role starts a new one; give one of them")
 			}
 			if o.Poll, err = seconds("poll", c.String("poll")); err != nil {
 				return err
@@ -63,7 +64,7 @@ func newStepCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runStep(ctx context.Context, f *Factory, o *stepOptions) error {
+func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func sentBack(res *loop.Result) error {
 	}
 	last := res.TurnHistory[len(res.TurnHistory)-1]
 	return &protocol.Error{Code: last.ErrorCode, Field: "turn_id", Hint: "git agentxchain step " + last.TurnID,
-		Message: "Turn " + last.TurnID + " was sent back: " + strings.TrimSuffix(OneLine(last.AcceptError), ".") + "."}
+		Message: "Turn " + last.TurnID + " was sent back: " + strings.TrimSuffix(term.OneLine(last.AcceptError), ".") + "."}
 }
 
 // steppable refuses a run that no turn can be carried out in, with what to do.
@@ -189,7 +190,7 @@ func isManual(c *protocol.Config, id string) bool {
 }
 
 // showManual tells the person what their turn asks of them.
-func showManual(ctx context.Context, f *Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, already bool) error {
+func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, already bool) error {
 	doc, err := r.Template(ctx, t.TurnID)
 	if err != nil {
 		return err
@@ -202,8 +203,8 @@ func showManual(ctx context.Context, f *Factory, r *runner.Runner, v *runner.Vie
 	payload.Set("result_template", doc)
 	payload.Set("run_id", nilIfEmpty(v.State.Run()))
 	payload.Set("next_action", nextObject(n))
-	f.Out.Emit(payload, func(p *Printer) {
-		p.Printf("Turn %s of %s is for a person.\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Turn %s of %s is for a person.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 		printDispatched(p, f, t)
 		p.Field("Skeleton", "%s", "git agentxchain turn show --template "+t.TurnID)
 		printNext(p, n)

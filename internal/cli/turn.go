@@ -10,6 +10,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -26,7 +27,7 @@ func turnArtifacts() map[string]string {
 	return map[string]string{"assignment": "ASSIGNMENT.json", "prompt": "PROMPT.md", "context": "CONTEXT.md", "manifest": "MANIFEST.json"}
 }
 
-func newTurnCommand(f *Factory) *ucli.Command {
+func newTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "turn", Category: categoryLook, Usage: "one turn: its assignment, its bundle, its result",
 		Subcommands: []*ucli.Command{{
@@ -35,7 +36,7 @@ func newTurnCommand(f *Factory) *ucli.Command {
 			Flags: []ucli.Flag{
 				turnFlag(),
 				&ucli.BoolFlag{Name: "template", Usage: "print the skeleton of the turn's result, to be filled in and staged"},
-				newChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment", "prompt", "context", "manifest"),
+				term.NewChoiceFlag("artifact", "print one file of the bundle as it is: `NAME`", "", "assignment", "prompt", "context", "manifest"),
 			},
 			Action: func(c *ucli.Context) error {
 				id, err := one(c, "turn", "turn")
@@ -44,7 +45,7 @@ func newTurnCommand(f *Factory) *ucli.Command {
 				}
 				o := &turnShowOptions{Turn: id, Template: c.Bool("template"), Artifact: c.String("artifact")}
 				if o.Template && o.Artifact != "" {
-					return usageErrorf("--template and --artifact print different things; give one of them")
+					return term.UsageErrorf("--template and --artifact print different things; give one of them")
 				}
 				return runTurnShow(c.Context, f, o)
 			},
@@ -52,7 +53,7 @@ func newTurnCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
+func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func runTurnShow(ctx context.Context, f *Factory, o *turnShowOptions) error {
 		if rerr != nil || row == nil {
 			return firstError(rerr, err)
 		}
-		f.Out.Emit(ojson.NewObject("turn_id", o.Turn, "active", false, "accepted", row.Row), func(p *Printer) { printAcceptedTurn(p, row.Row) })
+		f.Out.Emit(ojson.NewObject("turn_id", o.Turn, "active", false, "accepted", row.Row), func(p *term.Printer) { printAcceptedTurn(p, row.Row) })
 		return nil
 	}
 	switch {
@@ -112,14 +113,14 @@ func activeTurn(v *runner.View, id string) (*protocol.Turn, error) {
 	return nil, refusal
 }
 
-func runTurnTemplate(ctx context.Context, f *Factory, r *runner.Runner, t *protocol.Turn) error {
+func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *protocol.Turn) error {
 	doc, err := r.Template(ctx, t.TurnID)
 	if err != nil {
 		return err
 	}
 	if doc == nil {
-		return errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape", OneLine(t.AssignedRole), t.TurnID, protocol.ConfigPath).
-			withHint("git agentxchain validate")
+		return term.Errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape", term.OneLine(t.AssignedRole), t.TurnID, protocol.ConfigPath).
+			WithHint("git agentxchain validate")
 	}
 	if f.JSON() {
 		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "staging_path", protocol.StagingPath(t.TurnID), "result_template", doc), nil)
@@ -132,7 +133,7 @@ func runTurnTemplate(ctx context.Context, f *Factory, r *runner.Runner, t *proto
 // runTurnArtifact prints a file of a bundle that is as it was sealed: what is
 // printed is what was verified. Of a bundle that has no seal, as other tools leave
 // them, it prints the file as it is.
-func runTurnArtifact(ctx context.Context, f *Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) error {
+func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) error {
 	path := protocol.BundleDir(t.TurnID) + "/" + name
 	data, err := sealedFile(ctx, r, v, t, name)
 	if unsealed(err) {
@@ -142,8 +143,8 @@ func runTurnArtifact(ctx context.Context, f *Factory, r *runner.Runner, v *runne
 		return err
 	}
 	if data == nil {
-		return errorf("not_found", "turn %s has no %s in its bundle", t.TurnID, name).
-			withHint("git agentxchain doctor says how the bundle comes back")
+		return term.Errorf("not_found", "turn %s has no %s in its bundle", t.TurnID, name).
+			WithHint("git agentxchain doctor says how the bundle comes back")
 	}
 	if f.JSON() {
 		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "path", path, "content", string(data)), nil)
@@ -180,7 +181,7 @@ func unsealed(err error) bool {
 	return len(problems) == 1 && problems[0].String("type") == "missing_manifest"
 }
 
-func showActiveTurn(f *Factory, r *runner.Runner, v *runner.View, t *protocol.Turn) error {
+func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn) error {
 	bundle := r.CheckBundle(v.State.Run(), t)
 	staged, stagedErr := r.Staged(t.TurnID)
 	payload := ojson.NewObject("turn_id", t.TurnID, "active", true, "turn", turnObject(t))
@@ -205,25 +206,25 @@ func showActiveTurn(f *Factory, r *runner.Runner, v *runner.View, t *protocol.Tu
 		so.Set("result", result)
 	}
 	payload.Set("staged", so)
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		printTurn(p, v, t)
 		p.Println()
 		p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
 		if len(bundle.Problems) == 0 {
 			p.Field("Bundle", "%d files, %s", len(bundle.Files), p.Green("as it was sealed"))
 		} else {
-			p.Field("Bundle", "%s: %s", p.Red("not as it was sealed"), OneLine(bundle.Problems[0].Detail))
+			p.Field("Bundle", "%s: %s", p.Red("not as it was sealed"), term.OneLine(bundle.Problems[0].Detail))
 		}
 		p.Field("Result goes to", "%s", protocol.StagingPath(t.TurnID))
 		switch {
 		case stagedErr != nil:
-			p.Field("Staged", "%s", p.Red(OneLine(stagedErr.Error())))
+			p.Field("Staged", "%s", p.Red(term.OneLine(stagedErr.Error())))
 		case staged.Data == nil:
 			p.Field("Staged", "nothing yet")
 		case result == nil:
-			p.Field("Staged", "%s, %d bytes that are not a JSON object", OneLine(staged.Path), len(staged.Data))
+			p.Field("Staged", "%s, %d bytes that are not a JSON object", term.OneLine(staged.Path), len(staged.Data))
 		default:
-			p.Field("Staged", "%s: %s", OneLine(result.String("status")), OneLine(result.String("summary")))
+			p.Field("Staged", "%s: %s", term.OneLine(result.String("status")), term.OneLine(result.String("summary")))
 		}
 		p.Println()
 		if staged.Data == nil {
@@ -235,78 +236,78 @@ func showActiveTurn(f *Factory, r *runner.Runner, v *runner.View, t *protocol.Tu
 	return nil
 }
 
-func printTurn(p *Printer, v *runner.View, t *protocol.Turn) {
-	p.Field("Turn", "%s %s", p.Bold(t.TurnID), OneLine(t.Status))
+func printTurn(p *term.Printer, v *runner.View, t *protocol.Turn) {
+	p.Field("Turn", "%s %s", p.Bold(t.TurnID), term.OneLine(t.Status))
 	role := v.Config.Role(t.AssignedRole)
 	if role != nil {
-		p.Field("Role", "%s (%s), %s", p.Bold(OneLine(t.AssignedRole)), OneLine(role.Title), OneLine(role.WriteAuthority))
-		p.Field("Mandate", "%s", OneLine(role.Mandate))
+		p.Field("Role", "%s (%s), %s", p.Bold(term.OneLine(t.AssignedRole)), term.OneLine(role.Title), term.OneLine(role.WriteAuthority))
+		p.Field("Mandate", "%s", term.OneLine(role.Mandate))
 	} else {
-		p.Field("Role", "%s %s", p.Bold(OneLine(t.AssignedRole)), p.Red("(not in "+protocol.ConfigPath+")"))
+		p.Field("Role", "%s %s", p.Bold(term.OneLine(t.AssignedRole)), p.Red("(not in "+protocol.ConfigPath+")"))
 	}
-	p.Field("Runtime", "%s", OneLine(t.RuntimeID))
+	p.Field("Runtime", "%s", term.OneLine(t.RuntimeID))
 	p.Field("Attempt", "%d", t.Attempt)
 	if t.AssignedAt != "" {
-		p.Field("Assigned", "%s", OneLine(ago(p, t.AssignedAt)))
+		p.Field("Assigned", "%s", term.OneLine(ago(p, t.AssignedAt)))
 	}
 	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
 		when := p.Ago(at)
-		if p.now().After(at) {
+		if p.Now().After(at) {
 			when = p.Red(when)
 		}
 		p.Field("Deadline", "%s", when)
 	}
 	if b := t.Baseline; b != nil && b.HeadRef != nil {
-		p.Field("Started from", "%.12s", OneLine(*b.HeadRef))
+		p.Field("Started from", "%.12s", term.OneLine(*b.HeadRef))
 	}
 	if len(t.ConcurrentWith) > 0 {
-		p.Field("Beside", "%s", OneLine(joinComma(t.ConcurrentWith)))
+		p.Field("Beside", "%s", term.OneLine(joinComma(t.ConcurrentWith)))
 	}
 	if t.DelegationContext != nil {
-		p.Field("Delegated", "%s", OneLine(t.DelegationContext.String("charter")))
+		p.Field("Delegated", "%s", term.OneLine(t.DelegationContext.String("charter")))
 	}
 	if id := t.CharterID(); id != "" {
-		p.Field("Charter", "%s: %s", p.Bold(OneLine(id)), OneLine(t.IntakeContext.String("charter")))
+		p.Field("Charter", "%s: %s", p.Bold(term.OneLine(id)), term.OneLine(t.IntakeContext.String("charter")))
 	}
 	if t.FailureReason != "" {
-		p.Field("Failed", "%s", p.Red(OneLine(t.FailureReason)))
+		p.Field("Failed", "%s", p.Red(term.OneLine(t.FailureReason)))
 	}
 	if last := t.LastRejection; last != nil {
-		p.Field("Sent back", "%s", OneLine(last.String("reason")))
+		p.Field("Sent back", "%s", term.OneLine(last.String("reason")))
 		for _, e := range last.Strings("validation_errors") {
-			p.Printf("%s - %s\n", pad("", 14), OneLine(e))
+			p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(e))
 		}
 	}
 }
 
-func printAcceptedTurn(p *Printer, row *ojson.Object) {
-	p.Field("Turn", "%s %s", p.Bold(OneLine(row.String("turn_id"))), OneLine(row.String("status")))
-	p.Field("Role", "%s", OneLine(row.String("role")))
-	p.Field("Phase", "%s", OneLine(row.String("phase")))
+func printAcceptedTurn(p *term.Printer, row *ojson.Object) {
+	p.Field("Turn", "%s %s", p.Bold(term.OneLine(row.String("turn_id"))), term.OneLine(row.String("status")))
+	p.Field("Role", "%s", term.OneLine(row.String("role")))
+	p.Field("Phase", "%s", term.OneLine(row.String("phase")))
 	if id := row.String("charter_id"); id != "" {
-		p.Field("Charter", "%s", OneLine(id))
+		p.Field("Charter", "%s", term.OneLine(id))
 	}
 	if at := row.String("accepted_at"); at != "" {
-		when := OneLine(at)
+		when := term.OneLine(at)
 		if t, err := protocol.ParseTime(at); err == nil {
 			when = p.Ago(t) + " (" + t.Local().Format(time.DateTime) + ")"
 		}
 		p.Field("Accepted", "%s", when)
 	}
-	p.Field("Summary", "%s", OneLine(row.String("summary")))
+	p.Field("Summary", "%s", term.OneLine(row.String("summary")))
 	if files := row.Strings("files_changed"); len(files) > 0 {
-		p.Field("Files", "%s", OneLine(joinComma(files)))
+		p.Field("Files", "%s", term.OneLine(joinComma(files)))
 	}
 	for _, d := range row.Objects("decisions") {
-		p.Field("Decision", "%s %s", OneLine(d.String("id")), OneLine(d.String("statement")))
+		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
 	}
 	for _, o := range row.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", OneLine(o.String("id")), OneLine(o.String("severity")), OneLine(o.String("statement")))
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")), term.OneLine(o.String("statement")))
 	}
 	if n := row.Object("normalized_verification"); n != nil {
-		p.Field("Verification", "%s: %s", OneLine(n.String("status")), OneLine(n.String("reason")))
+		p.Field("Verification", "%s: %s", term.OneLine(n.String("status")), term.OneLine(n.String("reason")))
 	}
 	if sha := row.String("checkpoint_sha"); sha != "" {
-		p.Field("Checkpoint", "%.12s", OneLine(sha))
+		p.Field("Checkpoint", "%.12s", term.OneLine(sha))
 	}
 }

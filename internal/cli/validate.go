@@ -9,12 +9,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newValidateCommand(f *Factory) *ucli.Command {
+func newValidateCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "validate", Category: categoryLook, Usage: "check agentxchain.json, the state and whether every gate can be passed",
 		Description: "All findings are listed at once. Exit status 2 when a document is invalid, 1 when the documents are valid but some gate can never be passed, " +
@@ -37,7 +38,7 @@ type documentFinding struct {
 	file, severity, code, field, message string
 }
 
-func runValidate(ctx context.Context, f *Factory) error {
+func runValidate(ctx context.Context, f *term.Factory) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -65,14 +66,14 @@ func runValidate(ctx context.Context, f *Factory) error {
 		}
 	}
 	payload := ojson.NewObject("valid", invalid == 0, "admissible", invalid == 0 && failing == 0, "findings", list, "notes", orEmpty(docs.StateNotes))
-	f.Out.Emit(payload, func(p *Printer) { printValidation(p, docs, rows, invalid+failing) })
+	f.Out.Emit(payload, func(p *term.Printer) { printValidation(p, docs, rows, invalid+failing) })
 	switch {
 	case invalid > 0:
 		return invalidDocuments(docs, rows, invalid)
 	case viewErr != nil:
 		return viewErr
 	case failing > 0:
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
@@ -130,27 +131,27 @@ func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error 
 	case d.StateErr != nil:
 		code = runner.ErrorCode(d.StateErr)
 	}
-	e := errorf(code, "%s is not valid (%s)", first.file, counted(n, "finding"))
+	e := term.Errorf(code, "%s is not valid (%s)", first.file, counted(n, "finding"))
 	if first.file == protocol.ConfigPath {
-		return e.withHint("correct " + protocol.ConfigPath + " and run git agentxchain validate again")
+		return e.WithHint("correct " + protocol.ConfigPath + " and run git agentxchain validate again")
 	}
-	return e.withHint("git agentxchain repair --from-ref goes back to the recorded state")
+	return e.WithHint("git agentxchain repair --from-ref goes back to the recorded state")
 }
 
-func printValidation(p *Printer, d *runner.Documents, rows []documentFinding, errs int) {
+func printValidation(p *term.Printer, d *runner.Documents, rows []documentFinding, errs int) {
 	for _, r := range rows {
 		mark, style := "error", p.Red
 		if r.severity != protocol.SeverityError {
 			mark, style = "warning", p.Yellow
 		}
-		where := OneLine(r.file) + ": "
+		where := term.OneLine(r.file) + ": "
 		if strings.HasPrefix(r.message, r.file) {
 			where = ""
 		}
-		p.Printf("%s %s%s %s\n", style(pad(mark, 7)), where, OneLine(r.message), p.Dim("["+OneLine(r.code)+"]"))
+		p.Printf("%s %s%s %s\n", style(term.Pad(mark, 7)), where, term.OneLine(r.message), p.Dim("["+term.OneLine(r.code)+"]"))
 	}
 	for _, n := range d.StateNotes {
-		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(pad("note", 7)), protocol.DocState, OneLine(n))
+		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(term.Pad("note", 7)), protocol.DocState, term.OneLine(n))
 	}
 	if errs > 0 {
 		return

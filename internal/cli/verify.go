@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -19,14 +20,14 @@ type verifyTurnOptions struct {
 	Timeout time.Duration // of each command
 }
 
-func newVerifyCommand(f *Factory) *ucli.Command {
+func newVerifyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "verify", Category: categoryTrust, Usage: "check a staged turn, what was sealed for one, or an export artifact, without changing anything",
 		Subcommands: []*ucli.Command{newVerifyTurnCommand(f), newVerifyBundleCommand(f), newVerifyExportCommand(f), newVerifyDiffCommand(f)},
 	}
 }
 
-func newVerifyTurnCommand(f *Factory) *ucli.Command {
+func newVerifyTurnCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "turn", ArgsUsage: "[TURN]", Usage: "put a staged result through the five stages and replay its evidence",
 		Description: "Nothing is recorded. With --execute the commands of machine_evidence run again here, in the project directory, and their exit codes " +
@@ -43,14 +44,14 @@ func newVerifyTurnCommand(f *Factory) *ucli.Command {
 			}
 			ms := c.Int("timeout")
 			if ms < 1 || ms > 24*60*60*1000 {
-				return usageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", ms)
+				return term.UsageErrorf("--timeout takes 1 to 86400000 milliseconds, not %d", ms)
 			}
 			return runVerifyTurn(c.Context, f, &verifyTurnOptions{Turn: turn, Execute: c.Bool("execute"), Timeout: time.Duration(ms) * time.Millisecond})
 		},
 	}
 }
 
-func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error {
+func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -71,10 +72,10 @@ func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error 
 	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", protocol.StagingPath(turn.TurnID),
 		"valid", v.OK, "stages", stageRows(v), "warnings", orEmpty(v.Warnings), "problems", problemRows(v.Errors))
 	if !v.OK {
-		f.Out.Emit(payload, func(p *Printer) { printStages(p, turn, v) })
-		e := errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).
-			withHint("correct the staged result; nothing was recorded").
-			withDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(), "problems", problemRows(v.Errors)))
+		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v) })
+		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).
+			WithHint("correct the staged result; nothing was recorded").
+			WithDetails(ojson.NewObject("failed_stage", v.Stage, "error_class", v.Class, "error_code", v.Code(), "problems", problemRows(v.Errors)))
 		return e
 	}
 	// What would be accepted is the normalised result, and so is what is replayed.
@@ -86,7 +87,7 @@ func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error 
 		return err
 	}
 	payload.Set("replay", ojson.Marshal(replay))
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		printStages(p, turn, v)
 		printReplay(p, doc, replay)
 	})
@@ -94,12 +95,12 @@ func runVerifyTurn(ctx context.Context, f *Factory, o *verifyTurnOptions) error 
 		return nil
 	}
 	if replay.Overall == protocol.ReplayMismatch {
-		return errorf("verification_replay_drift", "the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
+		return term.Errorf("verification_replay_drift", "the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
 			turn.TurnID, replay.ReplayedCommands-replay.MatchedCommands, replay.ReplayedCommands).
-			withHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
+			WithHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
 	}
-	return errorf("verification_replay_drift", "the evidence of turn %s cannot be replayed: %s", turn.TurnID, OneLine(replay.Reason)).
-		withHint("without --execute the result is judged by itself")
+	return term.Errorf("verification_replay_drift", "the evidence of turn %s cannot be replayed: %s", turn.TurnID, term.OneLine(replay.Reason)).
+		WithHint("without --execute the result is judged by itself")
 }
 
 func firstProblem(p protocol.Problems) string {
@@ -107,11 +108,11 @@ func firstProblem(p protocol.Problems) string {
 	case 0:
 		return "it is not valid"
 	case 1:
-		return OneLine(p[0].Message)
+		return term.OneLine(p[0].Message)
 	case 2:
-		return OneLine(p[0].Message) + " (and 1 more problem)"
+		return term.OneLine(p[0].Message) + " (and 1 more problem)"
 	}
-	return OneLine(p[0].Message) + " (and " + itoa(len(p)-1) + " more problems)"
+	return term.OneLine(p[0].Message) + " (and " + itoa(len(p)-1) + " more problems)"
 }
 
 // stageOutcomes says of each stage whether it passed, failed or was not reached.
@@ -148,8 +149,8 @@ func problemRows(list protocol.Problems) []*ojson.Object {
 	return rows
 }
 
-func printStages(p *Printer, t *protocol.Turn, v *protocol.Validation) {
-	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(OneLine(t.AssignedRole)))
+func printStages(p *term.Printer, t *protocol.Turn, v *protocol.Validation) {
+	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 	names, outcomes := stageOutcomes(v)
 	for i, name := range names {
 		style := p.Green
@@ -159,19 +160,19 @@ func printStages(p *Printer, t *protocol.Turn, v *protocol.Validation) {
 		case "not_reached":
 			style = p.Dim
 		}
-		p.Printf("  %s %s\n", pad(name, 14), style(map[string]string{"passed": "ok", "failed": "failed", "not_reached": "not reached"}[outcomes[i]]))
+		p.Printf("  %s %s\n", term.Pad(name, 14), style(map[string]string{"passed": "ok", "failed": "failed", "not_reached": "not reached"}[outcomes[i]]))
 		if outcomes[i] == "failed" {
 			for _, e := range v.Errors {
-				p.Printf("  %s - %s\n", pad("", 14), OneLine(e.Message))
+				p.Printf("  %s - %s\n", term.Pad("", 14), term.OneLine(e.Message))
 			}
 		}
 	}
 	for _, w := range v.Warnings {
-		p.Printf("  %s %s\n", p.Yellow(pad("warning", 14)), OneLine(w))
+		p.Printf("  %s %s\n", p.Yellow(term.Pad("warning", 14)), term.OneLine(w))
 	}
 }
 
-func printReplay(p *Printer, doc *ojson.Object, r *protocol.ReplayOutcome) {
+func printReplay(p *term.Printer, doc *ojson.Object, r *protocol.ReplayOutcome) {
 	p.Println()
 	if r.Overall == protocol.ReplayNotExecuted {
 		p.Printf("Evidence: not run again. --execute runs what the turn declared:\n")
@@ -180,12 +181,12 @@ func printReplay(p *Printer, doc *ojson.Object, r *protocol.ReplayOutcome) {
 			if n, ok := e.Int("exit_code"); ok {
 				code = itoa(n)
 			}
-			p.Printf("  $ %s  %s\n", OneLine(e.String("command")), p.Dim("(declared exit "+code+")"))
+			p.Printf("  $ %s  %s\n", term.OneLine(e.String("command")), p.Dim("(declared exit "+code+")"))
 		}
 		return
 	}
 	if len(r.Commands) == 0 {
-		p.Printf("Evidence: %s\n", OneLine(r.Reason))
+		p.Printf("Evidence: %s\n", term.OneLine(r.Reason))
 		return
 	}
 	p.Printf("Evidence: %d of %d commands ended as declared\n", r.MatchedCommands, r.ReplayedCommands)
@@ -194,10 +195,10 @@ func printReplay(p *Printer, doc *ojson.Object, r *protocol.ReplayOutcome) {
 		if !c.Bool("matched") {
 			mark, style = "no", p.Red
 		}
-		p.Printf("  %s $ %s%s\n", style(mark), OneLine(c.String("command")), p.Dim(replayText(c)))
+		p.Printf("  %s $ %s%s\n", style(mark), term.OneLine(c.String("command")), p.Dim(replayText(c)))
 	}
 	if r.Drift != "" {
-		p.Printf("%s running them changed the work tree: %s\n", p.Yellow("warning:"), OneLine(r.Drift))
+		p.Printf("%s running them changed the work tree: %s\n", p.Yellow("warning:"), term.OneLine(r.Drift))
 	}
 }
 
@@ -207,10 +208,10 @@ func replayText(c *ojson.Object) string {
 		return ""
 	}
 	if e := c.String("error"); e != "" {
-		return "  (" + OneLine(e) + ")"
+		return "  (" + term.OneLine(e) + ")"
 	}
 	if s := c.String("signal"); s != "" {
-		return "  (ended by " + OneLine(s) + ")"
+		return "  (ended by " + term.OneLine(s) + ")"
 	}
 	declared, was := "none", "none"
 	if n, ok := c.Int("declared_exit_code"); ok {

@@ -7,12 +7,13 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-func newVerifyBundleCommand(f *Factory) *ucli.Command {
+func newVerifyBundleCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "bundle", ArgsUsage: "[TURN]", Usage: "compare a turn's dispatch bundle with its seal; every active turn's by default",
 		Description: "Every file below the bundle directory is read and compared with MANIFEST.json, and that with the seal the run has recorded. " +
@@ -28,7 +29,7 @@ func newVerifyBundleCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runVerifyBundle(ctx context.Context, f *Factory, id string) error {
+func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return err
@@ -67,13 +68,13 @@ func runVerifyBundle(ctx context.Context, f *Factory, id string) error {
 		rows[i] = bundleObject(t, bundles[i])
 		valid = valid && len(bundles[i].Problems) == 0
 	}
-	f.Out.Emit(ojson.NewObject("run_id", v.State.Run(), "valid", valid, "bundles", rows), func(p *Printer) {
+	f.Out.Emit(ojson.NewObject("run_id", v.State.Run(), "valid", valid, "bundles", rows), func(p *term.Printer) {
 		for i, t := range turns {
 			printBundle(p, t, bundles[i])
 		}
 	})
 	if !valid {
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
@@ -93,14 +94,14 @@ func bundleObject(t *protocol.Turn, b *runner.Bundle) *ojson.Object {
 	return o
 }
 
-func printBundle(p *Printer, t *protocol.Turn, b *runner.Bundle) {
+func printBundle(p *term.Printer, t *protocol.Turn, b *runner.Bundle) {
 	if len(b.Problems) == 0 {
 		p.Printf("%s: %s, %s\n", t.TurnID, counted(len(b.Manifest.Files), "file"), p.Green("as sealed"))
 		return
 	}
-	p.Printf("%s: %s\n", OneLine(t.TurnID), p.Red("not as sealed"))
+	p.Printf("%s: %s\n", term.OneLine(t.TurnID), p.Red("not as sealed"))
 	for _, e := range b.Problems {
-		p.Printf("  %s %s\n", OneLine(e.Detail), p.Dim("["+e.Type+"]"))
+		p.Printf("  %s %s\n", term.OneLine(e.Detail), p.Dim("["+e.Type+"]"))
 	}
-	p.Printf("  %s %s\n", p.Dim("fix:"), "git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+OneLine(t.TurnID)+" makes a new one")
+	p.Printf("  %s %s\n", p.Dim("fix:"), "git agentxchain repair --from-ref puts the recorded bundle back; git agentxchain reissue "+term.OneLine(t.TurnID)+" makes a new one")
 }

@@ -12,6 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
@@ -21,7 +22,7 @@ type verifyExportOptions struct {
 	Format string
 }
 
-func newVerifyExportCommand(f *Factory) *ucli.Command {
+func newVerifyExportCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "export", ArgsUsage: "[FILE|-]", Usage: "check every claim of an export artifact against what it carries",
 		Description: "Reads an artifact of schema 0.2 or 0.3, of a run or a coordinator, plain or compressed with zstd, from FILE or standard input. " +
@@ -29,7 +30,7 @@ func newVerifyExportCommand(f *Factory) *ucli.Command {
 			"Files whose content was left out are listed as unproven. Exit status: 0 when all holds, 1 with findings, 2 when there is no artifact to judge.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "input", Usage: "read `FILE`, - for standard input"},
-			newChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
+			term.NewChoiceFlag("format", "print `FORMAT`", "text", "text", "json"),
 		},
 		Action: func(c *ucli.Context) error {
 			input, err := one(c, "artifact", "input")
@@ -45,7 +46,7 @@ func newVerifyExportCommand(f *Factory) *ucli.Command {
 }
 
 // runVerifyExport prints the report, or why there is none, bare in both formats.
-func runVerifyExport(ctx context.Context, f *Factory, o *verifyExportOptions) error {
+func runVerifyExport(ctx context.Context, f *term.Factory, o *verifyExportOptions) error {
 	asJSON := o.Format == "json" || f.JSON()
 	name, report, err := verifyExport(ctx, f, o.Input)
 	if errors.Is(err, context.Canceled) {
@@ -56,7 +57,7 @@ func runVerifyExport(ctx context.Context, f *Factory, o *verifyExportOptions) er
 	case err != nil && asJSON:
 		_, err = out.Write(ojson.Pretty(ojson.NewObject("overall", "error", "input", name, "message", err.Error())))
 	case err != nil:
-		_, err = fmt.Fprintf(out, "Export verification failed: %s\n", OneLine(err.Error()))
+		_, err = fmt.Fprintf(out, "Export verification failed: %s\n", term.OneLine(err.Error()))
 	case asJSON:
 		_, err = out.Write(ojson.Pretty(report.Object(name)))
 	default:
@@ -64,17 +65,17 @@ func runVerifyExport(ctx context.Context, f *Factory, o *verifyExportOptions) er
 	}
 	switch {
 	case err != nil:
-		return errorf("io_failed", "cannot write the report: %w", err)
+		return term.Errorf("io_failed", "cannot write the report: %w", err)
 	case report == nil:
-		return exitSilently(exitUsage)
+		return term.ExitSilently(term.ExitUsage)
 	case !report.Passed():
-		return errFindings()
+		return term.ErrFindings()
 	}
 	return nil
 }
 
 // verifyExport reads and judges an artifact; name is how reports call it.
-func verifyExport(ctx context.Context, f *Factory, input string) (name string, report *restore.Report, err error) {
+func verifyExport(ctx context.Context, f *term.Factory, input string) (name string, report *restore.Report, err error) {
 	name, src, size, err := openArtifact(f, input)
 	if err != nil {
 		return name, nil, err
@@ -90,10 +91,10 @@ func verifyExport(ctx context.Context, f *Factory, input string) (name string, r
 
 // openArtifact opens the file an artifact is read from, standard input for -.
 // size is 0 when it is not known.
-func openArtifact(f *Factory, input string) (name string, src io.ReadCloser, size int64, err error) {
+func openArtifact(f *term.Factory, input string) (name string, src io.ReadCloser, size int64, err error) {
 	if input == "-" {
 		if f.Env.IsTerminal(f.Env.Stdin) {
-			return "stdin", nil, 0, errorf("unreadable_input", "No artifact was given: name a file, or send one to standard input")
+			return "stdin", nil, 0, term.Errorf("unreadable_input", "No artifact was given: name a file, or send one to standard input")
 		}
 		return "stdin", io.NopCloser(f.Env.Stdin), 0, nil
 	}
@@ -101,23 +102,23 @@ func openArtifact(f *Factory, input string) (name string, src io.ReadCloser, siz
 	if err != nil {
 		return input, nil, 0, err
 	}
-	file, err := interruptible(f, func() (*os.File, error) { return os.Open(path) })
+	file, err := term.Interruptible(f, func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
-		return path, nil, 0, errorf("unreadable_input", "The artifact cannot be opened: %w", err)
+		return path, nil, 0, term.Errorf("unreadable_input", "The artifact cannot be opened: %w", err)
 	}
 	if fi, err := file.Stat(); err == nil {
 		if fi.IsDir() {
 			_ = file.Close()
-			return path, nil, 0, errorf("unreadable_input", "%s is a directory, not an artifact", path)
+			return path, nil, 0, term.Errorf("unreadable_input", "%s is a directory, not an artifact", path)
 		}
 		size = fi.Size()
 	}
 	return path, file, size, nil
 }
 
-func printVerification(p *Printer, name string, r *restore.Report) {
+func printVerification(p *term.Printer, name string, r *restore.Report) {
 	p.Printf("%s\n\n", p.Bold("Export verification"))
-	p.Field("Input", "%s", OneLine(name))
+	p.Field("Input", "%s", term.OneLine(name))
 	p.Field("Kind", "%s", claim(r.ExportKind))
 	p.Field("Schema", "%s", claim(r.SchemaVersion))
 	p.Field("Files", "%d", r.FileCount)
@@ -130,7 +131,7 @@ func printVerification(p *Printer, name string, r *restore.Report) {
 		p.Field("Overall", "%s", p.Red("FAIL"))
 	}
 	for _, x := range r.Findings {
-		p.Printf("  %s %s\n", p.Red("x"), OneLine(x.String()))
+		p.Printf("  %s %s\n", p.Red("x"), term.OneLine(x.String()))
 	}
 	if r.More > 0 {
 		p.Printf("  ... and %d more\n", r.More)
@@ -138,7 +139,7 @@ func printVerification(p *Printer, name string, r *restore.Report) {
 	if len(r.Unproven) > 0 {
 		p.Printf("\nTaken on trust, because the artifact leaves their content out:\n")
 		for _, u := range r.Unproven {
-			p.Printf("  %s\n", OneLine(u))
+			p.Printf("  %s\n", term.OneLine(u))
 		}
 	}
 }
@@ -146,7 +147,7 @@ func printVerification(p *Printer, name string, r *restore.Report) {
 // claim is what an artifact calls itself, when that is text.
 func claim(v any) string {
 	if s, ok := v.(string); ok && strings.TrimSpace(s) != "" {
-		return OneLine(s)
+		return term.OneLine(s)
 	}
 	return "unknown"
 }

@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -45,7 +46,7 @@ func ReadBuild() Build {
 	return b
 }
 
-func newVersionCommand(f *Factory) *ucli.Command {
+func newVersionCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:     "version",
 		Category: categoryStart,
@@ -54,14 +55,14 @@ func newVersionCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runVersion(f *Factory) error {
+func runVersion(f *term.Factory) error {
 	b := ReadBuild()
 	payload := ojson.NewObject(
 		"name", "git-agentxchain", "version", b.Version, "revision", b.Revision, "revision_time", b.Time,
 		"modified", b.Modified, "agentxchain_protocol", ProtocolVersion,
 		"go", runtime.Version(), "os", runtime.GOOS, "arch", runtime.GOARCH,
 	)
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("git-agentxchain %s", b.Version)
 		if b.Revision != "" {
 			p.Printf(" (%.12s", b.Revision)

@@ -11,10 +11,11 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-func newWhyCommand(f *Factory) *ucli.Command {
+func newWhyCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "why", Category: categoryLook, ArgsUsage: "PATH[:LINE]", Usage: "which turn wrote a line, and what was decided there",
 		Description: "PATH:LINE, or PATH:FROM-TO, is a place in the file as it is now. Without a line the turns of the whole file are listed. " +
@@ -24,7 +25,7 @@ func newWhyCommand(f *Factory) *ucli.Command {
 	}
 }
 
-func runWhy(ctx context.Context, f *Factory, q *linesQuestion, report *attribution.Report) error {
+func runWhy(ctx context.Context, f *term.Factory, q *linesQuestion, report *attribution.Report) error {
 	whole := len(q.Ranges) == 0
 	turns := turnsOf(report)
 	gates := make(map[*attribution.Turn][]attribution.Gate)
@@ -45,7 +46,7 @@ func runWhy(ctx context.Context, f *Factory, q *linesQuestion, report *attributi
 	}
 	payload.Set("turns", list)
 	f.Out.Page(ctx)
-	f.Out.Emit(payload, func(p *Printer) {
+	f.Out.Emit(payload, func(p *term.Printer) {
 		if whole {
 			printSummary(p, report)
 			return
@@ -118,24 +119,24 @@ func evidenceText(e attribution.Evidence) string {
 	return string(e)
 }
 
-func printBlock(p *Printer, r *attribution.Report, b block, gates map[*attribution.Turn][]attribution.Gate) {
+func printBlock(p *term.Printer, r *attribution.Report, b block, gates map[*attribution.Turn][]attribution.Gate) {
 	first, last := b[0], b[len(b)-1]
-	where := fmt.Sprintf("%s:%d", OneLine(r.Path), first.Number)
+	where := fmt.Sprintf("%s:%d", term.OneLine(r.Path), first.Number)
 	if last != first {
 		where += fmt.Sprintf("-%d", last.Number)
 	}
 	p.Println(p.Bold(where))
 	for _, l := range b {
-		p.Printf("  %s\n", Clean(strings.ReplaceAll(l.Text, "\n", " ")))
+		p.Printf("  %s\n", term.Clean(strings.ReplaceAll(l.Text, "\n", " ")))
 	}
 	if first.Commit.Uncommitted() {
 		p.Field("Commit", "not committed yet")
 	} else {
-		p.Field("Commit", "%s %s", p.Yellow(first.Commit.OID.Short()), OneLine(first.Commit.Summary))
-		p.Field("Committed by", "%s, %s", OneLine(first.Commit.Author), p.Ago(first.Commit.Time))
+		p.Field("Commit", "%s %s", p.Yellow(first.Commit.OID.Short()), term.OneLine(first.Commit.Summary))
+		p.Field("Committed by", "%s, %s", term.OneLine(first.Commit.Author), p.Ago(first.Commit.Time))
 	}
 	if first.Path != r.Path && !first.Commit.Uncommitted() {
-		p.Field("File then", "%s", OneLine(first.Path))
+		p.Field("File then", "%s", term.OneLine(first.Path))
 	}
 	if r.Shallow[first.Commit.OID] {
 		p.Field("History", "%s", p.Yellow("this clone's history ends at the commit"))
@@ -145,45 +146,45 @@ func printBlock(p *Printer, r *attribution.Report, b block, gates map[*attributi
 		printAttributed(p, first.Turn, gates[first.Turn])
 		p.Field("Evidence", "%s: %s", first.Evidence, evidenceText(first.Evidence))
 	case attribution.KindPerson:
-		p.Field("Turn", "no turn: a person's commit by %s", OneLine(first.Commit.Author))
+		p.Field("Turn", "no turn: a person's commit by %s", term.OneLine(first.Commit.Author))
 	case attribution.KindPending:
 		p.Field("Turn", "no turn: nobody has declared the file")
 	default:
-		p.Field("Turn", "%s: %s", p.Yellow("cannot be told"), OneLine(first.Why))
+		p.Field("Turn", "%s: %s", p.Yellow("cannot be told"), term.OneLine(first.Why))
 		for _, t := range first.Candidates {
 			state := ""
 			if t.Active() {
 				state = ", not accepted yet"
 			}
-			p.Field("May be", "%s of role %s%s", OneLine(t.ID), OneLine(t.Role), state)
+			p.Field("May be", "%s of role %s%s", term.OneLine(t.ID), term.OneLine(t.Role), state)
 		}
 		for _, id := range first.Named {
-			p.Field("It names", "%s, which no run here has accepted", OneLine(id))
+			p.Field("It names", "%s, which no run here has accepted", term.OneLine(id))
 		}
 	}
 }
 
 // printAttributed tells what a turn decided and what became of it.
-func printAttributed(p *Printer, t *attribution.Turn, gates []attribution.Gate) {
-	p.Field("Turn", "%s", p.Bold(OneLine(t.ID)))
-	p.Field("Role", "%s, runtime %s, phase %s", p.Bold(OneLine(t.Role)), OneLine(t.Runtime), OneLine(t.Phase))
-	p.Field("Run", "%s", OneLine(t.Run))
+func printAttributed(p *term.Printer, t *attribution.Turn, gates []attribution.Gate) {
+	p.Field("Turn", "%s", p.Bold(term.OneLine(t.ID)))
+	p.Field("Role", "%s, runtime %s, phase %s", p.Bold(term.OneLine(t.Role)), term.OneLine(t.Runtime), term.OneLine(t.Phase))
+	p.Field("Run", "%s", term.OneLine(t.Run))
 	row := t.Row
 	if at := row.String("accepted_at"); at != "" {
-		p.Field("Accepted", "%s", OneLine(ago(p, at)))
+		p.Field("Accepted", "%s", term.OneLine(ago(p, at)))
 	}
-	p.Field("Summary", "%s", OneLine(row.String("summary")))
+	p.Field("Summary", "%s", term.OneLine(row.String("summary")))
 	for _, d := range row.Objects("decisions") {
-		p.Field("Decision", "%s %s", OneLine(d.String("id")), OneLine(d.String("statement")))
+		p.Field("Decision", "%s %s", term.OneLine(d.String("id")), term.OneLine(d.String("statement")))
 	}
 	for _, o := range row.Objects("objections") {
-		p.Field("Objection", "%s (%s) %s", OneLine(o.String("id")), OneLine(o.String("severity")), OneLine(o.String("statement")))
+		p.Field("Objection", "%s (%s) %s", term.OneLine(o.String("id")), term.OneLine(o.String("severity")), term.OneLine(o.String("statement")))
 	}
 	if n := row.Object("normalized_verification"); n != nil {
-		p.Field("Verification", "%s: %s", OneLine(n.String("status")), OneLine(n.String("reason")))
+		p.Field("Verification", "%s: %s", term.OneLine(n.String("status")), term.OneLine(n.String("reason")))
 	}
 	if s := row.Object("verification").String("evidence_summary"); s != "" {
-		p.Field("Checked", "%s", OneLine(s))
+		p.Field("Checked", "%s", term.OneLine(s))
 	}
 	for _, g := range gates {
 		by := "no approval was asked for"
@@ -193,16 +194,16 @@ func printAttributed(p *Printer, t *attribution.Turn, gates []attribution.Gate) 
 		case g.Rule:
 			by = "approved by a rule of the configuration"
 		}
-		p.Field("Gate passed", "%s, %s (%s)", OneLine(g.ID), OneLine(by), p.Ago(g.At))
+		p.Field("Gate passed", "%s, %s (%s)", term.OneLine(g.ID), term.OneLine(by), p.Ago(g.At))
 	}
 }
 
-func printSummary(p *Printer, r *attribution.Report) {
+func printSummary(p *term.Printer, r *attribution.Report) {
 	if len(r.Lines) == 0 {
-		p.Printf("%s is empty.\n", OneLine(r.Path))
+		p.Printf("%s is empty.\n", term.OneLine(r.Path))
 		return
 	}
-	t := &Table{Header: []string{"LINES", "TURN", "ROLE", "PHASE", "WHEN", "SUMMARY"}, Flex: 5}
+	t := &term.Table{Header: []string{"LINES", "TURN", "ROLE", "PHASE", "WHEN", "SUMMARY"}, Flex: 5}
 	for _, s := range sharesOf(r) {
 		switch l := s.line; l.Kind {
 		case attribution.KindTurn:

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -18,7 +19,7 @@ func reportObject(r *attribution.Report, each bool) *ojson.Object {
 		l := &r.Lines[i]
 		if c := l.Commit; !seen[c.OID] && !c.Uncommitted() {
 			seen[c.OID] = true
-			commits = append(commits, ojson.NewObject("commit", string(c.OID), "author", c.Author, "email", c.Email, "time", Timestamp(c.Time),
+			commits = append(commits, ojson.NewObject("commit", string(c.OID), "author", c.Author, "email", c.Email, "time", term.Timestamp(c.Time),
 				"summary", c.Summary, "history_ends", r.Shallow[c.OID]))
 		}
 		lines = append(lines, lineObject(l))
@@ -100,7 +101,7 @@ func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *o
 	}
 	list := []*ojson.Object{}
 	for _, g := range gates {
-		row := ojson.NewObject("gate_id", g.ID, "from_phase", nilIfEmpty(g.From), "to_phase", nilIfEmpty(g.To), "at", Timestamp(g.At), "approved_by", nil, "by_rule", g.Rule)
+		row := ojson.NewObject("gate_id", g.ID, "from_phase", nilIfEmpty(g.From), "to_phase", nilIfEmpty(g.To), "at", term.Timestamp(g.At), "approved_by", nil, "by_rule", g.Rule)
 		if g.Name != "" {
 			row.Set("approved_by", ojson.NewObject("name", g.Name, "email", g.Email))
 		}

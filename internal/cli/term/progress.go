@@ -1,6 +1,6 @@
 // Progress for slow steps: a line on stderr, only on a terminal, only after a while.
 
-package cli
+package term
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 type Progress struct {
 	f     *Factory
 	label string
-	total int
+	Total int
 
 	mu    sync.Mutex
 	start time.Time
@@ -27,8 +27,8 @@ type Progress struct {
 // Progress starts a step of total units; total 0 means unknown.
 func (o *Output) Progress(label string, total int) *Progress {
 	f := o.f
-	return &Progress{f: f, label: label, total: total, start: f.Env.Now(),
-		off: f.global.JSON || f.global.NoProgress || !f.Env.IsTerminal(f.Env.Stderr)}
+	return &Progress{f: f, label: label, Total: total, start: f.Env.Now(),
+		off: f.Global.JSON || f.Global.NoProgress || !f.Env.IsTerminal(f.Env.Stderr)}
 }
 
 // Step reports that done units are finished.
@@ -44,8 +44,8 @@ func (p *Progress) Step(done int) {
 	}
 	p.last, p.shown = now, true
 	text := fmt.Sprintf("%s: %d", p.label, done)
-	if p.total > 0 {
-		text = fmt.Sprintf("%s: %3d%% (%d/%d)", p.label, done*100/p.total, done, p.total)
+	if p.Total > 0 {
+		text = fmt.Sprintf("%s: %3d%% (%d/%d)", p.label, done*100/p.Total, done, p.Total)
 	}
 	_, _ = fmt.Fprintf(p.f.Env.Stderr, "\r%s\x1b[K", text)
 }

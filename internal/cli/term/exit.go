@@ -1,42 +1,42 @@
 // The one switch from stable error codes to exit statuses, as data; "help exit-codes" and docs/errors.md are made from it.
 
-package cli
+package term
 
 import "slices"
 
 // Exit statuses (design of the command surface). They never change meaning.
 const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitRefused     = 3
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitRefused     = 3
 	exitConflict    = 4
 	exitBlocked     = 5
 	exitNoProject   = 10
 	exitLocked      = 11
-	exitIntegrity   = 12
+	ExitIntegrity   = 12
 	exitGit         = 128
-	exitInterrupted = 130
+	ExitInterrupted = 130
 )
 
 // exitRow is one exit status with the error codes that end in it.
 type exitRow struct {
 	Status  int
 	Meaning string
-	Codes   []exitCode
+	Codes   []ExitCode
 }
 
-// exitCode is one stable error code and what it says.
-type exitCode struct {
+// ExitCode is one stable error code and what it says.
+type ExitCode struct {
 	Code    string
 	Meaning string
 }
 
-// exitTable returns the whole mapping. A code that is not in it exits 1.
-func exitTable() []exitRow {
+// ExitTable returns the whole mapping. A code that is not in it exits 1.
+func ExitTable() []exitRow {
 	return []exitRow{
-		{exitOK, "done", nil},
-		{exitFailed, "failed, or finished with findings", []exitCode{
+		{ExitOK, "done", nil},
+		{ExitFailed, "failed, or finished with findings", []ExitCode{
 			{"failed", "something failed that has no code of its own"},
 			{"findings", "the check ran to its end and found something wrong"},
 			{"not_found", "the named run, turn, gate, operation or decision does not exist"},
@@ -59,7 +59,7 @@ func exitTable() []exitRow {
 			{"dashboard_running", "a dashboard of this project is running already"},
 			{"internal", "a defect in git-agentxchain; AGENTXCHAIN_DEBUG=1 shows the stack"},
 		}},
-		{exitUsage, "usage error or unreadable input", []exitCode{
+		{ExitUsage, "usage error or unreadable input", []ExitCode{
 			{"usage", "unknown command or flag, wrong number of arguments, bad value"},
 			{"prompt_unavailable", "a question would have to be asked and nobody can answer it"},
 			{"directory_unusable", "the directory to work in does not exist or cannot be entered"},
@@ -86,7 +86,7 @@ func exitTable() []exitRow {
 			{"endpoint_unusable", "an endpoint that is to be judged does not answer, or does not let us in"},
 			{"protocol_version_unsupported", "the peer speaks another major protocol version"},
 		}},
-		{exitRefused, "refused by governance: validation, gate, policy or hook said no", []exitCode{
+		{ExitRefused, "refused by governance: validation, gate, policy or hook said no", []ExitCode{
 			{"validation_failed", "the turn result fails a validation stage"},
 			{"no_committed_project", "no commit holds agentxchain.json, so a run of its own has nothing to begin from"},
 			{"runtime_not_automatic", "every role is bound to a manual runtime; nothing would carry a turn out"},
@@ -159,7 +159,7 @@ func exitTable() []exitRow {
 			{"unfit_run", "the files to restore hold no run that can be recorded"},
 			{"history_diverged", "a bundle tells another history of a run than the refs here"},
 		}},
-		{exitConflict, "conflict: the run moved under us; retrying is safe", []exitCode{
+		{exitConflict, "conflict: the run moved under us; retrying is safe", []ExitCode{
 			{"ref_moved", "another process moved the run's ref first"},
 			{"state_moved", "the state changed between reading and writing"},
 			{"lock_lost", "the lock was taken over while we held it"},
@@ -168,7 +168,7 @@ func exitTable() []exitRow {
 			{"siblings_at_work", "a turn waits until those that work beside it have staged their results"},
 			{"turn_already_accepted", "another process accepted the turn first"},
 		}},
-		{exitBlocked, "blocked: a person is needed", []exitCode{
+		{exitBlocked, "blocked: a person is needed", []ExitCode{
 			{"run_blocked", "the run is blocked"},
 			{"awaiting_approval", "a gate waits for a person's approval"},
 			{"human_required", "only a person may do this"},
@@ -180,7 +180,7 @@ func exitTable() []exitRow {
 			{"confirmation_required", "another tool or a restore passed something that no person has confirmed; nothing is built on it"},
 			{"policy_escalation", "a policy handed the decision to a person"},
 		}},
-		{exitNoProject, "not a governed repository", []exitCode{
+		{exitNoProject, "not a governed repository", []ExitCode{
 			{"not_a_project", "no agentxchain.json here or above"},
 			{"not_a_git_repository", "no git repository here or above"},
 			{"bare_repository", "the repository has no work tree"},
@@ -189,13 +189,13 @@ func exitTable() []exitRow {
 			{"config_missing", "no agentxchain-multi.json in the directory"},
 			{"no_coordinator_run", "no initiative has been started in the workspace"},
 		}},
-		{exitLocked, "locked by a live process", []exitCode{
+		{exitLocked, "locked by a live process", []ExitCode{
 			{"locked", "another process holds the lock; the message names it"},
 			{"turn_busy", "another process is carrying out the turn"},
 			{"ref_locked", "another git process holds the lock of the run's ref"},
 			{"lock_timeout", "the lock was not released in time"},
 		}},
-		{exitIntegrity, "integrity failure", []exitCode{
+		{ExitIntegrity, "integrity failure", []ExitCode{
 			{"ledger_tampered", "a ledger was rewritten or truncated outside the tool"},
 			{"acceptance_forged", "a repository's files claim an acceptance that its record does not bear out"},
 			{"state_tampered", "the working state differs from the recorded one"},
@@ -221,7 +221,7 @@ func exitTable() []exitRow {
 			{"unsafe_path", "an artifact names a file that may not be written"},
 			{"history_invalid", "a bundle of a run's history is none, is not whole, or does not hold together"},
 		}},
-		{exitGit, "git itself failed under us", []exitCode{
+		{exitGit, "git itself failed under us", []ExitCode{
 			{"git_failed", "a git command failed; its message follows"},
 			{"git_missing", "git is not installed or not on PATH"},
 			{"git_too_old", "this git is too old for what is needed"},
@@ -229,18 +229,18 @@ func exitTable() []exitRow {
 			{"dubious_ownership", "git refuses the repository because somebody else owns it"},
 			{"git_dir_elsewhere", "the .git of a repository of the initiative leads to a repository that is not its own"},
 		}},
-		{exitInterrupted, "interrupted", []exitCode{
+		{ExitInterrupted, "interrupted", []ExitCode{
 			{"interrupted", "a signal ended the command"},
 		}},
 	}
 }
 
-// exitStatus returns the exit status of a stable error code.
-func exitStatus(code string) int {
-	for _, row := range exitTable() {
-		if slices.ContainsFunc(row.Codes, func(c exitCode) bool { return c.Code == code }) {
+// ExitStatus returns the exit status of a stable error code.
+func ExitStatus(code string) int {
+	for _, row := range ExitTable() {
+		if slices.ContainsFunc(row.Codes, func(c ExitCode) bool { return c.Code == code }) {
 			return row.Status
 		}
 	}
-	return exitFailed
+	return ExitFailed
 }

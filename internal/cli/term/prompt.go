@@ -1,6 +1,6 @@
 // Questions to the person at the terminal.
 
-package cli
+package term
 
 import (
 	"bufio"
@@ -45,8 +45,8 @@ func (p *Prompter) Confirm(ctx context.Context, question, flag string, def bool)
 // nobody answered.
 func (p *Prompter) Line(ctx context.Context, question, flag string) (string, error) {
 	if !p.f.Interactive() {
-		return "", errorf("prompt_unavailable", "%s needs an answer and this is not a terminal", OneLine(question)).
-			withHint("answer it with " + flag)
+		return "", Errorf("prompt_unavailable", "%s needs an answer and this is not a terminal", OneLine(question)).
+			WithHint("answer it with " + flag)
 	}
 	_ = p.f.Out.Flush()
 	_, _ = fmt.Fprint(p.f.Env.Stderr, Clean(question)+" ")
@@ -71,10 +71,10 @@ func (p *Prompter) Line(ctx context.Context, question, flag string) (string, err
 	case r := <-done:
 		if r.err == io.EOF && strings.TrimSpace(r.line) == "" {
 			_, _ = fmt.Fprintln(p.f.Env.Stderr)
-			return "", errorf("prompt_unavailable", "%s got no answer", OneLine(question)).withHint("answer it with " + flag)
+			return "", Errorf("prompt_unavailable", "%s got no answer", OneLine(question)).WithHint("answer it with " + flag)
 		}
 		if r.err != nil && r.err != io.EOF {
-			return "", errorf("io_failed", "cannot read the answer: %w", r.err)
+			return "", Errorf("io_failed", "cannot read the answer: %w", r.err)
 		}
 		return strings.TrimSpace(r.line), nil
 	}

@@ -1,6 +1,6 @@
 // man: manual pages made from the command tree, for "git help agentxchain" and "git agentxchain --help".
 
-package cli
+package term
 
 import (
 	"os"
@@ -19,7 +19,7 @@ type manOptions struct {
 	To      string
 }
 
-func newManCommand(f *Factory, category string) *ucli.Command {
+func ManCommand(f *Factory, category string) *ucli.Command {
 	var opts manOptions
 	return &ucli.Command{
 		Name:      "man",
@@ -45,16 +45,16 @@ func runMan(f *Factory, opts manOptions) error {
 	cmds := f.Program.Commands(f)
 	if opts.Install {
 		if len(opts.Words) > 0 {
-			return usageErrorf("man --install writes all pages; it takes no command")
+			return UsageErrorf("man --install writes all pages; it takes no command")
 		}
 		return installMan(f, cmds, opts.To)
 	}
 	if opts.To != "" {
-		return usageErrorf("--to is for --install; redirect the output instead")
+		return UsageErrorf("--to is for --install; redirect the output instead")
 	}
 	page := manOverview(f.Program.Groups, cmds)
 	if len(opts.Words) > 0 {
-		path := findPath(cmds, opts.Words)
+		path := FindPath(cmds, opts.Words)
 		if path == nil {
 			return runHelp(f, helpOptions{Words: opts.Words}) // says what is nearest
 		}
@@ -70,7 +70,7 @@ func installMan(f *Factory, cmds []*ucli.Command, to string) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return errorf("io_failed", "cannot create the manual directory: %w", err)
+		return Errorf("io_failed", "cannot create the manual directory: %w", err)
 	}
 	pages := map[string]string{"git-agentxchain.1": manOverview(f.Program.Groups, cmds)}
 	names := []string{"git-agentxchain.1"}
@@ -83,7 +83,7 @@ func installMan(f *Factory, cmds []*ucli.Command, to string) error {
 	}
 	for _, name := range names {
 		if err := maybe.WriteFile(filepath.Join(dir, name), []byte(pages[name]), 0o644); err != nil {
-			return errorf("io_failed", "cannot write the manual page %s: %w", name, err)
+			return Errorf("io_failed", "cannot write the manual page %s: %w", name, err)
 		}
 	}
 	f.Out.Emit(ojson.NewObject("directory", dir, "pages", names), func(p *Printer) {
@@ -103,7 +103,7 @@ func manDir(f *Factory, to string) (string, error) {
 	if h := f.Env.Getenv("HOME"); filepath.IsAbs(h) {
 		return filepath.Join(h, ".local", "share", "man", "man1"), nil
 	}
-	return "", usageErrorf("there is no home directory to install manual pages in; name a directory with --to")
+	return "", UsageErrorf("there is no home directory to install manual pages in; name a directory with --to")
 }
 
 func manOverview(groups []string, cmds []*ucli.Command) string {
@@ -137,7 +137,7 @@ func manOverview(groups []string, cmds []*ucli.Command) string {
 
 func manCommand(path []*ucli.Command) string {
 	cmd := path[len(path)-1]
-	name := "git-agentxchain-" + strings.ReplaceAll(pathName(path), " ", "-")
+	name := "git-agentxchain-" + strings.ReplaceAll(PathName(path), " ", "-")
 	var r roff
 	r.title(name)
 	r.section("NAME")
@@ -148,7 +148,7 @@ func manCommand(path []*ucli.Command) string {
 		r.section("DESCRIPTION")
 		r.verbatim(strings.TrimSpace(cmd.Description) + "\n")
 	}
-	if own := flagHelps(cmd); len(own) > 0 {
+	if own := FlagHelps(cmd); len(own) > 0 {
 		r.section("FLAGS")
 		r.flags(own)
 	}
@@ -156,13 +156,13 @@ func manCommand(path []*ucli.Command) string {
 		if c.Hidden {
 			continue
 		}
-		r.section(strings.ToUpper(pathName(append(path[:len(path):len(path)], c))))
+		r.section(strings.ToUpper(PathName(append(path[:len(path):len(path)], c))))
 		r.text(c.Usage)
 		r.text(usageLine(append(path[:len(path):len(path)], c)))
 		if c.Description != "" {
 			r.verbatim(strings.TrimSpace(c.Description) + "\n")
 		}
-		r.flags(flagHelps(c))
+		r.flags(FlagHelps(c))
 	}
 	if len(cmd.Aliases) > 0 {
 		r.section("ALIASES")

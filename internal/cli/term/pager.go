@@ -1,6 +1,6 @@
 // The pager: git's rules for choosing one, and long listings only.
 
-package cli
+package term
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type pager struct {
 // listing matters more.
 func (o *Output) Page(ctx context.Context) {
 	f := o.f
-	if o.pager != nil || f.global.JSON || f.global.NoPager || !f.Env.IsTerminal(f.Env.Stdout) {
+	if o.pager != nil || f.Global.JSON || f.Global.NoPager || !f.Env.IsTerminal(f.Env.Stdout) {
 		return
 	}
 	line := f.pagerCommand()
@@ -29,7 +29,7 @@ func (o *Output) Page(ctx context.Context) {
 		return
 	}
 	// Decided now: afterwards stdout is a pipe and would look colourless.
-	o.style()
+	o.Style()
 	r, w, err := os.Pipe()
 	if err != nil {
 		return

@@ -1,6 +1,6 @@
 // The promises of the output: one JSON object, prose apart, the right exit status.
 
-package cli
+package term
 
 import (
 	"bytes"
@@ -61,15 +61,15 @@ func TestEnvelope(t *testing.T) {
 		}, good + "}\n", 0},
 		{"payload cannot say ok", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("ok", true, "correlationId", "evil"), nil)
-			return errorf("gate_failed", "no").withHint("do it").withDetails(ojson.NewObject("gate", "g"))
+			return Errorf("gate_failed", "no").WithHint("do it").WithDetails(ojson.NewObject("gate", "g"))
 		}, bad + `,"error":{"code":"gate_failed","message":"no","hint":"do it","details":{"gate":"g"}}}` + "\n", 3},
 		{"partial payload with error", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("turn", "t1", "error", "mine"), nil)
-			return errorf("ref_moved", "moved")
+			return Errorf("ref_moved", "moved")
 		}, bad + `,"turn":"t1","error":{"code":"ref_moved","message":"moved"}}` + "\n", 4},
 		{"findings", func(f *Factory) error {
 			f.Out.Emit(ojson.NewObject("problems", 2), nil)
-			return errFindings()
+			return ErrFindings()
 		}, bad + `,"problems":2,"error":{"code":"findings","message":"finished with findings"}}` + "\n", 1},
 		{"stream replaces the envelope", func(f *Factory) error {
 			return f.Out.Stream(ojson.NewObject("event", "e"))
@@ -91,13 +91,13 @@ func TestEnvelope(t *testing.T) {
 func TestTextErrors(t *testing.T) {
 	stdout, stderr, status := finishWith(t, false, func(f *Factory) error {
 		f.Out.Emit(nil, func(p *Printer) { p.Println("half done") })
-		return fmt.Errorf("accept: %w", errorf("run_blocked", "the run is\x1b[2J blocked").withHint("git agentxchain unblock"))
+		return fmt.Errorf("accept: %w", Errorf("run_blocked", "the run is\x1b[2J blocked").WithHint("git agentxchain unblock"))
 	})
 	if stdout != "half done\n" || status != 5 ||
 		stderr != "error: accept: the run is^[[2J blocked\nhint: git agentxchain unblock\n" {
 		t.Errorf("%q %q %d", stdout, stderr, status)
 	}
-	stdout, stderr, status = finishWith(t, false, func(*Factory) error { return exitSilently(7) })
+	stdout, stderr, status = finishWith(t, false, func(*Factory) error { return ExitSilently(7) })
 	if stdout != "" || stderr != "" || status != 7 {
 		t.Errorf("%q %q %d", stdout, stderr, status)
 	}
@@ -123,7 +123,7 @@ func TestExitStatus(t *testing.T) {
 		"git_failed": 128, "interrupted": 130, "findings": 1, "never heard of": 1,
 	}
 	for code, status := range want {
-		if got := describe(fmt.Errorf("wrapped: %w", foreign{code})).exit; got != status {
+		if got := Describe(fmt.Errorf("wrapped: %w", foreign{code})).Exit; got != status {
 			t.Errorf("%s exits %d, want %d", code, got, status)
 		}
 	}
@@ -134,11 +134,11 @@ func TestExitStatus(t *testing.T) {
 	}{
 		{errors.New("plain"), "failed", 1},
 		{fmt.Errorf("step: %w", context.Canceled), "interrupted", 130},
-		{errorf("git_failed", "git: %w", context.Canceled), "interrupted", 130},
+		{Errorf("git_failed", "git: %w", context.Canceled), "interrupted", 130},
 		{context.DeadlineExceeded, "timeout", 1},
 	} {
-		if r := describe(tt.err); r.code != tt.code || r.exit != tt.status {
-			t.Errorf("%v: %s %d", tt.err, r.code, r.exit)
+		if r := Describe(tt.err); r.Code != tt.code || r.Exit != tt.status {
+			t.Errorf("%v: %s %d", tt.err, r.Code, r.Exit)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestExitStatus(t *testing.T) {
 func TestExitTableIsConsistent(t *testing.T) {
 	seen := map[string]bool{}
 	last := -1
-	for _, row := range exitTable() {
+	for _, row := range ExitTable() {
 		if row.Status <= last {
 			t.Errorf("status %d out of order", row.Status)
 		}
@@ -180,7 +180,7 @@ func TestPanicBecomesInternalError(t *testing.T) {
 	for _, debug := range []string{"", "1"} {
 		env, stdout, stderr := testEnv(false, map[string]string{"AGENTXCHAIN_DEBUG": debug})
 		status := runBody(env, nil, func(context.Context) error { panic("boom\x1b[2J") })
-		if status != exitFailed || stdout.Len() != 0 {
+		if status != ExitFailed || stdout.Len() != 0 {
 			t.Errorf("status %d, stdout %q", status, stdout)
 		}
 		if !strings.Contains(stderr.String(), "error: internal error: boom") || strings.Contains(stderr.String(), "\x1b") {
@@ -191,7 +191,7 @@ func TestPanicBecomesInternalError(t *testing.T) {
 		}
 	}
 	env, stdout, _ := testEnv(false, nil)
-	if status := runBody(env, []string{"--json"}, func(context.Context) error { panic(1) }); status != exitFailed ||
+	if status := runBody(env, []string{"--json"}, func(context.Context) error { panic(1) }); status != ExitFailed ||
 		!strings.Contains(stdout.String(), `"error":{"code":"internal"`) {
 		t.Errorf("%d %s", status, stdout)
 	}
@@ -201,8 +201,8 @@ func TestInterruptedCommandExits130(t *testing.T) {
 	env, _, stderr := testEnv(false, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	status := runWith(ctx, []string{"x", "probe"}, env, probe(func(ctx context.Context) error { return ctx.Err() }))
-	if status != exitInterrupted || stderr.String() != "error: interrupted\n" {
+	status := Run(ctx, []string{"x", "probe"}, env, probe(func(ctx context.Context) error { return ctx.Err() }))
+	if status != ExitInterrupted || stderr.String() != "error: interrupted\n" {
 		t.Errorf("%d %q", status, stderr)
 	}
 }
@@ -211,7 +211,7 @@ func TestInterruptedCommandExits130(t *testing.T) {
 func TestFlagValueOfWrongType(t *testing.T) {
 	env, stdout, stderr := testEnv(false, nil)
 	status := runBody(env, []string{"--limit", "x"}, func(context.Context) error { return nil })
-	if status != exitUsage || stdout.Len() != 0 || strings.Count(stderr.String(), "\n") != 1 {
+	if status != ExitUsage || stdout.Len() != 0 || strings.Count(stderr.String(), "\n") != 1 {
 		t.Errorf("%d %q %q", status, stdout, stderr)
 	}
 }
@@ -219,11 +219,11 @@ func TestFlagValueOfWrongType(t *testing.T) {
 func TestChoiceFlag(t *testing.T) {
 	env, _, stderr := testEnv(false, nil)
 	ok := func(context.Context) error { return nil }
-	if status := runBody(env, []string{"--format", "jsno"}, ok); status != exitUsage ||
+	if status := runBody(env, []string{"--format", "jsno"}, ok); status != ExitUsage ||
 		stderr.String() != "error: --format takes text, json, not \"jsno\"; did you mean json?\n" {
 		t.Errorf("%d %q", status, stderr)
 	}
-	if status := runBody(env, []string{"--format", "json"}, ok); status != exitOK {
+	if status := runBody(env, []string{"--format", "json"}, ok); status != ExitOK {
 		t.Errorf("%d", status)
 	}
 }
@@ -231,13 +231,13 @@ func TestChoiceFlag(t *testing.T) {
 func probe(body func(context.Context) error) Program {
 	return Program{Commands: func(*Factory) []*ucli.Command {
 		return []*ucli.Command{{Name: "probe", Usage: "test", Flags: []ucli.Flag{
-			&ucli.IntFlag{Name: "limit"}, newChoiceFlag("format", "shape", "text", "text", "json"),
+			&ucli.IntFlag{Name: "limit"}, NewChoiceFlag("format", "shape", "text", "text", "json"),
 		}, Action: func(c *ucli.Context) error { return body(c.Context) }}}
 	}}
 }
 
 func runBody(env Env, args []string, body func(context.Context) error) int {
-	return runWith(context.Background(), append([]string{"x", "probe"}, args...), env, probe(body))
+	return Run(context.Background(), append([]string{"x", "probe"}, args...), env, probe(body))
 }
 
 func TestCleanLeavesNothingThatDrivesATerminal(t *testing.T) {
@@ -273,6 +273,6 @@ func TestCorrelationID(t *testing.T) {
 // is set except --json, which asks for the envelope.
 func newTestFactory(env Env, json bool) *Factory {
 	f := &Factory{}
-	f.open(context.Background(), env, globalOptions{JSON: json, Color: "auto"})
+	f.Open(context.Background(), env, GlobalOptions{JSON: json, Color: "auto"})
 	return f
 }

@@ -1,6 +1,6 @@
 // Printer: the text side of a command's result, with styles, tables and times.
 
-package cli
+package term
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 type Printer struct {
 	Style
 	w     io.Writer
-	now   func() time.Time
+	Now   func() time.Time
 	width int
 }
 
@@ -29,11 +29,11 @@ func (p *Printer) Write(b []byte) (int, error) { return p.w.Write(b) }
 
 // Field prints one "label: value" line, labels padded to the same column.
 func (p *Printer) Field(label, format string, args ...any) {
-	p.Printf("%s %s\n", p.Dim(pad(label+":", 14)), fmt.Sprintf(format, args...))
+	p.Printf("%s %s\n", p.Dim(Pad(label+":", 14)), fmt.Sprintf(format, args...))
 }
 
 // Ago renders an instant relative to now: "3m ago", "in 2h", "just now".
-func (p *Printer) Ago(t time.Time) string { return RelativeTime(p.now(), t) }
+func (p *Printer) Ago(t time.Time) string { return RelativeTime(p.Now(), t) }
 
 // RelativeTime renders t as seen from now, coarsely, for people.
 func RelativeTime(now, t time.Time) string {

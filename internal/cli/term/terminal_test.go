@@ -1,6 +1,6 @@
 // What people see: colour, pager, prompts, progress, tables, times, suggestions.
 
-package cli
+package term
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestColorDecision(t *testing.T) {
 			env.GitConfig = func(context.Context, string, ...string) map[string]string { asked++; return tt.git }
 			env.Dir = t.TempDir()
 			f := &Factory{}
-			f.open(context.Background(), env, globalOptions{Color: tt.flag})
+			f.Open(context.Background(), env, GlobalOptions{Color: tt.flag})
 			if got := f.useColor(env.Stdout); got != tt.want {
 				t.Errorf("got %v", got)
 			}
@@ -108,11 +108,11 @@ func TestPrompt(t *testing.T) {
 	// Nobody there: no terminal, end of input, --json, or git's switch.
 	env, _, _ := testEnv(false, nil)
 	_, err := newTestFactory(env, false).Prompt.Confirm(context.Background(), "Go on?", "--yes", true)
-	if r := describe(err); r.code != "prompt_unavailable" || r.exit != exitUsage || !strings.Contains(r.hint, "--yes") {
+	if r := Describe(err); r.Code != "prompt_unavailable" || r.Exit != ExitUsage || !strings.Contains(r.hint, "--yes") {
 		t.Errorf("%+v", r)
 	}
 	env, _, _ = testEnv(true, nil)
-	if _, err := newTestFactory(env, false).Prompt.Line(context.Background(), "Name?", "--name"); describe(err).code != "prompt_unavailable" {
+	if _, err := newTestFactory(env, false).Prompt.Line(context.Background(), "Name?", "--name"); Describe(err).Code != "prompt_unavailable" {
 		t.Errorf("end of input: %v", err)
 	}
 	if newTestFactory(env, true).Interactive() {
@@ -174,14 +174,14 @@ func TestTable(t *testing.T) {
 	}
 	for line := range strings.Lines(render(24)) {
 		plain := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "", "\x1b[31m", "").Replace(strings.TrimSuffix(line, "\n"))
-		if displayWidth(plain) > 24 {
+		if DisplayWidth(plain) > 24 {
 			t.Errorf("%q is wider than the terminal", plain)
 		}
 	}
-	if got := truncate("abcdef", 4); got != "abc…" {
+	if got := Truncate("abcdef", 4); got != "abc…" {
 		t.Errorf("%q", got)
 	}
-	if got := truncate("漢字漢字", 4); got != "漢…" {
+	if got := Truncate("漢字漢字", 4); got != "漢…" {
 		t.Errorf("%q", got)
 	}
 }
@@ -211,7 +211,7 @@ func TestNearest(t *testing.T) {
 		"acept": "accept", "stauts": "status", "STATUS": "status", "event": "events", "dec": "decisions", "exit": "exit-codes",
 		"a": "", "xyzzy": "", "": "", "approv": "approve",
 	} {
-		if got := nearest(word, known); got != want {
+		if got := Nearest(word, known); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}
@@ -227,7 +227,7 @@ func TestTopicsFitATerminal(t *testing.T) {
 			continue // a table
 		}
 		for line := range strings.Lines(tp.text()) {
-			if displayWidth(strings.TrimSuffix(line, "\n")) > 80 {
+			if DisplayWidth(strings.TrimSuffix(line, "\n")) > 80 {
 				t.Errorf("%s: %q", tp.name, line)
 			}
 		}

@@ -1,6 +1,6 @@
 // help: an overview, a command, or a topic.
 
-package cli
+package term
 
 import (
 	"context"
@@ -15,7 +15,7 @@ type helpOptions struct {
 	Words []string // a topic, or the path of a command; empty for the overview
 }
 
-func newHelpCommand(f *Factory, category string) *ucli.Command {
+func HelpCommand(f *Factory, category string) *ucli.Command {
 	return &ucli.Command{
 		Name:      "help",
 		Category:  category,
@@ -49,21 +49,21 @@ func runHelp(f *Factory, opts helpOptions) error {
 			return nil
 		}
 	}
-	path := findPath(cmds, opts.Words)
+	path := FindPath(cmds, opts.Words)
 	if path == nil {
 		word := opts.Words[0]
 		known := append(allNames(cmds), topicNames()...)
 		for i := range opts.Words {
-			parent := findPath(cmds, opts.Words[:i])
-			if i > 0 && findPath(cmds, opts.Words[:i+1]) == nil {
+			parent := FindPath(cmds, opts.Words[:i])
+			if i > 0 && FindPath(cmds, opts.Words[:i+1]) == nil {
 				word, known = opts.Words[i], allNames(parent[i-1].Subcommands)
 				break
 			}
 		}
-		if s := nearest(word, known); s != "" {
-			return usageErrorf("no help for %q; did you mean %q?", OneLine(word), s)
+		if s := Nearest(word, known); s != "" {
+			return UsageErrorf("no help for %q; did you mean %q?", OneLine(word), s)
 		}
-		return usageErrorf("no help for %q; \"git agentxchain help\" lists commands and topics", OneLine(word))
+		return UsageErrorf("no help for %q; \"git agentxchain help\" lists commands and topics", OneLine(word))
 	}
 	f.Out.Emit(ojson.NewObject("command", commandObject(path)), func(p *Printer) { printCommandHelp(p, path) })
 	return nil
@@ -111,7 +111,7 @@ func printIndented(p *Printer, t *Table) {
 
 func printCommandHelp(p *Printer, path []*ucli.Command) {
 	cmd := path[len(path)-1]
-	p.Printf("%s - %s\n\n", p.Bold("git agentxchain "+pathName(path)), cmd.Usage)
+	p.Printf("%s - %s\n\n", p.Bold("git agentxchain "+PathName(path)), cmd.Usage)
 	p.Printf("usage: %s\n", usageLine(path))
 	if cmd.Description != "" {
 		p.Printf("\n%s\n", strings.TrimSpace(cmd.Description))
@@ -126,7 +126,7 @@ func printCommandHelp(p *Printer, path []*ucli.Command) {
 		}
 		printIndented(p, t)
 	}
-	if own := flagHelps(cmd); len(own) > 0 {
+	if own := FlagHelps(cmd); len(own) > 0 {
 		p.Printf("\n%s\n", p.Bold("flags"))
 		printFlags(p, own)
 	}
@@ -161,7 +161,7 @@ func flagText(h flagHelp) string {
 
 func usageLine(path []*ucli.Command) string {
 	cmd := path[len(path)-1]
-	line := "git agentxchain " + pathName(path)
+	line := "git agentxchain " + PathName(path)
 	if cmd.UsageText != "" {
 		return line + " " + cmd.UsageText
 	}
@@ -187,12 +187,12 @@ func overviewObject(cmds []*ucli.Command) *ojson.Object {
 
 func commandObject(path []*ucli.Command) *ojson.Object {
 	cmd := path[len(path)-1]
-	low, high := arity(cmd.ArgsUsage)
+	low, high := Arity(cmd.ArgsUsage)
 	o := ojson.NewObject(
-		"name", pathName(path), "aliases", cmd.Aliases, "summary", cmd.Usage,
+		"name", PathName(path), "aliases", cmd.Aliases, "summary", cmd.Usage,
 		"usage", usageLine(path), "description", cmd.Description,
 		"arguments", ojson.NewObject("text", cmd.ArgsUsage, "min", low, "max", high),
-		"flags", flagObjects(flagHelps(cmd)),
+		"flags", flagObjects(FlagHelps(cmd)),
 	)
 	var subs []*ojson.Object
 	for _, c := range cmd.Subcommands {
@@ -209,7 +209,7 @@ func commandObject(path []*ucli.Command) *ojson.Object {
 func flagObjects(flags []flagHelp) []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(flags))
 	for _, h := range flags {
-		o := ojson.NewObject("names", h.names, "usage", h.usage)
+		o := ojson.NewObject("names", h.Names, "usage", h.usage)
 		if h.value != "" {
 			o.Set("value", h.value)
 		}

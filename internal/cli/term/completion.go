@@ -1,6 +1,6 @@
 // Shell completion: three small scripts that ask the program itself what can come next.
 
-package cli
+package term
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-func newCompletionCommand(f *Factory, category string) *ucli.Command {
+func CompletionCommand(f *Factory, category string) *ucli.Command {
 	return &ucli.Command{
 		Name:      "completion",
 		Category:  category,
@@ -32,7 +32,7 @@ func newCompletionCommand(f *Factory, category string) *ucli.Command {
 func runCompletion(f *Factory, shell string) error {
 	script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[shell]
 	if script == "" {
-		return usageErrorf("no completion for %q; there is bash, zsh and fish", OneLine(shell))
+		return UsageErrorf("no completion for %q; there is bash, zsh and fish", OneLine(shell))
 	}
 	f.Out.Emit(ojson.NewObject("shell", shell, "script", script), func(p *Printer) { p.Printf("%s", script) })
 	return nil
@@ -100,9 +100,9 @@ complete -c git -n '__fish_seen_subcommand_from agentxchain' -f -a '(__git_agent
 complete -c git -n __fish_use_subcommand -a agentxchain -d 'governed runs of agents and people'
 `
 
-// newCompleteCommand is what the scripts call: the words after the program's
+// CompleteCommand is what the scripts call: the words after the program's
 // name, the last one being completed.
-func newCompleteCommand(f *Factory) *ucli.Command {
+func CompleteCommand(f *Factory) *ucli.Command {
 	return &ucli.Command{
 		Name:            "__complete",
 		Hidden:          true,
@@ -131,9 +131,9 @@ func complete(f *Factory, words []string) []string {
 		words = []string{""}
 	}
 	last, before := words[len(words)-1], words[:len(words)-1]
-	app := newApp(f)
+	app := NewApp(f)
 	p := &lineParser{app: app, rewrite: f.Program.Rewrites, given: map[string]bool{},
-		inv: &invocation{Global: globalOptions{Color: "auto"}}}
+		inv: &invocation{Global: GlobalOptions{Color: "auto"}}}
 	var pending string // a flag whose value is being completed
 	for i, w := range before {
 		if w == "--" {
@@ -193,10 +193,10 @@ func flagWords(cmd *ucli.Command) []string {
 	var out []string
 	helps := globalHelps()
 	if cmd != nil {
-		helps = append(flagHelps(cmd), helps...)
+		helps = append(FlagHelps(cmd), helps...)
 	}
 	for _, h := range helps {
-		for _, n := range h.names {
+		for _, n := range h.Names {
 			if len(n) > 1 {
 				out = append(out, "--"+n)
 			}
@@ -209,10 +209,10 @@ func flagWords(cmd *ucli.Command) []string {
 func valuesOf(cmd *ucli.Command, name string) []string {
 	helps := globalHelps()
 	if cmd != nil {
-		helps = append(flagHelps(cmd), helps...)
+		helps = append(FlagHelps(cmd), helps...)
 	}
 	for _, h := range helps {
-		for _, n := range h.names {
+		for _, n := range h.Names {
 			if n != name {
 				continue
 			}

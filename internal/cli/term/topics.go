@@ -1,6 +1,6 @@
 // Help topics, as data.
 
-package cli
+package term
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ func topicNames() []string {
 func exitCodesTopic() string {
 	var b strings.Builder
 	b.WriteString("An exit status never changes its meaning. With --json the answer also carries\nerror.code, the stable token in the list below.\n")
-	for _, row := range exitTable() {
+	for _, row := range ExitTable() {
 		fmt.Fprintf(&b, "\n%4d  %s\n", row.Status, row.Meaning)
 		for _, c := range row.Codes {
 			fmt.Fprintf(&b, "        %-36s %s\n", c.Code, c.Meaning)

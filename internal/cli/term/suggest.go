@@ -1,15 +1,15 @@
 // "Did you mean": the nearest known name to one that was mistyped.
 
-package cli
+package term
 
 import (
 	"slices"
 	"strings"
 )
 
-// nearest returns the known name closest to word, or "" when none is close
+// Nearest returns the known name closest to word, or "" when none is close
 // enough to be what was meant. A unique completion of word counts as close.
-func nearest(word string, known []string) string {
+func Nearest(word string, known []string) string {
 	if word == "" || len(word) > 64 {
 		return ""
 	}

@@ -1,13 +1,13 @@
 // Reads that may wait for ever, such as those of a FIFO nobody writes to.
 
-package cli
+package term
 
 import "context"
 
-// interruptible is read's answer, or context.Canceled as soon as the command is
+// Interruptible is read's answer, or context.Canceled as soon as the command is
 // told to end. A read under way has no way to be called off: it is left behind,
 // and goes with the process.
-func interruptible[T any](f *Factory, read func() (T, error)) (T, error) {
+func Interruptible[T any](f *Factory, read func() (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error

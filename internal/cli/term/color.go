@@ -1,6 +1,6 @@
 // Colour: whether to use it, and the few styles there are.
 
-package cli
+package term
 
 import "strings"
 
@@ -28,7 +28,7 @@ func (s Style) Cyan(t string) string   { return s.wrap("36", t) }
 // only, git's color.agentxchain and color.ui. Git is asked last because asking
 // costs a process.
 func (f *Factory) useColor(stream any) bool {
-	switch f.global.Color {
+	switch f.Global.Color {
 	case "always":
 		return true
 	case "never":

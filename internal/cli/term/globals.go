@@ -1,15 +1,15 @@
 // The flags every command takes.
 
-package cli
+package term
 
 import (
 	"slices"
 	"strconv"
 )
 
-// globalOptions are the flags every command takes. They may stand anywhere on
+// GlobalOptions are the flags every command takes. They may stand anywhere on
 // the line, before the command's name too.
-type globalOptions struct {
+type GlobalOptions struct {
 	JSON       bool
 	Help       bool
 	Version    bool
@@ -26,15 +26,15 @@ type globalFlag struct {
 	value  string // placeholder; "" for a switch
 	choice []string
 	usage  string
-	set    func(*globalOptions, string) error
+	set    func(*GlobalOptions, string) error
 }
 
 func globalFlags() []globalFlag {
-	onOff := func(dst func(*globalOptions) *bool) func(*globalOptions, string) error {
-		return func(g *globalOptions, v string) error {
+	onOff := func(dst func(*GlobalOptions) *bool) func(*GlobalOptions, string) error {
+		return func(g *GlobalOptions, v string) error {
 			b, err := strconv.ParseBool(v)
 			if err != nil {
-				return usageErrorf("%q is neither true nor false", v)
+				return UsageErrorf("%q is neither true nor false", v)
 			}
 			*dst(g) = b
 			return nil
@@ -42,26 +42,26 @@ func globalFlags() []globalFlag {
 	}
 	return []globalFlag{
 		{names: []string{"json", "j"}, usage: "print one JSON object instead of text, errors included",
-			set: onOff(func(g *globalOptions) *bool { return &g.JSON })},
+			set: onOff(func(g *GlobalOptions) *bool { return &g.JSON })},
 		{names: []string{"dir", "C"}, value: "DIR", usage: "work as if started in `DIR`",
-			set: func(g *globalOptions, v string) error {
+			set: func(g *GlobalOptions, v string) error {
 				if v == "" {
-					return usageErrorf("--dir needs a directory")
+					return UsageErrorf("--dir needs a directory")
 				}
 				g.Dir = v
 				return nil
 			}},
 		{names: []string{"color"}, value: "WHEN", choice: []string{"auto", "always", "never"},
 			usage: "use colour: auto, always or never",
-			set: func(g *globalOptions, v string) error {
+			set: func(g *GlobalOptions, v string) error {
 				if v != "auto" && v != "always" && v != "never" {
-					return usageErrorf("--color takes auto, always or never, not %q", v)
+					return UsageErrorf("--color takes auto, always or never, not %q", v)
 				}
 				g.Color = v
 				return nil
 			}},
 		{names: []string{"no-color"}, usage: "same as --color=never",
-			set: func(g *globalOptions, v string) error {
+			set: func(g *GlobalOptions, v string) error {
 				b, err := strconv.ParseBool(v)
 				if err == nil && b {
 					g.Color = "never"
@@ -69,15 +69,15 @@ func globalFlags() []globalFlag {
 				return err
 			}},
 		{names: []string{"no-pager"}, usage: "never start a pager",
-			set: onOff(func(g *globalOptions) *bool { return &g.NoPager })},
+			set: onOff(func(g *GlobalOptions) *bool { return &g.NoPager })},
 		{names: []string{"no-progress"}, usage: "never show progress",
-			set: onOff(func(g *globalOptions) *bool { return &g.NoProgress })},
+			set: onOff(func(g *GlobalOptions) *bool { return &g.NoProgress })},
 		{names: []string{"trust"}, usage: "trust the project's hooks, webhooks and runtimes, for this command only",
-			set: onOff(func(g *globalOptions) *bool { return &g.Trust })},
+			set: onOff(func(g *GlobalOptions) *bool { return &g.Trust })},
 		{names: []string{"help", "h"}, usage: "explain the command",
-			set: onOff(func(g *globalOptions) *bool { return &g.Help })},
+			set: onOff(func(g *GlobalOptions) *bool { return &g.Help })},
 		{names: []string{"version", "V"}, usage: "same as the command version",
-			set: onOff(func(g *globalOptions) *bool { return &g.Version })},
+			set: onOff(func(g *GlobalOptions) *bool { return &g.Version })},
 	}
 }
 

@@ -1,16 +1,16 @@
 // The envelope around every --json answer (spec/07 "Envelope").
 
-package cli
+package term
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
-// envelope builds one answer: the protocol's envelope, then the payload's
+// Envelope builds one answer: the protocol's envelope, then the payload's
 // members in their order, then error. A payload cannot replace the envelope's
 // own members.
-func envelope(ok bool, correlation string, payload *ojson.Object, failure *ojson.Object) *ojson.Object {
+func Envelope(ok bool, correlation string, payload *ojson.Object, failure *ojson.Object) *ojson.Object {
 	env := ojson.Marshal(alx.NewEnvelope(ok, correlation))
 	for k, v := range payload.All() {
 		if !env.Has(k) && (k != "error" || failure == nil) {
@@ -25,7 +25,7 @@ func envelope(ok bool, correlation string, payload *ojson.Object, failure *ojson
 
 // object is the "error" member of a failed answer.
 func (r report) object() *ojson.Object {
-	e := &alx.Error{Code: r.code, Message: r.message, Hint: r.hint}
+	e := &alx.Error{Code: r.Code, Message: r.message, Hint: r.hint}
 	if r.details.Len() > 0 {
 		e.Details = r.details
 	}

@@ -1,16 +1,13 @@
 // What commands are given: the surroundings of the process (Env) and the things made from it on demand (Factory).
 
-package cli
+package term
 
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
-
-	xterm "golang.org/x/term"
 )
 
 // Env is the outside world of one invocation. Tests replace it whole.
@@ -31,39 +28,6 @@ type Env struct {
 	// from dir; absent ones are absent from the map. It costs one process, so
 	// only terminal output asks. Nil means that no variable is set.
 	GitConfig func(ctx context.Context, dir string, names ...string) map[string]string
-}
-
-// OSEnv is the real process environment.
-func OSEnv() Env {
-	dir, err := os.Getwd()
-	if err != nil {
-		// The directory was deleted under us; commands that need it say so.
-		dir = ""
-	}
-	return Env{
-		Stdin:  os.Stdin,
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		Getenv: os.Getenv,
-		Dir:    dir,
-		IsTerminal: func(stream any) bool {
-			f, ok := stream.(*os.File)
-			return ok && xterm.IsTerminal(int(f.Fd()))
-		},
-		Width: func(stream any) int {
-			f, ok := stream.(*os.File)
-			if !ok {
-				return 0
-			}
-			w, _, err := xterm.GetSize(int(f.Fd()))
-			if err != nil {
-				return 0
-			}
-			return w
-		},
-		Now:       time.Now,
-		GitConfig: gitConfig,
-	}
 }
 
 // filled returns e with harmless stand-ins for what a test left out.
@@ -108,16 +72,16 @@ type Factory struct {
 	Prompt  *Prompter
 
 	ended   <-chan struct{} // closed once the command is told to end
-	global  globalOptions
+	Global  GlobalOptions
 	correl  func() string
 	gitConf func() map[string]string
 }
 
-// open makes f ready for one invocation. Commands capture f before its line is
+// Open makes f ready for one invocation. Commands capture f before its line is
 // understood, so it is filled in place.
-func (f *Factory) open(ctx context.Context, env Env, global globalOptions) {
+func (f *Factory) Open(ctx context.Context, env Env, global GlobalOptions) {
 	env = env.filled()
-	f.Env, f.global, f.ended = env, global, ctx.Done()
+	f.Env, f.Global, f.ended = env, global, ctx.Done()
 	f.correl = sync.OnceValue(func() string { return correlationID(env.Getenv) })
 	f.gitConf = sync.OnceValue(func() map[string]string {
 		dir, err := f.Dir()
@@ -133,13 +97,13 @@ func (f *Factory) open(ctx context.Context, env Env, global globalOptions) {
 // Dir returns the absolute directory to work in: --dir (or -C) against the
 // directory the process started in.
 func (f *Factory) Dir() (string, error) {
-	dir := f.global.Dir
+	dir := f.Global.Dir
 	switch {
 	case filepath.IsAbs(dir):
 		return filepath.Clean(dir), nil
 	case f.Env.Dir == "":
-		return "", errorf("directory_unusable", "the current directory no longer exists").
-			withHint("change to an existing directory, or name one with --dir")
+		return "", Errorf("directory_unusable", "the current directory no longer exists").
+			WithHint("change to an existing directory, or name one with --dir")
 	}
 	return filepath.Join(f.Env.Dir, dir), nil
 }
@@ -161,7 +125,7 @@ func (f *Factory) Path(p string) (string, error) {
 func (f *Factory) CorrelationID() string { return f.correl() }
 
 // JSON reports whether the caller asked for the envelope on stdout.
-func (f *Factory) JSON() bool { return f.global.JSON }
+func (f *Factory) JSON() bool { return f.Global.JSON }
 
 // Now is the clock of this invocation.
 func (f *Factory) Now() time.Time { return f.Env.Now() }
@@ -169,6 +133,6 @@ func (f *Factory) Now() time.Time { return f.Env.Now() }
 // Interactive reports whether a person can be asked: stdin and stderr are
 // terminals, --json is off and GIT_TERMINAL_PROMPT does not forbid it.
 func (f *Factory) Interactive() bool {
-	return !f.global.JSON && f.Env.Getenv("GIT_TERMINAL_PROMPT") != "0" &&
+	return !f.Global.JSON && f.Env.Getenv("GIT_TERMINAL_PROMPT") != "0" &&
 		f.Env.IsTerminal(f.Env.Stdin) && f.Env.IsTerminal(f.Env.Stderr)
 }

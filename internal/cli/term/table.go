@@ -1,6 +1,6 @@
 // Tables aligned by what a terminal shows, not by bytes or runes.
 
-package cli
+package term
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -62,7 +62,7 @@ func (p *Printer) Table(t *Table) {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[i] = max(widths[i], displayWidth(c.text))
+			widths[i] = max(widths[i], DisplayWidth(c.text))
 		}
 	}
 	if p.width > 0 && t.Flex >= 0 && t.Flex < len(widths) {
@@ -80,9 +80,9 @@ func (p *Printer) Table(t *Table) {
 		for i, c := range row {
 			text := c.text
 			if i == t.Flex && p.width > 0 {
-				text = truncate(text, widths[i])
+				text = Truncate(text, widths[i])
 			}
-			padding := widths[i] - displayWidth(text)
+			padding := widths[i] - DisplayWidth(text)
 			if c.style != nil {
 				text = c.style(text)
 			}
@@ -96,6 +96,6 @@ func (p *Printer) Table(t *Table) {
 	_, _ = p.Write([]byte(b.String()))
 }
 
-func pad(s string, width int) string      { return text.Pad(s, width) }
-func truncate(s string, width int) string { return text.Truncate(s, width) }
-func displayWidth(s string) int           { return text.Width(s) }
+func Pad(s string, width int) string      { return text.Pad(s, width) }
+func Truncate(s string, width int) string { return text.Truncate(s, width) }
+func DisplayWidth(s string) int           { return text.Width(s) }

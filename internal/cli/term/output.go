@@ -1,6 +1,6 @@
 // Where results go: prose or exactly one JSON object on stdout, everything else on stderr.
 
-package cli
+package term
 
 import (
 	"bufio"
@@ -22,14 +22,14 @@ type Output struct {
 	pager   *pager
 	payload *ojson.Object
 	raw     bool // the command took stdout over: no envelope at the end
-	style   func() Style
+	Style   func() Style
 	errSty  func() Style
 	err     error // first write error
 }
 
 func newOutput(f *Factory) *Output {
 	o := &Output{f: f, stdout: bufio.NewWriter(f.Env.Stdout)}
-	o.style = sync.OnceValue(func() Style { return Style{on: f.useColor(f.Env.Stdout)} })
+	o.Style = sync.OnceValue(func() Style { return Style{on: f.useColor(f.Env.Stdout)} })
 	o.errSty = sync.OnceValue(func() Style { return Style{on: f.useColor(f.Env.Stderr)} })
 	return o
 }
@@ -38,7 +38,7 @@ func newOutput(f *Factory) *Output {
 // people. Only one of the two is used; calling Emit again replaces the payload
 // and adds to the text. Either may be nil.
 func (o *Output) Emit(payload *ojson.Object, print func(*Printer)) {
-	if o.f.global.JSON && !o.raw {
+	if o.f.Global.JSON && !o.raw {
 		o.payload = payload
 		return
 	}
@@ -50,10 +50,10 @@ func (o *Output) Emit(payload *ojson.Object, print func(*Printer)) {
 // Printer writes text to stdout. With --json it writes nowhere, so that a
 // command that prints as it goes cannot break the envelope.
 func (o *Output) Printer() *Printer {
-	if o.f.global.JSON && !o.raw {
-		return &Printer{w: io.Discard, Style: Style{}, now: o.f.Env.Now}
+	if o.f.Global.JSON && !o.raw {
+		return &Printer{w: io.Discard, Style: Style{}, Now: o.f.Env.Now}
 	}
-	return &Printer{w: writerFunc(o.write), Style: o.style(), now: o.f.Env.Now, width: o.width()}
+	return &Printer{w: writerFunc(o.write), Style: o.Style(), Now: o.f.Env.Now, width: o.width()}
 }
 
 // Raw takes stdout over for output whose shape something else fixes (NUL
@@ -80,7 +80,7 @@ func (o *Output) Stream(record *ojson.Object) error {
 // Notice writes a line for the person at the terminal to stderr. It is not
 // part of the result and stays silent with --json.
 func (o *Output) Notice(format string, args ...any) {
-	if o.f.global.JSON {
+	if o.f.Global.JSON {
 		return
 	}
 	_, _ = fmt.Fprintln(o.f.Env.Stderr, Clean(fmt.Sprintf(format, args...)))
@@ -88,7 +88,7 @@ func (o *Output) Notice(format string, args ...any) {
 
 // Warn is Notice with "warning:" in front.
 func (o *Output) Warn(format string, args ...any) {
-	if o.f.global.JSON {
+	if o.f.Global.JSON {
 		return
 	}
 	_, _ = fmt.Fprintf(o.f.Env.Stderr, "%s %s\n", o.errSty().Yellow("warning:"), Clean(fmt.Sprintf(format, args...)))
@@ -120,17 +120,17 @@ func (o *Output) width() int {
 // finish ends the invocation: it prints the envelope or the error, flushes,
 // waits for the pager and returns the exit status.
 func (o *Output) finish(err error) int {
-	r := report{exit: exitOK}
+	r := report{Exit: ExitOK}
 	if err != nil {
-		r = describe(err)
+		r = Describe(err)
 	}
 	switch {
-	case o.f.global.JSON && !o.raw:
+	case o.f.Global.JSON && !o.raw:
 		var failure *ojson.Object
 		if err != nil && !(r.silent && o.payload.Has("error")) {
 			failure = r.object()
 		}
-		doc := envelope(r.exit == exitOK, o.f.CorrelationID(), o.payload, failure)
+		doc := Envelope(r.Exit == ExitOK, o.f.CorrelationID(), o.payload, failure)
 		if o.f.Env.IsTerminal(o.f.Env.Stdout) {
 			_, _ = o.write(text.JSON(ojson.Pretty(doc)))
 		} else {
@@ -148,11 +148,11 @@ func (o *Output) finish(err error) int {
 	// Output that did not arrive is a failure (a full disk must not look like
 	// success), except that a reader who has seen enough, as a pager does, is
 	// nobody's failure.
-	if o.err != nil && r.exit == exitOK && !paged && !errors.Is(o.err, syscall.EPIPE) {
-		o.printError(report{code: "io_failed", message: "cannot write the output: " + o.err.Error()})
-		return exitFailed
+	if o.err != nil && r.Exit == ExitOK && !paged && !errors.Is(o.err, syscall.EPIPE) {
+		o.printError(report{Code: "io_failed", message: "cannot write the output: " + o.err.Error()})
+		return ExitFailed
 	}
-	return r.exit
+	return r.Exit
 }
 
 // printError writes "error: ..." and "hint: ..." to stderr. The text may quote

@@ -1,6 +1,6 @@
 // Command line syntax: flags before and after positionals, "--", --flag=value, -xyz, global flags anywhere.
 
-package cli
+package term
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 
 // invocation is an understood command line.
 type invocation struct {
-	Global globalOptions
+	Global GlobalOptions
 	Path   []*ucli.Command // from the top level command down; empty for none
 	Argv   []string        // the same line in the one order urfave/cli reads correctly
 }
@@ -26,9 +26,9 @@ func (inv *invocation) command() *ucli.Command {
 }
 
 // name is the full name without the program's.
-func (inv *invocation) name() string { return pathName(inv.Path) }
+func (inv *invocation) name() string { return PathName(inv.Path) }
 
-func pathName(path []*ucli.Command) string {
+func PathName(path []*ucli.Command) string {
 	names := make([]string, len(path))
 	for i, c := range path {
 		names[i] = c.Name
@@ -49,12 +49,12 @@ type lineParser struct {
 	seen    bool            // a positional has been kept: no more subcommands
 }
 
-// parseLine understands args (without the program name). The invocation is
+// ParseLine understands args (without the program name). The invocation is
 // valid as far as it got even when the error is not nil, so that --json is
 // honoured for errors that come after it, or anywhere before "--".
-func parseLine(app *ucli.App, rewrites map[string][]string, args []string) (*invocation, error) {
+func ParseLine(app *ucli.App, rewrites map[string][]string, args []string) (*invocation, error) {
 	p := &lineParser{app: app, rewrite: rewrites, given: map[string]bool{},
-		inv: &invocation{Global: globalOptions{Color: "auto"}}}
+		inv: &invocation{Global: GlobalOptions{Color: "auto"}}}
 	err := p.run(args)
 	if err != nil {
 		// The rest of the line was not read. An answer in the wrong format is
@@ -150,7 +150,7 @@ func (p *lineParser) short(arg string, rest []string) (used int, err error) {
 // takesValue tells whether a flag that is valid here takes a value.
 func (p *lineParser) takesValue(name string) (takes, known bool) {
 	if fl := findFlag(p.inv.command(), name); fl != nil {
-		return flagTakesValue(fl), true
+		return FlagTakesValue(fl), true
 	}
 	if g := findGlobal(name); g != nil {
 		return g.value != "", true
@@ -166,7 +166,7 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 	}
 	if takes && !hasValue {
 		if len(rest) == 0 {
-			return 0, usageErrorf("%s needs a value", shown)
+			return 0, UsageErrorf("%s needs a value", shown)
 		}
 		value, used = rest[0], 1
 	}
@@ -176,7 +176,7 @@ func (p *lineParser) flag(name, shown, value string, hasValue bool, rest []strin
 			value = "true"
 		}
 		if err := findGlobal(name).set(&p.inv.Global, value); err != nil {
-			return 0, usageErrorf("%s: %v", shown, err)
+			return 0, UsageErrorf("%s: %v", shown, err)
 		}
 		return used, nil
 	}
@@ -207,7 +207,7 @@ func (p *lineParser) positional(word string, forced bool) error {
 		}
 		key := strings.TrimSpace(p.inv.name() + " " + word)
 		if to, ok := p.rewrite[key]; ok {
-			if path := findPath(p.app.Commands, to); path != nil {
+			if path := FindPath(p.app.Commands, to); path != nil {
 				p.inv.Path = nil
 				for _, c := range path {
 					if err := p.descend(c); err != nil {
@@ -228,7 +228,7 @@ func (p *lineParser) positional(word string, forced bool) error {
 
 func (p *lineParser) descend(next *ucli.Command) error {
 	if len(p.flags) > 0 {
-		return usageErrorf("flags of %q must follow the name of its subcommand %q", p.inv.name(), next.Name)
+		return UsageErrorf("flags of %q must follow the name of its subcommand %q", p.inv.name(), next.Name)
 	}
 	p.inv.Path = append(p.inv.Path, next)
 	return nil
@@ -242,30 +242,30 @@ func (p *lineParser) complete() error {
 		return nil
 	}
 	if cmd.Action == nil && len(cmd.Subcommands) > 0 {
-		return usageErrorf("%q needs a subcommand: %s", p.inv.name(), strings.Join(visibleNames(cmd.Subcommands), ", "))
+		return UsageErrorf("%q needs a subcommand: %s", p.inv.name(), strings.Join(visibleNames(cmd.Subcommands), ", "))
 	}
 	for _, fl := range cmd.Flags {
 		if r, ok := fl.(ucli.RequiredFlag); ok && r.IsRequired() && !p.given[fl.Names()[0]] {
-			return usageErrorf("%q needs --%s", p.inv.name(), fl.Names()[0])
+			return UsageErrorf("%q needs --%s", p.inv.name(), fl.Names()[0])
 		}
 	}
 	if cmd.SkipFlagParsing {
 		return nil
 	}
-	low, high := arity(cmd.ArgsUsage)
+	low, high := Arity(cmd.ArgsUsage)
 	switch n := len(p.pos); {
 	case high >= 0 && n > high:
-		return usageErrorf("%q does not take the argument %q", p.inv.name(), OneLine(p.pos[high]))
+		return UsageErrorf("%q does not take the argument %q", p.inv.name(), OneLine(p.pos[high]))
 	case n < low:
-		return usageErrorf("%q needs an argument: %s", p.inv.name(), cmd.ArgsUsage)
+		return UsageErrorf("%q needs an argument: %s", p.inv.name(), cmd.ArgsUsage)
 	}
 	return nil
 }
 
-// arity reads the number of operands out of ArgsUsage: a word is one operand,
+// Arity reads the number of operands out of ArgsUsage: a word is one operand,
 // [WORD] an optional one, WORD... or [WORD...] any further number; PATH[:LINE]
 // is one word and so one operand. high is -1 when there is no limit.
-func arity(usage string) (low, high int) {
+func Arity(usage string) (low, high int) {
 	depth := 0 // of open brackets, so that [-- PATH...] is optional as a whole
 	for word := range strings.FieldsSeq(usage) {
 		optional := depth > 0 || strings.HasPrefix(word, "[")
@@ -291,10 +291,10 @@ func (p *lineParser) unknownCommand(word string, subs []*ucli.Command) error {
 	if len(p.inv.Path) > 0 {
 		what = p.inv.name() + " command"
 	}
-	if s := nearest(word, allNames(subs)); s != "" {
-		return usageErrorf("unknown %s %q; did you mean %q?", what, OneLine(word), s)
+	if s := Nearest(word, allNames(subs)); s != "" {
+		return UsageErrorf("unknown %s %q; did you mean %q?", what, OneLine(word), s)
 	}
-	return usageErrorf("unknown %s %q; %q lists them", what, OneLine(word), strings.TrimSpace("git agentxchain help "+p.inv.name()))
+	return UsageErrorf("unknown %s %q; %q lists them", what, OneLine(word), strings.TrimSpace("git agentxchain help "+p.inv.name()))
 }
 
 func (p *lineParser) unknownFlag(shown string) error {
@@ -313,10 +313,10 @@ func (p *lineParser) unknownFlag(shown string) error {
 	if len(p.inv.Path) > 0 {
 		of = " for " + strconv.Quote(p.inv.name())
 	}
-	if s := nearest(strings.TrimLeft(shown, "-"), known); s != "" {
-		return usageErrorf("unknown flag %s%s; did you mean --%s?", OneLine(shown), of, s)
+	if s := Nearest(strings.TrimLeft(shown, "-"), known); s != "" {
+		return UsageErrorf("unknown flag %s%s; did you mean --%s?", OneLine(shown), of, s)
 	}
-	return usageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of,
+	return UsageErrorf("unknown flag %s%s; %q lists them", OneLine(shown), of,
 		strings.TrimSpace("git agentxchain help "+p.inv.name()))
 }
 
@@ -332,8 +332,8 @@ func findFlag(cmd *ucli.Command, name string) ucli.Flag {
 	return nil
 }
 
-// flagTakesValue tells switches from flags with a value.
-func flagTakesValue(fl ucli.Flag) bool {
+// FlagTakesValue tells switches from flags with a value.
+func FlagTakesValue(fl ucli.Flag) bool {
 	d, ok := fl.(ucli.DocGenerationFlag)
 	return !ok || d.TakesValue()
 }
@@ -347,8 +347,8 @@ func findCommand(list []*ucli.Command, name string) *ucli.Command {
 	return nil
 }
 
-// findPath follows names from list down; nil when one is missing.
-func findPath(list []*ucli.Command, names []string) []*ucli.Command {
+// FindPath follows names from list down; nil when one is missing.
+func FindPath(list []*ucli.Command, names []string) []*ucli.Command {
 	var path []*ucli.Command
 	for _, name := range names {
 		c := findCommand(list, name)

@@ -1,6 +1,6 @@
 // Flag types that more than one command uses.
 
-package cli
+package term
 
 import (
 	"slices"
@@ -9,23 +9,23 @@ import (
 	ucli "github.com/urfave/cli/v2"
 )
 
-// choiceFlag is a string flag with a closed list of values; completion offers
+// ChoiceFlag is a string flag with a closed list of values; completion offers
 // them and anything else is a usage error.
-type choiceFlag struct {
+type ChoiceFlag struct {
 	*ucli.StringFlag
 	Choices []string
 }
 
-// newChoiceFlag makes a choiceFlag; def may be "" for none.
-func newChoiceFlag(name, usage, def string, choices ...string) *choiceFlag {
-	f := &choiceFlag{StringFlag: &ucli.StringFlag{Name: name, Usage: usage, Value: def}, Choices: choices}
+// NewChoiceFlag makes a ChoiceFlag; def may be "" for none.
+func NewChoiceFlag(name, usage, def string, choices ...string) *ChoiceFlag {
+	f := &ChoiceFlag{StringFlag: &ucli.StringFlag{Name: name, Usage: usage, Value: def}, Choices: choices}
 	f.Action = func(_ *ucli.Context, v string) error {
 		if !slices.Contains(choices, v) {
 			hint := ""
-			if s := nearest(v, choices); s != "" {
+			if s := Nearest(v, choices); s != "" {
 				hint = "; did you mean " + s + "?"
 			}
-			return usageErrorf("--%s takes %s, not %q%s", name, strings.Join(choices, ", "), OneLine(v), hint)
+			return UsageErrorf("--%s takes %s, not %q%s", name, strings.Join(choices, ", "), OneLine(v), hint)
 		}
 		return nil
 	}
@@ -34,7 +34,7 @@ func newChoiceFlag(name, usage, def string, choices ...string) *choiceFlag {
 
 // choicesOf lists the values a flag accepts, nil when they are not a closed list.
 func choicesOf(fl ucli.Flag) []string {
-	if c, ok := fl.(*choiceFlag); ok {
+	if c, ok := fl.(*ChoiceFlag); ok {
 		return c.Choices
 	}
 	return nil
@@ -42,7 +42,7 @@ func choicesOf(fl ucli.Flag) []string {
 
 // flagHelp is what help, man and completion show of a flag.
 type flagHelp struct {
-	names   []string
+	Names   []string
 	value   string // placeholder; "" for a switch
 	usage   string
 	def     string
@@ -52,7 +52,7 @@ type flagHelp struct {
 // spelled renders the names the way they are typed: "-t, --turn ID".
 func (h flagHelp) spelled() string {
 	var short, long []string
-	for _, n := range h.names {
+	for _, n := range h.Names {
 		if len(n) == 1 {
 			short = append(short, "-"+n)
 		} else {
@@ -69,14 +69,14 @@ func (h flagHelp) spelled() string {
 	return s
 }
 
-// flagHelps describes the visible flags of a command.
-func flagHelps(cmd *ucli.Command) []flagHelp {
+// FlagHelps describes the visible flags of a command.
+func FlagHelps(cmd *ucli.Command) []flagHelp {
 	var out []flagHelp
 	for _, fl := range cmd.Flags {
 		if v, ok := fl.(ucli.VisibleFlag); ok && !v.IsVisible() {
 			continue
 		}
-		h := flagHelp{names: fl.Names(), choices: choicesOf(fl)}
+		h := flagHelp{Names: fl.Names(), choices: choicesOf(fl)}
 		if d, ok := fl.(ucli.DocGenerationFlag); ok {
 			h.value, h.usage = placeholder(d.GetUsage())
 			if !d.TakesValue() {
@@ -100,7 +100,7 @@ func globalHelps() []flagHelp {
 	var out []flagHelp
 	for _, g := range globalFlags() {
 		_, usage := placeholder(g.usage)
-		out = append(out, flagHelp{names: g.names, value: g.value, usage: usage, choices: g.choice})
+		out = append(out, flagHelp{Names: g.names, value: g.value, usage: usage, choices: g.choice})
 	}
 	return out
 }

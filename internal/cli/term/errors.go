@@ -1,0 +1,120 @@
+// Errors the command line itself makes, and what every error looks like from here.
+
+package term
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// CodedError is what the command line knows about an error of any room: a
+// stable code (docs/errors.md), the sentence and the next thing to do.
+type CodedError interface {
+	error
+	ErrorCode() string
+	ErrorHint() string
+}
+
+// detailed is a CodedError with further machine-readable members for --json.
+type detailed interface{ ErrorDetails() *ojson.Object }
+
+// Error is a CodedError made by a command.
+type Error struct {
+	Code    string
+	Message string
+	Hint    string
+	details *ojson.Object
+	Cause   error
+	// Findings are shown below the message, one a line.
+	Findings []string
+}
+
+func (e *Error) Error() string               { return e.Message }
+func (e *Error) ErrorCode() string           { return e.Code }
+func (e *Error) ErrorHint() string           { return e.Hint }
+func (e *Error) ErrorDetails() *ojson.Object { return e.details }
+func (e *Error) Unwrap() error               { return e.Cause }
+func (e *Error) WithHint(h string) *Error {
+	e.Hint = h
+	return e
+}
+
+func (e *Error) WithDetails(d *ojson.Object) *Error {
+	e.details = d
+	return e
+}
+
+// Errorf makes an error with a stable code. A %w operand becomes its cause.
+func Errorf(code, format string, args ...any) *Error {
+	wrapped := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
+}
+
+// UsageErrorf says that the command line cannot be understood (exit 2). It is
+// one sentence on one line: what is wrong, then the nearest right thing.
+func UsageErrorf(format string, args ...any) *Error { return Errorf("usage", format, args...) }
+
+// silentError ends a command with an exit status after it has said everything
+// there is to say: fsck with findings, a verifier with its own exit codes.
+type silentError struct{ status int }
+
+func (e silentError) Error() string { return fmt.Sprintf("exit status %d", e.status) }
+
+// ExitSilently makes the command end with status and no error message. With
+// --json the emitted payload keeps "ok" true only for status 0.
+func ExitSilently(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return silentError{status}
+}
+
+// ErrFindings ends a command that worked and found something wrong (exit 1).
+func ErrFindings() error { return silentError{1} }
+
+// report is an error ready to be shown.
+type report struct {
+	Code     string
+	message  string
+	hint     string
+	details  *ojson.Object
+	findings []string
+	silent   bool
+	Exit     int
+}
+
+// Describe turns any error into what is shown and the status to exit with.
+func Describe(err error) report {
+	var silent silentError
+	if errors.As(err, &silent) {
+		return report{Code: "findings", message: "finished with findings", silent: true, Exit: silent.status}
+	}
+	r := report{Code: "failed", message: err.Error()}
+	var coded CodedError
+	var d detailed
+	switch {
+	case errors.As(err, &coded):
+		r.Code, r.hint = coded.ErrorCode(), coded.ErrorHint()
+		if errors.As(err, &d) {
+			r.details = d.ErrorDetails()
+		}
+		var ours *Error
+		if errors.As(err, &ours) {
+			r.findings = ours.Findings
+		}
+		// Being interrupted in the middle of a step makes the step fail with
+		// its own code; the person who pressed ^C knows why.
+		if errors.Is(err, context.Canceled) {
+			r.Code, r.hint = "interrupted", ""
+		}
+	case errors.Is(err, context.Canceled):
+		r.Code, r.message = "interrupted", "interrupted"
+	case errors.Is(err, context.DeadlineExceeded):
+		r.Code = "timeout"
+	}
+	r.Exit = ExitStatus(r.Code)
+	return r
+}
