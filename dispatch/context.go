@@ -50,6 +50,11 @@ func (v *view) context() []byte {
 		for gate, status := range v.State.PhaseGateStatus.All() {
 			l.add("%s: %s", code(gate), line(status))
 		}
+		if f := v.State.LastGateFailure; f != nil && f.GateID != nil {
+			for _, reason := range f.Reasons {
+				l.add("%s did not open: %s", code(*f.GateID), line(reason))
+			}
+		}
 		d.block("## Phase Gate Status\n\n" + l.String())
 	}
 	return d.bytes()

@@ -229,15 +229,20 @@ type HumanApproval struct {
 	FromPhase, ToPhase string
 	RequestedByTurn    string
 	Approver           Actor
+	Reason             string // "" for none given
 	At                 string
 }
 
 // NewHumanApprovalEntry returns the ledger row of an approval by a person: who,
 // and whether a terminal was attached.
 func NewHumanApprovalEntry(a HumanApproval) *ojson.Object {
-	return ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", nullable(a.GateID),
+	o := ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", nullable(a.GateID),
 		"from_phase", nullable(a.FromPhase), "to_phase", nullable(a.ToPhase),
 		"requested_by_turn", nullable(a.RequestedByTurn),
 		"approved_by", ojson.NewObject("name", a.Approver.Name, "email", a.Approver.Email),
 		"terminal", a.Approver.Terminal, "timestamp", a.At)
+	if a.Reason != "" {
+		o.Set("reason", a.Reason)
+	}
+	return o
 }

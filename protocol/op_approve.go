@@ -14,6 +14,7 @@ type Approval struct {
 	Files    []FileBlob  `json:"files"`
 	Actions  []ActionRun `json:"actions"`            // gate actions the caller ran, in order
 	Unproven bool        `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
+	Reason   string      `json:"reason,omitempty"`   // why, in the person's words
 	Preview  bool        `json:"-"`                  // only ask whether it would be granted, before any action runs; never recorded
 }
 
@@ -134,7 +135,7 @@ func (op *ApprovePhase) apply(t *transition) *Error {
 	if op.Approval.record(t, gatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
 		return nil
 	}
-	t.approved(gatePhase, p.Gate, p.RequestedByTurn, p.From, p.To)
+	t.approved(gatePhase, p.Gate, p.RequestedByTurn, p.From, p.To, op.Approval.Reason)
 	t.event(EventGateApproved, nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", nullable(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
@@ -163,7 +164,7 @@ func (op *ApproveCompletion) apply(t *transition) *Error {
 	if op.Approval.record(t, gateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
 		return nil
 	}
-	t.approved(gateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "")
+	t.approved(gateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "", op.Approval.Reason)
 	t.event(EventGateApproved, nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", nullable(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
@@ -268,9 +269,18 @@ func intPtr(p *int) any {
 	return *p
 }
 
-// approved records who approved, and whether a terminal was there.
-func (t *transition) approved(kind, gate, by, from, to string) {
-	t.append(LedgerDecisions, NewHumanApprovalEntry(HumanApproval{GateType: kind, GateID: gate, FromPhase: from, ToPhase: to, RequestedByTurn: by, Approver: t.env.Actor, At: t.env.Time()}))
+// approved records who approved and why, and whether a terminal was there.
+func (t *transition) approved(kind, gate, by, from, to, reason string) {
+	t.append(LedgerDecisions, NewHumanApprovalEntry(HumanApproval{
+		GateType:        kind,
+		GateID:          gate,
+		FromPhase:       from,
+		ToPhase:         to,
+		RequestedByTurn: by,
+		Approver:        t.env.Actor,
+		Reason:          trimSpace(reason),
+		At:              t.env.Time(),
+	}))
 }
 
 // settle makes the run active and closes what the gate had raised.

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -27,6 +28,45 @@ func TestApprovePhase(t *testing.T) {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	w.fails(CodeInvalidStateTransition, &ApprovePhase{})
+}
+
+// A person's no sends the run back to work, and says why.
+func TestDenyGate(t *testing.T) {
+	w := paused(t, nil)
+	by := w.state.PendingPhaseTransition.RequestedByTurn
+	w.fails(CodeReasonRequired, &DenyGate{Reason: " \t"})
+	w.fails(CodeInvalidArgument, &DenyGate{Reason: strings.Repeat("x", maxDenial+1)})
+	w.actor.InsideTurn = "turn_x"
+	w.fails(CodeInsideTurn, &DenyGate{Reason: "no"})
+	w.actor.InsideTurn = ""
+	tr := w.must(&DenyGate{Reason: " too thin "})
+	w.wantEvents(tr, "gate_failed")
+	w.wantEntries(tr, "human_denial gate_failure")
+	w.wantStatus(StatusActive, "")
+	f, g := w.state.LastGateFailure, w.state
+	status, _ := g.PhaseGateStatus.Get("plan_ok")
+	if g.Phase != "planning" || status != GateFailed || g.PendingPhaseTransition != nil || f == nil || strOr(f.RequestedByTurn) != by ||
+		len(f.Reasons) != 1 || f.Reasons[0] != "denied by Ada: too thin" || strOr(f.ToPhase) != "build" {
+		t.Errorf("state %s", g.Encode())
+	}
+	row := added(tr, LedgerDecisions)[0]
+	if row.Object("denied_by").String("name") != "Ada" || row.String("reason") != "too thin" || row.String("gate_id") != "plan_ok" {
+		t.Errorf("row %s", ojson.Compact(row))
+	}
+	w.fails(CodeInvalidStateTransition, &DenyGate{Reason: "again"})
+}
+
+func TestDenyCompletion(t *testing.T) {
+	w := startedWorld(t, nil).inPhase("ship")
+	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
+	tr := w.must(&DenyGate{Reason: "not shipped on a Friday"})
+	w.wantEntries(tr, "human_denial gate_failure")
+	w.wantStatus(StatusActive, "")
+	if w.state.PendingRunCompletion != nil || w.state.LastGateFailure == nil || w.state.LastGateFailure.GateType != gateCompletion {
+		t.Errorf("state %s", w.state.Encode())
+	}
+	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
+	w.wantStatus(StatusPaused, "human_approval:ship_ok")
 }
 
 func TestApproveCompletion(t *testing.T) {

@@ -212,6 +212,9 @@ func (m *opsMachine) reject() Operation {
 }
 
 func (m *opsMachine) approve() Operation {
+	if m.d.one(4) {
+		return &DenyGate{Reason: pick(m.d, "not yet", " why? ", "")}
+	}
 	op := m.w.approval()
 	if a, ok := op.(*ApprovePhase); ok && len(a.Approval.Actions) > 0 && m.d.one(2) {
 		a.Approval.Actions = a.Approval.Actions[:1]

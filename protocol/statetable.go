@@ -42,6 +42,8 @@ func legalEdges(op string) []edge {
 		return []edge{{active, active}, {active, blocked}, {blocked, blocked}, {blocked, active}, {paused, paused}}
 	case "approve_transition":
 		return []edge{{paused, active}, {paused, paused}, {paused, blocked}, {blocked, active}, {blocked, blocked}}
+	case OpDeny:
+		return []edge{{paused, active}, {blocked, active}}
 	case "approve_completion":
 		return []edge{{paused, completed}, {paused, paused}, {paused, blocked}, {blocked, completed}, {blocked, blocked}}
 	case "advance_turn":
@@ -156,6 +158,9 @@ func condition(before, after *State, op string) (problem, field string) {
 		}
 		if op == "approve_transition" && before.PendingPhaseTransition == nil {
 			return "no phase transition waits for approval", "pending_phase_transition"
+		}
+		if op == OpDeny && !hasPending(before) {
+			return "no gate waits for a person", "pending_phase_transition"
 		}
 		if hasPending(after) {
 			return "an active run waits for no approval", "status"

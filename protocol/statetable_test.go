@@ -35,6 +35,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		"reject_turn":        "active>active active>blocked paused>paused blocked>active blocked>blocked",
 		"reissue_turn":       "active>active active>blocked paused>paused blocked>active blocked>blocked",
 		"approve_transition": "paused>active paused>paused paused>blocked blocked>blocked",
+		OpDeny:               "paused>active",
 		"approve_completion": "paused>paused paused>blocked blocked>blocked",
 		"escalate":           "active>blocked",
 		"block":              "active>blocked paused>blocked blocked>blocked",

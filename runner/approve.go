@@ -16,9 +16,10 @@ const CodeActionsNotAllowed = "gate_actions_not_allowed"
 
 // ApproveOptions says what to approve.
 type ApproveOptions struct {
-	Completion   *bool // nil: whichever is pending; else exactly a completion or a transition
-	AllowActions bool  // run the gate's actions; also git config agentxchain.allowGateActions
-	DryRun       bool  // only say what would happen
+	Completion   *bool  // nil: whichever is pending; else exactly a completion or a transition
+	AllowActions bool   // run the gate's actions; also git config agentxchain.allowGateActions
+	DryRun       bool   // only say what would happen
+	Reason       string // recorded with the approval; may be empty
 }
 
 // Approved is the outcome of Approve.
@@ -73,7 +74,7 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 			return nil, err
 		}
 		op := func(actions []protocol.ActionRun) protocol.Operation {
-			a := protocol.Approval{Files: files, Actions: actions}
+			a := protocol.Approval{Files: files, Actions: actions, Reason: opt.Reason}
 			if completion {
 				return &protocol.ApproveCompletion{Approval: a}
 			}

@@ -27,17 +27,34 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 	}
 	return &ucli.Command{
 		Name: name, Category: categoryRun, Usage: usage, Hidden: completion != nil,
-		Description: "The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. An agent inside a dispatched turn is refused.",
+		Description: "The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. " +
+			"--deny refuses the gate: the run goes back to work in its phase, and the next turn is told the reason. " +
+			"An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
+			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
 		Action: func(c *ucli.Context) error {
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			return runApprove(c.Context, f, runner.ApproveOptions{Completion: completion, DryRun: c.Bool("dry-run"), AllowActions: c.Bool("allow-actions")}, c.Bool("yes"))
+			if c.Bool("deny") {
+				for _, name := range []string{"dry-run", "allow-actions"} {
+					if c.Bool(name) {
+						return term.UsageErrorf("--deny runs nothing and asks nothing, so that --%s has no meaning beside it", name)
+					}
+				}
+				return runDeny(c.Context, f, c.String("reason"))
+			}
+			return runApprove(c.Context, f, runner.ApproveOptions{
+				Completion:   completion,
+				DryRun:       c.Bool("dry-run"),
+				AllowActions: c.Bool("allow-actions"),
+				Reason:       c.String("reason"),
+			}, c.Bool("yes"))
 		},
 	}
 }

@@ -298,6 +298,15 @@ func printGateStanding(p *term.Printer, st *runner.Standing) {
 	for _, reason := range g.Result.Reasons {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
+	f := st.View.State.LastGateFailure
+	if f == nil || f.GateID == nil || *f.GateID != g.ID || st.View.State.Status == protocol.StatusPaused {
+		return
+	}
+	for _, reason := range f.Reasons {
+		if !slices.Contains(g.Result.Reasons, reason) {
+			p.Printf("%s - when last asked: %s\n", term.Pad("", 14), term.OneLine(reason))
+		}
+	}
 }
 
 func gateObject(g *runner.GateStanding) *ojson.Object {

@@ -1,0 +1,37 @@
+// approve --deny: a person refuses the pending gate.
+
+package cli
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+)
+
+func runDeny(ctx context.Context, f *term.Factory, reason string) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.Deny(ctx, reason)
+	tellNotices(f, out.Notices)
+	if err != nil {
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("gate_type", out.Result.GateType)
+	payload.Set("gate_id", out.Result.Gate)
+	payload.Set("from", nilIfEmpty(out.Result.From))
+	payload.Set("to", nilIfEmpty(out.Result.To))
+	payload.Set("reason", out.Result.Reason)
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Gate %s is denied: the run goes on in phase %s.\n\n", p.Bold(term.OneLine(out.Result.Gate)), term.OneLine(out.Result.From))
+		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

@@ -1,0 +1,97 @@
+// DenyGate: a person refuses the gate that waits (docs/spec/gates.md#a-person-says-no).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// OpDeny is the wire name of DenyGate.
+const OpDeny = "deny_gate"
+
+// DenyGate sends the run back into the phase whose gate waits for a person: the
+// request is gone, the gate has failed with the person's reason, and the run is
+// active. The next turn is told why.
+type DenyGate struct {
+	Reason string `json:"reason"`
+}
+
+func (*DenyGate) Name() string      { return OpDeny }
+func (op *DenyGate) Blobs() []*Blob { return nil }
+
+// DenyResult is the outcome of DenyGate.
+type DenyResult struct {
+	GateType string
+	Gate     string
+	From, To string // phases; To is "" for a completion
+	Reason   string
+}
+
+// maxDenial bounds a reason, in bytes: it stands in the next agent's prompt.
+const maxDenial = 4000
+
+func (op *DenyGate) apply(t *transition) *Error {
+	completion := t.s.PendingRunCompletion != nil && t.s.PendingPhaseTransition == nil
+	if err := CheckApprovable(t.s, completion, t.env.Actor); err != nil {
+		if err.Code == CodeInsideTurn {
+			err.Message = t.env.Actor.place() + "; an agent cannot refuse a gate."
+			err.Hint = "ask a person to run git agentxchain approve --deny in their own terminal"
+		}
+		return err
+	}
+	reason := trimSpace(op.Reason)
+	switch {
+	case reason == "":
+		return &Error{
+			Code:    CodeReasonRequired,
+			Field:   "reason",
+			Message: "A gate is denied with a reason: the next turn works by it.",
+			Hint:    "git agentxchain approve --deny --reason TEXT",
+		}
+	case len(reason) > maxDenial:
+		return &Error{
+			Code:    CodeInvalidArgument,
+			Field:   "reason",
+			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
+		}
+	}
+	res := &DenyResult{From: t.s.Phase, Reason: reason}
+	by, g := "", GateResult{Reasons: []string{"denied by " + t.env.Actor.Name + ": " + reason}}
+	if completion {
+		p := t.s.PendingRunCompletion
+		res.GateType, res.Gate, by = gateCompletion, p.Gate, p.RequestedByTurn
+	} else {
+		p := t.s.PendingPhaseTransition
+		res.GateType, res.Gate, res.To, by = gatePhase, p.Gate, p.To, p.RequestedByTurn
+		g.TransitionRequest = p.To
+	}
+	if res.Gate != "" {
+		g.GateID = ptr(res.Gate)
+	}
+	t.append(LedgerDecisions, newHumanDenialEntry(res, by, t.env.Actor, t.env.Time()))
+	t.settle("gate_denied")
+	t.s.PendingPhaseTransition, t.s.PendingRunCompletion = nil, nil
+	t.gateFailed(&g, res.GateType, by, false)
+	t.subject = "deny " + res.Gate
+	t.result = res
+	return nil
+}
+
+// newHumanDenialEntry returns the ledger row of a refusal by a person. Like the row of
+// an approval it is ours; other readers skip unknown types.
+func newHumanDenialEntry(d *DenyResult, by string, actor Actor, at string) *ojson.Object {
+	return ojson.NewObject(
+		"type", "human_denial",
+		"gate_type", d.GateType,
+		"gate_id", nullable(d.Gate),
+		"from_phase", nullable(d.From),
+		"to_phase", nullable(d.To),
+		"requested_by_turn", nullable(by),
+		"denied_by", ojson.NewObject("name", actor.Name, "email", actor.Email),
+		"reason", d.Reason,
+		"terminal", actor.Terminal,
+		"timestamp", at,
+	)
+}
