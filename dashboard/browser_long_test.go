@@ -100,7 +100,7 @@ func TestBrowserLongRun(t *testing.T) {
 	shows(ctx, t, "result staged")
 	run(t, dir, "accept")
 	begun := time.Now()
-	shows(ctx, t, "Nobody has a turn.")
+	shows(ctx, t, "No turn is under way.")
 	t.Logf("an acceptance was seen after %v", time.Since(begun).Round(time.Millisecond))
 }
 

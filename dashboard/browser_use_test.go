@@ -61,7 +61,7 @@ func TestBrowserFollows(t *testing.T) {
 	run(t, dir, "accept")
 	begun = time.Now()
 	shows(ctx, t, "The plan is written.")
-	shows(ctx, t, "Nobody has a turn.")
+	shows(ctx, t, "No turn is under way.")
 	stayed("an acceptance", begun)
 	for _, c := range []struct{ path, text string }{{"/timeline", "4 operations are recorded"}, {"/turns", "pm"}, {"/event-log", "turn assigned"}} {
 		if c.path != "/timeline" {
@@ -121,7 +121,7 @@ func TestBrowserReplaysAnArtifact(t *testing.T) {
 	open(ctx, t, session["open_url"].(string))
 	for path, texts := range map[string][]string{
 		"/": {"The run is completed.", "A replay of", "replay", "This is a replay"}, "/timeline": {"an artifact has no record of operations", "run completed"}, "/turns": {"Wrote greet.sh and its test."},
-		"/decisions": {"DEC-001"}, "/event-log": {"gate approved"}, "/hooks": {"No hook has run."}, "/delegations": {"Nobody has delegated anything."},
+		"/decisions": {"DEC-001"}, "/event-log": {"gate approved"}, "/hooks": {"No hook has run."}, "/delegations": {"No work has been delegated."},
 		"/integrity": {"verified when it was opened", "history.jsonl"}, "/search?q=greet": {"greet.sh"},
 	} {
 		open(ctx, t, base+path)

@@ -185,7 +185,7 @@ func TestPagesOfARun(t *testing.T) {
 		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
 		"/event-log":    {"run completed", "gate approved"},
 		"/hooks":        {"No hook has run."},
-		"/delegations":  {"Nobody has delegated anything."},
+		"/delegations":  {"No work has been delegated."},
 		"/search?q=DEC": {"DEC-002"},
 	} {
 		got := v.page(path)

@@ -36,7 +36,7 @@ func delegations(v *view) error {
 	v.Title = "Delegations"
 	summary := restore.DelegationSummary(v.delegated())
 	chains := summary.Objects("delegation_chains")
-	b := block{ID: "chains", Empty: "Nobody has delegated anything."}
+	b := block{ID: "chains", Empty: "No work has been delegated."}
 	byTurn := make(map[string]*ojson.Object)
 	child := make(map[string]bool)
 	for _, c := range chains {

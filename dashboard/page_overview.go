@@ -61,7 +61,7 @@ func (v *view) lead() string {
 		return "A person is waited for: gate " + plain(p.Gate) + " completes the run."
 	}
 	if len(si.Lost) > 0 {
-		return "Nobody seems to work on turn " + plain(si.Lost[0].Turn.TurnID) + " any more."
+		return "Turn " + plain(si.Lost[0].Turn.TurnID) + " seems abandoned."
 	}
 	if n := len(si.Turns); n > 0 {
 		var who []string
@@ -80,7 +80,7 @@ func (v *view) lead() string {
 	if si.View.Run == "" || st.Status == protocol.StatusIdle {
 		return "No run has been started yet."
 	}
-	return "Phase " + plain(st.Phase) + ": nobody has a turn at the moment."
+	return "Phase " + plain(st.Phase) + ": no turn is under way."
 }
 
 // notices are what is wrong, worst first.
@@ -207,7 +207,7 @@ func (v *view) activeTurns() block {
 	si := v.s.Sight
 	b := block{ID: "active", Title: "Who is at work"}
 	if len(si.Turns) == 0 {
-		b.Empty = "Nobody has a turn."
+		b.Empty = "No turn is under way."
 		return b
 	}
 	t := &table{Head: []string{"Turn", "Role", "Runtime", "Status", "Since", "Deadline", "Result"}}

@@ -105,7 +105,7 @@ func (c *capability) note(authority string) {
 	case "patch_authoring":
 		add("Changes are handed in as a patch; the work tree stays the integrator's.")
 	case "proposal_apply_required":
-		add("Proposed changes are kept aside on acceptance and reach the work tree only when somebody applies them.")
+		add("Proposed changes are kept aside on acceptance and reach the work tree only when a person applies them.")
 	case "review_artifact_only":
 		add("No file is written by the role itself; a document a gate requires has to come from another role.")
 	case "tool_defined":

@@ -82,7 +82,7 @@ func (v *view) writeAuthority() string {
 		if v.remote() {
 			l.add("Put the changes into `proposed_changes[]`, one object a file: `path` (from the project root), `action` (`create`, `modify` or `delete`) and, for `create` and `modify`, `content`: the file's whole new text.")
 			l.add("A completed turn without `proposed_changes` is refused, unless it asks to complete the run.")
-			l.add("Once accepted, the proposal is kept below %s until somebody applies it.", code(protocol.ProposedDir+"/"+v.Turn.TurnID+"/"))
+			l.add("Once accepted, the proposal is kept below %s until a person applies it.", code(protocol.ProposedDir+"/"+v.Turn.TurnID+"/"))
 		} else {
 			l.add("Hand the patch over with the result; `proposed_changes` is optional for your runtime.")
 		}

@@ -58,7 +58,7 @@ func NotificationWarnings(c *Config) Problems {
 		}
 	}
 	return Problems{{Code: ProblemNotification, Field: "notifications.approval_sla",
-		Message: `notifications.approval_sla is set, but no webhook has "approval_sla_reminder" among its events: nobody will be reminded`}}
+		Message: `notifications.approval_sla is set, but no webhook has "approval_sla_reminder" among its events: no reminder will be sent`}}
 }
 
 func (s configSection) events() {

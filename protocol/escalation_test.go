@@ -161,7 +161,7 @@ func TestRenderHumanTasks(t *testing.T) {
 		t.Errorf("rendering again changed\n%s", again)
 	}
 	resolved := RenderHumanTasks(fresh, nil, []*ojson.Object{done("hesc_1")})
-	if count(resolved, "### hesc_1 — resolved") != 1 || count(resolved, "needs_decision\n\n") != 0 || !strings.Contains(string(resolved), "_Nobody is waited for._") {
+	if count(resolved, "### hesc_1 — resolved") != 1 || count(resolved, "needs_decision\n\n") != 0 || !strings.Contains(string(resolved), "_No escalation is open._") {
 		t.Errorf("%s", resolved)
 	}
 	doc := resolved

@@ -37,7 +37,7 @@ func RenderHumanTasks(existing []byte, open, done []*ojson.Object) []byte {
 	var lines []string
 	lines = append(lines, "## Open", "")
 	if len(open) == 0 {
-		lines = append(lines, "_Nobody is waited for._")
+		lines = append(lines, "_No escalation is open._")
 	} else {
 		lines = append(lines, "Kept from `"+LedgerEscalations.Path()+"`, which is what counts.")
 	}

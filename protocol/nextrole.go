@@ -60,7 +60,7 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		return route.EntryRole, nil, nil
 	}
 	if cfg.Roles.Len() == 0 {
-		return "", nil, &Error{Code: CodeInvalidConfig, Field: "roles", Message: "agentxchain.json defines no role, so nobody can take a turn.",
+		return "", nil, &Error{Code: CodeInvalidConfig, Field: "roles", Message: "agentxchain.json defines no role, so no turn can be assigned.",
 			Hint: "git agentxchain validate"}
 	}
 	first := cfg.Roles.Keys()[0]

@@ -92,7 +92,7 @@ func (op *Block) Blobs() []*Blob { return nil }
 func (op *Block) apply(t *transition) *Error {
 	for _, m := range []struct{ field, value string }{{"blocked_on", op.BlockedOn}, {"category", op.Category}, {"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
 		if trimSpace(m.value) == "" {
-			return &Error{Code: CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it nobody could resolve it.", m.field)}
+			return &Error{Code: CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it the block cannot be resolved.", m.field)}
 		}
 	}
 	if op.Owner != OwnerHuman && op.Owner != OwnerOperator {

@@ -116,7 +116,7 @@ func (t *transition) mailable(what string) *Error {
 		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to " + what + " in.", Hint: "git agentxchain assign"}
 	case s.Status != StatusActive && s.Status != StatusPaused && s.Status != StatusBlocked:
 		return &Error{Code: CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("Run %s is %s; its mailbox is closed, nobody can %s any more.", s.Run(), s.Status, what),
+			Message: fmt.Sprintf("Run %s is %s; its mailbox is closed; it is too late to %s.", s.Run(), s.Status, what),
 			Hint:    "git agentxchain monarchic message list"}
 	}
 	return nil

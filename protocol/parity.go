@@ -150,7 +150,7 @@ func dirtyParity(in ObservedInput) *Error {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}
 	for _, p := range files {
-		e.Problems = append(e.Problems, Problem{Code: ProblemUnclassifiedDirt, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed and nobody has declared it.", p)})
+		e.Problems = append(e.Problems, Problem{Code: ProblemUnclassifiedDirt, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
 	}
 	return e
 }

@@ -339,7 +339,7 @@ func DeriveGuidance(s *State, cfg *Config) []Guidance {
 		case c.Ownership == OwnershipProposalApply:
 			rank, g.Code = 2, "proposal_apply_required"
 			g.Command = "Apply the proposal under " + ProposedDir + ", then run: " + cmdAssign
-			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until somebody applies them.", path, role)
+			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until a person applies them.", path, role)
 		case c.Ownership == OwnershipToolDefined:
 			rank, g.Code = 3, "tool_defined_proof_not_strong_enough"
 			g.Command = "git agentxchain validate"

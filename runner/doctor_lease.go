@@ -20,6 +20,6 @@ func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *protocol.Turn) 
 	case seen.lease.Live(d.r.now()):
 		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, shown(seen.lease.RunnerID), protocol.FormatTime(seen.lease.ExpiresAt()))
 	default:
-		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; anybody may carry the turn out", t.TurnID, shown(seen.lease.RunnerID))
+		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn", t.TurnID, shown(seen.lease.RunnerID))
 	}
 }

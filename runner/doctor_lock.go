@@ -28,7 +28,7 @@ func (d *doctor) lock(ctx context.Context) {
 		return
 	}
 	if data == nil {
-		d.ok("lock", "nobody holds the lock")
+		d.ok("lock", "the lock is free")
 		return
 	}
 	owner, dead := describeLock(data)

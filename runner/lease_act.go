@@ -304,7 +304,7 @@ func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message s
 	return r.under(ctx, "lease", h, judgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
 			return nil, nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "lease",
-				Message: fmt.Sprintf("Nobody has asked for lease %s to be cancelled.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
+				Message: fmt.Sprintf("No cancellation of lease %s was requested.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
 		}
 		next := l.With(protocol.LeaseReleased)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", oneLine(status, 200), "message", oneLine(message, 1000))}, nil

@@ -69,7 +69,7 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 func (r *Runner) lost(st *Standing) {
 	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == protocol.StatusActive {
 		lost := st.Lost[0]
-		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Nobody seems to work on turn " + lost.Turn.TurnID + " any more; another turn takes its place."}
+		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Turn " + lost.Turn.TurnID + " seems abandoned; another turn takes its place."}
 	}
 }
 

@@ -135,7 +135,7 @@ func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string
 		return "", err
 	} else if !made {
 		return "", &protocol.Error{Code: gitstore.CodeFileExists, Field: "refs/heads/" + opt.Branch,
-			Message: "The branch " + opt.Branch + " is somebody's already; it is left as it is.", Hint: "git log " + opt.Branch}
+			Message: "The branch " + opt.Branch + " exists already; it stays as it is.", Hint: "git log " + opt.Branch}
 	}
 	for n := 0; ; n++ {
 		err := r.checkOut(ctx, opt.Dir, opt.Branch)

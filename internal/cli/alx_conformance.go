@@ -32,7 +32,7 @@ func newALXConformanceCommand(f *term.Factory) *ucli.Command {
 			"One run is started there, of --intent, and one more if the endpoint refuses what it must tolerate. " +
 			"Without --url a service of this program is started over a scratch project for as long as the check takes. " +
 			"A bearer token is read from --token-file or " + alxTokenVariable + ". " +
-			"Exit status: 0 when every rule holds, 1 when one does not or could not be judged, 2 when there is nobody to judge.",
+			"Exit status: 0 when every rule holds, 1 when one does not or could not be judged, 2 when there is no endpoint to judge.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "url", Usage: "check the endpoint at `URL`", DefaultText: "a service of this program"},
 			&ucli.StringFlag{Name: "token-file", Usage: "read the bearer token from the first line of `FILE`, - for standard input"},

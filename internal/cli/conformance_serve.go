@@ -40,7 +40,7 @@ func newConformanceServeCommand(f *term.Factory) *ucli.Command {
 		Name: "serve", Usage: "answer other verifiers over HTTP (http-fixture-v1)",
 		Description: "GET /conform/capabilities and POST /conform/execute, until interrupted. " +
 			"Fixtures can hold commands that are run on this machine, each fixture in a process, a scratch directory and a time limit of its own: " +
-			"give the address to nobody who may not do that. An address other machines can reach needs a token. " +
+			"give the address only to people who may do that. An address other machines can reach needs a token. " +
 			"The token is best given in " + conformance.TokenVariable + " or with --token-file; what stands on the command line is visible to others.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "listen", Usage: "listen on `ADDRESS`, HOST:PORT or PORT; port 0 picks one", Value: conformance.DefaultListen},

@@ -41,7 +41,7 @@ func newDashboardCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "dashboard", Category: categoryView, Usage: "see the run in a browser",
 		Description: "A read-only view of the run, of the initiative, or of both: where it stands, who is waited for, what was decided, whether anything is wrong. " +
-			"It listens on this machine only, lets in whoever has the token in the printed address, follows every change within a second, and changes nothing. ^C ends it.",
+			"It listens on this machine only, lets in holders of the token in the printed address, follows every change within a second, and changes nothing. ^C ends it.",
 		Flags: []ucli.Flag{
 			dashboardPortFlag(),
 			&ucli.BoolFlag{Name: "no-open", Usage: "do not open a browser"},

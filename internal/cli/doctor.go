@@ -16,7 +16,7 @@ import (
 func newDoctorCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "doctor", Category: categoryStart, Usage: "check git, configuration, run and checkout, each finding with its fix",
-		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what can cost nobody anything: it removes a lock whose owner is proven dead, " +
+		Description: "Errors end in exit status 1; warnings and notes do not. --fix does only what cannot lose work: it removes a lock whose owner is proven dead, " +
 			"adds missing lines to .gitignore, and lets working files and recorded run settle as every changing command does first. No other file is deleted. " +
 			"Runtimes are looked at without using them; --online tries those that are trusted here, which asks no agent for work.",
 		Flags: []ucli.Flag{

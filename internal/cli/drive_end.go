@@ -158,7 +158,7 @@ func endText(res *loop.Result) string {
 	case loop.MaxTurnsReached:
 		return "as many turns as asked for are done"
 	case loop.CallerStopped:
-		return "nobody is to have a turn"
+		return "no role is due for a turn"
 	case loop.PriorityPreempted:
 		return "intent " + term.OneLine(res.PreemptedBy) + " goes first"
 	case loop.RejectExhausted:

@@ -19,7 +19,7 @@ func newEscalationsCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "show the newest `N`, 0 for all", Value: defaultRows},
 			&ucli.BoolFlag{Name: "all-runs", Usage: "those of every run, not only the current one"},
-			&ucli.BoolFlag{Name: "open", Usage: "only those nobody has resolved"},
+			&ucli.BoolFlag{Name: "open", Usage: "only unresolved ones"},
 		},
 		Action: func(c *ucli.Context) error {
 			o, err := listFrom(c)
@@ -45,7 +45,7 @@ func runEscalations(ctx context.Context, f *term.Factory, o listOptions, open bo
 	}
 	f.Out.Emit(ojson.NewObject("escalations", list), func(p *term.Printer) {
 		if len(list) == 0 {
-			p.Println(nothing(open, "No person has been asked for yet.", "Nobody is waited for."))
+			p.Println(nothing(open, "No person has been asked for yet.", "No escalation is open."))
 			return
 		}
 		t := &term.Table{Header: []string{"ESCALATION", "STATUS", "TYPE", "RAISED", "BLOCKED ON", "DETAIL"}, Flex: 5}

@@ -19,7 +19,7 @@ const leaseHistoryRows = 50
 func newMonarchicLeaseCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "lease", Usage: "who holds which turn, and taking one back",
-		Description: "A runner that carries out a turn for monarchic serve holds its lease: until it ends nobody else accepts, rejects or begins the turn. docs/leases.md tells how.",
+		Description: "A runner that carries out a turn for monarchic serve holds its lease: until it ends, only that runner accepts, rejects or begins the turn. docs/leases.md tells how.",
 		Subcommands: []*ucli.Command{
 			{
 				Name: "list", Usage: "leases of the run",

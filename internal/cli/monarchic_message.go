@@ -32,7 +32,7 @@ func newMessageSendCommand(f *term.Factory) *ucli.Command {
 		Name: "send", ArgsUsage: "[BODY|-]", Usage: "send a message to a turn, a role or a person",
 		Description: "The message is kept in the run and reaches its recipient with the next dispatch bundle: that of the turn's next attempt, or of the next turn of the role. " +
 			"The body is the argument, the value of --body, or standard input for -. Inside a dispatched turn a message is from that turn; elsewhere it is from a person, unless --from names an active turn. " +
-			"An answer (--reply-to) goes to whoever asked unless --to says otherwise.",
+			"An answer (--reply-to) goes to the sender unless --to names another recipient.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "to", Usage: "send it to `WHOM`: an active turn, a role, or human"},
 			&ucli.StringFlag{Name: "from", Usage: "say who it is from: an active `TURN`"},
@@ -123,7 +123,7 @@ func newMessageListCommand(f *term.Factory) *ucli.Command {
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "for", Usage: "only messages for `WHOM`: a turn, a role, or human"},
 			&ucli.BoolFlag{Name: "unacked", Usage: "only messages whose recipient still has to answer"},
-			&ucli.BoolFlag{Name: "sent", Usage: "only messages that somebody has sent"},
+			&ucli.BoolFlag{Name: "sent", Usage: "only messages that were sent"},
 			&ucli.StringFlag{Name: "run", Usage: "of the recorded run `ID`", DefaultText: "the run of this work tree"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -283,7 +283,7 @@ func printMail(p *term.Printer, m *bridge.Mail) {
 func newMessageAckCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "ack", ArgsUsage: "MESSAGE", Usage: "say what has become of a message",
-		Description: "received, then accepted or rejected, then resolved; steps may be left out, not gone back. A turn answers what is for it, a person anything; nobody but a person answers what is for human.",
+		Description: "received, then accepted or rejected, then resolved; steps may be left out, not gone back. A turn answers what is for it, a person anything; only a person answers what is for human.",
 		Flags: []ucli.Flag{
 			term.NewChoiceFlag("status", "say that it was `STATUS`", "", protocol.AckStatuses()...),
 			&ucli.StringFlag{Name: "note", Usage: "more about it (`TEXT`)"},

@@ -148,7 +148,7 @@ func printBlock(p *term.Printer, r *attribution.Report, b block, gates map[*attr
 	case attribution.KindPerson:
 		p.Field("Turn", "no turn: a person's commit by %s", term.OneLine(first.Commit.Author))
 	case attribution.KindPending:
-		p.Field("Turn", "no turn: nobody has declared the file")
+		p.Field("Turn", "no turn has declared the file")
 	default:
 		p.Field("Turn", "%s: %s", p.Yellow("cannot be told"), term.OneLine(first.Why))
 		for _, t := range first.Candidates {

@@ -17,7 +17,7 @@ import (
 // generator makes values that obey every rule of their type.
 type generator struct {
 	*rand.Rand
-	unknown bool // open objects get members nobody knows
+	unknown bool // open objects get unknown members
 }
 
 func newGenerator(seed uint64) *generator {

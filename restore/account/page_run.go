@@ -55,7 +55,7 @@ func runLead(r *ojson.Object) string {
 		if list := r.Strings("active_roles"); len(list) > 0 {
 			s = append(s, fmt.Sprintf("The run is in phase %s; at work: %s.", phase, say(list)))
 		} else {
-			s = append(s, "The run is in phase "+phase+"; nobody is at work.")
+			s = append(s, "The run is in phase "+phase+"; no turn is under way.")
 		}
 	default:
 		s = append(s, "The run is "+status+".")

@@ -57,7 +57,7 @@ func (l *loop) settle(f *flight) {
 			l.fail(CallerStopped, orElse(out.Reason, "the dispatch of turn "+f.turn.TurnID+" was given up"), nil)
 		}
 	default:
-		l.reject(f, "dispatch", fmt.Sprintf("the dispatch ended with an outcome nobody knows: %q", out.Kind))
+		l.reject(f, "dispatch", fmt.Sprintf("the dispatch ended with an unknown outcome: %q", out.Kind))
 	}
 }
 

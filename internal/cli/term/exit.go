@@ -61,7 +61,7 @@ func ExitTable() []exitRow {
 		}},
 		{ExitUsage, "usage error or unreadable input", []ExitCode{
 			{"usage", "unknown command or flag, wrong number of arguments, bad value"},
-			{"prompt_unavailable", "a question would have to be asked and nobody can answer it"},
+			{"prompt_unavailable", "a question has to be asked and there is no terminal"},
 			{"directory_unusable", "the directory to work in does not exist or cannot be entered"},
 			{"report_unwritten", "a verifier's report could not be written"},
 			{"invalid_argument", "a value is outside what the operation takes"},
@@ -138,7 +138,7 @@ func ExitTable() []exitRow {
 			{"staged_result_missing", "no turn result is staged"},
 			{"stale_staging", "the staged result belongs to another turn or attempt"},
 			{"budget_exhausted", "the run's budget is spent"},
-			{"dirty_tree", "the work tree has changes that belong to nobody"},
+			{"dirty_tree", "the work tree has changes that no turn accounts for"},
 			{"checkpoint_required", "the accepted turn must be checkpointed first"},
 			{"inside_dispatched_turn", "a person's decision was attempted from inside a dispatched turn"},
 			{"nothing_pending", "nothing waits for approval"},
@@ -226,7 +226,7 @@ func ExitTable() []exitRow {
 			{"git_missing", "git is not installed or not on PATH"},
 			{"git_too_old", "this git is too old for what is needed"},
 			{"git_output_too_large", "a git command answered with more than can be taken in"},
-			{"dubious_ownership", "git refuses the repository because somebody else owns it"},
+			{"dubious_ownership", "git refuses the repository because another user owns it"},
 			{"git_dir_elsewhere", "the .git of a repository of the initiative leads to a repository that is not its own"},
 		}},
 		{ExitInterrupted, "interrupted", []ExitCode{

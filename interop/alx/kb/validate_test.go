@@ -45,7 +45,7 @@ func TestValidate(t *testing.T) {
 		{"good", func(*ojson.Object) {}, ""},
 		{"its own hash", set("kbHash", hash), ""},
 		{"its own hash and a label", func(o *ojson.Object) { o.Set("kbHash", hash); o.Set("kbId", "l"); o.Set("transport", 1) }, ""},
-		{"members nobody knows", func(o *ojson.Object) { o.Set("xNew", []any{nil}) }, ""},
+		{"unknown members", func(o *ojson.Object) { o.Set("xNew", []any{nil}) }, ""},
 		{"another's hash", set("kbHash", sum0), "hash kbHash"},
 		{"a changed block", func(o *ojson.Object) { o.Set("kbHash", hash); o.Set("summary", "other") }, "hash kbHash"},
 		{"upper case", set("kbHash", strings.ToUpper(hash)), "hash kbHash"},

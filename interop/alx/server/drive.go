@@ -250,7 +250,7 @@ func stopOf(res *loop.Result) *alx.Error {
 	case len(res.Errors) > 0:
 		return &alx.Error{Code: alx.CodeRunBlocked, Message: strings.Join(res.Errors, "; ") + ".", Hint: "git agentxchain status"}
 	}
-	return &alx.Error{Code: alx.CodeRunBlocked, Message: "Nobody is to have a turn (" + string(res.StopReason) + ").", Hint: "git agentxchain status"}
+	return &alx.Error{Code: alx.CodeRunBlocked, Message: "No role is due for a turn (" + string(res.StopReason) + ").", Hint: "git agentxchain status"}
 }
 
 // failure is an error of the rooms below as the protocol tells it: a code of its closed

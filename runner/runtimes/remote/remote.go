@@ -214,7 +214,7 @@ func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtime
 			if errors.As(err, &op) && op.Err != nil {
 				err = op.Err
 			}
-			return append(out, runtimes.Finding{Code: "unreachable", Message: fmt.Sprintf("nobody answers at %s: %s", host, err), Hint: "start the agent, or correct " + at + ".url"})
+			return append(out, runtimes.Finding{Code: "unreachable", Message: fmt.Sprintf("no answer from %s: %s", host, err), Hint: "start the agent, or correct " + at + ".url"})
 		}
 		_ = conn.Close()
 	}
