@@ -51,7 +51,7 @@ func (r *Repository) StartMove(ctx context.Context, m Move) (*Pending, error) {
 	if err := r.refuseSymbolic(ctx, u.Name); err != nil {
 		return nil, err
 	}
-	cmd, err := r.Git.command(context.WithoutCancel(ctx), []string{"-c", "core.fsync=all", "update-ref", "--no-deref", "--create-reflog", "-m", reflogLine(m.Reflog), "-z", "--stdin"})
+	cmd, err := r.Git.command(context.WithoutCancel(ctx), movingRefs(m.Reflog))
 	if err != nil {
 		return nil, err
 	}

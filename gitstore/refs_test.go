@@ -301,3 +301,36 @@ func TestKilledUpdate(t *testing.T) {
 		}
 	}
 }
+
+// TestRefIsReadUnderItsLock has git show in which order it looks at packed-refs and
+// locks the ref: what it has read before the lock may be old by then.
+func TestRefIsReadUnderItsLock(t *testing.T) {
+	needStrace(t)
+	const x = RunRefPrefix + "x"
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	head := OID(r.Git("rev-parse", "HEAD"))
+	r.Git("update-ref", x, string(head)+"^")
+	r.Git("pack-refs", "--all")
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, bin := filepath.Join(t.TempDir(), "trace"), filepath.Join(t.TempDir(), "git")
+	script := fmt.Sprintf("#!/bin/sh\nexec strace -f -o %s -e trace=open,openat %s \"$@\"\n", trace, git)
+	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	repo.Git.bin = bin
+	if err := repo.UpdateRefs(context.Background(), []RefUpdate{{x, head, OID(r.Git("rev-parse", "HEAD^"))}}, "x"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked, read := strings.Index(string(data), x+".lock"), strings.Index(string(data), "packed-refs")
+	if locked < 0 || read < locked {
+		t.Errorf("packed-refs is read at byte %d of the trace, the ref locked at %d\n%s", read, locked, data)
+	}
+}
