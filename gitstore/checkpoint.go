@@ -59,12 +59,43 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	if err != nil {
 		return "", err
 	}
+	mark, done := r.lockingGit("commit", r.commitLocks())
+	defer func() { done(err) }()
+	var oid OID
+	for range commitTries {
+		oid, err = r.commitPaths(ctx, mark, committer, paths, message)
+		switch {
+		case oid != "" && CodeOf(err) == CodeObjectMissing:
+			if berr := r.takeBack(ctx, mark(r.Git), oid, paths); berr != nil {
+				return "", errors.Join(err, berr)
+			}
+		case !prunedWhileWriting(err):
+			return oid, err
+		}
+	}
+	return "", err
+}
+
+// commitTries is how often a commit is made whose objects git's housekeeping removes
+// before they can be kept from it.
+const commitTries = 20
+
+// commitPaths makes the commit once. With an id it was made, and the error is what is
+// wrong with it.
+func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
+	paths []string, message string,
+) (OID, error) {
+	// A help and no more: what is lost is found out, and committed again.
+	held, release, err := r.holdPaths(ctx, committer, paths)
+	if err != nil {
+		held = nil
+	} else {
+		defer release()
+	}
 	fresh, err := r.untracked(ctx, paths)
 	if err != nil {
 		return "", err
 	}
-	mark, done := r.lockingGit("commit", r.commitLocks())
-	defer func() { done(err) }()
 	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
 	run := func(ctx context.Context, git *Git, paths []string, args ...string) error {
 		_, err := mark(git).Run(ctx, nulTerminated(paths), slices.Concat(syncing, args, from)...)
@@ -72,12 +103,13 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 	}
 	if len(fresh) > 0 {
 		// git commits by name only what the index knows.
-		if err = run(ctx, r.Git, fresh, "add", "--intent-to-add"); err != nil {
+		if err := run(ctx, r.Git, fresh, "add", "--intent-to-add"); err != nil {
 			return "", err
 		}
 	}
 	faults.Point("checkpoint.added")
-	if err = run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message); err != nil {
+	made := true
+	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message); err != nil {
 		if len(fresh) > 0 {
 			// Also after an interruption: the entries are ours, not the person's.
 			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
@@ -86,7 +118,8 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 			return "", commitRefused(err)
 		}
 		// The index alone is behind, as it is after a kill between the two.
-		if err = run(ctx, r.Git, paths, "reset", "--quiet"); err != nil {
+		made = false
+		if err := run(ctx, r.Git, paths, "reset", "--quiet"); err != nil {
 			return "", err
 		}
 	}
@@ -96,7 +129,11 @@ func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message 
 		return "", err
 	}
 	oid := OID(strings.TrimSpace(string(out)))
-	err = r.SyncCommit(ctx, oid)
+	if made {
+		err = r.keepCommit(ctx, oid, held)
+	} else if err = r.SyncCommit(ctx, oid); err != nil {
+		return "", err
+	}
 	return oid, err
 }
 

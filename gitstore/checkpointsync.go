@@ -21,12 +21,50 @@ const maxSynced = 1 << 20
 
 // SyncCommit makes a commit that HEAD is at survive a power cut: what it has that its
 // parents have not, the branch and the index. With working_files_behind it is made but
-// not known to be durable; object_missing when git's housekeeping has removed it.
+// not known to be durable; object_missing when git's housekeeping has removed some of it.
 func (r *Repository) SyncCommit(ctx context.Context, oid OID) error {
-	out, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")
+	made, err := r.madeBy(ctx, oid)
 	if err != nil {
 		return err
 	}
+	return r.syncObjects(ctx, oid, made)
+}
+
+// keepCommit is SyncCommit for a commit made a moment ago. What it has besides the
+// objects of held, one id a line, is packed.
+func (r *Repository) keepCommit(ctx context.Context, oid OID, held []byte) error {
+	made, err := r.madeBy(ctx, oid)
+	if err != nil {
+		return err
+	}
+	kept := make(map[string]bool)
+	for line := range strings.Lines(string(held)) {
+		kept[line] = true
+	}
+	var unkept []byte
+	for line := range strings.Lines(string(made)) {
+		if !kept[line] {
+			unkept = append(unkept, line...)
+		}
+	}
+	if err := r.packReached(ctx, unkept); err != nil {
+		return err
+	}
+	return r.syncObjects(ctx, oid, made)
+}
+
+// madeBy lists what a commit has that its parents have not, one id a line.
+func (r *Repository) madeBy(ctx context.Context, oid OID) ([]byte, error) {
+	out, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")
+	if exitCode(err) > 0 {
+		return nil, errorf(CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).hint("run git fsck")
+	}
+	return out, err
+}
+
+// syncObjects syncs the objects of a commit that are files of their own, and what says
+// that it is checked out.
+func (r *Repository) syncObjects(ctx context.Context, oid OID, made []byte) error {
 	files := r.headFiles()
 	dirs := make(map[string]bool)
 	loose := looseStore{dir: r.ObjectsDir, format: r.ObjectFormat}
@@ -35,7 +73,7 @@ func (r *Repository) SyncCommit(ctx context.Context, oid OID) error {
 		files = append(files, loose.path(empty))
 	}
 	n := 0
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(string(made)) {
 		id := OID(strings.TrimSpace(line))
 		if n++; n > maxSynced || !id.Valid(r.ObjectFormat) {
 			break

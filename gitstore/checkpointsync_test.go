@@ -60,8 +60,9 @@ func unsynced(trace, gitDir, cwd string) []string {
 		base := filepath.Base(name)
 		switch {
 		case err != nil || !filepath.IsLocal(rel):
-		case strings.HasPrefix(rel, privateName), base == "COMMIT_EDITMSG", strings.Contains(base, ".lock"), strings.HasPrefix(base, "tmp_obj_"):
-			// Notes about what is under way, and names that are gone at the end.
+		case strings.HasPrefix(rel, privateName), strings.HasPrefix(rel, "objects/info/agentxchain-packs"), strings.HasSuffix(base, keepExt),
+			base == "COMMIT_EDITMSG", strings.Contains(base, ".lock"), strings.HasPrefix(base, "tmp_obj_"):
+			// Hints, notes about what is under way, and names that are gone at the end.
 		default:
 			out = append(out, rel)
 		}

@@ -25,9 +25,9 @@ func needStrace(t testing.TB) {
 }
 
 // killer is a program that stands for git and has it killed in the n-th renaming of
-// a file, in the middle of what it does under its locks. then is a command line that
-// runs afterwards.
-func killer(t testing.TB, n int, then string) string {
+// a file (call is rename, link, or either: rename|link), in the middle of what it does
+// under its locks. then is a command line that runs afterwards.
+func killer(t testing.TB, call string, n int, then string) string {
 	t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -35,8 +35,8 @@ func killer(t testing.TB, n int, then string) string {
 	}
 	name := filepath.Join(t.TempDir(), "git")
 	script := fmt.Sprintf("#!/bin/sh\nif [ \"$LEAVE\" ]; then exec %[1]s \"$@\"; fi\ncase \" $* \" in *\" update-ref \"*|*\" commit \"*) ;; *) exec %[1]s \"$@\" ;; esac\n"+
-		"strace -f -qq -o /dev/null -e 'trace=/^(rename|link)' -e 'inject=/^(rename|link):signal=KILL:when=%[2]d' %[1]s \"$@\"\nrc=$?\n"+
-		"if [ $rc -gt 128 ]; then %[3]s\nkill -9 $$; fi\nexit $rc\n", git, n, then)
+		"strace -f -qq -o /dev/null -e 'trace=/^(rename|link)' -e 'inject=/^(%[4]s):signal=KILL:when=%[2]d' %[1]s \"$@\"\nrc=$?\n"+
+		"if [ $rc -gt 128 ]; then %[3]s\nkill -9 $$; fi\nexit $rc\n", git, n, then, call)
 	if err := os.WriteFile(name, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +80,12 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 					if both {
 						// The wrapper's parent is the command.
 						cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-						cmd.Env = append(os.Environ(), crashVar+"=assign:"+r.Dir, crashGit+"="+killer(t, n, "kill -9 $PPID"))
+						cmd.Env = append(os.Environ(), crashVar+"=assign:"+r.Dir, crashGit+"="+killer(t, "rename|link", n, "kill -9 $PPID"))
 						_, err := cmd.CombinedOutput()
 						killed = err != nil && strings.Contains(err.Error(), "killed")
 					} else {
 						good := d.store.repo.Git.bin
-						d.store.repo.Git.bin = killer(t, n, ":")
+						d.store.repo.Git.bin = killer(t, "rename|link", n, ":")
 						_, _, err := d.try(assignOp)
 						killed = err != nil && CodeOf(err) != CodeWorkBehind || len(lockFiles(t, d.store.repo.CommonDir)) > 0
 						d.store.repo.Git.bin = good
@@ -119,8 +119,8 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 func TestKilledCheckpointLeavesNothing(t *testing.T) {
 	needStrace(t)
 	kills := 0
-	for n := 1; n <= 12; n++ {
-		r := testrepo.New(t, testrepo.Options{LinkedWorktree: n%2 == 0})
+	for n := 2; n <= 13; n++ {
+		r := testrepo.New(t, testrepo.Options{LinkedWorktree: n%4 > 1})
 		repo := open(t, r)
 		r.Write("staged.txt", "of the person\n")
 		r.Git("add", "staged.txt")
@@ -128,12 +128,12 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 		r.Write("a.txt", "changed\n")
 		before := r.Git("rev-parse", "HEAD")
 		good := repo.Git.bin
-		repo.Git.bin = killer(t, n, ":")
+		repo.Git.bin = killer(t, []string{"rename", "link"}[n%2], n/2, ":")
 		paths := []string{"new.txt", "a.txt"}
 		_, err := repo.CommitPaths(context.Background(), paths, "checkpoint")
 		repo.Git.bin = good
 		if err == nil {
-			break
+			continue // it does not rename as often
 		}
 		kills++
 		notices := repo.sweepLocks(context.Background())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -69,6 +70,42 @@ func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestMaintenanceWhileAPackIsWritten cleans up at every step of the writing of a pack.
+func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
+	for name, commands := range maintenances {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := testrepo.New(t, testrepo.Options{})
+			repo := open(t, r)
+			r.Git("gc", "-q") // there is nothing to index without a pack
+			objs := aCommit(t, repo.ObjectFormat, "slowly", 3)
+			clean := func() {
+				for _, args := range commands {
+					gitIn(t, r.Dir, args...)
+				}
+			}
+			h, err := buildPack(objectFilesOf(repo).packs.dir, repo.ObjectFormat, 0o755, len(objs), func(p *packWriter) error {
+				for _, o := range objs {
+					clean()
+					if err := p.add(o); err != nil {
+						return err
+					}
+				}
+				clean()
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			clean()
+			r.Git("update-ref", "refs/agentxchain/runs/x", string(objs[len(objs)-1].OID))
+			h.release()
+			clean()
+			r.Fsck()
+		})
 	}
 }
 
@@ -151,4 +188,58 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 	}
 	noKeeps(t, e)
 	e.clean()
+}
+
+// TestMaintenanceDuringACheckpoint has git's own hooks clean the repository up in the
+// middle of its commit: when the files are stored, and when the commit is, a moment
+// before the branch moves.
+func TestMaintenanceDuringACheckpoint(t *testing.T) {
+	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: FormatSHA256}} {
+		for hook, times := range map[string]int{"pre-commit": 100, "reference-transaction": 3} {
+			t.Run(o.Name()+"-"+hook, func(t *testing.T) {
+				t.Parallel()
+				r := testrepo.New(t, o)
+				repo := open(t, r)
+				counted := filepath.Join(t.TempDir(), "counted")
+				// As another process would: the index of the commit is none of its.
+				script := "#!/bin/sh\n[ \"${1:-prepared}\" = prepared ] || exit 0\necho x >>" + counted +
+					"\n[ $(grep -c x " + counted + ") -le " + strconv.Itoa(times) + " ] || exit 0\n" +
+					"unset GIT_INDEX_FILE\ngit repack -adq && git prune --expire=now\n"
+				if err := os.WriteFile(filepath.Join(repo.CommonDir, "hooks", hook), []byte(script), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				r.Write("staged.txt", "of the person\n")
+				r.Git("add", "staged.txt")
+				r.Write("deep/down/new.txt", "new\n")
+				r.Write("a.txt", "changed\n")
+				before := r.Git("rev-parse", "HEAD")
+				oid, err := repo.CommitPaths(context.Background(), []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ran, err := os.ReadFile(counted); err != nil || len(ran) < 2 {
+					t.Errorf("the hook ran %d times, %v", len(ran)/2, err)
+				}
+				if err := os.Remove(filepath.Join(repo.CommonDir, "hooks", hook)); err != nil {
+					t.Fatal(err)
+				}
+				if got := r.Git("rev-parse", string(oid)+"^"); got != before || r.Git("rev-parse", "HEAD") != string(oid) {
+					t.Errorf("%s is on %s, want %s", oid, got, before)
+				}
+				if got := r.Git("reflog", "--format=%H", "-2", "HEAD"); got != string(oid)+"\n"+before {
+					t.Errorf("reflog %q", got)
+				}
+				gitIn(t, r.Dir, "gc", "-q", "--prune=now")
+				if got := r.Git("status", "--porcelain"); got != "A  staged.txt" {
+					t.Errorf("status %q", got)
+				}
+				if out := r.Git("fsck", "--full", "--strict", "--no-dangling"); out != "" {
+					t.Errorf("git fsck: %s", out)
+				}
+				if left, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*.keep")); len(left) > 0 {
+					t.Errorf("left %v", left)
+				}
+			})
+		}
+	}
 }

@@ -452,7 +452,7 @@ func TestKilledWriter(t *testing.T) {
 		}
 		return
 	}
-	for _, point := range []string{"objects.pack.before", "objects.pack.synced", "objects.pack.half", "objects.pack.after"} {
+	for _, point := range []string{"objects.pack.before", "objects.pack.kept", "objects.pack.synced", "objects.pack.named", "objects.pack.after"} {
 		for _, format := range []string{FormatSHA1, FormatSHA256} {
 			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
@@ -468,6 +468,14 @@ func TestKilledWriter(t *testing.T) {
 			}
 			r.Git("update-ref", "refs/agentxchain/runs/x", string(objs[len(objs)-1].OID))
 			r.Fsck()
+			repo.StaleHolds(true)
+			for _, name := range glob(t, repo, "*") {
+				pack := strings.TrimSuffix(name, filepath.Ext(name))
+				if _, err := os.Stat(pack + ".idx"); err != nil {
+					t.Errorf("%s: %s is left", point, name)
+				}
+			}
+			r.Git("fsck", "--full", "--strict")
 		}
 	}
 }
@@ -683,7 +691,7 @@ func TestCompactLeavesDamagedPacks(t *testing.T) {
 	if _, err := os.Stat(bad); err != nil {
 		t.Fatal(err)
 	}
-	if tmp, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "tmp_*")); len(tmp) != 0 {
+	if tmp, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+newExt)); len(tmp) != 0 {
 		t.Fatalf("left behind %v", tmp)
 	}
 }

@@ -25,7 +25,10 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
-const keepExt = ".keep"
+const (
+	keepExt = ".keep"
+	newExt  = ".new" // of a file of a pack that is being written, after its own
+)
 
 // packHold is a pack of ours that no ref is known to reach.
 type packHold struct {
@@ -35,43 +38,39 @@ type packHold struct {
 	tips  []OID // the commits in it
 }
 
-// newKeep makes the file that holds a pack of that name, which nobody may have used
-// before: another process may be about to give it free, or git to remove it. It
-// returns the path of the pack, which differs from the one asked for when that is
-// taken.
-func newKeep(packDir, sum, format string) (string, error) {
+// newKeep makes the file that holds a pack to be written and returns the pack's path,
+// without extension. The name is one that nobody may have used before, not the
+// checksum that git would take: another process may be about to give a pack with the
+// same objects free, or git to remove it.
+func newKeep(packDir, format string) (string, error) {
 	owner := newOwner("objects of an operation")
 	owner.acquired = time.Now()
-	for range 100 {
-		path := filepath.Join(packDir, "pack-"+sum)
-		f, err := os.OpenFile(path+keepExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err == nil {
-			_, err = f.Write(append(owner.encode(), '\n'))
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
-			if err == nil && !packThere(path) {
-				return path, nil
-			}
-			_ = os.Remove(path + keepExt)
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
-		h := newHash(format)
-		_, _ = io.WriteString(h, sum+newToken())
-		sum = fmt.Sprintf("%x", h.Sum(nil))
+	h := newHash(format)
+	_, _ = io.WriteString(h, owner.token)
+	path := filepath.Join(packDir, fmt.Sprintf("pack-%x", h.Sum(nil)))
+	f, err := os.OpenFile(path+keepExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return "", err
 	}
-	return "", errors.New("every name for the pack is taken")
+	_, err = f.Write(append(owner.encode(), '\n'))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(path + keepExt)
+		return "", err
+	}
+	return path, nil
 }
 
-func packThere(path string) bool {
-	for _, ext := range []string{".pack", ".idx"} {
-		if _, err := os.Lstat(path + ext); err == nil {
-			return true
-		}
+// removeUnfinished removes what was written of a pack that did not get its index. One
+// that did is git's to clean up.
+func removeUnfinished(path string) {
+	if _, err := os.Lstat(path + ".idx"); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(path + ".pack")
 	}
-	return false
+	_ = os.Remove(path + ".pack" + newExt)
+	_ = os.Remove(path + ".idx" + newExt)
 }
 
 // commitsIn returns the ids of the commits among objects.
@@ -168,18 +167,19 @@ func (h *packHold) confirm(packDir string) error {
 	if _, err := h.pack.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if err := putFile(packDir, h.path+".pack", mode, h.pack); err != nil {
+	if err := putFile(h.path+".pack", mode, h.pack); err != nil {
 		return err
 	}
-	if err := putFile(packDir, h.path+".idx", mode, strings.NewReader(string(h.index))); err != nil {
+	if err := putFile(h.path+".idx", mode, strings.NewReader(string(h.index))); err != nil {
 		return err
 	}
 	return durable.SyncDir(packDir)
 }
 
 // putFile writes a file complete before it has its name.
-func putFile(dir, path string, mode fs.FileMode, from io.Reader) error {
-	f, err := os.CreateTemp(dir, "tmp_pack_")
+func putFile(path string, mode fs.FileMode, from io.Reader) error {
+	_ = os.Remove(path + newExt)
+	f, err := os.OpenFile(path+newExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ type StaleHold struct {
 
 // StaleHolds lists the packs that processes of ours hold who did not live to give
 // them free, proven by process number and start time. With remove they are given
-// free; what no ref reaches is then git's to clean up.
+// free and what was half written goes; what no ref reaches is then git's to clean up.
 func (r *Repository) StaleHolds(remove bool) []StaleHold {
 	dir := filepath.Join(r.ObjectsDir, "pack")
 	d, err := os.Open(dir)
@@ -260,8 +260,11 @@ func (r *Repository) StaleHolds(remove bool) []StaleHold {
 		if err != nil || !l.valid || !l.ours || !l.gone() {
 			continue
 		}
-		if remove && os.Remove(path) != nil {
-			continue
+		if remove {
+			removeUnfinished(strings.TrimSuffix(path, keepExt))
+			if os.Remove(path) != nil {
+				continue
+			}
 		}
 		stale = append(stale, StaleHold{Path: path, By: fmt.Sprintf("process %d (%s)", l.pid, l.purpose)})
 	}

@@ -136,21 +136,28 @@ func writePack(packDir, format string, mode fs.FileMode, objects []Object) (*pac
 }
 
 // buildPack writes, syncs and publishes a pack that fill streams entries into.
-// The index is published after the pack, because git looks for indexes; both
-// are complete on disk before either gets its name, and the file that holds the pack
-// is there before both. A crash leaves "tmp_" files, which git gc removes, and the
-// hold, which the next command gives free (StaleHolds).
+// The file that holds the pack is there first. The pack is written under its own name,
+// as git looks for indexes alone; "tmp_" names are no good, because git prune removes
+// them from under whoever is writing. The index gets its name last, when both are
+// complete on disk. What a crash leaves the next command removes (StaleHolds).
 func buildPack(packDir, format string, mode fs.FileMode, count int, fill func(*packWriter) error) (_ *packHold, err error) {
 	faults.Point("objects.pack.before")
-	pack, err := os.CreateTemp(packDir, "tmp_pack_")
+	path, err := newKeep(packDir, format)
 	if err != nil {
 		return nil, err
 	}
-	temps := []string{pack.Name()}
 	defer func() {
-		for _, t := range temps {
-			_ = os.Remove(t)
+		if err != nil {
+			removeUnfinished(path)
+			_ = os.Remove(path + keepExt)
 		}
+	}()
+	faults.Point("objects.pack.kept")
+	pack, err := os.OpenFile(path+".pack", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
 		if err != nil {
 			_ = pack.Close()
 		}
@@ -166,12 +173,11 @@ func buildPack(packDir, format string, mode fs.FileMode, count int, fill func(*p
 	if err != nil {
 		return nil, err
 	}
-	idx, err := os.CreateTemp(packDir, "tmp_idx_")
+	idx, err := os.OpenFile(path+".idx"+newExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = idx.Close() }()
-	temps = append(temps, idx.Name())
 	index := encodeIndex(w.entries, sum, format)
 	if _, err := idx.Write(index); err != nil {
 		return nil, err
@@ -187,24 +193,10 @@ func buildPack(packDir, format string, mode fs.FileMode, count int, fill func(*p
 		return nil, err
 	}
 	faults.Point("objects.pack.synced")
-	path, err := newKeep(packDir, fmt.Sprintf("%x", sum), format)
-	if err != nil {
+	if err := os.Rename(idx.Name(), path+".idx"); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(path + keepExt)
-		}
-	}()
-	faults.Point("objects.pack.kept")
-	if err := os.Rename(temps[0], path+".pack"); err != nil {
-		return nil, err
-	}
-	faults.Point("objects.pack.half")
-	if err := os.Rename(temps[1], path+".idx"); err != nil {
-		return nil, err
-	}
-	temps = nil
+	faults.Point("objects.pack.named")
 	if err := durable.SyncDir(packDir); err != nil {
 		return nil, err
 	}

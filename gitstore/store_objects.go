@@ -171,18 +171,8 @@ func (s *objectFiles) stored(oid OID) bool {
 }
 
 func (s *objectFiles) writeBatch(objects []Object) error {
-	mode, err := s.loose.modes()
+	mode, err := s.packDir()
 	if err != nil {
-		return err
-	}
-	if err := os.Mkdir(s.packs.dir, 0o777); err == nil {
-		if err := os.Chmod(s.packs.dir, mode); err != nil {
-			return err
-		}
-		if err := durable.SyncDir(s.loose.dir); err != nil {
-			return err
-		}
-	} else if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	h, err := writePack(s.packs.dir, s.format, mode, objects)
@@ -191,6 +181,24 @@ func (s *objectFiles) writeBatch(objects []Object) error {
 		s.mark(h.path)
 	}
 	return err
+}
+
+// packDir makes the directory of the packs if it is missing, and returns the mode of
+// what is in it.
+func (s *objectFiles) packDir() (fs.FileMode, error) {
+	mode, err := s.loose.modes()
+	if err != nil {
+		return 0, err
+	}
+	if err := os.Mkdir(s.packs.dir, 0o777); errors.Is(err, fs.ErrExist) {
+		return mode, nil
+	} else if err != nil {
+		return 0, err
+	}
+	if err := os.Chmod(s.packs.dir, mode); err != nil {
+		return 0, err
+	}
+	return mode, durable.SyncDir(s.loose.dir)
 }
 
 func (s *objectFiles) Close() error {
