@@ -3,6 +3,7 @@
 GO      ?= go
 LINT     = $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZTIME ?= 30s
+CRASH    = Crash|Kill|Storm|Maintenance|Synced|LocksStay|PackRemoved
 
 # urfave/cli can write its help as Markdown and manual pages, which ours does itself;
 # only this tag leaves the Markdown renderer for that out of the program.
@@ -40,9 +41,10 @@ mutation:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./bench/...
 
-# Kills at random and at named moments; long, and not part of the tests.
+# Kills at random and at named moments, git's housekeeping beside everything, and power
+# cuts; long, and not part of the tests.
 crash:
-	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 60m -run 'Crash|Kill|Storm' ./...
+	AGENTXCHAIN_LONG_TESTS=1 $(GO) test -count=1 -timeout 60m -run '$(CRASH)' ./...
 
 # The pictures of docs/dashboard.md, from projects made for them. Needs Chromium.
 screenshots:
