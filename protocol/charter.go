@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (s *State) CharterRoles() []string {
 	}
 	var roles []string
 	for _, c := range s.OpenCharters() {
-		if s.CharterState(c) == CharterReady && !contains(roles, c.Role) && !s.roleBusy(c.Role) {
+		if s.CharterState(c) == CharterReady && !slices.Contains(roles, c.Role) && !s.roleBusy(c.Role) {
 			roles = append(roles, c.Role)
 		}
 	}
@@ -224,7 +225,7 @@ func (a *acceptance) charter() {
 	c.Attempts++
 	why := "its turn is " + a.res.Status
 	if a.res.Status == ResultCompleted {
-		why = fmt.Sprintf("it asks for %s and its verification is %s", list(c.GatesRequired), orElse(a.res.Verification.Status, "missing"))
+		why = fmt.Sprintf("it asks for %s and its verification is %s", list(c.GatesRequired), cmp.Or(a.res.Verification.Status, "missing"))
 	}
 	a.warnings = append(a.warnings, fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why))
 }

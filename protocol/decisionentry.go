@@ -90,7 +90,7 @@ func NewConflictEntry(kind, at string, turn *Turn, phase string, conflict, more 
 	o := turnRow(kind, at, turn, phase)
 	since := conflict.Strings("accepted_since_turn_ids")
 	for _, row := range conflict.Objects("accepted_since") {
-		if id := row.String("turn_id"); id != "" && !contains(since, id) {
+		if id := row.String("turn_id"); id != "" && !slices.Contains(since, id) {
 			since = append(since, id)
 		}
 	}

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -130,7 +131,7 @@ func BuildReissuedEntry(old *Turn, runID, phase, reason string, at time.Time) *o
 	o := ojson.NewObject("turn_id", old.TurnID, "run_id", runID, "role", old.AssignedRole, "phase", phase,
 		"status", HistoryReissued, "summary", "Turn reissued: "+reason, "files_changed", []string{},
 		"assigned_sequence", old.AssignedSequence, "accepted_at", now)
-	ms, _ := DurationMS(orElse(old.StartedAt, old.AssignedAt), now)
+	ms, _ := DurationMS(cmp.Or(old.StartedAt, old.AssignedAt), now)
 	o.Set("duration_ms", ms)
 	o.Set("reissue_reason", reason)
 	return o

@@ -29,10 +29,10 @@ func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 	n, _ := x.PhaseAccepted.Get(phase)
 	x.PhaseAccepted.Set(phase, n+1)
 	roles, _ := x.Participants.Get(phase)
-	if !contains(roles, role) {
+	if !slices.Contains(roles, role) {
 		x.Participants.Set(phase, append(slices.Clip(roles), role))
 	}
-	if !contains(x.RolesUsed, role) {
+	if !slices.Contains(x.RolesUsed, role) {
 		x.RolesUsed = append(slices.Clip(x.RolesUsed), role)
 	}
 	if x.StreakRole == role {
@@ -252,12 +252,12 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 				x.DelegationRows.Set(id, row)
 			}
 		}
-		if phase := row.String("phase"); phase != s.Phase && !contains(x.PhasesDone, phase) {
+		if phase := row.String("phase"); phase != s.Phase && !slices.Contains(x.PhasesDone, phase) {
 			x.PhasesDone = append(x.PhasesDone, phase)
 		}
 	}
 	x.Recent = recent
-	if s.Status == StatusCompleted && !contains(x.PhasesDone, s.Phase) {
+	if s.Status == StatusCompleted && !slices.Contains(x.PhasesDone, s.Phase) {
 		x.PhasesDone = append(x.PhasesDone, s.Phase)
 	}
 	for l := range read(LedgerDecisions) {

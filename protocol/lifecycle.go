@@ -170,7 +170,7 @@ func (t *transition) completion(g *GateResult, by string, queued bool) {
 
 func (t *transition) approvalInput(g *GateResult, kind string) ApprovalInput {
 	return ApprovalInput{GateType: kind, Gate: g, Phase: t.s.Phase, NextPhase: g.NextPhase,
-		Participated: func(phase, role string) bool { roles, _ := t.x.Participants.Get(phase); return contains(roles, role) },
+		Participated: func(phase, role string) bool { roles, _ := t.x.Participants.Get(phase); return slices.Contains(roles, role) },
 		Visited:      func(phase string) bool { return phase == t.s.Phase || t.x.PhaseAccepted.Has(phase) }}
 }
 
@@ -195,10 +195,10 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	s.LastGateFailure = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
-	if !contains(t.x.PhasesDone, from) {
+	if !slices.Contains(t.x.PhasesDone, from) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), from)
 	}
-	if s.NextRecommendedRole != nil && !contains(t.cfg.PhaseRoles(to), *s.NextRecommendedRole) {
+	if s.NextRecommendedRole != nil && !slices.Contains(t.cfg.PhaseRoles(to), *s.NextRecommendedRole) {
 		// A recommendation made in the old phase does not bind the new one.
 		s.NextRecommendedRole = nil
 		if r := t.cfg.Route(to); r != nil && r.EntryRole != "" {
@@ -219,7 +219,7 @@ func (t *transition) cleanup(from, to string, gate *string, trigger string) {
 	removed, budget := []string{}, []string{}
 	for _, id := range t.s.ActiveTurns.Keys() {
 		turn, _ := t.s.ActiveTurns.Get(id)
-		if !contains(roles, turn.AssignedRole) {
+		if !slices.Contains(roles, turn.AssignedRole) {
 			continue
 		}
 		removed = append(removed, id)
@@ -242,7 +242,7 @@ func (t *transition) complete(gate *string) {
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.LastGateFailure = nil
-	if !contains(t.x.PhasesDone, s.Phase) {
+	if !slices.Contains(t.x.PhasesDone, s.Phase) {
 		t.x.PhasesDone = append(slices.Clip(t.x.PhasesDone), s.Phase)
 	}
 	t.lastEvent("run_completed", nil, ojson.NewObject("completed_at", t.env.Time()))
@@ -326,6 +326,6 @@ func (t *transition) gateInput(files []FileBlob) GateInput {
 	}
 	return GateInput{Config: t.cfg, Phase: t.s.Phase, Files: NewFiles(facts), Participated: func(phase, role string) bool {
 		roles, _ := t.x.Participants.Get(phase)
-		return contains(roles, role)
+		return slices.Contains(roles, role)
 	}}
 }

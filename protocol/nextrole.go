@@ -3,7 +3,9 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -22,7 +24,7 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		if cfg.Role(override) == nil {
 			return "", nil, unknownRole(cfg, override)
 		}
-		if len(allowed) > 0 && !contains(allowed, override) {
+		if len(allowed) > 0 && !slices.Contains(allowed, override) {
 			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase, list(allowed))
 			if cfg.Rules.EnforceRouting {
 				return "", nil, &Error{Code: CodeRoleNotRouted, Field: "role", Message: text, Hint: cmdAssign}
@@ -49,7 +51,7 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		return "pm", nil, nil
 	}
 	if !charterPending(s) {
-		if r := strOr(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil && (contains(allowed, r) || len(allowed) == 0) {
+		if r := strOr(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil && (slices.Contains(allowed, r) || len(allowed) == 0) {
 			return r, nil, nil
 		}
 	}
@@ -149,7 +151,7 @@ func NextStep(s *State, cfg *Config, escalationID string) *NextAction {
 		case TurnConflicted:
 			return &NextAction{"git agentxchain reject " + id + " --reassign", who + " conflicts with turns accepted meanwhile."}
 		case TurnFailedAcceptance:
-			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + orElse(clip(oneLine(t.FailureReason), 200), "see status") + "."}
+			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + cmp.Or(clip(oneLine(t.FailureReason), 200), "see status") + "."}
 		}
 	}
 	for _, t := range s.ActiveTurns.All() {

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -130,7 +131,7 @@ func (a *acceptance) nextRole() *string {
 	if route == nil {
 		return nil
 	}
-	if contains(route.AllowedNextRoles, a.res.ProposedNextRole) {
+	if slices.Contains(route.AllowedNextRoles, a.res.ProposedNextRole) {
 		return ptr(a.res.ProposedNextRole)
 	}
 	if route.EntryRole == "" {

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -89,7 +90,7 @@ func (op *AssignTurn) apply(t *transition) *Error {
 // asks for that.
 func (t *transition) routed(role string) *Error {
 	phase := t.s.Phase
-	if !t.cfg.Rules.EnforceRouting || t.cfg.Route(phase) == nil || contains(t.cfg.PhaseRoles(phase), role) {
+	if !t.cfg.Rules.EnforceRouting || t.cfg.Route(phase) == nil || slices.Contains(t.cfg.PhaseRoles(phase), role) {
 		return nil
 	}
 	return &Error{Code: CodeRoleNotRouted, Field: "role",
@@ -228,15 +229,6 @@ func pendingGate(s *State) string {
 		return p.Gate
 	}
 	return ""
-}
-
-func contains(list []string, v string) bool {
-	for _, s := range list {
-		if s == v {
-			return true
-		}
-	}
-	return false
 }
 
 func list(items []string) string {

@@ -131,7 +131,7 @@ func (t *transition) queued(i int, c *Charter) *Error {
 	case phaseIndex(cfg, c.Phase) < phaseIndex(cfg, s.Phase):
 		return charterError(at+"phase", "Charter %s belongs to phase %q, which the run has left; it is in %q.", c.CharterID, c.Phase, s.Phase)
 	}
-	if roles := cfg.PhaseRoles(c.Phase); len(roles) > 0 && !contains(roles, c.Role) {
+	if roles := cfg.PhaseRoles(c.Phase); len(roles) > 0 && !slices.Contains(roles, c.Role) {
 		return &Error{Code: CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, list(roles))}
 	}
 	for _, d := range c.DependsOn {

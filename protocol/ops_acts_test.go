@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -318,7 +319,7 @@ func eventTypes(tr *Transition) string {
 func entries(tr *Transition) string {
 	var out []string
 	for _, r := range added(tr, LedgerDecisions) {
-		out = append(out, orElse(r.String("type"), orElse(r.String("decision"), r.String("id"))))
+		out = append(out, cmp.Or(r.String("type"), cmp.Or(r.String("decision"), r.String("id"))))
 	}
 	return strings.Join(out, " ")
 }

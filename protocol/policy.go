@@ -36,10 +36,10 @@ func EvaluatePolicies(cfg *Config, in PolicyInput) []Violation {
 	var out []Violation
 	for i := range cfg.Policies {
 		p := &cfg.Policies[i]
-		if !p.applies(in.Phase, in.Role) {
+		if !policyApplies(p, in.Phase, in.Role) {
 			continue
 		}
-		text := p.violation(in)
+		text := policyViolation(p, in)
 		if text == "" {
 			continue
 		}
@@ -57,17 +57,17 @@ func EvaluatePolicies(cfg *Config, in PolicyInput) []Violation {
 // other phases or roles is no ground to run an agent's commands (spec/02 §24 D-04).
 func PoliciesNeedReplay(cfg *Config, phase, role string) bool {
 	return slices.ContainsFunc(cfg.Policies, func(p Policy) bool {
-		return p.Rule == RuleRequireReproducibleVerify && p.applies(phase, role)
+		return p.Rule == RuleRequireReproducibleVerify && policyApplies(&p, phase, role)
 	})
 }
 
-// applies reads the scope: an empty list is no restriction.
-func (p *Policy) applies(phase, role string) bool {
+// policyApplies reads the scope: an empty list is no restriction.
+func policyApplies(p *Policy, phase, role string) bool {
 	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) && (len(p.Roles) == 0 || slices.Contains(p.Roles, role))
 }
 
-// violation says how the turn breaks the policy, "" when it does not.
-func (p *Policy) violation(in PolicyInput) string {
+// policyViolation says how the turn breaks the policy, "" when it does not.
+func policyViolation(p *Policy, in PolicyInput) string {
 	switch p.Rule {
 	case RuleMaxTurnsPerPhase:
 		if float64(in.PhaseTurns) >= p.Limit {
@@ -90,7 +90,7 @@ func (p *Policy) violation(in PolicyInput) string {
 			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", quoted(in.Status), strings.Join(p.Allowed, ", "))
 		}
 	case RuleRequireReproducibleVerify:
-		return in.Replay.policyProblem()
+		return replayProblem(in.Replay)
 	default:
 		// Configuration errors are reported where the file is read; a rule that
 		// slipped past that must not look like a rule that is kept.
@@ -99,8 +99,8 @@ func (p *Policy) violation(in PolicyInput) string {
 	return ""
 }
 
-// policyProblem says why the replay does not prove the verification, "" when it does.
-func (r *ReplayOutcome) policyProblem() string {
+// replayProblem says why the replay does not prove the verification, "" when it does.
+func replayProblem(r *ReplayOutcome) string {
 	switch {
 	case r == nil:
 		return "the verification was not run again before acceptance"

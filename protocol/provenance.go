@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -75,7 +76,7 @@ func checkParent(runID string, row *ojson.Object) *Error {
 		return nil
 	default:
 		return &Error{Code: CodeInvalidArgument, Field: "parent_run",
-			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID, orElse(clip(st, 40), "of unknown status"))}
+			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID, cmp.Or(clip(st, 40), "of unknown status"))}
 	}
 }
 

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -256,8 +257,8 @@ func DeriveRecovery(s *State, cfg *Config) *RecoveryView {
 			TurnRetained: r.TurnRetained, Detail: r.Detail, Guidance: DeriveGuidance(s, cfg)}
 		if v.TypedReason == "" || v.Owner == "" || trimSpace(v.RecoveryAction) == "" {
 			d := DescribeBlock(s, strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID))
-			v.TypedReason = orElse(v.TypedReason, d.Recovery.TypedReason)
-			v.Owner = orElse(v.Owner, d.Recovery.Owner)
+			v.TypedReason = cmp.Or(v.TypedReason, d.Recovery.TypedReason)
+			v.Owner = cmp.Or(v.Owner, d.Recovery.Owner)
 			if trimSpace(v.RecoveryAction) == "" {
 				v.RecoveryAction = RecoveryAction(v.TypedReason, strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID))
 			}
@@ -271,13 +272,6 @@ func DeriveRecovery(s *State, cfg *Config) *RecoveryView {
 	d := DescribeBlock(s, strOr(s.BlockedOn), "").Recovery
 	return &RecoveryView{TypedReason: d.TypedReason, Owner: d.Owner, RecoveryAction: d.RecoveryAction,
 		TurnRetained: d.TurnRetained, Detail: d.Detail, Guidance: DeriveGuidance(s, cfg)}
-}
-
-func orElse(s, fallback string) string {
-	if s != "" {
-		return s
-	}
-	return fallback
 }
 
 // Guidance is advice on a gate that fails because the owner of a missing file
@@ -308,7 +302,7 @@ func DeriveGuidance(s *State, cfg *Config) []Guidance {
 		return nil
 	}
 	f := s.LastGateFailure
-	phase := orElse(f.Phase, s.Phase)
+	phase := cmp.Or(f.Phase, s.Phase)
 	artifacts, _ := cfg.WorkflowKit.Phases.Get(phase)
 	var ranked [4][]Guidance
 	for _, path := range f.MissingFiles {

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -122,11 +123,11 @@ func retrospective(f RunHistoryFacts, x *Index) *ojson.Object {
 	}
 	text, reason, action := f.BlockedReason, "blocked", any(nil)
 	if b := s.BlockedReason; b != nil {
-		text = orElse(text, strOr(b.Recovery.Detail))
-		reason = orElse(b.Recovery.TypedReason, orElse(b.Category, reason))
+		text = cmp.Or(text, strOr(b.Recovery.Detail))
+		reason = cmp.Or(b.Recovery.TypedReason, cmp.Or(b.Category, reason))
 		action = nullable(b.Recovery.RecoveryAction)
 	}
-	text = orElse(text, strOr(s.BlockedOn))
+	text = cmp.Or(text, strOr(s.BlockedOn))
 	return ojson.NewObject("headline", nullable(clip(oneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
 }
 

@@ -3,6 +3,7 @@
 package protocol
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestProvenance(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || p.String("created_by") != "operator" || p.String("trigger_reason") != "why" || p.String("parent_run_id") != tc.parent || p.String("trigger") != orElse(tc.trigger, "manual") {
+		if err != nil || p.String("created_by") != "operator" || p.String("trigger_reason") != "why" || p.String("parent_run_id") != tc.parent || p.String("trigger") != cmp.Or(tc.trigger, "manual") {
 			t.Errorf("%+v: %v %s", tc, err, ojson.Compact(p))
 		}
 	}

@@ -4,6 +4,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -271,7 +272,7 @@ func deriveBlocker(s *State) (on, turnID string) {
 		if d := s.BlockedReason.Recovery.Detail; d != nil {
 			detail = oneLine(*d)
 		}
-		return "human:" + orElse(detail, "unspecified"), ""
+		return "human:" + cmp.Or(detail, "unspecified"), ""
 	case s.Escalation.String("source") == "operator", category == "operator_escalation":
 		return "escalation:operator:" + OperatorSlug(s.Escalation.String("reason")), s.Escalation.String("from_turn_id")
 	case s.Escalation != nil && role != "":
@@ -299,7 +300,7 @@ func blockCategory(s *State) string {
 	if s.BlockedReason == nil {
 		return ""
 	}
-	return orElse(s.BlockedReason.Category, s.BlockedReason.Recovery.TypedReason)
+	return cmp.Or(s.BlockedReason.Category, s.BlockedReason.Recovery.TypedReason)
 }
 
 // lastKnownTime is the newest time the state itself gives for a block that does

@@ -4,6 +4,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -90,7 +91,7 @@ func LegalTransition(before, after *State, op string) *Error {
 		return nil
 	}
 	if !slices.Contains(legalEdges(op), edge{from, after.Status}) {
-		return illegal("status", op, fmt.Sprintf("a run that is %s cannot become %s", orElse(string(from), "absent"), orElse(string(after.Status), "absent")), from, after.Status)
+		return illegal("status", op, fmt.Sprintf("a run that is %s cannot become %s", cmp.Or(string(from), "absent"), cmp.Or(string(after.Status), "absent")), from, after.Status)
 	}
 	if problem, field := condition(before, after, op); problem != "" {
 		return illegal(field, op, problem, from, after.Status)
