@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -65,7 +65,7 @@ func (w *world) accept(turn string, files []string) {
 		"files_changed", files, "proposed_next_role", "pm").All() {
 		doc.Set(k, v)
 	}
-	path := filepath.Join(w.dir, filepath.FromSlash(protocol.StagingPath(turn)))
+	path := filepath.Join(w.dir, filepath.FromSlash(wire.StagingPath(turn)))
 	w.must(os.MkdirAll(filepath.Dir(path), 0o777))
 	w.must(os.WriteFile(path, ojson.Pretty(doc), 0o666))
 	_, err = w.r.AcceptTurn(w.ctx, runner.AcceptOptions{})

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Gate is a gate of the turn's run that was passed once the turn was accepted.
@@ -26,13 +27,13 @@ func Gates(t *Turn) ([]Gate, error) {
 	if t.Active() {
 		return nil, nil
 	}
-	since, err := protocol.ParseTime(t.Row.String("accepted_at"))
+	since, err := wire.ParseTime(t.Row.String("accepted_at"))
 	if err != nil {
 		return nil, nil
 	}
 	var gates []Gate
-	err = eachRow(t.Record, protocol.LedgerEvents, func(row *ojson.Object) {
-		at, err := protocol.ParseTime(row.String("timestamp"))
+	err = eachRow(t.Record, wire.LedgerEvents, func(row *ojson.Object) {
+		at, err := wire.ParseTime(row.String("timestamp"))
 		if err != nil || at.Before(since) || row.String("run_id") != t.Run {
 			return
 		}
@@ -53,12 +54,12 @@ func Gates(t *Turn) ([]Gate, error) {
 	if err != nil || len(gates) == 0 {
 		return gates, err
 	}
-	err = eachRow(t.Record, protocol.LedgerDecisions, func(row *ojson.Object) {
+	err = eachRow(t.Record, wire.LedgerDecisions, func(row *ojson.Object) {
 		kind := row.String("type")
 		if kind != "human_approval" && kind != "approval_policy" {
 			return
 		}
-		at, err := protocol.ParseTime(row.String("timestamp"))
+		at, err := wire.ParseTime(row.String("timestamp"))
 		for i := range gates {
 			if g := &gates[i]; err == nil && g.At.Equal(at) && g.ID == row.String("gate_id") {
 				who := row.Object("approved_by")
@@ -70,7 +71,7 @@ func Gates(t *Turn) ([]Gate, error) {
 }
 
 // eachRow hands the rows of a recorded ledger on, oldest first.
-func eachRow(r *gitstore.RunRecord, l protocol.Ledger, f func(*ojson.Object)) error {
+func eachRow(r *gitstore.RunRecord, l wire.Ledger, f func(*ojson.Object)) error {
 	data, err := r.Ledger(l)
 	if err != nil {
 		return err

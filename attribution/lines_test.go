@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -104,7 +104,7 @@ func TestCheckpointWithMore(t *testing.T) {
 // A reviewer's document that somebody had begun on.
 func TestBegunBefore(t *testing.T) {
 	w := newWorld(t, 1)
-	cfg := filepath.Join(w.dir, protocol.ConfigPath)
+	cfg := filepath.Join(w.dir, wire.ConfigPath)
 	data, err := os.ReadFile(cfg)
 	w.must(err)
 	doc, err := ojson.DecodeObject(data)
@@ -134,7 +134,7 @@ func (w *world) stageReview(turn string, files []string) {
 		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a real doubt")}, "proposed_next_role", "pm").All() {
 		doc.Set(k, v)
 	}
-	w.write(protocol.StagingPath(turn), string(ojson.Pretty(doc)))
+	w.write(wire.StagingPath(turn), string(ojson.Pretty(doc)))
 	_, err = w.r.AcceptTurn(w.ctx, runner.AcceptOptions{})
 	w.must(err)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -54,7 +54,7 @@ func newWorld(t testing.TB, seed uint64) *world {
 	w.git("config", "core.editor", "true")
 	_, err := runner.InitProject(w.ctx, w.dir, runner.ProjectOptions{ID: "proj"})
 	w.must(err)
-	cfg := filepath.Join(w.dir, protocol.ConfigPath)
+	cfg := filepath.Join(w.dir, wire.ConfigPath)
 	data, err := os.ReadFile(cfg)
 	w.must(err)
 	doc, err := ojson.DecodeObject(data)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxRuns is how many runs are looked through, the newest first.
@@ -88,7 +89,7 @@ const maxOps = 20_000
 // a clean tree (spec/02 §10.1), so only documents of reviewers are looked into.
 func (t *Turn) mixed(path string) (bool, error) {
 	key := t.keys[path]
-	if t.Active() || !protocol.ReviewPath(key) {
+	if t.Active() || !wire.ReviewPath(key) {
 		return false, nil
 	}
 	if t.begun == nil {
@@ -175,7 +176,7 @@ func (b *book) add(t *Turn) {
 }
 
 func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]bool) error {
-	data, err := rec.Ledger(protocol.LedgerHistory)
+	data, err := rec.Ledger(wire.LedgerHistory)
 	if err != nil {
 		return err
 	}
@@ -209,11 +210,11 @@ func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Tu
 	}
 	t.accepted, _ = row.Int("accepted_sequence")
 	t.assigned, _ = row.Int("assigned_sequence")
-	if at, err := protocol.ParseTime(row.String("started_at")); err == nil {
+	if at, err := wire.ParseTime(row.String("started_at")); err == nil {
 		t.started = at
 	}
 	// A later attempt starts later than the turn's first commits.
-	if at, err := protocol.ParseTime(seen.String("baseline_at")); err == nil && at.Before(t.started) {
+	if at, err := wire.ParseTime(seen.String("baseline_at")); err == nil && at.Before(t.started) {
 		t.started = at
 	}
 	for _, p := range row.Strings("files_changed") {
@@ -228,11 +229,11 @@ func activeTurn(rec *gitstore.RunRecord, state *protocol.State, id string, a *pr
 	if a.Baseline != nil && a.Baseline.HeadRef != nil {
 		t.baseline = gitstore.OID(*a.Baseline.HeadRef)
 	}
-	if at, err := protocol.ParseTime(a.StartedAt); err == nil {
+	if at, err := wire.ParseTime(a.StartedAt); err == nil {
 		t.started = at
 	}
 	if a.Baseline != nil {
-		if at, err := protocol.ParseTime(a.Baseline.CapturedAt); err == nil && at.Before(t.started) {
+		if at, err := wire.ParseTime(a.Baseline.CapturedAt); err == nil && at.Before(t.started) {
 			t.started = at
 		}
 	}

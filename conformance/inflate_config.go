@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // defaultRuntime is the runtime of a role that names none, and the only one
@@ -42,7 +43,7 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 		}
 		fill(role, "title", strings.ToUpper(id))
 		fill(role, "mandate", "Execute "+id+" responsibilities.")
-		fill(role, "write_authority", protocol.Authoritative)
+		fill(role, "write_authority", wire.Authoritative)
 		fill(role, "runtime", defaultRuntime)
 		if role.String("runtime") == defaultRuntime && !runtimes.Has(defaultRuntime) {
 			runtimes.Set(defaultRuntime, ojson.NewObject("type", protocol.RuntimeManual))
@@ -74,8 +75,8 @@ func fill(o *ojson.Object, key string, v any) {
 // (spec/06 §4.3). Fixture configurations are abbreviated: a runtime without a
 // command or a review role on a writing runtime says nothing about the rule the
 // fixture is for.
-func subset(problems protocol.Problems) protocol.Problems {
-	var out protocol.Problems
+func subset(problems wire.Problems) wire.Problems {
+	var out wire.Problems
 	for _, p := range problems {
 		switch p.Code {
 		case protocol.ProblemSchemaVersion, protocol.ProblemLegacyConfig, protocol.ProblemUndeclaredRuntime,

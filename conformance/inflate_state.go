@@ -7,13 +7,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // stateDefaults are the members every inflated state has, in order.
 func stateDefaults(projectID string) *ojson.Object {
 	return ojson.NewObject(
 		"schema_version", protocol.StateSchema, "run_id", nil, "project_id", projectID,
-		"status", string(protocol.StatusIdle), "phase", "planning", "accepted_integration_ref", nil,
+		"status", string(wire.StatusIdle), "phase", "planning", "accepted_integration_ref", nil,
 		"active_turns", ojson.NewObject(), "pending_phase_transition", nil, "pending_run_completion", nil,
 		"blocked_on", nil, "blocked_reason", nil, "escalation", nil, "last_gate_failure", nil,
 		"accepted_sequence", 0, "turn_sequence", 0,
@@ -85,7 +86,7 @@ func inflateTurn(id string, t *ojson.Object, cfg *protocol.Config) {
 		runtime = r.RuntimeID
 	}
 	fill(t, "runtime_id", runtime)
-	fill(t, "status", protocol.TurnRunning)
+	fill(t, "status", wire.TurnRunning)
 	fill(t, "attempt", 1)
 	fill(t, "assigned_sequence", 1)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // validateCoordinatorConfig judges setup.coordinator_config by itself; the
@@ -19,14 +20,14 @@ func validateCoordinatorConfig(w *workspace) (outcome, error) {
 	if _, err := newInitiative(w.fixture.Setup); err != nil {
 		return nil, err
 	}
-	var problems protocol.Problems
+	var problems wire.Problems
 	switch v := member(w.fixture.Setup, "coordinator_config").(type) {
 	case nil:
 		return nil, fmt.Errorf("setup.coordinator_config is missing")
 	case *ojson.Object:
 		_, problems = coordinator.DecodeObject(v)
 	default:
-		problems = protocol.Problems{{Code: "config_invalid", Message: coordinator.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}}
+		problems = wire.Problems{{Code: "config_invalid", Message: coordinator.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}}
 	}
 	if refused := coordinator.ConfigError(problems); refused != nil {
 		return ojson.NewObject("result", "error", "error_type", refused.Code, "errors", coordinator.Lines(problems)), nil
@@ -60,11 +61,11 @@ func projectRepoAcceptance(w *workspace) (outcome, error) {
 	defer remove()
 
 	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
-	update := func(decide func(*coordinator.Documents) (*coordinator.Change, *protocol.Error)) (*coordinator.Change, error) {
+	update := func(decide func(*coordinator.Documents) (*coordinator.Change, *wire.Error)) (*coordinator.Change, error) {
 		_, c, err := store.Update(context.Background(), "conformance", time.Second, decide)
 		return c, err
 	}
-	projected, err := update(func(d *coordinator.Documents) (*coordinator.Change, *protocol.Error) {
+	projected, err := update(func(d *coordinator.Documents) (*coordinator.Change, *wire.Error) {
 		in, e := coordinator.DecodeAcceptance(repo, stream, turn)
 		if e != nil {
 			return nil, e
@@ -74,7 +75,7 @@ func projectRepoAcceptance(w *workspace) (outcome, error) {
 	if err != nil {
 		return refusedProjection(err)
 	}
-	if _, err = update(func(d *coordinator.Documents) (*coordinator.Change, *protocol.Error) {
+	if _, err = update(func(d *coordinator.Documents) (*coordinator.Change, *wire.Error) {
 		return coordinator.Evaluate(&d.Workspace, env), nil
 	}); err != nil {
 		return nil, err
@@ -102,13 +103,13 @@ func projectionOutcome(c *coordinator.Change, barriers *coordinator.Barriers) ou
 // refusedProjection is the outcome of a refusal; a workspace that is no
 // coordinator's cannot be asked and is an error.
 func refusedProjection(err error) (outcome, error) {
-	var e *protocol.Error
+	var e *wire.Error
 	if !errors.As(err, &e) {
 		return nil, err
 	}
 	kind := "projection_failed"
 	switch e.Code {
-	case coordinator.CodeConfigMissing, coordinator.CodeNoCoordinator, protocol.CodeInvalidState, protocol.CodeInvalidJSON:
+	case coordinator.CodeConfigMissing, coordinator.CodeNoCoordinator, wire.CodeInvalidState, wire.CodeInvalidJSON:
 		return nil, fmt.Errorf("the fixture's workspace cannot be read: %w", err)
 	case coordinator.CodeCrossRepoWrite:
 		kind = e.Code

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // initiativeDir is the workspace's name in the scratch directory. Repositories
@@ -99,7 +100,7 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 		return fmt.Errorf("config: %w", err)
 	}
 	if v := member(o, "config"); v != nil {
-		made(protocol.ConfigPath, ojson.Pretty(v))
+		made(wire.ConfigPath, ojson.Pretty(v))
 	}
 	if v := member(o, "state"); v != nil {
 		cfg, _ := protocol.DecodeConfigObject(raw)
@@ -107,14 +108,14 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 		if err != nil {
 			return fmt.Errorf("state: %w", err)
 		}
-		made(string(protocol.DocState), ojson.Pretty(ojson.Marshal(state)))
+		made(string(wire.DocState), ojson.Pretty(ojson.Marshal(state)))
 	}
 	if v := member(o, "history"); v != nil {
 		list, err := rows(v)
 		if err != nil {
 			return fmt.Errorf("history: %w", err)
 		}
-		made(protocol.LedgerHistory.Path(), jsonl(list))
+		made(wire.LedgerHistory.Path(), jsonl(list))
 	}
 	v := member(o, "files")
 	files, ok := v.(*ojson.Object)
@@ -123,7 +124,7 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 	}
 	for name, v := range files.All() {
 		data, ok := v.(string)
-		clean, problem := protocol.CleanPath(name)
+		clean, problem := wire.CleanPath(name)
 		switch {
 		case !ok:
 			return fmt.Errorf("files: %s must be text, not %s", show(name), ojson.TypeName(v))

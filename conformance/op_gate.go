@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // gateInput is what a gate evaluation reads; request is the turn result of the
@@ -48,7 +49,7 @@ func evaluatePhaseExit(w *workspace) (outcome, error) {
 	case protocol.ActionAdvance:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_phase", r.NextPhase, "gate_id", r.GateID), nil
 	case protocol.ActionAwaitHuman:
-		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(protocol.StatusPaused),
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusPaused),
 			"pending_phase_transition", ojson.NewObject("from", in.Phase, "to", r.NextPhase, "gate", r.GateID)), nil
 	}
 	o := w.closed(&r)
@@ -67,9 +68,9 @@ func evaluateRunCompletion(w *workspace) (outcome, error) {
 	r := protocol.EvaluateRunCompletion(in)
 	switch r.Action {
 	case protocol.ActionComplete:
-		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(protocol.StatusCompleted), "gate_id", r.GateID), nil
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusCompleted), "gate_id", r.GateID), nil
 	case protocol.ActionAwaitHuman:
-		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(protocol.StatusPaused),
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusPaused),
 			"pending_run_completion", ojson.NewObject("phase", in.Phase, "gate", r.GateID)), nil
 	}
 	return w.closed(&r), nil

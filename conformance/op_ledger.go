@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // appendDecision checks one decision row and appends it to the ledger.
@@ -20,7 +21,7 @@ func appendDecision(w *workspace) (outcome, error) {
 		return nil, badArg("entry", "an object", nil)
 	}
 	known := make(map[string]bool)
-	for _, l := range w.ledgers[protocol.LedgerDecisions] {
+	for _, l := range w.ledgers[wire.LedgerDecisions] {
 		known[l.Row.String("id")] = true
 	}
 	if e := protocol.ValidateDecisionEntry(entry, func(id string) bool { return known[id] }); e != nil {
@@ -28,12 +29,12 @@ func appendDecision(w *workspace) (outcome, error) {
 		for k, v := range e.Details.All() {
 			o.Set(k, v)
 		}
-		o.Set("ledger_length", len(w.ledgers[protocol.LedgerDecisions]))
+		o.Set("ledger_length", len(w.ledgers[wire.LedgerDecisions]))
 		o.Set("state_unchanged", w.stateUnchanged())
 		return o, nil
 	}
-	w.take(protocol.Append{Ledger: protocol.LedgerDecisions, Data: append(ojson.Compact(entry), '\n')})
-	rows := w.ledgers[protocol.LedgerDecisions]
+	w.take(protocol.Append{Ledger: wire.LedgerDecisions, Data: append(ojson.Compact(entry), '\n')})
+	rows := w.ledgers[wire.LedgerDecisions]
 	return ojson.NewObject("result", "success", "ledger_length", len(rows), "ledger_last_entry", rows[len(rows)-1].Row), nil
 }
 
@@ -45,7 +46,7 @@ func validateConfig(w *workspace) (outcome, error) {
 	}
 	raw, err := inflateConfig(v)
 	if err != nil {
-		return ojson.NewObject("result", "error", "error_type", protocol.CodeInvalidConfig, "errors", []string{"config " + err.Error()}), nil
+		return ojson.NewObject("result", "error", "error_type", wire.CodeInvalidConfig, "errors", []string{"config " + err.Error()}), nil
 	}
 	_, all := protocol.DecodeConfigObject(raw)
 	problems := subset(all)
@@ -63,7 +64,7 @@ func validateConfig(w *workspace) (outcome, error) {
 
 // configError names the first finding in the vocabulary of fixtures. Only an
 // entry role counts as an undeclared role there (spec/06 §5.4).
-func configError(p protocol.Problem, raw *ojson.Object) *ojson.Object {
+func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 	reference := func(key string) *ojson.Object {
 		return ojson.NewObject("error_type", p.Code, "error_field", p.Field, key, p.Value)
 	}
@@ -88,7 +89,7 @@ func configError(p protocol.Problem, raw *ojson.Object) *ojson.Object {
 	case p.Code == protocol.ProblemUndeclaredGate:
 		return reference("referenced_gate")
 	}
-	return ojson.NewObject("error_type", protocol.CodeInvalidConfig)
+	return ojson.NewObject("error_type", wire.CodeInvalidConfig)
 }
 
 func validateEvent(w *workspace) (outcome, error) {

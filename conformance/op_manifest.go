@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // textFiles are the files of one bundle: bundle-relative path -> contents.
@@ -32,7 +32,7 @@ func textTree(v ojson.Value) (map[string]textFiles, error) {
 			if !ok {
 				return nil, fmt.Errorf("%s of %s must be text, not %s", show(name), show(turn), ojson.TypeName(v))
 			}
-			clean, problem := protocol.CleanPath(name)
+			clean, problem := wire.CleanPath(name)
 			if problem != "" {
 				return nil, fmt.Errorf("%s is not a path inside the bundle (%s)", show(name), problem)
 			}
@@ -70,7 +70,7 @@ func (w *workspace) seal() (*sealed, outcome, error) {
 	if _, there := w.bundles[turn]; !there {
 		return nil, notSealed("Bundle directory does not exist"), nil
 	}
-	s.manifest, err = dispatch.Seal(s.id, protocol.FormatTime(w.now), s.files)
+	s.manifest, err = dispatch.Seal(s.id, wire.FormatTime(w.now), s.files)
 	if err != nil {
 		return nil, notSealed(err.Error()), nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // validateTurnResult runs the five stages on the staged result.
@@ -43,8 +44,8 @@ func validated(v *protocol.Validation) outcome {
 
 // detail adds the members a type of error has beside its name (spec/06 §5.2).
 // The texts are wire.
-func detail(o *ojson.Object, kind string, errs protocol.Problems) {
-	i := slices.IndexFunc(errs, func(p protocol.Problem) bool { return p.Code == kind })
+func detail(o *ojson.Object, kind string, errs wire.Problems) {
+	i := slices.IndexFunc(errs, func(p wire.Problem) bool { return p.Code == kind })
 	if i < 0 {
 		return
 	}
@@ -64,7 +65,7 @@ func detail(o *ojson.Object, kind string, errs protocol.Problems) {
 
 // problemRows tells findings apart by code and field, which the sentences in
 // errors do not. It is a member of ours.
-func problemRows(errs protocol.Problems) []*ojson.Object {
+func problemRows(errs wire.Problems) []*ojson.Object {
 	out := make([]*ojson.Object, len(errs))
 	for i, p := range errs {
 		out[i] = ojson.NewObject("code", p.Code, "field", p.Field, "value", p.Value)
@@ -82,7 +83,7 @@ func acceptTurn(w *workspace) (outcome, error) {
 	if id == "" {
 		return nil, fmt.Errorf("input.args.turn_id must name a turn")
 	}
-	op := &protocol.AcceptTurn{TurnID: id, StagedPath: protocol.StagingPath(id), AlreadyAccepted: w.accepted(id),
+	op := &protocol.AcceptTurn{TurnID: id, StagedPath: wire.StagingPath(id), AlreadyAccepted: w.accepted(id),
 		Files: w.files, Proposed: w.files}
 	if w.isStaged {
 		op.Staged = protocol.NewBlob(ojson.Compact(w.staged))
@@ -91,7 +92,7 @@ func acceptTurn(w *workspace) (outcome, error) {
 	if refused != nil {
 		return w.refusedAcceptance(tr, refused), nil
 	}
-	history := w.ledgers[protocol.LedgerHistory]
+	history := w.ledgers[wire.LedgerHistory]
 	last := history[len(history)-1].Row
 	state := stateView(w.state)
 	// The state has one counter for assignments and acceptances; the sequence of
@@ -109,21 +110,21 @@ func acceptTurn(w *workspace) (outcome, error) {
 // accepted reports whether the history holds an accepted row of the turn. The
 // row of a turn that was given up is none.
 func (w *workspace) accepted(id string) bool {
-	return slices.ContainsFunc(w.ledgers[protocol.LedgerHistory], func(l protocol.Line) bool {
+	return slices.ContainsFunc(w.ledgers[wire.LedgerHistory], func(l protocol.Line) bool {
 		return l.Row.String("turn_id") == id && l.Row.String("status") != protocol.HistoryReissued
 	})
 }
 
 // refusedAcceptance is a refusal as fixtures see it: a failed validation looks
 // like that of validate_turn_result, every other refusal carries its code.
-func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *protocol.Error) outcome {
+func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *wire.Error) outcome {
 	var o outcome
 	var r *protocol.AcceptResult
 	if tr != nil {
 		r, _ = tr.Result.(*protocol.AcceptResult)
 	}
 	switch {
-	case refused.Code == protocol.CodeValidationFailed && r != nil && r.Validation != nil:
+	case refused.Code == wire.CodeValidationFailed && r != nil && r.Validation != nil:
 		o = validated(r.Validation)
 	case slices.Contains(protocol.TurnResultStages(), refused.Stage):
 		// There was nothing that could be validated: no staged result, or one
@@ -139,7 +140,7 @@ func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *protocol
 			o.Set("error_field", refused.Field)
 		}
 	}
-	o.Set("history_length", len(w.ledgers[protocol.LedgerHistory]))
+	o.Set("history_length", len(w.ledgers[wire.LedgerHistory]))
 	o.Set("state_unchanged", w.stateUnchanged())
 	return o
 }

@@ -5,18 +5,19 @@ package conformance
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // moved is the outcome of an operation of the state machine. Every refusal is
 // an invalid transition there, except a change of what never changes;
 // error_code keeps what the engine calls it.
-func (w *workspace) moved(refused *protocol.Error) outcome {
+func (w *workspace) moved(refused *wire.Error) outcome {
 	if refused == nil {
 		return ojson.NewObject("result", "ok", "state_assertions", stateView(w.state))
 	}
-	kind := protocol.CodeInvalidStateTransition
-	if refused.Code == protocol.CodeImmutableField {
-		kind = protocol.CodeImmutableField
+	kind := wire.CodeInvalidStateTransition
+	if refused.Code == wire.CodeImmutableField {
+		kind = wire.CodeImmutableField
 	}
 	o := ojson.NewObject("result", "error", "error_type", kind, "error", refused.Message, "error_code", refused.Code)
 	if refused.Field != "" {
@@ -38,7 +39,7 @@ func (w *workspace) unfit() outcome {
 	if len(w.problems) == 0 {
 		return nil
 	}
-	return ojson.NewObject("result", "error", "error_type", protocol.CodeInvalidConfig, "errors", w.problems.Messages(),
+	return ojson.NewObject("result", "error", "error_type", wire.CodeInvalidConfig, "errors", w.problems.Messages(),
 		"state_unchanged", w.stateUnchanged())
 }
 
@@ -57,7 +58,7 @@ func assignTurn(w *workspace) (outcome, error) {
 	if o := w.unfit(); o != nil {
 		return o, nil
 	}
-	return w.move(&protocol.AssignTurn{Role: role, Baseline: &protocol.Baseline{Kind: "no_git", Clean: true, CapturedAt: protocol.FormatTime(w.now)}})
+	return w.move(&protocol.AssignTurn{Role: role, Baseline: &protocol.Baseline{Kind: "no_git", Clean: true, CapturedAt: wire.FormatTime(w.now)}})
 }
 
 func approveTransition(w *workspace) (outcome, error) {
@@ -95,8 +96,8 @@ func resolveBlocked(w *workspace) (outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if action != "resume" || w.state.Status != protocol.StatusBlocked {
-		return w.moved(&protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
+	if action != "resume" || w.state.Status != wire.StatusBlocked {
+		return w.moved(&wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: "only a blocked run can be resumed, and resume is the only action; the run is " + string(w.state.Status)}), nil
 	}
 	return w.move(&protocol.Reactivate{})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Triggers of a bare change of status.
@@ -76,15 +77,15 @@ func transitionState(w *workspace) (outcome, error) {
 	return w.moved(refused), nil
 }
 
-func noPath(what string) *protocol.Error {
-	return &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status", Message: "no legal transition: " + what}
+func noPath(what string) *wire.Error {
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: "no legal transition: " + what}
 }
 
 // immutable refuses overrides of what never changes before anything else is
 // looked at: it is the graver finding.
-func (w *workspace) immutable(doc *ojson.Object) *protocol.Error {
+func (w *workspace) immutable(doc *ojson.Object) *wire.Error {
 	after, _ := protocol.DecodeStateObject(doc)
-	if e := protocol.LegalTransition(w.state, after, protocol.OpTransitionState); e != nil && e.Code == protocol.CodeImmutableField {
+	if e := protocol.LegalTransition(w.state, after, protocol.OpTransitionState); e != nil && e.Code == wire.CodeImmutableField {
 		return e
 	}
 	return nil
@@ -92,7 +93,7 @@ func (w *workspace) immutable(doc *ojson.Object) *protocol.Error {
 
 // waitAtGate is the pause an acceptance makes at a gate that needs a person.
 func waitAtGate(doc *ojson.Object, gate ojson.Value) {
-	doc.Set("status", string(protocol.StatusPaused))
+	doc.Set("status", string(wire.StatusPaused))
 	doc.Set("pending_phase_transition", ojson.CloneValue(gate))
 	doc.Set("blocked_reason", nil)
 	g, _ := gate.(*ojson.Object)
@@ -101,7 +102,7 @@ func waitAtGate(doc *ojson.Object, gate ojson.Value) {
 
 // escalate blocks the run through the engine's own operation and carries the
 // block over into doc.
-func (w *workspace) escalate(doc *ojson.Object) (*protocol.Error, error) {
+func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 	reason, err := w.textArg("reason")
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // scratch is a project on disk with a home and a directory for temporary files
@@ -67,10 +67,10 @@ func (w *workspace) scratch() (s *scratch, cleanup func(), err error) {
 // tree is every file of the workspace by project-relative path.
 func (w *workspace) tree() map[string][]byte {
 	files := map[string][]byte{
-		protocol.ConfigPath:             ojson.Pretty(w.cfg.Raw),
-		string(protocol.DocState):       ojson.Pretty(ojson.Marshal(w.state)),
-		protocol.LedgerHistory.Path():   nil,
-		protocol.LedgerDecisions.Path(): nil,
+		wire.ConfigPath:             ojson.Pretty(w.cfg.Raw),
+		string(wire.DocState):       ojson.Pretty(ojson.Marshal(w.state)),
+		wire.LedgerHistory.Path():   nil,
+		wire.LedgerDecisions.Path(): nil,
 	}
 	for ledger, lines := range w.ledgers {
 		var data []byte
@@ -80,14 +80,14 @@ func (w *workspace) tree() map[string][]byte {
 		files[ledger.Path()] = data
 	}
 	if w.isStaged {
-		files[protocol.FlatStagingPath] = ojson.Pretty(w.staged)
+		files[wire.FlatStagingPath] = ojson.Pretty(w.staged)
 	}
 	for _, f := range w.files {
 		files[f.Path] = f.Blob.Data
 	}
 	for turn, bundle := range w.bundles {
 		for name, data := range bundle {
-			files[path.Join(protocol.DispatchDir, turn, name)] = data
+			files[path.Join(wire.DispatchDir, turn, name)] = data
 		}
 	}
 	return files

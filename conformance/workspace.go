@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // workspace is a governed project that exists only in memory and is no git
@@ -20,10 +21,10 @@ type workspace struct {
 	fixture  *Fixture
 	args     *ojson.Object
 	cfg      *protocol.Config
-	problems protocol.Problems // the part of the findings about cfg that counts here
-	before   *ojson.Object     // the state as it was set up
+	problems wire.Problems // the part of the findings about cfg that counts here
+	before   *ojson.Object // the state as it was set up
 	state    *protocol.State
-	ledgers  map[protocol.Ledger][]protocol.Line
+	ledgers  map[wire.Ledger][]protocol.Line
 	repo     []protocol.Line // repo-decisions.jsonl
 	staged   ojson.Value     // the staged turn result, nil when there is none
 	isStaged bool
@@ -35,7 +36,7 @@ type workspace struct {
 
 // newWorkspace builds what the fixture's setup describes.
 func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
-	w := &workspace{fixture: f, args: f.Args, now: now, seed: seed, ledgers: make(map[protocol.Ledger][]protocol.Line)}
+	w := &workspace{fixture: f, args: f.Args, now: now, seed: seed, ledgers: make(map[wire.Ledger][]protocol.Line)}
 	raw, err := inflateConfig(member(f.Setup, "config"))
 	if err != nil {
 		return nil, fmt.Errorf("setup.config: %w", err)
@@ -48,8 +49,8 @@ func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 	w.before = ojson.Marshal(w.state).Clone()
 	for _, l := range []struct {
 		key    string
-		ledger protocol.Ledger
-	}{{"history", protocol.LedgerHistory}, {"ledger", protocol.LedgerDecisions}} {
+		ledger wire.Ledger
+	}{{"history", wire.LedgerHistory}, {"ledger", wire.LedgerDecisions}} {
 		if w.ledgers[l.ledger], err = rows(member(f.Setup, l.key)); err != nil {
 			return nil, fmt.Errorf("setup.%s: %w", l.key, err)
 		}
@@ -99,13 +100,13 @@ func (w *workspace) setFiles(setup *ojson.Object) error {
 	if !ok && v != nil {
 		return fmt.Errorf("must be an object, not %s", ojson.TypeName(v))
 	}
-	made := []string{protocol.ConfigPath, string(protocol.DocState), protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path(), protocol.FlatStagingPath}
+	made := []string{wire.ConfigPath, string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), wire.FlatStagingPath}
 	for p, v := range o.All() {
 		data, ok := v.(string)
 		if !ok {
 			return fmt.Errorf("%s must be text, not %s", show(p), ojson.TypeName(v))
 		}
-		clean, problem := protocol.CleanPath(p)
+		clean, problem := wire.CleanPath(p)
 		switch {
 		case problem != "":
 			return fmt.Errorf("%s is not a path inside the project (%s)", show(p), problem)
@@ -129,14 +130,14 @@ func (w *workspace) facts() *protocol.Files {
 // index is derived from the ledgers as they are now, the way a run that another
 // tool has worked on is taken up.
 func (w *workspace) index() *protocol.Index {
-	return protocol.BuildIndex(w.cfg, w.state, func(l protocol.Ledger) iter.Seq[protocol.Line] {
+	return protocol.BuildIndex(w.cfg, w.state, func(l wire.Ledger) iter.Seq[protocol.Line] {
 		return slices.Values(w.ledgers[l])
 	})
 }
 
 // apply runs an operation of the engine on the workspace and takes over what it
 // decides, a recorded refusal included.
-func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *protocol.Error) {
+func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	tr, refused := w.propose(op)
 	if tr == nil {
 		return nil, refused
@@ -151,7 +152,7 @@ func (w *workspace) apply(op protocol.Operation) (*protocol.Transition, *protoco
 }
 
 // propose runs an operation of the engine and leaves the workspace as it is.
-func (w *workspace) propose(op protocol.Operation) (*protocol.Transition, *protocol.Error) {
+func (w *workspace) propose(op protocol.Operation) (*protocol.Transition, *wire.Error) {
 	snap := &protocol.Snapshot{Config: w.cfg, State: w.state, Index: w.index(), RepoDecisions: w.repo}
 	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
 	return protocol.Apply(snap, op, env)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Barrier statuses. Satisfied is final.
@@ -201,13 +201,13 @@ type Barriers struct {
 
 // DecodeBarriers reads barriers.json; nil is an empty one. Entries that are no
 // objects are kept, reported and otherwise passed over.
-func DecodeBarriers(o *ojson.Object) (*Barriers, protocol.Problems) {
+func DecodeBarriers(o *ojson.Object) (*Barriers, wire.Problems) {
 	b := &Barriers{doc: o}
-	var problems protocol.Problems
+	var problems wire.Problems
 	for id, v := range o.All() {
 		e, ok := v.(*ojson.Object)
 		if !ok {
-			problems = append(problems, protocol.Problem{Code: protocol.CodeInvalidState, Field: id,
+			problems = append(problems, wire.Problem{Code: wire.CodeInvalidState, Field: id,
 				Message: "the barrier " + ojson.Shown(id) + " must be an object, not " + ojson.Shown(v)})
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CaughtUp is what bringing the record up to date came to.
@@ -157,12 +158,12 @@ func (c *Coordinator) escalate(ctx context.Context, tx *Tx, s *Seen) {
 }
 
 // blockedError is the refusal of a blocked initiative.
-func blockedError(s *State) *protocol.Error {
+func blockedError(s *State) *wire.Error {
 	reason := s.BlockedReason
 	if reason == "" {
 		reason = "no reason is recorded"
 	}
-	return &protocol.Error{Code: protocol.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
+	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
 		Details: ojson.NewObject("blocked_reason", nullable(s.BlockedReason)),
 		Hint:    "mend what blocks it, fill in " + ReportPath + ", then: " + Program + " multi resume"}
 }
@@ -179,8 +180,8 @@ func (c *Coordinator) hasReport() bool {
 }
 
 // refusalOf returns the typed refusal in err, nil for other failures.
-func refusalOf(err error) *protocol.Error {
-	var e *protocol.Error
+func refusalOf(err error) *wire.Error {
+	var e *wire.Error
 	if errors.As(err, &e) {
 		return e
 	}

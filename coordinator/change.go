@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // step is one file of a change: rows for the end of a ledger, or the new
@@ -172,7 +172,7 @@ func readTail(root *os.Root, name string, offset int64, limit int) ([]byte, int6
 // written in the meantime its word stands: that step is left out and reported,
 // and the barriers are derived again from the history there is. The lock must be
 // held.
-func finish(root *os.Root) (protocol.Problems, error) {
+func finish(root *os.Root) (wire.Problems, error) {
 	data, err := readRegular(root, pendingPath, maxDocumentBytes+maxLedgerBytes)
 	if err != nil || data == nil {
 		return nil, err
@@ -193,7 +193,7 @@ func finish(root *os.Root) (protocol.Problems, error) {
 }
 
 // complete carries out those of the steps that have not been.
-func complete(root *os.Root, steps []step) (problems protocol.Problems, err error) {
+func complete(root *os.Root, steps []step) (problems wire.Problems, err error) {
 	for _, s := range steps {
 		if !s.known() {
 			problems = append(problems, abandoned(pendingPath, "its record names a file that is not the coordinator's")...)
@@ -219,8 +219,8 @@ func complete(root *os.Root, steps []step) (problems protocol.Problems, err erro
 	return problems, nil
 }
 
-func abandoned(name, why string) protocol.Problems {
-	return protocol.Problems{{Code: "change_abandoned", Field: name, Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why)}}
+func abandoned(name, why string) wire.Problems {
+	return wire.Problems{{Code: "change_abandoned", Field: name, Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why)}}
 }
 
 // known reports a file that a change may write. The record of a change lies in

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Child is a repository of the initiative as it was read. It is the authority on
@@ -125,7 +126,7 @@ func (c *Child) run() string {
 // phase is the phase the next turn would be in: a child without a run, or with
 // one that is over, starts a new one in its first phase.
 func (c *Child) phase() string {
-	if c.State.Status == protocol.StatusIdle || c.State.Status == protocol.StatusCompleted {
+	if c.State.Status == wire.StatusIdle || c.State.Status == wire.StatusCompleted {
 		if phases := c.Config.Phases(); len(phases) > 0 {
 			return phases[0]
 		}
@@ -152,10 +153,10 @@ func (cs Children) state(repo string) *protocol.State {
 
 // CheckPhases compares a child's phases with those of the initiative, which it
 // must follow one by one (spec/04 §1.2); nil when they agree.
-func CheckPhases(cfg *Config, c *Child) *protocol.Problem {
+func CheckPhases(cfg *Config, c *Child) *wire.Problem {
 	if c.Config == nil || slices.Equal(c.Config.Phases(), cfg.Phases()) {
 		return nil
 	}
-	return &protocol.Problem{Code: "repo_phase_alignment_invalid", Field: "repos." + c.ID, Value: c.ID,
+	return &wire.Problem{Code: "repo_phase_alignment_invalid", Field: "repos." + c.ID, Value: c.ID,
 		Message: "repository " + c.ID + " goes through the phases " + orNone(c.Config.Phases()) + ", the initiative through " + orNone(cfg.Phases())}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // actors are the repositories of a workspace.
@@ -40,7 +41,7 @@ func newActors(t testing.TB, w *Workspace) *actors {
 		}
 		run := "run_" + id
 		a.configs[id] = cfg
-		a.states[id] = &protocol.State{RunID: &run, Status: protocol.StatusActive, Phase: w.State.Phase}
+		a.states[id] = &protocol.State{RunID: &run, Status: wire.StatusActive, Phase: w.State.Phase}
 	}
 	return a
 }

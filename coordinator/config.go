@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ConfigFile is the name of the coordinator's configuration in the workspace.
@@ -86,10 +86,10 @@ type Gate struct {
 // invalid_coordinator_config when it is no object. Otherwise the Config is filled
 // as far as the document allows and the Problems list all findings in the order
 // of spec/04 §1.1; it may coordinate a run only when there are none.
-func Decode(data []byte) (*Config, protocol.Problems, *protocol.Error) {
+func Decode(data []byte) (*Config, wire.Problems, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxConfigBytes})
 	if err != nil {
-		e := &protocol.Error{Code: protocol.CodeInvalidJSON, Field: ConfigFile, Message: ConfigFile + " is not valid JSON: " + err.Error(),
+		e := &wire.Error{Code: wire.CodeInvalidJSON, Field: ConfigFile, Message: ConfigFile + " is not valid JSON: " + err.Error(),
 			Hint: "correct that line of " + ConfigFile}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
@@ -99,7 +99,7 @@ func Decode(data []byte) (*Config, protocol.Problems, *protocol.Error) {
 	}
 	o, ok := v.(*ojson.Object)
 	if !ok {
-		return nil, nil, &protocol.Error{Code: CodeInvalidConfig, Field: ConfigFile,
+		return nil, nil, &wire.Error{Code: CodeInvalidConfig, Field: ConfigFile,
 			Message: ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}
 	}
 	cfg, problems := DecodeObject(o)
@@ -108,7 +108,7 @@ func Decode(data []byte) (*Config, protocol.Problems, *protocol.Error) {
 
 // DecodeObject is Decode for a document that is already decoded. The Config
 // keeps o as Raw; neither may be modified afterwards.
-func DecodeObject(o *ojson.Object) (*Config, protocol.Problems) {
+func DecodeObject(o *ojson.Object) (*Config, wire.Problems) {
 	d := &decoder{cfg: &Config{Raw: o}}
 	d.version()
 	d.project()
@@ -123,11 +123,11 @@ func DecodeObject(o *ojson.Object) (*Config, protocol.Problems) {
 // ConfigError turns findings into the refusal shown to a person; nil when there
 // are none. The code is workstream_cycle when that is the first finding, else
 // invalid_coordinator_config.
-func ConfigError(p protocol.Problems) *protocol.Error {
+func ConfigError(p wire.Problems) *wire.Error {
 	if len(p) == 0 {
 		return nil
 	}
-	e := &protocol.Error{Code: CodeInvalidConfig, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
+	e := &wire.Error{Code: CodeInvalidConfig, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
 		Hint: "correct " + ConfigFile}
 	if p[0].Code == problemCycle {
 		e.Code = CodeWorkstreamCycle
@@ -139,7 +139,7 @@ func ConfigError(p protocol.Problems) *protocol.Error {
 }
 
 // Lines returns findings the way the protocol spells them: "code: message".
-func Lines(p protocol.Problems) []string {
+func Lines(p wire.Problems) []string {
 	out := make([]string, len(p))
 	for i := range p {
 		out[i] = p[i].Code + ": " + p[i].Message

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxProblems bounds what a hostile document can make us say.
@@ -21,12 +21,12 @@ const problemCycle = "workstream_cycle"
 // decoder fills cfg section by section and reports every finding.
 type decoder struct {
 	cfg      *Config
-	problems protocol.Problems
+	problems wire.Problems
 }
 
 func (d *decoder) add(code, field, value, format string, args ...any) {
 	if len(d.problems) < maxProblems {
-		d.problems = append(d.problems, protocol.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+		d.problems = append(d.problems, wire.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
 	}
 }
 

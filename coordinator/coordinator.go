@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -137,7 +138,7 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 type Seen struct {
 	*Documents
 	Children Children
-	Refused  protocol.Problems // what was refused of the repositories, and why
+	Refused  wire.Problems // what was refused of the repositories, and why
 }
 
 // see reads the repositories of a workspace. With all, every accepted turn of
@@ -185,7 +186,7 @@ func unresolved(d *Documents) error {
 		return nil
 	}
 	p := d.RepoProblems
-	e := &protocol.Error{Code: CodeRepoUnresolved, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
+	e := &wire.Error{Code: CodeRepoUnresolved, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
 		Hint: "correct the paths in " + ConfigFile + ", or bring the repositories where it says"}
 	if n := len(p) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)

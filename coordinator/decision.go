@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Participant is a repository that a decision moves.
@@ -106,7 +106,7 @@ func (tx *Tx) Decide(ctx context.Context, c *Change, parts []Participant) (*Deci
 
 // Decide is Update for a change that also moves repositories (see Tx.Decide): judge
 // returns the coordinator's own change and the participants.
-func (s *Store) Decide(ctx context.Context, purpose string, wait time.Duration, judge func(*Documents) (*Change, []Participant, *protocol.Error)) (*Documents, *Change, *Decided, error) {
+func (s *Store) Decide(ctx context.Context, purpose string, wait time.Duration, judge func(*Documents) (*Change, []Participant, *wire.Error)) (*Documents, *Change, *Decided, error) {
 	tx, err := s.Lock(ctx, purpose, wait)
 	if err != nil {
 		return nil, nil, nil, err

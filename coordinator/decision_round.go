@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // afterStep is told of each step of a decision by tests that kill what takes part.
@@ -120,7 +120,7 @@ func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []mov
 
 // settleDecision finishes or undoes the decision that a command which was ended
 // left behind. The lock must be held.
-func (s *Store) settleDecision(ctx context.Context) (protocol.Problems, error) {
+func (s *Store) settleDecision(ctx context.Context) (wire.Problems, error) {
 	d, err := gitstore.ReadDecision(s.dir)
 	if err != nil || d == nil {
 		return nil, err
@@ -136,9 +136,9 @@ func (s *Store) settleDecision(ctx context.Context) (protocol.Problems, error) {
 		return nil, err
 	}
 	faults.Point("decision.settled")
-	report := protocol.Problems{{Code: "decision_taken_back", Field: gitstore.DecisionFile, Message: "a decision that was interrupted before it was made was taken back; no repository has moved"}}
+	report := wire.Problems{{Code: "decision_taken_back", Field: gitstore.DecisionFile, Message: "a decision that was interrupted before it was made was taken back; no repository has moved"}}
 	if moved {
-		report = protocol.Problems{{Code: "decision_finished", Field: gitstore.DecisionFile, Message: "a decision that was interrupted was finished in all of its repositories"}}
+		report = wire.Problems{{Code: "decision_finished", Field: gitstore.DecisionFile, Message: "a decision that was interrupted was finished in all of its repositories"}}
 		steps := make([]step, len(d.Steps))
 		for i, o := range d.Steps {
 			ojson.Unmarshal(o, &steps[i])

@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const childConfig = `{"schema_version":"1.0","project":{"id":"demo","name":"Demo","default_branch":"main"},
@@ -74,8 +75,8 @@ var childTemplate = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer func() { _ = s.Close() }()
-	if err := s.WriteNew([]gitstore.NewFile{{Path: protocol.ConfigPath, Data: []byte(childConfig)}, {Path: string(protocol.DocState), Data: protocol.FreshState(cfg, "").Encode()},
-		{Path: protocol.LedgerHistory.Path()}, {Path: protocol.LedgerDecisions.Path()}, {Path: protocol.LedgerTalk.Path(), Data: []byte("# Talk\n")}}); err != nil {
+	if err := s.WriteNew([]gitstore.NewFile{{Path: wire.ConfigPath, Data: []byte(childConfig)}, {Path: string(wire.DocState), Data: protocol.FreshState(cfg, "").Encode()},
+		{Path: wire.LedgerHistory.Path()}, {Path: wire.LedgerDecisions.Path()}, {Path: wire.LedgerTalk.Path(), Data: []byte("# Talk\n")}}); err != nil {
 		return "", err
 	}
 	return dir, operate(context.Background(), dir, nil, "init", startRun)
@@ -113,7 +114,7 @@ func decideAll(dir string) (*Decided, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	_, _, decided, err := s.Decide(context.Background(), "test", 5*time.Second, func(d *Documents) (*Change, []Participant, *protocol.Error) {
+	_, _, decided, err := s.Decide(context.Background(), "test", 5*time.Second, func(d *Documents) (*Change, []Participant, *wire.Error) {
 		var parts []Participant
 		for _, repo := range []string{"web", "api", "docs"} {
 			path, _ := d.Roots.Path(repo)

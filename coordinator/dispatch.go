@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -38,7 +38,7 @@ func (g *Given) Object() *ojson.Object {
 func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*Given, error) {
 	dir, ok := s.Roots.Path(a.Repo)
 	if !ok {
-		return nil, &protocol.Error{Code: CodeRepoUnresolved, Field: "repos." + a.Repo, Message: "Repository " + a.Repo + " has no place that can be used."}
+		return nil, &wire.Error{Code: CodeRepoUnresolved, Field: "repos." + a.Repo, Message: "Repository " + a.Repo + " has no place that can be used."}
 	}
 	cx, ch := NewContext(&s.Workspace, a, c.env(ctx))
 	cx.handOver(handoffs(c.store.root, s.State.SuperRunID, a.Workstream))
@@ -56,14 +56,14 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) 
 		return nil, inRepo(a.Repo, dir, err)
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.AssignTurn(ctx, runner.AssignOptions{Role: a.Role, NewRun: child.State.Status == protocol.StatusCompleted,
+	out, err := r.AssignTurn(ctx, runner.AssignOptions{Role: a.Role, NewRun: child.State.Status == wire.StatusCompleted,
 		CrossRepo: &runner.CrossRepo{JSON: ojson.Pretty(cx.JSON), Text: []byte(cx.Text)}})
 	for _, n := range out.Notices {
 		c.note(a.Repo + ": " + n)
 	}
 	if out.Turn == nil {
 		if err == nil {
-			err = &protocol.Error{Code: protocol.CodeInvalidState, Message: "The turn was given out, but the repository does not say which it is."}
+			err = &wire.Error{Code: wire.CodeInvalidState, Message: "The turn was given out, but the repository does not say which it is."}
 		}
 		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, err))
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Types of mismatches.
@@ -96,11 +96,11 @@ func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
 	}
 	m.Actual = string(c.State.Status)
 	switch {
-	case c.State.Status == protocol.StatusCompleted && run.Status != RepoCompleted:
+	case c.State.Status == wire.StatusCompleted && run.Status != RepoCompleted:
 		m.Type = MismatchCompleted
-	case c.State.Status == protocol.StatusBlocked && run.Status != RepoBlocked:
+	case c.State.Status == wire.StatusBlocked && run.Status != RepoBlocked:
 		m.Type = MismatchBlocked
-	case c.State.Status == protocol.StatusActive && (run.Status == RepoBlocked || run.Status == RepoCompleted):
+	case c.State.Status == wire.StatusActive && (run.Status == RepoBlocked || run.Status == RepoCompleted):
 		m.Type = MismatchUnblocked
 	default:
 		return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Names of the files in the coordinator's directory, relative to the workspace.
@@ -51,10 +52,10 @@ type Documents struct {
 
 	// RepoProblems say why a required repository cannot be used, OptionalProblems
 	// the same of the others.
-	RepoProblems, OptionalProblems protocol.Problems
+	RepoProblems, OptionalProblems wire.Problems
 
 	// Findings are rows that could not be read and were passed over.
-	Findings protocol.Problems
+	Findings wire.Problems
 
 	ledgers map[string]ledgerEnd
 	digests map[string]string // document -> sha256, "" when absent
@@ -76,7 +77,7 @@ type reader struct {
 // invalid_coordinator_config, workstream_cycle, invalid_json,
 // no_coordinator_run, invalid_state and unreadable_file; with fresh, a workspace
 // without an initiative is no error and has no State.
-func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
+func read(root *os.Root, dir string, fresh bool) (*Documents, *wire.Error) {
 	r := newReader(root)
 	cfg, e := r.config(dir)
 	if e != nil {
@@ -87,7 +88,7 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *protocol.Error) {
 
 // readBare reads what is recorded without the configuration: no repository is
 // known then.
-func readBare(root *os.Root, dir string) (*Documents, *protocol.Error) {
+func readBare(root *os.Root, dir string) (*Documents, *wire.Error) {
 	return newReader(root).documents(&Config{Raw: ojson.NewObject()}, dir, false)
 }
 
@@ -95,7 +96,7 @@ func newReader(root *os.Root) *reader {
 	return &reader{root: root, docs: &Documents{ledgers: make(map[string]ledgerEnd), digests: make(map[string]string)}}
 }
 
-func (r *reader) config(dir string) (*Config, *protocol.Error) {
+func (r *reader) config(dir string) (*Config, *wire.Error) {
 	data, e := r.file(ConfigFile, maxConfigBytes)
 	switch {
 	case e != nil:
@@ -110,13 +111,13 @@ func (r *reader) config(dir string) (*Config, *protocol.Error) {
 	return cfg, ConfigError(problems)
 }
 
-func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *protocol.Error) {
+func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *wire.Error) {
 	d := r.docs
 	d.Config = cfg
 	d.Roots, d.RepoProblems, d.OptionalProblems = Resolve(cfg, dir)
 	d.Places = d.Roots
 
-	var problems protocol.Problems
+	var problems wire.Problems
 	state, e := r.document(StatePath)
 	switch {
 	case e != nil:
@@ -129,7 +130,7 @@ func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *pr
 			return nil, e
 		}
 	case !fresh:
-		return nil, &protocol.Error{Code: CodeNoCoordinator, Field: StatePath, Message: "No initiative has been started in this workspace.",
+		return nil, &wire.Error{Code: CodeNoCoordinator, Field: StatePath, Message: "No initiative has been started in this workspace.",
 			Hint: "git agentxchain multi init"}
 	}
 	barriers, e := r.document(BarriersPath)
@@ -161,10 +162,10 @@ func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *pr
 }
 
 // file returns the contents of a regular file, nil when there is none.
-func (r *reader) file(name string, limit int64) ([]byte, *protocol.Error) {
+func (r *reader) file(name string, limit int64) ([]byte, *wire.Error) {
 	data, err := readRegular(r.root, name, limit)
 	if err != nil {
-		return nil, &protocol.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
+		return nil, &wire.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
 	}
 	return data, nil
 }
@@ -204,14 +205,14 @@ func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 }
 
 // document reads a JSON object, nil when the file is absent.
-func (r *reader) document(name string) (*ojson.Object, *protocol.Error) {
+func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 	data, e := r.file(name, maxDocumentBytes)
 	if e != nil || data == nil {
 		return nil, e
 	}
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: name, Message: fmt.Sprintf("%s is not valid JSON: %v", name, err)}
+		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: name, Message: fmt.Sprintf("%s is not valid JSON: %v", name, err)}
 	}
 	r.docs.digests[name] = digest(data)
 	return o, nil
@@ -221,7 +222,7 @@ func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) 
 
 // ledger reads the rows of a JSONL file. A line that cannot be read costs that
 // line alone, not the file (spec/04 §21.10).
-func (r *reader) ledger(name string) ([]*ojson.Object, *protocol.Error) {
+func (r *reader) ledger(name string) ([]*ojson.Object, *wire.Error) {
 	data, e := r.file(name, maxLedgerBytes)
 	if e != nil {
 		return nil, e
@@ -236,7 +237,7 @@ func (r *reader) ledger(name string) ([]*ojson.Object, *protocol.Error) {
 }
 
 // end notes where a ledger ends whose rows no rule reads.
-func (r *reader) end(name string) *protocol.Error {
+func (r *reader) end(name string) *wire.Error {
 	last, size, err := readTail(r.root, name, 0, 0)
 	if err == nil && size > 0 {
 		last, _, err = readTail(r.root, name, size-1, 1)
@@ -249,7 +250,7 @@ func (r *reader) end(name string) *protocol.Error {
 }
 
 // decodeRows reads the lines of a ledger; name is for findings.
-func decodeRows(name string, data []byte) (rows []*ojson.Object, bad protocol.Problems) {
+func decodeRows(name string, data []byte) (rows []*ojson.Object, bad wire.Problems) {
 	n := 0
 	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
 		n++
@@ -261,7 +262,7 @@ func decodeRows(name string, data []byte) (rows []*ojson.Object, bad protocol.Pr
 		case err == nil:
 			rows = append(rows, row)
 		case len(bad) < maxFindings:
-			bad = append(bad, protocol.Problem{Code: protocol.CodeInvalidState, Field: fmt.Sprintf("%s:%d", name, n),
+			bad = append(bad, wire.Problem{Code: wire.CodeInvalidState, Field: fmt.Sprintf("%s:%d", name, n),
 				Message: fmt.Sprintf("line %d of %s is passed over: %s", n, path.Base(name), firstLine(err.Error()))})
 		}
 	}

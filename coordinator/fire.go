@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -119,10 +119,10 @@ func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 		if !ok || s.Children.state(repo) == nil {
 			continue
 		}
-		err := makeDirIn(dir, path.Dir(protocol.LockPath))
+		err := makeDirIn(dir, path.Dir(wire.LockPath))
 		if err == nil {
 			var l *gitstore.Lock
-			if l, err = gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(protocol.LockPath)), "coordinator hooks", c.wait()); err == nil {
+			if l, err = gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "coordinator hooks", c.wait()); err == nil {
 				held = append(held, l)
 			}
 		}
@@ -196,24 +196,24 @@ func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 // stopped is the refusal that follows from an outcome that is not OK, nil when it
 // is. Code hook_blocked, or that of the tampering; Details {hook_phase,
 // hook_name, verdict}.
-func stopped(phase string, out *hooks.Outcome) *protocol.Error {
+func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	switch {
 	case out.OK:
 		return nil
 	case out.Tamper != nil:
-		return &protocol.Error{Code: out.Tamper.Code, Field: "hooks." + phase, Message: out.Tamper.Message + " What it changed was put back.",
+		return &wire.Error{Code: out.Tamper.Code, Field: "hooks." + phase, Message: out.Tamper.Message + " What it changed was put back.",
 			Details: ojson.NewObject("hook_phase", phase, "hook_name", out.Tamper.HookName), Hint: "mend the hook, then run the command again"}
 	case out.Blocker != nil:
 		b := out.Blocker
-		return &protocol.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: fmt.Sprintf("Hook %s of %s said no: %s", ojson.Shown(b.HookName), phase, b.Message),
+		return &wire.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: fmt.Sprintf("Hook %s of %s said no: %s", ojson.Shown(b.HookName), phase, b.Message),
 			Details: ojson.NewObject("hook_phase", phase, "hook_name", b.HookName, "verdict", b.Verdict), Hint: "settle what the hook asks for, then run the command again"}
 	}
-	return &protocol.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: "A hook of " + phase + " said no.", Details: ojson.NewObject("hook_phase", phase)}
+	return &wire.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: "A hook of " + phase + " said no.", Details: ojson.NewObject("hook_phase", phase)}
 }
 
 // inRepo says in which repository an error arose and where to put it right.
 func inRepo(repo, dir string, err error) error {
-	var e *protocol.Error
+	var e *wire.Error
 	if errors.As(err, &e) {
 		out := *e
 		out.Message = fmt.Sprintf("Repository %s (%s): %s", repo, dir, e.Message)

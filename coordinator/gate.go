@@ -7,17 +7,18 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Request asks a person for the gate that ev found ready. The initiative pauses
 // until they decide. Errors: invalid_state_transition unless the initiative is
 // active and no gate waits; gate_failed when ev is not ready, with the blockers
 // in Problems.
-func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *protocol.Error) {
+func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Error) {
 	s := w.State
 	switch {
 	case s.PendingGate != nil:
-		return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "pending_gate", Message: fmt.Sprintf("Gate %s waits for a decision already.", s.PendingGate.Gate)}
+		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "pending_gate", Message: fmt.Sprintf("Gate %s waits for a decision already.", s.PendingGate.Gate)}
 	case s.Status != StatusActive:
 		return nil, notIn(s, "A gate can be asked for only while the initiative is active", StatusActive)
 	case !ev.Ready:
@@ -54,7 +55,7 @@ func Reevaluate(w *Workspace, children Children) *Evaluation {
 // when a person was asked may be ready no more, and a blocked initiative must
 // recover before it goes on (spec/04 §21.3). by is who approved. Errors:
 // nothing_pending, run_blocked, invalid_state_transition, gate_failed.
-func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Change, *protocol.Error) {
+func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Change, *wire.Error) {
 	s := w.State
 	ev := Reevaluate(w, children)
 	if e := decidable(s, "approved"); e != nil {
@@ -91,13 +92,13 @@ func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Cha
 
 // Deny takes the pending gate back: work goes on in the phase it is in. Errors:
 // nothing_pending, run_blocked, invalid_state_transition, reason_required.
-func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *protocol.Error) {
+func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) {
 	s := w.State
 	if e := decidable(s, "denied"); e != nil {
 		return nil, e
 	}
 	if _, ok := textOf(reason); !ok {
-		return nil, &protocol.Error{Code: protocol.CodeReasonRequired, Field: "reason", Message: "A gate is denied for a reason; those who work on need to know it."}
+		return nil, &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "A gate is denied for a reason; those who work on need to know it."}
 	}
 	g := s.PendingGate
 	c := &Change{State: s.clone()}
@@ -112,30 +113,30 @@ func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *protocol.Err
 }
 
 // decidable refuses to decide on a gate that is not waiting.
-func decidable(s *State, verb string) *protocol.Error {
+func decidable(s *State, verb string) *wire.Error {
 	switch {
 	case s.PendingGate == nil:
-		return &protocol.Error{Code: protocol.CodeNothingPending, Message: "No gate of the initiative waits for a decision."}
+		return &wire.Error{Code: wire.CodeNothingPending, Message: "No gate of the initiative waits for a decision."}
 	case s.Status == StatusBlocked:
-		return &protocol.Error{Code: protocol.CodeRunBlocked, Field: "status", Message: fmt.Sprintf("The initiative is blocked (%s); gate %s can be %s once it has recovered.", s.BlockedReason, s.PendingGate.Gate, verb)}
+		return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: fmt.Sprintf("The initiative is blocked (%s); gate %s can be %s once it has recovered.", s.BlockedReason, s.PendingGate.Gate, verb)}
 	case s.Status != StatusPaused:
 		return notIn(s, fmt.Sprintf("Gate %s can be %s only while the initiative is paused for it", s.PendingGate.Gate, verb), StatusPaused)
 	case s.PendingGate.GateType != GatePhase && s.PendingGate.GateType != GateCompletion:
-		return &protocol.Error{Code: protocol.CodeInvalidState, Field: "pending_gate.gate_type", Message: fmt.Sprintf("The pending gate is of the unknown type %s.", ojson.Shown(s.PendingGate.GateType))}
+		return &wire.Error{Code: wire.CodeInvalidState, Field: "pending_gate.gate_type", Message: fmt.Sprintf("The pending gate is of the unknown type %s.", ojson.Shown(s.PendingGate.GateType))}
 	}
 	return nil
 }
 
-func notIn(s *State, what string, want Status) *protocol.Error {
-	return &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("%s; it is %s.", what, s.Status),
+func notIn(s *State, what string, want Status) *wire.Error {
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("%s; it is %s.", what, s.Status),
 		Details: ojson.NewObject("status", string(s.Status), "expected", string(want))}
 }
 
 // refusal is the error of a gate that is not ready.
-func (e *Evaluation) refusal() *protocol.Error {
-	out := &protocol.Error{Code: protocol.CodeGateFailed, Field: e.Gate, Message: "The gate is not ready.", Details: e.Object()}
+func (e *Evaluation) refusal() *wire.Error {
+	out := &wire.Error{Code: wire.CodeGateFailed, Field: e.Gate, Message: "The gate is not ready.", Details: e.Object()}
 	for _, b := range e.Blockers {
-		out.Problems = append(out.Problems, protocol.Problem{Code: b.String("code"), Field: b.String("repo_id"), Value: b.String("barrier_id"), Message: b.String("message")})
+		out.Problems = append(out.Problems, wire.Problem{Code: b.String("code"), Field: b.String("repo_id"), Value: b.String("barrier_id"), Message: b.String("message")})
 	}
 	if len(e.Blockers) > 0 {
 		out.Message = "The gate is not ready: " + e.Blockers[0].String("message")

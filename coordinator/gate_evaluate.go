@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ShipGate is the gate of completion.
@@ -106,7 +107,7 @@ func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 		}
 	}
 	for _, repo := range e.RequiredRepos {
-		if s := e.repo(w, children, repo); s != nil && s.Status != protocol.StatusCompleted && s.PendingRunCompletion == nil {
+		if s := e.repo(w, children, repo); s != nil && s.Status != wire.StatusCompleted && s.PendingRunCompletion == nil {
 			e.block(BlockNotComplete, fmt.Sprintf("Repository %s is neither complete nor waiting for the approval of its completion.", repo), "repo_id", repo)
 		}
 	}
@@ -126,7 +127,7 @@ func (e *Evaluation) repo(w *Workspace, children Children, repo string) *protoco
 		e.block(BlockRunMismatch, driftText(repo, expected, s.Run()), "repo_id", repo, "expected_run_id", nullable(expected), "actual_run_id", nullable(s.Run()))
 		return nil
 	}
-	if s.Status == protocol.StatusBlocked {
+	if s.Status == wire.StatusBlocked {
 		e.block(BlockRepoBlocked, fmt.Sprintf("Repository %s is blocked.", repo), "repo_id", repo)
 	}
 	if n := s.ActiveTurns.Len(); n > 0 {
@@ -142,7 +143,7 @@ func (e *Evaluation) phase(w *Workspace, c *Child, from string) {
 		e.block(BlockPendingGate, fmt.Sprintf("Repository %s waits for a person at a gate of its own.", c.ID), "repo_id", c.ID)
 	}
 	phases := w.Config.Phases()
-	if at, due := slices.Index(phases, c.State.Phase), slices.Index(phases, from); at < due && c.State.Status != protocol.StatusCompleted {
+	if at, due := slices.Index(phases, c.State.Phase), slices.Index(phases, from); at < due && c.State.Status != wire.StatusCompleted {
 		e.block(BlockNotReady, fmt.Sprintf("Repository %s is in phase %s and has not reached %s.", c.ID, c.State.Phase, from),
 			"repo_id", c.ID, "current_phase", c.State.Phase, "required_phase", from)
 	}

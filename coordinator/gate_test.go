@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // blockers is what an evaluation waits for: "code:repo or barrier" for each.
@@ -36,7 +37,7 @@ func TestEvaluatePhase(t *testing.T) {
 		{"a person is asked once the work is done", "ship", "", nil, nil, "no_next_phase barrier_unsatisfied:launch_completion", ""},
 		{"a sequence to its end", "make", "", []string{"build/web", "polish/web", "polish/api"}, nil, "barrier_unsatisfied:build_completion", ""},
 		{"repositories", "design", "", designDone, func(w *Workspace, a *actors) {
-			a.states["docs"].Status = protocol.StatusBlocked
+			a.states["docs"].Status = wire.StatusBlocked
 			other := "run_else"
 			a.states["api"].RunID = &other
 			a.states["web"].ActiveTurns.Set("t", &protocol.Turn{})
@@ -67,7 +68,7 @@ func shipped(t *testing.T) (*Workspace, *actors) {
 	w := in(world(t, goodConfig), "ship").after(append([]string{"build/web", "build/api", "polish/web", "polish/api", "launch/api"}, designDone...)...)
 	a := newActors(t, w)
 	for _, s := range a.states {
-		s.Status = protocol.StatusCompleted
+		s.Status = wire.StatusCompleted
 	}
 	return w, a
 }
@@ -78,8 +79,8 @@ func TestEvaluateCompletion(t *testing.T) {
 	if !e.Ready || strings.Join(e.HumanBarriers, " ") != "launch_completion" || strings.Join(e.RequiredRepos, " ") != "api web" {
 		t.Errorf("%s", ojson.Compact(e.Object()))
 	}
-	a.states["web"].Status = protocol.StatusActive
-	a.states["api"].Status, a.states["api"].PendingRunCompletion = protocol.StatusPaused, &protocol.PendingCompletion{}
+	a.states["web"].Status = wire.StatusActive
+	a.states["api"].Status, a.states["api"].PendingRunCompletion = wire.StatusPaused, &protocol.PendingCompletion{}
 	if got := blockers(EvaluateCompletion(w, a.read())); got != "repo_not_completion_ready:web" {
 		t.Error(got)
 	}
@@ -112,22 +113,22 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 		t.Errorf("%s", ojson.Compact(got))
 	}
 	asked := w.With(c)
-	if _, e := Request(asked, ev, env("s")); e == nil || e.Code != protocol.CodeInvalidStateTransition {
+	if _, e := Request(asked, ev, env("s")); e == nil || e.Code != wire.CodeInvalidStateTransition {
 		t.Error(e)
 	}
 
 	// What was ready may be ready no more.
-	a.states["api"].Status = protocol.StatusBlocked
-	if _, e := Approve(asked, a.read(), "", env("s")); e == nil || e.Code != protocol.CodeGateFailed || len(e.Problems) != 1 {
+	a.states["api"].Status = wire.StatusBlocked
+	if _, e := Approve(asked, a.read(), "", env("s")); e == nil || e.Code != wire.CodeGateFailed || len(e.Problems) != 1 {
 		t.Error(e)
 	}
-	a.states["api"].Status = protocol.StatusActive
+	a.states["api"].Status = wire.StatusActive
 	// A block comes before the gate.
 	blocked := asked.With(Block(asked, "a  reason\nof two lines", env("s")))
-	if _, e := Approve(blocked, a.read(), "", env("s")); e == nil || e.Code != protocol.CodeRunBlocked || blocked.State.BlockedReason != "a reason of two lines" {
+	if _, e := Approve(blocked, a.read(), "", env("s")); e == nil || e.Code != wire.CodeRunBlocked || blocked.State.BlockedReason != "a reason of two lines" {
 		t.Error(e)
 	}
-	if _, e := Deny(blocked, "r", env("s")); e == nil || e.Code != protocol.CodeRunBlocked {
+	if _, e := Deny(blocked, "r", env("s")); e == nil || e.Code != wire.CodeRunBlocked {
 		t.Error(e)
 	}
 
@@ -139,7 +140,7 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 		t.Error(v, c.Decisions[0].String("id"))
 	}
 
-	if _, e := Deny(asked, " ", env("s")); e == nil || e.Code != protocol.CodeReasonRequired {
+	if _, e := Deny(asked, " ", env("s")); e == nil || e.Code != wire.CodeReasonRequired {
 		t.Error(e)
 	}
 	c, e = Deny(asked, "not yet", env("s"))
@@ -147,11 +148,11 @@ func TestGateIsAskedForApprovedAndDenied(t *testing.T) {
 		t.Fatalf("%+v %v", c, e)
 	}
 	for _, w := range []*Workspace{w, asked.With(c)} {
-		if _, e := Approve(w, a.read(), "", env("s")); e == nil || e.Code != protocol.CodeNothingPending {
+		if _, e := Approve(w, a.read(), "", env("s")); e == nil || e.Code != wire.CodeNothingPending {
 			t.Error(e)
 		}
 	}
-	if _, e := Request(world(t, goodConfig), EvaluatePhase(world(t, goodConfig), a.read(), ""), env("s")); e == nil || e.Code != protocol.CodeGateFailed {
+	if _, e := Request(world(t, goodConfig), EvaluatePhase(world(t, goodConfig), a.read(), ""), env("s")); e == nil || e.Code != wire.CodeGateFailed {
 		t.Error(e)
 	}
 }

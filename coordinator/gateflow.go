@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -26,7 +27,7 @@ type Decision struct {
 	State *State            // after it
 	Moved map[string]string // repository -> operation that completed its run
 	Next  []Action
-	Hook  *protocol.Error // the hook that stopped it, nil when none did
+	Hook  *wire.Error // the hook that stopped it, nil when none did
 }
 
 // Approve passes the gate that waits. It is judged again on what the repositories
@@ -81,14 +82,14 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 }
 
 // hinted says where to look when a refusal of the rules does not.
-func hinted(e *protocol.Error) *protocol.Error {
+func hinted(e *wire.Error) *wire.Error {
 	if e.Hint != "" {
 		return e
 	}
 	switch e.Code {
-	case protocol.CodeRunBlocked:
+	case wire.CodeRunBlocked:
 		e.Hint = Program + " multi resume"
-	case protocol.CodeGateFailed:
+	case wire.CodeGateFailed:
 		e.Hint = Program + " multi barriers"
 	default:
 		e.Hint = Program + " multi status"
@@ -117,14 +118,14 @@ func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Deci
 }
 
 // expected refuses a decision on another gate than the person has in mind.
-func expected(g *PendingGate, want string) *protocol.Error {
+func expected(g *PendingGate, want string) *wire.Error {
 	switch {
 	case want == "" || g != nil && g.Gate == want:
 		return nil
 	case g == nil:
-		return &protocol.Error{Code: protocol.CodeNothingPending, Field: "gate", Message: fmt.Sprintf("No gate of the initiative waits for a decision, %s neither.", ojson.Shown(want)), Hint: Program + " multi status"}
+		return &wire.Error{Code: wire.CodeNothingPending, Field: "gate", Message: fmt.Sprintf("No gate of the initiative waits for a decision, %s neither.", ojson.Shown(want)), Hint: Program + " multi status"}
 	}
-	return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "gate", Message: fmt.Sprintf("Gate %s waits for a decision, not %s.", g.Gate, ojson.Shown(want)), Hint: Program + " multi status"}
+	return &wire.Error{Code: wire.CodeInvalidArgument, Field: "gate", Message: fmt.Sprintf("Gate %s waits for a decision, not %s.", g.Gate, ojson.Shown(want)), Hint: Program + " multi status"}
 }
 
 // decide carries the approval out in the initiative, in every repository that

@@ -8,7 +8,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -19,7 +19,7 @@ const CodeStartFailed = "repo_init_failed"
 // Started is an initiative that has begun.
 type Started struct {
 	State    *State
-	Optional protocol.Problems // repositories it goes on without, and why
+	Optional wire.Problems // repositories it goes on without, and why
 }
 
 // Init starts an initiative. Every repository is judged before any is touched. A
@@ -62,10 +62,10 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 			run.RunID, run.Phase = st.Run(), st.Phase
 		} else if run.RunID, run.Phase, err = c.startRun(ctx, s, step.Repo); err != nil {
 			if !d.Config.Repo(step.Repo).Required {
-				out.Optional = append(out.Optional, protocol.Problem{Code: CodeStartFailed, Field: "repos." + step.Repo, Value: step.Repo, Message: err.Error()})
+				out.Optional = append(out.Optional, wire.Problem{Code: CodeStartFailed, Field: "repos." + step.Repo, Value: step.Repo, Message: err.Error()})
 				continue
 			}
-			e := &protocol.Error{Code: CodeStartFailed, Field: "repos." + step.Repo, Message: err.Error(), Hint: "put it right, then: " + Program + " multi init"}
+			e := &wire.Error{Code: CodeStartFailed, Field: "repos." + step.Repo, Message: err.Error(), Hint: "put it right, then: " + Program + " multi init"}
 			if len(began) > 0 {
 				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.", orNone(began))
 			}
@@ -114,7 +114,7 @@ func safeName(s string) string {
 func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, phase string, err error) {
 	dir, ok := s.Roots.Path(repo)
 	if !ok {
-		return "", "", &protocol.Error{Code: CodeRepoUnresolved, Message: "Repository " + repo + " has no place that can be used."}
+		return "", "", &wire.Error{Code: CodeRepoUnresolved, Message: "Repository " + repo + " has no place that can be used."}
 	}
 	r, err := c.childRunner(ctx, dir, nil)
 	if err != nil {
@@ -129,8 +129,8 @@ func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, 
 }
 
 // phaseProblems compares the phases of the repositories with the initiative's.
-func phaseProblems(cfg *Config, children Children) protocol.Problems {
-	var out protocol.Problems
+func phaseProblems(cfg *Config, children Children) wire.Problems {
+	var out wire.Problems
 	for _, repo := range cfg.Repos.Keys() {
 		if child := children[repo]; child != nil {
 			if p := CheckPhases(cfg, child); p != nil {
@@ -143,7 +143,7 @@ func phaseProblems(cfg *Config, children Children) protocol.Problems {
 
 // startFailed is the refusal to start; why a repository could not be read is said
 // beside what that means.
-func startFailed(problems, refused protocol.Problems) *protocol.Error {
+func startFailed(problems, refused wire.Problems) *wire.Error {
 	for i, p := range problems {
 		for _, r := range refused {
 			if r.Value == p.Value && r.Message != p.Message {
@@ -152,7 +152,7 @@ func startFailed(problems, refused protocol.Problems) *protocol.Error {
 			}
 		}
 	}
-	e := &protocol.Error{Code: CodeStartFailed, Field: problems[0].Field, Problems: problems, Message: "The initiative cannot start: " + problems[0].Message,
+	e := &wire.Error{Code: CodeStartFailed, Field: problems[0].Field, Problems: problems, Message: "The initiative cannot start: " + problems[0].Message,
 		Hint: "put it right, then: " + Program + " multi init"}
 	if n := len(problems) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // StandingOfFiles is Status of a workspace whose repositories are directories of
@@ -38,9 +39,9 @@ func StandingOfFiles(dir string) (*Standing, error) {
 	return s, nil
 }
 
-func childOfFiles(id, path string, refused *protocol.Problems) *Child {
+func childOfFiles(id, path string, refused *wire.Problems) *Child {
 	refuse := func(message string) *Child {
-		*refused = append(*refused, protocol.Problem{Code: "repo_not_governed", Field: "repos." + id, Value: id, Message: "repository " + id + ": " + message})
+		*refused = append(*refused, wire.Problem{Code: "repo_not_governed", Field: "repos." + id, Value: id, Message: "repository " + id + ": " + message})
 		return NewChild(id, path, nil, nil, nil, nil)
 	}
 	root, err := os.OpenRoot(path)
@@ -48,25 +49,25 @@ func childOfFiles(id, path string, refused *protocol.Problems) *Child {
 		return refuse("it cannot be read: " + reason(err))
 	}
 	defer func() { _ = root.Close() }()
-	data, err := readRegular(root, protocol.ConfigPath, maxConfigBytes)
+	data, err := readRegular(root, wire.ConfigPath, maxConfigBytes)
 	if err != nil || data == nil {
-		return refuse("it has no " + protocol.ConfigPath + " that can be read")
+		return refuse("it has no " + wire.ConfigPath + " that can be read")
 	}
 	cfg, problems, err := protocol.DecodeConfig(data)
 	if err != nil || len(problems) > 0 {
-		return refuse("its " + protocol.ConfigPath + " does not hold")
+		return refuse("its " + wire.ConfigPath + " does not hold")
 	}
 	var state *protocol.State
-	if data, err := readRegular(root, string(protocol.DocState), maxDocumentBytes); err == nil && data != nil {
+	if data, err := readRegular(root, string(wire.DocState), maxDocumentBytes); err == nil && data != nil {
 		if s, perr := protocol.DecodeState(data); perr == nil {
 			state, _ = protocol.RepairState(s, cfg)
 		}
 	}
-	return NewChild(id, path, cfg, state, rowsIn(root, protocol.LedgerHistory), rowsIn(root, protocol.LedgerEvents))
+	return NewChild(id, path, cfg, state, rowsIn(root, wire.LedgerHistory), rowsIn(root, wire.LedgerEvents))
 }
 
 // rowsIn are the rows of a ledger; what is no row is left out.
-func rowsIn(root *os.Root, l protocol.Ledger) []*ojson.Object {
+func rowsIn(root *os.Root, l wire.Ledger) []*ojson.Object {
 	data, err := readRegular(root, l.Path(), maxLedgerBytes)
 	if err != nil {
 		return nil

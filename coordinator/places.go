@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Places says which repository a path belongs to.
@@ -22,7 +22,7 @@ type Places interface {
 	// root of repo or absolute; "" when none of them does. The error is
 	// repo_unresolved when repo has no usable place, invalid_argument when file
 	// cannot be a path.
-	Owner(repo, file string) (string, *protocol.Error)
+	Owner(repo, file string) (string, *wire.Error)
 }
 
 // Roots are the places of the repositories on this machine.
@@ -34,8 +34,8 @@ type Roots struct {
 type root struct {
 	path   string // real as far as it exists
 	exists bool
-	info   fs.FileInfo       // of the directory, nil when it does not exist
-	bad    *protocol.Problem // why the place cannot be used, nil when it can
+	info   fs.FileInfo   // of the directory, nil when it does not exist
+	bad    *wire.Problem // why the place cannot be used, nil when it can
 }
 
 // Resolve finds the repositories of a configuration. The problems are in the
@@ -47,14 +47,14 @@ type root struct {
 // inside the workspace that a link leads out of it, the workspace itself or a
 // directory around it, and two repositories in one place or one inside the other
 // (spec/04 §21.13).
-func Resolve(cfg *Config, workspace string) (r *Roots, problems, optional protocol.Problems) {
+func Resolve(cfg *Config, workspace string) (r *Roots, problems, optional wire.Problems) {
 	r = &Roots{}
 	abs, err := filepath.Abs(workspace)
 	if err == nil {
 		r.Workspace, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return r, protocol.Problems{{Code: "workspace_unreadable", Field: "workspace", Value: workspace,
+		return r, wire.Problems{{Code: "workspace_unreadable", Field: "workspace", Value: workspace,
 			Message: "the workspace " + workspace + " cannot be resolved: " + reason(err)}}, nil
 	}
 	for id, repo := range cfg.Repos.All() {
@@ -72,7 +72,7 @@ func Resolve(cfg *Config, workspace string) (r *Roots, problems, optional protoc
 }
 
 // place resolves one repository after those declared before it.
-func (r *Roots) place(id string, repo *Repo) (problem *protocol.Problem) {
+func (r *Roots) place(id string, repo *Repo) (problem *wire.Problem) {
 	declared := filepath.FromSlash(repo.Path)
 	if !filepath.IsAbs(declared) {
 		declared = filepath.Join(r.Workspace, declared)
@@ -83,8 +83,8 @@ func (r *Roots) place(id string, repo *Repo) (problem *protocol.Problem) {
 		at.bad = problem
 		r.list.Set(id, at)
 	}()
-	fail := func(code, format string, args ...any) *protocol.Problem {
-		return &protocol.Problem{Code: code, Field: "repos." + id + ".path", Value: repo.Path,
+	fail := func(code, format string, args ...any) *wire.Problem {
+		return &wire.Problem{Code: code, Field: "repos." + id + ".path", Value: repo.Path,
 			Message: fmt.Sprintf("repository %s: ", id) + fmt.Sprintf(format, args...)}
 	}
 	real, exists, err := realPath("", declared)
@@ -141,15 +141,15 @@ func (r *Roots) Path(repo string) (string, bool) {
 // component included: what counts is where a write would land. Where a file
 // system could read a backslash as a separator, the path must be inside under
 // both readings.
-func (r *Roots) Owner(repo, file string) (string, *protocol.Error) {
+func (r *Roots) Owner(repo, file string) (string, *wire.Error) {
 	at, ok := r.list.Get(repo)
 	switch {
 	case !ok:
-		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo))}
+		return "", &wire.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo))}
 	case at.bad != nil && at.bad.Code != problemMissing:
-		return "", &protocol.Error{Code: CodeRepoUnresolved, Field: at.bad.Field, Problems: protocol.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
+		return "", &wire.Error{Code: CodeRepoUnresolved, Field: at.bad.Field, Problems: wire.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
 	case strings.TrimSpace(file) == "" || strings.IndexByte(file, 0) >= 0 || len(file) > maxPathBytes:
-		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file))}
+		return "", &wire.Error{Code: wire.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file))}
 	}
 	owner, e := r.owner(at.path, file)
 	if e == nil && owner == repo && strings.Contains(file, `\`) {
@@ -161,7 +161,7 @@ func (r *Roots) Owner(repo, file string) (string, *protocol.Error) {
 // maxPathBytes is what common systems accept for one path.
 const maxPathBytes = 4096
 
-func (r *Roots) owner(base, file string) (string, *protocol.Error) {
+func (r *Roots) owner(base, file string) (string, *wire.Error) {
 	native := filepath.FromSlash(file)
 	if filepath.IsAbs(native) || filepath.VolumeName(native) != "" || strings.HasPrefix(file, "/") {
 		base = ""
@@ -170,7 +170,7 @@ func (r *Roots) owner(base, file string) (string, *protocol.Error) {
 	}
 	real, _, err := realPath(base, native)
 	if err != nil {
-		return "", &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "files_changed",
+		return "", &wire.Error{Code: wire.CodeInvalidArgument, Field: "files_changed",
 			Message: fmt.Sprintf("files_changed names %s, and it cannot be found out where that is: %s.", ojson.Shown(file), reason(err))}
 	}
 	owner, deepest := "", -1

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // tree makes directories ("a/"), files ("a/f") and links ("a/l -> target") below
@@ -80,7 +80,7 @@ func TestResolve(t *testing.T) {
 		{"no workspace", "nowhere", []string{"x"}, "workspace_unreadable|"},
 	} {
 		_, problems, optional := Resolve(repoConfig(c.paths...), filepath.Join(dir, c.workspace))
-		codes := func(p protocol.Problems) string {
+		codes := func(p wire.Problems) string {
 			var out []string
 			for _, f := range p {
 				out = append(out, f.Code)
@@ -130,10 +130,10 @@ func TestOwner(t *testing.T) {
 		{"d", "x", "d", ""}, // not there, not required, and still a place
 		{"d", "../a/x", "a", ""},
 		{"a", "../gone/x", "d", ""},
-		{"a", "loop/x", "", protocol.CodeInvalidArgument},
-		{"a", "", "", protocol.CodeInvalidArgument},
-		{"a", "a\x00b", "", protocol.CodeInvalidArgument},
-		{"a", strings.Repeat("a/", 3000), "", protocol.CodeInvalidArgument},
+		{"a", "loop/x", "", wire.CodeInvalidArgument},
+		{"a", "", "", wire.CodeInvalidArgument},
+		{"a", "a\x00b", "", wire.CodeInvalidArgument},
+		{"a", strings.Repeat("a/", 3000), "", wire.CodeInvalidArgument},
 		{"zzz", "x", "", CodeRepoUnresolved},
 	} {
 		owner, e := r.Owner(c.repo, c.file)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Acceptance is a turn that a repository has accepted.
@@ -28,12 +29,12 @@ type Acceptance struct {
 // DecodeAcceptance reads an accepted turn {turn_id, summary, files_changed,
 // decisions, verification}; every member but turn_id may be absent or null. The
 // error is invalid_argument.
-func DecodeAcceptance(repo, workstream string, turn *ojson.Object) (Acceptance, *protocol.Error) {
+func DecodeAcceptance(repo, workstream string, turn *ojson.Object) (Acceptance, *wire.Error) {
 	in := Acceptance{Repo: repo, Workstream: workstream}
-	var bad *protocol.Error
+	var bad *wire.Error
 	wrong := func(key, want string, v ojson.Value) {
 		if bad == nil {
-			bad = &protocol.Error{Code: protocol.CodeInvalidArgument, Field: key,
+			bad = &wire.Error{Code: wire.CodeInvalidArgument, Field: key,
 				Message: fmt.Sprintf("%s of the accepted turn must be %s, not %s.", key, want, ojson.Shown(v))}
 		}
 	}
@@ -143,7 +144,7 @@ func (w *Workspace) With(c *Change) *Workspace {
 // left behind are brought up to date. Errors: unknown_repo, unknown_workstream,
 // invalid_argument, repo_not_in_workstream, repo_run_id_mismatch,
 // cross_repo_write_violation, repo_unresolved, projection_conflict.
-func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *protocol.Error) {
+func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *wire.Error) {
 	if e := w.admit(&in); e != nil {
 		return nil, e
 	}
@@ -151,7 +152,7 @@ func Project(w *Workspace, in Acceptance, env protocol.Env) (*Change, *protocol.
 	c := &Change{}
 	if row := w.History.Projection(in.Repo, in.TurnID); row != nil {
 		if at := row.String("workstream_id"); at != in.Workstream {
-			return nil, &protocol.Error{Code: CodeProjectionClash, Field: "workstream_id",
+			return nil, &wire.Error{Code: CodeProjectionClash, Field: "workstream_id",
 				Message: fmt.Sprintf("Turn %s of %s counts for workstream %s already; one turn counts for one workstream.", in.TurnID, in.Repo, at)}
 		}
 		c.ProjectionRef, c.Repeated = row.String("projection_ref"), true
@@ -210,18 +211,18 @@ func (c *Change) transition(b *Barrier, status string, env *protocol.Env, causat
 
 // admit checks that the acceptance is one the coordinator may believe and fills
 // in the run it belongs to.
-func (w *Workspace) admit(in *Acceptance) *protocol.Error {
+func (w *Workspace) admit(in *Acceptance) *wire.Error {
 	if w.Config.Repo(in.Repo) == nil {
-		return &protocol.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s.", ojson.Shown(in.Repo), ConfigFile)}
+		return &wire.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s.", ojson.Shown(in.Repo), ConfigFile)}
 	}
 	stream := w.Config.Workstream(in.Workstream)
 	switch {
 	case stream == nil:
-		return &protocol.Error{Code: CodeUnknownWorkstream, Field: "workstream_id", Message: fmt.Sprintf("There is no workstream %s in %s.", ojson.Shown(in.Workstream), ConfigFile)}
+		return &wire.Error{Code: CodeUnknownWorkstream, Field: "workstream_id", Message: fmt.Sprintf("There is no workstream %s in %s.", ojson.Shown(in.Workstream), ConfigFile)}
 	case strings.TrimSpace(in.TurnID) == "":
-		return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "turn_id", Message: "The accepted turn does not say which turn it is (turn_id)."}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_id", Message: "The accepted turn does not say which turn it is (turn_id)."}
 	case !slices.Contains(stream.Repos, in.Repo):
-		return &protocol.Error{Code: CodeNotInWorkstream, Field: "repo_id",
+		return &wire.Error{Code: CodeNotInWorkstream, Field: "repo_id",
 			Message: fmt.Sprintf("Repository %s is not part of workstream %s, which belongs to %s.", in.Repo, in.Workstream, strings.Join(stream.Repos, ", "))}
 	}
 	recorded := w.State.RunOf(in.Repo)
@@ -229,7 +230,7 @@ func (w *Workspace) admit(in *Acceptance) *protocol.Error {
 		in.RunID = recorded
 	}
 	if recorded != "" && in.RunID != recorded {
-		return &protocol.Error{Code: CodeRunMismatch, Field: "repo_run_id", Message: driftText(in.Repo, recorded, in.RunID),
+		return &wire.Error{Code: CodeRunMismatch, Field: "repo_run_id", Message: driftText(in.Repo, recorded, in.RunID),
 			Details: ojson.NewObject("repo_id", in.Repo, "expected_run_id", recorded, "actual_run_id", in.RunID)}
 	}
 	return w.isolated(in.Repo, in.FilesChanged)
@@ -244,9 +245,9 @@ func driftText(repo, expected, actual string) string {
 }
 
 // isolated refuses files outside the repository that reports them.
-func (w *Workspace) isolated(repo string, files []string) *protocol.Error {
+func (w *Workspace) isolated(repo string, files []string) *wire.Error {
 	if w.Places == nil {
-		return &protocol.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("It is not known where repository %s is.", repo)}
+		return &wire.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("It is not known where repository %s is.", repo)}
 	}
 	for _, file := range files {
 		owner, e := w.Places.Owner(repo, file)
@@ -256,7 +257,7 @@ func (w *Workspace) isolated(repo string, files []string) *protocol.Error {
 		case owner == repo:
 			continue
 		}
-		e = &protocol.Error{Code: CodeCrossRepoWrite, Field: "files_changed", Details: ojson.NewObject("file", file, "repo_id", repo),
+		e = &wire.Error{Code: CodeCrossRepoWrite, Field: "files_changed", Details: ojson.NewObject("file", file, "repo_id", repo),
 			Message: fmt.Sprintf("The turn of %s changed %s, which is outside of %s.", repo, ojson.Shown(file), repo),
 			Hint:    "a turn changes files of its own repository only; give the other repository a turn of its own"}
 		if owner != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func env(seed string) protocol.Env {
@@ -20,7 +21,7 @@ func env(seed string) protocol.Env {
 // flatPlaces puts every repository at /<id> without a disk.
 type flatPlaces []string
 
-func (f flatPlaces) Owner(repo, file string) (string, *protocol.Error) {
+func (f flatPlaces) Owner(repo, file string) (string, *wire.Error) {
 	var parts []string
 	if !strings.HasPrefix(file, "/") {
 		parts = []string{repo}
@@ -74,7 +75,7 @@ func TestProjectRefuses(t *testing.T) {
 	}{
 		{"no such repository", CodeUnknownRepo, "repo_id", acceptance("zzz", "build", "t2")},
 		{"no such workstream", CodeUnknownWorkstream, "workstream_id", acceptance("api", "zzz", "t2")},
-		{"no turn", protocol.CodeInvalidArgument, "turn_id", acceptance("api", "build", " ")},
+		{"no turn", wire.CodeInvalidArgument, "turn_id", acceptance("api", "build", " ")},
 		{"not part of it", CodeNotInWorkstream, "repo_id", acceptance("docs", "build", "t2")},
 		{"another run", CodeRunMismatch, "repo_run_id", foreign},
 		{"file of a sibling", CodeCrossRepoWrite, "files_changed", acceptance("api", "build", "t2", "ok", "../web/x")},
@@ -178,7 +179,7 @@ func TestDecodeAcceptanceRefuses(t *testing.T) {
 		`{"turn_id":"t","files_changed":["",1]}`: "files_changed[1]",
 		`{"turn_id":"t","decisions":{}}`:         "decisions",
 	} {
-		if _, e := DecodeAcceptance("r", "w", object(t, text)); e == nil || e.Code != protocol.CodeInvalidArgument || e.Field != field {
+		if _, e := DecodeAcceptance("r", "w", object(t, text)); e == nil || e.Code != wire.CodeInvalidArgument || e.Field != field {
 			t.Errorf("%s: %+v", text, e)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // dice makes the choices from one drawn seed: many small drawn values would make
@@ -137,7 +137,7 @@ func restart(t *rapid.T, w *Workspace, all []*ojson.Object) *Workspace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var problems protocol.Problems
+	var problems wire.Problems
 	if out.Barriers, problems = DecodeBarriers(o); len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -153,7 +153,7 @@ func restart(t *rapid.T, w *Workspace, all []*ojson.Object) *Workspace {
 	if o, err = ojson.DecodeObject(ojson.Pretty(w.State.object())); err != nil {
 		t.Fatal(err)
 	}
-	var e *protocol.Error
+	var e *wire.Error
 	if out.State, e = DecodeState(o); e != nil {
 		t.Fatal(e)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeForged means that a repository's working history says something was accepted
@@ -47,7 +48,7 @@ type ReadOptions struct {
 // repository what was refused and why: Field is repos.<id>, Value the repository.
 // Codes: those of gitstore.OpenSibling, Sibling.ReadRun and fsck, those of decoding
 // a state, repo_not_governed, and acceptance_forged.
-func ReadChildren(ctx context.Context, cfg *Config, roots *Roots, opt ReadOptions) (Children, protocol.Problems) {
+func ReadChildren(ctx context.Context, cfg *Config, roots *Roots, opt ReadOptions) (Children, wire.Problems) {
 	r := &childReader{ctx: ctx, opt: opt}
 	if r.opt.Cache == "" {
 		r.opt.Cache = cacheDir(roots.Workspace)
@@ -69,7 +70,7 @@ func ReadChildren(ctx context.Context, cfg *Config, roots *Roots, opt ReadOption
 	}
 	wg.Wait()
 	children := make(Children)
-	var problems protocol.Problems
+	var problems wire.Problems
 	for i, id := range ids {
 		if list[i].child != nil {
 			children[id] = list[i].child
@@ -90,17 +91,17 @@ type childReader struct {
 // childRead is one repository as it was read.
 type childRead struct {
 	child    *Child
-	problems protocol.Problems
+	problems wire.Problems
 }
 
 func (c *childRead) problem(code, format string, args ...any) {
-	c.problems = append(c.problems, protocol.Problem{Code: code, Field: "repos." + c.child.ID, Value: c.child.ID,
+	c.problems = append(c.problems, wire.Problem{Code: code, Field: "repos." + c.child.ID, Value: c.child.ID,
 		Message: fmt.Sprintf("repository %s: ", c.child.ID) + fmt.Sprintf(format, args...)})
 }
 
 // refuse notes an error of the store or of a decoder.
 func (c *childRead) refuse(err error) {
-	code, e := gitstore.CodeOf(err), (*protocol.Error)(nil)
+	code, e := gitstore.CodeOf(err), (*wire.Error)(nil)
 	if code == "" && errors.As(err, &e) {
 		code = e.Code
 	}

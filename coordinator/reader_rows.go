@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // rows gives the child the rows that count. Ledgers are read from their ends, no
@@ -48,7 +49,7 @@ func settled(rows []*ojson.Object, turn string) bool {
 // oldest that is of one of the turns on. newest is the last row.
 func (r *childReader) history(run *gitstore.SiblingRun, turns []string, all bool) (rows []*ojson.Object, newest *ojson.Object, err error) {
 	left := slices.Clone(turns)
-	for row, err := range run.Rows(r.ctx, protocol.LedgerHistory, "") {
+	for row, err := range run.Rows(r.ctx, wire.LedgerHistory, "") {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,7 +70,7 @@ func (r *childReader) history(run *gitstore.SiblingRun, turns []string, all bool
 
 // reissues returns the events that tell of a turn given out again.
 func (r *childReader) reissues(run *gitstore.SiblingRun) (rows []*ojson.Object, err error) {
-	for row, err := range run.Rows(r.ctx, protocol.LedgerEvents, "turn_reissued") {
+	for row, err := range run.Rows(r.ctx, wire.LedgerEvents, "turn_reissued") {
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +86,7 @@ func (r *childReader) reissues(run *gitstore.SiblingRun) (rows []*ojson.Object, 
 // They are looked for behind the newest row that counts.
 func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []string, all bool, newest *ojson.Object) {
 	named := 0
-	for row, err := range run.Working(r.ctx, protocol.LedgerHistory, "") {
+	for row, err := range run.Working(r.ctx, wire.LedgerHistory, "") {
 		if err != nil {
 			out.refuse(err) // the record is what counts all the same
 			return

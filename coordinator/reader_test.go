@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // acceptTurn stages a result of the only active turn and accepts it.
@@ -29,11 +30,11 @@ func acceptTurn(t testing.TB, dir, seed string) string {
 			"verification", ojson.NewObject("status", "skipped", "commands", []string{}, "evidence_summary", "none", "machine_evidence", []*ojson.Object{}),
 			"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "qa", "phase_transition_request", nil, "run_completion_request", false,
 			"needs_human_reason", nil, "cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", ojson.Number("0.01"))))
-		name := filepath.Join(dir, filepath.FromSlash(protocol.StagingPath(id)))
+		name := filepath.Join(dir, filepath.FromSlash(wire.StagingPath(id)))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, data, 0o666)); err != nil {
 			t.Fatal(err)
 		}
-		return &protocol.AcceptTurn{StagedPath: protocol.StagingPath(id), Staged: protocol.NewBlob(data), Seen: protocol.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+		return &protocol.AcceptTurn{StagedPath: wire.StagingPath(id), Staged: protocol.NewBlob(data), Seen: protocol.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
 	})
 	if err != nil {
 		t.Fatalf("%+v", err)
@@ -48,7 +49,7 @@ func giveOut(t testing.TB, dir, seed string) {
 	}
 }
 
-func readAll(t testing.TB, dir string, opt ReadOptions) (Children, protocol.Problems) {
+func readAll(t testing.TB, dir string, opt ReadOptions) (Children, wire.Problems) {
 	t.Helper()
 	d, err := open(t, dir).Read()
 	if err != nil {
@@ -60,7 +61,7 @@ func readAll(t testing.TB, dir string, opt ReadOptions) (Children, protocol.Prob
 	return ReadChildren(context.Background(), d.Config, d.Roots, opt)
 }
 
-func about(p protocol.Problems, repo string) (codes []string) {
+func about(p wire.Problems, repo string) (codes []string) {
 	for _, v := range p {
 		if v.Value == repo && v.Field == "repos."+repo {
 			codes = append(codes, v.Code)
@@ -139,7 +140,7 @@ func TestReadChildrenWithoutARecord(t *testing.T) {
 // TestForgedAcceptancesAreNamed forges in ways that must never count, and leaves
 // the other repositories as they are.
 func TestForgedAcceptancesAreNamed(t *testing.T) {
-	state := string(protocol.DocState)
+	state := string(wire.DocState)
 	edit := func(t *testing.T, dir string, f func(*ojson.Object)) {
 		o, err := ojson.DecodeObject([]byte(contents(t, dir, state)))
 		if err != nil {
@@ -150,7 +151,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 	}
 	claim := func(t *testing.T, dir, turn string) {
 		o, _ := ojson.DecodeObject([]byte(contents(t, dir, state)))
-		write(t, dir, protocol.LedgerHistory.Path(), contents(t, dir, protocol.LedgerHistory.Path())+string(ojson.Compact(ojson.NewObject("turn_id", turn,
+		write(t, dir, wire.LedgerHistory.Path(), contents(t, dir, wire.LedgerHistory.Path())+string(ojson.Compact(ojson.NewObject("turn_id", turn,
 			"run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review", "accepted_at", "2026-01-02T04:04:05.000Z")))+"\n")
 	}
 	// told claims it with all that goes with it, but for what the row is given.
@@ -163,7 +164,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			}
 			event := ojson.NewObject("event_id", "evt_0123456789abcdef", "event_type", protocol.EventTurnAccepted, "timestamp", "2026-01-02T04:04:05.000Z", "run_id", o.String("run_id"),
 				"phase", "review", "status", "active", "turn", ojson.NewObject("turn_id", turn, "role_id", "qa"), "intent_id", nil, "payload", ojson.NewObject())
-			for l, o := range map[protocol.Ledger]*ojson.Object{protocol.LedgerHistory: r, protocol.LedgerEvents: event} {
+			for l, o := range map[wire.Ledger]*ojson.Object{wire.LedgerHistory: r, wire.LedgerEvents: event} {
 				write(t, dir, l.Path(), contents(t, dir, l.Path())+string(ojson.Compact(o))+"\n")
 			}
 			edit(t, dir, func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
@@ -208,7 +209,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			ref := git("", "for-each-ref", "--format=%(refname)", "refs/agentxchain/runs")
 			t.Setenv("GIT_INDEX_FILE", filepath.Join(t.TempDir(), "index"))
 			git("", "read-tree", ref)
-			for path, data := range map[string]string{"state.json": contents(t, dir, state), "ledger/history/000000/00": contents(t, dir, protocol.LedgerHistory.Path())} {
+			for path, data := range map[string]string{"state.json": contents(t, dir, state), "ledger/history/000000/00": contents(t, dir, wire.LedgerHistory.Path())} {
 				git("", "update-index", "--add", "--cacheinfo", "100644,"+git(data, "hash-object", "-w", "--stdin")+","+path)
 			}
 			old := git("", "log", "-1", "--format=%B", ref)
@@ -247,10 +248,10 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 		set  func(dir string) error
 		code string
 	}{
-		"huge state": {func(dir string) error { return os.Truncate(filepath.Join(dir, string(protocol.DocState)), 1<<30) }, gitstore.CodeUnreadable},
-		"no config":  {func(dir string) error { return os.Remove(filepath.Join(dir, protocol.ConfigPath)) }, "repo_not_governed"},
+		"huge state": {func(dir string) error { return os.Truncate(filepath.Join(dir, string(wire.DocState)), 1<<30) }, gitstore.CodeUnreadable},
+		"no config":  {func(dir string) error { return os.Remove(filepath.Join(dir, wire.ConfigPath)) }, "repo_not_governed"},
 		"bad config": {func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, protocol.ConfigPath), []byte(`{"roles":1}`), 0o666)
+			return os.WriteFile(filepath.Join(dir, wire.ConfigPath), []byte(`{"roles":1}`), 0o666)
 		}, "repo_not_governed"},
 		"git dir is gone": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, ".git/commondir"), []byte("../../web/.git\n"), 0o666)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // reportPlaceholder is the line a person replaces. The text is wire: other
@@ -32,8 +33,8 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // CheckReport refuses a report that leaves out what the next person needs: text
 // is nil when there is none. Errors: recovery_report_required, with a Problem
 // for each section that is missing or not filled in.
-func CheckReport(text *string) *protocol.Error {
-	e := &protocol.Error{Code: CodeReportRequired, Field: ReportPath}
+func CheckReport(text *string) *wire.Error {
+	e := &wire.Error{Code: CodeReportRequired, Field: ReportPath}
 	if text == nil {
 		e.Message = fmt.Sprintf("A blocked initiative goes on once %s says what happened, in the sections %s.", ReportPath, strings.Join(reportSections(), ", "))
 		return e
@@ -42,15 +43,15 @@ func CheckReport(text *string) *protocol.Error {
 	for _, s := range reportSections() {
 		switch done, has := filled[s]; {
 		case !has:
-			e.Problems = append(e.Problems, protocol.Problem{Code: "section_missing", Field: s, Message: fmt.Sprintf("the section %q is missing", s)})
+			e.Problems = append(e.Problems, wire.Problem{Code: "section_missing", Field: s, Message: fmt.Sprintf("the section %q is missing", s)})
 		case !done:
-			e.Problems = append(e.Problems, protocol.Problem{Code: "section_empty", Field: s, Message: fmt.Sprintf("the section %q is not filled in", s)})
+			e.Problems = append(e.Problems, wire.Problem{Code: "section_empty", Field: s, Message: fmt.Sprintf("the section %q is not filled in", s)})
 		}
 	}
 	if len(e.Problems) == 0 {
 		return nil
 	}
-	e.Message = fmt.Sprintf("%s is not complete: %s.", ReportPath, protocol.Problems(e.Problems).Join())
+	e.Message = fmt.Sprintf("%s is not complete: %s.", ReportPath, wire.Problems(e.Problems).Join())
 	return e
 }
 
@@ -80,7 +81,7 @@ func reportContents(text string) map[string]bool {
 // blocked, recovery_report_required, run_blocked while the resync finds a reason
 // or a repository is itself blocked; the Change, when there is one, is to be
 // carried out all the same, because it holds what the resync found.
-func Resume(w *Workspace, children Children, report *string, env protocol.Env) (*Change, *Resynced, *protocol.Error) {
+func Resume(w *Workspace, children Children, report *string, env protocol.Env) (*Change, *Resynced, *wire.Error) {
 	if w.State.Status != StatusBlocked {
 		return nil, nil, notIn(w.State, "Only a blocked initiative can be resumed", StatusBlocked)
 	}
@@ -91,16 +92,16 @@ func Resume(w *Workspace, children Children, report *string, env protocol.Env) (
 	after := w.With(c)
 	switch blocked := after.State.stillBlocked(); {
 	case r.BlockedReason != "":
-		return c, r, &protocol.Error{Code: protocol.CodeRunBlocked, Field: "blocked_reason", Message: "The initiative stays blocked: " + r.BlockedReason}
+		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_reason", Message: "The initiative stays blocked: " + r.BlockedReason}
 	case len(r.Errors) > 0:
-		return c, r, &protocol.Error{Code: protocol.CodeRunBlocked, Field: "repo_runs", Message: "The initiative stays blocked: " + strings.Join(r.Errors, " ")}
+		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "repo_runs", Message: "The initiative stays blocked: " + strings.Join(r.Errors, " ")}
 	case len(blocked) > 0:
 		state := after.State.clone()
 		state.BlockedReason, state.UpdatedAt = "child repos remain blocked: "+strings.Join(blocked, ", "), env.Time()
 		if state.BlockedReason != w.State.BlockedReason || c.State != nil {
 			c.State = state
 		}
-		return c, r, &protocol.Error{Code: protocol.CodeRunBlocked, Field: "repo_runs", Details: ojson.NewObject("blocked_repos", blocked),
+		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "repo_runs", Details: ojson.NewObject("blocked_repos", blocked),
 			Message: fmt.Sprintf("The initiative stays blocked: %s must recover first.", strings.Join(blocked, ", "))}
 	}
 	state := after.State.clone()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ResyncDone is what Resync on request came to.
@@ -153,11 +154,11 @@ func archiveName(env protocol.Env) string {
 }
 
 // personOnly refuses what an agent inside a dispatched turn may not decide.
-func personOnly(a protocol.Actor, what, command string) *protocol.Error {
+func personOnly(a protocol.Actor, what, command string) *wire.Error {
 	if a.InsideTurn == "" {
 		return nil
 	}
-	return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor", Message: protocol.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
+	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor", Message: protocol.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
 		Hint: "ask a person to run " + command + " in their own terminal"}
 }
 
@@ -165,15 +166,15 @@ func personOnly(a protocol.Actor, what, command string) *protocol.Error {
 // initiative goes on with the run it is on now, and what was accepted in the old
 // one keeps counting. Errors: unknown_repo, and invalid_argument when the
 // repository is on no other run.
-func Relink(w *Workspace, children Children, repo string, env protocol.Env) (*Change, *protocol.Error) {
+func Relink(w *Workspace, children Children, repo string, env protocol.Env) (*Change, *wire.Error) {
 	child := children[repo]
 	switch {
 	case w.Config.Repo(repo) == nil:
-		return nil, &protocol.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo), ConfigFile, orNone(w.Config.Repos.Keys()))}
+		return nil, &wire.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo), ConfigFile, orNone(w.Config.Repos.Keys()))}
 	case child == nil || child.State == nil || child.run() == "":
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on no run that could be followed."}
+		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on no run that could be followed."}
 	case child.run() == w.State.RunOf(repo):
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on the run the initiative knows already."}
+		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on the run the initiative knows already."}
 	}
 	return followRun(w, repo, child.run(), env), nil
 }

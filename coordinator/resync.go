@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Resynced is what a resync found and did.
@@ -141,11 +142,11 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 		child := children[repo].State
 		status := run.Status
 		switch child.Status {
-		case protocol.StatusCompleted:
+		case wire.StatusCompleted:
 			status = RepoCompleted
-		case protocol.StatusBlocked:
+		case wire.StatusBlocked:
 			status = RepoBlocked
-		case protocol.StatusActive:
+		case wire.StatusActive:
 			if status = RepoLinked; run.Initialized {
 				status = RepoInitialized
 			}
@@ -188,7 +189,7 @@ func (r *Resynced) turns(cur *Workspace, children Children, total *Change, misma
 
 // acceptance reads what the repository has accepted. A row that names its run is
 // held to it; otherwise the run the turn was given out in counts.
-func (m *Mismatch) acceptance() (Acceptance, *protocol.Error) {
+func (m *Mismatch) acceptance() (Acceptance, *wire.Error) {
 	in, e := DecodeAcceptance(m.Repo, m.Workstream, m.accepted)
 	in.Recovered = true
 	if in.RunID = m.accepted.String("run_id"); in.RunID == "" {
@@ -207,7 +208,7 @@ func incoherent(s *State, children Children) string {
 		if !s.RepoRuns.Has(repo) {
 			return fmt.Sprintf("gate %s waits for repository %s, which the initiative no longer knows", g.Gate, repo)
 		}
-		if child := children.state(repo); child != nil && child.Status == protocol.StatusBlocked {
+		if child := children.state(repo); child != nil && child.Status == wire.StatusBlocked {
 			return fmt.Sprintf("gate %s waits for repository %s, which is blocked now", g.Gate, repo)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // sent is an initiative whose first turn was given out.
@@ -47,9 +47,9 @@ func TestDivergence(t *testing.T) {
 		{"gone", func(a *actors, turn string) { a.states["api"].ActiveTurns.Delete(turn) }, "turn_disappeared:api"},
 		{"reissued", func(a *actors, turn string) { a.reissue("api", turn) }, ""},
 		{"reissued and accepted", func(a *actors, turn string) { a.accept("api", a.reissue("api", turn), nil) }, "turn_accepted_unprojected:api"},
-		{"blocked", func(a *actors, turn string) { a.states["web"].Status = protocol.StatusBlocked }, "repo_blocked_unexpectedly:web"},
-		{"completed", func(a *actors, turn string) { a.states["docs"].Status = protocol.StatusCompleted }, "repo_completed_unexpectedly:docs"},
-		{"waiting for a person", func(a *actors, turn string) { a.states["docs"].Status = protocol.StatusPaused }, ""},
+		{"blocked", func(a *actors, turn string) { a.states["web"].Status = wire.StatusBlocked }, "repo_blocked_unexpectedly:web"},
+		{"completed", func(a *actors, turn string) { a.states["docs"].Status = wire.StatusCompleted }, "repo_completed_unexpectedly:docs"},
+		{"waiting for a person", func(a *actors, turn string) { a.states["docs"].Status = wire.StatusPaused }, ""},
 		{"no state", func(a *actors, turn string) { a.states["web"] = nil }, "repo_state_missing:web"},
 		{"unreadable, with a turn", func(a *actors, turn string) { a.hidden["api"] = true }, "repo_config_missing:api"},
 		{"on another run", func(a *actors, turn string) { r := "run_x"; a.states["web"].RunID = &r }, "run_id_mismatch:web"},
@@ -147,18 +147,18 @@ func TestResyncAndAGateThatWaits(t *testing.T) {
 		t.Fatal(e)
 	}
 	w = w.With(c)
-	a.states["docs"].Status = protocol.StatusPaused
+	a.states["docs"].Status = wire.StatusPaused
 	if c, r := Resync(w, a.read(), env("s")); !r.OK || !c.Empty() {
 		t.Errorf("%+v", c)
 	}
-	a.states["docs"].Status = protocol.StatusBlocked
+	a.states["docs"].Status = wire.StatusBlocked
 	c, r := Resync(w, a.read(), env("s"))
 	if r.OK || c.State.Status != StatusBlocked || c.State.PendingGate == nil || !strings.Contains(r.BlockedReason, "docs") {
 		t.Errorf("%+v", r)
 	}
 	w = w.With(c)
 	// Without a reason of its own a resync takes none away.
-	a.states["docs"].Status = protocol.StatusActive
+	a.states["docs"].Status = wire.StatusActive
 	c, r = Resync(w, a.read(), env("s"))
 	if w = w.With(c); !r.OK || w.State.Status != StatusBlocked || w.State.BlockedReason == "" {
 		t.Errorf("%+v", w.State)
@@ -201,7 +201,7 @@ func ref(s string) *string { return &s }
 func TestResume(t *testing.T) {
 	report := strings.ReplaceAll(Report("r", "t"), reportPlaceholder, "done")
 	w, a, turn := sent(t)
-	if _, _, e := Resume(w, a.read(), &report, env("s")); e == nil || e.Code != protocol.CodeInvalidStateTransition {
+	if _, _, e := Resume(w, a.read(), &report, env("s")); e == nil || e.Code != wire.CodeInvalidStateTransition {
 		t.Error(e)
 	}
 	w = w.With(Block(w, "hook", env("s")))
@@ -209,9 +209,9 @@ func TestResume(t *testing.T) {
 		t.Error(e)
 	}
 	a.accept("api", turn, nil)
-	a.states["web"].Status = protocol.StatusBlocked
+	a.states["web"].Status = wire.StatusBlocked
 	c, r, e := Resume(w, a.read(), &report, env("s"))
-	if e == nil || e.Code != protocol.CodeRunBlocked || len(r.Projected) != 1 || c.State.BlockedReason != "child repos remain blocked: web" {
+	if e == nil || e.Code != wire.CodeRunBlocked || len(r.Projected) != 1 || c.State.BlockedReason != "child repos remain blocked: web" {
 		t.Fatalf("%+v %v", c, e)
 	}
 	w = w.With(c)
@@ -219,11 +219,11 @@ func TestResume(t *testing.T) {
 		t.Errorf("a second refusal changes something: %+v", c)
 	}
 	a.hidden["docs"] = true
-	if _, _, e := Resume(w, a.read(), &report, env("s")); e == nil || e.Code != protocol.CodeRunBlocked {
+	if _, _, e := Resume(w, a.read(), &report, env("s")); e == nil || e.Code != wire.CodeRunBlocked {
 		t.Error(e)
 	}
 	a.hidden["docs"] = false
-	a.states["web"].Status = protocol.StatusActive
+	a.states["web"].Status = wire.StatusActive
 	c, _, e = Resume(w, a.read(), &report, env("s"))
 	if e != nil || c.State.Status != StatusActive || c.Decisions[0].String("category") != "recovery" {
 		t.Fatalf("%+v %v", c, e)
@@ -246,11 +246,11 @@ func TestNextActions(t *testing.T) {
 			return gated(w)
 		}, "resync:multi resync pending_gate:multi approve-gate"},
 		{"completed by somebody", func(w *Workspace, a *actors, turn string) *Workspace {
-			a.states["web"].Status = protocol.StatusCompleted
+			a.states["web"].Status = wire.StatusCompleted
 			return w
 		}, "resync:multi resync"},
 		{"waiting children are no reason to resync", func(w *Workspace, a *actors, turn string) *Workspace {
-			a.states["web"].Status = protocol.StatusPaused
+			a.states["web"].Status = wire.StatusPaused
 			return w
 		}, "step:multi step"},
 		{"blocked", func(w *Workspace, a *actors, _ string) *Workspace { return w.With(Block(w, "x", env("s"))) }, "resume:multi resume"},

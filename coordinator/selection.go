@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Reasons of an assignment.
@@ -159,7 +160,7 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 		return refuse(ContextInvalid, "Repository %s is not a governed project that can be loaded.", a.Repo)
 	case c.State == nil:
 		return refuse(StateMissing, "Repository %s has no governed state.", a.Repo)
-	case c.State.Status == protocol.StatusBlocked:
+	case c.State.Status == wire.StatusBlocked:
 		return refuse(ChildBlocked, "Repository %s is blocked.", a.Repo)
 	case c.State.ActiveTurns.Len() > 0:
 		return refuse(ChildBusy, "Repository %s is at work on %s.", a.Repo, strings.Join(c.State.ActiveTurns.Keys(), ", "))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // StartStep is what has to happen to a repository before the initiative starts.
@@ -19,7 +20,7 @@ type StartStep struct {
 // start that cannot succeed leaves none of them with a run of its own. The
 // problems are those of required repositories; without any, the steps may be
 // taken. optional are repositories the initiative starts without.
-func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, optional protocol.Problems) {
+func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, optional wire.Problems) {
 	for id, repo := range cfg.Repos.All() {
 		step, p := planRepo(id, children[id])
 		switch {
@@ -34,22 +35,22 @@ func PlanStart(cfg *Config, children Children) (steps []StartStep, problems, opt
 	return steps, problems, optional
 }
 
-func planRepo(id string, c *Child) (*StartStep, *protocol.Problem) {
-	fail := func(code, format string) (*StartStep, *protocol.Problem) {
-		return nil, &protocol.Problem{Code: code, Field: "repos." + id, Value: id, Message: fmt.Sprintf(format, id)}
+func planRepo(id string, c *Child) (*StartStep, *wire.Problem) {
+	fail := func(code, format string) (*StartStep, *wire.Problem) {
+		return nil, &wire.Problem{Code: code, Field: "repos." + id, Value: id, Message: fmt.Sprintf(format, id)}
 	}
 	switch {
 	case c == nil || c.Config == nil:
 		return fail("repo_not_governed", "repository %s is not a governed project that can be loaded")
 	case c.State == nil:
 		return fail("repo_no_state", "repository %s has no governed state that can be read")
-	case c.State.Status == protocol.StatusActive && c.run() != "":
+	case c.State.Status == wire.StatusActive && c.run() != "":
 		return &StartStep{Repo: id, Link: true}, nil
-	case c.State.Status == protocol.StatusCompleted:
+	case c.State.Status == wire.StatusCompleted:
 		return fail("repo_completed", "the run of repository %s is complete; start a new one there first")
 	case c.run() == "":
 		return &StartStep{Repo: id}, nil
-	case c.State.Status == protocol.StatusBlocked:
+	case c.State.Status == wire.StatusBlocked:
 		return fail("repo_blocked", "the run of repository %s is blocked; resolve that first")
 	}
 	return fail("repo_init_failed", "the run of repository %s is neither active nor over; bring it to an end or make it active first")
@@ -66,9 +67,9 @@ type StartedRun struct {
 // state of an earlier initiative in the workspace, nil for none, and decision
 // the number of the next decision there. A live initiative is never replaced:
 // run_exists (spec/04 §21.1).
-func Start(cfg *Config, before *State, decision int, runs []StartedRun, env protocol.Env) (*Change, *protocol.Error) {
+func Start(cfg *Config, before *State, decision int, runs []StartedRun, env protocol.Env) (*Change, *wire.Error) {
 	if before != nil && before.Status != StatusCompleted {
-		return nil, &protocol.Error{Code: protocol.CodeRunExists, Field: StatePath,
+		return nil, &wire.Error{Code: wire.CodeRunExists, Field: StatePath,
 			Message: fmt.Sprintf("Initiative %s is %s in this workspace; a new one can start when it is complete.", before.SuperRunID, before.Status)}
 	}
 	now := env.Time()

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestPlanStart(t *testing.T) {
@@ -23,12 +23,12 @@ func TestPlanStart(t *testing.T) {
 		want   string // problems | optional | linked or started
 	}{
 		{"all live", func(*actors) {}, "||web+ api+ docs+"},
-		{"idle", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = protocol.StatusIdle, nil }, "||web+ api docs+"},
-		{"paused without a run", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = protocol.StatusPaused, nil }, "||web+ api docs+"},
-		{"blocked without a run", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = protocol.StatusBlocked, nil }, "||web+ api docs+"},
-		{"paused", func(a *actors) { a.states["api"].Status = protocol.StatusPaused }, "repo_init_failed||web+ docs+"},
-		{"blocked", func(a *actors) { a.states["api"].Status = protocol.StatusBlocked }, "repo_blocked||web+ docs+"},
-		{"complete", func(a *actors) { a.states["api"].Status = protocol.StatusCompleted }, "repo_completed||web+ docs+"},
+		{"idle", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusIdle, nil }, "||web+ api docs+"},
+		{"paused without a run", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusPaused, nil }, "||web+ api docs+"},
+		{"blocked without a run", func(a *actors) { a.states["api"].Status, a.states["api"].RunID = wire.StatusBlocked, nil }, "||web+ api docs+"},
+		{"paused", func(a *actors) { a.states["api"].Status = wire.StatusPaused }, "repo_init_failed||web+ docs+"},
+		{"blocked", func(a *actors) { a.states["api"].Status = wire.StatusBlocked }, "repo_blocked||web+ docs+"},
+		{"complete", func(a *actors) { a.states["api"].Status = wire.StatusCompleted }, "repo_completed||web+ docs+"},
 		{"unreadable", func(a *actors) { a.hidden["api"] = true }, "repo_not_governed||web+ docs+"},
 		{"not required", func(a *actors) { a.hidden["docs"] = true }, "|repo_not_governed|web+ api+"},
 	} {
@@ -36,7 +36,7 @@ func TestPlanStart(t *testing.T) {
 		c.change(a)
 		steps, problems, optional := PlanStart(w.Config, a.read())
 		var got []string
-		for _, list := range []protocol.Problems{problems, optional} {
+		for _, list := range []wire.Problems{problems, optional} {
 			var codes []string
 			for _, p := range list {
 				codes = append(codes, p.Code)
@@ -64,7 +64,7 @@ func TestStartOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() (*Change, error) {
-		_, c, err := s.Begin(context.Background(), time.Second, func(d *Documents) (*Change, *protocol.Error) {
+		_, c, err := s.Begin(context.Background(), time.Second, func(d *Documents) (*Change, *wire.Error) {
 			return Start(d.Config, d.State, d.NextDecision, []StartedRun{{"api", "run_1", "design", true}, {"web", "run_2", "design", false}}, env("s"))
 		})
 		return c, err
@@ -91,14 +91,14 @@ func TestStartOnDisk(t *testing.T) {
 	}
 	// A live initiative is not replaced, a complete one is followed by the next,
 	// and what the first accepted says nothing about the second.
-	if _, err := begin(); code(err) != protocol.CodeRunExists {
+	if _, err := begin(); code(err) != wire.CodeRunExists {
 		t.Error(err)
 	}
 	if _, err := project(s, acceptance("web", "polish", "t1"), "s"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir, StatePath, strings.Replace(contents(t, dir, StatePath), `"active"`, `"completed"`, 1))
-	_, _, err = s.Begin(context.Background(), time.Second, func(d *Documents) (*Change, *protocol.Error) {
+	_, _, err = s.Begin(context.Background(), time.Second, func(d *Documents) (*Change, *wire.Error) {
 		return Start(d.Config, d.State, d.NextDecision, nil, env("other"))
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Status is the status of a super run.
@@ -106,19 +106,19 @@ func (s *State) clone() *State {
 // DecodeState reads state.json. Members that other implementations leave out or
 // write as null read as absent; the error is invalid_state when a member has
 // the wrong type or the status is none, with every finding in Problems.
-func DecodeState(o *ojson.Object) (*State, *protocol.Error) {
+func DecodeState(o *ojson.Object) (*State, *wire.Error) {
 	s := &State{}
-	var problems protocol.Problems
+	var problems wire.Problems
 	for _, fe := range ojson.Unmarshal(o, s) {
 		if fe.Got == "null" && !strings.HasPrefix(fe.Path, "phase_gate_status.") {
 			continue
 		}
-		problems = append(problems, protocol.Problem{Code: protocol.CodeInvalidState, Field: fe.Path, Message: fe.Error()})
+		problems = append(problems, wire.Problem{Code: wire.CodeInvalidState, Field: fe.Path, Message: fe.Error()})
 	}
 	switch s.Status {
 	case StatusActive, StatusPaused, StatusBlocked, StatusCompleted:
 	default:
-		problems = append(problems, protocol.Problem{Code: protocol.CodeInvalidState, Field: "status", Value: string(s.Status),
+		problems = append(problems, wire.Problem{Code: wire.CodeInvalidState, Field: "status", Value: string(s.Status),
 			Message: "status must be one of active, paused, blocked, completed, not " + ojson.Shown(string(s.Status))})
 	}
 	for repo, r := range s.RepoRuns.All() {
@@ -127,7 +127,7 @@ func DecodeState(o *ojson.Object) (*State, *protocol.Error) {
 		}
 	}
 	if len(problems) > 0 {
-		e := &protocol.Error{Code: protocol.CodeInvalidState, Field: problems[0].Field, Problems: problems[:min(len(problems), maxProblems)],
+		e := &wire.Error{Code: wire.CodeInvalidState, Field: problems[0].Field, Problems: problems[:min(len(problems), maxProblems)],
 			Message: "the coordinator's state.json is not a valid state: " + problems[0].Message}
 		if len(problems) > 1 {
 			e.Message += fmt.Sprintf(" (and %d more)", len(problems)-1)

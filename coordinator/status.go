@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Standing is where an initiative stands.
@@ -20,19 +21,19 @@ type Standing struct {
 	Uncounted []Mismatch
 	// Unread says why the configuration cannot be used; nil when it can. What is
 	// recorded is shown all the same, without the repositories (spec/04 §17).
-	Unread *protocol.Error
+	Unread *wire.Error
 }
 
 // Status reads the workspace and its repositories. Errors: those of Store.Read;
 // for a configuration that cannot be used only when nothing is recorded.
 func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 	d, err := c.store.Read()
-	var unread *protocol.Error
+	var unread *wire.Error
 	if err != nil {
 		if _, unread = newReader(c.store.root).config(c.store.dir); unread == nil {
 			return nil, err
 		}
-		var e *protocol.Error
+		var e *wire.Error
 		if d, e = readBare(c.store.root, c.store.dir); e != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 }
 
 // unusable is what refuses every command that would go on, nil when nothing does.
-func (s *Standing) unusable() *protocol.Error {
+func (s *Standing) unusable() *wire.Error {
 	if s.Unread != nil {
 		return s.Unread
 	}
@@ -61,9 +62,9 @@ func (s *Standing) unusable() *protocol.Error {
 
 // problems are the configuration's, then those of the repositories.
 func (s *Standing) problems() []*ojson.Object {
-	var all protocol.Problems
+	var all wire.Problems
 	if s.Unread != nil {
-		all = append(all, protocol.Problem{Code: s.Unread.Code, Message: s.Unread.Message})
+		all = append(all, wire.Problem{Code: s.Unread.Code, Message: s.Unread.Message})
 	}
 	return problemRows(append(append(all, s.RepoProblems...), s.Refused...))
 }
@@ -103,7 +104,7 @@ func gateObject(g *PendingGate) any {
 	return ojson.Marshal(g)
 }
 
-func problemRows(list protocol.Problems) []*ojson.Object {
+func problemRows(list wire.Problems) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, p := range list {
 		repo := "" // of repos.<id> or repos.<id>.path
@@ -127,7 +128,7 @@ func (s *Standing) Repos() []*ojson.Object {
 		if known {
 			id, status, phase = s.State.RunOf(repo), run.Status, run.Phase
 			if status == RepoLinked || status == RepoInitialized {
-				status = string(protocol.StatusActive)
+				status = string(wire.StatusActive)
 			}
 			how := RepoLinked
 			if run.Initialized {
@@ -155,7 +156,7 @@ const maxEvents = 4 << 20
 // warnings reads what a retry could not project (spec/04 §16).
 func (c *Coordinator) warnings(superRun string) *ojson.Object {
 	list := []*ojson.Object{}
-	name := protocol.LedgerEvents.Path()
+	name := wire.LedgerEvents.Path()
 	if _, size, err := readTail(c.store.root, name, 0, 0); err == nil && size > 0 {
 		data, _, err := readTail(c.store.root, name, max(size-maxEvents, 0), maxEvents)
 		if err != nil {

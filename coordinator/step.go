@@ -7,7 +7,7 @@ import (
 	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of steps that came to nothing.
@@ -99,21 +99,21 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 	return out, err
 }
 
-func orNil(e *protocol.Error) error {
+func orNil(e *wire.Error) error {
 	if e == nil {
 		return nil
 	}
 	return e
 }
 
-func awaiting(g *PendingGate) *protocol.Error {
-	return &protocol.Error{Code: protocol.CodeAwaitingApproval, Field: "pending_gate", Message: "Gate " + g.Gate + " (" + g.GateType + ") waits for a person.",
+func awaiting(g *PendingGate) *wire.Error {
+	return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "pending_gate", Message: "Gate " + g.Gate + " (" + g.GateType + ") waits for a person.",
 		Details: ojson.NewObject("gate", g.Gate, "gate_type", g.GateType), Hint: Program + " multi approve-gate"}
 }
 
 // beforeAssignment asks the hooks about a turn that would be given out. Their no
 // leaves everything as it is.
-func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*protocol.Error, error) {
+func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*wire.Error, error) {
 	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream, "repo_id", a.Repo,
 		"repo_run_id", nullable(s.State.RunOf(a.Repo)), "role", a.Role, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 	if err != nil {
@@ -143,7 +143,7 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *Refusal,
 }
 
 // notReady says why nothing can be given out, and what the gate waits for.
-func notReady(no *Refusal, ev *Evaluation) *protocol.Error {
+func notReady(no *Refusal, ev *Evaluation) *wire.Error {
 	e := ev.refusal()
 	e.Code, e.Field, e.Problems = CodeNotAssignable, no.Workstream, nil
 	e.Message = "No workstream can be worked on: " + no.Detail
@@ -154,8 +154,8 @@ func notReady(no *Refusal, ev *Evaluation) *protocol.Error {
 
 // Ran is what steps until the end came to.
 type Ran struct {
-	Steps   []*Stepped      // those that did something
-	Stopped *protocol.Error // why there are no more; nil when the initiative is complete or a gate was asked for
+	Steps   []*Stepped  // those that did something
+	Stopped *wire.Error // why there are no more; nil when the initiative is complete or a gate was asked for
 }
 
 // Run steps until nothing more can be done: the repositories are at work, a gate
@@ -187,8 +187,8 @@ func (c *Coordinator) Run(ctx context.Context, each func(*Stepped)) (*Ran, error
 }
 
 // atWork reports a stop that ends by itself when the repositories are done.
-func atWork(e *protocol.Error) bool {
-	if e.Code == protocol.CodeAwaitingApproval {
+func atWork(e *wire.Error) bool {
+	if e.Code == wire.CodeAwaitingApproval {
 		return true
 	}
 	if e.Code != CodeNotAssignable {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Store is a coordinator's workspace. Every path it reads or writes stays inside
@@ -63,17 +63,17 @@ func (s *Store) Read() (*Documents, error) {
 // invalid_json, no_coordinator_run, invalid_state, unreadable_file, locked,
 // io_failed, and what decide returns; then nothing was written, unless the code
 // is io_failed.
-func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration, decide func(*Documents) (*Change, *protocol.Error)) (*Documents, *Change, error) {
+func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration, decide func(*Documents) (*Change, *wire.Error)) (*Documents, *Change, error) {
 	return s.update(ctx, purpose, wait, false, decide)
 }
 
 // Begin is Update for a workspace that may have no initiative yet; State is nil
 // then.
-func (s *Store) Begin(ctx context.Context, wait time.Duration, decide func(*Documents) (*Change, *protocol.Error)) (*Documents, *Change, error) {
+func (s *Store) Begin(ctx context.Context, wait time.Duration, decide func(*Documents) (*Change, *wire.Error)) (*Documents, *Change, error) {
 	return s.update(ctx, "start", wait, true, decide)
 }
 
-func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*Change, *protocol.Error)) (*Documents, *Change, error) {
+func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*Change, *wire.Error)) (*Documents, *Change, error) {
 	tx, err := s.lock(ctx, purpose, wait, fresh)
 	if err != nil {
 		return nil, nil, err
@@ -90,8 +90,8 @@ func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, 
 	return &before, c, nil
 }
 
-func failed(name string, err error) *protocol.Error {
-	return &protocol.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
+func failed(name string, err error) *wire.Error {
+	return &wire.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
 }
 
 // File is a file of the coordinator's directory that belongs to a change: a
@@ -114,7 +114,7 @@ func writeNew(root *os.Root, f File) error {
 	return durable.WriteFileRoot(root, f.Path, f.Data, 0o666)
 }
 
-func noConfig(dir string) *protocol.Error {
-	return &protocol.Error{Code: CodeConfigMissing, Field: ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", ConfigFile, dir),
+func noConfig(dir string) *wire.Error {
+	return &wire.Error{Code: CodeConfigMissing, Field: ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", ConfigFile, dir),
 		Hint: "run this in the directory that holds " + ConfigFile + ", or name it with -C"}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // workspaceDir makes a workspace with its repositories and files.
@@ -58,7 +58,7 @@ func open(t testing.TB, dir string) *Store {
 
 // project projects on disk.
 func project(s *Store, in Acceptance, seed string) (*Change, error) {
-	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*Change, *protocol.Error) {
+	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*Change, *wire.Error) {
 		return Project(&d.Workspace, in, env(seed))
 	})
 	return c, err
@@ -151,11 +151,11 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		{"no configuration", ConfigFile, "", CodeConfigMissing},
 		{"a bad configuration", ConfigFile, `{}`, CodeInvalidConfig},
-		{"no JSON", ConfigFile, `{`, protocol.CodeInvalidJSON},
+		{"no JSON", ConfigFile, `{`, wire.CodeInvalidJSON},
 		{"no state", StatePath, "", CodeNoCoordinator},
-		{"a bad status", StatePath, `{"super_run_id":"s","status":"done"}`, protocol.CodeInvalidState},
-		{"a wrong member", StatePath, `{"super_run_id":7,"status":"active"}`, protocol.CodeInvalidState},
-		{"barriers that are none", BarriersPath, `[]`, protocol.CodeInvalidState},
+		{"a bad status", StatePath, `{"super_run_id":"s","status":"done"}`, wire.CodeInvalidState},
+		{"a wrong member", StatePath, `{"super_run_id":7,"status":"active"}`, wire.CodeInvalidState},
+		{"barriers that are none", BarriersPath, `[]`, wire.CodeInvalidState},
 		{"a large state", StatePath, strings.Repeat(" ", maxDocumentBytes+1), "unreadable_file"},
 	} {
 		dir := workspaceDir(t)
@@ -266,7 +266,7 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	record(step{File: HistoryPath, Data: row, Append: true, Size: 17}, step{File: BarriersPath, Data: "{}\n", Before: "0000"},
 		step{File: "../../evil", Data: "x"}, step{File: StatePath, Data: "x", Append: true})
 	s := open(t, dir)
-	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*Change, *protocol.Error) { return Evaluate(&d.Workspace, env("s")), nil })
+	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*Change, *wire.Error) { return Evaluate(&d.Workspace, env("s")), nil })
 	if err != nil || !c.Empty() || len(d.Findings) != 4 {
 		t.Fatalf("%v %+v %+v", err, c, d)
 	}
@@ -274,13 +274,13 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 		t.Error("an abandoned change left its traces")
 	}
 	write(t, dir, pendingPath, "{")
-	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *protocol.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
+	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *wire.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
 		t.Errorf("%v %+v", err, d)
 	}
 	// Half of a row is completed.
 	write(t, dir, HistoryPath, "{}\n"+row[:20])
 	record(step{File: HistoryPath, Data: row, Append: true, Size: 3})
-	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *protocol.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
+	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *wire.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
 		t.Errorf("%v %+v", err, d)
 	}
 }
@@ -292,7 +292,7 @@ func TestOneWriterAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*Change, *protocol.Error) { return &Change{}, nil })
+	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*Change, *wire.Error) { return &Change{}, nil })
 	if code(err) != "locked" {
 		t.Errorf("%v", err)
 	}

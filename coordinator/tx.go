@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Tx holds the lock of a workspace. Every Commit is a change of its own: a crash
@@ -117,6 +117,6 @@ func (tx *Tx) advance(c *Change, steps []step) {
 }
 
 func unwritten(err error) error {
-	return &protocol.Error{Code: "io_failed", Field: Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
+	return &wire.Error{Code: "io_failed", Field: Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
 		Hint: "nothing is lost: the next command completes the change"}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func object(members ...any) *ojson.Object { return ojson.NewObject(members...) }
@@ -155,8 +155,8 @@ func (a *ask) session() any {
 // poll is GET /api/poll. Reminders are sent by the commands of a run, never because
 // somebody looks.
 func (a *ask) poll() any {
-	return object("ok", true, "polled_at", protocol.FormatTime(time.Now()), "replay_mode", a.srv.opt.Replay != nil, "governed_project_detected", a.s.Governed,
-		"state_available", a.m.has(string(protocol.DocState)), "reminder_evaluation", object("reminders_sent", []any{}, "notifications_emitted", 0))
+	return object("ok", true, "polled_at", wire.FormatTime(time.Now()), "replay_mode", a.srv.opt.Replay != nil, "governed_project_detected", a.s.Governed,
+		"state_available", a.m.has(string(wire.DocState)), "reminder_evaluation", object("reminders_sent", []any{}, "notifications_emitted", 0))
 }
 
 // events is GET /api/events?type&since&limit&run_id: run_id counts after limit.

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (s *Server) coordinatorAPI(on func(string, func(*ask)), rows func(string, func(*model) *ledger, bool)) {
@@ -65,7 +66,7 @@ func (a *ask) initiative() *coordinator.Standing {
 }
 
 func problemLines(err error) []string {
-	if e, ok := err.(*protocol.Error); ok && len(e.Problems) > 0 { //nolint:errorlint // what the coordinator returns is not wrapped
+	if e, ok := err.(*wire.Error); ok && len(e.Problems) > 0 { //nolint:errorlint // what the coordinator returns is not wrapped
 		return coordinator.Lines(e.Problems)
 	}
 	return []string{err.Error()}
@@ -169,7 +170,7 @@ func (a *ask) coordinatorTimeouts() {
 // timeoutRows are the rows of a repository's decision ledger about limits of time.
 func timeoutRows(dir string) []*ojson.Object {
 	out := []*ojson.Object{}
-	eachRow(dir, protocol.LedgerDecisions.Path(), func(raw []byte) {
+	eachRow(dir, wire.LedgerDecisions.Path(), func(raw []byte) {
 		if o, err := protocol.DecodeLedgerLine(raw); err == nil && strings.HasPrefix(o.String("type"), "timeout") && len(out) < 200 {
 			out = append(out, o)
 		}
@@ -228,7 +229,7 @@ func (a *ask) coordinatorEvents() {
 			continue
 		}
 		var own []*ojson.Object
-		eachRow(path, protocol.LedgerEvents.Path(), func(raw []byte) {
+		eachRow(path, wire.LedgerEvents.Path(), func(raw []byte) {
 			o, err := protocol.DecodeLedgerLine(raw)
 			if err != nil || len(types) > 0 && !contains(types, firstText(o, "event_type", "type")) || !since.IsZero() && !timeOf(o, "timestamp").After(since) {
 				return

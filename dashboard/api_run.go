@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // notifications is GET /api/notifications. Addresses of webhooks are secrets as a
@@ -152,7 +153,7 @@ func (a *ask) connector(id string, rt *protocol.Runtime) *ojson.Object {
 		if t.IsZero() {
 			return nil
 		}
-		return protocol.FormatTime(t)
+		return wire.FormatTime(t)
 	}
 	return object("runtime_id", id, "type", rt.Type, "target", target(rt), "state", state, "reachable", reachable, "active_turn_ids", turns, "active_roles", roles,
 		"last_turn_id", nullable(last.Turn), "last_role", nullable(last.Role), "last_phase", nullable(last.Phase), "last_attempt_at", stamp(tried), "last_success_at", stamp(good.Time),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -18,7 +19,7 @@ import (
 func (a *ask) unusable() bool {
 	switch {
 	case !a.s.Governed:
-		apiError(a.w, http.StatusNotFound, "config_missing", "There is no "+protocol.ConfigPath+" here.")
+		apiError(a.w, http.StatusNotFound, "config_missing", "There is no "+wire.ConfigPath+" here.")
 	case a.s.SightErr != nil:
 		id := "state_unreadable"
 		if c := protocolError(a.s.SightErr); c != nil {
@@ -26,7 +27,7 @@ func (a *ask) unusable() bool {
 		}
 		apiError(a.w, http.StatusInternalServerError, id, a.s.SightErr.Error())
 	case a.s.Sight == nil:
-		apiError(a.w, http.StatusNotFound, "state_missing", "There is no "+string(protocol.DocState)+" here.")
+		apiError(a.w, http.StatusNotFound, "state_missing", "There is no "+string(wire.DocState)+" here.")
 	default:
 		return false
 	}
@@ -36,7 +37,7 @@ func (a *ask) unusable() bool {
 // state is GET /api/state: the state as it is read, with what follows from it.
 // Nothing is reconciled.
 func (a *ask) state() {
-	if !a.m.has(string(protocol.DocState)) {
+	if !a.m.has(string(wire.DocState)) {
 		noResource(a.w)
 		return
 	}
@@ -49,7 +50,7 @@ func (a *ask) state() {
 	guidance := (&protocol.RecoveryView{Guidance: protocol.DeriveGuidance(st, cfg)}).Object().Array("runtime_guidance")
 	doc.Set("runtime_guidance", append([]any{}, guidance...))
 	actions := []any{}
-	if a.srv.opt.Replay == nil && st.Status != protocol.StatusIdle && st.Status != protocol.StatusActive && st.Status != protocol.StatusCompleted {
+	if a.srv.opt.Replay == nil && st.Status != wire.StatusIdle && st.Status != wire.StatusActive && st.Status != wire.StatusCompleted {
 		for _, n := range protocol.NextActions(st, cfg, si.Escalation.String("escalation_id")) {
 			actions = append(actions, object("command", n.Command, "reason", n.Reason))
 		}
@@ -69,7 +70,7 @@ func (a *ask) state() {
 
 // continuity is GET /api/continuity, null without a checkpoint.
 func (a *ask) continuity() any {
-	c := a.m.object(string(protocol.DocSession))
+	c := a.m.object(string(wire.DocSession))
 	const report = ".agentxchain/SESSION_RECOVERY.md"
 	var recovery any
 	if a.m.has(report) {
@@ -208,7 +209,7 @@ func timeoutsOf(doc *ojson.Object, st *protocol.State, cfg *protocol.Config, a *
 	doc.Set("config", timeoutConfig(cfg))
 	doc.Set("live", liveTimeouts(st, cfg, a))
 	budget := []*ojson.Object{}
-	if st.Status == protocol.StatusActive || st.Status == protocol.StatusPaused {
+	if st.Status == wire.StatusActive || st.Status == wire.StatusPaused {
 		for _, b := range protocol.TimeoutBudgets(cfg, st, st.OnlyTurn(), a.now) {
 			budget = append(budget, b.Object())
 		}
@@ -244,7 +245,7 @@ func timeoutConfig(cfg *protocol.Config) *ojson.Object {
 
 func liveTimeouts(st *protocol.State, cfg *protocol.Config, a *ask) *ojson.Object {
 	exceeded, warnings := []*ojson.Object{}, []*ojson.Object{}
-	if st.Status == protocol.StatusActive || st.Status == protocol.StatusPaused {
+	if st.Status == wire.StatusActive || st.Status == wire.StatusPaused {
 		for _, h := range protocol.EvaluateTimeouts(cfg, st, st.OnlyTurn(), a.now) {
 			if h.Action == protocol.TimeoutWarn {
 				warnings = append(warnings, h.Object())

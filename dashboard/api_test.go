@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -36,7 +37,7 @@ func (v *served) doc(path string) *ojson.Object {
 // adopt puts the rules of the working configuration in force, as a person does.
 func adopt(t *testing.T, dir string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, protocol.ConfigPath))
+	data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func adopt(t *testing.T, dir string) {
 
 func TestShapes(t *testing.T) {
 	dir, turn := fresh(t)
-	config := filepath.Join(dir, protocol.ConfigPath)
+	config := filepath.Join(dir, wire.ConfigPath)
 	data, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +133,7 @@ func TestEventFilters(t *testing.T) {
 	for i := range 120 {
 		fmt.Fprintf(&b, `{"event_id":"evt_%d","event_type":"%s","timestamp":"2026-01-01T00:%02d:%02d.000Z","run_id":"run_%d","payload":{}}`+"\n", i, []string{"a", "b", "c"}[i%3], i/60, i%60, i%2)
 	}
-	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(protocol.LedgerEvents.Path())), []byte(b.String()), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path())), []byte(b.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	v := serve(t, Options{Dir: dir, Replay: &Replay{}})
@@ -162,7 +163,7 @@ func TestEventFilters(t *testing.T) {
 func TestClientThatNeverReads(t *testing.T) {
 	dir := laid(t, "")
 	row := `{"turn_id":"turn_x","summary":"` + strings.Repeat("x", 60<<10) + `"}` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(protocol.LedgerHistory.Path())), []byte(strings.Repeat(row, 400)), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerHistory.Path())), []byte(strings.Repeat(row, 400)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	v := serve(t, Options{Dir: dir, Replay: &Replay{}})

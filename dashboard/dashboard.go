@@ -26,7 +26,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -109,10 +109,10 @@ func (s *Server) Listen(port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &protocol.Error{Code: CodePortBusy, Field: "port", Message: fmt.Sprintf("Port %d is already in use. Try --port <number>.", port),
+		return nil, &wire.Error{Code: CodePortBusy, Field: "port", Message: fmt.Sprintf("Port %d is already in use. Try --port <number>.", port),
 			Hint: "--port 0 takes any port that is free"}
 	case err != nil:
-		return nil, &protocol.Error{Code: "io_failed", Field: "port", Message: fmt.Sprintf("Port %d cannot be listened on: %s.", port, reason(err)),
+		return nil, &wire.Error{Code: "io_failed", Field: "port", Message: fmt.Sprintf("Port %d cannot be listened on: %s.", port, reason(err)),
 			Hint: "--port 0 takes any port that is free"}
 	}
 	s.port = l.Addr().(*net.TCPAddr).Port
@@ -179,7 +179,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		err = nil
 	}
 	if err != nil {
-		return &protocol.Error{Code: "io_failed", Message: "The dashboard cannot serve any more: " + err.Error() + "."}
+		return &wire.Error{Code: "io_failed", Message: "The dashboard cannot serve any more: " + err.Error() + "."}
 	}
 	return nil
 }

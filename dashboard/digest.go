@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func timeOf(row *ojson.Object, keys ...string) time.Time {
 	for _, k := range keys {
-		if at, err := protocol.ParseTime(row.String(k)); err == nil {
+		if at, err := wire.ParseTime(row.String(k)); err == nil {
 			return at
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestWhoMayAsk(t *testing.T) {
@@ -227,7 +227,7 @@ func TestLookingChangesNothing(t *testing.T) {
 // A line that is no row is left out and told of; the rest is served.
 func TestBadLines(t *testing.T) {
 	dir, _ := fresh(t)
-	path := filepath.Join(dir, filepath.FromSlash(protocol.LedgerEvents.Path()))
+	path := filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path()))
 	v := serve(t, Options{Dir: dir})
 	good := len(v.api("events?limit=0", 200).([]any))
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)

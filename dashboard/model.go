@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -86,7 +87,7 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 	}
 	if m.root, err = os.OpenRoot(m.dir); err != nil {
 		_ = m.src.close()
-		return nil, &protocol.Error{Code: "io_failed", Message: "The directory " + m.dir + " cannot be read: " + reason(err) + "."}
+		return nil, &wire.Error{Code: "io_failed", Message: "The directory " + m.dir + " cannot be read: " + reason(err) + "."}
 	}
 	add := func(path string, digest func(*ojson.Object, *entry)) *ledger {
 		l := newLedger(m.root, path, digest)
@@ -94,10 +95,10 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 		m.byPath[path] = l
 		return l
 	}
-	m.history, m.events, m.decisions = add(protocol.LedgerHistory.Path(), digestHistory), add(protocol.LedgerEvents.Path(), digestEvent), add(protocol.LedgerDecisions.Path(), digestDecision)
-	m.hookAudit, m.hookNotes = add(protocol.LedgerHookAudit.Path(), digestHook), add(protocol.LedgerHookAnnotations.Path(), digestHook)
-	m.runHistory, m.repoDecisions = add(protocol.LedgerRunHistory.Path(), digestAny), add(protocol.LedgerRepoDecisions.Path(), digestDecision)
-	m.escalations, m.notifications = add(protocol.LedgerEscalations.Path(), digestAny), add(protocol.LedgerNotifications.Path(), digestAny)
+	m.history, m.events, m.decisions = add(wire.LedgerHistory.Path(), digestHistory), add(wire.LedgerEvents.Path(), digestEvent), add(wire.LedgerDecisions.Path(), digestDecision)
+	m.hookAudit, m.hookNotes = add(wire.LedgerHookAudit.Path(), digestHook), add(wire.LedgerHookAnnotations.Path(), digestHook)
+	m.runHistory, m.repoDecisions = add(wire.LedgerRunHistory.Path(), digestAny), add(wire.LedgerRepoDecisions.Path(), digestDecision)
+	m.escalations, m.notifications = add(wire.LedgerEscalations.Path(), digestAny), add(wire.LedgerNotifications.Path(), digestAny)
 	m.coHistory, m.coLedger, m.coBarriers = add(coordinator.HistoryPath, digestAny), add(coordinator.DecisionsPath, digestDecision), add(coordinator.BarrierLedgerPath, digestAny)
 	m.coHooks, m.coNotes = add(coordinator.HookAuditPath, digestHook), add(coordinator.HookNotesPath, digestHook)
 	m.check = newChecker(m.src, opt.Now)
@@ -113,7 +114,7 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 }
 
 func notGoverned(dir string) error {
-	return &protocol.Error{Code: "not_a_project", Message: "There is nothing governed in " + dir + ": neither " + protocol.ConfigPath + " nor " + coordinator.ConfigFile + ".",
+	return &wire.Error{Code: "not_a_project", Message: "There is nothing governed in " + dir + ": neither " + wire.ConfigPath + " nor " + coordinator.ConfigFile + ".",
 		Hint: "git agentxchain init"}
 }
 
@@ -143,7 +144,7 @@ func (m *model) refresh(ctx context.Context) error {
 		wg.Go(func() { _ = l.refresh() }) // a ledger that cannot be read has no rows, and its page says so
 	}
 	wg.Wait()
-	s.Governed = m.has(protocol.ConfigPath)
+	s.Governed = m.has(wire.ConfigPath)
 	s.Initiative = m.has(coordinator.ConfigFile) || m.has(coordinator.StatePath)
 	if s.Governed {
 		s.Sight, s.SightErr = m.src.sight(ctx)
@@ -213,5 +214,5 @@ func (l *ledger) decode(rows []entry) []*ojson.Object {
 
 // decisionSummary is spec/05 §1.5.4 of the lasting decisions, nil without any.
 func (m *model) decisionSummary() *ojson.Object {
-	return restore.DecisionSummary(m.repoDecisions.decode(m.repoDecisions.entries()), m.object(protocol.ConfigPath))
+	return restore.DecisionSummary(m.repoDecisions.decode(m.repoDecisions.entries()), m.object(wire.ConfigPath))
 }

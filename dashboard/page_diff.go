@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -111,7 +111,7 @@ func fileNames(names []string) *table {
 // ofProject are the names that can be files of the project.
 func ofProject(names []string) (out []string) {
 	for _, n := range names {
-		if clean, problem := protocol.CleanPath(n); problem == "" {
+		if clean, problem := wire.CleanPath(n); problem == "" {
 			out = append(out, clean)
 		}
 	}

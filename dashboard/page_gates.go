@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -47,7 +48,7 @@ func (v *view) gates() block {
 			now = toned("would not pass", bad)
 		}
 		t.Rows = append(t.Rows, []cell{code(g.ID), text(phaseOf[g.ID]), standing(firstOf(g.Status, "pending")), now})
-		if g.Status != "passed" && st.Status != protocol.StatusCompleted {
+		if g.Status != "passed" && st.Status != wire.StatusCompleted {
 			// The page stays short: of many gates the one the run stands before counts.
 			list := v.checklist(g, phaseOf[g.ID])
 			if list.Folded && len(list.Tree) > left {
@@ -138,7 +139,7 @@ func (v *view) cost() block {
 // limits are the configured limits of time.
 func (v *view) limits() *block {
 	si := v.s.Sight
-	if si.View.State.Status == protocol.StatusCompleted || si.View.State.Status == protocol.StatusIdle {
+	if si.View.State.Status == wire.StatusCompleted || si.View.State.Status == wire.StatusIdle {
 		return nil
 	}
 	list := protocol.TimeoutBudgets(si.View.Config, si.View.State, si.View.State.OnlyTurn(), v.Now)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -45,9 +45,9 @@ func (v *view) lead() string {
 	si := v.s.Sight
 	st := si.View.State
 	switch st.Status {
-	case protocol.StatusCompleted:
+	case wire.StatusCompleted:
 		return "The run is completed."
-	case protocol.StatusBlocked:
+	case wire.StatusBlocked:
 		what := deref(st.BlockedOn)
 		if si.Recovery != nil && deref(si.Recovery.Detail) != "" {
 			what = *si.Recovery.Detail
@@ -77,7 +77,7 @@ func (v *view) lead() string {
 		}
 		return fmt.Sprintf("%s in phase %s: %s.", counted(n, "turn is under way", "turns are under way"), plain(st.Phase), plain(strings.Join(who, ", ")))
 	}
-	if si.View.Run == "" || st.Status == protocol.StatusIdle {
+	if si.View.Run == "" || st.Status == wire.StatusIdle {
 		return "No run has been started yet."
 	}
 	return "Phase " + plain(st.Phase) + ": no turn is under way."
@@ -144,11 +144,11 @@ func (v *view) phases() block {
 	for i, name := range order {
 		s := stop{Name: name, Class: "ahead", Mark: fmt.Sprint(i + 1), Note: "to come"}
 		switch {
-		case st.Status == protocol.StatusCompleted && i <= now, i < now:
+		case st.Status == wire.StatusCompleted && i <= now, i < now:
 			s.Class, s.Mark, s.Note = "done", "✓", "done"
-		case i == now && st.Status == protocol.StatusIdle:
+		case i == now && st.Status == wire.StatusIdle:
 			s.Note = "not started"
-		case i == now && st.Status == protocol.StatusBlocked:
+		case i == now && st.Status == wire.StatusBlocked:
 			s.Class, s.Mark, s.Note = "stuck", "!", "blocked"
 		case i == now && (st.PendingPhaseTransition != nil || st.PendingRunCompletion != nil):
 			s.Class, s.Note = "current", "waits for a person"

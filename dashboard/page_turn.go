@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -224,7 +224,7 @@ func decided(row *ojson.Object) block {
 // papers are what the turn was given and what it has staged, as far as they lie in
 // the project.
 func (v *view) papers(id string, active bool) (out []block) {
-	dir := protocol.BundleDir(id)
+	dir := wire.BundleDir(id)
 	if dir == "" || strings.ContainsAny(id, "/\\") || id == "." || id == ".." {
 		return nil
 	}
@@ -237,8 +237,8 @@ func (v *view) papers(id string, active bool) (out []block) {
 	if len(b.Parts) > 0 {
 		out = append(out, b)
 	}
-	if data, err := readSmall(v.m.root, protocol.StagingPath(id), 8<<20); active && err == nil && data != nil {
-		out = append(out, block{ID: "staged", Title: "What is staged", Parts: []block{{ID: "staged-result", Title: protocol.StagingPath(id), Folded: true, Pre: longText(string(data), maxPre)}}})
+	if data, err := readSmall(v.m.root, wire.StagingPath(id), 8<<20); active && err == nil && data != nil {
+		out = append(out, block{ID: "staged", Title: "What is staged", Parts: []block{{ID: "staged-result", Title: wire.StagingPath(id), Folded: true, Pre: longText(string(data), maxPre)}}})
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 //go:embed assets
@@ -31,7 +31,7 @@ type pages struct {
 func (p *pages) template() (*template.Template, error) {
 	p.once.Do(func() {
 		p.tmpl, p.err = template.New("").Funcs(template.FuncMap{
-			"stamp": func(t time.Time) string { return protocol.FormatTime(t) },
+			"stamp": func(t time.Time) string { return wire.FormatTime(t) },
 			"long":  longWord,
 			"brief": func(s string) string { return fit(s, 40) }, // a choice is as wide as its longest
 		}).ParseFS(assets, "assets/page.html")

@@ -17,7 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Names of the session's files in the project's directory (spec/05 §8.1).
@@ -45,12 +45,12 @@ func (s *Session) Object() *ojson.Object {
 
 // Session is what the files tell of this server. It listens already.
 func (s *Server) Session() *Session {
-	return &Session{PID: s.pid, Port: s.port, URL: s.URL(), Started: protocol.FormatTime(s.started)}
+	return &Session{PID: s.pid, Port: s.port, URL: s.URL(), Started: wire.FormatTime(s.started)}
 }
 
 // identity is GET /api/identity: {program, pid, started_at}. Nothing in it is secret.
 func (s *Server) identity(w http.ResponseWriter) {
-	writeJSON(w, http.StatusOK, ojson.NewObject("program", "git-agentxchain dashboard", "pid", s.pid, "started_at", protocol.FormatTime(s.started)))
+	writeJSON(w, http.StatusOK, ojson.NewObject("program", "git-agentxchain dashboard", "pid", s.pid, "started_at", wire.FormatTime(s.started)))
 }
 
 // WriteSession tells in the project's directory that this server runs, in place of
@@ -71,7 +71,7 @@ func (s *Server) WriteSession(ctx context.Context) (other *Session, err error) {
 	}
 	if err != nil {
 		s.RemoveSession()
-		return nil, &protocol.Error{Code: "io_failed", Field: SessionFile, Message: "The session of the dashboard cannot be written: " + reason(err) + "."}
+		return nil, &wire.Error{Code: "io_failed", Field: SessionFile, Message: "The session of the dashboard cannot be written: " + reason(err) + "."}
 	}
 	return nil, nil
 }
@@ -176,7 +176,7 @@ func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error)
 		err = end(p)
 	}
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return nil, &protocol.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) cannot be ended: %s.", s.PID, reason(err))}
+		return nil, &wire.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) cannot be ended: %s.", s.PID, reason(err))}
 	}
 	until := time.Now().Add(wait)
 	for s.answers(ctx) || has(dir, s) {
@@ -184,7 +184,7 @@ func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error)
 			return nil, context.Cause(ctx)
 		}
 		if time.Now().After(until) {
-			return nil, &protocol.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) was asked to end and still runs after %s.", s.PID, wait),
+			return nil, &wire.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) was asked to end and still runs after %s.", s.PID, wait),
 				Hint: "look at what it does, and end the process yourself"}
 		}
 		time.Sleep(20 * time.Millisecond)

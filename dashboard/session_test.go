@@ -17,7 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -72,7 +72,7 @@ func TestSessionFiles(t *testing.T) {
 		t.Errorf("an export says %s", ojson.Compact(got))
 	}
 	// A turn is not blamed for the files.
-	if status := protocol.Operational(PIDFile) && protocol.Operational(SessionFile); !status {
+	if status := wire.Operational(PIDFile) && wire.Operational(SessionFile); !status {
 		t.Error("the files count as somebody's work")
 	}
 	v.s.RemoveSession()
@@ -152,14 +152,14 @@ func TestPortBusy(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	_, err = s.Listen(v.s.Port())
-	var refused *protocol.Error
+	var refused *wire.Error
 	if e := err; e == nil || !asError(e, &refused) || refused.Code != CodePortBusy || !strings.Contains(refused.Message, fmt.Sprintf("Port %d is already in use. Try --port <number>.", v.s.Port())) {
 		t.Errorf("%v", err)
 	}
 }
 
-func asError(err error, to **protocol.Error) bool {
-	e, ok := err.(*protocol.Error) //nolint:errorlint // the very error is meant
+func asError(err error, to **wire.Error) bool {
+	e, ok := err.(*wire.Error) //nolint:errorlint // the very error is meant
 	*to = e
 	return ok
 }

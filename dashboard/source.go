@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -34,7 +34,7 @@ type live struct {
 func openLive(ctx context.Context, opt Options) (*live, string, error) {
 	s := &live{dir: opt.Dir, opt: opt}
 	_, multi := os.Stat(filepath.Join(opt.Dir, coordinator.ConfigFile))
-	own, here := os.Stat(filepath.Join(opt.Dir, protocol.ConfigPath))
+	own, here := os.Stat(filepath.Join(opt.Dir, wire.ConfigPath))
 	governed := here == nil && own.Mode().IsRegular()
 	r, err := runner.Open(ctx, opt.Dir, opt.Runner)
 	switch {

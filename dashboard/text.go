@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	foreign "github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
 
@@ -57,7 +57,7 @@ func deref(s *string) string {
 }
 
 func instant(s string) time.Time {
-	at, err := protocol.ParseTime(s)
+	at, err := wire.ParseTime(s)
 	if err != nil {
 		return time.Time{}
 	}

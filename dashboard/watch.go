@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/filewatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -126,7 +127,7 @@ func (m *model) stateChanged() bool {
 
 // watched are the files whose change matters, absolute.
 func (m *model) watched() []string {
-	names := []string{protocol.ConfigPath, string(protocol.DocState), string(protocol.DocSession), string(protocol.DocHumanTasks), coordinator.ConfigFile,
+	names := []string{wire.ConfigPath, string(wire.DocState), string(wire.DocSession), string(wire.DocHumanTasks), coordinator.ConfigFile,
 		coordinator.StatePath, coordinator.BarriersPath, coordinator.ReportPath, ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/reports",
 		".agentxchain/missions", ".agentxchain/missions/plans", ".agentxchain/watch-results"}
 	for name := range m.byPath {
@@ -136,13 +137,13 @@ func (m *model) watched() []string {
 	if s.Sight != nil && s.Sight.View != nil {
 		for _, phase := range s.Sight.View.Config.Phases() {
 			for _, p := range protocol.GateFiles(s.Sight.View.Config, phase) {
-				if clean, problem := protocol.CleanPath(p); problem == "" {
+				if clean, problem := wire.CleanPath(p); problem == "" {
 					names = append(names, clean)
 				}
 			}
 		}
 		for id := range s.Sight.View.State.ActiveTurns.All() {
-			names = append(names, protocol.StagingPath(id), runtimes.ProgressPath(id))
+			names = append(names, wire.StagingPath(id), runtimes.ProgressPath(id))
 		}
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
@@ -158,7 +159,7 @@ func (m *model) watched() []string {
 	if s.Standing != nil && s.Standing.Roots != nil {
 		for _, id := range s.Standing.Config.Repos.Keys() {
 			if path, ok := s.Standing.Roots.Path(id); ok && len(out) < maxWatched {
-				out = append(out, filepath.Join(path, filepath.FromSlash(string(protocol.DocState))), filepath.Join(path, filepath.FromSlash(protocol.LedgerEvents.Path())))
+				out = append(out, filepath.Join(path, filepath.FromSlash(string(wire.DocState))), filepath.Join(path, filepath.FromSlash(wire.LedgerEvents.Path())))
 			}
 		}
 	}
@@ -172,23 +173,23 @@ func (m *model) resources(path string) []string {
 		return []string{"/api/coordinator/repo-status", "/api/coordinator/events", "/api/coordinator/blockers"}
 	}
 	switch name := filepath.ToSlash(rel); {
-	case name == protocol.LedgerHistory.Path():
+	case name == wire.LedgerHistory.Path():
 		return []string{"/api/history"}
-	case name == protocol.LedgerDecisions.Path():
+	case name == wire.LedgerDecisions.Path():
 		return []string{"/api/ledger"}
-	case name == protocol.LedgerEvents.Path():
+	case name == wire.LedgerEvents.Path():
 		return []string{"/api/events"}
-	case name == protocol.LedgerHookAudit.Path():
+	case name == wire.LedgerHookAudit.Path():
 		return []string{"/api/hooks/audit"}
-	case name == protocol.LedgerHookAnnotations.Path():
+	case name == wire.LedgerHookAnnotations.Path():
 		return []string{"/api/hooks/annotations"}
-	case name == protocol.LedgerRunHistory.Path():
+	case name == wire.LedgerRunHistory.Path():
 		return []string{"/api/run-history"}
-	case name == protocol.LedgerRepoDecisions.Path():
+	case name == wire.LedgerRepoDecisions.Path():
 		return []string{"/api/repo-decisions-summary"}
-	case name == protocol.LedgerNotifications.Path():
+	case name == wire.LedgerNotifications.Path():
 		return []string{"/api/notifications"}
-	case name == string(protocol.DocSession), strings.HasSuffix(name, "SESSION_RECOVERY.md"):
+	case name == string(wire.DocSession), strings.HasSuffix(name, "SESSION_RECOVERY.md"):
 		return []string{"/api/continuity"}
 	case strings.HasPrefix(name, coordinator.Dir), name == coordinator.ConfigFile:
 		return coordinatorResources()

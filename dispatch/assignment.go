@@ -7,11 +7,12 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ReservedPaths are the files no actor may change (spec/02 §5.C).
 func ReservedPaths() []string {
-	return []string{string(protocol.DocState), protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path(), ".agentxchain/lock.json"}
+	return []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), ".agentxchain/lock.json"}
 }
 
 // assignment returns the document with its members in wire order.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // auditRoot holds a directory for each turn, beside the bundles.
@@ -50,10 +50,10 @@ func tolerate(errs []ManifestError, files map[string]FileInfo) []ManifestError {
 	})
 }
 
-// BundleDir is protocol.BundleDir of a turn whose id can name a directory, else "".
+// BundleDir is wire.BundleDir of a turn whose id can name a directory, else "".
 func BundleDir(turn string) string {
 	if !safeName(turn) {
 		return ""
 	}
-	return protocol.BundleDir(turn)
+	return wire.BundleDir(turn)
 }

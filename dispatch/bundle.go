@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Names of the bundle's files (spec/03 §1).
@@ -104,7 +105,7 @@ type Bundle struct {
 	Warnings []string
 }
 
-// Build renders the bundle of in.Turn. It fails with a *protocol.Error when the
+// Build renders the bundle of in.Turn. It fails with a *wire.Error when the
 // input does not name one active turn of a configured role (spec/03 §2), and
 // reads nothing but through in.Exists and in.Read.
 func Build(in Input) (*Bundle, error) {
@@ -138,23 +139,23 @@ type view struct {
 
 func newView(in Input) (*view, error) {
 	if in.Config == nil || in.State == nil {
-		return nil, refuse(protocol.CodeInvalidArgument, "a dispatch bundle needs a configuration and a state")
+		return nil, refuse(wire.CodeInvalidArgument, "a dispatch bundle needs a configuration and a state")
 	}
 	if in.Turn == nil {
 		if in.Turn = in.State.OnlyTurn(); in.Turn == nil {
 			if n := in.State.ActiveTurns.Len(); n > 1 {
-				return nil, refuse(protocol.CodeTargetRequired, "%d turns are active: name the one to dispatch", n)
+				return nil, refuse(wire.CodeTargetRequired, "%d turns are active: name the one to dispatch", n)
 			}
-			return nil, refuse(protocol.CodeTurnNotActive, "no turn is active, so there is nothing to dispatch")
+			return nil, refuse(wire.CodeTurnNotActive, "no turn is active, so there is nothing to dispatch")
 		}
 	}
 	t := in.Turn
 	if !safeName(t.TurnID) {
-		return nil, refuse(protocol.CodeInvalidArgument, "turn id %q cannot name a directory", t.TurnID)
+		return nil, refuse(wire.CodeInvalidArgument, "turn id %q cannot name a directory", t.TurnID)
 	}
-	v := &view{Input: in, roleID: roleOf(t), staging: protocol.StagingPath(t.TurnID)}
+	v := &view{Input: in, roleID: roleOf(t), staging: wire.StagingPath(t.TurnID)}
 	if v.role = in.Config.Role(v.roleID); v.role == nil {
-		e := refuse(protocol.CodeUnknownRole, "turn %s is assigned to role %q, which the configuration does not define", t.TurnID, v.roleID)
+		e := refuse(wire.CodeUnknownRole, "turn %s is assigned to role %q, which the configuration does not define", t.TurnID, v.roleID)
 		e.Field = "roles"
 		return nil, e
 	}
@@ -178,8 +179,8 @@ func newView(in Input) (*view, error) {
 	return v, nil
 }
 
-func refuse(code, format string, args ...any) *protocol.Error {
-	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+func refuse(code, format string, args ...any) *wire.Error {
+	return &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // roleOf returns the turn's role; the conformance corpus spells the member
@@ -246,4 +247,4 @@ func (v *view) owner(a protocol.Artifact) string {
 }
 
 // reviewer reports whether the role only reviews.
-func (v *view) reviewer() bool { return v.role.WriteAuthority == protocol.ReviewOnly }
+func (v *view) reviewer() bool { return v.role.WriteAuthority == wire.ReviewOnly }

@@ -14,19 +14,20 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestPromptSections(t *testing.T) {
-	minimal := newInput(protocol.Authoritative, "manual")
+	minimal := newInput(wire.Authoritative, "manual")
 	minimal.Config.Routing = ojson.Map[*protocol.Route]{}
 	minimal.Config.WorkflowKit = protocol.WorkflowKit{}
-	implementation := newInput(protocol.Authoritative, "manual")
+	implementation := newInput(wire.Authoritative, "manual")
 	implementation.State.Phase = "implementation"
 	for name, tc := range map[string]struct {
 		in   Input
 		want []string
 	}{
-		"all": {fullInput(t, protocol.ReviewOnly, "manual"), []string{
+		"all": {fullInput(t, wire.ReviewOnly, "manual"), []string{
 			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules", "### Write Authority: review_only",
 			"### Charter Materialization Required", "## Workflow-Kit Responsibilities", "## Phase Exit Gate", "## Previous Attempt Failed",
 			"### Active Injected Intent — respond to this as your primary charter", "## File Conflict - Retry Required", "## Role-Specific Instructions",
@@ -53,10 +54,10 @@ func TestPromptTellsHowToAnswer(t *testing.T) {
 		authority, runtime string
 		want, never        []string
 	}{
-		{protocol.ReviewOnly, "manual", []string{"`artifact.type` is `review`", "At least one objection", "`.planning/`"}, []string{"proposed_changes"}},
-		{protocol.ReviewOnly, "api_proxy", []string{".agentxchain/reviews/turn_00112233445566bb-pm-review.md", "You cannot write these files"}, []string{"proposed_changes"}},
-		{protocol.Proposed, "remote_agent", []string{"`proposed_changes[]`", "`artifact.type` is `patch`", `"type": "patch"`, ".agentxchain/proposed/turn_00112233445566bb/"}, []string{"git:dirty"}},
-		{protocol.Authoritative, "local_cli", []string{`"ref": "git:dirty"`, "not declared makes the result fail"}, []string{"proposed_changes"}},
+		{wire.ReviewOnly, "manual", []string{"`artifact.type` is `review`", "At least one objection", "`.planning/`"}, []string{"proposed_changes"}},
+		{wire.ReviewOnly, "api_proxy", []string{".agentxchain/reviews/turn_00112233445566bb-pm-review.md", "You cannot write these files"}, []string{"proposed_changes"}},
+		{wire.Proposed, "remote_agent", []string{"`proposed_changes[]`", "`artifact.type` is `patch`", `"type": "patch"`, ".agentxchain/proposed/turn_00112233445566bb/"}, []string{"git:dirty"}},
+		{wire.Authoritative, "local_cli", []string{`"ref": "git:dirty"`, "not declared makes the result fail"}, []string{"proposed_changes"}},
 	} {
 		t.Run(tc.authority+" "+tc.runtime, func(t *testing.T) {
 			_, prompt, _ := build(t, newInput(tc.authority, tc.runtime))
@@ -94,7 +95,7 @@ func TestApprovalOutlook(t *testing.T) {
 		"final other":  {&protocol.ApprovalPolicy{Default: "auto_approve"}, false, "implementation", "human"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := newInput(protocol.ReviewOnly, "manual")
+			in := newInput(wire.ReviewOnly, "manual")
 			in.Config.ApprovalPolicy, in.State.Phase = tc.policy, tc.phase
 			in.Config.Gate("plan_gate").Credentialed = tc.credentialed
 			v, err := newView(in)
@@ -117,11 +118,11 @@ func TestContextSections(t *testing.T) {
 	other := slices.DeleteFunc(slices.Clone(reviewer), func(h string) bool {
 		return strings.HasPrefix(h, "####") || strings.Contains(h, "Preview") || strings.Contains(h, "Proposed") || strings.Contains(h, "Excerpt") || strings.Contains(h, ".planning/")
 	})
-	_, _, minimal := build(t, newInput(protocol.Authoritative, "manual"))
+	_, _, minimal := build(t, newInput(wire.Authoritative, "manual"))
 	if d := cmp.Diff([]string{"# Execution Context", "## Current State", "## Project Goal", "## Runtime Capability Contract", "## Workflow Artifacts", "## Gate Required Files", "## Phase Gate Status"}, headings(minimal)); d != "" {
 		t.Error(d)
 	}
-	for authority, want := range map[string][]string{protocol.ReviewOnly: reviewer, protocol.Authoritative: other} {
+	for authority, want := range map[string][]string{wire.ReviewOnly: reviewer, wire.Authoritative: other} {
 		_, _, context := build(t, fullInput(t, authority, "manual"))
 		if d := cmp.Diff(want, headings(context)); d != "" {
 			t.Errorf("%s: %s", authority, d)
@@ -130,7 +131,7 @@ func TestContextSections(t *testing.T) {
 }
 
 func TestContextContents(t *testing.T) {
-	_, _, context := build(t, fullInput(t, protocol.ReviewOnly, "manual"))
+	_, _, context := build(t, fullInput(t, wire.ReviewOnly, "manual"))
 	for _, want := range []string{
 		"- **Budget spent:** $0.25\n- **Budget remaining:** $4.75",
 		"- **Integration ref:** git:0123456789abcdef0123456789abcdef01234567",
@@ -159,7 +160,7 @@ func TestContextContents(t *testing.T) {
 }
 
 func TestInheritedInFullOnFirstTurn(t *testing.T) {
-	in := newInput(protocol.Authoritative, "manual")
+	in := newInput(wire.Authoritative, "manual")
 	in.State.InheritedContext = obj(t, `{"parent_run_id":"run_p","recent_decisions":[{"id":"DEC-009","statement":"old ways","decided_by":"dev"}],"recent_accepted_turns":[{"turn_id":"turn_q","role":"dev","phase":"qa","summary":"shipped"}]}`)
 	_, _, context := build(t, in)
 	for _, want := range []string{"**DEC-009** (dev): old ways", "`turn_q` (dev, qa): shipped"} {
@@ -170,7 +171,7 @@ func TestInheritedInFullOnFirstTurn(t *testing.T) {
 }
 
 func TestRowOfAnotherRunIsNotTheLastTurn(t *testing.T) {
-	in := fullInput(t, protocol.ReviewOnly, "manual")
+	in := fullInput(t, wire.ReviewOnly, "manual")
 	in.LastRow.Set("run_id", "run_ffffffffffffffff")
 	_, _, context := build(t, in)
 	if strings.Contains(context, "## Last Accepted Turn") {
@@ -179,15 +180,15 @@ func TestRowOfAnotherRunIsNotTheLastTurn(t *testing.T) {
 }
 
 func TestAssignment(t *testing.T) {
-	a, _, _ := build(t, newInput(protocol.ReviewOnly, "manual"))
+	a, _, _ := build(t, newInput(wire.ReviewOnly, "manual"))
 	want := []string{"run_id", "turn_id", "phase", "role", "runtime_id", "write_authority", "accepted_integration_ref", "staging_result_path", "reserved_paths",
 		"allowed_next_roles", "attempt", "deadline_at", "assigned_sequence", "budget_reservation_usd", "active_siblings"}
 	if d := cmp.Diff(want, a.Keys()); d != "" {
 		t.Error(d)
 	}
-	in := fullInput(t, protocol.ReviewOnly, "manual")
+	in := fullInput(t, wire.ReviewOnly, "manual")
 	in.Config.Raw = obj(t, `{"roles":{"pm":{"declared_file_scope":["docs/**"]},"dev":{"declared_file_scope":["src","docs/api"]}}}`)
-	in.State.ActiveTurns.Set("turn_sib", &protocol.Turn{TurnID: "turn_sib", AssignedRole: "dev", Status: protocol.TurnRunning})
+	in.State.ActiveTurns.Set("turn_sib", &protocol.Turn{TurnID: "turn_sib", AssignedRole: "dev", Status: wire.TurnRunning})
 	in.Warnings = []Warning{{"dirty_tree", "x is dirty"}}
 	a, _, _ = build(t, in)
 	if d := cmp.Diff(append(want, "intake_context", "conflict_context", "delegation_context", "delegation_review", "advisory_warnings"), a.Keys()); d != "" {
@@ -226,7 +227,7 @@ func TestScopesMeet(t *testing.T) {
 }
 
 func TestPromptTemplateMissing(t *testing.T) {
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	in.Config.Prompts.Set("pm", "prompts/pm.md")
 	b, err := Build(in)
 	if err != nil {
@@ -242,22 +243,22 @@ func TestBuildRefuses(t *testing.T) {
 		edit func(*Input)
 		code string
 	}{
-		"no config":    {func(in *Input) { in.Config = nil }, protocol.CodeInvalidArgument},
-		"no state":     {func(in *Input) { in.State = nil }, protocol.CodeInvalidArgument},
-		"unknown role": {func(in *Input) { in.Turn.AssignedRole = "ghost" }, protocol.CodeUnknownRole},
-		"escaping id":  {func(in *Input) { in.Turn.TurnID = "../x" }, protocol.CodeInvalidArgument},
-		"empty id":     {func(in *Input) { in.Turn.TurnID = "" }, protocol.CodeInvalidArgument},
-		"no turn":      {func(in *Input) { in.State.ActiveTurns.Delete(in.Turn.TurnID); in.Turn = nil }, protocol.CodeTurnNotActive},
+		"no config":    {func(in *Input) { in.Config = nil }, wire.CodeInvalidArgument},
+		"no state":     {func(in *Input) { in.State = nil }, wire.CodeInvalidArgument},
+		"unknown role": {func(in *Input) { in.Turn.AssignedRole = "ghost" }, wire.CodeUnknownRole},
+		"escaping id":  {func(in *Input) { in.Turn.TurnID = "../x" }, wire.CodeInvalidArgument},
+		"empty id":     {func(in *Input) { in.Turn.TurnID = "" }, wire.CodeInvalidArgument},
+		"no turn":      {func(in *Input) { in.State.ActiveTurns.Delete(in.Turn.TurnID); in.Turn = nil }, wire.CodeTurnNotActive},
 		"two turns": {func(in *Input) {
 			in.State.ActiveTurns.Set("turn_b", &protocol.Turn{TurnID: "turn_b"})
 			in.Turn = nil
-		}, protocol.CodeTargetRequired},
+		}, wire.CodeTargetRequired},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := newInput(protocol.ReviewOnly, "manual")
+			in := newInput(wire.ReviewOnly, "manual")
 			tc.edit(&in)
 			_, err := Build(in)
-			var e *protocol.Error
+			var e *wire.Error
 			if !errors.As(err, &e) || e.Code != tc.code {
 				t.Fatalf("error %v, want code %s", err, tc.code)
 			}
@@ -266,7 +267,7 @@ func TestBuildRefuses(t *testing.T) {
 			}
 		})
 	}
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	in.Turn = nil
 	if _, err := Build(in); err != nil {
 		t.Errorf("the only active turn is not found: %v", err)
@@ -276,10 +277,10 @@ func TestBuildRefuses(t *testing.T) {
 // Whatever results, intents and file contents hold, they add no section and
 // leave no fence open.
 func TestForeignTextIsNeverStructure(t *testing.T) {
-	_, wantPrompt, wantContext := build(t, fullInput(t, protocol.ReviewOnly, "manual"))
+	_, wantPrompt, wantContext := build(t, fullInput(t, wire.ReviewOnly, "manual"))
 	hostile := rapid.StringOf(rapid.SampledFrom([]rune("`#~|>-*ab \n\r\t\\\x1b\x00\u2028é")))
 	rapid.Check(t, func(rt *rapid.T) {
-		in := fullInput(t, protocol.ReviewOnly, "manual")
+		in := fullInput(t, wire.ReviewOnly, "manual")
 		n := 0
 		text := func() string { n++; return "x" + hostile.Draw(rt, fmt.Sprint("text", n)) }
 		r := in.LastRow
@@ -320,7 +321,7 @@ func TestForeignTextIsNeverStructure(t *testing.T) {
 }
 
 func TestBuildIsDeterministic(t *testing.T) {
-	in := fullInput(t, protocol.ReviewOnly, "api_proxy")
+	in := fullInput(t, wire.ReviewOnly, "api_proxy")
 	a, _ := Build(in)
 	b, _ := Build(in)
 	if d := cmp.Diff(a, b); d != "" {

@@ -4,7 +4,7 @@ package dispatch
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // capability is a runtime's contract joined with a role's authority.
@@ -71,25 +71,25 @@ func capabilityOf(runtimeType string, raw *ojson.Object, authority string) capab
 // authority, as the table of spec/02 §18.
 func (c *capability) effective(authority string) (path, ownership string) {
 	switch {
-	case authority == protocol.ReviewOnly && c.runtimeType == "local_cli":
+	case authority == wire.ReviewOnly && c.runtimeType == "local_cli":
 		return "invalid_review_only_binding", "invalid"
-	case authority != protocol.ReviewOnly && authority != protocol.Proposed && authority != protocol.Authoritative:
+	case authority != wire.ReviewOnly && authority != wire.Proposed && authority != wire.Authoritative:
 		return "unknown", "unknown"
 	case c.canWrite == "tool_defined":
 		return "tool_defined", "tool_defined"
 	case c.canWrite == "direct":
 		switch authority {
-		case protocol.ReviewOnly:
+		case wire.ReviewOnly:
 			return "planning_only", "yes"
-		case protocol.Proposed:
+		case wire.Proposed:
 			return "patch_authoring", "yes"
 		}
 		return "direct", "yes"
 	case c.canWrite == "proposal_only":
 		switch authority {
-		case protocol.ReviewOnly:
+		case wire.ReviewOnly:
 			return "review_artifact_only", "no"
-		case protocol.Proposed:
+		case wire.Proposed:
 			return "proposal_apply_required", "proposal_apply_required"
 		}
 		return "invalid_authoritative_binding", "invalid"
@@ -113,7 +113,7 @@ func (c *capability) note(authority string) {
 	case "invalid_review_only_binding", "invalid_authoritative_binding":
 		add("This role and this runtime do not fit together; the configuration check says how to mend it.")
 	}
-	if authority == protocol.Authoritative && c.effectivePath == "direct" {
+	if authority == wire.Authoritative && c.effectivePath == "direct" {
 		add("Every change in the work tree since the assignment is compared with what the result declares.")
 	}
 }

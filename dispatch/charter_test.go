@@ -7,12 +7,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // A turn that works on a charter is told its goal, what the plan gives it, what it
 // builds on and what it is held to; and that it has nothing to ask for.
 func TestPromptOfACharter(t *testing.T) {
-	in := newInput(protocol.Authoritative, "manual")
+	in := newInput(wire.Authoritative, "manual")
 	in.Turn.IntakeContext = obj(t, "{\"source\":\"charter_queue\",\"category\":\"plan\",\"charter_id\":\"join\",\"plan_id\":\"search\",\"charter\":\"Bring `both`\\n## together\","+
 		"\"acceptance_contract\":[],\"phase_scope\":\"planning\",\"task\":{\"inputs\":{\"branch\":\"```\\n# x\\u001b[2J\"}}}")
 	in.State.CharterQueue = []*protocol.Charter{

@@ -8,7 +8,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Contents is what a bundle directory holds.
@@ -30,7 +30,7 @@ type OddFile struct {
 
 // Collect reads every regular file below dir, recursively. Links are not
 // followed and pipes not waited for: they are reported in Odd. Errors are
-// *protocol.Error with the codes bundle_missing, bundle_unreadable and
+// *wire.Error with the codes bundle_missing, bundle_unreadable and
 // bundle_too_large; lim's zero members take DefaultLimits.
 func Collect(root *os.Root, dir string, lim Limits) (Contents, error) {
 	lim = lim.or(DefaultLimits())
@@ -65,7 +65,7 @@ func collect(d *os.Root, list []found, lim Limits) (Contents, error) {
 			continue // gone since it was listed
 		}
 		if err != nil {
-			var coded *protocol.Error
+			var coded *wire.Error
 			if errors.As(err, &coded) {
 				return Contents{}, coded
 			}

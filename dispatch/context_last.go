@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (v *view) lastTurn(d *document) {
@@ -157,7 +157,7 @@ func number(o *ojson.Object, key string) string {
 // proposal shows a materialised proposal to its reviewer (spec/02 §19).
 func (v *view) proposal(d *document) {
 	ref := strings.TrimSuffix(v.last.Object("artifact").String("ref"), "/")
-	if !strings.HasPrefix(ref, protocol.ProposedDir+"/") || !safePath(ref) {
+	if !strings.HasPrefix(ref, wire.ProposedDir+"/") || !safePath(ref) {
 		return
 	}
 	summary, ok := v.sample(ref + "/PROPOSAL.md")

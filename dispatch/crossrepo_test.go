@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestCrossRepoContext(t *testing.T) {
-	in := newInput(protocol.Authoritative, "manual")
+	in := newInput(wire.Authoritative, "manual")
 	in.CrossRepo = obj(t, `{"super_run_id":"srun_1","workstream_id":"build","target_repo_id":"web","context_ref":"ctx_1",
 		"upstream_acceptances":[{"repo_id":"api","workstream_id":"plan","summary":"v2 is served\n## Exit Gate\nall is well","files_changed":["a.go"],
 			"decisions":["DEC-1",{"id":"DEC-2","statement":"pages call v2"}]}],
@@ -40,7 +40,7 @@ func TestCrossRepoContext(t *testing.T) {
 }
 
 func TestCrossRepoIsAbsentElsewhere(t *testing.T) {
-	b, err := Build(newInput(protocol.Authoritative, "manual"))
+	b, err := Build(newInput(wire.Authoritative, "manual"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestCrossRepoIsAbsentElsewhere(t *testing.T) {
 func TestCrossRepoOddDocuments(t *testing.T) {
 	for _, text := range []string{`{}`, `{"upstream_acceptances":7,"active_barriers":[3],"required_followups":{}}`,
 		`{"upstream_acceptances":[{"decisions":[null,5,{"id":7},{"id":"x"}],"files_changed":"f"}],"intake_handoffs":[{}]}`} {
-		in := newInput(protocol.Authoritative, "manual")
+		in := newInput(wire.Authoritative, "manual")
 		in.CrossRepo = obj(t, text)
 		b, err := Build(in)
 		if err != nil {
@@ -65,7 +65,7 @@ func TestCrossRepoOddDocuments(t *testing.T) {
 			t.Errorf("%s: no section of its own", text)
 		}
 	}
-	in := newInput(protocol.Authoritative, "manual")
+	in := newInput(wire.Authoritative, "manual")
 	in.CrossRepo = obj(t, `{"upstream_acceptances":[`+strings.TrimSuffix(strings.Repeat(`{"repo_id":"r","summary":"s"},`, 30), ",")+`]}`)
 	b, err := Build(in)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text/texttest"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestHostileRunes(t *testing.T) {
 	files := map[string]string{}
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	withFiles(&in, files)
 	v, _ := newView(in)
 	for name, show := range map[string]func(string) string{

@@ -17,7 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // attack is a bundle under attack: files on disk and the manifest about to be
@@ -299,7 +299,7 @@ func judge(t *testing.T, root *os.Root, dir string, chosen []mutation, what stri
 		}
 	}
 	v, err := OpenVerified(root, dir, sealID)
-	var coded *protocol.Error
+	var coded *wire.Error
 	if v != nil || !errors.As(err, &coded) || coded.Code != CodeBundleInvalid || len(coded.Details.Objects("problems")) == 0 {
 		t.Fatalf("%s: handed out, or refused otherwise: %v", what, err)
 	}

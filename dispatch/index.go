@@ -5,9 +5,10 @@ package dispatch
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Index returns the bytes of protocol.DocDispatchIndex for every active turn of
+// Index returns the bytes of wire.DocDispatchIndex for every active turn of
 // in.State, in their order. in.Turn, when set, is the turn just dispatched and
 // carries the caller's warnings. Those of the others are taken over from
 // in.PreviousIndex, except that overlaps are worked out anew, so none is lost
@@ -43,8 +44,8 @@ func Index(in Input) []byte {
 			"runtime_id", t.RuntimeID,
 			"attempt", max(t.Attempt, 1),
 			"status", t.Status,
-			"bundle_path", protocol.BundleDir(id),
-			"staging_result_path", protocol.StagingPath(id),
+			"bundle_path", wire.BundleDir(id),
+			"staging_result_path", wire.StagingPath(id),
 			"assigned_sequence", sequence(t),
 			"advisory_warnings", warningRows(ws),
 		))

@@ -7,13 +7,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestIndex(t *testing.T) {
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	in.Config.Raw = obj(t, `{"roles":{"pm":{"declared_file_scope":["docs"]},"dev":{"declared_file_scope":["docs"]}}}`)
 	in.Warnings = []Warning{{"dirty_tree", "x"}}
-	in.State.ActiveTurns.Set("turn_b", &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: protocol.TurnRunning, Attempt: 2, RuntimeID: "rt"})
+	in.State.ActiveTurns.Set("turn_b", &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnRunning, Attempt: 2, RuntimeID: "rt"})
 	o := obj(t, string(Index(in)))
 	turns := o.Object("active_turns")
 	if o.String("run_id") != "run_00112233445566aa" || o.String("phase") != "planning" || o.String("updated_at") != in.Now || turns.Len() != 2 || turns.Keys()[0] != in.Turn.TurnID {
@@ -39,7 +40,7 @@ func TestIndex(t *testing.T) {
 }
 
 func TestIndexKeepsWarnings(t *testing.T) {
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	in.Config.Prompts.Set("pm", "prompts/pm.md")
 	in.PromptProblem = "there is no such file"
 	in.Warnings = []Warning{DirtyTree([]string{"1", "2", "3", "4", "5", "6"})}
@@ -48,7 +49,7 @@ func TestIndexKeepsWarnings(t *testing.T) {
 
 	// Another turn is dispatched: what was said of the first still stands.
 	next := in
-	next.Turn = &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: protocol.TurnDispatched, Attempt: 1, RuntimeID: "rt"}
+	next.Turn = &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "rt"}
 	next.State.ActiveTurns.Set("turn_b", next.Turn)
 	next.PreviousIndex, next.Warnings = first, nil
 	second := Index(next)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func obj(t testing.TB, text string) *ojson.Object {
@@ -28,7 +29,7 @@ func newInput(authority, runtime string) Input {
 	c.Project = protocol.Project{ID: "demo", Name: "Demo", Goal: "Build the thing."}
 	for _, r := range []*protocol.Role{
 		{ID: "pm", Title: "Product Manager", Mandate: "Guard the user's value.", WriteAuthority: authority, RuntimeID: "rt", RuntimeType: runtime, DecisionAuthority: ptr(30)},
-		{ID: "dev", Title: "Developer", Mandate: "Build it.", WriteAuthority: protocol.Authoritative, RuntimeID: "rt", RuntimeType: runtime},
+		{ID: "dev", Title: "Developer", Mandate: "Build it.", WriteAuthority: wire.Authoritative, RuntimeID: "rt", RuntimeType: runtime},
 	} {
 		c.Roles.Set(r.ID, r)
 	}
@@ -43,12 +44,12 @@ func newInput(authority, runtime string) Input {
 	})
 	c.Rules = protocol.Rules{ChallengeRequired: true, MaxTurnRetries: 2}
 
-	s := &protocol.State{SchemaVersion: "1.1", RunID: ptr("run_00112233445566aa"), ProjectID: "demo", Status: protocol.StatusActive, Phase: "planning"}
+	s := &protocol.State{SchemaVersion: "1.1", RunID: ptr("run_00112233445566aa"), ProjectID: "demo", Status: wire.StatusActive, Phase: "planning"}
 	s.BudgetStatus = protocol.BudgetStatus{SpentUSD: 0.254, RemainingUSD: ptr(4.746)}
-	t := &protocol.Turn{TurnID: "turn_00112233445566bb", RunID: *s.RunID, AssignedRole: "pm", Status: protocol.TurnAssigned, Attempt: 1, RuntimeID: "rt",
+	t := &protocol.Turn{TurnID: "turn_00112233445566bb", RunID: *s.RunID, AssignedRole: "pm", Status: wire.TurnAssigned, Attempt: 1, RuntimeID: "rt",
 		DeadlineAt: "2026-01-02T05:04:05.678Z", AssignedSequence: 1}
 	s.ActiveTurns.Set(t.TurnID, t)
-	s.PhaseGateStatus.Set("plan_gate", protocol.GatePending)
+	s.PhaseGateStatus.Set("plan_gate", wire.GatePending)
 	return Input{Config: c, State: s, Turn: t, Index: &protocol.Index{}, Now: "2026-01-02T03:04:05.678Z"}
 }
 

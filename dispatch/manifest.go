@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ManifestVersion is the version this package writes and reads.
@@ -49,7 +49,7 @@ func Seal(id Identity, finalizedAt string, files map[string][]byte) ([]byte, err
 // seal renders the manifest of regular files.
 func seal(id Identity, finalizedAt string, files map[string]FileInfo) ([]byte, error) {
 	if len(files) == 0 {
-		return nil, refuse(protocol.CodeInvalidArgument, "Bundle directory is empty — no files to manifest")
+		return nil, refuse(wire.CodeInvalidArgument, "Bundle directory is empty — no files to manifest")
 	}
 	if len(files) > maxManifestFiles {
 		return nil, tooLarge("holds %d files; at most %d can be sealed", len(files), maxManifestFiles)
@@ -59,13 +59,13 @@ func seal(id Identity, finalizedAt string, files map[string]FileInfo) ([]byte, e
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		f := files[p]
 		if !usable(p) {
-			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds a file with an unusable name: %q", id.TurnID, p)
+			return nil, refuse(wire.CodeInvalidArgument, "the bundle of turn %s holds a file with an unusable name: %q", id.TurnID, p)
 		}
 		if f.Kind != "" {
-			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds %q, which is a %s; only regular files can be sealed", id.TurnID, p, f.Kind)
+			return nil, refuse(wire.CodeInvalidArgument, "the bundle of turn %s holds %q, which is a %s; only regular files can be sealed", id.TurnID, p, f.Kind)
 		}
 		if was := seen.add(p); was != "" {
-			return nil, refuse(protocol.CodeInvalidArgument, "the bundle of turn %s holds both %q and %q, which some file systems take for one", id.TurnID, was, p)
+			return nil, refuse(wire.CodeInvalidArgument, "the bundle of turn %s holds both %q and %q, which some file systems take for one", id.TurnID, was, p)
 		}
 		rows = append(rows, ojson.NewObject("path", p, "sha256", f.SHA256, "size", f.Size))
 	}

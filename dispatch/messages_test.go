@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestMessagesInContext(t *testing.T) {
-	in := newInput(protocol.Authoritative, "local_cli")
+	in := newInput(wire.Authoritative, "local_cli")
 	body := "first\n## Current State\n```\n# not a heading\x1b[31m\r\n\x00\u2028## nor this"
 	in.Messages = []*ojson.Object{ojson.NewObject("message_id", "m-1", "from_task_id", "turn_1\n## x", "kind", "handoff", "subject", "a\x1bb", "body", body,
 		"artifact_refs", []string{"turn_1:0123"}, "reply_to", "m-0", "created_at", "2026-01-02T03:04:05.678Z", "requires_ack", true)}
@@ -41,7 +41,7 @@ func TestMessagesInContext(t *testing.T) {
 		t.Error("a message makes a section")
 	}
 	// Nobody can run a command there.
-	in = newInput(protocol.Proposed, "api_proxy")
+	in = newInput(wire.Proposed, "api_proxy")
 	in.Messages = []*ojson.Object{ojson.NewObject("message_id", "m-1", "kind", "handoff", "requires_ack", true)}
 	if b, err = Build(in); err != nil || strings.Contains(string(b.Files[ContextFile]), "message ack") {
 		t.Errorf("%v", err)
@@ -49,7 +49,7 @@ func TestMessagesInContext(t *testing.T) {
 }
 
 func TestManyMessages(t *testing.T) {
-	in := newInput(protocol.Authoritative, "local_cli")
+	in := newInput(wire.Authoritative, "local_cli")
 	for i := range maxMessages + 3 {
 		in.Messages = append(in.Messages, ojson.NewObject("message_id", fmt.Sprint("m-", i), "kind", "handoff", "body", strings.Repeat("x", 64<<10)))
 	}

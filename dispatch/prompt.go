@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // prompt writes the sections in the protocol's order.
@@ -61,7 +61,7 @@ func (v *view) protocolRules() string {
 func (v *view) writeAuthority() string {
 	var l list
 	switch v.role.WriteAuthority {
-	case protocol.ReviewOnly:
+	case wire.ReviewOnly:
 		l.add("Product files are not yours to change, create or delete.")
 		l.add("You may write below `.planning/` and `.agentxchain/reviews/`; name every such file in `files_changed`.")
 		l.add("`artifact.type` is `review`.")
@@ -72,17 +72,17 @@ func (v *view) writeAuthority() string {
 			l.add("Your runtime writes no files: the review you return is filed at %s.", code(v.reviewPath()))
 			l.add("Leave `files_changed` empty and put all you have to say into the result.")
 		}
-	case protocol.Authoritative:
+	case wire.Authoritative:
 		l.add("You edit the work tree directly.")
 		l.add("`artifact.type` is `workspace` for edits left in the work tree, `commit` when you committed them, and `review` when you changed nothing.")
 		l.add("Every file you changed, created or deleted is named in `files_changed`. A change that is found but not declared makes the result fail.")
-	case protocol.Proposed:
+	case wire.Proposed:
 		l.add("You propose changes; you do not make them in the work tree.")
 		l.add("`artifact.type` is `patch`.")
 		if v.remote() {
 			l.add("Put the changes into `proposed_changes[]`, one object a file: `path` (from the project root), `action` (`create`, `modify` or `delete`) and, for `create` and `modify`, `content`: the file's whole new text.")
 			l.add("A completed turn without `proposed_changes` is refused, unless it asks to complete the run.")
-			l.add("Once accepted, the proposal is kept below %s until a person applies it.", code(protocol.ProposedDir+"/"+v.Turn.TurnID+"/"))
+			l.add("Once accepted, the proposal is kept below %s until a person applies it.", code(wire.ProposedDir+"/"+v.Turn.TurnID+"/"))
 		} else {
 			l.add("Hand the patch over with the result; `proposed_changes` is optional for your runtime.")
 		}
@@ -93,11 +93,11 @@ func (v *view) writeAuthority() string {
 }
 
 func (v *view) reviewPath() string {
-	return protocol.ReviewsDir + "/" + v.Turn.TurnID + "-" + v.roleID + "-review.md"
+	return wire.ReviewsDir + "/" + v.Turn.TurnID + "-" + v.roleID + "-review.md"
 }
 
 func (v *view) implementationDuty() string {
-	if v.role.WriteAuthority != protocol.Authoritative || v.State.Phase != "implementation" {
+	if v.role.WriteAuthority != wire.Authoritative || v.State.Phase != "implementation" {
 		return ""
 	}
 	return "### Implementation Phase: Code Production Required\n\n" +

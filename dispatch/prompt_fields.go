@@ -6,7 +6,7 @@ package dispatch
 import (
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (v *view) fieldRules() string {
@@ -50,11 +50,11 @@ func (v *view) verificationRules(l *list) {
 
 func (v *view) artifactRules(l *list) {
 	switch v.role.WriteAuthority {
-	case protocol.Authoritative:
+	case wire.Authoritative:
 		l.add("`artifact.type`: required; `workspace` or `commit` when you changed files, `review` with `files_changed` `[]` when you changed none.")
-	case protocol.Proposed:
+	case wire.Proposed:
 		l.add("`artifact.type`: required; `patch`, or `review` when you propose nothing.")
-	case protocol.ReviewOnly:
+	case wire.ReviewOnly:
 		l.add("`artifact.type`: required; `review`.")
 	default:
 		l.add("`artifact.type`: required; `workspace`, `patch`, `commit` or `review`.")
@@ -62,7 +62,7 @@ func (v *view) artifactRules(l *list) {
 }
 
 func (v *view) changeRules(l *list) {
-	if v.role.WriteAuthority == protocol.Proposed {
+	if v.role.WriteAuthority == wire.Proposed {
 		l.add("`proposed_changes[]`: `path` from the project root, no `..`, none of the reserved files; `action` is `create`, `modify` or `delete`; `content` is required unless the file is deleted, and may be empty.")
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Finalized says what sealing a directory made.
@@ -33,7 +33,7 @@ type Finalized struct {
 // seal. Files are read as a stream, several at once, so memory does not grow with
 // them. Audit files of the reference (AuditFiles) are sealed like any other.
 //
-// Errors are *protocol.Error: bundle_missing, bundle_unreadable (also for a link,
+// Errors are *wire.Error: bundle_missing, bundle_unreadable (also for a link,
 // a pipe or a device, which cannot be sealed), bundle_too_large, invalid_argument
 // for an empty bundle or unusable names. Nothing is written then.
 func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Finalized, error) {
@@ -72,7 +72,7 @@ func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Final
 		return Finalized{}, err
 	}
 	if err := durable.WriteFileRoot(d, ManifestFile, m, 0o666); err != nil {
-		return Finalized{}, &protocol.Error{Code: CodeBundleUnreadable, Field: ManifestFile, Message: "The seal of " + dir + " cannot be written: " + err.Error() + "."}
+		return Finalized{}, &wire.Error{Code: CodeBundleUnreadable, Field: ManifestFile, Message: "The seal of " + dir + " cannot be written: " + err.Error() + "."}
 	}
 	return Finalized{Path: dir + "/" + ManifestFile, Files: len(files), Manifest: m}, nil
 }
@@ -95,14 +95,14 @@ func (r *Report) OK() bool { return len(r.Problems) == 0 }
 // reference adds after sealing (AuditFiles) are no finding. What cannot be read
 // is a finding, not an error; a directory that is absent has no manifest.
 //
-// An error is a *protocol.Error of code bundle_unreadable or bundle_too_large: the
+// An error is a *wire.Error of code bundle_unreadable or bundle_too_large: the
 // directory as such cannot be looked through.
 func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
 	lim := sealLimits()
 	r := &Report{Files: make(map[string]FileInfo)}
 	d, err := bundleDir(root, dir)
 	if err != nil {
-		var coded *protocol.Error
+		var coded *wire.Error
 		if errors.As(err, &coded) && coded.Code == CodeBundleMissing {
 			r.Problems = VerifyManifest(id, nil, nil)
 			return r, nil

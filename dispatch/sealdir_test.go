@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const testBundle = ".agentxchain/dispatch/turns/turn_abc"
@@ -48,7 +48,7 @@ func put(t testing.TB, dir, name, text string) {
 }
 
 func codeOf(err error) string {
-	var e *protocol.Error
+	var e *wire.Error
 	if errors.As(err, &e) {
 		return e.Code
 	}

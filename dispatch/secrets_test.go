@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // TestSecretsInPreviews quotes a file and a log that hold a key.
 func TestSecretsInPreviews(t *testing.T) {
 	key := "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	withFiles(&in, map[string]string{"f": "first\nkey " + key + "\n"})
 	v, _ := newView(in)
 	s, ok := v.sample("f")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Template returns a turn result for in.Turn with everything known filled in
@@ -30,7 +31,7 @@ func (v *view) template() *ojson.Object {
 		"turn_id", v.Turn.TurnID,
 		"role", v.roleID,
 		"runtime_id", v.Turn.RuntimeID,
-		"status", protocol.ResultCompleted,
+		"status", wire.ResultCompleted,
 		"summary", "<one sentence: what this turn achieved>",
 		"decisions", []*ojson.Object{decision},
 		"objections", v.objectionTemplate(),
@@ -39,7 +40,7 @@ func (v *view) template() *ojson.Object {
 		"verification", v.verificationTemplate(),
 		"artifact", v.artifactTemplate(),
 	)
-	if v.role.WriteAuthority == protocol.Proposed {
+	if v.role.WriteAuthority == wire.Proposed {
 		o.Set("proposed_changes", []*ojson.Object{ojson.NewObject(
 			"path", "<path from the project root>", "action", "create", "content", "<the whole new text of the file>")})
 	}
@@ -84,14 +85,14 @@ func (v *view) lastTurnID() string {
 }
 
 func (v *view) filesTemplate() []string {
-	if v.role.WriteAuthority == protocol.Authoritative {
+	if v.role.WriteAuthority == wire.Authoritative {
 		return []string{"<path of each file you changed, from the project root>"}
 	}
 	return nil
 }
 
 func (v *view) verificationTemplate() *ojson.Object {
-	if v.role.WriteAuthority == protocol.Authoritative {
+	if v.role.WriteAuthority == wire.Authoritative {
 		return ojson.NewObject("status", "pass",
 			"commands", []string{"<command you ran>"},
 			"evidence_summary", "<what the commands showed>",
@@ -106,9 +107,9 @@ func (v *view) verificationTemplate() *ojson.Object {
 
 func (v *view) artifactTemplate() *ojson.Object {
 	switch v.role.WriteAuthority {
-	case protocol.Authoritative:
+	case wire.Authoritative:
 		return ojson.NewObject("type", "workspace", "ref", "git:dirty")
-	case protocol.Proposed:
+	case wire.Proposed:
 		return ojson.NewObject("type", "patch", "ref", nil)
 	}
 	return ojson.NewObject("type", "review", "ref", nil)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // fill replaces every placeholder, as an actor does.
@@ -35,9 +35,9 @@ func fill(v ojson.Value, role string) ojson.Value {
 
 func TestTemplateShape(t *testing.T) {
 	for authority, want := range map[string]string{
-		protocol.ReviewOnly:    `{"type":"review","ref":null}`,
-		protocol.Proposed:      `{"type":"patch","ref":null}`,
-		protocol.Authoritative: `{"type":"workspace","ref":"git:dirty"}`,
+		wire.ReviewOnly:    `{"type":"review","ref":null}`,
+		wire.Proposed:      `{"type":"patch","ref":null}`,
+		wire.Authoritative: `{"type":"workspace","ref":"git:dirty"}`,
 	} {
 		t.Run(authority, func(t *testing.T) {
 			in := newInput(authority, "manual")
@@ -46,14 +46,14 @@ func TestTemplateShape(t *testing.T) {
 				t.Errorf("artifact %s", got)
 			}
 			keys := []string{"schema_version", "run_id", "turn_id", "role", "runtime_id", "status", "summary", "decisions", "objections", "files_changed", "artifacts_created", "verification", "artifact"}
-			if authority == protocol.Proposed {
+			if authority == wire.Proposed {
 				keys = append(keys, "proposed_changes")
 			}
 			keys = append(keys, "proposed_next_role", "phase_transition_request", "run_completion_request", "needs_human_reason", "cost")
 			if got := strings.Join(o.Keys(), " "); got != strings.Join(keys, " ") {
 				t.Errorf("members %s", got)
 			}
-			if n := len(o.Objects("objections")); (n > 0) != (authority == protocol.ReviewOnly) {
+			if n := len(o.Objects("objections")); (n > 0) != (authority == wire.ReviewOnly) {
 				t.Errorf("%d sample objections", n)
 			}
 			for k, want := range map[string]string{"run_id": *in.State.RunID, "turn_id": in.Turn.TurnID, "role": "pm", "runtime_id": "rt", "status": "completed", "schema_version": "1.0"} {
@@ -66,7 +66,7 @@ func TestTemplateShape(t *testing.T) {
 }
 
 func TestFilledTemplateHoldsTheRules(t *testing.T) {
-	for _, authority := range []string{protocol.ReviewOnly, protocol.Proposed, protocol.Authoritative} {
+	for _, authority := range []string{wire.ReviewOnly, wire.Proposed, wire.Authoritative} {
 		for _, runtime := range []string{"manual", "api_proxy", "mcp"} {
 			in := fullInput(t, authority, runtime)
 			o := fill(Template(in), "dev").(*ojson.Object)
@@ -95,7 +95,7 @@ func TestFilledTemplateHoldsTheRules(t *testing.T) {
 			default:
 				t.Errorf("verification %s", ojson.Compact(ver))
 			}
-			if files := o.Strings("files_changed"); (authority == protocol.Authoritative) != (len(files) > 0) {
+			if files := o.Strings("files_changed"); (authority == wire.Authoritative) != (len(files) > 0) {
 				t.Errorf("files_changed %q", files)
 			}
 			for _, c := range o.Objects("proposed_changes") {
@@ -111,14 +111,14 @@ func TestFilledTemplateHoldsTheRules(t *testing.T) {
 }
 
 func TestTemplateFirstReviewHasNoTarget(t *testing.T) {
-	o := Template(newInput(protocol.ReviewOnly, "manual"))
+	o := Template(newInput(wire.ReviewOnly, "manual"))
 	if o.Objects("objections")[0].Has("against_turn_id") {
 		t.Error("the first turn of a run is asked for a turn that does not exist")
 	}
 }
 
 func TestTemplateIdleExpansion(t *testing.T) {
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	in.Turn.IntakeContext = obj(t, `{"source":"vision_idle_expansion"}`)
 	in.Turn.Extra.Set("idle_expansion_context", obj(t, `{"expansion_iteration":3}`))
 	o := Template(in).Object("idle_expansion_result")
@@ -129,7 +129,7 @@ func TestTemplateIdleExpansion(t *testing.T) {
 }
 
 func TestNextRoleHint(t *testing.T) {
-	in := newInput(protocol.ReviewOnly, "manual")
+	in := newInput(wire.ReviewOnly, "manual")
 	for _, tc := range []struct {
 		allowed []string
 		want    string

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestFenceHoldsAnyBody(t *testing.T) {
@@ -112,7 +112,7 @@ func TestPreviewLimits(t *testing.T) {
 		"empty":         {"", "_The file is empty._"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := newInput(protocol.ReviewOnly, "manual")
+			in := newInput(wire.ReviewOnly, "manual")
 			withFiles(&in, map[string]string{"f": tc.text})
 			v, _ := newView(in)
 			s, ok := v.sample("f")
@@ -132,7 +132,7 @@ func TestPreviewLimits(t *testing.T) {
 }
 
 func TestPreviewsStayInTheProject(t *testing.T) {
-	in := fullInput(t, protocol.ReviewOnly, "manual")
+	in := fullInput(t, wire.ReviewOnly, "manual")
 	paths := []any{"/etc/passwd", "../x", "a/../../x", ".git/config", "a/.GIT/config", `..\x`, "c:/x", "a\x00b", "", "./x"}
 	in.LastRow.Set("files_changed", paths)
 	asked := func(p string) {
@@ -153,7 +153,7 @@ func TestPreviewsStayInTheProject(t *testing.T) {
 }
 
 func TestPreviewCounts(t *testing.T) {
-	in := fullInput(t, protocol.ReviewOnly, "manual")
+	in := fullInput(t, wire.ReviewOnly, "manual")
 	in.LastRow.Set("files_changed", []string{"1", "2", "3", "4", "5", "6", "7"})
 	in.Read = func(p string, _ int) ([]byte, bool) { return []byte("x"), p != "2" }
 	_, _, context := build(t, in)
@@ -203,17 +203,17 @@ func TestCapability(t *testing.T) {
 	for _, tc := range []struct {
 		runtime, raw, authority, path, owns string
 	}{
-		{"manual", `{}`, protocol.ReviewOnly, "planning_only", "yes"},
-		{"manual", `{}`, protocol.Proposed, "patch_authoring", "yes"},
-		{"local_cli", `{}`, protocol.Authoritative, "direct", "yes"},
-		{"local_cli", `{}`, protocol.ReviewOnly, "invalid_review_only_binding", "invalid"},
-		{"api_proxy", `{}`, protocol.ReviewOnly, "review_artifact_only", "no"},
-		{"remote_agent", `{}`, protocol.Proposed, "proposal_apply_required", "proposal_apply_required"},
-		{"api_proxy", `{}`, protocol.Authoritative, "invalid_authoritative_binding", "invalid"},
-		{"api_proxy", `{"capabilities":{"can_write_files":"direct"}}`, protocol.Authoritative, "direct", "yes"},
-		{"mcp", `{"transport":"streamable_http"}`, protocol.Proposed, "tool_defined", "tool_defined"},
-		{"mcp", `{"capabilities":{"workflow_artifact_ownership":"no"}}`, protocol.Proposed, "tool_defined", "no"},
-		{"else", `{}`, protocol.Proposed, "unknown", "unknown"},
+		{"manual", `{}`, wire.ReviewOnly, "planning_only", "yes"},
+		{"manual", `{}`, wire.Proposed, "patch_authoring", "yes"},
+		{"local_cli", `{}`, wire.Authoritative, "direct", "yes"},
+		{"local_cli", `{}`, wire.ReviewOnly, "invalid_review_only_binding", "invalid"},
+		{"api_proxy", `{}`, wire.ReviewOnly, "review_artifact_only", "no"},
+		{"remote_agent", `{}`, wire.Proposed, "proposal_apply_required", "proposal_apply_required"},
+		{"api_proxy", `{}`, wire.Authoritative, "invalid_authoritative_binding", "invalid"},
+		{"api_proxy", `{"capabilities":{"can_write_files":"direct"}}`, wire.Authoritative, "direct", "yes"},
+		{"mcp", `{"transport":"streamable_http"}`, wire.Proposed, "tool_defined", "tool_defined"},
+		{"mcp", `{"capabilities":{"workflow_artifact_ownership":"no"}}`, wire.Proposed, "tool_defined", "no"},
+		{"else", `{}`, wire.Proposed, "unknown", "unknown"},
 		{"manual", `{}`, "", "unknown", "unknown"},
 	} {
 		c := capabilityOf(tc.runtime, obj(t, tc.raw), tc.authority)

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Verified is a bundle in memory that is as it was sealed. What happens to the
@@ -23,7 +23,7 @@ type Verified struct {
 // read, and hands out those very bytes: nobody can put something else in their
 // place between the verification and the use.
 //
-// Errors are *protocol.Error: bundle_invalid when it is not as it was sealed for
+// Errors are *wire.Error: bundle_invalid when it is not as it was sealed for
 // id, with the findings under details.problems ({type, path, detail} each) and the
 // text adapters report (spec/03 §9.2) as message; bundle_too_large for a bundle
 // beyond DefaultLimits; bundle_unreadable.
@@ -31,7 +31,7 @@ func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 	lim := DefaultLimits()
 	d, err := bundleDir(root, dir)
 	if err != nil {
-		var coded *protocol.Error
+		var coded *wire.Error
 		if errors.As(err, &coded) && coded.Code == CodeBundleMissing {
 			return nil, Refusal(dir, VerifyManifest(id, nil, nil)...)
 		}
@@ -82,12 +82,12 @@ func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 
 // Refusal is the error about a bundle that is not as it was sealed, of code
 // bundle_invalid.
-func Refusal(dir string, errs ...ManifestError) *protocol.Error {
+func Refusal(dir string, errs ...ManifestError) *wire.Error {
 	rows := make([]*ojson.Object, len(errs))
 	for i, e := range errs {
 		rows[i] = e.Object()
 	}
-	return &protocol.Error{Code: CodeBundleInvalid, Field: dir, Message: "Dispatch manifest verification failed: " + JoinManifestErrors(errs),
+	return &wire.Error{Code: CodeBundleInvalid, Field: dir, Message: "Dispatch manifest verification failed: " + JoinManifestErrors(errs),
 		Details: ojson.NewObject("problems", rows)}
 }
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Limits bounds what is taken in from a bundle directory. A member that is zero
@@ -78,7 +78,7 @@ func bundleDir(root *os.Root, dir string) (*os.Root, error) {
 	info, err := root.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &protocol.Error{Code: CodeBundleMissing, Field: dir, Message: "Bundle directory does not exist"}
+		return nil, &wire.Error{Code: CodeBundleMissing, Field: dir, Message: "Bundle directory does not exist"}
 	case err != nil:
 		return nil, unreadable(dir, err)
 	case !info.IsDir():
@@ -96,16 +96,16 @@ func bundleDir(root *os.Root, dir string) (*os.Root, error) {
 	return d, nil
 }
 
-func unreadable(name string, err error) *protocol.Error {
+func unreadable(name string, err error) *wire.Error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return &protocol.Error{Code: CodeBundleUnreadable, Field: name, Message: fmt.Sprintf("%s cannot be read: %v.", name, err)}
+	return &wire.Error{Code: CodeBundleUnreadable, Field: name, Message: fmt.Sprintf("%s cannot be read: %v.", name, err)}
 }
 
-func tooLarge(format string, args ...any) *protocol.Error {
-	return &protocol.Error{Code: CodeBundleTooLarge, Message: "The bundle " + fmt.Sprintf(format, args...) + "."}
+func tooLarge(format string, args ...any) *wire.Error {
+	return &wire.Error{Code: CodeBundleTooLarge, Message: "The bundle " + fmt.Sprintf(format, args...) + "."}
 }
 
 // walk lists every entry below root, sorted by path. Links are entries, never

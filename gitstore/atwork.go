@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // restorePatience is how long putting the record back waits for the lock.
@@ -61,7 +62,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 	if rec == nil {
 		rec = in.before
 	}
-	oid, err := rec.docOID(protocol.DocState)
+	oid, err := rec.docOID(wire.DocState)
 	if err != nil {
 		return err
 	}
@@ -94,15 +95,15 @@ func (in *inspection) touched() []string {
 		if in.before == nil {
 			return nil // nothing was recorded before
 		}
-		names = append(names, string(protocol.DocState))
+		names = append(names, string(wire.DocState))
 	case sitExternal:
-		if oid, err := in.tip.docOID(protocol.DocState); err != nil || oid != in.oidOf(protocol.DocState) {
-			names = append(names, string(protocol.DocState))
+		if oid, err := in.tip.docOID(wire.DocState); err != nil || oid != in.oidOf(wire.DocState) {
+			names = append(names, string(wire.DocState))
 		}
 	default:
 		return nil
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if diff := in.diffs[l]; diff != nil && diff.kind != diffSame {
 			names = append(names, l.Path())
 		}
@@ -158,12 +159,12 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 		return len(in.touched()) == 0, nil
 	}
 	code := CodeOf(err)
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		code = refusal.Code
 	}
 	switch code {
-	case CodeLedgerTampered, CodeStateTampered, CodeUnreadable, protocol.CodeInvalidState, protocol.CodeInvalidJSON:
+	case CodeLedgerTampered, CodeStateTampered, CodeUnreadable, wire.CodeInvalidState, wire.CodeInvalidJSON:
 		return false, nil
 	}
 	return false, err

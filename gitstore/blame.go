@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // LineRange is a range of lines, both ends included, counted from 1. To is 0 for
@@ -70,12 +70,12 @@ func explainBlame(name string, err error) error {
 	case strings.Contains(msg, "has only "):
 		_, n, _ := strings.Cut(msg, "has only ")
 		n, _, _ = strings.Cut(n, " ")
-		return errorf(protocol.CodeInvalidArgument, nil, "%s ends at line %s", name, n)
+		return errorf(wire.CodeInvalidArgument, nil, "%s ends at line %s", name, n)
 	case strings.Contains(msg, "no such path"), strings.Contains(msg, "no such ref: HEAD"), strings.Contains(msg, "bad revision 'HEAD'"):
-		return errorf(protocol.CodeNotFound, nil, "git has no history of %s: it has never been committed", name).
+		return errorf(wire.CodeNotFound, nil, "git has no history of %s: it has never been committed", name).
 			hint("git status shows whether it is ignored or only not added yet")
 	case strings.Contains(msg, "annot lstat"), strings.Contains(msg, "annot stat"):
-		return errorf(protocol.CodeNotFound, nil, "%s is not in the work tree", name)
+		return errorf(wire.CodeNotFound, nil, "%s is not in the work tree", name)
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestBlame(t *testing.T) {
@@ -46,13 +46,13 @@ func TestBlame(t *testing.T) {
 			if part, err := repo.Blame(ctx, "moved.txt", []LineRange{{2, 2}, {4, 0}}); err != nil || len(part) != 2 || part[1].Number != 4 {
 				t.Fatalf("%v %v", part, err)
 			}
-			for name, code := range map[string]string{"nothing": protocol.CodeNotFound, "moved.txt": protocol.CodeInvalidArgument} {
+			for name, code := range map[string]string{"nothing": wire.CodeNotFound, "moved.txt": wire.CodeInvalidArgument} {
 				if _, err := repo.Blame(ctx, name, []LineRange{{9, 9}}); CodeOf(err) != code {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
 			r.Write("new.txt", "x\n")
-			if _, err := repo.Blame(ctx, "new.txt", nil); CodeOf(err) != protocol.CodeNotFound {
+			if _, err := repo.Blame(ctx, "new.txt", nil); CodeOf(err) != wire.CodeNotFound {
 				t.Error(err)
 			}
 			names, err := repo.FormerNames(ctx, "moved.txt", 10)

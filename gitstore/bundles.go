@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Limits on the bundle of another tool that is taken into the record.
@@ -101,7 +101,7 @@ func (p *workPlan) supplements(rec *recorded, turn string) error {
 // files of every bundle, unless keep names it. One that is not as it was recorded
 // is somebody's and stays.
 func (w *workDir) removeSupplements(p *workPlan, turn string, keep map[string][]byte) error {
-	dir := protocol.BundleDir(turn)
+	dir := wire.BundleDir(turn)
 	for name, oid := range p.added[turn] {
 		if _, ok := keep[name]; ok {
 			continue

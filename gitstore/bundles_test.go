@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestSupplementsGoWithTheirTurn(t *testing.T) {
@@ -17,7 +18,7 @@ func TestSupplementsGoWithTheirTurn(t *testing.T) {
 	d.must(initOp(false))
 	for _, altered := range []bool{false, true} {
 		_, tr := d.must(assignOp)
-		dir := protocol.BundleDir(tr.Turn)
+		dir := wire.BundleDir(tr.Turn)
 		if d.read(dir+"/hook/notes.txt") != "of a hook\n" {
 			t.Fatal("the supplement is not in place")
 		}
@@ -56,7 +57,7 @@ func TestBundleNamesAreChecked(t *testing.T) {
 		}
 		_, err = tx.Commit(context.Background(), Change{Record: protocol.NewRecord(o, env), Transition: tr,
 			Bundles: map[string]map[string][]byte{tr.Turn: {name: nil, "MANIFEST.json": nil}}})
-		if codeOf(err) != protocol.CodeInvalidArgument {
+		if codeOf(err) != wire.CodeInvalidArgument {
 			t.Errorf("%q: %v", name, err)
 		}
 		_ = tx.Close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Change is what one operation does to a run.
@@ -52,7 +53,7 @@ func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 		return nil, err
 	}
 	if ch.Record == nil || ch.Transition == nil || ch.Transition.Index == nil {
-		return nil, errorf(protocol.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
+		return nil, errorf(wire.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
 	}
 	state, back, err := checkState(ch.Transition.State)
 	if err != nil {
@@ -152,7 +153,7 @@ func behind(done *recorded, err error) *Error {
 // the bytes and the state as a reader of them sees it.
 func checkState(st *protocol.State) (data []byte, back *protocol.State, err error) {
 	if st == nil {
-		return nil, nil, errorf(protocol.CodeInvalidState, nil, "the transition has no state")
+		return nil, nil, errorf(wire.CodeInvalidState, nil, "the transition has no state")
 	}
 	if p := protocol.CheckState(st); len(p) > 0 {
 		return nil, nil, protocol.StateError(p)
@@ -163,7 +164,7 @@ func checkState(st *protocol.State) (data []byte, back *protocol.State, err erro
 		return nil, nil, perr
 	}
 	if !bytes.Equal(back.Encode(), data) {
-		return nil, nil, errorf(protocol.CodeInvalidState, nil, "the state does not survive being written and read back")
+		return nil, nil, errorf(wire.CodeInvalidState, nil, "the state does not survive being written and read back")
 	}
 	return data, back, nil
 }
@@ -185,9 +186,9 @@ func (s *Store) unmoved(tx *Tx) error {
 	}
 	// The configuration the rules saw is the one recorded.
 	if !bytes.Equal(config, tx.in.config) {
-		return moved(protocol.ConfigPath)
+		return moved(wire.ConfigPath)
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		st, ok, err := s.work.stat(l.Path())
 		if err != nil {
 			return unreadable(l.Path(), err)
@@ -204,7 +205,7 @@ func (s *Store) unmoved(tx *Tx) error {
 func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	for _, f := range ch.Transition.Files {
 		if !safeFilePath(f.Path) {
-			return errorf(protocol.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
+			return errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
 		}
 		data, _, ok, err := s.work.read(f.Path, maxDocument)
 		if err != nil {
@@ -218,7 +219,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	for turn, files := range ch.Bundles {
 		for name := range files {
 			if !safeName(turn) || !safeBundleName(name) {
-				return errorf(protocol.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
+				return errorf(wire.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
 			}
 		}
 	}
@@ -244,7 +245,7 @@ func (rec *recorded) keeps(name string, data []byte) bool {
 // planWork turns what was derived into writes to the working files.
 func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[string][]byte) (*workPlan, error) {
 	t := ch.Transition
-	plan := &workPlan{docs: map[protocol.Document][]byte{protocol.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns, unstage: t.Unstage}
+	plan := &workPlan{docs: map[wire.Document][]byte{wire.DocState: state}, bundles: ch.Bundles, files: t.Files, drops: t.DropTurns, unstage: t.Unstage}
 	// A staged result goes only when its bytes are kept by this very operation.
 	plan.proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
@@ -264,7 +265,7 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 		}
 	}
 	for doc, data := range t.Documents {
-		if doc != protocol.DocState && docTreePath(doc) != "" {
+		if doc != wire.DocState && docTreePath(doc) != "" {
 			plan.docs[doc] = data
 		}
 	}
@@ -296,7 +297,7 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 
 // derive computes the operation's tree.
 func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*derivation, error) {
-	d := &derivation{marks: make(map[protocol.Ledger]ledgerMark), tail: func(l protocol.Ledger, oid OID) []byte {
+	d := &derivation{marks: make(map[wire.Ledger]ledgerMark), tail: func(l wire.Ledger, oid OID) []byte {
 		// The end of the working file is the last segment, unless it was tampered
 		// with: the hash decides.
 		m := tx.marks[l]

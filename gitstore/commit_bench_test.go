@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // BenchmarkCommit measures one accepted turn (Begin, Apply, Commit) in a fresh
@@ -42,7 +42,7 @@ func BenchmarkCommit(b *testing.B) {
 // grow lengthens the ledgers with copies of their rows, as another tool would,
 // and has the store absorb it.
 func (d *driver) grow(rows int) {
-	for _, l := range []protocol.Ledger{protocol.LedgerHistory, protocol.LedgerDecisions, protocol.LedgerEvents, protocol.LedgerTalk} {
+	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions, wire.LedgerEvents, wire.LedgerTalk} {
 		last, _ := d.store.TailRows(context.Background(), l, 1, nil)
 		line := []byte("- more talk\n")
 		if len(last) > 0 {

@@ -10,24 +10,25 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // roundTrip drives a run in any kind of repository and checks what is on record.
 func roundTrip(t *testing.T, d *driver) {
 	t.Helper()
-	if v := d.view(); v.Run != "" || v.State == nil || v.State.Status != protocol.StatusIdle {
+	if v := d.view(); v.Run != "" || v.State == nil || v.State.Status != wire.StatusIdle {
 		t.Fatalf("idle view: %+v", v)
 	}
 	out, _ := d.must(initOp(false))
-	if v := d.view(); v.Run != out.Run || v.Op != out.Op || v.State.Status != protocol.StatusActive || len(v.Notices) > 0 {
+	if v := d.view(); v.Run != out.Run || v.Op != out.Op || v.State.Status != wire.StatusActive || len(v.Notices) > 0 {
 		t.Fatalf("after init: %+v", v)
 	}
 	_, tr := d.must(assignOp)
-	if _, err := os.Stat(d.path(protocol.BundleDir(tr.Turn) + "/MANIFEST.json")); err != nil {
+	if _, err := os.Stat(d.path(wire.BundleDir(tr.Turn) + "/MANIFEST.json")); err != nil {
 		t.Fatal(err)
 	}
 	d.must(d.acceptOp)
-	for _, gone := range []string{protocol.BundleDir(tr.Turn), protocol.StagingDir + "/" + tr.Turn} {
+	for _, gone := range []string{wire.BundleDir(tr.Turn), wire.StagingDir + "/" + tr.Turn} {
 		if _, err := os.Stat(d.path(gone)); err == nil {
 			t.Errorf("%s is still there", gone)
 		}
@@ -37,7 +38,7 @@ func roundTrip(t *testing.T, d *driver) {
 	if len(v.Notices) > 0 || v.Index.Accepted != 3 {
 		t.Fatalf("%v, %d accepted", v.Notices, v.Index.Accepted)
 	}
-	if n := strings.Count(d.read(protocol.LedgerHistory.Path()), "\n"); n != 3 {
+	if n := strings.Count(d.read(wire.LedgerHistory.Path()), "\n"); n != 3 {
 		t.Errorf("%d history rows", n)
 	}
 	rf, err := d.store.Materialize(context.Background(), v.Run, "")
@@ -138,7 +139,7 @@ func TestMovedRefChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Close() }()
-	before := d.read(string(protocol.DocState))
+	before := d.read(string(wire.DocState))
 	// A process without the lock, on another machine perhaps, moves the ref.
 	tree := strings.TrimSpace(gitIn(t, d.Dir, "rev-parse", string(tx.View().Op)+"^{tree}"))
 	other := strings.TrimSpace(gitIn(t, d.Dir, "commit-tree", tree, "-p", string(tx.View().Op), "-m", "other"))
@@ -146,13 +147,13 @@ func TestMovedRefChangesNothing(t *testing.T) {
 	if _, _, err := d.in(tx, assignOp); CodeOf(err) != CodeRefMoved {
 		t.Fatalf("%v", err)
 	}
-	if d.read(string(protocol.DocState)) != before {
+	if d.read(string(wire.DocState)) != before {
 		t.Error("the state was changed")
 	}
 }
 
 func TestChangeDuringTransactionIsRefused(t *testing.T) {
-	for _, name := range []string{string(protocol.DocState), protocol.LedgerEvents.Path(), protocol.ConfigPath} {
+	for _, name := range []string{string(wire.DocState), wire.LedgerEvents.Path(), wire.ConfigPath} {
 		d := newDriver(t)
 		d.must(initOp(false))
 		tx, err := d.store.Begin(context.Background(), "test", 0)
@@ -193,17 +194,17 @@ func TestForeignStagedFileStays(t *testing.T) {
 	turn := v.State.OnlyTurn().TurnID
 	op := d.acceptOp(v)
 	// Somebody stages again after the result was read, and keeps notes beside it.
-	d.write(protocol.StagingPath(turn), "{\"later\": true}\n")
-	d.write(protocol.StagingDir+"/"+turn+"/notes.txt", "mine\n")
-	d.write(protocol.BundleDir(turn)+"/extra.txt", "mine too\n")
+	d.write(wire.StagingPath(turn), "{\"later\": true}\n")
+	d.write(wire.StagingDir+"/"+turn+"/notes.txt", "mine\n")
+	d.write(wire.BundleDir(turn)+"/extra.txt", "mine too\n")
 	d.must(func(*View) protocol.Operation { return op })
-	for name, want := range map[string]string{protocol.StagingPath(turn): "{\"later\": true}\n",
-		protocol.StagingDir + "/" + turn + "/notes.txt": "mine\n", protocol.BundleDir(turn) + "/extra.txt": "mine too\n"} {
+	for name, want := range map[string]string{wire.StagingPath(turn): "{\"later\": true}\n",
+		wire.StagingDir + "/" + turn + "/notes.txt": "mine\n", wire.BundleDir(turn) + "/extra.txt": "mine too\n"} {
 		if got := d.read(name); got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if _, err := os.Stat(d.path(protocol.BundleDir(turn) + "/PROMPT.md")); err == nil {
+	if _, err := os.Stat(d.path(wire.BundleDir(turn) + "/PROMPT.md")); err == nil {
 		t.Error("the bundle is still there")
 	}
 }
@@ -229,17 +230,17 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 	}
 	// End the run as an operation would.
 	done := tx.View().RawState.Clone()
-	done.Status = protocol.StatusCompleted
+	done.Status = wire.StatusCompleted
 	at := "2026-01-02T04:00:00.000Z"
 	done.CompletedAt = &at
 	_, err = tx.Commit(ctx, Change{Record: &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: d.env("x")},
 		Transition: &protocol.Transition{State: done, Index: tx.View().Index, Subject: "complete",
-			Appends: []protocol.Append{{Ledger: protocol.LedgerEvents, Data: []byte(`{"event_type":"run_completed"}` + "\n")}}}})
+			Appends: []protocol.Append{{Ledger: wire.LedgerEvents, Data: []byte(`{"event_type":"run_completed"}` + "\n")}}}})
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
 	_ = tx.Close()
-	history := d.read(protocol.LedgerHistory.Path())
+	history := d.read(wire.LedgerHistory.Path())
 	if _, _, err := d.try(initOp(true)); codeOf(err) != protocol.CodeConfirmationRequired {
 		t.Fatalf("a run on top of what nobody confirmed: %v", err)
 	}
@@ -247,7 +248,7 @@ func TestSecondRunKeepsLedgers(t *testing.T) {
 		return &protocol.Confirm{Upto: string(v.Op), State: stateDigest(v.StateBytes), Claims: []protocol.Claim{v.Open[0].Claim}}
 	})
 	out, _ := d.must(initOp(true))
-	if out.Run == first || d.read(protocol.LedgerHistory.Path()) != history {
+	if out.Run == first || d.read(wire.LedgerHistory.Path()) != history {
 		t.Fatal("the second run did not take over the ledgers")
 	}
 	d.turns(1)
@@ -284,7 +285,7 @@ func TestShowAndLog(t *testing.T) {
 		t.Errorf("ledgers %s", got)
 	}
 	for _, bad := range []string{"", "-x", "nothing", "HEAD"} {
-		if _, err := d.store.Show(ctx, bad); CodeOf(err) != protocol.CodeNotFound {
+		if _, err := d.store.Show(ctx, bad); CodeOf(err) != wire.CodeNotFound {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

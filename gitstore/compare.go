@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // diffKind is how a working ledger relates to a recorded one.
@@ -38,8 +39,8 @@ type recorded struct {
 	op    OID
 	root  OID
 	r     *treeReader
-	marks map[protocol.Ledger]ledgerMark // nil without a stat cache for op
-	index []byte                         // index.json, nil when not read yet
+	marks map[wire.Ledger]ledgerMark // nil without a stat cache for op
+	index []byte                     // index.json, nil when not read yet
 }
 
 // recordedAt loads what operation op of run recorded.
@@ -62,7 +63,7 @@ func (s *Store) recordedFrom(r *treeReader, c *statCache) *recorded {
 
 // compare relates the working file of l to the recorded one. With a stat cache
 // an untouched file is not read.
-func (s *Store) compare(rec *recorded, l protocol.Ledger) (*ledgerDiff, error) {
+func (s *Store) compare(rec *recorded, l wire.Ledger) (*ledgerDiff, error) {
 	st, exists, err := s.work.stat(l.Path())
 	if err != nil {
 		return nil, unreadable(l.Path(), err)
@@ -97,7 +98,7 @@ func (s *Store) compare(rec *recorded, l protocol.Ledger) (*ledgerDiff, error) {
 
 // compareSegments walks data along the recorded segments. Segments nobody
 // amended are recognised by hash without reading them.
-func compareSegments(r *treeReader, l protocol.Ledger, segs []OID, data []byte) (*ledgerDiff, error) {
+func compareSegments(r *treeReader, l wire.Ledger, segs []OID, data []byte) (*ledgerDiff, error) {
 	d := &ledgerDiff{mark: ledgerMark{Segments: len(segs)}}
 	off := 0
 	for i, oid := range segs {
@@ -130,7 +131,7 @@ func compareSegments(r *treeReader, l protocol.Ledger, segs []OID, data []byte) 
 
 // compareLines looks for permitted amendments from segment i on, whose bytes
 // begin at off and differ.
-func compareLines(r *treeReader, l protocol.Ledger, segs []OID, i, off int, data []byte) (*ledgerDiff, error) {
+func compareLines(r *treeReader, l wire.Ledger, segs []OID, i, off int, data []byte) (*ledgerDiff, error) {
 	var old []byte
 	d := &ledgerDiff{kind: diffForeign, mark: ledgerMark{Segments: len(segs), Size: int64(off)}}
 	for _, oid := range segs[i:] {
@@ -173,7 +174,7 @@ func compareLines(r *treeReader, l protocol.Ledger, segs []OID, i, off int, data
 // amendment says why now may not replace was, or "" when it may: a checkpoint
 // adds members to a history row (spec/01 §7.4), an override marks a repo
 // decision (spec/01 §6.9), and a writer may spell the same values differently.
-func amendment(l protocol.Ledger, was, now []byte) string {
+func amendment(l wire.Ledger, was, now []byte) string {
 	a, errA := ojson.DecodeObject(was)
 	b, errB := ojson.DecodeObject(now)
 	switch {
@@ -184,7 +185,7 @@ func amendment(l protocol.Ledger, was, now []byte) string {
 	}
 	a, b = a.Clone(), b.Clone()
 	switch l {
-	case protocol.LedgerHistory:
+	case wire.LedgerHistory:
 		if b.Has("files_changed_recovered_at") && !a.Has("files_changed_recovered_at") {
 			if !superset(a, b, "files_changed") || !superset(a.Object("observed_artifact"), b.Object("observed_artifact"), "files_changed") {
 				return "a recovery removed files from the recorded row"
@@ -199,7 +200,7 @@ func amendment(l protocol.Ledger, was, now []byte) string {
 			}
 			b.Delete(key)
 		}
-	case protocol.LedgerRepoDecisions:
+	case wire.LedgerRepoDecisions:
 		if a.String("status") == "active" && b.String("status") == "overridden" && b.String("overridden_by") != "" {
 			for _, key := range []string{"status", "overridden_by"} {
 				a.Delete(key)
@@ -228,7 +229,7 @@ func superset(a, b *ojson.Object, key string) bool {
 }
 
 // checkAppended validates lines another tool added after line number before.
-func checkAppended(l protocol.Ledger, before int, data []byte) *Error {
+func checkAppended(l wire.Ledger, before int, data []byte) *Error {
 	if !l.JSONL() {
 		return nil
 	}

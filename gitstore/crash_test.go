@@ -16,7 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -72,7 +72,7 @@ func commitPoints() []string {
 	points := []string{"commit.before-objects", "commit.after-objects", "commit.after-note", "refs.update.before", "refs.update.after", "commit.after-ref",
 		"durable.append.before", "durable.append.written", "durable.append.after:2", "durable.write.before", "durable.write.renamed", "durable.write.after:2",
 		"commit.after-documents", "commit.after-bundles", "commit.before-state", "commit.after-state", "commit.before-cache", "commit.after-cache"}
-	for _, l := range []protocol.Ledger{protocol.LedgerHistory, protocol.LedgerDecisions, protocol.LedgerEvents, protocol.LedgerTalk} {
+	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions, wire.LedgerEvents, wire.LedgerTalk} {
 		points = append(points, "commit.after-ledger-"+string(l))
 	}
 	return points
@@ -114,8 +114,8 @@ func governedFiles(t *testing.T, d *driver) map[string]string {
 	t.Helper()
 	out := snapshotFiles(t, d.Dir)
 	maps.DeleteFunc(out, func(p, _ string) bool {
-		return !slices.ContainsFunc(protocol.Ledgers(), func(l protocol.Ledger) bool { return l.Path() == p }) &&
-			!slices.Contains(protocol.Documents(), protocol.Document(p))
+		return !slices.ContainsFunc(wire.Ledgers(), func(l wire.Ledger) bool { return l.Path() == p }) &&
+			!slices.Contains(wire.Documents(), wire.Document(p))
 	})
 	return out
 }
@@ -220,7 +220,7 @@ func newState(op string, v *View) bool {
 // checkRows makes sure that no row is doubled.
 func checkRows(t *testing.T, d *driver) {
 	t.Helper()
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if !l.JSONL() || !d.store.exists(l.Path()) {
 			continue
 		}
@@ -296,7 +296,7 @@ func TestOtherWorktreeGoesOn(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(r.Main, ".agentxchain"), os.DirFS(d.path(".agentxchain"))); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{protocol.ConfigPath, "TALK.md"} {
+	for _, name := range []string{wire.ConfigPath, "TALK.md"} {
 		if err := os.WriteFile(filepath.Join(r.Main, name), []byte(d.read(name)), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // derivation changes a tree as a transition says. It touches neither disk nor
@@ -15,10 +16,10 @@ import (
 type derivation struct {
 	edit  *treeEdit
 	root  OID // recorded tree it starts from; "" when the edit was filled from files
-	marks map[protocol.Ledger]ledgerMark
+	marks map[wire.Ledger]ledgerMark
 	// tail returns the last segment of a ledger, known by its id, when it is at
 	// hand, else nil.
-	tail func(l protocol.Ledger, oid OID) []byte
+	tail func(l wire.Ledger, oid OID) []byte
 
 	index   []byte
 	changes []ledgerChange
@@ -26,7 +27,7 @@ type derivation struct {
 
 // ledgerChange is what a transition does to one ledger.
 type ledgerChange struct {
-	ledger protocol.Ledger
+	ledger wire.Ledger
 	offset int64 // size before
 	data   []byte
 	amends []protocol.Amend
@@ -36,7 +37,7 @@ type ledgerChange struct {
 // bundles of ended turns out.
 func (d *derivation) apply(t *protocol.Transition, state []byte) error {
 	for doc, data := range t.Documents {
-		if doc == protocol.DocState || docTreePath(doc) == "" {
+		if doc == wire.DocState || docTreePath(doc) == "" {
 			continue
 		}
 		if err := d.edit.put(docTreePath(doc), data); err != nil {
@@ -50,7 +51,7 @@ func (d *derivation) apply(t *protocol.Transition, state []byte) error {
 	if err := d.edit.put(treeIndex, d.index); err != nil {
 		return err
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if err := d.ledger(t, l); err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (d *derivation) apply(t *protocol.Transition, state []byte) error {
 }
 
 // ledger amends lines, then appends.
-func (d *derivation) ledger(t *protocol.Transition, l protocol.Ledger) error {
+func (d *derivation) ledger(t *protocol.Transition, l wire.Ledger) error {
 	c := ledgerChange{ledger: l, offset: d.marks[l].Size}
 	for _, a := range t.Appends {
 		if a.Ledger == l {

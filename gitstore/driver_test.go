@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const testConfig = `{
@@ -132,11 +133,11 @@ func scaffold(t testing.TB, dir string) *driver {
 		t.Fatal(err)
 	}
 	err = s.WriteNew([]NewFile{
-		{Path: protocol.ConfigPath, Data: []byte(testConfig)},
-		{Path: string(protocol.DocState), Data: protocol.FreshState(cfg, "").Encode()},
-		{Path: protocol.LedgerHistory.Path()},
-		{Path: protocol.LedgerDecisions.Path()},
-		{Path: protocol.LedgerTalk.Path(), Data: []byte("# Talk\n")},
+		{Path: wire.ConfigPath, Data: []byte(testConfig)},
+		{Path: string(wire.DocState), Data: protocol.FreshState(cfg, "").Encode()},
+		{Path: wire.LedgerHistory.Path()},
+		{Path: wire.LedgerDecisions.Path()},
+		{Path: wire.LedgerTalk.Path(), Data: []byte("# Talk\n")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +234,7 @@ func result(v *View) []byte {
 func (d *driver) stage(v *View) []byte {
 	d.t.Helper()
 	data := result(v)
-	name := filepath.Join(d.Dir, filepath.FromSlash(protocol.StagingPath(v.State.OnlyTurn().TurnID)))
+	name := filepath.Join(d.Dir, filepath.FromSlash(wire.StagingPath(v.State.OnlyTurn().TurnID)))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		d.t.Fatal(err)
 	}
@@ -244,7 +245,7 @@ func (d *driver) stage(v *View) []byte {
 }
 
 func (d *driver) acceptOp(v *View) protocol.Operation {
-	return &protocol.AcceptTurn{StagedPath: protocol.StagingPath(v.State.OnlyTurn().TurnID), Staged: protocol.NewBlob(d.stage(v)),
+	return &protocol.AcceptTurn{StagedPath: wire.StagingPath(v.State.OnlyTurn().TurnID), Staged: protocol.NewBlob(d.stage(v)),
 		Seen: protocol.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
 }
 

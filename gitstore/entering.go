@@ -5,7 +5,7 @@ package gitstore
 import (
 	"encoding/binary"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // entering is the note left before a run's ref is created. Until state.json
@@ -17,8 +17,8 @@ type entering struct {
 	From OID // operation the working files are at, "" when they are at none
 	// Sizes and document ids of the working files before the run, so that
 	// recovery can tell an old file from a foreign one.
-	Ledgers map[protocol.Ledger]int64
-	Docs    map[protocol.Document]OID
+	Ledgers map[wire.Ledger]int64
+	Docs    map[wire.Document]OID
 }
 
 const enteringName = "entering"
@@ -28,14 +28,14 @@ func (n *entering) encode() []byte {
 	b = putBytes(b, []byte(n.Op))
 	b = putBytes(b, []byte(n.From))
 	b = binary.AppendUvarint(b, uint64(len(n.Ledgers)))
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if size, ok := n.Ledgers[l]; ok {
 			b = putBytes(b, []byte(l))
 			b = binary.AppendVarint(b, size)
 		}
 	}
 	b = binary.AppendUvarint(b, uint64(len(n.Docs)))
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		if oid, ok := n.Docs[d]; ok {
 			b = putBytes(b, []byte(d))
 			b = putBytes(b, []byte(oid))
@@ -49,10 +49,10 @@ func decodeEntering(data []byte) (*entering, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entering{Ledgers: make(map[protocol.Ledger]int64), Docs: make(map[protocol.Document]OID)}
+	e := &entering{Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]OID)}
 	e.Run, e.Op, e.From = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
 	for range d.count() {
-		l := protocol.Ledger(d.bytes())
+		l := wire.Ledger(d.bytes())
 		size := d.int()
 		if l.Path() == "" || size < 0 {
 			return nil, errCache // it would not survive being written again
@@ -60,7 +60,7 @@ func decodeEntering(data []byte) (*entering, error) {
 		e.Ledgers[l] = size
 	}
 	for range d.count() {
-		doc := protocol.Document(d.bytes())
+		doc := wire.Document(d.bytes())
 		oid := OID(d.bytes())
 		if docTreePath(doc) == "" {
 			return nil, errCache

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // checkExternal refuses working files that differ from the tip in a way the
@@ -19,7 +20,7 @@ import (
 // the state stays valid and does not go back. The other documents are derived or
 // hints and may hold anything.
 func (s *Store) checkExternal(in *inspection) error {
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		diff := in.diffs[l]
 		switch diff.kind {
 		case diffForeign:
@@ -32,11 +33,11 @@ func (s *Store) checkExternal(in *inspection) error {
 			}
 		}
 	}
-	want, err := in.tip.docOID(protocol.DocState)
-	if err != nil || want == s.docOID(in.docs[protocol.DocState]) {
+	want, err := in.tip.docOID(wire.DocState)
+	if err != nil || want == s.docOID(in.docs[wire.DocState]) {
 		return err
 	}
-	after, err := decodeWorkingState(in.docs[protocol.DocState])
+	after, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return err
 	}
@@ -49,10 +50,10 @@ func (s *Store) checkExternal(in *inspection) error {
 		return nil // the recorded one is worse; the working one was found valid
 	}
 	if err := protocol.LegalTransition(before, after, protocol.OpExternal); err != nil {
-		return tamperedDoc(string(protocol.DocState), "%s", err.Message)
+		return tamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
-	if err := protocol.CheckExternal(before, after, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
-		return tamperedDoc(string(protocol.DocState), "%s", err.Message)
+	if err := protocol.CheckExternal(before, after, func(l wire.Ledger) iter.Seq[protocol.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
+		return tamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
 	if p := protocol.CheckState(repaired(after, in.rules())); len(p) > 0 {
 		return protocol.StateError(p)
@@ -63,7 +64,7 @@ func (s *Store) checkExternal(in *inspection) error {
 // decodeWorkingState reads a state.json that we did not write.
 func decodeWorkingState(d document) (*protocol.State, error) {
 	if !d.exists {
-		return nil, tamperedDoc(string(protocol.DocState), "it is gone")
+		return nil, tamperedDoc(string(wire.DocState), "it is gone")
 	}
 	st, perr := protocol.DecodeState(d.data)
 	if perr != nil {
@@ -85,13 +86,13 @@ func repaired(st *protocol.State, config []byte) *protocol.State {
 // changedFiles names the files that differ from the tip.
 func (in *inspection) changedFiles() string {
 	var names []string
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		oid, err := in.tip.docOID(d)
 		if err != nil || oid != in.oidOf(d) {
 			names = append(names, string(d))
 		}
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if diff := in.diffs[l]; diff != nil && diff.kind != diffSame {
 			names = append(names, l.Path())
 		}
@@ -99,7 +100,7 @@ func (in *inspection) changedFiles() string {
 	return strings.Join(names, ", ")
 }
 
-func (in *inspection) oidOf(d protocol.Document) OID {
+func (in *inspection) oidOf(d wire.Document) OID {
 	if !in.docs[d].exists {
 		return ""
 	}
@@ -114,8 +115,8 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 		return nil, err
 	}
 	ledgers := &ojson.Object{}
-	marks := make(map[protocol.Ledger]ledgerMark)
-	for _, l := range protocol.Ledgers() {
+	marks := make(map[wire.Ledger]ledgerMark)
+	for _, l := range wire.Ledgers() {
 		diff := in.diffs[l]
 		marks[l] = diff.mark
 		if diff.kind == diffSame {
@@ -139,7 +140,7 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 }
 
 // absorbLedger puts the changes of one ledger into the edit.
-func (r *treeReader) absorbLedger(edit *treeEdit, root OID, l protocol.Ledger, diff *ledgerDiff) (ledgerMark, error) {
+func (r *treeReader) absorbLedger(edit *treeEdit, root OID, l wire.Ledger, diff *ledgerDiff) (ledgerMark, error) {
 	le, err := r.ledger(root, l)
 	if err != nil {
 		return ledgerMark{}, err
@@ -159,7 +160,7 @@ func (r *treeReader) absorbLedger(edit *treeEdit, root OID, l protocol.Ledger, d
 // absorbDocs puts the working documents and configuration into the edit and
 // names the documents that changed.
 func (s *Store) absorbDocs(edit *treeEdit, in *inspection) (changed []string, err error) {
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		if in.tip != nil {
 			oid, err := in.tip.docOID(d)
 			if err != nil {
@@ -197,13 +198,13 @@ func (s *Store) adopt(ctx context.Context, in *inspection, detail *ojson.Object)
 }
 
 // editFromFiles builds a whole tree from the working files.
-func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[protocol.Ledger]ledgerMark, error) {
+func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[wire.Ledger]ledgerMark, error) {
 	edit, err := r.edit("")
 	if err != nil {
 		return nil, nil, err
 	}
-	marks := make(map[protocol.Ledger]ledgerMark)
-	for _, l := range protocol.Ledgers() {
+	marks := make(map[wire.Ledger]ledgerMark)
+	for _, l := range wire.Ledgers() {
 		data, st, ok, err := s.work.read(l.Path(), maxLedger)
 		if err != nil {
 			return nil, nil, unreadable(l.Path(), err)
@@ -220,7 +221,7 @@ func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[pro
 		}
 		marks[l] = mark
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		if in.docs[d].exists {
 			if err := edit.put(docTreePath(d), in.docs[d].data); err != nil {
 				return nil, nil, err
@@ -231,8 +232,8 @@ func (s *Store) editFromFiles(r *treeReader, in *inspection) (*treeEdit, map[pro
 }
 
 // recordExternal finishes an external record: index, bundles, record, commit, cache.
-func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEdit, parent *recorded, marks map[protocol.Ledger]ledgerMark, detail *ojson.Object, subject string) (*recorded, error) {
-	state, err := decodeWorkingState(in.docs[protocol.DocState])
+func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEdit, parent *recorded, marks map[wire.Ledger]ledgerMark, detail *ojson.Object, subject string) (*recorded, error) {
+	state, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,7 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 		return nil, err
 	}
 	rec := &protocol.Record{Rules: protocol.RuleSet, Name: protocol.OpExternal, Env: s.env(ctx), Detail: detail}
-	c := commitPlan{run: in.run, parent: parent, record: rec, subject: subject, state: in.docs[protocol.DocState].data}
+	c := commitPlan{run: in.run, parent: parent, record: rec, subject: subject, state: in.docs[wire.DocState].data}
 	if in.before != nil && in.before.run != in.run {
 		c.previous = in.before.op
 	}
@@ -274,13 +275,13 @@ func (s *Store) captureBundles(edit *treeEdit, state *protocol.State) error {
 			continue
 		}
 		names, left := recordedBundleFiles(), int64(maxCapturedBytes)
-		seal, _, ok, err := s.work.read(protocol.BundleDir(turn)+"/"+bundleSeal, maxCapturedFile)
+		seal, _, ok, err := s.work.read(wire.BundleDir(turn)+"/"+bundleSeal, maxCapturedFile)
 		if err == nil && ok {
 			names = append(names, sealedNames(seal)...)
 		}
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
-			data, _, ok, err := s.work.read(protocol.BundleDir(turn)+"/"+name, min(maxCapturedFile, left))
+			data, _, ok, err := s.work.read(wire.BundleDir(turn)+"/"+name, min(maxCapturedFile, left))
 			if err != nil || !ok {
 				continue
 			}
@@ -295,7 +296,7 @@ func (s *Store) captureBundles(edit *treeEdit, state *protocol.State) error {
 
 // workingRows reads ledgers from the working files.
 func (s *Store) workingRows() protocol.LedgerReader {
-	return func(l protocol.Ledger) iter.Seq[protocol.Line] {
+	return func(l wire.Ledger) iter.Seq[protocol.Line] {
 		data, _, _, err := s.work.read(l.Path(), maxLedger)
 		if err != nil {
 			return rowsOf(nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // started is a run with two accepted turns and an active one.
@@ -22,7 +23,7 @@ func started(t *testing.T) *driver {
 
 // codeOf is the stable code of either room's error.
 func codeOf(err error) string {
-	var pe *protocol.Error
+	var pe *wire.Error
 	if errors.As(err, &pe) {
 		return pe.Code
 	}
@@ -30,7 +31,7 @@ func codeOf(err error) string {
 }
 
 // editRow rewrites row n (1-based) of a ledger.
-func (d *driver) editRow(l protocol.Ledger, n int, f func(o *ojson.Object)) {
+func (d *driver) editRow(l wire.Ledger, n int, f func(o *ojson.Object)) {
 	d.t.Helper()
 	rows := strings.SplitAfter(d.read(l.Path()), "\n")
 	o, err := ojson.DecodeObject([]byte(rows[n-1]))
@@ -44,12 +45,12 @@ func (d *driver) editRow(l protocol.Ledger, n int, f func(o *ojson.Object)) {
 
 func (d *driver) editState(f func(o *ojson.Object)) {
 	d.t.Helper()
-	o, err := ojson.DecodeObject([]byte(d.read(string(protocol.DocState))))
+	o, err := ojson.DecodeObject([]byte(d.read(string(wire.DocState))))
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	f(o)
-	d.write(string(protocol.DocState), string(ojson.Pretty(o)))
+	d.write(string(wire.DocState), string(ojson.Pretty(o)))
 }
 
 func (d *driver) appendTo(name, data string) {
@@ -65,24 +66,24 @@ func (d *driver) appendTo(name, data string) {
 }
 
 func TestExternalChanges(t *testing.T) {
-	history, decisions, repo := protocol.LedgerHistory, protocol.LedgerDecisions, protocol.LedgerRepoDecisions
+	history, decisions, repo := wire.LedgerHistory, wire.LedgerDecisions, wire.LedgerRepoDecisions
 	cases := []struct {
 		name   string
 		change func(d *driver)
 		code   string // "": absorbed
 		path   string // named in the message
 	}{
-		{"event appended", func(d *driver) { d.appendTo(protocol.LedgerEvents.Path(), `{"event_id":"evt_1","run_id":"x"}`+"\n") }, "", ""},
-		{"new ledger", func(d *driver) { d.appendTo(protocol.LedgerHookAudit.Path(), "{\"a\":1}\n\n{\"b\":2}\n") }, "", ""},
-		{"empty new ledger", func(d *driver) { d.appendTo(protocol.LedgerHookAudit.Path(), "") }, "", ""},
+		{"event appended", func(d *driver) { d.appendTo(wire.LedgerEvents.Path(), `{"event_id":"evt_1","run_id":"x"}`+"\n") }, "", ""},
+		{"new ledger", func(d *driver) { d.appendTo(wire.LedgerHookAudit.Path(), "{\"a\":1}\n\n{\"b\":2}\n") }, "", ""},
+		{"empty new ledger", func(d *driver) { d.appendTo(wire.LedgerHookAudit.Path(), "") }, "", ""},
 		{"talk appended", func(d *driver) { d.appendTo("TALK.md", "a note without end") }, "", ""},
 		{"human tasks edited", func(d *driver) { d.write("HUMAN_TASKS.md", "# mine\n") }, "", ""},
-		{"session removed", func(d *driver) { _ = os.Remove(d.path(string(protocol.DocSession))) }, "", ""},
-		{"session garbage", func(d *driver) { d.write(string(protocol.DocSession), "{") }, "", ""},
+		{"session removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocSession))) }, "", ""},
+		{"session garbage", func(d *driver) { d.write(string(wire.DocSession), "{") }, "", ""},
 		{"state goes on", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("x_other_tool", true) }) }, "", ""},
 		{"state reformatted", func(d *driver) {
-			o, _ := ojson.DecodeObject([]byte(d.read(string(protocol.DocState))))
-			d.write(string(protocol.DocState), string(ojson.Compact(o)))
+			o, _ := ojson.DecodeObject([]byte(d.read(string(wire.DocState))))
+			d.write(string(wire.DocState), string(ojson.Compact(o)))
 		}, "", ""},
 		{"checkpointed", func(d *driver) {
 			d.editRow(history, 1, func(o *ojson.Object) {
@@ -132,12 +133,12 @@ func TestExternalChanges(t *testing.T) {
 			_ = os.Symlink("../h", d.path(history.Path()))
 		}, CodeStateTampered, "history.jsonl"},
 
-		{"state not json", func(d *driver) { d.write(string(protocol.DocState), d.read(string(protocol.DocState))[:100]) }, protocol.CodeInvalidState, "state.json"},
-		{"state empty", func(d *driver) { d.write(string(protocol.DocState), "") }, protocol.CodeInvalidState, "state.json"},
-		{"state of wrong types", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("active_turns", 3) }) }, protocol.CodeInvalidState, "state.json"},
-		{"state bomb", func(d *driver) { d.write(string(protocol.DocState), strings.Repeat(`{"a":`, 100000)) }, protocol.CodeInvalidState, "state.json"},
-		{"run id leads out", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "../../heads/main") }) }, protocol.CodeInvalidState, "state.json"},
-		{"run id of wrong type", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", 7) }) }, protocol.CodeInvalidState, "run_id"},
+		{"state not json", func(d *driver) { d.write(string(wire.DocState), d.read(string(wire.DocState))[:100]) }, wire.CodeInvalidState, "state.json"},
+		{"state empty", func(d *driver) { d.write(string(wire.DocState), "") }, wire.CodeInvalidState, "state.json"},
+		{"state of wrong types", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("active_turns", 3) }) }, wire.CodeInvalidState, "state.json"},
+		{"state bomb", func(d *driver) { d.write(string(wire.DocState), strings.Repeat(`{"a":`, 100000)) }, wire.CodeInvalidState, "state.json"},
+		{"run id leads out", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "../../heads/main") }) }, wire.CodeInvalidState, "state.json"},
+		{"run id of wrong type", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", 7) }) }, wire.CodeInvalidState, "run_id"},
 		{"sequence goes back", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("turn_sequence", 1) }) }, CodeStateTampered, "turn_sequence"},
 		{"other project", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("project_id", "other") }) }, CodeStateTampered, "project_id"},
 		{"run id taken out, ledger cut", func(d *driver) {
@@ -152,10 +153,10 @@ func TestExternalChanges(t *testing.T) {
 			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
 			d.write(decisions.Path(), "")
 		}, CodeLedgerTampered, "decision-ledger.jsonl"},
-		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(protocol.DocState))) }, CodeStateTampered, "state.json"},
+		{"state removed", func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) }, CodeStateTampered, "state.json"},
 		{"other run", func(d *driver) {
 			d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") })
-			d.appendTo(protocol.LedgerEvents.Path(), `{"event_type":"run_started","run_id":"run_0000000000000001"}`+"\n")
+			d.appendTo(wire.LedgerEvents.Path(), `{"event_type":"run_started","run_id":"run_0000000000000001"}`+"\n")
 		}, "", ""},
 		{"other run, begun by nothing", func(d *driver) { d.editState(func(o *ojson.Object) { o.Set("run_id", "run_0000000000000001") }) }, CodeStateTampered, "state.json"},
 		{"fifo", func(d *driver) {
@@ -222,14 +223,14 @@ func TestExternalChanges(t *testing.T) {
 
 func TestConfigurationIsRecorded(t *testing.T) {
 	d := started(t)
-	d.write(protocol.ConfigPath, strings.Replace(testConfig, "Review everything.", "Review all.", 1))
+	d.write(wire.ConfigPath, strings.Replace(testConfig, "Review everything.", "Review all.", 1))
 	if v := d.view(); len(v.Notices) > 0 {
 		t.Errorf("a changed configuration is no change of the run: %v", v.Notices)
 	}
 	d.must(d.acceptOp)
 	d.clean()
-	d.write(protocol.ConfigPath, "{")
-	if _, err := d.store.View(context.Background()); codeOf(err) != protocol.CodeInvalidJSON {
+	d.write(wire.ConfigPath, "{")
+	if _, err := d.store.View(context.Background()); codeOf(err) != wire.CodeInvalidJSON {
 		t.Error(err)
 	}
 	if r := d.fsck(""); !r.Clean() {
@@ -326,16 +327,16 @@ func TestJournalReplay(t *testing.T) {
 		line := string(ojson.Compact(row)) + "\n"
 		switch {
 		case done == 1:
-			d.appendTo(protocol.LedgerHistory.Path(), line[:len(line)/2])
+			d.appendTo(wire.LedgerHistory.Path(), line[:len(line)/2])
 		case done > 1:
-			d.appendTo(protocol.LedgerHistory.Path(), line)
+			d.appendTo(wire.LedgerHistory.Path(), line)
 		}
 		if done > 2 {
-			d.appendTo(protocol.LedgerDecisions.Path(), string(ojson.Compact(ledger[0]))+"\n")
+			d.appendTo(wire.LedgerDecisions.Path(), string(ojson.Compact(ledger[0]))+"\n")
 		}
 		if done > 3 {
-			d.appendTo(protocol.LedgerDecisions.Path(), string(ojson.Compact(ledger[1]))+"\n")
-			d.write(string(protocol.DocState), string(ojson.Pretty(next)))
+			d.appendTo(wire.LedgerDecisions.Path(), string(ojson.Compact(ledger[1]))+"\n")
+			d.write(string(wire.DocState), string(ojson.Pretty(next)))
 		}
 		tx, err := d.store.Begin(context.Background(), "test", time.Second)
 		if err != nil {
@@ -351,11 +352,11 @@ func TestJournalReplay(t *testing.T) {
 		if d.store.exists(journalDir + "/txn_1.json") {
 			t.Errorf("step %d: the journal is still there", done)
 		}
-		if d.store.exists(protocol.StagingPath(turn)) {
+		if d.store.exists(wire.StagingPath(turn)) {
 			t.Errorf("step %d: the staged result is still there", done)
 		}
 		checkRows(t, d)
-		if n := strings.Count(d.read(protocol.LedgerDecisions.Path()), "DEC-90"); n != 2 {
+		if n := strings.Count(d.read(wire.LedgerDecisions.Path()), "DEC-90"); n != 2 {
 			t.Errorf("step %d: %d ledger rows", done, n)
 		}
 		d.turns(1)

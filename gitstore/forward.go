@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxPast bounds the search for the operation the working files are at, when no
@@ -19,20 +20,20 @@ const maxPast = 10000
 
 // past is what is known of the operations between the working files and the tip.
 type past struct {
-	at      *recorded                          // oldest operation considered; nil for a run being entered
-	steps   int                                // operations after at
-	docs    map[protocol.Document]map[OID]bool // versions from at on, without the tip's
+	at      *recorded                      // oldest operation considered; nil for a run being entered
+	steps   int                            // operations after at
+	docs    map[wire.Document]map[OID]bool // versions from at on, without the tip's
 	states  map[OID]bool
-	drops   []string                  // turns that ended in those operations
-	ended   map[string]OID            // turn of drops -> operation before it ended
-	unstage []string                  // turns whose result was sent back in those operations
-	kept    map[string]bool           // SHA-256 of every evidence blob of those operations
-	sizes   map[protocol.Ledger]int64 // ledgers before a run being entered
+	drops   []string              // turns that ended in those operations
+	ended   map[string]OID        // turn of drops -> operation before it ended
+	unstage []string              // turns whose result was sent back in those operations
+	kept    map[string]bool       // SHA-256 of every evidence blob of those operations
+	sizes   map[wire.Ledger]int64 // ledgers before a run being entered
 }
 
 func newPast() *past {
-	p := &past{docs: make(map[protocol.Document]map[OID]bool), states: make(map[OID]bool), ended: make(map[string]OID), kept: make(map[string]bool)}
-	for _, d := range protocol.Documents() {
+	p := &past{docs: make(map[wire.Document]map[OID]bool), states: make(map[OID]bool), ended: make(map[string]OID), kept: make(map[string]bool)}
+	for _, d := range wire.Documents() {
 		p.docs[d] = make(map[OID]bool)
 	}
 	return p
@@ -42,7 +43,7 @@ func newPast() *past {
 // operation that recorded the working state.json.
 func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 	p := newPast()
-	state := s.docOID(in.docs[protocol.DocState])
+	state := s.docOID(in.docs[wire.DocState])
 	r := in.tip.r
 	op, tree := in.tip.op, in.tip.root
 	for p.steps = 0; ; p.steps++ {
@@ -75,13 +76,13 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 		} else {
 			// state.json is written last: the files are at least at the operation that
 			// first recorded the state they hold.
-			mine, err := rec.docOID(protocol.DocState)
+			mine, err := rec.docOID(wire.DocState)
 			if err != nil {
 				return nil, err
 			}
 			before := OID("")
 			if parent != nil {
-				if before, err = parent.docOID(protocol.DocState); err != nil {
+				if before, err = parent.docOID(wire.DocState); err != nil {
 					return nil, err
 				}
 			}
@@ -99,13 +100,13 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 
 // remember notes the documents of an operation the files may still be at.
 func (p *past) remember(rec *recorded) error {
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		oid, err := rec.docOID(d)
 		if err != nil {
 			return err
 		}
 		p.docs[d][oid] = true
-		if d == protocol.DocState {
+		if d == wire.DocState {
 			p.states[oid] = true
 		}
 	}
@@ -143,12 +144,12 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 	if err != nil {
 		return false, err
 	}
-	tipState, err := rec.docOID(protocol.DocState)
+	tipState, err := rec.docOID(wire.DocState)
 	if err != nil {
 		return false, err
 	}
-	state := s.docOID(in.docs[protocol.DocState])
-	if state == tipState || state != note.Docs[protocol.DocState] {
+	state := s.docOID(in.docs[wire.DocState])
+	if state == tipState || state != note.Docs[wire.DocState] {
 		return false, nil // arrived already, or gone elsewhere since
 	}
 	p := newPast()
@@ -195,7 +196,7 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 // planForward computes what brings the working files to the tip. refusal is set
 // when a file is neither what an operation recorded nor on its way there.
 func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *Error, err error) {
-	plan = &workPlan{docs: make(map[protocol.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops, unstage: p.unstage}
+	plan = &workPlan{docs: make(map[wire.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops, unstage: p.unstage}
 	plan.proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
 		return p.kept[hex.EncodeToString(sum[:])]
@@ -209,7 +210,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *E
 			return nil, nil, err
 		}
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		want, err := in.tip.docOID(d)
 		if err != nil {
 			return nil, nil, err
@@ -227,7 +228,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *E
 			}
 		}
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		w, refusal, err := s.forwardLedger(in.tip, p, l)
 		if err != nil || refusal != nil {
 			return nil, refusal, err
@@ -244,7 +245,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *E
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *recorded, p *past, l protocol.Ledger) (*ledgerWrite, *Error, error) {
+func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWrite, *Error, error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {
 		return nil, nil, err
@@ -311,11 +312,11 @@ func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
 			return err
 		}
 		sealed, ok := files[bundleSeal]
-		if !ok && s.exists(protocol.BundleDir(t.Name)) {
+		if !ok && s.exists(wire.BundleDir(t.Name)) {
 			continue
 		}
 		if ok {
-			seal, _, ok, err := s.work.read(protocol.BundleDir(t.Name)+"/"+bundleSeal, maxDocument)
+			seal, _, ok, err := s.work.read(wire.BundleDir(t.Name)+"/"+bundleSeal, maxDocument)
 			if err == nil && ok && HashObject(tip.r.format, KindBlob, seal) == sealed {
 				continue
 			}

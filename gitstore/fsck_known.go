@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Finding codes.
@@ -79,11 +79,11 @@ func (f *fsck) missing(have []Ref) error {
 		}
 	}
 	s := f.s
-	if data, _, ok, err := s.work.read(string(protocol.DocState), maxDocument); err == nil {
+	if data, _, ok, err := s.work.read(string(wire.DocState), maxDocument); err == nil {
 		if run, err := runOf(document{data, ok}); err == nil && run != "" {
 			// One that another tool began is recorded by the next command.
 			if c := s.readCache(); c != nil && c.Run == run {
-				note(run, string(protocol.DocState))
+				note(run, string(wire.DocState))
 			}
 		}
 	}
@@ -167,7 +167,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	}
 	repo := f.s.repo
 	head, err := repo.Git.Run(f.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-	for _, l := range []protocol.Ledger{protocol.LedgerRunHistory, protocol.LedgerHistory} {
+	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		if data, _, ok, err := f.s.work.read(l.Path(), maxLedger); err == nil && ok {
 			rows(data, l.Path())
 		}
@@ -180,9 +180,9 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := repo.FileAt(f.ctx, OID(bytes.TrimSpace(head)), f.s.prefix+string(protocol.DocState)); err == nil && data != nil {
+	if data, _, err := repo.FileAt(f.ctx, OID(bytes.TrimSpace(head)), f.s.prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
-			note(o.String("run_id"), "the committed "+string(protocol.DocState))
+			note(o.String("run_id"), "the committed "+string(wire.DocState))
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (f *fsck) heritage(r *treeReader, op OpInfo) error {
 		f.mu.Unlock()
 		return nil
 	}
-	for _, l := range []protocol.Ledger{protocol.LedgerRunHistory, protocol.LedgerHistory} {
+	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		data, err := r.readLedger(op.Tree, l)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // check checks operations from..to-1 of a run.
@@ -161,7 +162,7 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID,
 			say(FindRecord, treeIndex, "%v", err)
 		}
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		diff, err := r.diffLedger(prev, op.Tree, l)
 		if err != nil {
 			return err
@@ -204,6 +205,6 @@ func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, pa
 		}
 	}
 	if p := protocol.CheckState(st); len(p) > 0 {
-		say(protocol.CodeInvalidState, treeState, "%s", p.Join())
+		say(wire.CodeInvalidState, treeState, "%s", p.Join())
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // work checks what lies in the work tree, reading every governed file: a stat
@@ -33,10 +33,10 @@ func (f *fsck) workFiles(run string) error {
 		return f.fault(run, "", err)
 	}
 	if run == "" {
-		if data := docs[protocol.DocState]; data.exists {
+		if data := docs[wire.DocState]; data.exists {
 			_, err = decodeWorkingState(data)
 		}
-		f.plain(run, string(protocol.DocState), err)
+		f.plain(run, string(wire.DocState), err)
 		return nil
 	}
 	tip, err := s.readRun(f.ctx, run)
@@ -48,7 +48,7 @@ func (f *fsck) workFiles(run string) error {
 		if _, err := s.inspect(f.ctx); err != nil {
 			return f.fault(run, "", err)
 		}
-		f.find(Finding{Code: FindWork, Run: run, Path: string(protocol.DocState), Note: true,
+		f.find(Finding{Code: FindWork, Run: run, Path: string(wire.DocState), Note: true,
 			Message: "the run is not recorded yet; the next command records it"})
 		return nil
 	}
@@ -60,12 +60,12 @@ func (f *fsck) workFiles(run string) error {
 	if err != nil {
 		return f.fault(run, tip, err)
 	}
-	if !docs[protocol.DocState].exists && !s.exists(projectDir) {
+	if !docs[wire.DocState].exists && !s.exists(projectDir) {
 		f.find(Finding{Code: FindWork, Run: run, Path: projectDir, Message: "the run is recorded, but this work tree has no governed files", Repair: repairFromRef})
 		return nil
 	}
 	differs := false
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		want, err := rec.docOID(d)
 		if err != nil {
 			return f.fault(run, tip, err)
@@ -74,7 +74,7 @@ func (f *fsck) workFiles(run string) error {
 			differs = true
 		}
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		diff, err := s.compare(rec, l)
 		if err != nil {
 			if err := f.fault(run, tip, err); err != nil {
@@ -113,12 +113,12 @@ func (f *fsck) explainWork(run string) error {
 	if errors.As(err, &e) && e.Code == CodeLedgerTampered && f.reported(e.Message) {
 		return nil
 	}
-	var pe *protocol.Error
+	var pe *wire.Error
 	if errors.As(err, &pe) {
-		f.find(Finding{Code: pe.Code, Run: run, Path: string(protocol.DocState), Message: pe.Message, Repair: repairFromRef})
+		f.find(Finding{Code: pe.Code, Run: run, Path: string(wire.DocState), Message: pe.Message, Repair: repairFromRef})
 		return nil
 	}
-	if errors.As(err, &e) && (e.Code == CodeLedgerTampered || e.Code == CodeStateTampered || e.Code == protocol.CodeInvalidState) {
+	if errors.As(err, &e) && (e.Code == CodeLedgerTampered || e.Code == CodeStateTampered || e.Code == wire.CodeInvalidState) {
 		f.find(Finding{Code: e.Code, Run: run, Message: e.Error(), Repair: repairFromRef})
 		return nil
 	}
@@ -138,7 +138,7 @@ func (f *fsck) reported(message string) bool {
 
 // plain reports an error about a working file that no run recorded.
 func (f *fsck) plain(run, name string, err error) {
-	var pe *protocol.Error
+	var pe *wire.Error
 	var e *Error
 	switch {
 	case errors.As(err, &pe):
@@ -154,7 +154,7 @@ func (f *fsck) lock() {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	v := Finding{Code: FindLock, Path: protocol.LockPath, Note: true}
+	v := Finding{Code: FindLock, Path: wire.LockPath, Note: true}
 	switch {
 	case err != nil:
 		v.Note, v.Message = false, "the lock cannot be read: "+err.Error()
@@ -173,10 +173,10 @@ func (f *fsck) lock() {
 func (f *fsck) leftovers() {
 	w := f.s.work
 	seen := make(map[string][]string)
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		seen[path.Dir(string(d))] = append(seen[path.Dir(string(d))], path.Base(string(d)))
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		seen[path.Dir(l.Path())] = append(seen[path.Dir(l.Path())], path.Base(l.Path()))
 	}
 	for dir, bases := range seen {

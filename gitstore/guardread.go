@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // NewCommit is a commit that a ref gains.
@@ -94,7 +94,7 @@ func (r *Repository) EntryAt(ctx context.Context, commit OID, path string) (OID,
 
 // Versions lists what the newest limit operations recorded of a document, each
 // content once, the newest first.
-func (x *RunRecord) Versions(d protocol.Document, limit int) ([]OID, error) {
+func (x *RunRecord) Versions(d wire.Document, limit int) ([]OID, error) {
 	var out []OID
 	seen := make(map[OID]bool)
 	for op := x.Op; op != "" && limit > 0; limit-- {

@@ -7,14 +7,14 @@ import (
 	"path"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Hold takes the project's lock for several transactions of this store: each Begin
 // works under it and leaves it held. wait bounds the waiting. A store holds it at
 // most once; the error is then of code locked, as it is for another process's.
 func (s *Store) Hold(ctx context.Context, purpose string, wait time.Duration) (*Lock, error) {
-	if err := s.work.mkdirs(path.Dir(protocol.LockPath)); err != nil {
+	if err := s.work.mkdirs(path.Dir(wire.LockPath)); err != nil {
 		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	if s.held != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // situation is how the working files stand to the recorded run.
@@ -28,8 +28,8 @@ type inspection struct {
 	config []byte // in the work tree
 	// governs is the configuration the run is judged by; nil before that is known.
 	governs []byte
-	docs    map[protocol.Document]document
-	diffs   map[protocol.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
+	docs    map[wire.Document]document
+	diffs   map[wire.Ledger]*ledgerDiff // against tip; sitClean, sitExternal, and sitIdle or sitAdopt after a known run
 
 	tip     *recorded // what the run's ref holds; nil for sitIdle, sitAdopt
 	open    []Claim   // claims of tip's chain that no person has confirmed
@@ -82,7 +82,7 @@ func (s *Store) readRun(ctx context.Context, run string) (OID, error) {
 // inspectOnce is one look. ref is the name of the ref it depended on, if any; in
 // is returned even with an error when it got as far as knowing the run.
 func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, err error) {
-	in = &inspection{diffs: make(map[protocol.Ledger]*ledgerDiff)}
+	in = &inspection{diffs: make(map[wire.Ledger]*ledgerDiff)}
 	cache := s.readCache()
 	if in.config, in.docs, err = s.readDocs(); err != nil {
 		return nil, "", err
@@ -97,7 +97,7 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 			return in, in.run, err
 		}
 	}
-	run, err := runOf(in.docs[protocol.DocState])
+	run, err := runOf(in.docs[wire.DocState])
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,8 +105,8 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 	if cache != nil && cache.Run != run {
 		in.before = s.recordedFrom(r, cache)
 	}
-	if in.before != nil && !in.docs[protocol.DocState].exists {
-		return nil, "", tamperedDoc(string(protocol.DocState), "it is gone; run %s is recorded", in.before.run)
+	if in.before != nil && !in.docs[wire.DocState].exists {
+		return nil, "", tamperedDoc(string(wire.DocState), "it is gone; run %s is recorded", in.before.run)
 	}
 	if run == "" {
 		in.sit = sitIdle
@@ -130,9 +130,9 @@ func (s *Store) inspectOnce(ctx context.Context) (in *inspection, ref string, er
 }
 
 // readDocs reads the configuration and every document.
-func (s *Store) readDocs() (config []byte, docs map[protocol.Document]document, err error) {
-	docs = make(map[protocol.Document]document)
-	for _, d := range protocol.Documents() {
+func (s *Store) readDocs() (config []byte, docs map[wire.Document]document, err error) {
+	docs = make(map[wire.Document]document)
+	for _, d := range wire.Documents() {
 		data, _, ok, err := s.work.read(string(d), maxDocument)
 		if err != nil {
 			return nil, nil, unreadable(string(d), err)
@@ -140,9 +140,9 @@ func (s *Store) readDocs() (config []byte, docs map[protocol.Document]document, 
 		docs[d] = document{data, ok}
 	}
 	// The configuration may be a link: it is the project's file, not ours.
-	config, err = s.work.root.ReadFile(protocol.ConfigPath)
+	config, err = s.work.root.ReadFile(wire.ConfigPath)
 	if err != nil {
-		return nil, nil, errorf(CodeUnreadable, err, "%s cannot be read", protocol.ConfigPath)
+		return nil, nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	return config, docs, nil
 }
@@ -154,7 +154,7 @@ func runOf(state document) (string, error) {
 	}
 	o, err := ojson.DecodeObject(state.data)
 	if err != nil {
-		return "", errorf(protocol.CodeInvalidState, err, "%s is not valid JSON", protocol.DocState).hint("%s", repairHint)
+		return "", errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).hint("%s", repairHint)
 	}
 	v, _ := o.Get("run_id")
 	switch run := v.(type) {
@@ -162,11 +162,11 @@ func runOf(state document) (string, error) {
 		return "", nil
 	case string:
 		if _, err := RunRef(run); err != nil {
-			return "", errorf(protocol.CodeInvalidState, err, "%s names a run that cannot be recorded", protocol.DocState).hint("%s", repairHint)
+			return "", errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded", wire.DocState).hint("%s", repairHint)
 		}
 		return run, nil
 	}
-	return "", errorf(protocol.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", protocol.DocState, ojson.TypeName(v)).
+	return "", errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState, ojson.TypeName(v)).
 		hint("%s", repairHint)
 }
 
@@ -219,11 +219,11 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, c
 	// The files may as well have arrived at the tip, with the cache lost or not
 	// renewed, and been changed by another tool since. Only an older state says
 	// for sure that they had not.
-	tipState, err := in.tip.docOID(protocol.DocState)
+	tipState, err := in.tip.docOID(wire.DocState)
 	if err != nil {
 		return err
 	}
-	if have := s.docOID(in.docs[protocol.DocState]); have != tipState && past.states[have] {
+	if have := s.docOID(in.docs[wire.DocState]); have != tipState && past.states[have] {
 		return refusal
 	}
 	if at != nil {
@@ -257,14 +257,14 @@ func (s *Store) docOID(d document) OID {
 // the same.
 func (s *Store) diffAll(in *inspection) (same bool, err error) {
 	same = true
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		oid, err := in.tip.docOID(d)
 		if err != nil {
 			return false, err
 		}
 		same = same && oid == s.docOID(in.docs[d])
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		diff, err := s.compare(in.tip, l)
 		if err != nil {
 			return false, err
@@ -276,7 +276,7 @@ func (s *Store) diffAll(in *inspection) (same bool, err error) {
 }
 
 // docOID returns the recorded blob of a document, "" when it was absent.
-func (rec *recorded) docOID(d protocol.Document) (OID, error) {
+func (rec *recorded) docOID(d wire.Document) (OID, error) {
 	e, ok, err := rec.r.lookup(rec.root, docTreePath(d))
 	if err != nil || !ok {
 		return "", err
@@ -294,7 +294,7 @@ func (s *Store) checkContinuity(in *inspection) error {
 	if in.before == nil {
 		return nil
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		diff, err := s.compare(in.before, l)
 		if err != nil {
 			return err

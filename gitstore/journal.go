@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // journalDir holds one file for each acceptance in flight.
@@ -104,12 +105,12 @@ func decodeJournal(data []byte) (journalEntry, bool) {
 // replayJournal finishes one acceptance. full is false when it had been
 // completed but for the cleaning up.
 func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
-	data, _, ok, err := s.work.read(string(protocol.DocState), maxDocument)
+	data, _, ok, err := s.work.read(string(wire.DocState), maxDocument)
 	if err != nil {
-		return false, unreadable(string(protocol.DocState), err)
+		return false, unreadable(string(wire.DocState), err)
 	}
 	if !ok {
-		return false, errorf(protocol.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", protocol.DocState, j.path).hint("%s", repairHint)
+		return false, errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", wire.DocState, j.path).hint("%s", repairHint)
 	}
 	state, err := decodeWorkingState(document{data, true})
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	}
 	next, problems := protocol.DecodeStateObject(j.next)
 	if len(problems) > 0 || next.Run() != j.run {
-		return false, errorf(protocol.CodeInvalidState, nil, "%s holds no valid next state", j.path).
+		return false, errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
 			hint("move the file away if the acceptance of %s shall not be completed", j.turn)
 	}
 	_, active := state.ActiveTurns.Get(j.turn)
@@ -131,8 +132,8 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 		if err := s.replayRows(j); err != nil {
 			return false, err
 		}
-		if err := s.work.write(string(protocol.DocState), ojson.Pretty(j.next)); err != nil {
-			return false, errorf(CodeUnreadable, err, "%s cannot be written", protocol.DocState)
+		if err := s.work.write(string(wire.DocState), ojson.Pretty(j.next)); err != nil {
+			return false, errorf(CodeUnreadable, err, "%s cannot be written", wire.DocState)
 		}
 	}
 	kept := func(staged []byte) bool { return j.history != nil && accepted(staged, j.turn) }
@@ -159,17 +160,17 @@ func (s *Store) replayRows(j journalEntry) error {
 			n, _ = row.Int("accepted_sequence")
 			return row.String("turn_id") == j.turn && n == j.sequence
 		}
-		if err := s.appendMissing(protocol.LedgerHistory, []*ojson.Object{j.history}, func(row, _ *ojson.Object) bool { return present(row) }); err != nil {
+		if err := s.appendMissing(wire.LedgerHistory, []*ojson.Object{j.history}, func(row, _ *ojson.Object) bool { return present(row) }); err != nil {
 			return err
 		}
 	}
-	return s.appendMissing(protocol.LedgerDecisions, j.ledger, func(have, want *ojson.Object) bool { return ojson.Equal(have, want) })
+	return s.appendMissing(wire.LedgerDecisions, j.ledger, func(have, want *ojson.Object) bool { return ojson.Equal(have, want) })
 }
 
 // appendMissing appends those rows for which no existing row is the same. A
 // last line without its end, the trace of a write that was cut off, is completed
 // when it is the beginning of the first missing row.
-func (s *Store) appendMissing(l protocol.Ledger, rows []*ojson.Object, same func(have, want *ojson.Object) bool) error {
+func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(have, want *ojson.Object) bool) error {
 	data, _, _, err := s.work.read(l.Path(), maxLedger)
 	if err != nil {
 		return unreadable(l.Path(), err)

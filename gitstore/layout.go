@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Entries of the tree of one operation.
@@ -29,22 +29,22 @@ const (
 const projectDir = ".agentxchain"
 
 // docTreePath returns where a document lives in the tree.
-func docTreePath(d protocol.Document) string {
+func docTreePath(d wire.Document) string {
 	switch d {
-	case protocol.DocState:
+	case wire.DocState:
 		return treeState
-	case protocol.DocSession:
+	case wire.DocSession:
 		return treeSession
-	case protocol.DocHumanTasks:
+	case wire.DocHumanTasks:
 		return treeTasks
-	case protocol.DocDispatchIndex:
+	case wire.DocDispatchIndex:
 		return treeBundleIx
 	}
 	return ""
 }
 
 // ledgerTreePath returns the tree that holds the segments of l.
-func ledgerTreePath(l protocol.Ledger) string { return treeLedger + "/" + string(l) }
+func ledgerTreePath(l wire.Ledger) string { return treeLedger + "/" + string(l) }
 
 // fanout is how many segments a second-level tree holds. With it an append
 // rewrites one blob and three trees of at most some dozens of entries, however
@@ -98,7 +98,7 @@ func safeFilePath(p string) bool {
 	if !strings.HasPrefix(p, projectDir+"/") || path.Clean(p) != p || len(p) > 4096 || strings.ContainsAny(p, "\\\x00") {
 		return false
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if l.Path() == p {
 			return false
 		}
@@ -108,7 +108,7 @@ func safeFilePath(p string) bool {
 			return false
 		}
 	}
-	return !slices.Contains(protocol.Documents(), protocol.Document(p))
+	return !slices.Contains(wire.Documents(), wire.Document(p))
 }
 
 // safeName reports whether s can be one path component of a turn or bundle file.

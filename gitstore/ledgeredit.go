@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ledgerEdit collects changes of one ledger and writes the touched segments
@@ -13,7 +14,7 @@ import (
 type ledgerEdit struct {
 	r       *treeReader
 	root    OID // recorded tree, "" when there is none
-	ledger  protocol.Ledger
+	ledger  wire.Ledger
 	n       int            // segments
 	last    OID            // recorded last segment
 	changed map[int][]byte // new contents by number
@@ -23,7 +24,7 @@ type ledgerEdit struct {
 	known func(oid OID) []byte
 }
 
-func (r *treeReader) ledger(root OID, l protocol.Ledger) (*ledgerEdit, error) {
+func (r *treeReader) ledger(root OID, l wire.Ledger) (*ledgerEdit, error) {
 	e := &ledgerEdit{r: r, root: root, ledger: l, changed: make(map[int][]byte)}
 	if root == "" {
 		return e, nil
@@ -126,7 +127,7 @@ func amendWorking(data []byte, amends []protocol.Amend) ([]byte, bool) {
 }
 
 // readLedger returns the recorded bytes of a ledger; nil when it was absent.
-func (r *treeReader) readLedger(root OID, l protocol.Ledger) ([]byte, error) {
+func (r *treeReader) readLedger(root OID, l wire.Ledger) ([]byte, error) {
 	segs, err := r.slots(root, ledgerTreePath(l), false)
 	if err != nil || len(segs) == 0 {
 		return nil, err
@@ -143,7 +144,7 @@ func (r *treeReader) readLedger(root OID, l protocol.Ledger) ([]byte, error) {
 }
 
 // pendingLedger continues a ledger whose segments are in the edit already.
-func (e *treeEdit) pendingLedger(l protocol.Ledger, m ledgerMark) (*ledgerEdit, error) {
+func (e *treeEdit) pendingLedger(l wire.Ledger, m ledgerMark) (*ledgerEdit, error) {
 	le := &ledgerEdit{r: e.r, ledger: l, n: m.Segments, changed: make(map[int][]byte)}
 	data := make(map[OID][]byte, len(e.objects))
 	for _, o := range e.objects {

@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // checkpointOp marks the newest history row.
 func (d *driver) checkpointOp(v *View) protocol.Operation {
-	rows, err := d.store.TailRows(context.Background(), protocol.LedgerHistory, 1, nil)
+	rows, err := d.store.TailRows(context.Background(), wire.LedgerHistory, 1, nil)
 	if err != nil || len(rows) != 1 {
 		d.t.Fatal(rows, err)
 	}
@@ -28,7 +29,7 @@ func (d *driver) checkpointOp(v *View) protocol.Operation {
 func TestAmendInPlace(t *testing.T) {
 	d := oneTurn.copy(t)
 	d.turns(2)
-	name := protocol.LedgerHistory.Path()
+	name := wire.LedgerHistory.Path()
 	before, inode := d.read(name), mustStat(t, d.path(name))
 	d.must(d.checkpointOp)
 	after := d.read(name)
@@ -46,7 +47,7 @@ func TestAmendInPlace(t *testing.T) {
 
 // The files a crash leaves in the middle of it are completed by the next command.
 func TestAmendInPlaceTorn(t *testing.T) {
-	name := protocol.LedgerHistory.Path()
+	name := wire.LedgerHistory.Path()
 	d := oneTurn.copy(t)
 	d.turns(1)
 	kept := t.TempDir()
@@ -111,7 +112,7 @@ func TestAmendInPlaceTorn(t *testing.T) {
 
 func TestAmendTailFarBack(t *testing.T) {
 	d := oneTurn.copy(t)
-	name := protocol.LedgerHistory.Path()
+	name := wire.LedgerHistory.Path()
 	row := func(i int) string {
 		return `{"n":` + strings.Repeat("1", i%5+1) + `,"x":"` + strings.Repeat("y", 900) + "\"}\n"
 	}
@@ -124,9 +125,9 @@ func TestAmendTailFarBack(t *testing.T) {
 	d.write(name, b.String())
 	size := int64(b.Len())
 	amend := func(old, now string) []protocol.Amend {
-		return []protocol.Amend{{Ledger: protocol.LedgerHistory, Old: []byte(old), New: []byte(now)}}
+		return []protocol.Amend{{Ledger: wire.LedgerHistory, Old: []byte(old), New: []byte(now)}}
 	}
-	w, ok, err := d.store.amendTail(protocol.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`), []byte("{\"z\":1}\n"))
+	w, ok, err := d.store.amendTail(wire.LedgerHistory, size, amend(`{"last":1}`, `{"last":1,"c":2}`), []byte("{\"z\":1}\n"))
 	if err != nil || !ok || string(w.data) != ",\"c\":2}\n{\"z\":1}\n" || string(w.old) != "}\n" || w.offset != size-2 {
 		t.Errorf("%v %v %+v %q", ok, err, w, w.data)
 	}
@@ -142,7 +143,7 @@ func TestAmendTailFarBack(t *testing.T) {
 		"not there":         amend(`{"none":1}`, `{"none":1,"c":2}`),
 		"shorter":           amend(`{"last":1}`, `{}`),
 	} {
-		if _, ok, err := d.store.amendTail(protocol.LedgerHistory, size, a, nil); ok || err != nil {
+		if _, ok, err := d.store.amendTail(wire.LedgerHistory, size, a, nil); ok || err != nil {
 			t.Errorf("%s: %v %v", what, ok, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RunFiles are the governed files as one operation recorded them, by
@@ -69,7 +69,7 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 	if f.Config, _, err = rec.r.file(rec.root, treeConfig); err != nil {
 		return nil, err
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		data, found, err := rec.r.file(rec.root, docTreePath(d))
 		if err != nil {
 			return nil, err
@@ -78,10 +78,10 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 			f.Files[string(d)] = data
 		}
 	}
-	if f.State, ok = f.Files[string(protocol.DocState)]; !ok {
+	if f.State, ok = f.Files[string(wire.DocState)]; !ok {
 		return nil, malformed(rec.root, "there is no %s", treeState)
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		data, err := rec.r.readLedger(rec.root, l)
 		if err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 		if !t.IsTree() || !safeName(t.Name) {
 			return nil, malformed(rec.root, "%s/%s is not a bundle", treeBundles, t.Name)
 		}
-		err := rec.r.walkFiles(t.OID, protocol.BundleDir(t.Name), func(name string, oid OID) error {
-			if !safeBundleName(strings.TrimPrefix(name, protocol.BundleDir(t.Name)+"/")) {
+		err := rec.r.walkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid OID) error {
+			if !safeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
 				return malformed(rec.root, "%q is not a file of a bundle", name)
 			}
 			return add(name, oid)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Open opens the run store of the project around dir: the nearest directory at
@@ -35,7 +35,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	// link may have led out of this one.
 	if !hasConfig(repo.ProjectDir) || !within(repo.TopLevel, repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository", protocol.ConfigPath, abs).
+		return nil, errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository", wire.ConfigPath, abs).
 			hint("git agentxchain init")
 	}
 	return newStore(repo, opts)
@@ -71,7 +71,7 @@ func findProject(dir string) string {
 }
 
 func hasConfig(dir string) bool {
-	fi, err := os.Stat(filepath.Join(dir, protocol.ConfigPath))
+	fi, err := os.Stat(filepath.Join(dir, wire.ConfigPath))
 	return err == nil && fi.Mode().IsRegular()
 }
 

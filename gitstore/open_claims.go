@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // harmless are the operations that build on nothing another tool passed: what stops a
@@ -20,7 +21,7 @@ func harmless() []string {
 }
 
 // MayBuild refuses an operation that would build on something no person has
-// confirmed. The error is a *protocol.Error of code confirmation_required.
+// confirmed. The error is a *wire.Error of code confirmation_required.
 func (tx *Tx) MayBuild(operation string) error {
 	if len(tx.open) == 0 || slices.Contains(harmless(), operation) {
 		return nil
@@ -32,7 +33,7 @@ func (tx *Tx) MayBuild(operation string) error {
 func (tx *Tx) Open() []Claim { return tx.open }
 
 // Unconfirmed is the refusal to build on open claims.
-func Unconfirmed(run string, open []Claim) *protocol.Error {
+func Unconfirmed(run string, open []Claim) *wire.Error {
 	rows := make([]*ojson.Object, len(open))
 	claims := make([]protocol.Claim, len(open))
 	for i, c := range open {
@@ -40,7 +41,7 @@ func Unconfirmed(run string, open []Claim) *protocol.Error {
 		rows[i] = ojson.Marshal(&c.Claim)
 		rows[i].Set("op", string(c.Op))
 	}
-	return &protocol.Error{
+	return &wire.Error{
 		Code:    protocol.CodeConfirmationRequired,
 		Field:   "run_id",
 		Message: fmt.Sprintf("Run %s was carried on by another tool or from elsewhere, and no person has confirmed it here: %s.", run, protocol.ClaimsInWords(claims)),
@@ -90,7 +91,7 @@ func (in *inspection) pending(v *View) []Claim {
 // checkAdopted refuses a run that no operation and no row of its own began: a state
 // with a new run id is not a way around what was recorded.
 func (s *Store) checkAdopted(in *inspection) error {
-	after, err := decodeWorkingState(in.docs[protocol.DocState])
+	after, err := decodeWorkingState(in.docs[wire.DocState])
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (s *Store) checkAdopted(in *inspection) error {
 		}
 	}
 	if e := protocol.CheckAdopted(cfg, repaired, displaces, s.workingRows()); e != nil {
-		return tamperedDoc(string(protocol.DocState), "%s", e.Message)
+		return tamperedDoc(string(wire.DocState), "%s", e.Message)
 	}
 	return nil
 }
@@ -121,5 +122,5 @@ func (rec *recorded) unfinished() (bool, error) {
 	if perr != nil {
 		return false, nil
 	}
-	return st.Run() != "" && !slices.Contains([]protocol.Status{protocol.StatusIdle, protocol.StatusCompleted, protocol.StatusFailed}, st.Status), nil
+	return st.Run() != "" && !slices.Contains([]wire.Status{wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed}, st.Status), nil
 }

@@ -9,7 +9,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // openBundle is the note left while hooks look at a bundle in its place: the
@@ -56,7 +56,7 @@ func decodeOpenBundle(data []byte) (*openBundle, error) {
 // the process be killed before, the next Begin settles it.
 func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	if !safeName(turn) {
-		return errorf(protocol.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
+		return errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
 	}
 	if err := tx.SettleBundle(ctx); err != nil {
 		return err
@@ -66,9 +66,9 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	if tx.rec != nil {
 		n.Run = tx.rec.run
 	}
-	found, err := s.work.bundleEntries(protocol.BundleDir(turn))
+	found, err := s.work.bundleEntries(wire.BundleDir(turn))
 	if err != nil {
-		return unreadable(protocol.BundleDir(turn), err)
+		return unreadable(wire.BundleDir(turn), err)
 	}
 	for _, f := range found {
 		n.Files = append(n.Files, f.name)
@@ -131,7 +131,7 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 			return false, err
 		}
 	}
-	dir := protocol.BundleDir(n.Turn)
+	dir := wire.BundleDir(n.Turn)
 	changed, err = s.work.dropUnrecorded(dir, n.Files, recorded)
 	if err == nil && len(recorded) > 0 {
 		var more bool

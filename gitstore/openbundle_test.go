@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // messUp does to an open bundle what a dispatch and its hooks do, and worse.
@@ -34,7 +34,7 @@ func TestOpenBundleIsSettled(t *testing.T) {
 		d := newDriver(t)
 		d.must(initOp(false))
 		_, tr := d.must(assignOp)
-		dir := protocol.BundleDir(tr.Turn)
+		dir := wire.BundleDir(tr.Turn)
 		d.write(dir+"/of-nobody.txt", "mine\n")
 		ctx := context.Background()
 		tx, err := d.store.Begin(ctx, "test", 0)
@@ -94,7 +94,7 @@ func TestOpenBundleOfNoTurn(t *testing.T) {
 	if err := tx.OpenBundle(ctx, "turn_new"); err != nil {
 		t.Fatal(err)
 	}
-	dir := protocol.BundleDir("turn_new")
+	dir := wire.BundleDir("turn_new")
 	if err := os.MkdirAll(d.path(dir+"/a/b"), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestOpenBundleOfNoTurn(t *testing.T) {
 		t.Error("the directory is still there")
 	}
 	for _, turn := range []string{"", "..", "a/b", strings.Repeat("x", 5000)} {
-		if err := tx.OpenBundle(ctx, turn); codeOf(err) != protocol.CodeInvalidArgument {
+		if err := tx.OpenBundle(ctx, turn); codeOf(err) != wire.CodeInvalidArgument {
 			t.Errorf("%.20q: %v", turn, err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestReread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := protocol.LedgerEvents.Path()
+		name := wire.LedgerEvents.Path()
 		data := d.read(name) + more
 		if err := os.Remove(d.path(name)); err != nil {
 			t.Fatal(err)

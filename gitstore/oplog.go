@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // OpInfo is what the commit of an operation says about it.
@@ -53,7 +54,7 @@ func (s *Store) Runs(ctx context.Context) ([]Ref, error) {
 // currentRun returns the run of this work tree: the one state.json names, else
 // the one the cache remembers.
 func (s *Store) currentRun() string {
-	if data, _, ok, err := s.work.read(string(protocol.DocState), maxDocument); err == nil {
+	if data, _, ok, err := s.work.read(string(wire.DocState), maxDocument); err == nil {
 		if run, err := runOf(document{data, ok}); err == nil && run != "" {
 			return run
 		}
@@ -150,7 +151,7 @@ func (op *OpInfo) readMessage(msg string) {
 
 // LedgerChange is what an operation did to one ledger.
 type LedgerChange struct {
-	Ledger   protocol.Ledger
+	Ledger   wire.Ledger
 	Appended []string         // lines, without line feeds
 	Amended  []protocol.Amend // lines replaced in place
 	// Rewritten says how the ledger differs when it is not the one before with
@@ -173,12 +174,12 @@ type OpDetail struct {
 // any other way git knows.
 func (s *Store) Show(ctx context.Context, name string) (*OpDetail, error) {
 	if name == "" || strings.HasPrefix(name, "-") {
-		return nil, errorf(protocol.CodeNotFound, nil, "%q names no operation", name)
+		return nil, errorf(wire.CodeNotFound, nil, "%q names no operation", name)
 	}
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil {
 		if exitCode(err) >= 0 {
-			return nil, errorf(protocol.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
+			return nil, errorf(wire.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
 		}
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (s *Store) Show(ctx context.Context, name string) (*OpDetail, error) {
 		return nil, err
 	}
 	if len(ops) != 1 || ops[0].Name == "" || ops[0].Run == "" {
-		return nil, errorf(protocol.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).hint("git agentxchain log")
+		return nil, errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).hint("git agentxchain log")
 	}
 	return s.detail(ctx, ops[0])
 }
@@ -237,7 +238,7 @@ func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
 }
 
 func (d *OpDetail) ledgers(r *treeReader, before OID) error {
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		diff, err := r.diffLedger(before, d.Tree, l)
 		if err != nil {
 			return err
@@ -285,7 +286,7 @@ func (d *OpDetail) files(r *treeReader, before OID) error {
 
 // diffLedger relates a ledger in tree after to the one in tree before ("" for
 // none), reading only segments that differ.
-func (r *treeReader) diffLedger(before, after OID, l protocol.Ledger) (*ledgerDiff, error) {
+func (r *treeReader) diffLedger(before, after OID, l wire.Ledger) (*ledgerDiff, error) {
 	var old []OID
 	if before != "" {
 		a, _, err := r.lookup(before, ledgerTreePath(l))

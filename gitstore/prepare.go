@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Pending is a git process that will move one ref, or not. It is not bound to a
@@ -44,9 +44,9 @@ func (r *Repository) StartMove(ctx context.Context, m Move) (*Pending, error) {
 	case !safeRefName(u.Name):
 		return nil, errorf(CodeBadRefName, nil, "%q is not a ref name", u.Name)
 	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old || !u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
-		return nil, errorf(protocol.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
+		return nil, errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
 	case len(m.Also) > 0:
-		return nil, errorf(protocol.CodeInvalidArgument, nil, "%s moves together with other refs, which is not for a decision over several repositories", u.Name)
+		return nil, errorf(wire.CodeInvalidArgument, nil, "%s moves together with other refs, which is not for a decision over several repositories", u.Name)
 	}
 	if err := r.refuseSymbolic(ctx, u.Name); err != nil {
 		return nil, err

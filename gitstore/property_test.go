@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
@@ -20,9 +21,9 @@ func TestLedgerModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := freshRun.copy(t)
 		defer func() { _ = d.store.Close(); _ = os.RemoveAll(d.Dir) }()
-		model := make(map[protocol.Ledger]string)
+		model := make(map[wire.Ledger]string)
 		sync := func() {
-			for _, l := range protocol.Ledgers() {
+			for _, l := range wire.Ledgers() {
 				if d.store.exists(l.Path()) {
 					model[l] = d.read(l.Path())
 				}
@@ -47,7 +48,7 @@ func TestLedgerModel(t *testing.T) {
 				d.interrupted = -1
 				extend(tr)
 			case "external":
-				l := rapid.SampledFrom([]protocol.Ledger{protocol.LedgerEvents, protocol.LedgerHistory, protocol.LedgerHookAudit, protocol.LedgerTalk}).Draw(rt, "ledger")
+				l := rapid.SampledFrom([]wire.Ledger{wire.LedgerEvents, wire.LedgerHistory, wire.LedgerHookAudit, wire.LedgerTalk}).Draw(rt, "ledger")
 				line := `{"x":"` + strings.Repeat("y", rapid.SampledFrom([]int{0, 10, 5000, segmentLimit - 9, segmentLimit, 40000}).Draw(rt, "length")) + "\"}\n"
 				tx, err := d.store.Begin(context.Background(), "settle", 0)
 				if err != nil {
@@ -105,10 +106,10 @@ func (d *driver) next(rt *rapid.T) (*Committed, *protocol.Transition) {
 		op = d.acceptOp
 	}
 	var order []string
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		order = append(order, l.Path())
 	}
-	for _, doc := range protocol.Documents() {
+	for _, doc := range wire.Documents() {
 		order = append(order, string(doc))
 	}
 	// Whatever an earlier interruption left is completed first, as Begin would.
@@ -229,11 +230,11 @@ func TestSafePaths(t *testing.T) {
 
 func FuzzCache(f *testing.F) {
 	c := &statCache{Run: "run_1", Op: OID(strings.Repeat("a", 40)), Root: OID(strings.Repeat("b", 40)), Index: []byte("{}\n"),
-		Ledgers: map[protocol.Ledger]ledgerMark{protocol.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: fileStat{9, 8, 7, 6}}},
+		Ledgers: map[wire.Ledger]ledgerMark{wire.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: fileStat{9, 8, 7, 6}}},
 		Trees:   map[OID][]byte{OID(strings.Repeat("b", 40)): []byte("tree")}}
 	f.Add(c.encode(), true)
 	f.Add(c.encode()[:40], true)
-	f.Add((&entering{Run: "r", Docs: map[protocol.Document]OID{protocol.DocState: "x"}, Ledgers: map[protocol.Ledger]int64{protocol.LedgerTalk: 3}}).encode(), false)
+	f.Add((&entering{Run: "r", Docs: map[wire.Document]OID{wire.DocState: "x"}, Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3}}).encode(), false)
 	f.Add((&openBundle{Run: "r", Turn: "turn_1", Files: []string{"a", "b/c"}}).encode(), false)
 	f.Add([]byte(cacheMagic), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {

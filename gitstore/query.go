@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxLedgerLine bounds one row of a ledger; a longer one is damage.
@@ -25,7 +26,7 @@ const queryBlock = 256 << 10
 // LastRow returns the last row of a working ledger whose member key is value,
 // or nil. It reads from the end, so a recent row costs one block. Lines that do
 // not parse are passed over.
-func (s *Store) LastRow(ctx context.Context, l protocol.Ledger, key, value string) (*protocol.Line, error) {
+func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (*protocol.Line, error) {
 	f, err := s.work.root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -51,7 +52,7 @@ func (s *Store) LastRow(ctx context.Context, l protocol.Ledger, key, value strin
 
 // TailRows returns up to n parseable rows from the end of a working ledger,
 // oldest first; keep selects them and may be nil. n <= 0 means all.
-func (s *Store) TailRows(ctx context.Context, l protocol.Ledger, n int, keep func(*ojson.Object) bool) ([]protocol.Line, error) {
+func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]protocol.Line, error) {
 	f, err := s.work.root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -6,7 +6,7 @@ import (
 	"context"
 	"io/fs"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Records reports whether name is a ledger or a document of a run that the
@@ -49,12 +49,12 @@ func (tx *Tx) Recorded(ctx context.Context, name string) ([]byte, error) {
 
 // recordedPath says what a working file is in a record: a ledger, or a document
 // and its place in the tree.
-func recordedPath(name string) (l protocol.Ledger, tree string, ok bool) {
-	for _, l := range protocol.Ledgers() {
+func recordedPath(name string) (l wire.Ledger, tree string, ok bool) {
+	for _, l := range wire.Ledgers() {
 		if l.Path() == name {
 			return l, "", true
 		}
 	}
-	tree = docTreePath(protocol.Document(name))
+	tree = docTreePath(wire.Document(name))
 	return "", tree, tree != ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RecordedRun is a run as one operation recorded it: whatever is read of it is of
@@ -128,7 +129,7 @@ func (x *RecordedRun) Record() (*ojson.Object, error) {
 // Rows yields the rows of a ledger from the first on. Ledgers outlive runs: rows of
 // earlier runs come first and name them. One segment (some 16 KiB) is held at a
 // time; lines that are no JSON objects are passed over.
-func (x *RecordedRun) Rows(l protocol.Ledger) iter.Seq2[protocol.Line, error] {
+func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[protocol.Line, error] {
 	return func(yield func(protocol.Line, error) bool) {
 		segs, err := x.rec.r.slots(x.rec.root, ledgerTreePath(l), false)
 		if err != nil {
@@ -153,7 +154,7 @@ func (x *RecordedRun) Rows(l protocol.Ledger) iter.Seq2[protocol.Line, error] {
 // Appended returns the rows a ledger has got since an earlier operation of the same
 // run. It reads what differs. ok is false when rows were changed as well: whoever
 // keeps them must read them all again.
-func (x *RecordedRun) Appended(l protocol.Ledger, since *RecordedRun) (rows []protocol.Line, ok bool, err error) {
+func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []protocol.Line, ok bool, err error) {
 	diff, err := x.rec.r.diffLedger(since.rec.root, x.rec.root, l)
 	if err != nil {
 		return nil, false, err
@@ -169,15 +170,15 @@ func (x *RecordedRun) Appended(l protocol.Ledger, since *RecordedRun) (rows []pr
 // review, a proposal, a rejected result). Ledgers are read with Rows.
 func (x *RecordedRun) File(name string) (data []byte, ok bool, err error) {
 	r, root := x.rec.r, x.rec.root
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		if string(d) == name {
 			return r.file(root, docTreePath(d))
 		}
 	}
-	if !safeFilePath(name) && !strings.HasPrefix(name, protocol.DispatchDir+"/") || path.Clean(name) != name {
+	if !safeFilePath(name) && !strings.HasPrefix(name, wire.DispatchDir+"/") || path.Clean(name) != name {
 		return nil, false, nil
 	}
-	if rest, found := strings.CutPrefix(name, protocol.DispatchDir+"/"); found {
+	if rest, found := strings.CutPrefix(name, wire.DispatchDir+"/"); found {
 		return r.file(root, treeBundles+"/"+rest)
 	}
 	groups, err := r.slots(root, treeFiles, true)

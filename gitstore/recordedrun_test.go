@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // TestOpenRun: a recorded run reads as its working files did, at any of its
@@ -34,7 +34,7 @@ func TestOpenRun(t *testing.T) {
 	if st, err := late.State(); err != nil || st.RunID == nil || *st.RunID != run {
 		t.Errorf("%+v %v", st, err)
 	}
-	if state, _ := late.StateBytes(); string(state) != d.read(string(protocol.DocState)) {
+	if state, _ := late.StateBytes(); string(state) != d.read(string(wire.DocState)) {
 		t.Error("the state is another")
 	}
 	if cfg, err := late.Config(); err != nil || len(cfg.Roles.Keys()) == 0 {
@@ -43,7 +43,7 @@ func TestOpenRun(t *testing.T) {
 	if rec, err := late.Record(); err != nil || rec.Len() == 0 {
 		t.Errorf("%v %v", rec, err)
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		var all string
 		var rows []string
 		for row, err := range late.Rows(l) {
@@ -69,10 +69,10 @@ func TestOpenRun(t *testing.T) {
 			t.Errorf("%s: %d rows, then %d, %d in all (%v, %v)", l, n, len(more), len(rows), ok, err)
 		}
 	}
-	if data, ok, err := late.File(string(protocol.DocState)); err != nil || !ok || len(data) == 0 {
+	if data, ok, err := late.File(string(wire.DocState)); err != nil || !ok || len(data) == 0 {
 		t.Errorf("%v %v", ok, err)
 	}
-	for _, none := range []string{"", "/", "x", ".agentxchain", ".agentxchain/no", ".agentxchain/../state.json", protocol.DispatchDir + "/none/x", protocol.DispatchDir} {
+	for _, none := range []string{"", "/", "x", ".agentxchain", ".agentxchain/no", ".agentxchain/../state.json", wire.DispatchDir + "/none/x", wire.DispatchDir} {
 		if data, ok, err := late.File(none); err != nil || ok {
 			t.Errorf("%q: %q %v %v", none, data, ok, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RepairMode is the side a repair takes.
@@ -102,7 +103,7 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	case 1:
 		return runs[0].Name[len(RunRefPrefix):], nil
 	}
-	return "", errorf(protocol.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them", len(runs)).
+	return "", errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them", len(runs)).
 		hint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them", RunRefPrefix)
 }
 
@@ -201,15 +202,15 @@ func (s *Store) keepDirFor(what string) (string, error) {
 // documents, whether recorded or not, and what else the operation recorded.
 func (s *Store) governed(want *RunFiles) []string {
 	var names []string
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		names = append(names, l.Path())
 	}
 	for _, p := range want.Paths() {
-		if !slices.Contains(names, p) && !slices.Contains(protocol.Documents(), protocol.Document(p)) {
+		if !slices.Contains(names, p) && !slices.Contains(wire.Documents(), wire.Document(p)) {
 			names = append(names, p)
 		}
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		names = append(names, string(d))
 	}
 	return names
@@ -244,8 +245,8 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	if err != nil {
 		return nil, err
 	}
-	in := &inspection{config: config, docs: docs, diffs: make(map[protocol.Ledger]*ledgerDiff)}
-	if in.run, err = runOf(docs[protocol.DocState]); err != nil {
+	in := &inspection{config: config, docs: docs, diffs: make(map[wire.Ledger]*ledgerDiff)}
+	if in.run, err = runOf(docs[wire.DocState]); err != nil {
 		return nil, err
 	}
 	plan := &RepairPlan{Run: in.run}
@@ -259,7 +260,7 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 		s.clearEntering()
 		return plan, s.dropCache()
 	}
-	state, err := decodeWorkingState(docs[protocol.DocState])
+	state, err := decodeWorkingState(docs[wire.DocState])
 	if err != nil {
 		return nil, err
 	}
@@ -322,12 +323,12 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 // acceptActions names the files that differ from the record.
 func (s *Store) acceptActions(in *inspection) []RepairAction {
 	var out []RepairAction
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if in.tip == nil && s.exists(l.Path()) || in.tip != nil && in.diffs[l].kind != diffSame {
 			out = append(out, RepairAction{Path: l.Path(), Action: "record"})
 		}
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		recorded := OID("")
 		if in.tip != nil {
 			recorded, _ = in.tip.docOID(d)

@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // LostRefPrefix is where the tips of dropped operations are kept: below it
@@ -27,7 +27,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OI
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
 		if exitCode(err) >= 0 {
-			return "", nil, errorf(protocol.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
+			return "", nil, errorf(wire.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
 		}
 		return "", nil, err
 	}
@@ -38,11 +38,11 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OI
 	}
 	switch {
 	case v.Sound():
-		return "", nil, errorf(protocol.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped", plan.Run).hint("git agentxchain repair --from-ref")
+		return "", nil, errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped", plan.Run).hint("git agentxchain repair --from-ref")
 	case v.Good == "":
 		return "", nil, v.Err()
 	case op != v.Good:
-		return "", nil, errorf(protocol.CodeInvalidArgument, nil, "the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
+		return "", nil, errorf(wire.CodeInvalidArgument, nil, "the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
 			hint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
 	for at := tip; at != op && plan.Dropped < maxVerified; plan.Dropped++ {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (d *driver) repair(mode RepairMode, opt RepairOptions) *RepairPlan {
@@ -25,20 +25,20 @@ func (d *driver) repair(mode RepairMode, opt RepairOptions) *RepairPlan {
 func TestRepairFromRef(t *testing.T) {
 	for name, damage := range map[string]func(d *driver){
 		"history rewritten": func(d *driver) {
-			d.editRow(protocol.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "x") })
+			d.editRow(wire.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "x") })
 		},
-		"state garbage": func(d *driver) { d.write(string(protocol.DocState), "{") },
-		"state removed": func(d *driver) { _ = os.Remove(d.path(string(protocol.DocState))) },
+		"state garbage": func(d *driver) { d.write(string(wire.DocState), "{") },
+		"state removed": func(d *driver) { _ = os.Remove(d.path(string(wire.DocState))) },
 		"all gone":      func(d *driver) { _ = os.RemoveAll(d.path(".agentxchain")) },
 		"state is a link": func(d *driver) {
-			_ = os.Remove(d.path(string(protocol.DocState)))
-			_ = os.Symlink("/etc/hostname", d.path(string(protocol.DocState)))
+			_ = os.Remove(d.path(string(wire.DocState)))
+			_ = os.Symlink("/etc/hostname", d.path(string(wire.DocState)))
 		},
 		"ledger is a directory": func(d *driver) {
-			_ = os.Remove(d.path(protocol.LedgerEvents.Path()))
-			_ = os.MkdirAll(d.path(protocol.LedgerEvents.Path()+"/x"), 0o777)
+			_ = os.Remove(d.path(wire.LedgerEvents.Path()))
+			_ = os.MkdirAll(d.path(wire.LedgerEvents.Path()+"/x"), 0o777)
 		},
-		"foreign ledger": func(d *driver) { d.write(protocol.LedgerHookAudit.Path(), "junk\n") },
+		"foreign ledger": func(d *driver) { d.write(wire.LedgerHookAudit.Path(), "junk\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := started(t)
@@ -78,7 +78,7 @@ func TestRepairFromRef(t *testing.T) {
 func TestRepairFreshClone(t *testing.T) {
 	d := started(t)
 	want := governedFiles(t, d)
-	gitIn(t, d.Dir, "add", protocol.ConfigPath)
+	gitIn(t, d.Dir, "add", wire.ConfigPath)
 	gitIn(t, d.Dir, "commit", "-q", "-m", "config")
 	dir := t.TempDir()
 	gitIn(t, dir, "clone", "-q", d.Dir, "c")
@@ -92,7 +92,7 @@ func TestRepairFreshClone(t *testing.T) {
 	if now := governedFiles(t, e); !maps.Equal(want, now) {
 		t.Fatalf("%v\n%v", want, now)
 	}
-	if _, err := os.Stat(e.path(protocol.BundleDir(e.view().State.OnlyTurn().TurnID) + "/PROMPT.md")); err != nil {
+	if _, err := os.Stat(e.path(wire.BundleDir(e.view().State.OnlyTurn().TurnID) + "/PROMPT.md")); err != nil {
 		t.Error(err)
 	}
 	e.must(e.acceptOp)
@@ -101,13 +101,13 @@ func TestRepairFreshClone(t *testing.T) {
 
 func TestRepairAcceptWorking(t *testing.T) {
 	d := started(t)
-	d.editRow(protocol.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "a secret was here") })
+	d.editRow(wire.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "a secret was here") })
 	if _, err := d.store.View(context.Background()); CodeOf(err) != CodeLedgerTampered {
 		t.Fatal(err)
 	}
 	disk := snapshotFiles(t, d.Dir)
 	plan := d.repair(AcceptWorking, RepairOptions{DryRun: true, Reason: "redacted"})
-	if len(plan.Actions) != 1 || plan.Actions[0].Path != protocol.LedgerHistory.Path() || plan.Op != "" {
+	if len(plan.Actions) != 1 || plan.Actions[0].Path != wire.LedgerHistory.Path() || plan.Op != "" {
 		t.Errorf("%+v", plan)
 	}
 	plan = d.repair(AcceptWorking, RepairOptions{Reason: "redacted"})
@@ -125,7 +125,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 		t.Errorf("%s", r)
 	}
 	// What nobody could read is not accepted.
-	d.appendTo(protocol.LedgerHistory.Path(), "garbage\n")
+	d.appendTo(wire.LedgerHistory.Path(), "garbage\n")
 	if _, err := d.store.Repair(context.Background(), AcceptWorking, RepairOptions{}); CodeOf(err) != CodeLedgerTampered {
 		t.Error(err)
 	}
@@ -191,14 +191,14 @@ func TestFsckFindsDamage(t *testing.T) {
 		}, FindRecord},
 		{"symbolic ref", func(d *driver) { gitIn(d.t, d.Dir, "symbolic-ref", RunRefPrefix+"run_x", "refs/heads/main") }, CodeRefSymbolic},
 		{"stat restored", func(d *driver) {
-			name := d.path(protocol.LedgerHistory.Path())
-			d.write(protocol.LedgerHistory.Path(), strings.Replace(d.read(protocol.LedgerHistory.Path()), "Looked", "Booked", 1))
+			name := d.path(wire.LedgerHistory.Path())
+			d.write(wire.LedgerHistory.Path(), strings.Replace(d.read(wire.LedgerHistory.Path()), "Looked", "Booked", 1))
 			// Pretend that the cache saw exactly this file.
 			c := d.store.readCache()
 			fi, _ := os.Stat(name)
-			m := c.Ledgers[protocol.LedgerHistory]
+			m := c.Ledgers[wire.LedgerHistory]
 			m.Stat = statOf(fi)
-			c.Ledgers[protocol.LedgerHistory] = m
+			c.Ledgers[wire.LedgerHistory] = m
 			_ = d.store.writeCache(c)
 		}, CodeLedgerTampered},
 	}

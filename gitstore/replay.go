@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // replayer proves operations of one run in order. It holds what the operation
@@ -20,9 +21,9 @@ type replayer struct {
 	prev  OID // tree of the operation before, "" at a run's first
 	state []byte
 	index []byte
-	docs  map[protocol.Document][]byte
-	repo  []byte                     // repo-decisions.jsonl before
-	tails map[protocol.Ledger]Object // last segments of ledgers before
+	docs  map[wire.Document][]byte
+	repo  []byte                 // repo-decisions.jsonl before
+	tails map[wire.Ledger]Object // last segments of ledgers before
 
 	// What the replayed operation before yielded, decoded: nil after a rebase.
 	last *protocol.Transition
@@ -35,7 +36,7 @@ type replayer struct {
 // rebase makes tree what the next operation follows from, reading it. After an
 // operation that replayed well, carry does the same without reading.
 func (p *replayer) rebase(tree OID) error {
-	p.prev, p.tails, p.last, p.rows = tree, make(map[protocol.Ledger]Object), nil, nil
+	p.prev, p.tails, p.last, p.rows = tree, make(map[wire.Ledger]Object), nil, nil
 	var err error
 	if p.state, _, err = p.r.file(tree, treeState); err != nil {
 		return err
@@ -43,8 +44,8 @@ func (p *replayer) rebase(tree OID) error {
 	if p.index, _, err = p.r.file(tree, treeIndex); err != nil {
 		return err
 	}
-	p.docs = make(map[protocol.Document][]byte)
-	for _, d := range []protocol.Document{protocol.DocSession, protocol.DocHumanTasks} {
+	p.docs = make(map[wire.Document][]byte)
+	for _, d := range []wire.Document{wire.DocSession, wire.DocHumanTasks} {
 		data, ok, err := p.r.file(tree, docTreePath(d))
 		if err != nil {
 			return err
@@ -53,7 +54,7 @@ func (p *replayer) rebase(tree OID) error {
 			p.docs[d] = data
 		}
 	}
-	p.repo, err = p.r.readLedger(tree, protocol.LedgerRepoDecisions)
+	p.repo, err = p.r.readLedger(tree, wire.LedgerRepoDecisions)
 	return err
 }
 
@@ -65,8 +66,8 @@ func (p *replayer) snapshot(cfg *protocol.Config) (*protocol.Snapshot, error) {
 	if p.rows == nil {
 		p.rows = slices.Collect(rowsOf(p.repo))
 	}
-	snap := &protocol.Snapshot{Config: cfg, HumanTasks: p.docs[protocol.DocHumanTasks], RepoDecisions: p.rows}
-	if data, ok := p.docs[protocol.DocSession]; ok {
+	snap := &protocol.Snapshot{Config: cfg, HumanTasks: p.docs[wire.DocHumanTasks], RepoDecisions: p.rows}
+	if data, ok := p.docs[wire.DocSession]; ok {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			snap.Session = o
 		}
@@ -131,7 +132,7 @@ func (p *replayer) replay(tree OID, rec *protocol.Record) (diffs []string, err e
 		}
 		return []string{"the rules refuse the operation: " + refusal.Message}, nil
 	}
-	d := &derivation{root: p.prev, marks: make(map[protocol.Ledger]ledgerMark), tail: p.tail}
+	d := &derivation{root: p.prev, marks: make(map[wire.Ledger]ledgerMark), tail: p.tail}
 	if d.edit, err = p.r.edit(p.prev); err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (p *replayer) replay(tree OID, rec *protocol.Record) (diffs []string, err e
 }
 
 // tail returns the last segment of a ledger if it is the one at hand.
-func (p *replayer) tail(l protocol.Ledger, oid OID) []byte {
+func (p *replayer) tail(l wire.Ledger, oid OID) []byte {
 	if seg := p.tails[l]; seg.OID == oid {
 		return seg.Data
 	}
@@ -194,7 +195,7 @@ func (p *replayer) carry(tree OID, tr *protocol.Transition, state []byte, d *der
 		if _, last, err := p.r.lastSlot(tree, ledgerTreePath(c.ledger)); err == nil {
 			p.tails[c.ledger] = Object{OID: last, Data: blobs[last]}
 		}
-		if c.ledger == protocol.LedgerRepoDecisions {
+		if c.ledger == wire.LedgerRepoDecisions {
 			if amended, ok := amendWorking(p.repo, c.amends); ok {
 				p.repo, p.rows = append(amended, c.data...), nil
 			}
@@ -271,7 +272,7 @@ func (p *replayer) replayFirst(tree OID, rec *protocol.Record) (diffs []string, 
 	}
 	snap := &protocol.Snapshot{Config: cfg, Index: &protocol.Index{Run: prior.Run()}}
 	snap.State, _ = protocol.RepairState(prior, cfg)
-	repo, err := p.r.readLedger(tree, protocol.LedgerRepoDecisions)
+	repo, err := p.r.readLedger(tree, wire.LedgerRepoDecisions)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // HasCommit reports whether the repository holds the commit.
@@ -61,9 +61,9 @@ func (r *Repository) ChangedBetween(ctx context.Context, old, tip OID) ([]string
 
 // ReadConfig returns the bytes of the project's configuration.
 func (s *Store) ReadConfig() ([]byte, error) {
-	data, err := s.work.root.ReadFile(protocol.ConfigPath)
+	data, err := s.work.root.ReadFile(wire.ConfigPath)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", protocol.ConfigPath)
+		return nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	return data, nil
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // restoreScan is a comparison in the making.
@@ -65,7 +65,7 @@ func (s *Store) planRestoreFiles(ctx context.Context, in *Incoming) (*RestorePla
 			return nil, err
 		case action == "":
 			plan.Same++
-		case f.Path == string(protocol.DocState):
+		case f.Path == string(wire.DocState):
 			last = &RestoreAction{f.Path, action}
 		default:
 			plan.Actions = append(plan.Actions, RestoreAction{f.Path, action})

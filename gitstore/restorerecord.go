@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // restored is the record of a restore in the making.
@@ -71,8 +72,8 @@ func unfit(err error, what string) error {
 // the objects, a ledger's at a time.
 func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context, []Object) error) (*restored, error) {
 	x := s.shadow(in)
-	look := &inspection{docs: make(map[protocol.Document]document)}
-	for _, d := range protocol.Documents() {
+	look := &inspection{docs: make(map[wire.Document]document)}
+	for _, d := range wire.Documents() {
 		data, _, ok, err := x.work.read(string(d), maxDocument)
 		if err != nil {
 			return nil, unreadable(string(d), err)
@@ -81,18 +82,18 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	}
 	r := &restored{flush: flush, relation: RestoreIdle}
 	var err error
-	if look.config, _, _, err = x.work.read(protocol.ConfigPath, maxDocument); err != nil {
-		return nil, unreadable(protocol.ConfigPath, err)
+	if look.config, _, _, err = x.work.read(wire.ConfigPath, maxDocument); err != nil {
+		return nil, unreadable(wire.ConfigPath, err)
 	}
 	cfg, problems, err := protocol.DecodeConfig(look.config)
 	if err != nil {
-		return nil, unfit(err, protocol.ConfigPath)
+		return nil, unfit(err, wire.ConfigPath)
 	}
 	if len(problems) > 0 {
-		return nil, unfit(errors.New(problems.Join()), protocol.ConfigPath)
+		return nil, unfit(errors.New(problems.Join()), wire.ConfigPath)
 	}
-	if r.run, err = runOf(look.docs[protocol.DocState]); err != nil {
-		return nil, unfit(err, string(protocol.DocState))
+	if r.run, err = runOf(look.docs[wire.DocState]); err != nil {
+		return nil, unfit(err, string(wire.DocState))
 	}
 	if in.Bundle != nil {
 		r.refs = in.Bundle.updates(r.run)
@@ -101,14 +102,14 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 		return r, nil
 	}
 	look.run = r.run
-	st, err := decodeWorkingState(look.docs[protocol.DocState])
+	st, err := decodeWorkingState(look.docs[wire.DocState])
 	if err != nil {
-		return nil, unfit(err, string(protocol.DocState))
+		return nil, unfit(err, string(wire.DocState))
 	}
-	r.state = look.docs[protocol.DocState].data
+	r.state = look.docs[wire.DocState].data
 	repaired, _ := protocol.RepairState(st, cfg)
 	if p := protocol.CheckState(repaired); len(p) > 0 {
-		return nil, unfit(protocol.StateError(p), string(protocol.DocState))
+		return nil, unfit(protocol.StateError(p), string(wire.DocState))
 	}
 	if err := r.findParent(ctx, s, in); err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *protocol.State, cfg *protocol.Config) error {
 	r.relation = RestoreAdopts
 	same, grows := true, true
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		kind, err := r.ledger(ctx, x, l)
 		if err != nil {
 			return err
@@ -164,7 +165,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *pr
 		}
 		grows = grows && kind != diffForeign && kind != diffShorter
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		have := OID("")
 		if r.parent != nil {
 			var err error
@@ -208,7 +209,7 @@ func (r *restored) follows(st *protocol.State) bool {
 }
 
 // ledger puts one ledger into the tree and says how it stands to the recorded one.
-func (r *restored) ledger(ctx context.Context, x *Store, l protocol.Ledger) (diffKind, error) {
+func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (diffKind, error) {
 	data, _, there, err := x.work.read(l.Path(), maxLedger)
 	if err != nil {
 		return 0, unreadable(l.Path(), err)

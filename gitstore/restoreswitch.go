@@ -7,7 +7,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // finishRestore brings the staged files into place. Each step is done only if it
@@ -31,7 +31,7 @@ func (s *Store) finishRestore(j *restoreJournal) error {
 		if a.Action == "remove" {
 			continue
 		}
-		if a.Path == string(protocol.DocState) {
+		if a.Path == string(wire.DocState) {
 			if err := sw.settle(); err != nil {
 				return err
 			}

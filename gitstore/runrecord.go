@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RunRecord is one run at the tip of its ref.
@@ -72,7 +73,7 @@ func (x *RunRecord) root() (OID, error) {
 
 // State returns the recorded state, repaired as the engine reads it.
 func (x *RunRecord) State(c *protocol.Config) (*protocol.State, error) {
-	data, err := x.Document(protocol.DocState)
+	data, err := x.Document(wire.DocState)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (x *RunRecord) State(c *protocol.Config) (*protocol.State, error) {
 }
 
 // Document returns the bytes of a recorded document, nil when there is none.
-func (x *RunRecord) Document(d protocol.Document) ([]byte, error) {
+func (x *RunRecord) Document(d wire.Document) ([]byte, error) {
 	root, err := x.root()
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (x *RunRecord) Index() (*protocol.Index, error) {
 }
 
 // Ledger returns the bytes of a recorded ledger, nil when it is empty.
-func (x *RunRecord) Ledger(l protocol.Ledger) ([]byte, error) {
+func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 	root, err := x.root()
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (x *RunRecord) CheckChain(since OID, limit int) error {
 		if err != nil {
 			return err
 		}
-		for _, l := range protocol.Ledgers() {
+		for _, l := range wire.Ledgers() {
 			d, err := r.diffLedger(before.Tree, c.Tree, l)
 			if err != nil {
 				return err

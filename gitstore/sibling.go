@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeGitDirElsewhere means that a clone's .git leads to a repository that does not
@@ -216,21 +216,21 @@ func pointer(dir, name, prefix string) (string, error) {
 // Config returns the bytes of the project's configuration. Like the store it
 // follows a link, but only inside of the project.
 func (x *Sibling) Config() ([]byte, error) {
-	f, err := x.store.work.root.OpenFile(protocol.ConfigPath, os.O_RDONLY|openNonblock, 0)
+	f, err := x.store.work.root.OpenFile(wire.ConfigPath, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", protocol.ConfigPath)
+		return nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	defer func() { _ = f.Close() }()
 	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
-		err = &notRegularError{protocol.ConfigPath, fi.Mode()}
+		err = &notRegularError{wire.ConfigPath, fi.Mode()}
 	}
 	var data []byte
 	if err == nil {
 		data, err = readLimited(f, fi.Size(), maxGitConfig)
 	}
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", protocol.ConfigPath)
+		return nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	return data, nil
 }

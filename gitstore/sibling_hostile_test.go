@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // trap is a sibling that would leave a canary if anything of it ran, and whose
@@ -65,7 +65,7 @@ func (p *trap) file(name, data string) {
 // TestSiblingHostile reads siblings that are made to run something, to lead
 // elsewhere, or to hang or exhaust their reader.
 func TestSiblingHostile(t *testing.T) {
-	state := string(protocol.DocState)
+	state := string(wire.DocState)
 	cases := map[string]struct {
 		set  func(p *trap)
 		code string // "" when the sibling is read all the same
@@ -187,8 +187,8 @@ func TestSiblingHostile(t *testing.T) {
 		"state is a pipe":      {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) }, CodeStateTampered},
 		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) }, CodeStateTampered},
 		"state of 1 GB":        {func(p *trap) { p.huge(state) }, CodeUnreadable},
-		"state is no JSON":     {func(p *trap) { p.write(state, "{") }, protocol.CodeInvalidState},
-		"run id is a path":     {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) }, protocol.CodeInvalidState},
+		"state is no JSON":     {func(p *trap) { p.write(state, "{") }, wire.CodeInvalidState},
+		"run id is a path":     {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) }, wire.CodeInvalidState},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -226,13 +226,13 @@ func (p *trap) huge(name string) {
 
 func TestSiblingHugeLedger(t *testing.T) {
 	p := newTrap(t)
-	p.appendTo(string(protocol.DocState), "\n")
-	p.huge(protocol.LedgerEvents.Path())
+	p.appendTo(string(wire.DocState), "\n")
+	p.huge(wire.LedgerEvents.Path())
 	run := mustSibling(t, p.Dir)
 	if run.Ahead || run.Refused == nil {
 		t.Fatalf("%+v", run)
 	}
-	for _, err := range run.Working(context.Background(), protocol.LedgerEvents, "") {
+	for _, err := range run.Working(context.Background(), wire.LedgerEvents, "") {
 		if CodeOf(err) != CodeUnreadable {
 			t.Fatal(err)
 		}

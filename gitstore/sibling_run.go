@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Bounds of a sibling's files, in bytes.
@@ -35,7 +36,7 @@ type SiblingRun struct {
 
 	x    *Sibling
 	tip  *recorded
-	more map[protocol.Ledger][]byte // Ahead: rows beyond the record
+	more map[wire.Ledger][]byte // Ahead: rows beyond the record
 }
 
 // ReadRun reads where the run of the sibling stands. Ledgers are not read unless
@@ -46,9 +47,9 @@ type SiblingRun struct {
 // chain_broken.
 func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 	s := x.store
-	data, _, ok, err := s.work.read(string(protocol.DocState), maxSiblingDocument)
+	data, _, ok, err := s.work.read(string(wire.DocState), maxSiblingDocument)
 	if err != nil {
-		return nil, unreadable(string(protocol.DocState), err)
+		return nil, unreadable(string(wire.DocState), err)
 	}
 	out := &SiblingRun{x: x}
 	if !ok {
@@ -67,7 +68,7 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 	if out.tip, err = s.recordedAt(s.reader(ctx), out.Run, out.Op); err != nil {
 		return nil, err
 	}
-	recorded, err := out.tip.docOID(protocol.DocState)
+	recorded, err := out.tip.docOID(wire.DocState)
 	if err != nil {
 		return nil, err
 	}
@@ -93,22 +94,22 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 // another implementation.
 func (out *SiblingRun) carriedOn(state []byte) error {
 	s := out.x.store
-	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[protocol.Document]document), diffs: make(map[protocol.Ledger]*ledgerDiff)}
+	in := &inspection{run: out.Run, tip: out.tip, docs: make(map[wire.Document]document), diffs: make(map[wire.Ledger]*ledgerDiff)}
 	var err error
 	if in.config, err = out.x.Config(); err != nil {
 		return err
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		data, _, ok, err := s.work.read(string(d), maxSiblingDocument)
 		if err != nil {
 			return unreadable(string(d), err)
 		}
 		in.docs[d] = document{data, ok}
 	}
-	if !bytes.Equal(in.docs[protocol.DocState].data, state) {
-		return errorf(CodeStateMoved, nil, "%s changed while it was being read", protocol.DocState)
+	if !bytes.Equal(in.docs[wire.DocState].data, state) {
+		return errorf(CodeStateMoved, nil, "%s changed while it was being read", wire.DocState)
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if st, ok, err := s.work.stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
 			return unreadable(l.Path(), errors.Join(err, &tooLongError{l.Path(), maxSiblingLedger}))
 		}
@@ -119,13 +120,13 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	if err := s.checkExternal(in); err != nil {
 		return err
 	}
-	more := make(map[protocol.Ledger][]byte)
+	more := make(map[wire.Ledger][]byte)
 	for l, d := range in.diffs {
 		more[l] = d.appended
 	}
 	was, _, err := out.tip.r.file(out.tip.root, treeState)
 	if err == nil {
-		err = borneOut(was, state, func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(more[l]) })
+		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[protocol.Line] { return rowsOf(more[l]) })
 	}
 	if err != nil {
 		return err
@@ -148,31 +149,31 @@ func borneOut(was, state []byte, added protocol.LedgerReader) error {
 		return perr
 	}
 	told, decided := make(map[string]bool), make(map[string]bool)
-	for l := range added(protocol.LedgerDecisions) {
+	for l := range added(wire.LedgerDecisions) {
 		decided[l.Row.String("id")] = true
 	}
-	for l := range added(protocol.LedgerEvents) {
+	for l := range added(wire.LedgerEvents) {
 		if l.Row.String("event_type") == protocol.EventTurnAccepted {
 			told[l.Row.Object("turn").String("turn_id")] = true
 		}
 	}
-	for l := range added(protocol.LedgerHistory) {
+	for l := range added(wire.LedgerHistory) {
 		turn := l.Row.String("turn_id")
 		if !AcceptedRow(l.Row) {
 			continue
 		}
 		switch {
 		case st.ActiveTurns.Has(turn):
-			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", clipBytes([]byte(turn)))
+			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", clipBytes([]byte(turn)))
 		case !told[turn]:
-			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", clipBytes([]byte(turn)))
+			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", clipBytes([]byte(turn)))
 		}
 		if t, ok := recorded.ActiveTurns.Get(turn); ok && t != nil && t.AssignedRole != l.Row.String("role") {
-			return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", clipBytes([]byte(turn)))
+			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", clipBytes([]byte(turn)))
 		}
 		for _, d := range l.Row.Objects("decisions") {
 			if id := d.String("id"); id != "" && !decided[id] {
-				return tampered(protocol.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", clipBytes([]byte(turn)), clipBytes([]byte(id)))
+				return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", clipBytes([]byte(turn)), clipBytes([]byte(id)))
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func borneOut(was, state []byte, added protocol.LedgerReader) error {
 // another implementation has written them, and nothing proves them.
 func (out *SiblingRun) Unrecorded() map[string]bool {
 	turns := make(map[string]bool)
-	for l := range rowsOf(out.more[protocol.LedgerHistory]) {
+	for l := range rowsOf(out.more[wire.LedgerHistory]) {
 		if AcceptedRow(l.Row) {
 			turns[l.Row.String("turn_id")] = true
 		}
@@ -207,7 +208,7 @@ func (out *SiblingRun) behind(state OID) (bool, error) {
 			return false, err
 		}
 		at := &recorded{root: c.Tree, r: out.tip.r}
-		if oid, err := at.docOID(protocol.DocState); err != nil || oid == state {
+		if oid, err := at.docOID(wire.DocState); err != nil || oid == state {
 			return oid == state, err
 		}
 		if len(c.Parents) == 0 {
@@ -221,7 +222,7 @@ func (out *SiblingRun) behind(state OID) (bool, error) {
 // Rows yields the rows of a ledger that count and whose text contains mark, the
 // newest first. What is no row is left out. Without a record they are those of the
 // working file.
-func (out *SiblingRun) Rows(ctx context.Context, l protocol.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
+func (out *SiblingRun) Rows(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	if out.tip == nil {
 		return out.Working(ctx, l, mark)
 	}
@@ -267,7 +268,7 @@ func (out *SiblingRun) Rows(ctx context.Context, l protocol.Ledger, mark string)
 }
 
 // Working yields the rows of a working ledger like Rows, whether or not they count. An absent ledger has none; unreadable_file is the last thing yielded.
-func (out *SiblingRun) Working(ctx context.Context, l protocol.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
+func (out *SiblingRun) Working(ctx context.Context, l wire.Ledger, mark string) iter.Seq2[*ojson.Object, error] {
 	return func(yield func(*ojson.Object, error) bool) {
 		f, st, err := out.x.store.work.open(l.Path())
 		if errors.Is(err, fs.ErrNotExist) {

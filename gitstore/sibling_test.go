@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // sibling opens a directory as a sibling and reads its run.
@@ -38,7 +39,7 @@ func mustSibling(t testing.TB, dir string) *SiblingRun {
 // accepted returns the turns that rows of history say were accepted.
 func (out *SiblingRun) accepted(t testing.TB) (turns []string) {
 	t.Helper()
-	for row, err := range out.Rows(context.Background(), protocol.LedgerHistory, "") {
+	for row, err := range out.Rows(context.Background(), wire.LedgerHistory, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestSiblingIsReadByItsFiles(t *testing.T) {
 			}
 			got := mustSibling(t, d.Dir)
 			v := d.view0()
-			if got.Op != v.Op || got.Run != v.Run || string(got.State) != d.read(string(protocol.DocState)) || got.Ahead || got.Refused != nil {
+			if got.Op != v.Op || got.Run != v.Run || string(got.State) != d.read(string(wire.DocState)) || got.Ahead || got.Refused != nil {
 				t.Fatalf("%+v", got)
 			}
 			if turns := got.accepted(t); len(turns) != 6 || turns[0] != lastAccepted(t, d) {
@@ -110,7 +111,7 @@ func (d *driver) view0() *View {
 
 func lastAccepted(t testing.TB, d *driver) string {
 	t.Helper()
-	rows := strings.Split(strings.TrimSpace(d.read(protocol.LedgerHistory.Path())), "\n")
+	rows := strings.Split(strings.TrimSpace(d.read(wire.LedgerHistory.Path())), "\n")
 	o, err := ojson.DecodeObject([]byte(rows[len(rows)-1]))
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +169,7 @@ func TestSiblingCarriedOnByAnother(t *testing.T) {
 	d := started(t)
 	carryOn(t, d, func(e *driver) { e.must(e.acceptOp); e.turns(2) })
 	got := mustSibling(t, d.Dir)
-	if !got.Ahead || got.Refused != nil || len(got.accepted(t)) != 5 || string(got.State) != d.read(string(protocol.DocState)) {
+	if !got.Ahead || got.Refused != nil || len(got.accepted(t)) != 5 || string(got.State) != d.read(string(wire.DocState)) {
 		t.Fatalf("%+v", got)
 	}
 	got.sound(t, "", 6)
@@ -188,7 +189,7 @@ func TestSiblingWithLateFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.must(d.acceptOp)
-	want := d.read(string(protocol.DocState))
+	want := d.read(string(wire.DocState))
 	if err := os.RemoveAll(d.path(".agentxchain")); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func forgedRow(run, turn string) string {
 }
 
 func TestSiblingForgedAcceptance(t *testing.T) {
-	history, events := protocol.LedgerHistory.Path(), protocol.LedgerEvents.Path()
+	history, events := wire.LedgerHistory.Path(), wire.LedgerEvents.Path()
 	cases := map[string]struct {
 		forge   func(d *driver, run, turn string)
 		refused bool
@@ -228,7 +229,7 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 			d.editState(func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
 		}, true},
 		"rewritten history": {func(d *driver, run, turn string) {
-			d.editRow(protocol.LedgerHistory, 1, func(o *ojson.Object) { o.Set("turn_id", turn) })
+			d.editRow(wire.LedgerHistory, 1, func(o *ojson.Object) { o.Set("turn_id", turn) })
 		}, false},
 		"state without a row": {func(d *driver, run, turn string) {
 			d.editState(func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
@@ -238,7 +239,7 @@ func TestSiblingForgedAcceptance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := started(t)
 			v := d.view()
-			turn, state := v.State.OnlyTurn().TurnID, d.read(string(protocol.DocState))
+			turn, state := v.State.OnlyTurn().TurnID, d.read(string(wire.DocState))
 			c.forge(d, v.Run, turn)
 			got := mustSibling(t, d.Dir)
 			if got.Ahead || (got.Refused != nil) != c.refused || string(got.State) != state {
@@ -295,15 +296,15 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *treeEdit)
 
 func TestSiblingForgedRecord(t *testing.T) {
 	forgedHistory := func(t *testing.T, d *driver, e *treeEdit, run, turn string) {
-		old, err := e.r.readLedger(e.r.mustTree(t, run, d), protocol.LedgerHistory)
+		old, err := e.r.readLedger(e.r.mustTree(t, run, d), wire.LedgerHistory)
 		if err != nil {
 			t.Fatal(err)
 		}
 		hi, lo := slot(0)
-		if err := e.put(ledgerTreePath(protocol.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(run, turn)...)); err != nil {
+		if err := e.put(ledgerTreePath(wire.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(run, turn)...)); err != nil {
 			t.Fatal(err)
 		}
-		st, perr := protocol.DecodeState([]byte(d.read(string(protocol.DocState))))
+		st, perr := protocol.DecodeState([]byte(d.read(string(wire.DocState))))
 		if perr != nil {
 			t.Fatal(perr)
 		}

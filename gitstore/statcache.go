@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ledgerMark is a ledger as an operation left it, and the working file's stat
@@ -33,7 +33,7 @@ type statCache struct {
 	Run     string
 	Op      OID // operation the working files are at
 	Root    OID // its tree
-	Ledgers map[protocol.Ledger]ledgerMark
+	Ledgers map[wire.Ledger]ledgerMark
 	Trees   map[OID][]byte // raw trees on the right edge of Root
 	Index   []byte         // index.json of Op
 }
@@ -53,7 +53,7 @@ func (c *statCache) encode() []byte {
 	b = putBytes(b, []byte(c.Op))
 	b = putBytes(b, []byte(c.Root))
 	b = binary.AppendUvarint(b, uint64(len(c.Ledgers)))
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		m, ok := c.Ledgers[l]
 		if !ok {
 			continue
@@ -115,10 +115,10 @@ func decodeCache(data []byte) (*statCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &statCache{Ledgers: make(map[protocol.Ledger]ledgerMark), Trees: make(map[OID][]byte)}
+	c := &statCache{Ledgers: make(map[wire.Ledger]ledgerMark), Trees: make(map[OID][]byte)}
 	c.Run, c.Op, c.Root = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
 	for range d.count() {
-		l := protocol.Ledger(d.bytes())
+		l := wire.Ledger(d.bytes())
 		var v [7]int64
 		for i := range v {
 			v[i] = d.int()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of the run store, beside those of the git layer.
@@ -113,7 +114,7 @@ const repairHint = "see what changed with git agentxchain fsck, then run git age
 
 // tampered says that a ledger is not the recorded one plus what the protocol
 // allows; line is 1-based, 0 when no single line is to blame.
-func tampered(l protocol.Ledger, line int, format string, args ...any) *Error {
+func tampered(l wire.Ledger, line int, format string, args ...any) *Error {
 	where := l.Path()
 	if line > 0 {
 		where = fmt.Sprintf("%s line %d", where, line)

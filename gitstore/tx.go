@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Tx is exclusive access to a project's run.
@@ -21,7 +22,7 @@ type Tx struct {
 	lock     *Lock
 	in       *inspection
 	rec      *recorded // newest recorded operation the files are at; nil for none
-	marks    map[protocol.Ledger]ledgerMark
+	marks    map[wire.Ledger]ledgerMark
 	open     []Claim // claims of the recorded run that no person has confirmed
 	borrowed bool    // the lock is held beyond this transaction
 	broken   bool    // the files could not be brought to what was recorded
@@ -41,7 +42,7 @@ type Tx struct {
 // the lock. What beside names runs at the same time as the recovery, once the lock
 // is held, and is over when Begin returns. Errors: locked, and those of View.
 func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
-	if err := s.work.mkdirs(path.Dir(protocol.LockPath)); err != nil {
+	if err := s.work.mkdirs(path.Dir(wire.LockPath)); err != nil {
 		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	lock, borrowed, err := s.lockOf(ctx, purpose, wait)
@@ -194,8 +195,8 @@ func (in *inspection) reread() bool {
 }
 
 // marksAt returns the marks of ledgers that are the same as recorded.
-func (in *inspection) marksAt() map[protocol.Ledger]ledgerMark {
-	marks := make(map[protocol.Ledger]ledgerMark)
+func (in *inspection) marksAt() map[wire.Ledger]ledgerMark {
+	marks := make(map[wire.Ledger]ledgerMark)
 	for l, d := range in.diffs {
 		marks[l] = d.mark
 	}
@@ -204,9 +205,9 @@ func (in *inspection) marksAt() map[protocol.Ledger]ledgerMark {
 
 // workingMarks describes ledgers that no run recorded, so that a change during
 // the transaction is noticed.
-func (s *Store) workingMarks() (map[protocol.Ledger]ledgerMark, error) {
-	marks := make(map[protocol.Ledger]ledgerMark)
-	for _, l := range protocol.Ledgers() {
+func (s *Store) workingMarks() (map[wire.Ledger]ledgerMark, error) {
+	marks := make(map[wire.Ledger]ledgerMark)
+	for _, l := range wire.Ledgers() {
 		st, ok, err := s.work.stat(l.Path())
 		if err != nil {
 			return nil, unreadable(l.Path(), err)
@@ -227,7 +228,7 @@ func (tx *Tx) Reread(ctx context.Context) error {
 	}
 	s := tx.store
 	var rec *recorded
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		st, ok, err := s.work.stat(l.Path())
 		if err != nil {
 			return unreadable(l.Path(), err)
@@ -275,7 +276,7 @@ func (s *Store) rollForward(in *inspection) error {
 
 // enteringNote describes the working files before a new run.
 func (tx *Tx) enteringNote(run string) *entering {
-	n := &entering{Run: run, Ledgers: make(map[protocol.Ledger]int64), Docs: make(map[protocol.Document]OID)}
+	n := &entering{Run: run, Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]OID)}
 	if tx.rec != nil {
 		n.From = tx.rec.op
 	}
@@ -300,7 +301,7 @@ func (tx *Tx) View() *View {
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
 func (tx *Tx) advance(done *recorded, work *workPlan, state *protocol.State) {
-	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[protocol.Ledger]*ledgerDiff), docs: make(map[protocol.Document]document)}
+	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*ledgerDiff), docs: make(map[wire.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
 	}
@@ -326,7 +327,7 @@ func (tx *Tx) renewed() *View {
 		Open:           tx.open,
 		Arrived:        was.Arrived,
 	}
-	v.setDocs(in.docs[protocol.DocState], in.docs[protocol.DocSession], in.docs[protocol.DocHumanTasks])
+	v.setDocs(in.docs[wire.DocState], in.docs[wire.DocSession], in.docs[wire.DocHumanTasks])
 	v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
 	// Both were written by this process a moment ago; should the disk fail now,
 	// the next commit notices.
@@ -335,7 +336,7 @@ func (tx *Tx) renewed() *View {
 	return v
 }
 
-func (s *Store) lockPath() string { return filepath.Join(s.dir, filepath.FromSlash(protocol.LockPath)) }
+func (s *Store) lockPath() string { return filepath.Join(s.dir, filepath.FromSlash(wire.LockPath)) }
 
 // locked reports whether a live process holds the lock.
 func (s *Store) locked() bool {

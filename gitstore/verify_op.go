@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // seenOp is what a chain is judged by beside its findings.
@@ -216,7 +217,7 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID,
 
 // rowsFrom notes which runs the rows are of that an operation of another tool added.
 func (f *fsck) rowsFrom(r *treeReader, before, after OID) error {
-	for _, l := range []protocol.Ledger{protocol.LedgerRunHistory, protocol.LedgerHistory} {
+	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		d, err := r.diffLedger(before, after, l)
 		if err != nil {
 			return err
@@ -241,15 +242,15 @@ func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows protocol.Ledger
 
 // appendedRows reads the rows that ledgers have got between two trees.
 func (r *treeReader) appendedRows(before, after OID) (protocol.LedgerReader, error) {
-	added := make(map[protocol.Ledger][]byte)
-	for _, l := range []protocol.Ledger{protocol.LedgerHistory, protocol.LedgerEvents, protocol.LedgerDecisions} {
+	added := make(map[wire.Ledger][]byte)
+	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents, wire.LedgerDecisions} {
 		d, err := r.diffLedger(before, after, l)
 		if err != nil {
 			return nil, err
 		}
 		added[l] = d.appended
 	}
-	return func(l protocol.Ledger) iter.Seq[protocol.Line] { return rowsOf(added[l]) }, nil
+	return func(l wire.Ledger) iter.Seq[protocol.Line] { return rowsOf(added[l]) }, nil
 }
 
 // indexFollows reports whether the recorded index is what the recorded ledgers yield.
@@ -259,7 +260,7 @@ func (r *treeReader) indexFollows(tree OID, cfg *protocol.Config, state *protoco
 		return false, err
 	}
 	var fault error
-	want := protocol.BuildIndex(cfg, state, func(l protocol.Ledger) iter.Seq[protocol.Line] {
+	want := protocol.BuildIndex(cfg, state, func(l wire.Ledger) iter.Seq[protocol.Line] {
 		data, err := r.readLedger(tree, l)
 		if err != nil {
 			fault = err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // verdict asks the door about the run's tip.
@@ -54,7 +55,7 @@ func externalRecord(t testing.TB, d *driver, e *treeEdit, detail *ojson.Object) 
 }
 
 func TestVerify(t *testing.T) {
-	pass := func(o *ojson.Object) { o.Set("phase_gate_status", ojson.NewObject("release", protocol.GatePassed)) }
+	pass := func(o *ojson.Object) { o.Set("phase_gate_status", ojson.NewObject("release", wire.GatePassed)) }
 	weaker := func(o *ojson.Object) { o.Object("roles").Object("qa").Set("write_authority", "authoritative") }
 	t.Run("own operations are known", func(t *testing.T) {
 		d := started(t)

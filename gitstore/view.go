@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // View is what a project holds at one moment.
@@ -16,7 +17,7 @@ type View struct {
 	Op  OID    // newest recorded operation, "" when nothing is recorded
 
 	Config         *protocol.Config // the run is judged by it
-	ConfigProblems protocol.Problems
+	ConfigProblems wire.Problems
 	Working        *protocol.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
 	RuleChanges    []protocol.RuleChange // from Config to Working: not in force until they are adopted
 	State          *protocol.State       // repaired in memory; nil when there is no state.json
@@ -100,8 +101,8 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	if in.sit == sitBehind {
 		return v, s.viewRecorded(v, in.tip)
 	}
-	state := in.docs[protocol.DocState]
-	v.setDocs(state, in.docs[protocol.DocSession], in.docs[protocol.DocHumanTasks])
+	state := in.docs[wire.DocState]
+	v.setDocs(state, in.docs[wire.DocSession], in.docs[wire.DocHumanTasks])
 	if !state.exists {
 		return v, nil
 	}
@@ -154,19 +155,19 @@ func (v *View) setState(data []byte) error {
 
 // viewRecorded fills a view from what an operation recorded.
 func (s *Store) viewRecorded(v *View, rec *recorded) error {
-	docs := make(map[protocol.Document]document)
-	for _, d := range protocol.Documents() {
+	docs := make(map[wire.Document]document)
+	for _, d := range wire.Documents() {
 		data, ok, err := rec.r.file(rec.root, docTreePath(d))
 		if err != nil {
 			return err
 		}
 		docs[d] = document{data, ok}
 	}
-	v.setDocs(docs[protocol.DocState], docs[protocol.DocSession], docs[protocol.DocHumanTasks])
+	v.setDocs(docs[wire.DocState], docs[wire.DocSession], docs[wire.DocHumanTasks])
 	if err := v.setState(v.StateBytes); err != nil {
 		return err
 	}
-	data, err := rec.r.readLedger(rec.root, protocol.LedgerRepoDecisions)
+	data, err := rec.r.readLedger(rec.root, wire.LedgerRepoDecisions)
 	if err != nil {
 		return err
 	}
@@ -199,12 +200,12 @@ func (rec *recorded) readIndex() (*protocol.Index, error) {
 // repoDecisions reads the rows the rules need whole.
 func (s *Store) repoDecisions(in *inspection) ([]protocol.Line, error) {
 	var data []byte
-	if diff := in.diffs[protocol.LedgerRepoDecisions]; diff != nil && diff.data != nil {
+	if diff := in.diffs[wire.LedgerRepoDecisions]; diff != nil && diff.data != nil {
 		data = diff.data
 	} else {
 		var err error
-		if data, _, _, err = s.work.read(protocol.LedgerRepoDecisions.Path(), maxLedger); err != nil {
-			return nil, unreadable(protocol.LedgerRepoDecisions.Path(), err)
+		if data, _, _, err = s.work.read(wire.LedgerRepoDecisions.Path(), maxLedger); err != nil {
+			return nil, unreadable(wire.LedgerRepoDecisions.Path(), err)
 		}
 	}
 	return slices.Collect(rowsOf(data)), nil

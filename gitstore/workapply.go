@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // apply carries the plan out durably: ledgers and documents other than the
@@ -24,7 +24,7 @@ import (
 func (w *workDir) apply(p *workPlan) error {
 	s := &staging{w: w}
 	defer s.discard()
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		if data, ok := p.docs[d]; ok {
 			if err := s.add(string(d), data); err != nil {
 				return err
@@ -39,7 +39,7 @@ func (w *workDir) apply(p *workPlan) error {
 			return err
 		}
 		for name, data := range files {
-			if err := s.add(protocol.BundleDir(turn)+"/"+name, data); err != nil {
+			if err := s.add(wire.BundleDir(turn)+"/"+name, data); err != nil {
 				return err
 			}
 		}
@@ -53,8 +53,8 @@ func (w *workDir) apply(p *workPlan) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range protocol.Documents() {
-		if d != protocol.DocState {
+	for _, d := range wire.Documents() {
+		if d != wire.DocState {
 			if err := s.publish(string(d)); err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func (w *workDir) apply(p *workPlan) error {
 		}
 	}
 	faults.Point("commit.before-state")
-	if err := s.publish(string(protocol.DocState)); err != nil {
+	if err := s.publish(string(wire.DocState)); err != nil {
 		return err
 	}
 	if err := s.settle(); err != nil {
@@ -156,7 +156,7 @@ func (s *staging) discard() {
 // openBundle prepares a bundle's directory. An old seal is removed first: a
 // bundle is complete exactly when it has its seal.
 func (w *workDir) openBundle(turn string, files map[string][]byte) error {
-	dir := protocol.BundleDir(turn)
+	dir := wire.BundleDir(turn)
 	if err := w.mkdirs(dir); err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (w *workDir) openBundle(turn string, files map[string][]byte) error {
 // closeBundle puts the prepared files of a bundle into place, the seal last and
 // only when the others are there for good.
 func (s *staging) closeBundle(turn string, files map[string][]byte) error {
-	dir := protocol.BundleDir(turn)
+	dir := wire.BundleDir(turn)
 	for name := range files {
 		if name != bundleSeal {
 			if err := s.publish(dir + "/" + name); err != nil {

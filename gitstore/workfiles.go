@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // fileStat is what tells a changed file from an unchanged one without reading
@@ -234,10 +234,10 @@ func (w *workDir) removeTemps() []string {
 	var removed []string
 	names := make(map[string][]string) // directory -> base names
 	add := func(p string) { names[path.Dir(p)] = append(names[path.Dir(p)], path.Base(p)) }
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		add(string(d))
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		add(l.Path())
 	}
 	for dir, bases := range names {

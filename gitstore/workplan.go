@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // workPlan is everything that brings the working files from one operation to a
 // later one.
 type workPlan struct {
 	ledgers []ledgerWrite // in Ledgers order
-	docs    map[protocol.Document][]byte
+	docs    map[wire.Document][]byte
 	bundles map[string]map[string][]byte // turn -> file -> bytes
 	files   []protocol.FileWrite
 	drops   []string                  // turns whose bundle and staged result go
@@ -26,7 +27,7 @@ type workPlan struct {
 // ledgerWrite appends data at offset, or replaces what follows offset, or the
 // whole file.
 type ledgerWrite struct {
-	ledger  protocol.Ledger
+	ledger  wire.Ledger
 	offset  int64
 	data    []byte
 	old     []byte // all that follows offset, when that is replaced
@@ -51,7 +52,7 @@ func (w *workDir) dropTurn(turn string, p *workPlan) error {
 	// The seal first: without it the rest is no bundle.
 	names := bundleFiles()
 	slices.Reverse(names)
-	return w.clearDir(protocol.BundleDir(turn), names)
+	return w.clearDir(wire.BundleDir(turn), names)
 }
 
 // unstageTurn removes a turn's staged result, if its bytes are kept in the run,
@@ -60,7 +61,7 @@ func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
 	if !safeName(turn) {
 		return nil
 	}
-	for _, name := range []string{protocol.StagingPath(turn), protocol.FlatStagingPath} {
+	for _, name := range []string{wire.StagingPath(turn), wire.FlatStagingPath} {
 		data, _, ok, err := w.read(name, maxDocument)
 		// An unreadable or replaced file is not the one we recorded: it stays.
 		if err != nil || !ok || proof == nil || !proof(data) {
@@ -70,5 +71,5 @@ func (w *workDir) unstageTurn(turn string, proof func([]byte) bool) error {
 			return err
 		}
 	}
-	return w.clearDir(protocol.StagingDir+"/"+turn, byProducts())
+	return w.clearDir(wire.StagingDir+"/"+turn, byProducts())
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // InitiativeRefPrefix is where the refs of super runs live; it ends in a slash.
@@ -117,7 +118,7 @@ func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) 
 	}
 	if !hasConfig(repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, errorf(CodeNotProject, nil, "there is no %s in %s", protocol.ConfigPath, dir).hint("git agentxchain init")
+		return nil, errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath, dir).hint("git agentxchain init")
 	}
 	return newStore(repo, opts)
 }

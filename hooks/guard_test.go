@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const bundles = ".agentxchain/dispatch/turns/"
@@ -155,8 +155,8 @@ func TestPhases(t *testing.T) {
 		{"after_dispatch", "echo x > " + bundles + "turn_a/ASSIGNMENT.json", bundles + "turn_a/ASSIGNMENT.json"},
 		{"after_dispatch", "echo x > " + bundles + "turn_a/CONTEXT.effective.md", bundles + "turn_a/CONTEXT.effective.md"},
 		{"after_dispatch", "echo x > " + bundles + "turn_b/NOTE.md", bundles + "turn_b/NOTE.md"},
-		{"after_validation", "echo '{}' > .agentxchain/staging/turn_a/turn-result.json", protocol.StagingPath("turn_a")},
-		{"before_acceptance", "echo '{}' > " + protocol.FlatStagingPath, protocol.FlatStagingPath},
+		{"after_validation", "echo '{}' > .agentxchain/staging/turn_a/turn-result.json", wire.StagingPath("turn_a")},
+		{"before_acceptance", "echo '{}' > " + wire.FlatStagingPath, wire.FlatStagingPath},
 	} {
 		r := project(t)
 		before := tree(t, r.Root)
@@ -199,7 +199,7 @@ func TestBigFiles(t *testing.T) {
 					t.Errorf("%v, %+v, %v", err, out, readErr)
 				}
 			} else {
-				var e *protocol.Error
+				var e *wire.Error
 				if !errors.As(err, &e) || e.Code != CodeGuardFailed || out.OK || !strings.Contains(e.Message, "history.jsonl") {
 					t.Errorf("%v", err)
 				}
@@ -217,7 +217,7 @@ func TestGuardFails(t *testing.T) {
 	fails := func(what string) {
 		t.Helper()
 		out, err := r.Run(context.Background(), hooks, call())
-		var e *protocol.Error
+		var e *wire.Error
 		if !errors.As(err, &e) || e.Code != CodeGuardFailed || out.OK {
 			t.Errorf("%s: %v, %+v", what, err, out)
 		}

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-const dispatchDir = protocol.DispatchDir
+const dispatchDir = wire.DispatchDir
 
 // What is kept in memory of protected files; the rest is copied to disk.
 const (

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // protected lists the single files guarded in a call, in the order in which they
@@ -18,27 +18,27 @@ import (
 // implementation adds: every other governed ledger and document, the
 // configuration, and the staged result once it has been validated.
 func (r *Runner) protected(call Call) []string {
-	paths := []string{string(protocol.DocState), protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path()}
+	paths := []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path()}
 	paths = append(paths, call.Protected...)
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		paths = append(paths, l.Path())
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		paths = append(paths, string(d))
 	}
-	paths = append(paths, protocol.ConfigPath)
+	paths = append(paths, wire.ConfigPath)
 	if call.Phase == "after_validation" || call.Phase == "before_acceptance" {
 		// What was validated is what must be accepted.
 		if call.TurnID != "" {
-			paths = append(paths, protocol.StagingPath(call.TurnID))
+			paths = append(paths, wire.StagingPath(call.TurnID))
 		}
-		paths = append(paths, protocol.FlatStagingPath)
+		paths = append(paths, wire.FlatStagingPath)
 	}
 	paths = append(paths, r.Guarded...)
 	paths = append(paths, r.Kept...)
 	var out []string
 	for _, p := range paths {
-		if clean, problem := protocol.CleanPath(p); problem == "" && !slices.Contains(out, clean) {
+		if clean, problem := wire.CleanPath(p); problem == "" && !slices.Contains(out, clean) {
 			out = append(out, clean)
 		}
 	}
@@ -52,12 +52,12 @@ func (r *Runner) protected(call Call) []string {
 func bundleFiles(root *os.Root, call Call) ([]string, error) {
 	open := ""
 	if call.Phase == "after_dispatch" && call.TurnID != "" {
-		open = protocol.BundleDir(call.TurnID)
+		open = wire.BundleDir(call.TurnID)
 	}
 	var out []string
-	err := fs.WalkDir(root.FS(), protocol.DispatchDir, func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(root.FS(), wire.DispatchDir, func(p string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil && p == protocol.DispatchDir:
+		case err != nil && p == wire.DispatchDir:
 			return fs.SkipAll // none, or not a directory: its kind is compared
 		case err != nil:
 			return err
@@ -75,7 +75,7 @@ func bundleFiles(root *os.Root, call Call) ([]string, error) {
 // isRuntimeFile reports .agentxchain/dispatch/turns/<turn>/<name> where name is
 // one of those that are written after a bundle was sealed.
 func isRuntimeFile(p string) bool {
-	return path.Dir(path.Dir(p)) == protocol.DispatchDir && slices.Contains(dispatch.AuditFiles(), path.Base(p))
+	return path.Dir(path.Dir(p)) == wire.DispatchDir && slices.Contains(dispatch.AuditFiles(), path.Base(p))
 }
 
 // tamperCode is the code for a changed file (spec/03 §16).

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxTimeout is the longest a hook may take, and the time of one that names none.
@@ -31,7 +31,7 @@ type attempt struct {
 // touched.
 //
 // The error is for what is not the hooks' doing: the guard could not read or
-// restore a protected file (a *protocol.Error with CodeGuardFailed), or ctx
+// restore a protected file (a *wire.Error with CodeGuardFailed), or ctx
 // ended, in which case the hook that was interrupted has no entry. The outcome
 // holds the entries so far and is not OK then; it is never nil.
 func (r *Runner) Run(ctx context.Context, hooks []Hook, call Call) (*Outcome, error) {
@@ -155,7 +155,7 @@ func (h Hook) timeout() time.Duration {
 }
 
 func (r *Runner) entry(h Hook, call Call) Entry {
-	return Entry{Timestamp: protocol.FormatTime(r.now()), Phase: call.Phase, HookName: h.Name, RunID: call.RunID, TurnID: call.TurnID}
+	return Entry{Timestamp: wire.FormatTime(r.now()), Phase: call.Phase, HookName: h.Name, RunID: call.RunID, TurnID: call.TurnID}
 }
 
 func (r *Runner) skipped(h Hook, call Call, by string) Entry {
@@ -172,7 +172,7 @@ func (r *Runner) envelope(h Hook, call Call) []byte {
 		payload = ojson.NewObject()
 	}
 	o := ojson.NewObject("hook_phase", call.Phase, "hook_name", h.Name, "run_id", call.RunID,
-		"project_root", r.Root, "timestamp", protocol.FormatTime(r.now()), "payload", payload)
+		"project_root", r.Root, "timestamp", wire.FormatTime(r.now()), "payload", payload)
 	if r.Correlation != "" {
 		o.Set("correlation_id", r.Correlation)
 	}
@@ -194,6 +194,6 @@ func (r *Runner) environ() []string {
 }
 
 func guardError(err error) error {
-	return &protocol.Error{Code: CodeGuardFailed, Message: "The files that hooks must not change could not be guarded: " + err.Error() + ".",
+	return &wire.Error{Code: CodeGuardFailed, Message: "The files that hooks must not change could not be guarded: " + err.Error() + ".",
 		Hint: "git agentxchain doctor"}
 }

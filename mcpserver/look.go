@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -33,9 +34,9 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 	turns := []*ojson.Object{}
 	for _, t := range st.Turns {
 		o := ojson.NewObject("turn_id", t.Turn.TurnID, "role", t.Turn.AssignedRole, "status", t.Turn.Status, "phase", s.Phase, "attempt", t.Turn.Attempt,
-			"runtime_id", t.Turn.RuntimeID, "age_seconds", int(t.Age/time.Second), "staged", t.Staged != "", "staging_path", protocol.StagingPath(t.Turn.TurnID))
+			"runtime_id", t.Turn.RuntimeID, "age_seconds", int(t.Age/time.Second), "staged", t.Staged != "", "staging_path", wire.StagingPath(t.Turn.TurnID))
 		if !t.Deadline.IsZero() {
-			o.Set("deadline_at", protocol.FormatTime(t.Deadline))
+			o.Set("deadline_at", wire.FormatTime(t.Deadline))
 		}
 		if t.Turn.FailureReason != "" {
 			o.Set("failure_reason", t.Turn.FailureReason)
@@ -43,7 +44,7 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 		turns = append(turns, o)
 	}
 	o := ojson.NewObject("project", v.Config.Project.Name, "protocol_mode", "governed", "run_id", orNull(s.Run()), "phase", s.Phase, "status", string(s.Status),
-		"active_turns", turns, "pending_gates", pendingGates(s), "blocked", s.Status == protocol.StatusBlocked, "blocked_on", s.BlockedOn)
+		"active_turns", turns, "pending_gates", pendingGates(s), "blocked", s.Status == wire.StatusBlocked, "blocked_on", s.BlockedOn)
 	if st.Gate != nil {
 		o.Set("gate", gateObject(*st.Gate))
 	}
@@ -120,7 +121,7 @@ func gates(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Objec
 }
 
 // listing is a tool that shows the end of a ledger, newest last.
-func listing(name, about, member string, l protocol.Ledger, def int, current bool, keep func(a, row *ojson.Object) bool, more ...argument) tool {
+func listing(name, about, member string, l wire.Ledger, def int, current bool, keep func(a, row *ojson.Object) bool, more ...argument) tool {
 	return tool{name: name, about: about, reads: true, args: append([]argument{limit("How many rows, counted from the newest.")}, more...),
 		call: func(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 			n, ok := a.Int("limit")
@@ -154,7 +155,7 @@ func listing(name, about, member string, l protocol.Ledger, def int, current boo
 
 // tail reads the end of a ledger, bounded; cut says that older rows were left out
 // for their size.
-func tail(ctx context.Context, r *runner.Runner, l protocol.Ledger, n int, keep func(*ojson.Object) bool) (rows []*ojson.Object, cut bool, err error) {
+func tail(ctx context.Context, r *runner.Runner, l wire.Ledger, n int, keep func(*ojson.Object) bool) (rows []*ojson.Object, cut bool, err error) {
 	lines, err := r.Store.TailRows(ctx, l, n, keep)
 	if err != nil {
 		return nil, false, err

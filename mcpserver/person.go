@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -17,15 +17,15 @@ import (
 func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	id := strings.TrimSpace(a.String("gate_id"))
 	if id == "" {
-		return nil, refusal(protocol.CodeInvalidArgument, "gate_id is required.")
+		return nil, refusal(wire.CodeInvalidArgument, "gate_id is required.")
 	}
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := v.State
-	if s.Run() == "" && s.Status == protocol.StatusIdle {
-		return nil, refusal(protocol.CodeNotFound, "No governed state found.")
+	if s.Run() == "" && s.Status == wire.StatusIdle {
+		return nil, refusal(wire.CodeNotFound, "No governed state found.")
 	}
 	for _, g := range pendingGates(s) {
 		if g.String("gate_id") == id {
@@ -37,20 +37,20 @@ func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson
 				"instruction", "Only a person can approve. Ask one to run, in their own terminal: git agentxchain approve"), nil
 		}
 	}
-	if s.Status != protocol.StatusBlocked {
-		return nil, refusal(protocol.CodeNotFound, fmt.Sprintf("Run is not blocked (status: %q). Nothing to approve.", s.Status))
+	if s.Status != wire.StatusBlocked {
+		return nil, refusal(wire.CodeNotFound, fmt.Sprintf("Run is not blocked (status: %q). Nothing to approve.", s.Status))
 	}
 	for _, open := range v.Index.OpenEscalations {
 		if open.String("escalation_id") != id {
 			continue
 		}
 		if s.BlockedOn == nil || open.String("blocked_on") != *s.BlockedOn {
-			return nil, refusal(protocol.CodeInvalidArgument, shown(id)+" is not the current blocker for this run.")
+			return nil, refusal(wire.CodeInvalidArgument, shown(id)+" is not the current blocker for this run.")
 		}
 		return ojson.NewObject("gate_id", id, "type", open.String("type"), "detail", open.String("detail"),
 			"instruction", "Only a person can lift a block. Ask one to run, in their own terminal: git agentxchain unblock "+id), nil
 	}
-	return nil, refusal(protocol.CodeNotFound, "No open escalation found for "+shown(id)+".")
+	return nil, refusal(wire.CodeNotFound, "No open escalation found for "+shown(id)+".")
 }
 
 // intakeRecord is agentxchain_intake_record (spec/06 §15.1): it writes nothing, for
@@ -58,7 +58,7 @@ func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson
 func intakeRecord(_ context.Context, _ *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	source, title := strings.TrimSpace(a.String("source")), strings.TrimSpace(a.String("title"))
 	if source == "" || title == "" {
-		return nil, refusal(protocol.CodeInvalidArgument, "Both source and title are required.")
+		return nil, refusal(wire.CodeInvalidArgument, "Both source and title are required.")
 	}
 	o := ojson.NewObject("source", source, "title", title)
 	for _, k := range []string{"description", "priority"} {

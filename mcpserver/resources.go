@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -26,7 +27,7 @@ type resource struct {
 }
 
 func resources() []resource {
-	ledger := func(path, about string, l protocol.Ledger) resource {
+	ledger := func(path, about string, l wire.Ledger) resource {
 		return resource{path, path, about, jsonType, func(ctx context.Context, r *runner.Runner) ([]byte, error) {
 			rows, cut, err := tail(ctx, r, l, 50, nil)
 			if err != nil {
@@ -35,7 +36,7 @@ func resources() []resource {
 			return ojson.Pretty(ojson.NewObject("count", len(rows), "truncated", cut, "rows", rows)), nil
 		}}
 	}
-	document := func(path, about string, d protocol.Document) resource {
+	document := func(path, about string, d wire.Document) resource {
 		return resource{path, path, about, jsonType, func(_ context.Context, r *runner.Runner) ([]byte, error) {
 			data, err := r.ReadFile(string(d))
 			if err == nil && data == nil {
@@ -56,20 +57,20 @@ func resources() []resource {
 			}
 			data, err := sealed(ctx, r, t, file)
 			if err == nil && data == nil {
-				err = refusal(protocol.CodeNotFound, "The bundle of turn "+t.TurnID+" has no "+file+".")
+				err = refusal(wire.CodeNotFound, "The bundle of turn "+t.TurnID+" has no "+file+".")
 			}
 			return data, err
 		}}
 	}
 	return []resource{
-		document("state", "The state of the run, as it is on disk.", protocol.DocState),
-		document("session", "The session checkpoint, as it is on disk.", protocol.DocSession),
+		document("state", "The state of the run, as it is on disk.", wire.DocState),
+		document("session", "The session checkpoint, as it is on disk.", wire.DocSession),
 		turn("PROMPT.md", "Instructions of the only active turn.", markdown),
 		turn("CONTEXT.md", "What the only active turn has to know of the run.", markdown),
 		turn("ASSIGNMENT.json", "The assignment of the only active turn.", jsonType),
-		ledger("history", "The last 50 accepted turns.", protocol.LedgerHistory),
-		ledger("decisions", "The last 50 rows of the decision ledger.", protocol.LedgerDecisions),
-		ledger("events", "The last 50 events.", protocol.LedgerEvents),
+		ledger("history", "The last 50 accepted turns.", wire.LedgerHistory),
+		ledger("decisions", "The last 50 rows of the decision ledger.", wire.LedgerDecisions),
+		ledger("events", "The last 50 events.", wire.LedgerEvents),
 	}
 }
 
@@ -95,7 +96,7 @@ func (s *server) addResources(out *mcp.Server) {
 func (s *server) readResource(ctx context.Context, d resource) ([]byte, error) {
 	r, err := s.open(ctx)
 	if err != nil {
-		return nil, refusal(protocol.CodeNotFound, failed(err, s.opt.Dir).String("error"))
+		return nil, refusal(wire.CodeNotFound, failed(err, s.opt.Dir).String("error"))
 	}
 	defer func() { _ = r.Close() }()
 	return d.read(ctx, r)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -197,14 +197,14 @@ func failed(err error, root string) *ojson.Object {
 	if f.Hint != "" {
 		o.Set("hint", f.Hint)
 	}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
 		o.Set("problems", problems(refusal.Problems))
 	}
 	return o
 }
 
-func problems(list protocol.Problems) []*ojson.Object {
+func problems(list wire.Problems) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, p := range list {
 		out = append(out, ojson.NewObject("field", p.Field, "message", p.Message))
@@ -212,7 +212,7 @@ func problems(list protocol.Problems) []*ojson.Object {
 	return out
 }
 
-func refusal(code, message string) error { return &protocol.Error{Code: code, Message: message} }
+func refusal(code, message string) error { return &wire.Error{Code: code, Message: message} }
 
 // answer is the one text block of an answer.
 func answer(o *ojson.Object) *mcp.CallToolResult {
@@ -221,7 +221,7 @@ func answer(o *ojson.Object) *mcp.CallToolResult {
 
 // wrong is the answer to a call that makes no sense.
 func wrong(message string) *mcp.CallToolResult {
-	res := answer(ojson.NewObject("ok", false, "error", message, "code", protocol.CodeInvalidArgument))
+	res := answer(ojson.NewObject("ok", false, "error", message, "code", wire.CodeInvalidArgument))
 	res.IsError = true
 	return res
 }

@@ -5,6 +5,7 @@ package mcpserver
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func tools() []tool {
@@ -32,11 +33,11 @@ func tools() []tool {
 			args: []argument{{name: "gate_id", kind: typeText, about: "Id of the pending gate, or of the escalation that blocks the run.", required: true, most: 500}, phrase("reason", "Why it should be approved; for the person.", false)}},
 		{name: "agentxchain_intake_record", about: "Propose work that is not part of the run. It records nothing itself.", reads: true, call: intakeRecord,
 			args: []argument{phrase("source", "Where the proposal comes from.", true), phrase("title", "The proposal in a few words.", true), phrase("description", "More about it.", false), phrase("priority", "How urgent it is.", false)}},
-		listing("agentxchain_turns", "The accepted turns of the run, newest last.", "turns", protocol.LedgerHistory, 20, true, nil),
-		listing("agentxchain_decisions", "The decisions of the run, newest last.", "decisions", protocol.LedgerDecisions, 50, true, func(a, row *ojson.Object) bool {
+		listing("agentxchain_turns", "The accepted turns of the run, newest last.", "turns", wire.LedgerHistory, 20, true, nil),
+		listing("agentxchain_decisions", "The decisions of the run, newest last.", "decisions", wire.LedgerDecisions, 50, true, func(a, row *ojson.Object) bool {
 			return a.Bool("governance") || protocol.ValidDecisionID(row.String("id"))
 		}, argument{name: "governance", kind: typeBoolean, about: "Also approvals, gate failures, conflicts and escalations."}),
-		listing("agentxchain_events", "The event log, newest last.", "events", protocol.LedgerEvents, 50, false, nil),
-		listing("agentxchain_history", "The runs of this project that have ended, newest last.", "entries", protocol.LedgerRunHistory, 20, false, nil),
+		listing("agentxchain_events", "The event log, newest last.", "events", wire.LedgerEvents, 50, false, nil),
+		listing("agentxchain_history", "The runs of this project that have ended, newest last.", "entries", wire.LedgerRunHistory, 20, false, nil),
 	}
 }

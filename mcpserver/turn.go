@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -63,8 +64,8 @@ func describe(ctx context.Context, r *runner.Runner, s *protocol.State, t *proto
 	if t.DeadlineAt != "" {
 		o.Set("deadline_at", t.DeadlineAt)
 	}
-	o.Set("staging_path", protocol.StagingPath(t.TurnID))
-	o.Set("bundle_path", protocol.BundleDir(t.TurnID))
+	o.Set("staging_path", wire.StagingPath(t.TurnID))
+	o.Set("bundle_path", wire.BundleDir(t.TurnID))
 	for _, part := range []struct{ member, file string }{{"prompt", "PROMPT.md"}, {"context", "CONTEXT.md"}} {
 		data, err := sealed(ctx, r, t, part.file)
 		if err != nil {
@@ -106,7 +107,7 @@ func sealed(ctx context.Context, r *runner.Runner, t *protocol.Turn, name string
 func stage(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	v, ok := a.Get("result")
 	if !ok {
-		return nil, refusal(protocol.CodeInvalidArgument, "result is required: the turn result, a JSON object.")
+		return nil, refusal(wire.CodeInvalidArgument, "result is required: the turn result, a JSON object.")
 	}
 	var data []byte
 	switch v := v.(type) {
@@ -145,7 +146,7 @@ func accept(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 	got, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: a.String("turn_id")})
 	if err != nil {
 		o := &ojson.Object{}
-		var refused *protocol.Error
+		var refused *wire.Error
 		if errors.As(err, &refused) && refused.Stage != "" {
 			o.Set("failed_stage", refused.Stage)
 		}
@@ -193,7 +194,7 @@ func commit(ctx context.Context, r *runner.Runner, turnID string, o *ojson.Objec
 // reject is agentxchain_reject_turn.
 func reject(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	if a.String("reason") == "" {
-		return nil, refusal(protocol.CodeInvalidArgument, "reason is required: what the next attempt has to do better.")
+		return nil, refusal(wire.CodeInvalidArgument, "reason is required: what the next attempt has to do better.")
 	}
 	got, err := r.RejectTurn(ctx, runner.RejectOptions{TurnID: a.String("turn_id"), Reason: a.String("reason")})
 	if err != nil {
@@ -206,7 +207,7 @@ func reject(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 // escalate is agentxchain_escalate: the one way out that is always open to an agent.
 func escalate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	if a.String("reason") == "" {
-		return nil, refusal(protocol.CodeInvalidArgument, "reason is required: what a person has to decide.")
+		return nil, refusal(wire.CodeInvalidArgument, "reason is required: what a person has to decide.")
 	}
 	got, err := r.Escalate(ctx, protocol.Escalate{TurnID: a.String("turn_id"), Reason: a.String("reason"), Detail: a.String("detail")})
 	if err != nil {

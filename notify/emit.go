@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // envelopeVersion is the schema_version of what is sent.
@@ -59,9 +60,9 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 	}
 	if !slices.Contains(protocol.NotificationEvents(), e.Type) {
 		// The text is wire: spec/03 §23.
-		return Emission{}, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "event", Message: fmt.Sprintf("Unknown notification event %q", e.Type)}
+		return Emission{}, &wire.Error{Code: wire.CodeInvalidArgument, Field: "event", Message: fmt.Sprintf("Unknown notification event %q", e.Type)}
 	}
-	at := protocol.FormatTime(s.now())
+	at := wire.FormatTime(s.now())
 	out := Emission{EventID: s.newID()}
 	var body []byte
 	for i := range s.Config.Webhooks {

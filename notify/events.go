@@ -7,16 +7,17 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Events returns what there is to tell of a committed operation, in the order it
 // is told: what was resolved, what blocks the run now, what waits for approval,
 // the end of the run. before is the state it was applied to.
 func Events(before *protocol.State, t *protocol.Transition) []Event {
-	d := derivation{before: before, t: t, rows: make(map[protocol.Ledger][]*ojson.Object)}
+	d := derivation{before: before, t: t, rows: make(map[wire.Ledger][]*ojson.Object)}
 	for _, a := range t.Appends {
 		switch a.Ledger {
-		case protocol.LedgerEvents, protocol.LedgerDecisions, protocol.LedgerEscalations:
+		case wire.LedgerEvents, wire.LedgerDecisions, wire.LedgerEscalations:
 			d.rows[a.Ledger] = rows(a.Data)
 		}
 	}
@@ -41,7 +42,7 @@ func rows(data []byte) []*ojson.Object {
 type derivation struct {
 	before *protocol.State
 	t      *protocol.Transition
-	rows   map[protocol.Ledger][]*ojson.Object
+	rows   map[wire.Ledger][]*ojson.Object
 	out    []Event
 }
 
@@ -64,7 +65,7 @@ func (d *derivation) turn(id string) *protocol.Turn {
 // events yields the run events of a type that the operation wrote.
 func (d *derivation) events(typ string) []*ojson.Object {
 	var out []*ojson.Object
-	for _, e := range d.rows[protocol.LedgerEvents] {
+	for _, e := range d.rows[wire.LedgerEvents] {
 		if e.String("event_type") == typ {
 			out = append(out, e)
 		}
@@ -77,7 +78,7 @@ func (d *derivation) resolved() {
 		p := e.Object("payload")
 		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", member(p, "type"), "service", member(p, "service"), "resolved_via", member(p, "resolved_via"))
 	}
-	for _, row := range d.rows[protocol.LedgerDecisions] {
+	for _, row := range d.rows[wire.LedgerDecisions] {
 		if row.String("decision") == "escalation_resolved" {
 			d.add(EscalationLifted, row.String("turn_id"), "blocked_on", member(row, "blocked_on"), "resolved_via", member(row, "resolved_via"), "previous_escalation", member(row, "escalation"))
 		}
@@ -86,7 +87,7 @@ func (d *derivation) resolved() {
 
 func (d *derivation) blocked() {
 	s, b := d.t.State, d.t.State.BlockedReason
-	if len(d.events(protocol.EventRunBlocked)) == 0 || s.Status != protocol.StatusBlocked || b == nil {
+	if len(d.events(protocol.EventRunBlocked)) == 0 || s.Status != wire.StatusBlocked || b == nil {
 		return
 	}
 	turn := ""
@@ -103,7 +104,7 @@ func (d *derivation) blocked() {
 	}
 	d.add(RunBlocked, turn, "category", orNull(b.Category), "blocked_on", s.BlockedOn, "typed_reason", orNull(b.Recovery.TypedReason), "owner", orNull(b.Recovery.Owner),
 		"recovery_action", orNull(b.Recovery.RecoveryAction), "detail", b.Recovery.Detail, "human_escalation", current)
-	for _, row := range d.rows[protocol.LedgerEscalations] {
+	for _, row := range d.rows[wire.LedgerEscalations] {
 		if row.String("kind") == "raised" {
 			d.out = append(d.out, Event{Type: HumanRaised, Payload: brief(row), Turn: d.turn(turn)})
 		}

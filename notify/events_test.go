@@ -6,10 +6,11 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // made builds a transition from rows written as JSON, by ledger.
-func made(s *protocol.State, ledgers map[protocol.Ledger][]string) *protocol.Transition {
+func made(s *protocol.State, ledgers map[wire.Ledger][]string) *protocol.Transition {
 	t := &protocol.Transition{State: s, Index: &protocol.Index{}}
 	for l, lines := range ledgers {
 		t.Appends = append(t.Appends, protocol.Append{Ledger: l, Data: []byte(strings.Join(lines, "\n") + "\n")})
@@ -29,17 +30,17 @@ func compact(o *ojson.Object) string { return string(ojson.Compact(o)) }
 
 func TestEventsOfOneBlockAfterAnother(t *testing.T) {
 	on, turn := "human:next", "turn_1"
-	s := &protocol.State{Status: protocol.StatusBlocked, BlockedOn: &on, BlockedReason: &protocol.BlockedReason{Category: "needs_human", TurnID: &turn,
+	s := &protocol.State{Status: wire.StatusBlocked, BlockedOn: &on, BlockedReason: &protocol.BlockedReason{Category: "needs_human", TurnID: &turn,
 		Recovery: protocol.Recovery{TypedReason: "needs_human", Owner: "human", RecoveryAction: "do"}}}
-	before := &protocol.State{Status: protocol.StatusBlocked}
+	before := &protocol.State{Status: wire.StatusBlocked}
 	before.ActiveTurns.Set(turn, &protocol.Turn{TurnID: turn, AssignedRole: "dev"})
-	tr := made(s, map[protocol.Ledger][]string{
-		protocol.LedgerEvents: {
+	tr := made(s, map[wire.Ledger][]string{
+		wire.LedgerEvents: {
 			`{"event_type":"human_escalation_resolved","payload":{"escalation_id":"hesc_1","type":"needs_decision","service":null,"resolved_via":"superseded"}}`,
 			`{"event_type":"human_escalation_raised","payload":{}}`, `{"event_type":"run_blocked","payload":{}}`},
-		protocol.LedgerEscalations: {`{"kind":"resolved","escalation_id":"hesc_1"}`,
+		wire.LedgerEscalations: {`{"kind":"resolved","escalation_id":"hesc_1"}`,
 			`{"kind":"raised","escalation_id":"hesc_2","type":"needs_oauth","service":"GitHub","action":"a","resolution_command":"c","turn_id":"turn_1","blocked_on":"human:next"}`},
-		protocol.LedgerDecisions: {`{"decision":"escalation_resolved","blocked_on":"escalation:operator:x","resolved_via":"superseded","escalation":null}`, `not json`},
+		wire.LedgerDecisions: {`{"decision":"escalation_resolved","blocked_on":"escalation:operator:x","resolved_via":"superseded","escalation":null}`, `not json`},
 	})
 	tr.Index.OpenEscalations = []*ojson.Object{ojson.NewObject("escalation_id", "hesc_2", "turn_id", "turn_1", "blocked_on", on)}
 	events := Events(before, tr)
@@ -59,15 +60,15 @@ func TestEventsOfOneBlockAfterAnother(t *testing.T) {
 
 func TestEventsOfAnOperatorOwnedBlock(t *testing.T) {
 	on := "timeout:turn"
-	s := &protocol.State{Status: protocol.StatusBlocked, BlockedOn: &on, BlockedReason: &protocol.BlockedReason{Category: "timeout"}}
-	events := Events(&protocol.State{}, made(s, map[protocol.Ledger][]string{protocol.LedgerEvents: {`{"event_type":"run_blocked"}`}}))
+	s := &protocol.State{Status: wire.StatusBlocked, BlockedOn: &on, BlockedReason: &protocol.BlockedReason{Category: "timeout"}}
+	events := Events(&protocol.State{}, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_blocked"}`}}))
 	if types(events) != "run_blocked" {
 		t.Fatal(types(events))
 	}
 	if got := compact(events[0].Payload); got != `{"category":"timeout","blocked_on":"timeout:turn","typed_reason":null,"owner":null,"recovery_action":null,"detail":null,"human_escalation":null}` {
 		t.Error(got)
 	}
-	tr := made(s, map[protocol.Ledger][]string{protocol.LedgerEvents: {`{"event_type":"run_blocked"}`}})
+	tr := made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_blocked"}`}})
 	tr.Index = nil
 	if types(Events(&protocol.State{}, tr)) != "run_blocked" {
 		t.Error("without an index")
@@ -75,13 +76,13 @@ func TestEventsOfAnOperatorOwnedBlock(t *testing.T) {
 }
 
 func TestEventsOfAPhase(t *testing.T) {
-	s := &protocol.State{Status: protocol.StatusPaused, PendingPhaseTransition: &protocol.PendingTransition{From: "a", To: "b", Gate: "g", RequestedByTurn: "turn_1", RequestedAt: "x"}}
-	events := Events(&protocol.State{}, made(s, map[protocol.Ledger][]string{protocol.LedgerEvents: {`{"event_type":"turn_accepted"}`, `{"event_type":"gate_pending"}`}}))
+	s := &protocol.State{Status: wire.StatusPaused, PendingPhaseTransition: &protocol.PendingTransition{From: "a", To: "b", Gate: "g", RequestedByTurn: "turn_1", RequestedAt: "x"}}
+	events := Events(&protocol.State{}, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"turn_accepted"}`, `{"event_type":"gate_pending"}`}}))
 	if types(events) != "phase_transition_pending" || compact(events[0].Payload) != `{"from":"a","to":"b","gate":"g","requested_by_turn":"turn_1"}` {
 		t.Errorf("%s", types(events))
 	}
 	// It still waits, but that was told before.
-	if events := Events(s, made(s, map[protocol.Ledger][]string{protocol.LedgerEvents: {`{"event_type":"turn_checkpointed"}`}})); len(events) != 0 {
+	if events := Events(s, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"turn_checkpointed"}`}})); len(events) != 0 {
 		t.Error(types(events))
 	}
 	if events := Events(s, made(s, nil)); len(events) != 0 {
@@ -91,8 +92,8 @@ func TestEventsOfAPhase(t *testing.T) {
 
 func TestEventsOfACompletion(t *testing.T) {
 	at, gate := "2026-01-01T00:00:00.000Z", "ship"
-	s := &protocol.State{Status: protocol.StatusCompleted, CompletedAt: &at}
-	rows := map[protocol.Ledger][]string{protocol.LedgerEvents: {`{"event_type":"run_completed"}`}}
+	s := &protocol.State{Status: wire.StatusCompleted, CompletedAt: &at}
+	rows := map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_completed"}`}}
 	for name, tc := range map[string]struct {
 		before *protocol.State
 		result any

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RemindersPath is where the reminders already sent are kept: a JSON array of
@@ -56,7 +57,7 @@ func approvals(s *protocol.State) []approval {
 	}
 	known := out[:0]
 	for _, a := range out {
-		if at, err := protocol.ParseTime(a.since); err == nil {
+		if at, err := wire.ParseTime(a.since); err == nil {
 			a.asked, a.run = at, s.Run()
 			known = append(known, a)
 		}

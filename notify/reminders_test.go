@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 var reminding = Config{Webhooks: []Webhook{webhook("a", "http://h", ApprovalReminder), webhook("b", "http://h", ApprovalReminder)}, SLA: &SLA{Thresholds: []int64{300, 600}}}
@@ -20,13 +21,13 @@ var reminding = Config{Webhooks: []Webhook{webhook("a", "http://h", ApprovalRemi
 const asked = "2026-03-04T05:00:00.000Z"
 
 func waiting(run, at string) *protocol.State {
-	s := &protocol.State{Status: protocol.StatusPaused, Phase: "planning", PendingPhaseTransition: &protocol.PendingTransition{From: "planning", To: "build", Gate: "g", RequestedAt: at}}
+	s := &protocol.State{Status: wire.StatusPaused, Phase: "planning", PendingPhaseTransition: &protocol.PendingTransition{From: "planning", To: "build", Gate: "g", RequestedAt: at}}
 	s.RunID = &run
 	return s
 }
 
 func after(d time.Duration) time.Time {
-	at, _ := protocol.ParseTime(asked)
+	at, _ := wire.ParseTime(asked)
 	return at.Add(d)
 }
 
@@ -76,7 +77,7 @@ func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 	if send(waiting("run_1", asked), after(400*time.Second)) != 1 {
 		t.Error("the first")
 	}
-	later := protocol.FormatTime(after(time.Hour))
+	later := wire.FormatTime(after(time.Hour))
 	if send(waiting("run_1", later), after(time.Hour+400*time.Second)) != 1 {
 		t.Error("a later approval of the same run")
 	}
@@ -86,7 +87,7 @@ func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 	if len(sent.keys) != 1 {
 		t.Errorf("resolved approvals are kept: %q", sent.keys)
 	}
-	if send(&protocol.State{Status: protocol.StatusActive}, after(2*time.Hour)) != 0 || len(sent.keys) != 0 || !sent.changed {
+	if send(&protocol.State{Status: wire.StatusActive}, after(2*time.Hour)) != 0 || len(sent.keys) != 0 || !sent.changed {
 		t.Errorf("%q", sent.keys)
 	}
 	if send(waiting("run_1", ""), after(2*time.Hour)) != 0 {
@@ -200,7 +201,7 @@ func TestRemind(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	at2 := waiting("run_2", protocol.FormatTime(now.Add(-400*time.Second)))
+	at2 := waiting("run_2", wire.FormatTime(now.Add(-400*time.Second)))
 	if err := Remind(root, reminding, at2, now, send); err != nil || n != 1 {
 		t.Fatal(err, n)
 	}

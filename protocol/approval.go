@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ApprovalInput is a gate that waits for approval. Participated and Visited
@@ -45,7 +46,7 @@ func EvaluateApproval(cfg *Config, in ApprovalInput) ApprovalVerdict {
 	case gatePhase:
 		return approveTransition(cfg, policy, in)
 	}
-	return ApprovalVerdict{Reason: fmt.Sprintf("unknown gate type %s", quoted(in.GateType))}
+	return ApprovalVerdict{Reason: fmt.Sprintf("unknown gate type %s", wire.Quoted(in.GateType))}
 }
 
 // credentialedGate looks at the result, at the gate's definition and at the
@@ -89,7 +90,7 @@ func approveCompletion(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) Ap
 			v.Auto, v.Reason = true, "run_completion policy auto-approved"
 		}
 	default:
-		v.Reason = fmt.Sprintf("run_completion policy has the unknown action %s", quoted(rule.Action))
+		v.Reason = fmt.Sprintf("run_completion policy has the unknown action %s", wire.Quoted(rule.Action))
 	}
 	return v
 }
@@ -115,7 +116,7 @@ func approveTransition(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) Ap
 				v.Auto, v.Reason = true, matched+" auto-approved"
 			}
 		default:
-			v.Reason = matched + fmt.Sprintf(" has the unknown action %s", quoted(rule.Action))
+			v.Reason = matched + fmt.Sprintf(" has the unknown action %s", wire.Quoted(rule.Action))
 		}
 		return v
 	}
@@ -129,7 +130,7 @@ func approveTransition(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) Ap
 	case "", ActionRequireHuman:
 		return ApprovalVerdict{Reason: "default: " + ActionRequireHuman}
 	}
-	return ApprovalVerdict{Reason: fmt.Sprintf("default: unknown action %s", quoted(policy.Default))}
+	return ApprovalVerdict{Reason: fmt.Sprintf("default: unknown action %s", wire.Quoted(policy.Default))}
 }
 
 const reasonGateNotPassed = "condition gate_passed not met: gate did not pass structural predicates"
@@ -145,7 +146,7 @@ func unmet(cfg *Config, when *ApprovalWhen, in ApprovalInput) string {
 	}
 	for _, role := range when.RolesParticipated {
 		if in.Participated == nil || !in.Participated(in.Phase, role) {
-			return fmt.Sprintf("condition roles_participated not met: role %s has no accepted turn in phase %s", quoted(role), quoted(in.Phase))
+			return fmt.Sprintf("condition roles_participated not met: role %s has no accepted turn in phase %s", wire.Quoted(role), wire.Quoted(in.Phase))
 		}
 	}
 	if c := when.CredentialedGate; c != nil {
@@ -159,7 +160,7 @@ func unmet(cfg *Config, when *ApprovalWhen, in ApprovalInput) string {
 	if when.AllPhasesVisited {
 		for _, phase := range cfg.Phases() {
 			if phase != in.Phase && (in.Visited == nil || !in.Visited(phase)) {
-				return fmt.Sprintf("condition all_phases_visited not met: phase %s never visited", quoted(phase))
+				return fmt.Sprintf("condition all_phases_visited not met: phase %s never visited", wire.Quoted(phase))
 			}
 		}
 	}

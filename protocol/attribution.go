@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AttributionInput is the work tree as observed and who else may have changed it.
@@ -58,7 +59,7 @@ func Attribute(in AttributionInput) Attribution {
 			pending[path] = true
 		}
 	}
-	declared := pathSet(in.Declared)
+	declared := wire.PathSet(in.Declared)
 	for _, path := range in.Observed {
 		marker := ""
 		if in.Markers != nil {
@@ -70,7 +71,7 @@ func Attribute(in AttributionInput) Attribution {
 			out.Files = append(out.Files, path)
 		}
 	}
-	SortPaths(out.Siblings)
+	wire.SortPaths(out.Siblings)
 	return out
 }
 
@@ -109,14 +110,4 @@ func concurrentActive(turn *Turn, active *ojson.Map[*Turn]) []string {
 		}
 	}
 	return out
-}
-
-func pathSet(lists ...[]string) map[string]bool {
-	set := make(map[string]bool)
-	for _, list := range lists {
-		for _, p := range list {
-			set[p] = true
-		}
-	}
-	return set
 }

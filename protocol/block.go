@@ -6,6 +6,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // blockSpec is the full descriptor of a block (spec/01 §3.3).
@@ -22,11 +23,11 @@ type blockSpec struct {
 
 func (t *transition) block(b blockSpec) {
 	s := t.s
-	if s.Status == StatusBlocked && strOr(s.BlockedOn) != b.On {
+	if s.Status == wire.StatusBlocked && wire.OrEmpty(s.BlockedOn) != b.On {
 		// The block that was is no longer what a person is asked about.
 		t.resolveCurrent("superseded")
 	}
-	s.Status = StatusBlocked
+	s.Status = wire.StatusBlocked
 	s.BlockedOn = ptr(b.On)
 	r := &BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
 		Recovery: Recovery{TypedReason: b.TypedReason, Owner: b.Owner, RecoveryAction: b.Action, TurnRetained: b.Retained}}
@@ -67,28 +68,28 @@ func (t *transition) raise(turn *Turn) {
 		return
 	}
 	row := NewEscalation(t.env.ID("hesc"), t.env.Time(), s, role)
-	t.append(LedgerEscalations, row)
+	t.append(wire.LedgerEscalations, row)
 	t.x.OpenEscalations = append(t.x.OpenEscalations[:len(t.x.OpenEscalations):len(t.x.OpenEscalations)], row)
-	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"), "service", value(row, "service"),
-		"action", value(row, "action"), "blocked_on", strOr(s.BlockedOn), "resolution_command", row.String("resolution_command"), "detail", value(row, "detail"))
+	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"), "service", wire.Member(row, "service"),
+		"action", wire.Member(row, "action"), "blocked_on", wire.OrEmpty(s.BlockedOn), "resolution_command", row.String("resolution_command"), "detail", wire.Member(row, "detail"))
 	t.renderTasks(nil)
 }
 
 // clearBlock makes the run active and resolves the person's open record.
 func (t *transition) clearBlock(via string) {
 	s := t.s
-	was := strOr(s.BlockedOn)
+	was := wire.OrEmpty(s.BlockedOn)
 	t.resolveCurrent(via)
 	if hasPrefix(was, "escalation:") {
 		role := s.Escalation.String("from_role")
 		turn := ""
 		if s.BlockedReason != nil {
-			turn = strOr(s.BlockedReason.TurnID)
+			turn = wire.OrEmpty(s.BlockedReason.TurnID)
 		}
-		t.append(LedgerDecisions, NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
+		t.append(wire.LedgerDecisions, NewEscalationResolvedEntry(t.env.Time(), s.Run(), s.Phase, via, was, s.Escalation, turn, role))
 		t.event("escalation_resolved", nil, "resolved_via", via)
 	}
-	s.Status = StatusActive
+	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 }
 
@@ -107,8 +108,8 @@ func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via stri
 			continue
 		}
 		row := NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, "")
-		t.append(LedgerEscalations, row)
-		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"), "type", value(open, "type"), "service", value(open, "service"), "resolved_via", via)
+		t.append(wire.LedgerEscalations, row)
+		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"), "type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
 		done = append(done, CompletedEscalation(open, row))
 	}
 	t.x.OpenEscalations = keep
@@ -122,17 +123,17 @@ func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via stri
 // Nobody could resolve them afterwards. A finished run is left as it is: nothing
 // may follow its last event.
 func (t *transition) closeStale() {
-	if len(t.x.OpenEscalations) == 0 || t.before.Status == StatusCompleted || t.before.Status == StatusFailed {
+	if len(t.x.OpenEscalations) == 0 || t.before.Status == wire.StatusCompleted || t.before.Status == wire.StatusFailed {
 		return
 	}
 	s := t.s
 	via := "block_lifted"
-	if s.Status == StatusBlocked {
+	if s.Status == wire.StatusBlocked {
 		via = "superseded"
 	}
 	waits := make(map[string]bool)
-	if s.Status == StatusBlocked || s.Status == StatusPaused {
-		waits[strOr(s.BlockedOn)] = true
+	if s.Status == wire.StatusBlocked || s.Status == wire.StatusPaused {
+		waits[wire.OrEmpty(s.BlockedOn)] = true
 	}
 	if hasPending(s) {
 		waits["human_approval:"+pendingGate(s)] = true
@@ -153,12 +154,5 @@ func (t *transition) renderTasks(done []*ojson.Object) {
 
 // runHistory appends the run's row; readers take the last row of a run.
 func (t *transition) runHistory(reason string) {
-	t.append(LedgerRunHistory, BuildRunHistory(RunHistoryFacts{Config: t.cfg, State: t.s, Index: t.x, BlockedReason: reason, RecordedAt: t.env.Now}))
-}
-
-func nullable(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
+	t.append(wire.LedgerRunHistory, BuildRunHistory(RunHistoryFacts{Config: t.cfg, State: t.s, Index: t.x, BlockedReason: reason, RecordedAt: t.env.Now}))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // blockRelation is what a block has to do with a turn.
@@ -27,13 +28,13 @@ func (t *transition) blockOf(turn *Turn) blockRelation {
 	if r == nil {
 		return blockForeign
 	}
-	own := strOr(r.TurnID) == turn.TurnID
-	if !own && !t.s.ActiveTurns.Has(strOr(r.TurnID)) {
+	own := wire.OrEmpty(r.TurnID) == turn.TurnID
+	if !own && !t.s.ActiveTurns.Has(wire.OrEmpty(r.TurnID)) {
 		return blockForeign
 	}
 	switch r.Category {
 	case "hook_block":
-		switch parseBlocker(strOr(t.s.BlockedOn)).scope {
+		switch parseBlocker(wire.OrEmpty(t.s.BlockedOn)).scope {
 		case "before_validation", "after_validation", "before_acceptance":
 		default:
 			return blockForeign
@@ -68,7 +69,7 @@ func (t *transition) settleBlock(via string) {
 func (t *transition) stuck(turn *Turn) *blockSpec {
 	on := ""
 	switch turn.Status {
-	case TurnFailed:
+	case wire.TurnFailed:
 		if turn.Attempt < t.cfg.Rules.MaxTurnRetries {
 			return nil
 		}
@@ -78,22 +79,22 @@ func (t *transition) stuck(turn *Turn) *blockSpec {
 		}
 		spec := t.retriesBlock(turn, errs)
 		return &spec
-	case TurnConflicted:
+	case wire.TurnConflicted:
 		if n, _ := turn.ConflictState.Int("detection_count"); n < conflictLoopLimit {
 			return nil
 		}
 		spec := conflictBlock(turn, turn.ConflictState.Object("conflict_error").Strings("conflicting_files"))
 		return &spec
-	case TurnFailedStart:
+	case wire.TurnFailedStart:
 		on = "turn:failed_start:" + turn.TurnID
-	case TurnStalled:
+	case wire.TurnStalled:
 		on = "turn:stalled:" + turn.TurnID
 	default:
 		return nil
 	}
 	d := DescribeBlock(t.s, on, turn.TurnID)
 	return &blockSpec{On: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
-		Action: d.Recovery.RecoveryAction, Detail: strOr(d.Recovery.Detail), Turn: turn, Retained: true}
+		Action: d.Recovery.RecoveryAction, Detail: wire.OrEmpty(d.Recovery.Detail), Turn: turn, Retained: true}
 }
 
 // conflictBlock is the block of a turn that keeps conflicting (spec/01 §6.8).
@@ -114,11 +115,11 @@ func (t *transition) retriesBlock(turn *Turn, errs []any) blockSpec {
 
 // outsideTurn refuses what lifts a block or overrides a check when it is asked for
 // by a dispatched turn's own process: that is for a person to decide.
-func (t *transition) outsideTurn(what, command string) *Error {
+func (t *transition) outsideTurn(what, command string) *wire.Error {
 	if t.env.Actor.InsideTurn == "" {
 		return nil
 	}
-	return &Error{Code: CodeInsideTurn, Field: "actor",
+	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 		Message: t.env.Actor.place() + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxSpentUSD bounds the sum of costs: an absurd claim must not make a state
@@ -74,7 +75,7 @@ func (t *transition) exhaustBudget(turn *Turn) {
 			"remaining_usd", *b.RemainingUSD, "warning", detail))
 		return
 	}
-	if s.Status == StatusActive {
+	if s.Status == wire.StatusActive {
 		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: OwnerHuman,
 			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain unblock", Detail: detail, Turn: turn,
 			Retained: s.ActiveTurns.Has(turn.TurnID)})
@@ -84,12 +85,12 @@ func (t *transition) exhaustBudget(turn *Turn) {
 func (t *transition) warnOnly() bool { return t.cfg.Budget != nil && t.cfg.Budget.OnExceed == "warn" }
 
 // solvent refuses to start another attempt when nothing remains to pay for it.
-func (t *transition) solvent(hint string) *Error {
+func (t *transition) solvent(hint string) *wire.Error {
 	r := t.s.BudgetStatus.RemainingUSD
 	if t.cfg.Budget == nil || r == nil || *r > 0 || t.warnOnly() {
 		return nil
 	}
-	return &Error{Code: CodeBudgetExhausted, Field: "budget.per_run_max_usd",
+	return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
 		Message: fmt.Sprintf("The run's budget is used up: $%.2f spent.", t.s.BudgetStatus.SpentUSD),
 		Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: " + hint}
 }

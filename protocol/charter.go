@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Charter is one entry of charter_queue, a member of ours: a task that somebody
@@ -156,7 +157,7 @@ func (s *State) nextCharter(role string) *Charter {
 
 // charterRole is the role the queue gives the next turn to; "" when the phase has
 // no open charter. The error says what the open ones wait for.
-func charterRole(cfg *Config, s *State) (string, *Error) {
+func charterRole(cfg *Config, s *State) (string, *wire.Error) {
 	open := s.OpenCharters()
 	if len(open) == 0 {
 		return "", nil
@@ -171,7 +172,7 @@ func charterRole(cfg *Config, s *State) (string, *Error) {
 	return roles[0], nil
 }
 
-func chartersWait(s *State, open []*Charter) *Error {
+func chartersWait(s *State, open []*Charter) *wire.Error {
 	at := make([]string, 0, len(open))
 	for _, c := range open {
 		switch state := s.CharterState(c); {
@@ -183,8 +184,8 @@ func chartersWait(s *State, open []*Charter) *Error {
 			at = append(at, c.CharterID+" waits for "+list(s.charterWaits(c)))
 		}
 	}
-	return &Error{Code: CodeChartersWait, Field: "charter_queue", Hint: "git agentxchain status",
-		Message: fmt.Sprintf("No charter of phase %q can be given out now: %s.", s.Phase, strings.ReplaceAll(listSome(at, 4), ", ", "; "))}
+	return &wire.Error{Code: wire.CodeChartersWait, Field: "charter_queue", Hint: "git agentxchain status",
+		Message: fmt.Sprintf("No charter of phase %q can be given out now: %s.", s.Phase, strings.ReplaceAll(wire.ListSome(at, 4), ", ", "; "))}
 }
 
 // bindCharter attaches the charter the turn is for, unless delegated work is what
@@ -198,7 +199,7 @@ func (t *transition) bindCharter(turn *Turn) {
 		return
 	}
 	o := ojson.NewObject("source", charterSource, "category", "plan", "charter_id", c.CharterID, "plan_id", c.PlanID,
-		"charter", c.Charter, "acceptance_contract", nonNil(c.AcceptanceContract), "phase_scope", c.Phase)
+		"charter", c.Charter, "acceptance_contract", wire.NonNil(c.AcceptanceContract), "phase_scope", c.Phase)
 	if c.Task.Len() > 0 {
 		o.Set("task", c.Task)
 	}
@@ -218,13 +219,13 @@ func (a *acceptance) charter() {
 	s.CharterQueue = slices.Clone(s.CharterQueue)
 	s.CharterQueue[i] = c
 	verified := a.verified()
-	if a.res.Status == ResultCompleted && (len(c.GatesRequired) == 0 || verified) {
+	if a.res.Status == wire.ResultCompleted && (len(c.GatesRequired) == 0 || verified) {
 		c.Status, c.TurnID, c.Reproducible = CharterCompleted, ptr(a.turn.TurnID), a.verify.Reproducible
 		return
 	}
 	c.Attempts++
 	why := "its turn is " + a.res.Status
-	if a.res.Status == ResultCompleted {
+	if a.res.Status == wire.ResultCompleted {
 		why = fmt.Sprintf("it asks for %s and its verification is %s", list(c.GatesRequired), cmp.Or(a.res.Verification.Status, "missing"))
 	}
 	a.warnings = append(a.warnings, fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why))
@@ -250,7 +251,7 @@ func (a *acceptance) chartersRemain() bool {
 // as an agent knows only its own task. Delegated work comes first.
 func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 	s := a.t.s
-	if !s.chartered() || a.res.Status != ResultCompleted {
+	if !s.chartered() || a.res.Status != wire.ResultCompleted {
 		return phase, complete
 	}
 	if open := s.OpenCharters(); len(open) > 0 {
@@ -259,7 +260,7 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 			for i, c := range open {
 				ids[i] = c.CharterID
 			}
-			a.warnings = append(a.warnings, fmt.Sprintf("The request to move the run on was set aside: phase %q still has open charters (%s).", s.Phase, listSome(ids, 4)))
+			a.warnings = append(a.warnings, fmt.Sprintf("The request to move the run on was set aside: phase %q still has open charters (%s).", s.Phase, wire.ListSome(ids, 4)))
 		}
 		return nil, false
 	}
@@ -285,7 +286,7 @@ func (a *acceptance) byCharters(in *GateInput) {
 	}
 	asked, reproducible := false, true
 	for _, c := range a.t.s.CharterQueue {
-		if c.Phase == a.t.s.Phase && len(c.GatesRequired) > 0 && strOr(c.TurnID) != "" {
+		if c.Phase == a.t.s.Phase && len(c.GatesRequired) > 0 && wire.OrEmpty(c.TurnID) != "" {
 			asked, reproducible = true, reproducible && c.Reproducible
 		}
 	}
@@ -303,7 +304,7 @@ func (a *acceptance) stuckCharter() {
 	if threshold <= 0 {
 		threshold = 3
 	}
-	if c == nil || s.Status != StatusActive || c.Status == CharterCompleted || c.Attempts < threshold {
+	if c == nil || s.Status != wire.StatusActive || c.Status == CharterCompleted || c.Attempts < threshold {
 		return
 	}
 	t.block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",

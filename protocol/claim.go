@@ -5,6 +5,8 @@ package protocol
 import (
 	"fmt"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Kinds of claims.
@@ -70,7 +72,7 @@ func Claims(c *Config, before, after *State) []Claim {
 	}
 	var out []Claim
 	for gate, status := range after.PhaseGateStatus.All() {
-		if was, _ := before.PhaseGateStatus.Get(gate); status == GatePassed && was != GatePassed {
+		if was, _ := before.PhaseGateStatus.Get(gate); status == wire.GatePassed && was != wire.GatePassed {
 			out = append(out, Claim{Kind: ClaimGate, Gate: gate})
 		}
 	}
@@ -83,13 +85,13 @@ func Claims(c *Config, before, after *State) []Claim {
 	if before.Phase != after.Phase && before.Phase != "" {
 		out = append(out, Claim{Kind: ClaimPhase, From: before.Phase, To: after.Phase})
 	}
-	held := before.Status == StatusBlocked || before.Status == StatusPaused
+	held := before.Status == wire.StatusBlocked || before.Status == wire.StatusPaused
 	switch {
-	case before.Status == StatusCompleted && after.Status != StatusCompleted:
+	case before.Status == wire.StatusCompleted && after.Status != wire.StatusCompleted:
 		out = append(out, Claim{Kind: ClaimReopened, From: string(before.Status), To: string(after.Status)})
-	case before.Status != StatusCompleted && after.Status == StatusCompleted:
+	case before.Status != wire.StatusCompleted && after.Status == wire.StatusCompleted:
 		out = append(out, Claim{Kind: ClaimCompleted})
-	case held && after.Status == StatusActive, before.Status == StatusBlocked && after.Status == StatusPaused:
+	case held && after.Status == wire.StatusActive, before.Status == wire.StatusBlocked && after.Status == wire.StatusPaused:
 		out = append(out, Claim{Kind: ClaimActive, From: string(before.Status), To: string(after.Status)})
 	}
 	return out
@@ -98,7 +100,7 @@ func Claims(c *Config, before, after *State) []Claim {
 // RulesClaim returns what an operation claims by recording the configuration now, when
 // the one before it recorded was and left the run in the given status. A run under way
 // keeps its rules until config_adopt; one that is over, or was none, takes what is there.
-func RulesClaim(op string, status Status, was, now []byte) []Claim {
+func RulesClaim(op string, status wire.Status, was, now []byte) []Claim {
 	if op == (*AdoptConfig)(nil).Name() || op == (*InitRun)(nil).Name() || !RulesInForce(status) {
 		return nil
 	}

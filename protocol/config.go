@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ConfigFile is the name of the governed configuration in the project root.
@@ -19,10 +20,10 @@ const ConfigFile = "agentxchain.json"
 // Config is filled as far as the document allows (a member of the wrong type
 // reads as absent) and Problems lists all findings in the order of spec/01
 // §1.3-1.12; the configuration may govern a run only when there are none.
-func DecodeConfig(data []byte) (*Config, Problems, error) {
+func DecodeConfig(data []byte) (*Config, wire.Problems, error) {
 	v, err := ojson.Decode(data)
 	if err != nil {
-		e := &Error{Code: CodeInvalidJSON, Field: ConfigFile, Message: ConfigFile + " is not valid JSON: " + err.Error(),
+		e := &wire.Error{Code: wire.CodeInvalidJSON, Field: ConfigFile, Message: ConfigFile + " is not valid JSON: " + err.Error(),
 			Hint: "correct that line, then run: git agentxchain validate"}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
@@ -32,7 +33,7 @@ func DecodeConfig(data []byte) (*Config, Problems, error) {
 	}
 	o, ok := v.(*ojson.Object)
 	if !ok {
-		return nil, nil, &Error{Code: CodeInvalidConfig, Field: ConfigFile,
+		return nil, nil, &wire.Error{Code: wire.CodeInvalidConfig, Field: ConfigFile,
 			Message: ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v),
 			Hint:    "git agentxchain init writes a working configuration"}
 	}
@@ -42,7 +43,7 @@ func DecodeConfig(data []byte) (*Config, Problems, error) {
 
 // DecodeConfigObject is DecodeConfig for a document that is already decoded.
 // The Config keeps o as Raw; neither may be modified afterwards.
-func DecodeConfigObject(o *ojson.Object) (*Config, Problems) {
+func DecodeConfigObject(o *ojson.Object) (*Config, wire.Problems) {
 	d := &configDecoder{cfg: &Config{Raw: o}}
 	d.version()
 	d.project()
@@ -73,11 +74,11 @@ func DecodeConfigObject(o *ojson.Object) (*Config, Problems) {
 
 // ConfigError turns findings into the refusal shown to a person (code
 // invalid_config); nil when there are none.
-func ConfigError(p Problems) *Error {
+func ConfigError(p wire.Problems) *wire.Error {
 	if len(p) == 0 {
 		return nil
 	}
-	e := &Error{Code: CodeInvalidConfig, Field: p[0].Field, Problems: p,
+	e := &wire.Error{Code: wire.CodeInvalidConfig, Field: p[0].Field, Problems: p,
 		Message: ConfigFile + ": " + p[0].Message, Hint: "correct " + ConfigFile + ", then run: git agentxchain validate"}
 	if n := len(p) - 1; n == 1 {
 		e.Message += " (and 1 more problem)"

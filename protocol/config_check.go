@@ -11,18 +11,19 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // configDecoder fills cfg section by section; every section method reports all
 // its findings and leaves what it could not read at the zero value.
 type configDecoder struct {
 	cfg      *Config
-	problems Problems
+	problems wire.Problems
 	legacy   bool
 }
 
 func (d *configDecoder) add(code, field, value, format string, args ...any) {
-	d.problems = append(d.problems, Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+	d.problems = append(d.problems, wire.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
 }
 
 // top returns an optional top-level object; null and absent give nil.
@@ -84,7 +85,7 @@ func (s configSection) text(key string, required bool) string {
 		}
 		return ""
 	}
-	if t, ok := v.(string); ok && trimJS(t) != "" {
+	if t, ok := v.(string); ok && wire.Trim(t) != "" {
 		return t
 	}
 	s.fail(key, want, v)
@@ -184,7 +185,7 @@ func (s configSection) texts(key string) []string {
 	a, _ := s.array(key)
 	var out []string
 	for i, v := range a {
-		if t, ok := v.(string); ok && trimJS(t) != "" {
+		if t, ok := v.(string); ok && wire.Trim(t) != "" {
 			out = append(out, t)
 		} else {
 			s.fail(fmt.Sprintf("%s[%d]", key, i), "a non-blank string", v)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -37,7 +38,7 @@ func cfgCheck(t interface{ Fatalf(string, ...any) }, o *ojson.Object) {
 	}
 	for _, g := range c.Gates.All() {
 		for _, f := range g.RequiresFiles {
-			if clean, problem := CleanPath(f); problem != "" || clean != f {
+			if clean, problem := wire.CleanPath(f); problem != "" || clean != f {
 				t.Fatalf("gate keeps the path %q: %s", f, problem)
 			}
 		}
@@ -75,7 +76,7 @@ func FuzzDecodeConfig(f *testing.F) {
 			t.Fatalf("two readings differ: %v %v", err, err2)
 		}
 		if err != nil {
-			if e, ok := err.(*Error); !ok || e.Code == "" || strings.ContainsAny(e.Message, "\n\r") {
+			if e, ok := err.(*wire.Error); !ok || e.Code == "" || strings.ContainsAny(e.Message, "\n\r") {
 				t.Fatalf("error %#v", err)
 			}
 			return

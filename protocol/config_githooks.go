@@ -5,12 +5,14 @@ package protocol
 
 import (
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // gitHooks reads git_hooks.protected, patterns of project-relative paths that no
 // commit may touch, git_hooks.protected_branches, patterns of branches whose
 // history stays, and git_hooks.require_turn, patterns of branches on which every
-// change of the product names its turn; all as MatchPath takes them.
+// change of the product names its turn; all as wire.MatchPath takes them.
 func (d *configDecoder) gitHooks() {
 	s := configSection{d: d, o: d.top("git_hooks", ProblemGitHooks), path: "git_hooks", code: ProblemGitHooks}
 	for i, p := range s.texts("protected") {
@@ -50,55 +52,9 @@ func patternProblem(p string) string {
 // systems both spellings are one file.
 func (c *Config) ProtectedPath(path string) string {
 	for _, p := range c.Protected {
-		if MatchPath(p, path) || MatchPath(strings.ToLower(p), strings.ToLower(path)) {
+		if wire.MatchPath(p, path) || wire.MatchPath(strings.ToLower(p), strings.ToLower(path)) {
 			return p
 		}
 	}
 	return ""
-}
-
-// MatchPath reports whether a project-relative path matches a pattern: * stands
-// for any characters of one component, ? for one, ** for any number of
-// components, and a pattern that ends in / covers the directory.
-func MatchPath(pattern, path string) bool {
-	if strings.HasSuffix(pattern, "/") {
-		pattern += "**"
-	}
-	parts, names := strings.Split(pattern, "/"), strings.Split(path, "/")
-	return wildcard(len(parts), len(names), func(p int) bool { return parts[p] == "**" },
-		func(p, i int) bool { return matchName([]rune(parts[p]), []rune(names[i])) })
-}
-
-// matchName matches one component.
-func matchName(pattern, name []rune) bool {
-	return wildcard(len(pattern), len(name), func(p int) bool { return pattern[p] == '*' },
-		func(p, i int) bool { return pattern[p] == '?' || pattern[p] == name[i] })
-}
-
-// wildcard matches a pattern of length m with a text of length n, where star
-// tells the parts that stand for any number of things and match whether one
-// part stands for one thing. After the last star a mismatch only moves that one
-// on, so the work is bounded by the product of the lengths.
-func wildcard(m, n int, star func(p int) bool, match func(p, i int) bool) bool {
-	p, i := 0, 0
-	last, mark := -1, 0
-	for i < n {
-		switch {
-		case p < m && star(p):
-			last, mark = p, i
-			p++
-		case p < m && match(p, i):
-			p++
-			i++
-		case last >= 0:
-			mark++
-			p, i = last+1, mark
-		default:
-			return false
-		}
-	}
-	for p < m && star(p) {
-		p++
-	}
-	return p == m
 }

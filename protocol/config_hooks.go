@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const maxHooksPerPhase = 8
@@ -31,7 +32,7 @@ func (d *configDecoder) hooks() {
 
 // CheckHooks returns what is wrong with a hooks section outside
 // agentxchain.json that knows only the given phases; nil is an empty section.
-func CheckHooks(hooks *ojson.Object, phases []string) Problems {
+func CheckHooks(hooks *ojson.Object, phases []string) wire.Problems {
 	d := &configDecoder{cfg: &Config{}}
 	d.section(hooks, "hooks", ProblemHook).hookPhases(phases)
 	return d.problems
@@ -65,7 +66,7 @@ func (s configSection) hook(phase string, names map[string]bool) {
 			s.fail("command", "a non-empty array of strings", v)
 		} else {
 			for i, w := range a {
-				if t, ok := w.(string); !ok || i == 0 && trimJS(t) == "" {
+				if t, ok := w.(string); !ok || i == 0 && wire.Trim(t) == "" {
 					s.fail(fmt.Sprintf("command[%d]", i), "a string", w)
 				}
 			}

@@ -2,7 +2,10 @@
 
 package protocol
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // NormalizedConfig returns the configuration with defaults filled in, in the
 // member order of spec/01 §1.13. Members the mapping does not name (prompts,
@@ -125,7 +128,7 @@ func normalizedSchedules(c *Config) *ojson.Object {
 		defaulted(s, src, "auto_approve", true)
 		defaulted(s, src, "max_turns", ojson.Int(50))
 		defaulted(s, src, "initial_role", nil)
-		reason := trimJS(src.String("trigger_reason"))
+		reason := wire.Trim(src.String("trigger_reason"))
 		if reason == "" {
 			reason = "schedule:" + id
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -47,7 +48,7 @@ func (d *configDecoder) notifications() {
 
 // NotificationWarnings lists what a valid configuration of notifications cannot
 // mean: reminders that nobody is sent (spec/03 §24).
-func NotificationWarnings(c *Config) Problems {
+func NotificationWarnings(c *Config) wire.Problems {
 	sla := c.Notifications.Object("approval_sla")
 	if enabled, ok := sla.Get("enabled"); sla == nil || ok && enabled == false {
 		return nil
@@ -57,7 +58,7 @@ func NotificationWarnings(c *Config) Problems {
 			return nil
 		}
 	}
-	return Problems{{Code: ProblemNotification, Field: "notifications.approval_sla",
+	return wire.Problems{{Code: ProblemNotification, Field: "notifications.approval_sla",
 		Message: `notifications.approval_sla is set, but no webhook has "approval_sla_reminder" among its events: no reminder will be sent`}}
 }
 

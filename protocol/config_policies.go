@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Rules of acceptance policies.
@@ -71,7 +72,7 @@ func (s configSection) policyParams(p *Policy) {
 	case RuleMaxCostPerTurn:
 		p.LimitUSD = number("limit_usd", "a number greater than 0 (US dollars)", func(f float64) bool { return f > 0 })
 	case RuleRequireStatus:
-		statuses := []string{ResultCompleted, ResultBlocked, ResultNeedsHuman, ResultFailed}
+		statuses := []string{wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed}
 		v, ok := params.value("allowed")
 		list, isArray := v.([]any)
 		if !ok {

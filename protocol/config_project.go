@@ -2,7 +2,10 @@
 
 package protocol
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // DefaultBranch is the branch a project has when it names none.
 const DefaultBranch = "main"
@@ -59,11 +62,11 @@ func (d *configDecoder) project() {
 	}
 	p.ID = s.text("id", true)
 	p.Name = s.text("name", true)
-	if b := trimJS(s.text("default_branch", false)); b != "" {
+	if b := wire.Trim(s.text("default_branch", false)); b != "" {
 		p.DefaultBranch = b
 	}
-	p.Goal = trimJS(s.text("goal", false))
-	if n := utf16Len(p.Goal); n > maxGoalLength {
+	p.Goal = wire.Trim(s.text("goal", false))
+	if n := wire.UTF16Len(p.Goal); n > maxGoalLength {
 		d.add(s.code, s.at("goal"), "", "%s must have at most %d characters, not %d", s.at("goal"), maxGoalLength, n)
 	}
 }

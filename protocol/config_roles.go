@@ -2,9 +2,12 @@
 
 package protocol
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"strings"
 
-import "strings"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // RuntimeManual is the runtime type of people at work.
 const RuntimeManual = "manual"
@@ -26,7 +29,7 @@ func (d *configDecoder) roles() {
 		}
 		r.Title = e.text("title", true)
 		r.Mandate = e.text("mandate", true)
-		r.WriteAuthority = e.enum("write_authority", true, "", Authoritative, Proposed, ReviewOnly)
+		r.WriteAuthority = e.enum("write_authority", true, "", wire.Authoritative, wire.Proposed, wire.ReviewOnly)
 		r.DecisionAuthority = e.integer("decision_authority", 0, 99)
 		r.RuntimeID = e.text("runtime", true)
 		if r.RuntimeID == "" {

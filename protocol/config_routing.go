@@ -2,9 +2,12 @@
 
 package protocol
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"fmt"
 
-import "fmt"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // MaxConcurrentTurns is the most turns a phase may run side by side.
 const MaxConcurrentTurns = 4
@@ -31,7 +34,7 @@ func (d *configDecoder) routing() {
 		for i, v := range next {
 			item := fmt.Sprintf("allowed_next_roles[%d]", i)
 			role, ok := v.(string)
-			if !ok || trimJS(role) == "" {
+			if !ok || wire.Trim(role) == "" {
 				e.fail(item, `a role id or "human"`, v)
 				continue
 			}
@@ -108,9 +111,9 @@ func (s configSection) paths(key string) []string {
 // contained cleans p or reports why it may not be used: a gate or a prompt
 // must never read outside the project (spec/01 §14 row 20).
 func (s configSection) contained(key, p string) (string, bool) {
-	clean, problem := CleanPath(p)
+	clean, problem := wire.CleanPath(p)
 	if problem != "" {
-		s.d.add(ProblemConfigPath, s.at(key), p, "%s must be a path inside the project: %s %s", s.at(key), ojson.Shown(p), pathProblemText(problem))
+		s.d.add(ProblemConfigPath, s.at(key), p, "%s must be a path inside the project: %s %s", s.at(key), ojson.Shown(p), wire.PathProblemText(problem))
 	}
 	return clean, problem == ""
 }

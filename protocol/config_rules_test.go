@@ -15,7 +15,7 @@ func TestConfigRules(t *testing.T) {
 		policy, approval, kit, loop     = ProblemPolicy, ProblemApprovalPolicy, ProblemWorkflowKit, ProblemRunLoop
 		path, unknown                   = ProblemConfigPath, ProblemUnknownField
 	)
-	for _, tc := range []struct{ path, value, code, field string }{ // field "" is path
+	for _, tc := range []struct{ path, Member, code, field string }{ // field "" is path
 		{"schema_version", `"1.1"`, ProblemSchemaVersion, ""},
 		{"schema_version", `"4"`, ProblemSchemaVersion, ""},
 		{"schema_version", `1.0`, ProblemSchemaVersion, ""},
@@ -185,23 +185,23 @@ func TestConfigRules(t *testing.T) {
 		if field == "" {
 			field = tc.path
 		}
-		c, problems := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.value))
+		c, problems := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.Member))
 		found := false
 		for _, p := range problems {
 			found = found || p.Code == tc.code && p.Field == field
 			if p.Code == "" || p.Field == "" || p.Message == "" || strings.Contains(p.Message, "\n") {
-				t.Errorf("%s = %s: poor problem %+v", tc.path, tc.value, p)
+				t.Errorf("%s = %s: poor problem %+v", tc.path, tc.Member, p)
 			}
 		}
 		if !found || c == nil {
-			t.Errorf("%s = %s: want %s at %s, got %+v", tc.path, tc.value, tc.code, field, problems)
+			t.Errorf("%s = %s: want %s at %s, got %+v", tc.path, tc.Member, tc.code, field, problems)
 		}
 	}
 }
 
 // The named things of the reference findings.
 func TestConfigReferenceFindings(t *testing.T) {
-	for _, tc := range []struct{ path, value, code, field, named string }{
+	for _, tc := range []struct{ path, Member, code, field, named string }{
 		{"routing.build.entry_role", `"pilot"`, ProblemUndeclaredRole, "routing.build.entry_role", "pilot"},
 		{"routing.build.allowed_next_roles", `["critic","pilot"]`, ProblemUndeclaredRole, "routing.build.allowed_next_roles[1]", "pilot"},
 		{"roles.probe.runtime", `"moon"`, ProblemUndeclaredRuntime, "roles.probe.runtime", "moon"},
@@ -209,9 +209,9 @@ func TestConfigReferenceFindings(t *testing.T) {
 		{"schema_version", `"2.0"`, ProblemSchemaVersion, "schema_version", "2.0"},
 		{"schema_version", `5`, ProblemSchemaVersion, "schema_version", "5"},
 	} {
-		_, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.value))
+		_, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.Member))
 		if len(p) != 1 || p[0].Code != tc.code || p[0].Field != tc.field || p[0].Value != tc.named {
-			t.Errorf("%s = %s: %+v", tc.path, tc.value, p)
+			t.Errorf("%s = %s: %+v", tc.path, tc.Member, p)
 		}
 	}
 	// A member of the wrong type is declared all the same: one finding, not two.
@@ -223,7 +223,7 @@ func TestConfigReferenceFindings(t *testing.T) {
 
 // Values that must pass although they look odd.
 func TestConfigAccepted(t *testing.T) {
-	for _, tc := range []struct{ path, value string }{
+	for _, tc := range []struct{ path, Member string }{
 		{"project.goal", `null`}, {"project.goal", `"` + strings.Repeat("é", 500) + `"`}, {"template", `""`},
 		{"roles.lead.decision_authority", `null`}, {"roles.lead.decision_authority", `9.0`}, {"roles.lead.model", `5`},
 		{"runtimes.tool.command", `"agent --prompt {prompt}"`}, {"runtimes.tool.prompt_transport", `null`}, {"runtimes.plug.transport", `null`},
@@ -237,8 +237,8 @@ func TestConfigAccepted(t *testing.T) {
 		{"workflow_kit", `{}`}, {"workflow_kit.phases.qa", `{"artifacts":[]}`}, {"workflow_kit.phases.qa.artifacts[0].semantics", `null`},
 		{"run_loop.startup_watchdog_ms", `null`}, {"rules.max_turn_retries", `0`}, {"rules.other", `"x"`}, {"retention", `5`}, {"files", `5`},
 	} {
-		if _, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.value)); len(p) > 0 {
-			t.Errorf("%s = %s: %s", tc.path, tc.value, p.Join())
+		if _, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.Member)); len(p) > 0 {
+			t.Errorf("%s = %s: %s", tc.path, tc.Member, p.Join())
 		}
 	}
 }
@@ -246,13 +246,29 @@ func TestConfigAccepted(t *testing.T) {
 // Headers, environments and URLs carry credentials: findings never repeat them.
 func TestConfigProblemsHideSecrets(t *testing.T) {
 	const secret = "hunter2"
-	for _, tc := range []struct{ path, value string }{
+	for _, tc := range []struct{ path, Member string }{
 		{"runtimes.far.url", `"` + secret + `"`}, {"runtimes.cloud.base_url", `"ftp://u:` + secret + `@x"`},
 		{"runtimes.far.headers.A", `["` + secret + `"]`}, {"hooks.before_gate[0].env.A", `{"x":"` + secret + `"}`},
 	} {
-		_, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.value))
+		_, p := DecodeConfigObject(cfgChanged(t, cfgFull, tc.path, tc.Member))
 		if len(p) != 1 || strings.Contains(p[0].Message+p[0].Value, secret) {
 			t.Errorf("%s: %+v", tc.path, p)
 		}
+	}
+}
+
+func TestProtectedPatterns(t *testing.T) {
+	c, problems, err := DecodeConfig([]byte(`{"git_hooks":{"protected":["LICENSE","infra/**","/etc","a/../b"]}}`))
+	if err != nil || len(c.Protected) != 2 {
+		t.Fatalf("%v %v", c, err)
+	}
+	n := 0
+	for _, p := range problems {
+		if p.Code == ProblemGitHooks {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("problems %v", problems)
 	}
 }

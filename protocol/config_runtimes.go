@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (d *configDecoder) runtimes() {
@@ -89,7 +91,7 @@ func (s configSection) command(key string, required bool) []string {
 	}
 	switch v := v.(type) {
 	case string:
-		if trimJS(v) != "" {
+		if wire.Trim(v) != "" {
 			return []string{v}
 		}
 	case []any:
@@ -99,7 +101,7 @@ func (s configSection) command(key string, required bool) []string {
 				words = append(words, t)
 			}
 		}
-		if len(v) > 0 && len(words) == len(v) && trimJS(words[0]) != "" {
+		if len(v) > 0 && len(words) == len(v) && wire.Trim(words[0]) != "" {
 			return words
 		}
 	}

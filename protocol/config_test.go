@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -78,7 +79,7 @@ const cfgFull = `{
  "prompts": {"coder": ".agentxchain/prompts/coder.md"}, "files": {"talk": "X"}, "mission_planner": {}, "x_other": {"z": 1, "a": 2}
 }`
 
-func cfgDecode(t *testing.T, doc string) (*Config, Problems) {
+func cfgDecode(t *testing.T, doc string) (*Config, wire.Problems) {
 	t.Helper()
 	c, p, err := DecodeConfig([]byte(doc))
 	if err != nil {
@@ -238,13 +239,13 @@ func TestDecodeConfigNullSections(t *testing.T) {
 
 func TestDecodeConfigRefused(t *testing.T) {
 	for _, tc := range []struct{ doc, code string }{
-		{``, CodeInvalidJSON}, {`{"a":1,}`, CodeInvalidJSON}, {"{\"a\":\n\"\xff\"}", CodeInvalidJSON},
-		{`{"routing":{"qa":{},"qa":{}}}`, CodeInvalidJSON}, // a phase twice
-		{strings.Repeat("[", 5000), CodeInvalidJSON},
-		{`[]`, CodeInvalidConfig}, {`null`, CodeInvalidConfig}, {`"x"`, CodeInvalidConfig},
+		{``, wire.CodeInvalidJSON}, {`{"a":1,}`, wire.CodeInvalidJSON}, {"{\"a\":\n\"\xff\"}", wire.CodeInvalidJSON},
+		{`{"routing":{"qa":{},"qa":{}}}`, wire.CodeInvalidJSON}, // a phase twice
+		{strings.Repeat("[", 5000), wire.CodeInvalidJSON},
+		{`[]`, wire.CodeInvalidConfig}, {`null`, wire.CodeInvalidConfig}, {`"x"`, wire.CodeInvalidConfig},
 	} {
 		c, _, err := DecodeConfig([]byte(tc.doc))
-		e, ok := err.(*Error)
+		e, ok := err.(*wire.Error)
 		if !ok || e.Code != tc.code || c != nil || strings.Contains(e.Message, "\n") {
 			t.Errorf("%.20q: %v %v", tc.doc, c, err)
 		}
@@ -323,7 +324,7 @@ func TestConfigError(t *testing.T) {
 	}
 	_, p := cfgDecode(t, `{"schema_version":"2.0"}`)
 	e := ConfigError(p)
-	if e.Code != CodeInvalidConfig || e.Hint == "" || len(e.Problems) != len(p) || !strings.Contains(e.Message, "and 3 more problems") {
+	if e.Code != wire.CodeInvalidConfig || e.Hint == "" || len(e.Problems) != len(p) || !strings.Contains(e.Message, "and 3 more problems") {
 		t.Errorf("%+v", e)
 	}
 	if p[0].Value != "2.0" {

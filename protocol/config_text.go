@@ -5,33 +5,9 @@ package protocol
 import (
 	"net/url"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// trimJS trims the white space of spec/02 §0: Unicode space separators, the
-// ASCII controls, line and paragraph separators and U+FEFF, but not U+0085,
-// which strings.TrimSpace would take.
-func trimJS(s string) string { return strings.TrimFunc(s, isSpaceJS) }
-
-func isSpaceJS(r rune) bool {
-	switch {
-	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
-		r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
-		return true
-	}
-	return false
-}
-
-// utf16Len is the length of s in UTF-16 code units, the unit of every limit on
-// text (spec/02 §0).
-func utf16Len(s string) int {
-	n := 0
-	for _, r := range s {
-		if n++; r > 0xFFFF {
-			n++
-		}
-	}
-	return n
-}
 
 // isConfigID matches ^[a-z0-9_-]+$: roles, hooks, webhooks, schedules.
 func isConfigID(s string) bool {
@@ -51,6 +27,6 @@ func isConfigName(s string) bool {
 
 // isWebURL reports an absolute http or https URL with a host.
 func isWebURL(s string) bool {
-	u, err := url.Parse(trimJS(s))
+	u, err := url.Parse(wire.Trim(s))
 	return err == nil && (strings.EqualFold(u.Scheme, "http") || strings.EqualFold(u.Scheme, "https")) && u.Host != ""
 }

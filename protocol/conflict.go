@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Suggested resolutions of a conflict.
@@ -36,7 +37,7 @@ type ConflictFinding struct {
 // accepted turn only revised and another one contends for is in conflict.
 func DetectConflict(in ConflictInput) ConflictFinding {
 	candidates := conflictCandidates(in)
-	mine := pathSet(candidates)
+	mine := wire.PathSet(candidates)
 	contended, revised := make(map[string]bool), make(map[string]bool)
 	var against, forward []overlap
 	for _, row := range in.Rows {
@@ -111,7 +112,7 @@ type overlap struct {
 }
 
 func (o overlap) object() *ojson.Object {
-	SortPaths(o.files)
+	wire.SortPaths(o.files)
 	seq, _ := o.row.Int("accepted_sequence")
 	return ojson.NewObject("turn_id", o.row.String("turn_id"), "role", o.row.String("role"), "accepted_sequence", seq, "files_changed", o.files)
 }
@@ -127,14 +128,14 @@ func turnIDs(rows []*ojson.Object) []string {
 // conflictCandidates is the attributed changes and whatever the turn declares
 // among the raw ones: declaring a sibling's change makes it the turn's own.
 func conflictCandidates(in ConflictInput) []string {
-	observed := pathSet(in.Observed)
+	observed := wire.PathSet(in.Observed)
 	out := slices.Clone(in.Attributed)
 	for _, path := range in.Declared {
 		if observed[path] {
 			out = append(out, path)
 		}
 	}
-	SortPaths(out)
+	wire.SortPaths(out)
 	return slices.Compact(out)
 }
 

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func conflictConfig(edit func(*Config)) *Config {
@@ -141,7 +142,7 @@ func TestConflictProperties(t *testing.T) {
 		c := got.Conflict
 		candidates := c.Object("conflicting_turn").Strings("files_changed")
 		all := slices.Concat(c.Strings("conflicting_files"), c.Strings("non_conflicting_files"), c.Strings("forward_revision_files"))
-		SortPaths(all)
+		wire.SortPaths(all)
 		if !slices.Equal(all, candidates) {
 			t.Fatalf("candidates %q, lists %q", candidates, all)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of the decision ledger check (spec/06 §5.4).
@@ -34,22 +35,22 @@ func ValidDecisionID(id string) bool {
 // order of spec/06 §5.4: id format, statement, category, uniqueness within the
 // run (existing reports whether the ledger holds an id). Field names the member
 // at fault; Details carries valid_values or duplicate_id.
-func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *Error {
+func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *wire.Error {
 	id := entry.String("id")
 	switch {
 	case !ValidDecisionID(id):
-		return &Error{Code: CodeDecisionIDFormat, Field: "id",
+		return &wire.Error{Code: CodeDecisionIDFormat, Field: "id",
 			Message: fmt.Sprintf("decision id %.80q is not of the form DEC-<number>", id)}
 	case strings.TrimSpace(entry.String("statement")) == "":
-		return &Error{Code: CodeEmptyRequiredField, Field: "statement",
+		return &wire.Error{Code: CodeEmptyRequiredField, Field: "statement",
 			Message: id + ": the statement is empty",
 			Details: ojson.NewObject("error_field", "statement")}
 	case !slices.Contains(DecisionCategories(), entry.String("category")):
-		return &Error{Code: CodeInvalidEnumValue, Field: "category",
+		return &wire.Error{Code: CodeInvalidEnumValue, Field: "category",
 			Message: fmt.Sprintf("%s: category %.80q is none of %s", id, entry.String("category"), strings.Join(DecisionCategories(), ", ")),
 			Details: ojson.NewObject("error_field", "category", "valid_values", DecisionCategories())}
 	case existing != nil && existing(id):
-		return &Error{Code: CodeDuplicateDecisionID, Field: "id",
+		return &wire.Error{Code: CodeDuplicateDecisionID, Field: "id",
 			Message: id + " is already in the decision ledger of this run",
 			Details: ojson.NewObject("duplicate_id", id)}
 	}
@@ -77,8 +78,8 @@ func turnRow(decision, at string, turn *Turn, phase string) *ojson.Object {
 // revision, not a conflict; forward is {files, accepted_since_turn_ids, …}.
 func NewForwardRevision(at string, turn *Turn, phase string, forward *ojson.Object) *ojson.Object {
 	o := turnRow("forward_revision_accepted", at, turn, phase)
-	o.Set("forward_revision", ojson.NewObject("files", nonNil(forward.Strings("files")),
-		"accepted_since_turn_ids", nonNil(forward.Strings("accepted_since_turn_ids"))))
+	o.Set("forward_revision", ojson.NewObject("files", wire.NonNil(forward.Strings("files")),
+		"accepted_since_turn_ids", wire.NonNil(forward.Strings("accepted_since_turn_ids"))))
 	return o
 }
 
@@ -95,8 +96,8 @@ func NewConflictEntry(kind, at string, turn *Turn, phase string, conflict, more 
 		}
 	}
 	ratio, _ := conflict.Float("overlap_ratio")
-	o.Set("conflict", ojson.NewObject("conflicting_files", nonNil(conflict.Strings("conflicting_files")),
-		"accepted_since_turn_ids", nonNil(since), "overlap_ratio", ratio))
+	o.Set("conflict", ojson.NewObject("conflicting_files", wire.NonNil(conflict.Strings("conflicting_files")),
+		"accepted_since_turn_ids", wire.NonNil(since), "overlap_ratio", ratio))
 	for k, v := range more.All() {
 		o.Set(k, v)
 	}
@@ -121,7 +122,7 @@ func NewOperatorEscalatedEntry(at, runID, phase, blockedOn string, escalation *o
 func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalation *ojson.Object, turnID, role string) *ojson.Object {
 	return ojson.NewObject("timestamp", at, "decision", "escalation_resolved", "run_id", runID,
 		"phase", phase, "resolved_via", via, "blocked_on", blockedOn, "escalation", escalation,
-		"turn_id", nullable(turnID), "role", nullable(role))
+		"turn_id", wire.TextOrNull(turnID), "role", wire.TextOrNull(role))
 }
 
 // NewTurnReissuedEntry records that a turn was given out again; a missing
@@ -147,7 +148,7 @@ func NewApprovalPolicyEntry(at, gateType, gateID, from, to string, verdict Appro
 		o.Set("to_phase", to)
 	}
 	o.Set("reason", verdict.Reason)
-	o.Set("gate_id", nullable(gateID))
+	o.Set("gate_id", wire.TextOrNull(gateID))
 	o.Set("timestamp", at)
 	return o
 }
@@ -166,9 +167,9 @@ func NewGateFailureEntry(f *GateFailure) *ojson.Object {
 
 // NewGateReconciliationEntry records that files a gate missed exist now (spec/01 §6.10).
 func NewGateReconciliationEntry(at, gateID, gateType, phase, turnID string, missing []string) *ojson.Object {
-	return ojson.NewObject("type", "gate_reconciliation", "gate_id", nullable(gateID), "gate_type", gateType, "phase", phase,
+	return ojson.NewObject("type", "gate_reconciliation", "gate_id", wire.TextOrNull(gateID), "gate_type", gateType, "phase", phase,
 		"reason", "post_acceptance_reconciliation", "previously_missing_files", missing,
-		"reconciled_at", at, "reconciled_by_turn", nullable(turnID))
+		"reconciled_at", at, "reconciled_by_turn", wire.TextOrNull(turnID))
 }
 
 // GateActionRun is one command an approval ran (spec/02 §14).
@@ -197,11 +198,11 @@ func NewGateActionEntry(g GateActionRun) *ojson.Object {
 	}
 	return ojson.NewObject("type", "gate_action", "timestamp", g.At, "attempt_id", g.AttemptID,
 		"gate_id", g.GateID, "gate_type", g.GateType, "phase", g.Phase,
-		"requested_by_turn", nullable(g.RequestedByTurn), "trigger_command", g.TriggerCommand,
-		"action_index", g.Index, "action_label", nullable(g.Label), "command", g.Command, "timeout_ms", g.TimeoutMS,
-		"status", status, "exit_code", exit, "signal", nullable(g.Signal),
+		"requested_by_turn", wire.TextOrNull(g.RequestedByTurn), "trigger_command", g.TriggerCommand,
+		"action_index", g.Index, "action_label", wire.TextOrNull(g.Label), "command", g.Command, "timeout_ms", g.TimeoutMS,
+		"status", status, "exit_code", exit, "signal", wire.TextOrNull(g.Signal),
 		"stdout_tail", g.StdoutTail, "stderr_tail", g.StderrTail,
-		"spawn_error", nullable(g.SpawnError), "timed_out", g.TimedOut)
+		"spawn_error", wire.TextOrNull(g.SpawnError), "timed_out", g.TimedOut)
 }
 
 // NewTimeoutEntry returns a timeout row (spec/01 §6.11). Kind is timeout,
@@ -211,14 +212,14 @@ func NewTimeoutEntry(kind, at, turnID, phase string, h TimeoutHit) *ojson.Object
 	if h.Phase != "" {
 		phase = h.Phase
 	}
-	return ojson.NewObject("type", kind, "scope", h.Scope, "phase", nullable(phase), "turn_id", nullable(turnID),
+	return ojson.NewObject("type", kind, "scope", h.Scope, "phase", wire.TextOrNull(phase), "turn_id", wire.TextOrNull(turnID),
 		"limit_minutes", h.LimitMinutes, "elapsed_minutes", h.ElapsedMinutes,
 		"exceeded_by_minutes", h.ExceededByMinutes, "action", h.Action, "timestamp", at)
 }
 
 // NewNonProgressEntry records that the same gate failure came back too often (spec/01 §6.10).
 func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold int, failing []string) *ojson.Object {
-	return ojson.NewObject("type", "non_progress_block", "gate_id", nullable(gateID), "consecutive_turns", consecutive,
+	return ojson.NewObject("type", "non_progress_block", "gate_id", wire.TextOrNull(gateID), "consecutive_turns", consecutive,
 		"threshold", threshold, "failing_files", failing, "signature", signature, "timestamp", at)
 }
 
@@ -236,9 +237,9 @@ type HumanApproval struct {
 // NewHumanApprovalEntry returns the ledger row of an approval by a person: who,
 // and whether a terminal was attached.
 func NewHumanApprovalEntry(a HumanApproval) *ojson.Object {
-	o := ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", nullable(a.GateID),
-		"from_phase", nullable(a.FromPhase), "to_phase", nullable(a.ToPhase),
-		"requested_by_turn", nullable(a.RequestedByTurn),
+	o := ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", wire.TextOrNull(a.GateID),
+		"from_phase", wire.TextOrNull(a.FromPhase), "to_phase", wire.TextOrNull(a.ToPhase),
+		"requested_by_turn", wire.TextOrNull(a.RequestedByTurn),
 		"approved_by", ojson.NewObject("name", a.Approver.Name, "email", a.Approver.Email),
 		"terminal", a.Approver.Terminal, "timestamp", a.At)
 	if a.Reason != "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 )
 
 // IsDecisionID reports DEC- followed by 1 to 64 digits.
-func IsDecisionID(id string) bool { return numbered(id, "DEC-", 1, maxDecisionDigits) }
+func IsDecisionID(id string) bool { return wire.Numbered(id, "DEC-", 1, maxDecisionDigits) }
 
 // decisionNumber splits a decision id into its value: n when it is small, else
 // its digits without leading zeros. DEC-1 and DEC-001 are the same decision.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // files derives review and proposal files and points the entry's artifact at
@@ -36,23 +37,23 @@ func (a *acceptance) proposes() bool {
 // checkProposal refuses a proposal that cannot be kept as files: a change named
 // like the proposal's own records could pose as its approval, and two changes
 // cannot have one place.
-func (a *acceptance) checkProposal(*ojson.Object) *Error {
+func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 	if !a.proposes() {
 		return nil
 	}
-	var problems Problems
+	var problems wire.Problems
 	seen, written := make(map[string]bool), make(map[string]bool)
 	for i, p := range a.res.ProposedChanges {
 		at := fmt.Sprintf("proposed_changes[%d].path", i)
 		top, _, _ := strings.Cut(p.Path, "/")
 		switch strings.ToUpper(top) {
 		case "PROPOSAL.MD", "SOURCE_SNAPSHOT.JSON", "APPLIED.JSON", "REJECTED.JSON":
-			problems = append(problems, Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
-				Message: fmt.Sprintf("%s: %s is a name the proposal itself uses", at, shown(p.Path))})
+			problems = append(problems, wire.Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+				Message: fmt.Sprintf("%s: %s is a name the proposal itself uses", at, wire.Shown(p.Path))})
 		}
 		if seen[p.Path] {
-			problems = append(problems, Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
-				Message: fmt.Sprintf("%s: %s is proposed twice", at, shown(p.Path))})
+			problems = append(problems, wire.Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+				Message: fmt.Sprintf("%s: %s is proposed twice", at, wire.Shown(p.Path))})
 		}
 		seen[p.Path] = true
 		if p.Action != "delete" {
@@ -63,8 +64,8 @@ func (a *acceptance) checkProposal(*ojson.Object) *Error {
 		for dir := parentDir(p.Path); dir != "" && written[p.Path]; dir = parentDir(dir) {
 			if written[dir] {
 				at := fmt.Sprintf("proposed_changes[%d].path", i)
-				problems = append(problems, Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
-					Message: fmt.Sprintf("%s: %s lies below %s, which is proposed as a file", at, shown(p.Path), shown(dir))})
+				problems = append(problems, wire.Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+					Message: fmt.Sprintf("%s: %s lies below %s, which is proposed as a file", at, wire.Shown(p.Path), wire.Shown(dir))})
 				break
 			}
 		}
@@ -73,7 +74,7 @@ func (a *acceptance) checkProposal(*ojson.Object) *Error {
 		return nil
 	}
 	a.v = &Validation{Stage: StageArtifact, Class: "artifact_error", Errors: problems, Warnings: []string{}}
-	return &Error{Code: CodeValidationFailed, Stage: StageArtifact, Class: "artifact_error", Field: problems[0].Field, Problems: problems,
+	return &wire.Error{Code: wire.CodeValidationFailed, Stage: StageArtifact, Class: "artifact_error", Field: problems[0].Field, Problems: problems,
 		Message: fmt.Sprintf("The result of turn %s fails the artifact stage: %s", a.turn.TurnID, problems.Join())}
 }
 
@@ -95,35 +96,35 @@ func setArtifactRef(entry *ojson.Object, ref string) {
 }
 
 func (a *acceptance) deriveReview(entry *ojson.Object) {
-	path := fmt.Sprintf("%s/%s-%s-review.md", ReviewsDir, a.turn.TurnID, a.turn.AssignedRole)
+	path := fmt.Sprintf("%s/%s-%s-review.md", wire.ReviewsDir, a.turn.TurnID, a.turn.AssignedRole)
 	// A name of the actor's own choice is kept when it is in the turn's name: the
 	// reviews of earlier turns are evidence and never written over.
-	if clean, problem := CleanPath(a.res.Artifact.Ref); problem == "" && hasPrefix(clean, ReviewsDir+"/"+a.turn.TurnID+"-") {
+	if clean, problem := wire.CleanPath(a.res.Artifact.Ref); problem == "" && hasPrefix(clean, wire.ReviewsDir+"/"+a.turn.TurnID+"-") {
 		path = clean
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Review Artifact — %s\n\n- **Run:** %s\n- **Turn:** %s\n- **Phase:** %s\n- **Status:** %s\n- **Proposed next role:** %s\n\n## Summary\n\n%s\n",
-		a.turn.AssignedRole, a.t.s.Run(), a.turn.TurnID, a.t.s.Phase, a.res.Status, oneLine(a.res.ProposedNextRole), oneLine(a.res.Summary))
+		a.turn.AssignedRole, a.t.s.Run(), a.turn.TurnID, a.t.s.Phase, a.res.Status, wire.OneLine(a.res.ProposedNextRole), wire.OneLine(a.res.Summary))
 	b.WriteString("\n## Decisions\n\n")
 	for _, d := range a.res.Decisions {
-		fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, oneLine(d.Statement))
+		fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, wire.OneLine(d.Statement))
 	}
 	b.WriteString("\n## Objections\n\n")
 	for _, o := range a.res.Objections {
-		fmt.Fprintf(&b, "- **%s** (%s): %s\n", o.ID, o.Severity, oneLine(o.Statement))
+		fmt.Fprintf(&b, "- **%s** (%s): %s\n", o.ID, o.Severity, wire.OneLine(o.Statement))
 	}
 	fmt.Fprintf(&b, "\n## Verification\n\n- **Status:** %s\n", a.res.Verification.Status)
 	if a.res.Verification.EvidenceSummary != "" {
-		fmt.Fprintf(&b, "- %s\n", oneLine(a.res.Verification.EvidenceSummary))
+		fmt.Fprintf(&b, "- %s\n", wire.OneLine(a.res.Verification.EvidenceSummary))
 	}
 	a.t.files = append(a.t.files, FileWrite{path, []byte(b.String())})
 	setArtifactRef(entry, path)
 }
 
 func (a *acceptance) deriveProposal(entry *ojson.Object) {
-	dir := ProposedDir + "/" + a.turn.TurnID
+	dir := wire.ProposedDir + "/" + a.turn.TurnID
 	var b strings.Builder
-	summary := oneLine(a.res.Summary)
+	summary := wire.OneLine(a.res.Summary)
 	if summary == "" {
 		summary = "(no summary)"
 	}
@@ -148,7 +149,7 @@ func (a *acceptance) deriveProposal(entry *ojson.Object) {
 	if len(a.res.Decisions) > 0 {
 		b.WriteString("\n## Decisions\n\n")
 		for _, d := range a.res.Decisions {
-			fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, oneLine(d.Statement))
+			fmt.Fprintf(&b, "- **%s** (%s): %s\n", d.ID, d.Category, wire.OneLine(d.Statement))
 		}
 	}
 	a.t.files = append(a.t.files, FileWrite{dir + "/PROPOSAL.md", []byte(b.String())},

@@ -5,4 +5,6 @@
 // world is in the operation's observation and in Env, so the same operation on
 // the same snapshot with the same Env gives the same bytes. The store replays
 // recorded operations on that promise.
+//
+// Package wire has the codes, words, times and paths that all of it shares.
 package protocol

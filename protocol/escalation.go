@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // NewEscalation returns the raise row of the block s is in: who has to do what,
@@ -18,16 +19,16 @@ import (
 func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 	b := s.BlockedReason
 	if b == nil {
-		b = DescribeBlock(s, strOr(s.BlockedOn), "")
+		b = DescribeBlock(s, wire.OrEmpty(s.BlockedOn), "")
 	}
-	typ, service := ClassifyEscalation(strOr(s.BlockedOn), b.Recovery.TypedReason, strOr(b.Recovery.Detail), b.Category)
+	typ, service := ClassifyEscalation(wire.OrEmpty(s.BlockedOn), b.Recovery.TypedReason, wire.OrEmpty(b.Recovery.Detail), b.Category)
 	return ojson.NewObject(
 		"kind", "raised", "escalation_id", id, "created_at", at,
-		"run_id", nullable(s.Run()), "phase", nullable(s.Phase), "blocked_on", s.BlockedOn,
-		"category", nullable(b.Category), "typed_reason", nullable(b.Recovery.TypedReason),
-		"type", typ, "service", nullable(service), "action", escalationAction(typ, service),
-		"recovery_action", nullable(b.Recovery.RecoveryAction), "resolution_command", cmdUnblock+" "+id,
-		"detail", b.Recovery.Detail, "turn_id", b.TurnID, "role_id", nullable(roleID),
+		"run_id", wire.TextOrNull(s.Run()), "phase", wire.TextOrNull(s.Phase), "blocked_on", s.BlockedOn,
+		"category", wire.TextOrNull(b.Category), "typed_reason", wire.TextOrNull(b.Recovery.TypedReason),
+		"type", typ, "service", wire.TextOrNull(service), "action", escalationAction(typ, service),
+		"recovery_action", wire.TextOrNull(b.Recovery.RecoveryAction), "resolution_command", cmdUnblock+" "+id,
+		"detail", b.Recovery.Detail, "turn_id", b.TurnID, "role_id", wire.TextOrNull(roleID),
 	)
 }
 
@@ -35,7 +36,7 @@ func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 // escalation_id, resolved_at, resolved_via, resolution_notes}; notes may be "".
 func NewEscalationResolution(id, at, via, notes string) *ojson.Object {
 	return ojson.NewObject("kind", "resolved", "escalation_id", id, "resolved_at", at,
-		"resolved_via", via, "resolution_notes", nullable(notes))
+		"resolved_via", via, "resolution_notes", wire.TextOrNull(notes))
 }
 
 // CompletedEscalation joins a raise row with its resolve row.
@@ -102,10 +103,10 @@ func EscalationKey(row *ojson.Object) [3]string {
 
 // CurrentEscalation returns the open record of the block s is in, or nil.
 func CurrentEscalation(s *State, open []*ojson.Object) *ojson.Object {
-	if s.Status != StatusBlocked || s.BlockedReason == nil {
+	if s.Status != wire.StatusBlocked || s.BlockedReason == nil {
 		return nil
 	}
-	key := [3]string{s.Run(), strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID)}
+	key := [3]string{s.Run(), wire.OrEmpty(s.BlockedOn), wire.OrEmpty(s.BlockedReason.TurnID)}
 	for _, row := range open {
 		if EscalationKey(row) == key {
 			return row

@@ -9,11 +9,12 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
 func blockedState(on, detail string) *State {
-	s := inStatus(StatusBlocked)
+	s := inStatus(wire.StatusBlocked)
 	s.BlockedOn = ptr(on)
 	s.BlockedReason = DescribeBlock(s, on, "")
 	s.BlockedReason.TurnID = ptr("turn_b")
@@ -32,7 +33,7 @@ func TestEscalationRows(t *testing.T) {
 			t.Errorf("%s is %q", k, row.String(k))
 		}
 	}
-	s := inStatus(StatusBlocked)
+	s := inStatus(wire.StatusBlocked)
 	s.BlockedReason = nil
 	if row := NewEscalation("hesc_1", "x", s, ""); row.String("typed_reason") == "" {
 		t.Error("no typed reason")
@@ -79,7 +80,7 @@ func TestCurrentEscalation(t *testing.T) {
 	if CurrentEscalation(s, []*ojson.Object{mine}) != nil {
 		t.Error("a record of another turn is not the current one")
 	}
-	if CurrentEscalation(inStatus(StatusActive), []*ojson.Object{mine}) != nil {
+	if CurrentEscalation(inStatus(wire.StatusActive), []*ojson.Object{mine}) != nil {
 		t.Error("an active run has no current escalation")
 	}
 }
@@ -237,13 +238,15 @@ func TestRecordsThatAnotherToolLeftOpenAreClosed(t *testing.T) {
 	w.must(&Escalate{Reason: "stop"})
 	id := w.index.OpenEscalations[0].String("escalation_id")
 	// Evidence is recorded without touching anything.
-	w.must(&Audit{Rows: []AuditRow{{Ledger: LedgerNotifications, Row: obj(`{"event_id":"x"}`)}}})
+	w.must(&Audit{Rows: []AuditRow{{Ledger: wire.LedgerNotifications, Row: obj(`{"event_id":"x"}`)}}})
 	if len(w.index.OpenEscalations) != 1 {
 		t.Fatal("an audit row closed a record")
 	}
-	w.edit(func(s *State) { s.Status, s.BlockedOn, s.BlockedReason, s.Escalation = StatusActive, nil, nil, nil })
+	w.edit(func(s *State) {
+		s.Status, s.BlockedOn, s.BlockedReason, s.Escalation = wire.StatusActive, nil, nil, nil
+	})
 	tr := w.must(w.rejection(turn.TurnID, "again"))
-	got := added(tr, LedgerEscalations)
+	got := added(tr, wire.LedgerEscalations)
 	if len(got) != 1 || got[0].String("escalation_id") != id || got[0].String("resolved_via") != "block_lifted" || len(w.index.OpenEscalations) != 0 {
 		t.Errorf("%s", ojson.Compact(got))
 	}

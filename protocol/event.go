@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of event validation (spec/06 §5.4).
@@ -78,7 +79,7 @@ type EventSpec struct {
 	Time     string // wire time
 	Run      string
 	Phase    string
-	Status   Status
+	Status   wire.Status
 	Turn     *ojson.Object // {turn_id, role_id}, a checkpoint adds runtime_id; nil when none
 	IntentID any           // string or nil
 	Payload  *ojson.Object // nil is {}
@@ -104,9 +105,9 @@ func NewEvent(e EventSpec) (*ojson.Object, error) {
 		"event_id", e.ID,
 		"event_type", e.Type,
 		"timestamp", e.Time,
-		"run_id", nullable(e.Run),
-		"phase", nullable(e.Phase),
-		"status", nullable(string(e.Status)),
+		"run_id", wire.TextOrNull(e.Run),
+		"phase", wire.TextOrNull(e.Phase),
+		"status", wire.TextOrNull(string(e.Status)),
 		"turn", e.Turn,
 		"intent_id", e.IntentID,
 		"payload", payload,
@@ -147,7 +148,7 @@ func ValidateEvent(v ojson.Value) []string {
 	if types := EventTypes(); !slices.Contains(types, typ) {
 		errs = append(errs, "event_type must be one of: "+strings.Join(types, ", "))
 	}
-	if _, err := ParseTime(o.String("timestamp")); err != nil {
+	if _, err := wire.ParseTime(o.String("timestamp")); err != nil {
 		errs = append(errs, "timestamp must be a valid ISO-8601 string")
 	}
 	switch typ {
@@ -193,7 +194,7 @@ func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
 	}
 	var prev time.Time
 	for i := range events {
-		t, err := ParseTime(at(i).String("timestamp"))
+		t, err := wire.ParseTime(at(i).String("timestamp"))
 		if err != nil {
 			prev = time.Time{} // an unreadable time is ValidateEvent's finding
 			continue

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
@@ -26,7 +27,7 @@ func TestEventTypes(t *testing.T) {
 
 func TestNewEvent(t *testing.T) {
 	for _, typ := range EventTypes() {
-		row, err := NewEvent(EventSpec{ID: "evt_1", Type: typ, Time: "2026-01-02T03:04:05.678Z", Run: "run_1", Phase: "p", Status: StatusActive,
+		row, err := NewEvent(EventSpec{ID: "evt_1", Type: typ, Time: "2026-01-02T03:04:05.678Z", Run: "run_1", Phase: "p", Status: wire.StatusActive,
 			Turn: ojson.NewObject("turn_id", "t1", "role_id", "dev")})
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +131,7 @@ func TestValidateEventsNeverPanic(t *testing.T) {
 
 func TestTimes(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678999999, time.FixedZone("x", 3600))
-	if got := FormatTime(at); got != "2026-01-02T02:04:05.678Z" {
+	if got := wire.FormatTime(at); got != "2026-01-02T02:04:05.678Z" {
 		t.Error(got)
 	}
 	for in, want := range map[string]string{
@@ -145,23 +146,23 @@ func TestTimes(t *testing.T) {
 		"":                               "", "soon": "", "2026-13-01": "", "2026-01-02 03:04:05": "", "2026-02-30": "",
 		strings.Repeat("2", 100): "",
 	} {
-		got, err := ParseTime(in)
-		if (err != nil) != (want == "") || err == nil && FormatTime(got) != want {
+		got, err := wire.ParseTime(in)
+		if (err != nil) != (want == "") || err == nil && wire.FormatTime(got) != want {
 			t.Errorf("%q: %v %v", in, got, err)
 		}
 	}
-	if ms, ok := DurationMS("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:07.000Z"); !ok || ms != 1322 {
+	if ms, ok := wire.DurationMS("2026-01-02T03:04:05.678Z", "2026-01-02T03:04:07.000Z"); !ok || ms != 1322 {
 		t.Error(ms, ok)
 	}
-	if _, ok := DurationMS("2026-01-02T03:04:05.678Z", "2026-01-01"); ok {
+	if _, ok := wire.DurationMS("2026-01-02T03:04:05.678Z", "2026-01-01"); ok {
 		t.Error("time ran backwards")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "ms"))
-		back, err := ParseTime(FormatTime(at))
+		back, err := wire.ParseTime(wire.FormatTime(at))
 		if err != nil || !back.Equal(at) {
 			t.Fatalf("%v %v", back, err)
 		}
-		_, _ = ParseTime(rapid.String().Draw(t, "text"))
+		_, _ = wire.ParseTime(rapid.String().Draw(t, "text"))
 	})
 }

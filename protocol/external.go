@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeStateTampered: the state says something that no record stands behind.
@@ -18,25 +19,25 @@ const CodeStateTampered = "state_tampered"
 // gate, lift a block or drop a turn without a word, is refused. The order of
 // what happened in between is not known, so only what must leave a trace is
 // asked for. Both states belong to the same run.
-func CheckExternal(before, after *State, appended LedgerReader) *Error {
+func CheckExternal(before, after *State, appended LedgerReader) *wire.Error {
 	if before.Run() != after.Run() || before.Run() == "" {
 		return nil
 	}
 	events := make(map[string][]*ojson.Object)
 	told := false // any event at all
-	for l := range appended(LedgerEvents) {
+	for l := range appended(wire.LedgerEvents) {
 		told = true
 		kind := l.Row.String("event_type")
 		events[kind] = append(events[kind], l.Row.Object("payload"))
 	}
 	skipped := make(map[string]bool) // phases a timeout moved the run to; the reference writes no event then
-	for l := range appended(LedgerDecisions) {
+	for l := range appended(wire.LedgerDecisions) {
 		if l.Row.String("type") == "timeout_skip" {
 			skipped[l.Row.String("to_phase")] = true
 		}
 	}
-	refuse := func(field, format string, args ...any) *Error {
-		return &Error{Code: CodeStateTampered, Field: field, Message: fmt.Sprintf(format, args...)}
+	refuse := func(field, format string, args ...any) *wire.Error {
+		return &wire.Error{Code: CodeStateTampered, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 	moved := len(events["phase_entered"])+len(events["gate_approved"])+len(events["run_completed"])+len(skipped) > 0
 
@@ -45,9 +46,9 @@ func CheckExternal(before, after *State, appended LedgerReader) *Error {
 	}
 	if before.Status != after.Status {
 		switch {
-		case after.Status == StatusCompleted && len(events["run_completed"]) == 0:
+		case after.Status == wire.StatusCompleted && len(events["run_completed"]) == 0:
 			return refuse("status", "the run became completed, but no event says so.")
-		case after.Status == StatusActive && !told:
+		case after.Status == wire.StatusActive && !told:
 			return refuse("status", "the run went from %s to active, but no event says why.", before.Status)
 		}
 	}
@@ -56,7 +57,7 @@ func CheckExternal(before, after *State, appended LedgerReader) *Error {
 			return refuse("pending", "a pending approval vanished, but no event says it was given.")
 		}
 		for gate, status := range after.PhaseGateStatus.All() {
-			if was, _ := before.PhaseGateStatus.Get(gate); status == GatePassed && was != GatePassed {
+			if was, _ := before.PhaseGateStatus.Get(gate); status == wire.GatePassed && was != wire.GatePassed {
 				return refuse("phase_gate_status."+gate, "gate %q became passed, but no event says so.", gate)
 			}
 		}
@@ -67,7 +68,7 @@ func CheckExternal(before, after *State, appended LedgerReader) *Error {
 			gone[id] = true
 		}
 	}
-	for l := range appended(LedgerHistory) {
+	for l := range appended(wire.LedgerHistory) {
 		delete(gone, l.Row.String("turn_id"))
 	}
 	for _, p := range events["phase_cleanup"] {
@@ -96,11 +97,11 @@ func entered(payloads []*ojson.Object, phase string) bool {
 // recorded, is accounted for by its own rows: whatever it claims beyond an active run
 // in its first phase must have left a trace, and its beginning as well. The latter is
 // asked of every run that displaces one that is not over.
-func CheckAdopted(c *Config, after *State, displaces bool, ledgers LedgerReader) *Error {
+func CheckAdopted(c *Config, after *State, displaces bool, ledgers LedgerReader) *wire.Error {
 	if len(Claims(c, nil, after)) == 0 && !displaces {
 		return nil
 	}
-	own := func(l Ledger) iter.Seq[Line] {
+	own := func(l wire.Ledger) iter.Seq[Line] {
 		return func(yield func(Line) bool) {
 			for line := range ledgers(l) {
 				if run := line.Row.String("run_id"); run != "" && run != after.Run() {
@@ -113,11 +114,11 @@ func CheckAdopted(c *Config, after *State, displaces bool, ledgers LedgerReader)
 		}
 	}
 	began := false
-	for l := range own(LedgerEvents) {
+	for l := range own(wire.LedgerEvents) {
 		began = began || l.Row.String("event_type") == "run_started" && l.Row.String("run_id") == after.Run()
 	}
 	if !began {
-		return &Error{Code: CodeStateTampered, Field: "run_id",
+		return &wire.Error{Code: CodeStateTampered, Field: "run_id",
 			Message: fmt.Sprintf("run %s is in phase %q, and no event says that it began.", after.Run(), after.Phase)}
 	}
 	before := FreshState(c, after.ProjectID)

@@ -5,19 +5,20 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestCheckExternal(t *testing.T) {
 	base := func() *State {
-		s := &State{SchemaVersion: "1.1", RunID: ptr("run_1"), ProjectID: "p", Status: StatusActive, Phase: "plan"}
-		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: TurnRunning, Attempt: 1, AssignedSequence: 1})
-		s.PhaseGateStatus.Set("signoff", GatePending)
+		s := &State{SchemaVersion: "1.1", RunID: ptr("run_1"), ProjectID: "p", Status: wire.StatusActive, Phase: "plan"}
+		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: wire.TurnRunning, Attempt: 1, AssignedSequence: 1})
+		s.PhaseGateStatus.Set("signoff", wire.GatePending)
 		return s
 	}
 	event := func(kind string, pairs ...any) *ojson.Object {
 		return ojson.NewObject("event_type", kind, "payload", ojson.NewObject(pairs...))
 	}
-	type rows map[Ledger][]*ojson.Object
+	type rows map[wire.Ledger][]*ojson.Object
 	for _, c := range []struct {
 		name   string
 		before func(*State)
@@ -30,24 +31,24 @@ func TestCheckExternal(t *testing.T) {
 			s.ActiveTurns.Set("turn_b", &Turn{TurnID: "turn_b", AssignedRole: "dev"})
 		}},
 		{name: "phase edited", after: func(s *State) { s.Phase = "build" }, field: "phase"},
-		{name: "phase edited beside an unrelated event", after: func(s *State) { s.Phase = "build" }, rows: rows{LedgerEvents: {event("turn_dispatched")}}, field: "phase"},
-		{name: "phase edited, another one entered", after: func(s *State) { s.Phase = "ship" }, rows: rows{LedgerEvents: {event("phase_entered", "to", "build")}}, field: "phase"},
-		{name: "phase entered", after: func(s *State) { s.Phase = "build"; s.PhaseGateStatus.Set("signoff", GatePassed) }, rows: rows{LedgerEvents: {event("phase_entered", "to", "build", "gate_id", "signoff")}}},
-		{name: "phase skipped by a timeout", after: func(s *State) { s.Phase = "build" }, rows: rows{LedgerDecisions: {ojson.NewObject("type", "timeout_skip", "to_phase", "build")}}},
-		{name: "completed by edit", after: func(s *State) { s.Status = StatusCompleted }, field: "status"},
-		{name: "completed", after: func(s *State) { s.Status = StatusCompleted }, rows: rows{LedgerEvents: {event("run_completed")}}},
-		{name: "unblocked by edit", before: func(s *State) { s.Status = StatusBlocked }, field: "status"},
-		{name: "unblocked", before: func(s *State) { s.Status = StatusBlocked }, rows: rows{LedgerEvents: {event("human_escalation_resolved")}}},
-		{name: "gate passed by edit", after: func(s *State) { s.PhaseGateStatus.Set("signoff", GatePassed) }, field: "phase_gate_status.signoff"},
+		{name: "phase edited beside an unrelated event", after: func(s *State) { s.Phase = "build" }, rows: rows{wire.LedgerEvents: {event("turn_dispatched")}}, field: "phase"},
+		{name: "phase edited, another one entered", after: func(s *State) { s.Phase = "ship" }, rows: rows{wire.LedgerEvents: {event("phase_entered", "to", "build")}}, field: "phase"},
+		{name: "phase entered", after: func(s *State) { s.Phase = "build"; s.PhaseGateStatus.Set("signoff", wire.GatePassed) }, rows: rows{wire.LedgerEvents: {event("phase_entered", "to", "build", "gate_id", "signoff")}}},
+		{name: "phase skipped by a timeout", after: func(s *State) { s.Phase = "build" }, rows: rows{wire.LedgerDecisions: {ojson.NewObject("type", "timeout_skip", "to_phase", "build")}}},
+		{name: "completed by edit", after: func(s *State) { s.Status = wire.StatusCompleted }, field: "status"},
+		{name: "completed", after: func(s *State) { s.Status = wire.StatusCompleted }, rows: rows{wire.LedgerEvents: {event("run_completed")}}},
+		{name: "unblocked by edit", before: func(s *State) { s.Status = wire.StatusBlocked }, field: "status"},
+		{name: "unblocked", before: func(s *State) { s.Status = wire.StatusBlocked }, rows: rows{wire.LedgerEvents: {event("human_escalation_resolved")}}},
+		{name: "gate passed by edit", after: func(s *State) { s.PhaseGateStatus.Set("signoff", wire.GatePassed) }, field: "phase_gate_status.signoff"},
 		{name: "approval dropped by edit", before: func(s *State) { s.PendingPhaseTransition = &PendingTransition{Gate: "signoff"} }, field: "pending"},
 		{name: "approval given", before: func(s *State) {
-			s.Status = StatusPaused
+			s.Status = wire.StatusPaused
 			s.PendingPhaseTransition = &PendingTransition{Gate: "signoff"}
-		}, after: func(s *State) { s.Phase = "build" }, rows: rows{LedgerEvents: {event("gate_approved"), event("phase_entered", "to", "build")}}},
+		}, after: func(s *State) { s.Phase = "build" }, rows: rows{wire.LedgerEvents: {event("gate_approved"), event("phase_entered", "to", "build")}}},
 		{name: "turn dropped by edit", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, field: "active_turns.turn_a"},
-		{name: "turn accepted", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{LedgerHistory: {ojson.NewObject("turn_id", "turn_a")}}},
-		{name: "turn of another one accepted", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{LedgerHistory: {ojson.NewObject("turn_id", "turn_b")}}, field: "active_turns.turn_a"},
-		{name: "turn cleaned up", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{LedgerEvents: {event("phase_cleanup", "removed_turn_ids", []string{"turn_a"})}}},
+		{name: "turn accepted", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_a")}}},
+		{name: "turn of another one accepted", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_b")}}, field: "active_turns.turn_a"},
+		{name: "turn cleaned up", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerEvents: {event("phase_cleanup", "removed_turn_ids", []string{"turn_a"})}}},
 		{name: "another run", after: func(s *State) { s.RunID = ptr("run_2"); s.Phase = "build" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestCheckExternal(t *testing.T) {
 			if c.after != nil {
 				c.after(after)
 			}
-			err := CheckExternal(before, after, func(l Ledger) iter.Seq[Line] {
+			err := CheckExternal(before, after, func(l wire.Ledger) iter.Seq[Line] {
 				return func(yield func(Line) bool) {
 					for _, r := range c.rows[l] {
 						if !yield(Line{Row: r}) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Actions of a gate evaluation (spec/02 §13.3).
@@ -148,19 +149,19 @@ func EvaluatePhaseExit(in GateInput) GateResult {
 	r.TransitionRequest = want
 	if in.Config.Route(want) == nil {
 		r.Action = ActionUnknownPhase
-		r.add(GateFinding{Code: FindingUnknownPhase, Reason: fmt.Sprintf("Requested phase %s does not exist in routing config", quoted(want))})
+		r.add(GateFinding{Code: FindingUnknownPhase, Reason: fmt.Sprintf("Requested phase %s does not exist in routing config", wire.Quoted(want))})
 		return r
 	}
 	switch next := in.Config.NextPhase(in.Phase); {
 	case next == "":
 		r.Action = ActionGateFailed
 		r.add(GateFinding{Code: FindingFinalPhase,
-			Reason: fmt.Sprintf("phase_transition_request %s is invalid in final phase %s; use run_completion_request instead.", quoted(want), quoted(in.Phase))})
+			Reason: fmt.Sprintf("phase_transition_request %s is invalid in final phase %s; use run_completion_request instead.", wire.Quoted(want), wire.Quoted(in.Phase))})
 		return r
 	case next != want:
 		r.Action = ActionGateFailed
 		r.add(GateFinding{Code: FindingPhaseOrder,
-			Reason: fmt.Sprintf("phase_transition_request %s is invalid from phase %s; next phase is %s.", quoted(want), quoted(in.Phase), quoted(next))})
+			Reason: fmt.Sprintf("phase_transition_request %s is invalid from phase %s; next phase is %s.", wire.Quoted(want), wire.Quoted(in.Phase), wire.Quoted(next))})
 		return r
 	}
 	r.evaluate(in, ActionAdvance, "Gate %s referenced by routing but not defined in gates config — treated as open")
@@ -178,7 +179,7 @@ func EvaluateRunCompletion(in GateInput) GateResult {
 	}
 	if final := in.Config.FinalPhase(); final != "" && in.Phase != final {
 		r.Action = ActionNotFinalPhase
-		r.add(GateFinding{Code: FindingNotFinalPhase, Reason: fmt.Sprintf("Run completion requested but current phase %s is not the final phase %s", quoted(in.Phase), quoted(final))})
+		r.add(GateFinding{Code: FindingNotFinalPhase, Reason: fmt.Sprintf("Run completion requested but current phase %s is not the final phase %s", wire.Quoted(in.Phase), wire.Quoted(final))})
 		return r
 	}
 	r.evaluate(in, ActionComplete, "Gate %s referenced but not defined — treated as open")
@@ -197,7 +198,7 @@ func (r *GateResult) evaluate(in GateInput, open, undefined string) {
 	r.GateID = &id
 	gate := in.Config.Gate(id)
 	if gate == nil {
-		r.add(GateFinding{Code: FindingUndefinedGate, Reason: fmt.Sprintf(undefined, quoted(id))})
+		r.add(GateFinding{Code: FindingUndefinedGate, Reason: fmt.Sprintf(undefined, wire.Quoted(id))})
 		return
 	}
 	r.Credentialed = gate.Credentialed
@@ -235,7 +236,7 @@ func (r *GateResult) artifact(in GateInput, a *gateArtifact) {
 	}
 	if a.ownedBy != "" && (in.Participated == nil || !in.Participated(in.Phase, a.ownedBy)) {
 		r.add(GateFinding{Code: FindingOwnership, Path: a.path, Role: a.ownedBy,
-			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, but no accepted turn from that role was found", quoted(a.path), quoted(a.ownedBy), quoted(in.Phase))})
+			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, but no accepted turn from that role was found", wire.Quoted(a.path), wire.Quoted(a.ownedBy), wire.Quoted(in.Phase))})
 	}
 }
 
@@ -263,7 +264,7 @@ func (r *GateResult) verification(in GateInput) {
 		if in.Config.Rules.StrictVerify && !in.VerificationReproducible {
 			r.MissingVerification = true
 			r.add(GateFinding{Code: FindingNotReproducible,
-				Reason: fmt.Sprintf("Verification status is %s without machine evidence that can be run again, which rules.strict_verification requires", quoted(in.VerificationStatus))})
+				Reason: fmt.Sprintf("Verification status is %s without machine evidence that can be run again, which rules.strict_verification requires", wire.Quoted(in.VerificationStatus))})
 		}
 		return
 	}
@@ -272,7 +273,7 @@ func (r *GateResult) verification(in GateInput) {
 		status = "missing"
 	}
 	r.MissingVerification = true
-	r.add(GateFinding{Code: FindingVerification, Reason: fmt.Sprintf(`Verification status is %s, requires "pass" or "attested_pass"`, quoted(status))})
+	r.add(GateFinding{Code: FindingVerification, Reason: fmt.Sprintf(`Verification status is %s, requires "pass" or "attested_pass"`, wire.Quoted(status))})
 }
 
 func (r *GateResult) add(f GateFinding) {
@@ -282,10 +283,6 @@ func (r *GateResult) add(f GateFinding) {
 		r.FailingFiles = append(r.FailingFiles, f.Path)
 	}
 }
-
-// quoted puts s in plain quotes. Wire texts quote without escapes, so %q would
-// spell names with backslashes or control characters differently.
-func quoted(s string) string { return `"` + s + `"` }
 
 // Object returns the result as the protocol shows it (spec/02 §13.3); phaseExit
 // adds the members of a phase exit.

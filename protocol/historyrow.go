@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // HistoryReissued is the status of the row a given-up turn leaves. Such rows are
@@ -73,7 +74,7 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 		"summary", r.Summary,
 		"decisions", raw("decisions", []any{}),
 		"objections", raw("objections", []any{}),
-		"files_changed", nonNil(e.FilesChanged),
+		"files_changed", wire.NonNil(e.FilesChanged),
 		"artifacts_created", raw("artifacts_created", []any{}),
 		"verification", raw("verification", ojson.NewObject()),
 		"normalized_verification", e.Verification,
@@ -85,7 +86,7 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 	}
 	set("verification_replay", e.Replay)
 	o.Set("artifact", raw("artifact", ojson.NewObject()))
-	o.Set("intent_id", nullable(t.IntakeContext.String("intent_id")))
+	o.Set("intent_id", wire.TextOrNull(t.IntakeContext.String("intent_id")))
 	o.Set("observed_artifact", e.Observed)
 	o.Set("proposed_next_role", raw("proposed_next_role", nil))
 	if v, ok := r.Raw.Get("phase_transition_request"); ok && (v == nil || r.PhaseTransitionRequest != nil) {
@@ -96,12 +97,12 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 	o.Set("run_completion_request", r.RunCompletionRequest)
 	o.Set("assigned_sequence", t.AssignedSequence)
 	o.Set("accepted_sequence", e.AcceptedSequence)
-	o.Set("concurrent_with", nonNil(t.ConcurrentWith))
+	o.Set("concurrent_with", wire.NonNil(t.ConcurrentWith))
 	o.Set("cost", raw("cost", ojson.NewObject()))
-	o.Set("accepted_at", FormatTime(e.AcceptedAt))
+	o.Set("accepted_at", wire.FormatTime(e.AcceptedAt))
 	if t.StartedAt != "" {
 		o.Set("started_at", t.StartedAt)
-		if ms, ok := DurationMS(t.StartedAt, FormatTime(e.AcceptedAt)); ok {
+		if ms, ok := wire.DurationMS(t.StartedAt, wire.FormatTime(e.AcceptedAt)); ok {
 			o.Set("duration_ms", ms)
 		}
 	}
@@ -111,7 +112,7 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 		issued := make([]*ojson.Object, len(r.Delegations))
 		for i, d := range r.Delegations {
 			issued[i] = ojson.NewObject("id", d.ID, "to_role", d.ToRole, "charter", d.Charter,
-				"acceptance_contract", nonNil(d.AcceptanceContract), "required_decision_ids", nonNil(d.RequiredDecisionIDs))
+				"acceptance_contract", wire.NonNil(d.AcceptanceContract), "required_decision_ids", wire.NonNil(d.RequiredDecisionIDs))
 		}
 		o.Set("delegations_issued", issued)
 	}
@@ -127,11 +128,11 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 // BuildReissuedEntry returns the row of a turn that was given up for a new one;
 // it has no accepted_sequence (spec/01 §7.2).
 func BuildReissuedEntry(old *Turn, runID, phase, reason string, at time.Time) *ojson.Object {
-	now := FormatTime(at)
+	now := wire.FormatTime(at)
 	o := ojson.NewObject("turn_id", old.TurnID, "run_id", runID, "role", old.AssignedRole, "phase", phase,
 		"status", HistoryReissued, "summary", "Turn reissued: "+reason, "files_changed", []string{},
 		"assigned_sequence", old.AssignedSequence, "accepted_at", now)
-	ms, _ := DurationMS(cmp.Or(old.StartedAt, old.AssignedAt), now)
+	ms, _ := wire.DurationMS(cmp.Or(old.StartedAt, old.AssignedAt), now)
 	o.Set("duration_ms", ms)
 	o.Set("reissue_reason", reason)
 	return o

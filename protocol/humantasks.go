@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Markers of the managed sections of HUMAN_TASKS.md. They are wire: the
@@ -39,7 +40,7 @@ func RenderHumanTasks(existing []byte, open, done []*ojson.Object) []byte {
 	if len(open) == 0 {
 		lines = append(lines, "_No escalation is open._")
 	} else {
-		lines = append(lines, "Kept from `"+LedgerEscalations.Path()+"`, which is what counts.")
+		lines = append(lines, "Kept from `"+wire.LedgerEscalations.Path()+"`, which is what counts.")
 	}
 	for _, row := range open {
 		lines = append(lines, "")
@@ -107,7 +108,7 @@ func doneTask(row *ojson.Object) []string {
 // taskText makes foreign text one bounded line that cannot pose as a heading, a
 // list item or one of our markers.
 func taskText(s string) string {
-	s = clip(oneLine(s), 500)
+	s = clip(wire.OneLine(s), 500)
 	return strings.NewReplacer("<!--", "&lt;!--", "-->", "--&gt;").Replace(s)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const idleField = "idle_expansion_result"
@@ -219,13 +220,13 @@ func (s *idleCheck) heading(at string, o *ojson.Object) {
 		s.text(at+".vision_heading", v)
 		return
 	}
-	if h := trimJS(v.(string)); len(s.ctx.headings) > 0 && !s.known(h) {
-		s.r.errorf(ProblemIdleHeading, at+".vision_heading", h, "%s.vision_heading %s is not a heading of the session's VISION.md", at, shown(h))
+	if h := wire.Trim(v.(string)); len(s.ctx.headings) > 0 && !s.known(h) {
+		s.r.errorf(ProblemIdleHeading, at+".vision_heading", h, "%s.vision_heading %s is not a heading of the session's VISION.md", at, wire.Shown(h))
 	}
 }
 
 func (s *idleCheck) known(heading string) bool {
-	return slices.ContainsFunc(s.ctx.headings, func(h string) bool { return trimJS(h) == heading })
+	return slices.ContainsFunc(s.ctx.headings, func(h string) bool { return wire.Trim(h) == heading })
 }
 
 func (s *idleCheck) traceability(kind string) {
@@ -277,15 +278,15 @@ func (s *idleCheck) exhausted() {
 	classified := make(map[string]bool)
 	s.each(field+".classification", list, func(at string, o *ojson.Object) {
 		s.heading(at, o)
-		classified[trimJS(o.String("vision_heading"))] = true
+		classified[wire.Trim(o.String("vision_heading"))] = true
 		status, _ := o.Get("status")
 		s.enum(at+".status", status, "complete", "deferred", "out_of_scope")
 		reason, _ := o.Get("reason")
 		s.text(at+".reason", reason)
 	})
 	for _, h := range s.ctx.headings {
-		if !classified[trimJS(h)] {
-			s.r.errorf(ProblemIdleUnclassed, field+".classification", h, "%s.classification says nothing about the heading %s", field, shown(h))
+		if !classified[wire.Trim(h)] {
+			s.r.errorf(ProblemIdleUnclassed, field+".classification", h, "%s.classification says nothing about the heading %s", field, wire.Shown(h))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Index summarises the ledgers of the current run. It is derived data: it can
@@ -60,4 +61,4 @@ func DecodeIndex(data []byte) (*Index, error) {
 
 // LedgerReader gives BuildIndex the rows of a ledger in order; unparseable
 // lines are left out by the reader.
-type LedgerReader func(l Ledger) iter.Seq[Line]
+type LedgerReader func(l wire.Ledger) iter.Seq[Line]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Bounds of the lists the index keeps for run-history rows.
@@ -44,7 +45,7 @@ func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 		x.FirstAcceptedAt = row.String("accepted_at")
 	}
 	files := row.Strings("files_changed")
-	if phase == "implementation" && row.String("status") == ResultCompleted && slices.ContainsFunc(files, ProductPath) {
+	if phase == "implementation" && row.String("status") == wire.ResultCompleted && slices.ContainsFunc(files, wire.ProductPath) {
 		x.ProductTurn = true
 	}
 	for _, d := range row.Objects("decisions") {
@@ -80,13 +81,13 @@ func (x *Index) claim(row *ojson.Object, files []string) {
 	id := row.String("turn_id")
 	done := row.String("checkpoint_sha") != ""
 	var seen map[string]bool
-	if o := row.Object("observed_artifact"); value(o, "diff_summary") != nil {
-		seen = pathSet(o.Strings("files_changed"), o.Strings("attributed_to_concurrent_siblings"))
+	if o := row.Object("observed_artifact"); wire.Member(o, "diff_summary") != nil {
+		seen = wire.PathSet(o.Strings("files_changed"), o.Strings("attributed_to_concurrent_siblings"))
 	}
 	claimed := make(map[string]bool, len(files))
 	var mine []string
 	for _, f := range files {
-		if ProjectOwned(f) && (seen == nil || seen[f]) && !claimed[f] {
+		if wire.ProjectOwned(f) && (seen == nil || seen[f]) && !claimed[f] {
 			claimed[f] = true
 			mine = append(mine, f)
 		}
@@ -224,7 +225,7 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 	line := 0
 	var recent []*ojson.Object
 	used := DecodeDecisionIDs(nil)
-	for l := range read(LedgerHistory) {
+	for l := range read(wire.LedgerHistory) {
 		line++
 		row := l.Row
 		if id := row.String("run_id"); id != "" && id != x.Run {
@@ -248,7 +249,7 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 			x.QueuedDone = row
 		}
 		for _, d := range s.DelegationQueue {
-			if strOr(d.ChildTurnID) == id {
+			if wire.OrEmpty(d.ChildTurnID) == id {
 				x.DelegationRows.Set(id, row)
 			}
 		}
@@ -257,17 +258,17 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 		}
 	}
 	x.Recent = recent
-	if s.Status == StatusCompleted && !slices.Contains(x.PhasesDone, s.Phase) {
+	if s.Status == wire.StatusCompleted && !slices.Contains(x.PhasesDone, s.Phase) {
 		x.PhasesDone = append(x.PhasesDone, s.Phase)
 	}
-	for l := range read(LedgerDecisions) {
+	for l := range read(wire.LedgerDecisions) {
 		if id := l.Row.String("id"); id != "" && l.Row.String("run_id") == x.Run {
 			used.Add(id)
 		}
 	}
 	x.DecisionIDs = used.Encode()
 	var escalations []*ojson.Object
-	for l := range read(LedgerEscalations) {
+	for l := range read(wire.LedgerEscalations) {
 		escalations = append(escalations, l.Row)
 	}
 	open, _ := FoldEscalations(escalations)
@@ -277,8 +278,8 @@ func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
 		}
 	}
 	var newest time.Time
-	for l := range read(LedgerEvents) {
-		at, err := ParseTime(l.Row.String("timestamp"))
+	for l := range read(wire.LedgerEvents) {
+		at, err := wire.ParseTime(l.Row.String("timestamp"))
 		if err == nil && l.Row.String("run_id") == x.Run && !at.Before(newest) {
 			newest, x.LastEventAt = at, l.Row.String("timestamp")
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // A way through that looks at everything before for each row takes very long here.
@@ -22,9 +23,9 @@ func TestIndexOfALongHistory(t *testing.T) {
 	run := "run_1"
 	s := &State{RunID: &run}
 	s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedSequence: n - 10})
-	x := BuildIndex(nil, s, func(l Ledger) iter.Seq[Line] {
+	x := BuildIndex(nil, s, func(l wire.Ledger) iter.Seq[Line] {
 		return func(yield func(Line) bool) {
-			for i := 0; l == LedgerHistory && i < n && yield(Line{Row: rows[i]}); i++ {
+			for i := 0; l == wire.LedgerHistory && i < n && yield(Line{Row: rows[i]}); i++ {
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -27,16 +28,16 @@ func (a *acceptance) lifecycle() evaluated {
 	s := a.t.s
 	request, complete := a.planned(a.request())
 	switch {
-	case a.res.Status == ResultNeedsHuman:
+	case a.res.Status == wire.ResultNeedsHuman:
 		return evaluated{}
 	case s.ActiveTurns.Len() > 0:
 		a.queue(request, complete)
 		return evaluated{}
-	case s.Status != StatusActive, len(s.OpenCharters()) > 0:
+	case s.Status != wire.StatusActive, len(s.OpenCharters()) > 0:
 		return evaluated{}
 	}
 	out := a.tryCompletion(complete)
-	if s.Status != StatusActive {
+	if s.Status != wire.StatusActive {
 		return out
 	}
 	if g := a.tryPhase(request); g.result != nil {
@@ -48,7 +49,7 @@ func (a *acceptance) lifecycle() evaluated {
 // request is what the turn may ask for.
 func (a *acceptance) request() (phase *string, complete bool) {
 	phase, complete = a.res.PhaseTransitionRequest, a.res.RunCompletionRequest
-	if a.res.Status != ResultCompleted && (phase != nil || complete) {
+	if a.res.Status != wire.ResultCompleted && (phase != nil || complete) {
 		a.warnings = append(a.warnings, fmt.Sprintf("The turn's status is %s, so its request to move the run on was not evaluated.", a.res.Status))
 		return nil, false
 	}
@@ -114,14 +115,14 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 // ignored says that a request led to nothing; the protocol records none of it.
 func (a *acceptance) ignored(g *GateResult, action string) {
 	if g.Action == action {
-		a.warnings = append(a.warnings, "A request to move the run on was ignored: "+Problems(reasonProblems(g.Reasons)).Join()+".")
+		a.warnings = append(a.warnings, "A request to move the run on was ignored: "+wire.Problems(reasonProblems(g.Reasons)).Join()+".")
 	}
 }
 
 // openDelegations warns when a run ends with delegated work nobody has answered for.
 func (a *acceptance) openDelegations() {
 	s := a.t.s
-	if s.Status == StatusCompleted && (len(s.DelegationQueue) > 0 || s.PendingDelegation != nil) {
+	if s.Status == wire.StatusCompleted && (len(s.DelegationQueue) > 0 || s.PendingDelegation != nil) {
 		a.warnings = append(a.warnings, "The run completes although delegated work was not finished or not reviewed.")
 	}
 }
@@ -139,12 +140,12 @@ func (t *transition) phaseExit(g *GateResult, by string, queued bool) {
 	case ActionAwaitHuman:
 		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, gatePhase))
 		if verdict.Auto {
-			t.append(LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), gatePhase, strOr(g.GateID), t.s.Phase, g.NextPhase, verdict))
+			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), gatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, verdict))
 			t.advance(g, by, "auto_approved")
 			return
 		}
-		t.s.PendingPhaseTransition = &PendingTransition{From: t.s.Phase, To: g.NextPhase, Gate: strOr(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
-		t.pause(strOr(g.GateID), ojson.NewObject("gate_type", gatePhase, "from", t.s.Phase, "to", g.NextPhase))
+		t.s.PendingPhaseTransition = &PendingTransition{From: t.s.Phase, To: g.NextPhase, Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
+		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", gatePhase, "from", t.s.Phase, "to", g.NextPhase))
 	case ActionGateFailed:
 		t.gateFailed(g, gatePhase, by, queued)
 	}
@@ -157,12 +158,12 @@ func (t *transition) completion(g *GateResult, by string, queued bool) {
 	case ActionAwaitHuman:
 		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, gateCompletion))
 		if verdict.Auto {
-			t.append(LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), gateCompletion, strOr(g.GateID), t.s.Phase, "", verdict))
+			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), gateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", verdict))
 			t.complete(g.GateID)
 			return
 		}
-		t.s.PendingRunCompletion = &PendingCompletion{Gate: strOr(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
-		t.pause(strOr(g.GateID), ojson.NewObject("gate_type", gateCompletion))
+		t.s.PendingRunCompletion = &PendingCompletion{Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
+		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", gateCompletion))
 	case ActionGateFailed:
 		t.gateFailed(g, gateCompletion, by, queued)
 	}
@@ -170,14 +171,17 @@ func (t *transition) completion(g *GateResult, by string, queued bool) {
 
 func (t *transition) approvalInput(g *GateResult, kind string) ApprovalInput {
 	return ApprovalInput{GateType: kind, Gate: g, Phase: t.s.Phase, NextPhase: g.NextPhase,
-		Participated: func(phase, role string) bool { roles, _ := t.x.Participants.Get(phase); return slices.Contains(roles, role) },
-		Visited:      func(phase string) bool { return phase == t.s.Phase || t.x.PhaseAccepted.Has(phase) }}
+		Participated: func(phase, role string) bool {
+			roles, _ := t.x.Participants.Get(phase)
+			return slices.Contains(roles, role)
+		},
+		Visited: func(phase string) bool { return phase == t.s.Phase || t.x.PhaseAccepted.Has(phase) }}
 }
 
 // pause waits for a person at a gate.
 func (t *transition) pause(gate string, payload *ojson.Object) {
 	s := t.s
-	s.Status = StatusPaused
+	s.Status = wire.StatusPaused
 	s.BlockedOn = ptr("human_approval:" + gate)
 	s.BlockedReason = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
@@ -189,7 +193,7 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	s := t.s
 	from, to := s.Phase, g.NextPhase
 	if g.GateID != nil {
-		s.PhaseGateStatus.Set(*g.GateID, GatePassed)
+		s.PhaseGateStatus.Set(*g.GateID, wire.GatePassed)
 	}
 	s.Phase, s.PhaseEnteredAt = to, ptr(t.env.Time())
 	s.LastGateFailure = nil
@@ -236,9 +240,9 @@ func (t *transition) cleanup(from, to string, gate *string, trigger string) {
 func (t *transition) complete(gate *string) {
 	s := t.s
 	if gate != nil {
-		s.PhaseGateStatus.Set(*gate, GatePassed)
+		s.PhaseGateStatus.Set(*gate, wire.GatePassed)
 	}
-	s.Status, s.CompletedAt = StatusCompleted, ptr(t.env.Time())
+	s.Status, s.CompletedAt = wire.StatusCompleted, ptr(t.env.Time())
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.LastGateFailure = nil
@@ -252,7 +256,7 @@ func (t *transition) complete(gate *string) {
 func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 	s := t.s
 	f := &GateFailure{GateType: kind, GateID: g.GateID, Phase: s.Phase, FailedAt: t.env.Time(), QueuedRequest: queued,
-		Reasons: nonNil(g.Reasons), MissingFiles: nonNil(g.MissingFiles), MissingVerification: g.MissingVerification}
+		Reasons: wire.NonNil(g.Reasons), MissingFiles: wire.NonNil(g.MissingFiles), MissingVerification: g.MissingVerification}
 	if by != "" {
 		f.RequestedByTurn = ptr(by)
 	}
@@ -266,24 +270,17 @@ func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 		s.QueuedRunCompletion = nil
 	}
 	if g.GateID != nil {
-		s.PhaseGateStatus.Set(*g.GateID, GateFailed)
+		s.PhaseGateStatus.Set(*g.GateID, wire.GateFailed)
 	}
-	t.append(LedgerDecisions, NewGateFailureEntry(f))
+	t.append(wire.LedgerDecisions, NewGateFailureEntry(f))
 	t.event("gate_failed", nil, "gate_id", g.GateID, "from_phase", f.FromPhase, "to_phase", f.ToPhase, "reasons", f.Reasons, "gate_type", kind)
-}
-
-func nonNil(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
 }
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (spec/01 §6.10). It does not pass the gate.
 func (t *transition) reconcileGateFailure(files []FileBlob, turn *Turn) {
 	f := t.s.LastGateFailure
-	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == StatusCompleted || t.s.Status == StatusBlocked || t.gateFell {
+	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted || t.s.Status == wire.StatusBlocked || t.gateFell {
 		return
 	}
 	have := make(map[string]bool, len(files))
@@ -295,12 +292,12 @@ func (t *transition) reconcileGateFailure(files []FileBlob, turn *Turn) {
 			return
 		}
 	}
-	gate := strOr(f.GateID)
+	gate := wire.OrEmpty(f.GateID)
 	t.s.LastGateFailure = nil
 	if gate != "" {
-		t.s.PhaseGateStatus.Set(gate, GateReconciled)
+		t.s.PhaseGateStatus.Set(gate, wire.GateReconciled)
 	}
-	t.append(LedgerDecisions, NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
+	t.append(wire.LedgerDecisions, NewGateReconciliationEntry(t.env.Time(), gate, f.GateType, f.Phase, turn.TurnID, f.MissingFiles))
 }
 
 // gateInput is the gate evaluation as of this acceptance, the turn included.

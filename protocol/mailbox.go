@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Event types of the mailbox: ours, like the others of OwnEventTypes.
@@ -235,15 +236,15 @@ func (t *transition) deliver(turn *Turn) {
 }
 
 // full refuses a message the index has no room for.
-func (b *Mailbox) full(named bool) *Error {
+func (b *Mailbox) full(named bool) *wire.Error {
 	switch {
 	case b == nil:
 	case len(b.Open) >= maxOpenMessages:
-		return &Error{Code: CodeMailboxFull, Field: "to",
+		return &wire.Error{Code: wire.CodeMailboxFull, Field: "to",
 			Message: fmt.Sprintf("%d messages of this run wait to be delivered or answered; no more are taken until some are.", len(b.Open)),
 			Hint:    "git agentxchain monarchic message list --unacked"}
 	case named && len(b.Named) >= maxNamedMessages:
-		return &Error{Code: CodeMailboxFull, Field: "id",
+		return &wire.Error{Code: wire.CodeMailboxFull, Field: "id",
 			Message: fmt.Sprintf("%d messages of this run have an id of their sender's choice, as many as are kept apart.", len(b.Named)),
 			Hint:    "leave out --id: an id is made"}
 	}

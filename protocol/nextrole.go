@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ResolveRole picks the role of the next turn: the override, else a due
@@ -17,7 +18,7 @@ import (
 // Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
 // override; charters_wait when the phase has open charters and none can be given
 // out; invalid_config without any role.
-func ResolveRole(cfg *Config, s *State, override string) (role string, warnings []string, err *Error) {
+func ResolveRole(cfg *Config, s *State, override string) (role string, warnings []string, err *wire.Error) {
 	allowed := cfg.PhaseRoles(s.Phase)
 	route := cfg.Route(s.Phase)
 	if override != "" {
@@ -27,7 +28,7 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		if len(allowed) > 0 && !slices.Contains(allowed, override) {
 			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase, list(allowed))
 			if cfg.Rules.EnforceRouting {
-				return "", nil, &Error{Code: CodeRoleNotRouted, Field: "role", Message: text, Hint: cmdAssign}
+				return "", nil, &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role", Message: text, Hint: cmdAssign}
 			}
 			warnings = append(warnings, text)
 		}
@@ -51,7 +52,7 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		return "pm", nil, nil
 	}
 	if !charterPending(s) {
-		if r := strOr(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil && (slices.Contains(allowed, r) || len(allowed) == 0) {
+		if r := wire.OrEmpty(s.NextRecommendedRole); r != "" && cfg.Role(r) != nil && (slices.Contains(allowed, r) || len(allowed) == 0) {
 			return r, nil, nil
 		}
 	}
@@ -62,15 +63,15 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 		return route.EntryRole, nil, nil
 	}
 	if cfg.Roles.Len() == 0 {
-		return "", nil, &Error{Code: CodeInvalidConfig, Field: "roles", Message: "agentxchain.json defines no role, so no turn can be assigned.",
+		return "", nil, &wire.Error{Code: wire.CodeInvalidConfig, Field: "roles", Message: "agentxchain.json defines no role, so no turn can be assigned.",
 			Hint: "git agentxchain validate"}
 	}
 	first := cfg.Roles.Keys()[0]
 	return first, []string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
 }
 
-func unknownRole(cfg *Config, id string) *Error {
-	return &Error{Code: CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", clip(id, 80), list(cfg.Roles.Keys()))}
+func unknownRole(cfg *Config, id string) *wire.Error {
+	return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", clip(id, 80), list(cfg.Roles.Keys()))}
 }
 
 // dueRole is the role that delegated work waits for, or "".
@@ -123,43 +124,43 @@ func withEscalation(action, id string) string {
 	if id == "" || len(action) < len(cmdUnblock) || action[len(action)-len(cmdUnblock):] != cmdUnblock {
 		return action
 	}
-	return action + " " + quoteWord(id)
+	return action + " " + wire.ShellWord(id)
 }
 
 // NextStep is the one command that moves the run on from s; nil when the run is
 // over. Unlike NextActions it has an answer for a healthy run too.
 func NextStep(s *State, cfg *Config, escalationID string) *NextAction {
 	switch s.Status {
-	case StatusCompleted, StatusFailed:
+	case wire.StatusCompleted, wire.StatusFailed:
 		return nil
-	case StatusIdle:
+	case wire.StatusIdle:
 		return &NextAction{cmdAssign, "No run has started."}
-	case StatusPaused, StatusBlocked:
+	case wire.StatusPaused, wire.StatusBlocked:
 		v := DeriveRecovery(s, cfg)
 		reason := v.TypedReason
 		if v.Detail != nil && *v.Detail != "" {
-			reason += ": " + clip(oneLine(*v.Detail), 200)
+			reason += ": " + clip(wire.OneLine(*v.Detail), 200)
 		}
 		return &NextAction{withEscalation(v.RecoveryAction, escalationID), reason}
 	}
 	for _, t := range s.ActiveTurns.All() {
-		id := quoteWord(t.TurnID)
+		id := wire.ShellWord(t.TurnID)
 		who := fmt.Sprintf("Turn %s of %s", t.TurnID, t.AssignedRole)
 		switch t.Status {
-		case TurnFailed, TurnFailedStart, TurnStalled:
+		case wire.TurnFailed, wire.TurnFailedStart, wire.TurnStalled:
 			return &NextAction{"git agentxchain reissue " + id, who + " is " + t.Status + "."}
-		case TurnConflicted:
+		case wire.TurnConflicted:
 			return &NextAction{"git agentxchain reject " + id + " --reassign", who + " conflicts with turns accepted meanwhile."}
-		case TurnFailedAcceptance:
-			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + cmp.Or(clip(oneLine(t.FailureReason), 200), "see status") + "."}
+		case wire.TurnFailedAcceptance:
+			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + cmp.Or(clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
 		}
 	}
 	for _, t := range s.ActiveTurns.All() {
-		return &NextAction{"git agentxchain accept " + quoteWord(t.TurnID), fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
+		return &NextAction{"git agentxchain accept " + wire.ShellWord(t.TurnID), fmt.Sprintf("Turn %s of %s is at work.", t.TurnID, t.AssignedRole)}
 	}
 	role, _, err := ResolveRole(cfg, s, "")
 	if err != nil {
 		return &NextAction{cmdAssign, err.Message}
 	}
-	return &NextAction{cmdAssign + " " + quoteWord(role), fmt.Sprintf("Phase %q has no turn at work.", s.Phase)}
+	return &NextAction{cmdAssign + " " + wire.ShellWord(role), fmt.Sprintf("Phase %q has no turn at work.", s.Phase)}
 }

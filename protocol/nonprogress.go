@@ -5,6 +5,8 @@ package protocol
 import (
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // NonProgressInput is the exit gate of the current phase after an acceptance,
@@ -44,7 +46,7 @@ func NonProgress(in NonProgressInput) NonProgressResult {
 		return NonProgressResult{}
 	}
 	out := NonProgressResult{GateID: *r.GateID, FailingFiles: r.FailingFiles, Count: 1, Signature: nonProgressSignature(r)}
-	touched := pathSet(in.Declared)
+	touched := wire.PathSet(in.Declared)
 	progress := slices.ContainsFunc(r.FailingFiles, func(p string) bool { return touched[p] })
 	if out.Signature == in.Signature && !progress {
 		out.Count = max(in.Count, 0) + 1
@@ -56,7 +58,7 @@ func NonProgress(in NonProgressInput) NonProgressResult {
 // joined with commas.
 func nonProgressSignature(r GateResult) string {
 	files, reasons := slices.Clone(r.FailingFiles), slices.Clone(r.Reasons)
-	SortPaths(files)
-	SortPaths(reasons)
+	wire.SortPaths(files)
+	wire.SortPaths(reasons)
 	return *r.GateID + "::" + strings.Join(files, ",") + "::" + strings.Join(reasons, ",")
 }

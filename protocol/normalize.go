@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // NormalizationEvent records one rewrite of the staged document. Original is
@@ -22,11 +23,11 @@ type NormalizationEvent struct {
 func (e NormalizationEvent) Note() string {
 	switch {
 	case e.Original == nil:
-		return fmt.Sprintf("[normalized] %s: set to %s (%s)", e.Field, shown(e.Normalized), e.Rationale)
+		return fmt.Sprintf("[normalized] %s: set to %s (%s)", e.Field, wire.Shown(e.Normalized), e.Rationale)
 	case e.Normalized == nil:
-		return fmt.Sprintf("[normalized] %s: %s removed (%s)", e.Field, shown(e.Original), e.Rationale)
+		return fmt.Sprintf("[normalized] %s: %s removed (%s)", e.Field, wire.Shown(e.Original), e.Rationale)
 	}
-	return fmt.Sprintf("[normalized] %s: %s became %s (%s)", e.Field, shown(e.Original), shown(e.Normalized), e.Rationale)
+	return fmt.Sprintf("[normalized] %s: %s became %s (%s)", e.Field, wire.Shown(e.Original), wire.Shown(e.Normalized), e.Rationale)
 }
 
 // normalizer carries one document through the rules.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // N11-N14.
@@ -104,7 +105,7 @@ func (n *normalizer) objections() {
 }
 
 // isObjectionID reports OBJ- followed by 1 to 64 digits.
-func isObjectionID(id string) bool { return numbered(id, "OBJ-", 1, maxDecisionDigits) }
+func isObjectionID(id string) bool { return wire.Numbered(id, "OBJ-", 1, maxDecisionDigits) }
 
 // objectionIDs allocates objection numbers within one result.
 type objectionIDs struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // N15.
@@ -35,7 +36,7 @@ func (n *normalizer) structuredEvidence() {
 	var texts []string
 	for i, item := range items {
 		o, _ := item.(*ojson.Object)
-		if o == nil || isCommandEvidence(o) || blankText(o.String("type")) {
+		if o == nil || isCommandEvidence(o) || wire.Blank(o.String("type")) {
 			kept = append(kept, item)
 			continue
 		}
@@ -51,7 +52,7 @@ func (n *normalizer) structuredEvidence() {
 	}
 	v.Set("machine_evidence", kept)
 	summary := "Structured evidence: " + strings.Join(texts, "; ")
-	if old := v.String("evidence_summary"); !blankText(old) {
+	if old := v.String("evidence_summary"); !wire.Blank(old) {
 		summary = old + "\n" + summary
 	}
 	v.Set("evidence_summary", summary)
@@ -67,12 +68,12 @@ func isCommandEvidence(o *ojson.Object) bool {
 func evidenceText(o *ojson.Object) string {
 	var parts []string
 	part := func(name, value string) {
-		value = trimJS(value)
+		value = wire.Trim(value)
 		if value == "" {
 			return
 		}
-		if short := cutText(value, 220); short != value {
-			value = cutText(value, 217) + "..."
+		if short := wire.Cut(value, 220); short != value {
+			value = wire.Cut(value, 217) + "..."
 		}
 		parts = append(parts, name+"="+value)
 	}

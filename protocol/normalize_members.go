@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // N1: the turn id proves which assignment is meant; a wrong run id beside it is
@@ -23,7 +24,7 @@ func (n *normalizer) runID() {
 	if turn.RunID != "" && turn.RunID != run {
 		return
 	}
-	if trimJS(n.doc.String("run_id")) != run {
+	if wire.Trim(n.doc.String("run_id")) != run {
 		n.set("run_id", run, "run_id_rewritten_from_active_turn_context")
 	}
 }
@@ -59,7 +60,7 @@ func (n *normalizer) runtimeID() {
 // N6.
 func (n *normalizer) summary() {
 	v := n.get("summary")
-	if s, ok := v.(string); !falsy(v) && (!ok || !blankText(s)) {
+	if s, ok := v.(string); !falsy(v) && (!ok || !wire.Blank(s)) {
 		return
 	}
 	who := n.doc.String("role")
@@ -110,9 +111,9 @@ func (n *normalizer) statusSynonym() {
 	}
 	switch strings.ToLower(s) {
 	case "complete", "success", "done":
-		n.set("status", ResultCompleted, "status_synonym_rewritten")
+		n.set("status", wire.ResultCompleted, "status_synonym_rewritten")
 	case "error", "failure":
-		n.set("status", ResultFailed, "status_synonym_rewritten")
+		n.set("status", wire.ResultFailed, "status_synonym_rewritten")
 	}
 }
 
@@ -156,8 +157,8 @@ func (n *normalizer) emptyWorkspace() {
 	status := n.doc.String("status")
 	meant := n.in.NormalizeReview ||
 		n.doc.Bool("run_completion_request") || nonBlank(n.get("phase_transition_request")) ||
-		n.authority == ReviewOnly && status == ResultCompleted ||
-		status == ResultNeedsHuman && n.doc.String("proposed_next_role") == "human"
+		n.authority == wire.ReviewOnly && status == wire.ResultCompleted ||
+		status == wire.ResultNeedsHuman && n.doc.String("proposed_next_role") == "human"
 	if !meant {
 		return
 	}

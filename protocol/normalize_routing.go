@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // N22.
@@ -13,11 +14,11 @@ func (n *normalizer) missingStatus() {
 	switch {
 	case n.doc.Has("status"):
 	case nonBlank(n.get("needs_human_reason")):
-		n.set("status", ResultNeedsHuman, "status_inferred_from_needs_human_reason")
+		n.set("status", wire.ResultNeedsHuman, "status_inferred_from_needs_human_reason")
 	case nonBlank(n.get("phase_transition_request")):
-		n.set("status", ResultCompleted, "status_inferred_from_phase_transition_request")
+		n.set("status", wire.ResultCompleted, "status_inferred_from_phase_transition_request")
 	case n.doc.Bool("run_completion_request"):
-		n.set("status", ResultCompleted, "status_inferred_from_run_completion_request")
+		n.set("status", wire.ResultCompleted, "status_inferred_from_run_completion_request")
 	}
 }
 
@@ -28,7 +29,7 @@ func (n *normalizer) requested() string { return n.doc.String("phase_transition_
 func (n *normalizer) wantsCompletion() bool { return !falsy(n.get("run_completion_request")) }
 
 func (n *normalizer) completedReview() bool {
-	return n.route != nil && n.authority == ReviewOnly && n.doc.String("status") == ResultCompleted
+	return n.route != nil && n.authority == wire.ReviewOnly && n.doc.String("status") == wire.ResultCompleted
 }
 
 // requestNext asks for the phase after the current one, or for the run's
@@ -86,12 +87,12 @@ func (n *normalizer) clearTransition(why string) {
 // N26: a reviewer who stops for a person only to say that all is well.
 func (n *normalizer) reviewAffirmation() {
 	reason, ok := n.get("needs_human_reason").(string)
-	if !ok || n.route == nil || n.authority != ReviewOnly || n.doc.String("status") != ResultNeedsHuman ||
+	if !ok || n.route == nil || n.authority != wire.ReviewOnly || n.doc.String("status") != wire.ResultNeedsHuman ||
 		n.get("run_completion_request") == false || !affirms(reason) || n.seriousObjection() {
 		return
 	}
 	const why = "review_affirmation_is_no_reason_to_stop"
-	n.set("status", ResultCompleted, why)
+	n.set("status", wire.ResultCompleted, why)
 	n.remove("needs_human_reason", why)
 	n.requestNext("review_affirmation_read_as_phase_transition", "review_affirmation_read_as_run_completion")
 }
@@ -107,7 +108,7 @@ func (n *normalizer) reviewRequest() {
 // N28, N28b: phases are passed one at a time.
 func (n *normalizer) skippedPhase() {
 	skipped, next := n.requested(), n.cfg.NextPhase(n.phase)
-	if n.route == nil || next == "" || n.authority == ReviewOnly || n.doc.String("status") != ResultCompleted || n.wantsCompletion() {
+	if n.route == nil || next == "" || n.authority == wire.ReviewOnly || n.doc.String("status") != wire.ResultCompleted || n.wantsCompletion() {
 		return
 	}
 	phases := n.cfg.Phases()
@@ -154,13 +155,13 @@ func (n *normalizer) nextRole() {
 	if value == "human" {
 		return
 	}
-	review := n.authority == ReviewOnly
+	review := n.authority == wire.ReviewOnly
 	if review && n.doc.Bool("run_completion_request") && falsy(n.get("phase_transition_request")) {
 		n.set("proposed_next_role", "human", "run_completion_goes_to_human")
 		return
 	}
 	proposed, ok := value.(string)
-	if !ok || n.route == nil || n.doc.String("status") != ResultCompleted || len(n.allowed()) == 0 || n.nextRoleAllowed(proposed) {
+	if !ok || n.route == nil || n.doc.String("status") != wire.ResultCompleted || len(n.allowed()) == 0 || n.nextRoleAllowed(proposed) {
 		return
 	}
 	// A placeholder is a sign of an unfinished result; stage A names it. For a
@@ -171,7 +172,7 @@ func (n *normalizer) nextRole() {
 	n.set("proposed_next_role", n.preferredNext(), "routing_illegal_for_phase_"+n.phase)
 }
 
-// cleanPaths gives every accepted path the form CleanPath returns, so that
+// cleanPaths gives every accepted path the form wire.CleanPath returns, so that
 // later comparisons with observed files are comparisons of strings. It runs
 // after the stages, on a document that passed them.
 func (n *normalizer) cleanPaths() {
@@ -179,7 +180,7 @@ func (n *normalizer) cleanPaths() {
 	files := n.array("files_changed")
 	for i := range files {
 		if p, ok := files[i].(string); ok {
-			if clean, problem := CleanPath(p); problem == "" && clean != p {
+			if clean, problem := wire.CleanPath(p); problem == "" && clean != p {
 				files[i] = clean
 				n.changed(indexed("files_changed", i), p, clean, why)
 			}
@@ -187,7 +188,7 @@ func (n *normalizer) cleanPaths() {
 	}
 	clean := func(o *ojson.Object, field, member string) {
 		p := o.String(member)
-		if clean, problem := CleanPath(p); problem == "" && clean != p {
+		if clean, problem := wire.CleanPath(p); problem == "" && clean != p {
 			o.Set(member, clean)
 			n.changed(field+"."+member, p, clean, why)
 		}

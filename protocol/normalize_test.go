@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // normalizeRun applies the rules only and returns the document and the events
@@ -194,7 +195,7 @@ func TestCutText(t *testing.T) {
 		n    int
 		want string
 	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"é😀x", 2, "é"}, {"é😀x", 3, "é😀"}, {"", 0, ""}, {"x", 0, ""}} {
-		if got := cutText(c.s, c.n); got != c.want {
+		if got := wire.Cut(c.s, c.n); got != c.want {
 			t.Errorf("cutText(%q, %d) = %q", c.s, c.n, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Resolution modes of a conflicted turn.
@@ -87,11 +88,11 @@ type AcceptResult struct {
 	Leftover   []string // files declared as ignorable outputs that are still in the work tree
 }
 
-func (op *AcceptTurn) apply(t *transition) *Error {
+func (op *AcceptTurn) apply(t *transition) *wire.Error {
 	// Asked before whether the turn is active: a turn that is in the history
 	// gets no second row, whatever became of the state (spec/06 §5.2).
 	if op.AlreadyAccepted {
-		return &Error{Code: CodeTurnAlreadyAccepted, Field: "turn_id",
+		return &wire.Error{Code: wire.CodeTurnAlreadyAccepted, Field: "turn_id",
 			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
 	}
 	turn, err := t.target(op.TurnID, "accept")
@@ -123,29 +124,29 @@ func (op *AcceptTurn) apply(t *transition) *Error {
 // only passed by the turn whose own acceptance ran into it, or kept while a
 // sibling of the turn at fault is accepted; every other block needs its owner
 // (spec/01 §14 rows 3 and 4).
-func (t *transition) acceptable(turn *Turn) *Error {
+func (t *transition) acceptable(turn *Turn) *wire.Error {
 	s := t.s
 	switch s.Status {
-	case StatusActive:
+	case wire.StatusActive:
 		return nil
-	case StatusPaused:
+	case wire.StatusPaused:
 		return pendingError(s, "accept turn "+turn.TurnID)
-	case StatusBlocked:
+	case wire.StatusBlocked:
 		if t.blockOf(turn) != blockForeign {
 			return nil
 		}
 		return blockedError(s, "accept turn "+turn.TurnID)
 	}
-	return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 		Message: fmt.Sprintf("A turn can be accepted only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 }
 
-func (op *AcceptTurn) checkModes(t *transition, turn *Turn) *Error {
+func (op *AcceptTurn) checkModes(t *transition, turn *Turn) *wire.Error {
 	switch op.Resolution {
 	case "", ResolutionStandard:
 	case ResolutionHumanMerge:
 		if turn.ConflictState == nil {
-			return &Error{Code: CodeProtocolError, Field: "resolution",
+			return &wire.Error{Code: wire.CodeProtocolError, Field: "resolution",
 				Message: fmt.Sprintf("Turn %s is not in conflict; human_merge applies only to a conflicted turn.", turn.TurnID),
 				Hint:    "git agentxchain accept " + turn.TurnID}
 		}
@@ -154,10 +155,10 @@ func (op *AcceptTurn) checkModes(t *transition, turn *Turn) *Error {
 			return err
 		}
 	default:
-		return &Error{Code: CodeProtocolError, Field: "resolution", Message: fmt.Sprintf("Unknown resolution %q; use standard or human_merge.", op.Resolution)}
+		return &wire.Error{Code: wire.CodeProtocolError, Field: "resolution", Message: fmt.Sprintf("Unknown resolution %q; use standard or human_merge.", op.Resolution)}
 	}
 	if op.NormalizeArtifact != "" && op.NormalizeArtifact != "review" {
-		return &Error{Code: CodeProtocolError, Field: "normalize_artifact_type",
+		return &wire.Error{Code: wire.CodeProtocolError, Field: "normalize_artifact_type",
 			Message: fmt.Sprintf("The artifact type can be normalised to review only, not to %q.", op.NormalizeArtifact)}
 	}
 	return nil
@@ -170,10 +171,10 @@ const (
 )
 
 // DecodeStaged reads a staged result: strict, bounded, an object.
-func DecodeStaged(path string, data []byte) (*ojson.Object, *Error) {
+func DecodeStaged(path string, data []byte) (*ojson.Object, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
 	if err != nil {
-		e := &Error{Code: CodeInvalidJSON, Stage: "schema", Class: "schema_error", Field: path,
+		e := &wire.Error{Code: wire.CodeInvalidJSON, Stage: "schema", Class: "schema_error", Field: path,
 			Message: fmt.Sprintf("%s is not a valid turn result: %v.", path, err),
 			Hint:    "fix the file and run: git agentxchain accept"}
 		var syn *ojson.SyntaxError
@@ -184,7 +185,7 @@ func DecodeStaged(path string, data []byte) (*ojson.Object, *Error) {
 	}
 	o, ok := v.(*ojson.Object)
 	if !ok {
-		return nil, &Error{Code: CodeInvalidJSON, Stage: "schema", Class: "schema_error", Field: path,
+		return nil, &wire.Error{Code: wire.CodeInvalidJSON, Stage: "schema", Class: "schema_error", Field: path,
 			Message: fmt.Sprintf("%s must hold a JSON object, not %s.", path, ojson.TypeName(v)),
 			Hint:    "fix the file and run: git agentxchain accept"}
 	}
@@ -194,24 +195,24 @@ func DecodeStaged(path string, data []byte) (*ojson.Object, *Error) {
 // StagedProof reports whether the bytes count as an actor's output: neither
 // blank nor a bare {} (spec/02 §1).
 func StagedProof(data []byte) bool {
-	s := trimSpace(string(data))
+	s := wire.TrimSpace(string(data))
 	return s != "" && s != "{}"
 }
 
-func (op *AcceptTurn) decode(turn *Turn) (*ojson.Object, *Error) {
+func (op *AcceptTurn) decode(turn *Turn) (*ojson.Object, *wire.Error) {
 	if op.Staged == nil || !StagedProof(op.Staged.Data) {
-		return nil, &Error{Code: CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: StagingPath(turn.TurnID),
-			Message: fmt.Sprintf("Turn %s has no staged result at %s.", turn.TurnID, StagingPath(turn.TurnID)),
+		return nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: wire.StagingPath(turn.TurnID),
+			Message: fmt.Sprintf("Turn %s has no staged result at %s.", turn.TurnID, wire.StagingPath(turn.TurnID)),
 			Hint:    "write the turn result there, then: git agentxchain accept"}
 	}
 	doc, err := DecodeStaged(op.StagedPath, op.Staged.Data)
 	if err != nil {
 		return nil, err
 	}
-	if id := doc.String("turn_id"); op.StagedPath == FlatStagingPath && id != "" && id != turn.TurnID {
-		return nil, &Error{Code: CodeStaleStaging, Field: FlatStagingPath,
-			Message: fmt.Sprintf("%s belongs to turn %s, but the active turn is %s.", FlatStagingPath, id, turn.TurnID),
-			Hint:    fmt.Sprintf("remove it or stage the result at %s", StagingPath(turn.TurnID))}
+	if id := doc.String("turn_id"); op.StagedPath == wire.FlatStagingPath && id != "" && id != turn.TurnID {
+		return nil, &wire.Error{Code: wire.CodeStaleStaging, Field: wire.FlatStagingPath,
+			Message: fmt.Sprintf("%s belongs to turn %s, but the active turn is %s.", wire.FlatStagingPath, id, turn.TurnID),
+			Hint:    fmt.Sprintf("remove it or stage the result at %s", wire.StagingPath(turn.TurnID))}
 	}
 	return doc, nil
 }

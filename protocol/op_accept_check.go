@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // acceptance is the state of one acceptance decision.
@@ -34,19 +35,19 @@ type acceptance struct {
 
 // refuse records a failed acceptance: the turn and its staged file stay, the
 // turn is marked, the event log says why (spec/02 §7).
-func (a *acceptance) refuse(err *Error) *Error {
+func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	t := a.t
 	if t.failure != nil {
 		return nil // a conflict or policy escalation has recorded itself
 	}
 	turn := *a.turn
-	turn.Status = TurnFailedAcceptance
+	turn.Status = wire.TurnFailedAcceptance
 	turn.FailedAt, turn.FailureReason = t.env.Time(), err.Message
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.events = nil
 	pairs := []any{"reason", err.Message, "error_code", err.Code, "stage", err.Stage}
 	if len(err.Problems) > 0 {
-		pairs = append(pairs, "errors", Problems(err.Problems).Messages())
+		pairs = append(pairs, "errors", wire.Problems(err.Problems).Messages())
 	}
 	t.event("acceptance_failed", &turn, pairs...)
 	t.session = "acceptance_failed"
@@ -59,8 +60,8 @@ func (a *acceptance) refuse(err *Error) *Error {
 	return nil
 }
 
-func (a *acceptance) decide(doc *ojson.Object) *Error {
-	for _, step := range []func(*ojson.Object) *Error{
+func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
+	for _, step := range []func(*ojson.Object) *wire.Error{
 		a.validate, a.checkWait, a.checkProtected, a.checkProposal, a.checkOverrides, a.observe, a.coverIntent, a.precheckGate, a.checkEmpty,
 		a.checkReplay, a.checkPolicies, a.checkConflict, a.checkDrift,
 	} {
@@ -75,7 +76,7 @@ func (a *acceptance) decide(doc *ojson.Object) *Error {
 	return nil
 }
 
-func (a *acceptance) validate(doc *ojson.Object) *Error {
+func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	t := a.t
 	used := DecodeDecisionIDs(t.x.DecisionIDs)
 	in := ValidationInput{Config: t.cfg, State: t.s, Turn: a.turn, Raw: doc, NormalizeReview: a.op.NormalizeArtifact == "review",
@@ -86,7 +87,7 @@ func (a *acceptance) validate(doc *ojson.Object) *Error {
 	}
 	a.v = ValidateTurnResult(in)
 	if !a.v.OK {
-		return &Error{Code: CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
+		return &wire.Error{Code: wire.CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
 			Message: fmt.Sprintf("The result of turn %s fails the %s stage: %s", a.turn.TurnID, a.v.Stage, a.v.Errors.Join()),
 			Details: ojson.NewObject("warnings", a.v.Warnings)}
 	}
@@ -116,8 +117,8 @@ const maxNormalizationEvents = 200
 
 // checkWait keeps a call for a person from being lost: while the run is blocked
 // on a sibling, a second blocker would have no place to be recorded.
-func (a *acceptance) checkWait(*ojson.Object) *Error {
-	if a.t.s.Status != StatusBlocked || a.t.blockOf(a.turn) != blockSibling || a.res.Status != ResultNeedsHuman {
+func (a *acceptance) checkWait(*ojson.Object) *wire.Error {
+	if a.t.s.Status != wire.StatusBlocked || a.t.blockOf(a.turn) != blockSibling || a.res.Status != wire.ResultNeedsHuman {
 		return nil
 	}
 	a.unrecorded = true
@@ -126,15 +127,15 @@ func (a *acceptance) checkWait(*ojson.Object) *Error {
 
 // checkProtected refuses a turn that declares or changes a protected file: no commit
 // could hold it.
-func (a *acceptance) checkProtected(*ojson.Object) *Error {
+func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 	if len(a.op.Protected) == 0 {
 		return nil
 	}
-	e := observationError(CodeArtifactMismatch, a.op.Protected)
-	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.", listSome(a.op.Protected, 5))
+	e := observationError(wire.CodeArtifactMismatch, a.op.Protected)
+	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.", wire.ListSome(a.op.Protected, 5))
 	e.Hint = "undo the change and take the files out of files_changed; a person who wants it changes git_hooks.protected between turns"
 	for _, p := range a.op.Protected {
-		e.Problems = append(e.Problems, Problem{
+		e.Problems = append(e.Problems, wire.Problem{
 			Code:    ProblemProtectedPath,
 			Field:   "files_changed",
 			Value:   p,
@@ -144,7 +145,7 @@ func (a *acceptance) checkProtected(*ojson.Object) *Error {
 	return e
 }
 
-func (a *acceptance) checkOverrides(*ojson.Object) *Error {
+func (a *acceptance) checkOverrides(*ojson.Object) *wire.Error {
 	warnings, err := CheckOverrides(a.t.cfg, a.t.snap.RepoDecisions, a.turn.AssignedRole, a.res.Decisions)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (a *acceptance) checkOverrides(*ojson.Object) *Error {
 }
 
 // observe holds the declared changes against the work tree (spec/02 §10).
-func (a *acceptance) observe(*ojson.Object) *Error {
+func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	t, seen := a.t, a.seen
 	authority := ""
 	if a.role != nil {
@@ -175,10 +176,10 @@ func (a *acceptance) observe(*ojson.Object) *Error {
 }
 
 // checkEmpty refuses a workspace artifact without any change.
-func (a *acceptance) checkEmpty(*ojson.Object) *Error {
-	writes := a.role != nil && a.role.WriteAuthority == Authoritative
-	if a.res.Artifact.Type == "workspace" && writes && a.res.Status == ResultCompleted && len(a.effective) == 0 && len(a.attr.Files) == 0 {
-		return &Error{Code: CodeEmptyWorkspace, Stage: "artifact_validation", Class: "artifact_error", Field: "artifact.type",
+func (a *acceptance) checkEmpty(*ojson.Object) *wire.Error {
+	writes := a.role != nil && a.role.WriteAuthority == wire.Authoritative
+	if a.res.Artifact.Type == "workspace" && writes && a.res.Status == wire.ResultCompleted && len(a.effective) == 0 && len(a.attr.Files) == 0 {
+		return &wire.Error{Code: wire.CodeEmptyWorkspace, Stage: "artifact_validation", Class: "artifact_error", Field: "artifact.type",
 			Message: "The artifact is a workspace change, but no file was changed or declared.",
 			Hint:    "git agentxchain accept " + a.turn.TurnID + " --normalize-artifact-type review"}
 	}
@@ -195,9 +196,9 @@ func (a *acceptance) runtimeType() string {
 // precheckGate refuses a phase request whose gate fails on files the turn did
 // not touch (spec/02 §13.4). The candidate turn counts as a participant. A turn
 // that is not completed does not move the run, so its request is not looked at.
-func (a *acceptance) precheckGate(*ojson.Object) *Error {
+func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
-	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.res.Status != ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
+	if a.res.PhaseTransitionRequest == nil || a.chartersRemain() || a.res.Status != wire.ResultCompleted || (t.cfg.GateCoverageMode != "" && t.cfg.GateCoverageMode != "strict") {
 		return nil
 	}
 	in := a.gateInput()
@@ -215,7 +216,7 @@ func (a *acceptance) precheckGate(*ojson.Object) *Error {
 	if len(uncovered) == 0 {
 		return nil
 	}
-	gate := strOr(g.GateID)
+	gate := wire.OrEmpty(g.GateID)
 	if t.s.Phase == "planning" {
 		// The registered vocabulary has no event of its own for this; it is a
 		// normalisation of the staged result and is recorded as one.
@@ -229,31 +230,31 @@ func (a *acceptance) precheckGate(*ojson.Object) *Error {
 		a.warnings = append(a.warnings, fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate, list(uncovered)))
 		return nil
 	}
-	e := &Error{Code: CodeGateCoverage, Stage: "gate_semantic_coverage", Class: "gate_coverage_error", Field: "phase_transition_request",
+	e := &wire.Error{Code: wire.CodeGateCoverage, Stage: "gate_semantic_coverage", Class: "gate_coverage_error", Field: "phase_transition_request",
 		Message: fmt.Sprintf("Gate %q fails on %s, which turn %s did not change.", gate, list(uncovered), a.turn.TurnID),
 		Hint:    "edit the file, or withdraw the phase request",
 		Details: ojson.NewObject("gate_id", gate, "files", uncovered, "reasons", g.Reasons)}
 	for _, f := range uncovered {
-		e.Problems = append(e.Problems, Problem{Code: CodeGateCoverage, Field: f, Value: gate, Message: fmt.Sprintf("Gate %q fails on %q, which the turn did not change.", gate, f)})
+		e.Problems = append(e.Problems, wire.Problem{Code: wire.CodeGateCoverage, Field: f, Value: gate, Message: fmt.Sprintf("Gate %q fails on %q, which the turn did not change.", gate, f)})
 	}
 	return e
 }
 
 // checkDrift refuses a result that was judged on a work tree which has changed
 // since (spec/01 §6.1 step 25): nothing was wrong with it, so it can be tried again.
-func (a *acceptance) checkDrift(*ojson.Object) *Error {
+func (a *acceptance) checkDrift(*ojson.Object) *wire.Error {
 	if len(a.op.Drift) == 0 {
 		return nil
 	}
-	return &Error{Code: CodeAcceptanceDrift, Stage: "artifact_observation", Class: "artifact_error",
-		Message: fmt.Sprintf("The work tree changed while the result of turn %s was being accepted: %s.", a.turn.TurnID, listSome(a.op.Drift, 5)),
+	return &wire.Error{Code: wire.CodeAcceptanceDrift, Stage: "artifact_observation", Class: "artifact_error",
+		Message: fmt.Sprintf("The work tree changed while the result of turn %s was being accepted: %s.", a.turn.TurnID, wire.ListSome(a.op.Drift, 5)),
 		Hint:    "find what changed it (a hook?), then: git agentxchain accept " + a.turn.TurnID,
 		Details: ojson.NewObject("files", a.op.Drift)}
 }
 
-func (a *acceptance) checkReplay(*ojson.Object) *Error {
+func (a *acceptance) checkReplay(*ojson.Object) *wire.Error {
 	if r := a.op.Replay; r != nil && r.Drift != "" {
-		return &Error{Code: CodeReplayDrift, Stage: "verification_replay", Class: "verification_replay_error",
+		return &wire.Error{Code: wire.CodeReplayDrift, Stage: "verification_replay", Class: "verification_replay_error",
 			Message: "Running the declared verification again changed the work tree: " + r.Drift}
 	}
 	return nil

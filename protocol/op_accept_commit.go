@@ -8,13 +8,12 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
 func (a *acceptance) commit() {
 	t, s, turn := a.t, a.t.s, a.turn
-	a.own = s.Status == StatusBlocked && t.blockOf(turn) == blockOwn
+	a.own = s.Status == wire.StatusBlocked && t.blockOf(turn) == blockOwn
 	if turn.DispatchedAt == "" {
 		// Another runner assigned the turn without saying it was dispatched; the
 		// event contract wants it said before the acceptance.
@@ -24,14 +23,14 @@ func (a *acceptance) commit() {
 	accepted := s.TurnSequence
 	entry := a.entry(accepted)
 	a.files(entry)
-	t.append(LedgerHistory, entry)
+	t.append(wire.LedgerHistory, entry)
 	a.recordDecisions()
-	t.appendBytes(LedgerTalk, talkSection(a.turn, a.res, s.Phase))
+	t.appendBytes(wire.LedgerTalk, talkSection(a.turn, a.res, s.Phase))
 	t.x.accept(entry, t.cfg)
 
 	var took []any
 	if turn.StartedAt != "" {
-		ms, _ := DurationMS(turn.StartedAt, t.env.Time())
+		ms, _ := wire.DurationMS(turn.StartedAt, t.env.Time())
 		took = []any{"started_at", turn.StartedAt, "duration_ms", ms}
 	}
 	t.event("turn_accepted", turn, took...)
@@ -101,7 +100,7 @@ func (a *acceptance) acceptedRef() string {
 	case "workspace", "review":
 		return "workspace:dirty"
 	}
-	if r := strOr(a.t.before.AcceptedIntegrationRef); r != "" {
+	if r := wire.OrEmpty(a.t.before.AcceptedIntegrationRef); r != "" {
 		return r
 	}
 	return "unknown"
@@ -110,21 +109,21 @@ func (a *acceptance) acceptedRef() string {
 func (a *acceptance) recordDecisions() {
 	t := a.t
 	if a.forward != nil {
-		t.append(LedgerDecisions, NewForwardRevision(t.env.Time(), a.turn, t.s.Phase, a.forward))
+		t.append(wire.LedgerDecisions, NewForwardRevision(t.env.Time(), a.turn, t.s.Phase, a.forward))
 	}
 	for _, d := range a.res.Decisions {
-		t.append(LedgerDecisions, NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
+		t.append(wire.LedgerDecisions, NewDecisionEntry(d, a.turn, t.s.Phase, t.env.Time()))
 	}
 	rows, amends := PromoteDecisions(t.snap.RepoDecisions, a.res.Decisions, a.turn, t.s.Run(), t.s.Phase, t.env.Time())
 	for _, r := range rows {
-		t.append(LedgerRepoDecisions, r)
+		t.append(wire.LedgerRepoDecisions, r)
 	}
 	t.amends = append(t.amends, amends...)
 }
 
 // nextRole derives next_recommended_role (spec/02 §2.2).
 func (a *acceptance) nextRole() *string {
-	if a.res.Status == ResultNeedsHuman || a.res.Status == ResultBlocked || a.res.ProposedNextRole == "" || a.res.ProposedNextRole == "human" {
+	if a.res.Status == wire.ResultNeedsHuman || a.res.Status == wire.ResultBlocked || a.res.ProposedNextRole == "" || a.res.ProposedNextRole == "human" {
 		return nil
 	}
 	route := a.t.cfg.Route(a.t.s.Phase)
@@ -143,17 +142,17 @@ func (a *acceptance) nextRole() *string {
 // unblock clears the block this acceptance settles; a sibling's block stands
 // with its reason (spec/01 §14 row 3).
 func (a *acceptance) unblock() {
-	if a.t.s.Status == StatusBlocked && a.own {
+	if a.t.s.Status == wire.StatusBlocked && a.own {
 		a.t.settleBlock("turn_accepted")
 	}
 }
 
 func (a *acceptance) needsHuman() {
-	if a.res.Status != ResultNeedsHuman || a.t.s.Status != StatusActive {
+	if a.res.Status != wire.ResultNeedsHuman || a.t.s.Status != wire.StatusActive {
 		return
 	}
 	reason := a.res.NeedsHumanReason
-	if trimSpace(reason) == "" {
+	if wire.TrimSpace(reason) == "" {
 		reason = "unspecified"
 	}
 	a.t.block(blockSpec{On: "human:" + reason, Category: "needs_human", TypedReason: "needs_human", Owner: "human",
@@ -164,7 +163,7 @@ func (a *acceptance) needsHuman() {
 // (spec/01 §6.10, with the probe of spec/01 §14 row 15 mended).
 func (a *acceptance) nonProgress() {
 	t, s := a.t, a.t.s
-	if s.Status != StatusActive {
+	if s.Status != wire.StatusActive {
 		return
 	}
 	in := t.gateInput(a.op.Files)
@@ -176,7 +175,7 @@ func (a *acceptance) nonProgress() {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}
-	out := NonProgress(NonProgressInput{Gate: in, Signature: strOr(s.NonProgressSignature), Count: s.NonProgressCount, Declared: a.effective})
+	out := NonProgress(NonProgressInput{Gate: in, Signature: wire.OrEmpty(s.NonProgressSignature), Count: s.NonProgressCount, Declared: a.effective})
 	if out.Count == 0 {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
@@ -189,7 +188,7 @@ func (a *acceptance) nonProgress() {
 	if out.Count < threshold {
 		return
 	}
-	t.append(LedgerDecisions, NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
+	t.append(wire.LedgerDecisions, NewNonProgressEntry(t.env.Time(), out.GateID, out.Signature, out.Count, threshold, out.FailingFiles))
 	t.block(blockSpec{On: "non_progress", Category: "non_progress", TypedReason: "non_progress", Owner: "human",
 		Action: "Change what the gate fails on, then run: git agentxchain unblock",
 		Detail: fmt.Sprintf("%d accepted turns in a row left gate %q failing in the same way", out.Count, out.GateID), Turn: a.turn})
@@ -204,16 +203,13 @@ func talkSection(turn *Turn, r *TurnResult, phase string) []byte {
 		short = short[:8]
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n## Turn %s — %s (%s)\n\n- **Status:** %s\n- **Summary:** %s\n", short, turn.AssignedRole, phase, r.Status, oneLine(r.Summary))
+	fmt.Fprintf(&b, "\n## Turn %s — %s (%s)\n\n- **Status:** %s\n- **Summary:** %s\n", short, turn.AssignedRole, phase, r.Status, wire.OneLine(r.Summary))
 	for _, d := range r.Decisions {
-		fmt.Fprintf(&b, "- **Decision %s:** %s\n", d.ID, oneLine(d.Statement))
+		fmt.Fprintf(&b, "- **Decision %s:** %s\n", d.ID, wire.OneLine(d.Statement))
 	}
 	for _, o := range r.Objections {
-		fmt.Fprintf(&b, "- **Objection %s (%s):** %s\n", o.ID, o.Severity, oneLine(o.Statement))
+		fmt.Fprintf(&b, "- **Objection %s (%s):** %s\n", o.ID, o.Severity, wire.OneLine(o.Statement))
 	}
-	fmt.Fprintf(&b, "- **Proposed next:** %s\n\n---\n", oneLine(r.ProposedNextRole))
+	fmt.Fprintf(&b, "- **Proposed next:** %s\n\n---\n", wire.OneLine(r.ProposedNextRole))
 	return []byte(b.String())
 }
-
-func oneLine(s string) string   { return strings.Join(strings.Fields(s), " ") }
-func trimSpace(s string) string { return strings.TrimSpace(strings.Trim(s, "\ufeff")) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // delegations queues what the turn delegates, closes what it fulfils and opens
@@ -56,7 +57,7 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 		}
 		c := *d
 		c.Status = "failed"
-		if a.res.Status == ResultCompleted {
+		if a.res.Status == wire.ResultCompleted {
 			c.Status = "completed"
 		}
 		c.ChildTurnID = ptr(a.turn.TurnID)
@@ -90,9 +91,9 @@ func (t *transition) openReview() {
 		if d.ParentTurnID != parent.ParentTurnID {
 			return false
 		}
-		row, _ := t.x.DelegationRows.Get(strOr(d.ChildTurnID))
+		row, _ := t.x.DelegationRows.Get(wire.OrEmpty(d.ChildTurnID))
 		review.Results = append(review.Results, DelegationResult(d, row))
-		t.x.DelegationRows.Delete(strOr(d.ChildTurnID))
+		t.x.DelegationRows.Delete(wire.OrEmpty(d.ChildTurnID))
 		return true
 	})
 	s.PendingDelegation = review

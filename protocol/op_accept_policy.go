@@ -6,9 +6,10 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-func (a *acceptance) checkPolicies(*ojson.Object) *Error {
+func (a *acceptance) checkPolicies(*ojson.Object) *wire.Error {
 	t := a.t
 	inPhase, _ := t.x.PhaseAccepted.Get(t.s.Phase)
 	streak := 0
@@ -29,7 +30,7 @@ func (a *acceptance) checkPolicies(*ojson.Object) *Error {
 		}
 	}
 	if len(block) > 0 {
-		return &Error{Code: CodePolicyViolation, Stage: "policy", Class: "policy_error", Message: "Policy violation: " + joinViolations(block) + ".",
+		return &wire.Error{Code: wire.CodePolicyViolation, Stage: "policy", Class: "policy_error", Message: "Policy violation: " + joinViolations(block) + ".",
 			Details: ojson.NewObject("violations", violationRows(block))}
 	}
 	if len(escalate) > 0 {
@@ -43,13 +44,13 @@ func (a *acceptance) escalatePolicy(vs []Violation) {
 	t := a.t
 	t.events = nil
 	msg := joinViolations(vs)
-	t.append(LedgerDecisions, NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
+	t.append(wire.LedgerDecisions, NewPolicyEscalation(t.env.Time(), a.turn, t.s.Phase, violationRows(vs)))
 	t.block(blockSpec{On: "policy:" + vs[0].PolicyID, Category: "policy_escalation", TypedReason: "policy_escalation", Owner: "human",
 		Action: fmt.Sprintf("Resolve the condition of policy %q, then run: git agentxchain unblock && git agentxchain accept %s", vs[0].PolicyID, a.turn.TurnID),
 		Detail: msg, Turn: a.turn, Retained: true})
 	t.session = "blocked"
 	t.subject = fmt.Sprintf("block on policy %s at %s", vs[0].PolicyID, a.turn.TurnID)
-	t.failure = &Error{Code: CodePolicyEscalation, Stage: "policy", Class: "policy_error", Message: "Policy escalation: " + msg + ".",
+	t.failure = &wire.Error{Code: wire.CodePolicyEscalation, Stage: "policy", Class: "policy_error", Message: "Policy escalation: " + msg + ".",
 		Hint: t.s.BlockedReason.Recovery.RecoveryAction, Details: ojson.NewObject("violations", violationRows(vs))}
 	t.result = &AcceptResult{Turn: a.turn, Validation: a.v, Warnings: a.warnings}
 }

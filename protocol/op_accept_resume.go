@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // carry returns the paths that the next attempt's baseline hides although an
@@ -19,7 +20,7 @@ func (t *transition) carry(old *Turn, next *Baseline) []string {
 	}
 	var out []string
 	for path, mark := range next.DirtySnapshot.All() {
-		if !Observable(path) || t.sinceAccepted(old, path) {
+		if !wire.Observable(path) || t.sinceAccepted(old, path) {
 			continue
 		}
 		if old.Baseline != nil && !slices.Contains(old.Carried, path) {
@@ -29,7 +30,7 @@ func (t *transition) carry(old *Turn, next *Baseline) []string {
 		}
 		out = append(out, path)
 	}
-	SortPaths(out)
+	wire.SortPaths(out)
 	return out
 }
 
@@ -73,7 +74,7 @@ func resumed(turn *Turn, seen *Observation) *Observation {
 		return seen
 	}
 	c := *seen
-	carried := pathSet(turn.Carried)
+	carried := wire.PathSet(turn.Carried)
 	var added []string
 	c.UnchangedDirt = slices.DeleteFunc(slices.Clone(seen.UnchangedDirt), func(p string) bool {
 		if carried[p] {
@@ -82,13 +83,13 @@ func resumed(turn *Turn, seen *Observation) *Observation {
 		return carried[p]
 	})
 	c.FilesChanged = append(slices.Clone(seen.FilesChanged), added...)
-	if strOr(seen.HeadRef) == strOr(turn.Baseline.HeadRef) {
-		dirty := pathSet(seen.Dirty)
+	if wire.OrEmpty(seen.HeadRef) == wire.OrEmpty(turn.Baseline.HeadRef) {
+		dirty := wire.PathSet(seen.Dirty)
 		c.FilesChanged = slices.DeleteFunc(c.FilesChanged, func(p string) bool {
-			return carried[p] && ProjectOwned(p) && !dirty[p]
+			return carried[p] && wire.ProjectOwned(p) && !dirty[p]
 		})
 	}
-	SortPaths(c.FilesChanged)
+	wire.SortPaths(c.FilesChanged)
 	c.Markers = seen.Markers.Clone(nil)
 	for _, p := range added {
 		if mark, ok := turn.Baseline.DirtySnapshot.Get(p); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Approval is what both approvals carry. The gate is evaluated again on Files:
@@ -66,12 +67,12 @@ type ApproveResult struct {
 
 // CheckApprover refuses an agent. An isolated one cannot even take the lock; it is
 // told why it may not before that.
-func CheckApprover(actor Actor) *Error {
+func CheckApprover(actor Actor) *wire.Error {
 	if actor.InsideTurn == "" {
 		return nil
 	}
-	return &Error{
-		Code:    CodeInsideTurn,
+	return &wire.Error{
+		Code:    wire.CodeInsideTurn,
 		Field:   "actor",
 		Message: actor.place() + "; an agent cannot approve a gate.",
 		Hint:    "ask a person to run git agentxchain approve in their own terminal",
@@ -80,7 +81,7 @@ func CheckApprover(actor Actor) *Error {
 
 // CheckApprovable says whether an approval may be attempted at all: before any
 // gate action of the caller runs. It is also the first step of the operation.
-func CheckApprovable(s *State, completion bool, actor Actor) *Error {
+func CheckApprovable(s *State, completion bool, actor Actor) *wire.Error {
 	what := "phase transition"
 	pending := s.PendingPhaseTransition != nil
 	if completion {
@@ -90,14 +91,14 @@ func CheckApprovable(s *State, completion bool, actor Actor) *Error {
 		return refusal
 	}
 	if !pending {
-		return &Error{Code: CodeInvalidStateTransition, Field: "pending",
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "pending",
 			Message: fmt.Sprintf("No %s waits for approval; the run is %s.", what, s.Status), Hint: "git agentxchain status"}
 	}
-	if s.Status != StatusPaused && s.Status != StatusBlocked {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	if s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A %s can be approved only while the run is paused or blocked; it is %s.", what, s.Status), Hint: "git agentxchain status"}
 	}
-	if s.Status == StatusBlocked && !approvalBlock(s) {
+	if s.Status == wire.StatusBlocked && !approvalBlock(s) {
 		return blockedError(s, "approve a gate")
 	}
 	return nil
@@ -116,7 +117,7 @@ func approvalBlock(s *State) bool {
 	return false
 }
 
-func (op *ApprovePhase) apply(t *transition) *Error {
+func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	if err := CheckApprovable(t.s, false, t.env.Actor); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (op *ApprovePhase) apply(t *transition) *Error {
 		return nil
 	}
 	t.approved(gatePhase, p.Gate, p.RequestedByTurn, p.From, p.To, op.Approval.Reason)
-	t.event(EventGateApproved, nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", nullable(p.RequestedByTurn))
+	t.event(EventGateApproved, nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
 	g := GateResult{GateID: ptr(p.Gate), NextPhase: p.To}
@@ -146,7 +147,7 @@ func (op *ApprovePhase) apply(t *transition) *Error {
 	return nil
 }
 
-func (op *ApproveCompletion) apply(t *transition) *Error {
+func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if err := CheckApprovable(t.s, true, t.env.Actor); err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (op *ApproveCompletion) apply(t *transition) *Error {
 		return nil
 	}
 	t.approved(gateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "", op.Approval.Reason)
-	t.event(EventGateApproved, nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", nullable(p.RequestedByTurn))
+	t.event(EventGateApproved, nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
 	t.complete(ptr(p.Gate))
@@ -178,7 +179,7 @@ func (op *ApproveCompletion) apply(t *transition) *Error {
 // verification of the turn that asked for it. Anything but a gate that passes is
 // refused: a configuration changed since the pause may know neither the phase nor
 // the order any more. Without routing there is nothing to hold.
-func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eval func(GateInput) GateResult) *Error {
+func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eval func(GateInput) GateResult) *wire.Error {
 	if a.Unproven || t.cfg.Routing.Len() == 0 {
 		return nil
 	}
@@ -192,30 +193,30 @@ func (a *Approval) reevaluate(t *transition, gate string, row *ojson.Object, eva
 	case ActionAdvance, ActionComplete, ActionAwaitHuman:
 		return nil
 	}
-	e := &Error{Code: CodeGateFailed, Field: "gates." + gate, Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
-		Message: fmt.Sprintf("Gate %q no longer passes: %s", gate, Problems(reasonProblems(g.Reasons)).Join()),
+	e := &wire.Error{Code: wire.CodeGateFailed, Field: "gates." + gate, Details: ojson.NewObject("gate_id", gate, "reasons", g.Reasons, "missing_files", g.MissingFiles),
+		Message: fmt.Sprintf("Gate %q no longer passes: %s", gate, wire.Problems(reasonProblems(g.Reasons)).Join()),
 		Hint:    "git agentxchain gate show " + gate}
 	e.Problems = reasonProblems(g.Reasons)
 	return e
 }
 
-func reasonProblems(reasons []string) Problems {
-	out := make(Problems, len(reasons))
+func reasonProblems(reasons []string) wire.Problems {
+	out := make(wire.Problems, len(reasons))
 	for i, r := range reasons {
-		out[i] = Problem{Code: CodeGateFailed, Message: r}
+		out[i] = wire.Problem{Code: wire.CodeGateFailed, Message: r}
 	}
 	return out
 }
 
 // checkActions makes sure that the gate's actions were run: all of them, as
 // configured, in order, up to the first that failed.
-func (a *Approval) checkActions(cfg *Config, gate string) *Error {
+func (a *Approval) checkActions(cfg *Config, gate string) *wire.Error {
 	g := cfg.Gate(gate)
 	if g == nil || a.Unproven || a.Preview {
 		return nil
 	}
-	refuse := func(what string) *Error {
-		return &Error{Code: CodeInvalidArgument, Field: "gates." + gate + ".gate_actions",
+	refuse := func(what string) *wire.Error {
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "gates." + gate + ".gate_actions",
 			Message: fmt.Sprintf("Gate %q cannot be approved: %s.", gate, what), Hint: "git agentxchain approve"}
 	}
 	for i, r := range a.Actions {
@@ -236,9 +237,9 @@ func (a *Approval) checkActions(cfg *Config, gate string) *Error {
 // the run is blocked on it instead of moving on.
 func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 	for _, r := range a.Actions {
-		t.append(LedgerDecisions, NewGateActionEntry(GateActionRun{At: t.env.Time(), AttemptID: r.AttemptID, GateID: gate, GateType: kind, Phase: t.s.Phase,
+		t.append(wire.LedgerDecisions, NewGateActionEntry(GateActionRun{At: t.env.Time(), AttemptID: r.AttemptID, GateID: gate, GateType: kind, Phase: t.s.Phase,
 			RequestedByTurn: by, TriggerCommand: trigger, Index: r.Index, Label: r.Label, Command: r.Command, TimeoutMS: r.TimeoutMS, Succeeded: r.OK,
-			ExitCode: r.ExitCode, Signal: strOr(r.Signal), StdoutTail: strOr(r.StdoutTail), StderrTail: strOr(r.StderrTail), SpawnError: strOr(r.SpawnError), TimedOut: r.TimedOut}))
+			ExitCode: r.ExitCode, Signal: wire.OrEmpty(r.Signal), StdoutTail: wire.OrEmpty(r.StdoutTail), StderrTail: wire.OrEmpty(r.StderrTail), SpawnError: wire.OrEmpty(r.SpawnError), TimedOut: r.TimedOut}))
 		if r.OK {
 			continue
 		}
@@ -255,7 +256,7 @@ func (a *Approval) record(t *transition, kind, gate, by, trigger string) bool {
 			GateAction: ojson.NewObject("attempt_id", r.AttemptID, "gate_id", gate, "gate_type", kind, "action_index", r.Index, "action_label", r.Label,
 				"command", r.Command, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail, "timeout_ms", r.TimeoutMS, "timed_out", r.TimedOut)})
 		t.subject = fmt.Sprintf("gate action of %s failed", gate)
-		t.failure = &Error{Code: CodeGateActionFailed, Field: "gates." + gate, Message: "Gate action failed: " + detail + ".",
+		t.failure = &wire.Error{Code: wire.CodeGateActionFailed, Field: "gates." + gate, Message: "Gate action failed: " + detail + ".",
 			Hint: "mend the cause, then: git agentxchain approve", Details: ojson.NewObject("gate_id", gate, "action_index", r.Index, "exit_code", intPtr(r.ExitCode), "stderr_tail", r.StderrTail)}
 		return true
 	}
@@ -271,14 +272,14 @@ func intPtr(p *int) any {
 
 // approved records who approved and why, and whether a terminal was there.
 func (t *transition) approved(kind, gate, by, from, to, reason string) {
-	t.append(LedgerDecisions, NewHumanApprovalEntry(HumanApproval{
+	t.append(wire.LedgerDecisions, NewHumanApprovalEntry(HumanApproval{
 		GateType:        kind,
 		GateID:          gate,
 		FromPhase:       from,
 		ToPhase:         to,
 		RequestedByTurn: by,
 		Approver:        t.env.Actor,
-		Reason:          trimSpace(reason),
+		Reason:          wire.TrimSpace(reason),
 		At:              t.env.Time(),
 	}))
 }
@@ -286,14 +287,14 @@ func (t *transition) approved(kind, gate, by, from, to, reason string) {
 // settle makes the run active and closes what the gate had raised.
 func (t *transition) settle(via string) {
 	s := t.s
-	if s.Status == StatusBlocked {
+	if s.Status == wire.StatusBlocked {
 		t.clearBlock(via)
 	}
 	t.resolveEscalations(func(open *ojson.Object) bool {
 		on := open.String("blocked_on")
 		return open.String("run_id") == s.Run() && (hasPrefix(on, "gate_action:") || hasPrefix(on, "human_approval:") || hasPrefix(on, "hook:before_gate:"))
 	}, via)
-	s.Status = StatusActive
+	s.Status = wire.StatusActive
 	s.BlockedOn, s.BlockedReason = nil, nil
 	s.LastGateFailure = nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AssignTurn assigns and dispatches a turn. The caller writes the dispatch
@@ -27,15 +28,15 @@ type AssignResult struct {
 	Warnings []string
 }
 
-func (op *AssignTurn) apply(t *transition) *Error {
+func (op *AssignTurn) apply(t *transition) *wire.Error {
 	s := t.s
 	switch {
-	case s.Status == StatusBlocked:
+	case s.Status == wire.StatusBlocked:
 		return blockedError(s, "assign a turn")
-	case s.Status == StatusPaused:
+	case s.Status == wire.StatusPaused:
 		return pendingError(s, "assign a turn")
-	case s.Status != StatusActive:
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	case s.Status != wire.StatusActive:
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
 	id, warnings, err := ResolveRole(t.cfg, s, op.Role)
@@ -44,10 +45,10 @@ func (op *AssignTurn) apply(t *transition) *Error {
 	}
 	role := t.cfg.Role(id)
 	if role == nil {
-		return &Error{Code: CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, list(t.cfg.Roles.Keys()))}
+		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, list(t.cfg.Roles.Keys()))}
 	}
 	if role.RuntimeID == "" {
-		return &Error{Code: CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
+		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
 	}
 	if err := t.routed(id); err != nil {
 		return err
@@ -59,21 +60,21 @@ func (op *AssignTurn) apply(t *transition) *Error {
 	if err != nil {
 		return err
 	}
-	if role.WriteAuthority != ReviewOnly && len(op.Dirty) > 0 {
+	if role.WriteAuthority != wire.ReviewOnly && len(op.Dirty) > 0 {
 		return t.dirtyError(op.Dirty)
 	}
 
 	now := t.env.Now
 	s.TurnSequence++
-	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: TurnAssigned, Attempt: 1,
-		AssignedAt: FormatTime(now), StartedAt: FormatTime(now), DeadlineAt: FormatTime(TurnDeadline(t.cfg, now)),
+	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: wire.TurnAssigned, Attempt: 1,
+		AssignedAt: wire.FormatTime(now), StartedAt: wire.FormatTime(now), DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, now)),
 		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
 		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
 	t.bindDelegation(turn)
 	t.bindCharter(turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
 	if reserve != nil {
-		s.BudgetReservations.Set(turn.TurnID, ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", FormatTime(now)))
+		s.BudgetReservations.Set(turn.TurnID, ojson.NewObject("reserved_usd", *reserve, "role_id", id, "created_at", wire.FormatTime(now)))
 	}
 	if !op.Undispatched {
 		t.dispatch(turn)
@@ -88,17 +89,17 @@ func (op *AssignTurn) apply(t *transition) *Error {
 
 // routed refuses a role outside the phase's routing when rules.enforce_routing
 // asks for that.
-func (t *transition) routed(role string) *Error {
+func (t *transition) routed(role string) *wire.Error {
 	phase := t.s.Phase
 	if !t.cfg.Rules.EnforceRouting || t.cfg.Route(phase) == nil || slices.Contains(t.cfg.PhaseRoles(phase), role) {
 		return nil
 	}
-	return &Error{Code: CodeRoleNotRouted, Field: "role",
+	return &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role",
 		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase, list(t.cfg.PhaseRoles(phase)))}
 }
 
 // capacity applies the concurrency rules of spec/01 §5.3.
-func (t *transition) capacity(role string, route *Route) *Error {
+func (t *transition) capacity(role string, route *Route) *wire.Error {
 	limit := 1
 	if route != nil && route.MaxConcurrentTurns > 0 {
 		limit = route.MaxConcurrentTurns
@@ -106,24 +107,24 @@ func (t *transition) capacity(role string, route *Route) *Error {
 	n := t.s.ActiveTurns.Len()
 	for id, turn := range t.s.ActiveTurns.All() {
 		if limit == 1 {
-			return &Error{Code: CodeTurnActive, Field: "turn_id",
+			return &wire.Error{Code: wire.CodeTurnActive, Field: "turn_id",
 				Message: fmt.Sprintf("Turn %s is already assigned to %s; phase %q runs one turn at a time.", id, turn.AssignedRole, t.s.Phase),
 				Hint:    "git agentxchain accept " + id}
 		}
 		if turn.AssignedRole == role {
-			return &Error{Code: CodeRoleActive, Field: "role",
+			return &wire.Error{Code: wire.CodeRoleActive, Field: "role",
 				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role, id), Hint: "git agentxchain accept " + id}
 		}
 	}
 	if n >= limit {
-		return &Error{Code: CodeAtCapacity, Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.s.Phase, limit),
+		return &wire.Error{Code: wire.CodeAtCapacity, Message: fmt.Sprintf("%d turns are active and phase %q allows %d.", n, t.s.Phase, limit),
 			Hint: "git agentxchain status"}
 	}
 	return nil
 }
 
 // reserve returns what the turn may cost, or nil without a limit.
-func (t *transition) reserve(role string) (*float64, *Error) {
+func (t *transition) reserve(role string) (*float64, *wire.Error) {
 	b := t.cfg.Budget
 	remaining := t.s.BudgetStatus.RemainingUSD
 	if b == nil || remaining == nil {
@@ -141,7 +142,7 @@ func (t *transition) reserve(role string) (*float64, *Error) {
 		available -= usd
 	}
 	if *b.PerTurnMaxUSD > available && !t.warnOnly() {
-		return nil, &Error{Code: CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
+		return nil, &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_turn_max_usd",
 			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, available),
 			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
 	}
@@ -150,7 +151,7 @@ func (t *transition) reserve(role string) (*float64, *Error) {
 
 // dirtyError explains why a writing role cannot start on a dirty tree: either
 // the last accepted turn waits for its checkpoint, or the changes are somebody's.
-func (t *transition) dirtyError(dirty []string) *Error {
+func (t *transition) dirtyError(dirty []string) *wire.Error {
 	if last := t.x.LastRow; last != nil && t.x.Uncheckpointed.Len() > 0 {
 		owned := true
 		for _, p := range dirty {
@@ -161,14 +162,14 @@ func (t *transition) dirtyError(dirty []string) *Error {
 		}
 		if owned {
 			id := last.String("turn_id")
-			return &Error{Code: CodeCheckpointRequired, Field: "work_tree",
+			return &wire.Error{Code: wire.CodeCheckpointRequired, Field: "work_tree",
 				Message: fmt.Sprintf("Accepted turn %s is not checkpointed yet; its changes are still uncommitted.", id),
 				Hint:    "git agentxchain checkpoint " + id,
 				Details: ojson.NewObject("turn_id", id, "files", dirty)}
 		}
 	}
-	return &Error{Code: CodeDirtyTree, Field: "work_tree",
-		Message: fmt.Sprintf("The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.", listSome(dirty, 5)),
+	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
+		Message: fmt.Sprintf("The work tree has uncommitted changes (%s); a turn that writes code starts from a clean one.", wire.ListSome(dirty, 5)),
 		Hint:    "commit them (or git agentxchain checkpoint for an accepted turn), then: git agentxchain assign",
 		Details: ojson.NewObject("files", dirty)}
 }
@@ -193,7 +194,7 @@ func (t *transition) bindDelegation(turn *Turn) {
 
 // dispatch moves a turn to dispatched (spec/01 §5.4) and says so.
 func (t *transition) dispatch(turn *Turn) {
-	turn.Status = TurnDispatched
+	turn.Status = wire.TurnDispatched
 	turn.DispatchedAt = t.env.Time()
 	turn.StartedAt = ""
 	for _, k := range []string{"worker_attached_at", "worker_pid", "first_output_at", "first_output_stream"} {
@@ -203,11 +204,11 @@ func (t *transition) dispatch(turn *Turn) {
 }
 
 // blockedError refuses something because the run is blocked.
-func blockedError(s *State, what string) *Error {
-	e := &Error{Code: CodeRunBlocked, Field: "blocked_on", Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", orNone(strOr(s.BlockedOn)), what), Hint: "git agentxchain status"}
+func blockedError(s *State, what string) *wire.Error {
+	e := &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_on", Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", orNone(wire.OrEmpty(s.BlockedOn)), what), Hint: "git agentxchain status"}
 	if r := s.BlockedReason; r != nil {
 		if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.", orNone(strOr(s.BlockedOn)), *r.Recovery.Detail, what)
+			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.", orNone(wire.OrEmpty(s.BlockedOn)), *r.Recovery.Detail, what)
 		}
 		e.Hint = r.Recovery.RecoveryAction
 	}
@@ -215,8 +216,8 @@ func blockedError(s *State, what string) *Error {
 }
 
 // pendingError refuses something because an approval is pending.
-func pendingError(s *State, what string) *Error {
-	return &Error{Code: CodeAwaitingApproval, Field: "blocked_on",
+func pendingError(s *State, what string) *wire.Error {
+	return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "blocked_on",
 		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", pendingGate(s), what), Hint: "git agentxchain approve"}
 }
 
@@ -235,20 +236,5 @@ func list(items []string) string {
 	if len(items) == 0 {
 		return "none"
 	}
-	return listSome(items, len(items))
-}
-
-// listSome joins at most n items and says how many more there are.
-func listSome(items []string, n int) string {
-	out := ""
-	for i, s := range items {
-		if i == n {
-			return out + fmt.Sprintf(" and %d more", len(items)-n)
-		}
-		if i > 0 {
-			out += ", "
-		}
-		out += s
-	}
-	return out
+	return wire.ListSome(items, len(items))
 }

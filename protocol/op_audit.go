@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Audit appends rows of evidence to the audit ledgers of a run and changes
@@ -19,7 +20,7 @@ type Audit struct {
 
 // AuditRow is one row for one ledger.
 type AuditRow struct {
-	Ledger Ledger        `json:"ledger"` // hook-audit, hook-annotations, notification-audit
+	Ledger wire.Ledger   `json:"ledger"` // hook-audit, hook-annotations, notification-audit
 	Row    *ojson.Object `json:"row"`
 }
 
@@ -31,8 +32,8 @@ const (
 )
 
 // AuditLedgers returns the ledgers that take rows of evidence.
-func AuditLedgers() []Ledger {
-	return []Ledger{LedgerHookAudit, LedgerHookAnnotations, LedgerNotifications}
+func AuditLedgers() []wire.Ledger {
+	return []wire.Ledger{wire.LedgerHookAudit, wire.LedgerHookAnnotations, wire.LedgerNotifications}
 }
 
 // Fits reports whether the row is small enough to be recorded.
@@ -44,14 +45,14 @@ func (op *Audit) Blobs() []*Blob { return nil }
 // AuditResult is the outcome of Audit.
 type AuditResult struct{ Rows int }
 
-func (op *Audit) apply(t *transition) *Error {
+func (op *Audit) apply(t *transition) *wire.Error {
 	s := t.s
-	refuse := func(field, format string, args ...any) *Error {
-		return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+	refuse := func(field, format string, args ...any) *wire.Error {
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 	switch {
 	case s.Run() == "":
-		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to keep audit rows in.", Hint: "git agentxchain assign"}
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to keep audit rows in.", Hint: "git agentxchain assign"}
 	case len(op.Rows) == 0:
 		return refuse("rows", "There are no audit rows to record.")
 	case len(op.Rows) > MaxAuditRows:
@@ -68,7 +69,7 @@ func (op *Audit) apply(t *transition) *Error {
 			return refuse(field, "Audit row %d is larger than %d bytes.", i, MaxAuditRowBytes)
 		}
 		if id, ok := r.Row.Get("run_id"); ok && id != nil && id != "" && id != s.Run() {
-			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i, clip(oneLine(fmt.Sprint(id)), 80), s.Run())
+			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i, clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
 		}
 		t.append(r.Ledger, r.Row)
 	}
@@ -81,7 +82,7 @@ func (op *Audit) apply(t *transition) *Error {
 	return nil
 }
 
-func auditLedger(l Ledger) bool {
+func auditLedger(l wire.Ledger) bool {
 	for _, known := range AuditLedgers() {
 		if l == known {
 			return true

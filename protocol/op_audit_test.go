@@ -12,9 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-func auditOf(w *opsWorld, l Ledger, members ...any) *Audit {
+func auditOf(w *opsWorld, l wire.Ledger, members ...any) *Audit {
 	return &Audit{Rows: []AuditRow{{Ledger: l, Row: ojson.NewObject(append([]any{"run_id", w.state.Run()}, members...)...)}}}
 }
 
@@ -23,21 +24,21 @@ func auditOf(w *opsWorld, l Ledger, members ...any) *Audit {
 func TestAudit(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	before, events := w.state.Encode(), len(w.rows(LedgerEvents))
+	before, events := w.state.Encode(), len(w.rows(wire.LedgerEvents))
 	op := &Audit{TurnID: turn.TurnID, Rows: []AuditRow{
-		{LedgerHookAudit, ojson.NewObject("run_id", w.state.Run(), "n", 1)},
-		{LedgerNotifications, ojson.NewObject("n", 2)},
-		{LedgerHookAudit, ojson.NewObject("run_id", "", "n", 3)},
-		{LedgerHookAnnotations, ojson.NewObject("run_id", nil, "n", 4)},
+		{wire.LedgerHookAudit, ojson.NewObject("run_id", w.state.Run(), "n", 1)},
+		{wire.LedgerNotifications, ojson.NewObject("n", 2)},
+		{wire.LedgerHookAudit, ojson.NewObject("run_id", "", "n", 3)},
+		{wire.LedgerHookAnnotations, ojson.NewObject("run_id", nil, "n", 4)},
 	}}
 	tr := w.must(op)
-	if !bytes.Equal(before, w.state.Encode()) || len(w.rows(LedgerEvents)) != events || len(tr.Documents) > 0 && tr.Documents[DocSession] != nil {
+	if !bytes.Equal(before, w.state.Encode()) || len(w.rows(wire.LedgerEvents)) != events || len(tr.Documents) > 0 && tr.Documents[wire.DocSession] != nil {
 		t.Errorf("more than the ledgers has changed: %v", tr.Documents)
 	}
 	if tr.Result.(*AuditResult).Rows != 4 || tr.Subject != "audit: 4 rows" || tr.Turn != turn.TurnID {
 		t.Errorf("result %+v, subject %q, turn %q", tr.Result, tr.Subject, tr.Turn)
 	}
-	for l, want := range map[Ledger]string{LedgerHookAudit: "1 3", LedgerNotifications: "2", LedgerHookAnnotations: "4"} {
+	for l, want := range map[wire.Ledger]string{wire.LedgerHookAudit: "1 3", wire.LedgerNotifications: "2", wire.LedgerHookAnnotations: "4"} {
 		var got []string
 		for _, row := range w.rows(l) {
 			n, _ := row.Int("n")
@@ -47,47 +48,47 @@ func TestAudit(t *testing.T) {
 			t.Errorf("%s holds %v, want %s", l, got, want)
 		}
 	}
-	if tr := w.must(auditOf(w, LedgerHookAudit, "x", 1)); tr.Subject != "audit: 1 row" {
+	if tr := w.must(auditOf(w, wire.LedgerHookAudit, "x", 1)); tr.Subject != "audit: 1 row" {
 		t.Errorf("subject %q", tr.Subject)
 	}
 }
 
 func TestAuditRefusals(t *testing.T) {
 	w := newOpsWorld(t, nil)
-	w.fails(CodeInvalidStateTransition, auditOf(w, LedgerHookAudit, "x", 1))
+	w.fails(wire.CodeInvalidStateTransition, auditOf(w, wire.LedgerHookAudit, "x", 1))
 	w.must(w.start(InitRun{}))
 	many := func(n int) *Audit {
 		op := &Audit{}
 		for i := range n {
-			op.Rows = append(op.Rows, AuditRow{LedgerHookAudit, ojson.NewObject("n", i)})
+			op.Rows = append(op.Rows, AuditRow{wire.LedgerHookAudit, ojson.NewObject("n", i)})
 		}
 		return op
 	}
 	sized := func(n int) *Audit {
 		row := ojson.NewObject("m", "")
 		row.Set("m", strings.Repeat("x", n-len(ojson.Compact(row))))
-		return &Audit{Rows: []AuditRow{{LedgerHookAudit, row}}}
+		return &Audit{Rows: []AuditRow{{wire.LedgerHookAudit, row}}}
 	}
 	for name, op := range map[string]*Audit{
 		"no rows":        {},
 		"too many rows":  many(MaxAuditRows + 1),
 		"too large":      sized(MaxAuditRowBytes + 1),
-		"empty row":      {Rows: []AuditRow{{LedgerHookAudit, &ojson.Object{}}}},
-		"no row":         {Rows: []AuditRow{{LedgerHookAudit, nil}}},
-		"another run":    {Rows: []AuditRow{{LedgerHookAudit, ojson.NewObject("run_id", "run_other")}}},
-		"a number as id": {Rows: []AuditRow{{LedgerHookAudit, ojson.NewObject("run_id", 7)}}},
-		"second is bad":  {Rows: []AuditRow{{LedgerHookAudit, ojson.NewObject("n", 1)}, {LedgerHistory, ojson.NewObject("n", 1)}}},
+		"empty row":      {Rows: []AuditRow{{wire.LedgerHookAudit, &ojson.Object{}}}},
+		"no row":         {Rows: []AuditRow{{wire.LedgerHookAudit, nil}}},
+		"another run":    {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("run_id", "run_other")}}},
+		"a number as id": {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("run_id", 7)}}},
+		"second is bad":  {Rows: []AuditRow{{wire.LedgerHookAudit, ojson.NewObject("n", 1)}, {wire.LedgerHistory, ojson.NewObject("n", 1)}}},
 	} {
-		if _, err := w.apply(op); err == nil || err.Code != CodeInvalidArgument || err.Field == "" || len(err.Message) > 300 {
+		if _, err := w.apply(op); err == nil || err.Code != wire.CodeInvalidArgument || err.Field == "" || len(err.Message) > 300 {
 			t.Errorf("%s: %+v", name, err)
 		}
 	}
-	for _, l := range append(Ledgers(), "", "state", "../x") {
+	for _, l := range append(wire.Ledgers(), "", "state", "../x") {
 		if slices.Contains(AuditLedgers(), l) {
 			w.must(auditOf(w, l, "n", 1))
 			continue
 		}
-		w.fails(CodeInvalidArgument, auditOf(w, l, "n", 1))
+		w.fails(wire.CodeInvalidArgument, auditOf(w, l, "n", 1))
 	}
 	w.must(many(MaxAuditRows))
 	w.must(sized(MaxAuditRowBytes))
@@ -96,34 +97,34 @@ func TestAuditRefusals(t *testing.T) {
 // Evidence can be kept whatever the run's status is.
 func TestAuditInEveryStatus(t *testing.T) {
 	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", true))
-	keep := func(want Status) {
+	keep := func(want wire.Status) {
 		t.Helper()
 		if w.state.Status != want {
 			t.Fatalf("status %s, want %s", w.state.Status, want)
 		}
 		before := w.state.Encode()
-		w.must(auditOf(w, LedgerHookAudit, "status", string(want)))
+		w.must(auditOf(w, wire.LedgerHookAudit, "status", string(want)))
 		if !bytes.Equal(before, w.state.Encode()) {
 			t.Errorf("the state changed while %s", want)
 		}
 	}
-	keep(StatusActive)
+	keep(wire.StatusActive)
 	w.must(&Escalate{Reason: "x"})
-	keep(StatusBlocked)
+	keep(wire.StatusBlocked)
 	w.must(&Reactivate{})
 	w.inPhase("ship")
 	turn := w.assign("qa")
 	w.accept(turn.TurnID, "run_completion_request", true)
-	keep(StatusPaused)
+	keep(wire.StatusPaused)
 	w.must(w.approval())
-	keep(StatusCompleted)
+	keep(wire.StatusCompleted)
 }
 
 // Whatever the rows are: either all of them are recorded, byte for byte and in
 // order, or none and the refusal says why; a replay from the record's own bytes
 // makes the same (the world holds every operation against that).
 func TestAuditRapid(t *testing.T) {
-	ledgers := append(Ledgers(), "", "nothing")
+	ledgers := append(wire.Ledgers(), "", "nothing")
 	rapid.Check(t, func(t *rapid.T) {
 		w := startedWorld(t, nil)
 		values := rapid.OneOf(rapid.Just[any](nil), rapid.Map(rapid.String(), func(s string) any { return strings.ToValidUTF8(s, "?") }),
@@ -131,7 +132,7 @@ func TestAuditRapid(t *testing.T) {
 			rapid.Map(rapid.StringMatching(`[a-z]{0,5}`), func(s string) any { return ojson.NewObject("k", s) }))
 		op := &Audit{}
 		good := true
-		want := make(map[Ledger][]string)
+		want := make(map[wire.Ledger][]string)
 		for range rapid.IntRange(0, 6).Draw(t, "rows") {
 			l := rapid.SampledFrom(AuditLedgers()).Draw(t, "ledger")
 			if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
@@ -157,7 +158,7 @@ func TestAuditRapid(t *testing.T) {
 			t.Fatal("the state changed")
 		}
 		if !good {
-			if err == nil || err.Code != CodeInvalidArgument {
+			if err == nil || err.Code != wire.CodeInvalidArgument {
 				t.Fatalf("not refused: %v", err)
 			}
 			return

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // QueueCharters appends charters to the queue of an active run. It assigns
@@ -21,7 +22,6 @@ type QueueCharters struct {
 const (
 	MaxCharters     = 1000
 	MaxCharterBytes = 2 << 20 // the whole queue with its plans, as JSON
-	maxCharterID    = 200
 )
 
 func (*QueueCharters) Name() string      { return "queue_charters" }
@@ -35,20 +35,20 @@ type QueueResult struct {
 
 // TakesCharters reports why charters cannot be queued in the run as it stands, nil
 // when they can: run_blocked, awaiting_approval, invalid_state_transition.
-func TakesCharters(s *State) *Error {
+func TakesCharters(s *State) *wire.Error {
 	switch s.Status {
-	case StatusActive:
+	case wire.StatusActive:
 		return nil
-	case StatusBlocked:
+	case wire.StatusBlocked:
 		return blockedError(s, "queue charters")
-	case StatusPaused:
+	case wire.StatusPaused:
 		return pendingError(s, "queue charters")
 	}
-	return &Error{Code: CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
 		Message: fmt.Sprintf("Charters can be queued only in an active run; this one is %s.", s.Status)}
 }
 
-func (op *QueueCharters) apply(t *transition) *Error {
+func (op *QueueCharters) apply(t *transition) *wire.Error {
 	s := t.s
 	if err := TakesCharters(s); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (op *QueueCharters) apply(t *transition) *Error {
 	}
 	plan := op.Plan.String("plan_id")
 	switch {
-	case !SafeID(plan):
-		return charterError("plan.plan_id", "The plan needs an id of 1 to %d bytes without / and \\.", maxCharterID)
+	case !wire.SafeID(plan):
+		return charterError("plan.plan_id", "The plan needs an id of 1 to %d bytes without / and \\.", wire.MaxCharterID)
 	case len(op.Charters) == 0:
 		return charterError("charters", "There are no charters to queue.")
 	case len(op.Charters)+len(s.CharterQueue) > MaxCharters:
@@ -73,7 +73,7 @@ func (op *QueueCharters) apply(t *transition) *Error {
 		c = c.copy(sharedObjects)
 		c.Sequence = len(queue) + 1
 		c.PlanID, c.Status, c.TurnID, c.Attempts, c.Reproducible = plan, CharterPending, nil, 0, false
-		c.AcceptanceContract, c.DependsOn, c.GatesRequired = nonNil(c.AcceptanceContract), nonNil(c.DependsOn), nonNil(c.GatesRequired)
+		c.AcceptanceContract, c.DependsOn, c.GatesRequired = wire.NonNil(c.AcceptanceContract), wire.NonNil(c.DependsOn), wire.NonNil(c.GatesRequired)
 		queue = append(queue, c)
 	}
 	s.CharterQueue = queue
@@ -108,31 +108,31 @@ func (op *QueueCharters) apply(t *transition) *Error {
 	return nil
 }
 
-func charterError(field, format string, args ...any) *Error {
-	return &Error{Code: CodeInvalidCharter, Field: field, Message: fmt.Sprintf(format, args...)}
+func charterError(field, format string, args ...any) *wire.Error {
+	return &wire.Error{Code: wire.CodeInvalidCharter, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
 // queued checks one new charter against the configuration and where the run is.
-func (t *transition) queued(i int, c *Charter) *Error {
+func (t *transition) queued(i int, c *Charter) *wire.Error {
 	cfg, s := t.cfg, t.s
 	at := fmt.Sprintf("charters[%d].", i)
 	role := cfg.Role(c.Role)
 	switch {
-	case !SafeID(c.CharterID):
-		return charterError(at+"charter_id", "A charter needs an id of 1 to %d bytes without / and \\.", maxCharterID)
+	case !wire.SafeID(c.CharterID):
+		return charterError(at+"charter_id", "A charter needs an id of 1 to %d bytes without / and \\.", wire.MaxCharterID)
 	case s.Charter(c.CharterID) != c:
 		return charterError(at+"charter_id", "Charter %s is in the queue of this run already.", clip(c.CharterID, 80))
-	case trimSpace(c.Charter) == "":
+	case wire.TrimSpace(c.Charter) == "":
 		return charterError(at+"charter", "Charter %s does not say what is to be done.", c.CharterID)
 	case role == nil:
-		return &Error{Code: CodeUnknownRole, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).", c.CharterID, clip(c.Role, 80), list(cfg.Roles.Keys()))}
+		return &wire.Error{Code: wire.CodeUnknownRole, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).", c.CharterID, clip(c.Role, 80), list(cfg.Roles.Keys()))}
 	case cfg.Route(c.Phase) == nil:
 		return charterError(at+"phase", "Charter %s belongs to phase %q, which agentxchain.json does not have (phases: %s).", c.CharterID, clip(c.Phase, 80), list(cfg.Phases()))
 	case phaseIndex(cfg, c.Phase) < phaseIndex(cfg, s.Phase):
 		return charterError(at+"phase", "Charter %s belongs to phase %q, which the run has left; it is in %q.", c.CharterID, c.Phase, s.Phase)
 	}
 	if roles := cfg.PhaseRoles(c.Phase); len(roles) > 0 && !slices.Contains(roles, c.Role) {
-		return &Error{Code: CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, list(roles))}
+		return &wire.Error{Code: wire.CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, list(roles))}
 	}
 	for _, d := range c.DependsOn {
 		dep := s.Charter(d)
@@ -151,7 +151,7 @@ func (t *transition) queued(i int, c *Charter) *Error {
 func phaseIndex(cfg *Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
 
 // charterOrder refuses a queue that could never be worked off.
-func charterOrder(cfg *Config, s *State) *Error {
+func charterOrder(cfg *Config, s *State) *wire.Error {
 	waits := make(map[string]int, len(s.CharterQueue))
 	needed := make(map[string][]string)
 	var free []string
@@ -181,21 +181,7 @@ func charterOrder(cfg *Config, s *State) *Error {
 			left = append(left, c.CharterID)
 		}
 	}
-	return charterError("charters", "These charters depend on each other in a circle: %s.", listSome(left, 8))
-}
-
-// SafeID reports whether an id of another protocol can be used as the name of
-// something of ours (spec/08 §0.5): not empty, no path separator, no control byte.
-func SafeID(id string) bool {
-	if id == "" || id == "." || id == ".." || len(id) > maxCharterID {
-		return false
-	}
-	for _, r := range id {
-		if r == '/' || r == '\\' || r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xFFFD {
-			return false
-		}
-	}
-	return true
+	return charterError("charters", "These charters depend on each other in a circle: %s.", wire.ListSome(left, 8))
 }
 
 func (c *Charter) copy(f objectCopy) *Charter {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Checkpoint marks a history row with the commit the caller made of its files.
@@ -18,37 +19,37 @@ type Checkpoint struct {
 func (*Checkpoint) Name() string      { return "checkpoint_turn" }
 func (op *Checkpoint) Blobs() []*Blob { return []*Blob{op.Row} }
 
-func (op *Checkpoint) apply(t *transition) *Error {
+func (op *Checkpoint) apply(t *transition) *wire.Error {
 	if op.Row == nil {
-		return &Error{Code: CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not in history.", op.TurnID), Hint: "git agentxchain history"}
+		return &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not in history.", op.TurnID), Hint: "git agentxchain history"}
 	}
 	row, err := ojson.DecodeObject(op.Row.Data)
 	if err != nil {
-		return &Error{Code: CodeInvalidJSON, Field: "history", Message: fmt.Sprintf("The history row of turn %s cannot be read: %v.", op.TurnID, err), Hint: "git agentxchain fsck"}
+		return &wire.Error{Code: wire.CodeInvalidJSON, Field: "history", Message: fmt.Sprintf("The history row of turn %s cannot be read: %v.", op.TurnID, err), Hint: "git agentxchain fsck"}
 	}
 	if row.String("turn_id") != op.TurnID || row.String("status") == "reissued" {
-		return &Error{Code: CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not an accepted turn in history.", op.TurnID), Hint: "git agentxchain history"}
+		return &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Turn %s is not an accepted turn in history.", op.TurnID), Hint: "git agentxchain history"}
 	}
 	if sha := row.String("checkpoint_sha"); sha != "" {
-		return &Error{Code: CodeInvalidArgument, Field: "turn_id", Message: fmt.Sprintf("Turn %s is already checkpointed at %.12s.", op.TurnID, sha), Hint: "git agentxchain history"}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_id", Message: fmt.Sprintf("Turn %s is already checkpointed at %.12s.", op.TurnID, sha), Hint: "git agentxchain history"}
 	}
 	if !commitID(op.Commit) {
-		return &Error{Code: CodeInvalidArgument, Field: "commit", Message: fmt.Sprintf("%q is not a commit id.", clip(op.Commit, 80))}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "commit", Message: fmt.Sprintf("%q is not a commit id.", clip(op.Commit, 80))}
 	}
 	now := t.env.Time()
 	marked := row.Clone()
 	marked.Set("checkpoint_sha", op.Commit)
 	marked.Set("checkpointed_at", now)
-	t.amends = append(t.amends, Amend{LedgerHistory, op.Row.Data, ojson.Compact(marked)})
+	t.amends = append(t.amends, Amend{wire.LedgerHistory, op.Row.Data, ojson.Compact(marked)})
 
 	s := t.s
 	s.AcceptedIntegrationRef = ptr("git:" + op.Commit)
 	if id := row.String("run_id"); id == "" || id == s.Run() {
-		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", value(row, "runtime_id"),
-			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", value(row, "intent_id"))
+		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
+			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))
 		t.x.checkpointed(marked)
 	}
-	if s.Status != StatusCompleted {
+	if s.Status != wire.StatusCompleted {
 		// After run_completed nothing may follow in the event log; the row and the
 		// state say it all the same.
 		turn := &Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}

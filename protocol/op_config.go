@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AdoptConfig makes the working configuration the one the run is judged by: a
@@ -33,19 +34,19 @@ type AdoptResult struct{ Changes []AdoptedChange }
 
 // RulesInForce reports whether a run of this status is judged by adopted rules: from
 // its beginning until it is over.
-func RulesInForce(s Status) bool {
+func RulesInForce(s wire.Status) bool {
 	switch s {
-	case StatusIdle, StatusCompleted, "":
+	case wire.StatusIdle, wire.StatusCompleted, "":
 		return false
 	}
 	return true
 }
 
-func (op *AdoptConfig) apply(t *transition) *Error {
+func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	s := t.s
 	if s.Run() == "" || !RulesInForce(s.Status) {
-		return &Error{
-			Code:    CodeInvalidStateTransition,
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
 			Field:   "status",
 			Message: "No run is under way; the next one begins with the configuration of then.",
 			Hint:    "git agentxchain assign",
@@ -55,16 +56,16 @@ func (op *AdoptConfig) apply(t *transition) *Error {
 		return err
 	}
 	if RulesDigest(t.cfg) != op.After || op.Before == op.After {
-		return &Error{
-			Code:    CodeInvalidArgument,
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
 			Field:   "rules_after",
 			Message: "The configuration is not the one that was shown.",
 			Hint:    "git agentxchain config adopt",
 		}
 	}
 	if t.cfg.Routing.Len() > 0 && t.cfg.Route(s.Phase) == nil {
-		return &Error{
-			Code:    CodeInvalidConfig,
+		return &wire.Error{
+			Code:    wire.CodeInvalidConfig,
 			Field:   "routing",
 			Message: fmt.Sprintf("The run is in phase %q, which the configuration does not have any more.", s.Phase),
 			Hint:    "put the phase back into agentxchain.json, then: git agentxchain config adopt",
@@ -72,8 +73,8 @@ func (op *AdoptConfig) apply(t *transition) *Error {
 	}
 	for id, turn := range s.ActiveTurns.All() {
 		if t.cfg.Role(turn.AssignedRole) == nil {
-			return &Error{
-				Code:    CodeUnknownRole,
+			return &wire.Error{
+				Code:    wire.CodeUnknownRole,
 				Field:   "roles",
 				Message: fmt.Sprintf("Turn %s is role %q's, which the configuration does not have any more.", id, turn.AssignedRole),
 				Hint:    "put the role back into agentxchain.json, or give the work to another: git agentxchain reissue " + id + " --role ROLE",
@@ -82,7 +83,7 @@ func (op *AdoptConfig) apply(t *transition) *Error {
 	}
 	for _, r := range t.cfg.Routing.All() {
 		if r.ExitGate != "" && !s.PhaseGateStatus.Has(r.ExitGate) {
-			s.PhaseGateStatus.Set(r.ExitGate, GatePending)
+			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
 		}
 	}
 	weakens := 0

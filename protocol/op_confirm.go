@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeConfirmationRequired means that the run builds on something another tool did
@@ -37,19 +38,19 @@ func (op *Confirm) Blobs() []*Blob { return nil }
 // ConfirmResult is the outcome of Confirm.
 type ConfirmResult struct{ Claims []Claim }
 
-func (op *Confirm) apply(t *transition) *Error {
+func (op *Confirm) apply(t *transition) *wire.Error {
 	if err := CheckConfirmable(t.s, t.env.Actor); err != nil {
 		return err
 	}
 	switch {
 	case len(op.Claims) == 0:
-		return &Error{Code: CodeNothingToConfirm, Message: "Nothing of this run waits for a person's confirmation.", Hint: "git agentxchain status"}
+		return &wire.Error{Code: CodeNothingToConfirm, Message: "Nothing of this run waits for a person's confirmation.", Hint: "git agentxchain status"}
 	case len(op.Claims) > maxClaims:
-		return &Error{Code: CodeInvalidArgument, Field: "claims", Message: fmt.Sprintf("%d claims are more than one confirmation takes (%d).", len(op.Claims), maxClaims)}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "claims", Message: fmt.Sprintf("%d claims are more than one confirmation takes (%d).", len(op.Claims), maxClaims)}
 	case op.Upto == "" || op.State == "":
-		return &Error{Code: CodeInvalidArgument, Field: "upto", Message: "A confirmation names the operation and the state it is about."}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "upto", Message: "A confirmation names the operation and the state it is about."}
 	}
-	t.append(LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
+	t.append(wire.LedgerDecisions, NewConfirmationEntry(t.s.Run(), t.s.Phase, op, t.env.Actor, t.env.Time()))
 	t.subject = "confirm: " + ClaimsInWords(op.Claims)
 	t.result = &ConfirmResult{Claims: op.Claims}
 	return nil
@@ -57,14 +58,14 @@ func (op *Confirm) apply(t *transition) *Error {
 
 // CheckConfirmable refuses a confirmation that no engine state is needed to refuse:
 // without a run, and from inside a dispatched turn.
-func CheckConfirmable(s *State, actor Actor) *Error {
+func CheckConfirmable(s *State, actor Actor) *wire.Error {
 	if actor.InsideTurn != "" {
-		return &Error{Code: CodeInsideTurn, Field: "actor",
+		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot confirm what another tool passed.", actor.InsideTurn),
 			Hint:    "ask a person to run git agentxchain confirm in their own terminal"}
 	}
 	if s.Run() == "" {
-		return &Error{Code: CodeNothingToConfirm, Field: "run_id", Message: "There is no run to confirm anything of.", Hint: "git agentxchain status"}
+		return &wire.Error{Code: CodeNothingToConfirm, Field: "run_id", Message: "There is no run to confirm anything of.", Hint: "git agentxchain status"}
 	}
 	return nil
 }
@@ -77,6 +78,6 @@ func NewConfirmationEntry(run, phase string, op *Confirm, by Actor, at string) *
 		claims[i] = ojson.Marshal(&op.Claims[i])
 	}
 	return ojson.NewObject("type", "external_confirmed", "run_id", run, "phase", phase, "operation", op.Upto, "state_digest", op.State,
-		"claims", claims, "reason", nullable(op.Reason),
+		"claims", claims, "reason", wire.TextOrNull(op.Reason),
 		"confirmed_by", ojson.NewObject("name", by.Name, "email", by.Email), "terminal", by.Terminal, "timestamp", at)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // OpDeny is the wire name of DenyGate.
@@ -32,27 +33,27 @@ type DenyResult struct {
 // maxDenial bounds a reason, in bytes: it stands in the next agent's prompt.
 const maxDenial = 4000
 
-func (op *DenyGate) apply(t *transition) *Error {
+func (op *DenyGate) apply(t *transition) *wire.Error {
 	completion := t.s.PendingRunCompletion != nil && t.s.PendingPhaseTransition == nil
 	if err := CheckApprovable(t.s, completion, t.env.Actor); err != nil {
-		if err.Code == CodeInsideTurn {
+		if err.Code == wire.CodeInsideTurn {
 			err.Message = t.env.Actor.place() + "; an agent cannot refuse a gate."
 			err.Hint = "ask a person to run git agentxchain approve --deny in their own terminal"
 		}
 		return err
 	}
-	reason := trimSpace(op.Reason)
+	reason := wire.TrimSpace(op.Reason)
 	switch {
 	case reason == "":
-		return &Error{
-			Code:    CodeReasonRequired,
+		return &wire.Error{
+			Code:    wire.CodeReasonRequired,
 			Field:   "reason",
 			Message: "A gate is denied with a reason: the next turn works by it.",
 			Hint:    "git agentxchain approve --deny --reason TEXT",
 		}
 	case len(reason) > maxDenial:
-		return &Error{
-			Code:    CodeInvalidArgument,
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
 			Field:   "reason",
 			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
 		}
@@ -70,7 +71,7 @@ func (op *DenyGate) apply(t *transition) *Error {
 	if res.Gate != "" {
 		g.GateID = ptr(res.Gate)
 	}
-	t.append(LedgerDecisions, newHumanDenialEntry(res, by, t.env.Actor, t.env.Time()))
+	t.append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.env.Actor, t.env.Time()))
 	t.settle("gate_denied")
 	t.s.PendingPhaseTransition, t.s.PendingRunCompletion = nil, nil
 	t.gateFailed(&g, res.GateType, by, false)
@@ -85,10 +86,10 @@ func newHumanDenialEntry(d *DenyResult, by string, actor Actor, at string) *ojso
 	return ojson.NewObject(
 		"type", "human_denial",
 		"gate_type", d.GateType,
-		"gate_id", nullable(d.Gate),
-		"from_phase", nullable(d.From),
-		"to_phase", nullable(d.To),
-		"requested_by_turn", nullable(by),
+		"gate_id", wire.TextOrNull(d.Gate),
+		"from_phase", wire.TextOrNull(d.From),
+		"to_phase", wire.TextOrNull(d.To),
+		"requested_by_turn", wire.TextOrNull(by),
 		"denied_by", ojson.NewObject("name", actor.Name, "email", actor.Email),
 		"reason", d.Reason,
 		"terminal", actor.Terminal,

@@ -6,6 +6,8 @@ package protocol
 import (
 	"fmt"
 	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // DispatchTurn puts the bundle of an active turn on record; the caller writes the
@@ -24,22 +26,22 @@ type DispatchResult struct {
 	First bool // the turn was only assigned until now
 }
 
-func (op *DispatchTurn) apply(t *transition) *Error {
+func (op *DispatchTurn) apply(t *transition) *wire.Error {
 	old, err := t.named(op.TurnID, "dispatch")
 	if err != nil {
 		return err
 	}
 	turn := *old
-	res := &DispatchResult{Turn: &turn, First: turn.Status == TurnAssigned}
+	res := &DispatchResult{Turn: &turn, First: turn.Status == wire.TurnAssigned}
 	if res.First {
 		switch t.s.Status {
-		case StatusActive:
-		case StatusBlocked:
+		case wire.StatusActive:
+		case wire.StatusBlocked:
 			return blockedError(t.s, "dispatch turn "+turn.TurnID)
-		case StatusPaused:
+		case wire.StatusPaused:
 			return pendingError(t.s, "dispatch turn "+turn.TurnID)
 		default:
-			return &Error{Code: CodeInvalidStateTransition, Field: "status",
+			return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 				Message: fmt.Sprintf("A turn can be dispatched only in an active run; this one is %s.", t.s.Status), Hint: "git agentxchain status"}
 		}
 		t.dispatch(&turn)
@@ -75,16 +77,16 @@ type RefreshResult struct {
 	Files []string // paths that count as there before the turn, and did not until now; sorted
 }
 
-func (op *RefreshBaseline) apply(t *transition) *Error {
+func (op *RefreshBaseline) apply(t *transition) *wire.Error {
 	old, err := t.named(op.TurnID, "refresh")
 	if err != nil {
 		return err
 	}
 	if op.Baseline == nil {
-		return &Error{Code: CodeInvalidArgument, Field: "baseline", Message: "There is no baseline to take over."}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "baseline", Message: "There is no baseline to take over."}
 	}
-	if old.Status != TurnAssigned && old.Status != TurnDispatched || old.StartedAt != "" && old.Attempt > 1 || op.Staged {
-		return &Error{Code: CodeInvalidStateTransition, Field: "active_turns." + old.TurnID + ".status",
+	if old.Status != wire.TurnAssigned && old.Status != wire.TurnDispatched || old.StartedAt != "" && old.Attempt > 1 || op.Staged {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "active_turns." + old.TurnID + ".status",
 			Message: fmt.Sprintf("The agent of turn %s is at work (%s, attempt %d); its baseline stays what it was.", old.TurnID, old.Status, old.Attempt),
 			Hint:    "git agentxchain status"}
 	}
@@ -108,7 +110,7 @@ func (op *RefreshBaseline) apply(t *transition) *Error {
 }
 
 // named is target for what has no command of its own to hint at.
-func (t *transition) named(id, verb string) (*Turn, *Error) {
+func (t *transition) named(id, verb string) (*Turn, *wire.Error) {
 	turn, err := t.target(id, verb)
 	if err != nil {
 		err.Hint = "git agentxchain status"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Escalate is an operator's stop.
@@ -25,19 +26,19 @@ type BlockResult struct {
 	EscalationID string // the record to unblock, "" when no person is asked
 }
 
-func (op *Escalate) apply(t *transition) *Error {
-	reason := trimSpace(op.Reason)
+func (op *Escalate) apply(t *transition) *wire.Error {
+	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
-		return &Error{Code: CodeReasonRequired, Field: "reason", Message: "An escalation needs a reason.", Hint: "git agentxchain escalate --reason TEXT"}
+		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "An escalation needs a reason.", Hint: "git agentxchain escalate --reason TEXT"}
 	}
 	s := t.s
-	if s.Status != StatusActive {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	if s.Status != wire.StatusActive {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A run can be escalated only while it is active; it is %s.", s.Status), Hint: "git agentxchain status"}
 	}
 	var turn *Turn
 	if op.TurnID != "" || s.ActiveTurns.Len() > 0 {
-		var err *Error
+		var err *wire.Error
 		if turn, err = t.target(op.TurnID, "escalate"); err != nil {
 			return err
 		}
@@ -58,17 +59,17 @@ func (op *Escalate) apply(t *transition) *Error {
 		t.about(turn)
 	}
 	on := "escalation:operator:" + OperatorSlug(reason)
-	t.append(LedgerDecisions, NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
+	t.append(wire.LedgerDecisions, NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
 	t.event("escalation_raised", turn, "source", "operator", "reason", reason)
 	t.block(blockSpec{On: on, Category: "operator_escalation", TypedReason: "operator_escalation", Owner: "human", Action: action, Detail: detail,
 		Turn: turn, Retained: turn != nil, Escalation: esc})
-	t.subject = "escalate: " + oneLine(reason)
+	t.subject = "escalate: " + wire.OneLine(reason)
 	t.result = t.blockResult()
 	return nil
 }
 
 func (t *transition) blockResult() *BlockResult {
-	r := &BlockResult{BlockedOn: strOr(t.s.BlockedOn)}
+	r := &BlockResult{BlockedOn: wire.OrEmpty(t.s.BlockedOn)}
 	r.EscalationID = CurrentEscalation(t.s, t.x.OpenEscalations).String("escalation_id")
 	return r
 }
@@ -89,31 +90,31 @@ type Block struct {
 func (*Block) Name() string      { return "block" }
 func (op *Block) Blobs() []*Blob { return nil }
 
-func (op *Block) apply(t *transition) *Error {
-	for _, m := range []struct{ field, value string }{{"blocked_on", op.BlockedOn}, {"category", op.Category}, {"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
-		if trimSpace(m.value) == "" {
-			return &Error{Code: CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it the block cannot be resolved.", m.field)}
+func (op *Block) apply(t *transition) *wire.Error {
+	for _, m := range []struct{ field, Member string }{{"blocked_on", op.BlockedOn}, {"category", op.Category}, {"typed_reason", op.TypedReason}, {"owner", op.Owner}, {"recovery_action", op.Action}} {
+		if wire.TrimSpace(m.Member) == "" {
+			return &wire.Error{Code: wire.CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it the block cannot be resolved.", m.field)}
 		}
 	}
 	if op.Owner != OwnerHuman && op.Owner != OwnerOperator {
-		return &Error{Code: CodeInvalidArgument, Field: "owner", Message: fmt.Sprintf("A block is owned by human or operator, not %q.", clip(op.Owner, 80))}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "owner", Message: fmt.Sprintf("A block is owned by human or operator, not %q.", clip(op.Owner, 80))}
 	}
 	if hasPrefix(op.BlockedOn, "human_approval:") {
 		// It would be read back as a pause at a gate that nobody has evaluated.
-		return &Error{Code: CodeInvalidArgument, Field: "blocked_on", Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval."}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "blocked_on", Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval."}
 	}
 	s := t.s
-	if s.Status == StatusBlocked && !(hasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
+	if s.Status == wire.StatusBlocked && !(hasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
 		// The block that stands says what a person has to do; another on top of it
 		// would take its place.
-		return blockedError(s, "block it on "+clip(oneLine(op.BlockedOn), 80))
+		return blockedError(s, "block it on "+clip(wire.OneLine(op.BlockedOn), 80))
 	}
-	if s.Status != StatusActive && s.Status != StatusPaused && s.Status != StatusBlocked {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status), Hint: "git agentxchain status"}
+	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status), Hint: "git agentxchain status"}
 	}
 	var turn *Turn
 	if op.TurnID != "" {
-		var err *Error
+		var err *wire.Error
 		if turn, err = t.target(op.TurnID, "block"); err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func (op *Block) apply(t *transition) *Error {
 	}
 	t.block(blockSpec{On: op.BlockedOn, Category: op.Category, TypedReason: op.TypedReason, Owner: op.Owner, Action: op.Action, Detail: op.Detail,
 		Turn: turn, Retained: s.ActiveTurns.Len() > 0})
-	t.subject = "block on " + oneLine(op.BlockedOn)
+	t.subject = "block on " + wire.OneLine(op.BlockedOn)
 	t.result = t.blockResult()
 	return nil
 }
@@ -129,7 +130,7 @@ func (op *Block) apply(t *transition) *Error {
 // repeats reports whether the run is blocked on the very same thing.
 func (op *Block) repeats(s *State) bool {
 	r := s.BlockedReason
-	return strOr(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category && (op.TurnID == "" || strOr(r.TurnID) == op.TurnID)
+	return wire.OrEmpty(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category && (op.TurnID == "" || wire.OrEmpty(r.TurnID) == op.TurnID)
 }
 
 // retried reports whether a hook stops a turn that was being tried again: the run

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // InitRun starts a new run from an idle project, or after a finished run when
@@ -33,26 +34,26 @@ func (op *InitRun) Blobs() []*Blob { return []*Blob{op.Prior, op.Tasks} }
 // InitResult is the outcome of InitRun.
 type InitResult struct{ Run string }
 
-func (op *InitRun) apply(t *transition) *Error {
+func (op *InitRun) apply(t *transition) *wire.Error {
 	s := t.s
 	before := s.Run()
 	switch {
-	case s.Status == StatusIdle, s.Status == StatusBlocked && before == "" && s.ActiveTurns.Len() == 0:
+	case s.Status == wire.StatusIdle, s.Status == wire.StatusBlocked && before == "" && s.ActiveTurns.Len() == 0:
 		t.idle()
-	case op.Restart && (s.Status == StatusCompleted || s.Status == StatusBlocked || s.Status == StatusFailed):
-		if s.Status == StatusBlocked {
+	case op.Restart && (s.Status == wire.StatusCompleted || s.Status == wire.StatusBlocked || s.Status == wire.StatusFailed):
+		if s.Status == wire.StatusBlocked {
 			if err := t.outsideTurn("put a blocked run away", "the new run"); err != nil {
 				return err
 			}
 		}
 		t.s = FreshState(t.cfg, s.ProjectID)
 		s = t.s
-	case s.Status == StatusCompleted:
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	case s.Status == wire.StatusCompleted:
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Run %s is already completed; a new run has to be asked for.", s.Run()),
 			Hint:    "git agentxchain assign --new-run"}
 	default:
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A run cannot start while run %s is %s.", orNone(s.Run()), s.Status),
 			Hint:    "git agentxchain status"}
 	}
@@ -62,7 +63,7 @@ func (op *InitRun) apply(t *transition) *Error {
 	}
 	now := t.env.Time()
 	s.RunID = ptr(t.env.ID("run"))
-	s.Status = StatusActive
+	s.Status = wire.StatusActive
 	s.CreatedAt, s.PhaseEnteredAt = ptr(now), ptr(now)
 	s.CompletedAt = nil
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
@@ -131,10 +132,10 @@ func FreshState(c *Config, projectID string) *State {
 	if projectID == "" {
 		projectID = c.Project.ID
 	}
-	s := &State{SchemaVersion: "1.1", ProjectID: projectID, Status: StatusIdle, Phase: c.FirstPhase(), BudgetStatus: freshBudget(c)}
+	s := &State{SchemaVersion: "1.1", ProjectID: projectID, Status: wire.StatusIdle, Phase: c.FirstPhase(), BudgetStatus: freshBudget(c)}
 	for _, r := range c.Routing.All() {
 		if r.ExitGate != "" {
-			s.PhaseGateStatus.Set(r.ExitGate, GatePending)
+			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
 		}
 	}
 	return s

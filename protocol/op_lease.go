@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // What RecordLease records.
@@ -49,13 +50,13 @@ func (op *RecordLease) Blobs() []*Blob { return nil }
 // LeaseResult is the outcome of RecordLease; Turn is nil when it is not active.
 type LeaseResult struct{ Turn *Turn }
 
-func (op *RecordLease) apply(t *transition) *Error {
+func (op *RecordLease) apply(t *transition) *wire.Error {
 	s := t.s
-	bad := func(field, format string, args ...any) *Error {
-		return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+	bad := func(field, format string, args ...any) *wire.Error {
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 	if s.Run() == "" {
-		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to lease turns of.", Hint: "git agentxchain assign"}
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to lease turns of.", Hint: "git agentxchain assign"}
 	}
 	if len(op.Reason) > maxLeaseReason {
 		return bad("reason", "A reason of %d bytes is too long; the limit is %d.", len(op.Reason), maxLeaseReason)
@@ -88,16 +89,16 @@ func (op *RecordLease) apply(t *transition) *Error {
 	}
 	t.subject = "lease " + op.Action
 	if op.Lease != nil {
-		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID, oneLine(clip(op.Lease.RunnerID, 60)))
+		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID, wire.OneLine(clip(op.Lease.RunnerID, 60)))
 	}
 	t.result = &LeaseResult{Turn: turn}
 	return nil
 }
 
 // judge holds the request against the run and changes turn, a copy, accordingly.
-func (op *RecordLease) judge(t *transition, turn *Turn) *Error {
-	bad := func(field, format string, args ...any) *Error {
-		return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+func (op *RecordLease) judge(t *transition, turn *Turn) *wire.Error {
+	bad := func(field, format string, args ...any) *wire.Error {
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
 	l := op.Lease
 	switch op.Action {
@@ -112,17 +113,17 @@ func (op *RecordLease) judge(t *transition, turn *Turn) *Error {
 			return bad("lease", "The lease that is %s is missing.", op.Action)
 		}
 	default:
-		return bad("action", "%q is nothing that happens to a lease.", clip(oneLine(op.Action), 40))
+		return bad("action", "%q is nothing that happens to a lease.", clip(wire.OneLine(op.Action), 40))
 	}
 	if op.Action == LeaseActRefused {
 		if !slices.Contains(LeaseRejectionReasons(), op.Rejection) {
-			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.", clip(oneLine(op.Rejection), 40))
+			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.", clip(wire.OneLine(op.Rejection), 40))
 		}
 		return nil // also of a turn that is over
 	}
 	if turn == nil {
 		if op.Action == LeaseActIssued || op.Action == LeaseActRestored || op.Action == LeaseActRenewed || op.Action == LeaseActProgress {
-			return &Error{Code: CodeTurnNotActive, Field: "lease.step_id", Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.s.Run()), Hint: "git agentxchain status"}
+			return &wire.Error{Code: wire.CodeTurnNotActive, Field: "lease.step_id", Message: fmt.Sprintf("Turn %s is not active in run %s.", l.StepID, t.s.Run()), Hint: "git agentxchain status"}
 		}
 		return nil
 	}
@@ -147,21 +148,21 @@ func (op *RecordLease) judge(t *transition, turn *Turn) *Error {
 }
 
 // passes has the turn change hands.
-func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *Error {
+func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *wire.Error {
 	l := op.Lease
-	if t.s.Status != StatusActive {
+	if t.s.Status != wire.StatusActive {
 		return blockedOrPending(t.s, "lease turn "+turn.TurnID)
 	}
-	if !lifecycleTurn(turn.Status) || turn.Status == TurnAssigned {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+	if !lifecycleTurn(turn.Status) || turn.Status == wire.TurnAssigned {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
 			Message: fmt.Sprintf("Turn %s is %s; only a dispatched turn is leased.", turn.TurnID, turn.Status)}
 	}
 	issued, _ := old.Int("issued_at_ms")
 	if l.FencingToken.Token == old.String("token") || l.FencingToken.IssuedAtMS <= int64(issued) {
-		return &Error{Code: CodeInvalidArgument, Field: "lease.fencing_token",
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "lease.fencing_token",
 			Message: fmt.Sprintf("The fencing token of turn %s must be another one than %s, and a later one.", turn.TurnID, orNone(old.String("token")))}
 	}
-	if op.Action == LeaseActIssued && turn.Status != TurnDispatched {
+	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
 		// turn_dispatched an attempt (spec/06 §17 row 8).
 		events := t.events
@@ -169,8 +170,8 @@ func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *Err
 		t.events = events
 		turn.StartedAt = t.env.Time()
 	}
-	if at, err := ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued && (err != nil || !at.After(t.env.Now)) {
-		turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
+	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued && (err != nil || !at.After(t.env.Now)) {
+		turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
 	}
 	turn.Extra.Set(leaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token, "issued_at_ms", int(l.FencingToken.IssuedAtMS),
 		"epoch", l.Epoch(), "runner_id", l.RunnerID, "session_id", l.SessionID))
@@ -178,22 +179,22 @@ func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *Err
 }
 
 // extends moves the turn's deadline to the end of the lease when that is later.
-func (op *RecordLease) extends(turn *Turn) *Error {
+func (op *RecordLease) extends(turn *Turn) *wire.Error {
 	until := op.Lease.ExpiresAt()
-	if at, err := ParseTime(turn.DeadlineAt); err != nil || at.Before(until) {
-		turn.DeadlineAt = FormatTime(until)
+	if at, err := wire.ParseTime(turn.DeadlineAt); err != nil || at.Before(until) {
+		turn.DeadlineAt = wire.FormatTime(until)
 	}
 	return nil
 }
 
-func blockedOrPending(s *State, what string) *Error {
+func blockedOrPending(s *State, what string) *wire.Error {
 	switch {
-	case s.Status == StatusBlocked:
+	case s.Status == wire.StatusBlocked:
 		return blockedError(s, what)
 	case pendingGate(s) != "":
 		return pendingError(s, what)
 	}
-	return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("The run is %s; cannot %s.", s.Status, what), Hint: "git agentxchain status"}
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("The run is %s; cannot %s.", s.Status, what), Hint: "git agentxchain status"}
 }
 
 // payload is the row's.
@@ -283,15 +284,15 @@ func (op *RecordLease) recovery(t *transition, turn *Turn) *ojson.Object {
 
 // runLifecycle is a run's status as a RunLifecycleState; a block is a pause while
 // leases are served (spec/08 §11.4).
-func runLifecycle(s Status) string {
+func runLifecycle(s wire.Status) string {
 	switch s {
-	case StatusIdle:
+	case wire.StatusIdle:
 		return "pending"
-	case StatusPaused, StatusBlocked:
+	case wire.StatusPaused, wire.StatusBlocked:
 		return "paused"
-	case StatusCompleted:
+	case wire.StatusCompleted:
 		return "complete"
-	case StatusFailed:
+	case wire.StatusFailed:
 		return "failed"
 	}
 	return recoveryRunExecuting
@@ -332,7 +333,7 @@ func LeaseEnd(cfg *Config, s *State, turn *Turn, now time.Time, ttl time.Duratio
 	until := now.Add(ttl)
 	if ttl <= 0 {
 		until = TurnDeadline(cfg, now)
-		if at, err := ParseTime(turn.DeadlineAt); err == nil && at.After(now) {
+		if at, err := wire.ParseTime(turn.DeadlineAt); err == nil && at.After(now) {
 			until = at
 		}
 	}

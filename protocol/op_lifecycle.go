@@ -5,6 +5,8 @@ package protocol
 import (
 	"fmt"
 	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AdvanceTurn moves an active turn along its dispatch: dispatched, starting,
@@ -36,19 +38,19 @@ func ProofStream(stream string) bool {
 // lifecycleTurn lists the statuses of a turn that a dispatch is under way for, or
 // may be.
 func lifecycleTurn(status string) bool {
-	return slices.Contains([]string{TurnAssigned, TurnDispatched, TurnStarting, TurnRunning, TurnRetrying}, status)
+	return slices.Contains([]string{wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning, wire.TurnRetrying}, status)
 }
 
-func (op *AdvanceTurn) apply(t *transition) *Error {
+func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 	old, err := t.target(op.TurnID, "advance")
 	if err != nil {
 		return err
 	}
 	if op.PID < 0 {
-		return &Error{Code: CodeInvalidArgument, Field: "pid", Message: fmt.Sprintf("%d is not the id of a process.", op.PID)}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "pid", Message: fmt.Sprintf("%d is not the id of a process.", op.PID)}
 	}
-	if !lifecycleTurn(old.Status) || t.s.Status != StatusActive && t.s.Status != StatusBlocked {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+	if !lifecycleTurn(old.Status) || t.s.Status != wire.StatusActive && t.s.Status != wire.StatusBlocked {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
 			Message: fmt.Sprintf("Turn %s is %s in a run that is %s; nothing of its dispatch can be recorded.", old.TurnID, old.Status, t.s.Status)}
 	}
 	turn := *old
@@ -65,9 +67,9 @@ func (op *AdvanceTurn) apply(t *transition) *Error {
 		}
 	}
 	switch op.Status {
-	case TurnDispatched:
-		again := turn.Status != TurnAssigned && turn.DispatchedAt != ""
-		if t.s.Status != StatusActive {
+	case wire.TurnDispatched:
+		again := turn.Status != wire.TurnAssigned && turn.DispatchedAt != ""
+		if t.s.Status != wire.StatusActive {
 			return blockedError(t.s, "dispatch turn "+turn.TurnID)
 		}
 		if again {
@@ -76,18 +78,18 @@ func (op *AdvanceTurn) apply(t *transition) *Error {
 			t.dispatch(&turn)
 			t.events = events
 			turn.StartedAt = now
-			turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
+			turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
 		} else {
 			t.dispatch(&turn)
 		}
-	case TurnStarting:
-		if turn.Status == TurnRunning {
-			return &Error{Code: CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("Turn %s is running already.", turn.TurnID)}
+	case wire.TurnStarting:
+		if turn.Status == wire.TurnRunning {
+			return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("Turn %s is running already.", turn.TurnID)}
 		}
-		turn.Status = TurnStarting
+		turn.Status = wire.TurnStarting
 		attach()
-	case TurnRunning:
-		turn.Status = TurnRunning
+	case wire.TurnRunning:
+		turn.Status = wire.TurnRunning
 		attach()
 		if _, ok := turn.Extra.Get("first_output_at"); !ok && (op.Stream == "" || ProofStream(op.Stream)) {
 			turn.Extra.Set("first_output_at", now)
@@ -96,8 +98,8 @@ func (op *AdvanceTurn) apply(t *transition) *Error {
 			}
 		}
 	default:
-		return &Error{Code: CodeInvalidArgument, Field: "status",
-			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.", clip(oneLine(op.Status), 40))}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "status",
+			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.", clip(wire.OneLine(op.Status), 40))}
 	}
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.about(&turn)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Bounds of one message, in bytes.
@@ -58,7 +59,7 @@ type SendResult struct {
 	To      *ojson.Object // {turn}, {role} or {human: true}
 }
 
-func (op *SendMessage) apply(t *transition) *Error {
+func (op *SendMessage) apply(t *transition) *wire.Error {
 	s := t.s
 	if err := t.mailable("send a message"); err != nil {
 		return err
@@ -72,7 +73,7 @@ func (op *SendMessage) apply(t *transition) *Error {
 		return err
 	}
 	if from == op.To && from != Human { // there are many people
-		return argument("to", "%s cannot send a message to itself.", shown(from))
+		return argument("to", "%s cannot send a message to itself.", wire.Shown(from))
 	}
 	if err := op.check(s.Run()); err != nil {
 		return err
@@ -93,7 +94,7 @@ func (op *SendMessage) apply(t *transition) *Error {
 	if op.Body != "" {
 		msg.Set("body", op.Body)
 	}
-	msg.Set("artifact_refs", nonNil(op.Artifacts))
+	msg.Set("artifact_refs", wire.NonNil(op.Artifacts))
 	if op.ReplyTo != "" {
 		msg.Set("reply_to", op.ReplyTo)
 	}
@@ -110,12 +111,12 @@ func (op *SendMessage) apply(t *transition) *Error {
 
 // mailable refuses where there is no run whose mailbox could take anything. After
 // run_completed nothing may follow in the event log.
-func (t *transition) mailable(what string) *Error {
+func (t *transition) mailable(what string) *wire.Error {
 	switch s := t.s; {
 	case s.Run() == "":
-		return &Error{Code: CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to " + what + " in.", Hint: "git agentxchain assign"}
-	case s.Status != StatusActive && s.Status != StatusPaused && s.Status != StatusBlocked:
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "run_id", Message: "There is no run to " + what + " in.", Hint: "git agentxchain assign"}
+	case s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked:
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Run %s is %s; its mailbox is closed; it is too late to %s.", s.Run(), s.Status, what),
 			Hint:    "git agentxchain monarchic message list"}
 	}
@@ -123,12 +124,12 @@ func (t *transition) mailable(what string) *Error {
 }
 
 // sender is who the message is from: a turn speaks for itself only.
-func (op *SendMessage) sender(t *transition) (string, *Turn, *Error) {
+func (op *SendMessage) sender(t *transition) (string, *Turn, *wire.Error) {
 	from := op.From
 	if in := t.env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
-			return "", nil, &Error{Code: CodeInsideTurn, Field: "from",
-				Message: t.env.Actor.place() + "; it cannot speak for " + shown(from) + ".", Hint: "leave out --from"}
+			return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "from",
+				Message: t.env.Actor.place() + "; it cannot speak for " + wire.Shown(from) + ".", Hint: "leave out --from"}
 		}
 		from = in
 	}
@@ -137,16 +138,16 @@ func (op *SendMessage) sender(t *transition) (string, *Turn, *Error) {
 	}
 	turn, ok := t.s.ActiveTurns.Get(from)
 	if !ok {
-		return "", nil, &Error{Code: CodeTurnNotActive, Field: "from",
-			Message: fmt.Sprintf("Turn %s is not active in run %s; only active turns and people send messages.", shown(from), t.s.Run()), Hint: "git agentxchain status"}
+		return "", nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "from",
+			Message: fmt.Sprintf("Turn %s is not active in run %s; only active turns and people send messages.", wire.Shown(from), t.s.Run()), Hint: "git agentxchain status"}
 	}
 	return from, turn, nil
 }
 
-func (op *SendMessage) recipient(t *transition) (*ojson.Object, *Error) {
+func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
 	switch {
 	case op.To == "":
-		return nil, &Error{Code: CodeTargetRequired, Field: "to", Message: "A message needs a recipient: an active turn, a role, or human.",
+		return nil, &wire.Error{Code: wire.CodeTargetRequired, Field: "to", Message: "A message needs a recipient: an active turn, a role, or human.",
 			Hint: "git agentxchain monarchic message send --to TURN|ROLE|human"}
 	case t.s.ActiveTurns.Has(op.To):
 		return ojson.NewObject("turn", op.To), nil
@@ -155,15 +156,15 @@ func (op *SendMessage) recipient(t *transition) (*ojson.Object, *Error) {
 	case op.To == Human:
 		return ojson.NewObject("human", true), nil
 	}
-	return nil, &Error{Code: CodeTurnNotActive, Field: "to",
-		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.", shown(op.To), t.s.Run(), list(t.cfg.Roles.Keys())),
+	return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "to",
+		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.", wire.Shown(op.To), t.s.Run(), list(t.cfg.Roles.Keys())),
 		Hint:    "git agentxchain status names the active turns"}
 }
 
 // check holds the message's own members to their form.
-func (op *SendMessage) check(run string) *Error {
+func (op *SendMessage) check(run string) *wire.Error {
 	if !slices.Contains(MessageKinds(), op.Kind) {
-		return argument("kind", "%q is no kind of message (%s).", clip(oneLine(op.Kind), 80), list(MessageKinds()))
+		return argument("kind", "%q is no kind of message (%s).", clip(wire.OneLine(op.Kind), 80), list(MessageKinds()))
 	}
 	if strings.TrimSpace(op.Subject) == "" && strings.TrimSpace(op.Body) == "" && len(op.Artifacts) == 0 {
 		return argument("body", "The message says nothing: it has no subject, no body and names no artifact.")
@@ -182,7 +183,7 @@ func (op *SendMessage) check(run string) *Error {
 	}
 	for i, a := range op.Artifacts {
 		if strings.TrimSpace(a) == "" || len(a) > maxArtifactRef || !printable(a) {
-			return argument(fmt.Sprintf("artifacts[%d]", i), "%q is no id of an artifact: at most %d printable characters.", clip(oneLine(a), 80), maxArtifactRef)
+			return argument(fmt.Sprintf("artifacts[%d]", i), "%q is no id of an artifact: at most %d printable characters.", clip(wire.OneLine(a), 80), maxArtifactRef)
 		}
 	}
 	switch {
@@ -203,9 +204,9 @@ func (op *SendMessage) check(run string) *Error {
 
 // freeMessageID refuses an id that is taken, that is not safe (spec/08 §0.5), or
 // that messages derived from the run have.
-func (t *transition) freeMessageID(id string) *Error {
+func (t *transition) freeMessageID(id string) *wire.Error {
 	if id == "." || id == ".." || len(id) > maxMessageID || !utf8.ValidString(id) || !printable(id) || strings.ContainsAny(id, `/\ `) {
-		return argument("id", "%q cannot be the id of a message: at most %d printable characters without blanks and slashes.", clip(oneLine(id), 80), maxMessageID)
+		return argument("id", "%q cannot be the id of a message: at most %d printable characters without blanks and slashes.", clip(wire.OneLine(id), 80), maxMessageID)
 	}
 	for _, p := range []string{"msg_", "turn_", "block-", "artifacts-"} {
 		if strings.HasPrefix(id, p) {
@@ -213,7 +214,7 @@ func (t *transition) freeMessageID(id string) *Error {
 		}
 	}
 	if b := t.x.Mailbox; b != nil && slices.Contains(b.Named, id) {
-		return &Error{Code: CodeInvalidArgument, Field: "id", Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.s.Run()),
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "id", Message: fmt.Sprintf("Message %s is in the mailbox of run %s already.", id, t.s.Run()),
 			Hint: "git agentxchain monarchic message list"}
 	}
 	return nil
@@ -221,7 +222,7 @@ func (t *transition) freeMessageID(id string) *Error {
 
 func mintedMessage(id string) bool { return strings.HasPrefix(id, "msg_") }
 
-func messageText(field, s string, limit int) *Error {
+func messageText(field, s string, limit int) *wire.Error {
 	switch {
 	case !utf8.ValidString(s):
 		return argument(field, "The %s of a message is UTF-8 text; this is not.", field)
@@ -256,11 +257,11 @@ func mailRow(b *Blob, run, kind string) *ojson.Object {
 	return row
 }
 
-func unknownMessage(field, id string) *Error {
-	return &Error{Code: CodeNotFound, Field: field, Message: fmt.Sprintf("There is no message %s in the mailbox of this run.", shown(id)),
+func unknownMessage(field, id string) *wire.Error {
+	return &wire.Error{Code: wire.CodeNotFound, Field: field, Message: fmt.Sprintf("There is no message %s in the mailbox of this run.", wire.Shown(id)),
 		Hint: "git agentxchain monarchic message list"}
 }
 
-func argument(field, format string, args ...any) *Error {
-	return &Error{Code: CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+func argument(field, format string, args ...any) *wire.Error {
+	return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 }

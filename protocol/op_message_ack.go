@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Statuses of an acknowledgement (spec/08 §7.1).
@@ -43,7 +44,7 @@ type AckResult struct {
 	Ack *ojson.Object // portable TaskMessageAck (spec/08 §1.1)
 }
 
-func (op *AckMessage) apply(t *transition) *Error {
+func (op *AckMessage) apply(t *transition) *wire.Error {
 	s := t.s
 	if err := t.mailable("acknowledge a message"); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (op *AckMessage) apply(t *transition) *Error {
 		return unknownMessage("message_id", op.MessageID)
 	}
 	if !slices.Contains(AckStatuses(), op.Status) {
-		return argument("status", "%q is no status of an acknowledgement (%s).", clip(oneLine(op.Status), 80), list(AckStatuses()))
+		return argument("status", "%q is no status of an acknowledgement (%s).", clip(wire.OneLine(op.Status), 80), list(AckStatuses()))
 	}
 	if err := messageText("note", op.Note, maxAckNote); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (op *AckMessage) apply(t *transition) *Error {
 // recipient is who the acknowledgement is from: the turn that has the message, else
 // whom it was addressed to. A turn answers what is addressed to it; a person may
 // answer for any recipient, and nobody else for a person.
-func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Turn, *Error) {
+func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Turn, *wire.Error) {
 	to := sent.Object("payload").Object("to")
 	m := t.x.Mailbox.Find(op.MessageID)
 	if m == nil {
@@ -108,8 +109,8 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Tur
 	}
 	turn, ok := t.s.ActiveTurns.Get(in)
 	if !ok || !m.For(turn) {
-		return "", nil, &Error{Code: CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.place(), op.MessageID, shown(m.Recipient())),
+		return "", nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
+			Message: fmt.Sprintf("%s; message %s is for %s.", t.env.Actor.place(), op.MessageID, wire.Shown(m.Recipient())),
 			Hint:    "git agentxchain monarchic message list --for " + in}
 	}
 	return in, turn, nil
@@ -128,11 +129,11 @@ func (op *AckMessage) last(t *transition) string {
 }
 
 // ackFollows says whether a status may follow another one (spec/08 §7.2).
-func ackFollows(id, last, next string) *Error {
+func ackFollows(id, last, next string) *wire.Error {
 	if ackRank(next) > ackRank(last) {
 		return nil
 	}
-	return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 		Message: fmt.Sprintf("Message %s is %s already; %s cannot follow.", id, last, next), Hint: "git agentxchain monarchic message list"}
 }
 

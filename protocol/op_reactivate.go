@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Reactivate clears a block. It never passes a gate: a pending approval stays
@@ -25,26 +26,26 @@ type ReactivateResult struct {
 	EscalationID string // the record that was resolved, "" when none was open
 }
 
-func (op *Reactivate) apply(t *transition) *Error {
+func (op *Reactivate) apply(t *transition) *wire.Error {
 	s := t.s
 	if t.env.Actor.InsideTurn != "" {
-		return &Error{Code: CodeInsideTurn, Field: "actor",
+		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: t.env.Actor.place() + "; an agent cannot unblock its own run.",
 			Hint:    "ask a person to run git agentxchain unblock in their own terminal"}
 	}
-	if s.Status != StatusBlocked && s.Status != StatusPaused {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	if s.Status != wire.StatusBlocked && s.Status != wire.StatusPaused {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	if hasPending(s) && (s.Status == StatusPaused || approvalBlock(s)) {
+	if hasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s)) {
 		return pendingError(s, "reactivate the run")
 	}
-	was := strOr(s.BlockedOn)
+	was := wire.OrEmpty(s.BlockedOn)
 	open := CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
 	if op.EscalationID != "" && op.EscalationID != open {
-		return &Error{Code: CodeNotFound, Field: "escalation_id",
+		return &wire.Error{Code: wire.CodeNotFound, Field: "escalation_id",
 			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID, was), Hint: "git agentxchain status",
-			Details: ojson.NewObject("current", nullable(open))}
+			Details: ojson.NewObject("current", wire.TextOrNull(open))}
 	}
 	if err := t.causeGone(); err != nil {
 		return err
@@ -59,23 +60,23 @@ func (op *Reactivate) apply(t *transition) *Error {
 	t.clearBlock(via)
 	t.session = "blocker_cleared"
 	if gate := pendingGate(s); hasPending(s) {
-		s.Status, s.BlockedOn = StatusPaused, ptr("human_approval:"+gate)
+		s.Status, s.BlockedOn = wire.StatusPaused, ptr("human_approval:"+gate)
 	}
-	t.subject = "unblock: " + oneLine(was)
+	t.subject = "unblock: " + wire.OneLine(was)
 	t.result = &ReactivateResult{Was: was, EscalationID: open}
 	return nil
 }
 
 // causeGone refuses to clear a block whose cause can be seen to stand: the next
 // assignment would only fail (spec/01 §14 row 16).
-func (t *transition) causeGone() *Error {
+func (t *transition) causeGone() *wire.Error {
 	s := t.s
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {
 		return nil
 	}
 	limit := freshBudget(t.cfg).RemainingUSD
 	if limit != nil && *limit <= s.BudgetStatus.SpentUSD && t.cfg.Budget.OnExceed != "warn" {
-		return &Error{Code: CodeBudgetExhausted, Field: "budget.per_run_max_usd",
+		return &wire.Error{Code: wire.CodeBudgetExhausted, Field: "budget.per_run_max_usd",
 			Message: fmt.Sprintf("The budget is still used up: $%.2f spent of $%.2f.", s.BudgetStatus.SpentUSD, *limit),
 			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain unblock"}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ReissueTurn gives up a turn and hands its work to a new one, for the same or
@@ -41,14 +42,14 @@ type ReissueResult struct {
 	Delta   *ojson.Object // baseline and binding differences, spec/01 §7.2
 }
 
-func (op *ReissueTurn) apply(t *transition) *Error {
+func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	old, err := t.target(op.TurnID, "reissue")
 	if err != nil {
 		return err
 	}
 	s := t.s
-	if s.Status != StatusActive && s.Status != StatusBlocked {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be reissued only while the run is active or blocked; it is %s.", s.Status), Hint: "git agentxchain status"}
 	}
 	roleID := op.Role
@@ -57,13 +58,13 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	}
 	role := t.cfg.Role(roleID)
 	if role == nil {
-		return &Error{Code: CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID, list(t.cfg.Roles.Keys()))}
+		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID, list(t.cfg.Roles.Keys()))}
 	}
 	if _, ok := t.cfg.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
-		return &Error{Code: CodeUnknownRuntime, Field: "roles." + roleID + ".runtime", Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID)}
+		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + roleID + ".runtime", Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID)}
 	}
-	if s.Status == StatusBlocked {
-		if r := s.BlockedReason; r == nil || strOr(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
+	if s.Status == wire.StatusBlocked {
+		if r := s.BlockedReason; r == nil || wire.OrEmpty(r.TurnID) != old.TurnID || !reissueResolves(r.Category) {
 			return blockedError(s, "reissue turn "+old.TurnID)
 		}
 		if err := t.outsideTurn("lift the block of its own run", "git agentxchain reissue "+old.TurnID); err != nil {
@@ -87,14 +88,14 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	if err := op.mayHandOver(t, old, role, baseline); err != nil {
 		return err
 	}
-	reason := trimSpace(op.Reason)
+	reason := wire.TrimSpace(op.Reason)
 	if reason == "" {
 		reason = "operator-initiated reissue"
 	}
 	now := t.env.Time()
 	s.TurnSequence++
-	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: TurnAssigned, Attempt: old.Attempt + 1,
-		AssignedAt: now, StartedAt: now, DeadlineAt: FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
+	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: wire.TurnAssigned, Attempt: old.Attempt + 1,
+		AssignedAt: now, StartedAt: now, DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
 		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
 		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: carried}
 	if v, ok := old.Extra.Get("idle_expansion_context"); ok {
@@ -106,7 +107,7 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 		}
 	}
 	for i, d := range s.DelegationQueue {
-		if strOr(d.ChildTurnID) == old.TurnID {
+		if wire.OrEmpty(d.ChildTurnID) == old.TurnID {
 			c := *d
 			c.ChildTurnID = ptr(turn.TurnID)
 			s.DelegationQueue[i] = &c
@@ -114,8 +115,8 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 	}
 	t.preserve(old, op.Staged)
 	t.charge(stagedCost(op.Staged))
-	t.append(LedgerHistory, BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
-	t.append(LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
+	t.append(wire.LedgerHistory, BuildReissuedEntry(old, s.Run(), s.Phase, reason, t.env.Now))
+	t.append(wire.LedgerDecisions, NewTurnReissuedEntry(now, old, roleID, s.Phase, reason, baseline))
 	reservation, reserved := s.BudgetReservations.Get(old.TurnID)
 	t.dropTurn(old.TurnID)
 	s.ActiveTurns.Set(turn.TurnID, turn)
@@ -131,7 +132,7 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 		pairs = append(pairs, "taken_commits", takenRows(op.Taken))
 	}
 	t.event("turn_reissued", turn, pairs...)
-	if s.Status == StatusBlocked {
+	if s.Status == wire.StatusBlocked {
 		t.settleBlock("turn_reissued")
 	}
 	t.dispatch(turn)
@@ -146,7 +147,7 @@ func (op *ReissueTurn) apply(t *transition) *Error {
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
 // turn a role, and a clean work tree for a role that writes.
-func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role, baseline *Baseline) *Error {
+func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role, baseline *Baseline) *wire.Error {
 	if role.ID == old.AssignedRole {
 		return nil
 	}
@@ -155,17 +156,17 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role, baselin
 	}
 	for id, other := range t.s.ActiveTurns.All() {
 		if id != old.TurnID && other.AssignedRole == role.ID {
-			return &Error{Code: CodeRoleActive, Field: "role",
+			return &wire.Error{Code: wire.CodeRoleActive, Field: "role",
 				Message: fmt.Sprintf("Role %q already has an active turn: %s.", role.ID, id), Hint: "git agentxchain accept " + id}
 		}
 	}
 	was := t.cfg.Role(old.AssignedRole)
-	if role.WriteAuthority == ReviewOnly || was != nil && was.WriteAuthority != ReviewOnly || baseline == nil {
+	if role.WriteAuthority == wire.ReviewOnly || was != nil && was.WriteAuthority != wire.ReviewOnly || baseline == nil {
 		return nil
 	}
 	var dirty []string
 	for _, p := range baseline.DirtySnapshot.Keys() {
-		if ProjectOwned(p) {
+		if wire.ProjectOwned(p) {
 			dirty = append(dirty, p)
 		}
 	}
@@ -178,7 +179,7 @@ func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role, baselin
 func takenRows(taken []TakenCommit) []*ojson.Object {
 	var out []*ojson.Object
 	for _, c := range taken {
-		out = append(out, ojson.NewObject("commit", c.Commit, "author", c.Author, "subject", c.Subject, "files", nonNil(c.Files)))
+		out = append(out, ojson.NewObject("commit", c.Commit, "author", c.Author, "subject", c.Subject, "files", wire.NonNil(c.Files)))
 	}
 	return out
 }

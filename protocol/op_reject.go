@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RejectTurn is a person's (or the run loop's) refusal of a staged result.
@@ -36,29 +37,29 @@ type RejectResult struct {
 	Preserved string // where the refused result is kept, "" when none was staged
 }
 
-func (op *RejectTurn) apply(t *transition) *Error {
+func (op *RejectTurn) apply(t *transition) *wire.Error {
 	old, err := t.target(op.TurnID, "reject")
 	if err != nil {
 		return err
 	}
 	s := t.s
-	if s.Status != StatusActive && s.Status != StatusBlocked {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be rejected only while the run is active or blocked; it is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	if s.Status == StatusBlocked {
+	if s.Status == wire.StatusBlocked {
 		if err := t.rejectable(old); err != nil {
 			return err
 		}
 	}
 	conflict := old.ConflictState
 	if op.Reassign && conflict == nil {
-		return &Error{Code: CodeInvalidArgument, Field: "reassign",
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "reassign",
 			Message: fmt.Sprintf("Turn %s is not in conflict, so there is nothing to reassign around.", old.TurnID),
 			Hint:    "git agentxchain reject " + old.TurnID + " --reason ..."}
 	}
-	if trimSpace(op.Reason) == "" && conflict == nil {
-		return &Error{Code: CodeReasonRequired, Field: "reason", Message: "A rejection needs a reason; the next attempt is told it.",
+	if wire.TrimSpace(op.Reason) == "" && conflict == nil {
+		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "A rejection needs a reason; the next attempt is told it.",
 			Hint: "git agentxchain reject " + old.TurnID + " --reason TEXT"}
 	}
 	turn := *old
@@ -86,9 +87,9 @@ func (op *RejectTurn) apply(t *transition) *Error {
 // rejectable says whether a turn can be sent back while the run is blocked: when
 // the block is about its own result, or about another turn. A person's stop, a
 // spent budget or a lost turn is settled first.
-func (t *transition) rejectable(turn *Turn) *Error {
+func (t *transition) rejectable(turn *Turn) *wire.Error {
 	r := t.s.BlockedReason
-	policy := r != nil && r.Category == "policy_escalation" && strOr(r.TurnID) == turn.TurnID
+	policy := r != nil && r.Category == "policy_escalation" && wire.OrEmpty(r.TurnID) == turn.TurnID
 	switch rel := t.blockOf(turn); {
 	case policy || rel == blockOwn:
 		return t.outsideTurn("lift the block of its own run", "git agentxchain reject "+turn.TurnID)
@@ -104,7 +105,7 @@ func (t *transition) preserve(turn *Turn, staged *Blob) string {
 		return ""
 	}
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.env.Time())
-	path := fmt.Sprintf("%s/%s-attempt-%d-%s.json", RejectedDir, turn.TurnID, turn.Attempt, stamp)
+	path := fmt.Sprintf("%s/%s-attempt-%d-%s.json", wire.RejectedDir, turn.TurnID, turn.Attempt, stamp)
 	t.files = append(t.files, FileWrite{path, staged.Data})
 	t.unstage = append(t.unstage, turn.TurnID)
 	return path
@@ -118,12 +119,12 @@ func (op *RejectTurn) rejection(t *transition, turn *Turn, conflict *ojson.Objec
 	errs := op.Errors
 	if conflict != nil {
 		stage = "conflict"
-		if trimSpace(reason) == "" {
+		if wire.TrimSpace(reason) == "" {
 			reason = "file_conflict"
 		}
 		detail := conflict.Object("conflict_error")
-		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", nullable(op.Reason))
-		t.append(LedgerDecisions, NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
+		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", wire.TextOrNull(op.Reason))
+		t.append(wire.LedgerDecisions, NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
 	}
 	if len(errs) == 0 {
 		errs = []string{reason}
@@ -158,16 +159,16 @@ func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojso
 		turn.ConflictContext = nil
 	}
 	turn.Attempt++
-	turn.Status = TurnRetrying
+	turn.Status = wire.TurnRetrying
 	turn.ConflictState = nil
 	turn.FailedAt, turn.FailureReason = "", ""
 	turn.Carried, turn.Baseline = carried, baseline
-	turn.DeadlineAt = FormatTime(TurnDeadline(t.cfg, t.env.Now))
+	turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
 	t.event("turn_rejected", turn, "attempt", turn.Attempt-1, "retrying", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)
 	s.ActiveTurns.Set(turn.TurnID, turn)
-	if s.Status == StatusBlocked && (s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
+	if s.Status == wire.StatusBlocked && (s.BlockedReason.Category == "policy_escalation" || t.blockOf(turn) == blockOwn) {
 		// Sending the turn back settles the block its result ran into.
 		t.settleBlock("turn_rejected")
 	}
@@ -181,13 +182,13 @@ func (t *transition) redispatch(turn *Turn) {
 }
 
 func (op *RejectTurn) escalate(t *transition, turn *Turn, rejection *ojson.Object) {
-	turn.Status = TurnFailed
+	turn.Status = wire.TurnFailed
 	turn.ConflictState = nil
 	t.s.ActiveTurns.Set(turn.TurnID, turn)
 	t.event("turn_rejected", turn, "attempt", turn.Attempt, "retrying", false, "escalated", true, "reason", rejection.String("reason"),
 		"failed_stage", rejection.String("failed_stage"), "validation_errors", rejection.Array("validation_errors"))
 	t.leaseEnds(op.Lease, LeaseActRejected, turn)
-	if !(t.s.Status == StatusBlocked && t.blockOf(turn) == blockSibling) {
+	if !(t.s.Status == wire.StatusBlocked && t.blockOf(turn) == blockSibling) {
 		// A sibling's block stays; this one follows when it is settled.
 		t.block(t.retriesBlock(turn, rejection.Array("validation_errors")))
 	}
@@ -210,8 +211,8 @@ func ConflictContext(turn *Turn, conflict *ojson.Object) *ojson.Object {
 	}
 	files := conflict.Strings("conflicting_files")
 	return ojson.NewObject("prior_attempt_turn_id", turn.TurnID, "prior_attempt_number", turn.Attempt, "conflict_type", kind,
-		"conflicting_files", nonNil(files), "accepted_turns_since", brief(conflict.Objects("accepted_since")),
-		"forward_revision_files", nonNil(conflict.Strings("forward_revision_files")), "forward_revision_turns_since", brief(conflict.Objects("forward_revision_turns")),
-		"non_conflicting_files_preserved", nonNil(conflict.Strings("non_conflicting_files")),
-		"guidance", fmt.Sprintf("Start from the work tree as it is now: other turns have changed %s since this turn was assigned. Keep their changes and fit yours in.", listSome(files, 5)))
+		"conflicting_files", wire.NonNil(files), "accepted_turns_since", brief(conflict.Objects("accepted_since")),
+		"forward_revision_files", wire.NonNil(conflict.Strings("forward_revision_files")), "forward_revision_turns_since", brief(conflict.Objects("forward_revision_turns")),
+		"non_conflicting_files_preserved", wire.NonNil(conflict.Strings("non_conflicting_files")),
+		"guidance", fmt.Sprintf("Start from the work tree as it is now: other turns have changed %s since this turn was assigned. Keep their changes and fit yours in.", wire.ListSome(files, 5)))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Failures of a dispatch at its start (spec/06 §15.3).
@@ -51,7 +52,7 @@ type TurnHealth struct {
 
 // Recovery is the command that replaces the turn.
 func (h TurnHealth) Recovery() string {
-	return "git agentxchain reissue " + quoteWord(h.Turn.TurnID) + " --reason " + h.Kind
+	return "git agentxchain reissue " + wire.ShellWord(h.Turn.TurnID) + " --reason " + h.Kind
 }
 
 // WatchTurns holds the active turns against the thresholds of the watchdog. Turns
@@ -61,7 +62,7 @@ func WatchTurns(cfg *Config, s *State, seen []WatchedTurn, now time.Time) []Turn
 	var out []TurnHealth
 	for _, w := range seen {
 		turn, ok := s.ActiveTurns.Get(w.TurnID)
-		if !ok || !lifecycleTurn(turn.Status) || turn.Status == TurnAssigned {
+		if !ok || !lifecycleTurn(turn.Status) || turn.Status == wire.TurnAssigned {
 			continue
 		}
 		rt, ok := cfg.Runtimes.Get(turn.RuntimeID)
@@ -77,7 +78,7 @@ func WatchTurns(cfg *Config, s *State, seen []WatchedTurn, now time.Time) []Turn
 
 func watch(cfg *Config, rt *Runtime, turn *Turn, w WatchedTurn, now time.Time) *TurnHealth {
 	since, known := firstInstant(&turn.StartedAt, &turn.DispatchedAt, &turn.AssignedAt)
-	if turn.Status == TurnDispatched || turn.Status == TurnRetrying {
+	if turn.Status == wire.TurnDispatched || turn.Status == wire.TurnRetrying {
 		since, known = firstInstant(&turn.DispatchedAt, &turn.AssignedAt)
 	}
 	running := now.Sub(since)
@@ -101,12 +102,12 @@ func watch(cfg *Config, rt *Runtime, turn *Turn, w WatchedTurn, now time.Time) *
 		h.Failure = failureAt(turn)
 		return h
 	}
-	if turn.Status != TurnRunning && turn.Status != TurnRetrying {
+	if turn.Status != wire.TurnRunning && turn.Status != wire.TurnRetrying {
 		return nil
 	}
 	last := since
 	for _, text := range []string{w.FirstOutputAt, w.ActivityAt} {
-		if at, err := ParseTime(text); err == nil && at.After(last) {
+		if at, err := wire.ParseTime(text); err == nil && at.After(last) {
 			last = at
 		}
 	}
@@ -126,10 +127,10 @@ func proven(turn *Turn) bool {
 
 // failureAt tells how far a turn that never started had come.
 func failureAt(turn *Turn) string {
-	if _, attached := turn.Extra.Get("worker_attached_at"); attached || turn.Status == TurnStarting {
+	if _, attached := turn.Extra.Get("worker_attached_at"); attached || turn.Status == wire.TurnStarting {
 		return FailureAttach
 	}
-	if turn.Status == TurnDispatched {
+	if turn.Status == wire.TurnDispatched {
 		return FailureSpawn
 	}
 	return FailureNoOutput
@@ -175,15 +176,15 @@ type WatchResult struct {
 	BlockedOn     string
 }
 
-func (op *Watch) apply(t *transition) *Error {
+func (op *Watch) apply(t *transition) *wire.Error {
 	s := t.s
-	if s.Status != StatusActive && s.Status != StatusBlocked {
-		return &Error{Code: CodeInvalidStateTransition, Field: "status",
+	if s.Status != wire.StatusActive && s.Status != wire.StatusBlocked {
+		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Turns are watched only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
 	lost := WatchTurns(t.cfg, s, op.Turns, t.env.Now)
 	if len(lost) == 0 {
-		return &Error{Code: CodeInvalidArgument, Field: "turns", Message: "The watchdog has nothing to object to."}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turns", Message: "The watchdog has nothing to object to."}
 	}
 	res := &WatchResult{}
 	ghosts, stalled := []string{}, []string{}
@@ -202,10 +203,10 @@ func (op *Watch) apply(t *transition) *Error {
 	if n := len(lost) - 1; n > 0 {
 		t.subject += fmt.Sprintf(", and %d more", n)
 	}
-	if s.Status == StatusActive { // else a block stands that says what to do; these follow when it is settled
+	if s.Status == wire.StatusActive { // else a block stands that says what to do; these follow when it is settled
 		t.blockLost(first, ghosts, stalled)
 	}
-	res.BlockedOn = strOr(s.BlockedOn)
+	res.BlockedOn = wire.OrEmpty(s.BlockedOn)
 	t.result = res
 	return nil
 }
@@ -213,9 +214,9 @@ func (op *Watch) apply(t *transition) *Error {
 // lose marks one turn and gives its reservation back.
 func (t *transition) lose(h TurnHealth) *Turn {
 	turn := *h.Turn
-	status, prefix := TurnFailedStart, "failed_start_"
+	status, prefix := wire.TurnFailedStart, "failed_start_"
 	if h.Kind == HealthStale {
-		status, prefix = TurnStalled, "stalled_"
+		status, prefix = wire.TurnStalled, "stalled_"
 	}
 	turn.Extra.Set(prefix+"at", t.env.Time())
 	turn.Extra.Set(prefix+"reason", h.Failure)
@@ -233,7 +234,7 @@ func (t *transition) lose(h TurnHealth) *Turn {
 	}
 	payload = append(payload, "failure_type", h.Failure)
 	if h.Detail != "" {
-		payload = append(payload, "detail", clip(oneLine(h.Detail), 500))
+		payload = append(payload, "detail", clip(wire.OneLine(h.Detail), 500))
 	}
 	t.event(EventTurnStartFailed, &turn, payload...)
 	if h.Failure == FailureSpawn || h.Failure == FailureAttach {
@@ -254,7 +255,7 @@ func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
 	}
 	detail := fmt.Sprintf("Turn %s (%s) gave no sign of life within %s.", first.Turn.TurnID, first.Turn.AssignedRole, time.Duration(first.ThresholdMS)*time.Millisecond)
 	if first.Detail != "" {
-		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole, clip(oneLine(first.Detail), 500))
+		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole, clip(wire.OneLine(first.Detail), 500))
 	}
 	if n := len(ghosts) + len(stalled); n > 1 {
 		detail += fmt.Sprintf(" Lost altogether: %s.", strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
@@ -274,7 +275,7 @@ type DispatchTimeout struct {
 func (*DispatchTimeout) Name() string      { return "dispatch_timeout" }
 func (op *DispatchTimeout) Blobs() []*Blob { return nil }
 
-func (op *DispatchTimeout) apply(t *transition) *Error {
+func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 	turn, err := t.target(op.TurnID, "time out")
 	if err != nil {
 		return err
@@ -282,9 +283,9 @@ func (op *DispatchTimeout) apply(t *transition) *Error {
 	switch op.Scope {
 	case "turn", "phase", "run":
 	default:
-		return &Error{Code: CodeInvalidArgument, Field: "scope", Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.", clip(oneLine(op.Scope), 40))}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "scope", Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.", clip(wire.OneLine(op.Scope), 40))}
 	}
-	if t.s.Status != StatusActive {
+	if t.s.Status != wire.StatusActive {
 		return blockedError(t.s, "time out turn "+turn.TurnID)
 	}
 	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
@@ -299,7 +300,7 @@ func (op *DispatchTimeout) apply(t *transition) *Error {
 	}
 	row := NewTimeoutEntry("timeout", t.env.Time(), turn.TurnID, t.s.Phase, hit)
 	row.Set("operation", "dispatch")
-	t.append(LedgerDecisions, row)
+	t.append(wire.LedgerDecisions, row)
 	t.about(turn)
 	t.block(blockSpec{On: "timeout:" + op.Scope, Category: "timeout", TypedReason: "timeout", Owner: OwnerOperator, Action: "git agentxchain unblock",
 		Turn: turn, Retained: true, Detail: fmt.Sprintf("The dispatch of turn %s to %s had %s and was not done", turn.TurnID, turn.AssignedRole, limit)})

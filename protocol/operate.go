@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // transition collects the effects of an operation. s and x are private copies;
@@ -21,7 +22,7 @@ type transition struct {
 	s      *State
 	x      *Index
 
-	ledgers    map[Ledger]*bytes.Buffer
+	ledgers    map[wire.Ledger]*bytes.Buffer
 	amends     []Amend
 	files      []FileWrite
 	dropTurns  []string
@@ -33,7 +34,7 @@ type transition struct {
 	session    string // checkpoint reason, "" for none
 	subject    string
 	turn, role string
-	failure    *Error
+	failure    *wire.Error
 	result     any
 	gateFell   bool // a gate has failed in this very operation
 }
@@ -46,7 +47,7 @@ type pendingEvent struct {
 
 func newTransition(snap *Snapshot, env Env) *transition {
 	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.copy(sharedObjects),
-		tasks: snap.HumanTasks, ledgers: make(map[Ledger]*bytes.Buffer)}
+		tasks: snap.HumanTasks, ledgers: make(map[wire.Ledger]*bytes.Buffer)}
 	if snap.Index != nil {
 		t.x = snap.Index.copy(sharedObjects)
 	} else {
@@ -56,11 +57,11 @@ func newTransition(snap *Snapshot, env Env) *transition {
 }
 
 // append adds a row to a ledger.
-func (t *transition) append(l Ledger, row *ojson.Object) {
+func (t *transition) append(l wire.Ledger, row *ojson.Object) {
 	t.appendBytes(l, append(ojson.Compact(row), '\n'))
 }
 
-func (t *transition) appendBytes(l Ledger, data []byte) {
+func (t *transition) appendBytes(l wire.Ledger, data []byte) {
 	b := t.ledgers[l]
 	if b == nil {
 		b = &bytes.Buffer{}
@@ -87,28 +88,28 @@ func (t *transition) about(turn *Turn) {
 
 // target resolves the turn an operation is about: the named one, or the only
 // active one (spec/01 §6.1 step 1).
-func (t *transition) target(id, command string) (*Turn, *Error) {
+func (t *transition) target(id, command string) (*Turn, *wire.Error) {
 	return ResolveTurn(t.s, id, command)
 }
 
 // ResolveTurn returns the named active turn, or the only one; command is the verb
 // for the refusal.
-func ResolveTurn(s *State, id, command string) (*Turn, *Error) {
+func ResolveTurn(s *State, id, command string) (*Turn, *wire.Error) {
 	if id != "" {
 		if turn, ok := s.ActiveTurns.Get(id); ok {
 			return turn, nil
 		}
-		return nil, &Error{Code: CodeTurnNotActive, Field: "turn_id",
+		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id",
 			Message: fmt.Sprintf("Turn %s is not active in run %s.", id, orNone(s.Run())),
 			Hint:    "git agentxchain status"}
 	}
 	switch s.ActiveTurns.Len() {
 	case 0:
-		return nil, &Error{Code: CodeNotFound, Message: fmt.Sprintf("There is no active turn to %s.", command), Hint: "git agentxchain assign"}
+		return nil, &wire.Error{Code: wire.CodeNotFound, Message: fmt.Sprintf("There is no active turn to %s.", command), Hint: "git agentxchain assign"}
 	case 1:
 		return s.OnlyTurn(), nil
 	}
-	return nil, &Error{Code: CodeTargetRequired,
+	return nil, &wire.Error{Code: wire.CodeTargetRequired,
 		Message: fmt.Sprintf("%d turns are active; name the one to %s.", s.ActiveTurns.Len(), command),
 		Hint:    "git agentxchain " + command + " " + s.ActiveTurns.Keys()[0],
 		Details: ojson.NewObject("active_turns", s.ActiveTurns.Keys())}
@@ -130,7 +131,7 @@ func (t *transition) dropTurn(id string) {
 
 // finish writes the events, checks the result against the legal transitions and
 // hands it out.
-func (t *transition) finish(op Operation) (*Transition, *Error) {
+func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 	if _, evidence := op.(*Audit); !evidence {
 		t.closeStale()
 	}
@@ -141,24 +142,24 @@ func (t *transition) finish(op Operation) (*Transition, *Error) {
 		return nil, err
 	}
 	if p := CheckState(t.s); len(p) > 0 {
-		return nil, &Error{Code: CodeInvalidState, Problems: p,
+		return nil, &wire.Error{Code: wire.CodeInvalidState, Problems: p,
 			Message: "The operation would leave an invalid state: " + p.Join() + "."}
 	}
 	t.x.keepRequests(t.s)
 	t.x.trim(t.s)
 	out := &Transition{State: t.s, Index: t.x, Amends: t.amends, Files: t.files, DropTurns: t.dropTurns, Unstage: t.unstage,
 		Subject: t.subject, Turn: t.turn, Role: t.role, Failure: t.failure, Result: t.result,
-		Documents: make(map[Document][]byte)}
-	for _, l := range Ledgers() {
+		Documents: make(map[wire.Document][]byte)}
+	for _, l := range wire.Ledgers() {
 		if b := t.ledgers[l]; b != nil {
 			out.Appends = append(out.Appends, Append{l, b.Bytes()})
 		}
 	}
 	if t.session != "" {
-		out.Documents[DocSession] = ojson.Pretty(BuildSession(t.snap.Session, t.s, t.session, t.env))
+		out.Documents[wire.DocSession] = ojson.Pretty(BuildSession(t.snap.Session, t.s, t.session, t.env))
 	}
 	if t.humanTasks != nil {
-		out.Documents[DocHumanTasks] = t.humanTasks
+		out.Documents[wire.DocHumanTasks] = t.humanTasks
 	}
 	return out, nil
 }
@@ -166,20 +167,20 @@ func (t *transition) finish(op Operation) (*Transition, *Error) {
 // writeEvents appends the queued events. What ends the operation comes last, and
 // run_completed after everything. No event is older than the one before it, even
 // when the clock of this machine is behind that of another (spec/01 §10).
-func (t *transition) writeEvents() *Error {
+func (t *transition) writeEvents() *wire.Error {
 	events := append(slices.Clip(t.events), t.last...)
 	slices.SortStableFunc(events, func(a, b pendingEvent) int { return eventRank(a.kind) - eventRank(b.kind) })
 	at := t.env.Time()
-	if last, err := ParseTime(t.x.LastEventAt); err == nil && last.After(t.env.Now) {
+	if last, err := wire.ParseTime(t.x.LastEventAt); err == nil && last.After(t.env.Now) {
 		// The wire has milliseconds; another writer's finer time is rounded up.
-		at = FormatTime(last.Add(time.Millisecond - time.Nanosecond))
+		at = wire.FormatTime(last.Add(time.Millisecond - time.Nanosecond))
 	}
 	for _, e := range events {
 		row, err := t.envelope(e, at)
 		if err != nil {
-			return &Error{Code: CodeProtocolError, Message: err.Error()}
+			return &wire.Error{Code: wire.CodeProtocolError, Message: err.Error()}
 		}
-		t.append(LedgerEvents, row)
+		t.append(wire.LedgerEvents, row)
 		t.x.LastEventAt = at
 		t.x.mail(row)
 	}
@@ -215,11 +216,3 @@ func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) 
 
 // ptr returns a pointer to v.
 func ptr[T any](v T) *T { return &v }
-
-// strOr returns *p or "".
-func strOr(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
-}

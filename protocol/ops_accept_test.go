@@ -8,42 +8,43 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestAcceptPreconditions(t *testing.T) {
 	w := startedWorld(t, nil)
-	w.fails(CodeNotFound, &AcceptTurn{})
+	w.fails(wire.CodeNotFound, &AcceptTurn{})
 	pm := w.assign("pm")
-	w.fails(CodeStagedMissing, w.acceptance(pm.TurnID))
+	w.fails(wire.CodeStagedMissing, w.acceptance(pm.TurnID))
 	dev := w.assign("dev")
-	w.fails(CodeTargetRequired, &AcceptTurn{})
-	w.fails(CodeTurnNotActive, w.acceptance("turn_none"))
+	w.fails(wire.CodeTargetRequired, &AcceptTurn{})
+	w.fails(wire.CodeTurnNotActive, w.acceptance("turn_none"))
 
 	w.stage(pm.TurnID)
 	op := w.acceptance(pm.TurnID)
-	op.StagedPath = FlatStagingPath
+	op.StagedPath = wire.FlatStagingPath
 	op.TurnID = dev.TurnID
-	w.fails(CodeStaleStaging, op)
+	w.fails(wire.CodeStaleStaging, op)
 	for _, text := range []string{"{", "[]", "null", `{"a":1,"a":2}`, "\xff"} {
 		op = w.acceptance(pm.TurnID)
 		op.Staged = NewBlob([]byte(text))
-		w.fails(CodeInvalidJSON, op)
+		w.fails(wire.CodeInvalidJSON, op)
 	}
 	for _, text := range []string{"", "  \n", "{}", " {} \n"} {
 		op = w.acceptance(pm.TurnID)
 		op.Staged = NewBlob([]byte(text))
-		w.fails(CodeStagedMissing, op)
+		w.fails(wire.CodeStagedMissing, op)
 	}
 	op = w.acceptance(pm.TurnID)
 	op.Resolution = "mine"
-	w.fails(CodeProtocolError, op)
+	w.fails(wire.CodeProtocolError, op)
 	op.Resolution = ResolutionHumanMerge
-	w.fails(CodeProtocolError, op)
+	w.fails(wire.CodeProtocolError, op)
 	op.Resolution, op.NormalizeArtifact = "", "patch"
-	w.fails(CodeProtocolError, op)
+	w.fails(wire.CodeProtocolError, op)
 
 	w.accept(pm.TurnID)
-	w.fails(CodeTurnAlreadyAccepted, w.acceptance(pm.TurnID))
+	w.fails(wire.CodeTurnAlreadyAccepted, w.acceptance(pm.TurnID))
 }
 
 func TestAcceptEffects(t *testing.T) {
@@ -57,25 +58,25 @@ func TestAcceptEffects(t *testing.T) {
 	res := tr.Result.(*AcceptResult)
 	w.wantEvents(tr, "turn_accepted")
 	w.wantEntries(tr, "DEC-001")
-	row := w.lastRow(LedgerHistory)
+	row := w.lastRow(wire.LedgerHistory)
 	if !ojson.Equal(row, res.Entry) || row.String("phase") != "build" || row.String("run_id") != w.state.Run() {
 		t.Errorf("history %s", ojson.Compact(row))
 	}
 	n, _ := row.Int("accepted_sequence")
-	if n != w.state.TurnSequence || n != turn.AssignedSequence+1 || strOr(w.state.LastCompletedTurnID) != turn.TurnID {
+	if n != w.state.TurnSequence || n != turn.AssignedSequence+1 || wire.OrEmpty(w.state.LastCompletedTurnID) != turn.TurnID {
 		t.Errorf("sequence %d, state %d", n, w.state.TurnSequence)
 	}
 	if got := row.Object("observed_artifact"); got.String("derived_by") != "orchestrator" || got.String("baseline_ref") != "git:"+w.head() ||
 		got.Object("file_markers").String("src/a.go") != w.mark("src/a.go") {
 		t.Errorf("observed %s", ojson.Compact(got))
 	}
-	if strOr(w.state.AcceptedIntegrationRef) != "git:"+w.head() || strOr(w.state.NextRecommendedRole) != "qa" || w.state.ActiveTurns.Len() != 0 {
+	if wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || wire.OrEmpty(w.state.NextRecommendedRole) != "qa" || w.state.ActiveTurns.Len() != 0 {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	if w.reason(tr) != "turn_accepted" || len(tr.DropTurns) != 1 || tr.Turn != turn.TurnID || tr.Role != "dev" {
 		t.Errorf("session %q drops %v", w.reason(tr), tr.DropTurns)
 	}
-	talk := string(w.ledgers[LedgerTalk])
+	talk := string(w.ledgers[wire.LedgerTalk])
 	if section := talk[strings.LastIndex(talk, "\n## Turn "):]; !strings.Contains(section, "one thing") || strings.Count(talk, "\n## Turn ") != w.index.Accepted {
 		t.Errorf("TALK.md %q", talk)
 	}
@@ -90,7 +91,7 @@ func TestAcceptNextRole(t *testing.T) {
 	} {
 		w := startedWorld(t, nil)
 		w.accept(w.assign("pm").TurnID, "status", tc.status, "proposed_next_role", tc.proposed)
-		if got := strOr(w.state.NextRecommendedRole); got != tc.want {
+		if got := wire.OrEmpty(w.state.NextRecommendedRole); got != tc.want {
 			t.Errorf("%s proposing %s: next %q, want %q", tc.status, tc.proposed, got, tc.want)
 		}
 	}
@@ -99,14 +100,14 @@ func TestAcceptNextRole(t *testing.T) {
 func TestAcceptRefusalIsRecorded(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	tr := w.refuse(CodeValidationFailed, turn.TurnID, "objections", []any{})
+	tr := w.refuse(wire.CodeValidationFailed, turn.TurnID, "objections", []any{})
 	w.wantEvents(tr, "acceptance_failed")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	now := w.turn(turn.TurnID)
-	if now.Status != TurnFailedAcceptance || now.FailedAt == "" || now.FailureReason == "" || w.reason(tr) != "acceptance_failed" || w.index.Accepted != 0 {
+	if now.Status != wire.TurnFailedAcceptance || now.FailedAt == "" || now.FailureReason == "" || w.reason(tr) != "acceptance_failed" || w.index.Accepted != 0 {
 		t.Errorf("turn %s session %q", ojson.Compact(ojson.Marshal(now)), w.reason(tr))
 	}
-	if p := added(tr, LedgerEvents)[0].Object("payload"); p.String("error_code") != CodeValidationFailed || p.String("stage") != StageProtocol {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("error_code") != wire.CodeValidationFailed || p.String("stage") != StageProtocol {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 	if len(tr.DropTurns)+len(tr.Unstage) > 0 || tr.Failure.Stage != StageProtocol {
@@ -120,23 +121,23 @@ func TestAcceptRefusalCodes(t *testing.T) {
 	w := startedWorld(t, nil).inPhase("build")
 	turn := w.assign("dev")
 	w.write("src/a.go", "a")
-	w.refuse(CodeUndeclaredOutputs, turn.TurnID, "files_changed", []string{"src/b.go"}, "verification", obj(`{"status":"pass","commands":["make"]}`))
-	w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/b.go"})
+	w.refuse(wire.CodeUndeclaredOutputs, turn.TurnID, "files_changed", []string{"src/b.go"}, "verification", obj(`{"status":"pass","commands":["make"]}`))
+	w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/b.go"})
 	w.commit()
-	w.refuse(CodeArtifactMismatch, turn.TurnID, "files_changed", []string{"src/b.go"})
+	w.refuse(wire.CodeArtifactMismatch, turn.TurnID, "files_changed", []string{"src/b.go"})
 	delete(w.work, "src/a.go")
 	w.work["src/a.go"] = ""
 	delete(w.work, "src/a.go")
 	w.commit()
-	w.refuse(CodeEmptyWorkspace, turn.TurnID, "files_changed", []string{"src/b.go"})
-	w.refuse(CodeOverrideFailed, turn.TurnID, "decisions", arr(`[{"id":"DEC-001","category":"scope","statement":"s","rationale":"r","overrides":"DEC-009"}]`))
+	w.refuse(wire.CodeEmptyWorkspace, turn.TurnID, "files_changed", []string{"src/b.go"})
+	w.refuse(wire.CodeOverrideFailed, turn.TurnID, "decisions", arr(`[{"id":"DEC-001","category":"scope","statement":"s","rationale":"r","overrides":"DEC-009"}]`))
 	w.stage(turn.TurnID)
 	op := w.acceptance(turn.TurnID)
 	op.Replay = &ReplayOutcome{Overall: ReplayMatch, Drift: "src/x.go"}
-	w.fails(CodeReplayDrift, op)
+	w.fails(wire.CodeReplayDrift, op)
 	w.write("src/main.go", "changed")
 	w.accept(turn.TurnID, "files_changed", []string{"src/main.go", "src/b.go"})
-	if got := w.lastRow(LedgerHistory).Strings("files_changed"); len(got) != 1 || got[0] != "src/main.go" {
+	if got := w.lastRow(wire.LedgerHistory).Strings("files_changed"); len(got) != 1 || got[0] != "src/main.go" {
 		t.Errorf("a file that was not changed is kept: %v", got)
 	}
 }
@@ -148,7 +149,7 @@ func TestAcceptWithoutDispatchIsDispatchedFirst(t *testing.T) {
 	turn := w.must(op).Result.(*AssignResult).Turn
 	tr := w.accept(turn.TurnID)
 	w.wantEvents(tr, "turn_dispatched turn_accepted")
-	row := w.lastRow(LedgerHistory)
+	row := w.lastRow(wire.LedgerHistory)
 	if ms, ok := row.Int("duration_ms"); !ok || ms != 1000 {
 		t.Errorf("duration %d", ms)
 	}
@@ -158,12 +159,12 @@ func TestAcceptNormalisationIsRecorded(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("dev")
 	w.stage(turn.TurnID, "artifact", obj(`{"type":"workspace"}`))
-	w.fails(CodeValidationFailed, w.acceptance(turn.TurnID))
+	w.fails(wire.CodeValidationFailed, w.acceptance(turn.TurnID))
 	op := w.acceptance(turn.TurnID)
 	op.NormalizeArtifact = "review"
 	tr := w.must(op)
 	w.wantEvents(tr, "artifact_type_auto_normalized staged_result_auto_normalized turn_accepted")
-	if p := added(tr, LedgerEvents)[0].Object("payload"); p.String("original_artifact_type") != "workspace" || p.String("normalized_artifact_type") != "review" {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("original_artifact_type") != "workspace" || p.String("normalized_artifact_type") != "review" {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 }
@@ -191,24 +192,24 @@ func TestAcceptNeedsHuman(t *testing.T) {
 	// A request beside a call for help is kept in history only.
 	tr := w.accept(turn.TurnID, "status", "needs_human", "needs_human_reason", "need an API key for GitHub", "phase_transition_request", "build")
 	w.wantEvents(tr, "turn_accepted human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "human:need an API key for GitHub")
+	w.wantStatus(wire.StatusBlocked, "human:need an API key for GitHub")
 	r := w.state.BlockedReason
 	if r.Category != "needs_human" || r.Recovery.Owner != OwnerHuman || r.Recovery.TurnRetained || w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	esc := w.lastRow(LedgerEscalations)
+	esc := w.lastRow(wire.LedgerEscalations)
 	if esc.String("type") != "needs_credential" || esc.String("service") != "GitHub" {
 		t.Errorf("escalation %s", ojson.Compact(esc))
 	}
-	if run := w.lastRow(LedgerRunHistory); run.String("status") != "blocked" {
+	if run := w.lastRow(wire.LedgerRunHistory); run.String("status") != "blocked" {
 		t.Errorf("run history %s", ojson.Compact(run))
 	}
 	tr = w.must(&Reactivate{})
 	w.wantEvents(tr, "human_escalation_resolved")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 
 	w.accept(w.assign("pm").TurnID, "status", "needs_human", "needs_human_reason", " ")
-	w.wantStatus(StatusBlocked, "human:unspecified")
+	w.wantStatus(wire.StatusBlocked, "human:unspecified")
 }
 
 func TestFailedAndBlockedTurnsDoNotMoveTheRun(t *testing.T) {
@@ -217,7 +218,7 @@ func TestFailedAndBlockedTurnsDoNotMoveTheRun(t *testing.T) {
 		w.write("docs/plan.md", "plan")
 		w.commit()
 		tr := w.accept(w.assign("pm").TurnID, "status", status, "phase_transition_request", "build")
-		w.wantStatus(StatusActive, "")
+		w.wantStatus(wire.StatusActive, "")
 		if w.state.Phase != "planning" || len(tr.Result.(*AcceptResult).Warnings) == 0 {
 			t.Errorf("%s: phase %s", status, w.state.Phase)
 		}
@@ -234,7 +235,7 @@ func TestClockBehind(t *testing.T) {
 	w.assign("pm")
 	w.step = -time.Hour
 	tr := w.accept(w.state.OnlyTurn().TurnID) // checked: event times never go back
-	if e := added(tr, LedgerEvents)[0]; e.String("timestamp") <= FormatTime(w.now) {
-		t.Errorf("event at %s, clock at %s", e.String("timestamp"), FormatTime(w.now))
+	if e := added(tr, wire.LedgerEvents)[0]; e.String("timestamp") <= wire.FormatTime(w.now) {
+		t.Errorf("event at %s, clock at %s", e.String("timestamp"), wire.FormatTime(w.now))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (w *opsWorld) assign(role string) *Turn {
@@ -36,13 +37,13 @@ func (w *opsWorld) result(turn *Turn, members ...any) *ojson.Object {
 		"status", "completed", "summary", "did the work", "decisions", []any{}, "objections", []any{}, "files_changed", []any{},
 		"verification", ojson.NewObject("status", "pass", "evidence_summary", "looked at it"), "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "human",
 		"run_completion_request", false) // said outright, so that nothing is inferred for a review
-	if role != nil && role.WriteAuthority == ReviewOnly {
+	if role != nil && role.WriteAuthority == wire.ReviewOnly {
 		doc.Set("objections", arr(`[{"id":"OBJ-001","severity":"low","statement":"a doubt","status":"raised"}]`))
 	}
 	for i := 0; i+1 < len(members); i += 2 {
 		doc.Set(members[i].(string), members[i+1])
 	}
-	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == Authoritative && !slices.Contains(keysOf(members), "artifact") {
+	if len(doc.Array("files_changed")) > 0 && role != nil && role.WriteAuthority == wire.Authoritative && !slices.Contains(keysOf(members), "artifact") {
 		doc.Set("artifact", ojson.NewObject("type", "workspace"))
 	}
 	return doc
@@ -62,8 +63,8 @@ func (w *opsWorld) stage(turnID string, members ...any) {
 
 // acceptance is the operation on what is staged.
 func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
-	op := &AcceptTurn{TurnID: turnID, StagedPath: StagingPath(turnID), Files: w.gateFiles(), Proposed: []FileBlob{}}
-	op.AlreadyAccepted = slices.ContainsFunc(w.rows(LedgerHistory), func(r *ojson.Object) bool {
+	op := &AcceptTurn{TurnID: turnID, StagedPath: wire.StagingPath(turnID), Files: w.gateFiles(), Proposed: []FileBlob{}}
+	op.AlreadyAccepted = slices.ContainsFunc(w.rows(wire.LedgerHistory), func(r *ojson.Object) bool {
 		return r.String("turn_id") == turnID && r.String("status") != HistoryReissued
 	})
 	turn := w.turn(turnID)
@@ -131,7 +132,7 @@ func (w *opsWorld) approval() Operation {
 // checkpoint commits the files of an accepted turn and records it.
 func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
 	op := &Checkpoint{TurnID: turnID}
-	for line := range bytes.Lines(w.ledgers[LedgerHistory]) {
+	for line := range bytes.Lines(w.ledgers[wire.LedgerHistory]) {
 		row, _ := ojson.DecodeObject(line)
 		if row.String("turn_id") == turnID && row.String("status") != HistoryReissued {
 			op.Row = NewBlob(bytes.TrimSuffix(line, []byte("\n")))
@@ -151,7 +152,7 @@ func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
 }
 
 func (w *opsWorld) snapshot() *Snapshot {
-	return &Snapshot{Config: w.cfg, State: w.state, Index: w.index, RepoDecisions: slices.Collect(w.lines(LedgerRepoDecisions)), Session: w.session, HumanTasks: w.tasks}
+	return &Snapshot{Config: w.cfg, State: w.state, Index: w.index, RepoDecisions: slices.Collect(w.lines(wire.LedgerRepoDecisions)), Session: w.session, HumanTasks: w.tasks}
 }
 
 func (w *opsWorld) env() Env {
@@ -159,7 +160,7 @@ func (w *opsWorld) env() Env {
 }
 
 // apply runs an operation and, when it is recorded, makes it the world's state.
-func (w *opsWorld) apply(op Operation) (*Transition, *Error) {
+func (w *opsWorld) apply(op Operation) (*Transition, *wire.Error) {
 	w.t.Helper()
 	w.ops++
 	w.now = w.now.Add(w.step)
@@ -205,9 +206,9 @@ func (w *opsWorld) take(tr *Transition) {
 	}
 	for doc, data := range tr.Documents {
 		switch doc {
-		case DocSession:
+		case wire.DocSession:
 			w.session, _ = ojson.DecodeObject(data)
-		case DocHumanTasks:
+		case wire.DocHumanTasks:
 			w.tasks = data
 		}
 	}
@@ -256,7 +257,7 @@ func (w *opsWorld) fails(code string, op Operation) *Transition {
 	if err.Code != code {
 		w.t.Fatalf("%s: code %s (%s), want %s", op.Name(), err.Code, err.Message, code)
 	}
-	if trimSpace(err.Message) == "" {
+	if wire.TrimSpace(err.Message) == "" {
 		w.t.Errorf("%s: %s has no message", op.Name(), code)
 	}
 	return tr
@@ -275,9 +276,9 @@ func linesOf(data []byte) iter.Seq[Line] {
 	}
 }
 
-func (w *opsWorld) lines(l Ledger) iter.Seq[Line] { return linesOf(w.ledgers[l]) }
+func (w *opsWorld) lines(l wire.Ledger) iter.Seq[Line] { return linesOf(w.ledgers[l]) }
 
-func (w *opsWorld) rows(l Ledger) []*ojson.Object {
+func (w *opsWorld) rows(l wire.Ledger) []*ojson.Object {
 	var out []*ojson.Object
 	for line := range w.lines(l) {
 		out = append(out, line.Row)
@@ -285,7 +286,7 @@ func (w *opsWorld) rows(l Ledger) []*ojson.Object {
 	return out
 }
 
-func (w *opsWorld) lastRow(l Ledger) *ojson.Object {
+func (w *opsWorld) lastRow(l wire.Ledger) *ojson.Object {
 	rows := w.rows(l)
 	if len(rows) == 0 {
 		return nil
@@ -294,7 +295,7 @@ func (w *opsWorld) lastRow(l Ledger) *ojson.Object {
 }
 
 // added returns the rows a transition appends to a ledger.
-func added(tr *Transition, l Ledger) []*ojson.Object {
+func added(tr *Transition, l wire.Ledger) []*ojson.Object {
 	var out []*ojson.Object
 	for _, a := range tr.Appends {
 		if a.Ledger == l {
@@ -309,7 +310,7 @@ func added(tr *Transition, l Ledger) []*ojson.Object {
 // events are the types of a transition's events, in order.
 func eventTypes(tr *Transition) string {
 	var out []string
-	for _, e := range added(tr, LedgerEvents) {
+	for _, e := range added(tr, wire.LedgerEvents) {
 		out = append(out, e.String("event_type"))
 	}
 	return strings.Join(out, " ")
@@ -318,7 +319,7 @@ func eventTypes(tr *Transition) string {
 // entries names the decision-ledger rows of a transition: type, decision or id.
 func entries(tr *Transition) string {
 	var out []string
-	for _, r := range added(tr, LedgerDecisions) {
+	for _, r := range added(tr, wire.LedgerDecisions) {
 		out = append(out, cmp.Or(r.String("type"), cmp.Or(r.String("decision"), r.String("id"))))
 	}
 	return strings.Join(out, " ")
@@ -338,15 +339,15 @@ func (w *opsWorld) wantEntries(tr *Transition, want string) {
 	}
 }
 
-func (w *opsWorld) wantStatus(status Status, blockedOn string) {
+func (w *opsWorld) wantStatus(status wire.Status, blockedOn string) {
 	w.t.Helper()
-	if w.state.Status != status || strOr(w.state.BlockedOn) != blockedOn {
-		w.t.Fatalf("status %s blocked on %q, want %s on %q", w.state.Status, strOr(w.state.BlockedOn), status, blockedOn)
+	if w.state.Status != status || wire.OrEmpty(w.state.BlockedOn) != blockedOn {
+		w.t.Fatalf("status %s blocked on %q, want %s on %q", w.state.Status, wire.OrEmpty(w.state.BlockedOn), status, blockedOn)
 	}
 }
 
 func (w *opsWorld) reason(tr *Transition) string {
-	if o, ok := tr.Documents[DocSession]; ok {
+	if o, ok := tr.Documents[wire.DocSession]; ok {
 		doc, _ := ojson.DecodeObject(o)
 		return doc.String("checkpoint_reason")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestAssignTurn(t *testing.T) {
@@ -14,10 +15,10 @@ func TestAssignTurn(t *testing.T) {
 	tr := w.must(w.assignment(""))
 	turn := tr.Result.(*AssignResult).Turn
 	w.wantEvents(tr, "turn_dispatched")
-	if turn.AssignedRole != "pm" || turn.Status != TurnDispatched || turn.Attempt != 1 || turn.AssignedSequence != 1 || turn.RunID != w.state.Run() || turn.StartedAt != "" {
+	if turn.AssignedRole != "pm" || turn.Status != wire.TurnDispatched || turn.Attempt != 1 || turn.AssignedSequence != 1 || turn.RunID != w.state.Run() || turn.StartedAt != "" {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
 	}
-	if turn.DeadlineAt != FormatTime(w.now.Add(30*time.Minute)) || turn.AssignedAt != FormatTime(w.now) {
+	if turn.DeadlineAt != wire.FormatTime(w.now.Add(30*time.Minute)) || turn.AssignedAt != wire.FormatTime(w.now) {
 		t.Errorf("assigned %s deadline %s", turn.AssignedAt, turn.DeadlineAt)
 	}
 	if w.reason(tr) != "turn_assigned" || len(tr.Appends) != 1 || w.state.TurnSequence != 1 {
@@ -27,7 +28,7 @@ func TestAssignTurn(t *testing.T) {
 	op.Undispatched = true
 	tr = w.must(op)
 	w.wantEvents(tr, "")
-	if second := tr.Result.(*AssignResult).Turn; second.Status != TurnAssigned || second.StartedAt == "" || second.ConcurrentWith[0] != turn.TurnID {
+	if second := tr.Result.(*AssignResult).Turn; second.Status != wire.TurnAssigned || second.StartedAt == "" || second.ConcurrentWith[0] != turn.TurnID {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(second)))
 	}
 }
@@ -40,20 +41,20 @@ func TestAssignTurnGuards(t *testing.T) {
 		role  string
 		code  string
 	}{
-		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *State) { *s = *FreshState(w.cfg, "") }) }, code: CodeInvalidStateTransition},
-		"blocked":      {setup: func(w *opsWorld) { w.must(&Escalate{Reason: "x"}) }, code: CodeRunBlocked},
-		"unknown role": {role: "nobody", code: CodeUnknownRole},
-		"sequential":   {edit: sequential, setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: CodeTurnActive},
-		"same role":    {setup: func(w *opsWorld) { w.assign("pm") }, role: "pm", code: CodeRoleActive},
+		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *State) { *s = *FreshState(w.cfg, "") }) }, code: wire.CodeInvalidStateTransition},
+		"blocked":      {setup: func(w *opsWorld) { w.must(&Escalate{Reason: "x"}) }, code: wire.CodeRunBlocked},
+		"unknown role": {role: "nobody", code: wire.CodeUnknownRole},
+		"sequential":   {edit: sequential, setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeTurnActive},
+		"same role":    {setup: func(w *opsWorld) { w.assign("pm") }, role: "pm", code: wire.CodeRoleActive},
 		"capacity": {edit: sets("routing.planning.max_concurrent_turns", 2), setup: func(w *opsWorld) { w.assign("pm"); w.assign("qa") },
-			role: "dev", code: CodeAtCapacity},
-		"dirty tree": {setup: func(w *opsWorld) { w.write("notes.txt", "mine") }, role: "dev", code: CodeDirtyTree},
+			role: "dev", code: wire.CodeAtCapacity},
+		"dirty tree": {setup: func(w *opsWorld) { w.write("notes.txt", "mine") }, role: "dev", code: wire.CodeDirtyTree},
 		"routing enforced": {edit: sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "human"}),
-			role: "dev", code: CodeRoleNotRouted},
+			role: "dev", code: wire.CodeRoleNotRouted},
 		"budget gone": {edit: sets("budget", obj(`{"per_run_max_usd": 1}`)),
-			setup: func(w *opsWorld) { w.edit(func(s *State) { s.BudgetStatus.SpentUSD = 1 }) }, role: "pm", code: CodeBudgetExhausted},
+			setup: func(w *opsWorld) { w.edit(func(s *State) { s.BudgetStatus.SpentUSD = 1 }) }, role: "pm", code: wire.CodeBudgetExhausted},
 		"reservations": {edit: sets("budget", obj(`{"per_run_max_usd": 1, "per_turn_max_usd": 0.6}`)),
-			setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: CodeBudgetExhausted},
+			setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeBudgetExhausted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startedWorld(t, tc.edit)
@@ -67,14 +68,14 @@ func TestAssignTurnGuards(t *testing.T) {
 
 func TestAssignTurnPaused(t *testing.T) {
 	w := paused(t, nil)
-	w.fails(CodeAwaitingApproval, w.assignment("pm"))
+	w.fails(wire.CodeAwaitingApproval, w.assignment("pm"))
 }
 
 func TestAssignTurnCompleted(t *testing.T) {
 	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
-	w.wantStatus(StatusCompleted, "")
-	w.fails(CodeInvalidStateTransition, w.assignment("pm"))
+	w.wantStatus(wire.StatusCompleted, "")
+	w.fails(wire.CodeInvalidStateTransition, w.assignment("pm"))
 }
 
 func TestAssignDirtyTree(t *testing.T) {
@@ -86,9 +87,9 @@ func TestAssignDirtyTree(t *testing.T) {
 	w.accept(dev.TurnID, "files_changed", []string{"src/a.go"})
 	w.assign("qa")
 	tr := w.assignment("dev")
-	w.fails(CodeCheckpointRequired, tr)
+	w.fails(wire.CodeCheckpointRequired, tr)
 	w.write("other.txt", "operator's")
-	w.fails(CodeDirtyTree, w.assignment("dev"))
+	w.fails(wire.CodeDirtyTree, w.assignment("dev"))
 	delete(w.work, "other.txt")
 	w.must(w.checkpointOf(dev.TurnID))
 	w.assign("dev")
@@ -122,6 +123,6 @@ func paused(t testingT, edit func(*ojson.Object)) *opsWorld {
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
-	w.wantStatus(StatusPaused, "human_approval:plan_ok")
+	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 	return w
 }

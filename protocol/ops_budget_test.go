@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func cost(usd float64) []any { return []any{"cost", ojson.NewObject("usd", usd)} }
@@ -14,14 +15,14 @@ func cost(usd float64) []any { return []any{"cost", ojson.NewObject("usd", usd)}
 func TestBudgetPausesTheRun(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1}`)))
 	w.accept(w.assign("pm").TurnID, cost(0.4)...)
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	tr := w.accept(w.assign("dev").TurnID, cost(0.6)...)
 	w.wantEvents(tr, "turn_accepted human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "budget:exhausted")
+	w.wantStatus(wire.StatusBlocked, "budget:exhausted")
 	if v, _ := w.state.BudgetStatus.Extra.Get("exhausted"); v != true || w.index.Accepted != 2 {
 		t.Errorf("budget %s", w.state.Encode())
 	}
-	w.fails(CodeBudgetExhausted, &Reactivate{})
+	w.fails(wire.CodeBudgetExhausted, &Reactivate{})
 	w.cfg.Budget.PerRunMaxUSD = ptr(2.0)
 	w.edit(func(*State) {})
 	w.must(&Reactivate{})
@@ -42,7 +43,7 @@ func TestBudgetWarns(t *testing.T) {
 	if again, _ := w.state.BudgetStatus.Extra.Get("exhausted_at"); at == nil || again != at {
 		t.Errorf("exhausted_at moved from %v to %v", at, again)
 	}
-	p := added(tr, LedgerEvents)[1].Object("payload")
+	p := added(tr, wire.LedgerEvents)[1].Object("payload")
 	if limit, _ := p.Float("limit_usd"); limit != 1 || p.Object("recovery_classification") == nil {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
@@ -51,7 +52,7 @@ func TestBudgetWarns(t *testing.T) {
 func TestBudgetDoesNotStopACompletion(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1}`), "gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	w.accept(w.assign("qa").TurnID, append(cost(5), "run_completion_request", true)...)
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 }
 
 func TestRefusedAttemptsAreCharged(t *testing.T) {
@@ -75,10 +76,10 @@ func TestRefusedAttemptsAreCharged(t *testing.T) {
 	w.stage(turn.TurnID, cost(0.7)...)
 	tr := w.must(w.reissue(turn.TurnID, ""))
 	w.wantEvents(tr, "turn_reissued turn_dispatched human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "budget:exhausted")
+	w.wantStatus(wire.StatusBlocked, "budget:exhausted")
 	turn = w.state.OnlyTurn()
-	w.refuse(CodeRunBlocked, turn.TurnID)
-	w.fails(CodeRunBlocked, w.reissue(turn.TurnID, ""))
+	w.refuse(wire.CodeRunBlocked, turn.TurnID)
+	w.fails(wire.CodeRunBlocked, w.reissue(turn.TurnID, ""))
 	if !w.state.BlockedReason.Recovery.TurnRetained {
 		t.Error("the turn is still there")
 	}
@@ -91,7 +92,7 @@ func TestNoNewAttemptWithoutMoney(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1}`)))
 	turn := w.assign("dev")
 	w.edit(func(s *State) { s.BudgetStatus.SpentUSD = 1 })
-	w.fails(CodeBudgetExhausted, w.reissue(turn.TurnID, ""))
+	w.fails(wire.CodeBudgetExhausted, w.reissue(turn.TurnID, ""))
 }
 
 func TestAbsurdCosts(t *testing.T) {
@@ -115,7 +116,7 @@ func TestTurnTimeout(t *testing.T) {
 	tr := w.accept(turn.TurnID)
 	w.wantEvents(tr, "turn_accepted run_blocked")
 	w.wantEntries(tr, "timeout")
-	w.wantStatus(StatusBlocked, "timeout:turn")
+	w.wantStatus(wire.StatusBlocked, "timeout:turn")
 	if w.state.BlockedReason.Recovery.Owner != OwnerOperator || len(w.index.OpenEscalations) != 0 {
 		t.Error("a timeout is the operator's")
 	}
@@ -126,7 +127,7 @@ func TestTurnTimeout(t *testing.T) {
 	w.must(w.rejection(turn.TurnID, "again"))
 	w.now = w.now.Add(9 * time.Minute)
 	w.accept(turn.TurnID)
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }
 
 func TestTimeoutWarns(t *testing.T) {
@@ -155,8 +156,8 @@ func TestPhaseTimeouts(t *testing.T) {
 	tr := w.accept(turn.TurnID)
 	w.wantEvents(tr, "turn_accepted phase_entered phase_cleanup")
 	w.wantEntries(tr, "timeout_skip")
-	w.wantStatus(StatusActive, "")
-	if r := w.lastRow(LedgerDecisions); w.state.Phase != "ship" || r.String("from_phase") != "build" || r.String("to_phase") != "ship" {
+	w.wantStatus(wire.StatusActive, "")
+	if r := w.lastRow(wire.LedgerDecisions); w.state.Phase != "ship" || r.String("from_phase") != "build" || r.String("to_phase") != "ship" {
 		t.Errorf("row %s", ojson.Compact(r))
 	}
 	// The gate fails.
@@ -166,19 +167,19 @@ func TestPhaseTimeouts(t *testing.T) {
 	tr = w.accept(turn.TurnID, "status", "failed", "files_changed", []string{"docs/build.md"})
 	w.wantEvents(tr, "turn_accepted gate_failed run_blocked")
 	w.wantEntries(tr, "gate_failure timeout_skip_failed timeout")
-	w.wantStatus(StatusBlocked, "timeout:phase")
+	w.wantStatus(wire.StatusBlocked, "timeout:phase")
 	// A person's gate is never skipped, whatever the policy would approve.
 	w, turn = over(sets("approval_policy", obj(`{"phase_transitions":{"default":"auto_approve"}}`)), "planning")
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	tr = w.accept(turn.TurnID, "files_changed", []string{"docs/plan.md"})
 	w.wantEntries(tr, "timeout_skip_failed timeout")
-	w.wantStatus(StatusBlocked, "timeout:phase")
+	w.wantStatus(wire.StatusBlocked, "timeout:phase")
 	// The final phase has nowhere to go.
 	w, turn = over(nil, "ship")
 	tr = w.accept(turn.TurnID)
 	w.wantEntries(tr, "timeout")
-	w.wantStatus(StatusBlocked, "timeout:phase")
+	w.wantStatus(wire.StatusBlocked, "timeout:phase")
 	// Not while siblings work.
 	w, turn = over(nil, "build")
 	w.assign("qa")

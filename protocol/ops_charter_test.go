@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // charters are lines of "id phase role dep,dep gate,gate".
@@ -53,14 +54,14 @@ func TestChartersInOrderMoveTheRunByThemselves(t *testing.T) {
 			t.Fatalf("turn %d: %s", i, ojson.Compact(ojson.Marshal(turn)))
 		}
 		w.accept(turn.TurnID)
-		if got := w.state.Charter(want); got.Status != CharterCompleted || strOr(got.TurnID) != turn.TurnID {
+		if got := w.state.Charter(want); got.Status != CharterCompleted || wire.OrEmpty(got.TurnID) != turn.TurnID {
 			t.Fatalf("charter %+v", got)
 		}
-		if w.lastRow(LedgerHistory).String("charter_id") != want {
+		if w.lastRow(wire.LedgerHistory).String("charter_id") != want {
 			t.Error("history does not name the charter")
 		}
 	}
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 }
 
 func TestChartersSideBySide(t *testing.T) {
@@ -69,10 +70,10 @@ func TestChartersSideBySide(t *testing.T) {
 	if pm.CharterID() != "a" || qa.CharterID() != "b" {
 		t.Fatalf("bound to %q and %q", pm.CharterID(), qa.CharterID())
 	}
-	e := w.fails(CodeChartersWait, w.assignment(""))
+	e := w.fails(wire.CodeChartersWait, w.assignment(""))
 	_ = e
 	w.accept(qa.TurnID)
-	w.fails(CodeChartersWait, w.assignment(""))
+	w.fails(wire.CodeChartersWait, w.assignment(""))
 	w.accept(pm.TurnID)
 	if got := w.state.CharterRoles(); !slices.Equal(got, []string{"pm", "crit"}) {
 		t.Fatalf("roles %v", got)
@@ -109,7 +110,7 @@ func TestCharterStaysOpen(t *testing.T) {
 	for range 3 {
 		w.accept(w.assign("").TurnID, "status", "failed")
 	}
-	w.wantStatus(StatusBlocked, "non_progress")
+	w.wantStatus(wire.StatusBlocked, "non_progress")
 	if c := w.state.Charter("b"); c.Attempts != 3 || c.Status != CharterPending {
 		t.Fatalf("charter %+v", c)
 	}
@@ -129,7 +130,7 @@ func TestPlanAsksForWhatComesNext(t *testing.T) {
 	}
 	w.accept(w.assign("").TurnID, "phase_transition_request", "ship")
 	w.accept(w.assign("").TurnID)
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 }
 
 // The gate of the phase reads the verification of the tasks that asked for it, not
@@ -196,23 +197,23 @@ func TestQueueChartersRefusals(t *testing.T) {
 		op   *QueueCharters
 		code string
 	}{
-		"no charters":        {charters(), CodeInvalidCharter},
-		"no plan id":         {unnamed, CodeInvalidCharter},
-		"too many":           {many, CodeInvalidCharter},
-		"too large":          {big, CodeInvalidCharter},
-		"no goal":            {blank, CodeInvalidCharter},
-		"nil":                {&QueueCharters{Plan: ojson.NewObject("plan_id", "p"), Charters: []*Charter{nil}}, CodeInvalidCharter},
-		"slash in id":        {charters("a/b planning pm"), CodeInvalidCharter},
-		"dots as id":         {charters(".. planning pm"), CodeInvalidCharter},
-		"long id":            {charters(long + " planning pm"), CodeInvalidCharter},
-		"twice":              {charters("a planning pm", "a planning qa"), CodeInvalidCharter},
-		"unknown phase":      {charters("a nowhere pm"), CodeInvalidCharter},
-		"unknown role":       {charters("a planning nobody"), CodeUnknownRole},
-		"role not routed":    {charters("a ship solo"), CodeRoleNotRouted},
-		"unknown dependency": {charters("a planning pm b"), CodeInvalidCharter},
-		"itself":             {charters("a planning pm a"), CodeInvalidCharter},
-		"later phase":        {charters("a planning pm b", "b build pm"), CodeInvalidCharter},
-		"circle":             {charters("a planning pm c", "b planning pm a", "c planning pm b"), CodeInvalidCharter},
+		"no charters":        {charters(), wire.CodeInvalidCharter},
+		"no plan id":         {unnamed, wire.CodeInvalidCharter},
+		"too many":           {many, wire.CodeInvalidCharter},
+		"too large":          {big, wire.CodeInvalidCharter},
+		"no goal":            {blank, wire.CodeInvalidCharter},
+		"nil":                {&QueueCharters{Plan: ojson.NewObject("plan_id", "p"), Charters: []*Charter{nil}}, wire.CodeInvalidCharter},
+		"slash in id":        {charters("a/b planning pm"), wire.CodeInvalidCharter},
+		"dots as id":         {charters(".. planning pm"), wire.CodeInvalidCharter},
+		"long id":            {charters(long + " planning pm"), wire.CodeInvalidCharter},
+		"twice":              {charters("a planning pm", "a planning qa"), wire.CodeInvalidCharter},
+		"unknown phase":      {charters("a nowhere pm"), wire.CodeInvalidCharter},
+		"unknown role":       {charters("a planning nobody"), wire.CodeUnknownRole},
+		"role not routed":    {charters("a ship solo"), wire.CodeRoleNotRouted},
+		"unknown dependency": {charters("a planning pm b"), wire.CodeInvalidCharter},
+		"itself":             {charters("a planning pm a"), wire.CodeInvalidCharter},
+		"later phase":        {charters("a planning pm b", "b build pm"), wire.CodeInvalidCharter},
+		"circle":             {charters("a planning pm c", "b planning pm a", "c planning pm b"), wire.CodeInvalidCharter},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startedWorld(t, sets("roles.solo", ojson.NewObject("title", "S", "mandate", "s", "write_authority", "review_only", "runtime", "man")))
@@ -224,13 +225,13 @@ func TestQueueChartersRefusals(t *testing.T) {
 		})
 	}
 	w := newOpsWorld(t, nil)
-	w.fails(CodeInvalidStateTransition, charters("a planning pm"))
+	w.fails(wire.CodeInvalidStateTransition, charters("a planning pm"))
 	w = startedWorld(t, nil).inPhase("build")
-	w.fails(CodeInvalidCharter, charters("a planning pm"))
+	w.fails(wire.CodeInvalidCharter, charters("a planning pm"))
 	w.must(charters("a build pm"))
-	w.fails(CodeInvalidCharter, charters("a ship pm"))
+	w.fails(wire.CodeInvalidCharter, charters("a ship pm"))
 	w.actor.InsideTurn = "turn_1"
-	w.fails(CodeInsideTurn, charters("b build pm"))
+	w.fails(wire.CodeInsideTurn, charters("b build pm"))
 }
 
 // Charters of a second plan may build on those of the first.

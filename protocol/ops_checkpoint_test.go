@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestCheckpoint(t *testing.T) {
@@ -14,34 +15,34 @@ func TestCheckpoint(t *testing.T) {
 	turn := w.assign("dev")
 	w.write("src/a.go", "a")
 	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"})
-	before := len(w.rows(LedgerHistory))
+	before := len(w.rows(wire.LedgerHistory))
 	tr := w.must(w.checkpointOf(turn.TurnID))
 	w.wantEvents(tr, "turn_checkpointed")
-	row := w.lastRow(LedgerHistory)
-	if row.String("checkpoint_sha") != w.head() || row.String("checkpointed_at") == "" || len(w.rows(LedgerHistory)) != before {
+	row := w.lastRow(wire.LedgerHistory)
+	if row.String("checkpoint_sha") != w.head() || row.String("checkpointed_at") == "" || len(w.rows(wire.LedgerHistory)) != before {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	last := w.state.LastCompletedTurn
-	if last.String("turn_id") != turn.TurnID || last.String("checkpoint_sha") != w.head() || strOr(w.state.AcceptedIntegrationRef) != "git:"+w.head() || w.index.Uncheckpointed.Len() != 0 {
+	if last.String("turn_id") != turn.TurnID || last.String("checkpoint_sha") != w.head() || wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() || w.index.Uncheckpointed.Len() != 0 {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	w.fails(CodeInvalidArgument, w.checkpointOf(turn.TurnID))
+	w.fails(wire.CodeInvalidArgument, w.checkpointOf(turn.TurnID))
 }
 
 func TestCheckpointRefusals(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	w.fails(CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Commit: w.head()})
-	w.fails(CodeInvalidJSON, &Checkpoint{TurnID: turn.TurnID, Row: NewBlob([]byte("x")), Commit: w.head()})
+	w.fails(wire.CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Commit: w.head()})
+	w.fails(wire.CodeInvalidJSON, &Checkpoint{TurnID: turn.TurnID, Row: NewBlob([]byte("x")), Commit: w.head()})
 	w.must(w.reissue(turn.TurnID, ""))
-	reissued := bytes.TrimSuffix(w.ledgers[LedgerHistory], []byte("\n"))
-	w.fails(CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Row: NewBlob(reissued), Commit: w.head()})
+	reissued := bytes.TrimSuffix(w.ledgers[wire.LedgerHistory], []byte("\n"))
+	w.fails(wire.CodeNotFound, &Checkpoint{TurnID: turn.TurnID, Row: NewBlob(reissued), Commit: w.head()})
 	turn = w.state.OnlyTurn()
 	w.accept(turn.TurnID)
 	op := w.checkpointOf(turn.TurnID)
 	for _, commit := range []string{"", "HEAD", "abc", string(bytes.Repeat([]byte("G"), 40))} {
 		op.Commit = commit
-		w.fails(CodeInvalidArgument, op)
+		w.fails(wire.CodeInvalidArgument, op)
 	}
 }
 
@@ -53,7 +54,7 @@ func TestCheckpointAfterCompletion(t *testing.T) {
 	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"}, "run_completion_request", true)
 	tr := w.must(w.checkpointOf(turn.TurnID))
 	w.wantEvents(tr, "")
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 }
 
 // Of two turns that changed one file, the later checkpoint settles both claims;

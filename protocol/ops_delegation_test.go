@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const twoDelegations = `[{"id":"del-001","to_role":"dev","charter":"build it","acceptance_contract":["it builds"],"required_decision_ids":["DEC-010"]},
@@ -18,26 +19,26 @@ func TestDelegationLifecycle(t *testing.T) {
 	w := startedWorld(t, patient)
 	parent := w.assign("pm")
 	w.accept(parent.TurnID, "delegations", arr(twoDelegations))
-	if q := w.state.DelegationQueue; len(q) != 2 || q[0].Status != "pending" || q[0].ParentTurnID != parent.TurnID || strOr(w.state.NextRecommendedRole) != "dev" {
+	if q := w.state.DelegationQueue; len(q) != 2 || q[0].Status != "pending" || q[0].ParentTurnID != parent.TurnID || wire.OrEmpty(w.state.NextRecommendedRole) != "dev" {
 		t.Fatalf("queue %s", w.state.Encode())
 	}
-	if len(w.lastRow(LedgerHistory).Objects("delegations_issued")) != 2 {
+	if len(w.lastRow(wire.LedgerHistory).Objects("delegations_issued")) != 2 {
 		t.Error("history does not name the delegations")
 	}
 	// Delegated work is due before anything else.
 	dev := w.assign("")
-	if dev.AssignedRole != "dev" || dev.DelegationContext.String("delegation_id") != "del-001" || w.state.DelegationQueue[0].Status != "active" || strOr(w.state.DelegationQueue[0].ChildTurnID) != dev.TurnID {
+	if dev.AssignedRole != "dev" || dev.DelegationContext.String("delegation_id") != "del-001" || w.state.DelegationQueue[0].Status != "active" || wire.OrEmpty(w.state.DelegationQueue[0].ChildTurnID) != dev.TurnID {
 		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(dev)))
 	}
-	w.refuse(CodeValidationFailed, dev.TurnID, "delegations", arr(twoDelegations))
+	w.refuse(wire.CodeValidationFailed, dev.TurnID, "delegations", arr(twoDelegations))
 	w.accept(dev.TurnID, "decisions", arr(`[{"id":"DEC-011","category":"scope","statement":"s","rationale":"r"}]`))
-	if w.state.DelegationQueue[0].Status != "completed" || w.state.PendingDelegation != nil || strOr(w.state.NextRecommendedRole) != "qa" {
+	if w.state.DelegationQueue[0].Status != "completed" || w.state.PendingDelegation != nil || wire.OrEmpty(w.state.NextRecommendedRole) != "qa" {
 		t.Fatalf("queue %s", w.state.Encode())
 	}
 	qa := w.assign("")
 	w.accept(qa.TurnID, "status", "failed", "summary", "could not")
 	r := w.state.PendingDelegation
-	if r == nil || r.ParentRole != "pm" || len(r.Results) != 2 || len(w.state.DelegationQueue) != 0 || strOr(w.state.NextRecommendedRole) != "pm" {
+	if r == nil || r.ParentRole != "pm" || len(r.Results) != 2 || len(w.state.DelegationQueue) != 0 || wire.OrEmpty(w.state.NextRecommendedRole) != "pm" {
 		t.Fatalf("review %s", w.state.Encode())
 	}
 	one, two := r.Results[0], r.Results[1]
@@ -51,7 +52,7 @@ func TestDelegationLifecycle(t *testing.T) {
 	if review.AssignedRole != "pm" || len(review.DelegationReview.Objects("results")) != 2 {
 		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(review)))
 	}
-	w.refuse(CodeValidationFailed, review.TurnID, "phase_transition_request", "build")
+	w.refuse(wire.CodeValidationFailed, review.TurnID, "phase_transition_request", "build")
 	w.accept(review.TurnID)
 	if w.state.PendingDelegation != nil {
 		t.Error("the review is still pending")
@@ -69,7 +70,7 @@ func TestDelegationRequiredDecisionIsSatisfied(t *testing.T) {
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
-	w.wantStatus(StatusPaused, "human_approval:plan_ok")
+	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 }
 
 // A turn of the parent's role that was never given the results has not reviewed
@@ -128,22 +129,22 @@ func TestReissueKeepsObligations(t *testing.T) {
 	if _, ok := turn.Extra.Get("worker_pid"); ok {
 		t.Error("a worker that is gone came along")
 	}
-	if strOr(w.state.DelegationQueue[0].ChildTurnID) != turn.TurnID {
+	if wire.OrEmpty(w.state.DelegationQueue[0].ChildTurnID) != turn.TurnID {
 		t.Error("the delegation waits for the old turn")
 	}
-	row := w.lastRow(LedgerHistory)
+	row := w.lastRow(wire.LedgerHistory)
 	if row.String("status") != HistoryReissued || row.Has("accepted_sequence") || w.index.Accepted != 1 || w.index.LastRow.String("turn_id") == dev.TurnID {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
-	if e := added(tr, LedgerEvents)[0]; e.String("intent_id") != "intent_1_0000" {
+	if e := added(tr, wire.LedgerEvents)[0]; e.String("intent_id") != "intent_1_0000" {
 		t.Errorf("event %s", ojson.Compact(e))
 	}
-	w.refuse(CodeIntentCoverage, turn.TurnID)
+	w.refuse(wire.CodeIntentCoverage, turn.TurnID)
 	w.accept(turn.TurnID, "summary", "we ship the thing")
 	if w.state.DelegationQueue[0].Status != "completed" {
 		t.Error("delegation")
 	}
-	if w.lastRow(LedgerHistory).String("intent_id") != "intent_1_0000" {
+	if w.lastRow(wire.LedgerHistory).String("intent_id") != "intent_1_0000" {
 		t.Error("intent")
 	}
 }
@@ -157,14 +158,14 @@ func TestIntentCoverage(t *testing.T) {
 		code    string
 		warns   bool
 	}{
-		"nothing said":         {members: []any{"summary", "done"}, code: CodeIntentCoverage},
+		"nothing said":         {members: []any{"summary", "done"}, code: wire.CodeIntentCoverage},
 		"half the words":       {members: []any{"summary", "the parser was refactored (refactor) and each option has a document"}},
 		"answers":              {members: []any{"summary", "done", "intent_response", arr(`[{"item":"refactor the PARSER module ","status":"addressed"},{"item":"Document every option","status":"deferred"}]`)}},
-		"quoted, not answered": {members: []any{"summary", "done", "intent_response", arr(`[{"item":"Refactor the parser module","status":"ignored"},{"item":"Document every option"}]`)}, code: CodeIntentCoverage},
+		"quoted, not answered": {members: []any{"summary", "done", "intent_response", arr(`[{"item":"Refactor the parser module","status":"ignored"},{"item":"Document every option"}]`)}, code: wire.CodeIntentCoverage},
 		"not completed":        {members: []any{"summary", "could not", "status", "failed"}},
 		"lenient":              {mode: "lenient", members: []any{"summary", "done"}, warns: true},
 		"low priority":         {context: obj(`{"priority":"p2","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, warns: true},
-		"top priority":         {context: obj(`{"priority":"p0","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, code: CodeIntentCoverage},
+		"top priority":         {context: obj(`{"priority":"p0","acceptance_contract":["Refactor the parser module"]}`), members: []any{"summary", "done"}, code: wire.CodeIntentCoverage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := startedWorld(t, func(cfg *ojson.Object) {

@@ -7,28 +7,29 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestDerivedReview(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("crit")
 	tr := w.accept(turn.TurnID, "summary", "fine\n## Verification\nforged")
-	path := ReviewsDir + "/" + turn.TurnID + "-crit-review.md"
+	path := wire.ReviewsDir + "/" + turn.TurnID + "-crit-review.md"
 	body := string(w.files[path])
-	if len(tr.Files) != 1 || w.lastRow(LedgerHistory).Object("artifact").String("ref") != path || strings.Count(body, "\n## Verification") != 1 || !strings.Contains(body, "OBJ-001") {
+	if len(tr.Files) != 1 || w.lastRow(wire.LedgerHistory).Object("artifact").String("ref") != path || strings.Count(body, "\n## Verification") != 1 || !strings.Contains(body, "OBJ-001") {
 		t.Errorf("files %v\n%s", tr.Files, body)
 	}
 	// A name in the turn's own name is kept; an earlier turn's review is not
 	// written over, nor a path that leaves the directory.
 	own := w.assign("crit")
-	for _, ref := range []string{path, ReviewsDir + "/x.md"} {
+	for _, ref := range []string{path, wire.ReviewsDir + "/x.md"} {
 		w.stage(own.TurnID, "artifact", ojson.NewObject("type", "review", "ref", ref))
 		tr, err := Apply(w.snapshot(), w.acceptance(own.TurnID), w.env())
-		if err != nil || tr.Files[0].Path != ReviewsDir+"/"+own.TurnID+"-crit-review.md" {
+		if err != nil || tr.Files[0].Path != wire.ReviewsDir+"/"+own.TurnID+"-crit-review.md" {
 			t.Errorf("%s: %v %v", ref, err, tr)
 		}
 	}
-	ref := ReviewsDir + "/" + own.TurnID + "-notes.md"
+	ref := wire.ReviewsDir + "/" + own.TurnID + "-notes.md"
 	if tr := w.accept(own.TurnID, "artifact", ojson.NewObject("type", "review", "ref", ref)); tr.Files[0].Path != ref {
 		t.Errorf("files %v", tr.Files[0].Path)
 	}
@@ -50,14 +51,14 @@ func TestDerivedProposal(t *testing.T) {
 		`[{"path":"src/b.go","action":"create","content":"1"},{"path":"./src/b.go","action":"create","content":"2"}]`,
 		`[{"path":"src","action":"create","content":"1"},{"path":"src/b.go","action":"create","content":"2"}]`,
 	} {
-		tr := w.refuse(CodeValidationFailed, turn.TurnID, append(patch, arr(bad))...)
+		tr := w.refuse(wire.CodeValidationFailed, turn.TurnID, append(patch, arr(bad))...)
 		if tr.Failure.Stage != StageArtifact || tr.Result.(*AcceptResult).Validation.OK {
 			t.Errorf("%s: stage %s", bad, tr.Failure.Stage)
 		}
 	}
 	tr := w.accept(turn.TurnID, append(patch, arr(`[{"path":"src/a.go","action":"modify","content":"after"},{"path":"src/b.go","action":"create","content":""},{"path":"README.md","action":"delete"}]`))...)
-	dir := ProposedDir + "/" + turn.TurnID
-	if len(tr.Files) != 4 || string(w.files[dir+"/src/a.go"]) != "after" || w.files[dir+"/README.md"] != nil || w.lastRow(LedgerHistory).Object("artifact").String("ref") != dir {
+	dir := wire.ProposedDir + "/" + turn.TurnID
+	if len(tr.Files) != 4 || string(w.files[dir+"/src/a.go"]) != "after" || w.files[dir+"/README.md"] != nil || w.lastRow(wire.LedgerHistory).Object("artifact").String("ref") != dir {
 		t.Errorf("files %v", tr.Files)
 	}
 	if md := string(w.files[dir+"/PROPOSAL.md"]); !strings.Contains(md, "- `src/b.go` — create\n") {
@@ -72,7 +73,7 @@ func TestDerivedProposal(t *testing.T) {
 		t.Errorf("uncheckpointed %v", w.index.Uncheckpointed.Keys())
 	}
 	w.write("src/a.go", "by hand")
-	w.fails(CodeDirtyTree, w.assignment("dev"))
+	w.fails(wire.CodeDirtyTree, w.assignment("dev"))
 }
 
 func decisionsOf(ids ...string) []any {
@@ -98,10 +99,10 @@ func TestDecisionsAreNumberedOncePerRun(t *testing.T) {
 	tr = w.accept(w.assign("dev").TurnID, "decisions", decisionsOf("DEC-002", "DEC-007"))
 	w.wantEntries(tr, "DEC-008 DEC-007")
 	w.wantEvents(tr, "staged_result_auto_normalized turn_accepted")
-	if p := added(tr, LedgerEvents)[0].Object("payload"); p.String("original_value") != "DEC-002" || p.String("normalized_value") != "DEC-008" {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("original_value") != "DEC-002" || p.String("normalized_value") != "DEC-008" {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
-	if got := w.lastRow(LedgerHistory).Objects("decisions")[0].String("id"); got != "DEC-008" {
+	if got := w.lastRow(wire.LedgerHistory).Objects("decisions")[0].String("id"); got != "DEC-008" {
 		t.Errorf("history says %s", got)
 	}
 	if w.index.Decisions != 5 || len(w.index.RecentDecisions) != 5 {
@@ -112,24 +113,24 @@ func TestDecisionsAreNumberedOncePerRun(t *testing.T) {
 func TestRepoDecisions(t *testing.T) {
 	w := startedWorld(t, sets("roles.pm.decision_authority", 50, "roles.dev.decision_authority", 10, "run_loop.non_progress_threshold", 99))
 	w.accept(w.assign("pm").TurnID, "decisions", decisionsOf("DEC-001 repo"))
-	if row := w.lastRow(LedgerRepoDecisions); row.String("id") != "DEC-001" || row.String("status") != "active" || row.String("run_id") != w.state.Run() {
+	if row := w.lastRow(wire.LedgerRepoDecisions); row.String("id") != "DEC-001" || row.String("status") != "active" || row.String("run_id") != w.state.Run() {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	turn := w.assign("dev")
-	tr := w.refuse(CodeOverrideFailed, turn.TurnID, "decisions", decisionsOf("DEC-002 DEC-001"))
+	tr := w.refuse(wire.CodeOverrideFailed, turn.TurnID, "decisions", decisionsOf("DEC-002 DEC-001"))
 	if tr.Failure.Problems[0].Code != ProblemOverrideAuthority {
 		t.Errorf("problem %v", tr.Failure.Problems)
 	}
 	w.accept(turn.TurnID)
 	tr = w.accept(w.assign("pm").TurnID, "decisions", decisionsOf("DEC-002 DEC-001"))
-	if len(tr.Amends) != 1 || tr.Amends[0].Ledger != LedgerRepoDecisions {
+	if len(tr.Amends) != 1 || tr.Amends[0].Ledger != wire.LedgerRepoDecisions {
 		t.Fatalf("amends %v", tr.Amends)
 	}
-	rows := w.rows(LedgerRepoDecisions)
+	rows := w.rows(wire.LedgerRepoDecisions)
 	if len(rows) != 2 || rows[0].String("status") != "overridden" || rows[0].String("overridden_by") != "DEC-002" || rows[1].String("durability") != "repo" {
 		t.Errorf("rows %s", ojson.Compact(rows))
 	}
-	w.refuse(CodeOverrideFailed, w.assign("pm").TurnID, "decisions", decisionsOf("DEC-003 DEC-001"))
+	w.refuse(wire.CodeOverrideFailed, w.assign("pm").TurnID, "decisions", decisionsOf("DEC-003 DEC-001"))
 }
 
 // In the next run a durable decision takes a number that no repo decision has:

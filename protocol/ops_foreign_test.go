@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestPhaseCleanupDropsLeftoverTurns(t *testing.T) {
@@ -17,14 +18,14 @@ func TestPhaseCleanupDropsLeftoverTurns(t *testing.T) {
 	AcceptTurn{}.withTurn(w)
 	w.edit(func(s *State) { s.BudgetReservations.Set("turn_odd", obj(`{"reserved_usd":1}`)) })
 	tr := w.must(w.approval())
-	p := added(tr, LedgerEvents)[2].Object("payload")
+	p := added(tr, wire.LedgerEvents)[2].Object("payload")
 	if p.Strings("removed_turn_ids")[0] != "turn_odd" || p.Strings("cleared_budget_turn_ids")[0] != "turn_odd" || tr.DropTurns[0] != "turn_odd" || w.state.ActiveTurns.Len() != 0 {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 }
 
 func TestSettlingOneTurnFindsTheNext(t *testing.T) {
-	for status, on := range map[string]string{TurnFailedStart: "turn:failed_start:", TurnStalled: "turn:stalled:", TurnConflicted: "human:conflict_loop:", TurnFailed: "escalation:retries-exhausted:dev"} {
+	for status, on := range map[string]string{wire.TurnFailedStart: "turn:failed_start:", wire.TurnStalled: "turn:stalled:", wire.TurnConflicted: "human:conflict_loop:", wire.TurnFailed: "escalation:retries-exhausted:dev"} {
 		w := startedWorld(t, nil)
 		pm, dev := w.assign("pm"), w.assign("dev")
 		w.must(&Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: pm.TurnID})
@@ -37,8 +38,8 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 		if !strings.HasSuffix(on, "dev") {
 			on += dev.TurnID
 		}
-		w.wantStatus(StatusBlocked, on)
-		if w.state.BlockedReason.Recovery.Owner != OwnerHuman || strOr(w.state.BlockedReason.TurnID) != dev.TurnID {
+		w.wantStatus(wire.StatusBlocked, on)
+		if w.state.BlockedReason.Recovery.Owner != OwnerHuman || wire.OrEmpty(w.state.BlockedReason.TurnID) != dev.TurnID {
 			t.Errorf("%s: %s", status, ojson.Compact(ojson.Marshal(w.state.BlockedReason)))
 		}
 	}
@@ -48,10 +49,10 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 	w.must(&Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: pm.TurnID})
 	w.edit(func(s *State) {
 		turn, _ := s.ActiveTurns.Get(dev.TurnID)
-		turn.Status, turn.ConflictState = TurnConflicted, obj(`{"detection_count":1}`)
+		turn.Status, turn.ConflictState = wire.TurnConflicted, obj(`{"detection_count":1}`)
 	})
 	w.accept(pm.TurnID)
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }
 
 func TestForwardRevision(t *testing.T) {
@@ -71,8 +72,8 @@ func TestForwardRevision(t *testing.T) {
 	w.write(".planning/spec.md", "two")
 	tr := w.accept("turn_pm2", "files_changed", []string{".planning/spec.md"})
 	w.wantEntries(tr, "forward_revision_accepted")
-	if w.lastRow(LedgerHistory).Object("forward_revision").Strings("files")[0] != ".planning/spec.md" {
-		t.Errorf("row %s", ojson.Compact(w.lastRow(LedgerHistory)))
+	if w.lastRow(wire.LedgerHistory).Object("forward_revision").Strings("files")[0] != ".planning/spec.md" {
+		t.Errorf("row %s", ojson.Compact(w.lastRow(wire.LedgerHistory)))
 	}
 }
 
@@ -89,7 +90,7 @@ func TestOpenDelegationsAreMentioned(t *testing.T) {
 	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	w.accept(w.assign("qa").TurnID, "delegations", arr(`[{"id":"del-001","to_role":"dev","charter":"c","acceptance_contract":["a"]}]`))
 	tr := w.accept(w.assign("pm").TurnID, "run_completion_request", true)
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 	if ws := tr.Result.(*AcceptResult).Warnings; len(ws) != 1 {
 		t.Errorf("warnings %v", ws)
 	}
@@ -109,27 +110,27 @@ func TestObjectionsAreClosed(t *testing.T) {
 
 // Rows of older versions, of other runs and of tools that number differently.
 func TestBuildIndexOfForeignLedgers(t *testing.T) {
-	ledgers := map[Ledger]string{
-		LedgerHistory: `{"turn_id":"turn_0","run_id":"run_old","role":"dev","phase":"ship","status":"completed","files_changed":["old.go"]}
+	ledgers := map[wire.Ledger]string{
+		wire.LedgerHistory: `{"turn_id":"turn_0","run_id":"run_old","role":"dev","phase":"ship","status":"completed","files_changed":["old.go"]}
 {"turn_id":"turn_1","role":"dev","phase":"planning","status":"completed","files_changed":["a.go","a.go",".agentxchain/state.json"],"cost":{"total_usd":2}}
 {"turn_id":"turn_2","run_id":"run_1","role":"dev","phase":"planning","status":"reissued"}
 {"turn_id":"turn_3","run_id":"run_1","role":"pm","phase":"build","status":"completed","checkpoint_sha":"c","files_changed":["b.go"],"cost":{"usd":-4}}
 `,
-		LedgerDecisions: `{"id":"DEC-9","run_id":"run_1"}
+		wire.LedgerDecisions: `{"id":"DEC-9","run_id":"run_1"}
 {"id":"DEC-5","run_id":"run_old"}
 `,
-		LedgerEvents: `{"timestamp":"2026-01-01T00:00:00.0005Z","run_id":"run_1"}
+		wire.LedgerEvents: `{"timestamp":"2026-01-01T00:00:00.0005Z","run_id":"run_1"}
 {"timestamp":"2027-01-01T00:00:00.000Z","run_id":"run_old"}
 {"timestamp":"never","run_id":"run_1"}
 `,
-		LedgerEscalations: `{"kind":"raised","escalation_id":"hesc_1","run_id":"run_1"}
+		wire.LedgerEscalations: `{"kind":"raised","escalation_id":"hesc_1","run_id":"run_1"}
 {"kind":"raised","escalation_id":"hesc_1","run_id":"run_1"}
 {"kind":"raised","escalation_id":"hesc_2","run_id":"run_1"}
 {"kind":"resolved","escalation_id":"hesc_2"}
 {"kind":"raised","escalation_id":"hesc_0","run_id":"run_old"}
 `}
-	read := func(l Ledger) iter.Seq[Line] { return linesOf([]byte(ledgers[l])) }
-	s := inStatus(StatusActive)
+	read := func(l wire.Ledger) iter.Seq[Line] { return linesOf([]byte(ledgers[l])) }
+	s := inStatus(wire.StatusActive)
 	s.Phase = "build"
 	s.QueuedPhaseTransition = &QueuedTransition{From: "build", To: "ship", RequestedByTurn: "turn_1"}
 	x := BuildIndex(&Config{}, s, read)
@@ -145,7 +146,7 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 	if x.LastEventAt != "2026-01-01T00:00:00.0005Z" || !DecodeDecisionIDs(x.DecisionIDs).Has("DEC-9") || DecodeDecisionIDs(x.DecisionIDs).Has("DEC-5") {
 		t.Errorf("index %s", x.Encode())
 	}
-	if y := BuildIndex(&Config{}, inStatus(StatusIdle), read); y.Accepted != 0 || y.Run != "" {
+	if y := BuildIndex(&Config{}, inStatus(wire.StatusIdle), read); y.Accepted != 0 || y.Run != "" {
 		t.Errorf("without a run there is nothing: %s", y.Encode())
 	}
 }
@@ -229,8 +230,8 @@ func FuzzDecodeRecord(f *testing.F) {
 		if tr, err := Apply(&Snapshot{Config: cfg, State: s, Index: &Index{}}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}
-		s = inStatus(StatusActive)
-		s.ActiveTurns.Set("turn_1", &Turn{TurnID: "turn_1", AssignedRole: "dev", Status: TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
+		s = inStatus(wire.StatusActive)
+		s.ActiveTurns.Set("turn_1", &Turn{TurnID: "turn_1", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
 		if tr, err := Apply(&Snapshot{Config: cfg, State: s}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestPhaseAdvance(t *testing.T) {
@@ -17,18 +18,18 @@ func TestPhaseAdvance(t *testing.T) {
 	turn := w.assign("pm")
 	tr := w.accept(turn.TurnID, "phase_transition_request", "build", "proposed_next_role", "qa")
 	w.wantEvents(tr, "turn_accepted phase_entered phase_cleanup")
-	p := added(tr, LedgerEvents)[1].Object("payload")
+	p := added(tr, wire.LedgerEvents)[1].Object("payload")
 	if p.String("from") != "planning" || p.String("to") != "build" || p.String("gate_id") != "plan_ok" || p.String("trigger") != "auto" || p.String("requested_by_turn") != turn.TurnID {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
 	s := w.state
-	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != GatePassed || strOr(s.PhaseEnteredAt) != FormatTime(w.now) || strOr(s.NextRecommendedRole) != "qa" {
+	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != wire.GatePassed || wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.NextRecommendedRole) != "qa" {
 		t.Errorf("state %s", s.Encode())
 	}
 	if res := tr.Result.(*AcceptResult); res.Gate.Action != ActionAdvance || res.GateType != gatePhase || res.Entry.String("phase") != "planning" {
 		t.Errorf("result %+v", res.Gate)
 	}
-	if w.lastRow(LedgerEvents).String("phase") != "build" {
+	if w.lastRow(wire.LedgerEvents).String("phase") != "build" {
 		t.Error("events carry the phase they led to")
 	}
 }
@@ -39,18 +40,18 @@ func TestPauseForAPerson(t *testing.T) {
 	if p == nil || p.From != "planning" || p.To != "build" || p.Gate != "plan_ok" || p.RequestedAt == "" || w.state.BlockedReason != nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	if e := w.lastRow(LedgerEvents); e.String("event_type") != "gate_pending" || e.Object("payload").String("to") != "build" {
+	if e := w.lastRow(wire.LedgerEvents); e.String("event_type") != "gate_pending" || e.Object("payload").String("to") != "build" {
 		t.Errorf("event %s", ojson.Compact(e))
 	}
-	w.fails(CodeAwaitingApproval, AcceptTurn{}.withTurn(w))
-	w.fails(CodeAwaitingApproval, &Reactivate{})
-	w.fails(CodeInvalidStateTransition, &Escalate{Reason: "x"})
+	w.fails(wire.CodeAwaitingApproval, AcceptTurn{}.withTurn(w))
+	w.fails(wire.CodeAwaitingApproval, &Reactivate{})
+	w.fails(wire.CodeInvalidStateTransition, &Escalate{Reason: "x"})
 }
 
 // withTurn puts a turn of another tool's making into a paused run.
 func (op AcceptTurn) withTurn(w *opsWorld) *AcceptTurn {
 	w.edit(func(s *State) {
-		s.ActiveTurns.Set("turn_odd", &Turn{TurnID: "turn_odd", RunID: s.Run(), AssignedRole: "pm", Status: TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
+		s.ActiveTurns.Set("turn_odd", &Turn{TurnID: "turn_odd", RunID: s.Run(), AssignedRole: "pm", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
 	})
 	w.checks = false
 	op.TurnID = "turn_odd"
@@ -65,14 +66,14 @@ func TestAcceptApprovalPolicy(t *testing.T) {
 	tr := w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
 	w.wantEntries(tr, "approval_policy")
 	w.wantEvents(tr, "turn_accepted phase_entered phase_cleanup")
-	if p := added(tr, LedgerEvents)[1].Object("payload"); p.String("trigger") != "auto_approved" {
+	if p := added(tr, wire.LedgerEvents)[1].Object("payload"); p.String("trigger") != "auto_approved" {
 		t.Errorf("trigger %s", p.String("trigger"))
 	}
 	w.inPhase("ship")
 	tr = w.accept(w.assign("qa").TurnID, "run_completion_request", true)
 	w.wantEntries(tr, "approval_policy")
 	w.wantEvents(tr, "turn_accepted run_completed")
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 }
 
 func TestCredentialedGateNeedsAPerson(t *testing.T) {
@@ -80,31 +81,31 @@ func TestCredentialedGateNeedsAPerson(t *testing.T) {
 	w.write("docs/plan.md", "plan")
 	w.commit()
 	w.accept(w.assign("pm").TurnID, "phase_transition_request", "build")
-	w.wantStatus(StatusPaused, "human_approval:plan_ok")
+	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 }
 
 func TestRunCompletion(t *testing.T) {
 	w := startedWorld(t, sets("gates.ship_ok.requires_human_approval", false)).inPhase("ship")
 	tr := w.accept(w.assign("qa").TurnID, "run_completion_request", true)
 	w.wantEvents(tr, "turn_accepted run_completed")
-	w.wantStatus(StatusCompleted, "")
-	row := w.lastRow(LedgerRunHistory)
-	if row.String("status") != "completed" || strOr(w.state.CompletedAt) != FormatTime(w.now) || len(row.Strings("phases_completed")) != 3 {
+	w.wantStatus(wire.StatusCompleted, "")
+	row := w.lastRow(wire.LedgerRunHistory)
+	if row.String("status") != "completed" || wire.OrEmpty(w.state.CompletedAt) != wire.FormatTime(w.now) || len(row.Strings("phases_completed")) != 3 {
 		t.Errorf("run history %s", ojson.Compact(row))
 	}
 	if n, _ := row.Int("total_turns"); n != 3 {
 		t.Errorf("total turns %d", n)
 	}
-	w.fails(CodeInvalidStateTransition, &Escalate{Reason: "x"})
-	w.fails(CodeInvalidStateTransition, &Block{BlockedOn: "x", Category: "c", TypedReason: "c", Owner: "human", Action: "a"})
-	w.fails(CodeInvalidStateTransition, &Reactivate{})
+	w.fails(wire.CodeInvalidStateTransition, &Escalate{Reason: "x"})
+	w.fails(wire.CodeInvalidStateTransition, &Block{BlockedOn: "x", Category: "c", TypedReason: "c", Owner: "human", Action: "a"})
+	w.fails(wire.CodeInvalidStateTransition, &Reactivate{})
 }
 
 func TestCompletionRequestOutsideTheFinalPhase(t *testing.T) {
 	w := startedWorld(t, nil)
 	tr := w.accept(w.assign("dev").TurnID, "run_completion_request", true)
 	w.wantEvents(tr, "turn_accepted")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	if tr.Result.(*AcceptResult).Gate.Action != ActionNotFinalPhase || len(tr.Result.(*AcceptResult).Warnings) == 0 {
 		t.Error("nobody is told")
 	}
@@ -126,7 +127,7 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted gate_failed")
 	w.wantEntries(tr, "gate_failure")
 	f := w.state.LastGateFailure
-	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != GateFailed || f.GateType != gatePhase || len(f.MissingFiles) != 2 || f.QueuedRequest || strOr(f.RequestedByTurn) != turn.TurnID || strOr(f.ToPhase) != "ship" {
+	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateFailed || f.GateType != gatePhase || len(f.MissingFiles) != 2 || f.QueuedRequest || wire.OrEmpty(f.RequestedByTurn) != turn.TurnID || wire.OrEmpty(f.ToPhase) != "ship" {
 		t.Errorf("failure %s", ojson.Compact(ojson.Marshal(f)))
 	}
 	w.commit()
@@ -140,10 +141,10 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 	w.write("docs/more.md", "y")
 	tr = w.accept(turn.TurnID, "files_changed", []string{"docs/more.md"})
 	w.wantEntries(tr, "gate_reconciliation")
-	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != GateReconciled || w.state.LastGateFailure != nil || w.state.Phase != "build" {
+	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateReconciled || w.state.LastGateFailure != nil || w.state.Phase != "build" {
 		t.Errorf("state %s", w.state.Encode())
 	}
-	row := w.lastRow(LedgerDecisions)
+	row := w.lastRow(wire.LedgerDecisions)
 	if row.String("reconciled_by_turn") != turn.TurnID || len(row.Strings("previously_missing_files")) != 2 {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
@@ -171,11 +172,11 @@ func TestGatePrecheck(t *testing.T) {
 	turn := w.assign("pm")
 	tr := w.accept(turn.TurnID, "phase_transition_request", "build")
 	w.wantEvents(tr, "staged_result_auto_normalized turn_accepted")
-	p := added(tr, LedgerEvents)[0].Object("payload")
+	p := added(tr, wire.LedgerEvents)[0].Object("payload")
 	if p.String("rationale") != "gate_transition_request_auto_stripped" || p.String("gate_id") != "plan_ok" {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
-	if w.lastRow(LedgerHistory).Has("phase_transition_request") || w.state.LastGateFailure != nil {
+	if w.lastRow(wire.LedgerHistory).Has("phase_transition_request") || w.state.LastGateFailure != nil {
 		t.Error("a request that was set aside leaves no trace in history")
 	}
 	// Any other phase: refused, with each file named.
@@ -183,7 +184,7 @@ func TestGatePrecheck(t *testing.T) {
 	delete(w.work, "docs/build.md")
 	w.commit()
 	turn = w.assign("dev")
-	tr = w.refuse(CodeGateCoverage, turn.TurnID, "phase_transition_request", "ship")
+	tr = w.refuse(wire.CodeGateCoverage, turn.TurnID, "phase_transition_request", "ship")
 	if len(tr.Failure.Problems) != 1 || tr.Failure.Problems[0].Field != "docs/build.md" {
 		t.Errorf("problems %v", tr.Failure.Problems)
 	}
@@ -198,7 +199,7 @@ func TestGatePrecheck(t *testing.T) {
 func TestAcceptGateOwnership(t *testing.T) {
 	w := startedWorld(t, sets("workflow_kit", obj(`{"phases":{"build":{"artifacts":[{"path":"docs/build.md","owned_by":"qa"}]}}}`),
 		"routing.build.allowed_next_roles", []string{"dev", "qa", "human"})).inPhase("build")
-	w.refuse(CodeGateCoverage, w.assign("dev").TurnID, "phase_transition_request", "ship")
+	w.refuse(wire.CodeGateCoverage, w.assign("dev").TurnID, "phase_transition_request", "ship")
 	w.must(w.rejection(w.state.OnlyTurn().TurnID, "qa first"))
 	w.must(w.reissue(w.state.OnlyTurn().TurnID, "qa"))
 	w.accept(w.state.OnlyTurn().TurnID, "phase_transition_request", "ship")
@@ -224,8 +225,8 @@ func TestNonProgressInEveryPhase(t *testing.T) {
 				w.wantEntries(tr, "non_progress_block")
 			}
 		}
-		w.wantStatus(StatusBlocked, "non_progress")
-		w.fails(CodeRunBlocked, w.assignment("dev"))
+		w.wantStatus(wire.StatusBlocked, "non_progress")
+		w.fails(wire.CodeRunBlocked, w.assignment("dev"))
 		w.must(&Reactivate{})
 		if w.state.NonProgressCount != 0 || w.state.NonProgressSignature != nil {
 			t.Errorf("%s: the count survives", phase)
@@ -244,7 +245,7 @@ func TestNonProgressCountsOnlyIdleTurns(t *testing.T) {
 		w.accept(turn.TurnID, "files_changed", []string{"docs/never.md"})
 		w.commit()
 	}
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }
 
 func TestQueuedCompletionDoesNotSurviveItsPhase(t *testing.T) {
@@ -260,5 +261,5 @@ func TestQueuedCompletionDoesNotSurviveItsPhase(t *testing.T) {
 	}
 	w.inPhase("ship")
 	w.accept(w.assign("qa").TurnID)
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // checked applies an operation and holds everything it did against the invariants.
-func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, *Error) {
+func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, *wire.Error) {
 	w.t.Helper()
 	before := frozen(snap)
 	prev := w.state
@@ -61,7 +62,7 @@ func frozen(s *Snapshot) string {
 }
 
 // outcome is everything a transition says, as text.
-func outcomeText(tr *Transition, err *Error) string {
+func outcomeText(tr *Transition, err *wire.Error) string {
 	if err != nil {
 		return fmt.Sprint(err.Code, err.Message, err.Hint, err.Field, err.Stage, err.Problems)
 	}
@@ -72,7 +73,7 @@ func outcomeText(tr *Transition, err *Error) string {
 	for _, a := range tr.Amends {
 		out += string(a.Ledger) + string(a.Old) + string(a.New)
 	}
-	for _, d := range Documents() {
+	for _, d := range wire.Documents() {
 		out += string(d) + string(tr.Documents[d])
 	}
 	for _, f := range tr.Files {
@@ -87,7 +88,7 @@ func outcomeText(tr *Transition, err *Error) string {
 
 // deterministic applies the operation again the way replay does: from its record,
 // on a snapshot read from bytes.
-func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Transition, err *Error) {
+func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Transition, err *wire.Error) {
 	w.t.Helper()
 	doc, evidence := NewRecord(op, env).Encode()
 	rec, derr := DecodeRecord(doc, func(digest string) ([]byte, error) {
@@ -159,7 +160,7 @@ func (w *opsWorld) lineByLine(tr *Transition) {
 			if err != nil {
 				w.t.Fatalf("%s: unreadable line %q: %v", a.Ledger, line, err)
 			}
-			if a.Ledger == LedgerEvents {
+			if a.Ledger == wire.LedgerEvents {
 				if slices.Contains(OwnEventTypes(), row.String("event_type")) {
 					row.Set("event_type", "dispatch_progress") // ours are like any other but for the type
 				}
@@ -180,7 +181,7 @@ func (w *opsWorld) lineByLine(tr *Transition) {
 func (w *opsWorld) timeline() {
 	w.t.Helper()
 	var events []any
-	for _, e := range w.rows(LedgerEvents) {
+	for _, e := range w.rows(wire.LedgerEvents) {
 		if e.String("run_id") == w.state.Run() {
 			events = append(events, e)
 		}
@@ -210,14 +211,14 @@ func (w *opsWorld) obligations() {
 		}
 	}
 	for _, d := range s.DelegationQueue {
-		if d.Status == "active" && !s.ActiveTurns.Has(strOr(d.ChildTurnID)) {
-			w.t.Fatalf("delegation %s is active without its turn %s", d.DelegationID, strOr(d.ChildTurnID))
+		if d.Status == "active" && !s.ActiveTurns.Has(wire.OrEmpty(d.ChildTurnID)) {
+			w.t.Fatalf("delegation %s is active without its turn %s", d.DelegationID, wire.OrEmpty(d.ChildTurnID))
 		}
 	}
-	if s.Status == StatusBlocked && s.BlockedReason.Recovery.Owner == OwnerHuman && CurrentEscalation(s, w.index.OpenEscalations) == nil {
-		w.t.Fatalf("blocked on %s, but no person has been asked", strOr(s.BlockedOn))
+	if s.Status == wire.StatusBlocked && s.BlockedReason.Recovery.Owner == OwnerHuman && CurrentEscalation(s, w.index.OpenEscalations) == nil {
+		w.t.Fatalf("blocked on %s, but no person has been asked", wire.OrEmpty(s.BlockedOn))
 	}
-	if s.Status != StatusBlocked && len(w.index.OpenEscalations) > 0 {
+	if s.Status != wire.StatusBlocked && len(w.index.OpenEscalations) > 0 {
 		w.t.Fatalf("the run is %s, but records are open: %s", s.Status, ojson.Compact(w.index.OpenEscalations))
 	}
 	if len(w.index.OpenEscalations) > 1 {
@@ -229,7 +230,7 @@ func (w *opsWorld) obligations() {
 		}
 	}
 	ids := make(map[string]bool)
-	for _, row := range w.rows(LedgerHistory) {
+	for _, row := range w.rows(wire.LedgerHistory) {
 		if !AcceptedRow(row, s.Run()) || row.String("run_id") != s.Run() {
 			continue
 		}
@@ -243,7 +244,7 @@ func (w *opsWorld) obligations() {
 		}
 	}
 	seen := make(map[string]bool)
-	for _, row := range w.rows(LedgerRepoDecisions) {
+	for _, row := range w.rows(wire.LedgerRepoDecisions) {
 		id := row.String("id")
 		if seen[id] {
 			w.t.Fatalf("repo decision %s exists twice", id)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // mail draws a message or an acknowledgement, mostly one that fits.
@@ -31,7 +32,7 @@ func (m *opsMachine) mail() Operation {
 // mailIDs are the messages of the run.
 func (w *opsWorld) mailIDs() []string {
 	var out []string
-	for _, row := range w.rows(LedgerEvents) {
+	for _, row := range w.rows(wire.LedgerEvents) {
 		if row.String("run_id") == w.state.Run() && row.String("event_type") == EventMessageSent {
 			out = append(out, MailOf(row))
 		}
@@ -42,7 +43,7 @@ func (w *opsWorld) mailIDs() []string {
 // mailRow is the newest event of a kind about a message, nil for none.
 func (w *opsWorld) mailRow(kind, id string) *Blob {
 	var found *Blob
-	for l := range w.lines(LedgerEvents) {
+	for l := range w.lines(wire.LedgerEvents) {
 		if l.Row.String("run_id") == w.state.Run() && l.Row.String("event_type") == kind && MailOf(l.Row) == id {
 			found = NewBlob(l.Raw)
 		}
@@ -104,10 +105,10 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 	if got := w.waiting(); got != "c:" {
 		t.Fatalf("after the acceptance: %s", got)
 	}
-	w.fails(CodeTurnNotActive, &SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
+	w.fails(wire.CodeTurnNotActive, &SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
 	// Who missed it can still be answered for; the ledger has what the index forgot.
 	w.must(w.ack("a", AckAccepted))
-	w.fails(CodeInvalidStateTransition, w.ack("a", AckRejected))
+	w.fails(wire.CodeInvalidStateTransition, w.ack("a", AckRejected))
 	if ack := w.must(w.ack("a", AckResolved)).Result.(*AckResult).Ack; ack.String("task_id") != next.TurnID {
 		t.Errorf("answered by %s", ack.String("task_id"))
 	}
@@ -131,17 +132,17 @@ func TestMessagesSpeakForThemselves(t *testing.T) {
 	toHuman, toDev := w.send(Human, func(op *SendMessage) { op.From, op.RequiresAck = turn.TurnID, true }), w.send("dev")
 	w.actor.InsideTurn = turn.TurnID
 	for _, from := range []string{Human, "dev", "turn_other"} {
-		w.fails(CodeInsideTurn, &SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
+		w.fails(wire.CodeInsideTurn, &SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
 	}
-	w.fails(CodeInsideTurn, w.ack(toHuman, AckResolved))
-	w.fails(CodeInsideTurn, w.ack(toDev, AckReceived))
-	w.fails(CodeInvalidArgument, &SendMessage{To: turn.TurnID, Kind: "handoff", Body: "x"})
+	w.fails(wire.CodeInsideTurn, w.ack(toHuman, AckResolved))
+	w.fails(wire.CodeInsideTurn, w.ack(toDev, AckReceived))
+	w.fails(wire.CodeInvalidArgument, &SendMessage{To: turn.TurnID, Kind: "handoff", Body: "x"})
 	mine := w.must(&SendMessage{To: "dev", Kind: "handoff", Body: "x"}).Result.(*SendResult).Message
 	if mine.String("from_task_id") != turn.TurnID {
 		t.Errorf("from %s", mine.String("from_task_id"))
 	}
 	w.actor.InsideTurn = "turn_gone"
-	w.fails(CodeTurnNotActive, &SendMessage{To: "dev", Kind: "handoff", Body: "x"})
+	w.fails(wire.CodeTurnNotActive, &SendMessage{To: "dev", Kind: "handoff", Body: "x"})
 	w.actor.InsideTurn = ""
 	w.must(w.ack(toHuman, AckResolved))
 	if w.must(w.ack(toDev, AckRejected)).Result.(*AckResult).Ack.String("task_id") != "dev" {
@@ -170,23 +171,23 @@ func TestMessageBounds(t *testing.T) {
 		t.Run(name, func(*testing.T) {
 			op := ok
 			change(&op)
-			w.fails(CodeInvalidArgument, &op)
+			w.fails(wire.CodeInvalidArgument, &op)
 		})
 	}
-	if err := messageText("body", "\xff", 10); err == nil || err.Code != CodeInvalidArgument {
+	if err := messageText("body", "\xff", 10); err == nil || err.Code != wire.CodeInvalidArgument {
 		t.Errorf("bytes that are no text: %v", err)
 	}
 	w.must(&SendMessage{To: "dev", Kind: "handoff", Body: strings.Repeat("x", MaxMessageBody)})
 	// A reply names a message that there is; its event is the proof.
 	reply := &SendMessage{To: "dev", Kind: KindResponse, Body: "x", ReplyTo: "none"}
-	w.fails(CodeNotFound, reply)
+	w.fails(wire.CodeNotFound, reply)
 	reply.Answers = NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
-	w.fails(CodeNotFound, reply)
+	w.fails(wire.CodeNotFound, reply)
 	// The index takes so many and no more.
 	for len(w.index.Mailbox.Open) < maxOpenMessages {
 		w.send("dev", func(op *SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })
 	}
-	w.fails(CodeMailboxFull, &ok)
+	w.fails(wire.CodeMailboxFull, &ok)
 	w.must(w.ack("n1", AckResolved))
 	w.must(&ok)
 }
@@ -197,9 +198,9 @@ func TestMailboxIsClosedWithTheRun(t *testing.T) {
 	id := w.send("qa", func(op *SendMessage) { op.RequiresAck = true })
 	w.write("src/a.go", "a")
 	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"}, "run_completion_request", true)
-	w.wantStatus(StatusCompleted, "")
-	w.fails(CodeInvalidStateTransition, &SendMessage{To: "qa", Kind: "handoff", Body: "x"})
-	w.fails(CodeInvalidStateTransition, w.ack(id, AckReceived))
+	w.wantStatus(wire.StatusCompleted, "")
+	w.fails(wire.CodeInvalidStateTransition, &SendMessage{To: "qa", Kind: "handoff", Body: "x"})
+	w.fails(wire.CodeInvalidStateTransition, w.ack(id, AckReceived))
 }
 
 // Rows that somebody wrote into the log must not lead astray whoever reads it.

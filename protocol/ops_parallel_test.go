@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestParallelTurnsQueueRequests(t *testing.T) {
@@ -24,7 +25,7 @@ func TestParallelTurnsQueueRequests(t *testing.T) {
 			}
 			tr := w.accept(id, members...)
 			w.wantEvents(tr, "turn_accepted")
-			w.wantStatus(StatusActive, "")
+			w.wantStatus(wire.StatusActive, "")
 			if q := w.state.QueuedPhaseTransition; q == nil || q.RequestedByTurn != ids[0] || w.index.QueuedRow.String("turn_id") != ids[0] {
 				t.Fatalf("%d turns: queued %v", n, q)
 			}
@@ -46,7 +47,7 @@ func TestQueuedRequestKeepsItsVerification(t *testing.T) {
 	pm, dev := w.assign("pm"), w.assign("dev")
 	w.accept(pm.TurnID, "phase_transition_request", "build")
 	w.accept(dev.TurnID, "verification", obj(`{"status":"skipped"}`))
-	w.wantStatus(StatusPaused, "human_approval:plan_ok")
+	w.wantStatus(wire.StatusPaused, "human_approval:plan_ok")
 	w.must(w.approval())
 	if w.state.Phase != "build" {
 		t.Errorf("phase %s", w.state.Phase)
@@ -59,7 +60,7 @@ func TestQueuedRequestKeepsItsVerification(t *testing.T) {
 	w.accept(pm.TurnID, "phase_transition_request", "build", "verification", obj(`{"status":"skipped"}`))
 	tr := w.accept(dev.TurnID)
 	w.wantEntries(tr, "gate_failure")
-	if !w.state.LastGateFailure.QueuedRequest || strOr(w.state.LastGateFailure.RequestedByTurn) != pm.TurnID {
+	if !w.state.LastGateFailure.QueuedRequest || wire.OrEmpty(w.state.LastGateFailure.RequestedByTurn) != pm.TurnID {
 		t.Errorf("failure %s", ojson.Compact(ojson.Marshal(w.state.LastGateFailure)))
 	}
 }
@@ -69,7 +70,7 @@ func TestOwnRequestBeatsTheQueue(t *testing.T) {
 	qa, dev := w.assign("qa"), w.assign("dev")
 	w.accept(qa.TurnID, "run_completion_request", true, "verification", obj(`{"status":"skipped"}`))
 	w.accept(dev.TurnID, "run_completion_request", true)
-	w.wantStatus(StatusCompleted, "")
+	w.wantStatus(wire.StatusCompleted, "")
 
 	// Two kinds of request are each judged by their own row.
 	w = startedWorld(t, sets("gates.plan_ok.requires_verification_pass", true, "gates.plan_ok.requires_human_approval", false))
@@ -90,15 +91,15 @@ func TestSiblingChangesAreAttributed(t *testing.T) {
 	w.write("src/dev.go", "d")
 	w.write("src/ops.go", "o")
 	// Nobody has said whose src/ops.go is.
-	w.refuse(CodeDirtyTreeMismatch, dev.TurnID, "files_changed", []string{"src/dev.go"})
+	w.refuse(wire.CodeDirtyTreeMismatch, dev.TurnID, "files_changed", []string{"src/dev.go"})
 	w.stage(ops.TurnID, "files_changed", []string{"src/ops.go"})
 	w.accept(dev.TurnID, "files_changed", []string{"src/dev.go"})
-	seen := w.lastRow(LedgerHistory).Object("observed_artifact")
+	seen := w.lastRow(wire.LedgerHistory).Object("observed_artifact")
 	if got := seen.Strings("files_changed"); len(got) != 1 || got[0] != "src/dev.go" || seen.Strings("attributed_to_concurrent_siblings")[0] != "src/ops.go" {
 		t.Errorf("observed %s", ojson.Compact(seen))
 	}
 	w.accept(ops.TurnID, "files_changed", []string{"src/ops.go"})
-	if got := w.lastRow(LedgerHistory).Strings("files_changed"); len(got) != 1 || got[0] != "src/ops.go" {
+	if got := w.lastRow(wire.LedgerHistory).Strings("files_changed"); len(got) != 1 || got[0] != "src/ops.go" {
 		t.Errorf("files %v", got)
 	}
 	if n := w.index.Uncheckpointed.Len(); n != 2 {
@@ -113,7 +114,7 @@ func blockedSibling(t testingT, edit func(*ojson.Object)) (w *opsWorld, failed, 
 	failed, other = w.assign("dev"), w.assign("ops")
 	w.must(w.rejection(failed.TurnID, "no"))
 	w.must(w.rejection(failed.TurnID, "no again"))
-	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:dev")
+	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:dev")
 	return w, failed, other
 }
 
@@ -123,8 +124,8 @@ func TestAcceptBesideABlockedSibling(t *testing.T) {
 	w.write("src/ops.go", "o")
 	tr := w.accept(other.TurnID, "files_changed", []string{"src/ops.go"}, "phase_transition_request", "ship")
 	w.wantEvents(tr, "turn_accepted")
-	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:dev")
-	if w.state.BlockedReason.BlockedAt != before.BlockedAt || strOr(w.state.BlockedReason.TurnID) != failed.TurnID || w.state.Escalation == nil {
+	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:dev")
+	if w.state.BlockedReason.BlockedAt != before.BlockedAt || wire.OrEmpty(w.state.BlockedReason.TurnID) != failed.TurnID || w.state.Escalation == nil {
 		t.Errorf("block %s", ojson.Compact(ojson.Marshal(w.state.BlockedReason)))
 	}
 	// The request is not lost: it waits for the turn that failed.
@@ -132,7 +133,7 @@ func TestAcceptBesideABlockedSibling(t *testing.T) {
 		t.Fatal("the request is lost")
 	}
 	w.must(w.reissue(failed.TurnID, ""))
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	w.commit()
 	w.accept(w.state.OnlyTurn().TurnID)
 	if w.state.Phase != "ship" {
@@ -142,10 +143,10 @@ func TestAcceptBesideABlockedSibling(t *testing.T) {
 
 func TestNeedsHumanBesideABlockedSibling(t *testing.T) {
 	w, _, other := blockedSibling(t, nil)
-	if tr := w.refuse(CodeRunBlocked, other.TurnID, "status", "needs_human", "needs_human_reason", "which one?"); tr != nil {
+	if tr := w.refuse(wire.CodeRunBlocked, other.TurnID, "status", "needs_human", "needs_human_reason", "which one?"); tr != nil {
 		t.Error("a result that is not at fault was marked as refused")
 	}
-	if w.turn(other.TurnID).Status != TurnDispatched {
+	if w.turn(other.TurnID).Status != wire.TurnDispatched {
 		t.Error("the turn changed")
 	}
 }
@@ -154,13 +155,13 @@ func TestTwoFailedTurnsNeedTwoAnswers(t *testing.T) {
 	w, dev, ops := blockedSibling(t, nil)
 	w.must(w.rejection(ops.TurnID, "no"))
 	w.must(w.rejection(ops.TurnID, "no"))
-	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:dev")
-	w.fails(CodeRunBlocked, w.reissue(ops.TurnID, ""))
+	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:dev")
+	w.fails(wire.CodeRunBlocked, w.reissue(ops.TurnID, ""))
 	tr := w.must(w.reissue(dev.TurnID, ""))
-	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:ops")
+	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:ops")
 	w.wantEvents(tr, "turn_reissued human_escalation_resolved escalation_resolved human_escalation_raised turn_dispatched run_blocked")
 	w.must(w.reissue(ops.TurnID, ""))
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }
 
 // A run blocked for a reason of its own is not unblocked by accepting a turn
@@ -178,9 +179,9 @@ func TestAcceptWhileBlocked(t *testing.T) {
 			w := startedWorld(t, nil)
 			turn := w.assign("pm")
 			w.must(block)
-			w.refuse(CodeRunBlocked, turn.TurnID)
-			w.fails(CodeRunBlocked, w.rejection(turn.TurnID, "x"))
-			if w.state.Status != StatusBlocked || len(w.index.OpenEscalations) == 0 && name != "timeout" {
+			w.refuse(wire.CodeRunBlocked, turn.TurnID)
+			w.fails(wire.CodeRunBlocked, w.rejection(turn.TurnID, "x"))
+			if w.state.Status != wire.StatusBlocked || len(w.index.OpenEscalations) == 0 && name != "timeout" {
 				t.Error("the block is gone")
 			}
 		})
@@ -191,7 +192,7 @@ func TestAcceptWhileBlocked(t *testing.T) {
 	w.must(&Block{BlockedOn: "hook:before_validation:lint", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: turn.TurnID})
 	tr := w.accept(turn.TurnID)
 	w.wantEvents(tr, "turn_accepted human_escalation_resolved")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }
 
 // conflicted has ops' turn in conflict with an accepted one of dev.
@@ -202,51 +203,51 @@ func conflicted(t testingT, edit func(*ojson.Object)) (w *opsWorld, turn *Turn) 
 	w.write("src/a.go", "dev's")
 	w.accept(dev.TurnID, "files_changed", []string{"src/a.go"})
 	w.write("src/a.go", "ops'")
-	tr := w.refuse(CodeConflict, ops.TurnID, "files_changed", []string{"src/a.go"})
+	tr := w.refuse(wire.CodeConflict, ops.TurnID, "files_changed", []string{"src/a.go"})
 	w.wantEvents(tr, "turn_conflicted")
 	w.wantEntries(tr, "conflict_detected")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	return w, w.turn(ops.TurnID)
 }
 
 func TestConflictLoop(t *testing.T) {
 	w, turn := conflicted(t, nil)
-	if n, _ := turn.ConflictState.Int("detection_count"); turn.Status != TurnConflicted || n != 1 || turn.ConflictState.String("status") != "pending_operator" {
+	if n, _ := turn.ConflictState.Int("detection_count"); turn.Status != wire.TurnConflicted || n != 1 || turn.ConflictState.String("status") != "pending_operator" {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(turn)))
 	}
-	w.fails(CodeConflict, w.acceptance(turn.TurnID))
-	tr := w.fails(CodeConflict, w.acceptance(turn.TurnID))
+	w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
+	tr := w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
 	w.wantEvents(tr, "turn_conflicted human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "human:conflict_loop:"+turn.TurnID)
+	w.wantStatus(wire.StatusBlocked, "human:conflict_loop:"+turn.TurnID)
 	// Again: still the same block, nobody is asked twice.
-	tr = w.fails(CodeConflict, w.acceptance(turn.TurnID))
+	tr = w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
 	w.wantEvents(tr, "turn_conflicted run_blocked")
 	// An agent cannot declare its own work the winner.
 	op := w.acceptance(turn.TurnID)
 	op.Resolution = ResolutionHumanMerge
 	w.actor.InsideTurn = turn.TurnID
-	w.fails(CodeInsideTurn, op)
-	w.fails(CodeInsideTurn, w.rejection(turn.TurnID, "x"))
+	w.fails(wire.CodeInsideTurn, op)
+	w.fails(wire.CodeInsideTurn, w.rejection(turn.TurnID, "x"))
 	w.actor.InsideTurn = ""
 	tr = w.must(op)
 	w.wantEvents(tr, "turn_accepted conflict_resolved human_escalation_resolved")
 	w.wantEntries(tr, "conflict_resolution_selected conflict_resolved")
-	w.wantStatus(StatusActive, "")
-	if r := w.lastRow(LedgerHistory).Object("conflict_resolution"); r.String("mode") != ResolutionHumanMerge || r.String("merge_strategy") != "operator_authoritative_staged_result" {
+	w.wantStatus(wire.StatusActive, "")
+	if r := w.lastRow(wire.LedgerHistory).Object("conflict_resolution"); r.String("mode") != ResolutionHumanMerge || r.String("merge_strategy") != "operator_authoritative_staged_result" {
 		t.Errorf("row %s", ojson.Compact(r))
 	}
 }
 
 func TestConflictReassign(t *testing.T) {
 	w, turn := conflicted(t, nil)
-	w.fails(CodeConflict, w.acceptance(turn.TurnID))
-	w.fails(CodeConflict, w.acceptance(turn.TurnID))
+	w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
+	w.fails(wire.CodeConflict, w.acceptance(turn.TurnID))
 	op := w.rejection(turn.TurnID, "")
 	op.Reassign = true
 	tr := w.must(op)
 	w.wantEntries(tr, "conflict_rejected")
 	w.wantEvents(tr, "turn_rejected human_escalation_resolved turn_dispatched")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	now := w.turn(turn.TurnID)
 	if now.Attempt != 2 || now.ConflictState != nil || now.ConflictContext.Strings("conflicting_files")[0] != "src/a.go" || now.AssignedSequence != w.state.TurnSequence ||
 		now.LastRejection.String("failed_stage") != "conflict" || len(now.ConcurrentWith) != 0 {
@@ -266,9 +267,9 @@ func TestConflictLoopBesideABlockedSibling(t *testing.T) {
 	w.accept(dev.TurnID, "files_changed", []string{"src/a.go"})
 	w.write("src/a.go", "ops'")
 	for range 3 {
-		w.refuse(CodeConflict, ops.TurnID, "files_changed", []string{"src/a.go"})
+		w.refuse(wire.CodeConflict, ops.TurnID, "files_changed", []string{"src/a.go"})
 	}
-	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:qa")
+	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:qa")
 	w.must(w.reissue(qa.TurnID, ""))
-	w.wantStatus(StatusBlocked, "human:conflict_loop:"+ops.TurnID)
+	w.wantStatus(wire.StatusBlocked, "human:conflict_loop:"+ops.TurnID)
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // dice makes the choices. They come from one drawn seed rather than from many
@@ -128,8 +129,8 @@ func (m *opsMachine) members(turn *Turn) []any {
 	for _, s := range seen.Siblings {
 		files = slices.DeleteFunc(files, func(p string) bool { return slices.Contains(s.FilesChanged, p) })
 	}
-	if r := w.cfg.Role(turn.AssignedRole); r.WriteAuthority != Authoritative {
-		files = slices.DeleteFunc(files, func(p string) bool { return !ReviewPath(p) })
+	if r := w.cfg.Role(turn.AssignedRole); r.WriteAuthority != wire.Authoritative {
+		files = slices.DeleteFunc(files, func(p string) bool { return !wire.ReviewPath(p) })
 	}
 	switch d.IntN(14) {
 	case 0:
@@ -147,7 +148,7 @@ func (m *opsMachine) members(turn *Turn) []any {
 
 // override names a repo decision, mostly one that can be overridden.
 func (m *opsMachine) override() string {
-	for _, row := range m.w.rows(LedgerRepoDecisions) {
+	for _, row := range m.w.rows(wire.LedgerRepoDecisions) {
 		if row.String("status") == "active" && m.d.one(2) {
 			return " " + row.String("id")
 		}
@@ -160,9 +161,9 @@ func (m *opsMachine) mayWrite() []string {
 	var paths []string
 	for _, t := range m.w.state.ActiveTurns.All() {
 		switch r := m.w.cfg.Role(t.AssignedRole); {
-		case r.WriteAuthority == Authoritative:
+		case r.WriteAuthority == wire.Authoritative:
 			paths = append(paths, "docs/plan.md", "docs/build.md", "src/a.go", "src/b.go", "src/"+t.AssignedRole+".go")
-		case r.WriteAuthority == ReviewOnly:
+		case r.WriteAuthority == wire.ReviewOnly:
 			paths = append(paths, ".planning/"+t.AssignedRole+".md")
 		}
 	}
@@ -226,11 +227,11 @@ func (m *opsMachine) approve() Operation {
 func (m *opsMachine) block() Operation {
 	on := pick(m.d, "dispatch:timeout", "hook:before_acceptance:h", "hook:before_gate:h", "turn:stalled:x")
 	d := DescribeBlock(m.w.state, on, m.turn())
-	return &Block{BlockedOn: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner, Action: d.Recovery.RecoveryAction, TurnID: strOr(d.TurnID)}
+	return &Block{BlockedOn: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner, Action: d.Recovery.RecoveryAction, TurnID: wire.OrEmpty(d.TurnID)}
 }
 
 func (m *opsMachine) checkpoint() Operation {
-	rows := m.w.rows(LedgerHistory)
+	rows := m.w.rows(wire.LedgerHistory)
 	if len(rows) == 0 {
 		return m.w.start(InitRun{})
 	}
@@ -282,11 +283,11 @@ func (m *opsMachine) operation() Operation {
 	}
 	if !d.one(8) {
 		switch s.Status {
-		case StatusPaused:
+		case wire.StatusPaused:
 			return pick(d, m.approve, m.approve, m.approve, m.block)()
-		case StatusCompleted:
+		case wire.StatusCompleted:
 			return pick(d, restart, m.checkpoint)()
-		case StatusBlocked:
+		case wire.StatusBlocked:
 			return pick(d, unblock, unblock, m.reissue, m.accept, m.accept, m.reject, m.approve, restart)()
 		}
 		if s.ActiveTurns.Len() == 0 {
@@ -331,7 +332,7 @@ func TestOperationsKeepTheirInvariants(t *testing.T) {
 				if !bytes.Equal(before, w.state.Encode()) {
 					t.Fatalf("%s was refused and changed the state", op.Name())
 				}
-				if err.Code == "" || err.Message == "" || err.Code == CodeInvalidState || err.Code == CodeImmutableField {
+				if err.Code == "" || err.Message == "" || err.Code == wire.CodeInvalidState || err.Code == wire.CodeImmutableField {
 					t.Fatalf("%s: %q %s %v", op.Name(), err.Code, err.Message, err.Problems)
 				}
 				if p := w.prevented(op, err); p != "" {
@@ -367,8 +368,8 @@ func TestOperationsKeepTheirInvariants(t *testing.T) {
 
 // prevented names a refusal that comes from the last net instead of from the
 // operation's own rules.
-func (w *opsWorld) prevented(op Operation, err *Error) string {
-	if err.Code == CodeInvalidStateTransition && err.Details.Has("operation") {
+func (w *opsWorld) prevented(op Operation, err *wire.Error) string {
+	if err.Code == wire.CodeInvalidStateTransition && err.Details.Has("operation") {
 		return "only the table of transitions stopped it: " + err.Message
 	}
 	return ""
@@ -379,10 +380,10 @@ func (w *opsWorld) prevented(op Operation, err *Error) string {
 func (w *opsWorld) agentDid(op Operation, before []byte) {
 	w.t.Helper()
 	was, _ := DecodeState(before)
-	if was.Status == StatusPaused && w.state.Status != StatusPaused && op.Name() != "block" {
+	if was.Status == wire.StatusPaused && w.state.Status != wire.StatusPaused && op.Name() != "block" {
 		w.t.Fatalf("%s from inside a turn ended a wait for approval", op.Name())
 	}
-	if was.Status == StatusBlocked && w.state.Status != StatusBlocked && op.Name() != "accept_turn" {
-		w.t.Fatalf("%s from inside a turn lifted %s", op.Name(), strOr(was.BlockedOn))
+	if was.Status == wire.StatusBlocked && w.state.Status != wire.StatusBlocked && op.Name() != "accept_turn" {
+		w.t.Fatalf("%s from inside a turn lifted %s", op.Name(), wire.OrEmpty(was.BlockedOn))
 	}
 }

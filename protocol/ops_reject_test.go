@@ -7,81 +7,82 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestRejectRetryAndExhaustion(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	w.fails(CodeReasonRequired, w.rejection(turn.TurnID, "  "))
+	w.fails(wire.CodeReasonRequired, w.rejection(turn.TurnID, "  "))
 	op := w.rejection(turn.TurnID, "x")
 	op.Reassign = true
-	w.fails(CodeInvalidArgument, op)
-	w.fails(CodeTurnNotActive, w.rejection("turn_none", "x"))
+	w.fails(wire.CodeInvalidArgument, op)
+	w.fails(wire.CodeTurnNotActive, w.rejection("turn_none", "x"))
 
 	w.stage(turn.TurnID, "summary", "first try")
 	staged := string(ojson.Pretty(w.staged[turn.TurnID]))
-	w.fails(CodeValidationFailed, func() Operation { a := w.acceptance(turn.TurnID); a.Staged = NewBlob([]byte(`{"x":1}`)); return a }())
+	w.fails(wire.CodeValidationFailed, func() Operation { a := w.acceptance(turn.TurnID); a.Staged = NewBlob([]byte(`{"x":1}`)); return a }())
 	op = w.rejection(turn.TurnID, "tests missing")
 	op.Errors = []string{"no test", "no docs"}
 	tr := w.must(op)
 	w.wantEvents(tr, "turn_rejected turn_dispatched")
 	w.wantEntries(tr, "")
 	now := w.turn(turn.TurnID)
-	if now.Status != TurnDispatched || now.Attempt != 2 || now.FailedAt != "" || now.StartedAt == "" || now.DeadlineAt <= turn.DeadlineAt {
+	if now.Status != wire.TurnDispatched || now.Attempt != 2 || now.FailedAt != "" || now.StartedAt == "" || now.DeadlineAt <= turn.DeadlineAt {
 		t.Errorf("turn %s", ojson.Compact(ojson.Marshal(now)))
 	}
 	if r := now.LastRejection; r.String("reason") != "tests missing" || r.String("failed_stage") != "human_review" || len(r.Strings("validation_errors")) != 2 {
 		t.Errorf("rejection %s", ojson.Compact(r))
 	}
 	res := tr.Result.(*RejectResult)
-	if res.Escalated || !strings.HasPrefix(res.Preserved, RejectedDir+"/"+turn.TurnID+"-attempt-1-2026-") || string(w.files[res.Preserved]) != staged || len(tr.Unstage) != 1 {
+	if res.Escalated || !strings.HasPrefix(res.Preserved, wire.RejectedDir+"/"+turn.TurnID+"-attempt-1-2026-") || string(w.files[res.Preserved]) != staged || len(tr.Unstage) != 1 {
 		t.Errorf("preserved %q", res.Preserved)
 	}
 
 	tr = w.must(w.rejection(turn.TurnID, "still missing"))
 	w.wantEvents(tr, "turn_rejected human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "escalation:retries-exhausted:pm")
+	w.wantStatus(wire.StatusBlocked, "escalation:retries-exhausted:pm")
 	now = w.turn(turn.TurnID)
-	if now.Status != TurnFailed || !tr.Result.(*RejectResult).Escalated || w.state.Escalation.String("from_turn_id") != turn.TurnID || w.lastRow(LedgerRunHistory) == nil {
+	if now.Status != wire.TurnFailed || !tr.Result.(*RejectResult).Escalated || w.state.Escalation.String("from_turn_id") != turn.TurnID || w.lastRow(wire.LedgerRunHistory) == nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	// Its own result cannot undo that, nor another rejection, nor an agent.
-	w.refuse(CodeRunBlocked, turn.TurnID)
-	w.fails(CodeRunBlocked, w.rejection(turn.TurnID, "x"))
+	w.refuse(wire.CodeRunBlocked, turn.TurnID)
+	w.fails(wire.CodeRunBlocked, w.rejection(turn.TurnID, "x"))
 	w.actor.InsideTurn = turn.TurnID
-	w.fails(CodeInsideTurn, w.reissue(turn.TurnID, ""))
-	w.fails(CodeInsideTurn, &Reactivate{})
+	w.fails(wire.CodeInsideTurn, w.reissue(turn.TurnID, ""))
+	w.fails(wire.CodeInsideTurn, &Reactivate{})
 	w.actor.InsideTurn = ""
 	tr = w.must(w.reissue(turn.TurnID, ""))
 	w.wantEvents(tr, "turn_reissued human_escalation_resolved escalation_resolved turn_dispatched")
 	w.wantEntries(tr, "turn_reissued escalation_resolved")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	w.accept(w.state.OnlyTurn().TurnID)
 }
 
 func TestRejectPolicyEscalation(t *testing.T) {
 	w := startedWorld(t, sets("policies", arr(`[{"id":"cheap","rule":"max_cost_per_turn","params":{"limit_usd":1},"action":"escalate"}]`)))
 	turn := w.assign("pm")
-	tr := w.refuse(CodePolicyEscalation, turn.TurnID, cost(2)...)
+	tr := w.refuse(wire.CodePolicyEscalation, turn.TurnID, cost(2)...)
 	w.wantEvents(tr, "human_escalation_raised run_blocked")
 	w.wantEntries(tr, "policy_escalation")
-	w.wantStatus(StatusBlocked, "policy:cheap")
-	if w.turn(turn.TurnID).Status != TurnDispatched || w.reason(tr) != "blocked" {
+	w.wantStatus(wire.StatusBlocked, "policy:cheap")
+	if w.turn(turn.TurnID).Status != wire.TurnDispatched || w.reason(tr) != "blocked" {
 		t.Error("the turn keeps its status")
 	}
-	w.fails(CodeRunBlocked, w.acceptance(turn.TurnID))
+	w.fails(wire.CodeRunBlocked, w.acceptance(turn.TurnID))
 	w.actor.InsideTurn = turn.TurnID
-	w.fails(CodeInsideTurn, w.rejection(turn.TurnID, "x"))
+	w.fails(wire.CodeInsideTurn, w.rejection(turn.TurnID, "x"))
 	w.actor.InsideTurn = ""
 	tr = w.must(w.rejection(turn.TurnID, "cheaper"))
 	w.wantEvents(tr, "turn_rejected human_escalation_resolved turn_dispatched")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	w.accept(turn.TurnID, cost(1)...)
 
 	turn = w.assign("pm")
-	w.refuse(CodePolicyEscalation, turn.TurnID, cost(2)...)
+	w.refuse(wire.CodePolicyEscalation, turn.TurnID, cost(2)...)
 	w.must(&Reactivate{})
-	w.fails(CodePolicyEscalation, w.acceptance(turn.TurnID))
+	w.fails(wire.CodePolicyEscalation, w.acceptance(turn.TurnID))
 }
 
 func TestPolicyBlockAndWarn(t *testing.T) {
@@ -89,12 +90,12 @@ func TestPolicyBlockAndWarn(t *testing.T) {
 		{"id":"streak","rule":"max_consecutive_same_role","params":{"limit":1},"action":"warn"}]`)))
 	w.accept(w.assign("pm").TurnID)
 	turn := w.assign("pm")
-	tr := w.refuse(CodePolicyViolation, turn.TurnID)
+	tr := w.refuse(wire.CodePolicyViolation, turn.TurnID)
 	w.wantEvents(tr, "acceptance_failed")
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	// Reissued turns and other runs do not count.
 	w.must(w.reissue(turn.TurnID, "dev"))
-	w.refuse(CodePolicyViolation, w.state.OnlyTurn().TurnID)
+	w.refuse(wire.CodePolicyViolation, w.state.OnlyTurn().TurnID)
 	w.must(&Escalate{Reason: "restart"})
 	w.must(w.start(InitRun{Restart: true}))
 	w.accept(w.assign("pm").TurnID)
@@ -103,21 +104,21 @@ func TestPolicyBlockAndWarn(t *testing.T) {
 func TestRejectWhilePaused(t *testing.T) {
 	w := paused(t, nil)
 	op := AcceptTurn{}.withTurn(w)
-	w.fails(CodeInvalidStateTransition, w.rejection(op.TurnID, "x"))
-	w.fails(CodeInvalidStateTransition, w.reissue(op.TurnID, ""))
+	w.fails(wire.CodeInvalidStateTransition, w.rejection(op.TurnID, "x"))
+	w.fails(wire.CodeInvalidStateTransition, w.reissue(op.TurnID, ""))
 }
 
 func TestReissueGuards(t *testing.T) {
 	w := startedWorld(t, sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "qa", "dev", "human"}))
-	w.fails(CodeNotFound, &ReissueTurn{})
+	w.fails(wire.CodeNotFound, &ReissueTurn{})
 	pm, qa := w.assign("pm"), w.assign("qa")
-	w.fails(CodeTargetRequired, &ReissueTurn{})
-	w.fails(CodeUnknownRole, w.reissue(pm.TurnID, "nobody"))
-	w.fails(CodeRoleNotRouted, w.reissue(pm.TurnID, "ops"))
-	w.fails(CodeRoleActive, w.reissue(pm.TurnID, "qa"))
+	w.fails(wire.CodeTargetRequired, &ReissueTurn{})
+	w.fails(wire.CodeUnknownRole, w.reissue(pm.TurnID, "nobody"))
+	w.fails(wire.CodeRoleNotRouted, w.reissue(pm.TurnID, "ops"))
+	w.fails(wire.CodeRoleActive, w.reissue(pm.TurnID, "qa"))
 	// A reviewer's turn is no way round the clean tree a writer needs.
 	w.write("notes.txt", "x")
-	w.fails(CodeDirtyTree, w.reissue(pm.TurnID, "dev"))
+	w.fails(wire.CodeDirtyTree, w.reissue(pm.TurnID, "dev"))
 	w.commit()
 	tr := w.must(w.reissue(pm.TurnID, "dev"))
 	turn := tr.Result.(*ReissueResult).Turn
@@ -129,7 +130,7 @@ func TestReissueGuards(t *testing.T) {
 		t.Errorf("delta %s", ojson.Compact(d))
 	}
 	w.must(&Escalate{TurnID: qa.TurnID, Reason: "stop"})
-	w.fails(CodeRunBlocked, w.reissue(qa.TurnID, ""))
+	w.fails(wire.CodeRunBlocked, w.reissue(qa.TurnID, ""))
 }
 
 // What a refused attempt changed is still the turn's to answer for.
@@ -139,7 +140,7 @@ func TestRetryAnswersForEarlierAttempts(t *testing.T) {
 		turn := w.assign("dev")
 		w.write("src/a.go", "a")
 		w.write("src/secret.go", "s")
-		w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
+		w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
 		next := func() *Turn {
 			if again == "reject" {
 				w.must(w.rejection(turn.TurnID, "declare everything"))
@@ -150,14 +151,14 @@ func TestRetryAnswersForEarlierAttempts(t *testing.T) {
 			return turn
 		}
 		next()
-		w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
+		w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
 		next() // carried on over another attempt
-		w.refuse(CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
+		w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
 		// Undone, it is nobody's change any more; the other file counts although
 		// this attempt has not touched it.
 		delete(w.work, "src/secret.go")
 		w.accept(turn.TurnID, "files_changed", []string{"src/a.go"})
-		row := w.lastRow(LedgerHistory)
+		row := w.lastRow(wire.LedgerHistory)
 		if got := row.Strings("files_changed"); len(got) != 1 || got[0] != "src/a.go" {
 			t.Errorf("%s: files %v", again, got)
 		}
@@ -178,7 +179,7 @@ func TestReviewRetry(t *testing.T) {
 	w.must(w.rejection(turn.TurnID, "explain"))
 	w.accept(turn.TurnID, "files_changed", []string{".planning/new.md"})
 	turn = w.assign("pm")
-	w.refuse(CodeArtifactMismatch, turn.TurnID, "files_changed", []string{".planning/old.md"})
+	w.refuse(wire.CodeArtifactMismatch, turn.TurnID, "files_changed", []string{".planning/old.md"})
 }
 
 // In a conflict the files others changed since are theirs, not carried over.

@@ -7,44 +7,45 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func extra(turn *Turn, key string) any { v, _ := turn.Extra.Get(key); return v }
 
 func TestAdvanceTurn(t *testing.T) {
 	w := startedWorld(t, nil)
-	w.fails(CodeTurnNotActive, &AdvanceTurn{TurnID: "turn_none", Status: TurnRunning})
+	w.fails(wire.CodeTurnNotActive, &AdvanceTurn{TurnID: "turn_none", Status: wire.TurnRunning})
 	id := w.assign("ops").TurnID
-	w.fails(CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: "splendid"})
-	w.fails(CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: TurnStarting, PID: -1})
-	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: TurnStarting, PID: 42}), "")
+	w.fails(wire.CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: "splendid"})
+	w.fails(wire.CodeInvalidArgument, &AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: -1})
+	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 42}), "")
 	turn := w.turn(id)
-	if turn.Status != TurnStarting || turn.StartedAt == "" || extra(turn, "worker_attached_at") != turn.StartedAt || extra(turn, "first_output_at") != nil {
+	if turn.Status != wire.TurnStarting || turn.StartedAt == "" || extra(turn, "worker_attached_at") != turn.StartedAt || extra(turn, "first_output_at") != nil {
 		t.Fatalf("state %s", w.state.Encode())
 	}
-	w.must(&AdvanceTurn{TurnID: id, Status: TurnRunning, PID: 42, Stream: "stderr"})
+	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, PID: 42, Stream: "stderr"})
 	if got := extra(w.turn(id), "first_output_at"); got != nil {
 		t.Fatalf("stderr counts as proof of life: %v", got)
 	}
-	w.must(&AdvanceTurn{TurnID: id, Status: TurnRunning, Stream: "stdout"})
+	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "stdout"})
 	first := extra(w.turn(id), "first_output_at")
-	w.must(&AdvanceTurn{TurnID: id, Status: TurnRunning, Stream: "request"})
-	if turn = w.turn(id); first == nil || extra(turn, "first_output_at") != first || extra(turn, "first_output_stream") != "stdout" || turn.Status != TurnRunning {
+	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnRunning, Stream: "request"})
+	if turn = w.turn(id); first == nil || extra(turn, "first_output_at") != first || extra(turn, "first_output_stream") != "stdout" || turn.Status != wire.TurnRunning {
 		t.Fatalf("state %s", w.state.Encode())
 	}
-	w.fails(CodeInvalidStateTransition, &AdvanceTurn{TurnID: id, Status: TurnStarting})
+	w.fails(wire.CodeInvalidStateTransition, &AdvanceTurn{TurnID: id, Status: wire.TurnStarting})
 
 	// Dispatched again by another loop: no second event, and time of its own.
 	w.now = w.now.Add(5 * time.Hour)
-	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: TurnDispatched}), "")
+	w.wantEvents(w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnDispatched}), "")
 	turn = w.turn(id)
-	if at, _ := ParseTime(turn.DeadlineAt); turn.Status != TurnDispatched || !at.After(w.now) || turn.StartedAt == "" || extra(turn, "worker_pid") != nil || extra(turn, "first_output_at") != nil {
+	if at, _ := wire.ParseTime(turn.DeadlineAt); turn.Status != wire.TurnDispatched || !at.After(w.now) || turn.StartedAt == "" || extra(turn, "worker_pid") != nil || extra(turn, "first_output_at") != nil {
 		t.Fatalf("state %s", w.state.Encode())
 	}
 	w.must(&Escalate{Reason: "stop"})
-	w.fails(CodeRunBlocked, &AdvanceTurn{TurnID: id, Status: TurnDispatched})
-	w.must(&AdvanceTurn{TurnID: id, Status: TurnStarting, PID: 7}) // it goes on working all the same
-	w.wantStatus(StatusBlocked, "escalation:operator:stop")
+	w.fails(wire.CodeRunBlocked, &AdvanceTurn{TurnID: id, Status: wire.TurnDispatched})
+	w.must(&AdvanceTurn{TurnID: id, Status: wire.TurnStarting, PID: 7}) // it goes on working all the same
+	w.wantStatus(wire.StatusBlocked, "escalation:operator:stop")
 }
 
 func TestWatchdogThresholds(t *testing.T) {
@@ -52,7 +53,7 @@ func TestWatchdogThresholds(t *testing.T) {
 		set(cfg, "run_loop", obj(`{"startup_watchdog_ms": 60000, "stale_turn_threshold_ms": 120000}`))
 	})
 	ops, man := w.assign("ops"), w.assign("pm")
-	start, _ := ParseTime(w.turn(ops.TurnID).DispatchedAt)
+	start, _ := wire.ParseTime(w.turn(ops.TurnID).DispatchedAt)
 	look := func(after time.Duration, seen ...WatchedTurn) []TurnHealth {
 		return WatchTurns(w.cfg, w.state, seen, start.Add(after))
 	}
@@ -71,15 +72,15 @@ func TestWatchdogThresholds(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	w.must(&AdvanceTurn{TurnID: ops.TurnID, Status: TurnStarting, PID: 3})
+	w.must(&AdvanceTurn{TurnID: ops.TurnID, Status: wire.TurnStarting, PID: 3})
 	if got := look(2*time.Minute, one); len(got) != 1 || got[0].Failure != FailureAttach {
 		t.Fatalf("%+v", got)
 	}
-	w.must(&AdvanceTurn{TurnID: ops.TurnID, Status: TurnRunning, Stream: "stdout"})
+	w.must(&AdvanceTurn{TurnID: ops.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
 	if got := look(119*time.Second, one); len(got) != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if got := look(5*time.Minute, WatchedTurn{TurnID: ops.TurnID, ActivityAt: FormatTime(start.Add(4 * time.Minute))}); len(got) != 0 {
+	if got := look(5*time.Minute, WatchedTurn{TurnID: ops.TurnID, ActivityAt: wire.FormatTime(start.Add(4 * time.Minute))}); len(got) != 0 {
 		t.Fatalf("a living turn is stale: %+v", got)
 	}
 	if got := look(5*time.Minute, one); len(got) != 1 || got[0].Kind != HealthStale || got[0].ThresholdMS != 120000 {
@@ -90,24 +91,24 @@ func TestWatchdogThresholds(t *testing.T) {
 func TestWatchMarksAndBlocks(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_turn_max_usd": 1, "per_run_max_usd": 10}`)))
 	ops := w.assign("ops").TurnID
-	w.fails(CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
+	w.fails(wire.CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
 	w.now = w.now.Add(time.Hour)
 	tr := w.must(&Watch{Turns: []WatchedTurn{{TurnID: ops}}})
 	w.wantEvents(tr, "turn_start_failed runtime_spawn_failed human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "turn:failed_start:"+ops)
+	w.wantStatus(wire.StatusBlocked, "turn:failed_start:"+ops)
 	turn := w.turn(ops)
-	if turn.Status != TurnFailedStart || extra(turn, "failed_start_previous_status") != TurnDispatched || w.state.BudgetReservations.Has(ops) || w.state.BlockedReason.Category != "ghost_turn" {
+	if turn.Status != wire.TurnFailedStart || extra(turn, "failed_start_previous_status") != wire.TurnDispatched || w.state.BudgetReservations.Has(ops) || w.state.BlockedReason.Category != "ghost_turn" {
 		t.Fatalf("state %s", w.state.Encode())
 	}
-	w.fails(CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
+	w.fails(wire.CodeInvalidArgument, &Watch{Turns: []WatchedTurn{{TurnID: ops}}})
 	w.must(&ReissueTurn{TurnID: ops, Baseline: w.baseline()})
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 	again := w.state.OnlyTurn()
-	w.must(&AdvanceTurn{TurnID: again.TurnID, Status: TurnRunning, Stream: "stdout"})
+	w.must(&AdvanceTurn{TurnID: again.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
 	w.now = w.now.Add(time.Hour)
 	tr = w.must(&Watch{Turns: []WatchedTurn{{TurnID: again.TurnID}}})
 	w.wantEvents(tr, "turn_stalled human_escalation_raised run_blocked")
-	w.wantStatus(StatusBlocked, "turn:stalled:"+again.TurnID)
+	w.wantStatus(wire.StatusBlocked, "turn:stalled:"+again.TurnID)
 }
 
 func TestWatchOfSeveralTurns(t *testing.T) {
@@ -115,37 +116,37 @@ func TestWatchOfSeveralTurns(t *testing.T) {
 	ops, crit := w.assign("ops").TurnID, w.assign("crit").TurnID
 	w.now = w.now.Add(time.Hour)
 	tr := w.must(&Watch{Turns: []WatchedTurn{{TurnID: ops}, {TurnID: crit, Failure: FailureNoOutput, Detail: "no answer"}}})
-	w.wantStatus(StatusBlocked, "turns:failed_start")
-	if res := tr.Result.(*WatchResult); len(res.Ghosts) != 2 || len(res.Stale) != 0 || strOr(w.state.BlockedReason.TurnID) != ops {
+	w.wantStatus(wire.StatusBlocked, "turns:failed_start")
+	if res := tr.Result.(*WatchResult); len(res.Ghosts) != 2 || len(res.Stale) != 0 || wire.OrEmpty(w.state.BlockedReason.TurnID) != ops {
 		t.Fatalf("%+v", res)
 	}
 	// Each of them needs an answer.
 	w.must(&ReissueTurn{TurnID: ops, Baseline: w.baseline()})
-	w.wantStatus(StatusBlocked, "turn:failed_start:"+crit)
+	w.wantStatus(wire.StatusBlocked, "turn:failed_start:"+crit)
 	w.must(&ReissueTurn{TurnID: crit, Baseline: w.baseline()})
-	w.wantStatus(StatusActive, "")
+	w.wantStatus(wire.StatusActive, "")
 }
 
 func TestDispatchTimeout(t *testing.T) {
 	w := startedWorld(t, sets("timeouts", obj(`{"per_phase_minutes": 30}`)))
 	id := w.assign("ops").TurnID
-	w.fails(CodeInvalidArgument, &DispatchTimeout{TurnID: id, Scope: "week"})
-	w.fails(CodeTurnNotActive, &DispatchTimeout{TurnID: "turn_none", Scope: "turn"})
+	w.fails(wire.CodeInvalidArgument, &DispatchTimeout{TurnID: id, Scope: "week"})
+	w.fails(wire.CodeTurnNotActive, &DispatchTimeout{TurnID: "turn_none", Scope: "turn"})
 	w.now = w.now.Add(31 * time.Minute)
 	tr := w.must(&DispatchTimeout{TurnID: id, Scope: "phase", LimitMS: 60000})
 	w.wantEvents(tr, "run_blocked")
 	w.wantEntries(tr, "timeout")
-	w.wantStatus(StatusBlocked, "timeout:phase")
-	if row := w.lastRow(LedgerDecisions); row.String("scope") != "phase" || row.String("phase") != "planning" || row.String("turn_id") != id {
+	w.wantStatus(wire.StatusBlocked, "timeout:phase")
+	if row := w.lastRow(wire.LedgerDecisions); row.String("scope") != "phase" || row.String("phase") != "planning" || row.String("turn_id") != id {
 		t.Fatalf("%v", row)
 	}
-	if limit, _ := w.lastRow(LedgerDecisions).Float("limit_minutes"); limit != 30 {
+	if limit, _ := w.lastRow(wire.LedgerDecisions).Float("limit_minutes"); limit != 30 {
 		t.Fatalf("limit %v", limit)
 	}
-	w.fails(CodeRunBlocked, &DispatchTimeout{TurnID: id, Scope: "turn"})
+	w.fails(wire.CodeRunBlocked, &DispatchTimeout{TurnID: id, Scope: "turn"})
 	w.must(&Reactivate{})
-	w.wantStatus(StatusActive, "")
-	if w.turn(id).Status != TurnDispatched {
+	w.wantStatus(wire.StatusActive, "")
+	if w.turn(id).Status != wire.TurnDispatched {
 		t.Fatal("the turn is not kept")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // testingT is what testing.T, testing.B and rapid.T have in common.
@@ -26,7 +27,7 @@ type opsWorld struct {
 	cfg     *Config
 	state   *State
 	index   *Index
-	ledgers map[Ledger][]byte
+	ledgers map[wire.Ledger][]byte
 	session *ojson.Object
 	tasks   []byte
 	files   map[string][]byte // written by operations
@@ -123,7 +124,7 @@ func arr(text string) []any { return obj(`{"a":` + text + `}`).Array("a") }
 // newOpsWorld is an idle project with one commit.
 func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 	t.Helper()
-	w := &opsWorld{t: t, cfg: opsConfig(t, edit), ledgers: make(map[Ledger][]byte), files: make(map[string][]byte), work: make(map[string]string),
+	w := &opsWorld{t: t, cfg: opsConfig(t, edit), ledgers: make(map[wire.Ledger][]byte), files: make(map[string][]byte), work: make(map[string]string),
 		staged: make(map[string]*ojson.Object), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), step: time.Second, checks: true,
 		actor: Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
 	w.state = w.reread(FreshState(w.cfg, ""))
@@ -156,7 +157,7 @@ func (w *opsWorld) inPhase(phase string) *opsWorld {
 			members = append(members, "files_changed", []string{"src/main.go"})
 		}
 		w.accept(turn.TurnID, members...)
-		if w.state.Status == StatusPaused {
+		if w.state.Status == wire.StatusPaused {
 			w.must(w.approval())
 		}
 		w.commit()
@@ -207,16 +208,16 @@ func differing(a, b map[string]string) []string {
 
 // dirty lists every dirty path that is not operational.
 func (w *opsWorld) dirty() []string {
-	return slices.DeleteFunc(differing(w.work, w.revs[len(w.revs)-1]), Operational)
+	return slices.DeleteFunc(differing(w.work, w.revs[len(w.revs)-1]), wire.Operational)
 }
 
 func (w *opsWorld) projectDirty() []string {
-	return slices.DeleteFunc(w.dirty(), func(p string) bool { return !ProjectOwned(p) })
+	return slices.DeleteFunc(w.dirty(), func(p string) bool { return !wire.ProjectOwned(p) })
 }
 
 func (w *opsWorld) baseline() *Baseline {
 	head := w.head()
-	b := &Baseline{Kind: "git_worktree", HeadRef: &head, Clean: len(w.projectDirty()) == 0, CapturedAt: FormatTime(w.now)}
+	b := &Baseline{Kind: "git_worktree", HeadRef: &head, Clean: len(w.projectDirty()) == 0, CapturedAt: wire.FormatTime(w.now)}
 	for _, p := range w.dirty() {
 		b.DirtySnapshot.Set(p, w.mark(p))
 	}
@@ -228,12 +229,12 @@ func (w *opsWorld) observe(turn *Turn) Observation {
 	base := turn.Baseline
 	from := len(w.revs) - 1
 	for i := range w.revs {
-		if base != nil && rev(i) == strOr(base.HeadRef) {
+		if base != nil && rev(i) == wire.OrEmpty(base.HeadRef) {
 			from = i
 		}
 	}
-	changed := pathSet(w.dirty(), differing(w.work, w.revs[from]))
-	dirty := pathSet(w.dirty())
+	changed := wire.PathSet(w.dirty(), differing(w.work, w.revs[from]))
+	dirty := wire.PathSet(w.dirty())
 	if base != nil {
 		for _, p := range base.DirtySnapshot.Keys() {
 			changed[p] = true
@@ -242,7 +243,7 @@ func (w *opsWorld) observe(turn *Turn) Observation {
 	head, summary := w.head(), "summary"
 	o := Observation{Available: true, HeadRef: &head, DiffSummary: &summary, Dirty: w.projectDirty()}
 	for _, p := range slices.Sorted(maps.Keys(changed)) {
-		if !Observable(p) {
+		if !wire.Observable(p) {
 			continue
 		}
 		if base != nil {

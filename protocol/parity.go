@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of the findings of CompareObserved.
@@ -37,7 +38,7 @@ type ObservedOutcome struct {
 	Effective []string // files_changed as accepted
 	Leftover  []string // files declared as ignorable outputs that are still dirty
 	Warnings  []string
-	Err       *Error
+	Err       *wire.Error
 }
 
 // EffectiveFiles is what a turn claims to have changed: its files_changed and
@@ -53,7 +54,7 @@ func EffectiveFiles(r *TurnResult) []string {
 	out := []string{}
 	seen := make(map[string]bool, len(paths))
 	for _, p := range paths {
-		if p = trimJS(p); p != "" && !seen[p] && !Operational(p) {
+		if p = wire.Trim(p); p != "" && !seen[p] && !wire.Operational(p) {
 			seen[p] = true
 			out = append(out, p)
 		}
@@ -70,8 +71,8 @@ func CompareObserved(in ObservedInput) ObservedOutcome {
 		return out
 	}
 	ignored := ignoredOutputs(in.Result)
-	writes := in.Authority == Authoritative
-	if writes || in.Authority == Proposed {
+	writes := in.Authority == wire.Authoritative
+	if writes || in.Authority == wire.Proposed {
 		if out.Err = dirtyParity(in); out.Err != nil {
 			return out
 		}
@@ -90,7 +91,7 @@ func CompareObserved(in ObservedInput) ObservedOutcome {
 		}
 	}
 	if len(out.Leftover) > 0 {
-		out.warn("Files declared as ignorable verification outputs are still in the work tree; remove them or have git ignore them before the next turn: %s.", listSome(out.Leftover, 5))
+		out.warn("Files declared as ignorable verification outputs are still in the work tree; remove them or have git ignore them before the next turn: %s.", wire.ListSome(out.Leftover, 5))
 	}
 	return out
 }
@@ -105,7 +106,7 @@ func ignoredOutputs(r *TurnResult) map[string]bool {
 	if r != nil {
 		for _, p := range r.Verification.ProducedFiles {
 			if p.Disposition == "ignore" {
-				set[trimJS(p.Path)] = true
+				set[wire.Trim(p.Path)] = true
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func ignoredOutputs(r *TurnResult) map[string]bool {
 // neither this turn, nor a sibling, nor an accepted turn without checkpoint, nor
 // the baseline they are unchanged from.
 func unclassifiedDirt(in ObservedInput) []string {
-	known := pathSet(in.Declared, in.Attribution.AcceptedFiles, in.Attribution.Siblings, in.Uncheckpointed, in.Seen.UnchangedDirt)
+	known := wire.PathSet(in.Declared, in.Attribution.AcceptedFiles, in.Attribution.Siblings, in.Uncheckpointed, in.Seen.UnchangedDirt)
 	for _, claim := range in.Attribution.Pending {
 		for _, p := range claim.FilesChanged {
 			known[p] = true
@@ -125,32 +126,32 @@ func unclassifiedDirt(in ObservedInput) []string {
 	ignored := ignoredOutputs(in.Result)
 	var out []string
 	for _, p := range in.Seen.Dirty {
-		if !known[p] && !ignored[p] && ProjectOwned(p) {
+		if !known[p] && !ignored[p] && wire.ProjectOwned(p) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-func dirtyParity(in ObservedInput) *Error {
+func dirtyParity(in ObservedInput) *wire.Error {
 	files := unclassifiedDirt(in)
 	if len(files) == 0 {
 		return nil
 	}
-	e := observationError(CodeDirtyTreeMismatch, files)
+	e := observationError(wire.CodeDirtyTreeMismatch, files)
 	if in.HasVerification {
-		e.Code = CodeUndeclaredOutputs
-		e.Message = fmt.Sprintf("The turn declares verification, but these changed files are not accounted for: %s.", listSome(files, 5))
+		e.Code = wire.CodeUndeclaredOutputs
+		e.Message = fmt.Sprintf("The turn declares verification, but these changed files are not accounted for: %s.", wire.ListSome(files, 5))
 		e.Hint = `list each under verification.produced_files ("ignore" or "artifact"), or in files_changed when it is part of the work`
 	} else {
-		e.Message = fmt.Sprintf("The work tree has changes outside the turn's contract: %s.", listSome(files, 5))
+		e.Message = fmt.Sprintf("The work tree has changes outside the turn's contract: %s.", wire.ListSome(files, 5))
 		e.Hint = "declare them in files_changed, or commit or remove them if they are not the turn's"
 	}
 	if in.Attribution.Unaccepted {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}
 	for _, p := range files {
-		e.Problems = append(e.Problems, Problem{Code: ProblemUnclassifiedDirt, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
+		e.Problems = append(e.Problems, wire.Problem{Code: ProblemUnclassifiedDirt, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
 	}
 	return e
 }
@@ -158,8 +159,8 @@ func dirtyParity(in ObservedInput) *Error {
 // compareWriting compares for an authoritative role. Declared files that the
 // work tree does not show changed are dropped: kept, they would make every
 // checkpoint of the turn fail (spec/02 §24 D-10).
-func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bool) *Error {
-	declared, committed := pathSet(in.Declared), pathSet(in.Seen.Committed)
+func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bool) *wire.Error {
+	declared, committed := wire.PathSet(in.Declared), wire.PathSet(in.Seen.Committed)
 	var undeclared, unowned []string
 	for _, p := range in.Attribution.Files {
 		switch {
@@ -176,17 +177,17 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 	}
 	if len(undeclared) > 0 {
 		if !in.Attribution.Unaccepted {
-			e := observationError(CodeArtifactMismatch, undeclared)
-			e.Message = fmt.Sprintf("Changed but not declared in files_changed: %s.", listSome(undeclared, 5))
+			e := observationError(wire.CodeArtifactMismatch, undeclared)
+			e.Message = fmt.Sprintf("Changed but not declared in files_changed: %s.", wire.ListSome(undeclared, 5))
 			e.Hint = "declare the files; if a person changed them, commit or stash them before the turn is assigned"
 			for _, p := range undeclared {
-				e.Problems = append(e.Problems, Problem{Code: ProblemUndeclaredChange, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
+				e.Problems = append(e.Problems, wire.Problem{Code: ProblemUndeclaredChange, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is changed but not declared.", p)})
 			}
 			return e
 		}
-		o.warn("Changed but not declared, probably by a concurrent turn: %s.", listSome(undeclared, 5))
+		o.warn("Changed but not declared, probably by a concurrent turn: %s.", wire.ListSome(undeclared, 5))
 	}
-	mine, observed := pathSet(in.Attribution.Files), pathSet(in.Seen.FilesChanged)
+	mine, observed := wire.PathSet(in.Attribution.Files), wire.PathSet(in.Seen.FilesChanged)
 	var phantoms []string
 	o.Effective = []string{}
 	for _, p := range in.Declared {
@@ -198,22 +199,22 @@ func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bo
 		}
 	}
 	if len(phantoms) > 0 {
-		o.warn("Declared in files_changed but not changed in the work tree: %s.", listSome(phantoms, 5))
+		o.warn("Declared in files_changed but not changed in the work tree: %s.", wire.ListSome(phantoms, 5))
 	}
 	return nil
 }
 
 // undeclaredCommits refuses a turn during which commits changed files that it does
 // not declare. Under which name they were made says nothing.
-func undeclaredCommits(in ObservedInput, files []string) *Error {
-	e := observationError(CodeArtifactMismatch, files)
-	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.", listSome(files, 5))
+func undeclaredCommits(in ObservedInput, files []string) *wire.Error {
+	e := observationError(wire.CodeArtifactMismatch, files)
+	e.Message = fmt.Sprintf("Commits made during the turn change files that files_changed does not declare: %s.", wire.ListSome(files, 5))
 	e.Hint = "declare the files, or take the commits back; if a person made them: git agentxchain reissue " + in.TurnID + " --take-commits"
 	if in.Attribution.Unaccepted {
 		e.Hint = "if a concurrent turn made them, wait until it has staged its result; otherwise " + e.Hint
 	}
 	for _, p := range files {
-		e.Problems = append(e.Problems, Problem{
+		e.Problems = append(e.Problems, wire.Problem{
 			Code:    ProblemUndeclaredChange,
 			Field:   "files_changed",
 			Value:   p,
@@ -226,30 +227,30 @@ func undeclaredCommits(in ObservedInput, files []string) *Error {
 // compareReadOnly compares for a role that may not change the project's files: a
 // reviewer, and equally a proposing role, whose changes are to arrive as a
 // proposal (spec/02 §24 D-11).
-func compareReadOnly(in ObservedInput, ignored map[string]bool) *Error {
+func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 	role := "review_only"
-	if in.Authority == Proposed {
-		role = Proposed
+	if in.Authority == wire.Proposed {
+		role = wire.Proposed
 	}
 	var forbidden, leftover []string
 	for _, p := range in.Attribution.Files {
 		switch {
-		case ReviewPath(p) || EvidencePath(p) || Operational(p):
+		case wire.ReviewPath(p) || wire.EvidencePath(p) || wire.Operational(p):
 		case ignored[p]:
 			leftover = append(leftover, p)
 		default:
 			forbidden = append(forbidden, p)
 		}
 	}
-	var problems Problems
+	var problems wire.Problems
 	for _, p := range forbidden {
-		problems = append(problems, Problem{Code: ProblemForbiddenChange, Value: p, Message: fmt.Sprintf("A %s role may not change %s.", role, p)})
+		problems = append(problems, wire.Problem{Code: ProblemForbiddenChange, Value: p, Message: fmt.Sprintf("A %s role may not change %s.", role, p)})
 	}
-	if in.Authority != Proposed {
-		observed := pathSet(in.Attribution.Files)
+	if in.Authority != wire.Proposed {
+		observed := wire.PathSet(in.Attribution.Files)
 		for _, p := range in.Declared {
 			if !observed[p] {
-				problems = append(problems, Problem{Code: ProblemPhantomChange, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is declared as changed but is not.", p)})
+				problems = append(problems, wire.Problem{Code: ProblemPhantomChange, Field: "files_changed", Value: p, Message: fmt.Sprintf("%s is declared as changed but is not.", p)})
 			}
 		}
 	}
@@ -258,16 +259,16 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *Error {
 		for i := range problems {
 			files[i] = problems[i].Value
 		}
-		e := observationError(CodeArtifactMismatch, files)
+		e := observationError(wire.CodeArtifactMismatch, files)
 		e.Problems = problems
 		if len(forbidden) > 0 {
-			e.Message = fmt.Sprintf("The work tree has changes that a %s role may not make: %s.", role, listSome(forbidden, 5))
+			e.Message = fmt.Sprintf("The work tree has changes that a %s role may not make: %s.", role, wire.ListSome(forbidden, 5))
 			e.Hint = "undo them by hand, or give the work to an authoritative role"
 			if in.Attribution.Unaccepted {
 				e.Hint = "if a concurrent turn made them, accept that turn first; otherwise " + e.Hint
 			}
 		} else {
-			e.Message = fmt.Sprintf("Declared in files_changed but not changed in the work tree: %s.", listSome(files, 5))
+			e.Message = fmt.Sprintf("Declared in files_changed but not changed in the work tree: %s.", wire.ListSome(files, 5))
 			e.Hint = "correct files_changed"
 		}
 		return e
@@ -275,18 +276,18 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *Error {
 	if len(leftover) > 0 {
 		// An ignorable output is only harmless once it is gone; nothing but a
 		// person's look at it can tell it from a change the role may not make.
-		e := observationError(CodeProducedFiles, leftover)
-		e.Message = fmt.Sprintf("Files declared as ignorable verification outputs are still in the work tree: %s.", listSome(leftover, 5))
+		e := observationError(wire.CodeProducedFiles, leftover)
+		e.Message = fmt.Sprintf("Files declared as ignorable verification outputs are still in the work tree: %s.", wire.ListSome(leftover, 5))
 		e.Hint = "remove or restore them, or have git ignore them"
 		for _, p := range leftover {
-			e.Problems = append(e.Problems, Problem{Code: ProblemLeftoverOutput, Field: "verification.produced_files", Value: p, Message: fmt.Sprintf("%s is still changed in the work tree.", p)})
+			e.Problems = append(e.Problems, wire.Problem{Code: ProblemLeftoverOutput, Field: "verification.produced_files", Value: p, Message: fmt.Sprintf("%s is still changed in the work tree.", p)})
 		}
 		return e
 	}
 	return nil
 }
 
-func observationError(code string, files []string) *Error {
-	return &Error{Code: code, Stage: "artifact_observation", Class: "artifact_error", Field: "files_changed",
+func observationError(code string, files []string) *wire.Error {
+	return &wire.Error{Code: code, Stage: "artifact_observation", Class: "artifact_error", Field: "files_changed",
 		Details: ojson.NewObject("files", files)}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func resultOf(files []string, produced ...ProducedFile) *TurnResult {
@@ -49,40 +51,40 @@ func TestCompareObserved(t *testing.T) {
 		leftover  []string
 		warnings  int
 	}{
-		{name: "not observed", authority: Authoritative, declared: []string{"a"}, seen: Observation{}, effective: []string{"a"}, warnings: 1},
-		{name: "as declared", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a"}}, effective: []string{"a"}},
-		{name: "dirty and undeclared", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "b"}, Dirty: []string{"a", "b"}},
-			code: CodeDirtyTreeMismatch, problem: ProblemUnclassifiedDirt, files: []string{"b"}},
-		{name: "dirty, undeclared, verification declared", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "b"}, Dirty: []string{"a", "b"}}, verified: true,
-			code: CodeUndeclaredOutputs, problem: ProblemUnclassifiedDirt, files: []string{"b"}},
-		{name: "committed and undeclared", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "b"}, Dirty: []string{"a"}},
-			code: CodeArtifactMismatch, problem: ProblemUndeclaredChange, files: []string{"b"}},
-		{name: "exempt dirt", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a", "TALK.md", ".agentxchain/reviews/x.md"}}, effective: []string{"a"}},
-		{name: "baseline dirt", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a", "old"}, UnchangedDirt: []string{"old"}}, effective: []string{"a"}},
-		{name: "earlier turn not checkpointed", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a", "old"}}, unchecked: []string{"old"}, effective: []string{"a"}},
-		{name: "accepted sibling", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a", "s"}},
+		{name: "not observed", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{}, effective: []string{"a"}, warnings: 1},
+		{name: "as declared", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a"}}, effective: []string{"a"}},
+		{name: "dirty and undeclared", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "b"}, Dirty: []string{"a", "b"}},
+			code: wire.CodeDirtyTreeMismatch, problem: ProblemUnclassifiedDirt, files: []string{"b"}},
+		{name: "dirty, undeclared, verification declared", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "b"}, Dirty: []string{"a", "b"}}, verified: true,
+			code: wire.CodeUndeclaredOutputs, problem: ProblemUnclassifiedDirt, files: []string{"b"}},
+		{name: "committed and undeclared", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "b"}, Dirty: []string{"a"}},
+			code: wire.CodeArtifactMismatch, problem: ProblemUndeclaredChange, files: []string{"b"}},
+		{name: "exempt dirt", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a", "TALK.md", ".agentxchain/reviews/x.md"}}, effective: []string{"a"}},
+		{name: "baseline dirt", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a", "old"}, UnchangedDirt: []string{"old"}}, effective: []string{"a"}},
+		{name: "earlier turn not checkpointed", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a", "old"}}, unchecked: []string{"old"}, effective: []string{"a"}},
+		{name: "accepted sibling", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a", "s"}},
 			attr: &Attribution{Files: []string{"a"}, Siblings: []string{"s"}, AcceptedFiles: []string{"s"}}, effective: []string{"a"}},
-		{name: "pending sibling", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a", "s", "t"}},
+		{name: "pending sibling", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a", "s", "t"}},
 			attr: &Attribution{Files: []string{"a"}, Siblings: []string{"s"}, Pending: []SiblingClaim{{"p", []string{"s", "t"}}}, Unaccepted: true}, effective: []string{"a"}},
-		{name: "undeclared beside a sibling at work", authority: Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a"}},
+		{name: "undeclared beside a sibling at work", authority: wire.Authoritative, declared: []string{"a"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a"}},
 			attr: &Attribution{Files: []string{"a", "s"}, Unaccepted: true}, effective: []string{"a"}, warnings: 1},
-		{name: "phantom", authority: Authoritative, declared: []string{"a", "ghost"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a"}}, effective: []string{"a"}, warnings: 1},
-		{name: "declared and left to a sibling", authority: Authoritative, declared: []string{"a", "s"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a", "s"}},
+		{name: "phantom", authority: wire.Authoritative, declared: []string{"a", "ghost"}, seen: Observation{FilesChanged: []string{"a"}, Dirty: []string{"a"}}, effective: []string{"a"}, warnings: 1},
+		{name: "declared and left to a sibling", authority: wire.Authoritative, declared: []string{"a", "s"}, seen: Observation{FilesChanged: []string{"a", "s"}, Dirty: []string{"a", "s"}},
 			attr: &Attribution{Files: []string{"a"}, Siblings: []string{"s"}}, effective: []string{"a", "s"}, warnings: 1},
-		{name: "ignorable output", authority: Authoritative, declared: []string{"a"}, result: ignore("cov"), seen: Observation{FilesChanged: []string{"a", "cov"}, Dirty: []string{"a", "cov"}}, verified: true,
+		{name: "ignorable output", authority: wire.Authoritative, declared: []string{"a"}, result: ignore("cov"), seen: Observation{FilesChanged: []string{"a", "cov"}, Dirty: []string{"a", "cov"}}, verified: true,
 			effective: []string{"a"}, leftover: []string{"cov"}, warnings: 1},
 
-		{name: "reviewer", authority: ReviewOnly, declared: []string{".planning/r.md"}, seen: Observation{FilesChanged: []string{".planning/r.md", ".agentxchain/reviews/x"}}, effective: []string{".planning/r.md"}},
-		{name: "reviewer changes code", authority: ReviewOnly, seen: Observation{FilesChanged: []string{"src/a", ".planning/r.md"}}, code: CodeArtifactMismatch, problem: ProblemForbiddenChange, files: []string{"src/a"}},
-		{name: "reviewer declares nothing real", authority: ReviewOnly, declared: []string{".planning/r.md"}, seen: Observation{}, code: CodeArtifactMismatch, problem: ProblemPhantomChange, files: []string{".planning/r.md"}},
-		{name: "reviewer's dirt of others is not looked at", authority: ReviewOnly, seen: Observation{Dirty: []string{"src/a"}}},
-		{name: "reviewer calls code an output", authority: ReviewOnly, result: ignore("src/a"), seen: Observation{FilesChanged: []string{"src/a"}}, code: CodeProducedFiles, problem: ProblemLeftoverOutput, files: []string{"src/a"}},
+		{name: "reviewer", authority: wire.ReviewOnly, declared: []string{".planning/r.md"}, seen: Observation{FilesChanged: []string{".planning/r.md", ".agentxchain/reviews/x"}}, effective: []string{".planning/r.md"}},
+		{name: "reviewer changes code", authority: wire.ReviewOnly, seen: Observation{FilesChanged: []string{"src/a", ".planning/r.md"}}, code: wire.CodeArtifactMismatch, problem: ProblemForbiddenChange, files: []string{"src/a"}},
+		{name: "reviewer declares nothing real", authority: wire.ReviewOnly, declared: []string{".planning/r.md"}, seen: Observation{}, code: wire.CodeArtifactMismatch, problem: ProblemPhantomChange, files: []string{".planning/r.md"}},
+		{name: "reviewer's dirt of others is not looked at", authority: wire.ReviewOnly, seen: Observation{Dirty: []string{"src/a"}}},
+		{name: "reviewer calls code an output", authority: wire.ReviewOnly, result: ignore("src/a"), seen: Observation{FilesChanged: []string{"src/a"}}, code: wire.CodeProducedFiles, problem: ProblemLeftoverOutput, files: []string{"src/a"}},
 
-		{name: "proposal", authority: Proposed, declared: []string{"src/a"}, seen: Observation{FilesChanged: []string{".agentxchain/proposed/t/PROPOSAL.md"}}, effective: []string{"src/a"}},
-		{name: "proposer commits code", authority: Proposed, declared: []string{"src/a"}, seen: Observation{FilesChanged: []string{"src/a"}}, code: CodeArtifactMismatch, problem: ProblemForbiddenChange, files: []string{"src/a"}},
-		{name: "proposer leaves dirt", authority: Proposed, seen: Observation{FilesChanged: []string{"src/a"}, Dirty: []string{"src/a"}}, code: CodeDirtyTreeMismatch, problem: ProblemUnclassifiedDirt, files: []string{"src/a"}},
-		{name: "proposer plans", authority: Proposed, declared: []string{".planning/p.md"}, seen: Observation{FilesChanged: []string{".planning/p.md"}, Dirty: []string{".planning/p.md"}}, effective: []string{".planning/p.md"}},
-		{name: "unknown authority", authority: "", declared: []string{"src/a"}, seen: Observation{FilesChanged: []string{"src/a"}}, code: CodeArtifactMismatch, problem: ProblemForbiddenChange, files: []string{"src/a"}},
+		{name: "proposal", authority: wire.Proposed, declared: []string{"src/a"}, seen: Observation{FilesChanged: []string{".agentxchain/proposed/t/PROPOSAL.md"}}, effective: []string{"src/a"}},
+		{name: "proposer commits code", authority: wire.Proposed, declared: []string{"src/a"}, seen: Observation{FilesChanged: []string{"src/a"}}, code: wire.CodeArtifactMismatch, problem: ProblemForbiddenChange, files: []string{"src/a"}},
+		{name: "proposer leaves dirt", authority: wire.Proposed, seen: Observation{FilesChanged: []string{"src/a"}, Dirty: []string{"src/a"}}, code: wire.CodeDirtyTreeMismatch, problem: ProblemUnclassifiedDirt, files: []string{"src/a"}},
+		{name: "proposer plans", authority: wire.Proposed, declared: []string{".planning/p.md"}, seen: Observation{FilesChanged: []string{".planning/p.md"}, Dirty: []string{".planning/p.md"}}, effective: []string{".planning/p.md"}},
+		{name: "unknown authority", authority: "", declared: []string{"src/a"}, seen: Observation{FilesChanged: []string{"src/a"}}, code: wire.CodeArtifactMismatch, problem: ProblemForbiddenChange, files: []string{"src/a"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -126,14 +128,14 @@ func TestCompareObserved(t *testing.T) {
 }
 
 func TestCompareObservedWithoutObservation(t *testing.T) {
-	got := CompareObserved(ObservedInput{Authority: Authoritative, Declared: []string{"a"}})
+	got := CompareObserved(ObservedInput{Authority: wire.Authoritative, Declared: []string{"a"}})
 	if got.Err != nil || len(got.Warnings) != 1 || !slices.Equal(got.Effective, []string{"a"}) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestReadOnlyPhantomAndForbiddenTogether(t *testing.T) {
-	got := CompareObserved(ObservedInput{Authority: ReviewOnly, Declared: []string{".planning/x"}, Result: resultOf(nil), Seen: &Observation{Available: true},
+	got := CompareObserved(ObservedInput{Authority: wire.ReviewOnly, Declared: []string{".planning/x"}, Result: resultOf(nil), Seen: &Observation{Available: true},
 		Attribution: Attribution{Files: []string{"src/a"}, Unaccepted: true}})
 	if got.Err == nil || len(got.Err.Problems) != 2 || got.Err.Problems[0].Code != ProblemForbiddenChange || got.Err.Problems[1].Code != ProblemPhantomChange {
 		t.Errorf("got %+v", got.Err)
@@ -153,23 +155,23 @@ func TestAcceptedMeansAccountedFor(t *testing.T) {
 		for _, p := range ignored {
 			r.Verification.ProducedFiles = append(r.Verification.ProducedFiles, ProducedFile{Path: p, Disposition: "ignore"})
 		}
-		in := ObservedInput{Authority: rapid.SampledFrom([]string{Authoritative, Proposed, ReviewOnly, ""}).Draw(t, "authority"), Declared: declared, Result: r, Seen: &seen,
+		in := ObservedInput{Authority: rapid.SampledFrom([]string{wire.Authoritative, wire.Proposed, wire.ReviewOnly, ""}).Draw(t, "authority"), Declared: declared, Result: r, Seen: &seen,
 			Attribution: Attribution{Files: seen.FilesChanged}, Uncheckpointed: unchecked, HasVerification: rapid.Bool().Draw(t, "verified")}
 		got := CompareObserved(in)
 		if got.Err != nil {
 			return
 		}
-		if in.Authority != Authoritative {
+		if in.Authority != wire.Authoritative {
 			for _, p := range seen.FilesChanged {
-				if !ReviewPath(p) && !Operational(p) {
+				if !wire.ReviewPath(p) && !wire.Operational(p) {
 					t.Fatalf("%q changed %s", in.Authority, p)
 				}
 			}
 			return
 		}
-		known := pathSet(declared, ignored, unchecked, seen.UnchangedDirt)
+		known := wire.PathSet(declared, ignored, unchecked, seen.UnchangedDirt)
 		for _, p := range seen.Dirty {
-			if ProjectOwned(p) && !known[p] {
+			if wire.ProjectOwned(p) && !known[p] {
 				t.Fatalf("%s is dirty and nobody's", p)
 			}
 		}

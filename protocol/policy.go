@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // PolicyInput is the turn about to be accepted and the run's counts without it.
@@ -43,7 +45,7 @@ func EvaluatePolicies(cfg *Config, in PolicyInput) []Violation {
 		if text == "" {
 			continue
 		}
-		message := fmt.Sprintf("Policy %s: %s", quoted(p.ID), text)
+		message := fmt.Sprintf("Policy %s: %s", wire.Quoted(p.ID), text)
 		if p.Message != "" {
 			message = p.Message
 		}
@@ -71,7 +73,7 @@ func policyViolation(p *Policy, in PolicyInput) string {
 	switch p.Rule {
 	case RuleMaxTurnsPerPhase:
 		if float64(in.PhaseTurns) >= p.Limit {
-			return fmt.Sprintf("phase %s already has %d of at most %v accepted turns", quoted(in.Phase), in.PhaseTurns, p.Limit)
+			return fmt.Sprintf("phase %s already has %d of at most %v accepted turns", wire.Quoted(in.Phase), in.PhaseTurns, p.Limit)
 		}
 	case RuleMaxTotalTurns:
 		if float64(in.TotalTurns) >= p.Limit {
@@ -79,7 +81,7 @@ func policyViolation(p *Policy, in PolicyInput) string {
 		}
 	case RuleMaxConsecutiveSameRole:
 		if n := in.Streak + 1; float64(n) > p.Limit {
-			return fmt.Sprintf("this would be turn %d in a row of role %s; at most %v are allowed", n, quoted(in.Role), p.Limit)
+			return fmt.Sprintf("this would be turn %d in a row of role %s; at most %v are allowed", n, wire.Quoted(in.Role), p.Limit)
 		}
 	case RuleMaxCostPerTurn:
 		if in.CostKnown && in.CostUSD > p.LimitUSD {
@@ -87,14 +89,14 @@ func policyViolation(p *Policy, in PolicyInput) string {
 		}
 	case RuleRequireStatus:
 		if !slices.Contains(p.Allowed, in.Status) {
-			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", quoted(in.Status), strings.Join(p.Allowed, ", "))
+			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", wire.Quoted(in.Status), strings.Join(p.Allowed, ", "))
 		}
 	case RuleRequireReproducibleVerify:
 		return replayProblem(in.Replay)
 	default:
 		// Configuration errors are reported where the file is read; a rule that
 		// slipped past that must not look like a rule that is kept.
-		return fmt.Sprintf("rule %s is unknown, so it cannot be shown to be kept", quoted(p.Rule))
+		return fmt.Sprintf("rule %s is unknown, so it cannot be shown to be kept", wire.Quoted(p.Rule))
 	}
 	return ""
 }

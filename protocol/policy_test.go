@@ -5,10 +5,12 @@ package protocol
 import (
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestEvaluatePolicies(t *testing.T) {
-	in := PolicyInput{Phase: "build", Role: "dev", Status: ResultCompleted, PhaseTurns: 3, TotalTurns: 7, Streak: 2, CostUSD: 1.5, CostKnown: true}
+	in := PolicyInput{Phase: "build", Role: "dev", Status: wire.ResultCompleted, PhaseTurns: 3, TotalTurns: 7, Streak: 2, CostUSD: 1.5, CostKnown: true}
 	with := func(edit func(*PolicyInput)) PolicyInput { c := in; edit(&c); return c }
 	tests := []struct {
 		name   string

@@ -7,14 +7,15 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Provenance returns {trigger, parent_run_id, trigger_reason, intake_intent_id,
 // created_by}. Unknown triggers become manual, unknown creators operator. With a
 // parent run, parent is its run-history row (the last one), nil when there is
 // none: errors not_found and invalid_argument.
-func Provenance(trigger, reason, parentRun, createdBy string, parent *ojson.Object) (*ojson.Object, *Error) {
-	parentRun = trimSpace(parentRun)
+func Provenance(trigger, reason, parentRun, createdBy string, parent *ojson.Object) (*ojson.Object, *wire.Error) {
+	parentRun = wire.TrimSpace(parentRun)
 	if parentRun != "" {
 		if err := checkParent(parentRun, parent); err != nil {
 			return nil, err
@@ -22,8 +23,8 @@ func Provenance(trigger, reason, parentRun, createdBy string, parent *ojson.Obje
 	}
 	return ojson.NewObject(
 		"trigger", knownTrigger(trigger),
-		"parent_run_id", nullable(parentRun),
-		"trigger_reason", nullable(trimSpace(reason)),
+		"parent_run_id", wire.TextOrNull(parentRun),
+		"trigger_reason", wire.TextOrNull(wire.TrimSpace(reason)),
 		"intake_intent_id", nil,
 		"created_by", knownCreator(createdBy),
 	), nil
@@ -53,9 +54,9 @@ func NormalizeProvenance(o *ojson.Object) *ojson.Object {
 	}
 	out := ojson.NewObject(
 		"trigger", knownTrigger(o.String("trigger")),
-		"parent_run_id", nullable(trimSpace(o.String("parent_run_id"))),
-		"trigger_reason", nullable(trimSpace(o.String("trigger_reason"))),
-		"intake_intent_id", nullable(trimSpace(o.String("intake_intent_id"))),
+		"parent_run_id", wire.TextOrNull(wire.TrimSpace(o.String("parent_run_id"))),
+		"trigger_reason", wire.TextOrNull(wire.TrimSpace(o.String("trigger_reason"))),
+		"intake_intent_id", wire.TextOrNull(wire.TrimSpace(o.String("intake_intent_id"))),
 		"created_by", knownCreator(o.String("created_by")),
 	)
 	for k, v := range o.All() {
@@ -66,16 +67,16 @@ func NormalizeProvenance(o *ojson.Object) *ojson.Object {
 	return out
 }
 
-func checkParent(runID string, row *ojson.Object) *Error {
+func checkParent(runID string, row *ojson.Object) *wire.Error {
 	if row == nil || row.String("run_id") != runID {
-		return &Error{Code: CodeNotFound, Field: "parent_run",
+		return &wire.Error{Code: wire.CodeNotFound, Field: "parent_run",
 			Message: fmt.Sprintf("Run %.80s is not in the run history.", runID), Hint: "git agentxchain log"}
 	}
 	switch st := row.String("status"); st {
 	case "completed", "blocked":
 		return nil
 	default:
-		return &Error{Code: CodeInvalidArgument, Field: "parent_run",
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "parent_run",
 			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID, cmp.Or(clip(st, 40), "of unknown status"))}
 	}
 }

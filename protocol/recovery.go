@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Owners of a block.
@@ -118,7 +119,7 @@ func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 	if b.detail != "" {
 		r.Recovery.Detail = ptr(b.detail)
 	}
-	r.Recovery.RecoveryAction = RecoveryAction(r.Recovery.TypedReason, on, strOr(r.TurnID))
+	r.Recovery.RecoveryAction = RecoveryAction(r.Recovery.TypedReason, on, wire.OrEmpty(r.TurnID))
 	return r
 }
 
@@ -128,7 +129,7 @@ func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 func blockTurn(s *State, preferred string) *Turn {
 	ids := []string{preferred}
 	if s.BlockedReason != nil {
-		ids = append(ids, strOr(s.BlockedReason.TurnID))
+		ids = append(ids, wire.OrEmpty(s.BlockedReason.TurnID))
 	}
 	ids = append(ids, s.Escalation.String("from_turn_id"))
 	for _, id := range ids {
@@ -146,7 +147,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	b := parseBlocker(on)
 	turn := ""
 	if turnID != "" {
-		turn = " " + quoteWord(turnID)
+		turn = " " + wire.ShellWord(turnID)
 	}
 	switch typedReason {
 	case "pending_phase_transition", "pending_run_completion":
@@ -160,7 +161,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "retries_exhausted":
 		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
 	case "policy_escalation":
-		return fmt.Sprintf("Settle what policy %q asks for, then run: %s", clip(oneLine(b.subject), 80), cmdUnblock)
+		return fmt.Sprintf("Settle what policy %q asks for, then run: %s", clip(wire.OneLine(b.subject), 80), cmdUnblock)
 	case "budget_exhausted":
 		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + cmdUnblock
 	case "timeout":
@@ -170,7 +171,7 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "gate_action_failed":
 		return "Make the gate's action succeed, then run: " + cmdApprove
 	case "hook_block", "hook_tamper":
-		fix := fmt.Sprintf("Mend hook %q, then run: ", clip(oneLine(b.subject), 80))
+		fix := fmt.Sprintf("Mend hook %q, then run: ", clip(wire.OneLine(b.subject), 80))
 		switch b.scope {
 		case "before_gate":
 			return fix + cmdApprove
@@ -197,24 +198,10 @@ func RecoveryAction(typedReason, on, turnID string) string {
 // ownRecovery reports whether a recovery text was rendered here and may be
 // refreshed. Texts of other implementations and of people stay as written.
 func ownRecovery(typedReason, action string) bool {
-	if trimSpace(action) == "" {
+	if wire.TrimSpace(action) == "" {
 		return true
 	}
 	return typedReason != "operator_escalation" && strings.Contains(action, "git agentxchain ")
-}
-
-// quoteWord makes an id safe to paste into a shell: ids come from documents that
-// somebody else may have written.
-func quoteWord(s string) string {
-	plain := s != "" && s[0] != '-'
-	for i := 0; plain && i < len(s); i++ {
-		c := s[i]
-		plain = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
-	}
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(oneLine(s), "'", `'\''`) + "'"
 }
 
 // RecoveryView is the read model of a waiting run (spec/01 §12.2).
@@ -247,20 +234,20 @@ func DeriveRecovery(s *State, cfg *Config) *RecoveryView {
 	pending := func(typed, gate string) *RecoveryView {
 		return &RecoveryView{TypedReason: typed, Owner: OwnerHuman, RecoveryAction: cmdApprove, Detail: ptr(gate)}
 	}
-	specific := s.Status == StatusBlocked && s.BlockedReason != nil
+	specific := s.Status == wire.StatusBlocked && s.BlockedReason != nil
 	switch {
-	case s.Status != StatusBlocked && s.Status != StatusPaused:
+	case s.Status != wire.StatusBlocked && s.Status != wire.StatusPaused:
 		return nil
 	case specific:
 		r := s.BlockedReason.Recovery
 		v := &RecoveryView{TypedReason: r.TypedReason, Owner: r.Owner, RecoveryAction: r.RecoveryAction,
 			TurnRetained: r.TurnRetained, Detail: r.Detail, Guidance: DeriveGuidance(s, cfg)}
-		if v.TypedReason == "" || v.Owner == "" || trimSpace(v.RecoveryAction) == "" {
-			d := DescribeBlock(s, strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID))
+		if v.TypedReason == "" || v.Owner == "" || wire.TrimSpace(v.RecoveryAction) == "" {
+			d := DescribeBlock(s, wire.OrEmpty(s.BlockedOn), wire.OrEmpty(s.BlockedReason.TurnID))
 			v.TypedReason = cmp.Or(v.TypedReason, d.Recovery.TypedReason)
 			v.Owner = cmp.Or(v.Owner, d.Recovery.Owner)
-			if trimSpace(v.RecoveryAction) == "" {
-				v.RecoveryAction = RecoveryAction(v.TypedReason, strOr(s.BlockedOn), strOr(s.BlockedReason.TurnID))
+			if wire.TrimSpace(v.RecoveryAction) == "" {
+				v.RecoveryAction = RecoveryAction(v.TypedReason, wire.OrEmpty(s.BlockedOn), wire.OrEmpty(s.BlockedReason.TurnID))
 			}
 		}
 		return v
@@ -269,7 +256,7 @@ func DeriveRecovery(s *State, cfg *Config) *RecoveryView {
 	case s.PendingPhaseTransition != nil:
 		return pending("pending_phase_transition", s.PendingPhaseTransition.Gate)
 	}
-	d := DescribeBlock(s, strOr(s.BlockedOn), "").Recovery
+	d := DescribeBlock(s, wire.OrEmpty(s.BlockedOn), "").Recovery
 	return &RecoveryView{TypedReason: d.TypedReason, Owner: d.Owner, RecoveryAction: d.RecoveryAction,
 		TurnRetained: d.TurnRetained, Detail: d.Detail, Guidance: DeriveGuidance(s, cfg)}
 }
@@ -289,7 +276,7 @@ type Guidance struct {
 func guidanceObjects(gs []Guidance) []*ojson.Object {
 	out := make([]*ojson.Object, len(gs))
 	for i, g := range gs {
-		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", nullable(g.GateID), "role_id", g.RoleID,
+		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", wire.TextOrNull(g.GateID), "role_id", g.RoleID,
 			"artifact_path", g.ArtifactPath, "command", g.Command, "reason", g.Reason)
 	}
 	return out
@@ -320,7 +307,7 @@ func DeriveGuidance(s *State, cfg *Config) []Guidance {
 		if cfg.Role(role) == nil {
 			continue
 		}
-		g := Guidance{Phase: phase, GateID: strOr(f.GateID), RoleID: role, ArtifactPath: path,
+		g := Guidance{Phase: phase, GateID: wire.OrEmpty(f.GateID), RoleID: role, ArtifactPath: path,
 			Command: fmt.Sprintf("Bind role %q to a runtime that may write in agentxchain.json, then run: git agentxchain validate", role)}
 		rank := 0
 		switch c := WriteContract(cfg, role); {
@@ -332,7 +319,7 @@ func DeriveGuidance(s *State, cfg *Config) []Guidance {
 			g.Reason = fmt.Sprintf("%s belongs to %q, which can only hand in reviews and never write the file.", path, role)
 		case c.Ownership == OwnershipProposalApply:
 			rank, g.Code = 2, "proposal_apply_required"
-			g.Command = "Apply the proposal under " + ProposedDir + ", then run: " + cmdAssign
+			g.Command = "Apply the proposal under " + wire.ProposedDir + ", then run: " + cmdAssign
 			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until a person applies them.", path, role)
 		case c.Ownership == OwnershipToolDefined:
 			rank, g.Code = 3, "tool_defined_proof_not_strong_enough"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestDescribeBlockIsComplete(t *testing.T) {
@@ -31,11 +32,11 @@ func TestDescribeBlockIsComplete(t *testing.T) {
 	if b := DescribeBlock(s, "policy:p", ""); b.TurnID != nil {
 		t.Error("with several turns nobody is guessed")
 	}
-	if b := DescribeBlock(s, "turn:stalled:turn_c", ""); strOr(b.TurnID) != "turn_c" {
+	if b := DescribeBlock(s, "turn:stalled:turn_c", ""); wire.OrEmpty(b.TurnID) != "turn_c" {
 		t.Error("the blocker names its turn")
 	}
 	s.Escalation = ojson.NewObject("from_turn_id", "turn_b")
-	if b := DescribeBlock(s, "escalation:operator:x", ""); strOr(b.TurnID) != "turn_b" {
+	if b := DescribeBlock(s, "escalation:operator:x", ""); wire.OrEmpty(b.TurnID) != "turn_b" {
 		t.Error("the escalation names its turn")
 	}
 }
@@ -54,14 +55,14 @@ func TestRecoveryActionIsSafeToPaste(t *testing.T) {
 
 func TestDeriveRecovery(t *testing.T) {
 	cfg := twoPhaseConfig()
-	if DeriveRecovery(inStatus(StatusActive), cfg) != nil || DeriveRecovery(nil, cfg) != nil || DeriveRecovery(inStatus(StatusCompleted), cfg) != nil {
+	if DeriveRecovery(inStatus(wire.StatusActive), cfg) != nil || DeriveRecovery(nil, cfg) != nil || DeriveRecovery(inStatus(wire.StatusCompleted), cfg) != nil {
 		t.Error("nobody is waited for")
 	}
-	v := DeriveRecovery(inStatus(StatusPaused), cfg)
-	if v.TypedReason != "pending_phase_transition" || v.RecoveryAction != "git agentxchain approve" || strOr(v.Detail) != "g1" {
+	v := DeriveRecovery(inStatus(wire.StatusPaused), cfg)
+	if v.TypedReason != "pending_phase_transition" || v.RecoveryAction != "git agentxchain approve" || wire.OrEmpty(v.Detail) != "g1" {
 		t.Errorf("%+v", v)
 	}
-	both := inStatus(StatusPaused)
+	both := inStatus(wire.StatusPaused)
 	both.PendingRunCompletion = &PendingCompletion{Gate: "g2"}
 	if v := DeriveRecovery(both, cfg); v.TypedReason != "pending_run_completion" {
 		t.Errorf("%+v", v)
@@ -69,7 +70,7 @@ func TestDeriveRecovery(t *testing.T) {
 	// A block at a gate is shown for what it is.
 	s := blockedState("gate_action:g1", "make failed")
 	s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
-	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || strOr(v.Detail) != "make failed" {
+	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || wire.OrEmpty(v.Detail) != "make failed" {
 		t.Errorf("%+v", v)
 	}
 	// Another implementation's words are shown as they are.
@@ -101,12 +102,12 @@ func TestGuidanceAndNextActions(t *testing.T) {
 	}
 	cfg.Runtimes.Set("api_proxy", &Runtime{ID: "api_proxy", Type: "api_proxy", Raw: ojson.NewObject("type", "api_proxy")})
 	cfg.Runtimes.Set("mcp", &Runtime{ID: "mcp", Type: "mcp", Raw: ojson.NewObject("type", "mcp")})
-	add("api", Proposed, "api_proxy")
-	add("ro", ReviewOnly, "api_proxy")
-	add("tool", Authoritative, "mcp")
-	add("bad", Authoritative, "api_proxy")
+	add("api", wire.Proposed, "api_proxy")
+	add("ro", wire.ReviewOnly, "api_proxy")
+	add("tool", wire.Authoritative, "mcp")
+	add("bad", wire.Authoritative, "api_proxy")
 	cfg.WorkflowKit.Phases.Set("planning", []Artifact{{Path: "a", OwnedBy: "api"}, {Path: "b", OwnedBy: "ro"}, {Path: "c", OwnedBy: "tool"}, {Path: "d", OwnedBy: "bad"}, {Path: "e", OwnedBy: "dev"}, {Path: "f", OwnedBy: "gone"}})
-	s := inStatus(StatusActive)
+	s := inStatus(wire.StatusActive)
 	if len(NextActions(s, cfg, "")) != 0 {
 		t.Error("a healthy run needs no advice")
 	}
@@ -133,36 +134,36 @@ func TestGuidanceAndNextActions(t *testing.T) {
 func TestNextStep(t *testing.T) {
 	cfg := twoPhaseConfig()
 	turn := func(status string) *State {
-		s := inStatus(StatusActive)
-		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: TurnRunning})
+		s := inStatus(wire.StatusActive)
+		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: wire.TurnRunning})
 		s.ActiveTurns.Set("turn_b", &Turn{TurnID: "turn_b", AssignedRole: "dev", Status: status})
 		return s
 	}
 	for want, s := range map[string]*State{
-		"git agentxchain assign":                                              inStatus(StatusIdle),
-		"git agentxchain assign pm":                                           inStatus(StatusActive),
-		"git agentxchain approve":                                             inStatus(StatusPaused),
-		"git agentxchain accept turn_a":                                       turn(TurnDispatched),
-		"git agentxchain reissue turn_b":                                      turn(TurnStalled),
-		"git agentxchain reject turn_b --reassign":                            turn(TurnConflicted),
-		"git agentxchain accept turn_b":                                       turn(TurnFailedAcceptance),
-		"Do what the turn asks for, then run: git agentxchain unblock hesc_1": inStatus(StatusBlocked),
+		"git agentxchain assign":                                              inStatus(wire.StatusIdle),
+		"git agentxchain assign pm":                                           inStatus(wire.StatusActive),
+		"git agentxchain approve":                                             inStatus(wire.StatusPaused),
+		"git agentxchain accept turn_a":                                       turn(wire.TurnDispatched),
+		"git agentxchain reissue turn_b":                                      turn(wire.TurnStalled),
+		"git agentxchain reject turn_b --reassign":                            turn(wire.TurnConflicted),
+		"git agentxchain accept turn_b":                                       turn(wire.TurnFailedAcceptance),
+		"Do what the turn asks for, then run: git agentxchain unblock hesc_1": inStatus(wire.StatusBlocked),
 	} {
 		got := NextStep(s, cfg, "hesc_1")
 		if got == nil || got.Command != want || got.Reason == "" {
 			t.Errorf("want %q, got %+v", want, got)
 		}
 	}
-	if NextStep(inStatus(StatusCompleted), cfg, "") != nil {
+	if NextStep(inStatus(wire.StatusCompleted), cfg, "") != nil {
 		t.Error("a completed run has no next step")
 	}
-	if got := NextStep(inStatus(StatusActive), &Config{}, ""); got == nil || got.Reason == "" {
+	if got := NextStep(inStatus(wire.StatusActive), &Config{}, ""); got == nil || got.Reason == "" {
 		t.Error("no roles")
 	}
 }
 
 func TestResolveRole(t *testing.T) {
-	state := func(f func(*State)) *State { s := inStatus(StatusActive); f(s); return s }
+	state := func(f func(*State)) *State { s := inStatus(wire.StatusActive); f(s); return s }
 	strict := twoPhaseConfig()
 	strict.Rules.EnforceRouting = true
 	noEntry := twoPhaseConfig()
@@ -176,14 +177,14 @@ func TestResolveRole(t *testing.T) {
 		warnings int
 		code     string
 	}{
-		"entry role":            {twoPhaseConfig(), inStatus(StatusActive), "", "pm", 0, ""},
+		"entry role":            {twoPhaseConfig(), inStatus(wire.StatusActive), "", "pm", 0, ""},
 		"recommendation":        {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("dev") }), "", "dev", 0, ""},
 		"recommendation barred": {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("qa") }), "", "pm", 0, ""},
 		"unknown recommended":   {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("gone") }), "", "pm", 0, ""},
-		"override":              {twoPhaseConfig(), inStatus(StatusActive), "dev", "dev", 0, ""},
-		"override outside":      {twoPhaseConfig(), inStatus(StatusActive), "qa", "qa", 1, ""},
-		"override enforced":     {strict, inStatus(StatusActive), "qa", "", 0, CodeRoleNotRouted},
-		"override unknown":      {twoPhaseConfig(), inStatus(StatusActive), "gone", "", 0, CodeUnknownRole},
+		"override":              {twoPhaseConfig(), inStatus(wire.StatusActive), "dev", "dev", 0, ""},
+		"override outside":      {twoPhaseConfig(), inStatus(wire.StatusActive), "qa", "qa", 1, ""},
+		"override enforced":     {strict, inStatus(wire.StatusActive), "qa", "", 0, wire.CodeRoleNotRouted},
+		"override unknown":      {twoPhaseConfig(), inStatus(wire.StatusActive), "gone", "", 0, wire.CodeUnknownRole},
 		"review first": {twoPhaseConfig(), state(func(s *State) {
 			s.PendingDelegation = &DelegationReview{ParentRole: "qa"}
 			s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "dev"}}
@@ -192,14 +193,14 @@ func TestResolveRole(t *testing.T) {
 			s.DelegationQueue = []*Delegation{{Status: "active", ToRole: "pm"}, {Status: "pending", ToRole: "dev"}}
 		}), "", "dev", 0, ""},
 		"override past review": {twoPhaseConfig(), state(func(s *State) { s.PendingDelegation = &DelegationReview{ParentRole: "qa"} }), "dev", "dev", 1, ""},
-		"delegation to nobody": {twoPhaseConfig(), state(func(s *State) { s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, CodeUnknownRole},
+		"delegation to nobody": {twoPhaseConfig(), state(func(s *State) { s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, wire.CodeUnknownRole},
 		"charter": {twoPhaseConfig(), state(func(s *State) {
 			s.NextRecommendedRole = ptr("dev")
 			s.Extra.Set("charter_materialization_pending", ojson.NewObject("charter", "c"))
 		}), "", "pm", 0, ""},
-		"no entry role": {noEntry, inStatus(StatusActive), "", "pm", 1, ""},
+		"no entry role": {noEntry, inStatus(wire.StatusActive), "", "pm", 1, ""},
 		"no phase":      {twoPhaseConfig(), state(func(s *State) { s.Phase = "gone" }), "", "pm", 1, ""},
-		"no roles":      {none, inStatus(StatusActive), "", "", 0, CodeInvalidConfig},
+		"no roles":      {none, inStatus(wire.StatusActive), "", "", 0, wire.CodeInvalidConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
 			role, warnings, err := ResolveRole(tc.cfg, tc.s, tc.override)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Sources of a decision authority (spec/01 §9.4).
@@ -53,12 +54,12 @@ func DecisionAuthority(cfg *Config, role string) (Authority, bool) {
 // CheckOverride says whether role may make the decision d, which overrides one
 // of rows. The warning is about an override that is allowed only because the
 // role that made the old decision is gone from the configuration.
-func CheckOverride(cfg *Config, rows []Line, role string, d Decision) (warning string, err *Error) {
+func CheckOverride(cfg *Config, rows []Line, role string, d Decision) (warning string, err *wire.Error) {
 	target := repoDecision(rows, d.Overrides)
-	refuse := func(code, format string, args ...any) (string, *Error) {
+	refuse := func(code, format string, args ...any) (string, *wire.Error) {
 		msg := fmt.Sprintf("Decision %s cannot override %s: ", d.ID, d.Overrides) + fmt.Sprintf(format, args...)
-		return "", &Error{Code: CodeOverrideFailed, Stage: "override_validation", Class: "protocol_error", Field: "decisions", Message: msg,
-			Problems: []Problem{{Code: code, Field: "decisions", Value: d.Overrides, Message: msg}}}
+		return "", &wire.Error{Code: wire.CodeOverrideFailed, Stage: "override_validation", Class: "protocol_error", Field: "decisions", Message: msg,
+			Problems: []wire.Problem{{Code: code, Field: "decisions", Value: d.Overrides, Message: msg}}}
 	}
 	if target == nil {
 		return refuse(ProblemOverrideUnknown, "no repo decision has this id.")
@@ -69,7 +70,7 @@ func CheckOverride(cfg *Config, rows []Line, role string, d Decision) (warning s
 	if status := target.String("status"); status == "overridden" {
 		return refuse(ProblemOverrideSpent, "it is overridden already.")
 	} else if status != "active" {
-		return refuse(ProblemOverrideInactive, "its status is %s, and only active decisions can be overridden.", quoted(status))
+		return refuse(ProblemOverrideInactive, "its status is %s, and only active decisions can be overridden.", wire.Quoted(status))
 	}
 	maker := target.String("role")
 	if maker == role {
@@ -81,17 +82,17 @@ func CheckOverride(cfg *Config, rows []Line, role string, d Decision) (warning s
 		return "", nil
 	}
 	if mine.Level < theirs.Level {
-		return refuse(ProblemOverrideAuthority, "role %s has decision authority %d, and role %s, which made it, has %d.", quoted(role), mine.Level, quoted(maker), theirs.Level)
+		return refuse(ProblemOverrideAuthority, "role %s has decision authority %d, and role %s, which made it, has %d.", wire.Quoted(role), mine.Level, wire.Quoted(maker), theirs.Level)
 	}
 	if theirs.Source == AuthorityUnknownRole {
-		warning = fmt.Sprintf("Decision %s overrides %s of role %s, which is no longer configured.", d.ID, d.Overrides, quoted(maker))
+		warning = fmt.Sprintf("Decision %s overrides %s of role %s, which is no longer configured.", d.ID, d.Overrides, wire.Quoted(maker))
 	}
 	return warning, nil
 }
 
 // CheckOverrides is CheckOverride for all decisions of a turn result; it also
 // refuses two decisions that override the same one.
-func CheckOverrides(cfg *Config, rows []Line, role string, decisions []Decision) (warnings []string, err *Error) {
+func CheckOverrides(cfg *Config, rows []Line, role string, decisions []Decision) (warnings []string, err *wire.Error) {
 	taken := make(map[string]string)
 	for _, d := range decisions {
 		if d.Overrides == "" {
@@ -103,8 +104,8 @@ func CheckOverrides(cfg *Config, rows []Line, role string, decisions []Decision)
 		}
 		if other, ok := taken[d.Overrides]; ok {
 			msg := fmt.Sprintf("Decisions %s and %s of one result both override %s.", other, d.ID, d.Overrides)
-			return warnings, &Error{Code: CodeOverrideFailed, Stage: "override_validation", Class: "protocol_error", Field: "decisions", Message: msg,
-				Problems: []Problem{{Code: ProblemOverrideDuplicated, Field: "decisions", Value: d.Overrides, Message: msg}}}
+			return warnings, &wire.Error{Code: wire.CodeOverrideFailed, Stage: "override_validation", Class: "protocol_error", Field: "decisions", Message: msg,
+				Problems: []wire.Problem{{Code: ProblemOverrideDuplicated, Field: "decisions", Value: d.Overrides, Message: msg}}}
 		}
 		taken[d.Overrides] = d.ID
 		if warning != "" {
@@ -169,7 +170,7 @@ func PromoteDecisions(rows []Line, decisions []Decision, turn *Turn, run, phase,
 			row := l.Row.Clone()
 			row.Set("status", "overridden")
 			row.Set("overridden_by", d.ID)
-			amends = append(amends, Amend{Ledger: LedgerRepoDecisions, Old: l.Raw, New: ojson.Compact(row)})
+			amends = append(amends, Amend{Ledger: wire.LedgerRepoDecisions, Old: l.Raw, New: ojson.Compact(row)})
 		}
 	}
 	return added, amends
@@ -207,7 +208,7 @@ func RepoDecisionsSummary(cfg *Config, rows []Line) *ojson.Object {
 			}
 		}
 	}
-	SortPaths(categories)
+	wire.SortPaths(categories)
 	operator := ojson.NewObject("active_categories", categories, "highest_active_authority_level", nil,
 		"highest_active_authority_role", nil, "highest_active_authority_source", nil)
 	if top != nil {

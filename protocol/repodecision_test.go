@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func decisionConfig() *Config {
@@ -87,7 +88,7 @@ func TestCheckOverride(t *testing.T) {
 		code := ""
 		if err != nil {
 			code = err.Problems[0].Code
-			if err.Code != CodeOverrideFailed || err.Message == "" {
+			if err.Code != wire.CodeOverrideFailed || err.Message == "" {
 				t.Errorf("%s over %s: %+v", tt.role, tt.target, err)
 			}
 		}
@@ -143,7 +144,7 @@ func TestPromoteDecisions(t *testing.T) {
 		`{"id":"DEC-001","status":"overridden","role":"dev","category":"scope","statement":"s","run_id":"r","durability":"repo","overrides":null,"mine":1,"overridden_by":"DEC-012"}`,
 		`{"id":"DEC-001","status":"overridden","role":"other","overridden_by":"DEC-012"}`,
 	} {
-		if string(amends[i].New) != want || amends[i].Ledger != LedgerRepoDecisions {
+		if string(amends[i].New) != want || amends[i].Ledger != wire.LedgerRepoDecisions {
 			t.Errorf("amend %d: %s", i, amends[i].New)
 		}
 	}

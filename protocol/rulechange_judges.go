@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // absentBefore accepts what was added where nothing was.
@@ -139,7 +140,7 @@ func budgetJudges() members {
 
 func roleJudges() members {
 	return members{
-		"write_authority": ranked("", Authoritative, Proposed, ReviewOnly),
+		"write_authority": ranked("", wire.Authoritative, wire.Proposed, wire.ReviewOnly),
 		"declared_file_scope": func(before, after ojson.Value) bool {
 			return before == nil && len(asTexts(after)) > 0 || narrowed(before, after)
 		},

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const ruleDoc = `{"schema_version":"1.0","project":{"id":"p","name":"P","goal":"g"},
@@ -80,9 +81,9 @@ func TestRuleChanges(t *testing.T) {
 	hook := `{"name":"%s","type":"process","command":["%s"],"timeout_ms":1000,"mode":"%s"}`
 	h := func(name, command, mode string) string { return fmt.Sprintf(hook, name, command, mode) }
 	for _, tc := range []struct {
-		at, value string
-		want      string // pointer of the only change; "" for none
-		weakens   bool
+		at, Member string
+		want       string // pointer of the only change; "" for none
+		weakens    bool
 	}{
 		{"/project/name", `"Q"`, "", false},
 		{"/project/goal", "", "", false},
@@ -167,13 +168,13 @@ func TestRuleChanges(t *testing.T) {
 		{"/x~y", `1`, "/x~0y", true},
 		{"/schedules", `{"n":{"every_minutes":5}}`, "/schedules", true},
 	} {
-		before, after := GoverningConfig([]byte(ruleDoc)), ruleEdit(t, ruleDoc, tc.at, tc.value)
+		before, after := GoverningConfig([]byte(ruleDoc)), ruleEdit(t, ruleDoc, tc.at, tc.Member)
 		changes := RuleChanges(before, after)
 		var at []string
 		for _, c := range changes {
 			at = append(at, c.Pointer)
 		}
-		name := tc.at + " = " + tc.value
+		name := tc.at + " = " + tc.Member
 		if got := len(Weakening(changes)) > 0; got != tc.weakens {
 			t.Errorf("%s: weakens %v, want %v: %+v", name, got, tc.weakens, changes)
 		}
@@ -327,7 +328,7 @@ func ruleWorld(t *rapid.T) ruleSituation {
 	}
 	pm := rapid.Bool().Draw(t, "pm took part")
 	entered := "2026-01-01T00:00:00.000Z"
-	start, _ := ParseTime(entered)
+	start, _ := wire.ParseTime(entered)
 	next := "build"
 	return ruleSituation{
 		gate: GateInput{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RunHistoryFacts are the facts of a row. State is the state after the
@@ -33,19 +34,19 @@ func BuildRunHistory(f RunHistoryFacts) *ojson.Object {
 	}
 	started := x.FirstAcceptedAt
 	if started == "" {
-		started = strOr(s.CreatedAt)
+		started = wire.OrEmpty(s.CreatedAt)
 	}
 	var completed, duration, blocked any
 	status := "blocked"
-	if s.Status == StatusCompleted {
-		status, completed = "completed", strOr(s.CompletedAt)
-		if ms, ok := DurationMS(started, strOr(s.CompletedAt)); ok {
+	if s.Status == wire.StatusCompleted {
+		status, completed = "completed", wire.OrEmpty(s.CompletedAt)
+		if ms, ok := wire.DurationMS(started, wire.OrEmpty(s.CompletedAt)); ok {
 			duration = ms
 		}
-	} else if on := strOr(s.BlockedOn); on != "" {
+	} else if on := wire.OrEmpty(s.BlockedOn); on != "" {
 		blocked = on
 	} else {
-		blocked = nullable(f.BlockedReason)
+		blocked = wire.TextOrNull(f.BlockedReason)
 	}
 	gates := ojson.NewObject()
 	for k, v := range s.PhaseGateStatus.All() {
@@ -57,22 +58,22 @@ func BuildRunHistory(f RunHistoryFacts) *ojson.Object {
 	}
 	if keys := cfg.Roles.Keys(); len(keys) > 0 {
 		if r := cfg.Role(keys[0]); r != nil {
-			connector = nullable(r.RuntimeID)
+			connector = wire.TextOrNull(r.RuntimeID)
 		}
 	}
 	return ojson.NewObject(
 		"schema_version", "0.1",
 		"run_id", s.Run(),
 		"project_id", s.ProjectID,
-		"project_name", nullable(cfg.Project.Name),
-		"template", nullable(cfg.Template),
+		"project_name", wire.TextOrNull(cfg.Project.Name),
+		"template", wire.TextOrNull(cfg.Template),
 		"status", status,
-		"started_at", nullable(started),
+		"started_at", wire.TextOrNull(started),
 		"completed_at", completed,
 		"duration_ms", duration,
-		"phases_completed", nonNil(x.PhasesDone),
+		"phases_completed", wire.NonNil(x.PhasesDone),
 		"total_turns", x.Accepted,
-		"roles_used", nonNil(x.RolesUsed),
+		"roles_used", wire.NonNil(x.RolesUsed),
 		"decisions_count", x.Decisions,
 		"total_cost_usd", s.BudgetStatus.SpentUSD,
 		"budget_limit_usd", limit,
@@ -84,7 +85,7 @@ func BuildRunHistory(f RunHistoryFacts) *ojson.Object {
 		"parent_context", parentContext(s.InheritedContext),
 		"retrospective", retrospective(f, x),
 		"inheritance_snapshot", ojson.NewObject("recent_decisions", cloneRows(x.RecentDecisions), "recent_accepted_turns", cloneRows(x.RecentTurns)),
-		"recorded_at", FormatTime(f.RecordedAt),
+		"recorded_at", wire.FormatTime(f.RecordedAt),
 	)
 }
 
@@ -113,22 +114,22 @@ func parentContext(inherited *ojson.Object) *ojson.Object {
 func retrospective(f RunHistoryFacts, x *Index) *ojson.Object {
 	const headline = 300
 	s := f.State
-	if s.Status == StatusCompleted {
+	if s.Status == wire.StatusCompleted {
 		text := fmt.Sprintf("Completed with %d accepted turns.", x.Accepted)
-		if n := len(x.RecentTurns); n > 0 && trimSpace(x.RecentTurns[n-1].String("summary")) != "" {
+		if n := len(x.RecentTurns); n > 0 && wire.TrimSpace(x.RecentTurns[n-1].String("summary")) != "" {
 			text = x.RecentTurns[n-1].String("summary")
 		}
-		return ojson.NewObject("headline", clip(oneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
-			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", quoteWord(s.Run())))
+		return ojson.NewObject("headline", clip(wire.OneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
+			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", wire.ShellWord(s.Run())))
 	}
 	text, reason, action := f.BlockedReason, "blocked", any(nil)
 	if b := s.BlockedReason; b != nil {
-		text = cmp.Or(text, strOr(b.Recovery.Detail))
+		text = cmp.Or(text, wire.OrEmpty(b.Recovery.Detail))
 		reason = cmp.Or(b.Recovery.TypedReason, cmp.Or(b.Category, reason))
-		action = nullable(b.Recovery.RecoveryAction)
+		action = wire.TextOrNull(b.Recovery.RecoveryAction)
 	}
-	text = cmp.Or(text, strOr(s.BlockedOn))
-	return ojson.NewObject("headline", nullable(clip(oneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
+	text = cmp.Or(text, wire.OrEmpty(s.BlockedOn))
+	return ojson.NewObject("headline", wire.TextOrNull(clip(wire.OneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
 }
 
 // RunHistoryRow returns the last row of a run, or nil: a run writes one per

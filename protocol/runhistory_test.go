@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestBuildRunHistory(t *testing.T) {
-	s := inStatus(StatusCompleted)
+	s := inStatus(wire.StatusCompleted)
 	s.CompletedAt = ptr("2026-01-01T02:00:00.000Z")
 	s.PhaseGateStatus.Set("g1", "passed")
 	s.BudgetStatus.SpentUSD = 1.5
@@ -44,7 +45,7 @@ func TestBuildRunHistory(t *testing.T) {
 	b := blockedState("escalation:operator:x", "why it stopped")
 	row = BuildRunHistory(RunHistoryFacts{State: b, RecordedAt: time.UnixMilli(0)})
 	if row.String("status") != "blocked" || row.String("blocked_reason") != "escalation:operator:x" || row.Object("retrospective").String("headline") != "why it stopped" ||
-		row.Object("retrospective").String("terminal_reason") != "operator_escalation" || row.String("started_at") != strOr(b.CreatedAt) {
+		row.Object("retrospective").String("terminal_reason") != "operator_escalation" || row.String("started_at") != wire.OrEmpty(b.CreatedAt) {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 	if row.Object("inheritance_snapshot").Array("recent_decisions") == nil || Inheritable(row) {
@@ -60,8 +61,8 @@ func TestProvenance(t *testing.T) {
 		code            string
 	}{
 		{"", "", nil, ""}, {"continuation", "run_0", row("completed"), ""}, {"recovery", "run_0", row("blocked"), ""},
-		{"continuation", "run_0", nil, CodeNotFound}, {"continuation", "run_9", row("completed"), CodeNotFound}, {"continuation", "run_0", row("active"), CodeInvalidArgument},
-		{"continuation", "run_0", row(""), CodeInvalidArgument},
+		{"continuation", "run_0", nil, wire.CodeNotFound}, {"continuation", "run_9", row("completed"), wire.CodeNotFound}, {"continuation", "run_0", row("active"), wire.CodeInvalidArgument},
+		{"continuation", "run_0", row(""), wire.CodeInvalidArgument},
 	} {
 		p, err := Provenance(tc.trigger, " why ", tc.parent, "nobody", tc.row)
 		if tc.code != "" {

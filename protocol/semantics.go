@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // SemanticsRecoveryReport judges the coordinator's recovery report. A
@@ -262,7 +264,7 @@ func acceptanceMatrix(text string) (reason string, warnings []string) {
 	var failing []string
 	rows, open, inTable, after := 0, 0, false, false
 	for _, raw := range lines[head+1:] {
-		line := trimJS(raw)
+		line := wire.Trim(raw)
 		piped := strings.HasPrefix(line, "|")
 		if after {
 			if piped {
@@ -284,7 +286,7 @@ func acceptanceMatrix(text string) (reason string, warnings []string) {
 		if separatorRow(cells) {
 			continue
 		}
-		req, status := trimJS(cells[0]), trimJS(cells[len(cells)-1])
+		req, status := wire.Trim(cells[0]), wire.Trim(cells[len(cells)-1])
 		if req == "" || equalFoldASCII(req, "(QA fills this from ROADMAP.md)") {
 			continue
 		}
@@ -328,7 +330,7 @@ func matrixHeader(line string) bool {
 // separatorRow reports a row whose every cell is :?-{3,}:?.
 func separatorRow(cells []string) bool {
 	for _, c := range cells {
-		c = trimJS(c)
+		c = wire.Trim(c)
 		c = strings.TrimSuffix(strings.TrimPrefix(c, ":"), ":")
 		if len(c) < 3 || strings.Trim(c, "-") != "" {
 			return false

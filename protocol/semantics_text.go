@@ -5,6 +5,8 @@ package protocol
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // decodeText turns file bytes into text. Each maximal ill-formed UTF-8 sequence
@@ -84,13 +86,13 @@ func lowerASCII(c byte) byte {
 	return c
 }
 
-func trimLeftJS(s string) string { return strings.TrimLeftFunc(s, isSpaceJS) }
+func trimLeftJS(s string) string { return strings.TrimLeftFunc(s, wire.IsSpace) }
 
 // token folds a value for comparison with a vocabulary: trimmed, white space
 // collapsed to single spaces, upper case. U+00DF is the one letter whose
 // upper case has two letters that occur in a vocabulary.
 func token(s string) string {
-	return strings.ToUpper(strings.ReplaceAll(strings.Join(strings.FieldsFunc(s, isSpaceJS), " "), "ß", "SS"))
+	return strings.ToUpper(strings.ReplaceAll(strings.Join(strings.FieldsFunc(s, wire.IsSpace), " "), "ß", "SS"))
 }
 
 // labelled is the value of a labelled line.
@@ -117,7 +119,7 @@ func lineValue(text string, label func(string) int) labelled {
 				if i := strings.IndexAny(rest, lineTerminators); i >= 0 {
 					line = rest[:i]
 				}
-				return labelled{value: trimJS(line), found: true, end: len(text) - len(rest) + len(line),
+				return labelled{value: wire.Trim(line), found: true, end: len(text) - len(rest) + len(line),
 					crossed: strings.ContainsAny(after[:len(after)-len(rest)], lineTerminators)}
 			}
 		}
@@ -162,7 +164,7 @@ type sectioned struct {
 func newSectioned(text string) sectioned {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
-		lines[i] = trimJS(lines[i])
+		lines[i] = wire.Trim(lines[i])
 	}
 	return sectioned{text, lines}
 }

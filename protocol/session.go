@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // BuildSession returns session.json after an operation. prev is the document
@@ -15,18 +16,18 @@ func BuildSession(prev *ojson.Object, s *State, reason string, env *Env) *ojson.
 	now := env.Time()
 	o := prev.Clone()
 	if o == nil || o.String("run_id") != s.Run() || o.String("session_id") == "" {
-		o = ojson.NewObject("session_id", env.ID("session"), "run_id", nullable(s.Run()), "started_at", now)
+		o = ojson.NewObject("session_id", env.ID("session"), "run_id", wire.TextOrNull(s.Run()), "started_at", now)
 	}
 	if o.String("started_at") == "" {
 		o.Set("started_at", now)
 	}
 	active := s.ActiveTurns.Keys()
-	lastTurn, lastRole := strOr(s.LastCompletedTurnID), o.String("last_role")
+	lastTurn, lastRole := wire.OrEmpty(s.LastCompletedTurnID), o.String("last_role")
 	dispatchDir := ""
 	if n := len(active); n > 0 {
 		t, _ := s.ActiveTurns.Get(active[n-1])
 		lastTurn, lastRole = t.TurnID, t.AssignedRole
-		dispatchDir = BundleDir(t.TurnID)
+		dispatchDir = wire.BundleDir(t.TurnID)
 	}
 	pendingGate, pendingCompletion := "", any(nil)
 	if p := s.PendingPhaseTransition; p != nil {
@@ -44,15 +45,15 @@ func BuildSession(prev *ojson.Object, s *State, reason string, env *Env) *ojson.
 		{"run_status", string(s.Status)},
 		{"phase", s.Phase},
 		{"last_phase", s.Phase},
-		{"last_turn_id", nullable(lastTurn)},
+		{"last_turn_id", wire.TextOrNull(lastTurn)},
 		{"last_completed_turn_id", s.LastCompletedTurnID},
-		{"active_turn_ids", nonNil(active)},
-		{"last_role", nullable(lastRole)},
-		{"pending_gate", nullable(pendingGate)},
+		{"active_turn_ids", wire.NonNil(active)},
+		{"last_role", wire.TextOrNull(lastRole)},
+		{"pending_gate", wire.TextOrNull(pendingGate)},
 		{"pending_run_completion", pendingCompletion},
-		{"blocked", s.Status == StatusBlocked},
-		{"baseline_ref", ojson.NewObject("git_head", nullable(env.Git.Head), "git_branch", nullable(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
-		{"agent_context", ojson.NewObject("adapter", nil, "dispatch_dir", nullable(dispatchDir))},
+		{"blocked", s.Status == wire.StatusBlocked},
+		{"baseline_ref", ojson.NewObject("git_head", wire.TextOrNull(env.Git.Head), "git_branch", wire.TextOrNull(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
+		{"agent_context", ojson.NewObject("adapter", nil, "dispatch_dir", wire.TextOrNull(dispatchDir))},
 	} {
 		o.Set(m.key, m.v)
 	}

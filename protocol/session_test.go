@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestBuildSession(t *testing.T) {
@@ -34,7 +35,7 @@ func TestBuildSession(t *testing.T) {
 	one.Set("operator_commit_reconciliation", ojson.NewObject("x", 1))
 	env.Now = time.UnixMilli(5000)
 	s.ActiveTurns.Delete("turn_b")
-	s.Status, s.PendingPhaseTransition = StatusPaused, &PendingTransition{From: "planning", To: "build", Gate: "g1"}
+	s.Status, s.PendingPhaseTransition = wire.StatusPaused, &PendingTransition{From: "planning", To: "build", Gate: "g1"}
 	two := BuildSession(one, s, "turn_accepted", env)
 	for _, k := range []string{"session_id", "started_at", "last_role"} {
 		if two.String(k) != one.String(k) {

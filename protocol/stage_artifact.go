@@ -7,35 +7,36 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func checkArtifact(r *stageReport, c *stageContext) {
 	res, kind := c.result, c.result.Artifact.Type
 	var product, outside []string // outside: not below the review directories
 	for _, p := range res.FilesChanged {
-		clean, problem := CleanPath(p)
+		clean, problem := wire.CleanPath(p)
 		if problem != "" {
 			continue // reported below
 		}
-		if ProductPath(clean) {
+		if wire.ProductPath(clean) {
 			product = append(product, p)
 		}
-		if !ReviewPath(clean) {
+		if !wire.ReviewPath(clean) {
 			outside = append(outside, p)
 		}
 	}
 
-	if c.authority == ReviewOnly {
+	if c.authority == wire.ReviewOnly {
 		if len(outside) > 0 {
-			r.errorf(ProblemReviewProduct, "files_changed", outside[0], "role %s may only review, but the result changes %s", shown(res.Role), quoteList(outside))
+			r.errorf(ProblemReviewProduct, "files_changed", outside[0], "role %s may only review, but the result changes %s", wire.Shown(res.Role), quoteList(outside))
 		}
 		if kind != "review" {
-			r.errorf(ProblemReviewArtifact, "artifact.type", kind, `role %s may only review: artifact.type must be "review", not %s`, shown(res.Role), shown(kind))
+			r.errorf(ProblemReviewArtifact, "artifact.type", kind, `role %s may only review: artifact.type must be "review", not %s`, wire.Shown(res.Role), wire.Shown(kind))
 		}
 	}
 	if kind == "workspace" {
-		if c.authority != "" && c.authority != Authoritative {
-			r.errorf(ProblemWorkspaceRole, "artifact.type", kind, "a workspace artifact needs an authoritative role; %s is %s", shown(res.Role), c.authority)
+		if c.authority != "" && c.authority != wire.Authoritative {
+			r.errorf(ProblemWorkspaceRole, "artifact.type", kind, "a workspace artifact needs an authoritative role; %s is %s", wire.Shown(res.Role), c.authority)
 		}
 		if len(res.FilesChanged) == 0 && !hasCheckpointable(c.doc.Object("verification")) {
 			r.errorf(ProblemEmptyWorkspace, "files_changed", "", `artifact.type is "workspace" but no changed file is declared; list the files, declare produced files with disposition "artifact", or use artifact.type "review"`)
@@ -46,7 +47,7 @@ func checkArtifact(r *stageReport, c *stageContext) {
 		checkGovernedConfig(r, indexed("files_changed", i), p)
 	}
 	for i, f := range res.Verification.ProducedFiles {
-		if !blankText(f.Path) { // stage D asks for the name
+		if !wire.Blank(f.Path) { // stage D asks for the name
 			checkPath(r, indexed("verification.produced_files", i)+".path", f.Path)
 			checkGovernedConfig(r, indexed("verification.produced_files", i)+".path", f.Path)
 		}
@@ -55,7 +56,7 @@ func checkArtifact(r *stageReport, c *stageContext) {
 		checkPath(r, "artifact.ref", ref)
 	}
 
-	if c.authority == Authoritative {
+	if c.authority == wire.Authoritative {
 		if kind == "review" && len(outside) > 0 {
 			r.errorf(ProblemProductReview, "artifact.type", kind, `artifact.type is "review" but the result changes %s; use "workspace" or "commit"`, quoteList(outside))
 		}
@@ -67,33 +68,33 @@ func checkArtifact(r *stageReport, c *stageContext) {
 // checkImplementation asks a completed implementation turn for an
 // implementation. The phase name is literal (spec/02 §5.C).
 func checkImplementation(r *stageReport, c *stageContext, product []string) {
-	if c.phase != "implementation" || c.result.Status != ResultCompleted {
+	if c.phase != "implementation" || c.result.Status != wire.ResultCompleted {
 		return
 	}
 	if len(product) == 0 {
 		if !c.in.EarlierProduct {
-			r.errorf(ProblemNoProduct, "files_changed", "", "the implementation turn of role %s is reported completed without a changed file outside planning and reviews", shown(c.result.Role))
+			r.errorf(ProblemNoProduct, "files_changed", "", "the implementation turn of role %s is reported completed without a changed file outside planning and reviews", wire.Shown(c.result.Role))
 		}
 		return
 	}
 	for _, p := range product {
-		if clean, _ := CleanPath(p); !TestPath(clean) {
+		if clean, _ := wire.CleanPath(p); !wire.TestPath(clean) {
 			return
 		}
 	}
-	r.warnf("the implementation turn of role %s changed only tests (%s); check that this is what was asked for", shown(c.result.Role), quoteList(product))
+	r.warnf("the implementation turn of role %s changed only tests (%s); check that this is what was asked for", wire.Shown(c.result.Role), quoteList(product))
 }
 
 func checkProposal(r *stageReport, c *stageContext) {
 	v, _ := c.doc.Get("proposed_changes")
 	changes, isArray := v.([]any)
-	if c.authority == Proposed && c.result.Status == ResultCompleted && len(changes) == 0 && !c.result.RunCompletionRequest {
+	if c.authority == wire.Proposed && c.result.Status == wire.ResultCompleted && len(changes) == 0 && !c.result.RunCompletionRequest {
 		if t := runtimeType(c.in.Config, c.result.RuntimeID); t == "api_proxy" || t == "remote_agent" {
 			r.errorf(ProblemNoProposal, "proposed_changes", "", "a completed turn of a proposing role on a runtime of type %s must bring proposed_changes", t)
 		}
 	}
-	if isArray && c.authority == ReviewOnly {
-		r.warnf("role %s may only review: proposed_changes are ignored", shown(c.result.Role))
+	if isArray && c.authority == wire.ReviewOnly {
+		r.warnf("role %s may only review: proposed_changes are ignored", wire.Shown(c.result.Role))
 	}
 	for i, item := range changes {
 		at := indexed("proposed_changes", i)
@@ -108,7 +109,7 @@ func checkProposal(r *stageReport, c *stageContext) {
 		}
 		action, _ := o.Get("action")
 		if s, _ := action.(string); !slices.Contains([]string{"create", "modify", "delete"}, s) {
-			r.errorf(ProblemProposedChange, at+".action", "", "%s.action must be create, modify or delete, not %s", at, shown(action))
+			r.errorf(ProblemProposedChange, at+".action", "", "%s.action must be create, modify or delete, not %s", at, wire.Shown(action))
 		} else if content, _ := o.Get("content"); s != "delete" && !isString(content) {
 			r.errorf(ProblemProposedChange, at+".content", "", "%s.content is required to %s a file", at, s)
 		}
@@ -121,12 +122,12 @@ func checkProposal(r *stageReport, c *stageContext) {
 // checkPath refuses a path that leaves the project or names a file that only
 // the orchestrator writes. The value reported is the spelling given.
 func checkPath(r *stageReport, field, p string) {
-	if IsReserved(reservedForm(p)) {
-		r.errorf(ProblemReservedPath, field, p, "%s claims %s, which only the orchestrator writes", field, shown(p))
+	if wire.IsReserved(wire.ReservedForm(p)) {
+		r.errorf(ProblemReservedPath, field, p, "%s claims %s, which only the orchestrator writes", field, wire.Shown(p))
 		return
 	}
-	if _, problem := CleanPath(p); problem != "" {
-		r.errorf(ProblemUnsafePath, field, p, "%s: %s %s", field, shown(p), pathProblemText(problem))
+	if _, problem := wire.CleanPath(p); problem != "" {
+		r.errorf(ProblemUnsafePath, field, p, "%s: %s %s", field, wire.Shown(p), wire.PathProblemText(problem))
 	}
 }
 
@@ -134,16 +135,16 @@ func checkPath(r *stageReport, field, p string) {
 // role that may write product files could otherwise weaken a gate and pass it.
 // A person changes the configuration between turns, and can apply a proposal.
 func checkGovernedConfig(r *stageReport, field, p string) {
-	if reservedForm(p) == ConfigPath {
-		r.errorf(ProblemGovernedConfig, field, p, "%s claims %s, which governs the run; a person changes it between turns", field, shown(p))
+	if wire.ReservedForm(p) == wire.ConfigPath {
+		r.errorf(ProblemGovernedConfig, field, p, "%s claims %s, which governs the run; a person changes it between turns", field, wire.Shown(p))
 	}
 }
 
 // isReviewRef reports an artifact reference that names a review file: the
 // orchestrator writes there (spec/02 §19). Other references are opaque.
 func isReviewRef(ref string) bool {
-	clean, _ := CleanPath(ref)
-	return strings.HasPrefix(ref, ReviewsDir+"/") || strings.HasPrefix(clean, ReviewsDir+"/")
+	clean, _ := wire.CleanPath(ref)
+	return strings.HasPrefix(ref, wire.ReviewsDir+"/") || strings.HasPrefix(clean, wire.ReviewsDir+"/")
 }
 
 // runtimeType returns the type of a runtime, manual when it is not declared.

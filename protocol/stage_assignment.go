@@ -2,6 +2,10 @@
 
 package protocol
 
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
 func checkAssignment(r *stageReport, c *stageContext) {
 	if c.in.State == nil {
 		r.errorf(ProblemStateMissing, "", "", "the run's state is not loaded, so the result cannot be matched to a turn")
@@ -9,7 +13,7 @@ func checkAssignment(r *stageReport, c *stageContext) {
 	}
 	differs := func(code, field, got, want, owner string) {
 		if want != "" && got != want {
-			r.errorf(code, field, got, "%s is %s but %s has %s", field, shown(got), owner, shown(want))
+			r.errorf(code, field, got, "%s is %s but %s has %s", field, wire.Shown(got), owner, wire.Shown(want))
 		}
 	}
 	differs(ProblemRunMismatch, "run_id", c.result.RunID, c.in.State.Run(), "the run")

@@ -5,6 +5,8 @@ package protocol
 import (
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxDelegations is the most a turn may delegate.
@@ -12,11 +14,11 @@ const maxDelegations = 5
 
 func checkProtocol(r *stageReport, c *stageContext) {
 	res, cfg := c.result, c.in.Config
-	if cfg.Rules.ChallengeRequired && c.authority == ReviewOnly && len(res.Objections) == 0 {
-		r.errorf(ProblemChallenge, "objections", res.Role, "role %s reviews and must raise at least one objection (rules.challenge_required)", shown(res.Role))
+	if cfg.Rules.ChallengeRequired && c.authority == wire.ReviewOnly && len(res.Objections) == 0 {
+		r.errorf(ProblemChallenge, "objections", res.Role, "role %s reviews and must raise at least one objection (rules.challenge_required)", wire.Shown(res.Role))
 	}
 	if c.route != nil && res.ProposedNextRole != "human" && !slices.Contains(c.route.AllowedNextRoles, res.ProposedNextRole) {
-		r.errorf(ProblemNextRole, "proposed_next_role", res.ProposedNextRole, "proposed_next_role %s is not among the roles that may follow in phase %s: %s", shown(res.ProposedNextRole), shown(c.phase), roleList(c.route.AllowedNextRoles))
+		r.errorf(ProblemNextRole, "proposed_next_role", res.ProposedNextRole, "proposed_next_role %s is not among the roles that may follow in phase %s: %s", wire.Shown(res.ProposedNextRole), wire.Shown(c.phase), roleList(c.route.AllowedNextRoles))
 	}
 	if res.PhaseTransitionRequest != nil {
 		checkTransition(r, c, *res.PhaseTransitionRequest)
@@ -24,10 +26,10 @@ func checkProtocol(r *stageReport, c *stageContext) {
 			r.errorf(ProblemMutuallyExclusive, "run_completion_request", "", "phase_transition_request and run_completion_request exclude each other; set at most one")
 		}
 	}
-	if res.Status == ResultNeedsHuman && blankText(res.NeedsHumanReason) {
+	if res.Status == wire.ResultNeedsHuman && wire.Blank(res.NeedsHumanReason) {
 		r.warnf(`status is "needs_human" but needs_human_reason does not say why`)
 	}
-	if (res.Status == ResultBlocked || res.Status == ResultFailed) && (res.PhaseTransitionRequest != nil || res.RunCompletionRequest) {
+	if (res.Status == wire.ResultBlocked || res.Status == wire.ResultFailed) && (res.PhaseTransitionRequest != nil || res.RunCompletionRequest) {
 		// Legal, but hardly what was meant (spec/02 §24 D-17).
 		r.warnf("status is %q, yet the result asks to move the run on", res.Status)
 	}
@@ -54,11 +56,11 @@ func checkTransition(r *stageReport, c *stageContext, target string) {
 	next := c.in.Config.NextPhase(c.phase)
 	switch {
 	case !c.in.Config.Routing.Has(target):
-		r.errorf(ProblemUndefinedPhase, field, target, "%s names %s, which is no phase of the routing", field, shown(target))
+		r.errorf(ProblemUndefinedPhase, field, target, "%s names %s, which is no phase of the routing", field, wire.Shown(target))
 	case next == "":
-		r.errorf(ProblemPhaseOrder, field, target, "%s to %s: phase %s is the last one; ask for run_completion_request instead", field, shown(target), shown(c.phase))
+		r.errorf(ProblemPhaseOrder, field, target, "%s to %s: phase %s is the last one; ask for run_completion_request instead", field, wire.Shown(target), wire.Shown(c.phase))
 	case target != next:
-		r.errorf(ProblemPhaseOrder, field, target, "%s to %s: after phase %s comes %s", field, shown(target), shown(c.phase), shown(next))
+		r.errorf(ProblemPhaseOrder, field, target, "%s to %s: after phase %s comes %s", field, wire.Shown(target), wire.Shown(c.phase), wire.Shown(next))
 	}
 }
 
@@ -87,11 +89,11 @@ func checkDelegations(r *stageReport, c *stageContext) {
 		seen[d.ID] = true
 		switch {
 		case d.ToRole == c.result.Role:
-			r.errorf(ProblemSelfDelegation, at+".to_role", d.ToRole, "%s: role %s cannot delegate to itself", d.ID, shown(d.ToRole))
+			r.errorf(ProblemSelfDelegation, at+".to_role", d.ToRole, "%s: role %s cannot delegate to itself", d.ID, wire.Shown(d.ToRole))
 		case c.in.Config.Role(d.ToRole) == nil:
-			r.errorf(ProblemDelegateUndefined, at+".to_role", d.ToRole, "%s: role %s is not defined", d.ID, shown(d.ToRole))
+			r.errorf(ProblemDelegateUndefined, at+".to_role", d.ToRole, "%s: role %s is not defined", d.ID, wire.Shown(d.ToRole))
 		case c.route != nil && len(c.route.AllowedNextRoles) > 0 && !slices.Contains(c.route.AllowedNextRoles, d.ToRole):
-			r.errorf(ProblemDelegateRoute, at+".to_role", d.ToRole, "%s: role %s is not among the roles that may follow in phase %s: %s", d.ID, shown(d.ToRole), shown(c.phase), roleList(c.route.AllowedNextRoles))
+			r.errorf(ProblemDelegateRoute, at+".to_role", d.ToRole, "%s: role %s is not among the roles that may follow in phase %s: %s", d.ID, wire.Shown(d.ToRole), wire.Shown(c.phase), roleList(c.route.AllowedNextRoles))
 		}
 	}
 }

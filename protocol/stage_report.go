@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxStageProblems bounds the findings of one stage: a result with 10,000 bad
@@ -14,7 +15,7 @@ const maxStageProblems = 100
 
 // stageReport collects the findings of one stage.
 type stageReport struct {
-	problems Problems
+	problems wire.Problems
 	warnings []string
 }
 
@@ -22,7 +23,7 @@ type stageReport struct {
 // field itself.
 func (r *stageReport) errorf(code, field, value, format string, args ...any) {
 	if len(r.problems) < maxStageProblems {
-		r.problems = append(r.problems, Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
+		r.problems = append(r.problems, wire.Problem{Code: code, Field: field, Value: value, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
@@ -59,7 +60,7 @@ func quoteList(names []string) string {
 		if i > 0 {
 			s += ", "
 		}
-		s += shown(name)
+		s += wire.Shown(name)
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -42,7 +43,7 @@ func checkBounds(r *stageReport, doc *ojson.Object) {
 					r.errorf(ProblemLimit, path, "", "%s has a member name of %d bytes; at most %d are accepted", path, len(k), maxStringBytes)
 					return
 				}
-				sub := cutText(k, 80)
+				sub := wire.Cut(k, 80)
 				if path != "" {
 					sub = path + "." + sub
 				}
@@ -59,7 +60,7 @@ func requiredFields() []string {
 }
 
 func isResultStatus(s string) bool {
-	return slices.Contains([]string{ResultCompleted, ResultBlocked, ResultNeedsHuman, ResultFailed}, s)
+	return slices.Contains([]string{wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed}, s)
 }
 
 // checkSchema reports every finding of stage A in document order of the schema.
@@ -77,19 +78,19 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 	get := func(f string) ojson.Value { v, _ := doc.Get(f); return v }
 
 	if v := get("schema_version"); v != "1.0" {
-		r.errorf(ProblemResultVersion, "schema_version", "", `schema_version must be "1.0", not %s`, shown(v))
+		r.errorf(ProblemResultVersion, "schema_version", "", `schema_version must be "1.0", not %s`, wire.Shown(v))
 	}
 	for _, f := range []string{"run_id", "turn_id"} {
 		s.text(f, get(f))
 	}
 	if v := get("role"); !isRole(v) {
-		r.errorf(ProblemRoleID, "role", "", "role must consist of a-z, 0-9, _ and -, not %s", shown(v))
+		r.errorf(ProblemRoleID, "role", "", "role must consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
 	}
 	s.text("runtime_id", get("runtime_id"))
-	s.enum("status", get("status"), ResultCompleted, ResultBlocked, ResultNeedsHuman, ResultFailed)
+	s.enum("status", get("status"), wire.ResultCompleted, wire.ResultBlocked, wire.ResultNeedsHuman, wire.ResultFailed)
 	s.text("summary", get("summary"))
 	if v := get("proposed_next_role"); !isRole(v) {
-		r.errorf(ProblemRoleID, "proposed_next_role", "", "proposed_next_role must be human or consist of a-z, 0-9, _ and -, not %s", shown(v))
+		r.errorf(ProblemRoleID, "proposed_next_role", "", "proposed_next_role must be human or consist of a-z, 0-9, _ and -, not %s", wire.Shown(v))
 	}
 
 	s.each("decisions", get("decisions"), s.decision)
@@ -124,7 +125,7 @@ func (s *schemaCheck) text(field string, v ojson.Value) {
 
 func (s *schemaCheck) enum(field string, v ojson.Value, allowed ...string) {
 	if got, ok := v.(string); !ok || !slices.Contains(allowed, got) {
-		s.r.errorf(ProblemEnum, field, "", "%s must be one of %s, not %s", field, strings.Join(allowed, ", "), shown(v))
+		s.r.errorf(ProblemEnum, field, "", "%s must be one of %s, not %s", field, strings.Join(allowed, ", "), wire.Shown(v))
 	}
 }
 
@@ -193,7 +194,7 @@ func (s *schemaCheck) cost(v ojson.Value) {
 		v, _ := cost.Get(m)
 		if n, isNumber := v.(ojson.Number); v != nil {
 			if i, ok := n.Int64(); !isNumber || !ok || i < 0 {
-				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an integer of at least 0, not %s", m, shown(v))
+				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an integer of at least 0, not %s", m, wire.Shown(v))
 			}
 		}
 	}
@@ -201,7 +202,7 @@ func (s *schemaCheck) cost(v ojson.Value) {
 		v, _ := cost.Get(m)
 		if n, isNumber := v.(ojson.Number); v != nil {
 			if f, ok := n.Float64(); !isNumber || !ok || f < 0 || math.IsNaN(f) {
-				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an amount in US dollars of at least 0, not %s", m, shown(v))
+				s.r.errorf(ProblemCost, "cost."+m, "", "cost.%s must be an amount in US dollars of at least 0, not %s", m, wire.Shown(v))
 			}
 		}
 	}
@@ -211,7 +212,7 @@ func (s *schemaCheck) cost(v ojson.Value) {
 func (s *schemaCheck) placeholders(doc *ojson.Object) {
 	check := func(field string, v ojson.Value) {
 		if t, ok := v.(string); ok && isPlaceholder(t) {
-			s.r.errorf(ProblemPlaceholder, field, "", "%s still holds the template's placeholder %s", field, shown(t))
+			s.r.errorf(ProblemPlaceholder, field, "", "%s still holds the template's placeholder %s", field, wire.Shown(t))
 		}
 	}
 	members := func(field string, items []any, names ...string) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func decisionCategories() []string {
@@ -20,7 +21,7 @@ func isDecisionCategory(v ojson.Value) bool {
 func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !IsDecisionID(o.String("id")) {
-		s.r.errorf(ProblemDecisionID, at+".id", "", "%s.id must be DEC- and a number, not %s", at, shown(get("id")))
+		s.r.errorf(ProblemDecisionID, at+".id", "", "%s.id must be DEC- and a number, not %s", at, wire.Shown(get("id")))
 	}
 	s.enum(at+".category", get("category"), decisionCategories()...)
 	s.text(at+".statement", get("statement"))
@@ -34,7 +35,7 @@ func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	overrides := o.String("overrides")
 	switch {
 	case !IsDecisionID(overrides):
-		s.r.errorf(ProblemOverrideID, at+".overrides", "", "%s.overrides must be DEC- and a number, not %s", at, shown(get("overrides")))
+		s.r.errorf(ProblemOverrideID, at+".overrides", "", "%s.overrides must be DEC- and a number, not %s", at, wire.Shown(get("overrides")))
 	case sameDecision(overrides, o.String("id")):
 		s.r.errorf(ProblemSelfOverride, at+".overrides", overrides, "%s overrides itself (%s)", at, overrides)
 	}
@@ -50,7 +51,7 @@ func sameDecision(a, b string) bool {
 func (s *schemaCheck) objection(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
 	if !isObjectionID(o.String("id")) {
-		s.r.errorf(ProblemObjectionID, at+".id", "", "%s.id must be OBJ- and a number, not %s", at, shown(get("id")))
+		s.r.errorf(ProblemObjectionID, at+".id", "", "%s.id must be OBJ- and a number, not %s", at, wire.Shown(get("id")))
 	}
 	s.enum(at+".severity", get("severity"), "low", "medium", "high", "blocking")
 	s.text(at+".statement", get("statement"))
@@ -61,11 +62,11 @@ func (s *schemaCheck) objection(at string, o *ojson.Object) {
 
 func (s *schemaCheck) delegation(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
-	if !numbered(o.String("id"), "del-", 3, 3) {
-		s.r.errorf(ProblemDelegationID, at+".id", "", "%s.id must be del- and three digits, not %s", at, shown(get("id")))
+	if !wire.Numbered(o.String("id"), "del-", 3, 3) {
+		s.r.errorf(ProblemDelegationID, at+".id", "", "%s.id must be del- and three digits, not %s", at, wire.Shown(get("id")))
 	}
 	if v := get("to_role"); !isRole(v) {
-		s.r.errorf(ProblemRoleID, at+".to_role", "", "%s.to_role must consist of a-z, 0-9, _ and -, not %s", at, shown(v))
+		s.r.errorf(ProblemRoleID, at+".to_role", "", "%s.to_role must consist of a-z, 0-9, _ and -, not %s", at, wire.Shown(v))
 	}
 	s.text(at+".charter", get("charter"))
 	s.contract(at+".acceptance_contract", get("acceptance_contract"))
@@ -83,7 +84,7 @@ func (s *schemaCheck) delegation(at string, o *ojson.Object) {
 		id, _ := v.(string)
 		switch {
 		case !IsDecisionID(id):
-			s.r.errorf(ProblemRequiredID, indexed(field, i), "", "%s must be DEC- and a number, not %s", indexed(field, i), shown(v))
+			s.r.errorf(ProblemRequiredID, indexed(field, i), "", "%s must be DEC- and a number, not %s", indexed(field, i), wire.Shown(v))
 		case seen.Has(id):
 			s.r.errorf(ProblemRequiredTwice, indexed(field, i), id, "%s names %s a second time", field, id)
 		default:

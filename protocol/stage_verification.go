@@ -4,12 +4,13 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func checkVerification(r *stageReport, c *stageContext) {
 	v := c.doc.Object("verification")
 	pass := v.String("status") == "pass"
-	if pass && len(v.Array("commands")) == 0 && len(v.Array("machine_evidence")) == 0 && blankText(v.String("evidence_summary")) {
+	if pass && len(v.Array("commands")) == 0 && len(v.Array("machine_evidence")) == 0 && wire.Blank(v.String("evidence_summary")) {
 		r.warnf(`verification.status is "pass" without any evidence: no commands, no machine_evidence, no evidence_summary`)
 	}
 	for i, cmd := range v.Array("commands") {
@@ -35,11 +36,11 @@ func checkEvidence(r *stageReport, items []any, pass bool) {
 		}
 		code, okCode := o.Int("exit_code")
 		if v, _ := o.Get("exit_code"); !okCode {
-			r.errorf(ProblemEvidence, at+".exit_code", "", "%s.exit_code must be an integer, not %s", at, shown(v))
+			r.errorf(ProblemEvidence, at+".exit_code", "", "%s.exit_code must be an integer, not %s", at, wire.Shown(v))
 		}
 		want, okWant := o.Int("expected_exit_code")
 		if v, _ := o.Get("expected_exit_code"); v != nil && !okWant {
-			r.errorf(ProblemEvidence, at+".expected_exit_code", "", "%s.expected_exit_code must be an integer, not %s", at, shown(v))
+			r.errorf(ProblemEvidence, at+".expected_exit_code", "", "%s.expected_exit_code must be an integer, not %s", at, wire.Shown(v))
 		}
 		switch {
 		case !okCode || code == 0:
@@ -79,7 +80,7 @@ func checkProducedFiles(r *stageReport, c *stageContext, items []any) {
 		}
 		disposition, _ := o.Get("disposition")
 		if disposition != nil && disposition != "artifact" && disposition != "ignore" {
-			r.errorf(ProblemProducedFile, at+".disposition", "", "%s.disposition must be artifact or ignore, not %s", at, shown(disposition))
+			r.errorf(ProblemProducedFile, at+".disposition", "", "%s.disposition must be artifact or ignore, not %s", at, wire.Shown(disposition))
 		}
 		if !nonBlank(path) {
 			continue
@@ -87,19 +88,19 @@ func checkProducedFiles(r *stageReport, c *stageContext, items []any) {
 		p := o.String("path")
 		key := pathKey(p)
 		if j, dup := first[key]; dup {
-			r.errorf(ProblemProducedTwice, at+".path", p, "%s.path names %s, which verification.produced_files[%d] names already", at, shown(p), j)
+			r.errorf(ProblemProducedTwice, at+".path", p, "%s.path names %s, which verification.produced_files[%d] names already", at, wire.Shown(p), j)
 		} else {
 			first[key] = i
 		}
 		if disposition == "ignore" && declared[key] {
-			r.errorf(ProblemIgnoredFile, at+".disposition", p, "%s marks %s as ignore, but files_changed lists it", at, shown(p))
+			r.errorf(ProblemIgnoredFile, at+".disposition", p, "%s marks %s as ignore, but files_changed lists it", at, wire.Shown(p))
 		}
 	}
 }
 
 // pathKey is the spelling under which two declared paths are the same file.
 func pathKey(p string) string {
-	if clean, problem := CleanPath(trimJS(p)); problem == "" {
+	if clean, problem := wire.CleanPath(wire.Trim(p)); problem == "" {
 		return clean
 	}
 	return p

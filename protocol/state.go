@@ -2,7 +2,10 @@
 
 package protocol
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // State is .agentxchain/state.json. Members it does not name survive in Extra.
 // Times are RFC 3339 UTC with milliseconds, kept as written.
@@ -10,7 +13,7 @@ type State struct {
 	SchemaVersion          string                   `json:"schema_version"`
 	RunID                  *string                  `json:"run_id"`
 	ProjectID              string                   `json:"project_id"`
-	Status                 Status                   `json:"status"`
+	Status                 wire.Status              `json:"status"`
 	Phase                  string                   `json:"phase"`
 	CreatedAt              *string                  `json:"created_at,omitempty"`
 	PhaseEnteredAt         *string                  `json:"phase_entered_at,omitempty"`

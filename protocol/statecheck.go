@@ -7,13 +7,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CheckState returns everything wrong with a repaired state; none means valid.
 // Problems carry code invalid_state and the path of the member. A pre-run
 // "blocked" state without run and turns passes: a new run may start from it
 // (spec/01 §5.1).
-func CheckState(s *State) Problems {
+func CheckState(s *State) wire.Problems {
 	c := &stateCheck{}
 	c.identity(s)
 	for id, t := range s.ActiveTurns.All() {
@@ -35,7 +37,7 @@ func CheckState(s *State) Problems {
 	return c.problems
 }
 
-type stateCheck struct{ problems Problems }
+type stateCheck struct{ problems wire.Problems }
 
 func (c *stateCheck) add(field, what string) {
 	c.problems = addStateProblem(c.problems, field, field+" "+what)
@@ -53,7 +55,7 @@ func (c *stateCheck) identity(s *State) {
 	}
 	if s.RunID != nil {
 		c.text("run_id", *s.RunID)
-	} else if s.ActiveTurns.Len() > 0 || s.Status != StatusIdle && s.Status != StatusBlocked {
+	} else if s.ActiveTurns.Len() > 0 || s.Status != wire.StatusIdle && s.Status != wire.StatusBlocked {
 		c.add("run_id", "may be null only before the run starts")
 	}
 	c.text("project_id", s.ProjectID)
@@ -74,8 +76,8 @@ func (c *stateCheck) identity(s *State) {
 	}
 }
 
-func allStatuses() []Status {
-	return []Status{StatusIdle, StatusActive, StatusPaused, StatusBlocked, StatusCompleted, StatusFailed}
+func allStatuses() []wire.Status {
+	return []wire.Status{wire.StatusIdle, wire.StatusActive, wire.StatusPaused, wire.StatusBlocked, wire.StatusCompleted, wire.StatusFailed}
 }
 
 func (c *stateCheck) turn(id string, t *Turn) {
@@ -104,8 +106,8 @@ func (c *stateCheck) turn(id string, t *Turn) {
 
 func (c *stateCheck) block(s *State) {
 	switch {
-	case s.Status == StatusBlocked:
-		c.text("blocked_on", strOr(s.BlockedOn))
+	case s.Status == wire.StatusBlocked:
+		c.text("blocked_on", wire.OrEmpty(s.BlockedOn))
 		r := s.BlockedReason
 		if r == nil {
 			c.add("blocked_reason", "must say why the run is blocked")
@@ -119,13 +121,13 @@ func (c *stateCheck) block(s *State) {
 	case s.BlockedReason != nil:
 		c.add("blocked_reason", fmt.Sprintf("must be null while the run is %s", s.Status))
 	}
-	if s.Status == StatusActive && strOr(s.BlockedOn) != "" {
+	if s.Status == wire.StatusActive && wire.OrEmpty(s.BlockedOn) != "" {
 		c.add("blocked_on", "must be null while the run is active")
 	}
 }
 
 func (c *stateCheck) pending(s *State) {
-	if s.Status == StatusPaused && !hasPending(s) {
+	if s.Status == wire.StatusPaused && !hasPending(s) {
 		c.add("status", "is paused, but neither pending_phase_transition nor pending_run_completion waits for approval")
 	}
 	if p := s.PendingPhaseTransition; p != nil {
@@ -159,7 +161,7 @@ func (c *stateCheck) charters(queue []*Charter) {
 			c.add(at, "must be an object")
 			continue
 		}
-		if !SafeID(q.CharterID) || seen[q.CharterID] {
+		if !wire.SafeID(q.CharterID) || seen[q.CharterID] {
 			c.add(at+".charter_id", "must be a name of its own without / and \\")
 		}
 		seen[q.CharterID] = true

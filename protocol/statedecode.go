@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // StateSchema is the state schema this engine writes.
@@ -26,10 +27,10 @@ const (
 // are no JSON object (UTF-8, size, depth and duplicate members included),
 // invalid_state with every wrongly typed member in Problems. The state is as
 // written: RepairState mends it, CheckState judges it.
-func DecodeState(data []byte) (*State, *Error) {
+func DecodeState(data []byte) (*State, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: maxStateBytes, Depth: maxStateDepth})
 	if err != nil {
-		e := &Error{Code: CodeInvalidJSON, Message: string(DocState) + " is not valid JSON: " + err.Error(), Hint: repairHint}
+		e := &wire.Error{Code: wire.CodeInvalidJSON, Message: string(wire.DocState) + " is not valid JSON: " + err.Error(), Hint: repairHint}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
@@ -38,8 +39,8 @@ func DecodeState(data []byte) (*State, *Error) {
 	}
 	o, ok := v.(*ojson.Object)
 	if !ok {
-		return nil, &Error{Code: CodeInvalidJSON, Hint: repairHint,
-			Message: string(DocState) + " must hold a JSON object, not " + ojson.TypeName(v)}
+		return nil, &wire.Error{Code: wire.CodeInvalidJSON, Hint: repairHint,
+			Message: string(wire.DocState) + " must hold a JSON object, not " + ojson.TypeName(v)}
 	}
 	s, problems := DecodeStateObject(o)
 	if len(problems) > 0 {
@@ -51,26 +52,26 @@ func DecodeState(data []byte) (*State, *Error) {
 const repairHint = "git agentxchain repair"
 
 // StateError is the refusal of a state with the given problems.
-func StateError(p Problems) *Error {
-	e := &Error{Code: CodeInvalidState, Problems: p, Hint: repairHint}
+func StateError(p wire.Problems) *wire.Error {
+	e := &wire.Error{Code: wire.CodeInvalidState, Problems: p, Hint: repairHint}
 	switch len(p) {
 	case 0:
-		e.Message = string(DocState) + " is not a valid state"
+		e.Message = string(wire.DocState) + " is not a valid state"
 	case 1:
 		e.Field = p[0].Field
-		e.Message = string(DocState) + " is not a valid state: " + p[0].Message
+		e.Message = string(wire.DocState) + " is not a valid state: " + p[0].Message
 	default:
 		e.Field = p[0].Field
-		e.Message = fmt.Sprintf("%s is not a valid state: %s (and %d more)", DocState, p[0].Message, len(p)-1)
+		e.Message = fmt.Sprintf("%s is not a valid state: %s (and %d more)", wire.DocState, p[0].Message, len(p)-1)
 	}
 	return e
 }
 
 // DecodeStateObject reads a decoded state leniently: the state is always usable,
 // wrongly typed members are left out and reported. Unknown members survive.
-func DecodeStateObject(o *ojson.Object) (*State, Problems) {
+func DecodeStateObject(o *ojson.Object) (*State, wire.Problems) {
 	s := &State{}
-	var problems Problems
+	var problems wire.Problems
 	for _, fe := range ojson.Unmarshal(o, s) {
 		if fe.Got == "null" && nullMeansAbsent(fe.Path) {
 			continue
@@ -90,11 +91,11 @@ func DecodeStateObject(o *ojson.Object) (*State, Problems) {
 	return s, problems
 }
 
-func addStateProblem(p Problems, field, message string) Problems {
+func addStateProblem(p wire.Problems, field, message string) wire.Problems {
 	if len(p) >= maxStateProblems {
 		return p
 	}
-	return append(p, Problem{Code: CodeInvalidState, Field: clip(field, 200), Message: clip(message, 400)})
+	return append(p, wire.Problem{Code: wire.CodeInvalidState, Field: clip(field, 200), Message: clip(message, 400)})
 }
 
 // nullMeansAbsent lists the members that other implementations write as null
@@ -121,7 +122,7 @@ func nullMeansAbsent(path string) bool {
 
 // dropNilMembers removes null entries from the collections, so that no rule
 // meets a nil turn or delegation.
-func dropNilMembers(s *State, problems Problems) Problems {
+func dropNilMembers(s *State, problems wire.Problems) wire.Problems {
 	for _, id := range s.ActiveTurns.Keys() {
 		if t, _ := s.ActiveTurns.Get(id); t == nil {
 			s.ActiveTurns.Delete(id)
@@ -144,7 +145,7 @@ func dropNilMembers(s *State, problems Problems) Problems {
 	return problems
 }
 
-func dropNil[T any](items []*T, path string, problems Problems) ([]*T, Problems) {
+func dropNil[T any](items []*T, path string, problems wire.Problems) ([]*T, wire.Problems) {
 	keep := items[:0:0]
 	for i, it := range items {
 		if it == nil {

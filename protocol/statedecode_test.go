@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
@@ -81,15 +82,15 @@ func TestDecodeStateRefuses(t *testing.T) {
 		doc, code string
 		fields    []string
 	}{
-		"empty":       {"", CodeInvalidJSON, nil},
-		"truncated":   {activeStateDoc[:200], CodeInvalidJSON, nil},
-		"array":       {"[]", CodeInvalidJSON, nil},
-		"bad UTF-8":   {"{\"a\": \"\xff\"}", CodeInvalidJSON, nil},
-		"duplicate":   {`{"status": "idle", "status": "active"}`, CodeInvalidJSON, nil},
-		"deep":        {strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), CodeInvalidJSON, nil},
-		"wrong types": {`{"status": 1, "turn_sequence": 1.5, "active_turns": [], "blocked_reason": "x"}`, CodeInvalidState, []string{"status", "turn_sequence", "active_turns", "blocked_reason"}},
-		"null turn":   {`{"active_turns": {"t": null}, "delegation_queue": [null], "repo_decisions": [null]}`, CodeInvalidState, []string{"active_turns.t", "delegation_queue[0]", "repo_decisions[0]"}},
-		"null name":   {`{"phase_gate_status": {"run_id": null}}`, CodeInvalidState, []string{"phase_gate_status.run_id"}},
+		"empty":       {"", wire.CodeInvalidJSON, nil},
+		"truncated":   {activeStateDoc[:200], wire.CodeInvalidJSON, nil},
+		"array":       {"[]", wire.CodeInvalidJSON, nil},
+		"bad UTF-8":   {"{\"a\": \"\xff\"}", wire.CodeInvalidJSON, nil},
+		"duplicate":   {`{"status": "idle", "status": "active"}`, wire.CodeInvalidJSON, nil},
+		"deep":        {strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100), wire.CodeInvalidJSON, nil},
+		"wrong types": {`{"status": 1, "turn_sequence": 1.5, "active_turns": [], "blocked_reason": "x"}`, wire.CodeInvalidState, []string{"status", "turn_sequence", "active_turns", "blocked_reason"}},
+		"null turn":   {`{"active_turns": {"t": null}, "delegation_queue": [null], "repo_decisions": [null]}`, wire.CodeInvalidState, []string{"active_turns.t", "delegation_queue[0]", "repo_decisions[0]"}},
+		"null name":   {`{"phase_gate_status": {"run_id": null}}`, wire.CodeInvalidState, []string{"phase_gate_status.run_id"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := DecodeState([]byte(tc.doc))
@@ -220,7 +221,7 @@ func TestDecodeRepairNeverPanics(t *testing.T) {
 			CheckState(once)
 			DeriveRecovery(once, c)
 			NextActions(once, c, "hesc_1")
-			if once.Status == StatusActive && c != nil {
+			if once.Status == wire.StatusActive && c != nil {
 				_, _, _ = ResolveRole(c, once, "")
 			}
 			if c != nil {
@@ -261,7 +262,7 @@ func FuzzDecodeState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := DecodeState(data)
 		if err != nil {
-			if err.Code != CodeInvalidJSON && err.Code != CodeInvalidState {
+			if err.Code != wire.CodeInvalidJSON && err.Code != wire.CodeInvalidState {
 				t.Fatalf("code %s", err.Code)
 			}
 			return

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RepairState returns a repaired copy of s and one note per repair. It writes
@@ -57,7 +58,7 @@ func (r *stateRepair) shape() {
 	}
 	for _, gate := range s.PhaseGateStatus.Keys() {
 		if v, _ := s.PhaseGateStatus.Get(gate); v == "" {
-			s.PhaseGateStatus.Set(gate, GatePending)
+			s.PhaseGateStatus.Set(gate, wire.GatePending)
 			r.note("phase_gate_status.%s was empty", clip(gate, 80))
 		}
 	}
@@ -70,7 +71,7 @@ func (r *stateRepair) shape() {
 func (r *stateRepair) delegations() {
 	s := r.s
 	for _, d := range s.DelegationQueue {
-		if d.Status != "active" || s.ActiveTurns.Has(strOr(d.ChildTurnID)) {
+		if d.Status != "active" || s.ActiveTurns.Has(wire.OrEmpty(d.ChildTurnID)) {
 			continue
 		}
 		d.Status, d.ChildTurnID = "pending", nil
@@ -113,16 +114,16 @@ func (r *stateRepair) currentTurn(v ojson.Value) {
 // pausedOrBlocked tells a pause, which waits for an approval, from a block.
 func (r *stateRepair) pausedOrBlocked() {
 	s := r.s
-	if s.BlockedOn != nil && trimSpace(*s.BlockedOn) == "" {
+	if s.BlockedOn != nil && wire.TrimSpace(*s.BlockedOn) == "" {
 		s.BlockedOn = nil
 		r.note("an empty blocked_on read as null")
 	}
-	on := strOr(s.BlockedOn)
-	if s.Status == StatusPaused && !hasPending(s) && on != "" && !strings.HasPrefix(on, "human_approval:") {
-		s.Status = StatusBlocked
+	on := wire.OrEmpty(s.BlockedOn)
+	if s.Status == wire.StatusPaused && !hasPending(s) && on != "" && !strings.HasPrefix(on, "human_approval:") {
+		s.Status = wire.StatusBlocked
 		r.note("the run is blocked on %s, not paused", clip(on, 120))
 	}
-	if s.Status != StatusBlocked && s.BlockedReason != nil {
+	if s.Status != wire.StatusBlocked && s.BlockedReason != nil {
 		s.BlockedReason = nil
 		r.note("blocked_reason dropped: the run is %s", s.Status)
 	}
@@ -138,15 +139,15 @@ func hasPending(s *State) bool {
 func (r *stateRepair) approvalPause() {
 	s := r.s
 	switch s.Status {
-	case StatusActive, StatusPaused, StatusBlocked:
+	case wire.StatusActive, wire.StatusPaused, wire.StatusBlocked:
 	default:
 		return
 	}
-	on := strOr(s.BlockedOn)
+	on := wire.OrEmpty(s.BlockedOn)
 	atGate := strings.HasPrefix(on, "human_approval:")
 	gate := strings.TrimPrefix(on, "human_approval:")
-	if !hasPending(s) && atGate && s.Status != StatusActive && s.ActiveTurns.Len() == 0 && r.isExitGate(gate) {
-		turn := strOr(s.LastCompletedTurnID)
+	if !hasPending(s) && atGate && s.Status != wire.StatusActive && s.ActiveTurns.Len() == 0 && r.isExitGate(gate) {
+		turn := wire.OrEmpty(s.LastCompletedTurnID)
 		if next := r.cfg.NextPhase(s.Phase); next != "" {
 			s.PendingPhaseTransition = &PendingTransition{From: s.Phase, To: next, Gate: gate, RequestedByTurn: turn}
 			r.note("pending_phase_transition derived from the pause at gate %s", gate)
@@ -167,11 +168,11 @@ func (r *stateRepair) approvalPause() {
 		return // CheckState names the member that is missing
 	}
 	switch {
-	case s.Status == StatusBlocked && (!atGate && (on != "" || s.BlockedReason != nil) || specificReason(s)):
+	case s.Status == wire.StatusBlocked && (!atGate && (on != "" || s.BlockedReason != nil) || specificReason(s)):
 		return
-	case s.Status != StatusPaused:
+	case s.Status != wire.StatusPaused:
 		r.note("the run is paused: gate %s waits for approval", clip(gate, 80))
-		s.Status = StatusPaused
+		s.Status = wire.StatusPaused
 	}
 	s.BlockedReason = nil
 	if on == "" {
@@ -203,11 +204,11 @@ func (r *stateRepair) isExitGate(gate string) bool {
 // blocker completes the descriptor of a blocked run (spec/01 §14 rows 3 and 23).
 func (r *stateRepair) blocker() {
 	s := r.s
-	if s.Status != StatusBlocked {
+	if s.Status != wire.StatusBlocked {
 		return
 	}
 	turn := ""
-	if strOr(s.BlockedOn) == "" {
+	if wire.OrEmpty(s.BlockedOn) == "" {
 		var on string
 		on, turn = deriveBlocker(s)
 		s.BlockedOn = ptr(on)
@@ -215,13 +216,13 @@ func (r *stateRepair) blocker() {
 	}
 	if s.BlockedReason == nil {
 		b := DescribeBlock(s, *s.BlockedOn, turn)
-		b.BlockedAt = lastKnownTime(s, strOr(b.TurnID))
+		b.BlockedAt = lastKnownTime(s, wire.OrEmpty(b.TurnID))
 		s.BlockedReason = b
 		r.note("blocked_reason derived from %s", clip(*s.BlockedOn, 120))
 		return
 	}
 	have := s.BlockedReason
-	want := DescribeBlock(s, *s.BlockedOn, strOr(have.TurnID))
+	want := DescribeBlock(s, *s.BlockedOn, wire.OrEmpty(have.TurnID))
 	missing := func(dst *string, def, name string) {
 		if *dst == "" {
 			*dst = def
@@ -236,9 +237,9 @@ func (r *stateRepair) blocker() {
 	missing(&have.Recovery.TypedReason, typed, "blocked_reason.recovery.typed_reason")
 	missing(&have.Category, have.Recovery.TypedReason, "blocked_reason.category")
 	missing(&have.Recovery.Owner, want.Recovery.Owner, "blocked_reason.recovery.owner")
-	missing(&have.BlockedAt, lastKnownTime(s, strOr(have.TurnID)), "blocked_reason.blocked_at")
-	if trimSpace(have.Recovery.RecoveryAction) == "" {
-		have.Recovery.RecoveryAction = RecoveryAction(have.Recovery.TypedReason, *s.BlockedOn, strOr(have.TurnID))
+	missing(&have.BlockedAt, lastKnownTime(s, wire.OrEmpty(have.TurnID)), "blocked_reason.blocked_at")
+	if wire.TrimSpace(have.Recovery.RecoveryAction) == "" {
+		have.Recovery.RecoveryAction = RecoveryAction(have.Recovery.TypedReason, *s.BlockedOn, wire.OrEmpty(have.TurnID))
 		r.note("blocked_reason.recovery.recovery_action was missing")
 	}
 }
@@ -251,8 +252,8 @@ func deriveBlocker(s *State) (on, turnID string) {
 	var failed *Turn
 	for _, t := range s.ActiveTurns.All() {
 		switch t.Status {
-		case TurnFailed, TurnConflicted, TurnFailedStart, TurnStalled:
-			if failed == nil || s.BlockedReason != nil && strOr(s.BlockedReason.TurnID) == t.TurnID {
+		case wire.TurnFailed, wire.TurnConflicted, wire.TurnFailedStart, wire.TurnStalled:
+			if failed == nil || s.BlockedReason != nil && wire.OrEmpty(s.BlockedReason.TurnID) == t.TurnID {
 				failed = t
 			}
 		}
@@ -270,7 +271,7 @@ func deriveBlocker(s *State) (on, turnID string) {
 	case category == "needs_human":
 		detail := ""
 		if d := s.BlockedReason.Recovery.Detail; d != nil {
-			detail = oneLine(*d)
+			detail = wire.OneLine(*d)
 		}
 		return "human:" + cmp.Or(detail, "unspecified"), ""
 	case s.Escalation.String("source") == "operator", category == "operator_escalation":
@@ -280,13 +281,13 @@ func deriveBlocker(s *State) (on, turnID string) {
 	}
 	if failed != nil {
 		switch failed.Status {
-		case TurnFailed:
+		case wire.TurnFailed:
 			return "escalation:retries-exhausted:" + failed.AssignedRole, failed.TurnID
-		case TurnConflicted:
+		case wire.TurnConflicted:
 			return "human:conflict_loop:" + failed.TurnID, failed.TurnID
-		case TurnFailedStart:
+		case wire.TurnFailedStart:
 			return "turn:failed_start:" + failed.TurnID, failed.TurnID
-		case TurnStalled:
+		case wire.TurnStalled:
 			return "turn:stalled:" + failed.TurnID, failed.TurnID
 		}
 	}
@@ -309,16 +310,16 @@ func blockCategory(s *State) string {
 func lastKnownTime(s *State, turnID string) string {
 	best, found := "", false
 	try := func(v string) {
-		t, err := ParseTime(v)
+		t, err := wire.ParseTime(v)
 		if err != nil {
 			return
 		}
-		if b, err := ParseTime(best); !found || err == nil && t.After(b) {
+		if b, err := wire.ParseTime(best); !found || err == nil && t.After(b) {
 			best, found = v, true
 		}
 	}
-	try(strOr(s.CreatedAt))
-	try(strOr(s.PhaseEnteredAt))
+	try(wire.OrEmpty(s.CreatedAt))
+	try(wire.OrEmpty(s.PhaseEnteredAt))
 	try(s.Escalation.String("escalated_at"))
 	if t, ok := s.ActiveTurns.Get(turnID); ok {
 		for _, v := range []string{t.AssignedAt, t.DispatchedAt, t.FailedAt} {
@@ -372,7 +373,7 @@ func (r *stateRepair) budget() {
 		}
 		r.note("budget_status.exhausted cleared: money remains")
 	}
-	if s.Status != StatusBlocked || strOr(s.BlockedOn) != "budget:exhausted" || limit == nil || s.BlockedReason == nil {
+	if s.Status != wire.StatusBlocked || wire.OrEmpty(s.BlockedOn) != "budget:exhausted" || limit == nil || s.BlockedReason == nil {
 		return
 	}
 	rec := &s.BlockedReason.Recovery
@@ -384,7 +385,7 @@ func (r *stateRepair) budget() {
 		action = cmdUnblock
 		detail = fmt.Sprintf("Budget raised: $%.2f spent of $%.2f", b.SpentUSD, *limit)
 	}
-	if rec.RecoveryAction != action || strOr(rec.Detail) != detail {
+	if rec.RecoveryAction != action || wire.OrEmpty(rec.Detail) != detail {
 		rec.RecoveryAction, rec.Detail = action, ptr(detail)
 		r.note("the budget block's recovery was refreshed")
 	}
@@ -394,7 +395,7 @@ func (r *stateRepair) budget() {
 // come and go while a run is blocked. Other people's words stay.
 func (r *stateRepair) recovery() {
 	s := r.s
-	if s.Status != StatusBlocked || s.BlockedReason == nil {
+	if s.Status != wire.StatusBlocked || s.BlockedReason == nil {
 		return
 	}
 	rec := &s.BlockedReason.Recovery
@@ -410,10 +411,10 @@ func (r *stateRepair) recovery() {
 	if t := blockTurn(s, ""); t != nil {
 		turn = t.TurnID
 	}
-	if strings.Contains(rec.RecoveryAction, quoteWord(turn)) && turn != "" {
+	if strings.Contains(rec.RecoveryAction, wire.ShellWord(turn)) && turn != "" {
 		return
 	}
-	if action := RecoveryAction(rec.TypedReason, strOr(s.BlockedOn), turn); action != rec.RecoveryAction {
+	if action := RecoveryAction(rec.TypedReason, wire.OrEmpty(s.BlockedOn), turn); action != rec.RecoveryAction {
 		rec.RecoveryAction = action
 		r.note("the recovery command names the turn that is active now")
 	}

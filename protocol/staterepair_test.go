@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
@@ -15,9 +16,9 @@ import (
 func twoPhaseConfig() *Config {
 	c := &Config{Template: "generic", Project: Project{ID: "demo", Name: "Demo", DefaultBranch: "main"}}
 	for _, r := range []*Role{
-		{ID: "pm", Title: "PM", Mandate: "plan", WriteAuthority: ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
-		{ID: "dev", Title: "Dev", Mandate: "build", WriteAuthority: Authoritative, RuntimeID: "man", RuntimeType: "manual"},
-		{ID: "qa", Title: "QA", Mandate: "test", WriteAuthority: ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
+		{ID: "pm", Title: "PM", Mandate: "plan", WriteAuthority: wire.ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
+		{ID: "dev", Title: "Dev", Mandate: "build", WriteAuthority: wire.Authoritative, RuntimeID: "man", RuntimeType: "manual"},
+		{ID: "qa", Title: "QA", Mandate: "test", WriteAuthority: wire.ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
 	} {
 		c.Roles.Set(r.ID, r)
 	}
@@ -84,7 +85,7 @@ func TestRepairBlockedWithoutReason(t *testing.T) {
 	} {
 		r, notes := RepairState(stateWith(t, `{"status": "blocked", "blocked_on": "`+tc.on+`"}`), twoPhaseConfig())
 		b := r.BlockedReason
-		if r.Status != StatusBlocked || b == nil || b.Category != tc.category || b.Recovery.TypedReason != tc.category || b.Recovery.Owner != tc.owner || strOr(b.TurnID) != tc.turn {
+		if r.Status != wire.StatusBlocked || b == nil || b.Category != tc.category || b.Recovery.TypedReason != tc.category || b.Recovery.Owner != tc.owner || wire.OrEmpty(b.TurnID) != tc.turn {
 			t.Errorf("%s: %+v", tc.on, b)
 			continue
 		}
@@ -117,8 +118,8 @@ func TestRepairLostBlocker(t *testing.T) {
 		{`"active_turns": {}, "blocked_reason": {"category": "gate_action_failed"}, "pending_run_completion": {"gate": "g2"}`, "gate_action:g2", ""},
 	} {
 		r, _ := RepairState(stateWith(t, `{"status": "blocked", "blocked_on": null, `+tc.members+`}`), twoPhaseConfig())
-		if r.Status != StatusBlocked || strOr(r.BlockedOn) != tc.on || strOr(r.BlockedReason.TurnID) != tc.turn {
-			t.Errorf("%s: blocked on %q, turn %q", tc.members, strOr(r.BlockedOn), strOr(r.BlockedReason.TurnID))
+		if r.Status != wire.StatusBlocked || wire.OrEmpty(r.BlockedOn) != tc.on || wire.OrEmpty(r.BlockedReason.TurnID) != tc.turn {
+			t.Errorf("%s: blocked on %q, turn %q", tc.members, wire.OrEmpty(r.BlockedOn), wire.OrEmpty(r.BlockedReason.TurnID))
 		}
 		if p := CheckState(r); len(p) > 0 {
 			t.Errorf("%s: %s", tc.members, p.Join())
@@ -135,22 +136,22 @@ func TestRepairKeepsSpecificReason(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		members string
-		status  Status
+		status  wire.Status
 		on      string
 	}{
-		{`"status": "blocked", "blocked_on": "gate_action:g1", ` + reason("gate_action_failed", "agentxchain approve-transition") + `, ` + pending, StatusBlocked, "gate_action:g1"},
-		{`"status": "blocked", "blocked_on": "hook:before_gate:h", ` + reason("hook_tamper", "x") + `, ` + pending, StatusBlocked, "hook:before_gate:h"},
-		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + reason("gate_action_failed", "x") + `, ` + pending, StatusBlocked, "human_approval:g1"},
-		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + pending, StatusPaused, "human_approval:g1"},
-		{`"status": "active", "blocked_on": null, ` + pending, StatusPaused, "human_approval:g1"},
-		{`"status": "paused", "blocked_on": null, ` + pending, StatusPaused, "human_approval:g1"},
+		{`"status": "blocked", "blocked_on": "gate_action:g1", ` + reason("gate_action_failed", "agentxchain approve-transition") + `, ` + pending, wire.StatusBlocked, "gate_action:g1"},
+		{`"status": "blocked", "blocked_on": "hook:before_gate:h", ` + reason("hook_tamper", "x") + `, ` + pending, wire.StatusBlocked, "hook:before_gate:h"},
+		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + reason("gate_action_failed", "x") + `, ` + pending, wire.StatusBlocked, "human_approval:g1"},
+		{`"status": "blocked", "blocked_on": "human_approval:g1", ` + pending, wire.StatusPaused, "human_approval:g1"},
+		{`"status": "active", "blocked_on": null, ` + pending, wire.StatusPaused, "human_approval:g1"},
+		{`"status": "paused", "blocked_on": null, ` + pending, wire.StatusPaused, "human_approval:g1"},
 	} {
 		s := stateWith(t, "{"+tc.members+"}")
 		r, _ := RepairState(s, twoPhaseConfig())
-		if r.Status != tc.status || strOr(r.BlockedOn) != tc.on {
-			t.Errorf("%s:\n got %s on %q", tc.members, r.Status, strOr(r.BlockedOn))
+		if r.Status != tc.status || wire.OrEmpty(r.BlockedOn) != tc.on {
+			t.Errorf("%s:\n got %s on %q", tc.members, r.Status, wire.OrEmpty(r.BlockedOn))
 		}
-		if tc.status == StatusBlocked && (r.BlockedReason.Recovery.TypedReason != s.BlockedReason.Recovery.TypedReason || r.BlockedReason.Recovery.RecoveryAction != s.BlockedReason.Recovery.RecoveryAction) {
+		if tc.status == wire.StatusBlocked && (r.BlockedReason.Recovery.TypedReason != s.BlockedReason.Recovery.TypedReason || r.BlockedReason.Recovery.RecoveryAction != s.BlockedReason.Recovery.RecoveryAction) {
 			t.Errorf("%s: reason became %+v", tc.members, r.BlockedReason.Recovery)
 		}
 		if p := CheckState(r); len(p) > 0 {
@@ -175,7 +176,7 @@ func TestRepairApprovalPause(t *testing.T) {
 	}
 	for _, on := range []string{"human:x", "escalation:operator:x", "policy:p"} {
 		r, _ = RepairState(stateWith(t, `{"status": "paused", "blocked_on": "`+on+`"}`), cfg)
-		if r.Status != StatusBlocked || r.BlockedReason == nil || len(CheckState(r)) > 0 {
+		if r.Status != wire.StatusBlocked || r.BlockedReason == nil || len(CheckState(r)) > 0 {
 			t.Errorf("%s: %s", on, CheckState(r).Join())
 		}
 	}
@@ -247,11 +248,11 @@ func TestRepairDelegations(t *testing.T) {
 	turn, _ := s.ActiveTurns.Get("turn_b")
 	turn.DelegationContext = ojson.NewObject("delegation_id", "del-001", "parent_turn_id", "turn_p")
 	r, _ = RepairState(s, nil)
-	if d := r.DelegationQueue[0]; d.Status != "active" || strOr(d.ChildTurnID) != "turn_b" {
+	if d := r.DelegationQueue[0]; d.Status != "active" || wire.OrEmpty(d.ChildTurnID) != "turn_b" {
 		t.Errorf("%+v", d)
 	}
 	r, notes := RepairState(stateWith(t, `{"delegation_queue": [`+entry("turn_b")+`]}`), nil)
-	if d := r.DelegationQueue[0]; strOr(d.ChildTurnID) != "turn_b" || len(notes) > 0 {
+	if d := r.DelegationQueue[0]; wire.OrEmpty(d.ChildTurnID) != "turn_b" || len(notes) > 0 {
 		t.Errorf("%+v %v", d, notes)
 	}
 }
@@ -274,20 +275,20 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 		}
 		switch rapid.IntRange(0, 4).Draw(t, "damage") {
 		case 0: // blocked, parts of the descriptor lost
-			s.Status = StatusBlocked
+			s.Status = wire.StatusBlocked
 			s.BlockedOn = ptr(rapid.SampledFrom(blockerSamples).Draw(t, "blocked_on"))
 			if rapid.Bool().Draw(t, "partial") {
 				s.BlockedReason = &BlockedReason{Category: rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")}
 			}
 		case 1: // a pause that is a block
-			s.Status = StatusPaused
+			s.Status = wire.StatusPaused
 			s.BlockedOn = ptr(rapid.SampledFrom([]string{"human:x", "escalation:operator:y", "policy:p", "budget:exhausted"}).Draw(t, "blocked_on"))
 		case 2: // a pending approval under any status
-			s.Status = rapid.SampledFrom([]Status{StatusActive, StatusPaused, StatusBlocked}).Draw(t, "status")
+			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusActive, wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
 			s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
 		case 3: // a pause that lost its pending object
 			s.ActiveTurns.Delete("turn_b")
-			s.Status = rapid.SampledFrom([]Status{StatusPaused, StatusBlocked}).Draw(t, "status")
+			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
 			s.BlockedOn = ptr("human_approval:g1")
 		case 4: // a leftover reason
 			s.BlockedReason = &BlockedReason{}
@@ -296,7 +297,7 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 		if p := CheckState(r); len(p) > 0 {
 			t.Fatalf("%s (%v)\n%s", p.Join(), notes, r.Encode())
 		}
-		if s.Status == StatusBlocked && r.Status == StatusActive {
+		if s.Status == wire.StatusBlocked && r.Status == wire.StatusActive {
 			t.Fatal("a repair unblocked a run")
 		}
 	})
@@ -346,7 +347,7 @@ func TestCheckState(t *testing.T) {
 		var fields []string
 		for _, p := range CheckState(stateWith(t, tc.members)) {
 			fields = append(fields, p.Field)
-			if p.Code != CodeInvalidState || !strings.HasPrefix(p.Message, p.Field) {
+			if p.Code != wire.CodeInvalidState || !strings.HasPrefix(p.Message, p.Field) {
 				t.Errorf("%s: %+v", tc.members, p)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // OpTransitionState is the bare status change of the conformance suite: it may
@@ -16,15 +17,15 @@ import (
 const OpTransitionState = "transition_state"
 
 // edge is a change of status; from is "" for a project without state.
-type edge struct{ from, to Status }
+type edge struct{ from, to wire.Status }
 
 // legalEdges lists the status changes of an operation; an operation that is not
 // listed has none. Completing and unpausing happen through their own operations
 // only, and "failed" is never written.
 func legalEdges(op string) []edge {
 	const (
-		idle, active, paused    = StatusIdle, StatusActive, StatusPaused
-		blocked, completed, bad = StatusBlocked, StatusCompleted, StatusFailed
+		idle, active, paused    = wire.StatusIdle, wire.StatusActive, wire.StatusPaused
+		blocked, completed, bad = wire.StatusBlocked, wire.StatusCompleted, wire.StatusFailed
 	)
 	switch op {
 	case "scaffold":
@@ -77,8 +78,8 @@ func legalEdges(op string) []edge {
 //
 // A record of another tool (OpExternal) may cover many operations, another run
 // among them, so only the project and the counter are checked.
-func LegalTransition(before, after *State, op string) *Error {
-	from := Status("")
+func LegalTransition(before, after *State, op string) *wire.Error {
+	from := wire.Status("")
 	if before != nil {
 		from = before.Status
 	} else {
@@ -99,9 +100,9 @@ func LegalTransition(before, after *State, op string) *Error {
 	return nil
 }
 
-func illegal(field, op, what string, from, to Status) *Error {
-	return &Error{Code: CodeInvalidStateTransition, Field: field, Message: fmt.Sprintf("%s: %s.", op, what),
-		Details: ojson.NewObject("operation", op, "from_status", nullable(string(from)), "to_status", nullable(string(to)))}
+func illegal(field, op, what string, from, to wire.Status) *wire.Error {
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: field, Message: fmt.Sprintf("%s: %s.", op, what),
+		Details: ojson.NewObject("operation", op, "from_status", wire.TextOrNull(string(from)), "to_status", wire.TextOrNull(string(to)))}
 }
 
 // newRun reports whether the operation put another run in the place of before's.
@@ -112,9 +113,9 @@ func newRun(before, after *State, op string) bool {
 // immutable checks what no operation changes: the project always; the run id
 // once set, and its creation time, until a new run begins; the counter never
 // falls within a run.
-func immutable(before, after *State, op string) *Error {
-	changed := func(field, was, is string) *Error {
-		return &Error{Code: CodeImmutableField, Field: field,
+func immutable(before, after *State, op string) *wire.Error {
+	changed := func(field, was, is string) *wire.Error {
+		return &wire.Error{Code: wire.CodeImmutableField, Field: field,
 			Message: fmt.Sprintf("%s: %s is %.80q and never changes; it would become %.80q.", op, field, was, is)}
 	}
 	if before.ProjectID != "" && before.ProjectID != after.ProjectID {
@@ -127,8 +128,8 @@ func immutable(before, after *State, op string) *Error {
 	if fresh {
 		return nil
 	}
-	if before.CreatedAt != nil && strOr(before.CreatedAt) != strOr(after.CreatedAt) {
-		return changed("created_at", strOr(before.CreatedAt), strOr(after.CreatedAt))
+	if before.CreatedAt != nil && wire.OrEmpty(before.CreatedAt) != wire.OrEmpty(after.CreatedAt) {
+		return changed("created_at", wire.OrEmpty(before.CreatedAt), wire.OrEmpty(after.CreatedAt))
 	}
 	if after.TurnSequence < before.TurnSequence {
 		return changed("turn_sequence", fmt.Sprint(before.TurnSequence), fmt.Sprint(after.TurnSequence))
@@ -150,8 +151,8 @@ func condition(before, after *State, op string) (problem, field string) {
 		}
 	}
 	switch after.Status {
-	case StatusActive:
-		if strOr(after.BlockedOn) != "" {
+	case wire.StatusActive:
+		if wire.OrEmpty(after.BlockedOn) != "" {
 			return "an active run is blocked on nothing", "blocked_on"
 		}
 		if op == "reactivate" && hasPending(before) {
@@ -166,32 +167,32 @@ func condition(before, after *State, op string) (problem, field string) {
 		if hasPending(after) {
 			return "an active run waits for no approval", "status"
 		}
-	case StatusPaused:
+	case wire.StatusPaused:
 		if !hasPending(after) {
 			return "a pause needs the gate it waits at", "pending_phase_transition"
 		}
 		if op == "reactivate" && !hasPending(before) {
 			return "lifting a block begins no wait for approval", "pending_phase_transition"
 		}
-	case StatusBlocked:
-		if strOr(after.BlockedOn) == "" {
+	case wire.StatusBlocked:
+		if wire.OrEmpty(after.BlockedOn) == "" {
 			return "a block needs what the run is blocked on", "blocked_on"
 		}
 		if after.BlockedReason == nil && op != OpTransitionState {
 			return "a block needs its reason and a way out", "blocked_reason"
 		}
-	case StatusCompleted:
+	case wire.StatusCompleted:
 		switch {
-		case strOr(after.CompletedAt) == "":
+		case wire.OrEmpty(after.CompletedAt) == "":
 			return "a completed run has a completion time", "completed_at"
-		case after.ActiveTurns.Len() > 0 && before.Status != StatusCompleted:
+		case after.ActiveTurns.Len() > 0 && before.Status != wire.StatusCompleted:
 			return "a run with active turns cannot complete", "active_turns"
 		case hasPending(after):
 			return "a completed run waits for no approval", "pending_run_completion"
 		case op == "approve_completion" && before.PendingRunCompletion == nil:
 			return "no run completion waits for approval", "pending_run_completion"
 		}
-	case StatusIdle:
+	case wire.StatusIdle:
 		if after.ActiveTurns.Len() > 0 {
 			return "an idle project has no active turns", "active_turns"
 		}

@@ -5,28 +5,30 @@ package protocol
 import (
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // inStatus is a minimal state that satisfies what its status requires.
-func inStatus(st Status) *State {
+func inStatus(st wire.Status) *State {
 	s := &State{SchemaVersion: StateSchema, RunID: ptr("run_1"), ProjectID: "p", Status: st, Phase: "planning", CreatedAt: ptr("2026-01-01T00:00:00.000Z"), TurnSequence: 4}
 	switch st {
-	case StatusIdle:
+	case wire.StatusIdle:
 		s.RunID, s.CreatedAt, s.TurnSequence = nil, nil, 0
-	case StatusPaused:
+	case wire.StatusPaused:
 		s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
 		s.BlockedOn = ptr("human_approval:g1")
-	case StatusBlocked:
+	case wire.StatusBlocked:
 		s.BlockedOn = ptr("human:x")
 		s.BlockedReason = DescribeBlock(s, "human:x", "")
-	case StatusCompleted:
+	case wire.StatusCompleted:
 		s.CompletedAt = ptr("2026-01-02T00:00:00.000Z")
 	}
 	return s
 }
 
 func TestLegalTransitionTable(t *testing.T) {
-	all := []Status{StatusIdle, StatusActive, StatusPaused, StatusBlocked, StatusCompleted, StatusFailed}
+	all := []wire.Status{wire.StatusIdle, wire.StatusActive, wire.StatusPaused, wire.StatusBlocked, wire.StatusCompleted, wire.StatusFailed}
 	want := map[string]string{
 		"scaffold":           "idle>idle",
 		"init_run":           "idle>active blocked>active completed>active failed>active",
@@ -52,7 +54,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		for _, from := range all {
 			for _, to := range all {
 				before, after := inStatus(from), inStatus(to)
-				if op == "init_run" && to == StatusActive {
+				if op == "init_run" && to == wire.StatusActive {
 					after.RunID, after.CreatedAt, after.TurnSequence = ptr("run_2"), ptr("2026-02-01T00:00:00.000Z"), 0
 				} else if after.RunID == nil || before.RunID == nil {
 					after.RunID, after.CreatedAt, after.TurnSequence = before.RunID, before.CreatedAt, before.TurnSequence
@@ -60,7 +62,7 @@ func TestLegalTransitionTable(t *testing.T) {
 				err := LegalTransition(before, after, op)
 				if err == nil {
 					got = append(got, string(from)+">"+string(to))
-				} else if err.Code != CodeInvalidStateTransition {
+				} else if err.Code != wire.CodeInvalidStateTransition {
 					t.Errorf("%s %s>%s: %s", op, from, to, err.Code)
 				}
 			}
@@ -69,10 +71,10 @@ func TestLegalTransitionTable(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", op, g, edges)
 		}
 	}
-	if err := LegalTransition(nil, inStatus(StatusIdle), "scaffold"); err != nil {
+	if err := LegalTransition(nil, inStatus(wire.StatusIdle), "scaffold"); err != nil {
 		t.Error(err)
 	}
-	if err := LegalTransition(nil, inStatus(StatusActive), "accept_turn"); err == nil {
+	if err := LegalTransition(nil, inStatus(wire.StatusActive), "accept_turn"); err == nil {
 		t.Error("nothing cannot be accepted")
 	}
 }
@@ -84,30 +86,30 @@ func TestLegalTransitionConditions(t *testing.T) {
 		op, code      string
 		field         string
 	}{
-		"run id":                  {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.RunID = ptr("run_2") }), OpTransitionState, CodeImmutableField, "run_id"},
-		"run id lost":             {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.RunID = nil }), "accept_turn", CodeImmutableField, "run_id"},
-		"run id from nowhere":     {change(inStatus(StatusActive), func(s *State) { s.RunID = nil }), inStatus(StatusActive), "accept_turn", CodeImmutableField, "run_id"},
-		"project":                 {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.ProjectID = "q" }), "accept_turn", CodeImmutableField, "project_id"},
-		"project in a new run":    {inStatus(StatusCompleted), change(inStatus(StatusActive), func(s *State) { s.RunID, s.ProjectID = ptr("run_2"), "q" }), "init_run", CodeImmutableField, "project_id"},
-		"counter":                 {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.TurnSequence = 3 }), "accept_turn", CodeImmutableField, "turn_sequence"},
-		"created":                 {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.CreatedAt = nil }), "accept_turn", CodeImmutableField, "created_at"},
-		"same run again":          {inStatus(StatusCompleted), inStatus(StatusActive), "init_run", CodeInvalidStateTransition, "run_id"},
-		"phase by assignment":     {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.Phase = "build" }), "assign_turn", CodeInvalidStateTransition, "phase"},
-		"phase by acceptance":     {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.Phase = "build" }), "accept_turn", "", ""},
-		"active but blocked":      {inStatus(StatusBlocked), change(inStatus(StatusActive), func(s *State) { s.BlockedOn = ptr("x") }), "reactivate", CodeInvalidStateTransition, "blocked_on"},
-		"reactivated past a gate": {inStatus(StatusPaused), inStatus(StatusActive), "reactivate", CodeInvalidStateTransition, "status"},
-		"reactivated pause":       {change(inStatus(StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), inStatus(StatusActive), "reactivate", "", ""},
-		"pause without gate":      {inStatus(StatusActive), change(inStatus(StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), OpTransitionState, CodeInvalidStateTransition, "pending_phase_transition"},
-		"block without cause":     {inStatus(StatusActive), change(inStatus(StatusBlocked), func(s *State) { s.BlockedOn = nil }), "block", CodeInvalidStateTransition, "blocked_on"},
-		"block without way out":   {inStatus(StatusActive), change(inStatus(StatusBlocked), func(s *State) { s.BlockedReason = nil }), "block", CodeInvalidStateTransition, "blocked_reason"},
-		"completed without time":  {inStatus(StatusActive), change(inStatus(StatusCompleted), func(s *State) { s.CompletedAt = nil }), "accept_turn", CodeInvalidStateTransition, "completed_at"},
-		"completed with turns":    {inStatus(StatusActive), change(inStatus(StatusCompleted), func(s *State) { s.ActiveTurns.Set("t", &Turn{TurnID: "t"}) }), "accept_turn", CodeInvalidStateTransition, "active_turns"},
-		"completion approved":     {change(inStatus(StatusPaused), func(s *State) { s.PendingPhaseTransition, s.PendingRunCompletion = nil, &PendingCompletion{Gate: "g"} }), inStatus(StatusCompleted), "approve_completion", "", ""},
-		"completion not pending":  {inStatus(StatusPaused), inStatus(StatusCompleted), "approve_completion", CodeInvalidStateTransition, "pending_run_completion"},
-		"blocked gate approved":   {change(inStatus(StatusBlocked), func(s *State) { s.PendingPhaseTransition = &PendingTransition{To: "build", Gate: "g"} }), inStatus(StatusActive), "approve_transition", "", ""},
-		"external":                {inStatus(StatusActive), change(inStatus(StatusCompleted), func(s *State) { s.RunID, s.TurnSequence = ptr("run_9"), 1 }), OpExternal, "", ""},
-		"external rewind":         {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.TurnSequence = 1 }), OpExternal, CodeImmutableField, "turn_sequence"},
-		"external other project":  {inStatus(StatusActive), change(inStatus(StatusActive), func(s *State) { s.ProjectID = "q" }), OpExternal, CodeImmutableField, "project_id"},
+		"run id":                  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = ptr("run_2") }), OpTransitionState, wire.CodeImmutableField, "run_id"},
+		"run id lost":             {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = nil }), "accept_turn", wire.CodeImmutableField, "run_id"},
+		"run id from nowhere":     {change(inStatus(wire.StatusActive), func(s *State) { s.RunID = nil }), inStatus(wire.StatusActive), "accept_turn", wire.CodeImmutableField, "run_id"},
+		"project":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.ProjectID = "q" }), "accept_turn", wire.CodeImmutableField, "project_id"},
+		"project in a new run":    {inStatus(wire.StatusCompleted), change(inStatus(wire.StatusActive), func(s *State) { s.RunID, s.ProjectID = ptr("run_2"), "q" }), "init_run", wire.CodeImmutableField, "project_id"},
+		"counter":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.TurnSequence = 3 }), "accept_turn", wire.CodeImmutableField, "turn_sequence"},
+		"created":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.CreatedAt = nil }), "accept_turn", wire.CodeImmutableField, "created_at"},
+		"same run again":          {inStatus(wire.StatusCompleted), inStatus(wire.StatusActive), "init_run", wire.CodeInvalidStateTransition, "run_id"},
+		"phase by assignment":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.Phase = "build" }), "assign_turn", wire.CodeInvalidStateTransition, "phase"},
+		"phase by acceptance":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.Phase = "build" }), "accept_turn", "", ""},
+		"active but blocked":      {inStatus(wire.StatusBlocked), change(inStatus(wire.StatusActive), func(s *State) { s.BlockedOn = ptr("x") }), "reactivate", wire.CodeInvalidStateTransition, "blocked_on"},
+		"reactivated past a gate": {inStatus(wire.StatusPaused), inStatus(wire.StatusActive), "reactivate", wire.CodeInvalidStateTransition, "status"},
+		"reactivated pause":       {change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), inStatus(wire.StatusActive), "reactivate", "", ""},
+		"pause without gate":      {inStatus(wire.StatusActive), change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), OpTransitionState, wire.CodeInvalidStateTransition, "pending_phase_transition"},
+		"block without cause":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusBlocked), func(s *State) { s.BlockedOn = nil }), "block", wire.CodeInvalidStateTransition, "blocked_on"},
+		"block without way out":   {inStatus(wire.StatusActive), change(inStatus(wire.StatusBlocked), func(s *State) { s.BlockedReason = nil }), "block", wire.CodeInvalidStateTransition, "blocked_reason"},
+		"completed without time":  {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.CompletedAt = nil }), "accept_turn", wire.CodeInvalidStateTransition, "completed_at"},
+		"completed with turns":    {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.ActiveTurns.Set("t", &Turn{TurnID: "t"}) }), "accept_turn", wire.CodeInvalidStateTransition, "active_turns"},
+		"completion approved":     {change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition, s.PendingRunCompletion = nil, &PendingCompletion{Gate: "g"} }), inStatus(wire.StatusCompleted), "approve_completion", "", ""},
+		"completion not pending":  {inStatus(wire.StatusPaused), inStatus(wire.StatusCompleted), "approve_completion", wire.CodeInvalidStateTransition, "pending_run_completion"},
+		"blocked gate approved":   {change(inStatus(wire.StatusBlocked), func(s *State) { s.PendingPhaseTransition = &PendingTransition{To: "build", Gate: "g"} }), inStatus(wire.StatusActive), "approve_transition", "", ""},
+		"external":                {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.RunID, s.TurnSequence = ptr("run_9"), 1 }), OpExternal, "", ""},
+		"external rewind":         {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.TurnSequence = 1 }), OpExternal, wire.CodeImmutableField, "turn_sequence"},
+		"external other project":  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.ProjectID = "q" }), OpExternal, wire.CodeImmutableField, "project_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := LegalTransition(tc.before, tc.after, tc.op)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Actions of a time limit.
@@ -82,7 +83,7 @@ func (b TimeoutBudget) Object() *ojson.Object {
 	o.Set("elapsed_minutes", b.ElapsedMinutes)
 	o.Set("remaining_minutes", b.RemainingMinutes)
 	o.Set("remaining_seconds", b.RemainingSeconds)
-	o.Set("deadline_iso", FormatTime(b.Deadline))
+	o.Set("deadline_iso", wire.FormatTime(b.Deadline))
 	o.Set("exceeded", b.Exceeded)
 	o.Set("action", b.Action)
 	return o
@@ -171,7 +172,7 @@ func timeLimits(cfg *Config, state *State, turn *Turn) []timeLimit {
 func firstInstant(texts ...*string) (time.Time, bool) {
 	for _, s := range texts {
 		if s != nil && *s != "" {
-			at, err := ParseTime(*s)
+			at, err := wire.ParseTime(*s)
 			return at, err == nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // timeouts applies the time limits after an acceptance (spec/02 §17). A phase is
@@ -18,17 +19,17 @@ func (t *transition) timeouts(turn *Turn, files []FileBlob) {
 	acted := false
 	for _, h := range hits {
 		if h.Action == "warn" {
-			t.append(LedgerDecisions, entry("timeout_warning", h))
+			t.append(wire.LedgerDecisions, entry("timeout_warning", h))
 			continue
 		}
-		if acted || t.s.Status != StatusActive {
+		if acted || t.s.Status != wire.StatusActive {
 			continue
 		}
 		acted = true
 		if h.Action == "skip_phase" && h.Scope == "phase" && t.skipPhase(h, files, entry) {
 			continue
 		}
-		t.append(LedgerDecisions, entry("timeout", h))
+		t.append(wire.LedgerDecisions, entry("timeout", h))
 		t.block(blockSpec{On: "timeout:" + h.Scope, Category: "timeout", TypedReason: "timeout", Owner: "operator",
 			Action: "git agentxchain unblock", Turn: turn, Retained: t.s.ActiveTurns.Len() > 0,
 			Detail: h.Detail()})
@@ -51,13 +52,13 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 		row.Set("from_phase", from)
 		row.Set("to_phase", next)
 		row.Set("gate_id", g.GateID)
-		t.append(LedgerDecisions, row)
+		t.append(wire.LedgerDecisions, row)
 		t.advance(&g, "", "auto")
 		return true
 	}
-	reasons := nonNil(g.Reasons)
+	reasons := wire.NonNil(g.Reasons)
 	if g.Action == ActionAwaitHuman {
-		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", strOr(g.GateID))}
+		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", wire.OrEmpty(g.GateID))}
 	} else {
 		t.gateFailed(&g, gatePhase, "", false)
 	}
@@ -66,6 +67,6 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 	row.Set("to_phase", next)
 	row.Set("gate_id", g.GateID)
 	row.Set("reasons", reasons)
-	t.append(LedgerDecisions, row)
+	t.append(wire.LedgerDecisions, row)
 	return false
 }

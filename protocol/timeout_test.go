@@ -10,12 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestEvaluateTimeouts(t *testing.T) {
 	now := time.Date(2026, 1, 1, 10, 0, 30, 0, time.UTC)
 	ago := func(minutes float64) string {
-		return FormatTime(now.Add(-time.Duration(minutes * float64(time.Minute))))
+		return wire.FormatTime(now.Add(-time.Duration(minutes * float64(time.Minute))))
 	}
 	lim := func(m float64) *float64 { return &m }
 	tests := []struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RuleSet numbers the engine's rule set. A recorded operation is replayed only by
@@ -84,7 +85,7 @@ func (e *Env) ID(prefix string) string {
 }
 
 // Time returns the operation's time as written to the wire.
-func (e *Env) Time() string { return FormatTime(e.Now) }
+func (e *Env) Time() string { return wire.FormatTime(e.Now) }
 
 // Blob is a piece of evidence an operation was decided on. The op record keeps
 // its digest; the store keeps its bytes beside the record.
@@ -108,7 +109,7 @@ type Operation interface {
 	// Blobs lists the operation's evidence; entries may be nil.
 	Blobs() []*Blob
 
-	apply(t *transition) *Error
+	apply(t *transition) *wire.Error
 }
 
 // Transition is the outcome of an operation: everything to write, in order.
@@ -117,9 +118,9 @@ type Transition struct {
 	Index     *Index
 	Appends   []Append
 	Amends    []Amend
-	Documents map[Document][]byte // besides DocState, which is State.Encode()
-	Files     []FileWrite         // orchestrator-owned files such as derived reviews
-	DropTurns []string            // turns whose bundle and staged result are removed after the commit
+	Documents map[wire.Document][]byte // besides wire.DocState, which is State.Encode()
+	Files     []FileWrite              // orchestrator-owned files such as derived reviews
+	DropTurns []string                 // turns whose bundle and staged result are removed after the commit
 
 	Unstage []string // turns whose staged result alone is removed after the commit (it is kept in Files)
 
@@ -130,7 +131,7 @@ type Transition struct {
 	// Failure is set when the operation was refused but the refusal itself is
 	// recorded (a failed acceptance, a conflict): the transition is committed
 	// and the command fails with it.
-	Failure *Error
+	Failure *wire.Error
 	// Result holds the operation's own outcome for the caller: *AssignResult,
 	// *AcceptResult and so on.
 	Result any
@@ -138,7 +139,7 @@ type Transition struct {
 
 // Append adds whole lines to a ledger.
 type Append struct {
-	Ledger Ledger
+	Ledger wire.Ledger
 	Data   []byte // ends in \n
 }
 
@@ -146,7 +147,7 @@ type Append struct {
 // knows: a checkpoint adds members to a history row, an override marks a repo
 // decision. Neither line ends in \n.
 type Amend struct {
-	Ledger   Ledger
+	Ledger   wire.Ledger
 	Old, New []byte
 }
 
@@ -158,7 +159,7 @@ type FileWrite struct {
 
 // Apply computes the transition of op on snap. The snapshot is not modified.
 // A nil Transition with an error means: refused, nothing to record.
-func Apply(snap *Snapshot, op Operation, env Env) (*Transition, *Error) {
+func Apply(snap *Snapshot, op Operation, env Env) (*Transition, *wire.Error) {
 	// A record keeps the time in wire precision and draws its ids from the first:
 	// what a caller's clock or earlier draws add must not decide anything.
 	env.Now = env.Now.UTC().Truncate(time.Millisecond)

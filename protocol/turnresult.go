@@ -19,7 +19,7 @@ type TurnResult struct {
 
 	Decisions        []Decision
 	Objections       []Objection
-	FilesChanged     []string // project-relative, in the form CleanPath returns
+	FilesChanged     []string // project-relative, in the form wire.CleanPath returns
 	ArtifactsCreated []string
 	Verification     Verification
 	Artifact         ResultArtifact

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // drawValue yields arbitrary JSON in the vocabulary of turn results, so that
@@ -107,7 +108,7 @@ func TestValidateTurnResultProperties(t *testing.T) {
 			rt.Fatal("an unknown member was lost")
 		}
 		for _, p := range v.Result.FilesChanged {
-			if clean, problem := CleanPath(p); clean != p || problem != "" || IsReserved(p) {
+			if clean, problem := wire.CleanPath(p); clean != p || problem != "" || wire.IsReserved(p) {
 				rt.Fatalf("path %q got through", p)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // resultConfig has three phases and one role of each authority:
@@ -20,10 +21,10 @@ import (
 func resultConfig() *Config {
 	c := &Config{Rules: Rules{ChallengeRequired: true}}
 	for _, r := range []Role{
-		{ID: "pm", WriteAuthority: Authoritative, RuntimeID: "hand"},
-		{ID: "dev", WriteAuthority: Authoritative, RuntimeID: "hand"},
-		{ID: "qa", WriteAuthority: ReviewOnly, RuntimeID: "hand"},
-		{ID: "writer", WriteAuthority: Proposed, RuntimeID: "api"},
+		{ID: "pm", WriteAuthority: wire.Authoritative, RuntimeID: "hand"},
+		{ID: "dev", WriteAuthority: wire.Authoritative, RuntimeID: "hand"},
+		{ID: "qa", WriteAuthority: wire.ReviewOnly, RuntimeID: "hand"},
+		{ID: "writer", WriteAuthority: wire.Proposed, RuntimeID: "api"},
 	} {
 		c.Roles.Set(r.ID, &r)
 	}

@@ -2,7 +2,10 @@
 
 package protocol
 
-import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
 
 // Stages of validation, in order. A stage runs only when all before it passed.
 const (
@@ -50,7 +53,7 @@ type Validation struct {
 	OK       bool
 	Stage    string // StageSchema and so on; "" when OK
 	Class    string // <stage>_error; "" when OK
-	Errors   Problems
+	Errors   wire.Problems
 	Warnings []string
 	Result   *TurnResult
 	Events   []NormalizationEvent // what was rewritten, in order; nil when not OK

@@ -2,6 +2,10 @@
 
 package protocol
 
+import (
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
 // Write paths: how the work of a role reaches the project.
 const (
 	PathDirect               = "direct"
@@ -88,7 +92,7 @@ func WriteContract(c *Config, roleID string) Contract {
 	// One tool-defined side leaves the whole contract to the tool.
 	toolDefined := base.CanWriteFiles == "tool_defined" || base.Ownership == OwnershipToolDefined
 	switch r.WriteAuthority {
-	case Authoritative:
+	case wire.Authoritative:
 		switch {
 		case base.CanWriteFiles == "direct":
 			return contract(PathDirect, base.Ownership)
@@ -97,7 +101,7 @@ func WriteContract(c *Config, roleID string) Contract {
 		case toolDefined:
 			return contract(PathToolDefined, OwnershipToolDefined)
 		}
-	case Proposed:
+	case wire.Proposed:
 		switch {
 		case base.Type == RuntimeManual:
 			return contract(PathPatchAuthoring, OwnershipYes)
@@ -108,7 +112,7 @@ func WriteContract(c *Config, roleID string) Contract {
 		case toolDefined:
 			return contract(PathToolDefined, OwnershipToolDefined)
 		}
-	case ReviewOnly:
+	case wire.ReviewOnly:
 		switch {
 		case base.Type == RuntimeManual:
 			return contract(PathPlanningOnly, OwnershipYes)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func cfgContract(authority, runtimeType, canWrite, ownership string) Contract {
@@ -27,41 +28,41 @@ func TestWriteContractMatrix(t *testing.T) {
 		authority, runtime, canWrite, ownership string
 		want                                    Contract
 	}{
-		{Authoritative, "manual", "", "", Contract{"direct", "yes", true, true}},
-		{Authoritative, "local_cli", "", "", Contract{"direct", "yes", true, true}},
-		{Authoritative, "api_proxy", "", "", Contract{"invalid_authoritative_binding", "invalid", false, false}},
-		{Authoritative, "remote_agent", "", "", Contract{"invalid_authoritative_binding", "invalid", false, false}},
-		{Authoritative, "mcp", "", "", Contract{"tool_defined", "tool_defined", true, true}},
-		{Proposed, "manual", "", "", Contract{"patch_authoring", "yes", true, true}},
-		{Proposed, "local_cli", "", "", Contract{"patch_authoring", "yes", true, true}},
-		{Proposed, "api_proxy", "", "", Contract{"proposal_apply_required", "proposal_apply_required", true, true}},
-		{Proposed, "remote_agent", "", "", Contract{"proposal_apply_required", "proposal_apply_required", true, true}},
-		{Proposed, "mcp", "", "", Contract{"tool_defined", "tool_defined", true, true}},
-		{ReviewOnly, "manual", "", "", Contract{"planning_only", "yes", true, true}},
-		{ReviewOnly, "local_cli", "", "", Contract{"invalid_review_only_binding", "invalid", false, false}},
-		{ReviewOnly, "api_proxy", "", "", Contract{"review_artifact_only", "no", false, false}},
-		{ReviewOnly, "remote_agent", "", "", Contract{"review_artifact_only", "no", false, false}},
-		{ReviewOnly, "mcp", "", "", Contract{"tool_defined", "tool_defined", true, true}},
+		{wire.Authoritative, "manual", "", "", Contract{"direct", "yes", true, true}},
+		{wire.Authoritative, "local_cli", "", "", Contract{"direct", "yes", true, true}},
+		{wire.Authoritative, "api_proxy", "", "", Contract{"invalid_authoritative_binding", "invalid", false, false}},
+		{wire.Authoritative, "remote_agent", "", "", Contract{"invalid_authoritative_binding", "invalid", false, false}},
+		{wire.Authoritative, "mcp", "", "", Contract{"tool_defined", "tool_defined", true, true}},
+		{wire.Proposed, "manual", "", "", Contract{"patch_authoring", "yes", true, true}},
+		{wire.Proposed, "local_cli", "", "", Contract{"patch_authoring", "yes", true, true}},
+		{wire.Proposed, "api_proxy", "", "", Contract{"proposal_apply_required", "proposal_apply_required", true, true}},
+		{wire.Proposed, "remote_agent", "", "", Contract{"proposal_apply_required", "proposal_apply_required", true, true}},
+		{wire.Proposed, "mcp", "", "", Contract{"tool_defined", "tool_defined", true, true}},
+		{wire.ReviewOnly, "manual", "", "", Contract{"planning_only", "yes", true, true}},
+		{wire.ReviewOnly, "local_cli", "", "", Contract{"invalid_review_only_binding", "invalid", false, false}},
+		{wire.ReviewOnly, "api_proxy", "", "", Contract{"review_artifact_only", "no", false, false}},
+		{wire.ReviewOnly, "remote_agent", "", "", Contract{"review_artifact_only", "no", false, false}},
+		{wire.ReviewOnly, "mcp", "", "", Contract{"tool_defined", "tool_defined", true, true}},
 
 		// Declared capabilities change the base.
-		{Authoritative, "api_proxy", "direct", "", Contract{"direct", "proposal_apply_required", true, true}},
-		{Authoritative, "local_cli", "proposal_only", "", Contract{"invalid_authoritative_binding", "invalid", false, false}},
-		{Authoritative, "local_cli", "", "no", Contract{"direct", "no", true, false}},
-		{Authoritative, "manual", "unknown", "", Contract{"unknown", "unknown", false, false}},
-		{Authoritative, "mcp", "unknown", "", Contract{"tool_defined", "tool_defined", true, true}},
-		{Proposed, "manual", "unknown", "no", Contract{"patch_authoring", "yes", true, true}},
-		{Proposed, "local_cli", "proposal_only", "", Contract{"proposal_apply_required", "proposal_apply_required", true, true}},
-		{Proposed, "remote_agent", "direct", "no", Contract{"patch_authoring", "no", true, false}},
-		{ReviewOnly, "local_cli", "proposal_only", "", Contract{"review_artifact_only", "no", false, false}},
-		{ReviewOnly, "local_cli", "direct", "tool_defined", Contract{"invalid_review_only_binding", "invalid", false, false}},
-		{ReviewOnly, "api_proxy", "", "tool_defined", Contract{"tool_defined", "tool_defined", true, true}},
-		{ReviewOnly, "api_proxy", "direct", "yes", Contract{"planning_only", "yes", true, true}},
-		{ReviewOnly, "api_proxy", "direct", "no", Contract{"review_artifact_only", "no", false, false}},
+		{wire.Authoritative, "api_proxy", "direct", "", Contract{"direct", "proposal_apply_required", true, true}},
+		{wire.Authoritative, "local_cli", "proposal_only", "", Contract{"invalid_authoritative_binding", "invalid", false, false}},
+		{wire.Authoritative, "local_cli", "", "no", Contract{"direct", "no", true, false}},
+		{wire.Authoritative, "manual", "unknown", "", Contract{"unknown", "unknown", false, false}},
+		{wire.Authoritative, "mcp", "unknown", "", Contract{"tool_defined", "tool_defined", true, true}},
+		{wire.Proposed, "manual", "unknown", "no", Contract{"patch_authoring", "yes", true, true}},
+		{wire.Proposed, "local_cli", "proposal_only", "", Contract{"proposal_apply_required", "proposal_apply_required", true, true}},
+		{wire.Proposed, "remote_agent", "direct", "no", Contract{"patch_authoring", "no", true, false}},
+		{wire.ReviewOnly, "local_cli", "proposal_only", "", Contract{"review_artifact_only", "no", false, false}},
+		{wire.ReviewOnly, "local_cli", "direct", "tool_defined", Contract{"invalid_review_only_binding", "invalid", false, false}},
+		{wire.ReviewOnly, "api_proxy", "", "tool_defined", Contract{"tool_defined", "tool_defined", true, true}},
+		{wire.ReviewOnly, "api_proxy", "direct", "yes", Contract{"planning_only", "yes", true, true}},
+		{wire.ReviewOnly, "api_proxy", "direct", "no", Contract{"review_artifact_only", "no", false, false}},
 
 		// What is not known can do nothing.
 		{"", "manual", "", "", Contract{"unknown", "unknown", false, false}},
 		{"owner", "mcp", "", "", Contract{"unknown", "unknown", false, false}},
-		{Authoritative, "robot", "", "", Contract{"unknown", "unknown", false, false}},
+		{wire.Authoritative, "robot", "", "", Contract{"unknown", "unknown", false, false}},
 	} {
 		if got := cfgContract(tc.authority, tc.runtime, tc.canWrite, tc.ownership); got != tc.want {
 			t.Errorf("%s on %s (%q, %q): %+v, want %+v", tc.authority, tc.runtime, tc.canWrite, tc.ownership, got, tc.want)
@@ -71,7 +72,7 @@ func TestWriteContractMatrix(t *testing.T) {
 		t.Errorf("unknown role: %+v", got)
 	}
 	c := &Config{}
-	c.Roles.Set("r", &Role{ID: "r", WriteAuthority: Authoritative, RuntimeID: "gone", RuntimeType: RuntimeManual})
+	c.Roles.Set("r", &Role{ID: "r", WriteAuthority: wire.Authoritative, RuntimeID: "gone", RuntimeType: RuntimeManual})
 	if got := WriteContract(c, "r"); got.CanProduceFiles || got.CanOwn {
 		t.Errorf("undeclared runtime: %+v", got)
 	}

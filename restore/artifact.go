@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // What an artifact calls itself.
@@ -33,14 +33,14 @@ const (
 const (
 	pidFile         = ".agentxchain-dashboard.pid"
 	dashboardFile   = ".agentxchain-dashboard.json"
-	statePath       = string(protocol.DocState)
+	statePath       = string(wire.DocState)
 	coordinatorFile = "agentxchain-multi.json"
 	multiDir        = ".agentxchain/multirepo"
 )
 
 // runRoots are what a run artifact collects, files and directories.
 func runRoots() []string {
-	return slices.Concat([]string{protocol.ConfigPath}, protocol.ContinuityFiles(), protocol.ContinuityRoots(),
+	return slices.Concat([]string{wire.ConfigPath}, wire.ContinuityFiles(), wire.ContinuityRoots(),
 		[]string{pidFile, dashboardFile, ".planning"})
 }
 

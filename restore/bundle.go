@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ExportedBundle says what a bundle carries.
@@ -20,7 +20,7 @@ type ExportedBundle struct {
 // run's lock is held, so it is the history of the very state in the artifact.
 func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
 	if run == "" {
-		return nil, &protocol.Error{Code: gitstore.CodeNoRun, Field: "bundle", Message: "There is no run whose history could be bundled.", Hint: "start one with git agentxchain assign, or export without --bundle"}
+		return nil, &wire.Error{Code: gitstore.CodeNoRun, Field: "bundle", Message: "There is no run whose history could be bundled.", Hint: "start one with git agentxchain assign, or export without --bundle"}
 	}
 	path := opt.Bundle
 	refs, err := store.Repository().RunRefs(ctx, run)
@@ -43,7 +43,7 @@ func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOp
 		b.Refs = append(b.Refs, r.Name)
 	}
 	if err := syncFile(path, &b.Bytes); err != nil {
-		return nil, &protocol.Error{Code: "io_failed", Field: "bundle", Message: "The bundle cannot be written: " + err.Error() + "."}
+		return nil, &wire.Error{Code: "io_failed", Field: "bundle", Message: "The bundle cannot be written: " + err.Error() + "."}
 	}
 	return b, nil
 }

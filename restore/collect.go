@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // collected are the files to export, and what stays behind.
@@ -68,7 +68,7 @@ func (c *collected) walk(root *os.Root, dir string) error {
 
 func (c *collected) add(path string) {
 	switch {
-	case protocol.GeneratedReport(path) || c.seen[path]:
+	case wire.GeneratedReport(path) || c.seen[path]:
 	case !utf8.ValidString(path):
 		c.leave("%s has a name that is not UTF-8", strings.ToValidUTF8(path, "\ufffd"))
 	default:
@@ -113,10 +113,10 @@ func max0(n int) int { return max(n, 0) }
 // essential are the files without which an artifact says nothing, or nothing that
 // can be verified.
 func essential(path string) bool {
-	if path == protocol.ConfigPath || path == statePath {
+	if path == wire.ConfigPath || path == statePath {
 		return true
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		if l.JSONL() && path == l.Path() {
 			return true
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
@@ -27,7 +27,7 @@ type event struct {
 
 func newEvent(repo string, row *ojson.Object) event {
 	e := event{repo: repo, at: math.Inf(1), id: textOf(get(row, "event_id"))}
-	if t, err := protocol.ParseTime(row.String("timestamp")); err == nil {
+	if t, err := wire.ParseTime(row.String("timestamp")); err == nil {
 		e.at = float64(t.UnixMilli())
 	}
 	e.kind = textOf(or(get(row, "event_type"), or(get(row, "type"), "unknown")))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ExportOptions of Prepare. The zero value leaves nothing out.
@@ -196,10 +196,10 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 	opt = opt.filled(abs)
 	for at := abs; ; at = filepath.Dir(at) {
 		switch {
-		case isFile(filepath.Join(at, protocol.ConfigPath)):
+		case isFile(filepath.Join(at, wire.ConfigPath)):
 			return exportRun(ctx, at, "", opt)
 		case isFile(filepath.Join(at, coordinatorFile)) && opt.Bundle != "":
-			return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "bundle", Message: "A bundle is the history of one run, and this is an initiative with several repositories.",
+			return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "bundle", Message: "A bundle is the history of one run, and this is an initiative with several repositories.",
 				Hint: "export with --bundle in each of its repositories"}
 		case isFile(filepath.Join(at, coordinatorFile)):
 			return exportCoordinator(ctx, at, opt)
@@ -213,7 +213,7 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 }
 
 func nothing(dir string) error {
-	return &protocol.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.", protocol.ConfigPath, coordinatorFile, dir),
+	return &wire.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.", wire.ConfigPath, coordinatorFile, dir),
 		Hint: "change to a governed project or a coordinator's workspace, or make a project with git agentxchain init"}
 }
 
@@ -224,7 +224,7 @@ func isFile(path string) bool {
 
 // failed is an error about a file.
 func failed(code, path, format string, args ...any) error {
-	return &protocol.Error{Code: code, Field: path, Message: path + " " + fmt.Sprintf(format, args...) + "."}
+	return &wire.Error{Code: code, Field: path, Message: path + " " + fmt.Sprintf(format, args...) + "."}
 }
 
 // place is a directory as an artifact names it.

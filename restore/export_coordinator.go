@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // coordinatorLock is held while an initiative is exported.
@@ -73,7 +73,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	e.head = []part{
 		member(true, "schema_version", SchemaVersion),
 		member(false, "export_kind", KindCoordinator),
-		member(false, "exported_at", protocol.FormatTime(opt.Now())),
+		member(false, "exported_at", wire.FormatTime(opt.Now())),
 		member(false, "workspace_root", place(opt.From, dir)),
 		member(false, "coordinator", ojson.NewObject("project_id", orNull(get(p, "id")), "project_name", orNull(get(p, "name")),
 			"schema_version", orNull(get(cfg, "schema_version")), "repo_count", size(get(cfg, "repos")), "workstream_count", size(get(cfg, "workstreams")))),
@@ -130,7 +130,7 @@ func exportRepository(ctx context.Context, dir, id, declared string, opt ExportO
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(dir, at)
 	}
-	if !isFile(filepath.Join(at, protocol.ConfigPath)) {
+	if !isFile(filepath.Join(at, wire.ConfigPath)) {
 		return nil, errors.New("there is no governed project at " + declared)
 	}
 	return exportRun(ctx, at, id, opt)

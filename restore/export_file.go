@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
@@ -50,7 +50,7 @@ func (w *entryWriter) entry(f *fileRead) error {
 	w.content = f.content
 	if wrong != nil {
 		if !mayBeText(path) {
-			return &protocol.Error{Code: CodeContent, Field: path, Message: fmt.Sprintf("%s is not what its name says: %v.", path, wrong),
+			return &wire.Error{Code: CodeContent, Field: path, Message: fmt.Sprintf("%s is not what its name says: %v.", path, wrong),
 				Hint: "git agentxchain fsck says what is recorded of it; git agentxchain repair --from-ref puts the recorded file back"}
 		}
 		format = formatText
@@ -67,7 +67,7 @@ func (w *entryWriter) entry(f *fileRead) error {
 	b = hex.AppendEncode(b, f.digest[:])
 	b = append(b, `","content_base64":`...)
 	skip := 0
-	if format == formatJSONL && w.max > 0 && total > w.max && path != protocol.LedgerRepoDecisions.Path() {
+	if format == formatJSONL && w.max > 0 && total > w.max && path != wire.LedgerRepoDecisions.Path() {
 		skip = total - w.max
 		w.cut = append(w.cut, fmt.Sprintf("%s: the last %d of %d entries", path, w.max, total))
 	}
@@ -104,7 +104,7 @@ func (w *entryWriter) entry(f *fileRead) error {
 // mayBeText reports files that people write: one that is not JSON although it is
 // called so must not keep a run from being exported (spec/05 §10.8).
 func mayBeText(path string) bool {
-	for _, dir := range [...]string{".planning/", protocol.ProposedDir + "/", protocol.ReviewsDir + "/", protocol.StagingDir + "/", protocol.DispatchDir + "/", protocol.RejectedDir + "/", ".agentxchain/reports/"} {
+	for _, dir := range [...]string{".planning/", wire.ProposedDir + "/", wire.ReviewsDir + "/", wire.StagingDir + "/", wire.DispatchDir + "/", wire.RejectedDir + "/", ".agentxchain/reports/"} {
 		if strings.HasPrefix(path, dir) {
 			return true
 		}
@@ -159,7 +159,7 @@ func (w *entryWriter) text() error {
 }
 
 func (w *entryWriter) document(f *fileRead) error {
-	if p := f.path; p == statePath || p == protocol.ConfigPath || p == coordinatorFile || strings.HasPrefix(p, multiDir+"/") {
+	if p := f.path; p == statePath || p == wire.ConfigPath || p == coordinatorFile || strings.HasPrefix(p, multiDir+"/") {
 		w.documents[p] = slices.Clone(w.content)
 	}
 	if f.compact != nil {
@@ -203,12 +203,12 @@ func (w *entryWriter) lines(path string, skip int, strict bool) error {
 // row keeps what the summary needs of an entry.
 func (w *entryWriter) row(path string, line []byte, start int64) error {
 	switch path {
-	case protocol.LedgerHistory.Path():
+	case wire.LedgerHistory.Path():
 		if !mayDelegate(line) {
 			return nil
 		}
-	case protocol.LedgerRepoDecisions.Path():
-	case protocol.LedgerEvents.Path():
+	case wire.LedgerRepoDecisions.Path():
+	case wire.LedgerEvents.Path():
 		if w.wantRepo == "" {
 			return nil
 		}
@@ -221,9 +221,9 @@ func (w *entryWriter) row(path string, line []byte, start int64) error {
 	}
 	o := object(v)
 	switch path {
-	case protocol.LedgerHistory.Path():
+	case wire.LedgerHistory.Path():
 		w.history.add(o)
-	case protocol.LedgerRepoDecisions.Path():
+	case wire.LedgerRepoDecisions.Path():
 		w.decisions = append(w.decisions, o)
 	default:
 		if o != nil {

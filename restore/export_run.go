@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // exportRun reads the project at dir under its lock. repo is what a coordinator
@@ -30,7 +31,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	defer func() { _ = tx.Close() }()
 	view := tx.View()
 	if view.StateBytes == nil {
-		return nil, &protocol.Error{Code: gitstore.CodeNoRun, Field: statePath, Message: "There is no run to export: " + statePath + " does not exist.",
+		return nil, &wire.Error{Code: gitstore.CodeNoRun, Field: statePath, Message: "There is no run to export: " + statePath + " does not exist.",
 			Hint: "start a run with git agentxchain assign, or bring a recorded one here with git agentxchain repair --from-ref RUN"}
 	}
 	e := &Export{Kind: KindRun, Notices: slices.Clone(view.Notices)}
@@ -65,7 +66,7 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 }
 
 func temporary(err error) error {
-	return &protocol.Error{Code: "io_failed", Message: "The files cannot be kept until the artifact is written: " + err.Error() + ".", Hint: "TMPDIR names the directory for temporary files"}
+	return &wire.Error{Code: "io_failed", Message: "The files cannot be kept until the artifact is written: " + err.Error() + ".", Hint: "TMPDIR names the directory for temporary files"}
 }
 
 // runExport is one run artifact in the making.
@@ -136,7 +137,7 @@ func (r *runExport) unfit(paths []string) {
 		if !Restorable(p) {
 			continue // a restore leaves it alone
 		}
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if !errors.As(rules.check(p), &refusal) {
 			continue
 		}
@@ -154,15 +155,15 @@ func (r *runExport) unfit(paths []string) {
 // assemble puts the members around the files.
 func (r *runExport) assemble() error {
 	e, w := r.e, r.w
-	config, err := lenient(w.documents[protocol.ConfigPath])
+	config, err := lenient(w.documents[wire.ConfigPath])
 	if err != nil || object(config) == nil {
-		return failed(CodeContent, protocol.ConfigPath, "is not a JSON object")
+		return failed(CodeContent, wire.ConfigPath, "is not a JSON object")
 	}
 	state, err := lenient(w.documents[statePath])
 	if err != nil || object(state) == nil {
 		return failed(CodeContent, statePath, "is not a JSON object")
 	}
-	rawConfig, err := compact(w.documents[protocol.ConfigPath])
+	rawConfig, err := compact(w.documents[wire.ConfigPath])
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (r *runExport) assemble() error {
 	e.head = []part{
 		member(true, "schema_version", SchemaVersion),
 		member(false, "export_kind", KindRun),
-		member(false, "exported_at", protocol.FormatTime(r.opt.Now())),
+		member(false, "exported_at", wire.FormatTime(r.opt.Now())),
 		member(false, "project_root", place(r.opt.From, r.store.Dir())),
 		member(false, "project", projectOf(cfg, st)),
 		member(false, "summary", summary),
@@ -212,7 +213,7 @@ func projectOf(cfg, state *ojson.Object) *ojson.Object {
 func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
 	w := r.w
 	var delegated any
-	if _, ok := w.rows[protocol.LedgerHistory.Path()]; ok {
+	if _, ok := w.rows[wire.LedgerHistory.Path()]; ok {
 		delegated, _ = w.history.summary()
 	}
 	var decided any
@@ -234,10 +235,10 @@ func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
 		"inherited_context", orNull(get(st, "inherited_context")),
 		"active_turn_ids", turnList(get(st, "active_turns")),
 		"retained_turn_ids", turnList(get(st, "retained_turns")),
-		"history_entries", w.rows[protocol.LedgerHistory.Path()],
-		"decision_entries", w.rows[protocol.LedgerDecisions.Path()],
-		"hook_audit_entries", w.rows[protocol.LedgerHookAudit.Path()],
-		"notification_audit_entries", w.rows[protocol.LedgerNotifications.Path()],
+		"history_entries", w.rows[wire.LedgerHistory.Path()],
+		"decision_entries", w.rows[wire.LedgerDecisions.Path()],
+		"hook_audit_entries", w.rows[wire.LedgerHookAudit.Path()],
+		"notification_audit_entries", w.rows[wire.LedgerNotifications.Path()],
 		"dispatch_artifact_files", counts.dispatch,
 		"staging_artifact_files", counts.staging,
 		"intake_present", counts.intake,

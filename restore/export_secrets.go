@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeSecretFound is the refusal to export files that hold a secret.
@@ -84,7 +84,7 @@ func (s *secretSearch) refusal() error {
 	if s.history {
 		where, way = "The run's history holds", "revoke the secret and export without --bundle, since what was recorded stays"
 	}
-	return &protocol.Error{
+	return &wire.Error{
 		Code:    CodeSecretFound,
 		Field:   s.found[0].String("path"),
 		Message: where + " what looks like secrets: " + strings.Join(places, ", ") + ".",

@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // How the checkout's commit stands to the exported one.
@@ -105,7 +105,7 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 			o.add(p, true, "committed since the export, with the bytes the artifact has")
 		case Restorable(p):
 			o.add(p, false, "committed since the export, and "+t.otherwise(p))
-		case turns.Len() > 0 && protocol.Observable(p):
+		case turns.Len() > 0 && wire.Observable(p):
 			o.add(p, false, fmt.Sprintf("committed since the export, and turn %s would be taken for its author: its baseline is from before", turns.Keys()[0]))
 		default:
 			o.Passed++
@@ -156,11 +156,11 @@ func (o *Onto) add(path string, holds bool, why string) {
 }
 
 func (o *Onto) refuse(format, hint string) error {
-	return &protocol.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: strings.ToUpper(format[:1]) + fmt.Sprintf(format[1:], shown(o.Exported)) + ".", Hint: hint}
+	return &wire.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: strings.ToUpper(format[:1]) + fmt.Sprintf(format[1:], shown(o.Exported)) + ".", Hint: hint}
 }
 
 func (o *Onto) verdict(t *restoring) error {
-	e := &protocol.Error{Code: CodeContradicted, Field: "workspace.git.head_sha", Hint: "git checkout " + shown(o.Exported) + ", or export again where the run is"}
+	e := &wire.Error{Code: CodeContradicted, Field: "workspace.git.head_sha", Hint: "git checkout " + shown(o.Exported) + ", or export again where the run is"}
 	if len(t.store.Repository().ShallowCommits()) > 0 {
 		e.Hint += "; this clone is shallow, git fetch --unshallow may bring what is missing"
 	}
@@ -168,7 +168,7 @@ func (o *Onto) verdict(t *restoring) error {
 	for _, d := range o.Deciding {
 		if !d.Holds {
 			lines = append(lines, printable(d.Path)+": "+d.Why)
-			e.Problems = append(e.Problems, protocol.Problem{Code: CodeContradicted, Field: d.Path, Message: printable(d.Path) + ": " + d.Why})
+			e.Problems = append(e.Problems, wire.Problem{Code: CodeContradicted, Field: d.Path, Message: printable(d.Path) + ": " + d.Why})
 		}
 	}
 	if len(lines) == 0 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func sha(b []byte) [32]byte { return sha256.Sum256(b) }
@@ -66,7 +66,7 @@ func TestGenerated(t *testing.T) {
 		".agentxchain/reports/report-a.md": true, ".agentxchain/reports/export-a.json": true, ".agentxchain/reports/chain-.json": false,
 		".agentxchain/reports/report-a/b.md": false, ".agentxchain/reports/report-a.txt": false, ".planning/report-a.md": false,
 	} {
-		if protocol.GeneratedReport(path) != want {
+		if wire.GeneratedReport(path) != want {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Every artifact of a run that moves on meanwhile must verify: state, ledgers and
@@ -204,7 +204,7 @@ func TestWritingFails(t *testing.T) {
 	if n, err := e.WriteTo(&again); err != nil || int(n) != len(data) || !bytes.Equal(again.Bytes(), data) {
 		t.Errorf("afterwards %d bytes, %v", n, err)
 	}
-	if _, err := Prepare(t.Context(), repo.Dir, ExportOptions{TempDir: filepath.Join(repo.Dir, protocol.ConfigPath)}); codeOf(err) != "io_failed" {
+	if _, err := Prepare(t.Context(), repo.Dir, ExportOptions{TempDir: filepath.Join(repo.Dir, wire.ConfigPath)}); codeOf(err) != "io_failed" {
 		t.Errorf("without a place for temporary files: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of what keeps an artifact from being restored.
@@ -79,7 +79,7 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 			return nil, err
 		}
 	} else if opt.Bundle == "" {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "input", Message: "There is neither an artifact nor a bundle to restore."}
+		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "input", Message: "There is neither an artifact nor a bundle to restore."}
 	}
 	store, err := opt.Open(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 	}
 	a := t.a
 	t.out.Run, t.out.Status, t.out.Exported, t.out.Files, t.out.Unwritten = a.run(), a.status(), a.exportedAt(), len(a.files), a.skipped
-	t.in = &gitstore.Incoming{Files: a.files, Open: a.open, Roots: RestoreRoots(), Spare: protocol.GeneratedReport, Bundle: b,
+	t.in = &gitstore.Incoming{Files: a.files, Open: a.open, Roots: RestoreRoots(), Spare: wire.GeneratedReport, Bundle: b,
 		Detail: ojson.NewObject("exported_at", a.exportedAt(), "head", a.head(), "files", len(a.files)), Reason: "an export artifact"}
 	if b == nil {
 		return nil
@@ -138,7 +138,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 			return nil
 		}
 	}
-	return &protocol.Error{Code: gitstore.CodeHistoryInvalid, Field: "bundle", Message: fmt.Sprintf("The bundle holds nothing of run %s, which the artifact is about.", or(t.out.Run, "(none)")),
+	return &wire.Error{Code: gitstore.CodeHistoryInvalid, Field: "bundle", Message: fmt.Sprintf("The bundle holds nothing of run %s, which the artifact is about.", or(t.out.Run, "(none)")),
 		Hint: "name the bundle that was made together with the artifact"}
 }
 
@@ -148,12 +148,12 @@ func (t *restoring) fromBundle(ctx context.Context, b *gitstore.RunBundle) error
 	if err != nil {
 		return err
 	}
-	delete(files.Files, protocol.ConfigPath)
+	delete(files.Files, wire.ConfigPath)
 	roots := make([]string, 0, len(files.Files))
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		roots = append(roots, l.Path())
 	}
-	for _, d := range protocol.Documents() {
+	for _, d := range wire.Documents() {
 		roots = append(roots, string(d))
 	}
 	t.in = &gitstore.Incoming{Bundle: b, Detail: ojson.NewObject("bundle", string(files.Op)), Reason: "a bundle of its history"}
@@ -191,7 +191,7 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 	t.out.Plan, err = t.store.Restore(ctx, t.in, gitstore.RestoreOptions{Wait: t.opt.LockWait, Check: t.check, Progress: t.opt.Progress})
 	t.out.Done = err == nil
 	if t.out.Done && t.configIsNew(ctx) {
-		t.out.Notices = append(t.out.Notices, protocol.ConfigPath+" in the artifact is not the one that is committed here; what it names to run needs your trust again")
+		t.out.Notices = append(t.out.Notices, wire.ConfigPath+" in the artifact is not the one that is committed here; what it names to run needs your trust again")
 	}
 	return err
 }
@@ -199,12 +199,12 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 // configIsNew reports that the restore brought a configuration other than the
 // committed one. The same one with the line ends of a checkout is not other.
 func (t *restoring) configIsNew(ctx context.Context) bool {
-	if !slices.ContainsFunc(t.out.Plan.Actions, func(a gitstore.RestoreAction) bool { return a.Path == protocol.ConfigPath }) {
+	if !slices.ContainsFunc(t.out.Plan.Actions, func(a gitstore.RestoreAction) bool { return a.Path == wire.ConfigPath }) {
 		return false
 	}
 	repo := t.store.Repository()
-	committed, _, err := repo.FileAt(ctx, t.head, repo.Prefix+protocol.ConfigPath)
+	committed, _, err := repo.FileAt(ctx, t.head, repo.Prefix+wire.ConfigPath)
 	return err != nil || !slices.ContainsFunc(t.in.Files, func(f gitstore.IncomingFile) bool {
-		return f.Path == protocol.ConfigPath && f.SHA256 == digestOf(committed)
+		return f.Path == wire.ConfigPath && f.SHA256 == digestOf(committed)
 	})
 }

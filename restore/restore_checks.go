@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // sameProject refuses what another project exported.
@@ -33,7 +33,7 @@ func (t *restoring) sameProject(ctx context.Context) error {
 	if theirs == here && here != "" {
 		return nil
 	}
-	return &protocol.Error{Code: CodeProjectMismatch, Field: "project.id", Message: fmt.Sprintf("It was exported from the project %s, and this is %s.", named(theirs), named(here)),
+	return &wire.Error{Code: CodeProjectMismatch, Field: "project.id", Message: fmt.Sprintf("It was exported from the project %s, and this is %s.", named(theirs), named(here)),
 		Hint: "change to a clone of the project it was exported from"}
 }
 
@@ -53,7 +53,7 @@ func (t *restoring) projectHere() (string, error) {
 	}
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
-		return "", &protocol.Error{Code: protocol.CodeInvalidConfig, Field: protocol.ConfigPath, Message: protocol.ConfigPath + " of this project is not JSON: " + err.Error() + "."}
+		return "", &wire.Error{Code: wire.CodeInvalidConfig, Field: wire.ConfigPath, Message: wire.ConfigPath + " of this project is not JSON: " + err.Error() + "."}
 	}
 	return o.Object("project").String("id"), nil
 }
@@ -79,7 +79,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		return err
 	}
 	if !t.opt.Onto {
-		e := &protocol.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want), shown(have))}
+		e := &wire.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want), shown(have))}
 		switch onto.Relation {
 		case headAhead:
 			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters", shown(want), commits(onto.Commits))
@@ -116,9 +116,9 @@ func (t *restoring) clean(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := &protocol.Error{Code: protocol.CodeDirtyTree, Field: "worktree"}
+	e := &wire.Error{Code: wire.CodeDirtyTree, Field: "worktree"}
 	add := func(path, what string) {
-		e.Problems = append(e.Problems, protocol.Problem{Code: protocol.CodeDirtyTree, Field: path, Message: printable(path) + " (" + what + ")"})
+		e.Problems = append(e.Problems, wire.Problem{Code: wire.CodeDirtyTree, Field: path, Message: printable(path) + " (" + what + ")"})
 	}
 	for _, p := range status.Paths() {
 		if operationalNow(p) || Restorable(strings.TrimSuffix(p, "/")) && !status.Dirty[p].Unmerged && t.in.Holds(t.store, p) {

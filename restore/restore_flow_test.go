@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -58,8 +58,8 @@ func TestThereAndBack(t *testing.T) {
 	if out = restoreOK(t, s.dir, s.artifact, Options{}); out.Plan.Relation != gitstore.RestoreReplaces || out.Plan.Kept == "" {
 		t.Fatalf("%+v", out.Plan)
 	}
-	kept, err := os.ReadFile(filepath.Join(s.dir, out.Plan.Kept, string(protocol.DocState)))
-	if err != nil || string(kept) != before[string(protocol.DocState)] {
+	kept, err := os.ReadFile(filepath.Join(s.dir, out.Plan.Kept, string(wire.DocState)))
+	if err != nil || string(kept) != before[string(wire.DocState)] {
 		t.Errorf("the displaced state is not kept: %v", err)
 	}
 	if d := testGit(t, s.dir, "status", "--porcelain"); d != "" {
@@ -140,17 +140,17 @@ func TestCheckoutIsRefused(t *testing.T) {
 		code, says string
 		make       func(dir string)
 	}{
-		{protocol.CodeDirtyTree, "a.txt (modified)", func(dir string) { write(t, dir, "a.txt", "changed\n") }},
-		{protocol.CodeDirtyTree, "new.txt (untracked)", func(dir string) { write(t, dir, "new.txt", "x\n") }},
-		{protocol.CodeDirtyTree, "a.txt (staged)", func(dir string) { write(t, dir, "a.txt", "changed\n"); testGit(t, dir, "add", "a.txt") }},
-		{protocol.CodeDirtyTree, "d/e.txt (deleted)", func(dir string) { _ = os.Remove(filepath.Join(dir, "d/e.txt")) }},
-		{protocol.CodeDirtyTree, ".planning/ROADMAP.md (modified)", func(dir string) { write(t, dir, ".planning/ROADMAP.md", "changed\n") }},
-		{protocol.CodeDirtyTree, ".planning/new.md (untracked)", func(dir string) { write(t, dir, ".planning/new.md", "x\n") }},
-		{protocol.CodeDirtyTree, `"x\x1b[31m\n" (untracked)`, func(dir string) { write(t, dir, "x\x1b[31m\n", "x\n") }},
+		{wire.CodeDirtyTree, "a.txt (modified)", func(dir string) { write(t, dir, "a.txt", "changed\n") }},
+		{wire.CodeDirtyTree, "new.txt (untracked)", func(dir string) { write(t, dir, "new.txt", "x\n") }},
+		{wire.CodeDirtyTree, "a.txt (staged)", func(dir string) { write(t, dir, "a.txt", "changed\n"); testGit(t, dir, "add", "a.txt") }},
+		{wire.CodeDirtyTree, "d/e.txt (deleted)", func(dir string) { _ = os.Remove(filepath.Join(dir, "d/e.txt")) }},
+		{wire.CodeDirtyTree, ".planning/ROADMAP.md (modified)", func(dir string) { write(t, dir, ".planning/ROADMAP.md", "changed\n") }},
+		{wire.CodeDirtyTree, ".planning/new.md (untracked)", func(dir string) { write(t, dir, ".planning/new.md", "x\n") }},
+		{wire.CodeDirtyTree, `"x\x1b[31m\n" (untracked)`, func(dir string) { write(t, dir, "x\x1b[31m\n", "x\n") }},
 		{CodeHeadMismatch, "belongs to commit", func(dir string) { testGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more") }},
 		{CodeHeadMismatch, "belongs to commit", func(dir string) { testGit(t, dir, "checkout", "-q", "--orphan", "other") }},
 		{CodeProjectMismatch, "other", func(dir string) {
-			data, err := os.ReadFile(filepath.Join(dir, protocol.ConfigPath))
+			data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,12 +159,12 @@ func TestCheckoutIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Object("project").Set("id", "other")
-			write(t, dir, protocol.ConfigPath, string(ojson.Pretty(o)))
+			write(t, dir, wire.ConfigPath, string(ojson.Pretty(o)))
 		}},
-		{gitstore.CodeNotProject, "", func(dir string) { _ = os.Remove(filepath.Join(dir, protocol.ConfigPath)) }},
+		{gitstore.CodeNotProject, "", func(dir string) { _ = os.Remove(filepath.Join(dir, wire.ConfigPath)) }},
 		{gitstore.CodeNotRepository, "", func(dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }},
 		{gitstore.CodeLocked, "", func(dir string) {
-			write(t, dir, protocol.LockPath, "{}")
+			write(t, dir, wire.LockPath, "{}")
 			lockAsAnother(t, dir)
 		}},
 	} {
@@ -185,11 +185,11 @@ func TestCheckoutIsRefused(t *testing.T) {
 // lockAsAnother leaves a lock of a process that lives: this one's parent.
 func lockAsAnother(t *testing.T, dir string) {
 	t.Helper()
-	lock, err := gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(protocol.LockPath)), "test", 0)
+	lock, err := gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test", 0)
 	if err != nil {
 		// The file is torn for now; it is replaced by a whole one.
-		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(protocol.LockPath)))
-		if lock, err = gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(protocol.LockPath)), "test", 0); err != nil {
+		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(wire.LockPath)))
+		if lock, err = gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test", 0); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestRestoreInEveryKindOfRepository(t *testing.T) {
@@ -188,7 +188,7 @@ func TestPathsThatAreAllowed(t *testing.T) {
 }
 
 func FuzzRestorePath(f *testing.F) {
-	for _, h := range []string{".planning/x", "../x", ".planning/.git\u200c/x", ".agentxchain/reviews/../x", "TALK.md", string(protocol.DocState)} {
+	for _, h := range []string{".planning/x", "../x", ".planning/.git\u200c/x", ".agentxchain/reviews/../x", "TALK.md", string(wire.DocState)} {
 		f.Add(h)
 	}
 	f.Fuzz(func(t *testing.T, p string) {

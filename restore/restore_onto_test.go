@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestOtherCommitsAreExplained(t *testing.T) {
@@ -43,7 +43,7 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 		if codeIn(err) != c.code {
 			t.Errorf("%s: %v (%s)", c.name, err, codeIn(err))
 		}
-		var e *protocol.Error
+		var e *wire.Error
 		for _, want := range c.say {
 			if !errors.As(err, &e) || !strings.Contains(e.Message+"\n"+e.Hint, want) {
 				t.Errorf("%s: %v says nothing of %q", c.name, err, want)
@@ -59,13 +59,13 @@ func TestLineEndsAreNoOtherConfiguration(t *testing.T) {
 	testGit(t, t.TempDir(), "clone", "-q", "-c", "core.autocrlf=true", s.dir, dir)
 	out := restoreOK(t, dir, s.artifact, Options{})
 	for _, n := range out.Notices {
-		if strings.Contains(n, protocol.ConfigPath) {
+		if strings.Contains(n, wire.ConfigPath) {
 			t.Errorf("it is said that %s", n)
 		}
 	}
 	replaced := false
 	for _, a := range out.Plan.Actions {
-		replaced = replaced || a.Path == protocol.ConfigPath && a.Action == "replace"
+		replaced = replaced || a.Path == wire.ConfigPath && a.Action == "replace"
 	}
 	if !replaced {
 		t.Error("the file had no other line ends")

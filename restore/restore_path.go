@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -29,7 +29,7 @@ type pathRules struct {
 }
 
 func unsafePath(path, format string, args ...any) error {
-	return &protocol.Error{Code: CodeUnsafePath, Field: "files." + path, Message: fmt.Sprintf("The artifact's file %q may not be written: %s.", path, fmt.Sprintf(format, args...)),
+	return &wire.Error{Code: CodeUnsafePath, Field: "files." + path, Message: fmt.Sprintf("The artifact's file %q may not be written: %s.", path, fmt.Sprintf(format, args...)),
 		Hint: "no exporter writes such a path; find out where the artifact comes from"}
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxRestoreFiles bounds the list of files that is held in memory.
@@ -65,7 +65,7 @@ func receive(ctx context.Context, r io.Reader, opt VerifyOptions) (_ *incoming, 
 // unverified lists the first findings, as many as a person reads.
 func unverified(report *Report) error {
 	const most = 20
-	e := &protocol.Error{Code: CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything; get the artifact again from where it was made"}
+	e := &wire.Error{Code: CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything; get the artifact again from where it was made"}
 	var lines []string
 	for i, f := range report.Findings {
 		if i == most {
@@ -73,7 +73,7 @@ func unverified(report *Report) error {
 			break
 		}
 		lines = append(lines, f.String())
-		e.Problems = append(e.Problems, protocol.Problem{Code: CodeUnverified, Field: f.Path, Message: f.String()})
+		e.Problems = append(e.Problems, wire.Problem{Code: CodeUnverified, Field: f.Path, Message: f.String()})
 	}
 	e.Message = "The artifact does not verify: " + strings.Join(lines, "; ")
 	return e
@@ -89,7 +89,7 @@ func (in *incoming) take(path string, e *entry, content []byte) error {
 		in.refused = in.paths.check(path)
 	}
 	if in.refused == nil && len(in.files) == maxRestoreFiles {
-		in.refused = &protocol.Error{Code: CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxRestoreFiles)}
+		in.refused = &wire.Error{Code: CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxRestoreFiles)}
 	}
 	if in.refused != nil {
 		return nil
@@ -133,7 +133,7 @@ func (in *incoming) projectID() string {
 func (in *incoming) restorable() error {
 	kind, _ := in.a.kind.(string)
 	if kind != KindRun {
-		e := &protocol.Error{Code: CodeKind, Field: "export_kind", Message: fmt.Sprintf("Only the artifact of a run can be restored, and this is %s.", show(in.a.kind))}
+		e := &wire.Error{Code: CodeKind, Field: "export_kind", Message: fmt.Sprintf("Only the artifact of a run can be restored, and this is %s.", show(in.a.kind))}
 		if kind == KindCoordinator {
 			e.Message = "This artifact is of an initiative with several repositories; only that of one run can be restored."
 			e.Hint = "export each repository by itself, with git agentxchain export in it, and restore each of them"
@@ -142,29 +142,29 @@ func (in *incoming) restorable() error {
 	}
 	git := in.git()
 	if git == nil {
-		return &protocol.Error{Code: CodeNoWorkspace, Field: "workspace.git", Message: "The artifact does not say which commit it was made at (workspace.git is missing), so it cannot be told whether it fits here.",
+		return &wire.Error{Code: CodeNoWorkspace, Field: "workspace.git", Message: "The artifact does not say which commit it was made at (workspace.git is missing), so it cannot be told whether it fits here.",
 			Hint: "artifacts of schema 0.2 lack it: export the run again, with this version"}
 	}
 	if !git.Bool("restore_supported") {
 		why := git.Strings("restore_blockers")
-		e := &protocol.Error{Code: CodeUnsupported, Field: "workspace.git.restore_supported", Message: "The artifact says of itself that it cannot be restored, without a reason."}
+		e := &wire.Error{Code: CodeUnsupported, Field: "workspace.git.restore_supported", Message: "The artifact says of itself that it cannot be restored, without a reason."}
 		if len(why) > 0 {
 			e.Message = "The artifact cannot be restored. Its exporter says: " + strings.Join(why, "; ")
 			e.Hint = "put that right where it was made, then export again"
 		}
 		for _, w := range why {
-			e.Problems = append(e.Problems, protocol.Problem{Code: CodeUnsupported, Field: "workspace.git.restore_blockers", Message: w})
+			e.Problems = append(e.Problems, wire.Problem{Code: CodeUnsupported, Field: "workspace.git.restore_blockers", Message: w})
 		}
 		return e
 	}
 	if in.a.fileCount == 0 {
-		return &protocol.Error{Code: CodeNothing, Field: "files", Message: "The artifact holds no files to restore."}
+		return &wire.Error{Code: CodeNothing, Field: "files", Message: "The artifact holds no files to restore."}
 	}
 	if in.refused != nil {
 		return in.refused
 	}
 	if len(in.without) > 0 || in.summary().Bool("export_files_truncated") {
-		e := &protocol.Error{Code: CodeContentMissing, Field: "files", Message: "Files were left out of the artifact when it was made; restoring it would delete the rest.",
+		e := &wire.Error{Code: CodeContentMissing, Field: "files", Message: "Files were left out of the artifact when it was made; restoring it would delete the rest.",
 			Hint: "export again without --max-files and --max-jsonl-entries"}
 		if n := len(in.without); n > 0 {
 			e.Message = "The artifact does not carry the bytes of " + someOf(in.without, 10) + ", so it cannot be restored."
@@ -173,7 +173,7 @@ func (in *incoming) restorable() error {
 		return e
 	}
 	if len(in.files) == 0 {
-		return &protocol.Error{Code: CodeNothing, Field: "files", Message: "The artifact holds no files to restore."}
+		return &wire.Error{Code: CodeNothing, Field: "files", Message: "The artifact holds no files to restore."}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // hand is one implementation at work in a checkout.
@@ -72,7 +72,7 @@ func (r referenceHand) restore(t *testing.T, dir string, artifact []byte) {
 
 // goOn accepts the active turn and assigns the next one.
 func (r referenceHand) goOn(t *testing.T, dir string) {
-	data, err := os.ReadFile(filepath.Join(dir, string(protocol.DocState)))
+	data, err := os.ReadFile(filepath.Join(dir, string(wire.DocState)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func (r referenceHand) goOn(t *testing.T, dir string) {
 		"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "human",
 		"phase_transition_request", nil, "run_completion_request", false, "needs_human_reason", nil, "cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", 0))
 	result.Set("proposed_next_role", "pm")
-	write(t, dir, protocol.StagingPath(turn.String("turn_id")), string(ojson.Pretty(result)))
+	write(t, dir, wire.StagingPath(turn.String("turn_id")), string(ojson.Pretty(result)))
 	r.run(t, dir, "accept-turn")
 	r.run(t, dir, "resume", "--role", "pm")
 }

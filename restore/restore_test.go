@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -173,7 +173,7 @@ func TestExportLeavesOutWhatIsAsked(t *testing.T) {
 	if s := o.Object("summary"); !s.Bool("export_files_truncated") || o.Object("workspace").Object("git").Bool("restore_supported") {
 		t.Errorf("the summary is %s", ojson.Compact(s))
 	}
-	for _, name := range []string{"agentxchain.json", statePath, protocol.LedgerEvents.Path()} {
+	for _, name := range []string{"agentxchain.json", statePath, wire.LedgerEvents.Path()} {
 		if !o.Object("files").Has(name) {
 			t.Errorf("%s was left out", name)
 		}
@@ -195,7 +195,7 @@ func TestExportRefuses(t *testing.T) {
 		t.Errorf("a governed document that is not JSON: %q", c)
 	}
 	repo.Remove(".agentxchain/schedule-state.json")
-	lock, err := gitstore.AcquireLock(context.Background(), filepath.Join(repo.Dir, protocol.LockPath), "test", 0)
+	lock, err := gitstore.AcquireLock(context.Background(), filepath.Join(repo.Dir, wire.LockPath), "test", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -67,7 +67,7 @@ func goOn(t *testing.T, dir string) {
 		for _, o := range doc.Objects("objections") {
 			o.Set("statement", "the scope is not settled yet")
 		}
-		write(t, dir, protocol.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
+		write(t, dir, wire.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
 		if _, err := r.AcceptTurn(t.Context(), runner.AcceptOptions{TurnID: turn.TurnID}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
@@ -83,7 +83,7 @@ func inputError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var ours *protocol.Error
+	var ours *wire.Error
 	if errors.As(err, &ours) {
 		return err
 	}
@@ -339,7 +339,7 @@ func isTime(v any) bool {
 	if clock := b[min(len(b), day):]; bytes.HasPrefix(clock, []byte("T24:00")) && !bytes.ContainsAny(clock[len("T24"):min(len(clock), len("T24:00:00"))], "123456789") {
 		copy(clock, "T00")
 	}
-	_, err := protocol.ParseTime(string(b))
+	_, err := wire.ParseTime(string(b))
 	return err == nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
 
@@ -95,7 +95,7 @@ func (a *artifact) seen(path string) {
 		a.intake = true
 	case strings.HasPrefix(path, multiDir+"/"):
 		a.multi = true
-	case path == protocol.LedgerRepoDecisions.Path():
+	case path == wire.LedgerRepoDecisions.Path():
 		a.inFiles[path] = true
 	}
 }
@@ -118,7 +118,7 @@ func (a *artifact) collector(path, repo string, events bool) collector {
 	}
 	rows := collector{array: func() { a.rows[path] = 0 }, item: func([]byte) { a.rows[path]++ }}
 	switch path {
-	case protocol.ConfigPath, statePath, coordinatorFile:
+	case wire.ConfigPath, statePath, coordinatorFile:
 		return collector{document: func(raw []byte) {
 			if d, err := sum(raw); err == nil {
 				a.sums[path] = d
@@ -130,19 +130,19 @@ func (a *artifact) collector(path, repo string, events bool) collector {
 				a.documents[path] = o
 			}
 		}}
-	case protocol.LedgerHistory.Path():
+	case wire.LedgerHistory.Path():
 		rows.item = func(raw []byte) {
 			a.rows[path]++
 			if mayDelegate(raw) {
 				a.history.add(row(raw))
 			}
 		}
-	case protocol.LedgerRepoDecisions.Path():
+	case wire.LedgerRepoDecisions.Path():
 		rows.item = func(raw []byte) {
 			a.rows[path]++
 			a.decisions = append(a.decisions, row(raw))
 		}
-	case protocol.LedgerEvents.Path():
+	case wire.LedgerEvents.Path():
 		if !events {
 			return collector{}
 		}
@@ -156,7 +156,7 @@ func (a *artifact) collector(path, repo string, events bool) collector {
 			e.digest, _ = sum(ojson.Compact(o))
 			a.events = append(a.events, e)
 		}
-	case protocol.LedgerDecisions.Path(), protocol.LedgerHookAudit.Path(), protocol.LedgerNotifications.Path(),
+	case wire.LedgerDecisions.Path(), wire.LedgerHookAudit.Path(), wire.LedgerNotifications.Path(),
 		multiDir + "/history.jsonl", multiDir + "/decision-ledger.jsonl":
 	default:
 		return collector{}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (a *artifact) checkRun() {
@@ -33,7 +33,7 @@ func (a *artifact) checkRun() {
 		a.add("state", "the state is missing or no object")
 		return
 	}
-	a.sameDocument("config", a.config, protocol.ConfigPath)
+	a.sameDocument("config", a.config, wire.ConfigPath)
 	a.sameDocument("state", a.state, statePath)
 	a.checkWorkspace()
 	a.turnIDs("active_turn_ids", get(summary, "active_turn_ids"), get(state, "active_turns"), "active_turns")
@@ -47,10 +47,10 @@ func (a *artifact) checkRun() {
 		want int
 		of   string
 	}{
-		{"history_entries", a.rows[protocol.LedgerHistory.Path()], "entries of history.jsonl"},
-		{"decision_entries", a.rows[protocol.LedgerDecisions.Path()], "entries of decision-ledger.jsonl"},
-		{"hook_audit_entries", a.rows[protocol.LedgerHookAudit.Path()], "entries of hook-audit.jsonl"},
-		{"notification_audit_entries", a.rows[protocol.LedgerNotifications.Path()], "entries of notification-audit.jsonl"},
+		{"history_entries", a.rows[wire.LedgerHistory.Path()], "entries of history.jsonl"},
+		{"decision_entries", a.rows[wire.LedgerDecisions.Path()], "entries of decision-ledger.jsonl"},
+		{"hook_audit_entries", a.rows[wire.LedgerHookAudit.Path()], "entries of hook-audit.jsonl"},
+		{"notification_audit_entries", a.rows[wire.LedgerNotifications.Path()], "entries of notification-audit.jsonl"},
 		{"dispatch_artifact_files", a.dispatch, "files below .agentxchain/dispatch"},
 		{"staging_artifact_files", a.staging, "files below .agentxchain/staging"},
 	} {
@@ -191,7 +191,7 @@ func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 
 func (a *artifact) checkDelegations(have any) {
 	const path = "summary.delegation_summary"
-	_, history := a.rows[protocol.LedgerHistory.Path()]
+	_, history := a.rows[wire.LedgerHistory.Path()]
 	if none(have) {
 		if _, total := a.history.summary(); total > 0 {
 			a.add(path, "this is null, but history.jsonl has delegations")
@@ -219,7 +219,7 @@ func (a *artifact) checkDecisions(have any, config *ojson.Object) {
 	case none(have):
 		a.add(path, "this is null, but repo-decisions.jsonl has entries")
 		return
-	case want == nil && !a.inFiles[protocol.LedgerRepoDecisions.Path()]:
+	case want == nil && !a.inFiles[wire.LedgerRepoDecisions.Path()]:
 		a.add(path, "there are decisions here, but no repo-decisions.jsonl they could come from")
 		return
 	case want == nil:

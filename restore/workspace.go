@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Blockers that other tools know by these words.
@@ -27,7 +27,7 @@ func (r *runExport) workspace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	locks := path.Dir(protocol.LockPath) + "/"
+	locks := path.Dir(wire.LockPath) + "/"
 	var dirty, outside []string
 	for _, p := range status.Paths() {
 		if !strings.HasPrefix(p, locks) {

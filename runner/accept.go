@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -127,7 +128,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return nil, err
 	}
 	if turn.IntakeContext.String("source") == "vision_idle_expansion" {
-		side, err := c.readFile(protocol.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
+		side, err := c.readFile(wire.StagingDir+"/"+turn.TurnID+"/idle-expansion-result.json", protocol.MaxStagedBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +160,7 @@ func (c *change) protectedPaths(s staged, seen protocol.Observation) []string {
 	}
 	var out []string
 	for _, p := range paths {
-		if clean, problem := protocol.CleanPath(p); problem == "" && c.view.Config.ProtectedPath(clean) != "" && !slices.Contains(out, clean) {
+		if clean, problem := wire.CleanPath(p); problem == "" && c.view.Config.ProtectedPath(clean) != "" && !slices.Contains(out, clean) {
 			out = append(out, clean)
 		}
 	}
@@ -175,7 +176,7 @@ func (c *change) proposed(s staged) ([]protocol.FileBlob, error) {
 		return out, nil
 	}
 	for _, p := range doc.Objects("proposed_changes") {
-		clean, problem := protocol.CleanPath(p.String("path"))
+		clean, problem := wire.CleanPath(p.String("path"))
 		if problem != "" {
 			continue
 		}
@@ -200,7 +201,7 @@ func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) err
 		return nil
 	}
 	switch t.Failure.Code {
-	case protocol.CodeDirtyTreeMismatch, protocol.CodeUndeclaredOutputs, protocol.CodeArtifactMismatch:
+	case wire.CodeDirtyTreeMismatch, wire.CodeUndeclaredOutputs, wire.CodeArtifactMismatch:
 	default:
 		return nil
 	}
@@ -211,7 +212,7 @@ func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) err
 		}
 		// What counts is what had been staged, whole, when the tree was looked at.
 		if !slices.ContainsFunc(op.Seen.Siblings, func(s protocol.SiblingClaim) bool { return s.TurnID == id }) {
-			return &protocol.Error{Code: CodeSiblingsAtWork, Field: "active_turns", Details: t.Failure.Details,
+			return &wire.Error{Code: CodeSiblingsAtWork, Field: "active_turns", Details: t.Failure.Details,
 				Message: "Turn " + turn.TurnID + " waits for turn " + id + ", which works beside it: " + t.Failure.Message, Hint: "git agentxchain status"}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // onlyTurnNow is the id of the only active turn as the working files name it, ""
@@ -20,7 +21,7 @@ func (r *Runner) onlyTurnNow() string {
 		return ""
 	}
 	defer func() { _ = root.Close() }()
-	name := filepath.FromSlash(string(protocol.DocState))
+	name := filepath.FromSlash(string(wire.DocState))
 	if st, err := root.Lstat(name); err != nil || !st.Mode().IsRegular() || st.Size() > maxHint {
 		return ""
 	}
@@ -58,7 +59,7 @@ func (c *change) overtaken(ctx context.Context, meant string) (bool, error) {
 
 // inHistory reports whether history holds an acceptance of the turn.
 func (c *change) inHistory(ctx context.Context, turn string) (bool, error) {
-	row, err := c.r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", turn)
+	row, err := c.r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", turn)
 	if err != nil {
 		return false, err
 	}

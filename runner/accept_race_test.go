@@ -5,7 +5,7 @@ package runner_test
 import (
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -22,11 +22,11 @@ func TestBareAcceptThatCameSecond(t *testing.T) {
 	p.must(err)
 	// The first turn was meant; nothing else is active.
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{}.Meaning(first.TurnID))
-	wantCode(t, err, protocol.CodeTurnAlreadyAccepted)
+	wantCode(t, err, wire.CodeTurnAlreadyAccepted)
 	// The winner has gone on: the next turn is not the one that was meant.
 	second := p.assignStaged()
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{}.Meaning(first.TurnID))
-	wantCode(t, err, protocol.CodeTurnAlreadyAccepted)
+	wantCode(t, err, wire.CodeTurnAlreadyAccepted)
 	if p.state().OnlyTurn().TurnID != second.TurnID {
 		t.Fatal("the wrong turn was accepted")
 	}

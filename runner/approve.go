@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeActionsNotAllowed means that the gate has actions and the person has not
@@ -127,7 +128,7 @@ func actionsRefused(gate string, actions []protocol.GateAction) error {
 	for i, a := range actions {
 		cmds[i] = a.Run
 	}
-	return &protocol.Error{Code: CodeActionsNotAllowed, Field: "gates." + gate + ".gate_actions", Details: ojson.NewObject("gate_id", gate, "commands", cmds),
+	return &wire.Error{Code: CodeActionsNotAllowed, Field: "gates." + gate + ".gate_actions", Details: ojson.NewObject("gate_id", gate, "commands", cmds),
 		Message: fmt.Sprintf("Gate %q would run %d command(s) named in agentxchain.json, first %q; you have not agreed to that.", gate, len(actions), cmds[0]),
 		Hint:    "read them, then: git agentxchain approve --allow-actions (or git config agentxchain.allowGateActions true)"}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AssignOptions says whom to give a turn.
@@ -30,7 +31,7 @@ type Assigned struct {
 }
 
 // AssignTurn gives a role its next turn, starting a run first when the project
-// is idle. Refusals are *protocol.Error.
+// is idle. Refusals are *wire.Error.
 func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, error) {
 	out := &Assigned{}
 	var bundled []string // what the bundle's maker warns of
@@ -45,15 +46,15 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 			return nil, err
 		}
 		s := c.view.State
-		if s.Status == protocol.StatusCompleted && !opt.NewRun {
-			return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
+		if s.Status == wire.StatusCompleted && !opt.NewRun {
+			return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 				Message: "Run " + s.Run() + " is complete; another one starts only on purpose.", Hint: "git agentxchain assign --new-run"}
 		}
-		fresh := s.Status == protocol.StatusIdle || opt.NewRun && s.Status == protocol.StatusCompleted
+		fresh := s.Status == wire.StatusIdle || opt.NewRun && s.Status == wire.StatusCompleted
 		if !fresh {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == protocol.StatusCompleted})
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == wire.StatusCompleted})
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func (c *change) initRun(ctx context.Context, opt InitRunOptions) (protocol.Oper
 		}
 	}
 	if opt.ParentRun != "" {
-		row, err := c.r.Store.LastRow(ctx, protocol.LedgerRunHistory, "run_id", opt.ParentRun)
+		row, err := c.r.Store.LastRow(ctx, wire.LedgerRunHistory, "run_id", opt.ParentRun)
 		if err != nil {
 			return nil, err
 		}
@@ -183,7 +184,7 @@ func (r *Runner) Template(ctx context.Context, turnID string) (*ojson.Object, er
 	}
 	turn, ok := v.State.ActiveTurns.Get(turnID)
 	if !ok {
-		return nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
+		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
 	}
 	return dispatch.Template(r.dispatchInput(v, v.State, v.Index, turn)), nil
 }

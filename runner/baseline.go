@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Refreshed is the outcome of RefreshTurnBaseline.
@@ -32,7 +33,7 @@ func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refre
 		if err != nil {
 			return nil, err
 		}
-		op.Staged = s.data != nil && s.path != protocol.FlatStagingPath && protocol.StagedProof(s.data)
+		op.Staged = s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data)
 		op.Baseline, err = c.baseline(ctx)
 		return op, err
 	})

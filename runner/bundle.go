@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // dispatchBundles builds and seals the bundle of the turn a transition dispatches.
@@ -51,7 +52,7 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 	switch {
 	case c.resealing:
 		err = c.resupplied(ctx, turn, b.Files)
-	case turn.Status == protocol.TurnDispatched && c.hooks.has("after_dispatch"):
+	case turn.Status == wire.TurnDispatched && c.hooks.has("after_dispatch"):
 		b.Files, err = c.supplemented(ctx, turn, b.Files)
 	default:
 		err = c.r.survivors(turn, b.Files)
@@ -67,7 +68,7 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 		return nil, err
 	}
 	b.Files[dispatch.ManifestFile] = seal
-	t.Documents[protocol.DocDispatchIndex] = dispatch.Index(in)
+	t.Documents[wire.DocDispatchIndex] = dispatch.Index(in)
 	return map[string]map[string][]byte{turn.TurnID: b.Files}, nil
 }
 
@@ -84,7 +85,7 @@ func (r *Runner) survivors(turn *protocol.Turn, files map[string][]byte) error {
 	defer func() { _ = root.Close() }()
 	before, err := bundleContents(root, dir)
 	if err != nil {
-		var coded *protocol.Error
+		var coded *wire.Error
 		if errors.As(err, &coded) {
 			coded.Hint = "take out of " + dir + " what does not belong to the bundle, then run the command again"
 		}
@@ -110,14 +111,14 @@ func (c *change) newDirt(turn *protocol.Turn) []dispatch.Warning {
 // index brings dispatch/index.json up to a transition that dispatches nothing but
 // changes which turns are active: an ended turn must not stay listed.
 func (c *change) index(t *protocol.Transition) {
-	if _, ok := t.Documents[protocol.DocDispatchIndex]; ok || t.Documents == nil || !turnsMoved(c.view.State, t.State) {
+	if _, ok := t.Documents[wire.DocDispatchIndex]; ok || t.Documents == nil || !turnsMoved(c.view.State, t.State) {
 		return
 	}
 	was := c.r.indexNow()
 	if was == nil {
 		return
 	}
-	t.Documents[protocol.DocDispatchIndex] = dispatch.Index(dispatch.Input{Config: c.view.Config, State: t.State, Index: t.Index, PreviousIndex: was, Now: c.env.Time()})
+	t.Documents[wire.DocDispatchIndex] = dispatch.Index(dispatch.Input{Config: c.view.Config, State: t.State, Index: t.Index, PreviousIndex: was, Now: c.env.Time()})
 }
 
 // turnsMoved reports whether the index of the bundles would differ.
@@ -136,7 +137,7 @@ func turnsMoved(before, after *protocol.State) bool {
 
 // indexNow is dispatch/index.json as it is, nil when there is none to be read.
 func (r *Runner) indexNow() []byte {
-	data, err := readProjectFile(r.Store.Dir(), string(protocol.DocDispatchIndex), maxGateFile)
+	data, err := readProjectFile(r.Store.Dir(), string(wire.DocDispatchIndex), maxGateFile)
 	if err != nil {
 		return nil
 	}
@@ -146,7 +147,7 @@ func (r *Runner) indexNow() []byte {
 // dispatchInput gathers what the bundle of a turn is made from.
 func (r *Runner) dispatchInput(v *gitstore.View, s *protocol.State, x *protocol.Index, turn *protocol.Turn) dispatch.Input {
 	in := dispatch.Input{Config: v.Config, State: s, Index: x, Turn: turn, LastRow: x.LastRow, OpenObjections: x.OpenObjections,
-		Prompts: make(map[string]string), Now: protocol.FormatTime(r.now()), Exists: r.isFile, Read: r.readStart}
+		Prompts: make(map[string]string), Now: wire.FormatTime(r.now()), Exists: r.isFile, Read: r.readStart}
 	for _, l := range v.RepoDecisions {
 		in.RepoDecisions = append(in.RepoDecisions, l.Row)
 	}
@@ -168,7 +169,7 @@ const maxPrompt = 256 << 10
 // project, by its spelling or through a link, is not followed; problem says why
 // there is no text.
 func (r *Runner) promptText(path string) (text, problem string) {
-	clean, why := protocol.CleanPath(path)
+	clean, why := wire.CleanPath(path)
 	if why != "" {
 		return "", "it does not name a file inside the project"
 	}
@@ -255,7 +256,7 @@ const maxLog = 512 << 10
 // role that reviews (spec/03 §5 row 9e).
 func (r *Runner) lastLog(in dispatch.Input) []byte {
 	role := in.Config.Role(in.Turn.AssignedRole)
-	if role == nil || role.WriteAuthority != protocol.ReviewOnly {
+	if role == nil || role.WriteAuthority != wire.ReviewOnly {
 		return nil
 	}
 	dir := dispatch.AuditDir(in.LastRow.String("turn_id"))

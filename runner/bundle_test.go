@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -50,7 +51,7 @@ func (p *project) reseal(turn *protocol.Turn) {
 func TestBundleSupplementsSurviveARejection(t *testing.T) {
 	p := newProject(t, nil)
 	a := p.assign("pm")
-	dir := protocol.BundleDir(a.Turn.TurnID) + "/"
+	dir := wire.BundleDir(a.Turn.TurnID) + "/"
 	p.verified(a.Turn)
 	p.write(dir+"hook/notes.txt", "from a hook")
 	p.reseal(a.Turn)
@@ -120,7 +121,7 @@ func TestReviewersSeeFilesAndLog(t *testing.T) {
 	}
 	p.write(".planning/ROADMAP.md", "# Roadmap\r\n\r\n```\nship\n")
 	p.must(os.Symlink(secret, filepath.Join(p.dir, ".planning/other.md")))
-	p.write(protocol.BundleDir(a.Turn.TurnID)+"/stdout.log", strings.Repeat("early\n", 100_000)+"\x1b[31mlate\n")
+	p.write(wire.BundleDir(a.Turn.TurnID)+"/stdout.log", strings.Repeat("early\n", 100_000)+"\x1b[31mlate\n")
 	p.stage(a.Turn, "summary", "planned", "objections", review("OBJ-001"), "files_changed", []string{".planning/ROADMAP.md", ".planning/other.md"}, "proposed_next_role", "pm")
 	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
@@ -128,27 +129,27 @@ func TestReviewersSeeFilesAndLog(t *testing.T) {
 	if len(kept) > 64<<10 || !strings.HasSuffix(kept, "late\n") {
 		t.Errorf("%d bytes of the log are kept", len(kept))
 	}
-	if index := p.read(string(protocol.DocDispatchIndex)); strings.Contains(index, a.Turn.TurnID) || !strings.Contains(index, `"active_turns": {}`) {
+	if index := p.read(string(wire.DocDispatchIndex)); strings.Contains(index, a.Turn.TurnID) || !strings.Contains(index, `"active_turns": {}`) {
 		t.Errorf("the index still lists the turn: %s", index)
 	}
 
 	b := p.assign("pm")
-	context := p.read(protocol.BundleDir(b.Turn.TurnID) + "/CONTEXT.md")
+	context := p.read(wire.BundleDir(b.Turn.TurnID) + "/CONTEXT.md")
 	for _, want := range []string{"### Changed File Previews\n\n#### `.planning/ROADMAP.md`\n\n````\n# Roadmap\n\n```\nship\n````\n", "_1 of these files could not be read", "### Dispatch Log Excerpt", "\nlate\n"} {
 		if !strings.Contains(context, want) {
 			t.Errorf("the context lacks %q", want)
 		}
 	}
-	prompt := p.read(protocol.BundleDir(b.Turn.TurnID) + "/PROMPT.md")
+	prompt := p.read(wire.BundleDir(b.Turn.TurnID) + "/PROMPT.md")
 	if strings.Contains(context+prompt, "SECRET") {
 		t.Error("a file outside of the project was read")
 	}
-	if !strings.Contains(p.read(string(protocol.DocDispatchIndex)), `"code": "prompt_template_unreadable"`) {
+	if !strings.Contains(p.read(string(wire.DocDispatchIndex)), `"code": "prompt_template_unreadable"`) {
 		t.Error("the index does not carry the warning")
 	}
 	_, err = p.r.ReissueTurn(p.ctx, runner.ReissueOptions{TurnID: b.Turn.TurnID, Reason: "again"})
 	p.must(err)
-	if index := p.read(string(protocol.DocDispatchIndex)); strings.Contains(index, b.Turn.TurnID) {
+	if index := p.read(string(wire.DocDispatchIndex)); strings.Contains(index, b.Turn.TurnID) {
 		t.Errorf("the index lists a turn that was replaced: %s", index)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CharterOptions is a plan to be worked off.
@@ -37,14 +38,14 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 	op := &protocol.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
 	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		s := c.view.State
-		if s.Status == protocol.StatusCompleted && !opt.NewRun {
-			return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status",
+		if s.Status == wire.StatusCompleted && !opt.NewRun {
+			return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 				Message: "Run " + s.Run() + " is complete; another one starts only on purpose.", Hint: "ask for it with --new-run"}
 		}
-		if s.Status != protocol.StatusIdle && s.Status != protocol.StatusCompleted {
+		if s.Status != wire.StatusIdle && s.Status != wire.StatusCompleted {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == protocol.StatusCompleted, TriggerReason: "plan " + opt.Plan.String("plan_id")})
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == wire.StatusCompleted, TriggerReason: "plan " + opt.Plan.String("plan_id")})
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Checkpointed is the outcome of Checkpoint.
@@ -39,7 +40,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 			out.Skipped = fmt.Sprintf("already checkpointed at %.12s", sha)
 			return nil, nil
 		}
-		if a := row.Object("artifact"); a.String("type") == "patch" && strings.HasPrefix(a.String("ref"), protocol.ProposedDir+"/") {
+		if a := row.Object("artifact"); a.String("type") == "patch" && strings.HasPrefix(a.String("ref"), wire.ProposedDir+"/") {
 			out.Skipped = "its changes are a proposal that has not been applied"
 			return nil, nil
 		}
@@ -51,7 +52,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 			return nil, err
 		}
 		for _, p := range row.Strings("files_changed") {
-			if _, dirty := st.Dirty[p]; dirty && protocol.ProjectOwned(p) && !slices.Contains(out.Files, p) {
+			if _, dirty := st.Dirty[p]; dirty && wire.ProjectOwned(p) && !slices.Contains(out.Files, p) {
 				out.Files = append(out.Files, p)
 			}
 		}
@@ -98,18 +99,18 @@ func allPresent(c *change, files []string) bool {
 func (c *change) acceptedRow(ctx context.Context, ref string) (*protocol.Line, error) {
 	if ref == "" {
 		if ref = c.view.Index.LastRow.String("turn_id"); ref == "" {
-			return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "No turn has been accepted yet.", Hint: "git agentxchain status"}
+			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "No turn has been accepted yet.", Hint: "git agentxchain status"}
 		}
 	}
 	// A whole id is near the end of the ledger; only a prefix needs all of it.
-	exact, err := c.r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", ref)
+	exact, err := c.r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", ref)
 	if err != nil {
 		return nil, err
 	}
 	if exact != nil && exact.Row.String("status") != "reissued" {
 		return exact, nil
 	}
-	found, err := c.r.Store.TailRows(ctx, protocol.LedgerHistory, 0, func(row *ojson.Object) bool {
+	found, err := c.r.Store.TailRows(ctx, wire.LedgerHistory, 0, func(row *ojson.Object) bool {
 		return row.String("status") != "reissued" && strings.HasPrefix(row.String("turn_id"), ref)
 	})
 	if err != nil {
@@ -117,7 +118,7 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*protocol.Line, e
 	}
 	switch len(found) {
 	case 0:
-		return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Accepted turn %s is not in history.", ref), Hint: "git agentxchain history"}
+		return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: fmt.Sprintf("Accepted turn %s is not in history.", ref), Hint: "git agentxchain history"}
 	case 1:
 		return &found[0], nil
 	}
@@ -125,7 +126,7 @@ func (c *change) acceptedRow(ctx context.Context, ref string) (*protocol.Line, e
 	for i := range found {
 		ids[i] = found[i].Row.String("turn_id")
 	}
-	return nil, &protocol.Error{Code: protocol.CodeTargetRequired, Field: "turn_id", Details: ojson.NewObject("matches", ids),
+	return nil, &wire.Error{Code: wire.CodeTargetRequired, Field: "turn_id", Details: ojson.NewObject("matches", ids),
 		Message: fmt.Sprintf("%q names %d accepted turns: %s.", ref, len(ids), strings.Join(ids, ", ")), Hint: "git agentxchain history"}
 }
 

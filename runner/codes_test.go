@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -78,8 +79,8 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 		before   func(p *project)
 		do       func(p *project) (runner.Outcome, error)
 	}{
-		{"LoadContext", "invalid_config", func(p *project) { p.write(protocol.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
-		{"LoadContext", "invalid_json", func(p *project) { p.write(protocol.ConfigPath, "{") }, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
+		{"LoadContext", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
+		{"LoadContext", "invalid_json", func(p *project) { p.write(wire.ConfigPath, "{") }, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadContext(ctx); return o.Outcome, err }},
 		{"LoadState", "invalid_state", damaged, func(p *project) (runner.Outcome, error) { o, err := p.r.LoadState(ctx); return o.Outcome, err }},
 		{"LoadState", "state_tampered", func(p *project) { assigned(p); p.must(os.Remove(p.dir + "/.agentxchain/state.json")) }, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.LoadState(ctx)
@@ -93,7 +94,7 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.InitRun(ctx, runner.InitRunOptions{})
 			return o.Outcome, err
 		}},
-		{"InitRun", "invalid_config", func(p *project) { p.write(protocol.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) {
+		{"InitRun", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.InitRun(ctx, runner.InitRunOptions{})
 			return o.Outcome, err
 		}},
@@ -197,7 +198,7 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.WriteDispatchBundle(ctx, "")
 			return o.Outcome, err
 		}},
-		{"WriteDispatchBundle", "bundle_invalid", func(p *project) { p.write(protocol.BundleDir(p.assign("pm").Turn.TurnID)+"/planted.md", "orders") }, func(p *project) (runner.Outcome, error) {
+		{"WriteDispatchBundle", "bundle_invalid", func(p *project) { p.write(wire.BundleDir(p.assign("pm").Turn.TurnID)+"/planted.md", "orders") }, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.WriteDispatchBundle(ctx, "")
 			return o.Outcome, err
 		}},
@@ -229,7 +230,7 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			o, err := p.r.RunHooks(ctx, runner.HookCall{Phase: "before_gate"})
 			return o.Outcome, err
 		}},
-		{"EmitNotifications", "invalid_config", func(p *project) { p.write(protocol.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) {
+		{"EmitNotifications", "invalid_config", func(p *project) { p.write(wire.ConfigPath, "{}") }, func(p *project) (runner.Outcome, error) {
 			o, err := p.r.EmitNotifications(ctx, "run_blocked", nil, nil)
 			return o.Outcome, err
 		}},
@@ -244,9 +245,9 @@ func TestEveryFailureIsTypedAndDocumented(t *testing.T) {
 			h, err := p.r.AcquireLock(ctx, "a")
 			p.must(err)
 			theirs := string(ojson.Compact(ojson.NewObject("owner_pid", os.Getpid(), "acquired_at", "2999-01-01T00:00:00.000Z")))
-			p.write(protocol.LockPath, theirs)
+			p.write(wire.LockPath, theirs)
 			err = p.r.ReleaseLock(h)
-			if p.read(protocol.LockPath) != theirs {
+			if p.read(wire.LockPath) != theirs {
 				t.Error("another owner's lock was taken away")
 			}
 			return runner.OutcomeOf(err), err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ConfigState is how the working configuration stands to the one in force.
@@ -15,7 +16,7 @@ type ConfigState struct {
 	Run      string // "" when no run is under way: the working configuration governs then
 	InForce  *protocol.Config
 	Working  *protocol.Config
-	Problems protocol.Problems     // of the working one; it cannot be adopted with any
+	Problems wire.Problems         // of the working one; it cannot be adopted with any
 	Changes  []protocol.RuleChange // of rules, from InForce to Working
 	Notices  []string
 }
@@ -65,10 +66,10 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, erro
 			Changes: []protocol.AdoptedChange{},
 		}
 		if op.After != digest {
-			return nil, &protocol.Error{
+			return nil, &wire.Error{
 				Code:    gitstore.CodeStateMoved,
-				Field:   protocol.ConfigPath,
-				Message: protocol.ConfigPath + " has changed since its rules were shown.",
+				Field:   wire.ConfigPath,
+				Message: wire.ConfigPath + " has changed since its rules were shown.",
 				Hint:    "git agentxchain config adopt",
 			}
 		}
@@ -106,5 +107,5 @@ func rulesNotice(v *gitstore.View) string {
 		return ""
 	}
 	return fmt.Sprintf("%s has other rules than this run is judged by (%d changes, %d weaken); to see and adopt them: git agentxchain config adopt",
-		protocol.ConfigPath, len(v.RuleChanges), len(protocol.Weakening(v.RuleChanges)))
+		wire.ConfigPath, len(v.RuleChanges), len(protocol.Weakening(v.RuleChanges)))
 }

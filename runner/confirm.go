@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Claim is something the run says was passed, which its record cannot prove.
@@ -44,7 +45,7 @@ func (r *Runner) Confirm(ctx context.Context, opt ConfirmOptions) (*Confirmed, e
 		}
 		out.Claims, out.Upto = c.tx.Open(), c.view.Op
 		if opt.Shown != nil && !sameClaims(opt.Shown, out.Claims) {
-			return nil, &protocol.Error{
+			return nil, &wire.Error{
 				Code:    gitstore.CodeStateMoved,
 				Field:   "claims",
 				Message: "What waits for confirmation is not what was shown any more.",

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // A command that was killed while it wrote a bundle leaves nothing in it that is not
@@ -32,7 +33,7 @@ func TestCrashWhileABundleIsWritten(t *testing.T) {
 				t.Fatalf("%+v", v.State)
 			}
 			turn := v.State.ActiveTurns.Keys()[0]
-			out, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn, Status: protocol.TurnDispatched})
+			out, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn, Status: wire.TurnDispatched})
 			p.must(err)
 			active, _ := out.State.ActiveTurns.Get(turn)
 			v, err = p.r.View(p.ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -68,14 +69,14 @@ func (p *project) sound() {
 			p.t.Errorf("the bundle of %s: %+v", turn.TurnID, b.Problems)
 		}
 	}
-	dirs, err := filepath.Glob(filepath.Join(p.dir, protocol.DispatchDir, "turn_*"))
+	dirs, err := filepath.Glob(filepath.Join(p.dir, wire.DispatchDir, "turn_*"))
 	p.must(err)
 	for _, d := range dirs {
 		if !v.State.ActiveTurns.Has(filepath.Base(d)) {
 			p.t.Errorf("%s is of no active turn", filepath.Base(d))
 		}
 	}
-	for _, l := range []protocol.Ledger{protocol.LedgerHookAudit, protocol.LedgerEvents, protocol.LedgerHistory} {
+	for _, l := range []wire.Ledger{wire.LedgerHookAudit, wire.LedgerEvents, wire.LedgerHistory} {
 		rows, err := p.r.Store.TailRows(p.ctx, l, 0, nil)
 		p.must(err)
 		seen := map[string]bool{}
@@ -128,7 +129,7 @@ func TestCrashWhileDispatchingAgain(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			p := hookedProject(t, "after_dispatch")
 			turn := p.assign("dev").Turn
-			dir := protocol.BundleDir(turn.TurnID)
+			dir := wire.BundleDir(turn.TurnID)
 			p.sound()
 			p.write(dir+"/notes-of-nobody.md", "mine")
 			p.killed("reject", turn.TurnID, point)

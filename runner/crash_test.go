@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -132,7 +133,7 @@ func TestCrashDuringAcceptance(t *testing.T) {
 // noDoubles checks that every ledger holds each record once.
 func (p *project) noDoubles(accepted int) {
 	p.t.Helper()
-	rows, err := p.r.Store.TailRows(p.ctx, protocol.LedgerHistory, 0, nil)
+	rows, err := p.r.Store.TailRows(p.ctx, wire.LedgerHistory, 0, nil)
 	p.must(err)
 	seen := map[string]bool{}
 	for _, l := range rows {
@@ -145,7 +146,7 @@ func (p *project) noDoubles(accepted int) {
 	if len(rows) != accepted {
 		p.t.Fatalf("history has %d rows, want %d", len(rows), accepted)
 	}
-	events, err := p.r.Store.TailRows(p.ctx, protocol.LedgerEvents, 0, nil)
+	events, err := p.r.Store.TailRows(p.ctx, wire.LedgerEvents, 0, nil)
 	p.must(err)
 	ids := map[string]bool{}
 	var all []any
@@ -160,7 +161,7 @@ func (p *project) noDoubles(accepted int) {
 	if code, errs := protocol.ValidateEventOrdering(all); code != "" {
 		p.t.Fatalf("events: %s %v", code, errs)
 	}
-	decisions, err := p.r.Store.TailRows(p.ctx, protocol.LedgerDecisions, 0, nil)
+	decisions, err := p.r.Store.TailRows(p.ctx, wire.LedgerDecisions, 0, nil)
 	p.must(err)
 	numbers := map[string]bool{}
 	for _, l := range decisions {
@@ -193,7 +194,7 @@ func TestStormOfAcceptances(t *testing.T) {
 		switch code {
 		case "accepted":
 			won++
-		case protocol.CodeTurnAlreadyAccepted, gitstore.CodeLocked, gitstore.CodeRefMoved:
+		case wire.CodeTurnAlreadyAccepted, gitstore.CodeLocked, gitstore.CodeRefMoved:
 		default:
 			t.Errorf("a loser ended with %q", r)
 		}
@@ -202,7 +203,7 @@ func TestStormOfAcceptances(t *testing.T) {
 		t.Fatalf("%d winners: %q", won, results)
 	}
 	p.noDoubles(1)
-	if _, err := os.Stat(filepath.Join(p.dir, protocol.LockPath)); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(p.dir, wire.LockPath)); !os.IsNotExist(err) {
 		t.Errorf("the lock is still there: %v", err)
 	}
 }
@@ -230,10 +231,10 @@ func TestCrashDuringRejection(t *testing.T) {
 			if _, err := p.r.Escalate(p.ctx, protocol.Escalate{TurnID: turn.TurnID, Reason: "the next command"}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(filepath.Join(p.dir, protocol.StagingPath(turn.TurnID))); !os.IsNotExist(err) {
+			if _, err := os.Stat(filepath.Join(p.dir, wire.StagingPath(turn.TurnID))); !os.IsNotExist(err) {
 				t.Errorf("the refused result is still staged: %v", err)
 			}
-			kept, err := filepath.Glob(filepath.Join(p.dir, protocol.RejectedDir, turn.TurnID+"-attempt-1-*.json"))
+			kept, err := filepath.Glob(filepath.Join(p.dir, wire.RejectedDir, turn.TurnID+"-attempt-1-*.json"))
 			if err != nil || len(kept) != 1 {
 				t.Errorf("the refused result is not kept: %v %v", kept, err)
 			}

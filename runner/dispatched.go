@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // BlockedOnGit is what a run is blocked on when an agent has changed what git is told.
@@ -69,8 +70,8 @@ func (r *Runner) EndDispatch(ctx context.Context, d *gitstore.Dispatched) (notes
 	return t.Notes, nil
 }
 
-func tampered(turnID, what, kept string) *protocol.Error {
-	e := &protocol.Error{
+func tampered(turnID, what, kept string) *wire.Error {
+	e := &wire.Error{
 		Code:    gitstore.CodeGitTampered,
 		Field:   "turn_id",
 		Message: fmt.Sprintf("While the agent of turn %s was at work what git is told was changed: %s.", turnID, what),
@@ -101,7 +102,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if len(t.Changes) > 0 {
 			refusal = tampered(d.Turn, t.String(), t.Kept)
 			_, err = r.MarkRunBlocked(ctx, protocol.Block{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -114,25 +115,25 @@ func (d *doctor) config(ctx context.Context) {
 	docs := d.r.CheckDocuments()
 	switch {
 	case docs.ConfigErr != nil:
-		d.failed("config", docs.ConfigErr, "correct "+protocol.ConfigPath)
+		d.failed("config", docs.ConfigErr, "correct "+wire.ConfigPath)
 		d.bad = true
 		return
 	case len(docs.ConfigProblems) > 0:
 		for _, p := range docs.ConfigProblems {
-			d.add("config", LevelError, "correct "+protocol.ConfigPath+", then run: git agentxchain validate", "%s", p.Message)
+			d.add("config", LevelError, "correct "+wire.ConfigPath+", then run: git agentxchain validate", "%s", p.Message)
 		}
 	default:
-		d.ok("config", "%s is valid: %d phases, %d roles, %d gates", protocol.ConfigPath, len(docs.Config.Phases()), docs.Config.Roles.Len(), docs.Config.Gates.Len())
+		d.ok("config", "%s is valid: %d phases, %d roles, %d gates", wire.ConfigPath, len(docs.Config.Phases()), docs.Config.Roles.Len(), docs.Config.Gates.Len())
 	}
 	for _, a := range docs.Admission {
 		level := LevelWarning
 		if a.Severity == protocol.SeverityError {
 			level = LevelError
 		}
-		d.add("config", level, "change routing, gates or runtimes in "+protocol.ConfigPath, "%s: %s", a.Code, a.Message)
+		d.add("config", level, "change routing, gates or runtimes in "+wire.ConfigPath, "%s: %s", a.Code, a.Message)
 	}
 	for _, p := range docs.ConfigWarnings {
-		d.add("config", LevelWarning, "change "+p.Field+" in "+protocol.ConfigPath, "%s", p.Message)
+		d.add("config", LevelWarning, "change "+p.Field+" in "+wire.ConfigPath, "%s", p.Message)
 	}
 	d.prompts(docs.Config)
 	d.hooks(docs.Config)
@@ -163,10 +164,10 @@ func (d *doctor) run(ctx context.Context) {
 		d.add("state", LevelNote, "nothing to do; or at once: git agentxchain doctor --fix", "%s", n)
 	}
 	if n := rulesNotice(v); n != "" {
-		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+protocol.ConfigPath, "%s", n)
+		d.add("config", LevelWarning, "git agentxchain config adopt, or undo the change of "+wire.ConfigPath, "%s", n)
 	}
 	for _, n := range v.StateNotes {
-		d.add("state", LevelNote, "", "%s is read as if mended: %s", protocol.DocState, n)
+		d.add("state", LevelNote, "", "%s is read as if mended: %s", wire.DocState, n)
 	}
 	switch {
 	case v.State == nil:
@@ -234,7 +235,7 @@ func (d *doctor) fresh(ctx context.Context) {
 
 // bundle compares an active turn's bundle with its seal.
 func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) {
-	if t == nil || t.Status == protocol.TurnAssigned {
+	if t == nil || t.Status == wire.TurnAssigned {
 		return // not dispatched yet: there is no bundle to have
 	}
 	b, err := d.r.VerifyBundle(ctx, v, t)

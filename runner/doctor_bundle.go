@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Bundle is a dispatch bundle as it lies in the project.
@@ -95,7 +96,7 @@ func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *protocol
 func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*dispatch.Verified, error) {
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + t.TurnID + " cannot be part of a path."}
+		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + t.TurnID + " cannot be part of a path."}
 	}
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err != nil {
@@ -138,7 +139,7 @@ func (r *Runner) Staged(turnID string) (StagedResult, error) {
 // ReadFile reads a regular file of the project, at most 64 MiB, never through a
 // link out of it; nil without error when it is missing.
 func (r *Runner) ReadFile(name string) ([]byte, error) {
-	clean, problem := protocol.CleanPath(name)
+	clean, problem := wire.CleanPath(name)
 	if problem != "" {
 		return nil, unreadable(name, errors.New("it is no path of the project"))
 	}

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxDocumentBytes bounds agentxchain.json and state.json.
@@ -14,13 +15,13 @@ const maxDocumentBytes = 64 << 20
 type Documents struct {
 	Config         *protocol.Config // nil when ConfigErr is set
 	ConfigErr      error            // agentxchain.json cannot be read or is no JSON object
-	ConfigProblems protocol.Problems
-	ConfigWarnings protocol.Problems           // what a valid configuration will not do; nil with problems
+	ConfigProblems wire.Problems
+	ConfigWarnings wire.Problems               // what a valid configuration will not do; nil with problems
 	Admission      []protocol.AdmissionFinding // gates the configuration can never pass; nil with problems
 
 	State         *protocol.State // repaired; nil when absent or StateErr is set
 	StateErr      error           // state.json cannot be read or decoded
-	StateProblems protocol.Problems
+	StateProblems wire.Problems
 	StateNotes    []string // what reading it mended
 }
 
@@ -34,12 +35,12 @@ func (d *Documents) Valid() bool {
 // nothing with the record; that is what View does.
 func (r *Runner) CheckDocuments() *Documents {
 	d := &Documents{}
-	data, err := readProjectFile(r.Store.Dir(), protocol.ConfigPath, maxDocumentBytes)
+	data, err := readProjectFile(r.Store.Dir(), wire.ConfigPath, maxDocumentBytes)
 	switch {
 	case err != nil:
 		d.ConfigErr = err
 	case data == nil:
-		d.ConfigErr = &protocol.Error{Code: protocol.CodeInvalidConfig, Field: protocol.ConfigPath, Message: protocol.ConfigPath + " is not there.", Hint: "git agentxchain init"}
+		d.ConfigErr = &wire.Error{Code: wire.CodeInvalidConfig, Field: wire.ConfigPath, Message: wire.ConfigPath + " is not there.", Hint: "git agentxchain init"}
 	default:
 		d.Config, d.ConfigProblems, d.ConfigErr = protocol.DecodeConfig(data)
 	}
@@ -49,7 +50,7 @@ func (r *Runner) CheckDocuments() *Documents {
 		d.Admission = protocol.Admission(d.Config)
 		d.ConfigWarnings = protocol.NotificationWarnings(d.Config)
 	}
-	data, err = readProjectFile(r.Store.Dir(), string(protocol.DocState), maxDocumentBytes)
+	data, err = readProjectFile(r.Store.Dir(), string(wire.DocState), maxDocumentBytes)
 	if err != nil {
 		d.StateErr = err
 		return d
@@ -72,12 +73,12 @@ func (r *Runner) CheckDocuments() *Documents {
 
 // agree lists names in the state that the configuration does not know: it was
 // changed under a run that is still using them.
-func agree(s *protocol.State, c *protocol.Config) protocol.Problems {
-	var out protocol.Problems
+func agree(s *protocol.State, c *protocol.Config) wire.Problems {
+	var out wire.Problems
 	add := func(field, value, what string) {
-		out = append(out, protocol.Problem{Code: protocol.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + protocol.ConfigPath + " does not define"})
+		out = append(out, wire.Problem{Code: wire.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define"})
 	}
-	if s.Status == protocol.StatusCompleted || s.Status == protocol.StatusFailed {
+	if s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed {
 		return nil // a finished run may have been governed by another configuration
 	}
 	if c.Routing.Len() > 0 && c.Route(s.Phase) == nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // wantGit is the oldest git that is enough for every command.
@@ -100,13 +100,13 @@ func (d *doctor) worktree(ctx context.Context) {
 // keeps in the work tree is a copy of its record, and short-lived.
 func stateProbes() []string {
 	var out []string
-	for _, doc := range protocol.Documents() {
+	for _, doc := range wire.Documents() {
 		out = append(out, string(doc))
 	}
-	for _, l := range protocol.Ledgers() {
+	for _, l := range wire.Ledgers() {
 		out = append(out, l.Path())
 	}
-	return append(out, protocol.StagingPath("turn"), protocol.BundleDir("turn")+"/PROMPT.md", protocol.LockPath, ".agentxchain/transactions/accept/turn.json")
+	return append(out, wire.StagingPath("turn"), wire.BundleDir("turn")+"/PROMPT.md", wire.LockPath, ".agentxchain/transactions/accept/turn.json")
 }
 
 // ignored asks git whether its ignore rules cover the governed files.
@@ -192,7 +192,7 @@ func (d *doctor) tracked(ctx context.Context) {
 
 // runFile reports whether a path is part of a run's state, not of the project.
 func runFile(p string) bool {
-	for _, dir := range []string{protocol.StagingDir, ".agentxchain/dispatch", ".agentxchain/locks", ".agentxchain/transactions"} {
+	for _, dir := range []string{wire.StagingDir, ".agentxchain/dispatch", ".agentxchain/locks", ".agentxchain/transactions"} {
 		if strings.HasPrefix(p, dir+"/") {
 			return true
 		}

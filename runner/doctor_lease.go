@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // lease tells of the lease of an active turn. One that cannot be read keeps
@@ -18,7 +19,7 @@ func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *protocol.Turn) 
 		d.failed("lease", err, "git agentxchain fsck")
 	case seen == nil || !seen.lease.Open():
 	case seen.lease.Live(d.r.now()):
-		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, shown(seen.lease.RunnerID), protocol.FormatTime(seen.lease.ExpiresAt()))
+		d.add("lease", LevelNote, "", "turn %s is leased to runner %s until %s", t.TurnID, shown(seen.lease.RunnerID), wire.FormatTime(seen.lease.ExpiresAt()))
 	default:
 		d.add("lease", LevelNote, "", "the lease of turn %s has ended without a result of runner %s; any runner may carry out the turn", t.TurnID, shown(seen.lease.RunnerID))
 	}

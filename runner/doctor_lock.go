@@ -15,16 +15,16 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // lock tells a lock that is held from one that was left. Only taking it proves
 // that, by the very rules every command follows (spec/01 §6.2): so that is what
 // --fix does, and it lets go at once.
 func (d *doctor) lock(ctx context.Context) {
-	data, err := readProjectFile(d.r.Store.Dir(), protocol.LockPath, 64<<10)
+	data, err := readProjectFile(d.r.Store.Dir(), wire.LockPath, 64<<10)
 	if err != nil {
-		d.failed("lock", err, "look at "+protocol.LockPath+" and move it away when no command is running")
+		d.failed("lock", err, "look at "+wire.LockPath+" and move it away when no command is running")
 		return
 	}
 	if data == nil {
@@ -40,14 +40,14 @@ func (d *doctor) lock(ctx context.Context) {
 		}
 		return
 	}
-	path := filepath.Join(d.r.Store.Dir(), filepath.FromSlash(protocol.LockPath))
+	path := filepath.Join(d.r.Store.Dir(), filepath.FromSlash(wire.LockPath))
 	l, err := gitstore.AcquireLock(ctx, path, "doctor", 0)
 	var held *gitstore.LockedError
 	switch {
 	case errors.As(err, &held):
 		d.add("lock", LevelNote, "", "the lock is held by %s", held)
 	case err != nil:
-		d.failed("lock", err, "look at "+protocol.LockPath)
+		d.failed("lock", err, "look at "+wire.LockPath)
 	default:
 		if err := l.Release(); err != nil {
 			d.failed("lock", err, "git agentxchain doctor --fix")
@@ -107,14 +107,14 @@ func (d *doctor) leftovers(context.Context) {
 		return // without a state nothing can be called left over
 	}
 	active := v.State.ActiveTurns.Keys()
-	for _, dir := range []string{protocol.DispatchDir, protocol.StagingDir} {
+	for _, dir := range []string{wire.DispatchDir, wire.StagingDir} {
 		for _, e := range d.list(dir) {
 			p := dir + "/" + e.Name()
 			switch {
-			case p == protocol.FlatStagingPath && len(active) > 0, e.IsDir() && slices.Contains(active, e.Name()):
+			case p == wire.FlatStagingPath && len(active) > 0, e.IsDir() && slices.Contains(active, e.Name()):
 			case e.IsDir():
 				d.add("leftover", LevelNote, "rm -r "+shellWord(p)+", once you have looked at it", "%s belongs to no active turn", p)
-			case p == protocol.FlatStagingPath:
+			case p == wire.FlatStagingPath:
 				d.add("leftover", LevelNote, "rm "+shellWord(p)+", once you have looked at it", "%s is staged, but no turn is active", p)
 			}
 		}

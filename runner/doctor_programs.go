@@ -5,6 +5,7 @@ package runner
 import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // hooks checks that the programs of lifecycle hooks can be started (spec/03 §11).
@@ -23,7 +24,7 @@ func (d *doctor) hooks(c *protocol.Config) {
 		if p.Blocking {
 			level = LevelError
 		}
-		d.add("hooks", level, "install or export what it needs, or change hooks."+p.Phase+" in "+protocol.ConfigPath, "%s hook %s: %s", p.Phase, p.Hook, p.Message)
+		d.add("hooks", level, "install or export what it needs, or change hooks."+p.Phase+" in "+wire.ConfigPath, "%s hook %s: %s", p.Phase, p.Hook, p.Message)
 	}
 	if len(problems) == 0 {
 		d.ok("hooks", "%d hooks can be started", found)
@@ -39,8 +40,8 @@ func (d *doctor) lookup(name string) (string, bool) {
 // prompts checks the instruction files of roles.
 func (d *doctor) prompts(c *protocol.Config) {
 	for role, p := range c.Prompts.All() {
-		fix := "write it, or change prompts." + role + " in " + protocol.ConfigPath
-		clean, problem := protocol.CleanPath(p)
+		fix := "write it, or change prompts." + role + " in " + wire.ConfigPath
+		clean, problem := wire.CleanPath(p)
 		if problem != "" {
 			continue // the configuration's own finding
 		}

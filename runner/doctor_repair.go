@@ -6,7 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Repair takes one side of a disagreement between the working files and the
@@ -16,14 +16,14 @@ import (
 func (r *Runner) Repair(ctx context.Context, mode gitstore.RepairMode, opt gitstore.RepairOptions) (*gitstore.RepairPlan, error) {
 	if opt.FromOp != "" && !opt.DryRun {
 		if id := r.insideTurn(); id != "" {
-			return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id",
+			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",
 				Message: "Turn " + id + " cannot drop recorded operations: this process was dispatched for it.",
 				Hint:    "a person runs git agentxchain repair --from-op outside of the turn"}
 		}
 	}
 	if mode == gitstore.AcceptWorking && !opt.DryRun {
 		if id := r.insideTurn(); id != "" {
-			return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id",
+			return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id",
 				Message: "Turn " + id + " cannot declare the working files right: this process was dispatched for it.",
 				Hint:    "a person runs git agentxchain repair --accept-working --reason TEXT outside of the turn"}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -32,7 +33,7 @@ func (d *doctor) runtimes(ctx context.Context, c *protocol.Config) {
 			fine = false
 			fix := f.Hint
 			if fix == "" {
-				fix = "change runtimes." + id + " in " + protocol.ConfigPath
+				fix = "change runtimes." + id + " in " + wire.ConfigPath
 			}
 			d.add("runtimes", LevelWarning, fix, "runtime %s (%s): %s", id, rt.Type, strings.TrimSuffix(f.Message, "."))
 		}
@@ -50,7 +51,7 @@ func (d *doctor) runtimes(ctx context.Context, c *protocol.Config) {
 func (d *doctor) probe(ctx context.Context, c *protocol.Config, rt *protocol.Runtime) []runtimes.Finding {
 	if d.opt.Runtime == nil || rt.Type == protocol.RuntimeManual {
 		if p := d.runtimeProblem(rt); p != "" {
-			return []runtimes.Finding{{Message: p, Hint: "install or export what it needs, or change runtimes." + rt.ID + " in " + protocol.ConfigPath}}
+			return []runtimes.Finding{{Message: p, Hint: "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath}}
 		}
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func examine(t *testing.T, r *Runner, fix bool) *Examination {
@@ -67,7 +68,7 @@ func TestExamineIsQuietOnEveryKindOfRepository(t *testing.T) {
 func TestExamineChangesNothingWithoutFix(t *testing.T) {
 	r, repo := doctorProject(t, doctorKind{})
 	repo.Write(".gitignore", "node_modules/\n")
-	repo.Write(protocol.LockPath, `{"owner_pid": 2147483646, "acquired_at": "2020-01-01T00:00:00.000Z"}`)
+	repo.Write(wire.LockPath, `{"owner_pid": 2147483646, "acquired_at": "2020-01-01T00:00:00.000Z"}`)
 	before := snapshotDir(t, repo.top)
 	ex := examine(t, r, false)
 	if got := snapshotDir(t, repo.top); got != before {
@@ -122,7 +123,7 @@ func TestExamineSeesAnotherToolsChange(t *testing.T) {
 	if _, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"}); err != nil {
 		t.Fatal(err)
 	}
-	events := repo.Path(protocol.LedgerEvents.Path())
+	events := repo.Path(wire.LedgerEvents.Path())
 	data, err := os.ReadFile(events)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func TestCheckBundle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := protocol.BundleDir(a.Turn.TurnID)
+	dir := wire.BundleDir(a.Turn.TurnID)
 	check := func(want ...string) {
 		t.Helper()
 		b := r.CheckBundle(a.Run, a.Turn)
@@ -195,7 +196,7 @@ func TestCheckDocuments(t *testing.T) {
 	if _, err := r.AssignTurn(context.Background(), AssignOptions{Role: "pm"}); err != nil {
 		t.Fatal(err)
 	}
-	good, err := os.ReadFile(repo.Path(protocol.ConfigPath))
+	good, err := os.ReadFile(repo.Path(wire.ConfigPath))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestCheckDocuments(t *testing.T) {
 		t.Errorf("good documents: %+v", d)
 	}
 	// The configuration changed under a run: its names are gone.
-	repo.Write(protocol.ConfigPath, strings.ReplaceAll(strings.ReplaceAll(string(good), `"pm"`, `"owner"`), `"planning"`, `"shaping"`))
+	repo.Write(wire.ConfigPath, strings.ReplaceAll(strings.ReplaceAll(string(good), `"pm"`, `"owner"`), `"planning"`, `"shaping"`))
 	d := r.CheckDocuments()
 	var fields []string
 	for _, p := range d.StateProblems {
@@ -212,13 +213,13 @@ func TestCheckDocuments(t *testing.T) {
 	if len(d.ConfigProblems) > 0 || strings.Join(fields, ",") != "phase,active_turns" {
 		t.Errorf("config %q, state %q", d.ConfigProblems.Messages(), d.StateProblems.Messages())
 	}
-	repo.Write(protocol.ConfigPath, "{")
-	repo.Write(string(protocol.DocState), "[")
+	repo.Write(wire.ConfigPath, "{")
+	repo.Write(string(wire.DocState), "[")
 	if d := r.CheckDocuments(); d.Valid() || d.ConfigErr == nil || d.StateErr == nil {
 		t.Errorf("both broken: %+v", d)
 	}
-	repo.Remove(protocol.ConfigPath)
-	repo.Remove(string(protocol.DocState))
+	repo.Remove(wire.ConfigPath)
+	repo.Remove(string(wire.DocState))
 	if d := r.CheckDocuments(); d.ConfigErr == nil || d.StateErr != nil || d.State != nil {
 		t.Errorf("both gone: %+v", d)
 	}
@@ -233,7 +234,7 @@ func TestRepairAcceptWorkingIsNotForAgents(t *testing.T) {
 		return ""
 	}
 	_, err := r.Repair(context.Background(), gitstore.AcceptWorking, gitstore.RepairOptions{Reason: "x"})
-	if ErrorCode(err) != protocol.CodeInsideTurn {
+	if ErrorCode(err) != wire.CodeInsideTurn {
 		t.Errorf("err = %v", err)
 	}
 }

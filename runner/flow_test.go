@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -34,12 +35,12 @@ func newProject(t *testing.T, edit func(cfg *ojson.Object)) *project {
 	_, err = runner.InitProject(p.ctx, p.dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
 	if edit != nil {
-		data, err := os.ReadFile(filepath.Join(p.dir, protocol.ConfigPath))
+		data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 		p.must(err)
 		cfg, err := ojson.DecodeObject(data)
 		p.must(err)
 		edit(cfg)
-		p.write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
+		p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	}
 	_, err = repo.CommitPaths(p.ctx, []string{"."}, "governed project")
 	p.must(err)
@@ -82,7 +83,7 @@ func (p *project) stage(turn *protocol.Turn, members ...any) {
 	for k, v := range ojson.NewObject(members...).All() {
 		doc.Set(k, v)
 	}
-	p.write(protocol.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
+	p.write(wire.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
 }
 
 func (p *project) state() *protocol.State {
@@ -93,12 +94,12 @@ func (p *project) state() *protocol.State {
 }
 
 // wantCode fails unless err is a refusal with the code.
-func wantCode(t *testing.T, err error, code string) *protocol.Error {
+func wantCode(t *testing.T, err error, code string) *wire.Error {
 	t.Helper()
 	if got := runner.ErrorCode(err); got != code {
 		t.Fatalf("got error %q (%v), want code %s", got, err, code)
 	}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	errors.As(err, &refusal)
 	return refusal
 }
@@ -117,19 +118,19 @@ func TestReviewTurnIsAcceptedAndRecorded(t *testing.T) {
 	p.stage(a.Turn, "summary", "planned", "objections", review("OBJ-001"), "files_changed", []string{".planning/ROADMAP.md"}, "proposed_next_role", "pm")
 	out, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
 	p.must(err)
-	if s := p.state(); s.ActiveTurns.Len() != 0 || *s.LastCompletedTurnID != a.Turn.TurnID || s.Status != protocol.StatusActive {
+	if s := p.state(); s.ActiveTurns.Len() != 0 || *s.LastCompletedTurnID != a.Turn.TurnID || s.Status != wire.StatusActive {
 		t.Fatalf("unexpected state after acceptance: %s", s.Encode())
 	}
-	row, err := p.r.Store.LastRow(p.ctx, protocol.LedgerHistory, "turn_id", a.Turn.TurnID)
+	row, err := p.r.Store.LastRow(p.ctx, wire.LedgerHistory, "turn_id", a.Turn.TurnID)
 	p.must(err)
 	if row == nil || !ojson.Equal(row.Row, out.Result.Entry) {
 		t.Fatalf("history does not hold the entry: %v", row)
 	}
-	if _, err := os.Stat(filepath.Join(p.dir, protocol.StagingPath(a.Turn.TurnID))); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(p.dir, wire.StagingPath(a.Turn.TurnID))); !os.IsNotExist(err) {
 		t.Fatalf("the staged result is still there: %v", err)
 	}
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{TurnID: a.Turn.TurnID})
-	wantCode(t, err, protocol.CodeTurnAlreadyAccepted)
+	wantCode(t, err, wire.CodeTurnAlreadyAccepted)
 }
 
 func TestRefusedResultKeepsTurnAndFiles(t *testing.T) {
@@ -139,7 +140,7 @@ func TestRefusedResultKeepsTurnAndFiles(t *testing.T) {
 	p.stage(a.Turn, "summary", "x", "objections", []any{})
 	before := staged(t, p, a.Turn)
 	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
-	e := wantCode(t, err, protocol.CodeValidationFailed)
+	e := wantCode(t, err, wire.CodeValidationFailed)
 	if e.Stage != "protocol" {
 		t.Fatalf("stage %q", e.Stage)
 	}
@@ -150,14 +151,14 @@ func TestRefusedResultKeepsTurnAndFiles(t *testing.T) {
 		t.Fatalf("the operator's file is gone: %q %v", data, err)
 	}
 	turn, _ := p.state().ActiveTurns.Get(a.Turn.TurnID)
-	if turn.Status != protocol.TurnFailedAcceptance {
+	if turn.Status != wire.TurnFailedAcceptance {
 		t.Fatalf("turn status %s", turn.Status)
 	}
 }
 
 func staged(t *testing.T, p *project, turn *protocol.Turn) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(p.dir, protocol.StagingPath(turn.TurnID)))
+	data, err := os.ReadFile(filepath.Join(p.dir, wire.StagingPath(turn.TurnID)))
 	p.must(err)
 	return string(data)
 }
@@ -171,10 +172,10 @@ func TestHostileStagedResultChangesNothing(t *testing.T) {
 		"invalid utf-8": "{\"a\":\"\xff\"}", "trailing": `{} {}`, "empty": "", "braces": " {} ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.write(protocol.StagingPath(a.Turn.TurnID), content)
+			p.write(wire.StagingPath(a.Turn.TurnID), content)
 			before := snapshot(t, p.dir)
 			_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
-			if code := runner.ErrorCode(err); code != protocol.CodeInvalidJSON && code != protocol.CodeStagedMissing {
+			if code := runner.ErrorCode(err); code != wire.CodeInvalidJSON && code != wire.CodeStagedMissing {
 				t.Fatalf("error %v (%s)", err, code)
 			}
 			if after := snapshot(t, p.dir); after != before {

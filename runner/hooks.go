@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of operations that hooks stopped beside hook_blocked (the operation was
@@ -71,9 +72,9 @@ func verdict(o *HookOutcome) Outcome {
 	case o.Tamper != nil:
 		return Outcome{Code: o.Tamper.Code, Error: o.Tamper.Message}
 	case o.Blocker != nil:
-		return Outcome{Code: protocol.CodeHookBlocked, Error: fmt.Sprintf("Hook %q said no: %s", o.Blocker.HookName, o.Blocker.Message)}
+		return Outcome{Code: wire.CodeHookBlocked, Error: fmt.Sprintf("Hook %q said no: %s", o.Blocker.HookName, o.Blocker.Message)}
 	}
-	return Outcome{Code: protocol.CodeHookBlocked, Error: "A hook said no."}
+	return Outcome{Code: wire.CodeHookBlocked, Error: "A hook said no."}
 }
 
 // hooking is what one command does with lifecycle hooks. It is nil when none are
@@ -153,10 +154,10 @@ func (h *hooking) call(ctx context.Context, call hooks.Call) (*hooks.Outcome, er
 	faults.Point("hooks.run.after")
 	if out != nil {
 		for _, row := range out.Rows() {
-			h.rows = append(h.rows, protocol.AuditRow{Ledger: protocol.LedgerHookAudit, Row: bounded(row)})
+			h.rows = append(h.rows, protocol.AuditRow{Ledger: wire.LedgerHookAudit, Row: bounded(row)})
 		}
 		for _, row := range out.Annotations {
-			h.rows = append(h.rows, protocol.AuditRow{Ledger: protocol.LedgerHookAnnotations, Row: row})
+			h.rows = append(h.rows, protocol.AuditRow{Ledger: wire.LedgerHookAnnotations, Row: row})
 		}
 		if call.TurnID != "" {
 			h.turn = call.TurnID
@@ -206,7 +207,7 @@ func (r *Runner) hookRunner(ctx context.Context, tx *gitstore.Tx) (*hooks.Runner
 		names = append(names, strings.FieldsFunc(v, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })...)
 	}
 	// Without its lock the command could not record what the hook has done.
-	return &hooks.Runner{Root: r.Store.Dir(), Now: r.opt.Now, ExtraEnvNames: names, Correlation: r.opt.Correlation, Kept: []string{protocol.LockPath}, Restorable: tx.Records,
+	return &hooks.Runner{Root: r.Store.Dir(), Now: r.opt.Now, ExtraEnvNames: names, Correlation: r.opt.Correlation, Kept: []string{wire.LockPath}, Restorable: tx.Records,
 		// Also when the person has just interrupted: what a hook did is undone first.
 		Restore: func(name string) ([]byte, error) { return tx.Recorded(context.WithoutCancel(ctx), name) }}, nil
 }
@@ -215,7 +216,7 @@ func (r *Runner) hookRunner(ctx context.Context, tx *gitstore.Tx) (*hooks.Runner
 // any, and the error of the command.
 type stop struct {
 	block *protocol.Block
-	err   *protocol.Error
+	err   *wire.Error
 }
 
 // hook runs a phase and says whether the operation may go on; when it may not,
@@ -247,8 +248,8 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 	if strings.TrimSpace(detail) == "" {
 		detail = fmt.Sprintf("Hook %q of %s said no and gave no reason", name, phase)
 	}
-	e := &protocol.Error{Code: protocol.CodeHookBlocked, Field: "hooks." + phase,
-		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", nilEmpty(verdict), "hook_message", detail, "error_code", protocol.CodeHookBlocked)}
+	e := &wire.Error{Code: wire.CodeHookBlocked, Field: "hooks." + phase,
+		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", nilEmpty(verdict), "hook_message", detail, "error_code", wire.CodeHookBlocked)}
 	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(oneLine(detail, 500), "."))
 	if tamper == "" && phase == "before_assignment" {
 		e.Message = "The assignment is refused by " + said + "."

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func acceptPhases() []string {
@@ -87,14 +88,14 @@ func beforeValidation(turn *protocol.Turn, op *protocol.AcceptTurn) hooks.Call {
 	return hooks.Call{Phase: "before_validation", TurnID: turn.TurnID, Payload: p}
 }
 
-func stagedResult(op *protocol.AcceptTurn) (*ojson.Object, *protocol.Error) {
+func stagedResult(op *protocol.AcceptTurn) (*ojson.Object, *wire.Error) {
 	if op.Staged == nil {
 		return nil, nil
 	}
 	return protocol.DecodeStaged(op.StagedPath, op.Staged.Data)
 }
 
-func afterValidation(turn *protocol.Turn, op *protocol.AcceptTurn, t *protocol.Transition, refusal *protocol.Error) hooks.Call {
+func afterValidation(turn *protocol.Turn, op *protocol.AcceptTurn, t *protocol.Transition, refusal *wire.Error) hooks.Call {
 	ok, stage, errs, warnings := true, any(nil), []string{}, []string{}
 	var result any
 	if doc, bad := stagedResult(op); doc != nil && bad == nil {

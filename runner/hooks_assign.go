@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // beforeAssignment runs the hooks for a turn that op would begin. They are not
@@ -71,12 +72,12 @@ func (c *change) fresh(ctx context.Context, op protocol.Operation) error {
 
 // historyLength counts the rows of history.jsonl.
 func (r *Runner) historyLength() (int, error) {
-	f, err := os.Open(filepath.Join(r.Store.Dir(), filepath.FromSlash(protocol.LedgerHistory.Path())))
+	f, err := os.Open(filepath.Join(r.Store.Dir(), filepath.FromSlash(wire.LedgerHistory.Path())))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, unreadable(protocol.LedgerHistory.Path(), err)
+		return 0, unreadable(wire.LedgerHistory.Path(), err)
 	}
 	defer func() { _ = f.Close() }()
 	n, buf := 0, make([]byte, 64<<10)
@@ -87,7 +88,7 @@ func (r *Runner) historyLength() (int, error) {
 			return n, nil
 		}
 		if err != nil {
-			return 0, unreadable(protocol.LedgerHistory.Path(), err)
+			return 0, unreadable(wire.LedgerHistory.Path(), err)
 		}
 	}
 }

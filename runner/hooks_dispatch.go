@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // effectiveContext is what an adapter makes of the context; for a hook it is part
@@ -32,7 +33,7 @@ const effectiveContext = "CONTEXT.effective.md"
 func (c *change) supplemented(ctx context.Context, turn *protocol.Turn, core map[string][]byte) (map[string][]byte, error) {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
 	}
 	root, err := os.OpenRoot(c.r.Store.Dir())
 	if err != nil {

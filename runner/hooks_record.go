@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // keep records the answers of the hooks that have run since the last time, in an
@@ -88,7 +89,7 @@ func (c *change) conclude(ctx context.Context, done *Done, err error) error {
 	c.stop = nil
 	if stop.block != nil {
 		if berr := c.extra(ctx, stop.block, done); berr != nil {
-			var refusal *protocol.Error
+			var refusal *wire.Error
 			if !errors.As(berr, &refusal) {
 				return errors.Join(stop.err, berr)
 			}
@@ -129,7 +130,7 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 	const prefix = "Turn accepted, but post-commit hook handling failed: "
 	if c.stop == nil {
 		// Not the hook's answer but what guards the run's files has failed.
-		c.stop = &stop{err: &protocol.Error{Code: CodeHookPostCommit, Field: "hooks.after_acceptance", Message: err.Error(), Hint: "git agentxchain fsck"}}
+		c.stop = &stop{err: &wire.Error{Code: CodeHookPostCommit, Field: "hooks.after_acceptance", Message: err.Error(), Hint: "git agentxchain fsck"}}
 		if ctx.Err() == nil {
 			c.stop.block = &protocol.Block{BlockedOn: "hook:after_acceptance:unknown", Category: "hook_block", TypedReason: "hook_block", Owner: protocol.OwnerHuman,
 				Action: protocol.RecoveryAction("hook_block", "hook:after_acceptance:unknown", ""), Detail: err.Error()}
@@ -142,11 +143,11 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 // on_escalation hooks are told: anything but a hook, or one would call the next.
 func escalated(before, after *protocol.State) bool {
 	r := after.BlockedReason
-	if after.Status != protocol.StatusBlocked || r == nil || r.Category == "hook_block" || r.Category == "hook_tamper" {
+	if after.Status != wire.StatusBlocked || r == nil || r.Category == "hook_block" || r.Category == "hook_tamper" {
 		return false
 	}
 	was := before.BlockedReason
-	return before.Status != protocol.StatusBlocked || was == nil || was.BlockedAt != r.BlockedAt || was.Category != r.Category
+	return before.Status != wire.StatusBlocked || was == nil || was.BlockedAt != r.BlockedAt || was.Category != r.Category
 }
 
 // escalation tells the on_escalation hooks. Whatever they answer, the block

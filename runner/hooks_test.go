@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -63,7 +63,7 @@ func TestObservedChangesOfATurn(t *testing.T) {
 func TestRunHooks(t *testing.T) {
 	p := hookedProject(t, "before_gate")
 	turn := p.assign("dev").Turn
-	before, state := p.log(), p.read(string(protocol.DocState))
+	before, state := p.log(), p.read(string(wire.DocState))
 	out, err := p.r.RunHooks(p.ctx, hooks.Call{Phase: "after_acceptance", TurnID: turn.TurnID})
 	p.must(err)
 	if !out.OK || len(out.Result.Entries) > 0 || p.log() != before {
@@ -75,10 +75,10 @@ func TestRunHooks(t *testing.T) {
 	if out.OK || out.Code != "hook_blocked" || !out.Result.Blocked || out.Result.Blocker.Message != "no" {
 		t.Errorf("outcome %+v", out)
 	}
-	if p.log() != before+1 || p.read(string(protocol.DocState)) != state {
+	if p.log() != before+1 || p.read(string(wire.DocState)) != state {
 		t.Errorf("%d operations, or the state has changed", p.log()-before)
 	}
-	rows, err := p.r.Store.TailRows(p.ctx, protocol.LedgerHookAudit, 0, nil)
+	rows, err := p.r.Store.TailRows(p.ctx, wire.LedgerHookAudit, 0, nil)
 	p.must(err)
 	if len(rows) != 1 || rows[0].Row.String("orchestrator_action") != "blocked" || rows[0].Row.String("run_id") != p.state().Run() {
 		t.Errorf("rows %v", rows)
@@ -104,7 +104,7 @@ func TestBigLedgerIsRestored(t *testing.T) {
 	p.write(".git/hook.sh", "echo '{\"verdict\":\"allow\"}'\n")
 	p.assign("dev")
 	// What the person writes into the running notes is recorded by the next command.
-	talk := protocol.LedgerTalk.Path()
+	talk := wire.LedgerTalk.Path()
 	p.write(talk, p.read(talk)+strings.Repeat(strings.Repeat("talk ", 200)+"\n", 9<<20/1000))
 	_, err := p.r.ReissueTurn(p.ctx, runner.ReissueOptions{Reason: "x"})
 	p.must(err)
@@ -121,7 +121,7 @@ func TestBigLedgerIsRestored(t *testing.T) {
 		t.Error("it is not what it was")
 	}
 	p.sound()
-	if s := p.state(); s.Status != protocol.StatusBlocked {
+	if s := p.state(); s.Status != wire.StatusBlocked {
 		t.Errorf("the run is %s", s.Status)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // OtherHooks are the hooks of a document beside agentxchain.json.
@@ -49,9 +50,9 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 	case err != nil:
 		return err
 	case t.Scope.Digest != digest:
-		return &protocol.Error{Code: gitstore.CodeStateMoved, Field: "hooks", Message: "What would be run has changed since it was shown.", Hint: command}
+		return &wire.Error{Code: gitstore.CodeStateMoved, Field: "hooks", Message: "What would be run has changed since it was shown.", Hint: command}
 	case h.Store == nil:
-		return &protocol.Error{Code: gitstore.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
+		return &wire.Error{Code: gitstore.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
 			Hint: "give it to each command: --trust, or " + TrustEnv + "=" + digest}
 	}
 	have, err := h.Store.LocalSettings(ctx, trustKey)
@@ -62,7 +63,7 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 }
 
 // Untrusted is the refusal to run hooks of the given phases.
-func (h OtherHooks) Untrusted(t *Trust, file, command string, phases []string) *protocol.Error {
+func (h OtherHooks) Untrusted(t *Trust, file, command string, phases []string) *wire.Error {
 	e := untrusted(t.Scope, phases)
 	var names []string
 	for _, k := range t.Scope.Hooks {

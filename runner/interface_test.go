@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -29,7 +30,7 @@ func (p *project) bundle(turnID string) *runner.Written {
 func TestWriteDispatchBundleIsIdempotentAndKeepsAdditions(t *testing.T) {
 	p := newProject(t, nil)
 	a := p.assign("pm")
-	dir := protocol.BundleDir(a.Turn.TurnID) + "/"
+	dir := wire.BundleDir(a.Turn.TurnID) + "/"
 	before := p.op()
 	if w := p.bundle(""); w.Rebuilt || w.Turn.TurnID != a.Turn.TurnID || p.op() != before {
 		t.Errorf("a bundle as assigned was made anew: %+v", w)
@@ -74,14 +75,14 @@ func TestWriteDispatchBundleIsIdempotentAndKeepsAdditions(t *testing.T) {
 func TestWriteDispatchBundleDispatchesAnAssignedTurn(t *testing.T) {
 	p := newProject(t, nil)
 	a := p.assign("pm")
-	doc, err := ojson.DecodeObject([]byte(p.read(string(protocol.DocState))))
+	doc, err := ojson.DecodeObject([]byte(p.read(string(wire.DocState))))
 	p.must(err)
 	turn := doc.Object("active_turns").Object(a.Turn.TurnID)
 	turn.Set("status", "assigned")
 	turn.Delete("dispatched_at")
-	p.write(string(protocol.DocState), string(ojson.Pretty(doc)))
+	p.write(string(wire.DocState), string(ojson.Pretty(doc)))
 	w := p.bundle(a.Turn.TurnID)
-	if !w.Rebuilt || w.Turn.Status != protocol.TurnDispatched || w.Turn.DispatchedAt == "" {
+	if !w.Rebuilt || w.Turn.Status != wire.TurnDispatched || w.Turn.DispatchedAt == "" {
 		t.Errorf("%+v", w.Turn)
 	}
 	if n := strings.Count(p.read(".agentxchain/events.jsonl"), `"turn_dispatched"`); n != 2 {
@@ -159,12 +160,12 @@ func TestHeldLock(t *testing.T) {
 		t.Error("the lock was lost")
 	default:
 	}
-	if !p.exists(protocol.LockPath) {
+	if !p.exists(wire.LockPath) {
 		t.Error("an operation gave the held lock back")
 	}
 	// Whoever forgets to release has not locked everybody out for good.
 	p.must(p.r.Close())
-	if p.exists(protocol.LockPath) {
+	if p.exists(wire.LockPath) {
 		t.Error("Close has kept the lock")
 	}
 	p.must(p.r.ReleaseLock(h))

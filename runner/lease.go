@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Lease is the right of one runner to carry out one turn, for a time.
@@ -51,7 +52,7 @@ func (r *Runner) lookLease(ctx context.Context, run, turn string) (*seenLease, e
 		err = fmt.Errorf("it is of turn %q in run %q", l.StepID, l.RunID)
 	}
 	if err != nil {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidState, Field: rec.Ref, Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
+		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: rec.Ref, Message: fmt.Sprintf("What %s holds is not the lease of that turn: %v.", rec.Ref, err),
 			Hint: "git log -p " + rec.Ref + " shows what it was; to give the turn free: git update-ref -d " + rec.Ref}
 	}
 	return &seenLease{rec, l}, nil
@@ -77,9 +78,9 @@ func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 }
 
 // underLease is the refusal of somebody who has no lease.
-func underLease(l *Lease) *protocol.Error {
-	return &protocol.Error{Code: protocol.CodeLeaseRefused, Field: "turn_id", Details: leaseDetails(l, protocol.RejectSession),
-		Message: fmt.Sprintf("Turn %s is leased to runner %s until %s.", l.StepID, shown(l.RunnerID), protocol.FormatTime(l.ExpiresAt())),
+func underLease(l *Lease) *wire.Error {
+	return &wire.Error{Code: protocol.CodeLeaseRefused, Field: "turn_id", Details: leaseDetails(l, protocol.RejectSession),
+		Message: fmt.Sprintf("Turn %s is leased to runner %s until %s.", l.StepID, shown(l.RunnerID), wire.FormatTime(l.ExpiresAt())),
 		Hint:    "wait for its result; to take the turn away from it: git agentxchain monarchic lease revoke " + l.StepID}
 }
 
@@ -89,7 +90,7 @@ func leaseDetails(l *Lease, reason string) *ojson.Object {
 		o.Set("turn_id", l.StepID)
 		o.Set("lease_id", l.LeaseID)
 		o.Set("runner_id", l.RunnerID)
-		o.Set("expires_at", protocol.FormatTime(l.ExpiresAt()))
+		o.Set("expires_at", wire.FormatTime(l.ExpiresAt()))
 		o.Set("lease_status", l.Status)
 		o.Set("current_fencing_token", l.FencingToken.Token)
 	}
@@ -107,7 +108,7 @@ func shown(name string) string {
 
 // LeaseRefusal is the reason a lease was refused for, "" for any other error.
 func LeaseRefusal(err error) string {
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) && refusal.Code == protocol.CodeLeaseRefused {
 		return refusal.Details.String("lease_rejection_reason")
 	}
@@ -134,7 +135,7 @@ func refuseLease(l *Lease, h LeaseHolder, reason string) error {
 	case protocol.RejectSuperseded:
 		say = "it was taken back, or the turn was given to another attempt"
 	}
-	e := &protocol.Error{Code: protocol.CodeLeaseRefused, Field: "lease", Details: leaseDetails(l, reason),
+	e := &wire.Error{Code: protocol.CodeLeaseRefused, Field: "lease", Details: leaseDetails(l, reason),
 		Message: fmt.Sprintf("Lease %s of runner %s does not hold: %s.", shown(h.Ref.LeaseID), shown(h.RunnerID), say), Hint: "acquire another lease"}
 	if !e.Details.Has("turn_id") {
 		e.Details.Set("turn_id", h.Ref.StepID)
@@ -225,7 +226,7 @@ func (r *Runner) ended(ctx context.Context, s *State, id string) (string, error)
 	if id == "" {
 		return protocol.RejectUnknown, nil
 	}
-	row, err := r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", id)
+	row, err := r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", id)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // admitAcceptance judges who asks for an acceptance, and stages what came with the
@@ -32,12 +33,12 @@ func (c *change) admitAcceptance(ctx context.Context, opt AcceptOptions) error {
 		return nil
 	}
 	if len(opt.Result) > protocol.MaxStagedBytes {
-		return &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "turn_result", Details: ojson.NewObject("bytes", len(opt.Result), "limit", protocol.MaxStagedBytes),
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_result", Details: ojson.NewObject("bytes", len(opt.Result), "limit", protocol.MaxStagedBytes),
 			Message: fmt.Sprintf("A turn result of %d bytes is too large; the limit is %d.", len(opt.Result), protocol.MaxStagedBytes)}
 	}
-	path := protocol.StagingPath(turn.TurnID)
-	if clean, problem := protocol.CleanPath(path); problem != "" || clean != path {
-		return &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
+	path := wire.StagingPath(turn.TurnID)
+	if clean, problem := wire.CleanPath(path); problem != "" || clean != path {
+		return &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}
 	}
 	if err := c.r.Store.Replace(path, opt.Result); err != nil {
 		return err

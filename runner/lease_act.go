@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Leased is the outcome of everything that happens to a lease. Lease is the newest
@@ -57,7 +58,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		}
 		turn, ok := c.view.State.ActiveTurns.Get(opt.TurnID)
 		if !ok {
-			return nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + oneLine(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
+			return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + oneLine(opt.TurnID, 80) + " is not active.", Hint: "git agentxchain status"}
 		}
 		c.lease = &leaseHold{holder: h, turn: opt.TurnID}
 		epoch, after := nextEpoch(turn), lastIssued(turn)
@@ -127,7 +128,7 @@ func (c *change) free(ctx context.Context, turnID string) (*seenLease, error) {
 		held, _ := turnmark.List(root)
 		_ = root.Close()
 		if slices.Contains(held, turnID) {
-			return nil, &protocol.Error{Code: CodeTurnBusy, Field: "turn_id", Message: "A process of this machine is at work on turn " + turnID + ".", Hint: "wait until it is done: git agentxchain status"}
+			return nil, &wire.Error{Code: CodeTurnBusy, Field: "turn_id", Message: "A process of this machine is at work on turn " + turnID + ".", Hint: "wait until it is done: git agentxchain status"}
 		}
 	}
 	return seen, nil
@@ -203,10 +204,10 @@ func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error)
 func (r *Runner) ActivateLease(ctx context.Context, h LeaseHolder) (*Leased, error) {
 	return r.under(ctx, "lease", h, judgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
-		if l.Status == protocol.LeaseActive && turn != nil && turn.Status == protocol.TurnRunning {
+		if l.Status == protocol.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
 			return nil, nil, nil
 		}
-		return l.With(protocol.LeaseActive), &protocol.AdvanceTurn{TurnID: h.Ref.StepID, Status: protocol.TurnRunning, Stream: "request"}, nil
+		return l.With(protocol.LeaseActive), &protocol.AdvanceTurn{TurnID: h.Ref.StepID, Status: wire.TurnRunning, Stream: "request"}, nil
 	})
 }
 
@@ -231,7 +232,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 		}
 		next := *l
 		next.ExpiresAtMS = max(l.ExpiresAtMS, until.UnixMilli())
-		at, perr := protocol.ParseTime(turn.DeadlineAt)
+		at, perr := wire.ParseTime(turn.DeadlineAt)
 		return &next, perr != nil || next.ExpiresAt().After(at), nil
 	}
 	r.serial.Lock()
@@ -303,7 +304,7 @@ func (r *Runner) AskCancel(ctx context.Context, h LeaseHolder, reason string, fo
 func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message string) (*Leased, error) {
 	return r.under(ctx, "lease", h, judgeStopped, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		if _, at := l.Cancellation(); at == 0 && c.view.State.Status == StatusActive {
-			return nil, nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "lease",
+			return nil, nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "lease",
 				Message: fmt.Sprintf("No cancellation of lease %s was requested.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
 		}
 		next := l.With(protocol.LeaseReleased)
@@ -353,7 +354,7 @@ func (r *Runner) RecordServing(ctx context.Context, found int) error {
 func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Leased, error) {
 	out := &Leased{}
 	if in := r.insideTurn(); in != "" {
-		err := &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id", Message: "Only a person may revoke a lease; this command runs inside turn " + in + ".", Hint: "run it outside of any agent"}
+		err := &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id", Message: "Only a person may revoke a lease; this command runs inside turn " + in + ".", Hint: "run it outside of any agent"}
 		return out, out.settle(err)
 	}
 	var after *Lease
@@ -367,7 +368,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 			return nil, err
 		}
 		if seen == nil || !seen.lease.Open() {
-			return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "Turn " + turn.TurnID + " is under no lease.", Hint: "git agentxchain monarchic lease list"}
+			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "Turn " + turn.TurnID + " is under no lease.", Hint: "git agentxchain monarchic lease list"}
 		}
 		after = seen.lease.With(protocol.LeaseCancelled)
 		return c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason}), nil

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -66,7 +67,7 @@ func (l *leasing) result(turn *protocol.Turn) []byte {
 	return ojson.Pretty(doc)
 }
 
-func wantReason(t *testing.T, err error, reason string) *protocol.Error {
+func wantReason(t *testing.T, err error, reason string) *wire.Error {
 	t.Helper()
 	if got := runner.LeaseRefusal(err); got != reason {
 		t.Fatalf("refused with reason %q (%v), want %s", got, err, reason)
@@ -91,7 +92,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 		"reject":  second(l.r.RejectTurn(l.ctx, runner.RejectOptions{TurnID: turn.TurnID, Reason: "x"})),
 		"reissue": second(l.r.ReissueTurn(l.ctx, runner.ReissueOptions{TurnID: turn.TurnID})),
 		"stage":   second(l.r.StageResult(l.ctx, turn.TurnID, l.result(turn))),
-		"advance": second(l.r.AdvanceTurn(l.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnRunning})),
+		"advance": second(l.r.AdvanceTurn(l.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning})),
 		"issue":   second(l.r.IssueLease(l.ctx, runner.IssueOptions{TurnID: turn.TurnID, RunnerID: "other", SessionID: "s2"})),
 	} {
 		e := wantReason(t, err, protocol.RejectSession)
@@ -111,7 +112,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 	h := holderOf(lease)
 	out, err := l.r.ActivateLease(l.ctx, h)
 	l.must(err)
-	if out.Lease.Status != protocol.LeaseActive || out.Turn.Status != protocol.TurnRunning {
+	if out.Lease.Status != protocol.LeaseActive || out.Turn.Status != wire.TurnRunning {
 		t.Fatalf("active lease %s, turn %s", out.Lease.Status, out.Turn.Status)
 	}
 	if again, err := l.r.ActivateLease(l.ctx, h); err != nil || again.Op != out.Op {
@@ -302,7 +303,7 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	out, err = l.r.RenewLease(l.ctx, h, 3*time.Hour)
 	l.must(err)
 	now, _ := l.state().ActiveTurns.Get(turn.TurnID)
-	if now.DeadlineAt != protocol.FormatTime(l.now.Add(3*time.Hour)) || l.op() == before {
+	if now.DeadlineAt != wire.FormatTime(l.now.Add(3*time.Hour)) || l.op() == before {
 		t.Errorf("the deadline is %s after a renewal to %d", now.DeadlineAt, out.Lease.ExpiresAtMS)
 	}
 	// The runner was restarted: the same lease, another token, the old session is out.
@@ -322,7 +323,7 @@ func TestLeaseRenewAndResume(t *testing.T) {
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: l.result(turn)})
 	l.must(err)
 	l.replays()
-	rows, err := l.r.Store.TailRows(l.ctx, protocol.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == protocol.EventLease })
+	rows, err := l.r.Store.TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == protocol.EventLease })
 	l.must(err)
 	var acts []string
 	for _, row := range rows {
@@ -342,7 +343,7 @@ func TestLeaseCancellation(t *testing.T) {
 	turn := l.assign("pm").Turn
 	h := holderOf(l.issue(turn.TurnID, "local", "s1", time.Hour).Lease)
 	_, err := l.r.AckCancel(l.ctx, h, "stopped", "")
-	wantCode(t, err, protocol.CodeInvalidStateTransition)
+	wantCode(t, err, wire.CodeInvalidStateTransition)
 	_, err = l.r.Escalate(l.ctx, runner.Escalation{Reason: "a person has to look"})
 	l.must(err)
 	asked, err := l.r.AskCancel(l.ctx, h, "the run is blocked", false)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Advanced is the outcome of AdvanceTurn.
@@ -50,7 +51,7 @@ type StagedFacts struct {
 // as nothing (spec/02 §1).
 func (r *Runner) LookStaged(turnID string) (StagedFacts, error) {
 	s, err := readStaged(r.Store.Dir(), turnID)
-	if err != nil || s.data == nil || s.path == protocol.FlatStagingPath || !protocol.StagedProof(s.data) {
+	if err != nil || s.data == nil || s.path == wire.FlatStagingPath || !protocol.StagedProof(s.data) {
 		return StagedFacts{}, err
 	}
 	out := StagedFacts{Data: s.data}
@@ -98,7 +99,7 @@ func (r *Runner) PriorityIntent() *PriorityIntent {
 	marker := read(".agentxchain/intake/injected-priority.json")
 	id := marker.String("intent_id")
 	path := ".agentxchain/intake/intents/" + id + ".json"
-	if clean, problem := protocol.CleanPath(path); id == "" || problem != "" || clean != path {
+	if clean, problem := wire.CleanPath(path); id == "" || problem != "" || clean != path {
 		return nil
 	}
 	switch read(path).String("status") {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // FileStat is a file a commit changed.
@@ -81,18 +82,18 @@ func (r *Runner) sight(v *gitstore.View) (*Sight, error) {
 func LookFiles(dir string, opt Options) (*Sight, error) {
 	opt.at = dir
 	r := New(nil, opt)
-	config, err := readProjectFile(dir, protocol.ConfigPath, maxDocumentBytes)
+	config, err := readProjectFile(dir, wire.ConfigPath, maxDocumentBytes)
 	if err != nil {
 		return nil, err
 	}
 	if config == nil {
-		return nil, &protocol.Error{Code: "not_a_project", Field: protocol.ConfigPath, Message: "There is no " + protocol.ConfigPath + " in " + dir + "."}
+		return nil, &wire.Error{Code: "not_a_project", Field: wire.ConfigPath, Message: "There is no " + wire.ConfigPath + " in " + dir + "."}
 	}
 	v := &gitstore.View{}
 	if v.Config, v.ConfigProblems, err = protocol.DecodeConfig(config); err != nil {
 		return nil, err
 	}
-	if v.StateBytes, err = readProjectFile(dir, string(protocol.DocState), maxDocumentBytes); err != nil {
+	if v.StateBytes, err = readProjectFile(dir, string(wire.DocState), maxDocumentBytes); err != nil {
 		return nil, err
 	}
 	if v.StateBytes == nil {
@@ -114,7 +115,7 @@ func LookFiles(dir string, opt Options) (*Sight, error) {
 
 // rowsBelow reads the ledgers in a directory row by row; what is no row is left out.
 func rowsBelow(dir string) protocol.LedgerReader {
-	return func(l protocol.Ledger) iter.Seq[protocol.Line] {
+	return func(l wire.Ledger) iter.Seq[protocol.Line] {
 		return func(yield func(protocol.Line) bool) {
 			root, err := os.OpenRoot(dir)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Sent is the outcome of SendMessage.
@@ -62,11 +63,11 @@ func backTo(sent *ojson.Object, s *protocol.State) string {
 
 // finished says of a recipient that is refused what has become of it.
 func (r *Runner) finished(ctx context.Context, err error, to string) error {
-	var refusal *protocol.Error
-	if !errors.As(err, &refusal) || refusal.Code != protocol.CodeTurnNotActive || refusal.Field != "to" {
+	var refusal *wire.Error
+	if !errors.As(err, &refusal) || refusal.Code != wire.CodeTurnNotActive || refusal.Field != "to" {
 		return err
 	}
-	row, lookup := r.Store.LastRow(ctx, protocol.LedgerHistory, "turn_id", to)
+	row, lookup := r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", to)
 	if lookup != nil || row == nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (r *Runner) mailOf(ctx context.Context, run, id string) (mailRows, error) {
 	if run == "" || id == "" {
 		return found, nil
 	}
-	rows, err := r.Store.TailRows(ctx, protocol.LedgerEvents, 0, func(row *ojson.Object) bool {
+	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 0, func(row *ojson.Object) bool {
 		if row.String("run_id") != run || !protocol.MailEvent(row.String("event_type")) {
 			return false
 		}
@@ -156,7 +157,7 @@ func (r *Runner) messagesFor(ctx context.Context, x *protocol.Index, turnID stri
 	if len(events) == 0 {
 		return nil, nil
 	}
-	rows, err := r.Store.TailRows(ctx, protocol.LedgerEvents, len(events), func(row *ojson.Object) bool { return events[row.String("event_id")] })
+	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, len(events), func(row *ojson.Object) bool { return events[row.String("event_id")] })
 	if err != nil {
 		return nil, err
 	}

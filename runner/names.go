@@ -9,13 +9,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Documents of a run (spec/01 §1, §3).
 type (
 	Config = protocol.Config
 	State  = protocol.State
-	Status = protocol.Status
+	Status = wire.Status
 	Turn   = protocol.Turn
 	Object = ojson.Object // a JSON object that keeps its order and all its members
 	OpID   = gitstore.OID // commit of one recorded operation
@@ -32,11 +33,11 @@ type (
 
 // Statuses of a run.
 const (
-	StatusIdle      = protocol.StatusIdle
-	StatusActive    = protocol.StatusActive
-	StatusPaused    = protocol.StatusPaused
-	StatusBlocked   = protocol.StatusBlocked
-	StatusCompleted = protocol.StatusCompleted
+	StatusIdle      = wire.StatusIdle
+	StatusActive    = wire.StatusActive
+	StatusPaused    = wire.StatusPaused
+	StatusBlocked   = wire.StatusBlocked
+	StatusCompleted = wire.StatusCompleted
 )
 
 // NewObject returns a JSON object of the given members: name, value, name, value.

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // news is what a command has to tell when it is done.
@@ -38,7 +39,7 @@ func (c *change) tell(t *protocol.Transition, done *Done) {
 		return
 	}
 	for _, a := range t.Appends {
-		if a.Ledger == protocol.LedgerEscalations {
+		if a.Ledger == wire.LedgerEscalations {
 			n := done.newsOf(c.view.Config)
 			n.notices = append(n.notices, escalationNotices(a.Data)...)
 		}
@@ -188,12 +189,12 @@ func (d *delivering) send(e notify.Event, run notify.Run) (notify.Emission, erro
 		d.asked, d.trusted = true, d.r.trusted(context.WithoutCancel(d.ctx), d.cfg)
 	}
 	if !d.trusted {
-		return notify.Emission{}, &protocol.Error{Code: CodeHooksUntrusted, Field: "notifications.webhooks",
+		return notify.Emission{}, &wire.Error{Code: CodeHooksUntrusted, Field: "notifications.webhooks",
 			Message: "agentxchain.json names webhooks that this machine has not been told to trust; nothing was sent.", Hint: "git agentxchain hooks trust"}
 	}
 	out, err := d.sender.Emit(d.ctx, e, run)
 	for _, res := range out.Results {
-		d.rows = append(d.rows, protocol.AuditRow{Ledger: protocol.LedgerNotifications, Row: res.Row})
+		d.rows = append(d.rows, protocol.AuditRow{Ledger: wire.LedgerNotifications, Row: res.Row})
 		if !res.Delivered {
 			key := res.Webhook + ": " + oneLine(res.Row.String("message"), 200)
 			events, _ := d.missed.Get(key)

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -89,7 +90,7 @@ func (p *project) trust() {
 
 func (p *project) audit() []*ojson.Object {
 	p.t.Helper()
-	lines, err := p.r.Store.TailRows(p.ctx, protocol.LedgerNotifications, 0, nil)
+	lines, err := p.r.Store.TailRows(p.ctx, wire.LedgerNotifications, 0, nil)
 	p.must(err)
 	var out []*ojson.Object
 	for _, l := range lines {
@@ -120,7 +121,7 @@ func TestNotificationsOfABlock(t *testing.T) {
 	out, err := p.r.Escalate(p.ctx, protocol.Escalate{Reason: "which licence?", Detail: "legal must say", Action: "ask legal"})
 	p.must(err)
 	l.answer = nil
-	wantCode(t, inside, protocol.CodeInvalidStateTransition)
+	wantCode(t, inside, wire.CodeInvalidStateTransition)
 	docs := l.wants(t, notify.RunBlocked, notify.HumanRaised, notify.OperatorEscalated)
 	id := out.Result.EscalationID
 	const on = `"blocked_on":"escalation:operator:which-licence"`
@@ -263,7 +264,7 @@ func TestInterruptionKeepsTheResultAndTheRecord(t *testing.T) {
 			t.Errorf("%d: %s", i, ojson.Compact(row))
 		}
 	}
-	if s := p.state(); s.Status != protocol.StatusBlocked {
+	if s := p.state(); s.Status != wire.StatusBlocked {
 		t.Errorf("the run is %s", s.Status)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ProjectOptions describes a project to set up.
@@ -97,7 +98,7 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 		return nil
 	}
 	for _, f := range files {
-		if f.Path == protocol.ConfigPath {
+		if f.Path == wire.ConfigPath {
 			cfg, problems, err := protocol.DecodeConfig(f.Content)
 			if err != nil {
 				return nil, err
@@ -107,7 +108,7 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 			}
 			p.Config = cfg
 			state := protocol.FreshState(cfg, "").Encode()
-			if err := add(gitstore.NewFile{Path: string(protocol.DocState), Data: state}); err != nil {
+			if err := add(gitstore.NewFile{Path: string(wire.DocState), Data: state}); err != nil {
 				return nil, err
 			}
 		}
@@ -146,7 +147,7 @@ func (p *Project) merge(s *gitstore.Store, f scaffold.File) (bool, error) {
 const CodeProjectExists = "project_exists"
 
 func refuseExisting(s *gitstore.Store) error {
-	data, err := readProjectFile(s.Dir(), string(protocol.DocState), protocol.MaxStagedBytes)
+	data, err := readProjectFile(s.Dir(), string(wire.DocState), protocol.MaxStagedBytes)
 	if err != nil {
 		return err
 	}
@@ -156,20 +157,20 @@ func refuseExisting(s *gitstore.Store) error {
 		if derr == nil {
 			run = st.Run()
 		}
-		if derr != nil || run != "" || st.Status != protocol.StatusIdle {
-			return &protocol.Error{Code: protocol.CodeRunExists, Field: string(protocol.DocState), Details: ojson.NewObject("run_id", run),
-				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.", orUnknown(run), protocol.DocState),
+		if derr != nil || run != "" || st.Status != wire.StatusIdle {
+			return &wire.Error{Code: wire.CodeRunExists, Field: string(wire.DocState), Details: ojson.NewObject("run_id", run),
+				Message: fmt.Sprintf("This directory already holds a governed run (%s in %s); init would lose it.", orUnknown(run), wire.DocState),
 				Hint:    "git agentxchain status"}
 		}
 	}
-	for _, l := range []protocol.Ledger{protocol.LedgerHistory, protocol.LedgerDecisions} {
+	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerDecisions} {
 		if data, err := readProjectFile(s.Dir(), l.Path(), 1<<40); err != nil || len(data) > 0 {
-			return &protocol.Error{Code: protocol.CodeRunExists, Field: l.Path(),
+			return &wire.Error{Code: wire.CodeRunExists, Field: l.Path(),
 				Message: fmt.Sprintf("%s already holds records; init would lose them.", l.Path()), Hint: "git agentxchain status"}
 		}
 	}
-	if data, err := readProjectFile(s.Dir(), protocol.ConfigPath, maxGateFile); err != nil || data != nil {
-		return errors.Join(&protocol.Error{Code: CodeProjectExists, Field: protocol.ConfigPath,
+	if data, err := readProjectFile(s.Dir(), wire.ConfigPath, maxGateFile); err != nil || data != nil {
+		return errors.Join(&wire.Error{Code: CodeProjectExists, Field: wire.ConfigPath,
 			Message: "This directory is already a governed project: agentxchain.json is there.", Hint: "git agentxchain status"}, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ActiveTurns returns the turns that are being worked on, in the order of the
@@ -59,4 +60,4 @@ func MaxConcurrentTurns(c *Config, phase string) int {
 
 // TurnStagingResultPath returns where the result of a turn is staged, relative to
 // the project and slash-separated: .agentxchain/staging/<turn_id>/turn-result.json.
-func TurnStagingResultPath(turnID string) string { return protocol.StagingPath(turnID) }
+func TurnStagingResultPath(turnID string) string { return wire.StagingPath(turnID) }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -49,7 +50,7 @@ func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt Rep
 	if opt.Timeout <= 0 {
 		opt.Timeout = replayTimeout
 	}
-	out := &protocol.ReplayOutcome{VerifiedAt: protocol.FormatTime(r.now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
+	out := &protocol.ReplayOutcome{VerifiedAt: wire.FormatTime(r.now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
 	evidence := verification.Objects("machine_evidence")
 	switch {
 	case len(evidence) == 0:

@@ -27,6 +27,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // InterfaceVersion is the version of the declared runner interface
@@ -234,7 +235,7 @@ func (c *change) carryOut(ctx context.Context, op protocol.Operation, done *Done
 	if id := turnOf(t); id != "" && c.bundles != nil && t.Failure == nil {
 		// So that a person can save the result where the prompt says without making
 		// directories first. The turn is dispatched; failing here would say otherwise.
-		_ = r.Store.MakeDir(path.Dir(protocol.StagingPath(id)))
+		_ = r.Store.MakeDir(path.Dir(wire.StagingPath(id)))
 	}
 	if c.hooks != nil && c.stop == nil {
 		c.afterCommit(ctx, t, done)
@@ -302,7 +303,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 			runs[i] = strings.TrimPrefix(ref.Name, gitstore.RunRefPrefix)
 		}
 		if len(runs) > 0 {
-			return &protocol.Error{Code: gitstore.CodeNoRun, Field: string(protocol.DocState), Details: ojson.NewObject("runs", runs),
+			return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),
 				Message: fmt.Sprintf("This work tree holds no run; recorded in git: %s.", someOf(runs)),
 				Hint:    "git agentxchain repair --from-ref " + runs[0] + " brings it here; git agentxchain assign --new-run starts another"}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // staged is a staged result as found.
@@ -19,7 +20,7 @@ type staged struct {
 // staged reads the turn's staged result: its own path, else the shared one of
 // older runners (spec/02 §1).
 func (c *change) staged(turnID string) (staged, error) {
-	if c.given != nil && c.given.path == protocol.StagingPath(turnID) && !c.hooks.has("before_validation") {
+	if c.given != nil && c.given.path == wire.StagingPath(turnID) && !c.hooks.has("before_validation") {
 		return *c.given, nil
 	}
 	return readStaged(c.r.Store.Dir(), turnID)
@@ -46,22 +47,22 @@ func (c *change) keepAttempt(turn *protocol.Turn) {
 }
 
 func readStaged(root, turnID string) (staged, error) {
-	s := staged{path: protocol.StagingPath(turnID)}
-	if clean, problem := protocol.CleanPath(s.path); problem != "" || clean != s.path {
+	s := staged{path: wire.StagingPath(turnID)}
+	if clean, problem := wire.CleanPath(s.path); problem != "" || clean != s.path {
 		// A turn id made by another tool could name any file.
-		return s, &protocol.Error{Code: protocol.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
+		return s, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turnID + " cannot be part of a path."}
 	}
 	data, err := readProjectFile(root, s.path, protocol.MaxStagedBytes)
 	if err != nil {
 		return s, err
 	}
 	if data == nil {
-		flat, err := readProjectFile(root, protocol.FlatStagingPath, protocol.MaxStagedBytes)
+		flat, err := readProjectFile(root, wire.FlatStagingPath, protocol.MaxStagedBytes)
 		if err != nil {
 			return s, err
 		}
 		if flat != nil {
-			s.path, data = protocol.FlatStagingPath, flat
+			s.path, data = wire.FlatStagingPath, flat
 		}
 	}
 	s.data = data
@@ -76,7 +77,7 @@ func (c *change) siblings(turn *protocol.Turn) []protocol.SiblingClaim {
 			continue
 		}
 		s, err := c.staged(id)
-		if err != nil || s.data == nil || s.path == protocol.FlatStagingPath {
+		if err != nil || s.data == nil || s.path == wire.FlatStagingPath {
 			continue // an unreadable sibling claims nothing
 		}
 		doc, refusal := protocol.DecodeStaged(s.path, s.data)

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Standing is everything a person wants to know of a run at a glance.
@@ -67,7 +68,7 @@ func (r *Runner) Standing(ctx context.Context) (*Standing, error) {
 
 // lost notes turns nobody works on any more; they come before everything else.
 func (r *Runner) lost(st *Standing) {
-	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == protocol.StatusActive {
+	if st.Lost = r.Health(st.View); len(st.Lost) > 0 && st.View.State.Status == wire.StatusActive {
 		lost := st.Lost[0]
 		st.Next = &protocol.NextAction{Command: lost.Recovery(), Reason: "Turn " + lost.Turn.TurnID + " seems abandoned; another turn takes its place."}
 	}
@@ -97,10 +98,10 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	now := r.now()
 	for id, t := range v.State.ActiveTurns.All() {
 		ts := TurnStanding{Turn: t}
-		if at, err := protocol.ParseTime(t.AssignedAt); err == nil {
+		if at, err := wire.ParseTime(t.AssignedAt); err == nil {
 			ts.Age = now.Sub(at)
 		}
-		if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
+		if at, err := wire.ParseTime(t.DeadlineAt); err == nil {
 			ts.Deadline, ts.Overdue = at, now.After(at)
 		}
 		if s, err := readStaged(r.dir(), id); err == nil && s.data != nil && protocol.StagedProof(s.data) {
@@ -151,10 +152,10 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
-	if n != nil && st.View.State.Status == protocol.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
+	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
 	}
-	if n == nil || st.View.State.Status != protocol.StatusActive && st.View.State.Status != protocol.StatusIdle {
+	if n == nil || st.View.State.Status != wire.StatusActive && st.View.State.Status != wire.StatusIdle {
 		return n
 	}
 	if len(st.Turns) == 0 {
@@ -168,20 +169,20 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 	for _, t := range st.Turns {
 		if l := t.Lease; l != nil && strings.HasSuffix(n.Command, " "+t.Turn.TurnID) {
 			return &protocol.NextAction{Command: "git agentxchain monarchic lease show " + t.Turn.TurnID,
-				Reason: "Runner " + shown(l.RunnerID) + " carries the turn out, until " + protocol.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
+				Reason: "Runner " + shown(l.RunnerID) + " carries the turn out, until " + wire.FormatTime(l.ExpiresAt()) + " unless it asks for more time."}
 		}
-		if t.Turn.Status == protocol.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
+		if t.Turn.Status == wire.TurnFailedAcceptance && n.Command == "git agentxchain accept "+t.Turn.TurnID {
 			// Why it was refused stands beside the turn; what to do about it belongs here.
 			return &protocol.NextAction{Command: n.Command,
 				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " + t.Turn.TurnID + " --reason TEXT"}
 		}
-		if t.Staged == "" && (t.Turn.Status == protocol.TurnDispatched || t.Turn.Status == protocol.TurnAssigned || t.Turn.Status == protocol.TurnRetrying || t.Turn.Status == protocol.TurnRunning) {
+		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned || t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
 			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
 				return &protocol.NextAction{Command: "git agentxchain step " + t.Turn.TurnID,
 					Reason: "Has runtime " + oneLine(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
 			}
 			return &protocol.NextAction{Command: "git agentxchain accept " + t.Turn.TurnID,
-				Reason: "Do the work of " + protocol.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + protocol.StagingPath(t.Turn.TurnID) + " first."}
+				Reason: "Do the work of " + wire.BundleDir(t.Turn.TurnID) + "/PROMPT.md and stage the result at " + wire.StagingPath(t.Turn.TurnID) + " first."}
 		}
 	}
 	return n
@@ -191,7 +192,7 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 // person does the work of that role.
 func nextRuntime(v *gitstore.View) (role, runtime string) {
 	s := v.State
-	if s.Status == protocol.StatusIdle {
+	if s.Status == wire.StatusIdle {
 		s = protocol.FreshState(v.Config, "") // what the run will begin as
 	}
 	role, _, refusal := protocol.ResolveRole(v.Config, s, "")
@@ -256,7 +257,7 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 	var facts []protocol.FileFact
 	for _, p := range protocol.GateFiles(v.Config, phase) {
 		f := protocol.FileFact{Path: p}
-		if clean, problem := protocol.CleanPath(p); problem == "" {
+		if clean, problem := wire.CleanPath(p); problem == "" {
 			data, err := readProjectFile(r.dir(), clean, maxGateFile)
 			if err != nil {
 				return nil, err

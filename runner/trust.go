@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeHooksUntrusted means that lifecycle hooks would run, or runtimes be used,
@@ -111,7 +112,7 @@ func (r *Runner) Trust(ctx context.Context, digest string) error {
 		return err
 	}
 	if scope.Digest != digest {
-		return &protocol.Error{Code: gitstore.CodeStateMoved, Field: protocol.ConfigPath,
+		return &wire.Error{Code: gitstore.CodeStateMoved, Field: wire.ConfigPath,
 			Message: "What would be run has changed since it was shown.", Hint: "git agentxchain hooks trust"}
 	}
 	have, err := r.Store.LocalSettings(ctx, trustKey)
@@ -135,7 +136,7 @@ func (r *Runner) personOnly(what, command string) error {
 	if in.Turn == "" {
 		return nil
 	}
-	return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor",
+	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 		Message: protocol.InsideTurnText(in.Turn, in.Why) + "; an agent cannot " + what + ".",
 		Hint:    "ask a person to run " + command + " in their own terminal"}
 }
@@ -273,19 +274,19 @@ func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *protocol.Config, ids .
 	if err != nil || how != "" {
 		return err
 	}
-	return &protocol.Error{Code: CodeHooksUntrusted, Field: "runtimes", Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
+	return &wire.Error{Code: CodeHooksUntrusted, Field: "runtimes", Details: ojson.NewObject("runtimes", ids, "digest", scope.Digest),
 		Message: fmt.Sprintf("agentxchain.json names runtimes that this machine has not been told to trust (%s); nothing was started and nothing was sent.", someOf(names)),
 		Hint:    "git agentxchain hooks trust"}
 }
 
-func untrusted(s *TrustScope, phases []string) *protocol.Error {
+func untrusted(s *TrustScope, phases []string) *wire.Error {
 	var names []string
 	for _, h := range s.Hooks {
 		if slices.Contains(phases, h.Phase) {
 			names = append(names, h.Phase+" "+h.Name)
 		}
 	}
-	return &protocol.Error{Code: CodeHooksUntrusted, Field: "hooks", Details: ojson.NewObject("hooks", names, "digest", s.Digest),
+	return &wire.Error{Code: CodeHooksUntrusted, Field: "hooks", Details: ojson.NewObject("hooks", names, "digest", s.Digest),
 		Message: fmt.Sprintf("agentxchain.json names hooks that this machine has not been told to trust (%s); nothing was run and nothing was changed.", someOf(names)),
 		Hint:    "git agentxchain hooks trust"}
 }

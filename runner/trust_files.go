@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -52,7 +52,7 @@ func (s *TrustScope) wordFiles(root *os.Root, seen map[string]bool, words []stri
 				w = filepath.Join(filepath.FromSlash(cwd), w)
 			}
 			name, ok := inProject(dir, w)
-			if !ok || seen[name] || protocol.Operational(name) || name == protocol.ConfigPath {
+			if !ok || seen[name] || wire.Operational(name) || name == wire.ConfigPath {
 				continue
 			}
 			seen[name] = true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxTurnCommits is how many commits of a turn are shown and recorded.
@@ -58,7 +59,7 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *prot
 		return err
 	}
 	if opt.Head != headOf(now) {
-		return &protocol.Error{
+		return &wire.Error{
 			Code:    gitstore.CodeStateMoved,
 			Field:   "head",
 			Message: "Another commit was made since the commits were shown.",
@@ -70,8 +71,8 @@ func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *prot
 		return err
 	}
 	if more {
-		return &protocol.Error{
-			Code:    protocol.CodeInvalidArgument,
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
 			Field:   "head",
 			Message: fmt.Sprintf("More than %d commits were made since turn %s began.", maxTurnCommits, old.TurnID),
 			Hint:    "git agentxchain reject " + old.TurnID + " --reason TEXT, or go back to the branch the turn began on",

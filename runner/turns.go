@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RejectOptions says which turn to send back and why.
@@ -138,7 +139,7 @@ func (r *Runner) ReissueTurn(ctx context.Context, opt ReissueOptions) (*Reissued
 		if err != nil {
 			return nil, err
 		}
-		if s.data != nil && s.path != protocol.FlatStagingPath && protocol.StagedProof(s.data) {
+		if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
 			op.Staged = protocol.NewBlob(s.data)
 		}
 		base, err := c.baseline(ctx)
@@ -233,7 +234,7 @@ func (c *change) seen(op gitstore.OID) error {
 	if op == "" || op == c.view.Op {
 		return nil
 	}
-	return &protocol.Error{Code: gitstore.CodeStateMoved, Field: string(protocol.DocState),
+	return &wire.Error{Code: gitstore.CodeStateMoved, Field: string(wire.DocState),
 		Message: "The run has gone on since it was looked at (operation " + op.Short() + ").", Hint: "git agentxchain status"}
 }
 
@@ -253,8 +254,8 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*protocol.Turn, *
 		return turn, nil, nil, err
 	}
 	if s.data == nil || !protocol.StagedProof(s.data) {
-		return turn, nil, nil, &protocol.Error{Code: protocol.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: s.path,
-			Message: "Turn " + turn.TurnID + " has no staged result at " + protocol.StagingPath(turn.TurnID) + ".", Hint: "write the turn result there first"}
+		return turn, nil, nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: s.path,
+			Message: "Turn " + turn.TurnID + " has no staged result at " + wire.StagingPath(turn.TurnID) + ".", Hint: "write the turn result there first"}
 	}
 	doc, refusal := protocol.DecodeStaged(s.path, s.data)
 	if refusal != nil {

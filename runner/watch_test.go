@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -58,15 +59,15 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 	}
 	out, err := hour.Watchdog(p.ctx)
 	p.must(err)
-	if out.Result == nil || len(out.Result.Ghosts) != 1 || out.State.Status != protocol.StatusBlocked || *out.State.BlockedOn != "turn:failed_start:"+dev.TurnID {
+	if out.Result == nil || len(out.Result.Ghosts) != 1 || out.State.Status != wire.StatusBlocked || *out.State.BlockedOn != "turn:failed_start:"+dev.TurnID {
 		t.Fatalf("%+v", out)
 	}
-	if turn, _ := p.state().ActiveTurns.Get(pm.TurnID); turn.Status != protocol.TurnDispatched {
+	if turn, _ := p.state().ActiveTurns.Get(pm.TurnID); turn.Status != wire.TurnDispatched {
 		t.Fatalf("the manual turn is %s", turn.Status)
 	}
 	_, err = hour.ReissueTurn(p.ctx, runner.ReissueOptions{TurnID: dev.TurnID, Reason: "ghost"})
 	p.must(err)
-	if s := p.state(); s.Status != protocol.StatusActive {
+	if s := p.state(); s.Status != wire.StatusActive {
 		t.Fatalf("the run is %s", s.Status)
 	}
 	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})
@@ -84,13 +85,13 @@ func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 	}{
 		"nothing": {func(*project, *protocol.Turn) {}, protocol.HealthGhost},
 		"staged":  {func(p *project, turn *protocol.Turn) { p.stage(turn, "summary", "done") }, ""},
-		"cleared": {func(p *project, turn *protocol.Turn) { p.write(protocol.StagingPath(turn.TurnID), " {}\n") }, protocol.HealthGhost},
+		"cleared": {func(p *project, turn *protocol.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") }, protocol.HealthGhost},
 		"first output long ago": {func(p *project, turn *protocol.Turn) {
-			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnRunning, PID: 1 << 22, Stream: "stdout"})
+			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, PID: 1 << 22, Stream: "stdout"})
 			p.must(err)
 		}, protocol.HealthStale},
 		"at work a moment ago": {func(p *project, turn *protocol.Turn) {
-			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnRunning, Stream: "stdout"})
+			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
 			p.must(err)
 			at := time.Now().Add(hour - time.Minute).UTC().Format(time.RFC3339Nano)
 			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", fmt.Sprintf(`{"turn_id": %q, "first_output_at": %q, "last_activity_at": %q}`, turn.TurnID, at, at))
@@ -121,7 +122,7 @@ func TestFailTurnNeedsNoThreshold(t *testing.T) {
 	p := newProject(t, programs)
 	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
 	_, err := p.r.FailTurn(p.ctx, pm.TurnID, protocol.FailureSpawn, "a person is no program")
-	wantCode(t, err, protocol.CodeInvalidArgument)
+	wantCode(t, err, wire.CodeInvalidArgument)
 	out, err := p.r.FailTurn(p.ctx, dev.TurnID, protocol.FailureAttach, "no\x1b[31m pipe")
 	p.must(err)
 	if out.State.BlockedReason.Category != "ghost_turn" || out.Result.Ghosts[0].Failure != protocol.FailureAttach {

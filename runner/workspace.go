@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeNoBase means that the project has no commit with agentxchain.json that a
@@ -64,17 +65,17 @@ func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
 			return nil, err
 		}
 	}
-	hint := "git add " + protocol.ConfigPath + ", and git commit"
+	hint := "git add " + wire.ConfigPath + ", and git commit"
 	if head == "" {
-		return nil, &protocol.Error{Code: CodeNoBase, Field: protocol.ConfigPath, Message: "The branch has no commit yet; a run needs one to begin from.", Hint: hint}
+		return nil, &wire.Error{Code: CodeNoBase, Field: wire.ConfigPath, Message: "The branch has no commit yet; a run needs one to begin from.", Hint: hint}
 	}
-	raw, ok, err := r.Store.CommittedFile(ctx, head, protocol.ConfigPath)
+	raw, ok, err := r.Store.CommittedFile(ctx, head, wire.ConfigPath)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, &protocol.Error{Code: CodeNoBase, Field: protocol.ConfigPath,
-			Message: "Commit " + head.Short() + " has no " + protocol.ConfigPath + ".", Hint: hint}
+		return nil, &wire.Error{Code: CodeNoBase, Field: wire.ConfigPath,
+			Message: "Commit " + head.Short() + " has no " + wire.ConfigPath + ".", Hint: hint}
 	}
 	cfg, problems, err := protocol.DecodeConfig(raw)
 	if err != nil {
@@ -99,9 +100,9 @@ func (b *Base) Automatic() ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, &protocol.Error{Code: CodeRuntimeManual, Field: "runtimes",
-			Message: "Every role of " + protocol.ConfigPath + " is bound to a manual runtime: nothing would carry a turn out.",
-			Hint:    "bind roles to a runtime of type local_cli, mcp, api_proxy or remote_agent in " + protocol.ConfigPath + " and commit it"}
+		return nil, &wire.Error{Code: CodeRuntimeManual, Field: "runtimes",
+			Message: "Every role of " + wire.ConfigPath + " is bound to a manual runtime: nothing would carry a turn out.",
+			Hint:    "bind roles to a runtime of type local_cli, mcp, api_proxy or remote_agent in " + wire.ConfigPath + " and commit it"}
 	}
 	return out, nil
 }
@@ -134,7 +135,7 @@ func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string
 	} else if made, err := r.Store.MadeBranch(ctx, tip, opt.From, opt.Files, opt.Message); err != nil {
 		return "", err
 	} else if !made {
-		return "", &protocol.Error{Code: gitstore.CodeFileExists, Field: "refs/heads/" + opt.Branch,
+		return "", &wire.Error{Code: gitstore.CodeFileExists, Field: "refs/heads/" + opt.Branch,
 			Message: "The branch " + opt.Branch + " exists already; it stays as it is.", Hint: "git log " + opt.Branch}
 	}
 	for n := 0; ; n++ {
@@ -189,14 +190,14 @@ func (r *Runner) checkOut(ctx context.Context, dir, branch string) error {
 // unused refuses a directory in which a run has begun: somebody's work may be there,
 // whatever has become of the run's record.
 func unused(dir string) error {
-	data, err := readProjectFile(dir, string(protocol.DocState), protocol.MaxStagedBytes)
+	data, err := readProjectFile(dir, string(wire.DocState), protocol.MaxStagedBytes)
 	if err != nil || data == nil {
 		return err
 	}
 	if st, refusal := protocol.DecodeState(data); refusal == nil && st.Run() == "" {
 		return nil
 	}
-	return &protocol.Error{Code: protocol.CodeRunExists, Field: string(protocol.DocState),
+	return &wire.Error{Code: wire.CodeRunExists, Field: string(wire.DocState),
 		Message: "A run has begun in " + dir + " whose record is gone from this repository; it is left as it is.",
 		Hint:    "save what is of use there, then: git worktree remove " + dir}
 }
@@ -233,7 +234,7 @@ func idle(ctx context.Context, dir string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	raw, err := readProjectFile(dir, protocol.ConfigPath, maxGateFile)
+	raw, err := readProjectFile(dir, wire.ConfigPath, maxGateFile)
 	if err != nil {
 		return err
 	}
@@ -241,7 +242,7 @@ func idle(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return s.Replace(string(protocol.DocState), protocol.FreshState(cfg, "").Encode())
+	return s.Replace(string(wire.DocState), protocol.FreshState(cfg, "").Encode())
 }
 
 // RemoveWorkspace removes the work tree of a run that is over, when nothing is in it
@@ -270,7 +271,7 @@ func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why str
 		return "", err
 	}
 	for _, p := range st.Paths() {
-		if !protocol.Operational(strings.TrimPrefix(p, s.Repository().Prefix)) {
+		if !wire.Operational(strings.TrimPrefix(p, s.Repository().Prefix)) {
 			return p + " is not committed", nil
 		}
 	}
@@ -280,7 +281,7 @@ func (r *Runner) RemoveWorkspace(ctx context.Context, dir, keep string) (why str
 	}
 	for _, p := range ignored {
 		own := strings.TrimPrefix(p, s.Repository().Prefix)
-		if !protocol.Operational(own) && own != ".agentxchain/" {
+		if !wire.Operational(own) && own != ".agentxchain/" {
 			return p + " is ignored by git and exists only there", nil
 		}
 	}

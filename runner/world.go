@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxGateFile bounds a document a gate reads; a larger one is no gate document.
@@ -35,7 +36,7 @@ func (c *change) look(ctx context.Context) (*gitstore.WorktreeStatus, error) {
 		return nil, err
 	}
 	c.tree, c.hid = st, hidden
-	c.env.Git = protocol.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(dirtyPaths(st), protocol.ProjectOwned)}
+	c.env.Git = protocol.GitFacts{Head: string(st.Head), Branch: st.Branch, Dirty: slices.ContainsFunc(dirtyPaths(st), wire.ProjectOwned)}
 	return st, nil
 }
 
@@ -56,7 +57,7 @@ func (c *change) hidden(ctx context.Context) (*gitstore.Hidden, error) {
 func dirtyPaths(st *gitstore.WorktreeStatus) []string {
 	var out []string
 	for p := range st.Dirty {
-		if !protocol.Operational(p) {
+		if !wire.Operational(p) {
 			out = append(out, p)
 		}
 	}
@@ -66,7 +67,7 @@ func dirtyPaths(st *gitstore.WorktreeStatus) []string {
 
 // projectDirty returns the dirty paths an actor can own, sorted.
 func projectDirty(st *gitstore.WorktreeStatus) []string {
-	return slices.DeleteFunc(dirtyPaths(st), func(p string) bool { return !protocol.ProjectOwned(p) })
+	return slices.DeleteFunc(dirtyPaths(st), func(p string) bool { return !wire.ProjectOwned(p) })
 }
 
 // unmerged refuses to look at a work tree in the middle of a merge: what changed
@@ -75,7 +76,7 @@ func unmerged(st *gitstore.WorktreeStatus) error {
 	if len(st.Unmerged) == 0 {
 		return nil
 	}
-	return &protocol.Error{Code: protocol.CodeDirtyTree, Field: "work_tree",
+	return &wire.Error{Code: wire.CodeDirtyTree, Field: "work_tree",
 		Message: fmt.Sprintf("A merge is unresolved in the work tree (%s).", firstOf(st.Unmerged)),
 		Hint:    "resolve it (git status shows how), then try again",
 		Details: ojson.NewObject("files", st.Unmerged)}
@@ -163,7 +164,7 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 		changed[p] = true
 	}
 	for p := range changed {
-		if protocol.Operational(p) || !protocol.Observable(p) {
+		if wire.Operational(p) || !wire.Observable(p) {
 			continue
 		}
 		mark := c.r.Store.Fingerprint(p)
@@ -220,7 +221,7 @@ func (c *change) unseen(ctx context.Context, base *protocol.Baseline, st *gitsto
 	}
 	found := h.Flagged
 	for _, p := range all {
-		if !st.Dirty[p].Untracked && !protocol.Operational(p) {
+		if !st.Dirty[p].Untracked && !wire.Operational(p) {
 			found = append(found, p)
 		}
 	}
@@ -262,7 +263,7 @@ func (c *change) committed(ctx context.Context, base *protocol.Baseline, st *git
 	}
 	names, err := repo.ChangedBetween(ctx, from, st.Head)
 	slices.Sort(names)
-	return slices.DeleteFunc(names, func(p string) bool { return !protocol.Observable(p) }), err
+	return slices.DeleteFunc(names, func(p string) bool { return !wire.Observable(p) }), err
 }
 
 // headOf is the commit a baseline was taken at, "" for none.
@@ -348,7 +349,7 @@ func unreadable(path string, err error) error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return &protocol.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
+	return &wire.Error{Code: CodeUnreadable, Field: path, Message: fmt.Sprintf("%s cannot be read: %v.", path, err)}
 }
 
 // gateFiles reads what the current phase's gate and its last failure look at.
@@ -364,7 +365,7 @@ func (c *change) gateFiles() ([]protocol.FileBlob, error) {
 	out := make([]protocol.FileBlob, 0, len(paths))
 	for _, p := range paths {
 		fb := protocol.FileBlob{Path: p}
-		if clean, problem := protocol.CleanPath(p); problem == "" {
+		if clean, problem := wire.CleanPath(p); problem == "" {
 			data, err := c.readFile(clean, maxGateFile)
 			if err != nil {
 				return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Written is the outcome of WriteDispatchBundle.
@@ -37,8 +38,8 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 		if turn == nil {
 			return op, nil
 		}
-		out.Turn, out.Path = turn, protocol.BundleDir(turn.TurnID)
-		if turn.Status == protocol.TurnAssigned {
+		out.Turn, out.Path = turn, wire.BundleDir(turn.TurnID)
+		if turn.Status == wire.TurnAssigned {
 			if err := c.willRun(ctx, "after_dispatch"); err != nil {
 				return nil, err
 			}
@@ -111,7 +112,7 @@ func (c *change) recordedSupplements(ctx context.Context, turn *protocol.Turn) (
 		return nil, err
 	}
 	out := make(map[string][]byte)
-	prefix := protocol.BundleDir(turn.TurnID) + "/"
+	prefix := wire.BundleDir(turn.TurnID) + "/"
 	for path, data := range all.Files {
 		if name, ok := strings.CutPrefix(path, prefix); ok && !dispatch.Core(name) && name != dispatch.ManifestFile && !slices.Contains(dispatch.AuditFiles(), name) {
 			out[name] = bytes.Clone(data)

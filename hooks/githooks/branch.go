@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // commitsAtOnce bounds the commits whose differences are in memory at a time.
@@ -199,7 +199,7 @@ func arrivals(prefix string, edits []edit) map[gitstore.OID]string {
 	for _, e := range edits {
 		if e.NewOID == "" {
 			path, ok := strings.CutPrefix(e.Path, prefix)
-			gone = gone || ok && protocol.GovernedPath(path) != protocol.NotGoverned
+			gone = gone || ok && wire.GovernedPath(path) != wire.NotGoverned
 		}
 	}
 	if !gone {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (c *Canary) removed(path string) staging {
@@ -59,7 +59,7 @@ func (c *Canary) placed(mode, path string) staging {
 
 // weaker is the configuration without what it protects.
 func (c *Canary) weaker(ctx context.Context) error {
-	data, err := c.planted(ctx, protocol.ConfigPath)
+	data, err := c.planted(ctx, wire.ConfigPath)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *Canary) weaker(ctx context.Context) error {
 		return err
 	}
 	doc.Delete("git_hooks")
-	return c.stage(ctx, protocol.ConfigPath, ojson.Pretty(doc))
+	return c.stage(ctx, wire.ConfigPath, ojson.Pretty(doc))
 }
 
 // commitTree makes a commit of a tree with the given parents, beside all hooks.

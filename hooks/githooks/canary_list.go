@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // trials are the acts in their order. parallel_conflict and outside_scope are
@@ -14,7 +15,7 @@ import (
 // by the same hook as review_only_product_file.
 func (c *Canary) trials() []trial {
 	note := c.file(".planning/rehearsal.md", "a note\n")
-	ledger, state := protocol.LedgerRepoDecisions.Path(), protocol.DocState
+	ledger, state := wire.LedgerRepoDecisions.Path(), wire.DocState
 	forged := c.file(ledger, `{"id":"DEC-999","statement":"nobody decided this"}`+"\n")
 	list := []trial{
 		{act: "an honest commit", guard: PreCommit, do: c.commit(note)},
@@ -25,11 +26,11 @@ func (c *Canary) trials() []trial {
 		{act: "a state without a run", guard: PreCommit, rule: RuleStateUnconfirmed, do: c.commit(c.file(string(state), "{}\n"))},
 		{act: "a bundle is written by hand", guard: PreCommit, rule: RuleOrchestratorOwned, do: c.commit(c.file(".agentxchain/dispatch/turns/turn_0000000000000000/PROMPT.md", "do what you like\n"))},
 		{act: "a protected file is added", guard: PreCommit, rule: RuleProtectedPath, do: c.commit(c.file(CanaryProtected+"file", "x\n"))},
-		{act: "the configuration is removed", guard: PreCommit, rule: RuleConfigLost, do: c.commit(c.removed(protocol.ConfigPath))},
-		{act: "the configuration is broken", guard: PreCommit, rule: RuleConfigLost, do: c.commit(c.file(protocol.ConfigPath, "{\n"))},
-		{act: "the configuration is moved", guard: PreCommit, rule: RuleConfigLost, do: c.commit(c.moved(protocol.ConfigPath, "old.json"))},
-		{act: "a ledger is moved", guard: PreCommit, rule: RuleGovernedRemoved, do: c.commit(c.moved(protocol.LedgerHistory.Path(), "backup/history.jsonl"))},
-		{act: "a ledger is removed", guard: PreCommit, rule: RuleGovernedRemoved, do: c.commit(c.both(c.file(".gitignore", ""), c.removed(protocol.LedgerHistory.Path())))},
+		{act: "the configuration is removed", guard: PreCommit, rule: RuleConfigLost, do: c.commit(c.removed(wire.ConfigPath))},
+		{act: "the configuration is broken", guard: PreCommit, rule: RuleConfigLost, do: c.commit(c.file(wire.ConfigPath, "{\n"))},
+		{act: "the configuration is moved", guard: PreCommit, rule: RuleConfigLost, do: c.commit(c.moved(wire.ConfigPath, "old.json"))},
+		{act: "a ledger is moved", guard: PreCommit, rule: RuleGovernedRemoved, do: c.commit(c.moved(wire.LedgerHistory.Path(), "backup/history.jsonl"))},
+		{act: "a ledger is removed", guard: PreCommit, rule: RuleGovernedRemoved, do: c.commit(c.both(c.file(".gitignore", ""), c.removed(wire.LedgerHistory.Path())))},
 	}
 	list = append(list, c.governedNames()...)
 	list = append(list, c.looks()...)
@@ -41,7 +42,7 @@ func (c *Canary) trials() []trial {
 
 		{act: "commit --no-verify of a rewritten ledger", guard: ReferenceTransaction, rule: RuleLedgerRewritten, do: c.commit(c.rewritten, "--no-verify")},
 		{act: "commit --no-verify of an edited state", guard: ReferenceTransaction, rule: RuleStateUnconfirmed, do: c.commit(c.edited, "--no-verify")},
-		{act: "commit --no-verify without the configuration", guard: ReferenceTransaction, rule: RuleConfigLost, do: c.commit(c.removed(protocol.ConfigPath), "--no-verify")},
+		{act: "commit --no-verify without the configuration", guard: ReferenceTransaction, rule: RuleConfigLost, do: c.commit(c.removed(wire.ConfigPath), "--no-verify")},
 		{act: "commit --no-verify with a turn that never was", guard: ReferenceTransaction, rule: RuleForgedTrailer, do: c.commit(note, "--no-verify", "-m", forgedMessage)},
 		{act: "update-ref to a truncated ledger", guard: ReferenceTransaction, rule: RuleLedgerTruncated, do: c.updated(c.truncated)},
 		{act: "update-ref to honest work", guard: ReferenceTransaction, do: c.updated(note)},
@@ -64,8 +65,8 @@ func (c *Canary) trials() []trial {
 		{act: "a push of a rewritten ledger", guard: PreReceive, rule: RuleLedgerRewritten, do: c.pushed(c.rewritten, "refs/heads/main")},
 		{act: "a push of a truncated ledger to a new branch", guard: PreReceive, rule: RuleLedgerTruncated, do: c.pushed(c.truncated, "refs/heads/other")},
 		{act: "a push of a protected file", guard: PreReceive, rule: RuleProtectedPath, do: c.pushed(c.file(CanaryProtected+"file", "x\n"), "refs/heads/main")},
-		{act: "a push without the configuration", guard: PreReceive, rule: RuleConfigLost, do: c.pushed(c.removed(protocol.ConfigPath), "refs/heads/main")},
-		{act: "a push of a broken configuration to a new branch", guard: PreReceive, rule: RuleConfigLost, do: c.pushed(c.file(protocol.ConfigPath, "{\n"), "refs/heads/other")},
+		{act: "a push without the configuration", guard: PreReceive, rule: RuleConfigLost, do: c.pushed(c.removed(wire.ConfigPath), "refs/heads/main")},
+		{act: "a push of a broken configuration to a new branch", guard: PreReceive, rule: RuleConfigLost, do: c.pushed(c.file(wire.ConfigPath, "{\n"), "refs/heads/other")},
 		{act: "a push of weaker rules", guard: PreReceive, rule: RuleConfigWeakened, do: c.pushed(c.weaker, "refs/heads/main")},
 		{act: "a push of a tag with a record no run holds", guard: PreReceive, rule: RuleLedgerUnconfirmed, do: c.pushed(forged, "refs/tags/canary")},
 		{act: "a push of 1,001 commits with a record no run holds", guard: PreReceive, rule: RuleLedgerUnconfirmed, do: c.deep(forged, c.push)},
@@ -96,7 +97,7 @@ func (c *Canary) governedNames() []trial {
 		out = append(out, trial{act: f[0] + " is made up", guard: PreCommit, rule: RuleOrchestratorOwned, do: c.commit(c.file(f[1], "{}\n"))})
 	}
 	tasks := string(protocol.RenderHumanTasks(nil, nil, nil)) // of no run's recording
-	return append(out, trial{act: "HUMAN_TASKS.md is filled in", guard: PreCommit, rule: RuleOrchestratorOwned, do: c.commit(c.file(string(protocol.DocHumanTasks), tasks))})
+	return append(out, trial{act: "HUMAN_TASKS.md is filled in", guard: PreCommit, rule: RuleOrchestratorOwned, do: c.commit(c.file(string(wire.DocHumanTasks), tasks))})
 }
 
 // looks are names that some file system takes for governed or protected ones, and

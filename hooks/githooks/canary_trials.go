@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CanaryProtected is the pattern the planted project must protect
@@ -116,7 +116,7 @@ func (c *Canary) begin(ctx context.Context, turn string) error {
 	}
 	var found bool
 	if c.run, c.runTip, found = strings.Cut(strings.TrimSpace(string(out)), " "); !found {
-		return refuse(protocol.CodeInvalidArgument, "no run was planted for the rehearsal")
+		return refuse(wire.CodeInvalidArgument, "no run was planted for the rehearsal")
 	}
 	if _, err := c.plain.Run(ctx, nil, "push", "--quiet", c.server, "main", c.run); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (c *Canary) file(path, text string) staging {
 
 // rewritten is the history with another text in its first record.
 func (c *Canary) rewritten(ctx context.Context) error {
-	path := protocol.LedgerHistory.Path()
+	path := wire.LedgerHistory.Path()
 	data, err := c.planted(ctx, path)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (c *Canary) rewritten(ctx context.Context) error {
 
 // truncated is the history without its last record.
 func (c *Canary) truncated(ctx context.Context) error {
-	path := protocol.LedgerHistory.Path()
+	path := wire.LedgerHistory.Path()
 	data, err := c.planted(ctx, path)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (c *Canary) truncated(ctx context.Context) error {
 
 // edited is the state with another phase.
 func (c *Canary) edited(ctx context.Context) error {
-	data, err := c.planted(ctx, string(protocol.DocState))
+	data, err := c.planted(ctx, string(wire.DocState))
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (c *Canary) edited(ctx context.Context) error {
 		return err
 	}
 	state.Set("phase", "nobody-went-there")
-	return c.stage(ctx, string(protocol.DocState), ojson.Pretty(state))
+	return c.stage(ctx, string(wire.DocState), ojson.Pretty(state))
 }
 
 // commit stages and commits, with further arguments of git commit.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // trailersOf separates the trailers of a message, without unfolding them.
@@ -94,7 +94,7 @@ func (c *course) claimsWanted() error {
 }
 
 func (g *governor) wantsTurn(branch string) bool {
-	return g != nil && slices.ContainsFunc(g.config.RequireTurn, func(p string) bool { return protocol.MatchPath(p, branch) })
+	return g != nil && slices.ContainsFunc(g.config.RequireTurn, func(p string) bool { return wire.MatchPath(p, branch) })
 }
 
 // claimed judges whether commits that change the product name a turn.
@@ -132,7 +132,7 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []gitstore
 func (j *judge) claimMissing(branch string, n gitstore.NewCommit, edits []edit) {
 	for _, e := range edits {
 		path, ok := strings.CutPrefix(e.Path, j.prefix)
-		if !ok || !protocol.ProjectOwned(path) || path == protocol.ConfigPath {
+		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath {
 			continue
 		}
 		if len(e.others) > 0 && (e.OldOID == e.NewOID || slices.Contains(e.others, e.NewOID)) {
@@ -142,7 +142,7 @@ func (j *judge) claimMissing(branch string, n gitstore.NewCommit, edits []edit) 
 			Rule:    RuleTurnMissing,
 			Path:    e.Path,
 			Commit:  string(n.OID),
-			Message: "the commit changes it and names no turn, which " + protocol.ConfigPath + " wants on " + branch,
+			Message: "the commit changes it and names no turn, which " + wire.ConfigPath + " wants on " + branch,
 			Hint:    "git agentxchain checkpoint commits a turn's files with its trailers; work of your own goes to another branch",
 		})
 		return

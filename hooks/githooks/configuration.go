@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // newCommit is one commit to judge: what it changed against each parent, and what
@@ -127,7 +128,7 @@ func (j *judge) broken(content gitstore.OID) string {
 		return err.Error()
 	}
 	_, problems, err := protocol.DecodeConfig(data)
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	switch {
 	case errors.As(err, &refusal):
 		return refusal.Message

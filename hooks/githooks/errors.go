@@ -5,7 +5,7 @@ package githooks
 import (
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Codes of refused installations and rehearsals.
@@ -15,6 +15,6 @@ const (
 	CodeHooksMissing    = "githooks_missing"    // no guards are installed
 )
 
-func refuse(code, format string, args ...any) *protocol.Error {
-	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+func refuse(code, format string, args ...any) *wire.Error {
+	return &wire.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }

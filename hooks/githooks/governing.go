@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // governor is a configuration and where it comes from.
@@ -44,7 +45,7 @@ type home struct {
 }
 
 func newGovernance(ctx context.Context, repo *gitstore.Repository, prefix string) *governance {
-	return &governance{ctx: ctx, repo: repo, path: prefix + protocol.ConfigPath, entries: make(map[gitstore.OID]entry),
+	return &governance{ctx: ctx, repo: repo, path: prefix + wire.ConfigPath, entries: make(map[gitstore.OID]entry),
 		configs: make(map[gitstore.OID]*protocol.Config), governs: make(map[gitstore.OID]*governor)}
 }
 
@@ -144,7 +145,7 @@ func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) 
 		return nil, err
 	}
 	c, _, err := protocol.DecodeConfig(data)
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		return nil, nil // it never governed anything, and other commands say why
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // judge holds the changes of one commit of one project against what governs it and
@@ -80,22 +81,22 @@ func (j *judge) change(e edit) error {
 	if !ok {
 		return nil
 	}
-	if of, disguised := protocol.Disguise(path); disguised && !gone {
+	if of, disguised := wire.Disguise(path); disguised && !gone {
 		say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'", "some systems open it as %s", of)
 		return nil
 	}
 	j.protected(e, path, say)
-	kind := protocol.GovernedPath(path)
+	kind := wire.GovernedPath(path)
 	switch {
 	case gone:
-	case protocol.GovernedDirectory(path):
+	case wire.GovernedDirectory(path):
 		say(RuleDisguisedPath, "put the directory itself there", "a governed directory must be a directory, not a file, a link or a submodule")
 		return nil
-	case kind != protocol.NotGoverned && !plainFile(e.NewMode):
+	case kind != wire.NotGoverned && !plainFile(e.NewMode):
 		say(RuleDisguisedPath, "put the file itself there", "a governed file must be a plain file, not a link")
 		return nil
 	}
-	if kind == protocol.NotGoverned || kind == protocol.GovernedConfig {
+	if kind == wire.NotGoverned || kind == wire.GovernedConfig {
 		return nil // the configuration is judged with the commit
 	}
 	runs, err := j.witness.list()
@@ -112,17 +113,17 @@ func (j *judge) change(e edit) error {
 		return nil // nothing is recorded here that it could contradict
 	}
 	switch {
-	case ledger == protocol.LedgerTalk:
+	case ledger == wire.LedgerTalk:
 		return j.talk(e, say)
 	case ledger != "":
 		return j.ledger(e, ledger, say)
 	case gone:
 		return nil
-	case path == string(protocol.DocHumanTasks):
+	case path == string(wire.DocHumanTasks):
 		return j.tasks(e, say)
-	case kind == protocol.GovernedState:
-		return j.document(e, protocol.Document(path), say)
-	case kind == protocol.GovernedWork:
+	case kind == wire.GovernedState:
+		return j.document(e, wire.Document(path), say)
+	case kind == wire.GovernedWork:
 		return j.work(e, path, say)
 	}
 	return j.own(e, path, say)
@@ -141,8 +142,8 @@ func (j *judge) inProject(e edit, say sayer) (string, bool) {
 		return "", false
 	}
 	if !strings.HasPrefix(e.Path, j.prefix[:1]) || strings.HasPrefix(strings.ToLower(e.Path), strings.ToLower(j.prefix)) || !isASCII(e.Path) || strings.Contains(e.Path, "~") {
-		if folded, ok := strings.CutPrefix(protocol.FoldPath(e.Path), protocol.FoldPath(j.prefix)+"/"); ok {
-			if kind := protocol.GovernedPath(folded); kind != protocol.NotGoverned {
+		if folded, ok := strings.CutPrefix(wire.FoldPath(e.Path), wire.FoldPath(j.prefix)+"/"); ok {
+			if kind := wire.GovernedPath(folded); kind != wire.NotGoverned {
 				say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'", "some systems open it as %s", j.prefix+folded)
 			}
 		}
@@ -157,22 +158,22 @@ func isASCII(s string) bool {
 // protected judges a path by the patterns no commit may touch.
 func (j *judge) protected(e edit, path string, say sayer) {
 	for _, p := range j.patterns {
-		plain := protocol.MatchPath(norm.NFC.String(p), norm.NFC.String(path))
-		if !plain && !protocol.MatchFolded(p, path) || j.cameVouched(e) {
+		plain := wire.MatchPath(norm.NFC.String(p), norm.NFC.String(path))
+		if !plain && !wire.MatchFolded(p, path) || j.cameVouched(e) {
 			continue
 		}
 		if !plain && e.NewOID != "" {
-			say(RuleDisguisedPath, "give it another name", "some systems open it as a file that %s protects (%s)", protocol.ConfigPath, p)
+			say(RuleDisguisedPath, "give it another name", "some systems open it as a file that %s protects (%s)", wire.ConfigPath, p)
 			return
 		}
-		say(RuleProtectedPath, "git restore --staged -- '"+e.Path+"'; or take the pattern out of git_hooks.protected in "+protocol.ConfigPath+
-			" in a commit of its own, and while a run is under way adopt it: git agentxchain config adopt", "%s protects it (%s)", protocol.ConfigPath, p)
+		say(RuleProtectedPath, "git restore --staged -- '"+e.Path+"'; or take the pattern out of git_hooks.protected in "+wire.ConfigPath+
+			" in a commit of its own, and while a run is under way adopt it: git agentxchain config adopt", "%s protects it (%s)", wire.ConfigPath, p)
 		return
 	}
 }
 
-func ledgerOf(path string) protocol.Ledger {
-	for _, l := range protocol.Ledgers() {
+func ledgerOf(path string) wire.Ledger {
+	for _, l := range wire.Ledgers() {
 		if l.Path() == path {
 			return l
 		}
@@ -183,15 +184,15 @@ func ledgerOf(path string) protocol.Ledger {
 // removed judges a governed file that goes away. git may stop tracking records that
 // runs hold, when the commit says so: .gitignore names them. Otherwise every clone
 // that takes the commit would lose its working files.
-func (j *judge) removed(e edit, path string, kind protocol.Governed, say sayer) (refused bool, err error) {
-	if kind == protocol.GovernedOwn {
+func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (refused bool, err error) {
+	if kind == wire.GovernedOwn {
 		return false, nil // it should never have been there
 	}
 	if to := j.arrivals[e.OldOID]; to != "" && e.OldOID != "" {
 		say(RuleGovernedRemoved, "git mv it back, or copy it: git restore --staged --source=HEAD -- '"+e.Path+"'", "it is moved to %s; commands and guards look for it where it was", to)
 		return true, nil
 	}
-	if kind != protocol.GovernedLedger && kind != protocol.GovernedState {
+	if kind != wire.GovernedLedger && kind != wire.GovernedState {
 		return false, nil
 	}
 	for i, was := range append([]gitstore.OID{e.OldOID}, e.others...) {
@@ -248,12 +249,12 @@ func (j *judge) tasks(e edit, say sayer) error {
 }
 
 // document judges a state or another document: some operation recorded it.
-func (j *judge) document(e edit, d protocol.Document, say sayer) error {
+func (j *judge) document(e edit, d wire.Document, say sayer) error {
 	versions, err := j.witness.versions(d)
 	if err != nil || versions[e.NewOID] {
 		return err
 	}
-	if d != protocol.DocState {
+	if d != wire.DocState {
 		return j.unconfirmed1(RuleOrchestratorOwned, say, "only this program writes it")
 	}
 	next, err := j.blob(e.NewOID)

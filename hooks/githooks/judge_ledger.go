@@ -9,13 +9,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ledger judges a ledger: every record of every parent is still there, in its
 // order and with its bytes, and what any parent did not have is in a run. That a
 // record came with another parent confirms nothing.
-func (j *judge) ledger(e edit, l protocol.Ledger, say sayer) error {
+func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 	next, err := j.blob(e.NewOID)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (j *judge) ledger(e edit, l protocol.Ledger, say sayer) error {
 		if err != nil {
 			return err
 		}
-		if !known && (l == protocol.LedgerHistory || l == protocol.LedgerRepoDecisions) {
+		if !known && (l == wire.LedgerHistory || l == wire.LedgerRepoDecisions) {
 			changed = nil // another tool runs this project, and these two it may amend
 		}
 		switch {
@@ -94,7 +94,7 @@ func (j *judge) ledger(e edit, l protocol.Ledger, say sayer) error {
 }
 
 // unconfirmed keeps the records that no run holds, each once.
-func (j *judge) unconfirmed(l protocol.Ledger, records []ledgermerge.Record) ([]ledgermerge.Record, error) {
+func (j *judge) unconfirmed(l wire.Ledger, records []ledgermerge.Record) ([]ledgermerge.Record, error) {
 	var out []ledgermerge.Record
 	for _, r := range records {
 		ok, err := j.witness.record(l, r.Text)

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // preCommit judges what is staged; the work tree is not looked at. It says early
@@ -156,7 +157,7 @@ func (g *guarded) turns(j *judge, changes []gitstore.TreeChange) error {
 	}
 	for _, c := range changes {
 		path, ok := strings.CutPrefix(c.Path, j.prefix)
-		if !ok || !protocol.ProjectOwned(path) || path == protocol.ConfigPath {
+		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath {
 			continue
 		}
 		if _, accepted := x.Uncheckpointed.Get(path); accepted {
@@ -188,16 +189,16 @@ func (r *turnRules) judge(path string) *Finding {
 		switch {
 		case role == nil:
 			writers = append(writers, id) // a role that is gone says nothing
-		case role.WriteAuthority == protocol.ReviewOnly:
+		case role.WriteAuthority == wire.ReviewOnly:
 			reviewers = append(reviewers, id)
-		case role.WriteAuthority == protocol.Proposed:
+		case role.WriteAuthority == wire.Proposed:
 			proposers = append(proposers, id)
 		default:
 			writers = append(writers, id)
 		}
 	}
 	switch {
-	case len(writers) == 0 && protocol.ReviewPath(path):
+	case len(writers) == 0 && wire.ReviewPath(path):
 		return nil
 	case len(writers)+len(proposers) == 0:
 		return &Finding{Rule: RuleReviewOnly, Turn: reviewers[0], Message: "only a review is under way, and a review changes no product files",
@@ -230,7 +231,7 @@ func (g *guarded) declared(prefix string, s *protocol.State) (map[string]bool, e
 		return nil, nil
 	}
 	defer func() { _ = root.Close() }()
-	for _, name := range []string{protocol.StagingPath(turn.TurnID), protocol.FlatStagingPath} {
+	for _, name := range []string{wire.StagingPath(turn.TurnID), wire.FlatStagingPath} {
 		data, err := readBounded(root, name, protocol.MaxStagedBytes)
 		if err != nil || data == nil {
 			continue
@@ -241,7 +242,7 @@ func (g *guarded) declared(prefix string, s *protocol.State) (map[string]bool, e
 		}
 		out := make(map[string]bool)
 		for _, p := range append(doc.Strings("files_changed"), producedFiles(doc.Object("verification"))...) {
-			if clean, problem := protocol.CleanPath(p); problem == "" {
+			if clean, problem := wire.CleanPath(p); problem == "" {
 				out[clean] = true
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // prePush judges what is about to be pushed: runs whole and going on from what
@@ -26,7 +27,7 @@ func (g *guarded) prePush() error {
 		// <local ref> <local oid> <remote ref> <remote oid>
 		f := strings.Split(lines.Text(), " ")
 		if len(f) != 4 || !gitstore.OID(f[1]).Valid(g.repo.ObjectFormat) || !gitstore.OID(f[3]).Valid(g.repo.ObjectFormat) {
-			return refuse(protocol.CodeInvalidArgument, "git told of a push that cannot be read: %.80q", lines.Text())
+			return refuse(wire.CodeInvalidArgument, "git told of a push that cannot be read: %.80q", lines.Text())
 		}
 		m := move{ref: f[2], new: gitstore.OID(f[1]), old: gitstore.OID(f[3])}
 		if m.new.IsZero() {
@@ -187,7 +188,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 	if m.new == "" {
 		if protected {
 			g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: "the branch is protected and would be deleted",
-				Hint: "change git_hooks.protected_branches in " + protocol.ConfigPath + ", or delete it on the server"})
+				Hint: "change git_hooks.protected_branches in " + wire.ConfigPath + ", or delete it on the server"})
 		}
 		return nil
 	}
@@ -206,7 +207,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 		return err
 	}
 	g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: fmt.Sprintf("it would no longer lead to %.12s, and the branch is protected", m.old),
-		Hint: "git pull --rebase, then push without force; or change git_hooks.protected_branches in " + protocol.ConfigPath})
+		Hint: "git pull --rebase, then push without force; or change git_hooks.protected_branches in " + wire.ConfigPath})
 	return nil
 }
 
@@ -234,7 +235,7 @@ func (g *guarded) protectedBranch(c *protocol.Config, name, shown string) bool {
 	if c.ProtectedBranches == nil {
 		return name == shown || shown == "" && (name == "main" || name == "master")
 	}
-	return slices.ContainsFunc(c.ProtectedBranches, func(p string) bool { return protocol.MatchPath(p, name) })
+	return slices.ContainsFunc(c.ProtectedBranches, func(p string) bool { return wire.MatchPath(p, name) })
 }
 
 func configOf(r *governor) *protocol.Config {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Bounds of what git says on standard input.
@@ -28,7 +28,7 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 	for lines.Scan() {
 		f := strings.SplitN(lines.Text(), " ", 3)
 		if len(f) != 3 || len(out) == maxUpdates {
-			return nil, refuse(protocol.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
+			return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
 		}
 		if strings.HasPrefix(f[0], "ref:") || strings.HasPrefix(f[1], "ref:") {
 			continue
@@ -37,7 +37,7 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 		for i, to := range []*gitstore.OID{&m.old, &m.new} {
 			oid := gitstore.OID(f[i])
 			if !oid.Valid(format) {
-				return nil, refuse(protocol.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
+				return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
 			}
 			if !oid.IsZero() {
 				*to = oid
@@ -102,7 +102,7 @@ func (g *guarded) deleted(m move) error {
 		return err
 	}
 	g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: "the branch is protected and would be deleted, or another would take its name",
-		Hint: "change git_hooks.protected_branches in " + protocol.ConfigPath + " first"})
+		Hint: "change git_hooks.protected_branches in " + wire.ConfigPath + " first"})
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Rules a guard refuses by. They are stable tokens (docs/git-hooks.md).
@@ -90,7 +90,7 @@ func Run(ctx context.Context, inv Invocation) ([]Finding, error) {
 	case PreReceive:
 		answer = (*guarded).preReceive
 	default:
-		e := refuse(protocol.CodeInvalidArgument, "there is no guard for the hook %q", inv.Name)
+		e := refuse(wire.CodeInvalidArgument, "there is no guard for the hook %q", inv.Name)
 		e.Hint = "the guards are " + strings.Join(Names(), ", ")
 		return nil, e
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Trailers of a commit that holds the work of a turn.
@@ -37,7 +38,7 @@ func (o owner) trailers() []string {
 // say they say already.
 func (g *guarded) prepareCommitMsg() error {
 	if len(g.inv.Args) == 0 {
-		return refuse(protocol.CodeInvalidArgument, "git named no file with the message")
+		return refuse(wire.CodeInvalidArgument, "git named no file with the message")
 	}
 	if len(g.inv.Args) > 1 && (g.inv.Args[1] == "merge" || g.inv.Args[1] == "squash" || g.inv.Args[1] == "commit") {
 		return nil
@@ -117,7 +118,7 @@ func (g *guarded) owner() (*owner, error) {
 		if !ok {
 			return nil, nil // work outside of the project is no turn's
 		}
-		if protocol.ProjectOwned(p) {
+		if wire.ProjectOwned(p) {
 			paths = append(paths, p)
 		}
 	}
@@ -157,7 +158,7 @@ func (g *guarded) acceptedOwner(r *gitstore.RunRecord, paths []string) (*owner, 
 
 // acceptedRow finds the history row of an accepted turn in a run, nil for none.
 func acceptedRow(r *gitstore.RunRecord, turn string) (*ojson.Object, error) {
-	data, err := r.Ledger(protocol.LedgerHistory)
+	data, err := r.Ledger(wire.LedgerHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func acceptedRow(r *gitstore.RunRecord, turn string) (*ojson.Object, error) {
 // commitMsg refuses trailers that name what did not happen.
 func (g *guarded) commitMsg() error {
 	if len(g.inv.Args) == 0 {
-		return refuse(protocol.CodeInvalidArgument, "git named no file with the message")
+		return refuse(wire.CodeInvalidArgument, "git named no file with the message")
 	}
 	text, err := os.ReadFile(g.messagePath())
 	if err != nil {

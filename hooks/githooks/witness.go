@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // maxRuns bounds how many runs are asked about one record.
@@ -27,8 +28,8 @@ type witness struct {
 	read bool
 
 	proofs  map[gitstore.OID]string // operation -> why it is not believed, "" for a proven one
-	texts   map[protocol.Ledger]*confirmed
-	docs    map[protocol.Document]map[gitstore.OID]bool
+	texts   map[wire.Ledger]*confirmed
+	docs    map[wire.Document]map[gitstore.OID]bool
 	work    map[string]bool // files that accepted turns say they changed
 	configs map[string]bool // digests of the rules that were adopted
 }
@@ -109,12 +110,12 @@ func (w *witness) unproven() (string, error) {
 }
 
 // record reports whether a proven run holds a record of a ledger.
-func (w *witness) record(l protocol.Ledger, text string) (bool, error) {
+func (w *witness) record(l wire.Ledger, text string) (bool, error) {
 	c := w.texts[l]
 	if c == nil {
 		c = &confirmed{known: make(map[string]bool)}
 		if w.texts == nil {
-			w.texts = make(map[protocol.Ledger]*confirmed)
+			w.texts = make(map[wire.Ledger]*confirmed)
 		}
 		w.texts[l] = c
 	}
@@ -136,7 +137,7 @@ func (w *witness) record(l protocol.Ledger, text string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		for t := range ledgermerge.Texts(data, l == protocol.LedgerHistory) {
+		for t := range ledgermerge.Texts(data, l == wire.LedgerHistory) {
 			c.known[t] = true
 		}
 	}
@@ -149,7 +150,7 @@ func (w *witness) talk(data []byte) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		all, err := r.Ledger(protocol.LedgerTalk)
+		all, err := r.Ledger(wire.LedgerTalk)
 		if err != nil || bytes.HasPrefix(all, data) {
 			return err == nil, err
 		}
@@ -158,7 +159,7 @@ func (w *witness) talk(data []byte) (bool, error) {
 }
 
 // versions returns what proven runs recorded of a document.
-func (w *witness) versions(d protocol.Document) (map[gitstore.OID]bool, error) {
+func (w *witness) versions(d wire.Document) (map[gitstore.OID]bool, error) {
 	if known, ok := w.docs[d]; ok {
 		return known, nil
 	}
@@ -176,7 +177,7 @@ func (w *witness) versions(d protocol.Document) (map[gitstore.OID]bool, error) {
 		}
 	}
 	if w.docs == nil {
-		w.docs = make(map[protocol.Document]map[gitstore.OID]bool)
+		w.docs = make(map[wire.Document]map[gitstore.OID]bool)
 	}
 	w.docs[d] = out
 	return out, nil
@@ -189,7 +190,7 @@ func (w *witness) tasks(data []byte) (bool, error) {
 	if sections == "" {
 		return true, nil
 	}
-	versions, err := w.versions(protocol.DocHumanTasks)
+	versions, err := w.versions(wire.DocHumanTasks)
 	if err != nil {
 		return false, err
 	}
@@ -222,7 +223,7 @@ func (w *witness) evidence(path string, content gitstore.OID) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			data, err := r.Ledger(protocol.LedgerHistory)
+			data, err := r.Ledger(wire.LedgerHistory)
 			if err != nil {
 				return false, err
 			}
@@ -306,7 +307,7 @@ func (g *guarded) throughDoor(r *gitstore.RunRecord) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if err := v.Err(); errors.As(err, &refusal) {
 		return refusal.Message, nil
 	} else if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -56,7 +57,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 		if a.Result != nil {
 			payload := donePayload(&a.Done)
 			payload.Set("turn", turnObject(a.Result.Turn))
-			payload.Set("staging_path", protocol.StagingPath(a.Result.Turn.TurnID))
+			payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
 			payload.Set("next_action", nextObject(next(ctx, r)))
 			f.Out.Emit(payload, nil)
 		}
@@ -73,7 +74,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	payload := donePayload(&a.Done)
 	payload.Set("turn", acceptedTurn(a.Result))
 	payload.Set("turn_id", a.Result.Turn.TurnID)
-	payload.Set("staging_path", protocol.StagingPath(a.Result.Turn.TurnID))
+	payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
 	payload.Set("accepted", a.Result.Entry)
 	payload.Set("warnings", orEmpty(a.Result.Warnings))
 	payload.Set("leftover_files", orEmpty(a.Result.Leftover))
@@ -131,7 +132,7 @@ func printGateOutcome(p *term.Printer, g *protocol.GateResult, s *protocol.State
 	case protocol.ActionAdvance, protocol.ActionComplete:
 		p.Field("Gate", "%s %s", gate, p.Green("passed"))
 	case protocol.ActionAwaitHuman:
-		if s.Status == protocol.StatusPaused {
+		if s.Status == wire.StatusPaused {
 			p.Field("Gate", "%s %s", gate, p.Yellow("waits for a person"))
 		} else {
 			p.Field("Gate", "%s %s (approval policy)", gate, p.Green("passed"))

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/settle"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func newALXSettleCommand(f *term.Factory) *ucli.Command {
@@ -49,7 +49,7 @@ func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 		return term.Errorf("invalid_state", "the recorded state cannot be read: %w", err)
 	}
 	var rows []*ojson.Object
-	for line, err := range recorded.Rows(protocol.LedgerHistory) {
+	for line, err := range recorded.Rows(wire.LedgerHistory) {
 		if err != nil {
 			return err
 		}

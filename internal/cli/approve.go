@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -70,7 +70,7 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		out, err = r.Approve(ctx, o)
 		return err
 	})
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) && refusal.Code == runner.CodeActionsNotAllowed && !yes && f.Interactive() {
 		// The person is there: show the commands and ask, instead of sending them off for a flag.
 		f.Out.Notice("Gate %s runs these commands:", term.OneLine(out.Result.Gate))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -60,11 +61,11 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	payload.Set("turn", turnObject(a.Turn))
 	payload.Set("turn_id", a.Turn.TurnID)
 	payload.Set("role", a.Turn.AssignedRole)
-	payload.Set("staging_path", protocol.StagingPath(a.Turn.TurnID))
-	payload.Set("bundle_path", protocol.BundleDir(a.Turn.TurnID))
+	payload.Set("staging_path", wire.StagingPath(a.Turn.TurnID))
+	payload.Set("bundle_path", wire.BundleDir(a.Turn.TurnID))
 	payload.Set("warnings", orEmpty(a.Warnings))
 	payload.Set("result_template", a.Template)
-	n, auto := &protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + protocol.StagingPath(a.Turn.TurnID)}, false
+	n, auto := &protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + wire.StagingPath(a.Turn.TurnID)}, false
 	if by := next(ctx, r); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {
 		n, auto = by, true
 	}
@@ -86,9 +87,9 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 
 // printDispatched tells the actor of a turn what to read and where to write.
 func printDispatched(p *term.Printer, f *term.Factory, t *protocol.Turn) {
-	p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
-	p.Field("Result to", "%s", protocol.StagingPath(t.TurnID))
-	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
+	p.Field("Instructions", "%s/PROMPT.md", wire.BundleDir(t.TurnID))
+	p.Field("Result to", "%s", wire.StagingPath(t.TurnID))
+	if at, err := wire.ParseTime(t.DeadlineAt); err == nil {
 		p.Field("Deadline", "%s", p.Ago(at))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // charterTally counts the charters of a run by state and keeps those of interest:
@@ -70,7 +71,7 @@ func (n charterTally) print(p *term.Printer, s *protocol.State) {
 		text += fmt.Sprintf(", %d ready", n.ready)
 	}
 	p.Field("Charters", "%s", text)
-	if s.Status == protocol.StatusCompleted {
+	if s.Status == wire.StatusCompleted {
 		return
 	}
 	for i, c := range n.open {

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 	"github.com/git-agentxchain/git-agentxchain/restore/diff"
 )
@@ -55,7 +56,7 @@ func runDiff(ctx context.Context, f *term.Factory, o *diffOptions) error {
 		if isArtifactArg(f, arg) || !beside && !strings.Contains(arg, "/") && !strings.HasSuffix(arg, ".json") {
 			continue
 		}
-		e := &protocol.Error{Code: "unreadable_input", Field: "file", Message: fmt.Sprintf("There is no file %.200s.", term.OneLine(arg)),
+		e := &wire.Error{Code: "unreadable_input", Field: "file", Message: fmt.Sprintf("There is no file %.200s.", term.OneLine(arg)),
 			Hint: "name two export artifacts, or two runs of this project"}
 		if beside {
 			e.Message = fmt.Sprintf("There is no file %.200s, and an artifact can be compared with another artifact only.", term.OneLine(arg))
@@ -112,7 +113,7 @@ func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 		return nil, err
 	}
 	tellNotices(f, v.Notices)
-	lines, err := r.Record().TailRows(ctx, protocol.LedgerRunHistory, 0, func(*ojson.Object) bool { return true })
+	lines, err := r.Record().TailRows(ctx, wire.LedgerRunHistory, 0, func(*ojson.Object) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,7 @@ func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 	for _, l := range lines {
 		rows = append(rows, l.Row)
 	}
-	if s := v.State; s != nil && s.Run() != "" && s.Status != protocol.StatusCompleted && s.Status != protocol.StatusIdle {
+	if s := v.State; s != nil && s.Run() != "" && s.Status != wire.StatusCompleted && s.Status != wire.StatusIdle {
 		row := protocol.BuildRunHistory(protocol.RunHistoryFacts{Config: v.Config, State: s, Index: v.Index, RecordedAt: f.Now()})
 		row.Set("status", string(s.Status))
 		rows = append(rows, row)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -90,7 +91,7 @@ func (d *drive) event(e loop.Event) {
 	case loop.EventTurnRejected:
 		// The turn is that of the next attempt already, or has none left.
 		after := fmt.Sprintf("attempt %d follows", e.Turn.Attempt)
-		if e.Turn.Status == protocol.TurnFailed {
+		if e.Turn.Status == wire.TurnFailed {
 			after = "no attempt is left"
 		}
 		fmt.Fprintf(&b, "%s  %s  %s: %s (%s)", p.Bold(term.OneLine(e.Turn.AssignedRole)), e.Turn.TurnID, p.Yellow("sent back"), strings.TrimSuffix(term.OneLine(e.Reason), "."), after)
@@ -152,7 +153,7 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 // marked first.
 func (d *drive) ready(ctx context.Context, command string) (*runner.View, error) {
 	if id := d.r.InsideTurn(); id != "" {
-		return nil, &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor",
+		return nil, &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent does its own turn and carries out no others.", id),
 			Hint:    "ask a person to run " + command + " in their own terminal"}
 	}

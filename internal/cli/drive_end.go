@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
 
@@ -41,8 +42,8 @@ func outcome(ctx context.Context, res *loop.Result) error {
 		return context.Cause(ctx)
 	case res.StopReason == loop.Completed, res.StopReason == loop.GateHeld, res.StopReason == loop.MaxTurnsReached, res.StopReason == loop.CallerStopped && res.Err == nil:
 		return nil
-	case res.State != nil && res.State.Status == protocol.StatusBlocked:
-		e := &protocol.Error{Code: protocol.CodeRunBlocked, Field: "blocked_on", Message: "The run is blocked.", Hint: "git agentxchain status"}
+	case res.State != nil && res.State.Status == wire.StatusBlocked:
+		e := &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_on", Message: "The run is blocked.", Hint: "git agentxchain status"}
 		if res.State.BlockedOn != nil {
 			e.Message = "The run is blocked on " + *res.State.BlockedOn + "."
 		}
@@ -56,7 +57,7 @@ func outcome(ctx context.Context, res *loop.Result) error {
 		}
 		return e
 	case res.Err != nil:
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if errors.As(res.Err, &refusal) && strings.HasSuffix(refusal.Hint, "git agentxchain assign") {
 			again := *refusal // the loop gives the turn
 			again.Hint = strings.TrimSuffix(refusal.Hint, "assign") + "run"

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func newEscalationsCommand(f *term.Factory) *ucli.Command {
@@ -33,7 +34,7 @@ func newEscalationsCommand(f *term.Factory) *ucli.Command {
 
 func runEscalations(ctx context.Context, f *term.Factory, o listOptions, open bool) error {
 	// A resolution stands anywhere after its escalation, so all rows are read.
-	rows, err := readRows(ctx, f, protocol.LedgerEscalations, listOptions{All: o.All}, nil)
+	rows, err := readRows(ctx, f, wire.LedgerEscalations, listOptions{All: o.All}, nil)
 	if err != nil {
 		return err
 	}

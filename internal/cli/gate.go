@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -91,7 +92,7 @@ func readGates(ctx context.Context, f *term.Factory) (*runner.View, []gateRow, e
 	}
 	tellNotices(f, v.Notices)
 	for _, p := range v.ConfigProblems {
-		f.Out.Warn("%s: %s", protocol.ConfigPath, p.Message)
+		f.Out.Warn("%s: %s", wire.ConfigPath, p.Message)
 	}
 	return v, gateRows(v, standings), nil
 }
@@ -134,7 +135,7 @@ func gateStatus(g *gateRow) string {
 	case g.standing == nil:
 		return "unused"
 	case g.standing.Status == "":
-		return protocol.GatePending
+		return wire.GatePending
 	}
 	return g.standing.Status
 }
@@ -160,7 +161,7 @@ func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 // gatePredicates is what a gate asks for, in a few words.
 func gatePredicates(g *protocol.Gate) string {
 	if g == nil {
-		return "not defined in " + protocol.ConfigPath + ": open"
+		return "not defined in " + wire.ConfigPath + ": open"
 	}
 	var parts []string
 	if n := len(g.RequiresFiles); n > 0 {
@@ -253,7 +254,7 @@ func noSuchGate(v *runner.View, rows []gateRow, id string) error {
 	for i := range rows {
 		known = append(known, rows[i].id)
 	}
-	e := term.Errorf("not_found", "there is no gate %q in %s", term.OneLine(id), protocol.ConfigPath).WithHint("git agentxchain gate list")
+	e := term.Errorf("not_found", "there is no gate %q in %s", term.OneLine(id), wire.ConfigPath).WithHint("git agentxchain gate list")
 	if near := term.Nearest(id, known); near != "" {
 		e.Hint = "did you mean " + near + "? git agentxchain gate list shows all"
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -140,7 +141,7 @@ func runHooksTrust(ctx context.Context, f *term.Factory, yes, revoke bool) error
 // are shown what would run, once, instead of being sent off for another command.
 func trusting(ctx context.Context, f *term.Factory, r *runner.Runner, command func() error) error {
 	err := command()
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if !errors.As(err, &refusal) || refusal.Code != runner.CodeHooksUntrusted || !f.Interactive() {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -85,7 +85,7 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 	if _, err := runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "canary"}); err != nil {
 		return "", err
 	}
-	if err := protectCanary(filepath.Join(dir, protocol.ConfigPath)); err != nil {
+	if err := protectCanary(filepath.Join(dir, wire.ConfigPath)); err != nil {
 		return "", err
 	}
 	if err := canary.Save(ctx, "governed project"); err != nil {
@@ -112,7 +112,7 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "nothing is planned yet", "status", "raised")}).All() {
 		result.Set(k, v)
 	}
-	staged := filepath.Join(dir, filepath.FromSlash(protocol.StagingPath(first.Turn.TurnID)))
+	staged := filepath.Join(dir, filepath.FromSlash(wire.StagingPath(first.Turn.TurnID)))
 	if err := os.MkdirAll(filepath.Dir(staged), 0o755); err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func plantRun(ctx context.Context, canary *githooks.Canary) (string, error) {
 	if _, err := r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: first.Turn.TurnID}); err != nil {
 		return "", err
 	}
-	if err := canary.Save(ctx, "first turn", string(protocol.DocState), protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path()); err != nil {
+	if err := canary.Save(ctx, "first turn", string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path()); err != nil {
 		return "", err
 	}
 	second, err := r.AssignTurn(ctx, runner.AssignOptions{Role: "pm"})
@@ -143,6 +143,6 @@ func protectCanary(path string) error {
 		return err
 	}
 	doc.Set("git_hooks", ojson.NewObject("protected", []string{githooks.CanaryProtected}))
-	doc.Object("roles").Object("pm").Set("write_authority", string(protocol.ReviewOnly))
+	doc.Object("roles").Object("pm").Set("write_authority", string(wire.ReviewOnly))
 	return os.WriteFile(path, ojson.Pretty(doc), 0o644)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // killCase is a command, where it is started, and what there is when it was not killed.
@@ -57,7 +57,7 @@ func recordedAt(t *testing.T, dir string) string {
 // statusAt is how the run stands by its files.
 func statusAt(t *testing.T, dir string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(string(protocol.DocState))))
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(string(wire.DocState))))
 	if err != nil {
 		t.Fatal(err)
 	}

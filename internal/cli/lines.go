@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -103,7 +104,7 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	}
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", term.Errorf(protocol.CodeNotFound, "there is no file %s in the work tree", name)
+			return "", term.Errorf(wire.CodeNotFound, "there is no file %s in the work tree", name)
 		}
 		return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
 	}
@@ -114,25 +115,25 @@ func (q *linesQuestion) fileOf(f *term.Factory, repo *runner.Repository) (string
 	}
 	rel, err := filepath.Rel(repo.TopLevel, filepath.Join(dir, filepath.Base(abs)))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is outside of the work tree at %s", name, repo.TopLevel)
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s is outside of the work tree at %s", name, repo.TopLevel)
 	}
 	if inner := innerRepository(repo.TopLevel, rel); inner != "" {
-		return "", term.Errorf(protocol.CodeInvalidArgument, "%s belongs to the repository in %s, which has a history of its own", name, term.OneLine(inner)).
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s belongs to the repository in %s, which has a history of its own", name, term.OneLine(inner)).
 			WithHint("ask there: change to that directory and run the command again")
 	}
 	switch {
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is a symbolic link, which has no lines; ask about the file it points to", name)
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s is a symbolic link, which has no lines; ask about the file it points to", name)
 	case fi.IsDir():
-		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is a directory; ask about a file", name)
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s is a directory; ask about a file", name)
 	case !fi.Mode().IsRegular():
-		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is no ordinary file", name)
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s is no ordinary file", name)
 	}
 	if binary, err := isBinary(abs); err != nil || binary {
 		if err != nil {
 			return "", term.Errorf("io_failed", "%s cannot be read: %w", name, err)
 		}
-		return "", term.Errorf(protocol.CodeInvalidArgument, "%s is binary and has no lines", name).
+		return "", term.Errorf(wire.CodeInvalidArgument, "%s is binary and has no lines", name).
 			WithHint("git log -- PATH shows its commits, git agentxchain history the turns")
 	}
 	return filepath.ToSlash(rel), nil
@@ -175,7 +176,7 @@ func attribute(ctx context.Context, f *term.Factory, r *runner.Runner, q *linesQ
 
 // projectID is the id in the project's configuration, "" when that cannot be read.
 func projectID(r *runner.Runner) string {
-	data, err := r.ReadFile(protocol.ConfigPath)
+	data, err := r.ReadFile(wire.ConfigPath)
 	if err != nil {
 		return ""
 	}

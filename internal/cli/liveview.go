@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -104,7 +105,7 @@ func (v *liveView) turn(t *protocol.Turn) {
 	defer v.mu.Unlock()
 	e := v.entry(t.TurnID)
 	e.role, e.attempt, e.since, e.activity, e.heard = t.AssignedRole, t.Attempt, v.f.Now(), "", time.Time{}
-	e.deadline, _ = protocol.ParseTime(t.DeadlineAt)
+	e.deadline, _ = wire.ParseTime(t.DeadlineAt)
 }
 
 func (v *liveView) entry(id string) *liveTurn {
@@ -136,7 +137,7 @@ func (v *liveView) run(s *protocol.State) {
 	v.turns = slices.DeleteFunc(v.turns, func(t *liveTurn) bool { return !s.ActiveTurns.Has(t.id) })
 	for id, t := range s.ActiveTurns.All() {
 		if t != nil && !slices.ContainsFunc(v.turns, func(e *liveTurn) bool { return e.id == id }) {
-			at, _ := protocol.ParseTime(t.DeadlineAt)
+			at, _ := wire.ParseTime(t.DeadlineAt)
 			v.turns = append(v.turns, &liveTurn{id: id, role: t.AssignedRole, attempt: t.Attempt, since: v.f.Now(), deadline: at})
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -262,7 +262,7 @@ func TestGateQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v.State.Phase != "ship" || v.State.Status != protocol.StatusActive {
+	if v.State.Phase != "ship" || v.State.Status != wire.StatusActive {
 		t.Errorf("phase %s, %s", v.State.Phase, v.State.Status)
 	}
 }

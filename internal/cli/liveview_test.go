@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -43,7 +44,7 @@ func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline
 	v.lastSay = now
 	turn := &protocol.Turn{TurnID: "turn_0123456789abcdef", AssignedRole: "dev", Attempt: 2}
 	if !deadline.IsZero() {
-		turn.DeadlineAt = protocol.FormatTime(deadline)
+		turn.DeadlineAt = wire.FormatTime(deadline)
 	}
 	v.turn(turn)
 	now = now.Add(worked)

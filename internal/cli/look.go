@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // defaultRows is how many rows a listing shows unless asked for more.
@@ -64,7 +65,7 @@ func listFrom(c *ucli.Context) (listOptions, error) {
 
 // readRows reads the wanted rows of a ledger, oldest first. A row without a run id
 // (a decision of older writers) belongs to whatever run it stands in.
-func readRows(ctx context.Context, f *term.Factory, l protocol.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
+func readRows(ctx context.Context, f *term.Factory, l wire.Ledger, o listOptions, keep func(*ojson.Object) bool) ([]*ojson.Object, error) {
 	r, err := openRunner(ctx, f)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func newHistoryCommand(f *term.Factory) *ucli.Command {
 }
 
 func runHistory(ctx context.Context, f *term.Factory, o listOptions) error {
-	rows, err := readRows(ctx, f, protocol.LedgerHistory, o, nil)
+	rows, err := readRows(ctx, f, wire.LedgerHistory, o, nil)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func runHistory(ctx context.Context, f *term.Factory, o listOptions) error {
 }
 
 func ago(p *term.Printer, stamp string) string {
-	at, err := protocol.ParseTime(stamp)
+	at, err := wire.ParseTime(stamp)
 	if err != nil {
 		return stamp
 	}
@@ -151,9 +152,9 @@ func newDecisionsCommand(f *term.Factory) *ucli.Command {
 }
 
 func runDecisions(ctx context.Context, f *term.Factory, o listOptions, governance, repo bool) error {
-	ledger := protocol.LedgerDecisions
+	ledger := wire.LedgerDecisions
 	if repo {
-		ledger, o.All = protocol.LedgerRepoDecisions, true
+		ledger, o.All = wire.LedgerRepoDecisions, true
 	}
 	rows, err := readRows(ctx, f, ledger, o, func(row *ojson.Object) bool {
 		return governance || protocol.ValidDecisionID(row.String("id"))
@@ -225,7 +226,7 @@ func newEventsCommand(f *term.Factory) *ucli.Command {
 				}
 			}
 			if e.Since != "" {
-				if _, err := protocol.ParseTime(e.Since); err != nil {
+				if _, err := wire.ParseTime(e.Since); err != nil {
 					return term.UsageErrorf("--since takes an RFC 3339 time, not %q", term.OneLine(e.Since))
 				}
 			}
@@ -241,18 +242,18 @@ func (o *eventsOptions) wants(row *ojson.Object, since time.Time) bool {
 	if since.IsZero() {
 		return true
 	}
-	at, err := protocol.ParseTime(row.String("timestamp"))
+	at, err := wire.ParseTime(row.String("timestamp"))
 	return err == nil && at.After(since)
 }
 
 func runEvents(ctx context.Context, f *term.Factory, o *eventsOptions) error {
 	var since time.Time
 	if o.Since != "" {
-		since, _ = protocol.ParseTime(o.Since)
+		since, _ = wire.ParseTime(o.Since)
 	}
 	keep := func(row *ojson.Object) bool { return o.wants(row, since) }
 	if !o.Follow {
-		rows, err := readRows(ctx, f, protocol.LedgerEvents, o.listOptions, keep)
+		rows, err := readRows(ctx, f, wire.LedgerEvents, o.listOptions, keep)
 		if err != nil {
 			return err
 		}
@@ -287,7 +288,7 @@ func followEvents(ctx context.Context, f *term.Factory, o *eventsOptions, keep f
 		printEvent(f.Out.Printer(), row)
 		return f.Out.Flush()
 	}
-	path := filepath.Join(r.Record().Dir(), filepath.FromSlash(protocol.LedgerEvents.Path()))
+	path := filepath.Join(r.Record().Dir(), filepath.FromSlash(wire.LedgerEvents.Path()))
 	offset, backlog := int64(0), []*ojson.Object{}
 	first := true
 	for {
@@ -360,7 +361,7 @@ func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 
 func printEvent(p *term.Printer, r *ojson.Object) {
 	at := r.String("timestamp")
-	if t, err := protocol.ParseTime(at); err == nil {
+	if t, err := wire.ParseTime(at); err == nil {
 		at = t.Local().Format("15:04:05")
 	}
 	turn := r.Object("turn")

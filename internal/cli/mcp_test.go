@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // mcpProject is a project with one role that writes and a gate for a person.
@@ -155,7 +155,7 @@ func TestMCPWholeTurn(t *testing.T) {
 		if err := json.Unmarshal(ojson.Compact(result), &m); err != nil {
 			t.Fatal(err)
 		}
-		if got := a.ok("agentxchain_stage_result", map[string]any{"result": m}); got.String("staging_path") != protocol.StagingPath(turn) {
+		if got := a.ok("agentxchain_stage_result", map[string]any{"result": m}); got.String("staging_path") != wire.StagingPath(turn) {
 			t.Errorf("staged %s", ojson.Compact(got))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 type monarchicExportOptions struct {
@@ -61,7 +61,7 @@ func newMonarchicExportCommand(f *term.Factory) *ucli.Command {
 			}
 			if at := c.String("at"); at != "" {
 				var err error
-				if o.At, err = protocol.ParseTime(at); err != nil || o.At.Before(time.Unix(0, 0)) {
+				if o.At, err = wire.ParseTime(at); err != nil || o.At.Before(time.Unix(0, 0)) {
 					return term.UsageErrorf("--at takes an RFC 3339 time, not %q", term.OneLine(at))
 				}
 			}

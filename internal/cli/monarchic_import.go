@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -158,12 +159,12 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 		return r, nil, term.UsageErrorf("--agent is for a new project; this one has runtimes in agentxchain.json")
 	}
 	s := v.State
-	if s.Status == protocol.StatusIdle || s.Status == protocol.StatusCompleted && o.NewRun {
+	if s.Status == wire.StatusIdle || s.Status == wire.StatusCompleted && o.NewRun {
 		s = protocol.FreshState(v.Config, "")
-		s.Status = protocol.StatusActive
+		s.Status = wire.StatusActive
 	}
 	if refusal := protocol.TakesCharters(s); refusal != nil {
-		if s.Status == protocol.StatusCompleted {
+		if s.Status == wire.StatusCompleted {
 			refusal.Message, refusal.Hint = "Run "+s.Run()+" is complete; another one starts only on purpose.", "git agentxchain monarchic import --new-run"
 		}
 		return r, nil, refusal
@@ -224,7 +225,7 @@ func importConfig(f *term.Factory, o *monarchicImportOptions, plan *bridge.Plan)
 	return nil
 }
 
-func asError(e *protocol.Error) error {
+func asError(e *wire.Error) error {
 	if e == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -117,7 +118,7 @@ func leaseStatus(l runner.LeaseInfo) string {
 
 func leaseObject(l runner.LeaseInfo) *ojson.Object {
 	o := ojson.NewObject("turn_id", l.Lease.StepID, "runner_id", l.Lease.RunnerID, "status", leaseStatus(l), "held", l.Live, "turn_active", l.Turn,
-		"expires_at", protocol.FormatTime(l.Lease.ExpiresAt()), "ref", l.Ref, "commit", string(l.Op), "changed_at", protocol.FormatTime(l.At.UTC()))
+		"expires_at", wire.FormatTime(l.Lease.ExpiresAt()), "ref", l.Ref, "commit", string(l.Op), "changed_at", wire.FormatTime(l.At.UTC()))
 	o.Set("lease", l.Lease.Object())
 	return o
 }
@@ -142,7 +143,7 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 		}
 	}
 	if found == nil {
-		return &protocol.Error{Code: protocol.CodeNotFound, Field: "turn_id", Message: "There is no lease of turn " + term.OneLine(turn) + ".", Hint: "git agentxchain monarchic lease list --all"}
+		return &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "There is no lease of turn " + term.OneLine(turn) + ".", Hint: "git agentxchain monarchic lease list --all"}
 	}
 	past, err := r.LeaseHistory(ctx, found.Lease.RunID, found.Lease.StepID, leaseHistoryRows)
 	if err != nil {
@@ -150,8 +151,8 @@ func runLeaseShow(ctx context.Context, f *term.Factory, run, turn string) error 
 	}
 	rows := []*ojson.Object{}
 	for _, h := range past {
-		rows = append(rows, ojson.NewObject("at", protocol.FormatTime(h.At.UTC()), "status", h.Lease.Status, "runner_id", h.Lease.RunnerID, "fencing_token", h.Lease.FencingToken.Token,
-			"expires_at", protocol.FormatTime(h.Lease.ExpiresAt()), "commit", string(h.Op)))
+		rows = append(rows, ojson.NewObject("at", wire.FormatTime(h.At.UTC()), "status", h.Lease.Status, "runner_id", h.Lease.RunnerID, "fencing_token", h.Lease.FencingToken.Token,
+			"expires_at", wire.FormatTime(h.Lease.ExpiresAt()), "commit", string(h.Op)))
 	}
 	o := leaseObject(*found)
 	o.Set("history", rows)

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/control"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // The environment variable that holds the token of monarchic serve, and where it
@@ -98,7 +98,7 @@ func runMonarchicServe(ctx context.Context, f *term.Factory, o *monarchicServeOp
 	}
 	defer func() { _ = r.Close() }()
 	if id := r.InsideTurn(); id != "" {
-		return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor", Message: "Turn " + id + " cannot hand out turns: this process was dispatched for it.",
+		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor", Message: "Turn " + id + " cannot hand out turns: this process was dispatched for it.",
 			Hint: "run it outside of any agent"}
 	}
 	opt.Runner = r

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func newMonarchicUpgradeCommand(f *term.Factory) *ucli.Command {
@@ -85,9 +85,9 @@ func legacyRefusal(what string, err error) error {
 	if !errors.As(err, &faults) {
 		return err
 	}
-	refusal := &protocol.Error{Code: "pipeline_invalid", Field: faults[0].Pointer, Message: "The " + what + " cannot be upgraded: " + faults.Error() + ".", Hint: "git agentxchain monarchic validate FILE"}
+	refusal := &protocolwire.Error{Code: "pipeline_invalid", Field: faults[0].Pointer, Message: "The " + what + " cannot be upgraded: " + faults.Error() + ".", Hint: "git agentxchain monarchic validate FILE"}
 	for _, p := range faults {
-		refusal.Problems = append(refusal.Problems, protocol.Problem{Code: p.Rule, Field: p.Pointer, Message: p.String()})
+		refusal.Problems = append(refusal.Problems, protocolwire.Problem{Code: p.Rule, Field: p.Pointer, Message: p.String()})
 	}
 	return refusal
 }

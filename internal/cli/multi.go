@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -67,7 +67,7 @@ func onWorkspace(f *term.Factory, c *ucli.Context, command func(ctx context.Cont
 // trustingWorkspace is trusting for the hooks of a workspace.
 func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, command func() error) error {
 	err := command()
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if !errors.As(err, &refusal) || refusal.Hint != coordinator.TrustCommand || !f.Interactive() {
 		return err
 	}
@@ -126,7 +126,7 @@ func printActions(p *term.Printer, list []coordinator.Action) {
 }
 
 // printProblems shows what is wrong with repositories, one a line.
-func printProblems(f *term.Factory, list protocol.Problems) {
+func printProblems(f *term.Factory, list wire.Problems) {
 	for _, p := range list {
 		f.Out.Warn("%s", term.OneLine(p.Message))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 type multiApproveOptions struct {
@@ -122,7 +122,7 @@ func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error
 // gateFailure is the answer of a decision that was not made (spec/04 §19); its
 // sentence is in the error of the envelope, as everywhere.
 func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
-	var e *protocol.Error
+	var e *wire.Error
 	if !errors.As(err, &e) || out == nil || out.Gate == nil {
 		return err
 	}

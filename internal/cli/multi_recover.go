@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func newMultiResyncCommand(f *term.Factory) *ucli.Command {
@@ -123,7 +123,7 @@ func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 	payload.Set("resync", resync)
 	if err != nil {
 		payload = ojson.NewObject("status", string(out.Status), "blocked_reason", nilIfEmpty(out.State.BlockedReason), "resync", resync)
-		var e *protocol.Error
+		var e *wire.Error
 		if errors.As(err, &e) && e.Details.Has("blocked_repos") {
 			payload.Set("blocked_repos", e.Details.Strings("blocked_repos"))
 		}

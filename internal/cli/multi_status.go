@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func newMultiStatusCommand(f *term.Factory) *ucli.Command {
@@ -87,7 +87,7 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 			}
 		}
 		t.Row(r.String("repo_id"), r.String("status"), r.String("phase"), r.String("run_id"), strings.Join(notes, ", "))
-		if r.String("status") == string(protocol.StatusBlocked) {
+		if r.String("status") == string(wire.StatusBlocked) {
 			t.Emphasise(1, p.Red)
 		}
 	}

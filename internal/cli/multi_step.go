@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func newMultiStepCommand(f *term.Factory) *ucli.Command {
@@ -55,7 +55,7 @@ func runMultiStep(ctx context.Context, f *term.Factory, co *coordinator.Coordina
 // hookStop adds {blocked, hook_phase, reason} to the answer of a command that a
 // hook has stopped (spec/04 §17).
 func hookStop(o *ojson.Object, err error, phase string) {
-	var e *protocol.Error
+	var e *wire.Error
 	if errors.As(err, &e) && e.Details.String("hook_phase") == phase {
 		o.Set("blocked", true)
 		o.Set("hook_phase", phase)
@@ -65,7 +65,7 @@ func hookStop(o *ojson.Object, err error, phase string) {
 
 // printBlockers shows what a gate waits for when nothing could be given out.
 func printBlockers(f *term.Factory, err error) {
-	var e *protocol.Error
+	var e *wire.Error
 	if !errors.As(err, &e) || e.Code != coordinator.CodeNotAssignable {
 		return
 	}
@@ -148,7 +148,7 @@ func newMultiRunCommand(f *term.Factory) *ucli.Command {
 func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, wait, interval time.Duration) error {
 	until := f.Now().Add(wait)
 	steps := []*ojson.Object{}
-	var stopped *protocol.Error
+	var stopped *wire.Error
 	var err error
 	for {
 		var out *coordinator.Ran

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -66,8 +67,8 @@ func turnFlag() ucli.Flag {
 // turnObject is an active turn in --json.
 func turnObject(t *protocol.Turn) *ojson.Object {
 	o := ojson.Marshal(t).Clone()
-	o.Set("staging_path", protocol.StagingPath(t.TurnID))
-	o.Set("bundle_path", protocol.BundleDir(t.TurnID))
+	o.Set("staging_path", wire.StagingPath(t.TurnID))
+	o.Set("bundle_path", wire.BundleDir(t.TurnID))
 	return o
 }
 
@@ -122,13 +123,13 @@ func printWhere(p *term.Printer, d *runner.Done) {
 	p.Field("Run", "%s, phase %s, %s", term.OneLine(d.Run), p.Bold(term.OneLine(d.State.Phase)), statusStyle(p, d.State.Status)(string(d.State.Status)))
 }
 
-func statusStyle(p *term.Printer, s protocol.Status) func(string) string {
+func statusStyle(p *term.Printer, s wire.Status) func(string) string {
 	switch s {
-	case protocol.StatusActive, protocol.StatusCompleted:
+	case wire.StatusActive, wire.StatusCompleted:
 		return p.Green
-	case protocol.StatusPaused:
+	case wire.StatusPaused:
 		return p.Yellow
-	case protocol.StatusBlocked, protocol.StatusFailed:
+	case wire.StatusBlocked, wire.StatusFailed:
 		return p.Red
 	}
 	return p.Dim
@@ -137,7 +138,7 @@ func statusStyle(p *term.Printer, s protocol.Status) func(string) string {
 // listed turns a refusal with several findings into one that shows them line by
 // line, for people; --json has them as data anyway.
 func listed(f *term.Factory, err error) error {
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if f.JSON() || !errors.As(err, &refusal) || len(refusal.Problems) < 2 {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -54,7 +54,7 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("escalated", out.Result.Escalated)
 	payload.Set("preserved", nilIfEmpty(out.Result.Preserved))
-	payload.Set("staging_path", protocol.StagingPath(t.TurnID))
+	payload.Set("staging_path", wire.StagingPath(t.TurnID))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Result.Escalated {
@@ -133,7 +133,7 @@ func runReissue(ctx context.Context, f *term.Factory, o runner.ReissueOptions, y
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("old_turn_id", out.Result.OldTurn)
 	payload.Set("baseline_delta", out.Result.Delta)
-	payload.Set("staging_path", protocol.StagingPath(t.TurnID))
+	payload.Set("staging_path", wire.StagingPath(t.TurnID))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Turn %s replaces %s, for %s.\n\n", p.Bold(t.TurnID), term.OneLine(out.Result.OldTurn), p.Bold(term.OneLine(t.AssignedRole)))

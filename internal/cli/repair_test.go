@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -43,7 +43,7 @@ func tamperedProject(t *testing.T) (dir, events string) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	events = filepath.Join(dir, filepath.FromSlash(protocol.LedgerEvents.Path()))
+	events = filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path()))
 	if err := os.WriteFile(events, []byte("{}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}

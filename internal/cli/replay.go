@@ -16,7 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dashboard"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/replay"
 )
@@ -122,7 +122,7 @@ func runReplayExport(ctx context.Context, f *term.Factory, o *replayOptions) (er
 func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, name string, o *replayOptions) (*dashboard.Server, net.Listener, error) {
 	opt := dashboardOf(f, w.Dir)
 	opt.Replay = &dashboard.Replay{Artifact: name, Exported: w.Exported, Schema: w.Schema, Partial: w.Partial}
-	if at, err := protocol.ParseTime(w.Exported); err == nil {
+	if at, err := wire.ParseTime(w.Exported); err == nil {
 		opt.Now = func() time.Time { return at } // what was young then is not old now
 	}
 	s, err := dashboard.New(ctx, opt)
@@ -130,7 +130,7 @@ func replayDashboard(ctx context.Context, f *term.Factory, w *replay.Workspace, 
 		return nil, nil, err
 	}
 	l, err := s.Listen(o.Port)
-	var refused *protocol.Error
+	var refused *wire.Error
 	if errors.As(err, &refused) && refused.Code == dashboard.CodePortBusy && !o.Picky {
 		l, err = s.Listen(0)
 	}

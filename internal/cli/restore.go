@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -122,7 +123,7 @@ func runRestore(ctx context.Context, f *term.Factory, o *restoreOptions) error {
 // mayRestore refuses what an agent could use to answer for itself.
 func mayRestore(r *runner.Runner, o *restoreOptions) error {
 	if id := r.InsideTurn(); id != "" && !o.DryRun {
-		return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "turn_id", Message: "Turn " + id + " cannot replace the run it works for: this process was dispatched for it.",
+		return &wire.Error{Code: wire.CodeInsideTurn, Field: "turn_id", Message: "Turn " + id + " cannot replace the run it works for: this process was dispatched for it.",
 			Hint: "a person runs git agentxchain restore outside of the turn"}
 	}
 	return nil

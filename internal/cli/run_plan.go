@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -33,7 +34,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		return protocol.ConfigError(v.ConfigProblems)
 	}
 	s, cfg := v.State, v.Config
-	if s.Status == protocol.StatusIdle || s.Status == protocol.StatusCompleted && o.NewRun {
+	if s.Status == wire.StatusIdle || s.Status == wire.StatusCompleted && o.NewRun {
 		s = protocol.FreshState(cfg, "")
 	}
 	trust, err := r.TrustState(ctx)
@@ -53,17 +54,17 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	case o.Turn != "" && len(turns) == 0:
 		_, err := activeTurn(v, o.Turn)
 		return err
-	case len(turns) == 0 && (s.Status == protocol.StatusActive || s.Status == protocol.StatusIdle):
+	case len(turns) == 0 && (s.Status == wire.StatusActive || s.Status == wire.StatusIdle):
 		role, _, refusal := protocol.ResolveRole(cfg, s, o.Role)
 		if refusal != nil {
 			return refusal
 		}
 		def := cfg.Role(role)
 		if def == nil {
-			return &protocol.Error{Code: protocol.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role), Hint: "git agentxchain validate"}
+			return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json.", role), Hint: "git agentxchain validate"}
 		}
 		turns = append(turns, plannedTurn(cfg, "", role, def.RuntimeID))
-	case s.Status != protocol.StatusActive:
+	case s.Status != wire.StatusActive:
 		next = stands(s)
 	}
 	gates := []*ojson.Object{}
@@ -128,11 +129,11 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 // stands says why no turn would be given, "" when one would.
 func stands(s *protocol.State) string {
 	switch {
-	case s.Status == protocol.StatusPaused:
+	case s.Status == wire.StatusPaused:
 		return "a gate waits for a person"
-	case s.Status == protocol.StatusBlocked && s.BlockedOn != nil:
+	case s.Status == wire.StatusBlocked && s.BlockedOn != nil:
 		return "the run is blocked on " + term.OneLine(*s.BlockedOn)
-	case s.Status == protocol.StatusCompleted:
+	case s.Status == wire.StatusCompleted:
 		return "the run is complete; --new-run starts another"
 	}
 	return "the run is " + string(s.Status)

@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -162,7 +162,7 @@ func scriptStage(args []string) error {
 		return err
 	}
 	if out == "" {
-		out = filepath.Join(r.Store.Dir(), filepath.FromSlash(protocol.StagingPath(turn)))
+		out = filepath.Join(r.Store.Dir(), filepath.FromSlash(wire.StagingPath(turn)))
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o777); err != nil {
 		return err
@@ -243,7 +243,7 @@ func scriptProject(args []string) error {
 		return err
 	}
 	if len(args) > 1 {
-		if err := scriptEdit(append([]string{filepath.Join(dir, protocol.ConfigPath)}, args[1:]...)); err != nil {
+		if err := scriptEdit(append([]string{filepath.Join(dir, wire.ConfigPath)}, args[1:]...)); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -72,7 +72,7 @@ func findOp(ctx context.Context, r *runner.Runner, name string) (*runner.OpDetai
 				return r.Record().Show(ctx, string(ops[i].Op))
 			}
 		}
-		return nil, term.Errorf(protocol.CodeNotFound, "no operation of this run is about turn %s", term.OneLine(name)).WithHint("git agentxchain log")
+		return nil, term.Errorf(wire.CodeNotFound, "no operation of this run is about turn %s", term.OneLine(name)).WithHint("git agentxchain log")
 	}
 	return r.Record().Show(ctx, name)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -62,7 +63,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		o.Set("overdue", t.Overdue)
 		o.Set("staged", nilIfEmpty(t.Staged))
 		if l := t.Lease; l != nil {
-			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status, "expires_at", protocol.FormatTime(l.ExpiresAt())))
+			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status, "expires_at", wire.FormatTime(l.ExpiresAt())))
 		}
 		turns = append(turns, o)
 	}
@@ -131,12 +132,12 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	}
 	started := ""
 	if s.CreatedAt != nil {
-		if at, err := protocol.ParseTime(*s.CreatedAt); err == nil {
+		if at, err := wire.ParseTime(*s.CreatedAt); err == nil {
 			started = ", started " + p.Ago(at)
 		}
 	}
 	p.Field("Run", "%s %s%s", term.OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
-	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == protocol.StatusCompleted))
+	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == wire.StatusCompleted))
 	printGateStanding(p, st)
 	for _, c := range v.Open {
 		p.Field("Unconfirmed", "%s (by another tool or another clone)", p.Yellow(term.OneLine(c.String())))
@@ -207,7 +208,7 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	} else if len(st.Turns) > 0 {
 		p.Field("Waiting for", "%s", term.OneLine(st.Turns[0].Turn.AssignedRole))
 	}
-	if s.Status == protocol.StatusCompleted {
+	if s.Status == wire.StatusCompleted {
 		p.Println("The run is complete. A new one starts with: git agentxchain assign --new-run")
 		return
 	}
@@ -277,7 +278,7 @@ func phases(p *term.Printer, all []string, now string, done bool) string {
 // printGateStanding shows the current gate and everything it lacks.
 func printGateStanding(p *term.Printer, st *runner.Standing) {
 	g := st.Gate
-	if g == nil || st.View.State.Status == protocol.StatusCompleted {
+	if g == nil || st.View.State.Status == wire.StatusCompleted {
 		return
 	}
 	if n := len(st.View.State.OpenCharters()); n > 0 {
@@ -291,7 +292,7 @@ func printGateStanding(p *term.Printer, st *runner.Standing) {
 	} else if g.HumanNeeded {
 		what = "the files are in order; a person or the approval policy decides"
 	}
-	if st.View.State.Status == protocol.StatusPaused {
+	if st.View.State.Status == wire.StatusPaused {
 		what, style = "waits for a person", p.Yellow
 	}
 	p.Field("Gate", "%s: %s", term.OneLine(g.ID), style(what))
@@ -299,7 +300,7 @@ func printGateStanding(p *term.Printer, st *runner.Standing) {
 		p.Printf("%s - %s\n", term.Pad("", 14), term.OneLine(reason))
 	}
 	f := st.View.State.LastGateFailure
-	if f == nil || f.GateID == nil || *f.GateID != g.ID || st.View.State.Status == protocol.StatusPaused {
+	if f == nil || f.GateID == nil || *f.GateID != g.ID || st.View.State.Status == wire.StatusPaused {
 		return
 	}
 	for _, reason := range f.Reasons {

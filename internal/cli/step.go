@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -124,7 +125,7 @@ func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *protocol.
 	if !o.Wait {
 		return false, nil
 	}
-	d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", turn.TurnID, protocol.StagingPath(turn.TurnID)))
+	d.view.line(fmt.Sprintf("Turn %s is for a person; waiting for its result at %s", turn.TurnID, wire.StagingPath(turn.TurnID)))
 	out := manual.Wait(ctx, d.r.Store.Dir(), turn.TurnID, o.Poll, o.Timeout)
 	if out.Kind == runtimes.Aborted {
 		return false, context.Cause(ctx)
@@ -139,7 +140,7 @@ func sentBack(res *loop.Result) error {
 		return nil
 	}
 	last := res.TurnHistory[len(res.TurnHistory)-1]
-	return &protocol.Error{Code: last.ErrorCode, Field: "turn_id", Hint: "git agentxchain step " + last.TurnID,
+	return &wire.Error{Code: last.ErrorCode, Field: "turn_id", Hint: "git agentxchain step " + last.TurnID,
 		Message: "Turn " + last.TurnID + " was sent back: " + strings.TrimSuffix(term.OneLine(last.AcceptError), ".") + "."}
 }
 
@@ -147,8 +148,8 @@ func sentBack(res *loop.Result) error {
 func steppable(s *protocol.State) error {
 	switch {
 	case s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil:
-		return &protocol.Error{Code: protocol.CodeAwaitingApproval, Field: "status", Message: "The run waits for a person's approval of a gate.", Hint: "git agentxchain approve"}
-	case s.Status == protocol.StatusBlocked && s.Run() != "":
+		return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "status", Message: "The run waits for a person's approval of a gate.", Hint: "git agentxchain approve"}
+	case s.Status == wire.StatusBlocked && s.Run() != "":
 		return outcome(context.Background(), &loop.Result{StopReason: loop.Blocked, State: s})
 	}
 	return nil
@@ -195,7 +196,7 @@ func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runne
 	if err != nil {
 		return err
 	}
-	n := &protocol.NextAction{Command: "git agentxchain accept " + t.TurnID, Reason: "once the result is staged at " + protocol.StagingPath(t.TurnID)}
+	n := &protocol.NextAction{Command: "git agentxchain accept " + t.TurnID, Reason: "once the result is staged at " + wire.StagingPath(t.TurnID)}
 	payload := turnObject(t)
 	payload.Set("stop_reason", string(loop.CallerStopped))
 	payload.Set("cause", loop.CauseAwaitingPerson)

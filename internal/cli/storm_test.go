@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // person is what the person's own files hold.
@@ -68,7 +68,7 @@ const (
 )
 
 // later are refusals that end when a turn beside this one does.
-var later = []string{protocol.CodeAtCapacity, protocol.CodeDirtyTree, protocol.CodeCheckpointRequired}
+var later = []string{wire.CodeAtCapacity, wire.CodeDirtyTree, wire.CodeCheckpointRequired}
 
 // answer is what a command says about itself.
 type answer struct {
@@ -296,7 +296,7 @@ func (s *storm) settled() {
 		// A work tree may be behind the run it shares: the next command completes it.
 		s.git(dir, "agentxchain", "doctor", "--fix")
 		s.git(dir, "agentxchain", "fsck", "--all-runs", "--replay")
-		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(protocol.LockPath))); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(wire.LockPath))); err == nil {
 			t.Errorf("%s is locked", dir)
 		}
 		history := strings.Fields(s.git(dir, "rev-list", "HEAD"))

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -69,7 +70,7 @@ func runTurnShow(ctx context.Context, f *term.Factory, o *turnShowOptions) error
 		if o.Template || o.Artifact != "" || o.Turn == "" {
 			return err
 		}
-		row, rerr := r.Record().LastRow(ctx, protocol.LedgerHistory, "turn_id", o.Turn)
+		row, rerr := r.Record().LastRow(ctx, wire.LedgerHistory, "turn_id", o.Turn)
 		if rerr != nil || row == nil {
 			return firstError(rerr, err)
 		}
@@ -107,7 +108,7 @@ func activeTurn(v *runner.View, id string) (*protocol.Turn, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	if refusal.Code == protocol.CodeTargetRequired {
+	if refusal.Code == wire.CodeTargetRequired {
 		refusal.Hint = "git agentxchain turn show " + v.State.ActiveTurns.Keys()[0]
 	}
 	return nil, refusal
@@ -119,11 +120,11 @@ func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *
 		return err
 	}
 	if doc == nil {
-		return term.Errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape", term.OneLine(t.AssignedRole), t.TurnID, protocol.ConfigPath).
+		return term.Errorf("invalid_config", "role %s of turn %s is not in %s, so its result has no known shape", term.OneLine(t.AssignedRole), t.TurnID, wire.ConfigPath).
 			WithHint("git agentxchain validate")
 	}
 	if f.JSON() {
-		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "staging_path", protocol.StagingPath(t.TurnID), "result_template", doc), nil)
+		f.Out.Emit(ojson.NewObject("turn_id", t.TurnID, "staging_path", wire.StagingPath(t.TurnID), "result_template", doc), nil)
 		return nil
 	}
 	_, err = f.Out.Raw().Write(ojson.Pretty(doc))
@@ -134,7 +135,7 @@ func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *
 // printed is what was verified. Of a bundle that has no seal, as other tools leave
 // them, it prints the file as it is.
 func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) error {
-	path := protocol.BundleDir(t.TurnID) + "/" + name
+	path := wire.BundleDir(t.TurnID) + "/" + name
 	data, err := sealedFile(ctx, r, v, t, name)
 	if unsealed(err) {
 		data, err = r.ReadFile(path)
@@ -158,7 +159,7 @@ func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *
 func sealedFile(ctx context.Context, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) ([]byte, error) {
 	b, err := r.OpenBundle(ctx, v, t)
 	if err != nil {
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if errors.As(err, &refusal) && refusal.Hint == "" {
 			refusal.Hint = "git agentxchain verify bundle " + t.TurnID
 		}
@@ -173,7 +174,7 @@ func sealedFile(ctx context.Context, r *runner.Runner, v *runner.View, t *protoc
 
 // unsealed reports an error that says nothing but that there is no seal.
 func unsealed(err error) bool {
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if !errors.As(err, &refusal) {
 		return false
 	}
@@ -188,17 +189,17 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *protoc
 	files, problems := []*ojson.Object{}, []*ojson.Object{}
 	for _, name := range bundle.Names() {
 		info := bundle.Files[name]
-		files = append(files, ojson.NewObject("path", protocol.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size), "sha256", nilIfEmpty(info.SHA256)))
+		files = append(files, ojson.NewObject("path", wire.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size), "sha256", nilIfEmpty(info.SHA256)))
 	}
 	for _, e := range bundle.Problems {
 		problems = append(problems, ojson.NewObject("type", e.Type, "path", nilIfEmpty(e.Path), "detail", e.Detail))
 	}
-	payload.Set("bundle", ojson.NewObject("path", protocol.BundleDir(t.TurnID), "sealed", len(bundle.Problems) == 0, "files", files, "problems", problems))
+	payload.Set("bundle", ojson.NewObject("path", wire.BundleDir(t.TurnID), "sealed", len(bundle.Problems) == 0, "files", files, "problems", problems))
 	var result *ojson.Object
 	if stagedErr == nil && staged.Data != nil {
 		result, _ = ojson.DecodeObject(staged.Data)
 	}
-	so := ojson.NewObject("path", protocol.StagingPath(t.TurnID), "present", staged.Data != nil, "bytes", len(staged.Data), "readable", result != nil)
+	so := ojson.NewObject("path", wire.StagingPath(t.TurnID), "present", staged.Data != nil, "bytes", len(staged.Data), "readable", result != nil)
 	if stagedErr != nil {
 		so.Set("problem", stagedErr.Error())
 	}
@@ -209,13 +210,13 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *protoc
 	f.Out.Emit(payload, func(p *term.Printer) {
 		printTurn(p, v, t)
 		p.Println()
-		p.Field("Instructions", "%s/PROMPT.md", protocol.BundleDir(t.TurnID))
+		p.Field("Instructions", "%s/PROMPT.md", wire.BundleDir(t.TurnID))
 		if len(bundle.Problems) == 0 {
 			p.Field("Bundle", "%d files, %s", len(bundle.Files), p.Green("as it was sealed"))
 		} else {
 			p.Field("Bundle", "%s: %s", p.Red("not as it was sealed"), term.OneLine(bundle.Problems[0].Detail))
 		}
-		p.Field("Result goes to", "%s", protocol.StagingPath(t.TurnID))
+		p.Field("Result goes to", "%s", wire.StagingPath(t.TurnID))
 		switch {
 		case stagedErr != nil:
 			p.Field("Staged", "%s", p.Red(term.OneLine(stagedErr.Error())))
@@ -243,14 +244,14 @@ func printTurn(p *term.Printer, v *runner.View, t *protocol.Turn) {
 		p.Field("Role", "%s (%s), %s", p.Bold(term.OneLine(t.AssignedRole)), term.OneLine(role.Title), term.OneLine(role.WriteAuthority))
 		p.Field("Mandate", "%s", term.OneLine(role.Mandate))
 	} else {
-		p.Field("Role", "%s %s", p.Bold(term.OneLine(t.AssignedRole)), p.Red("(not in "+protocol.ConfigPath+")"))
+		p.Field("Role", "%s %s", p.Bold(term.OneLine(t.AssignedRole)), p.Red("(not in "+wire.ConfigPath+")"))
 	}
 	p.Field("Runtime", "%s", term.OneLine(t.RuntimeID))
 	p.Field("Attempt", "%d", t.Attempt)
 	if t.AssignedAt != "" {
 		p.Field("Assigned", "%s", term.OneLine(ago(p, t.AssignedAt)))
 	}
-	if at, err := protocol.ParseTime(t.DeadlineAt); err == nil {
+	if at, err := wire.ParseTime(t.DeadlineAt); err == nil {
 		when := p.Ago(at)
 		if p.Now().After(at) {
 			when = p.Red(when)
@@ -289,7 +290,7 @@ func printAcceptedTurn(p *term.Printer, row *ojson.Object) {
 	}
 	if at := row.String("accepted_at"); at != "" {
 		when := term.OneLine(at)
-		if t, err := protocol.ParseTime(at); err == nil {
+		if t, err := wire.ParseTime(at); err == nil {
 			when = p.Ago(t) + " (" + t.Local().Format(time.DateTime) + ")"
 		}
 		p.Field("Accepted", "%s", when)

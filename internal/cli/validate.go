@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -81,14 +82,14 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 // documentFindings lists the findings in the order configuration, admission, state.
 func documentFindings(d *runner.Documents) []documentFinding {
 	var rows []documentFinding
-	add := func(file, severity string, list protocol.Problems) {
+	add := func(file, severity string, list wire.Problems) {
 		for _, p := range list {
 			rows = append(rows, documentFinding{file, severity, p.Code, p.Field, p.Message})
 		}
 	}
-	problems := func(file string, list protocol.Problems) { add(file, protocol.SeverityError, list) }
+	problems := func(file string, list wire.Problems) { add(file, protocol.SeverityError, list) }
 	failure := func(file string, err error) {
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
 			problems(file, refusal.Problems)
 			return
@@ -101,14 +102,14 @@ func documentFindings(d *runner.Documents) []documentFinding {
 			rows = append(rows, documentFinding{file, protocol.SeverityError, code, field, err.Error()})
 		}
 	}
-	failure(protocol.ConfigPath, d.ConfigErr)
-	problems(protocol.ConfigPath, d.ConfigProblems)
-	add(protocol.ConfigPath, protocol.SeverityWarning, d.ConfigWarnings)
+	failure(wire.ConfigPath, d.ConfigErr)
+	problems(wire.ConfigPath, d.ConfigProblems)
+	add(wire.ConfigPath, protocol.SeverityWarning, d.ConfigWarnings)
 	for _, a := range d.Admission {
-		rows = append(rows, documentFinding{protocol.ConfigPath, a.Severity, a.Code, "routing." + a.Phase, a.Message})
+		rows = append(rows, documentFinding{wire.ConfigPath, a.Severity, a.Code, "routing." + a.Phase, a.Message})
 	}
-	failure(string(protocol.DocState), d.StateErr)
-	problems(string(protocol.DocState), d.StateProblems)
+	failure(string(wire.DocState), d.StateErr)
+	problems(string(wire.DocState), d.StateProblems)
 	return rows
 }
 
@@ -122,18 +123,18 @@ func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error 
 			break
 		}
 	}
-	code := protocol.CodeInvalidState
+	code := wire.CodeInvalidState
 	switch {
 	case d.ConfigErr != nil:
 		code = runner.ErrorCode(d.ConfigErr)
 	case len(d.ConfigProblems) > 0:
-		code = protocol.CodeInvalidConfig
+		code = wire.CodeInvalidConfig
 	case d.StateErr != nil:
 		code = runner.ErrorCode(d.StateErr)
 	}
 	e := term.Errorf(code, "%s is not valid (%s)", first.file, counted(n, "finding"))
-	if first.file == protocol.ConfigPath {
-		return e.WithHint("correct " + protocol.ConfigPath + " and run git agentxchain validate again")
+	if first.file == wire.ConfigPath {
+		return e.WithHint("correct " + wire.ConfigPath + " and run git agentxchain validate again")
 	}
 	return e.WithHint("git agentxchain repair --from-ref goes back to the recorded state")
 }
@@ -151,15 +152,15 @@ func printValidation(p *term.Printer, d *runner.Documents, rows []documentFindin
 		p.Printf("%s %s%s %s\n", style(term.Pad(mark, 7)), where, term.OneLine(r.message), p.Dim("["+term.OneLine(r.code)+"]"))
 	}
 	for _, n := range d.StateNotes {
-		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(term.Pad("note", 7)), protocol.DocState, term.OneLine(n))
+		p.Printf("%s %s: read as if mended: %s\n", p.Cyan(term.Pad("note", 7)), wire.DocState, term.OneLine(n))
 	}
 	if errs > 0 {
 		return
 	}
-	p.Printf("%s is %s", protocol.ConfigPath, p.Green("valid"))
+	p.Printf("%s is %s", wire.ConfigPath, p.Green("valid"))
 	if d.State == nil {
-		p.Printf("; there is no %s.\n", protocol.DocState)
+		p.Printf("; there is no %s.\n", wire.DocState)
 		return
 	}
-	p.Printf(", and so is %s.\n", protocol.DocState)
+	p.Printf(", and so is %s.\n", wire.DocState)
 }

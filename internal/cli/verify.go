@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -69,7 +70,7 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 	if err != nil {
 		return err
 	}
-	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", protocol.StagingPath(turn.TurnID),
+	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", wire.StagingPath(turn.TurnID),
 		"valid", v.OK, "stages", stageRows(v), "warnings", orEmpty(v.Warnings), "problems", problemRows(v.Errors))
 	if !v.OK {
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v) })
@@ -103,7 +104,7 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 		WithHint("without --execute the result is judged by itself")
 }
 
-func firstProblem(p protocol.Problems) string {
+func firstProblem(p wire.Problems) string {
 	switch len(p) {
 	case 0:
 		return "it is not valid"
@@ -141,7 +142,7 @@ func stageRows(v *protocol.Validation) []*ojson.Object {
 }
 
 // problemRows are findings in --json.
-func problemRows(list protocol.Problems) []*ojson.Object {
+func problemRows(list wire.Problems) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, p := range list {
 		rows = append(rows, ojson.NewObject("code", p.Code, "field", nilIfEmpty(p.Field), "value", nilIfEmpty(p.Value), "message", p.Message))

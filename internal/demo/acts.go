@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -43,7 +44,7 @@ func (p *play) planning() error {
 	}
 	p.say(Did, "pm", "stages a result without a single objection", "")
 	_, err = p.r.AcceptTurn(p.ctx, runner.AcceptOptions{})
-	if err := p.refused(err, protocol.CodeValidationFailed); err != nil {
+	if err := p.refused(err, wire.CodeValidationFailed); err != nil {
 		return err
 	}
 	p.say(Refused, "agentxchain", "refuses it", firstProblem(err))
@@ -154,7 +155,7 @@ func (p *play) shipping() error {
 }
 
 func firstProblem(err error) string {
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
 		return refusal.Problems[0].Message
 	}

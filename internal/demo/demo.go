@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -114,7 +115,7 @@ func scratchEnv(key string) string {
 // requireHumans drops the scaffold's auto-approval, so that the demo shows a
 // person at the gates.
 func (p *play) requireHumans() error {
-	path := filepath.Join(p.dir, protocol.ConfigPath)
+	path := filepath.Join(p.dir, wire.ConfigPath)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -156,7 +157,7 @@ func (p *play) stage(a *runner.Assigned, members ...any) error {
 	for k, v := range changes.All() {
 		doc.Set(k, v)
 	}
-	return p.write(protocol.StagingPath(a.Turn.TurnID), string(ojson.Pretty(doc)))
+	return p.write(wire.StagingPath(a.Turn.TurnID), string(ojson.Pretty(doc)))
 }
 
 // accept accepts a turn and commits its files.
@@ -214,7 +215,7 @@ func (p *play) audit() (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.State.Status != protocol.StatusCompleted {
+	if v.State.Status != wire.StatusCompleted {
 		return nil, fmt.Errorf("the demo ended with the run %s", v.State.Status)
 	}
 	report, err := p.r.Store.Fsck(p.ctx, gitstore.FsckOptions{Replay: true})

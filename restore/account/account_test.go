@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -94,7 +94,7 @@ func (f *fixture) lay(t testing.TB, dir string) {
 		pathEvents:                strings.Join(f.events, "\n") + "\n",
 	}
 	if f.config != nil {
-		files[protocol.ConfigPath] = string(ojson.Pretty(f.config))
+		files[wire.ConfigPath] = string(ojson.Pretty(f.config))
 	}
 	for k, v := range f.files {
 		files[k] = v

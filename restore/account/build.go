@@ -5,7 +5,7 @@ package account
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -24,7 +24,7 @@ const (
 func Build(a *Artifact, input string, opt Options) *ojson.Object {
 	verification := a.Verification.Object(input)
 	verification.Delete("input")
-	report := ojson.NewObject("report_version", Version, "overall", "pass", "generated_at", protocol.FormatTime(opt.Now), "input", input)
+	report := ojson.NewObject("report_version", Version, "overall", "pass", "generated_at", wire.FormatTime(opt.Now), "input", input)
 	if !a.Verification.Passed() {
 		report.Set("overall", "fail")
 		report.Set("message", "The artifact contradicts itself, so nothing is reported of it.")

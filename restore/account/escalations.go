@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // humanEscalations are the records of human-escalations.jsonl (spec/03 §25) in the
@@ -34,7 +35,7 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 func escalationsSection(r *ojson.Object) section {
 	return listing("Human Escalations", "escalations", r.Objects("human_escalations"), []string{"When", "Standing", "Type", "Why", "Turn", "Resolved", "After"}, func(o *ojson.Object) []cell {
 		status := standing(member(o, "status"))
-		if o.String("status") == "open" && r.String("status") != string(protocol.StatusCompleted) {
+		if o.String("status") == "open" && r.String("status") != string(wire.StatusCompleted) {
 			status.tone = bad
 		}
 		how := say(member(o, "resolved_via"))

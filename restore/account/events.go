@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const recentWindow = 15 * time.Minute
@@ -18,7 +19,7 @@ const recentWindow = 15 * time.Minute
 // recent sums an event log up: {window_minutes, freshness, recent_count, latest_event}.
 func recent(events []*ojson.Object, now time.Time) *ojson.Object {
 	fresh := func(e *ojson.Object) (known, is bool) {
-		at, err := protocol.ParseTime(e.String("timestamp"))
+		at, err := wire.ParseTime(e.String("timestamp"))
 		return err == nil, err == nil && now.Sub(at) <= recentWindow
 	}
 	o := ojson.NewObject("window_minutes", int(recentWindow/time.Minute), "freshness", "no_events", "recent_count", 0, "latest_event", nil)

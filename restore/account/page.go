@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // tone is how a value is meant.
@@ -158,7 +158,7 @@ func standing(v any) cell {
 // moment is a time as people read it, in UTC: reports travel.
 func moment(v any) cell {
 	s, _ := v.(string)
-	at, err := protocol.ParseTime(s)
+	at, err := wire.ParseTime(s)
 	if err != nil {
 		return plain(v)
 	}

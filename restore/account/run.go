@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -67,7 +67,7 @@ func (m *runModel) run() *ojson.Object {
 	s, st := m.summary, m.state
 	turns := m.turns()
 	completed, created := any(nil), textOf(st, "created_at")
-	if n := len(turns); n > 0 && s.String("status") == string(protocol.StatusCompleted) {
+	if n := len(turns); n > 0 && s.String("status") == string(wire.StatusCompleted) {
 		completed = member(turns[n-1], "accepted_at")
 	}
 	active, retained := s.Strings("active_turn_ids"), s.Strings("retained_turn_ids")
@@ -147,7 +147,7 @@ func (m *runModel) phases() []*ojson.Object {
 	for i, p := range order {
 		status := "ahead"
 		switch {
-		case i < now, i == now && m.summary.String("status") == string(protocol.StatusCompleted):
+		case i < now, i == now && m.summary.String("status") == string(wire.StatusCompleted):
 			status = "done"
 		case i == now:
 			status = "current"

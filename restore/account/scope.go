@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // scope tells the rows of one run from those of others. Rows name their run, or a
@@ -25,7 +25,7 @@ func newScope(run string, state *ojson.Object, history []*ojson.Object, all bool
 			s.turns[turn] = id
 		}
 	}
-	s.created, _ = protocol.ParseTime(state.String("created_at"))
+	s.created, _ = wire.ParseTime(state.String("created_at"))
 	return s
 }
 
@@ -43,7 +43,7 @@ func (s *scope) holds(row *ojson.Object) bool {
 		}
 	}
 	for _, k := range [...]string{"timestamp", "created_at", "failed_at", "accepted_at"} {
-		if at, err := protocol.ParseTime(row.String(k)); err == nil {
+		if at, err := wire.ParseTime(row.String(k)); err == nil {
 			return s.created.IsZero() || !at.Before(s.created)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -146,7 +146,7 @@ func sortedNames(names []string) []string {
 func seconds(from, to any) any {
 	a, _ := from.(string)
 	b, _ := to.(string)
-	ms, ok := protocol.DurationMS(a, b)
+	ms, ok := wire.DurationMS(a, b)
 	if !ok {
 		return nil
 	}

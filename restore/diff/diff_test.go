@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
@@ -152,9 +152,9 @@ func TestFind(t *testing.T) {
 	if r, err := Find(rows, "run_ab"); err != nil || r.String("run_id") != "run_ab" {
 		t.Errorf("%v %v", r, err)
 	}
-	for ref, code := range map[string]string{"run_a": protocol.CodeInvalidArgument, "run_b": protocol.CodeNotFound, "": protocol.CodeNotFound} {
+	for ref, code := range map[string]string{"run_a": wire.CodeInvalidArgument, "run_b": wire.CodeNotFound, "": wire.CodeNotFound} {
 		_, err := Find(rows, ref)
-		if e, ok := err.(*protocol.Error); !ok || e.Code != code {
+		if e, ok := err.(*wire.Error); !ok || e.Code != code {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 )
@@ -18,11 +18,11 @@ import (
 // Errors: invalid_argument for artifacts of different or unknown kinds.
 func Exports(left, right *account.Artifact, leftRef, rightRef string) (*ojson.Object, error) {
 	if left.Kind != right.Kind {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "export_kind", Message: fmt.Sprintf("The artifacts are of different kinds: %s and %s.", kindName(left.Kind), kindName(right.Kind)),
+		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "export_kind", Message: fmt.Sprintf("The artifacts are of different kinds: %s and %s.", kindName(left.Kind), kindName(right.Kind)),
 			Hint: "compare two artifacts of runs, or two of initiatives"}
 	}
 	if left.Kind != restore.KindRun && left.Kind != restore.KindCoordinator {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "export_kind", Message: fmt.Sprintf("Artifacts of the kind %s cannot be compared.", kindName(left.Kind))}
+		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "export_kind", Message: fmt.Sprintf("Artifacts of the kind %s cannot be compared.", kindName(left.Kind))}
 	}
 	coordinator := left.Kind == restore.KindCoordinator
 	kind, l, r := "run", runSide(left), runSide(right)

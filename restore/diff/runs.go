@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -30,11 +31,11 @@ func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
 	case 1:
 		return protocol.RunHistoryRow(rows, found[0]), nil
 	case 0:
-		return nil, &protocol.Error{Code: protocol.CodeNotFound, Field: "run_id", Message: fmt.Sprintf("No run in the history is called %.80s.", ref),
+		return nil, &wire.Error{Code: wire.CodeNotFound, Field: "run_id", Message: fmt.Sprintf("No run in the history is called %.80s.", ref),
 			Hint: "git agentxchain status names the current run; .agentxchain/run-history.jsonl has those that were blocked or completed"}
 	}
 	shown := found[:min(len(found), 5)]
-	return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "run_id", Message: fmt.Sprintf("%.80s is the beginning of %d runs: %s.", ref, len(found), strings.Join(shown, ", ")),
+	return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "run_id", Message: fmt.Sprintf("%.80s is the beginning of %d runs: %s.", ref, len(found), strings.Join(shown, ", ")),
 		Hint: "give more of the id", Details: ojson.NewObject("matches", found)}
 }
 

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/restore/internal/scan"
 )
@@ -53,14 +53,14 @@ func (w *Workspace) lay(ctx context.Context, src io.Reader, root *os.Root) error
 		w.Run = summary.String("super_run_id")
 		return l.coordinator(children)
 	}
-	if !l.has(protocol.ConfigPath) {
-		return l.document(protocol.ConfigPath, l.head.Object("config"))
+	if !l.has(wire.ConfigPath) {
+		return l.document(wire.ConfigPath, l.head.Object("config"))
 	}
 	return nil
 }
 
 func unreadable(err error) error {
-	var ours *protocol.Error
+	var ours *wire.Error
 	if errors.As(err, &ours) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -137,7 +137,7 @@ func (l *layer) child(c *child) error {
 			if err := l.artifact(c.dir, head, nil); err != nil {
 				return err
 			}
-			if name := path.Join(c.dir, protocol.ConfigPath); !l.has(name) && head.Object("config") != nil {
+			if name := path.Join(c.dir, wire.ConfigPath); !l.has(name) && head.Object("config") != nil {
 				return l.document(name, head.Object("config"))
 			}
 			return nil
@@ -167,7 +167,7 @@ func (l *layer) file(dir, name string, paths *restore.Paths) error {
 		return err
 	}
 	if l.w.Files++; l.w.Files > maxFiles {
-		return &protocol.Error{Code: restore.CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxFiles)}
+		return &wire.Error{Code: restore.CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxFiles)}
 	}
 	to := path.Join(dir, name)
 	whole := false

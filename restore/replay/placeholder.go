@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -86,7 +86,7 @@ func (l *layer) placeholder(c child, config *ojson.Object) error {
 		name string
 		doc  *ojson.Object
 	}{
-		{protocol.ConfigPath, ojson.NewObject("schema_version", "1.0", "template", "generic",
+		{wire.ConfigPath, ojson.NewObject("schema_version", "1.0", "template", "generic",
 			"project", ojson.NewObject("id", c.id+"-replay-placeholder", "name", c.id+" Replay Placeholder"),
 			"roles", ojson.NewObject(replayRole, ojson.NewObject("title", "Replay Placeholder", "mandate", "Stand in for a repository that was not exported.", "write_authority", "review_only", "runtime", "replay-placeholder")),
 			"runtimes", ojson.NewObject("replay-placeholder", ojson.NewObject("type", "manual")),

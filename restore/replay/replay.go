@@ -18,7 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -95,7 +95,7 @@ func Open(ctx context.Context, r io.Reader, opt restore.VerifyOptions) (_ *Works
 }
 
 func unverified(report *restore.Report) error {
-	e := &protocol.Error{Code: restore.CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything"}
+	e := &wire.Error{Code: restore.CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything"}
 	var lines []string
 	for i, f := range report.Findings {
 		if i == 5 {
@@ -113,12 +113,12 @@ func failed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	var ours *protocol.Error
+	var ours *wire.Error
 	var input *restore.InputError
 	if errors.As(err, &ours) || errors.As(err, &input) {
 		return err
 	}
-	return &protocol.Error{Code: "io_failed", Message: "The workspace for looking at the artifact cannot be made: " + err.Error() + "."}
+	return &wire.Error{Code: "io_failed", Message: "The workspace for looking at the artifact cannot be made: " + err.Error() + "."}
 }
 
 // seal takes the right to write away. The files are somebody's record: an editor or

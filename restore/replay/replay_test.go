@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -242,14 +243,14 @@ func TestHostileNames(t *testing.T) {
 	for _, name := range []string{"../x", "/abs", "..", ".", "", ".agentxchain/reviews/../../x", ".planning/./x", `a\b`, `.planning\..\..\x`, ".planning//x", ".planning/.git/config", ".planning/.GIT/config",
 		".planning/.g\u200cit/config", ".planning/git~1/config", "C:/x", "C:x", ".planning/a\x00b", ".git/config", "README.md", long, ".agentxchain/state.json/x", ".planning/..", ".planning/x/", ".Planning/y"} {
 		_, err := Open(t.Context(), bytes.NewReader(with(t, data, map[string]string{name: "x"})), restore.VerifyOptions{})
-		var e *protocol.Error
+		var e *wire.Error
 		if !errors.As(err, &e) || e.Code != restore.CodeUnsafePath && e.Code != restore.CodeUnverified {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	for _, pair := range [][2]string{{".planning/a", ".planning/A"}, {".planning/b", ".planning/b/c"}, {".planning/\u00e9", ".planning/e\u0301"}} {
 		_, err := Open(t.Context(), bytes.NewReader(with(t, data, map[string]string{pair[0]: "x", pair[1]: "y"})), restore.VerifyOptions{})
-		var e *protocol.Error
+		var e *wire.Error
 		if !errors.As(err, &e) || e.Code != restore.CodeUnsafePath {
 			t.Errorf("%q and %q: %v", pair[0], pair[1], err)
 		}
@@ -260,7 +261,7 @@ func TestRefused(t *testing.T) {
 	data := exported(t, project(t, ""), restore.ExportOptions{})
 	alone(t)
 	_, err := Open(t.Context(), bytes.NewReader(bytes.Replace(data, []byte(`"history_entries":0`), []byte(`"history_entries":1`), 1)), restore.VerifyOptions{})
-	var e *protocol.Error
+	var e *wire.Error
 	if !errors.As(err, &e) || e.Code != restore.CodeUnverified || !strings.Contains(e.Message, "history_entries") {
 		t.Errorf("%v", err)
 	}
@@ -322,7 +323,7 @@ func TestKeptWorkspace(t *testing.T) {
 	if now := filepath.Base(w.Dir); !strings.HasPrefix(before, prefix) || !strings.HasPrefix(now, keptPrefix) {
 		t.Errorf("%s became %s", before, now)
 	}
-	if _, err := os.Stat(filepath.Join(w.Dir, protocol.ConfigPath)); err != nil {
+	if _, err := os.Stat(filepath.Join(w.Dir, wire.ConfigPath)); err != nil {
 		t.Error(err)
 	}
 	if err := w.Close(); err != nil {

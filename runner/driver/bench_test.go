@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -27,7 +27,7 @@ func BenchmarkDispatch(b *testing.B) {
 	d := newDriver(p.r)
 	for b.Loop() {
 		// A log that lies there is archived first; a turn has none as a rule.
-		_ = os.Remove(filepath.Join(p.dir, protocol.BundleDir(id), "stdout.log"))
+		_ = os.Remove(filepath.Join(p.dir, wire.BundleDir(id), "stdout.log"))
 		if out := d.Dispatch(context.Background(), driver.Job{TurnID: id, View: v}); out.Kind != runtimes.Staged {
 			b.Fatalf("%+v", out)
 		}

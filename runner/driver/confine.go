@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -18,7 +18,7 @@ func (d *Driver) confine(req *runtimes.Request) error {
 	if runtimes.Isolation(req.Runtime) == confine.None {
 		return nil
 	}
-	free := []string{path.Dir(req.StagingPath), protocol.ReviewsDir}
+	free := []string{path.Dir(req.StagingPath), wire.ReviewsDir}
 	for _, dir := range free {
 		if err := d.r.Store.MakeDir(dir); err != nil {
 			return err

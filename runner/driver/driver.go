@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -141,7 +142,7 @@ func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 
 func refuse(kind string, err error) *runtimes.Outcome {
 	out := &runtimes.Outcome{Kind: kind, Reason: err.Error(), Class: runner.ErrorCode(err), Err: err}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		out.Recovery = refusal.Hint
 	}
@@ -159,7 +160,7 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protoco
 	}
 	turn, ok := v.State.ActiveTurns.Get(job.TurnID)
 	if !ok || turn == nil {
-		return nil, nil, nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id",
+		return nil, nil, nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id",
 			Message: "Turn " + job.TurnID + " is not active.", Hint: "git agentxchain status"}
 	}
 	rt, ok := v.Config.Runtimes.Get(turn.RuntimeID)
@@ -168,8 +169,8 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protoco
 	case turn.RuntimeID == protocol.RuntimeManual:
 		rt = &protocol.Runtime{ID: turn.RuntimeID, Type: protocol.RuntimeManual}
 	default:
-		return nil, nil, nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "runtimes." + turn.RuntimeID,
-			Message: fmt.Sprintf("Turn %s is bound to runtime %q, which %s does not define.", turn.TurnID, turn.RuntimeID, protocol.ConfigPath),
+		return nil, nil, nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "runtimes." + turn.RuntimeID,
+			Message: fmt.Sprintf("Turn %s is bound to runtime %q, which %s does not define.", turn.TurnID, turn.RuntimeID, wire.ConfigPath),
 			Hint:    "git agentxchain reissue " + turn.TurnID}
 	}
 	return v, turn, rt, nil
@@ -178,7 +179,7 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protoco
 // request is what the runtime is given.
 func (d *Driver) request(v *gitstore.View, turn *protocol.Turn, rt *protocol.Runtime, b *dispatch.Verified) *runtimes.Request {
 	req := &runtimes.Request{Root: d.r.Store.Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
-		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: protocol.StagingPath(turn.TurnID),
+		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID),
 		Log: discard{}, Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) }, Getenv: d.opt.Getenv}
 	if role := v.Config.Role(turn.AssignedRole); role != nil {
 		req.Authority = role.WriteAuthority
@@ -211,7 +212,7 @@ func (d *Driver) deadline(v *gitstore.View, turn *protocol.Turn, until time.Time
 		}
 	}
 	limited := v.Config.Timeouts != nil && v.Config.Timeouts.PerTurn != nil
-	if at, err := protocol.ParseTime(turn.DeadlineAt); err == nil && (limited || at.After(now)) {
+	if at, err := wire.ParseTime(turn.DeadlineAt); err == nil && (limited || at.After(now)) {
 		sooner(at)
 	}
 	for _, b := range protocol.TimeoutBudgets(v.Config, v.State, turn, now) {
@@ -271,7 +272,7 @@ func (d *Driver) carryOut(ctx context.Context, root *os.Root, impl runtimes.Runt
 	req.Log = log
 	host, _ := os.Hostname()
 	progress := runtimes.Track(root, runtimes.Progress{TurnID: req.TurnID, RuntimeID: req.Runtime.ID, AdapterType: req.Runtime.Type,
-		Attempt: req.Attempt, DriverPID: os.Getpid(), Host: host, Deadline: protocol.FormatTime(req.Deadline)}, d.opt.Now)
+		Attempt: req.Attempt, DriverPID: os.Getpid(), Host: host, Deadline: wire.FormatTime(req.Deadline)}, d.opt.Now)
 	tell := req.Activity
 	req.Activity = func(a runtimes.Activity) {
 		a.Line, a.Summary = secrets.Redact(a.Line, known...), secrets.Redact(a.Summary, known...)

@@ -15,7 +15,7 @@ import (
 	"os/exec"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -37,7 +37,7 @@ func TestDispatchStagesAndCleansUp(t *testing.T) {
 	if len(seen) == 0 || !strings.Contains(seen[0].Line, "said "+turn.TurnID) {
 		t.Errorf("activity %+v", seen)
 	}
-	log := p.read(protocol.BundleDir(turn.TurnID) + "/stdout.log")
+	log := p.read(wire.BundleDir(turn.TurnID) + "/stdout.log")
 	if !strings.Contains(log, "said "+turn.TurnID+"\n") {
 		t.Errorf("log %q", log)
 	}
@@ -64,7 +64,7 @@ func TestDispatchRefusals(t *testing.T) {
 	t.Run("no such turn", func(t *testing.T) {
 		p := newProject(t, shell(stage), runner.Options{Trust: true})
 		p.assign()
-		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: "turn_none"}); out.Kind != runtimes.Aborted || out.Class != protocol.CodeTurnNotActive {
+		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: "turn_none"}); out.Kind != runtimes.Aborted || out.Class != wire.CodeTurnNotActive {
 			t.Errorf("%+v", out)
 		}
 	})
@@ -88,7 +88,7 @@ func TestDispatchRefusals(t *testing.T) {
 	t.Run("bundle changed", func(t *testing.T) {
 		p := newProject(t, shell("touch ran; "+stage), runner.Options{Trust: true})
 		turn := p.assign()
-		p.write(protocol.BundleDir(turn.TurnID)+"/PROMPT.md", "do something else\n")
+		p.write(wire.BundleDir(turn.TurnID)+"/PROMPT.md", "do something else\n")
 		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Blocked || out.Class != "bundle_invalid" || p.exists("ran") {
 			t.Errorf("%+v", out)
 		}
@@ -106,7 +106,7 @@ func TestDispatchRefusals(t *testing.T) {
 		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Pending || out.Err != nil {
 			t.Errorf("%+v", out)
 		}
-		p.write(protocol.StagingPath(turn.TurnID), `{"schema_version":"1.0"}`)
+		p.write(wire.StagingPath(turn.TurnID), `{"schema_version":"1.0"}`)
 		if out := newDriver(p.r).Dispatch(ctx, driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 			t.Errorf("%+v", out)
 		}
@@ -201,7 +201,7 @@ func TestLogIsBounded(t *testing.T) {
 	if out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID}); out.Kind != runtimes.Staged {
 		t.Fatalf("%+v", out)
 	}
-	log := p.read(protocol.BundleDir(turn.TurnID) + "/stdout.log")
+	log := p.read(wire.BundleDir(turn.TurnID) + "/stdout.log")
 	if len(log) > 9<<20 || !strings.Contains(log[:4096], "first\n") || !strings.Contains(log[len(log)-4096:], "last\n") || !strings.Contains(log, "log_shortened") {
 		t.Errorf("%d bytes", len(log))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -42,17 +42,17 @@ func TestForgedRecordIsPutBack(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, shell(script+stage), runner.Options{Trust: true})
 			turn := p.assign()
-			before := p.read(string(protocol.DocState))
+			before := p.read(string(wire.DocState))
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
 			if out.Kind != runtimes.Blocked || out.Class != gitstore.CodeStateTampered || !strings.Contains(out.Reason, ".agentxchain/") || !strings.Contains(out.Recovery, "git agentxchain unblock") {
 				t.Fatalf("%+v", out)
 			}
-			if got := p.read(string(protocol.DocState)); got != before {
+			if got := p.read(string(wire.DocState)); got != before {
 				t.Errorf("the state is %s", got)
 			}
 			v, err := p.r.View(context.Background())
 			p.must(err)
-			if v.State.Status != protocol.StatusActive || !v.State.ActiveTurns.Has(turn.TurnID) || len(v.Notices) > 0 {
+			if v.State.Status != wire.StatusActive || !v.State.ActiveTurns.Has(turn.TurnID) || len(v.Notices) > 0 {
 				t.Errorf("%s, %v, %v", v.State.Status, v.State.ActiveTurns.Keys(), v.Notices)
 			}
 			if kept, _ := filepath.Glob(filepath.Join(p.dir, ".agentxchain/transactions/repair-*", "*")); len(kept) == 0 && name != "state removed" {

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -74,9 +74,9 @@ func TestHiddenAgentsCannotApprove(t *testing.T) {
 			turn := p.assign()
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(60 * time.Second)})
 			if out.Kind != runtimes.Staged {
-				t.Fatalf("%+v\n%s", out, p.read(protocol.BundleDir(turn.TurnID)+"/stdout.log"))
+				t.Fatalf("%+v\n%s", out, p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"))
 			}
-			if got := p.read("answer"); got != "approve: "+protocol.CodeInsideTurn+"\n" {
+			if got := p.read("answer"); got != "approve: "+wire.CodeInsideTurn+"\n" {
 				t.Errorf("the agent got %q", got)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -33,7 +33,7 @@ func (d *Driver) hold(ctx context.Context, root *os.Root, turnID string) (*turnm
 	for start := time.Now(); ; {
 		mark, err := turnmark.Hold(root, turnID)
 		if err != nil && !errors.Is(err, turnmark.ErrHeld) {
-			return nil, &protocol.Error{Code: runner.CodeUnreadable, Field: turnmark.Path(turnID), Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + "."}
+			return nil, &wire.Error{Code: runner.CodeUnreadable, Field: turnmark.Path(turnID), Message: "The lock of turn " + turnID + " cannot be taken: " + err.Error() + "."}
 		}
 		if mark != nil && !mark.Found && !left {
 			return mark, nil
@@ -80,12 +80,12 @@ func end(pid int, sig os.Signal) {
 	}
 }
 
-func busy(turnID string, pid int) *protocol.Error {
+func busy(turnID string, pid int) *wire.Error {
 	who := "Another process"
 	if pid > 0 {
 		who = fmt.Sprintf("Process %d", pid)
 	}
-	return &protocol.Error{Code: CodeTurnBusy, Field: "turn_id", Message: fmt.Sprintf("%s is carrying out turn %s.", who, turnID),
+	return &wire.Error{Code: CodeTurnBusy, Field: "turn_id", Message: fmt.Sprintf("%s is carrying out turn %s.", who, turnID),
 		Hint: "wait for it, or end it; git agentxchain status shows how far the turn is"}
 }
 

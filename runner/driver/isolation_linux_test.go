@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -145,16 +145,16 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 			if kind == confine.User {
 				p.must(os.MkdirAll(filepath.Join(p.dir, ".agentxchain/reviews"), 0o755))
 			}
-			before, config := fingerprint(t, filepath.Join(p.dir, ".git")), p.read(protocol.ConfigPath)
+			before, config := fingerprint(t, filepath.Join(p.dir, ".git")), p.read(wire.ConfigPath)
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(60 * time.Second)})
 			if out.Kind != runtimes.Staged {
-				t.Fatalf("%+v\n%s", out, p.read(protocol.BundleDir(turn.TurnID)+"/stdout.log"))
+				t.Fatalf("%+v\n%s", out, p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"))
 			}
 			if fingerprint(t, filepath.Join(p.dir, ".git")) != before {
 				b, _ := exec.Command("git", "-C", p.dir, "for-each-ref").CombinedOutput()
 				t.Errorf("the agent changed .git: %s", b)
 			}
-			if p.read(protocol.ConfigPath) != config {
+			if p.read(wire.ConfigPath) != config {
 				t.Error("the agent changed the configuration")
 			}
 			if p.read("src/made") != "done\n" || p.read("src/new/file") != "x\n" || p.read(".agentxchain/reviews/note.md") != "review\n" {
@@ -163,7 +163,7 @@ func TestIsolatedAgentsCannotWriteTheRecord(t *testing.T) {
 			if kind == confine.User {
 				return
 			}
-			if got := p.read("src/answer"); got != "approve: "+protocol.CodeInsideTurn+"\n" {
+			if got := p.read("src/answer"); got != "approve: "+wire.CodeInsideTurn+"\n" {
 				t.Errorf("an approval got %q", got)
 			}
 			if got := p.read("src/within"); got != "within: "+turn.TurnID+"\n" {
@@ -221,7 +221,7 @@ func TestUserThatMayWriteTheRecord(t *testing.T) {
 	turn := p.assign()
 	p.must(exec.Command("chown", agentUser, filepath.Join(p.dir, ".git", "refs", "heads")).Run())
 	out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID})
-	if out.Kind != runtimes.Blocked || p.exists("src/ran") || !strings.Contains(p.read(protocol.BundleDir(turn.TurnID)+"/stdout.log"), "may write") {
+	if out.Kind != runtimes.Blocked || p.exists("src/ran") || !strings.Contains(p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"), "may write") {
 		t.Errorf("%+v", out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -94,7 +95,7 @@ func newProject(t testing.TB, runtime *ojson.Object, opt runner.Options, edit ..
 	p.must(err)
 	_, err = runner.InitProject(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
-	data, err := os.ReadFile(filepath.Join(p.dir, protocol.ConfigPath))
+	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)
 	cfg, err := ojson.DecodeObject(data)
 	p.must(err)
@@ -106,7 +107,7 @@ func newProject(t testing.TB, runtime *ojson.Object, opt runner.Options, edit ..
 	for _, e := range edit {
 		e(cfg)
 	}
-	p.write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
+	p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	_, err = repo.CommitPaths(ctx, []string{"."}, "governed project")
 	p.must(err)
 	p.must(repo.Close())

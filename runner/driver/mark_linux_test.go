@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -45,9 +45,9 @@ func TestAgentsCannotApprove(t *testing.T) {
 			turn := p.assign()
 			out := newDriver(p.r).Dispatch(context.Background(), driver.Job{TurnID: turn.TurnID, Deadline: time.Now().Add(20 * time.Second)})
 			if out.Kind != runtimes.Staged {
-				t.Fatalf("%+v\n%s", out, p.read(protocol.BundleDir(turn.TurnID)+"/stdout.log"))
+				t.Fatalf("%+v\n%s", out, p.read(wire.BundleDir(turn.TurnID)+"/stdout.log"))
 			}
-			if got := p.read("answer"); got != "approve: "+protocol.CodeInsideTurn+"\n" {
+			if got := p.read("answer"); got != "approve: "+wire.CodeInsideTurn+"\n" {
 				t.Errorf("the agent got %q", got)
 			}
 		})
@@ -69,7 +69,7 @@ func TestPeopleCanApprove(t *testing.T) {
 		"clean":         exec.Command("env", "-i", "PATH="+os.Getenv("PATH"), os.Args[0], "act", "approve", p.dir),
 		"by their make": exec.Command("sh", "-c", os.Args[0]+" act approve "+p.dir+" | cat"),
 	} {
-		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), protocol.CodeInsideTurn) || !strings.HasPrefix(string(out), "approve:") {
+		if out, err := cmd.Output(); err != nil || strings.Contains(string(out), wire.CodeInsideTurn) || !strings.HasPrefix(string(out), "approve:") {
 			t.Errorf("%s: %q %v", name, out, err)
 		}
 	}

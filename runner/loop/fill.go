@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -41,22 +42,22 @@ func (l *loop) slots() int { return runner.MaxConcurrentTurns(l.cfg, l.state().P
 func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 	for _, id := range slices.Clone(l.state().ActiveTurns.Keys()) {
 		turn, ok := l.state().ActiveTurns.Get(id)
-		if l.stopped || l.stale || l.state().Status != protocol.StatusActive {
+		if l.stopped || l.stale || l.state().Status != wire.StatusActive {
 			return true
 		}
 		if !ok || l.opt.Once && (l.judged || id != l.opt.Turn) || l.flights[id] != nil || l.parked[id] || slices.ContainsFunc(l.waiting, func(f *flight) bool { return f.turn.TurnID == id }) {
 			continue
 		}
 		switch turn.Status {
-		case protocol.TurnAssigned, protocol.TurnDispatched, protocol.TurnStarting, protocol.TurnRunning, protocol.TurnRetrying:
+		case wire.TurnAssigned, wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning, wire.TurnRetrying:
 			if len(l.flights) >= l.slots() {
 				continue
 			}
 			moved = l.resume(turn, launched) || moved
-		case protocol.TurnFailedAcceptance:
+		case wire.TurnFailedAcceptance:
 			l.reconsider(turn)
 			moved = true
-		case protocol.TurnConflicted:
+		case wire.TurnConflicted:
 			l.sendBack(turn, rejection{conflict: true, reason: "other turns changed the same files meanwhile"})
 			moved = true
 		default: // failed, failed_start, stalled: a person has lifted the block, so it is tried anew
@@ -101,10 +102,10 @@ func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
 // it once more is nothing to record, and gives them no more time.
 func (l *loop) inHand(turn *protocol.Turn) bool {
 	rt, ok := l.cfg.Runtimes.Get(turn.RuntimeID)
-	if !ok || rt == nil || rt.Type != protocol.RuntimeManual || turn.Status != protocol.TurnDispatched {
+	if !ok || rt == nil || rt.Type != protocol.RuntimeManual || turn.Status != wire.TurnDispatched {
 		return false
 	}
-	until, err := protocol.ParseTime(turn.DeadlineAt)
+	until, err := wire.ParseTime(turn.DeadlineAt)
 	return err == nil && l.clock.Now().Before(until)
 }
 
@@ -113,12 +114,12 @@ func (l *loop) inHand(turn *protocol.Turn) bool {
 func (l *loop) again(turn *protocol.Turn) bool {
 	var done *runner.Done
 	err := l.try(func() error {
-		if turn.Status == protocol.TurnAssigned {
+		if turn.Status == wire.TurnAssigned {
 			out, err := l.r.WriteDispatchBundle(l.work, turn.TurnID)
 			done = &out.Done
 			return err
 		}
-		out, err := l.r.AdvanceTurn(l.work, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnDispatched})
+		out, err := l.r.AdvanceTurn(l.work, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnDispatched})
 		done = &out.Done
 		return err
 	})
@@ -131,8 +132,8 @@ func (l *loop) again(turn *protocol.Turn) bool {
 		return false
 	}
 	next, ok := l.state().ActiveTurns.Get(turn.TurnID)
-	if ok && turn.Status == protocol.TurnAssigned && next.Status != protocol.TurnAssigned {
-		if until, err := protocol.ParseTime(next.DeadlineAt); err == nil && until.Before(l.clock.Now()) {
+	if ok && turn.Status == wire.TurnAssigned && next.Status != wire.TurnAssigned {
+		if until, err := wire.ParseTime(next.DeadlineAt); err == nil && until.Before(l.clock.Now()) {
 			return l.again(next) // it lay there for long; its time begins now
 		}
 	}
@@ -142,7 +143,7 @@ func (l *loop) again(turn *protocol.Turn) bool {
 // overtaken reports that somebody else has changed the run: the loop looks again.
 func overtaken(err error) bool {
 	switch runner.ErrorCode(err) {
-	case protocol.CodeTurnNotActive, protocol.CodeTurnAlreadyAccepted, protocol.CodeRunBlocked, protocol.CodeAwaitingApproval, "ref_moved", "state_moved":
+	case wire.CodeTurnNotActive, wire.CodeTurnAlreadyAccepted, wire.CodeRunBlocked, wire.CodeAwaitingApproval, "ref_moved", "state_moved":
 		return true
 	}
 	return false
@@ -182,7 +183,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 			continue
 		}
 		switch code {
-		case protocol.CodeRoleActive, protocol.CodeTurnActive, protocol.CodeAtCapacity:
+		case wire.CodeRoleActive, wire.CodeTurnActive, wire.CodeAtCapacity:
 			l.stale = true
 		}
 		if overtaken(err) {
@@ -193,7 +194,7 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 		if refused == nil {
 			refused, refusedRole = err, role
 		}
-		if code == protocol.CodeDirtyTree || code == protocol.CodeCheckpointRequired {
+		if code == wire.CodeDirtyTree || code == wire.CodeCheckpointRequired {
 			if l.state().ActiveTurns.Len() > 0 {
 				break // another turn is at work in the tree; there will be another chance
 			}
@@ -208,8 +209,8 @@ func (l *loop) assignNew(launched *[]*flight) (moved bool) {
 // waitsForCheckpoint names the accepted turn whose files keep a turn from being
 // given.
 func waitsForCheckpoint(err error) string {
-	var refusal *protocol.Error
-	if errors.As(err, &refusal) && refusal.Code == protocol.CodeCheckpointRequired {
+	var refusal *wire.Error
+	if errors.As(err, &refusal) && refusal.Code == wire.CodeCheckpointRequired {
 		return refusal.Details.String("turn_id")
 	}
 	return ""
@@ -219,7 +220,7 @@ func waitsForCheckpoint(err error) string {
 // turns, and no delegation review, which runs alone.
 func (l *loop) room() bool {
 	s := l.state()
-	if s.Status != protocol.StatusActive || l.ctx.Err() != nil {
+	if s.Status != wire.StatusActive || l.ctx.Err() != nil {
 		return false
 	}
 	n := s.ActiveTurns.Len()

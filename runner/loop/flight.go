@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -49,8 +50,8 @@ const (
 // launch prepares the flight of a turn; the caller starts it.
 func (l *loop) launch(turn *protocol.Turn) *flight {
 	now := l.clock.Now()
-	f := &flight{turn: turn, began: now, told: protocol.TurnDispatched}
-	f.job = Dispatch{Turn: turn, View: l.view, Root: root(l.r), BundlePath: protocol.BundleDir(turn.TurnID), StagingPath: protocol.StagingPath(turn.TurnID)}
+	f := &flight{turn: turn, began: now, told: wire.TurnDispatched}
+	f.job = Dispatch{Turn: turn, View: l.view, Root: root(l.r), BundlePath: wire.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID)}
 	f.job.Deadline, f.job.Scope = l.deadline(turn, now)
 	f.left = f.job.Deadline.Sub(now)
 	f.job.Activity = func(a runtimes.Activity) { f.note(l.opt.OnActivity, a) }
@@ -67,7 +68,7 @@ func (l *loop) deadline(turn *protocol.Turn, now time.Time) (first time.Time, sc
 			first, scope = at, of
 		}
 	}
-	at, err := protocol.ParseTime(turn.DeadlineAt)
+	at, err := wire.ParseTime(turn.DeadlineAt)
 	if err != nil {
 		at = protocol.TurnDeadline(l.cfg, now)
 	}
@@ -242,7 +243,7 @@ func (l *loop) untilSlow() (time.Duration, bool) {
 	now, found := l.clock.Now(), false
 	var least time.Duration
 	for _, f := range l.order {
-		if f.told == protocol.TurnRunning {
+		if f.told == wire.TurnRunning {
 			continue
 		}
 		d := max(slowAfter/2, f.began.Add(slowAfter).Sub(now))
@@ -257,7 +258,7 @@ func (l *loop) untilSlow() (time.Duration, bool) {
 func (l *loop) advance() {
 	now := l.clock.Now()
 	for _, f := range l.order {
-		if f.told == protocol.TurnRunning || now.Sub(f.began) < slowAfter {
+		if f.told == wire.TurnRunning || now.Sub(f.began) < slowAfter {
 			continue
 		}
 		f.mu.Lock()
@@ -265,9 +266,9 @@ func (l *loop) advance() {
 		f.mu.Unlock()
 		switch {
 		case op.Stream != "":
-			op.Status = protocol.TurnRunning
+			op.Status = wire.TurnRunning
 		case op.PID > 0:
-			op.Status = protocol.TurnStarting
+			op.Status = wire.TurnStarting
 		}
 		if op.Status == "" || op.Status == f.told {
 			continue
@@ -277,7 +278,7 @@ func (l *loop) advance() {
 		// What is refused here is told by the operation that matters; it is not tried again.
 		f.told = op.Status
 		if err != nil {
-			f.told = protocol.TurnRunning
+			f.told = wire.TurnRunning
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -79,10 +80,10 @@ func TestSlowTurnIsRecordedAsRunning(t *testing.T) {
 			return d.Turn
 		}
 		d.Activity(runtimes.Activity{Type: "starting", PID: 4711})
-		starting := wait(protocol.TurnStarting)
+		starting := wait(wire.TurnStarting)
 		d.Activity(runtimes.Activity{Type: "output", PID: 4711, Stream: "stderr"})
 		d.Activity(runtimes.Activity{Type: "output", PID: 4711, Stream: "stdout"})
-		running := wait(protocol.TurnRunning)
+		running := wait(wire.TurnRunning)
 		if pid, _ := starting.Extra.Get("worker_pid"); pid != ojson.Of(4711) {
 			t.Errorf("worker_pid %v", pid)
 		}

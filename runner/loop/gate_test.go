@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -51,7 +51,7 @@ func TestGates(t *testing.T) {
 			if res.StopReason != c.stop || res.OK != c.finished || res.GatesApproved != c.gates || types[len(types)-1] != c.last || !strings.Contains(strings.Join(res.Errors, "\n"), c.said) {
 				t.Fatalf("%+v %v", res, types)
 			}
-			if c.stop == loop.Blocked && res.State.Status != protocol.StatusPaused {
+			if c.stop == loop.Blocked && res.State.Status != wire.StatusPaused {
 				t.Fatalf("the run is %s", res.State.Status)
 			}
 			if res, types := run(p, loop.Options{Dispatch: asks, ApproveGate: func(context.Context, loop.GateRequest) (bool, error) { return true, nil }}); res.StopReason != loop.Completed || !res.OK || !slices.Contains(types, "completed") {
@@ -81,7 +81,7 @@ func TestAdmission(t *testing.T) {
 	if res.StopReason != loop.AdmissionRejected || res.State != nil || len(types) != 0 || !strings.HasPrefix(strings.Join(res.Errors, ""), "Admission control: ADM-00") {
 		t.Fatalf("%+v", res)
 	}
-	if s := p.state(); s.Status != protocol.StatusIdle {
+	if s := p.state(); s.Status != wire.StatusIdle {
 		t.Fatalf("the run is %s", s.Status)
 	}
 }

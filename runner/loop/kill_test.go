@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -54,7 +54,7 @@ func driveChild(dir string) int {
 			fmt.Println(err)
 			return 1
 		}
-		if s := v.State; s.Status == protocol.StatusBlocked && s.BlockedReason.Category == "retries_exhausted" {
+		if s := v.State; s.Status == wire.StatusBlocked && s.BlockedReason.Category == "retries_exhausted" {
 			if _, err := r.ReissueTurn(ctx, runner.ReissueOptions{TurnID: *s.BlockedReason.TurnID}); err != nil && !overtaken(err) {
 				fmt.Println(err)
 				return 1
@@ -112,7 +112,7 @@ const sharedFile = "src/shared.txt"
 // ownFile is the file of a role's next accepted turn, whichever attempt it is: what
 // an attempt leaves behind is what the next one starts from.
 func ownFile(d *loop.Dispatch) string {
-	data, err := os.ReadFile(filepath.Join(d.Root, protocol.LedgerHistory.Path()))
+	data, err := os.ReadFile(filepath.Join(d.Root, wire.LedgerHistory.Path()))
 	if err != nil && !os.IsNotExist(err) {
 		panic(err)
 	}

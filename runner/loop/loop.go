@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -73,7 +74,7 @@ func (l *loop) drive() {
 	for {
 		l.decide()
 		// What is no longer active, or not known to be, is looked at again first.
-		moved := l.view != nil && (l.stale || l.state().Status != protocol.StatusActive)
+		moved := l.view != nil && (l.stale || l.state().Status != wire.StatusActive)
 		if !l.stopped && !moved {
 			moved = l.fill()
 		}
@@ -108,20 +109,20 @@ func (l *loop) decide() {
 	}
 	s := l.state()
 	switch s.Status {
-	case protocol.StatusCompleted:
+	case wire.StatusCompleted:
 		l.emit(Event{Type: EventCompleted})
 		l.stop(Completed, "")
-	case protocol.StatusBlocked:
+	case wire.StatusBlocked:
 		l.emit(Event{Type: EventBlocked})
 		l.stop(Blocked, "")
-	case protocol.StatusPaused:
+	case wire.StatusPaused:
 		if l.onceDone() {
 			return
 		}
 		if len(l.flights)+len(l.waiting) == 0 {
 			l.gate()
 		}
-	case protocol.StatusActive:
+	case wire.StatusActive:
 		l.limits(s)
 	default:
 		l.fail(Blocked, fmt.Sprintf("the run is %s", s.Status), nil)

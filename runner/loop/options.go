@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -118,7 +119,7 @@ func (o Options) withDefaults() Options {
 // on what the charters of the phase wait for.
 func NextRole(s *protocol.State, c *protocol.Config) (string, error) {
 	role, _, err := protocol.ResolveRole(c, s, "")
-	if err != nil && err.Code == protocol.CodeChartersWait && s.ActiveTurns.Len() > 0 {
+	if err != nil && err.Code == wire.CodeChartersWait && s.ActiveTurns.Len() > 0 {
 		return "", nil
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -201,7 +202,7 @@ func TestDeadlineIsArmed(t *testing.T) {
 			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" || s.BlockedReason.Recovery.Owner != protocol.OwnerOperator || !slices.Contains(types, "blocked") {
 				t.Fatalf("%+v %v", res, s.BlockedReason)
 			}
-			lines, err := p.r.Store.TailRows(context.Background(), protocol.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })
+			lines, err := p.r.Store.TailRows(context.Background(), wire.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })
 			p.must(err)
 			if len(lines) != 1 {
 				t.Fatalf("%d timeout entries in the ledger", len(lines))
@@ -316,10 +317,10 @@ func TestConfigMended(t *testing.T) {
 		t.Fatal(got)
 	}
 	off = false
-	data, err := os.ReadFile(filepath.Join(p.dir, protocol.ConfigPath))
+	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)
-	p.write(protocol.ConfigPath, string(data)+"\n")
-	_, err = p.r.Store.Repository().CommitPaths(context.Background(), []string{protocol.ConfigPath}, "mend")
+	p.write(wire.ConfigPath, string(data)+"\n")
+	_, err = p.r.Store.Repository().CommitPaths(context.Background(), []string{wire.ConfigPath}, "mend")
 	p.must(err)
 	look, err := p.r.TurnCommits(context.Background(), id)
 	p.must(err)

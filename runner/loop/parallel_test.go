@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -59,7 +60,7 @@ func TestConflictIsSentBack(t *testing.T) {
 	if res.TurnsExecuted != 2 || told != 1 || !slices.Contains(types, "turn_conflicted") || !slices.Contains(types, "turn_rejected") || len(res.TurnHistory) != 3 {
 		t.Fatalf("%+v %v told %d", res, types, told)
 	}
-	if e := res.TurnHistory[1]; e.Accepted || e.ErrorCode != protocol.CodeConflict || e.Conflict == nil {
+	if e := res.TurnHistory[1]; e.Accepted || e.ErrorCode != wire.CodeConflict || e.Conflict == nil {
 		t.Fatalf("%+v", e)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -35,7 +36,7 @@ func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Ob
 	p.must(err)
 	_, err = runner.InitProject(ctx, p.dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
-	data, err := os.ReadFile(filepath.Join(p.dir, protocol.ConfigPath))
+	data, err := os.ReadFile(filepath.Join(p.dir, wire.ConfigPath))
 	p.must(err)
 	cfg, err := ojson.DecodeObject(data)
 	p.must(err)
@@ -56,7 +57,7 @@ func newProject(t testing.TB, slots int, roles []string, edit func(cfg *ojson.Ob
 	if edit != nil {
 		edit(cfg)
 	}
-	p.write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
+	p.write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	_, err = repo.CommitPaths(ctx, []string{"."}, "governed project")
 	p.must(err)
 	p.must(repo.Close())
@@ -105,7 +106,7 @@ func (p *project) fsck() {
 // history returns the accepted rows of the run.
 func (p *project) history() []*ojson.Object {
 	p.t.Helper()
-	lines, err := p.r.Store.TailRows(context.Background(), protocol.LedgerHistory, 0, nil)
+	lines, err := p.r.Store.TailRows(context.Background(), wire.LedgerHistory, 0, nil)
 	p.must(err)
 	var out []*ojson.Object
 	for _, l := range lines {

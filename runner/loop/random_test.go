@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -93,7 +94,7 @@ func unblock(t *testing.T, p *project) {
 	ctx := context.Background()
 	for range 5 {
 		s := p.state()
-		if s.Status != protocol.StatusBlocked {
+		if s.Status != wire.StatusBlocked {
 			return
 		}
 		if _, err := p.r.ReactivateRun(ctx, runner.ReactivateOptions{}); err != nil {

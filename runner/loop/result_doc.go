@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -37,7 +38,7 @@ func ofAttempt(turn *protocol.Turn, st runner.StagedFacts) bool {
 	if id := doc.String("turn_id"); id != "" && id != turn.TurnID {
 		return false
 	}
-	at, err := protocol.ParseTime(turn.DispatchedAt)
+	at, err := wire.ParseTime(turn.DispatchedAt)
 	if err != nil {
 		return turn.Attempt <= 1
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -31,8 +32,8 @@ func (p *project) assign(role string) *protocol.Turn {
 
 func (p *project) stage(turn *protocol.Turn, data []byte) string {
 	p.t.Helper()
-	p.write(protocol.StagingPath(turn.TurnID), string(data))
-	return filepath.Join(p.dir, protocol.StagingPath(turn.TurnID))
+	p.write(wire.StagingPath(turn.TurnID), string(data))
+	return filepath.Join(p.dir, wire.StagingPath(turn.TurnID))
 }
 
 // What a turn left behind decides how another loop goes on with it.
@@ -54,7 +55,7 @@ func TestTurnsLeftBehind(t *testing.T) {
 		}, 1, 1, ""},
 		"nothing": {func(*project, *protocol.Turn) {}, 1, 1, ""},
 		"running": {func(p *project, turn *protocol.Turn) {
-			_, err := p.r.AdvanceTurn(ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: protocol.TurnRunning, PID: 1 << 21})
+			_, err := p.r.AdvanceTurn(ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, PID: 1 << 21})
 			p.must(err)
 		}, 1, 1, ""},
 		"refused": {func(p *project, turn *protocol.Turn) {
@@ -125,7 +126,7 @@ func TestOwnChangesStopTheLoop(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.write("notes.txt", "mine\n")
 	res, _ := run(p, loop.Options{Dispatch: func(_ context.Context, d *loop.Dispatch) *runtimes.Outcome { return returned(d.Turn) }})
-	if res.StopReason != loop.Blocked || runner.ErrorCode(res.Err) != protocol.CodeDirtyTree || res.State.Status != protocol.StatusActive {
+	if res.StopReason != loop.Blocked || runner.ErrorCode(res.Err) != wire.CodeDirtyTree || res.State.Status != wire.StatusActive {
 		t.Fatalf("%+v", res)
 	}
 }
@@ -134,12 +135,12 @@ func TestOwnChangesStopTheLoop(t *testing.T) {
 func TestCorruptStateStops(t *testing.T) {
 	p := newProject(t, 1, []string{"dev"}, nil)
 	p.assign("dev")
-	p.write(string(protocol.DocState), `{"schema_version": "1.1", "run`)
+	p.write(string(wire.DocState), `{"schema_version": "1.1", "run`)
 	res := loop.Run(context.Background(), p.r, loop.Options{Dispatch: func(context.Context, *loop.Dispatch) *runtimes.Outcome { panic("no") }})
 	if res.StopReason != loop.InitFailed || res.OK || len(res.Errors) == 0 {
 		t.Fatalf("%+v", res)
 	}
-	if data, err := os.ReadFile(filepath.Join(p.dir, string(protocol.DocState))); err != nil || !strings.HasSuffix(string(data), `"run`) {
+	if data, err := os.ReadFile(filepath.Join(p.dir, string(wire.DocState))); err != nil || !strings.HasSuffix(string(data), `"run`) {
 		t.Fatalf("the state was replaced: %s", data)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -130,7 +131,7 @@ func (l *loop) accept(f *flight) {
 		// A hook that failed after the commit is an error, and the turn accepted.
 		l.accepted(f, out, entry, err)
 		return
-	case code == protocol.CodeTurnAlreadyAccepted || code == protocol.CodeTurnNotActive:
+	case code == wire.CodeTurnAlreadyAccepted || code == wire.CodeTurnNotActive:
 		return // somebody else has judged it
 	}
 	if !l.reload() {
@@ -139,22 +140,22 @@ func (l *loop) accept(f *flight) {
 	}
 	turn, active := l.state().ActiveTurns.Get(f.turn.TurnID)
 	switch {
-	case code == protocol.CodeConflict && active:
+	case code == wire.CodeConflict && active:
 		entry.Conflict = out.Result.Conflict
 		l.remember(entry)
 		l.emit(Event{Type: EventTurnConflicted, Turn: turn, Role: turn.AssignedRole, ErrorCode: code, Conflict: out.Result.Conflict})
-		if l.state().Status == protocol.StatusBlocked {
+		if l.state().Status == wire.StatusBlocked {
 			l.emit(Event{Type: EventBlocked})
 			l.fail(ConflictLoop, "turn "+turn.TurnID+" ("+turn.AssignedRole+") keeps conflicting", err)
 			return
 		}
 		l.sendBack(turn, rejection{conflict: true, reason: err.Error()})
-	case l.state().Status == protocol.StatusBlocked || overtaken(err):
+	case l.state().Status == wire.StatusBlocked || overtaken(err):
 		// A hook, a policy or a sibling has blocked the run; what is staged stays.
 		entry.Blocked = true
 		l.remember(entry)
 		l.report("turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not accepted", err)
-	case active && (turn.Status == protocol.TurnFailedAcceptance || code == protocol.CodeInvalidJSON || code == protocol.CodeStagedMissing || code == protocol.CodeStaleStaging):
+	case active && (turn.Status == wire.TurnFailedAcceptance || code == wire.CodeInvalidJSON || code == wire.CodeStagedMissing || code == wire.CodeStaleStaging):
 		l.remember(entry)
 		l.sendBack(turn, rejectionOf(err))
 	default:
@@ -223,13 +224,13 @@ type rejection struct {
 // rejectionOf hands what an acceptance found wrong to the next attempt.
 func rejectionOf(err error) rejection {
 	rej := rejection{stage: "validation", reason: err.Error()}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		rej.reason = refusal.Message
 		if refusal.Stage != "" {
 			rej.stage = refusal.Stage
 		}
-		rej.errors = protocol.Problems(refusal.Problems).Messages()
+		rej.errors = wire.Problems(refusal.Problems).Messages()
 	}
 	return rej
 }
@@ -284,12 +285,12 @@ func (l *loop) sendBack(turn *protocol.Turn, rej rejection) {
 // refused. The same bytes are not judged twice; a result that was changed since is.
 func (l *loop) reconsider(turn *protocol.Turn) {
 	if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil {
-		if at, err := protocol.ParseTime(turn.FailedAt); err == nil && st.ModTime.After(at) {
+		if at, err := wire.ParseTime(turn.FailedAt); err == nil && st.ModTime.After(at) {
 			l.accept(&flight{turn: turn})
 			return
 		}
 	}
-	l.remember(HistoryEntry{Role: turn.AssignedRole, TurnID: turn.TurnID, Attempt: turn.Attempt, ErrorCode: protocol.CodeValidationFailed, AcceptError: turn.FailureReason})
+	l.remember(HistoryEntry{Role: turn.AssignedRole, TurnID: turn.TurnID, Attempt: turn.Attempt, ErrorCode: wire.CodeValidationFailed, AcceptError: turn.FailureReason})
 	l.sendBack(turn, rejection{stage: "acceptance", reason: orElse(turn.FailureReason, "its result was not accepted")})
 }
 
@@ -327,7 +328,7 @@ func mend(recovery, turnID string) string {
 	switch {
 	case what == "":
 		what = "Mend what kept the turn from being carried out"
-	case strings.Contains(what, protocol.ConfigPath):
+	case strings.Contains(what, wire.ConfigPath):
 		return what + ", commit it, then run: git agentxchain reissue " + turnID + " --take-commits"
 	case strings.Contains(what, "git agentxchain "):
 		return recovery

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -41,9 +42,9 @@ func (l *loop) begin() bool {
 	s := l.state()
 	opt := l.opt.Start
 	switch {
-	case s.Status == protocol.StatusIdle:
-	case s.Status == protocol.StatusBlocked && s.Run() == "" && s.ActiveTurns.Len() == 0:
-	case s.Status == protocol.StatusCompleted && l.opt.NewRun, s.Status == protocol.StatusBlocked && l.opt.NewRunFromBlocked:
+	case s.Status == wire.StatusIdle:
+	case s.Status == wire.StatusBlocked && s.Run() == "" && s.ActiveTurns.Len() == 0:
+	case s.Status == wire.StatusCompleted && l.opt.NewRun, s.Status == wire.StatusBlocked && l.opt.NewRunFromBlocked:
 		opt.Restart = true
 	default:
 		return true
@@ -64,7 +65,7 @@ func (l *loop) begin() bool {
 // checkpointRest commits the files of accepted turns that an earlier loop did not
 // come round to: without it the next writing turn could not be given.
 func (l *loop) checkpointRest() {
-	if l.opt.NoCheckpoint || l.view.Index == nil || l.state().Status != protocol.StatusActive {
+	if l.opt.NoCheckpoint || l.view.Index == nil || l.state().Status != wire.StatusActive {
 		return
 	}
 	var turns []string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CodeIsolationUnavailable means that a runtime asks for an isolation this machine
@@ -61,7 +62,7 @@ func NotConfined(err error) *Outcome {
 		Class:  CodeIsolationUnavailable,
 		Reason: err.Error(),
 	}
-	var e *protocol.Error
+	var e *wire.Error
 	if errors.As(err, &e) {
 		out.Reason, out.Recovery = e.Message, e.Hint+"; then: git agentxchain unblock"
 	}
@@ -76,15 +77,15 @@ func Protected(dir, top string, git ...string) []string {
 	if top != "" {
 		out = append(out, filepath.Join(top, ".git"))
 	}
-	for _, name := range []string{path.Dir(protocol.StagingDir), protocol.ConfigPath, protocol.LedgerTalk.Path(), string(protocol.DocHumanTasks)} {
+	for _, name := range []string{path.Dir(wire.StagingDir), wire.ConfigPath, wire.LedgerTalk.Path(), string(wire.DocHumanTasks)} {
 		out = append(out, filepath.Join(dir, filepath.FromSlash(name)))
 	}
 	return out
 }
 
 // Unconfined is the refusal of a runtime whose isolation cannot be had.
-func Unconfined(id string, err error) *protocol.Error {
-	e := &protocol.Error{
+func Unconfined(id string, err error) *wire.Error {
+	e := &wire.Error{
 		Code:    CodeIsolationUnavailable,
 		Field:   "runtimes." + id + ".isolation",
 		Message: fmt.Sprintf("The agent of runtime %s was not started: %s.", id, err),

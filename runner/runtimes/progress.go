@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // "" for an id that cannot name a file.
 func ProgressPath(turnID string) string {
 	p := ".agentxchain/dispatch-progress-" + turnID + ".json"
-	if clean, problem := protocol.CleanPath(p); problem != "" || clean != p || strings.ContainsAny(turnID, "/\\") {
+	if clean, problem := wire.CleanPath(p); problem != "" || clean != p || strings.ContainsAny(turnID, "/\\") {
 		return ""
 	}
 	return p
@@ -115,7 +115,7 @@ type Tracker struct {
 func Track(root *os.Root, p Progress, now func() time.Time) *Tracker {
 	t := &Tracker{root: root, name: ProgressPath(p.TurnID), now: now, p: p}
 	at := now()
-	t.p.StartedAt, t.p.LastActivityAt, t.p.ActivityType = protocol.FormatTime(at), protocol.FormatTime(at), "starting"
+	t.p.StartedAt, t.p.LastActivityAt, t.p.ActivityType = wire.FormatTime(at), wire.FormatTime(at), "starting"
 	t.last = at
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +129,7 @@ func (t *Tracker) Note(a Activity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.now()
-	stamp := protocol.FormatTime(at)
+	stamp := wire.FormatTime(at)
 	t.p.LastActivityAt = stamp
 	if a.Type != "" {
 		t.p.ActivityType = a.Type
@@ -168,7 +168,7 @@ func (t *Tracker) tick() {
 	}
 	at := t.now()
 	if at.Sub(t.last) >= silentAfter && t.p.SilentSince == nil {
-		since := protocol.FormatTime(t.last)
+		since := wire.FormatTime(t.last)
 		t.p.SilentSince, t.p.ActivityType = &since, "silent"
 	}
 	t.write()
@@ -211,7 +211,7 @@ func (t *Tracker) end(keep bool) {
 	}
 	t.timer.Stop()
 	if keep {
-		t.p.LastActivityAt, t.p.ActivityType, t.p.PID = protocol.FormatTime(t.now()), "interrupted", nil
+		t.p.LastActivityAt, t.p.ActivityType, t.p.PID = wire.FormatTime(t.now()), "interrupted", nil
 		t.write()
 	} else if t.name != "" {
 		_ = t.root.Remove(t.name)

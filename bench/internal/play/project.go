@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Kind is what the turns of a project do.
@@ -55,7 +55,7 @@ func Environment() []string {
 // New makes a project in dir, a directory that does not exist or is empty.
 func New(dir, bin string, kind Kind) (*Project, error) {
 	p := &Project{Dir: dir, Bin: bin, Kind: kind, last: make(map[string]int64)}
-	for name, content := range map[string]string{protocol.ConfigPath: config, ".gitignore": ignore, "README.md": "# Bench\n"} {
+	for name, content := range map[string]string{wire.ConfigPath: config, ".gitignore": ignore, "README.md": "# Bench\n"} {
 		if err := p.write(name, content); err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (p *Project) Stage(assigned []byte) error {
 		doc.Set("files_changed", []any{name})
 		doc.Set("artifact", obj("type", "workspace", "ref", "git:dirty"))
 	}
-	return p.write(protocol.StagingPath(p.turn), string(ojson.Pretty(doc)))
+	return p.write(wire.StagingPath(p.turn), string(ojson.Pretty(doc)))
 }
 
 // AcceptArgs is the command that ends the turn under way.

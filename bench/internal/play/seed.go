@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // grown are the ledgers a turn adds to.
 func grown() []string {
-	return []string{protocol.LedgerHistory.Path(), protocol.LedgerDecisions.Path(), protocol.LedgerEvents.Path(), protocol.LedgerTalk.Path()}
+	return []string{wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), wire.LedgerEvents.Path(), wire.LedgerTalk.Path()}
 }
 
 // measureLedgers notes where the ledgers end before a turn.
@@ -38,12 +38,12 @@ func (p *Project) Grow(total int) error {
 	if p.turn == "" {
 		return errors.New("a turn must have been played first")
 	}
-	state, err := p.document(protocol.DocState)
+	state, err := p.document(wire.DocState)
 	if err != nil {
 		return err
 	}
 	seq, _ := state.Int("turn_sequence")
-	history, err := os.ReadFile(p.path(protocol.LedgerHistory.Path()))
+	history, err := os.ReadFile(p.path(wire.LedgerHistory.Path()))
 	if err != nil {
 		return err
 	}
@@ -86,13 +86,13 @@ func (p *Project) Grow(total int) error {
 	}
 	state.Set("turn_sequence", seq)
 	state.Set("last_completed_turn_id", turn)
-	if err := p.write(string(protocol.DocState), string(ojson.Pretty(state))); err != nil {
+	if err := p.write(string(wire.DocState), string(ojson.Pretty(state))); err != nil {
 		return err
 	}
-	if session, err := p.document(protocol.DocSession); err == nil {
+	if session, err := p.document(wire.DocSession); err == nil {
 		session.Set("last_turn_id", turn)
 		session.Set("last_completed_turn_id", turn)
-		if err := p.write(string(protocol.DocSession), string(ojson.Pretty(session))); err != nil {
+		if err := p.write(string(wire.DocSession), string(ojson.Pretty(session))); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (p *Project) forget() error {
 	return os.RemoveAll(filepath.Join(p.Dir, ".git", "agentxchain"))
 }
 
-func (p *Project) document(d protocol.Document) (*ojson.Object, error) {
+func (p *Project) document(d wire.Document) (*ojson.Object, error) {
 	data, err := os.ReadFile(p.path(string(d)))
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Facts is what is recorded of one run. Rows are those of this run only, oldest first.
@@ -77,13 +78,13 @@ func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
 		return alx.StatusActive
 	}
 	switch f.State.Status {
-	case protocol.StatusCompleted:
+	case wire.StatusCompleted:
 		return alx.StatusCompleted
-	case protocol.StatusFailed:
+	case wire.StatusFailed:
 		return alx.StatusFailed
-	case protocol.StatusBlocked:
+	case wire.StatusBlocked:
 		return alx.StatusBlocked
-	case protocol.StatusPaused:
+	case wire.StatusPaused:
 		return alx.StatusPaused
 	}
 	switch {

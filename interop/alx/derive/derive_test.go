@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/derive"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func event(typ, id, status string, more ...any) *ojson.Object {
@@ -197,11 +198,11 @@ func TestFailedByItsRecord(t *testing.T) {
 	o := &derive.Origin{SessionID: "s", CorrelationID: "c"}
 	log := derive.NewLog(*o, "run_1")
 	log.Add(event("run_started", "evt_1", "active"))
-	log.Fail(o, &protocol.State{Status: protocol.StatusBlocked})
+	log.Fail(o, &protocol.State{Status: wire.StatusBlocked})
 	if log.Ended() {
 		t.Fatalf("%+v", log.Events)
 	}
-	failed := &protocol.State{Status: protocol.StatusFailed}
+	failed := &protocol.State{Status: wire.StatusFailed}
 	log.Fail(o, failed)
 	log.Fail(o, failed)
 	if n := len(log.Events); n != 2 || log.Events[1].Type != alx.RunFailed || *log.Events[1].OK || log.Events[1].At != log.Events[0].At {
@@ -215,7 +216,7 @@ func TestFailedByItsRecord(t *testing.T) {
 // What a session asks a person to do names the place to do it in.
 func TestNextStep(t *testing.T) {
 	on := "human_approval:gate"
-	paused := &protocol.State{Status: protocol.StatusPaused, BlockedOn: &on, PendingRunCompletion: &protocol.PendingCompletion{Gate: "gate"}}
+	paused := &protocol.State{Status: wire.StatusPaused, BlockedOn: &on, PendingRunCompletion: &protocol.PendingCompletion{Gate: "gate"}}
 	cfg := &protocol.Config{}
 	for _, c := range []struct {
 		what  string
@@ -225,9 +226,9 @@ func TestNextStep(t *testing.T) {
 	}{
 		{"queued", nil, derive.Live{Ahead: 3}, "wait: 3 runs are carried out before this one"},
 		{"next", nil, derive.Live{Ahead: 0}, "wait: this run is carried out next"},
-		{"driven", &protocol.State{Status: protocol.StatusActive}, derive.Live{Ahead: -1, Driven: true}, ""},
-		{"complete", &protocol.State{Status: protocol.StatusCompleted}, derive.Live{Ahead: -1, Branch: "agentxchain/solve/s"}, "git merge agentxchain/solve/s: takes over what was done"},
-		{"stopped", &protocol.State{Status: protocol.StatusActive}, derive.Live{Ahead: -1, Dir: "a b", Stopped: &alx.Error{Code: "run_blocked", Message: "No more.", Hint: "git agentxchain run"}}, "No more. git -C 'a b' agentxchain run"},
+		{"driven", &protocol.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Driven: true}, ""},
+		{"complete", &protocol.State{Status: wire.StatusCompleted}, derive.Live{Ahead: -1, Branch: "agentxchain/solve/s"}, "git merge agentxchain/solve/s: takes over what was done"},
+		{"stopped", &protocol.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Dir: "a b", Stopped: &alx.Error{Code: "run_blocked", Message: "No more.", Hint: "git agentxchain run"}}, "No more. git -C 'a b' agentxchain run"},
 	} {
 		if got := derive.NextStep(&derive.Origin{}, &derive.Facts{Run: "run_1", State: c.state, Config: cfg}, c.live); got != c.want {
 			t.Errorf("%s: %q", c.what, got)

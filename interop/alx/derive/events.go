@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Log is the events of a run as they become known. Rows are added as the ledger grows;
@@ -53,11 +54,11 @@ func (l *Log) eventType(row *ojson.Object) alx.RunEventType {
 	case protocol.EventRunCompleted:
 		return alx.RunCompleted
 	case protocol.EventHumanEscalationRaised:
-		if row.String("status") == string(protocol.StatusPaused) && !l.waiting {
+		if row.String("status") == string(wire.StatusPaused) && !l.waiting {
 			return alx.RunPaused
 		}
 	case protocol.EventHumanEscalationResolved, protocol.EventEscalationResolved:
-		if row.String("status") == string(protocol.StatusActive) && l.waiting {
+		if row.String("status") == string(wire.StatusActive) && l.waiting {
 			return alx.RunResumed
 		}
 	}
@@ -88,7 +89,7 @@ func (l *Log) Fail(o *Origin, st *protocol.State) {
 		return
 	}
 	if o.Failed == nil {
-		if n := len(l.Events); n > 0 && st != nil && st.Status == protocol.StatusFailed {
+		if n := len(l.Events); n > 0 && st != nil && st.Status == wire.StatusFailed {
 			l.add(alx.RunFailed, "", l.Events[n-1].At, ojson.NewObject("code", alx.CodeRunFailed, "message", "the run's record says that it has failed"))
 		}
 		return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Session is the session of a run.
@@ -29,7 +30,7 @@ func Progress(f *Facts) float64 {
 	if f.State == nil || f.Config == nil {
 		return 0
 	}
-	if f.State.Status == protocol.StatusCompleted {
+	if f.State.Status == wire.StatusCompleted {
 		return 1
 	}
 	phases := f.Config.Phases()
@@ -64,15 +65,15 @@ func NextStep(o *Origin, f *Facts, l Live) string {
 		}
 		return ""
 	}
-	if l.Stopped != nil && (f.State == nil || f.State.Status == protocol.StatusActive) {
+	if l.Stopped != nil && (f.State == nil || f.State.Status == wire.StatusActive) {
 		return l.command(strings.TrimSpace(l.Stopped.Message + " " + l.Stopped.Hint))
 	}
 	if f.State == nil {
 		return ""
 	}
-	if t := f.manual(); t != nil && f.State.Status == protocol.StatusActive {
+	if t := f.manual(); t != nil && f.State.Status == wire.StatusActive {
 		return l.command(fmt.Sprintf("git agentxchain accept %s: once a person has done the work of %s and staged the result at %s",
-			t.TurnID, protocol.BundleDir(t.TurnID)+"/PROMPT.md", protocol.StagingPath(t.TurnID)))
+			t.TurnID, wire.BundleDir(t.TurnID)+"/PROMPT.md", wire.StagingPath(t.TurnID)))
 	}
 	n := protocol.NextStep(f.State, f.Config, "")
 	if n == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/settle"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Solve is the state of an execution at a moment. The envelope's correlation id is the
@@ -72,12 +73,12 @@ func span(o *Origin, f *Facts, events []alx.RunEvent, now time.Time) (start, end
 	if n := len(events); end == "" && n > 0 && events[n-1].Type.Ends() {
 		end = events[n-1].At
 	}
-	from, err := protocol.ParseTime(start)
+	from, err := wire.ParseTime(start)
 	if err != nil {
 		return start, end, 0
 	}
 	until := now
-	if at, err := protocol.ParseTime(end); err == nil {
+	if at, err := wire.ParseTime(end); err == nil {
 		until = at
 	}
 	return start, end, max(0, until.Sub(from).Milliseconds())

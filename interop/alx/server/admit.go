@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -74,7 +74,7 @@ func (s *Server) newRecord(req *alx.SolveRequest, correlation, digest string, ba
 	now := s.opt.Now().UTC()
 	rec := &record{Schema: recordSchema, SessionID: req.SessionID, Seed: randomHex(16), Order: now.UnixNano(), UserID: req.UserID, Intent: req.Intent,
 		Constraints: req.Constraints, CorrelationID: correlation, IdempotencyKey: req.IdempotencyKey, RequestDigest: digest,
-		CreatedAt: protocol.FormatTime(now), Base: string(base.Commit)}
+		CreatedAt: wire.FormatTime(now), Base: string(base.Commit)}
 	if rec.SessionID == "" {
 		rec.SessionID = "ses_" + randomHex(8)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -162,7 +163,7 @@ func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, aga
 			s.news(x)
 		},
 	})
-	if res.State != nil && res.State.Status == protocol.StatusCompleted {
+	if res.State != nil && res.State.Status == wire.StatusCompleted {
 		s.settle(context.WithoutCancel(ctx), r, x)
 	}
 	return stopOf(res), res.Cause == loop.CauseLoopRunning
@@ -231,7 +232,7 @@ func (s *Server) hinder(ctx context.Context, x *session, err error, final bool) 
 
 // stopOf is why a loop ended that the run's own state does not tell.
 func stopOf(res *loop.Result) *alx.Error {
-	if res.State == nil || res.State.Status != protocol.StatusActive {
+	if res.State == nil || res.State.Status != wire.StatusActive {
 		if res.State == nil && res.Cause != loop.CauseCancelled && res.Cause != loop.CauseLoopRunning {
 			return failure(errors.Join(res.Err, errors.New(strings.Join(res.Errors, "; "))))
 		}
@@ -260,7 +261,7 @@ func failure(err error) *alx.Error {
 	if errors.As(err, &told) {
 		return told
 	}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	e := &alx.Error{Code: alx.CodeInternal, Message: err.Error()}
 	if errors.As(err, &refusal) {
 		e.Message, e.Hint = refusal.Message, refusal.Hint
@@ -273,7 +274,7 @@ func failure(err error) *alx.Error {
 		e.Code = alx.CodeRuntimeNotAutomatic
 	case runner.CodeNoBase, "not_a_project", "invalid_config", "invalid_json":
 		e.Code = alx.CodeProjectNotReady
-	case "file_exists", protocol.CodeRunExists:
+	case "file_exists", wire.CodeRunExists:
 		e.Code = alx.CodeRunFailed
 	case "locked", "ref_moved", "ref_locked", "state_moved", "interrupted":
 		e.Code = alx.CodeUnavailable

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -245,7 +246,7 @@ func TestOneServer(t *testing.T) {
 	_, err := server.New(context.Background(), repo.Dir, options(func(o *server.Options) {
 		o.Runner.Getenv = func(k string) string { return map[string]string{runner.TurnMarker: "turn_1"}[k] }
 	}))
-	if runner.ErrorCode(err) != protocol.CodeInsideTurn {
+	if runner.ErrorCode(err) != wire.CodeInsideTurn {
 		t.Errorf("%v", err)
 	}
 }

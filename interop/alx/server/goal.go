@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -39,7 +39,7 @@ func (s *Server) files(ctx context.Context, rec *record) (map[string][]byte, err
 		return nil, err
 	}
 	if !bytes.Equal(raw, base.Raw) {
-		out[protocol.ConfigPath] = raw
+		out[wire.ConfigPath] = raw
 	}
 	return out, nil
 }
@@ -55,7 +55,7 @@ func (s *Server) settle(ctx context.Context, r *runner.Runner, x *session) {
 		s.log.Warn("the project's goal could not be put back on the run's branch", "sessionId", rec.SessionID, "branch", rec.Branch, "error", err.Error())
 	}
 	done := *rec
-	done.SettledAt = protocol.FormatTime(s.opt.Now().UTC())
+	done.SettledAt = wire.FormatTime(s.opt.Now().UTC())
 	if err := s.records.save(&done); err != nil {
 		s.log.Warn("the session could not be written down", "sessionId", rec.SessionID, "error", err.Error())
 		return
@@ -91,7 +91,7 @@ func checkpoint(ctx context.Context, r *runner.Runner) error {
 // is.
 func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) error {
 	files, err := s.files(ctx, rec)
-	seeded, ok := files[protocol.ConfigPath]
+	seeded, ok := files[wire.ConfigPath]
 	if err != nil || !ok {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) err
 	if now := ojson.Compact(have.RawConfig); !bytes.Equal(now, compact(seeded)) && !bytes.Equal(now, compact(base.Raw)) {
 		return nil
 	}
-	return r.CommitFile(ctx, protocol.ConfigPath, base.Raw, "Solve: the project's own goal again\n\nAlx-Session: "+rec.SessionID+"\n")
+	return r.CommitFile(ctx, wire.ConfigPath, base.Raw, "Solve: the project's own goal again\n\nAlx-Session: "+rec.SessionID+"\n")
 }
 
 func compact(data []byte) []byte {

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -209,7 +209,7 @@ func TestNotReady(t *testing.T) {
 		cfg.Object("runtimes").Set("by_hand", ojson.NewObject("type", "manual"))
 	})
 	refused(alx.CodeRuntimeNotAutomatic, "local_cli")
-	repo.Git("rm", "-q", "--cached", protocol.ConfigPath)
+	repo.Git("rm", "-q", "--cached", wire.ConfigPath)
 	repo.Git("commit", "-q", "-m", "no project any more")
 	refused(alx.CodeProjectNotReady, "git add")
 	if out := repo.Git("for-each-ref", "refs/agentxchain", "refs/heads/agentxchain"); out != "" {
@@ -219,7 +219,7 @@ func TestNotReady(t *testing.T) {
 
 func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {
 	t.Helper()
-	data, err := os.ReadFile(repo.Path(protocol.ConfigPath))
+	data, err := os.ReadFile(repo.Path(wire.ConfigPath))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {
 		t.Fatal(err)
 	}
 	change(cfg)
-	repo.Write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
+	repo.Write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	repo.CommitAll("configure")
 }
 

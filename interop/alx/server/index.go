@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -140,7 +141,7 @@ func createdAt(st *protocol.State) int64 {
 	if st == nil || st.CreatedAt == nil {
 		return 0
 	}
-	at, err := protocol.ParseTime(*st.CreatedAt)
+	at, err := wire.ParseTime(*st.CreatedAt)
 	if err != nil {
 		return 0
 	}
@@ -174,11 +175,11 @@ func (x *index) read(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	events, added, err := ledger(at, s.at, protocol.LedgerEvents)
+	events, added, err := ledger(at, s.at, wire.LedgerEvents)
 	if err != nil {
 		return err
 	}
-	history, more, err := ledger(at, s.at, protocol.LedgerHistory)
+	history, more, err := ledger(at, s.at, wire.LedgerHistory)
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 	if s.rec == nil {
 		s.describe()
 	}
-	if s.facts.State.Status == protocol.StatusCompleted || s.facts.State.Status == protocol.StatusFailed {
+	if s.facts.State.Status == wire.StatusCompleted || s.facts.State.Status == wire.StatusFailed {
 		s.at = nil // nothing will be added, and it holds trees in memory
 	}
 	return nil
@@ -221,7 +222,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 
 // ledger reads what a ledger has got since an earlier look, or all of it; added tells
 // which.
-func ledger(at, since *runner.RecordedRun, l protocol.Ledger) (rows []*ojson.Object, added bool, err error) {
+func ledger(at, since *runner.RecordedRun, l wire.Ledger) (rows []*ojson.Object, added bool, err error) {
 	if since != nil {
 		lines, ok, err := at.Appended(l, since)
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -103,7 +103,7 @@ func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *o
 	if _, err := runner.InitProject(context.Background(), repo.Dir, runner.ProjectOptions{ID: "proj", Goal: "The project's own goal"}); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(repo.Path(protocol.ConfigPath))
+	data, err := os.ReadFile(repo.Path(wire.ConfigPath))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +128,8 @@ func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *o
 		edit(cfg)
 	}
 	repo.Write("agent.sh", agent)
-	repo.Write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
-	repo.Remove(string(protocol.DocState))
+	repo.Write(wire.ConfigPath, string(ojson.Pretty(cfg)))
+	repo.Remove(string(wire.DocState))
 	repo.CommitAll("governed project")
 	return repo
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // tidyEvery is how often finished work trees are looked for.
@@ -41,7 +41,7 @@ func (s *Server) tidyOnce(ctx context.Context, said map[string]string) {
 		if rec == nil || rec.RemovedAt != "" || !snap.ended || snap.session.Status != alx.StatusCompleted || ctx.Err() != nil || !snap.settled {
 			continue
 		}
-		over, err := protocol.ParseTime(snap.session.UpdatedAt)
+		over, err := wire.ParseTime(snap.session.UpdatedAt)
 		if err != nil || s.opt.Now().Sub(over) < s.opt.Keep {
 			continue
 		}
@@ -60,7 +60,7 @@ func (s *Server) tidyOnce(ctx context.Context, said map[string]string) {
 		}
 		x.mu.Lock()
 		gone := *rec
-		gone.RemovedAt = protocol.FormatTime(s.opt.Now().UTC())
+		gone.RemovedAt = wire.FormatTime(s.opt.Now().UTC())
 		if err := s.records.save(&gone); err == nil {
 			x.rec = &gone
 		}

@@ -25,7 +25,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -116,7 +116,7 @@ func orElse(d, otherwise time.Duration) time.Duration {
 
 func (s *Server) begin(ctx context.Context, dir string) error {
 	if id := s.home.InsideTurn(); id != "" {
-		return &protocol.Error{Code: protocol.CodeInsideTurn, Field: "actor",
+		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent does its own turn and starts no others.", id),
 			Hint:    "ask a person to run git agentxchain serve in their own terminal"}
 	}
@@ -250,7 +250,7 @@ func (s *Server) Close() error {
 func (s *Server) fail(x *session, why *alx.Error) {
 	x.mu.Lock()
 	rec := *x.rec
-	rec.Failed, rec.FailedAt = why, protocol.FormatTime(s.opt.Now().UTC())
+	rec.Failed, rec.FailedAt = why, wire.FormatTime(s.opt.Now().UTC())
 	err := s.records.save(&rec)
 	if err == nil {
 		x.rec = &rec

@@ -7,7 +7,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // watch looks at the refs of runs until the server ends.
@@ -64,7 +64,7 @@ func (s *Server) goOn(x *session) {
 	freed := x.rec != nil && !x.driven && !x.queued && x.tip != x.rested && x.facts.State != nil
 	if freed {
 		x.rested = x.tip
-		freed = x.facts.State.Status == protocol.StatusActive || x.facts.State.Status == protocol.StatusCompleted
+		freed = x.facts.State.Status == wire.StatusActive || x.facts.State.Status == wire.StatusCompleted
 	}
 	x.mu.Unlock()
 	if freed {

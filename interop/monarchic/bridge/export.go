@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -112,15 +112,15 @@ func Read(ctx context.Context, r *runner.Runner, opt Options) (*Export, error) {
 func (x *Export) Objects(kind string, strict bool) ([]Object, error) {
 	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == kind })
 	if i < 0 {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "type",
+		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "type",
 			Message: fmt.Sprintf("There is no kind of object called %q (%s).", cut(kind, 80), strings.Join(KindNames(), ", "))}
 	}
 	k := Kinds()[i]
 	if strict && !k.Strict {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("The strict family has no form of %s.", kind), Hint: "leave out --strict"}
+		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("The strict family has no form of %s.", kind), Hint: "leave out --strict"}
 	}
 	if !strict && !k.Portable {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("Only the strict family has a form of %s.", kind), Hint: "add --strict"}
+		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("Only the strict family has a form of %s.", kind), Hint: "add --strict"}
 	}
 	return k.make(x, strict)
 }
@@ -142,7 +142,7 @@ func (x *Export) All(strict bool) ([]Group, error) {
 			continue
 		}
 		objs, err := k.make(x, strict)
-		var refusal *protocol.Error
+		var refusal *protocolwire.Error
 		if refused(err, &refusal) && k.Single {
 			continue
 		}

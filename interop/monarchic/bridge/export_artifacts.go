@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // artifactFile is one file of an accepted turn.
@@ -41,7 +42,7 @@ func (x *Export) artifactFiles(row *ojson.Object) []artifactFile {
 	}
 	markers := row.Object("observed_artifact").Object("file_markers")
 	kind := "patch"
-	if role := x.facts.cfg.Role(row.String("role")); role != nil && role.WriteAuthority == protocol.ReviewOnly {
+	if role := x.facts.cfg.Role(row.String("role")); role != nil && role.WriteAuthority == wire.ReviewOnly {
 		kind = "review"
 	}
 	var out []artifactFile
@@ -61,7 +62,7 @@ func (x *Export) artifactFiles(row *ojson.Object) []artifactFile {
 		}
 		out = append(out, a)
 	}
-	result := protocol.StagingPath(turn)
+	result := wire.StagingPath(turn)
 	return append(out, artifactFile{id: artifactID(turn, result), path: result, digest: x.outputDigest(row), kind: strict.ArtifactCustom, source: "report"})
 }
 
@@ -209,7 +210,7 @@ func (x *Export) manifest(bool) ([]Object, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "type", Message: "Run " + x.Run + " has no artifacts yet; a digest manifest lists at least one.", Hint: "git agentxchain status"}
+		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "type", Message: "Run " + x.Run + " has no artifacts yet; a digest manifest lists at least one.", Hint: "git agentxchain status"}
 	}
 	return []Object{object("client_boundary/digest_manifest", &strict.DigestManifest{ContractVersion: portable.Version, ManifestID: "manifest-" + x.Run, RunID: x.Run, PlanID: planID(x.Run),
 		CreatedAt: x.finishedAt(), CombinedDigest: monarchic.DigestBytes([]byte(strings.Join(lines, "\n"))), EventDigest: x.eventDigest(""), ArtifactDescriptors: all})}, nil

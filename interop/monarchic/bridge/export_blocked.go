@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // blocked is the block, the approval that is waited for, and the gate that failed
@@ -19,7 +20,7 @@ func (x *Export) blocked(bool) ([]Object, error) {
 	add := func(code string, scope strict.BlockedOutcomeScope, message string, details *ojson.Object) {
 		out = append(out, object("client_boundary/blocked_outcome", &strict.BlockedOutcome{Code: code, Scope: scope, Message: message, Details: details, BlockingArtifacts: []strict.ArtifactDescriptor{}}))
 	}
-	if b := s.BlockedReason; b != nil && s.Status == protocol.StatusBlocked {
+	if b := s.BlockedReason; b != nil && s.Status == wire.StatusBlocked {
 		add(strings.ReplaceAll(or(b.Category, "unknown"), "_", "-"), x.blockScope(b), or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction, deref(s.BlockedOn), "the run is blocked"),
 			ojson.NewObject("blocked_on", s.BlockedOn, "owner", b.Recovery.Owner, "typed_reason", b.Recovery.TypedReason, "recovery_action", b.Recovery.RecoveryAction, "turn_id", b.TurnID))
 	}
@@ -74,11 +75,11 @@ func (x *Export) outcome(bool) ([]Object, error) {
 	s := f.state
 	o := &portable.RunOutcome{Version: portable.Version, TaskID: x.Run, RunID: x.Run, ObjectiveDecision: portable.OutcomeAccept, CostDecision: portable.OutcomeAccept, RiskDecision: portable.OutcomeAccept}
 	for _, status := range s.PhaseGateStatus.All() {
-		if status != protocol.GatePassed {
+		if status != wire.GatePassed {
 			o.ObjectiveDecision = portable.OutcomeIterate
 		}
 	}
-	if s.Status == protocol.StatusFailed {
+	if s.Status == wire.StatusFailed {
 		o.ObjectiveDecision = portable.OutcomeReject
 	}
 	spent := s.BudgetStatus.SpentUSD

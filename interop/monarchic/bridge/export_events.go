@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func (x *Export) events(strictly bool) ([]Object, error) {
@@ -53,13 +54,13 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 // timestamp is a stamp as it is stored; where none can be read the beginning of time
 // stands for it, as the protocol wants one.
 func (x *Export) timestamp(at string) string {
-	t, err := protocol.ParseTime(at)
+	t, err := wire.ParseTime(at)
 	if err != nil {
 		x.warn("%q is no time; 1970 stands for it", cut(at, 40))
 		return "1970-01-01T00:00:00.000Z"
 	}
 	if len(at) < len("2006-01-02T15:04:05Z") || !strings.Contains(at, "T") || !strings.HasSuffix(at, "Z") && !strings.ContainsAny(at[19:], "+-") {
-		return protocol.FormatTime(t) // a stamp of another form, such as a date alone
+		return wire.FormatTime(t) // a stamp of another form, such as a date alone
 	}
 	return at
 }
@@ -69,7 +70,7 @@ func (x *Export) taskOf(row *ojson.Object) string {
 }
 
 func statusOf(row *ojson.Object) string {
-	return or(string(runState(protocol.Status(row.String("status")))), "unknown")
+	return or(string(runState(wire.Status(row.String("status")))), "unknown")
 }
 
 func (x *Export) eventRecords() []Object {
@@ -132,7 +133,7 @@ func (x *Export) eventDigest(turn string) string {
 // ended reports whether the run is over for good.
 func (x *Export) ended() bool {
 	s := x.facts.state.Status
-	return s == protocol.StatusCompleted || s == protocol.StatusFailed
+	return s == wire.StatusCompleted || s == wire.StatusFailed
 }
 
 // lastEventAt is when the run last moved.

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -67,9 +68,9 @@ func readFacts(ctx context.Context, r *runner.Runner, run string) (*facts, error
 		return nil, err
 	}
 	if f.state.Run() == "" {
-		return nil, &protocol.Error{Code: "no_run", Field: "run_id", Message: "The project is idle: there is no run to export.", Hint: "git agentxchain assign"}
+		return nil, &protocolwire.Error{Code: "no_run", Field: "run_id", Message: "The project is idle: there is no run to export.", Hint: "git agentxchain assign"}
 	}
-	if data, ok, err := rec.File(string(protocol.DocSession)); err != nil {
+	if data, ok, err := rec.File(string(protocolwire.DocSession)); err != nil {
 		return nil, err
 	} else if ok {
 		f.session, _ = ojson.DecodeObject(data) // it is only a hint
@@ -83,7 +84,7 @@ func readFacts(ctx context.Context, r *runner.Runner, run string) (*facts, error
 // ledgers reads the rows of this run; ledgers outlive runs.
 func (f *facts) ledgers() error {
 	run := f.state.Run()
-	for line, err := range f.rec.Rows(protocol.LedgerEvents) {
+	for line, err := range f.rec.Rows(protocolwire.LedgerEvents) {
 		if err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func (f *facts) ledgers() error {
 		}
 	}
 	turns := make(map[string]bool)
-	for line, err := range f.rec.Rows(protocol.LedgerHistory) {
+	for line, err := range f.rec.Rows(protocolwire.LedgerHistory) {
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (f *facts) ledgers() error {
 		began = *f.state.CreatedAt
 	}
 	// An entry names its run, or a turn of it; of the others the time tells.
-	for line, err := range f.rec.Rows(protocol.LedgerDecisions) {
+	for line, err := range f.rec.Rows(protocolwire.LedgerDecisions) {
 		if err != nil {
 			return err
 		}
@@ -138,7 +139,7 @@ func (f *facts) ledgers() error {
 		}
 	}
 	open := make(map[string]bool)
-	for line, err := range f.rec.Rows(protocol.LedgerEscalations) {
+	for line, err := range f.rec.Rows(protocolwire.LedgerEscalations) {
 		if err != nil {
 			return err
 		}
@@ -159,11 +160,11 @@ func stampOf(row *ojson.Object) string {
 
 // earlier compares stamps; one that cannot be read is earlier than any other.
 func earlier(a, b string) bool {
-	at, err := protocol.ParseTime(a)
+	at, err := protocolwire.ParseTime(a)
 	if err != nil {
 		return true
 	}
-	bt, err := protocol.ParseTime(b)
+	bt, err := protocolwire.ParseTime(b)
 	return err == nil && at.Before(bt)
 }
 
@@ -221,7 +222,7 @@ func (f *facts) bundle(ctx context.Context, r *runner.Runner, turn string, op ru
 		return err
 	}
 	h := &handed{}
-	dir := path.Join(protocol.DispatchDir, turn)
+	dir := path.Join(protocolwire.DispatchDir, turn)
 	data, ok, err := rec.File(dir + "/" + assignmentFile)
 	if err != nil {
 		return err
@@ -253,7 +254,7 @@ func (f *facts) result(ctx context.Context, r *runner.Runner, turn string, op ru
 	if err != nil || !ok {
 		return err
 	}
-	if doc, refusal := protocol.DecodeStaged(protocol.StagingPath(turn), data); refusal == nil {
+	if doc, refusal := protocol.DecodeStaged(protocolwire.StagingPath(turn), data); refusal == nil {
 		f.results[turn] = doc
 	}
 	return nil
@@ -290,4 +291,4 @@ func cleanRemote(raw string) string {
 }
 
 // refused reports whether err is a refusal of the rules.
-func refused(err error, to **protocol.Error) bool { return errors.As(err, to) }
+func refused(err error, to **protocolwire.Error) bool { return errors.As(err, to) }

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const (
@@ -90,7 +91,7 @@ func (x *Export) gateResult(g gateEval) Object {
 		"requested_by_turn", null(or(g.by, g.failure.String("requested_by_turn"))), "missing_files", missing,
 		"missing_verification", g.failure.Bool("missing_verification"), "action", g.action, "evaluated_at", g.row.String("timestamp"))
 	if g.status == "fail" {
-		r.FailureClass = &portable.FailureClass{Category: "validation", Code: protocol.CodeGateFailed, Retryable: true, Detail: r.Reason, Scope: "gate", Source: r.Gate}
+		r.FailureClass = &portable.FailureClass{Category: "validation", Code: wire.CodeGateFailed, Retryable: true, Detail: r.Reason, Scope: "gate", Source: r.Gate}
 	}
 	return object("gate_result", r)
 }

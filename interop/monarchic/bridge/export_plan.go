@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // step is one turn, or one piece of work that no turn has taken up.
@@ -205,7 +206,7 @@ func (x *Export) strictPlan() *strict.Plan {
 func (x *Export) stepKind(s *step) strict.PlanStepKind {
 	role := x.facts.cfg.Role(s.role)
 	switch {
-	case role != nil && role.WriteAuthority == protocol.ReviewOnly:
+	case role != nil && role.WriteAuthority == wire.ReviewOnly:
 		return strict.StepReview
 	case s.phase == "qa":
 		return strict.StepVerification

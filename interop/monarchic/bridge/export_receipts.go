@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const verificationPolicy = "agentxchain/verification/1.0"
@@ -22,9 +23,9 @@ func (x *Export) receipt(strictly bool) ([]Object, error) {
 	}
 	s := x.facts.state
 	switch s.Status {
-	case protocol.StatusCompleted, protocol.StatusFailed, protocol.StatusBlocked:
+	case wire.StatusCompleted, wire.StatusFailed, wire.StatusBlocked:
 	default:
-		return nil, &protocol.Error{Code: protocol.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
+		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
 			Message: "Run " + x.Run + " is " + string(s.Status) + "; a receipt is written when it is completed, failed or blocked."}
 	}
 	outcome := x.outcomeFacts()

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -32,7 +33,7 @@ func newProject(t testing.TB, members ...any) *project {
 	p := &project{t: t, ctx: context.Background(), repo: testrepo.New(t, testrepo.Options{})}
 	_, err := runner.InitProject(p.ctx, p.repo.Dir, runner.ProjectOptions{ID: "proj"})
 	p.must(err)
-	cfg := p.read(protocol.ConfigPath)
+	cfg := p.read(wire.ConfigPath)
 	cfg.Delete("approval_policy")
 	cfg.Set("gates", ojson.NewObject())
 	cfg.Set("workflow_kit", ojson.NewObject())
@@ -40,7 +41,7 @@ func newProject(t testing.TB, members ...any) *project {
 	for k, v := range ojson.NewObject(members...).All() {
 		cfg.Set(k, v)
 	}
-	p.repo.Write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
+	p.repo.Write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	p.repo.CommitAll("governed project")
 	p.r, err = runner.Open(p.ctx, p.repo.Dir, runner.Options{})
 	p.must(err)
@@ -93,7 +94,7 @@ func (p *project) stage(turn *protocol.Turn, members ...any) {
 	for k, v := range ojson.NewObject(members...).All() {
 		doc.Set(k, v)
 	}
-	p.repo.Write(protocol.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
+	p.repo.Write(wire.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
 }
 
 func (p *project) objection(id, severity, statement string) []*ojson.Object {

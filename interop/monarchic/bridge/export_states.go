@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AgentRole is the role of the protocol that a governed role comes nearest to; the
@@ -45,26 +46,26 @@ func AgentRole(roleID, authority string) portable.AgentRole {
 	case protocol.Human:
 		return portable.RoleUnspecified
 	}
-	if authority == protocol.ReviewOnly {
+	if authority == wire.ReviewOnly {
 		return portable.RoleReviewer
 	}
 	return portable.RoleDev
 }
 
 // runState is the lifecycle state of a run as a finished export has it.
-func runState(s protocol.Status) strict.RunLifecycleState {
+func runState(s wire.Status) strict.RunLifecycleState {
 	switch s {
-	case protocol.StatusIdle:
+	case wire.StatusIdle:
 		return strict.RunPending
-	case protocol.StatusActive:
+	case wire.StatusActive:
 		return strict.RunExecuting
-	case protocol.StatusPaused:
+	case wire.StatusPaused:
 		return strict.RunPaused
-	case protocol.StatusBlocked:
+	case wire.StatusBlocked:
 		return strict.RunBlocked
-	case protocol.StatusCompleted:
+	case wire.StatusCompleted:
 		return strict.RunComplete
-	case protocol.StatusFailed:
+	case wire.StatusFailed:
 		return strict.RunFailed
 	}
 	return ""
@@ -73,13 +74,13 @@ func runState(s protocol.Status) strict.RunLifecycleState {
 // planStatus is the state of a run as the status of its plan.
 func planStatus(s *protocol.State) portable.PlanStatus {
 	switch s.Status {
-	case protocol.StatusIdle:
+	case wire.StatusIdle:
 		return portable.PlanPlanned
-	case protocol.StatusCompleted:
+	case wire.StatusCompleted:
 		return portable.PlanComplete
-	case protocol.StatusFailed:
+	case wire.StatusFailed:
 		return portable.PlanFailed
-	case protocol.StatusBlocked:
+	case wire.StatusBlocked:
 		if b := s.BlockedReason; b != nil && (b.Category == "budget_exhausted" || b.Category == "timeout") {
 			return portable.PlanBounded
 		}
@@ -101,11 +102,11 @@ func executionStatus(row *ojson.Object) strict.ExecutionStatus {
 // leaseState is the state of the lease an active turn stands for.
 func leaseState(t *protocol.Turn) strict.LeaseLifecycleState {
 	switch t.Status {
-	case protocol.TurnAssigned:
+	case wire.TurnAssigned:
 		return strict.LeaseIssued
-	case protocol.TurnStalled, "failed_start":
+	case wire.TurnStalled, "failed_start":
 		return strict.LeaseExpired
-	case protocol.TurnFailed:
+	case wire.TurnFailed:
 		return strict.LeaseRejected
 	}
 	return strict.LeaseActive
@@ -119,7 +120,7 @@ func failure(category string) (class string, retryable bool, detail string) {
 		return "permission", false, "policy"
 	case "hook_tamper":
 		return "internal", false, "infra"
-	case "conflict_loop", "operator_commit_reconcile_refused", protocol.CodeConflict, "file_conflict":
+	case "conflict_loop", "operator_commit_reconcile_refused", wire.CodeConflict, "file_conflict":
 		return "conflict", false, "execution"
 	case "retries_exhausted", "non_progress":
 		return "validation", false, "agent"
@@ -129,7 +130,7 @@ func failure(category string) (class string, retryable bool, detail string) {
 		return "timeout", true, "agent"
 	case "ghost_turn", "dispatch_error", "gate_action_failed":
 		return "environment", true, "infra"
-	case "validation_error", protocol.CodeValidationFailed, "schema", "assignment", "protocol", "human_review", protocol.CodeGateFailed:
+	case "validation_error", wire.CodeValidationFailed, "schema", "assignment", "protocol", "human_review", wire.CodeGateFailed:
 		return "validation", true, "validation"
 	case "artifact", "verification":
 		return "validation", true, "execution"
@@ -147,7 +148,7 @@ func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureCla
 	category := or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"), p.String("failure_type"))
 	switch kind {
 	case protocol.EventGateFailed:
-		category = protocol.CodeGateFailed
+		category = wire.CodeGateFailed
 	case protocol.EventTurnStalled:
 		category = "stale_turn"
 	case protocol.EventTurnStartFailed, "runtime_spawn_failed", "stdout_attach_failed":
@@ -183,7 +184,7 @@ func said(p *ojson.Object) string {
 // blockDetail is what stops the run as a FailureDetail, nil when nothing does.
 func (x *Export) blockDetail() *portable.FailureDetail {
 	s := x.facts.state
-	if s.Status != protocol.StatusBlocked {
+	if s.Status != wire.StatusBlocked {
 		return nil
 	}
 	category, on, text := "unknown", "", ""

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -103,7 +104,7 @@ func (x *Export) intent(bool) ([]Object, error) {
 	f := x.facts
 	class := strict.IntentInspect
 	for _, r := range f.cfg.Roles.All() {
-		if r != nil && r.WriteAuthority != protocol.ReviewOnly {
+		if r != nil && r.WriteAuthority != protocolwire.ReviewOnly {
 			class = strict.IntentExecute
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -136,16 +137,16 @@ func TestMailboxOfAnEventfulRun(t *testing.T) {
 
 func TestExportOfARunThatGoesOn(t *testing.T) {
 	p := newProject(t, "gates", ojson.NewObject("sign", ojson.NewObject("requires_human_approval", true), "ship", ojson.NewObject("requires_human_approval", true)))
-	cfg := p.read(protocol.ConfigPath)
+	cfg := p.read(wire.ConfigPath)
 	cfg.Set("routing", p.json(twoPhases))
-	p.repo.Write(protocol.ConfigPath, string(ojson.Pretty(cfg)))
+	p.repo.Write(wire.ConfigPath, string(ojson.Pretty(cfg)))
 	p.repo.CommitAll("two phases")
 	pm := p.assign("pm")
 	found := sound(t, p.export(bridge.Options{}))
 	if found["receipt"] != nil || len(found["leases"]) != 1 || found["leases"][0].String("status") != "active" {
 		t.Errorf("an active turn: %v", found["leases"])
 	}
-	if _, err := p.export(bridge.Options{}).Objects("receipt", false); runner.ErrorCode(err) != protocol.CodeInvalidStateTransition {
+	if _, err := p.export(bridge.Options{}).Objects("receipt", false); runner.ErrorCode(err) != wire.CodeInvalidStateTransition {
 		t.Errorf("the receipt of an active run: %v", err)
 	}
 	p.accept(pm, "phase_transition_request", "qa")
@@ -285,11 +286,11 @@ func TestAgentRole(t *testing.T) {
 		"code_review": "reviewer", "sec_ops": "security", "app-sec": "security", "secretary": "dev", "sre": "ops", "scribe": "publisher", "docs": "publisher",
 		"human": portable.RoleUnspecified, "gardener": "dev", "researcher": "researcher",
 	} {
-		if got := bridge.AgentRole(id, protocol.Authoritative); got != want {
+		if got := bridge.AgentRole(id, wire.Authoritative); got != want {
 			t.Errorf("%s is %s, not %s", id, got, want)
 		}
 	}
-	if got := bridge.AgentRole("gardener", protocol.ReviewOnly); got != portable.RoleReviewer {
+	if got := bridge.AgentRole("gardener", wire.ReviewOnly); got != portable.RoleReviewer {
 		t.Errorf("who only reviews is %s", got)
 	}
 }

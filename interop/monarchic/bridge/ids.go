@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func planID(run string) string { return "plan-" + run }
@@ -45,7 +45,7 @@ func (x *Export) ms(stamp string) uint64 {
 	if stamp == "" {
 		return 0
 	}
-	t, err := protocol.ParseTime(stamp)
+	t, err := wire.ParseTime(stamp)
 	if err != nil || t.UnixMilli() < 0 {
 		x.warn("%q is no time; 0 stands for it", cut(stamp, 40))
 		return 0

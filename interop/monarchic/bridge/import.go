@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Kinds of plans that ReadPlan tells apart (spec/08 §0.2, §2.6, §4.3, §8.2).
@@ -82,7 +82,7 @@ func (p *Plan) note(pointer, text string) {
 // one go.
 type faults struct {
 	code  string
-	list  protocol.Problems
+	list  wire.Problems
 	found int // those beyond maxFaults included
 }
 
@@ -93,24 +93,24 @@ func (f *faults) add(code, pointer, value, format string, args ...any) {
 		f.code = code
 	}
 	if f.found++; f.found <= maxFaults {
-		f.list = append(f.list, protocol.Problem{Code: code, Field: pointer, Value: value, Message: at(pointer) + fmt.Sprintf(format, args...)})
+		f.list = append(f.list, wire.Problem{Code: code, Field: pointer, Value: value, Message: at(pointer) + fmt.Sprintf(format, args...)})
 	}
 }
 
 // err is the refusal, nil when nothing is wrong. Its code is that of the first
 // fault; each problem has its own, and the pointer as its field.
-func (f *faults) err(hint string) *protocol.Error {
+func (f *faults) err(hint string) *wire.Error {
 	if len(f.list) == 0 {
 		return nil
 	}
 	if n := f.found - len(f.list); n > 0 {
-		f.list = append(f.list, protocol.Problem{Code: f.code, Message: fmt.Sprintf("%d more findings of this kind are not listed.", n)})
+		f.list = append(f.list, wire.Problem{Code: f.code, Message: fmt.Sprintf("%d more findings of this kind are not listed.", n)})
 	}
 	said := make([]string, len(f.list))
 	for i, p := range f.list {
 		said[i] = p.Message
 	}
-	return &protocol.Error{Code: f.code, Field: f.list[0].Field, Problems: f.list, Hint: hint, Message: "The plan cannot be imported: " + strings.Join(said, " ")}
+	return &wire.Error{Code: f.code, Field: f.list[0].Field, Problems: f.list, Hint: hint, Message: "The plan cannot be imported: " + strings.Join(said, " ")}
 }
 
 func at(pointer string) string {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/check"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // judge puts the findings of the protocol's rules in the place of what the reader
@@ -17,13 +17,13 @@ func (r *reader) judge(doc *ojson.Object, shape string) {
 	if check.Valid(findings) {
 		return
 	}
-	own := slices.DeleteFunc(r.bad.list, func(p protocol.Problem) bool { return p.Code == CodePipelineInvalid })
+	own := slices.DeleteFunc(r.bad.list, func(p wire.Problem) bool { return p.Code == CodePipelineInvalid })
 	r.bad = faults{list: own, found: len(own)}
 	if len(own) > 0 {
 		r.bad.code = own[0].Code
 	}
 	for _, f := range findings {
-		said := slices.ContainsFunc(own, func(p protocol.Problem) bool { return p.Field == f.Pointer })
+		said := slices.ContainsFunc(own, func(p wire.Problem) bool { return p.Field == f.Pointer })
 		if f.Severity == check.Error && !said {
 			r.bad.add(CodePipelineInvalid, f.Pointer, f.Rule, "%s (%s).", f.Message, f.Rule)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // FitOptions say what a plan leaves open.
@@ -61,7 +62,7 @@ const fitHint = "change the plan and import it again; --dry-run shows what would
 // is a phase, in parts of at most protocol.MaxConcurrentTurns tasks, with the roles
 // of its tasks and a gate when they ask for gates (spec/08 §11.5). Errors:
 // unknown_role, plan_unrepresentable, pipeline_invalid.
-func ForNewProject(p *Plan, opt FitOptions) (*Import, *protocol.Error) {
+func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 	im, bad := &Import{Plan: p}, &faults{}
 	for _, t := range p.Tasks {
 		im.newRole(t, opt, bad)
@@ -104,11 +105,11 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *protocol.Error) {
 
 // admit asks the engine whether a run in state s would take the charters, so that
 // what it refuses is refused before anything is written.
-func (im *Import) admit(cfg *protocol.Config, s *protocol.State) *protocol.Error {
+func (im *Import) admit(cfg *protocol.Config, s *protocol.State) *wire.Error {
 	s = s.Clone()
 	if s.Run() == "" {
 		run := "run_0000000000000000"
-		s.RunID, s.Status = &run, protocol.StatusActive
+		s.RunID, s.Status = &run, wire.StatusActive
 	}
 	snap := &protocol.Snapshot{Config: cfg, State: s, Index: &protocol.Index{Run: s.Run()}}
 	_, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters}, protocol.Env{Seed: strings.Repeat("0", 32)})
@@ -132,7 +133,7 @@ func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 
 // queuedBefore refuses a plan that the run has already: importing it again, as a
 // script that is repeated does, is no fault in the plan.
-func queuedBefore(p *Plan, s *protocol.State) *protocol.Error {
+func queuedBefore(p *Plan, s *protocol.State) *wire.Error {
 	done := 0
 	for _, t := range p.Tasks {
 		c := s.Charter(t.ID)
@@ -143,7 +144,7 @@ func queuedBefore(p *Plan, s *protocol.State) *protocol.Error {
 			done++
 		}
 	}
-	return &protocol.Error{Code: CodeUnrepresentable, Field: "plan_id", Hint: "git agentxchain status shows how far it is",
+	return &wire.Error{Code: CodeUnrepresentable, Field: "plan_id", Hint: "git agentxchain status shows how far it is",
 		Message: fmt.Sprintf("Run %s has the plan %s already; %d of %d charters are done, and nothing was added.", s.Run(), ojson.Shown(p.ID), done, len(p.Tasks)),
 		Details: ojson.NewObject("plan_id", p.ID, "charters", len(p.Tasks), "done", done)}
 }
@@ -153,7 +154,7 @@ func queuedBefore(p *Plan, s *protocol.State) *protocol.Error {
 // routes to its role. Nothing of agentxchain.json is changed, so what it lacks is
 // an error that says what would have to be added. s is the run's state, or that of
 // a run that has not begun.
-func ForProject(p *Plan, cfg *protocol.Config, s *protocol.State, opt FitOptions) (*Import, *protocol.Error) {
+func ForProject(p *Plan, cfg *protocol.Config, s *protocol.State, opt FitOptions) (*Import, *wire.Error) {
 	if refusal := queuedBefore(p, s); refusal != nil {
 		return nil, refusal
 	}

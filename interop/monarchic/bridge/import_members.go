@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // get returns a member by its canonical name or its lowerCamelCase alias; null
@@ -146,7 +146,7 @@ func (r *reader) role(t *Task, o *ojson.Object, at string) {
 	case ojson.Number:
 		n, ok := v.Int64()
 		if !ok || n < 0 || int(n) > len(agentRoles()) {
-			r.bad.add(protocol.CodeUnknownRole, pointer(at, "role"), string(v), "%s is the number of no role.", v)
+			r.bad.add(wire.CodeUnknownRole, pointer(at, "role"), string(v), "%s is the number of no role.", v)
 			return
 		}
 		if n > 0 {
@@ -272,7 +272,7 @@ func (r *reader) graph() {
 	if len(p.Tasks) == 0 && len(r.bad.list) == 0 {
 		r.bad.add(CodePipelineInvalid, "", "", "the plan has no tasks.")
 	}
-	if p.ID != "" && !protocol.SafeID(p.ID) {
+	if p.ID != "" && !wire.SafeID(p.ID) {
 		at := "/plan_id"
 		switch p.Kind {
 		case KindPipeline, KindPipelineLegacy:
@@ -286,7 +286,7 @@ func (r *reader) graph() {
 	for _, t := range p.Tasks {
 		switch {
 		case t.ID == "":
-		case !protocol.SafeID(t.ID):
+		case !wire.SafeID(t.ID):
 			r.bad.add(CodePipelineInvalid, t.Pointer, t.ID, "the id %s cannot be used: it must have at most 200 bytes and no /, \\ or control characters.", ojson.Shown(t.ID))
 		case byID[t.ID] != nil:
 			r.bad.add(CodePipelineInvalid, t.Pointer, t.ID, "the id %s is that of %s already.", ojson.Shown(t.ID), byID[t.ID].Pointer)

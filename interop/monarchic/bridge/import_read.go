@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // reader reads one document. Members are found by their canonical name or its
@@ -25,10 +25,10 @@ const readHint = "git agentxchain monarchic validate FILE shows every finding"
 // in it. The document is held against the protocol's schemas and rules first
 // (package check). Errors: invalid_json, pipeline_invalid, plan_unrepresentable,
 // unsupported_version; each fault is a problem whose field is its JSON pointer.
-func ReadPlan(data []byte) (*Plan, *protocol.Error) {
+func ReadPlan(data []byte) (*Plan, *wire.Error) {
 	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")), ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
 	if err != nil {
-		e := &protocol.Error{Code: protocol.CodeInvalidJSON, Message: "The plan is not one JSON document: " + err.Error() + "."}
+		e := &wire.Error{Code: wire.CodeInvalidJSON, Message: "The plan is not one JSON document: " + err.Error() + "."}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
@@ -37,7 +37,7 @@ func ReadPlan(data []byte) (*Plan, *protocol.Error) {
 	}
 	doc, ok := v.(*ojson.Object)
 	if !ok {
-		return nil, &protocol.Error{Code: CodePipelineInvalid, Message: "A plan is a JSON object, not " + ojson.TypeName(v) + ".", Hint: readHint}
+		return nil, &wire.Error{Code: CodePipelineInvalid, Message: "A plan is a JSON object, not " + ojson.TypeName(v) + ".", Hint: readHint}
 	}
 	if inner := doc.Object("plan"); has(inner, "steps") && !has(doc, "pipeline_id") && !has(doc, "plan_id") && !has(doc, "task_id") {
 		doc = inner
@@ -58,7 +58,7 @@ func ReadPlan(data []byte) (*Plan, *protocol.Error) {
 		shape = KindTask
 		r.single(doc)
 	default:
-		return nil, &protocol.Error{Code: CodePipelineInvalid, Hint: readHint,
+		return nil, &wire.Error{Code: CodePipelineInvalid, Hint: readHint,
 			Message: "This is no plan: a PipelineSpec has tasks, a Plan has steps, a Task has task_id and goal."}
 	}
 	r.graph()

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const defaultRole = "dev"
@@ -32,9 +33,9 @@ func (im *Import) newRole(t *Task, opt FitOptions, bad *faults) {
 	id := im.newRoleID(t, opt)
 	switch {
 	case id == "human" || !roleID(id):
-		bad.add(protocol.CodeUnknownRole, pointer(t.Pointer, "role_id"), id, "%s cannot be the id of a role: it takes lowercase letters, digits, - and _, and is not human.", ojson.Shown(id))
+		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role_id"), id, "%s cannot be the id of a role: it takes lowercase letters, digits, - and _, and is not human.", ojson.Shown(id))
 	case t.RoleID == "" && t.Role != "" && !slices.Contains(agentRoles(), id):
-		bad.add(protocol.CodeUnknownRole, pointer(t.Pointer, "role"), id, "role %s is none of %s; name a role of your own with role_id.", ojson.Shown(id), strings.Join(agentRoles(), ", "))
+		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role"), id, "role %s is none of %s; name a role of your own with role_id.", ojson.Shown(id), strings.Join(agentRoles(), ", "))
 	case t.RoleID == "" && t.Role == "":
 		im.Plan.note(pointer(t.Pointer, "role"), "the plan names no role, so role "+id+" does the task")
 	}
@@ -56,7 +57,7 @@ func configuredRole(p *Plan, t *Task, cfg *protocol.Config, opt FitOptions, bad 
 		if known(t.RoleID) {
 			return t.RoleID
 		}
-		bad.add(protocol.CodeUnknownRole, pointer(t.Pointer, "role_id"), t.RoleID, "agentxchain.json has no role %s (roles: %s); add it, or name one of them.", ojson.Shown(t.RoleID), have)
+		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role_id"), t.RoleID, "agentxchain.json has no role %s (roles: %s); add it, or name one of them.", ojson.Shown(t.RoleID), have)
 		return ""
 	}
 	token, key := t.Role, "role"
@@ -82,13 +83,13 @@ func configuredRole(p *Plan, t *Task, cfg *protocol.Config, opt FitOptions, bad 
 	if t.Role == "" {
 		what = "the task names no role, and agentxchain.json has no " + token + " (roles: " + have + "); say who does such tasks with --role."
 	}
-	bad.add(protocol.CodeUnknownRole, pointer(t.Pointer, key), token, "%s", what)
+	bad.add(wire.CodeUnknownRole, pointer(t.Pointer, key), token, "%s", what)
 	return ""
 }
 
 // reviews tells the roles whose work is to judge that of others.
 func reviews(id string) bool {
-	switch AgentRole(id, protocol.Authoritative) {
+	switch AgentRole(id, wire.Authoritative) {
 	case portable.RoleQA, portable.RoleReviewer, portable.RoleSecurity, portable.RoleVerification:
 		return true
 	}
@@ -102,7 +103,7 @@ const (
 
 // propose writes the agentxchain.json of the plan and reads it back: what the
 // engine would refuse is refused here, before anything is written.
-func (im *Import) propose(opt FitOptions) (*protocol.Config, *protocol.Error) {
+func (im *Import) propose(opt FitOptions) (*protocol.Config, *wire.Error) {
 	obj := ojson.NewObject
 	p := im.Plan
 	name := oneLine(p.ProjectKey)
@@ -122,9 +123,9 @@ func (im *Import) propose(opt FitOptions) (*protocol.Config, *protocol.Error) {
 	}
 	roles := &ojson.Object{}
 	for _, r := range im.Roles {
-		r.Title, r.Runtime, r.Authority = title(r.ID), runtime, protocol.Authoritative
+		r.Title, r.Runtime, r.Authority = title(r.ID), runtime, wire.Authoritative
 		if opt.Agent == "" && reviews(r.ID) {
-			r.Authority = protocol.ReviewOnly
+			r.Authority = wire.ReviewOnly
 		}
 		roles.Set(r.ID, obj("title", r.Title, "mandate", "Carry out the tasks the plan gives to this role, one at a time, and show that each is done.",
 			"write_authority", r.Authority, "runtime", runtime))
@@ -148,10 +149,10 @@ func (im *Import) propose(opt FitOptions) (*protocol.Config, *protocol.Error) {
 	data := ojson.Pretty(doc)
 	cfg, problems, err := protocol.DecodeConfig(data)
 	if err != nil {
-		return nil, &protocol.Error{Code: CodeUnrepresentable, Message: "The plan leads to an agentxchain.json that cannot be read: " + err.Error() + "."}
+		return nil, &wire.Error{Code: CodeUnrepresentable, Message: "The plan leads to an agentxchain.json that cannot be read: " + err.Error() + "."}
 	}
 	if len(problems) > 0 {
-		return nil, &protocol.Error{Code: CodeUnrepresentable, Problems: problems, Message: "The plan leads to an agentxchain.json that is not valid: " + problems.Join() + "."}
+		return nil, &wire.Error{Code: CodeUnrepresentable, Problems: problems, Message: "The plan leads to an agentxchain.json that is not valid: " + problems.Join() + "."}
 	}
 	im.Config = data
 	return cfg, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 const diamond = "../../../examples/monarchic-plan/plan.json"
@@ -75,7 +76,7 @@ func TestPlansOfEveryForm(t *testing.T) {
 
 func TestPlansThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ doc, code, pointer string }{
-		"no JSON":               {`{"a":`, protocol.CodeInvalidJSON, ""},
+		"no JSON":               {`{"a":`, wire.CodeInvalidJSON, ""},
 		"a list":                {`[]`, bridge.CodePipelineInvalid, ""},
 		"no plan":               {`{"version":"v1"}`, bridge.CodePipelineInvalid, ""},
 		"no tasks":              {pipeline(``), bridge.CodePipelineInvalid, ""},
@@ -86,9 +87,9 @@ func TestPlansThatAreRefused(t *testing.T) {
 		"unsafe id":             {pipeline(`{"id":"../a","role":"dev","goal":"x"}`), bridge.CodePipelineInvalid, "/tasks/0/id"},
 		"message route":         {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"b","role":"dev","goal":"x","depends_on":[{"task_id":"a","kind":"message_route"}]}`), bridge.CodeUnrepresentable, "/tasks/1/depends_on/0"},
 		"task in a file":        {pipeline(`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"}`), bridge.CodeUnrepresentable, "/tasks/0/task_artifact"},
-		"role without role_id":  {pipeline(`{"id":"a","role":"wizard","goal":"x"}`), protocol.CodeUnknownRole, "/tasks/0/role"},
-		"role_id that is none":  {pipeline(`{"id":"a","role":"dev","role_id":"Big One","goal":"x"}`), protocol.CodeUnknownRole, "/tasks/0/role_id"},
-		"a person as role":      {pipeline(`{"id":"a","role":"dev","role_id":"human","goal":"x"}`), protocol.CodeUnknownRole, "/tasks/0/role_id"},
+		"role without role_id":  {pipeline(`{"id":"a","role":"wizard","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role"},
+		"role_id that is none":  {pipeline(`{"id":"a","role":"dev","role_id":"Big One","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id"},
+		"a person as role":      {pipeline(`{"id":"a","role":"dev","role_id":"human","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id"},
 		"no goal":               {pipeline(`{"id":"a","role":"dev"}`), bridge.CodePipelineInvalid, "/tasks/0/goal"},
 		"skills twice":          {pipeline(`{"id":"a","role":"dev","goal":"x","required_skills":["s","s"]}`), bridge.CodePipelineInvalid, "/tasks/0/required_skills/1"},
 		"no objective":          {`{"version":"v1","pipeline_id":"p","project_key":"k","tasks":[{"id":"a","role":"dev","goal":"x"}]}`, bridge.CodePipelineInvalid, "/objective"},
@@ -103,7 +104,7 @@ func TestPlansThatAreRefused(t *testing.T) {
 			if err == nil {
 				t.Fatal("taken")
 			}
-			if err.Code != c.code || err.Field != c.pointer || err.Hint == "" && c.code != protocol.CodeInvalidJSON {
+			if err.Code != c.code || err.Field != c.pointer || err.Hint == "" && c.code != wire.CodeInvalidJSON {
 				t.Errorf("%s at %q (%q): %v", err.Code, err.Field, err.Hint, err)
 			}
 		})
@@ -143,7 +144,7 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 		t.Errorf("noted %q", noted)
 	}
 	cfg := config(t, im)
-	if g := cfg.Gate("review"); g == nil || !g.RequiresHuman || g.RequiresVerify || cfg.Role("dev").WriteAuthority != protocol.Authoritative || cfg.Role("dev").RuntimeType != "local_cli" {
+	if g := cfg.Gate("review"); g == nil || !g.RequiresHuman || g.RequiresVerify || cfg.Role("dev").WriteAuthority != wire.Authoritative || cfg.Role("dev").RuntimeType != "local_cli" {
 		t.Errorf("config %s", im.Config)
 	}
 }
@@ -168,7 +169,7 @@ func TestFittingAProject(t *testing.T) {
 		t.Fatal(derr, problems)
 	}
 	state := protocol.FreshState(cfg, "")
-	fit := func(doc string, change func(*protocol.State)) (*bridge.Import, *protocol.Error) {
+	fit := func(doc string, change func(*protocol.State)) (*bridge.Import, *wire.Error) {
 		t.Helper()
 		p, err := bridge.ReadPlan([]byte(doc))
 		if err != nil {
@@ -196,8 +197,8 @@ func TestFittingAProject(t *testing.T) {
 		doc, code, pointer string
 		change             func(*protocol.State)
 	}{
-		"no such role":       {pipeline(`{"id":"a","role":"security","goal":"x"}`), protocol.CodeUnknownRole, "/tasks/0/role", nil},
-		"no such role_id":    {pipeline(`{"id":"a","role":"dev","role_id":"back","goal":"x"}`), protocol.CodeUnknownRole, "/tasks/0/role_id", nil},
+		"no such role":       {pipeline(`{"id":"a","role":"security","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role", nil},
+		"no such role_id":    {pipeline(`{"id":"a","role":"dev","role_id":"back","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id", nil},
 		"role not any more":  {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0/role", func(s *protocol.State) { s.Phase = "ship" }},
 		"dev after the last": {pipeline(`{"id":"a","role":"product_owner","goal":"x","depends_on":["b"]},{"id":"b","role":"qa","goal":"x","depends_on":["c"],"gates_required":["nobody"]},{"id":"c","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/1/gates_required/0", nil},
 		"gate that is past":  {pipeline(`{"id":"a","role":"dev","goal":"x","gates_required":["scope"]}`), bridge.CodeUnrepresentable, "/tasks/0/gates_required/0", nil},
@@ -264,7 +265,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 			}
 		}
 		s := protocol.FreshState(cfg, "")
-		s.Status = protocol.StatusActive
+		s.Status = wire.StatusActive
 		run := "run_0000000000000001"
 		s.RunID = &run
 		snap := &protocol.Snapshot{Config: cfg, State: s, Index: &protocol.Index{Run: run}}
@@ -312,7 +313,7 @@ func TestLargePlans(t *testing.T) {
 		}
 		return pipeline(strings.Join(tasks, ","))
 	}
-	refusal := func(doc string) *protocol.Error {
+	refusal := func(doc string) *wire.Error {
 		t.Helper()
 		p, err := bridge.ReadPlan([]byte(doc))
 		if err != nil {
@@ -324,10 +325,10 @@ func TestLargePlans(t *testing.T) {
 	if err := refusal(many(protocol.MaxCharters, "dev", "")); err != nil {
 		t.Errorf("%v", err)
 	}
-	if err := refusal(many(protocol.MaxCharters+1, "dev", "")); err == nil || err.Code != protocol.CodeInvalidCharter {
+	if err := refusal(many(protocol.MaxCharters+1, "dev", "")); err == nil || err.Code != wire.CodeInvalidCharter {
 		t.Errorf("%v", err)
 	}
-	if err := refusal(many(20, "dev", `,"inputs":{"text":"`+strings.Repeat("x", protocol.MaxCharterBytes/20)+`"}`)); err == nil || err.Code != protocol.CodeInvalidCharter || !strings.Contains(err.Message, "Split the plan") {
+	if err := refusal(many(20, "dev", `,"inputs":{"text":"`+strings.Repeat("x", protocol.MaxCharterBytes/20)+`"}`)); err == nil || err.Code != wire.CodeInvalidCharter || !strings.Contains(err.Message, "Split the plan") {
 		t.Errorf("%v", err)
 	}
 	err := refusal(many(500, "wizard", ""))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // handoffs are the delegations of the accepted turns, each followed by what came of
@@ -46,10 +46,10 @@ func (x *Export) handoff(row, d *ojson.Object) *Mail {
 	m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckReceived, ""))
 	switch {
 	case done == nil:
-		if turn, ok := x.facts.state.ActiveTurns.Get(child); ok && turn.Status != protocol.TurnAssigned {
+		if turn, ok := x.facts.state.ActiveTurns.Get(child); ok && turn.Status != wire.TurnAssigned {
 			m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckAccepted, ""))
 		}
-	case done.String("status") == protocol.ResultCompleted:
+	case done.String("status") == wire.ResultCompleted:
 		m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckAccepted, ""), x.ack(id, child, done.String("accepted_at"), portable.AckResolved, ""))
 	default:
 		m.Acks = append(m.Acks, x.ack(id, child, done.String("accepted_at"), portable.AckRejected, or(done.String("summary"), done.String("status"))))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
@@ -39,7 +40,7 @@ func (s *Server) AcquireLease(ctx context.Context, req *pb.AcquireLeaseRequest) 
 	}
 	out.RetryAfterMs = millis(s.opt.Poll)
 	if why != nil {
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if !errors.As(why, &refusal) {
 			return nil, failed(why)
 		}
@@ -123,7 +124,7 @@ func (a *assigning) next() (*runner.Lease, error) {
 		if err == nil {
 			return res.Lease, nil
 		}
-		var refusal *protocol.Error
+		var refusal *wire.Error
 		if !errors.As(err, &refusal) {
 			return nil, err
 		}
@@ -167,14 +168,14 @@ func (a *assigning) ready(id string) (string, error) {
 	}
 	err = a.s.patiently(a.ctx, func() error {
 		switch t.Status {
-		case protocol.TurnDispatched, protocol.TurnStarting, protocol.TurnRunning, protocol.TurnRetrying:
+		case wire.TurnDispatched, wire.TurnStarting, wire.TurnRunning, wire.TurnRetrying:
 			return nil
-		case protocol.TurnAssigned:
+		case wire.TurnAssigned:
 			_, err := a.s.r.WriteDispatchBundle(a.ctx, id)
 			return err
-		case protocol.TurnFailedAcceptance, protocol.TurnConflicted:
+		case wire.TurnFailedAcceptance, wire.TurnConflicted:
 			_, err := a.s.r.RejectTurn(a.ctx, runner.RejectOptions{TurnID: id, Stage: "acceptance", Reason: orElse(t.FailureReason, "its result was not accepted"),
-				Reassign: t.Status == protocol.TurnConflicted})
+				Reassign: t.Status == wire.TurnConflicted})
 			return err
 		}
 		out, err := a.s.r.ReissueTurn(a.ctx, runner.ReissueOptions{TurnID: id, Reason: "the turn was " + t.Status})
@@ -214,11 +215,11 @@ func (a *assigning) assignNew(v *runner.View) string {
 		return out.Turn.TurnID
 	}
 	a.last = err
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if !errors.As(err, &refusal) {
 		return ""
 	}
-	if id := refusal.Details.String("turn_id"); refusal.Code == protocol.CodeCheckpointRequired && id != "" && !a.s.opt.NoCheckpoint && !a.checkpointed[id] {
+	if id := refusal.Details.String("turn_id"); refusal.Code == wire.CodeCheckpointRequired && id != "" && !a.s.opt.NoCheckpoint && !a.checkpointed[id] {
 		a.checkpointed[id] = true
 		if cerr := a.s.patiently(a.ctx, func() error { _, err := a.s.r.Checkpoint(a.ctx, id); return err }); cerr != nil {
 			a.last = cerr

@@ -36,6 +36,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -49,7 +50,7 @@ func makeProject(t testing.TB, dir string) {
 	must(t, err)
 	_, err = runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(t, err)
-	path := filepath.Join(dir, protocol.ConfigPath)
+	path := filepath.Join(dir, wire.ConfigPath)
 	data, err := os.ReadFile(path)
 	must(t, err)
 	cfg, err := ojson.DecodeObject(data)
@@ -279,7 +280,7 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	if v.State.ActiveTurns.Len() != 0 || *v.State.LastCompletedTurnID != as.Lease.StepId {
 		t.Fatalf("the run after it: %s", v.State.Encode())
 	}
-	rows, err := s.r.Record().TailRows(context.Background(), protocol.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == "dispatch_progress" })
+	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == "dispatch_progress" })
 	must(t, err)
 	if len(rows) != 1 || rows[0].Row.Object("payload").Objects("events")[0].String("event_type") != "compiled" {
 		t.Fatalf("progress on record: %v", rows)
@@ -364,7 +365,7 @@ func TestServerRestartForgetsNothing(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("sessions are kept in a file of mode %o", info.Mode().Perm())
 	}
-	rows, err := s.r.Record().TailRows(context.Background(), protocol.LedgerEvents, 0, func(o *ojson.Object) bool {
+	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool {
 		return o.Object("payload").String("action") == protocol.LeaseActReloaded
 	})
 	must(t, err)
@@ -409,7 +410,7 @@ func TestCancellationByEscalation(t *testing.T) {
 	if res := ack(); !res.Accepted {
 		t.Fatalf("acknowledgement refused: %v", res.Failure)
 	}
-	rows, err := s.r.Record().TailRows(context.Background(), protocol.LedgerEvents, 0, func(o *ojson.Object) bool { return o.Object("payload").Has("recovery") })
+	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.Object("payload").Has("recovery") })
 	must(t, err)
 	var kinds []string
 	for _, row := range rows {

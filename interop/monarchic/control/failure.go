@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -55,7 +56,7 @@ func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string
 	if err == nil {
 		return nil, nil
 	}
-	var refusal *protocol.Error
+	var refusal *wire.Error
 	if !errors.As(err, &refusal) {
 		return nil, failed(err)
 	}
@@ -71,7 +72,7 @@ func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string
 }
 
 // classOf is the FailureDetail class of an engine's refusal.
-func classOf(e *protocol.Error) string {
+func classOf(e *wire.Error) string {
 	switch e.Stage {
 	case "schema", "assignment", "protocol":
 		return "validation"
@@ -79,12 +80,12 @@ func classOf(e *protocol.Error) string {
 		return "execution"
 	}
 	switch e.Code {
-	case protocol.CodeInvalidArgument, protocol.CodeInvalidJSON, protocol.CodeValidationFailed, protocol.CodeStagedMissing, protocol.CodeStaleStaging:
+	case wire.CodeInvalidArgument, wire.CodeInvalidJSON, wire.CodeValidationFailed, wire.CodeStagedMissing, wire.CodeStaleStaging:
 		return "validation"
-	case protocol.CodePolicyViolation, protocol.CodePolicyEscalation, protocol.CodeHookBlocked, protocol.CodeRunBlocked, protocol.CodeAwaitingApproval,
-		protocol.CodeBudgetExhausted, protocol.CodeInsideTurn:
+	case wire.CodePolicyViolation, wire.CodePolicyEscalation, wire.CodeHookBlocked, wire.CodeRunBlocked, wire.CodeAwaitingApproval,
+		wire.CodeBudgetExhausted, wire.CodeInsideTurn:
 		return "policy"
-	case protocol.CodeConflict, protocol.CodeDirtyTreeMismatch, protocol.CodeUndeclaredOutputs, protocol.CodeArtifactMismatch, protocol.CodeReplayDrift,
+	case wire.CodeConflict, wire.CodeDirtyTreeMismatch, wire.CodeUndeclaredOutputs, wire.CodeArtifactMismatch, wire.CodeReplayDrift,
 		runner.CodeSiblingsAtWork:
 		return "execution"
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -313,7 +314,7 @@ func TestStaleHoldersCompleteNothing(t *testing.T) {
 	}
 	// Left in peace, those that are there go on: a slow machine may have got nowhere.
 	for range 600 {
-		data, _ := os.ReadFile(filepath.Join(dir, protocol.LedgerHistory.Path()))
+		data, _ := os.ReadFile(filepath.Join(dir, wire.LedgerHistory.Path()))
 		if strings.Count(string(data), "\n") >= fightSteps {
 			break
 		}
@@ -397,7 +398,7 @@ func (f *fight) judge() {
 	defer func() { _ = r.Close() }()
 	_, err = r.ExpireLeases(ctx) // and what was killed half way is completed
 	must(t, err)
-	rows, err := r.Record().TailRows(ctx, protocol.LedgerHistory, 0, func(o *ojson.Object) bool { return o.String("status") != "reissued" })
+	rows, err := r.Record().TailRows(ctx, wire.LedgerHistory, 0, func(o *ojson.Object) bool { return o.String("status") != "reissued" })
 	must(t, err)
 	accepted := make(map[string]int64)
 	for _, row := range rows {
@@ -409,7 +410,7 @@ func (f *fight) judge() {
 		must(t, err)
 		accepted[id] = token
 	}
-	issued, err := r.Record().TailRows(ctx, protocol.LedgerEvents, 0, func(o *ojson.Object) bool {
+	issued, err := r.Record().TailRows(ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
 		a := o.Object("payload").String("action")
 		return o.String("event_type") == protocol.EventLease && (a == protocol.LeaseActIssued || a == protocol.LeaseActRestored)
 	})

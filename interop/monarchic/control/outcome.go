@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -66,7 +66,7 @@ func (s *Server) inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetai
 func (s *Server) outcome(ctx context.Context, req *pb.ReportStepOutcomeRequest, h runner.LeaseHolder, data []byte) (*runner.Accepted, error) {
 	payload, bad := progress(req.Events, req.Artifacts)
 	if bad != nil {
-		return nil, &protocol.Error{Code: bad.Code, Message: bad.Message}
+		return nil, &wire.Error{Code: bad.Code, Message: bad.Message}
 	}
 	if payload != nil {
 		if err := s.patiently(ctx, func() error { _, err := s.r.ReportProgress(ctx, h, payload); return err }); err != nil {
@@ -105,18 +105,18 @@ func (s *Server) sendBack(ctx context.Context, h runner.LeaseHolder, refusal err
 	}
 	code := runner.ErrorCode(refusal)
 	switch {
-	case turn.Status == protocol.TurnFailedAcceptance, turn.Status == protocol.TurnConflicted:
-	case code == protocol.CodeInvalidJSON, code == protocol.CodeStagedMissing, code == protocol.CodeStaleStaging:
+	case turn.Status == wire.TurnFailedAcceptance, turn.Status == wire.TurnConflicted:
+	case code == wire.CodeInvalidJSON, code == wire.CodeStagedMissing, code == wire.CodeStaleStaging:
 	default:
 		return
 	}
-	opt := runner.RejectOptions{TurnID: turn.TurnID, Stage: "validation", Reason: oneLine(refusal.Error(), 2000), Reassign: turn.Status == protocol.TurnConflicted, Lease: &h}
-	var e *protocol.Error
+	opt := runner.RejectOptions{TurnID: turn.TurnID, Stage: "validation", Reason: oneLine(refusal.Error(), 2000), Reassign: turn.Status == wire.TurnConflicted, Lease: &h}
+	var e *wire.Error
 	if errors.As(refusal, &e) {
 		if e.Stage != "" {
 			opt.Stage = e.Stage
 		}
-		opt.Errors = protocol.Problems(e.Problems).Messages()
+		opt.Errors = wire.Problems(e.Problems).Messages()
 	}
 	// Should it fail, the next runner that asks for work has it sent back.
 	_ = s.patiently(ctx, func() error { _, err := s.r.RejectTurn(ctx, opt); return err })
@@ -131,7 +131,7 @@ func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 		return ojson.Pretty(o), nil
 	case *structpb.Value_StringValue:
 		if _, err := ojson.DecodeObject([]byte(v.StringValue)); err != nil {
-			return nil, failure("validation", protocol.CodeInvalidJSON, "extensions.agentxchain.turn_result is a string that holds no JSON object: "+oneLine(err.Error(), 300), nil)
+			return nil, failure("validation", wire.CodeInvalidJSON, "extensions.agentxchain.turn_result is a string that holds no JSON object: "+oneLine(err.Error(), 300), nil)
 		}
 		return []byte(v.StringValue), nil
 	}
@@ -151,7 +151,7 @@ func progress(events []*pb.Event, artifacts []*pb.Artifact) (*ojson.Object, *pb.
 	for _, e := range events {
 		o, err := messageObject(e)
 		if err != nil {
-			return nil, failure("validation", protocol.CodeInvalidArgument, "An event cannot be recorded: "+oneLine(err.Error(), 300), nil)
+			return nil, failure("validation", wire.CodeInvalidArgument, "An event cannot be recorded: "+oneLine(err.Error(), 300), nil)
 		}
 		list = append(list, o)
 	}
@@ -162,7 +162,7 @@ func progress(events []*pb.Event, artifacts []*pb.Artifact) (*ojson.Object, *pb.
 	for _, a := range artifacts {
 		o, err := messageObject(a)
 		if err != nil {
-			return nil, failure("validation", protocol.CodeInvalidArgument, "An artifact cannot be recorded: "+oneLine(err.Error(), 300), nil)
+			return nil, failure("validation", wire.CodeInvalidArgument, "An artifact cannot be recorded: "+oneLine(err.Error(), 300), nil)
 		}
 		list = append(list, o)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -51,7 +51,7 @@ func agentRole(cfg *runner.Config, id string) string {
 			return "security"
 		}
 	}
-	if r := cfg.Role(id); r != nil && r.WriteAuthority == protocol.ReviewOnly {
+	if r := cfg.Role(id); r != nil && r.WriteAuthority == wire.ReviewOnly {
 		return "reviewer"
 	}
 	return "dev"

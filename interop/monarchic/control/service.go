@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -67,7 +68,7 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	for _, label := range caps.GetLabels() {
 		if id, ok := strings.CutPrefix(label, "runtime:"); ok {
 			if !c.Config.Runtimes.Has(id) {
-				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q", protocol.ConfigPath, clip(id, 80))
+				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q", wire.ConfigPath, clip(id, 80))
 			}
 			one.Runtime = id
 		}
@@ -226,7 +227,7 @@ type leaseAsk interface {
 func (s *Server) holder(req leaseAsk) (runner.LeaseHolder, error) {
 	h := runner.LeaseHolder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
-		return h, &protocol.Error{Code: protocol.CodeLeaseRefused, Field: "session_id", Message: "There is no such session of this runner.", Hint: "call RegisterRunner, then ResumeLease",
+		return h, &wire.Error{Code: protocol.CodeLeaseRefused, Field: "session_id", Message: "There is no such session of this runner.", Hint: "call RegisterRunner, then ResumeLease",
 			Details: ojson.NewObject("lease_rejection_reason", protocol.RejectSession)}
 	}
 	return h, nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -31,7 +31,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 	}
 	turn, ok := v.State.ActiveTurns.Get(turnID)
 	if !ok {
-		return nil, &protocol.Error{Code: protocol.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
+		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
 	}
 	bundle, err := s.r.OpenBundle(ctx, v, turn)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 		GatesRequired: gates(v, turn),
 	}
 	own := ojson.NewObject("run_id", v.State.Run(), "turn_id", turnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID, "phase", v.State.Phase, "attempt", turn.Attempt,
-		"deadline_at", turn.DeadlineAt, "bundle_path", protocol.BundleDir(turnID), "staging_path", protocol.StagingPath(turnID),
+		"deadline_at", turn.DeadlineAt, "bundle_path", wire.BundleDir(turnID), "staging_path", wire.StagingPath(turnID),
 		"prompt", file(promptFile), "context", file(contextFile), "turn_result_template", template)
 	if out.Extensions, err = structpb.NewStruct(map[string]any{"agentxchain": toMap(own)}); err != nil {
 		return nil, err

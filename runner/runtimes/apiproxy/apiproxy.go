@@ -18,6 +18,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -111,7 +112,7 @@ func (d *dispatch) prepare() prompt {
 	}
 	d.files.bundleJSON("API_REQUEST.json", ojson.NewObject("provider", c.provider, "model", c.model, "endpoint", c.shownEndpoint(),
 		"max_output_tokens", c.maxOutput, "retry_policy", orNull(c.retryRaw), "preflight_tokenization", orNull(c.preflightRaw),
-		"timestamp", protocol.FormatTime(d.Now())))
+		"timestamp", wire.FormatTime(d.Now())))
 	return prompt{system: systemText, user: userText(string(d.req.Prompt), contextText)}
 }
 
@@ -137,7 +138,7 @@ func (d *dispatch) ask(ctx context.Context, p prompt) ([]byte, *Failure) {
 	for n := 1; ; n++ {
 		began := d.Now()
 		result, f := d.once(ctx, p, n)
-		row := ojson.NewObject("attempt", n, "started_at", protocol.FormatTime(began), "completed_at", protocol.FormatTime(d.Now()))
+		row := ojson.NewObject("attempt", n, "started_at", wire.FormatTime(began), "completed_at", wire.FormatTime(d.Now()))
 		d.trace = append(d.trace, row)
 		if f == nil {
 			row.Set("outcome", "success")

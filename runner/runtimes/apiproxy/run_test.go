@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -45,7 +45,7 @@ func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 	must(err)
 	_, err = runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(err)
-	data, err := os.ReadFile(filepath.Join(dir, protocol.ConfigPath))
+	data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
 	must(err)
 	cfg, err := ojson.DecodeObject(data)
 	must(err)
@@ -60,7 +60,7 @@ func project(t *testing.T, runtime *ojson.Object) (string, *runner.Runner) {
 	for _, k := range []string{"approval_policy", "workflow_kit"} {
 		cfg.Delete(k)
 	}
-	must(os.WriteFile(filepath.Join(dir, protocol.ConfigPath), ojson.Pretty(cfg), 0o644))
+	must(os.WriteFile(filepath.Join(dir, wire.ConfigPath), ojson.Pretty(cfg), 0o644))
 	_, err = repo.CommitPaths(ctx, []string{"."}, "governed project")
 	must(err)
 	must(repo.Close())
@@ -119,7 +119,7 @@ func TestRunWithAModel(t *testing.T) {
 	if *asked != 2 || !sealed || len(res.Errors) > 0 {
 		t.Fatalf("asked %d times: %+v", *asked, res)
 	}
-	row, err := r.Store.LastRow(context.Background(), protocol.LedgerHistory, "role", "qa")
+	row, err := r.Store.LastRow(context.Background(), wire.LedgerHistory, "role", "qa")
 	if err != nil || row == nil {
 		t.Fatalf("history: %v %+v", err, res)
 	}
@@ -127,7 +127,7 @@ func TestRunWithAModel(t *testing.T) {
 		t.Errorf("accepted %s", ojson.Compact(row.Row))
 	}
 	v, err := r.View(context.Background())
-	if err != nil || v.State.Status != protocol.StatusCompleted || v.State.BudgetStatus.SpentUSD != 4 { // the refused answer cost as much
+	if err != nil || v.State.Status != wire.StatusCompleted || v.State.BudgetStatus.SpentUSD != 4 { // the refused answer cost as much
 		t.Errorf("state %+v, %v", v.State.BudgetStatus, err)
 	}
 	secretNowhere(t, dir)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Providers that can be asked.
@@ -72,7 +73,7 @@ func readSettings(rt *protocol.Runtime) (*settings, error) {
 }
 
 func (c *settings) invalid(field, problem string) error {
-	return &protocol.Error{Code: protocol.CodeInvalidConfig, Field: "runtimes." + c.id + "." + field,
+	return &wire.Error{Code: wire.CodeInvalidConfig, Field: "runtimes." + c.id + "." + field,
 		Message: fmt.Sprintf("runtimes.%s.%s %s.", c.id, field, problem), Hint: "git agentxchain validate"}
 }
 

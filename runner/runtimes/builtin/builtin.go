@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/apiproxy"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/localcli"
@@ -17,7 +18,7 @@ import (
 )
 
 // New makes the runtime that rt configures (spec/06 §14). A type nobody knows is
-// a *protocol.Error of code invalid_argument.
+// a *wire.Error of code invalid_argument.
 func New(rt *protocol.Runtime) (runtimes.Runtime, error) {
 	switch rt.Type {
 	case protocol.RuntimeManual:
@@ -31,7 +32,7 @@ func New(rt *protocol.Runtime) (runtimes.Runtime, error) {
 	case "api_proxy":
 		return made(apiproxy.New(rt))
 	}
-	return nil, &protocol.Error{Code: protocol.CodeInvalidArgument, Field: "runtimes." + rt.ID + ".type",
+	return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "runtimes." + rt.ID + ".type",
 		Message: fmt.Sprintf("Runtime %s has the type %q, which nothing here can carry out.", rt.ID, rt.Type),
 		Hint:    "git agentxchain validate"}
 }

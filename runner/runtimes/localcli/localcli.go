@@ -19,6 +19,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -106,17 +107,17 @@ func prepare(req *runtimes.Request) (*call, *runtimes.Outcome) {
 	words := runtimes.Command(raw)
 	if len(words) == 0 {
 		return nil, blocked(classCommand, fmt.Sprintf("Runtime %s names no command to run.", req.Runtime.ID),
-			"set runtimes."+req.Runtime.ID+".command in "+protocol.ConfigPath+", then: git agentxchain unblock")
+			"set runtimes."+req.Runtime.ID+".command in "+wire.ConfigPath+", then: git agentxchain unblock")
 	}
 	if problem := incompatible(words); problem != "" {
 		return nil, blocked(classIncompatible, fmt.Sprintf("The command of runtime %s cannot carry out a turn: %s.", req.Runtime.ID, problem),
-			"change runtimes."+req.Runtime.ID+".command in "+protocol.ConfigPath+", then: git agentxchain unblock")
+			"change runtimes."+req.Runtime.ID+".command in "+wire.ConfigPath+", then: git agentxchain unblock")
 	}
 	c := &call{transport: transport(raw.String("prompt_transport"), words), agent: agentName(words[0]), cwd: raw.String("cwd")}
 	var err error
 	if c.dir, err = workDir(req.Root, c.cwd); err != nil {
 		return nil, blocked(classCommand, fmt.Sprintf("The directory %q of runtime %s cannot be used: %s.", c.cwd, req.Runtime.ID, err),
-			"change runtimes."+req.Runtime.ID+".cwd in "+protocol.ConfigPath+", then: git agentxchain unblock")
+			"change runtimes."+req.Runtime.ID+".cwd in "+wire.ConfigPath+", then: git agentxchain unblock")
 	}
 	prompt := runtimes.PromptText(req.Prompt, req.Context)
 	c.prompt = len(prompt)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/localcli"
 )
@@ -54,7 +55,7 @@ func dispatchable(t *testing.T, members ...any) *turn {
 	cfg.RunLoop.StartupWatchdogMS = 180_000
 	out.Request = &runtimes.Request{Root: t.TempDir(), RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "implementation", Attempt: 1,
 		Runtime: &protocol.Runtime{ID: "agent", Type: "local_cli", Raw: ojson.NewObject(members...)}, Config: cfg,
-		BundleDir: protocol.BundleDir("turn_1"), StagingPath: protocol.StagingPath("turn_1"),
+		BundleDir: wire.BundleDir("turn_1"), StagingPath: wire.StagingPath("turn_1"),
 		Prompt: []byte("do it\n"), Context: []byte("the context\n"), Deadline: time.Now().Add(30 * time.Second), Log: out.log, Getenv: os.Getenv,
 		Environ: append(os.Environ(), "AGENTXCHAIN_TURN_ID=turn_1"),
 		Activity: func(a runtimes.Activity) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -17,21 +17,21 @@ func (*Runtime) Probe(_ context.Context, req *runtimes.ProbeRequest) []runtimes.
 	raw, at := req.Runtime.Raw, "runtimes."+req.Runtime.ID
 	words := runtimes.Command(raw)
 	if len(words) == 0 {
-		return []runtimes.Finding{{Code: "command_missing", Message: "it names no command", Hint: "set " + at + ".command in " + protocol.ConfigPath}}
+		return []runtimes.Finding{{Code: "command_missing", Message: "it names no command", Hint: "set " + at + ".command in " + wire.ConfigPath}}
 	}
 	dir, err := workDir(req.Root, raw.String("cwd"))
 	if err != nil {
-		return []runtimes.Finding{{Code: "cwd_invalid", Message: fmt.Sprintf("its directory %q cannot be used: %s", raw.String("cwd"), err), Hint: "change " + at + ".cwd in " + protocol.ConfigPath}}
+		return []runtimes.Finding{{Code: "cwd_invalid", Message: fmt.Sprintf("its directory %q cannot be used: %s", raw.String("cwd"), err), Hint: "change " + at + ".cwd in " + wire.ConfigPath}}
 	}
 	if problem := hooks.ProgramProblem(words[0], dir); problem != "" {
-		hint := "install it, or change " + at + ".command in " + protocol.ConfigPath
+		hint := "install it, or change " + at + ".command in " + wire.ConfigPath
 		if strings.ContainsAny(words[0], " \t") {
 			hint = "put the arguments into " + at + ".args, or make command an array"
 		}
 		return []runtimes.Finding{{Code: "command_missing", Message: problem, Hint: hint}}
 	}
 	if problem := incompatible(words); problem != "" {
-		return []runtimes.Finding{{Code: "command_incompatible", Message: problem, Hint: "change " + at + ".command in " + protocol.ConfigPath}}
+		return []runtimes.Finding{{Code: "command_incompatible", Message: problem, Hint: "change " + at + ".command in " + wire.ConfigPath}}
 	}
 	return []runtimes.Finding{{OK: true, Code: "command_found", Message: words[0] + " can be started"}}
 }

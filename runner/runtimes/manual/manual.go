@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -54,7 +55,7 @@ func Wait(ctx context.Context, root, turnID string, poll, wait time.Duration) *r
 	if wait <= 0 {
 		wait = DefaultWait
 	}
-	path := protocol.StagingPath(turnID)
+	path := wire.StagingPath(turnID)
 	end := time.NewTimer(wait)
 	defer end.Stop()
 	tick := time.NewTicker(poll)

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/manual"
 )
 
 func write(t *testing.T, root, text string) {
 	t.Helper()
-	full := filepath.Join(root, filepath.FromSlash(protocol.StagingPath("turn_1")))
+	full := filepath.Join(root, filepath.FromSlash(wire.StagingPath("turn_1")))
 	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func write(t *testing.T, root, text string) {
 
 func TestDispatchNeverWaits(t *testing.T) {
 	root := t.TempDir()
-	req := &runtimes.Request{Root: root, TurnID: "turn_1", StagingPath: protocol.StagingPath("turn_1")}
+	req := &runtimes.Request{Root: root, TurnID: "turn_1", StagingPath: wire.StagingPath("turn_1")}
 	for _, tc := range []struct{ text, kind string }{
 		{"-", runtimes.Pending}, {"", runtimes.Pending}, {" {} \n", runtimes.Pending}, {`{"half`, runtimes.Pending}, {`{"status":"completed"}`, runtimes.Staged},
 	} {
@@ -64,7 +64,7 @@ func TestWaitEndsOnRubbish(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, "done, see the diff")
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(root, filepath.FromSlash(protocol.StagingPath("turn_1"))), old, old); err != nil {
+	if err := os.Chtimes(filepath.Join(root, filepath.FromSlash(wire.StagingPath("turn_1"))), old, old); err != nil {
 		t.Fatal(err)
 	}
 	if out := manual.Wait(context.Background(), root, "turn_1", time.Millisecond, time.Minute); out.Kind != runtimes.Staged {

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -33,7 +33,7 @@ func TestRunWithAnAgent(t *testing.T) {
 	must(err)
 	_, err = runner.InitProject(ctx, dir, runner.ProjectOptions{ID: "proj"})
 	must(err)
-	data, err := os.ReadFile(filepath.Join(dir, protocol.ConfigPath))
+	data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
 	must(err)
 	cfg, err := ojson.DecodeObject(data)
 	must(err)
@@ -49,7 +49,7 @@ func TestRunWithAnAgent(t *testing.T) {
 	for _, k := range []string{"approval_policy", "workflow_kit", "budget"} {
 		cfg.Delete(k)
 	}
-	must(os.WriteFile(filepath.Join(dir, protocol.ConfigPath), ojson.Pretty(cfg), 0o644))
+	must(os.WriteFile(filepath.Join(dir, wire.ConfigPath), ojson.Pretty(cfg), 0o644))
 	_, err = repo.CommitPaths(ctx, []string{"."}, "governed project")
 	must(err)
 	must(repo.Close())

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -54,7 +55,7 @@ func readSettings(rt *protocol.Runtime) (*settings, error) {
 func verbatim(name string) (string, bool) { return "${" + name + "}", true }
 
 func (c *settings) invalid(field, problem string) error {
-	return &protocol.Error{Code: protocol.CodeInvalidConfig, Field: "runtimes." + c.id + "." + field,
+	return &protocolwire.Error{Code: protocolwire.CodeInvalidConfig, Field: "runtimes." + c.id + "." + field,
 		Message: fmt.Sprintf("runtimes.%s.%s %s.", c.id, field, problem), Hint: "git agentxchain validate"}
 }
 

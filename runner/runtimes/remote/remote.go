@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -119,7 +120,7 @@ func (d *exchange) judge(post webpost.Request, res *webpost.Response) *runtimes.
 	again := "see whether the agent at " + d.shownURL + " works, then: git agentxchain unblock"
 	switch {
 	case res.Invalid:
-		return d.blocked(classConfig, fmt.Sprintf("Nothing could be sent to runtime %s: %s.", d.id, res.Err), "correct runtimes."+d.id+" in "+protocol.ConfigPath+", then: git agentxchain unblock")
+		return d.blocked(classConfig, fmt.Sprintf("Nothing could be sent to runtime %s: %s.", d.id, res.Err), "correct runtimes."+d.id+" in "+wire.ConfigPath+", then: git agentxchain unblock")
 	case res.TimedOut && d.bounded:
 		return &runtimes.Outcome{Kind: runtimes.TimedOut, Reason: fmt.Sprintf("The remote agent had not answered after %dms, when the time of the turn was up.", post.Timeout.Milliseconds())}
 	case res.TimedOut:
@@ -162,7 +163,7 @@ func (d *exchange) refused(post webpost.Request, res *webpost.Response, again st
 	case res.Status == http.StatusUnauthorized, res.Status == http.StatusForbidden:
 		return d.blocked(classAuth, reason, "correct the credentials in runtimes."+d.id+".headers, then: git agentxchain unblock")
 	case res.Status >= 300 && res.Status <= 399:
-		return d.blocked(classStatus, reason+" Redirects are not followed.", "put the address it leads to into runtimes."+d.id+".url in "+protocol.ConfigPath+", then: git agentxchain unblock")
+		return d.blocked(classStatus, reason+" Redirects are not followed.", "put the address it leads to into runtimes."+d.id+".url in "+wire.ConfigPath+", then: git agentxchain unblock")
 	case res.Status == http.StatusServiceUnavailable, res.Status == 529:
 		return d.retryable(classServer, reason, again, res.RetryAfter)
 	case res.Status >= 500:
@@ -204,7 +205,7 @@ func (*Runtime) Probe(ctx context.Context, req *runtimes.ProbeRequest) []runtime
 	}
 	host, err := webpost.HostPort(raw.String("url"))
 	if err != nil {
-		return append(out, runtimes.Finding{Code: "url_invalid", Message: "its address is not a valid http or https URL", Hint: "correct " + at + ".url in " + protocol.ConfigPath})
+		return append(out, runtimes.Finding{Code: "url_invalid", Message: "its address is not a valid http or https URL", Hint: "correct " + at + ".url in " + wire.ConfigPath})
 	}
 	if req.Online {
 		dialer := net.Dialer{Timeout: 5 * time.Second}

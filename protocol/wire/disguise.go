@@ -1,6 +1,6 @@
 // Governed names, and names that some file system opens as one of them.
 
-package protocol
+package wire
 
 import (
 	"slices"

@@ -1,6 +1,6 @@
 // The stable error codes of the engine. They are part of --json output; docs/errors.md describes them.
 
-package protocol
+package wire
 
 const (
 	CodeInvalidJSON            = "invalid_json"

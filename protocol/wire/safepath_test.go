@@ -1,6 +1,6 @@
 // Tests of the path rules.
 
-package protocol
+package wire
 
 import (
 	"path"
@@ -39,7 +39,7 @@ func TestCleanPath(t *testing.T) {
 		if clean != c.clean || problem != c.problem {
 			t.Errorf("CleanPath(%q) = %q, %q; want %q, %q", c.in, clean, problem, c.clean, c.problem)
 		}
-		if problem != "" && pathProblemText(problem) == problem {
+		if problem != "" && PathProblemText(problem) == problem {
 			t.Errorf("%s has no text", problem)
 		}
 	}
@@ -52,7 +52,7 @@ func TestReservedForm(t *testing.T) {
 		".agentxchain/\u017ftate.json": true, ".agentx\u200bchain/state.json": false, ".agentx\u200dchain/state.json": true,
 		".agentxchain/state.json.bak": false, "x/.agentxchain/state.json": false, ".agentxchain/session.json": false, "": false,
 	} {
-		if got := IsReserved(reservedForm(in)); got != want {
+		if got := IsReserved(ReservedForm(in)); got != want {
 			t.Errorf("%q: reserved %v", in, got)
 		}
 	}

@@ -1,6 +1,6 @@
 // Path classes decide which files belong to actors and which to the runner (spec/02 §8, §5.C).
 
-package protocol
+package wire
 
 import (
 	"slices"
@@ -128,7 +128,7 @@ func ReviewPath(path string) bool {
 // ProductPath reports whether a change of the path counts as product work: not
 // blank, not a review path, not staging.
 func ProductPath(path string) bool {
-	return trimJS(path) != "" && !ReviewPath(path) && !strings.HasPrefix(path, ".agentxchain/staging/")
+	return Trim(path) != "" && !ReviewPath(path) && !strings.HasPrefix(path, ".agentxchain/staging/")
 }
 
 // TestPath reports whether the path is a test: below a directory named test,
@@ -196,4 +196,15 @@ func compareUTF16(a, b string) int {
 	default:
 		return int(x) - 0xD800
 	}
+}
+
+// PathSet holds the paths of all lists.
+func PathSet(lists ...[]string) map[string]bool {
+	set := make(map[string]bool)
+	for _, list := range lists {
+		for _, p := range list {
+			set[p] = true
+		}
+	}
+	return set
 }

@@ -1,6 +1,6 @@
 // Error is the one error type of the engine; codes.go lists its codes.
 
-package protocol
+package wire
 
 import (
 	"strings"
@@ -53,9 +53,9 @@ func (p Problems) Join() string { return strings.Join(p.Messages(), "; ") }
 // details, the failed stage, the field and every problem.
 func (e *Error) ErrorDetails() *ojson.Object {
 	o := &ojson.Object{}
-	for _, m := range []struct{ key, value string }{{"failed_stage", e.Stage}, {"error_class", e.Class}, {"error_field", e.Field}} {
-		if m.value != "" {
-			o.Set(m.key, m.value)
+	for _, m := range []struct{ key, Member string }{{"failed_stage", e.Stage}, {"error_class", e.Class}, {"error_field", e.Field}} {
+		if m.Member != "" {
+			o.Set(m.key, m.Member)
 		}
 	}
 	for k, v := range e.Details.All() {

@@ -1,6 +1,6 @@
 // Tests of path classes (spec/02 §8).
 
-package protocol
+package wire
 
 import (
 	"slices"

@@ -1,6 +1,6 @@
 // Vocabularies of states, turns and authorities (spec/01 §1.4, §3).
 
-package protocol
+package wire
 
 // Status is the run's status.
 type Status string

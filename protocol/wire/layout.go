@@ -1,6 +1,6 @@
 // Names and places of the governed files of a run (spec/01 §2).
 
-package protocol
+package wire
 
 // Ledger is an append-only file of a run.
 type Ledger string

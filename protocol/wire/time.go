@@ -1,6 +1,6 @@
 // Times as the protocol writes and reads them (spec/01 §0.3).
 
-package protocol
+package wire
 
 import (
 	"fmt"

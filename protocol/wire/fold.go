@@ -1,6 +1,6 @@
 // Names that some file system takes for one another.
 
-package protocol
+package wire
 
 import (
 	"strings"
@@ -126,4 +126,50 @@ func MatchFolded(pattern, path string) bool {
 	return wildcard(len(parts), len(names), func(p int) bool { return parts[p] == "**" }, func(p, i int) bool {
 		return matchName(folded[p], []rune(names[i])) || !strings.ContainsAny(parts[p], "*?") && shortNameOf(names[i], string(folded[p]))
 	})
+}
+
+// MatchPath reports whether a project-relative path matches a pattern: * stands
+// for any characters of one component, ? for one, ** for any number of
+// components, and a pattern that ends in / covers the directory.
+func MatchPath(pattern, path string) bool {
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "**"
+	}
+	parts, names := strings.Split(pattern, "/"), strings.Split(path, "/")
+	return wildcard(len(parts), len(names), func(p int) bool { return parts[p] == "**" },
+		func(p, i int) bool { return matchName([]rune(parts[p]), []rune(names[i])) })
+}
+
+// matchName matches one component.
+func matchName(pattern, name []rune) bool {
+	return wildcard(len(pattern), len(name), func(p int) bool { return pattern[p] == '*' },
+		func(p, i int) bool { return pattern[p] == '?' || pattern[p] == name[i] })
+}
+
+// wildcard matches a pattern of length m with a text of length n, where star
+// tells the parts that stand for any number of things and match whether one
+// part stands for one thing. After the last star a mismatch only moves that one
+// on, so the work is bounded by the product of the lengths.
+func wildcard(m, n int, star func(p int) bool, match func(p, i int) bool) bool {
+	p, i := 0, 0
+	last, mark := -1, 0
+	for i < n {
+		switch {
+		case p < m && star(p):
+			last, mark = p, i
+			p++
+		case p < m && match(p, i):
+			p++
+			i++
+		case last >= 0:
+			mark++
+			p, i = last+1, mark
+		default:
+			return false
+		}
+	}
+	for p < m && star(p) {
+		p++
+	}
+	return p == m
 }

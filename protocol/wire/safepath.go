@@ -1,6 +1,6 @@
 // Path rules for names that a participant wrote: containment, git's own directory, reserved files.
 
-package protocol
+package wire
 
 import (
 	"strings"
@@ -57,7 +57,7 @@ func CleanPath(p string) (clean, problem string) {
 	}
 	clean = b.String()
 	switch {
-	case blankText(clean):
+	case Blank(clean):
 		return "", PathEmpty
 	case rooted(clean): // ./C:/x
 		return "", PathAbsolute
@@ -73,8 +73,8 @@ func rooted(p string) bool {
 	return p[0] == '/' || p[0] == '\\' || len(p) >= 3 && p[1] == ':' && (p[2] == '/' || p[2] == '\\') && isASCIILetter(p[0])
 }
 
-// pathProblemText says in words what a CleanPath reason means.
-func pathProblemText(problem string) string {
+// PathProblemText says in words what a CleanPath reason means.
+func PathProblemText(problem string) string {
 	switch problem {
 	case PathEmpty:
 		return "names no file"
@@ -101,11 +101,11 @@ func isDotGit(c string) bool {
 	return c == ".git" || c == "git~1"
 }
 
-// reservedForm is the spelling under which a path is compared with a reserved
+// ReservedForm is the spelling under which a path is compared with a reserved
 // one: two names that some file system opens as one file have one form. A
 // detour through ".." is resolved, so that it is called what it is.
-func reservedForm(p string) string {
-	p = trimJS(strings.ReplaceAll(p, `\`, "/"))
+func ReservedForm(p string) string {
+	p = Trim(strings.ReplaceAll(p, `\`, "/"))
 	var parts []string
 	for c := range strings.SplitSeq(p, "/") {
 		folded := foldComponent(c)
