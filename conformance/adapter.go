@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Status is the verdict on one fixture.
@@ -139,5 +140,5 @@ func rescue(r *Result) {
 }
 
 func failure(err error) Result {
-	return Result{Status: StatusError, Message: clip(err.Error(), 2000)}
+	return Result{Status: StatusError, Message: text.Clip(err.Error(), 2000)}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // CapabilitiesPath is where a target keeps its capabilities, below its root.
@@ -181,7 +182,7 @@ func (c *Capabilities) CheckSurface(surface string) error {
 	if len(claimed) == 0 {
 		claimed = []string{"none"}
 	}
-	return wireError(`Surface "%s" is not claimed in capabilities.json. Claimed surfaces: %s`, clip(surface, 100), strings.Join(claimed, ", "))
+	return wireError(`Surface "%s" is not claimed in capabilities.json. Claimed surfaces: %s`, text.Clip(surface, 100), strings.Join(claimed, ", "))
 }
 
 // Claimed lists the surfaces that are claimed, in the order of the document.
@@ -198,7 +199,7 @@ func (c *Capabilities) Claimed() []string {
 // plain is a value for a message, text without its quotes.
 func plain(v ojson.Value) string {
 	if s, ok := v.(string); ok {
-		return clip(s, 100)
+		return text.Clip(s, 100)
 	}
 	return show(v)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Kinds of challenges. Each is sent, or made, beside a fixture that passed.
@@ -113,7 +114,7 @@ func (c *Challenger) challenge(ctx context.Context, t Target, f CorpusFixture, f
 		o := t.Execute(ctx, v.fixture)
 		switch {
 		case o.Status != v.want:
-			fail(v.kind, v.want, o.Status, o.Actual, "%s, the answer must be %s, not %s: %s", v.what, v.want, o.Status, clip(o.Message, 300))
+			fail(v.kind, v.want, o.Status, o.Actual, "%s, the answer must be %s, not %s: %s", v.what, v.want, o.Status, text.Clip(o.Message, 300))
 		case o.Status == StatusPass || o.Actual != nil:
 			if m := Compare(v.truth, o.Actual); m != nil {
 				fail(v.kind, v.want, o.Status, o.Actual, "%s, the answer is %s, but its actual is not the outcome of this fixture: %v", v.what, o.Status, m)
@@ -212,5 +213,5 @@ func (m *renames) list() string {
 	for _, old := range m.order {
 		words = append(words, old+" is "+m.to[old])
 	}
-	return " (" + clip(strings.Join(words, ", "), 300) + ")"
+	return " (" + text.Clip(strings.Join(words, ", "), 300) + ")"
 }

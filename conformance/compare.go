@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // maxComparisons bounds the work of one Compare. Fixtures take a few hundred;
@@ -66,7 +67,7 @@ var silent Mismatch
 func (c *comparison) spent() bool { return c.budget < 0 }
 
 func tooMuch(path string) *Mismatch {
-	return &Mismatch{clip(path, 400), "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
+	return &Mismatch{text.Clip(path, 400), "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
 }
 
 // match holds expected against actual; there is false for a missing member.
@@ -312,7 +313,7 @@ func (c *comparison) differ(path string, want, actual any, there bool) *Mismatch
 	if c.quiet {
 		return &silent
 	}
-	m := &Mismatch{Path: clip(path, 400), Got: "nothing: the member is missing"}
+	m := &Mismatch{Path: text.Clip(path, 400), Got: "nothing: the member is missing"}
 	switch want := want.(type) {
 	case phrase:
 		m.Want = string(want)
@@ -344,19 +345,8 @@ func show(v ojson.Value) string {
 	case string:
 		if len(v) > 4*most {
 			v = v[:4*most] // the cut below falls on a character
-			return clip(string(ojson.Compact(v)), most)
+			return text.Clip(string(ojson.Compact(v)), most)
 		}
 	}
-	return clip(string(ojson.Compact(v)), most)
-}
-
-// clip shortens s to n bytes at a character boundary.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
+	return text.Clip(string(ojson.Compact(v)), most)
 }

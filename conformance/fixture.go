@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Bounds of a fixture document. The public corpus stays below 10 KiB and ten
@@ -72,7 +73,7 @@ func shape(v ojson.Value) (*Fixture, []string) {
 			bad = append(bad, fmt.Sprintf("missing required field %q", name))
 		}
 	}
-	f := &Fixture{Raw: o, ID: text(o, "fixture_id"), Surface: text(o, "surface"), Description: text(o, "description"), Type: text(o, "type")}
+	f := &Fixture{Raw: o, ID: textOf(o, "fixture_id"), Surface: textOf(o, "surface"), Description: textOf(o, "description"), Type: textOf(o, "type")}
 	if o.Has("tier") {
 		if f.Tier, _ = o.Int("tier"); f.Tier < 1 || f.Tier > 3 {
 			bad = append(bad, "tier must be 1, 2, or 3")
@@ -112,8 +113,8 @@ func (f *Fixture) input(o *ojson.Object) (bad []string) {
 	return bad
 }
 
-// text returns a member as text; ids and surfaces are compared, never parsed.
-func text(o *ojson.Object, key string) string {
+// textOf returns a member as text; ids and surfaces are compared, never parsed.
+func textOf(o *ojson.Object, key string) string {
 	v, _ := o.Get(key)
 	switch v := v.(type) {
 	case string:
@@ -130,7 +131,7 @@ func (f *Fixture) checkSetup(allowed []string) error {
 	for k, v := range f.Setup.All() {
 		switch {
 		case !slices.Contains(setupKeys(), k):
-			return fmt.Errorf("setup.%s is not a setup member this adapter knows", clip(k, 80))
+			return fmt.Errorf("setup.%s is not a setup member this adapter knows", text.Clip(k, 80))
 		case v != nil && !slices.Contains(allowed, k):
 			return fmt.Errorf("setup.%s has no effect on the operation %s", k, f.Operation)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -39,7 +40,7 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 	for id, v := range c.Object("roles").All() {
 		role, ok := v.(*ojson.Object)
 		if !ok {
-			return nil, fmt.Errorf("roles.%s must be an object, not %s", clip(id, 80), ojson.TypeName(v))
+			return nil, fmt.Errorf("roles.%s must be an object, not %s", text.Clip(id, 80), ojson.TypeName(v))
 		}
 		fill(role, "title", strings.ToUpper(id))
 		fill(role, "mandate", "Execute "+id+" responsibilities.")
@@ -53,7 +54,7 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 		for id, v := range c.Object(section).All() {
 			o, ok := v.(*ojson.Object)
 			if !ok {
-				return nil, fmt.Errorf("%s.%s must be an object, not %s", section, clip(id, 80), ojson.TypeName(v))
+				return nil, fmt.Errorf("%s.%s must be an object, not %s", section, text.Clip(id, 80), ojson.TypeName(v))
 			}
 			if section == "runtimes" {
 				fill(o, "type", protocol.RuntimeManual)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -62,7 +63,7 @@ func inflateState(v ojson.Value, cfg *protocol.Config) (*protocol.State, error) 
 	for id, v := range turns.All() {
 		t, ok := v.(*ojson.Object)
 		if !ok {
-			return nil, fmt.Errorf("active_turns.%s must be an object, not %s", clip(id, 80), ojson.TypeName(v))
+			return nil, fmt.Errorf("active_turns.%s must be an object, not %s", text.Clip(id, 80), ojson.TypeName(v))
 		}
 		inflateTurn(id, t, cfg)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -61,10 +62,10 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 	for id, v := range repos.All() {
 		o, ok := v.(*ojson.Object)
 		if !ok {
-			return nil, fmt.Errorf("setup.repos.%s must be an object, not %s", clip(id, 80), ojson.TypeName(v))
+			return nil, fmt.Errorf("setup.repos.%s must be an object, not %s", text.Clip(id, 80), ojson.TypeName(v))
 		}
 		if err := in.repo(id, o); err != nil {
-			return nil, fmt.Errorf("setup.repos.%s: %w", clip(id, 80), err)
+			return nil, fmt.Errorf("setup.repos.%s: %w", text.Clip(id, 80), err)
 		}
 	}
 	return in, nil

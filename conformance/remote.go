@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // maxReply bounds the body of a reply: an outcome is a few kilobytes, and a
@@ -94,7 +95,7 @@ func remoteBase(base string) (string, error) {
 		reason = "it must not have a fragment"
 	}
 	if reason != "" {
-		return "", wireError("Invalid remote URL %q: %s", clip(base, 200), reason)
+		return "", wireError("Invalid remote URL %q: %s", text.Clip(base, 200), reason)
 	}
 	return strings.TrimSuffix(u.String(), "/"), nil
 }
@@ -157,11 +158,11 @@ func (r *Remote) Execute(ctx context.Context, f *Fixture) Outcome {
 
 // refused is the Outcome of a status other than 200.
 func refused(status int, body []byte, reply ojson.Value, isJSON bool) Outcome {
-	text := strings.TrimSpace(replyText(body))
-	said := clip(text, 2000)
+	whole := strings.TrimSpace(replyText(body))
+	said := text.Clip(whole, 2000)
 	var actual ojson.Value
 	switch {
-	case text == "":
+	case whole == "":
 		said = fmt.Sprintf("HTTP %d", status)
 	case isJSON:
 		actual = reply
@@ -176,7 +177,7 @@ func refused(status int, body []byte, reply ojson.Value, isJSON bool) Outcome {
 
 // replyText is a body as text that a report can hold.
 func replyText(body []byte) string {
-	return strings.ToValidUTF8(clip(string(body), maxReplyText), "\ufffd")
+	return strings.ToValidUTF8(text.Clip(string(body), maxReplyText), "\ufffd")
 }
 
 // request sends one request and reads the whole reply within the timeout. The

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 func mustFixture(t *testing.T, text string) *Fixture {
@@ -158,7 +159,7 @@ func TestRemoteOutcomes(t *testing.T) {
 		srv.Close()
 		actual := string(ojson.Compact(out.Actual))
 		if !fits(out.Message, c.message) || !fits(actual, c.actual) {
-			t.Errorf("%s: %q, %s", c.name, clip(out.Message, 200), clip(actual, 200))
+			t.Errorf("%s: %q, %s", c.name, text.Clip(out.Message, 200), text.Clip(actual, 200))
 		}
 		if len(out.Message)+len(actual) > 80<<10 {
 			t.Errorf("%s: %d bytes for a report", c.name, len(actual))

@@ -138,8 +138,8 @@ func (r *Report) Object() *ojson.Object {
 		"protocol_version", r.ProtocolVersion,
 		"tier_requested", r.Tier,
 		"timestamp", r.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
-		"target_root", orNull(r.TargetRoot),
-		"remote", orNull(r.Remote),
+		"target_root", ojson.OrNull(r.TargetRoot),
+		"remote", ojson.OrNull(r.Remote),
 		"fixture_root", r.FixtureRoot,
 		"results", results,
 		"overall", string(r.Overall),
@@ -190,11 +190,4 @@ func findingRows(list []Finding, withActual bool) []any {
 // ErrorReport is the document of a verification that could not be done.
 func ErrorReport(err error) *ojson.Object {
 	return ojson.NewObject("overall", "error", "message", err.Error())
-}
-
-func orNull(s string) ojson.Value {
-	if s == "" {
-		return nil
-	}
-	return s
 }

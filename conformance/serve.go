@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // MaxRequestBytes bounds the body of a request to the endpoint. The fixtures of
@@ -101,7 +102,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 
 // quoted is text of the peer's as a log line may hold it.
 func quoted(s string) string {
-	if q := strconv.QuoteToASCII(clip(s, 100)); len(q) != len(s)+2 || strings.ContainsRune(s, ' ') {
+	if q := strconv.QuoteToASCII(text.Clip(s, 100)); len(q) != len(s)+2 || strings.ContainsRune(s, ' ') {
 		return q
 	}
 	return s

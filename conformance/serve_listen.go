@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // How long a peer may take. Loopback verifiers need milliseconds; a peer that
@@ -47,10 +49,10 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return nil, badAddress("invalid address %q: it must be HOST:PORT", clip(addr, 100))
+		return nil, badAddress("invalid address %q: it must be HOST:PORT", text.Clip(addr, 100))
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535 {
-		return nil, badAddress("invalid port %q: it must be a number from 0 to 65535", clip(port, 100))
+		return nil, badAddress("invalid port %q: it must be a number from 0 to 65535", text.Clip(port, 100))
 	}
 	if host == "" {
 		host = "127.0.0.1"
@@ -59,10 +61,11 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 		s.Hosts = []string{"localhost", "127.0.0.1", "::1", host}
 	} else {
 		if s.Token == "" {
-			return nil, badAddress("listening on %s needs a token: anyone who reaches the endpoint can run commands through it", clip(host, 100))
+			return nil, badAddress("listening on %s needs a token: anyone who reaches the endpoint can run commands through it",
+				text.Clip(host, 100))
 		}
 		if len(s.Token) < minPublicToken {
-			return nil, badAddress("listening on %s needs a token of at least %d characters", clip(host, 100), minPublicToken)
+			return nil, badAddress("listening on %s needs a token of at least %d characters", text.Clip(host, 100), minPublicToken)
 		}
 		s.Hosts = nil // the token says who may ask; the names of this host are unknown
 	}

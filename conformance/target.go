@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Outcome is what the verifier learned of one fixture. Status is error both when
@@ -40,7 +41,7 @@ func (o Outcome) kept() Outcome {
 	if o.Status == StatusPass {
 		return Outcome{Status: o.Status}
 	}
-	o.Message, o.Actual = clip(o.Message, maxKeptMessage), keptActual(o.Actual)
+	o.Message, o.Actual = text.Clip(o.Message, maxKeptMessage), keptActual(o.Actual)
 	return o
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Bounds of what an adapter may answer.
@@ -103,8 +104,5 @@ func said(r *process.Result) *ojson.Object {
 }
 
 func excerpt(data []byte) string {
-	if len(data) > maxAnswerText {
-		return strings.ToValidUTF8(string(data[:maxAnswerText]), "\ufffd") + "…"
-	}
-	return strings.ToValidUTF8(string(data), "\ufffd")
+	return strings.ToValidUTF8(text.Clip(string(data), maxAnswerText), "\ufffd")
 }

@@ -147,7 +147,7 @@ func (s *Standing) waitsFor(stream *Workstream, b *Barrier) []string {
 func (r *Row) Object() *ojson.Object {
 	cells := []*ojson.Object{}
 	for _, c := range r.Cells {
-		cells = append(cells, ojson.NewObject("repo_id", c.Repo, "entry", c.Entry, "state", c.State, "turn_id", nullable(c.Turn), "missing_decisions", append([]string{}, c.Missing...)))
+		cells = append(cells, ojson.NewObject("repo_id", c.Repo, "entry", c.Entry, "state", c.State, "turn_id", ojson.OrNull(c.Turn), "missing_decisions", append([]string{}, c.Missing...)))
 	}
 	id, kind, status := BarrierID(r.Workstream.ID), r.Workstream.Barrier, "missing"
 	if r.Barrier != nil {

@@ -164,7 +164,7 @@ func blockedError(s *State) *wire.Error {
 		reason = "no reason is recorded"
 	}
 	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
-		Details: ojson.NewObject("blocked_reason", nullable(s.BlockedReason)),
+		Details: ojson.NewObject("blocked_reason", ojson.OrNull(s.BlockedReason)),
 		Hint:    "mend what blocks it, fill in " + ReportPath + ", then: " + Program + " multi resume"}
 }
 

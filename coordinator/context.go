@@ -50,8 +50,8 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 // (spec/04 §21.4).
 func Dispatched(w *Workspace, a *Assignment, run, turn, contextRef string, env protocol.Env) *Change {
 	c := &Change{}
-	c.record(w, &env, rowDispatched, "workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id", nullable(run), "repo_turn_id", turn,
-		"role", a.Role, "context_ref", nullable(contextRef))
+	c.record(w, &env, rowDispatched, "workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id", ojson.OrNull(run), "repo_turn_id", turn,
+		"role", a.Role, "context_ref", ojson.OrNull(contextRef))
 	c.decide(w, &env, w.State.Phase, decidedDispatch, fmt.Sprintf("Gave a turn of workstream %s to %s in the role %s", a.Workstream, a.Repo, a.Role),
 		"repo_id", a.Repo, "repo_run_id", run, "repo_turn_id", turn, "workstream_id", a.Workstream, "context_ref", contextRef)
 	if run == "" || run == w.State.RunOf(a.Repo) {
@@ -72,8 +72,8 @@ func (w *Workspace) upstream(target string, streams []string) []*ojson.Object {
 			continue
 		}
 		verification, _ := row.Get("verification")
-		out = append(out, ojson.NewObject("projection_ref", nullable(row.String("projection_ref")), "workstream_id", row.String("workstream_id"),
-			"repo_id", row.String("repo_id"), "repo_turn_id", nullable(row.String("repo_turn_id")), "summary", row.String("summary"),
+		out = append(out, ojson.NewObject("projection_ref", ojson.OrNull(row.String("projection_ref")), "workstream_id", row.String("workstream_id"),
+			"repo_id", row.String("repo_id"), "repo_turn_id", ojson.OrNull(row.String("repo_turn_id")), "summary", row.String("summary"),
 			"decisions", append([]any{}, row.Array("decisions")...), "files_changed", append([]string{}, row.Strings("files_changed")...), "verification", verification))
 	}
 	return out
@@ -97,7 +97,7 @@ func (w *Workspace) concerning(a *Assignment, streams []string) []*Barrier {
 func barrierRows(list []*Barrier) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, b := range list {
-		o := ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status, "notes", nullable(b.Notes()))
+		o := ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status, "notes", ojson.OrNull(b.Notes()))
 		for _, key := range []string{"required_decision_ids_by_repo", "alignment_decision_ids"} {
 			v, _ := b.raw.Get(key)
 			o.Set(key, ojson.CloneValue(v))

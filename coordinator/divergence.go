@@ -38,8 +38,8 @@ func (m *Mismatch) Object() *ojson.Object {
 	o := ojson.NewObject("type", m.Type, "repo_id", m.Repo)
 	switch m.Type {
 	case MismatchRun:
-		o.Set("coordinator_run_id", nullable(m.Recorded))
-		o.Set("repo_run_id", nullable(m.Actual))
+		o.Set("coordinator_run_id", ojson.OrNull(m.Recorded))
+		o.Set("repo_run_id", ojson.OrNull(m.Actual))
 	case MismatchCompleted, MismatchBlocked, MismatchUnblocked:
 		o.Set("coordinator_status", m.Recorded)
 		o.Set("repo_status", m.Actual)

@@ -124,7 +124,7 @@ func (e *Evaluation) repo(w *Workspace, children Children, repo string) *protoco
 		return nil
 	}
 	if expected := w.State.RunOf(repo); expected != s.Run() {
-		e.block(BlockRunMismatch, driftText(repo, expected, s.Run()), "repo_id", repo, "expected_run_id", nullable(expected), "actual_run_id", nullable(s.Run()))
+		e.block(BlockRunMismatch, driftText(repo, expected, s.Run()), "repo_id", repo, "expected_run_id", ojson.OrNull(expected), "actual_run_id", ojson.OrNull(s.Run()))
 		return nil
 	}
 	if s.Status == wire.StatusBlocked {
@@ -186,7 +186,7 @@ func (e *Evaluation) barrier(w *Workspace, b *Barrier) {
 
 // Object is the evaluation for --json.
 func (e *Evaluation) Object() *ojson.Object {
-	o := ojson.NewObject("ready", e.Ready, "gate_type", e.Type, "gate_id", nullable(e.Gate), "current_phase", e.From, "target_phase", nullable(e.To),
+	o := ojson.NewObject("ready", e.Ready, "gate_type", e.Type, "gate_id", ojson.OrNull(e.Gate), "current_phase", e.From, "target_phase", ojson.OrNull(e.To),
 		"required_repos", e.RequiredRepos, "blockers", e.Blockers, "human_barriers", append([]string{}, e.HumanBarriers...))
 	if e.Type == GatePhase {
 		o.Set("workstreams", e.Workstreams)

@@ -106,7 +106,7 @@ func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Deci
 		stream = ev.Workstreams[0].String("workstream_id")
 	}
 	hook, err := c.fire(ctx, tx, s, HookBeforeGate, ojson.NewObject("workstream_id", stream, "repo_id", nil, "repo_run_id", nil, "gate_type", g.GateType, "gate", g.Gate,
-		"from_phase", nullable(g.From), "to_phase", nullable(g.To), "required_repos", append([]string{}, g.RequiredRepos...),
+		"from_phase", ojson.OrNull(g.From), "to_phase", ojson.OrNull(g.To), "required_repos", append([]string{}, g.RequiredRepos...),
 		"human_barriers", append([]string{}, ev.HumanBarriers...), "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 		return hinted(e)
 	}
 	if n := len(ch.History); n > 0 {
-		ch.History[n-1].Set("approved_by", ojson.NewObject("name", nullable(env.Actor.Name), "email", nullable(env.Actor.Email), "terminal", env.Actor.Terminal))
+		ch.History[n-1].Set("approved_by", ojson.NewObject("name", ojson.OrNull(env.Actor.Name), "email", ojson.OrNull(env.Actor.Email), "terminal", env.Actor.Terminal))
 	}
 	op, subject := "approve_gate", "Approved gate "+out.Gate.Gate
 	if out.Gate.GateType != GateCompletion || opt.InitiativeOnly {

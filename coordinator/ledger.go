@@ -43,7 +43,7 @@ const (
 // in the order of spec/04 §5.
 func (c *Change) decide(w *Workspace, env *protocol.Env, phase, category, statement string, further ...string) {
 	row := ojson.NewObject("id", fmt.Sprintf("%s%03d", decisionPrefix, w.NextDecision+len(c.Decisions)), "timestamp", env.Time(),
-		"super_run_id", nullable(w.State.SuperRunID), "role", "coordinator", "phase", nullable(phase), "category", category, "statement", statement)
+		"super_run_id", ojson.OrNull(w.State.SuperRunID), "role", "coordinator", "phase", ojson.OrNull(phase), "category", category, "statement", statement)
 	for i := 0; i+1 < len(further); i += 2 {
 		if further[i+1] != "" {
 			row.Set(further[i], further[i+1])

@@ -280,7 +280,7 @@ func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object
 		decisions = []any{}
 	}
 	o := ojson.NewObject("type", rowProjection, "timestamp", env.Time(), "super_run_id", superRun, "projection_ref", ref,
-		"workstream_id", in.Workstream, "repo_id", in.Repo, "repo_run_id", nullable(in.RunID), "repo_turn_id", in.TurnID,
+		"workstream_id", in.Workstream, "repo_id", in.Repo, "repo_run_id", ojson.OrNull(in.RunID), "repo_turn_id", in.TurnID,
 		"summary", in.Summary, "files_changed", files, "decisions", ojson.CloneValue(decisions), "verification", ojson.CloneValue(in.Verification))
 	if in.Recovered {
 		o.Set("recovery", true)
@@ -289,13 +289,6 @@ func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object
 		o.Set("unproven", true)
 	}
 	return o
-}
-
-func nullable(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // newRef returns an unused reference prefix_<8 hex>.

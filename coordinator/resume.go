@@ -198,7 +198,7 @@ func followRun(w *Workspace, repo, run string, env protocol.Env) *Change {
 			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"), "type", MismatchDisappear))
 		}
 	}
-	ch.record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", nullable(was), "to_run_id", run)
+	ch.record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
 	if len(gone) > 0 {
 		ch.record(w, &env, rowResynced, "resynced_repos", []string{repo}, "barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
 	}

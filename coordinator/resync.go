@@ -112,7 +112,7 @@ func Resync(w *Workspace, children Children, env protocol.Env) (*Change, *Resync
 	for i, b := range r.Barriers {
 		changes[i] = b.Row()
 	}
-	total.record(w, &env, rowResynced, "resynced_repos", append([]string{}, r.Repos...), "barrier_changes", changes, "blocked_reason", nullable(reason))
+	total.record(w, &env, rowResynced, "resynced_repos", append([]string{}, r.Repos...), "barrier_changes", changes, "blocked_reason", ojson.OrNull(reason))
 	if len(gone) > 0 {
 		total.History[len(total.History)-1].Set("acknowledged_turns", gone)
 	}
@@ -131,8 +131,8 @@ func (r *Resynced) refresh(state *State, mismatches []Mismatch, children Childre
 		case MismatchRun:
 			skip[m.Repo] = true
 			drift, r.Errors = append(drift, m.Detail), append(r.Errors, m.Detail)
-			r.Mismatches = append(r.Mismatches, ojson.NewObject("code", BlockRunMismatch, "repo_id", m.Repo, "expected_run_id", nullable(m.Recorded),
-				"actual_run_id", nullable(m.Actual), "message", m.Detail))
+			r.Mismatches = append(r.Mismatches, ojson.NewObject("code", BlockRunMismatch, "repo_id", m.Repo, "expected_run_id", ojson.OrNull(m.Recorded),
+				"actual_run_id", ojson.OrNull(m.Actual), "message", m.Detail))
 		}
 	}
 	for repo, run := range state.RepoRuns.All() {

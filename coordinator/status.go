@@ -91,9 +91,9 @@ func (s *Standing) Object() *ojson.Object {
 		}
 	}
 	return ojson.NewObject("super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "repo_runs", runs, "pending_barriers", pending,
-		"pending_gate", gateObject(st.PendingGate), "blocked_reason", nullable(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
+		"pending_gate", gateObject(st.PendingGate), "blocked_reason", ojson.OrNull(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
 		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
-		"project_id", st.ProjectID, "completed_at", nullable(st.CompletedAt), "repos", s.Repos(), "coordinator_warnings", s.Warnings,
+		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt), "repos", s.Repos(), "coordinator_warnings", s.Warnings,
 		"problems", s.problems(), "optional_problems", problemRows(s.OptionalProblems))
 }
 
@@ -111,7 +111,7 @@ func problemRows(list wire.Problems) []*ojson.Object {
 		if rest, ok := strings.CutPrefix(p.Field, "repos."); ok {
 			repo, _, _ = strings.Cut(rest, ".")
 		}
-		out = append(out, ojson.NewObject("code", p.Code, "repo_id", nullable(repo), "message", p.Message))
+		out = append(out, ojson.NewObject("code", p.Code, "repo_id", ojson.OrNull(repo), "message", p.Message))
 	}
 	return out
 }
@@ -145,7 +145,7 @@ func (s *Standing) Repos() []*ojson.Object {
 			}
 			turns = append(turns, child.ActiveTurns.Keys()...)
 		}
-		out = append(out, ojson.NewObject("repo_id", repo, "run_id", nullable(id), "status", status, "phase", nullable(phase), "active_turns", turns, "details", details))
+		out = append(out, ojson.NewObject("repo_id", repo, "run_id", ojson.OrNull(id), "status", status, "phase", ojson.OrNull(phase), "active_turns", turns, "details", details))
 	}
 	return out
 }
@@ -191,7 +191,7 @@ func warningOf(row *ojson.Object, superRun string) *ojson.Object {
 	if code == "" {
 		code = "coordinator_acceptance_projection_incomplete"
 	}
-	return ojson.NewObject("event_id", nullable(row.String("event_id")), "timestamp", nullable(row.String("timestamp")), "run_id", nullable(row.String("run_id")),
-		"workstream_id", nullable(p.String("workstream_id")), "repo_id", nullable(p.String("repo_id")), "reissued_turn_id", nullable(p.String("reissued_turn_id")),
-		"warning_code", code, "warning_message", nullable(p.String("warning_message")))
+	return ojson.NewObject("event_id", ojson.OrNull(row.String("event_id")), "timestamp", ojson.OrNull(row.String("timestamp")), "run_id", ojson.OrNull(row.String("run_id")),
+		"workstream_id", ojson.OrNull(p.String("workstream_id")), "repo_id", ojson.OrNull(p.String("repo_id")), "reissued_turn_id", ojson.OrNull(p.String("reissued_turn_id")),
+		"warning_code", code, "warning_message", ojson.OrNull(p.String("warning_message")))
 }

@@ -115,7 +115,7 @@ func awaiting(g *PendingGate) *wire.Error {
 // leaves everything as it is.
 func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*wire.Error, error) {
 	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream, "repo_id", a.Repo,
-		"repo_run_id", nullable(s.State.RunOf(a.Repo)), "role", a.Role, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
+		"repo_run_id", ojson.OrNull(s.State.RunOf(a.Repo)), "role", a.Role, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func notReady(no *Refusal, ev *Evaluation) *wire.Error {
 	e := ev.refusal()
 	e.Code, e.Field, e.Problems = CodeNotAssignable, no.Workstream, nil
 	e.Message = "No workstream can be worked on: " + no.Detail
-	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", nullable(no.Workstream), "repo_id", nullable(no.Repo), "gate", ev.Object())
+	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", ojson.OrNull(no.Workstream), "repo_id", ojson.OrNull(no.Repo), "gate", ev.Object())
 	e.Hint = Program + " multi barriers"
 	return e
 }

@@ -98,7 +98,7 @@ func (a *ask) blockers() {
 	for _, x := range in.Next {
 		next = append(next, x.Object(coordinator.Program))
 	}
-	writeJSON(a.w, http.StatusOK, object("mode", mode, "super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "blocked_reason", nullable(st.BlockedReason),
+	writeJSON(a.w, http.StatusOK, object("mode", mode, "super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason),
 		"pending_gate", pending, "active", active.Object(), "next_actions", next, "evaluations", object("phase_transition", phase.Object(), "run_completion", completion.Object())))
 }
 
@@ -162,7 +162,7 @@ func (a *ask) coordinatorTimeouts() {
 		}
 	}
 	st := in.State
-	writeJSON(a.w, http.StatusOK, object("ok", true, "super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "blocked_reason", nullable(st.BlockedReason),
+	writeJSON(a.w, http.StatusOK, object("ok", true, "super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason),
 		"summary", object("repo_count", len(repos), "configured_repo_count", configured, "repos_with_live_exceeded", exceeded, "repos_with_live_warnings", warned,
 			"repo_event_count", events, "coordinator_event_count", len(own)), "coordinator_events", own, "repos", repos))
 }

@@ -119,7 +119,7 @@ func (a *ask) watchResults() any {
 	}
 	var last any
 	if len(docs) > 0 {
-		last = nullable(firstText(docs[0], "timestamp", "created_at"))
+		last = ojson.OrNull(firstText(docs[0], "timestamp", "created_at"))
 	}
 	return object("ok", true, "total", len(docs), "corrupt", corrupt, "recent", limited(docs, a.limit("limit", 25)),
 		"summary", object("by_status", status, "errored", errored, "deduplicated", same, "routed", routed, "unrouted", unrouted, "corrupt", corrupt, "last_timestamp", last))

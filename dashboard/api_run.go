@@ -29,7 +29,7 @@ func (a *ask) notifications() {
 	hooks := []*ojson.Object{}
 	for _, w := range n.Objects("webhooks") {
 		events := w.Strings("events")
-		hooks = append(hooks, object("name", nullable(w.String("name")), "timeout_ms", get(w, "timeout_ms"), "event_count", len(events), "events", append([]string{}, events...)))
+		hooks = append(hooks, object("name", ojson.OrNull(w.String("name")), "timeout_ms", get(w, "timeout_ms"), "event_count", len(events), "events", append([]string{}, events...)))
 	}
 	var sla any
 	if o := n.Object("approval_sla"); o != nil {
@@ -58,7 +58,7 @@ func (a *ask) notifications() {
 	recent := slices.Clone(full[max(0, len(full)-10):])
 	slices.Reverse(recent)
 	writeJSON(a.w, http.StatusOK, object("ok", true, "configured", len(hooks) > 0, "webhooks", hooks, "approval_sla", sla,
-		"summary", object("total_attempts", len(rows), "delivered", delivered, "failed", failed, "timed_out", late, "last_emitted_at", nullable(last), "last_failure_at", nullable(lastFailure)),
+		"summary", object("total_attempts", len(rows), "delivered", delivered, "failed", failed, "timed_out", late, "last_emitted_at", ojson.OrNull(last), "last_failure_at", ojson.OrNull(lastFailure)),
 		"recent", append([]*ojson.Object{}, recent...)))
 }
 
@@ -156,8 +156,8 @@ func (a *ask) connector(id string, rt *protocol.Runtime) *ojson.Object {
 		return wire.FormatTime(t)
 	}
 	return object("runtime_id", id, "type", rt.Type, "target", target(rt), "state", state, "reachable", reachable, "active_turn_ids", turns, "active_roles", roles,
-		"last_turn_id", nullable(last.Turn), "last_role", nullable(last.Role), "last_phase", nullable(last.Phase), "last_attempt_at", stamp(tried), "last_success_at", stamp(good.Time),
-		"last_failure_at", stamp(bad.Time), "latency_ms", latency, "attempts_made", attempts, "last_error", nullable(bad.Text))
+		"last_turn_id", ojson.OrNull(last.Turn), "last_role", ojson.OrNull(last.Role), "last_phase", ojson.OrNull(last.Phase), "last_attempt_at", stamp(tried), "last_success_at", stamp(good.Time),
+		"last_failure_at", stamp(bad.Time), "latency_ms", latency, "attempts_made", attempts, "last_error", ojson.OrNull(bad.Text))
 }
 
 // runtimeOf is the runtime of the turn an event is about.
@@ -175,7 +175,7 @@ func (a *ask) runtimeOf(e *entry) string {
 func target(rt *protocol.Runtime) any {
 	switch rt.Type {
 	case "api_proxy":
-		return nullable(strings.Trim(rt.Raw.String("provider")+" / "+rt.Raw.String("model"), " /"))
+		return ojson.OrNull(strings.Trim(rt.Raw.String("provider")+" / "+rt.Raw.String("model"), " /"))
 	case "remote_agent":
 		return bare(rt.Raw.String("url"))
 	}
@@ -185,7 +185,7 @@ func target(rt *protocol.Runtime) any {
 	if s := rt.Raw.String("command"); s != "" {
 		return s
 	}
-	return nullable(strings.Join(append(rt.Raw.Strings("command"), rt.Raw.Strings("args")...), " "))
+	return ojson.OrNull(strings.Join(append(rt.Raw.Strings("command"), rt.Raw.Strings("args")...), " "))
 }
 
 // bare is an address without what may be secret in it.
@@ -195,5 +195,5 @@ func bare(address string) any {
 		return nil
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return nullable(u.String())
+	return ojson.OrNull(u.String())
 }

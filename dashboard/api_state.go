@@ -125,7 +125,7 @@ func (a *ask) gateActions() any {
 		if !ok {
 			limit = 900_000
 		}
-		list = append(list, object("index", i+1, "label", nullable(x.String("label")), "run", x.String("run"), "timeout_ms", limit))
+		list = append(list, object("index", i+1, "label", ojson.OrNull(x.String("label")), "run", x.String("run"), "timeout_ms", limit))
 	}
 	out.Set("configured", list)
 	out.Set("latest_attempt", a.lastAttempt(gate, kind))
@@ -157,7 +157,7 @@ func (a *ask) lastAttempt(gate, kind string) any {
 		}
 	}
 	slices.Reverse(actions)
-	return object("attempt_id", nullable(id), "gate_id", gate, "gate_type", kind, "status", status, "attempted_at", nullable(at), "actions", actions)
+	return object("attempt_id", ojson.OrNull(id), "gate_id", gate, "gate_type", kind, "status", status, "attempted_at", ojson.OrNull(at), "actions", actions)
 }
 
 // kit is GET /api/workflow-kit-artifacts: those of the phase, and whether they are
@@ -169,7 +169,7 @@ func (a *ask) kit() {
 	st, cfg := a.s.Sight.View.State, a.s.Sight.View.Config
 	raw := cfg.Raw.Object("workflow_kit")
 	if raw == nil && !cfg.WorkflowKit.Phases.Has(st.Phase) {
-		writeJSON(a.w, http.StatusOK, object("ok", true, "phase", nullable(st.Phase), "artifacts", nil))
+		writeJSON(a.w, http.StatusOK, object("ok", true, "phase", ojson.OrNull(st.Phase), "artifacts", nil))
 		return
 	}
 	list, _ := cfg.WorkflowKit.Phases.Get(st.Phase)
@@ -184,10 +184,10 @@ func (a *ask) kit() {
 			owner, how = entryRole, "entry_role"
 		}
 		_, err := a.m.root.Stat(filepath.FromSlash(x.Path))
-		out = append(out, object("path", x.Path, "required", x.Required, "semantics", nullable(x.Semantics), "owned_by", owner, "owner_resolution", how, "exists", err == nil))
+		out = append(out, object("path", x.Path, "required", x.Required, "semantics", ojson.OrNull(x.Semantics), "owned_by", owner, "owner_resolution", how, "exists", err == nil))
 	}
 	slices.SortStableFunc(out, func(x, y *ojson.Object) int { return cmp.Or(restore.Collate(x.String("path"), y.String("path")), 0) })
-	writeJSON(a.w, http.StatusOK, object("ok", true, "phase", nullable(st.Phase), "artifacts", out))
+	writeJSON(a.w, http.StatusOK, object("ok", true, "phase", ojson.OrNull(st.Phase), "artifacts", out))
 }
 
 // timeouts is GET /api/timeouts.
@@ -217,9 +217,9 @@ func timeoutsOf(doc *ojson.Object, st *protocol.State, cfg *protocol.Config, a *
 	doc.Set("budget", budget)
 	kind, at := any(nil), any(nil)
 	if p := st.PendingPhaseTransition; p != nil {
-		kind, at = "phase_transition", nullable(p.RequestedAt)
+		kind, at = "phase_transition", ojson.OrNull(p.RequestedAt)
 	} else if p := st.PendingRunCompletion; p != nil {
-		kind, at = "run_completion", nullable(p.RequestedAt)
+		kind, at = "run_completion", ojson.OrNull(p.RequestedAt)
 	}
 	doc.Set("live_context", object("awaiting_approval", kind != nil, "pending_gate_type", kind, "requested_at", at))
 	doc.Set("events", events)
@@ -237,7 +237,7 @@ func timeoutConfig(cfg *protocol.Config) *ojson.Object {
 	overrides := []*ojson.Object{}
 	for _, p := range cfg.Phases() {
 		if r := cfg.Route(p); r != nil && (r.TimeoutMinutes != nil || r.TimeoutAction != "") {
-			overrides = append(overrides, object("phase", p, "timeout_minutes", number(r.TimeoutMinutes), "timeout_action", nullable(r.TimeoutAction)))
+			overrides = append(overrides, object("phase", p, "timeout_minutes", number(r.TimeoutMinutes), "timeout_action", ojson.OrNull(r.TimeoutAction)))
 		}
 	}
 	return object("per_turn_minutes", number(t.PerTurn), "per_phase_minutes", number(t.PerPhase), "per_run_minutes", number(t.PerRun), "action", cmp.Or(t.Action, protocol.TimeoutEscalate), "phase_overrides", overrides)

@@ -3,6 +3,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func (v *view) gates() block {
 		case !g.Result.Passed:
 			now = toned("would not pass", bad)
 		}
-		t.Rows = append(t.Rows, []cell{code(g.ID), text(phaseOf[g.ID]), standing(firstOf(g.Status, "pending")), now})
+		t.Rows = append(t.Rows, []cell{code(g.ID), text(phaseOf[g.ID]), standing(cmp.Or(g.Status, "pending")), now})
 		if g.Status != "passed" && st.Status != wire.StatusCompleted {
 			// The page stays short: of many gates the one the run stands before counts.
 			list := v.checklist(g, phaseOf[g.ID])

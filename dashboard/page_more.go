@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -128,7 +129,7 @@ func search(v *view) error {
 		hits, done := in.l.find(ctx, needle, strings.ToLower(v.Query), searchHits-len(b.Table.Rows))
 		for i := range hits {
 			e := &hits[i].entry
-			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(in.name), text(firstOf(words(e.Kind), e.ID)), text(e.Role), text(firstOf(hits[i].around, e.Text)), turnLink(e.Turn)})
+			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(in.name), text(cmp.Or(words(e.Kind), e.ID)), text(e.Role), text(cmp.Or(hits[i].around, e.Text)), turnLink(e.Turn)})
 		}
 		if !done {
 			full = true

@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"html/template"
@@ -139,7 +140,7 @@ func (v *view) head() {
 	}
 	switch si, in := v.s.Sight, v.s.Standing; {
 	case si != nil:
-		v.Project = plain(firstOf(si.View.Config.Project.Name, si.View.Config.Project.ID))
+		v.Project = plain(cmp.Or(si.View.Config.Project.Name, si.View.Config.Project.ID))
 		v.Head = append(v.Head, standing(string(si.View.State.Status)))
 		if si.View.State.Phase != "" && si.View.Run != "" {
 			v.Head = append(v.Head, text("phase "+si.View.State.Phase))
@@ -151,15 +152,6 @@ func (v *view) head() {
 		v.Project = plain(in.Config.ProjectName)
 		v.Head = append(v.Head, standing(string(in.State.Status)), text("phase "+in.State.Phase), code(in.State.SuperRunID))
 	}
-}
-
-func firstOf(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // page makes and writes one page.

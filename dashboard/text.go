@@ -42,13 +42,6 @@ func asText(v any) string { return fmt.Sprint(v) }
 
 func get(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
-func nullable(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 func deref(s *string) string {
 	if s == nil {
 		return ""
@@ -84,11 +77,6 @@ func dollars(f float64) string { return "$" + strconv.FormatFloat(f, 'f', 2, 64)
 
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
 func short(id string) string { return cut(id, 10) }
+
+func counted(n int, one, many string) string { return foreign.Count(n, one, many) }

@@ -4,6 +4,7 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -457,7 +458,7 @@ func (s *Store) buildCommit(edit *treeEdit, p commitPlan) (*recorded, RefUpdate,
 	if p.parent != nil {
 		c.Parents, ref.Old = []OID{p.parent.op}, p.parent.op
 	}
-	c.Message = message(firstOf(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
+	c.Message = message(cmp.Or(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
 		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous))
 	data, err := EncodeCommit(s.repo.ObjectFormat, c)
 	if err != nil {

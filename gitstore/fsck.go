@@ -4,6 +4,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -336,7 +337,7 @@ func (f *fsck) shape(run string, ops []OpInfo, from int) {
 		case i > 0 && len(op.Parents) != 1:
 			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: fmt.Sprintf("the operation has %d predecessors", len(op.Parents)), Repair: "fetch the run from another clone"})
 		case i == 0 && op.Name != "init_run" && op.Name != protocol.OpExternal:
-			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: "the run's first operation is " + firstOf(op.Name, "unnamed")})
+			f.find(Finding{Code: CodeChainBroken, Run: run, Op: op.Op, Message: "the run's first operation is " + cmp.Or(op.Name, "unnamed")})
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -80,7 +81,7 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bo
 		return false, false, true, nil
 	}
 	if rec.Name != op.Name {
-		say(FindRecord, treeRecord, "the record is of %s, the message says %s", rec.Name, firstOf(op.Name, "nothing"))
+		say(FindRecord, treeRecord, "the record is of %s, the message says %s", rec.Name, cmp.Or(op.Name, "nothing"))
 	}
 	if f.opt.Replay && rec.Op != nil && (prev == "" || p.prev == prev) {
 		var diffs []string
@@ -98,7 +99,7 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bo
 		}
 		if len(diffs) == 0 {
 			if got := stateDigest(p.state); got != op.StateDigest {
-				say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
+				say(FindRecord, treeState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
 			}
 			claims, err := p.r.rulesClaim(rec, prev, op.Tree)
 			f.replayed(op, rec, before, p.last, claims, say)
@@ -149,7 +150,7 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID,
 		return err
 	}
 	if got := stateDigest(state); !ok || got != op.StateDigest {
-		say(FindRecord, treeState, "the message says %s, the file is %s", firstOf(op.StateDigest, "nothing"), got)
+		say(FindRecord, treeState, "the message says %s, the file is %s", cmp.Or(op.StateDigest, "nothing"), got)
 	}
 	f.checkState(p, op, state, say)
 	// Only the newest index is ever used; what the others said is for replay.
@@ -172,9 +173,9 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID,
 		case rec.Op == nil && rec.Detail.Object("accepted_by") != nil:
 			// A person answered for it; the record says who and why.
 			f.find(Finding{Code: CodeLedgerTampered, Run: op.Run, Op: op.Op, Path: l.Path(), Note: true,
-				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"), firstOf(rec.Detail.String("reason"), "no reason given"))})
+				Message: fmt.Sprintf("rewritten; accepted by %s: %s", rec.Detail.Object("accepted_by").String("name"), cmp.Or(rec.Detail.String("reason"), "no reason given"))})
 		default:
-			say(CodeLedgerTampered, l.Path(), "%s", firstOf(diff.why, "recorded rows are gone"))
+			say(CodeLedgerTampered, l.Path(), "%s", cmp.Or(diff.why, "recorded rows are gone"))
 		}
 		if diff.kind == diffExtended || diff.kind == diffAmended {
 			if err := checkAppended(l, lineCount(diff), diff.appended); err != nil {

@@ -3,6 +3,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -57,5 +58,5 @@ func stateDigest(state []byte) string {
 
 // signatureOf names the actor of a record.
 func signatureOf(env *protocol.Env) Signature {
-	return Signature{Name: firstOf(env.Actor.Name, "agentxchain"), Email: firstOf(env.Actor.Email, "agentxchain@localhost"), When: env.Now.UTC()}
+	return Signature{Name: cmp.Or(env.Actor.Name, "agentxchain"), Email: cmp.Or(env.Actor.Email, "agentxchain@localhost"), When: env.Now.UTC()}
 }

@@ -4,6 +4,7 @@ package gitstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -248,7 +249,7 @@ func (d *OpDetail) ledgers(r *treeReader, before OID) error {
 		}
 		c := LedgerChange{Ledger: l}
 		if diff.kind == diffForeign || diff.kind == diffShorter {
-			c.Rewritten = firstOf(diff.why, "recorded rows are gone")
+			c.Rewritten = cmp.Or(diff.why, "recorded rows are gone")
 			d.Ledgers = append(d.Ledgers, c)
 			continue
 		}

@@ -3,6 +3,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -105,17 +106,8 @@ func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 				}
 			}
 		}
-		name = firstOf(name, conf["author.name"], conf["user.name"])
-		email = firstOf(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
+		name = cmp.Or(name, conf["author.name"], conf["user.name"])
+		email = cmp.Or(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
 	}
-	return firstOf(name, "agentxchain"), firstOf(email, "agentxchain@localhost")
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+	return cmp.Or(name, "agentxchain"), cmp.Or(email, "agentxchain@localhost")
 }

@@ -3,6 +3,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -63,7 +64,7 @@ func (r *Repository) PrepareInitiative(ctx context.Context, in Initiative) (RefU
 	}
 	sig := signatureOf(&in.Env)
 	c := &Commit{Tree: tree, Author: sig, Committer: sig,
-		Message: message(firstOf(in.Subject, in.Op), trailerRun, in.Run, trailerOp, in.Op, trailerState, stateDigest(in.State))}
+		Message: message(cmp.Or(in.Subject, in.Op), trailerRun, in.Run, trailerOp, in.Op, trailerState, stateDigest(in.State))}
 	if tip != "" {
 		c.Parents = []OID{tip}
 	}

@@ -183,9 +183,9 @@ func (e Entry) Row() *ojson.Object {
 		row.Set("transport", e.Transport)
 	}
 	row.Set("run_id", e.RunID)
-	row.Set("turn_id", orNull(e.TurnID))
+	row.Set("turn_id", ojson.OrNull(e.TurnID))
 	row.Set("duration_ms", e.DurationMS)
-	row.Set("verdict", orNull(e.Verdict))
+	row.Set("verdict", ojson.OrNull(e.Verdict))
 	row.Set("message", e.Message)
 	annotations := make([]any, len(e.Annotations))
 	for i, a := range e.Annotations {
@@ -200,11 +200,4 @@ func (e Entry) Row() *ojson.Object {
 	row.Set("stderr_excerpt", e.Stderr)
 	row.Set("orchestrator_action", e.Action)
 	return row
-}
-
-func orNull(s string) ojson.Value {
-	if s == "" {
-		return nil
-	}
-	return s
 }

@@ -100,7 +100,7 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 		out.Blocker = &Blocker{HookName: h.Name, Verdict: VerdictBlock, Message: messageText(e.Message)}
 	}
 	if call.Phase == "after_acceptance" && len(e.Annotations) > 0 {
-		out.Annotations = append(out.Annotations, ojson.NewObject("timestamp", e.Timestamp, "turn_id", orNull(call.TurnID),
+		out.Annotations = append(out.Annotations, ojson.NewObject("timestamp", e.Timestamp, "turn_id", ojson.OrNull(call.TurnID),
 			"hook_name", h.Name, "annotations", e.Annotations))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Bounds of what is taken from an answer, in UTF-16 code units. The protocol
@@ -103,17 +104,7 @@ func cut(s string, n int) string {
 	if enough := 3*n + utf8.UTFMax; len(s) > enough { // no unit takes more than three bytes
 		s = s[:enough]
 	}
-	s = strings.ToValidUTF8(s, "\ufffd")
-	units := 0
-	for i, r := range s {
-		if units++; r > 0xFFFF {
-			units++
-		}
-		if units > n {
-			return s[:i]
-		}
-	}
-	return s
+	return text.CutUnits(strings.ToValidUTF8(s, "\ufffd"), n)
 }
 
 // isSpace is what String.prototype.trim takes off.

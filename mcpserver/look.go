@@ -43,7 +43,7 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 		}
 		turns = append(turns, o)
 	}
-	o := ojson.NewObject("project", v.Config.Project.Name, "protocol_mode", "governed", "run_id", orNull(s.Run()), "phase", s.Phase, "status", string(s.Status),
+	o := ojson.NewObject("project", v.Config.Project.Name, "protocol_mode", "governed", "run_id", ojson.OrNull(s.Run()), "phase", s.Phase, "status", string(s.Status),
 		"active_turns", turns, "pending_gates", pendingGates(s), "blocked", s.Status == wire.StatusBlocked, "blocked_on", s.BlockedOn)
 	if st.Gate != nil {
 		o.Set("gate", gateObject(*st.Gate))
@@ -79,21 +79,14 @@ func continuous(r *runner.Runner) *ojson.Object {
 	return out
 }
 
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 // pendingGates are the approvals that wait for a person.
 func pendingGates(s *protocol.State) []*ojson.Object {
 	out := []*ojson.Object{}
 	if p := s.PendingPhaseTransition; p != nil {
-		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "phase_transition", "from", p.From, "to", p.To, "requested_by_turn", orNull(p.RequestedByTurn)))
+		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "phase_transition", "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn)))
 	}
 	if p := s.PendingRunCompletion; p != nil {
-		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "run_completion", "requested_by_turn", orNull(p.RequestedByTurn)))
+		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "run_completion", "requested_by_turn", ojson.OrNull(p.RequestedByTurn)))
 	}
 	return out
 }
@@ -101,7 +94,7 @@ func pendingGates(s *protocol.State) []*ojson.Object {
 func gateObject(g runner.GateStanding) *ojson.Object {
 	o := g.Result.Object(!g.Completion)
 	o.Set("gate_id", g.ID)
-	o.Set("gate_status", orNull(g.Status))
+	o.Set("gate_status", ojson.OrNull(g.Status))
 	o.Set("requires_human_approval", g.HumanNeeded)
 	return o
 }
@@ -116,7 +109,7 @@ func gates(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Objec
 	for _, g := range list {
 		rows = append(rows, gateObject(g))
 	}
-	return ojson.NewObject("run_id", orNull(v.State.Run()), "phase", v.State.Phase, "pending_gates", pendingGates(v.State), "gates", rows,
+	return ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase, "pending_gates", pendingGates(v.State), "gates", rows,
 		"note", "Approvals are for people: git agentxchain approve, in their own terminal."), nil
 }
 

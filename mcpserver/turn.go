@@ -184,7 +184,7 @@ func commit(ctx context.Context, r *runner.Runner, turnID string, o *ojson.Objec
 		return err
 	}
 	o.Set("turn_id", saved.Turn)
-	o.Set("checkpoint", orNull(saved.Commit))
+	o.Set("checkpoint", ojson.OrNull(saved.Commit))
 	if saved.Skipped != "" {
 		o.Set("skipped", saved.Skipped)
 	}
@@ -213,6 +213,6 @@ func escalate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Ob
 	if err != nil {
 		return nil, err
 	}
-	return ojson.NewObject("run_id", got.Run, "status", string(got.State.Status), "blocked_on", got.Result.BlockedOn, "escalation_id", orNull(got.Result.EscalationID),
+	return ojson.NewObject("run_id", got.Run, "status", string(got.State.Status), "blocked_on", got.Result.BlockedOn, "escalation_id", ojson.OrNull(got.Result.EscalationID),
 		"instruction", "The run waits for a person now. Tell them, and stop."), nil
 }

@@ -3,6 +3,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -88,11 +89,11 @@ func (s *Sender) envelope(e Event, run Run, id, at string) *ojson.Object {
 	}
 	var turn any
 	if t := e.Turn; t != nil {
-		turn = ojson.NewObject("turn_id", orNull(t.TurnID), "role_id", orNull(t.AssignedRole), "attempt", positive(t.Attempt), "assigned_sequence", positive(t.AssignedSequence))
+		turn = ojson.NewObject("turn_id", ojson.OrNull(t.TurnID), "role_id", ojson.OrNull(t.AssignedRole), "attempt", positive(t.Attempt), "assigned_sequence", positive(t.AssignedSequence))
 	}
 	return ojson.NewObject("schema_version", envelopeVersion, "event_id", id, "event_type", e.Type, "emitted_at", at,
-		"project", ojson.NewObject("id", orElse(s.Project.ID, "unknown"), "name", orElse(s.Project.Name, "Unknown"), "root", s.Project.Root),
-		"run", ojson.NewObject("run_id", orNull(run.ID), "status", orNull(run.Status), "phase", orNull(run.Phase)),
+		"project", ojson.NewObject("id", cmp.Or(s.Project.ID, "unknown"), "name", cmp.Or(s.Project.Name, "Unknown"), "root", s.Project.Root),
+		"run", ojson.NewObject("run_id", ojson.OrNull(run.ID), "status", ojson.OrNull(run.Status), "phase", ojson.OrNull(run.Phase)),
 		"turn", turn, "payload", payload)
 }
 
@@ -141,20 +142,6 @@ func (s *Sender) newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
 	return "notif_" + hex.EncodeToString(b[:])
-}
-
-func orElse(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
-}
-
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 func positive(n int) any {

@@ -102,8 +102,8 @@ func (d *derivation) blocked() {
 	if row := protocol.CurrentEscalation(s, open); row != nil {
 		current = brief(row)
 	}
-	d.add(RunBlocked, turn, "category", orNull(b.Category), "blocked_on", s.BlockedOn, "typed_reason", orNull(b.Recovery.TypedReason), "owner", orNull(b.Recovery.Owner),
-		"recovery_action", orNull(b.Recovery.RecoveryAction), "detail", b.Recovery.Detail, "human_escalation", current)
+	d.add(RunBlocked, turn, "category", ojson.OrNull(b.Category), "blocked_on", s.BlockedOn, "typed_reason", ojson.OrNull(b.Recovery.TypedReason), "owner", ojson.OrNull(b.Recovery.Owner),
+		"recovery_action", ojson.OrNull(b.Recovery.RecoveryAction), "detail", b.Recovery.Detail, "human_escalation", current)
 	for _, row := range d.rows[wire.LedgerEscalations] {
 		if row.String("kind") == "raised" {
 			d.out = append(d.out, Event{Type: HumanRaised, Payload: brief(row), Turn: d.turn(turn)})
@@ -114,7 +114,7 @@ func (d *derivation) blocked() {
 			continue
 		}
 		d.add(OperatorEscalated, turn, "source", "operator", "blocked_on", s.BlockedOn, "reason", member(e.Object("payload"), "reason"),
-			"detail", b.Recovery.Detail, "recovery_action", orNull(b.Recovery.RecoveryAction))
+			"detail", b.Recovery.Detail, "recovery_action", ojson.OrNull(b.Recovery.RecoveryAction))
 	}
 }
 
@@ -129,10 +129,10 @@ func (d *derivation) pending() {
 		return
 	}
 	if p := d.t.State.PendingPhaseTransition; p != nil {
-		d.add(PhasePending, p.RequestedByTurn, "from", p.From, "to", p.To, "gate", p.Gate, "requested_by_turn", orNull(p.RequestedByTurn))
+		d.add(PhasePending, p.RequestedByTurn, "from", p.From, "to", p.To, "gate", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	}
 	if p := d.t.State.PendingRunCompletion; p != nil {
-		d.add(CompletionPending, p.RequestedByTurn, "gate", p.Gate, "requested_by_turn", orNull(p.RequestedByTurn), "requested_at", orNull(p.RequestedAt))
+		d.add(CompletionPending, p.RequestedByTurn, "gate", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn), "requested_at", ojson.OrNull(p.RequestedAt))
 	}
 }
 
@@ -162,7 +162,7 @@ func (d *derivation) completed() {
 	if gate != "" {
 		p.Set("gate", gate)
 	}
-	p.Set("requested_by_turn", orNull(by))
+	p.Set("requested_by_turn", ojson.OrNull(by))
 	d.out = append(d.out, Event{Type: RunCompleted, Payload: p, Turn: d.turn(by)})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -174,7 +175,7 @@ func (o *Onto) verdict(t *restoring) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	e.Message = fmt.Sprintf("What was committed since %s (%s) contradicts the artifact: %s.", shown(o.Exported), commits(o.Commits), strings.Join(lines[:min(len(lines), 10)], "; "))
+	e.Message = fmt.Sprintf("What was committed since %s (%s) contradicts the artifact: %s.", shown(o.Exported), text.Count(o.Commits, "commit", "commits"), strings.Join(lines[:min(len(lines), 10)], "; "))
 	if len(lines) > 10 {
 		e.Message += fmt.Sprintf(" There are %d more.", len(lines)-10)
 	}

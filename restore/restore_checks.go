@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -82,7 +83,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		e := &wire.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want), shown(have))}
 		switch onto.Relation {
 		case headAhead:
-			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters", shown(want), commits(onto.Commits))
+			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters", shown(want), text.Count(onto.Commits, "commit", "commits"))
 		case headUnknown:
 			e.Hint = whereFrom(t)
 		default:
@@ -92,13 +93,6 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	}
 	t.out.Head = onto
 	return onto.judge(ctx, t)
-}
-
-func commits(n int) string {
-	if n == 1 {
-		return "1 commit"
-	}
-	return strconv.Itoa(n) + " commits"
 }
 
 func shown(oid gitstore.OID) string {

@@ -249,7 +249,7 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 		detail = fmt.Sprintf("Hook %q of %s said no and gave no reason", name, phase)
 	}
 	e := &wire.Error{Code: wire.CodeHookBlocked, Field: "hooks." + phase,
-		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", nilEmpty(verdict), "hook_message", detail, "error_code", wire.CodeHookBlocked)}
+		Details: ojson.NewObject("hook_phase", phase, "hook_name", name, "verdict", ojson.OrNull(verdict), "hook_message", detail, "error_code", wire.CodeHookBlocked)}
 	said := fmt.Sprintf("hook %q: %s", name, strings.TrimSuffix(oneLine(detail, 500), "."))
 	if tamper == "" && phase == "before_assignment" {
 		e.Message = "The assignment is refused by " + said + "."
@@ -285,13 +285,6 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 		b.TurnID = call.TurnID
 	}
 	return &stop{block: b, err: e}
-}
-
-func nilEmpty(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // oneLine is a text on one line, cut to n bytes.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -91,13 +92,10 @@ func (t trial) judge(res said) string {
 }
 
 // firstLine is the first line that says something.
-func firstLine(text string) string {
-	for line := range strings.Lines(text) {
+func firstLine(said string) string {
+	for line := range strings.Lines(said) {
 		if line = strings.TrimSpace(line); line != "" {
-			if len(line) > 300 {
-				line = strings.ToValidUTF8(line[:300], "") + "…"
-			}
-			return line
+			return text.Clip(line, 300)
 		}
 	}
 	return "git gave no reason"

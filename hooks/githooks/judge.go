@@ -331,10 +331,3 @@ func (j *judge) blob(oid gitstore.OID) ([]byte, error) {
 	_, data, err := j.repo.Objects().Read(j.ctx, oid)
 	return data, err
 }
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}

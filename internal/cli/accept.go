@@ -82,7 +82,7 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 		payload.Set("gate", g.Object(a.Result.GateType == "phase_transition"))
 	}
 	if saved != nil {
-		payload.Set("checkpoint", nilIfEmpty(saved.Commit))
+		payload.Set("checkpoint", ojson.OrNull(saved.Commit))
 	}
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) { printAccepted(p, a, saved, n) })

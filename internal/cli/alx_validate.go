@@ -51,10 +51,11 @@ func runALXValidate(f *term.Factory, files []string) error {
 func verdictObject(name string, v *kb.Verdict) *ojson.Object {
 	findings := []*ojson.Object{}
 	for _, x := range v.Findings {
-		findings = append(findings, ojson.NewObject("code", x.Code, "field", nilIfEmpty(x.Field), "message", x.Message))
+		findings = append(findings, ojson.NewObject("code", x.Code, "field", ojson.OrNull(x.Field), "message",
+			x.Message))
 	}
-	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", nilIfEmpty(v.Kind), "kbId", nilIfEmpty(v.Label),
-		"kbHash", v.Hash, "declared", nilIfEmpty(v.Declared), "lineage", orEmpty(v.Lineage), "findings", findings)
+	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", ojson.OrNull(v.Kind), "kbId", ojson.OrNull(v.Label),
+		"kbHash", v.Hash, "declared", ojson.OrNull(v.Declared), "lineage", orEmpty(v.Lineage), "findings", findings)
 }
 
 func printVerdict(p *term.Printer, name string, v *kb.Verdict) {

@@ -97,11 +97,11 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 	payload.Set("dry_run", out.DryRun)
 	payload.Set("gate_type", out.Result.GateType)
 	payload.Set("gate_id", out.Result.Gate)
-	payload.Set("from", nilIfEmpty(out.Result.From))
-	payload.Set("to", nilIfEmpty(out.Result.To))
+	payload.Set("from", ojson.OrNull(out.Result.From))
+	payload.Set("to", ojson.OrNull(out.Result.To))
 	actions := []*ojson.Object{}
 	for _, a := range out.Actions {
-		actions = append(actions, ojson.NewObject("run", a.Run, "label", nilIfEmpty(a.Label), "timeout_ms", a.TimeoutMS))
+		actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
 	}
 	payload.Set("gate_actions", actions)
 	n := next(ctx, r)

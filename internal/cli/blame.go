@@ -6,7 +6,6 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -54,14 +53,7 @@ func blameColumns(l *attribution.Line) (commit, role, turn, date string) {
 			turn = "-"
 		}
 	}
-	return commit, role, clipRunes(turn, 21), date
-}
-
-func clipRunes(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
+	return commit, role, term.Truncate(turn, 21), date
 }
 
 func printBlame(p *term.Printer, r *attribution.Report) {

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
@@ -40,9 +41,9 @@ func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 	n := next(ctx, r)
 	payload := donePayload(&out.Done)
 	payload.Set("turn_id", out.Turn)
-	payload.Set("commit", nilIfEmpty(out.Commit))
+	payload.Set("commit", ojson.OrNull(out.Commit))
 	payload.Set("files", orEmpty(out.Files))
-	payload.Set("skipped", nilIfEmpty(out.Skipped))
+	payload.Set("skipped", ojson.OrNull(out.Skipped))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if out.Skipped != "" {

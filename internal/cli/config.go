@@ -144,7 +144,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
 
 // configObject is what config diff and config show print as JSON.
 func configObject(st *runner.ConfigState) *ojson.Object {
-	return ojson.NewObject("run_id", nilIfEmpty(st.Run), "rules_in_force", protocol.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
+	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", protocol.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
 		"differs", len(st.Changes) > 0, "changes", ruleRows(st.Changes))
 }
 
@@ -158,7 +158,7 @@ func fileRules(st *runner.ConfigState) any {
 func ruleRows(changes []protocol.RuleChange) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, c := range changes {
-		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", nilIfEmpty(c.Before), "after", nilIfEmpty(c.After), "weakens", c.Weakens))
+		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before), "after", ojson.OrNull(c.After), "weakens", c.Weakens))
 	}
 	return rows
 }

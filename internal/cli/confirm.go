@@ -51,7 +51,7 @@ func runConfirm(ctx context.Context, f *term.Factory, o *confirmOptions) error {
 	}
 	if o.Show {
 		tellNotices(f, v.Notices)
-		f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "claims", claimObjects(v.Open)), func(p *term.Printer) {
+		f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "claims", claimObjects(v.Open)), func(p *term.Printer) {
 			if len(v.Open) == 0 {
 				p.Printf("Nothing waits for confirmation.\n")
 				return
@@ -114,7 +114,7 @@ func claimObjects(claims []runner.Claim) []*ojson.Object {
 	for _, c := range claims {
 		o := ojson.Marshal(&c.Claim)
 		o.Set("text", protocol.Claim.String(c.Claim))
-		o.Set("op", nilIfEmpty(string(c.Op)))
+		o.Set("op", ojson.OrNull(string(c.Op)))
 		out = append(out, o)
 	}
 	return out

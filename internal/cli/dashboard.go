@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -184,7 +185,7 @@ func startDaemon(ctx context.Context, f *term.Factory, dir string, o *dashboardO
 	defer func() { _ = child.Release() }()
 	if !session.Bool("ok") {
 		e := session.Object("error")
-		return term.Errorf(orText(e.String("code"), "io_failed"), "%s", orText(e.String("message"), "the dashboard did not start")).WithHint(e.String("hint"))
+		return term.Errorf(cmp.Or(e.String("code"), "io_failed"), "%s", cmp.Or(e.String("message"), "the dashboard did not start")).WithHint(e.String("hint"))
 	}
 	session.Delete("ok")
 	session.Delete("correlationId")
@@ -224,13 +225,6 @@ func readySession(ctx context.Context, r io.ReadCloser) (*ojson.Object, error) {
 		}
 		return o, nil
 	}
-}
-
-func orText(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func runDashboardStop(ctx context.Context, f *term.Factory) error {

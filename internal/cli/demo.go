@@ -62,7 +62,7 @@ func runDemo(ctx context.Context, f *term.Factory, keep bool) (err error) {
 		if m.Detail != "" {
 			p.Printf("%s %s\n", term.Pad("", 21), p.Dim(term.OneLine(m.Detail)))
 		}
-		timeline = append(timeline, ojson.NewObject("who", m.Who, "what", m.What, "detail", nilIfEmpty(m.Detail), "outcome", []string{"done", "passed", "refused"}[m.Kind]))
+		timeline = append(timeline, ojson.NewObject("who", m.Who, "what", m.What, "detail", ojson.OrNull(m.Detail), "outcome", []string{"done", "passed", "refused"}[m.Kind]))
 	}})
 	if err != nil {
 		return err

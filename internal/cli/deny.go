@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 func runDeny(ctx context.Context, f *term.Factory, reason string) error {
@@ -22,8 +23,8 @@ func runDeny(ctx context.Context, f *term.Factory, reason string) error {
 	payload := donePayload(&out.Done)
 	payload.Set("gate_type", out.Result.GateType)
 	payload.Set("gate_id", out.Result.Gate)
-	payload.Set("from", nilIfEmpty(out.Result.From))
-	payload.Set("to", nilIfEmpty(out.Result.To))
+	payload.Set("from", ojson.OrNull(out.Result.From))
+	payload.Set("to", ojson.OrNull(out.Result.To))
 	payload.Set("reason", out.Result.Reason)
 	n := next(ctx, r)
 	payload.Set("next_action", nextObject(n))

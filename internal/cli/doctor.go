@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/builtin"
 )
@@ -45,7 +46,7 @@ func runDoctor(ctx context.Context, f *term.Factory, opt runner.ExamineOptions) 
 	rows := []*ojson.Object{}
 	count := map[string]int{}
 	for _, d := range ex.Findings {
-		rows = append(rows, ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", nilIfEmpty(d.Fix), "mended", d.Mended))
+		rows = append(rows, ojson.NewObject("area", d.Area, "level", d.Level, "message", d.Message, "fix", ojson.OrNull(d.Fix), "mended", d.Mended))
 		if !d.Mended {
 			count[d.Level]++
 		}
@@ -92,9 +93,4 @@ func printExamination(p *term.Printer, ex *runner.Examination, count map[string]
 }
 
 // counted is a number with its noun: "1 warning", "2 warnings".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return itoa(n) + " " + noun + "s"
-}
+func counted(n int, noun string) string { return text.Count(n, noun, noun+"s") }

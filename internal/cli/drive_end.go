@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,9 +22,9 @@ func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object 
 	for _, key := range []string{"ok", "state"} {
 		o.Delete(key)
 	}
-	o.Set("cause", nilIfEmpty(res.Cause))
+	o.Set("cause", ojson.OrNull(res.Cause))
 	if s := res.State; s != nil {
-		o.Set("run_id", nilIfEmpty(s.Run()))
+		o.Set("run_id", ojson.OrNull(s.Run()))
 		o.Set("status", string(s.Status))
 		o.Set("phase", s.Phase)
 		o.Set("spent_usd", s.BudgetStatus.SpentUSD)
@@ -87,7 +88,7 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		p.Field("Ended", "%s", end)
 		p.Field("Turns", "%s", judgements(res))
 		if s := res.State; s != nil {
-			p.Field("Run", "%s, phase %s, %s", term.OneLine(orNone(s.Run())), p.Bold(term.OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
+			p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)), statusStyle(p, s.Status)(string(s.Status)))
 			if s.BudgetStatus.SpentUSD > 0 {
 				p.Field("Cost", "%s", budgetText(s))
 			}
@@ -102,13 +103,6 @@ func (d *drive) finish(ctx context.Context, res *loop.Result) error {
 		}
 	}
 	return err
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
 }
 
 func judgements(res *loop.Result) string {

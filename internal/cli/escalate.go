@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -47,7 +48,7 @@ func runEscalate(ctx context.Context, f *term.Factory, op protocol.Escalate) err
 	n := next(ctx, r)
 	payload := donePayload(&out.Done)
 	payload.Set("blocked_on", out.Result.BlockedOn)
-	payload.Set("escalation_id", nilIfEmpty(out.Result.EscalationID))
+	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("The run is blocked on %s.\n\n", p.Bold(term.OneLine(out.Result.BlockedOn)))
@@ -87,7 +88,7 @@ func runUnblock(ctx context.Context, f *term.Factory, id string) error {
 	n := next(ctx, r)
 	payload := donePayload(&out.Done)
 	payload.Set("was", out.Result.Was)
-	payload.Set("escalation_id", nilIfEmpty(out.Result.EscalationID))
+	payload.Set("escalation_id", ojson.OrNull(out.Result.EscalationID))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Resolved: %s. The run goes on.\n\n", p.Bold(term.OneLine(out.Result.Was)))

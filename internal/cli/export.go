@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -132,7 +133,7 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 		return nil
 	}
 	blockers := e.Blockers
-	payload := ojson.NewObject("export_kind", e.Kind, "run_id", nilIfEmpty(e.Run), "output", path, "bytes", int(written), "files", e.Files,
+	payload := ojson.NewObject("export_kind", e.Kind, "run_id", ojson.OrNull(e.Run), "output", path, "bytes", int(written), "files", e.Files,
 		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", orEmpty(blockers), "left_out", orEmpty(e.Cut), "notices", orEmpty(e.Notices))
 	if b := e.Bundle; b != nil {
 		payload.Set("bundle", ojson.NewObject("output", beside.path, "bytes", int(b.Bytes), "refs", b.Refs))
@@ -143,7 +144,7 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 		case e.Kind == restore.KindRun && e.Run == "":
 			what = "the project, which has no run yet,"
 		case e.Kind == restore.KindCoordinator:
-			what = "the initiative " + e.Run + " with " + repositories(e.Repos)
+			what = "the initiative " + e.Run + " with " + text.Count(e.Repos, "repository", "repositories")
 			if e.Failed > 0 {
 				what += fmt.Sprintf(" (%d failed)", e.Failed)
 			}
@@ -298,11 +299,4 @@ func (c *countedWriter) Write(p []byte) (int, error) {
 	n, err := c.w.Write(p)
 	c.n += int64(n)
 	return n, err
-}
-
-func repositories(n int) string {
-	if n == 1 {
-		return "1 repository"
-	}
-	return itoa(n) + " repositories"
 }

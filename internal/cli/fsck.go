@@ -73,8 +73,8 @@ func runFsck(ctx context.Context, f *term.Factory, o runner.FsckOptions) error {
 	var gravest *runner.FsckFinding // the first one the run's integrity breaks on
 	for i := range report.Findings {
 		v := &report.Findings[i]
-		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note, "integrity", !v.Note && breaksIntegrity(v.Code), "run_id", nilIfEmpty(v.Run),
-			"op", nilIfEmpty(string(v.Op)), "path", nilIfEmpty(v.Path), "message", v.Message, "repair", nilIfEmpty(v.Repair)))
+		rows = append(rows, ojson.NewObject("code", v.Code, "note", v.Note, "integrity", !v.Note && breaksIntegrity(v.Code), "run_id", ojson.OrNull(v.Run),
+			"op", ojson.OrNull(string(v.Op)), "path", ojson.OrNull(v.Path), "message", v.Message, "repair", ojson.OrNull(v.Repair)))
 		if v.Note {
 			continue
 		}

@@ -106,7 +106,7 @@ func runGateList(ctx context.Context, f *term.Factory) error {
 	for i := range rows {
 		list = append(list, gateRowObject(&rows[i]))
 	}
-	f.Out.Emit(ojson.NewObject("run_id", nilIfEmpty(v.State.Run()), "phase", v.State.Phase, "gates", list), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase, "gates", list), func(p *term.Printer) {
 		if len(rows) == 0 {
 			p.Println("No gate is configured.")
 			return
@@ -188,12 +188,12 @@ func gatePredicates(g *protocol.Gate) string {
 }
 
 func gateRowObject(g *gateRow) *ojson.Object {
-	o := ojson.NewObject("gate_id", g.id, "phase", nilIfEmpty(g.phase), "current", g.current, "defined", g.def != nil,
+	o := ojson.NewObject("gate_id", g.id, "phase", ojson.OrNull(g.phase), "current", g.current, "defined", g.def != nil,
 		"completion", g.standing != nil && g.standing.Completion, "status", gateStatus(g))
 	if d := g.def; d != nil {
 		actions := []*ojson.Object{}
 		for _, a := range d.Actions {
-			actions = append(actions, ojson.NewObject("run", a.Run, "label", nilIfEmpty(a.Label), "timeout_ms", a.TimeoutMS))
+			actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
 		}
 		o.Set("requires_files", orEmpty(d.RequiresFiles))
 		o.Set("requires_verification_pass", d.RequiresVerify)
@@ -232,7 +232,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	files := gateFileRows(v, g)
 	list := []*ojson.Object{}
 	for _, fr := range files {
-		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", nilIfEmpty(fr.owner), "semantics", nilIfEmpty(fr.semantics),
+		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
 			"missing", fr.missing, "reasons", orEmpty(fr.reasons)))
 	}
 	payload.Set("files", list)

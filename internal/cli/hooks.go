@@ -189,13 +189,13 @@ func trustObject(t *runner.Trust) *ojson.Object {
 		actions = append(actions, ojson.NewObject("gate_id", a.Gate, "run", a.Run, "timeout_ms", a.TimeoutMS))
 	}
 	for _, rt := range s.Runtimes {
-		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type, "command", orEmpty(runtimes.Command(rt.Raw)), "url", nilIfEmpty(runtimeAddress(rt)),
-			"auth_env", nilIfEmpty(rt.Raw.String("auth_env")), "header_names", orEmpty(rt.Raw.Object("headers").Keys())))
+		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type, "command", orEmpty(runtimes.Command(rt.Raw)), "url", ojson.OrNull(runtimeAddress(rt)),
+			"auth_env", ojson.OrNull(rt.Raw.String("auth_env")), "header_names", orEmpty(rt.Raw.Object("headers").Keys())))
 	}
 	for _, f := range s.Files {
 		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256, "size", f.Size))
 	}
-	return ojson.NewObject("trusted", t.Trusted(), "trusted_by", nilIfEmpty(t.How), "digest", nilIfEmpty(s.Digest),
+	return ojson.NewObject("trusted", t.Trusted(), "trusted_by", ojson.OrNull(t.How), "digest", ojson.OrNull(s.Digest),
 		"hooks", hooksOf, "webhooks", list, "gate_actions", actions, "runtimes", rts, "files", files)
 }
 

@@ -42,7 +42,7 @@ func runHooksCanary(ctx context.Context, f *term.Factory) error {
 	held := 0
 	rows := make([]*ojson.Object, len(trials))
 	for i, t := range trials {
-		rows[i] = ojson.NewObject("act", t.Act, "hook", t.Guard, "rule", nilIfEmpty(t.Rule), "held", t.Held, "why", nilIfEmpty(t.Why))
+		rows[i] = ojson.NewObject("act", t.Act, "hook", t.Guard, "rule", ojson.OrNull(t.Rule), "held", t.Held, "why", ojson.OrNull(t.Why))
 		if t.Held {
 			held++
 		}

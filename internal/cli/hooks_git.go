@@ -118,7 +118,7 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 			chained.Set(n, before)
 		}
 	}
-	return ojson.NewObject("way", nilIfEmpty(res.Way), "dir", nilIfEmpty(res.Dir), "hooks", orEmpty(res.Names), "chained", chained, "changes", changes)
+	return ojson.NewObject("way", ojson.OrNull(res.Way), "dir", ojson.OrNull(res.Dir), "hooks", orEmpty(res.Names), "chained", chained, "changes", changes)
 }
 
 func runHooksUninstall(ctx context.Context, f *term.Factory) error {
@@ -153,10 +153,10 @@ func runHooksStatus(ctx context.Context, f *term.Factory) error {
 	}
 	guards := make([]*ojson.Object, len(st.Guards))
 	for i, g := range st.Guards {
-		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", nilIfEmpty(g.Why), "path", g.Path, "chained", nilIfEmpty(g.Chained))
+		guards[i] = ojson.NewObject("hook", g.Name, "live", g.Live, "why", ojson.OrNull(g.Why), "path", g.Path, "chained", ojson.OrNull(g.Chained))
 	}
 	silent := len(st.Silent())
-	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", nilIfEmpty(st.Way), "binary", nilIfEmpty(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("installed", st.Installed, "way", ojson.OrNull(st.Way), "binary", ojson.OrNull(st.Binary), "silent", silent, "guards", guards), func(p *term.Printer) {
 		if !st.Installed {
 			p.Println("No guards are installed here.")
 			p.Field("Next", "%s", p.Bold("git agentxchain hooks install"))
@@ -202,7 +202,7 @@ func runHooksRun(ctx context.Context, f *term.Factory, args []string) error {
 	}
 	list := make([]*ojson.Object, len(findings))
 	for i, x := range findings {
-		list[i] = ojson.NewObject("rule", x.Rule, "path", x.Path, "commit", nilIfEmpty(x.Commit), "turn_id", nilIfEmpty(x.Turn), "message", x.Message, "way_out", nilIfEmpty(x.Hint))
+		list[i] = ojson.NewObject("rule", x.Rule, "path", x.Path, "commit", ojson.OrNull(x.Commit), "turn_id", ojson.OrNull(x.Turn), "message", x.Message, "way_out", ojson.OrNull(x.Hint))
 		f.Out.Notice("agentxchain: %s", x.String())
 	}
 	f.Out.Emit(ojson.NewObject("hook", args[0], "refused", len(findings) > 0, "findings", list), nil)

@@ -82,7 +82,7 @@ func runLog(ctx context.Context, f *term.Factory, o *logOptions) error {
 	for i := range ops {
 		rows = append(rows, opObject(&ops[i]))
 	}
-	run := any(nilIfEmpty(o.Run))
+	run := any(ojson.OrNull(o.Run))
 	if len(ops) > 0 {
 		run = ops[0].Run
 	}
@@ -112,9 +112,9 @@ func opObject(op *runner.OpInfo) *ojson.Object {
 	if len(op.Parents) > 0 {
 		parent = string(op.Parents[0])
 	}
-	o := ojson.NewObject("op", string(op.Op), "parent", nilIfEmpty(parent), "run_id", op.Run, "kind", op.Name, "time", term.Timestamp(op.Time),
-		"actor", op.Actor, "email", op.Email, "turn_id", nilIfEmpty(op.Turn), "role", nilIfEmpty(op.Role), "subject", op.Subject,
-		"state_digest", nilIfEmpty(op.StateDigest), "code_head", nilIfEmpty(op.CodeHead))
+	o := ojson.NewObject("op", string(op.Op), "parent", ojson.OrNull(parent), "run_id", op.Run, "kind", op.Name, "time", term.Timestamp(op.Time),
+		"actor", op.Actor, "email", op.Email, "turn_id", ojson.OrNull(op.Turn), "role", ojson.OrNull(op.Role), "subject", op.Subject,
+		"state_digest", ojson.OrNull(op.StateDigest), "code_head", ojson.OrNull(op.CodeHead))
 	if len(op.Dropped) > 0 {
 		o.Set("ended_turns", op.Dropped)
 	}

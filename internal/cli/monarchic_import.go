@@ -237,7 +237,7 @@ func importPayload(im *bridge.Import) *ojson.Object {
 	phases, roles, charters, notes := []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}, []*ojson.Object{}
 	for _, ph := range im.Phases {
 		phases = append(phases, ojson.NewObject("phase", ph.Name, "new", ph.Level > 0, "tasks", ph.Tasks, "roles", ph.Roles, "max_concurrent_turns", ph.Concurrent,
-			"exit_gate", nilIfEmpty(ph.Gate), "requires_human_approval", ph.Human))
+			"exit_gate", ojson.OrNull(ph.Gate), "requires_human_approval", ph.Human))
 	}
 	for _, r := range im.Roles {
 		roles = append(roles, ojson.NewObject("role", r.ID, "new", r.New, "title", r.Title, "write_authority", r.Authority, "runtime", r.Runtime, "tasks", r.Tasks))
@@ -249,7 +249,7 @@ func importPayload(im *bridge.Import) *ojson.Object {
 	for _, n := range im.Plan.Notes {
 		notes = append(notes, ojson.NewObject("note", n.Text, "at", n.Pointers))
 	}
-	o := ojson.NewObject("plan_id", im.Plan.ID, "kind", im.Plan.Kind, "objective", nilIfEmpty(im.Plan.Objective), "new_project", im.Config != nil,
+	o := ojson.NewObject("plan_id", im.Plan.ID, "kind", im.Plan.Kind, "objective", ojson.OrNull(im.Plan.Objective), "new_project", im.Config != nil,
 		"phases", phases, "roles", roles, "charters", charters, "notes", notes)
 	o.Set("config", nil)
 	if im.Config != nil {

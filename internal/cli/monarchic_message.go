@@ -205,7 +205,7 @@ func mailObject(m *bridge.Mail) *ojson.Object {
 	for _, a := range m.Acks {
 		acks = append(acks, bridge.Value(a))
 	}
-	return ojson.NewObject("message", bridge.Value(m.Message), "acks", acks, "state", m.State, "addressed_to", m.Addressed, "from_role", nilIfEmpty(m.FromRole), "derived", m.Derived, "answer_owed", m.Owed())
+	return ojson.NewObject("message", bridge.Value(m.Message), "acks", acks, "state", m.State, "addressed_to", m.Addressed, "from_role", ojson.OrNull(m.FromRole), "derived", m.Derived, "answer_owed", m.Owed())
 }
 
 func newMessageShowCommand(f *term.Factory) *ucli.Command {

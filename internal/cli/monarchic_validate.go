@@ -171,7 +171,7 @@ func monarchicResult(r *check.Result) *ojson.Object {
 		}
 		findings = append(findings, row)
 	}
-	o := ojson.NewObject("file", r.Name, "valid", r.Valid(), "format", nilIfEmpty(r.Format), "records", r.Records, "types", types, "matched", matched, "findings", findings, "more", r.More)
+	o := ojson.NewObject("file", r.Name, "valid", r.Valid(), "format", ojson.OrNull(r.Format), "records", r.Records, "types", types, "matched", matched, "findings", findings, "more", r.More)
 	if r.Unreadable != "" {
 		o.Set("unreadable", r.Unreadable)
 	}

@@ -129,7 +129,7 @@ func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
 	code, reason := "approval_failed", "approval_failed"
 	var phase, hook any
 	if out.Hook != nil {
-		phase, hook = coordinator.HookBeforeGate, nilIfEmpty(out.Hook.Details.String("hook_name"))
+		phase, hook = coordinator.HookBeforeGate, ojson.OrNull(out.Hook.Details.String("hook_name"))
 		code, reason = "hook_failed", "hook_failure"
 		if out.Hook.Code == coordinator.CodeHookBlocked {
 			code, reason = "hook_blocked", "hook_block"

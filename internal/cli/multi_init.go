@@ -33,7 +33,7 @@ func runMultiInit(ctx context.Context, f *term.Factory, co *coordinator.Coordina
 	}
 	left := []*ojson.Object{}
 	for _, p := range out.Optional {
-		left = append(left, ojson.NewObject("code", p.Code, "repo_id", nilIfEmpty(p.Value), "message", p.Message))
+		left = append(left, ojson.NewObject("code", p.Code, "repo_id", ojson.OrNull(p.Value), "message", p.Message))
 	}
 	printProblems(f, out.Optional)
 	f.Out.Emit(ojson.NewObject("super_run_id", out.State.SuperRunID, "repo_runs", runs, "phase", out.State.Phase, "optional_problems", left), func(p *term.Printer) {

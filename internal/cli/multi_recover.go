@@ -122,7 +122,7 @@ func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 	actionObjects(payload, out.Next)
 	payload.Set("resync", resync)
 	if err != nil {
-		payload = ojson.NewObject("status", string(out.Status), "blocked_reason", nilIfEmpty(out.State.BlockedReason), "resync", resync)
+		payload = ojson.NewObject("status", string(out.Status), "blocked_reason", ojson.OrNull(out.State.BlockedReason), "resync", resync)
 		var e *wire.Error
 		if errors.As(err, &e) && e.Details.Has("blocked_repos") {
 			payload.Set("blocked_repos", e.Details.Strings("blocked_repos"))

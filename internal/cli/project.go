@@ -97,7 +97,7 @@ func printNext(p *term.Printer, n *protocol.NextAction) {
 
 // donePayload is what every changing command's --json carries.
 func donePayload(d *runner.Done) *ojson.Object {
-	o := ojson.NewObject("run_id", nilIfEmpty(d.Run), "op", nilIfEmpty(string(d.Op)))
+	o := ojson.NewObject("run_id", ojson.OrNull(d.Run), "op", ojson.OrNull(string(d.Op)))
 	if d.State != nil {
 		o.Set("status", string(d.State.Status))
 		o.Set("phase", d.State.Phase)
@@ -106,13 +106,6 @@ func donePayload(d *runner.Done) *ojson.Object {
 		o.Set("notices", d.Notices)
 	}
 	return o
-}
-
-func nilIfEmpty(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // printWhere prints run, phase and status on one line.

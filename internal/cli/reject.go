@@ -8,6 +8,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -53,7 +54,7 @@ func runReject(ctx context.Context, f *term.Factory, o runner.RejectOptions) err
 	payload.Set("turn", turnObject(t))
 	payload.Set("turn_id", t.TurnID)
 	payload.Set("escalated", out.Result.Escalated)
-	payload.Set("preserved", nilIfEmpty(out.Result.Preserved))
+	payload.Set("preserved", ojson.OrNull(out.Result.Preserved))
 	payload.Set("staging_path", wire.StagingPath(t.TurnID))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {

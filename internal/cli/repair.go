@@ -84,13 +84,13 @@ func runRepair(ctx context.Context, f *term.Factory, o *repairOptions) error {
 	}
 	actions := []*ojson.Object{}
 	for _, a := range plan.Actions {
-		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action, "kept", nilIfEmpty(a.Kept)))
+		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action, "kept", ojson.OrNull(a.Kept)))
 	}
 	side := "from-ref"
 	if o.Mode == runner.AcceptWorking {
 		side = "accept-working"
 	}
-	payload := ojson.NewObject("run_id", nilIfEmpty(plan.Run), "op", nilIfEmpty(string(plan.Op)), "side", side, "dry_run", o.DryRun, "done", plan.Done, "actions", actions)
+	payload := ojson.NewObject("run_id", ojson.OrNull(plan.Run), "op", ojson.OrNull(string(plan.Op)), "side", side, "dry_run", o.DryRun, "done", plan.Done, "actions", actions)
 	if plan.Lost != "" {
 		payload.Set("lost_ref", plan.Lost)
 		payload.Set("dropped", plan.Dropped)

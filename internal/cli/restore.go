@@ -134,9 +134,9 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	for _, a := range out.Plan.Actions {
 		actions = append(actions, ojson.NewObject("path", a.Path, "action", a.Action))
 	}
-	doc := ojson.NewObject("input", name, "root", out.Dir, "run_id", nilIfEmpty(out.Run), "status", nilIfEmpty(out.Status), "dry_run", o.DryRun, "done", out.Done,
+	doc := ojson.NewObject("input", name, "root", out.Dir, "run_id", ojson.OrNull(out.Run), "status", ojson.OrNull(out.Status), "dry_run", o.DryRun, "done", out.Done,
 		"restored_files", out.Files, "unchanged", out.Plan.Same, "actions", actions, "relation", out.Plan.Relation,
-		"op", nilIfEmpty(string(out.Plan.Op)), "previous_op", nilIfEmpty(string(out.Plan.Before)), "kept", nilIfEmpty(out.Plan.Kept))
+		"op", ojson.OrNull(string(out.Plan.Op)), "previous_op", ojson.OrNull(string(out.Plan.Before)), "kept", ojson.OrNull(out.Plan.Kept))
 	doc.Set("head", nil)
 	if out.Head != nil {
 		doc.Set("head", out.Head.Object())
@@ -145,7 +145,7 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 	if b := out.Bundle; b != nil {
 		refs := []*ojson.Object{}
 		for _, ref := range b.Refs {
-			refs = append(refs, ojson.NewObject("ref", ref.Name, "oid", string(ref.OID), "here", nilIfEmpty(string(ref.Here)), "relation", ref.Relation))
+			refs = append(refs, ojson.NewObject("ref", ref.Name, "oid", string(ref.OID), "here", ojson.OrNull(string(ref.Here)), "relation", ref.Relation))
 		}
 		doc.Set("bundle", ojson.NewObject("operations", b.Ops, "refs", refs))
 	}

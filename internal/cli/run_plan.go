@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -41,7 +42,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	if err != nil {
 		return err
 	}
-	plan := ojson.NewObject("dry_run", true, "run_id", nilIfEmpty(s.Run()), "status", string(s.Status), "phase", s.Phase,
+	plan := ojson.NewObject("dry_run", true, "run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase,
 		"slots", runner.MaxConcurrentTurns(cfg, s.Phase), "trusted", trust.Trusted())
 	var turns []*ojson.Object
 	for _, t := range runner.ActiveTurns(s) {
@@ -84,10 +85,11 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 	if left := s.BudgetStatus.RemainingUSD; left != nil {
 		plan.Set("remaining_usd", *left)
 	}
-	plan.Set("stands_because", nilIfEmpty(next))
+	plan.Set("stands_because", ojson.OrNull(next))
 	f.Out.Emit(plan, func(p *term.Printer) {
 		p.Printf("%s\n\n", p.Bold("Nothing is done: this is what would be."))
-		p.Field("Run", "%s, phase %s, %s", term.OneLine(orNone(s.Run())), p.Bold(term.OneLine(s.Phase)), s.Status)
+		p.Field("Run", "%s, phase %s, %s", term.OneLine(cmp.Or(s.Run(), "(none)")), p.Bold(term.OneLine(s.Phase)),
+			s.Status)
 		p.Field("Limits", "%s, %s side by side", counted(limit, "accepted turn"), counted(runner.MaxConcurrentTurns(cfg, s.Phase), "turn"))
 		if left := s.BudgetStatus.RemainingUSD; left != nil {
 			p.Field("Budget", "$%.2f left", *left)
@@ -145,7 +147,7 @@ func plannedTurn(cfg *protocol.Config, id, role, runtimeID string) *ojson.Object
 	if rt != nil {
 		kind, does = rt.Type, deed(rt)
 	}
-	return ojson.NewObject("turn_id", nilIfEmpty(id), "role", role, "runtime_id", runtimeID, "runtime_type", kind, "does", does)
+	return ojson.NewObject("turn_id", ojson.OrNull(id), "role", role, "runtime_id", runtimeID, "runtime_type", kind, "does", does)
 }
 
 // deed is what dispatching to a runtime comes down to on this machine. URLs are

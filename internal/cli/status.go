@@ -61,7 +61,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		o := turnObject(t.Turn)
 		o.Set("age_seconds", int(t.Age/time.Second))
 		o.Set("overdue", t.Overdue)
-		o.Set("staged", nilIfEmpty(t.Staged))
+		o.Set("staged", ojson.OrNull(t.Staged))
 		if l := t.Lease; l != nil {
 			o.Set("lease_holder", ojson.NewObject("runner_id", l.RunnerID, "lease_id", l.LeaseID, "status", l.Status, "expires_at", wire.FormatTime(l.ExpiresAt())))
 		}
@@ -71,8 +71,8 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	for _, b := range st.Timeouts {
 		budgets = append(budgets, b.Object())
 	}
-	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template, "project_goal", nilIfEmpty(v.Config.Project.Goal),
-		"run_id", nilIfEmpty(s.Run()), "status", string(s.Status), "phase", s.Phase, "op", nilIfEmpty(string(v.Op)),
+	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template, "project_goal", ojson.OrNull(v.Config.Project.Goal),
+		"run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase, "op", ojson.OrNull(string(v.Op)),
 		"state", ojson.Marshal(s), "config", protocol.NormalizedConfig(v.Config),
 		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation, "open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", protocol.RepoDecisionsSummary(v.Config, v.RepoDecisions),
@@ -103,7 +103,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	o.Set("unconfirmed", claimObjects(v.Open))
 	arrived := []*ojson.Object{}
 	for _, a := range v.Arrived {
-		arrived = append(arrived, ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", nilIfEmpty(a.Gate),
+		arrived = append(arrived, ojson.NewObject("op", string(a.Op), "operation", a.Name, "gate_id", ojson.OrNull(a.Gate),
 			"by", ojson.NewObject("name", a.Actor.Name, "email", a.Actor.Email), "at", a.At))
 	}
 	o.Set("arrived_decisions", arrived)
@@ -313,7 +313,7 @@ func printGateStanding(p *term.Printer, st *runner.Standing) {
 func gateObject(g *runner.GateStanding) *ojson.Object {
 	o := g.Result.Object(!g.Completion)
 	o.Set("gate_id", g.ID)
-	o.Set("gate_status", nilIfEmpty(g.Status))
+	o.Set("gate_status", ojson.OrNull(g.Status))
 	o.Set("requires_human_approval", g.HumanNeeded)
 	o.Set("credentialed", g.Credentialed)
 	return o

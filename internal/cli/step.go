@@ -11,6 +11,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -202,7 +203,7 @@ func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runne
 	payload.Set("cause", loop.CauseAwaitingPerson)
 	payload.Set("assigned_now", !already)
 	payload.Set("result_template", doc)
-	payload.Set("run_id", nilIfEmpty(v.State.Run()))
+	payload.Set("run_id", ojson.OrNull(v.State.Run()))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Turn %s of %s is for a person.\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))

@@ -189,10 +189,10 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *protoc
 	files, problems := []*ojson.Object{}, []*ojson.Object{}
 	for _, name := range bundle.Names() {
 		info := bundle.Files[name]
-		files = append(files, ojson.NewObject("path", wire.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size), "sha256", nilIfEmpty(info.SHA256)))
+		files = append(files, ojson.NewObject("path", wire.BundleDir(t.TurnID)+"/"+name, "size", int(info.Size), "sha256", ojson.OrNull(info.SHA256)))
 	}
 	for _, e := range bundle.Problems {
-		problems = append(problems, ojson.NewObject("type", e.Type, "path", nilIfEmpty(e.Path), "detail", e.Detail))
+		problems = append(problems, ojson.NewObject("type", e.Type, "path", ojson.OrNull(e.Path), "detail", e.Detail))
 	}
 	payload.Set("bundle", ojson.NewObject("path", wire.BundleDir(t.TurnID), "sealed", len(bundle.Problems) == 0, "files", files, "problems", problems))
 	var result *ojson.Object

@@ -57,7 +57,7 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	invalid, failing := 0, 0
 	list := []*ojson.Object{}
 	for _, d := range rows {
-		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code, "field", nilIfEmpty(d.field), "message", d.message))
+		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code, "field", ojson.OrNull(d.field), "message", d.message))
 		switch {
 		case d.severity != protocol.SeverityError:
 		case d.code == protocol.AdmissionNoProducer || d.code == protocol.AdmissionOwnerAway || d.code == protocol.AdmissionOwnerMute:

@@ -145,7 +145,7 @@ func stageRows(v *protocol.Validation) []*ojson.Object {
 func problemRows(list wire.Problems) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, p := range list {
-		rows = append(rows, ojson.NewObject("code", p.Code, "field", nilIfEmpty(p.Field), "value", nilIfEmpty(p.Value), "message", p.Message))
+		rows = append(rows, ojson.NewObject("code", p.Code, "field", ojson.OrNull(p.Field), "value", ojson.OrNull(p.Value), "message", p.Message))
 	}
 	return rows
 }

@@ -83,11 +83,11 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 func bundleObject(t *protocol.Turn, b *runner.Bundle) *ojson.Object {
 	problems := make([]*ojson.Object, len(b.Problems))
 	for i, e := range b.Problems {
-		problems[i] = ojson.NewObject("type", e.Type, "path", nilIfEmpty(e.Path), "detail", e.Detail)
+		problems[i] = ojson.NewObject("type", e.Type, "path", ojson.OrNull(e.Path), "detail", e.Detail)
 	}
-	o := ojson.NewObject("turn_id", t.TurnID, "role", t.AssignedRole, "path", nilIfEmpty(b.Path), "valid", len(b.Problems) == 0, "finalized_at", nil, "files", nil)
+	o := ojson.NewObject("turn_id", t.TurnID, "role", t.AssignedRole, "path", ojson.OrNull(b.Path), "valid", len(b.Problems) == 0, "finalized_at", nil, "files", nil)
 	if b.Manifest != nil {
-		o.Set("finalized_at", nilIfEmpty(b.Manifest.FinalizedAt))
+		o.Set("finalized_at", ojson.OrNull(b.Manifest.FinalizedAt))
 		o.Set("files", len(b.Manifest.Files))
 	}
 	o.Set("problems", problems)

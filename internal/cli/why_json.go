@@ -31,7 +31,7 @@ func reportObject(r *attribution.Report, each bool) *ojson.Object {
 		for _, s := range sharesOf(r) {
 			row := answerObject(s.line)
 			row.Delete("evidence")
-			row.Set("author", nilIfEmpty(personOf(s.line)))
+			row.Set("author", ojson.OrNull(personOf(s.line)))
 			row.Set("lines", s.count)
 			shares = append(shares, row)
 		}
@@ -54,7 +54,7 @@ func lineObject(l *attribution.Line) *ojson.Object {
 	if l.Commit.Uncommitted() {
 		commit = ""
 	}
-	o := ojson.NewObject("line", l.Number, "text", l.Text, "commit", nilIfEmpty(commit), "path", l.Path, "original_line", l.Original)
+	o := ojson.NewObject("line", l.Number, "text", l.Text, "commit", ojson.OrNull(commit), "path", l.Path, "original_line", l.Original)
 	for k, v := range answerObject(l).All() {
 		o.Set(k, v)
 	}
@@ -62,7 +62,7 @@ func lineObject(l *attribution.Line) *ojson.Object {
 }
 
 func answerObject(l *attribution.Line) *ojson.Object {
-	o := ojson.NewObject("kind", string(l.Kind), "certain", l.Kind != attribution.KindUnknown, "turn_id", nil, "role", nil, "evidence", nilIfEmpty(string(l.Evidence)))
+	o := ojson.NewObject("kind", string(l.Kind), "certain", l.Kind != attribution.KindUnknown, "turn_id", nil, "role", nil, "evidence", ojson.OrNull(string(l.Evidence)))
 	if l.Turn != nil {
 		o.Set("turn_id", l.Turn.ID)
 		o.Set("role", l.Turn.Role)
@@ -84,14 +84,14 @@ func answerObject(l *attribution.Line) *ojson.Object {
 // attributedTurn is a turn an answer names; gates are those of accepted turns when
 // they were looked up.
 func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *ojson.Object {
-	o := ojson.NewObject("turn_id", t.ID, "run_id", t.Run, "role", t.Role, "runtime_id", nilIfEmpty(t.Runtime), "phase", t.Phase, "active", t.Active())
+	o := ojson.NewObject("turn_id", t.ID, "run_id", t.Run, "role", t.Role, "runtime_id", ojson.OrNull(t.Runtime), "phase", t.Phase, "active", t.Active())
 	if t.Active() {
 		return o
 	}
 	for _, k := range []string{"status", "summary", "accepted_at"} {
 		o.Set(k, t.Row.String(k))
 	}
-	o.Set("checkpoint_sha", nilIfEmpty(string(t.Checkpoint())))
+	o.Set("checkpoint_sha", ojson.OrNull(string(t.Checkpoint())))
 	if !full {
 		return o
 	}
@@ -101,7 +101,7 @@ func attributedTurn(t *attribution.Turn, gates []attribution.Gate, full bool) *o
 	}
 	list := []*ojson.Object{}
 	for _, g := range gates {
-		row := ojson.NewObject("gate_id", g.ID, "from_phase", nilIfEmpty(g.From), "to_phase", nilIfEmpty(g.To), "at", term.Timestamp(g.At), "approved_by", nil, "by_rule", g.Rule)
+		row := ojson.NewObject("gate_id", g.ID, "from_phase", ojson.OrNull(g.From), "to_phase", ojson.OrNull(g.To), "at", term.Timestamp(g.At), "approved_by", nil, "by_rule", g.Rule)
 		if g.Name != "" {
 			row.Set("approved_by", ojson.NewObject("name", g.Name, "email", g.Email))
 		}

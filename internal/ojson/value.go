@@ -68,6 +68,14 @@ type Object struct {
 	vals map[string]any
 }
 
+// OrNull is s as a value, null for the empty text.
+func OrNull(s string) Value {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
 // NewObject builds an object from alternating keys and values.
 func NewObject(pairs ...any) *Object {
 	o := &Object{}

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -39,6 +40,22 @@ func CutRunes(s string, n int) string {
 		n--
 	}
 	return s
+}
+
+// ClipRunes is CutRunes with an ellipsis after what was cut.
+func ClipRunes(s string, n int) string {
+	if short := CutRunes(s, n); len(short) < len(s) {
+		return short + "…"
+	}
+	return s
+}
+
+// Count is a number of things: "1 warning", "2 warnings".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
 }
 
 // CutUnits is the beginning of s, n UTF-16 code units at most: the measure of the

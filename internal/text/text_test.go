@@ -160,6 +160,8 @@ func TestCuts(t *testing.T) {
 		{text.Clip("aé漢", 6), "aé漢"},
 		{text.CutRunes("aé漢", 2), "aé"},
 		{text.CutRunes("aé漢", 3), "aé漢"},
+		{text.ClipRunes("aé漢", 1), "a…"},
+		{text.Count(1, "way", "ways") + text.Count(0, "way", "ways"), "1 way0 ways"},
 		{text.CutUnits("a😀b", 2), "a"},
 		{text.CutUnits("a😀b", 3), "a😀"},
 		{text.Truncate("漢字漢字", 4), "漢…"},

@@ -3,6 +3,7 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func newCoordinatorModel(a *Artifact, opt Options) *coordinatorModel {
 func RepoStatus(r Repo, label string) string {
 	if r.OK && r.Export != nil {
 		if summary := r.Export.Head.Object("summary"); summary != nil {
-			return textOr(summary, "status", "unknown")
+			return cmp.Or(summary.String("status"), "unknown")
 		}
 	}
 	return normalLabel(label)
@@ -125,19 +126,19 @@ func (m *coordinatorModel) superRun() *ojson.Object {
 		switch r.String("type") {
 		case "run_initialized":
 			if created == nil {
-				created = textOf(r, "timestamp")
+				created = ojson.OrNull(r.String("timestamp"))
 			}
 		case "run_completed":
-			completed = textOf(r, "timestamp")
+			completed = ojson.OrNull(r.String("timestamp"))
 		}
 	}
 	if created == nil {
-		created = textOf(m.super, "created_at")
+		created = ojson.OrNull(m.super.String("created_at"))
 	}
 	if status, _ := of("status").(string); status != "completed" {
 		completed = nil
 	} else if completed == nil {
-		completed = textOf(m.super, "updated_at")
+		completed = ojson.OrNull(m.super.String("updated_at"))
 	}
 	latest := recent(m.asEvents(), m.opt.Now)
 	if n := len(m.own); n > 0 {
@@ -257,7 +258,8 @@ func (m *coordinatorModel) repos() []*ojson.Object {
 			run, phase = orNull(member(c.summary, "run_id")), orNull(member(c.summary, "phase"))
 		}
 		o := ojson.NewObject("repo_id", c.ID, "path", orNull(c.Path), "ok", c.OK, "status", m.status[c.ID], "run_id", run, "phase", phase,
-			"project_id", textOf(project, "id"), "project_name", textOf(project, "name"), "error", orNull(c.Error))
+			"project_id", ojson.OrNull(project.String("id")), "project_name", ojson.OrNull(project.String("name")),
+			"error", orNull(c.Error))
 		if c.OK && c.Export != nil {
 			r := newRunModel(c.Export, m.opt).run()
 			for _, k := range [...]string{"turns", "decisions", "approval_policy_events", "governance_events", "gate_failures", "timeout_events", "hook_summary", "gate_summary",
@@ -276,7 +278,7 @@ func (m *coordinatorModel) barriers() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, id := range sortedNames(all.Keys()) {
 		b := all.Object(id)
-		o := ojson.NewObject("barrier_id", id, "workstream_id", textOf(b, "workstream_id"), "type", textOf(b, "type"), "status", textOr(b, "status", "unknown"),
+		o := ojson.NewObject("barrier_id", id, "workstream_id", ojson.OrNull(b.String("workstream_id")), "type", ojson.OrNull(b.String("type")), "status", cmp.Or(b.String("status"), "unknown"),
 			"required_repos", texts(b, "required_repos"), "satisfied_repos", texts(b, "satisfied_repos"))
 		if required := b.Object("required_decision_ids_by_repo"); required != nil {
 			o.Set("required_decision_ids_by_repo", required)
@@ -315,9 +317,9 @@ func (m *coordinatorModel) transitions() []*ojson.Object {
 		}
 		c := r.Object("causation")
 		o := pick(r, "barrier_id", "timestamp", "previous_status", "new_status")
-		o.Set("summary", fmt.Sprintf("%s: %s -> %s", textOr(r, "barrier_id", "a barrier"), textOr(r, "previous_status", "unknown"), textOr(r, "new_status", "unknown")))
-		o.Set("workstream_id", textOf(c, "workstream_id"))
-		o.Set("repo_id", textOf(c, "repo_id"))
+		o.Set("summary", fmt.Sprintf("%s: %s -> %s", cmp.Or(r.String("barrier_id"), "a barrier"), cmp.Or(r.String("previous_status"), "unknown"), cmp.Or(r.String("new_status"), "unknown")))
+		o.Set("workstream_id", ojson.OrNull(c.String("workstream_id")))
+		o.Set("repo_id", ojson.OrNull(c.String("repo_id")))
 		o.Set("trigger", first(c, "trigger", "gate_type"))
 		out = append(out, o)
 	}

@@ -3,6 +3,7 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,9 +47,9 @@ func (m *coordinatorModel) childEvents() []*ojson.Object {
 func (m *coordinatorModel) aggregated() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, e := range m.childEvents() {
-		o := ojson.NewObject("repo_id", textOf(e, "repo_id"), "type", eventType(e, "unknown"))
+		o := ojson.NewObject("repo_id", ojson.OrNull(e.String("repo_id")), "type", eventType(e, "unknown"))
 		for _, k := range [...]string{"timestamp", "run_id", "event_id"} {
-			o.Set(k, textOf(e, k))
+			o.Set(k, ojson.OrNull(e.String(k)))
 		}
 		o.Set("summary", eventSummary(e))
 		out = append(out, o)
@@ -60,8 +61,8 @@ func (m *coordinatorModel) aggregated() []*ojson.Object {
 func (m *coordinatorModel) asEvents() []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(m.own))
 	for _, r := range m.own {
-		e := ojson.NewObject("event_type", textOr(r, "type", "unknown_event"), "timestamp", textOf(r, "timestamp"), "turn_id", first(r, "repo_turn_id"), "role", textOf(r, "role"),
-			"repo_id", textOf(r, "repo_id"))
+		e := ojson.NewObject("event_type", cmp.Or(r.String("type"), "unknown_event"), "timestamp", ojson.OrNull(r.String("timestamp")), "turn_id", first(r, "repo_turn_id"), "role", ojson.OrNull(r.String("role")),
+			"repo_id", ojson.OrNull(r.String("repo_id")))
 		out = append(out, e)
 	}
 	return out
@@ -79,19 +80,19 @@ func (m *coordinatorModel) timeline() []*ojson.Object {
 				details.Set(k, v)
 			}
 		}
-		repo := textOf(r, "repo_id")
+		repo := ojson.OrNull(r.String("repo_id"))
 		if repo == nil {
-			repo = textOf(r, "target_repo_id")
+			repo = ojson.OrNull(r.String("target_repo_id"))
 		}
-		out = append(out, ojson.NewObject("type", textOr(r, "type", "unknown"), "timestamp", textOf(r, "timestamp"), "summary", historySummary(r),
-			"repo_id", repo, "workstream_id", textOf(r, "workstream_id"), "details", details))
+		out = append(out, ojson.NewObject("type", cmp.Or(r.String("type"), "unknown"), "timestamp", ojson.OrNull(r.String("timestamp")), "summary", historySummary(r),
+			"repo_id", repo, "workstream_id", ojson.OrNull(r.String("workstream_id")), "details", details))
 	}
 	return out
 }
 
 // historySummary is a row of the coordinator's history in a sentence.
 func historySummary(r *ojson.Object) string {
-	name := func(key string) string { return textOr(r, key, "?") }
+	name := func(key string) string { return cmp.Or(r.String(key), "?") }
 	switch kind := r.String("type"); kind {
 	case "run_initialized":
 		return fmt.Sprintf("The initiative began with %d repositories", r.Object("repo_runs").Len())

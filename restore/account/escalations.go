@@ -23,7 +23,8 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 		}
 		o := &ojson.Object{}
 		for _, k := range [...]string{"escalation_id", "status", "type", "category", "blocked_on", "detail", "action", "phase", "turn_id", "role", "raised_at", "resolved_at", "resolved_via", "resolution_notes"} {
-			o.Set(k, textOf(row, cmp.Or(map[string]string{"role": "role_id", "raised_at": "created_at"}[k], k)))
+			o.Set(k, ojson.OrNull(row.String(cmp.Or(map[string]string{"role": "role_id",
+				"raised_at": "created_at"}[k], k))))
 		}
 		o.Set("waited_seconds", seconds(member(o, "raised_at"), member(o, "resolved_at")))
 		list = append(list, o)

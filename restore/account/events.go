@@ -56,15 +56,15 @@ func eventType(e *ojson.Object, none string) string {
 
 func eventObject(e *ojson.Object) *ojson.Object {
 	turn := e.Object("turn")
-	id, role := textOf(turn, "turn_id"), first(turn, "role_id", "assigned_role")
+	id, role := ojson.OrNull(turn.String("turn_id")), first(turn, "role_id", "assigned_role")
 	if id == nil {
-		id = textOf(e, "turn_id")
+		id = ojson.OrNull(e.String("turn_id"))
 	}
 	if role == nil {
 		role = first(e, "role_id", "role")
 	}
-	return ojson.NewObject("event_type", eventType(e, "unknown_event"), "timestamp", textOf(e, "timestamp"), "phase", textOf(e, "phase"), "status", textOf(e, "status"),
-		"turn_id", id, "role_id", role, "repo_id", textOf(e, "repo_id"), "summary", eventSummary(e))
+	return ojson.NewObject("event_type", eventType(e, "unknown_event"), "timestamp", ojson.OrNull(e.String("timestamp")), "phase", ojson.OrNull(e.String("phase")), "status", ojson.OrNull(e.String("status")),
+		"turn_id", id, "role_id", role, "repo_id", ojson.OrNull(e.String("repo_id")), "summary", eventSummary(e))
 }
 
 // eventSummary is an event in a few words.
@@ -186,7 +186,7 @@ func classify(events []*ojson.Object) *ojson.Object {
 		add(domains.Object(k.domain), "total")
 		add(domains.Object(k.domain), k.outcome)
 		add(total, k.outcome)
-		timeline = append(timeline, ojson.NewObject("event_id", textOf(e, "event_id"), "timestamp", textOf(e, "timestamp"), "event_type", eventType(e, ""),
+		timeline = append(timeline, ojson.NewObject("event_id", ojson.OrNull(e.String("event_id")), "timestamp", ojson.OrNull(e.String("timestamp")), "event_type", eventType(e, ""),
 			"domain", k.domain, "severity", k.severity, "outcome", k.outcome, "mechanism", k.mechanism, "summary", k.summary))
 	}
 	if len(timeline) == 0 {

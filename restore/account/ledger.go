@@ -4,6 +4,7 @@
 package account
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -17,17 +18,17 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 		if id, ok := member(r, "id").(string); ok {
 			d := ojson.NewObject("id", id)
 			for _, k := range [...]string{"turn_id", "role", "phase"} {
-				d.Set(k, textOf(r, k))
+				d.Set(k, ojson.OrNull(r.String(k)))
 			}
 			if coordinator {
-				d.Set("category", textOf(r, "category"))
+				d.Set("category", ojson.OrNull(r.String("category")))
 			}
 			d.Set("statement", r.String("statement"))
 			if !coordinator {
-				d.Set("category", textOf(r, "category"))
-				d.Set("rationale", textOf(r, "rationale"))
-				d.Set("status", textOf(r, "status"))
-				d.Set("decided_at", textOf(r, "created_at"))
+				d.Set("category", ojson.OrNull(r.String("category")))
+				d.Set("rationale", ojson.OrNull(r.String("rationale")))
+				d.Set("status", ojson.OrNull(r.String("status")))
+				d.Set("decided_at", ojson.OrNull(r.String("created_at")))
 			}
 			decisions = append(decisions, d)
 		}
@@ -35,11 +36,11 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 		case kind == "approval_policy":
 			o := pick(r, "gate_type", "action")
 			o.Set("matched_rule", orNull(member(r, "matched_rule")))
-			o.Set("from_phase", textOf(r, "from_phase"))
-			o.Set("to_phase", textOf(r, "to_phase"))
+			o.Set("from_phase", ojson.OrNull(r.String("from_phase")))
+			o.Set("to_phase", ojson.OrNull(r.String("to_phase")))
 			o.Set("reason", r.String("reason"))
-			o.Set("gate_id", textOf(r, "gate_id"))
-			o.Set("timestamp", textOf(r, "timestamp"))
+			o.Set("gate_id", ojson.OrNull(r.String("gate_id")))
+			o.Set("timestamp", ojson.OrNull(r.String("timestamp")))
 			policy = append(policy, o)
 		case kind == "gate_failure":
 			o := pick(r, "gate_type", "gate_id", "phase", "from_phase", "to_phase", "requested_by_turn", "failed_at")
@@ -55,8 +56,8 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 			for _, k := range [...]string{"limit_minutes", "elapsed_minutes", "exceeded_by_minutes"} {
 				o.Set(k, numberOrNull(r, k))
 			}
-			o.Set("action", textOf(r, "action"))
-			o.Set("timestamp", textOf(r, "timestamp"))
+			o.Set("action", ojson.OrNull(r.String("action")))
+			o.Set("timestamp", ojson.OrNull(r.String("timestamp")))
 			timeouts = append(timeouts, o)
 		}
 		if g := governanceEvent(r); g != nil {
@@ -70,16 +71,16 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 func gateAction(r *ojson.Object) *ojson.Object {
 	o := pick(r, "attempt_id", "gate_id", "gate_type", "phase", "requested_by_turn", "trigger_command")
 	o.Set("action_index", integer(r, "action_index"))
-	o.Set("action_label", textOf(r, "action_label"))
-	o.Set("command", textOf(r, "command"))
-	o.Set("status", textOr(r, "status", "unknown"))
+	o.Set("action_label", ojson.OrNull(r.String("action_label")))
+	o.Set("command", ojson.OrNull(r.String("command")))
+	o.Set("status", cmp.Or(r.String("status"), "unknown"))
 	o.Set("exit_code", integer(r, "exit_code"))
 	for _, k := range [...]string{"signal", "stdout_tail", "stderr_tail", "spawn_error"} {
-		o.Set(k, textOf(r, k))
+		o.Set(k, ojson.OrNull(r.String(k)))
 	}
 	o.Set("timeout_ms", integer(r, "timeout_ms"))
 	o.Set("timed_out", r.Bool("timed_out"))
-	o.Set("timestamp", textOf(r, "timestamp"))
+	o.Set("timestamp", ojson.OrNull(r.String("timestamp")))
 	return o
 }
 
@@ -89,7 +90,7 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 	kind := r.String("decision")
 	o := ojson.NewObject("type", kind)
 	for _, k := range [...]string{"timestamp", "turn_id", "role", "phase"} {
-		o.Set(k, textOf(r, k))
+		o.Set(k, ojson.OrNull(r.String(k)))
 	}
 	switch kind {
 	case "policy_escalation":
@@ -108,19 +109,19 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 		o.Set("overlap_ratio", numberOrNull(c, "overlap_ratio"))
 		switch kind {
 		case "conflict_rejected":
-			o.Set("operator_reason", textOf(r, "operator_reason"))
+			o.Set("operator_reason", ojson.OrNull(r.String("operator_reason")))
 		case "conflict_resolution_selected":
 			o.Set("resolution_method", first(r, "resolution_chosen", "resolution_method"))
 		}
 	case "operator_escalated":
-		o.Set("blocked_on", textOf(r, "blocked_on"))
-		reason := textOf(r.Object("escalation"), "reason")
+		o.Set("blocked_on", ojson.OrNull(r.String("blocked_on")))
+		reason := ojson.OrNull(r.Object("escalation").String("reason"))
 		if reason == nil {
-			reason = textOf(r, "reason")
+			reason = ojson.OrNull(r.String("reason"))
 		}
 		o.Set("reason", reason)
 	case "escalation_resolved":
-		o.Set("resolved_via", textOf(r, "resolved_via"))
+		o.Set("resolved_via", ojson.OrNull(r.String("resolved_via")))
 		o.Set("previous_blocked_on", first(r, "previous_blocked_on", "blocked_on"))
 	default:
 		return nil
@@ -145,11 +146,11 @@ func (m *runModel) approvals() []*ojson.Object {
 			continue
 		}
 		o := pick(r, "gate_id", "gate_type", "from_phase", "to_phase", "requested_by_turn")
-		o.Set("by", textOf(by, "name"))
-		o.Set("email", textOf(by, "email"))
+		o.Set("by", ojson.OrNull(by.String("name")))
+		o.Set("email", ojson.OrNull(by.String("email")))
 		o.Set("by_person", r.String("type") == "human_approval")
-		o.Set("reason", textOf(r, "reason"))
-		o.Set("timestamp", textOf(r, "timestamp"))
+		o.Set("reason", ojson.OrNull(r.String("reason")))
+		o.Set("timestamp", ojson.OrNull(r.String("timestamp")))
 		named[r.String("gate_id")+"\x00"+r.String("timestamp")] = true
 		out = append(out, o)
 	}
@@ -163,13 +164,13 @@ func (m *runModel) approvals() []*ojson.Object {
 		}
 		o := pick(p, "gate_id", "gate_type", "from_phase", "to_phase", "requested_by_turn")
 		if o.String("from_phase") == "" {
-			o.Set("from_phase", textOf(p, "from"))
-			o.Set("to_phase", textOf(p, "to"))
+			o.Set("from_phase", ojson.OrNull(p.String("from")))
+			o.Set("to_phase", ojson.OrNull(p.String("to")))
 		}
 		for _, k := range [...]string{"by", "email", "by_person", "reason"} {
 			o.Set(k, nil)
 		}
-		o.Set("timestamp", textOf(e, "timestamp"))
+		o.Set("timestamp", ojson.OrNull(e.String("timestamp")))
 		out = append(out, o)
 	}
 	return orEmpty(byTime(out))

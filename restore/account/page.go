@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -217,14 +218,6 @@ func milliseconds(v any) string {
 	return lasting(ojson.Float(f / 1000))
 }
 
-// counted is a number of things.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // newPage lays a report out. The report may be any object.
 func newPage(r *ojson.Object) *page {
 	p := &page{title: "Governance report"}
@@ -281,7 +274,7 @@ func (p *page) integrity(r, v *ojson.Object) {
 	}
 	s.note = "Sizes and digests of the files, their decoded data and the summary were derived again from the content and agree."
 	if list := v.Array("unproven"); len(list) > 0 {
-		s.facts = append(s.facts, fact{"Taken on trust", toned(counted(len(list), "file", "files"), warn)})
+		s.facts = append(s.facts, fact{"Taken on trust", toned(text.Count(len(list), "file", "files"), warn)})
 		s.note += " The files below are in the artifact without their bytes, so their data is its word alone."
 		for i, f := range list {
 			if i == 50 {

@@ -3,15 +3,17 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 func (p *page) coordinator(subject *ojson.Object) {
 	c, r := subject.Object("coordinator"), subject.Object("run")
-	p.title = orText(say(member(c, "project_name")), say(member(c, "project_id")), "An initiative")
+	p.title = cmp.Or(say(member(c, "project_name")), say(member(c, "project_id")), "An initiative")
 	p.lead = initiativeLead(c, r, subject)
 	p.cards = []fact{{"Status", standing(member(r, "status"))}, {"Phase", plain(member(r, "phase"))},
 		{"Repositories", plain(count(r, "repo_ok_count") + count(r, "repo_error_count"))}, {"Barriers", barrierCard(subject)}, {"Decisions", plain(len(subject.Array("decision_digest")))}}
@@ -54,14 +56,14 @@ func initiativeLead(c, r, subject *ojson.Object) string {
 	case "":
 		s = "No initiative has been started."
 	case "blocked":
-		s = "The initiative is blocked: " + strings.TrimRight(orText(say(member(r, "blocked_reason")), "no reason is on record"), ".") + "."
+		s = "The initiative is blocked: " + strings.TrimRight(cmp.Or(say(member(r, "blocked_reason")), "no reason is on record"), ".") + "."
 	default:
 		s = "The initiative is " + status + "."
 	}
 	if g := r.Object("pending_gate"); g != nil {
 		s += " Gate " + say(member(g, "gate")) + " waits for a person."
 	}
-	return s + " " + counted(count(c, "repo_count"), "repository", "repositories") + ", " + counted(count(c, "workstream_count"), "workstream", "workstreams") + ", " +
+	return s + " " + text.Count(count(c, "repo_count"), "repository", "repositories") + ", " + text.Count(count(c, "workstream_count"), "workstream", "workstreams") + ", " +
 		barrierCard(subject).text + " barriers satisfied."
 }
 

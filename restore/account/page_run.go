@@ -3,15 +3,17 @@
 package account
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 func (p *page) run(subject *ojson.Object) {
 	project, r := subject.Object("project"), subject.Object("run")
-	p.title = orText(say(member(project, "name")), say(member(project, "id")), "A governed run")
+	p.title = cmp.Or(say(member(project, "name")), say(member(project, "id")), "A governed run")
 	p.lead = runLead(r)
 	p.cards = runCards(r)
 	p.head = append(p.head, runHead(project, r, subject.Object("artifacts"))...)
@@ -27,16 +29,6 @@ func (p *page) run(subject *ojson.Object) {
 	p.rest(r)
 }
 
-// orText is the first text with something in it.
-func orText(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 // runLead says where a run stands.
 func runLead(r *ojson.Object) string {
 	status, phase := say(member(r, "status")), say(member(r, "phase"))
@@ -47,7 +39,7 @@ func runLead(r *ojson.Object) string {
 	case "completed":
 		s = append(s, "The run is completed.")
 	case "blocked":
-		why := orText(say(member(r.Object("recovery_summary"), "detail")), say(member(r, "blocked_on")), say(member(r, "blocked_reason")))
+		why := cmp.Or(say(member(r.Object("recovery_summary"), "detail")), say(member(r, "blocked_on")), say(member(r, "blocked_reason")))
 		s = append(s, "The run is blocked in phase "+phase+": "+strings.TrimRight(why, ".")+".")
 	case "paused":
 		s = append(s, "The run waits in phase "+phase+".")
@@ -66,9 +58,9 @@ func runLead(r *ojson.Object) string {
 			passed++
 		}
 	}
-	tail := counted(len(r.Array("turns")), "turn", "turns") + " accepted, " + counted(len(r.Array("decisions")), "decision", "decisions")
+	tail := text.Count(len(r.Array("turns")), "turn", "turns") + " accepted, " + text.Count(len(r.Array("decisions")), "decision", "decisions")
 	if len(gates) > 0 {
-		tail += fmt.Sprintf(", %d of %s passed", passed, counted(len(gates), "gate", "gates"))
+		tail += fmt.Sprintf(", %d of %s passed", passed, text.Count(len(gates), "gate", "gates"))
 	}
 	return strings.Join(append(s, tail+"."), " ")
 }
@@ -167,7 +159,7 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 		add("Latest event", latestText(e))
 	}
 	if s := r.Object("scope"); s != nil && count(s, "turns_of_other_runs") > 0 {
-		add("Not told", cell{text: counted(count(s, "turns_of_other_runs"), "turn", "turns") + " of earlier runs in the same ledgers; --all-runs tells them"})
+		add("Not told", cell{text: text.Count(count(s, "turns_of_other_runs"), "turn", "turns") + " of earlier runs in the same ledgers; --all-runs tells them"})
 	}
 	add("Entries", cell{text: fmt.Sprintf("%d history, %d decisions, %d hook audit, %d notifications; %d dispatch and %d staging files", count(artifacts, "history_entries"),
 		count(artifacts, "decision_entries"), count(artifacts, "hook_audit_entries"), count(artifacts, "notification_audit_entries"),
@@ -258,7 +250,7 @@ func approvalsSection(r *ojson.Object) section {
 		} else if from := say(member(o, "from_phase")); from != "" {
 			opened = strings.TrimSuffix(from+" -> "+say(member(o, "to_phase")), " -> ")
 		}
-		by := orText(say(member(o, "by")), "not recorded")
+		by := cmp.Or(say(member(o, "by")), "not recorded")
 		if mail := say(member(o, "email")); mail != "" {
 			by += " <" + mail + ">"
 		}

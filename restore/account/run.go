@@ -3,6 +3,7 @@
 package account
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (m *runModel) document(path string) *ojson.Object {
 func (m *runModel) subject() *ojson.Object {
 	p := m.a.Head.Object("project")
 	project := ojson.NewObject("id", orNull(member(p, "id")), "name", orNull(member(p, "name")), "goal", orNull(member(p, "goal")),
-		"template", textOr(p, "template", "generic"), "protocol_mode", orNull(member(p, "protocol_mode")), "schema_version", orNull(member(p, "schema_version")))
+		"template", cmp.Or(p.String("template"), "generic"), "protocol_mode", orNull(member(p, "protocol_mode")), "schema_version", orNull(member(p, "schema_version")))
 	artifacts := &ojson.Object{}
 	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries", "notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
 		artifacts.Set(k, count(m.summary, k))
@@ -66,7 +67,7 @@ func (m *runModel) subject() *ojson.Object {
 func (m *runModel) run() *ojson.Object {
 	s, st := m.summary, m.state
 	turns := m.turns()
-	completed, created := any(nil), textOf(st, "created_at")
+	completed, created := any(nil), ojson.OrNull(st.String("created_at"))
 	if n := len(turns); n > 0 && s.String("status") == string(wire.StatusCompleted) {
 		completed = member(turns[n-1], "accepted_at")
 	}
@@ -152,7 +153,7 @@ func (m *runModel) phases() []*ojson.Object {
 		case i == now:
 			status = "current"
 		}
-		out = append(out, ojson.NewObject("phase", p, "status", status, "exit_gate", textOf(m.config.Object("routing").Object(p), "exit_gate")))
+		out = append(out, ojson.NewObject("phase", p, "status", status, "exit_gate", ojson.OrNull(m.config.Object("routing").Object(p).String("exit_gate"))))
 	}
 	return out
 }
@@ -170,7 +171,7 @@ func budget(b *ojson.Object) *ojson.Object {
 		}
 	}
 	for _, k := range [...]string{"exhausted_at", "exhausted_after_turn"} {
-		if v := textOf(b, k); v != nil {
+		if v := ojson.OrNull(b.String(k)); v != nil {
 			o.Set(k, v)
 		}
 	}
@@ -184,14 +185,14 @@ func dashboard(d *ojson.Object) *ojson.Object {
 	if !slices.Contains([]string{"running", "pid_only", "stale", "not_running"}, d.String("status")) {
 		return nil
 	}
-	return ojson.NewObject("status", d.String("status"), "pid", integer(d, "pid"), "url", textOf(d, "url"), "started_at", textOf(d, "started_at"))
+	return ojson.NewObject("status", d.String("status"), "pid", integer(d, "pid"), "url", ojson.OrNull(d.String("url")), "started_at", ojson.OrNull(d.String("started_at")))
 }
 
 // gateSummary is phase_gate_status as a list.
 func gateSummary(gates *ojson.Object) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, id := range sortedNames(gates.Keys()) {
-		out = append(out, ojson.NewObject("gate_id", id, "status", textOr(gates, id, "unknown")))
+		out = append(out, ojson.NewObject("gate_id", id, "status", cmp.Or(gates.String(id), "unknown")))
 	}
 	return out
 }

@@ -27,9 +27,9 @@ func (m *runModel) recovery() *ojson.Object {
 	if list := r.Array("runtime_guidance"); list != nil {
 		guidance = list
 	}
-	return ojson.NewObject("category", textOf(b, "category"), "typed_reason", textOf(r, "typed_reason"), "owner", textOf(r, "owner"),
-		"recovery_action", textOf(r, "recovery_action"), "detail", textOf(r, "detail"), "turn_retained", retained,
-		"blocked_at", textOf(b, "blocked_at"), "turn_id", textOf(b, "turn_id"), "runtime_guidance", guidance)
+	return ojson.NewObject("category", ojson.OrNull(b.String("category")), "typed_reason", ojson.OrNull(r.String("typed_reason")), "owner", ojson.OrNull(r.String("owner")),
+		"recovery_action", ojson.OrNull(r.String("recovery_action")), "detail", ojson.OrNull(r.String("detail")), "turn_retained", retained,
+		"blocked_at", ojson.OrNull(b.String("blocked_at")), "turn_id", ojson.OrNull(b.String("turn_id")), "runtime_guidance", guidance)
 }
 
 // nextActions are the commands that get the run going again, [{command, reason}].
@@ -60,7 +60,7 @@ func (m *runModel) kit() any {
 	if kit == nil || phase == "" {
 		return nil
 	}
-	entry := textOf(m.config.Object("routing").Object(phase), "entry_role")
+	entry := ojson.OrNull(m.config.Object("routing").Object(phase).String("entry_role"))
 	out := []*ojson.Object{}
 	for _, a := range kit.Object("phases").Object(phase).Objects("artifacts") {
 		path := a.String("path")
@@ -71,11 +71,11 @@ func (m *runModel) kit() any {
 		if v, ok := member(a, "required").(bool); ok {
 			required = v
 		}
-		owner, resolution := textOf(a, "owned_by"), "explicit"
+		owner, resolution := ojson.OrNull(a.String("owned_by")), "explicit"
 		if owner == nil {
 			owner, resolution = entry, "entry_role"
 		}
-		out = append(out, ojson.NewObject("path", path, "required", required, "semantics", textOf(a, "semantics"), "owned_by", owner,
+		out = append(out, ojson.NewObject("path", path, "required", required, "semantics", ojson.OrNull(a.String("semantics")), "owned_by", owner,
 			"owner_resolution", resolution, "exists", m.a.Files[path] != nil))
 	}
 	slices.SortStableFunc(out, func(a, b *ojson.Object) int { return restore.Collate(a.String("path"), b.String("path")) })

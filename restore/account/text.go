@@ -4,9 +4,11 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 func (p *page) text() []byte {
@@ -65,7 +67,7 @@ func tableText(b *bytes.Buffer, t *table, indent string) {
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			fit(i, orText(c.text, "-"))
+			fit(i, cmp.Or(c.text, "-"))
 		}
 	}
 	line := func(cells []string) {
@@ -82,7 +84,7 @@ func tableText(b *bytes.Buffer, t *table, indent string) {
 	for _, row := range t.rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = orText(c.text, "-")
+			cells[i] = cmp.Or(c.text, "-")
 		}
 		line(cells)
 	}

@@ -3,6 +3,7 @@
 package account
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -34,8 +35,8 @@ func (m *runModel) accepted() []*ojson.Object {
 func (m *runModel) turns() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {
-		t := ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"), "status", textOr(r, "status", "unknown"),
-			"summary", r.String("summary"), "phase", textOf(r, "phase"), "phase_transition", textOf(r, "phase_transition_request"),
+		t := ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"), "status", cmp.Or(r.String("status"), "unknown"),
+			"summary", r.String("summary"), "phase", ojson.OrNull(r.String("phase")), "phase_transition", ojson.OrNull(r.String("phase_transition_request")),
 			"files_changed_count", count(r, filesChanged))
 		if list := r.Strings("concurrent_with"); len(list) > 0 {
 			t.Set("concurrent_with", list)
@@ -49,9 +50,9 @@ func (m *runModel) turns() []*ojson.Object {
 		t.Set("cost_usd", costOf(cost))
 		t.Set("input_tokens", numberOrNull(cost, "input_tokens"))
 		t.Set("output_tokens", numberOrNull(cost, "output_tokens"))
-		t.Set("started_at", textOf(r, "started_at"))
+		t.Set("started_at", ojson.OrNull(r.String("started_at")))
 		t.Set("duration_ms", numberOrNull(r, "duration_ms"))
-		t.Set("accepted_at", textOf(r, "accepted_at"))
+		t.Set("accepted_at", ojson.OrNull(r.String("accepted_at")))
 		out = append(out, t)
 	}
 	return out
@@ -111,7 +112,7 @@ func costs(turns []*ojson.Object) *ojson.Object {
 		in, hasIn := finite(t, "input_tokens")
 		out, hasOut := finite(t, "output_tokens")
 		tokens = tokens || hasIn || hasOut
-		for _, s := range []*sum{&total, to(roles, textOr(t, "role", "unknown")), to(phases, textOr(t, "phase", "unknown"))} {
+		for _, s := range []*sum{&total, to(roles, cmp.Or(t.String("role"), "unknown")), to(phases, cmp.Or(t.String("phase"), "unknown"))} {
 			s.usd, s.turns, s.in, s.out = s.usd+usd, s.turns+1, s.in+in, s.out+out
 		}
 	}
@@ -145,9 +146,9 @@ func (m *runModel) objections() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {
 		for _, o := range r.Objects("objections") {
-			row := ojson.NewObject("id", textOf(o, "id"), "turn_id", r.String("turn_id"), "role", r.String("role"), "phase", textOf(r, "phase"))
+			row := ojson.NewObject("id", ojson.OrNull(o.String("id")), "turn_id", r.String("turn_id"), "role", r.String("role"), "phase", ojson.OrNull(r.String("phase")))
 			for _, k := range [...]string{"severity", "against_turn_id", "statement", "status"} {
-				row.Set(k, textOf(o, k))
+				row.Set(k, ojson.OrNull(o.String(k)))
 			}
 			out = append(out, row)
 		}

@@ -51,22 +51,6 @@ func first(o *ojson.Object, keys ...string) any {
 	return nil
 }
 
-// textOf is a member that is a text with something in it, or null.
-func textOf(o *ojson.Object, key string) any {
-	if s := o.String(key); s != "" {
-		return s
-	}
-	return nil
-}
-
-// textOr is a member that is a text with something in it, or other.
-func textOr(o *ojson.Object, key, other string) string {
-	if s := o.String(key); s != "" {
-		return s
-	}
-	return other
-}
-
 // integer is a member that is an integer, or null.
 func integer(o *ojson.Object, key string) any {
 	if f, ok := o.Float(key); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
@@ -107,7 +91,7 @@ func texts(o *ojson.Object, key string) []string {
 func pick(from *ojson.Object, keys ...string) *ojson.Object {
 	o := &ojson.Object{}
 	for _, k := range keys {
-		o.Set(k, textOf(from, k))
+		o.Set(k, ojson.OrNull(from.String(k)))
 	}
 	return o
 }

@@ -115,14 +115,6 @@ func changed(groups ...any) int {
 // value is a member, nil when o has none.
 func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
-// text is a member that is a text with something in it, or null.
-func text(o *ojson.Object, key string) any {
-	if s := o.String(key); s != "" {
-		return s
-	}
-	return nil
-}
-
 func number(v any) (float64, bool) {
 	n, ok := v.(ojson.Number)
 	if !ok {

@@ -86,12 +86,12 @@ func kindName(kind string) string {
 func runSide(a *account.Artifact) *ojson.Object {
 	s, st := a.Head.Object("summary"), a.Head.Object("state")
 	project := a.Head.Object("project")
-	goal := text(s, "project_goal")
+	goal := ojson.OrNull(s.String("project_goal"))
 	if goal == nil {
-		goal = text(project, "goal")
+		goal = ojson.OrNull(project.String("goal"))
 	}
-	o := ojson.NewObject("export_kind", a.Kind, "run_id", text(s, "run_id"), "status", text(s, "status"), "phase", text(s, "phase"), "workflow_phase_order", order(s),
-		"project_name", text(project, "name"), "project_goal", goal, "provenance_trigger", text(s.Object("provenance"), "trigger"), "dashboard_status", text(s.Object("dashboard_session"), "status"))
+	o := ojson.NewObject("export_kind", a.Kind, "run_id", ojson.OrNull(s.String("run_id")), "status", ojson.OrNull(s.String("status")), "phase", ojson.OrNull(s.String("phase")), "workflow_phase_order", order(s),
+		"project_name", ojson.OrNull(project.String("name")), "project_goal", goal, "provenance_trigger", ojson.OrNull(s.Object("provenance").String("trigger")), "dashboard_status", ojson.OrNull(s.Object("dashboard_session").String("status")))
 	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries", "notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
 		o.Set(k, numeric(s, k))
 	}
@@ -113,7 +113,7 @@ func runSide(a *account.Artifact) *ojson.Object {
 	o.Set("phase_gate_status", gates)
 	blocked := st.Object("blocked_reason")
 	action := blocked.Object("gate_action")
-	o.Set("blocked_category", text(blocked, "category"))
+	o.Set("blocked_category", ojson.OrNull(blocked.String("category")))
 	o.Set("blocked_gate_action_timed_out", action.Bool("timed_out"))
 	o.Set("blocked_gate_action_timeout_ms", numeric(action, "timeout_ms"))
 	missing := &ojson.Object{}
@@ -165,8 +165,8 @@ func coordinatorSide(a *account.Artifact) *ojson.Object {
 	if counts == nil {
 		counts = &ojson.Object{}
 	}
-	return ojson.NewObject("export_kind", a.Kind, "super_run_id", text(s, "super_run_id"), "status", text(s, "status"), "phase", text(s, "phase"), "workflow_phase_order", order(s),
-		"project_name", text(a.Head.Object("coordinator"), "project_name"), "barrier_count", numeric(s, "barrier_count"), "history_entries", numeric(s, "history_entries"),
+	return ojson.NewObject("export_kind", a.Kind, "super_run_id", ojson.OrNull(s.String("super_run_id")), "status", ojson.OrNull(s.String("status")), "phase", ojson.OrNull(s.String("phase")), "workflow_phase_order", order(s),
+		"project_name", ojson.OrNull(a.Head.Object("coordinator").String("project_name")), "barrier_count", numeric(s, "barrier_count"), "history_entries", numeric(s, "history_entries"),
 		"decision_entries", numeric(s, "decision_entries"), "total_events", numeric(events, "total_events"), "repo_ids", names(repos), "repos_with_events", names(events.Strings("repos_with_events")),
 		"repo_statuses", statuses, "coordinator_repo_statuses", labels, "repo_export_status", exported, "event_type_counts", counts)
 }

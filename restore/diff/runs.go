@@ -46,9 +46,9 @@ func side(row *ojson.Object) *ojson.Object {
 	if p := restore.Provenance(value(row, "provenance")); p != nil {
 		trigger = p.String("trigger")
 	}
-	next := text(retro, "next_operator_action")
+	next := ojson.OrNull(retro.String("next_operator_action"))
 	if next == nil {
-		next = text(retro, "follow_on_hint")
+		next = ojson.OrNull(retro.String("follow_on_hint"))
 	}
 	var roles []string
 	for _, r := range row.Strings("roles_used") {
@@ -60,12 +60,12 @@ func side(row *ojson.Object) *ojson.Object {
 	if gates == nil {
 		gates = &ojson.Object{}
 	}
-	return ojson.NewObject("run_id", text(row, "run_id"), "status", text(row, "status"), "trigger", trigger, "template", text(row, "template"),
-		"connector_used", text(row, "connector_used"), "model_used", text(row, "model_used"), "blocked_reason", text(row, "blocked_reason"),
-		"next_action", next, "headline", text(retro, "headline"), "inheritable", protocol.Inheritable(row),
+	return ojson.NewObject("run_id", ojson.OrNull(row.String("run_id")), "status", ojson.OrNull(row.String("status")), "trigger", trigger, "template", ojson.OrNull(row.String("template")),
+		"connector_used", ojson.OrNull(row.String("connector_used")), "model_used", ojson.OrNull(row.String("model_used")), "blocked_reason", ojson.OrNull(row.String("blocked_reason")),
+		"next_action", next, "headline", ojson.OrNull(retro.String("headline")), "inheritable", protocol.Inheritable(row),
 		"total_turns", numeric(row, "total_turns"), "decisions_count", numeric(row, "decisions_count"), "total_cost_usd", numeric(row, "total_cost_usd"),
 		"budget_limit_usd", numeric(row, "budget_limit_usd"), "duration_ms", numeric(row, "duration_ms"),
-		"phases_completed", names(row.Strings("phases_completed")), "roles_used", names(roles), "gate_results", gates, "recorded_at", text(row, "recorded_at"))
+		"phases_completed", names(row.Strings("phases_completed")), "roles_used", names(roles), "gate_results", gates, "recorded_at", ojson.OrNull(row.String("recorded_at")))
 }
 
 // Runs compares two rows of run-history.jsonl: {changed, left, right,

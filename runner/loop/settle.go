@@ -3,6 +3,7 @@
 package loop
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ func (l *loop) settle(f *flight) {
 	case runtimes.Returned, runtimes.Staged:
 		l.take(f)
 	case runtimes.Rejected:
-		l.reject(f, "dispatch", orElse(out.Reason, "the agent's answer is no result"))
+		l.reject(f, "dispatch", cmp.Or(out.Reason, "the agent's answer is no result"))
 	case runtimes.Blocked:
 		l.blocked(f)
 	case runtimes.TimedOut:
@@ -55,7 +56,7 @@ func (l *loop) settle(f *flight) {
 		case out.Err != nil:
 			l.fail(DispatchError, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+") was not carried out", out.Err)
 		case l.ctx.Err() == nil:
-			l.fail(CallerStopped, orElse(out.Reason, "the dispatch of turn "+f.turn.TurnID+" was given up"), nil)
+			l.fail(CallerStopped, cmp.Or(out.Reason, "the dispatch of turn "+f.turn.TurnID+" was given up"), nil)
 		}
 	default:
 		l.reject(f, "dispatch", fmt.Sprintf("the dispatch ended with an unknown outcome: %q", out.Kind))
@@ -291,14 +292,14 @@ func (l *loop) reconsider(turn *protocol.Turn) {
 		}
 	}
 	l.remember(HistoryEntry{Role: turn.AssignedRole, TurnID: turn.TurnID, Attempt: turn.Attempt, ErrorCode: wire.CodeValidationFailed, AcceptError: turn.FailureReason})
-	l.sendBack(turn, rejection{stage: "acceptance", reason: orElse(turn.FailureReason, "its result was not accepted")})
+	l.sendBack(turn, rejection{stage: "acceptance", reason: cmp.Or(turn.FailureReason, "its result was not accepted")})
 }
 
 // blocked stops the run on what a person has to mend.
 func (l *loop) blocked(f *flight) {
 	out := f.out
-	reason := orElse(out.Reason, "the agent could not be asked")
-	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: orElse(out.Class, "dispatch_failed"), AcceptError: reason, Blocked: true})
+	reason := cmp.Or(out.Reason, "the agent could not be asked")
+	l.remember(HistoryEntry{Role: f.turn.AssignedRole, TurnID: f.turn.TurnID, Attempt: f.turn.Attempt, ErrorCode: cmp.Or(out.Class, "dispatch_failed"), AcceptError: reason, Blocked: true})
 	var done *runner.Done
 	var err error
 	switch out.Failure {
@@ -308,7 +309,7 @@ func (l *loop) blocked(f *flight) {
 		done = &w.Done
 	default:
 		var b *runner.Blocked
-		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{BlockedOn: "dispatch:" + orElse(out.Class, "dispatch_failed"), Category: "dispatch_error", TypedReason: "dispatch_error",
+		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{BlockedOn: "dispatch:" + cmp.Or(out.Class, "dispatch_failed"), Category: "dispatch_error", TypedReason: "dispatch_error",
 			Owner: protocol.OwnerHuman, Action: mend(out.Recovery, f.turn.TurnID), Detail: reason, TurnID: f.turn.TurnID})
 		done = &b.Done
 	}
@@ -364,10 +365,3 @@ func (l *loop) blockedNow(f *flight, done *runner.Done, err error, what, reason 
 }
 
 func (l *loop) remember(e HistoryEntry) { l.res.TurnHistory = append(l.res.TurnHistory, e) }
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}

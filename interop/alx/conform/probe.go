@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
@@ -67,12 +68,7 @@ func (x *exchange) received() string {
 }
 
 func shorten(s string) string {
-	const limit = 400
-	s = strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD")
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit]) + "…"
-	}
-	return s
+	return text.ClipRunes(strings.ToValidUTF8(strings.Join(strings.Fields(s), " "), "\uFFFD"), 400)
 }
 
 // prober sends requests to one endpoint.

@@ -127,7 +127,7 @@ func (s *survey) oneProtocol(j *judge) {
 			continue
 		}
 		j.seef(x, "protocol", ojson.Equal(first, p), "protocol is not what another surface of the same service says: %s and %s",
-			shorten(text(p)), shorten(text(first)))
+			shorten(compact(p)), shorten(compact(first)))
 	}
 }
 

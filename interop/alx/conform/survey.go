@@ -85,7 +85,7 @@ func (s *survey) refused(ctx context.Context) {
 		{Purpose: "a solve request that is no JSON", Method: "POST", Path: alx.PathSolve, Body: `{"intent": `, Header: json},
 		{Purpose: "a solve request without an intent", Method: "POST", Path: alx.PathSolve, Body: `{"intent": ""}`},
 		{Purpose: "a solve request of another major version", Method: "POST", Path: alx.PathSolve,
-			Body: text(ojson.NewObject("intent", s.intent, "protocol", ojson.NewObject("protocol_version", "99.0", "capabilities", []string{})))},
+			Body: compact(ojson.NewObject("intent", s.intent, "protocol", ojson.NewObject("protocol_version", "99.0", "capabilities", []string{})))},
 		{Purpose: "a session that does not exist", Method: "GET", Path: alx.SessionPath("no-such-session-" + strings.ToLower(rand.Text()))},
 		{Purpose: "the events of a run that does not exist", Method: "GET", Path: alx.RunEventsPath("run_" + strings.ToLower(rand.Text()))},
 		{Purpose: "a path that does not exist", Method: "GET", Path: alx.PathService + "/no-such-path"},
@@ -103,15 +103,15 @@ func (s *survey) solve(ctx context.Context) {
 	strange.Set("protocol", ojson.NewObject("protocol_version", strangeMinor,
 		"capabilities", []string{strangeCapability}, strangeMember, true))
 	strange.Set(strangeMember, ojson.NewObject("nested", []any{ojson.Int(1), nil, "two"}))
-	s.tolerant = s.do(ctx, ask{Purpose: "solve with unknown members and capabilities, of another minor version", Method: "POST", Path: alx.PathSolve, Body: text(strange), Header: async})
+	s.tolerant = s.do(ctx, ask{Purpose: "solve with unknown members and capabilities, of another minor version", Method: "POST", Path: alx.PathSolve, Body: compact(strange), Header: async})
 	if accepted(s.tolerant) {
 		s.solved = s.tolerant
-		s.again = s.do(ctx, ask{Purpose: "the same solve again", Method: "POST", Path: alx.PathSolve, Body: text(strange), Header: async})
+		s.again = s.do(ctx, ask{Purpose: "the same solve again", Method: "POST", Path: alx.PathSolve, Body: compact(strange), Header: async})
 	} else {
-		s.plain = s.do(ctx, ask{Purpose: "solve", Method: "POST", Path: alx.PathSolve, Body: text(plain), Header: async})
+		s.plain = s.do(ctx, ask{Purpose: "solve", Method: "POST", Path: alx.PathSolve, Body: compact(plain), Header: async})
 		if accepted(s.plain) {
 			s.solved = s.plain
-			s.again = s.do(ctx, ask{Purpose: "the same solve again", Method: "POST", Path: alx.PathSolve, Body: text(plain), Header: async})
+			s.again = s.do(ctx, ask{Purpose: "the same solve again", Method: "POST", Path: alx.PathSolve, Body: compact(plain), Header: async})
 		}
 	}
 	if s.solved == nil {
@@ -317,4 +317,4 @@ func (x *exchange) doc() *ojson.Object {
 
 func (x *exchange) isStream() bool { return x != nil && x.Stream }
 
-func text(o *ojson.Object) string { return string(ojson.Compact(o)) }
+func compact(o *ojson.Object) string { return string(ojson.Compact(o)) }

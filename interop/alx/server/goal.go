@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -25,14 +26,14 @@ func (s *Server) files(ctx context.Context, rec *record) (map[string][]byte, err
 	if err != nil {
 		return nil, err
 	}
-	text := wish(rec)
-	goal, whole := text, units(text) <= maxGoal
+	wished := wish(rec)
+	goal, whole := wished, units(wished) <= maxGoal
 	out := make(map[string][]byte)
 	if !whole {
 		name := ".planning/intents/" + rec.SessionID + ".md"
 		tail := "… (in full: " + name + ")"
-		goal = cut(text, maxGoal-units(tail)) + tail
-		out[name] = []byte("# Intent\n\n" + text + "\n")
+		goal = text.CutUnits(wished, maxGoal-units(tail)) + tail
+		out[name] = []byte("# Intent\n\n" + wished + "\n")
 	}
 	raw, err := base.WithGoal(goal)
 	if err != nil {
@@ -152,20 +153,10 @@ func inWords(v ojson.Value) string {
 
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// cut shortens a text to n UTF-16 units, never within a character.
-func cut(s string, n int) string {
-	for i, c := range s {
-		if n -= utf16.RuneLen(c); n < 0 {
-			return s[:i]
-		}
-	}
-	return s
-}
-
 // subject is an intent as the first line of a commit message.
 func subject(intent string) string {
 	line := strings.Join(strings.Fields(intent), " ")
-	if short := cut(line, 60); short != line {
+	if short := text.CutUnits(line, 60); short != line {
 		line = short + "…"
 	}
 	return line

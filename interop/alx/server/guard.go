@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 )
 
@@ -81,12 +82,7 @@ func (s *Server) admitted(r *http.Request) *alx.Error {
 func open(path string) bool { return path == pathHealth || path == pathReady }
 
 // clip shortens a foreign text for a message.
-func clip(s string) string {
-	if len(s) > 100 {
-		s = strings.ToValidUTF8(s[:100], "") + "…"
-	}
-	return s
-}
+func clip(s string) string { return text.Clip(s, 100) }
 
 // Most of each kind of request at a time.
 const (

@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -99,7 +101,7 @@ func Read(ctx context.Context, r *runner.Runner, opt Options) (*Export, error) {
 	}
 	x := &Export{Run: f.rec.Run, Op: f.rec.Op, opt: opt, facts: f, warned: make(map[string]bool), outputs: make(map[string]string)}
 	if x.opt.Repo == "" {
-		x.opt.Repo = or(origin(ctx, r), f.cfg.Project.ID, f.rec.Run)
+		x.opt.Repo = cmp.Or(origin(ctx, r), f.cfg.Project.ID, f.rec.Run)
 	}
 	for _, w := range f.warnings {
 		x.warn("%s", w)
@@ -113,7 +115,7 @@ func (x *Export) Objects(kind string, strict bool) ([]Object, error) {
 	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == kind })
 	if i < 0 {
 		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "type",
-			Message: fmt.Sprintf("There is no kind of object called %q (%s).", cut(kind, 80), strings.Join(KindNames(), ", "))}
+			Message: fmt.Sprintf("There is no kind of object called %q (%s).", text.ClipRunes(kind, 80), strings.Join(KindNames(), ", "))}
 	}
 	k := Kinds()[i]
 	if strict && !k.Strict {

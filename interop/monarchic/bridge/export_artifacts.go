@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -95,7 +96,7 @@ func (x *Export) artifacts(strictly bool) ([]Object, error) {
 			if a.digest != "" {
 				source.Set("digest", a.digest)
 			} else {
-				source.Set("marker", or(a.state, "unknown"))
+				source.Set("marker", cmp.Or(a.state, "unknown"))
 			}
 			out = append(out, object("artifact", &portable.Artifact{Version: portable.Version, ArtifactID: a.id, Type: a.source, Summary: row.String("summary"), Path: a.path,
 				TaskID: row.String("turn_id"), Provenance: provenance, Extensions: ours(source)}))
@@ -110,7 +111,7 @@ func (x *Export) descriptors(row *ojson.Object) []strict.ArtifactDescriptor {
 	for _, a := range x.artifactFiles(row) {
 		if a.digest != "" {
 			out = append(out, strict.ArtifactDescriptor{ArtifactID: a.id, Kind: a.kind, Digest: a.digest, MediaType: mediaType(a.path), LogicalName: a.path,
-				Producer: or(row.String("runtime_id"), protocol.RuntimeManual), ContractVersion: portable.Version})
+				Producer: cmp.Or(row.String("runtime_id"), protocol.RuntimeManual), ContractVersion: portable.Version})
 		}
 	}
 	return out
@@ -142,7 +143,7 @@ func markers(rows ...*ojson.Object) []string {
 
 // provenance says how an accepted turn came about.
 func (x *Export) provenance(row *ojson.Object) *portable.Provenance {
-	turn, runtime := row.String("turn_id"), or(row.String("runtime_id"), protocol.RuntimeManual)
+	turn, runtime := row.String("turn_id"), cmp.Or(row.String("runtime_id"), protocol.RuntimeManual)
 	p := &portable.Provenance{PromptSHA256: x.facts.handedTo(turn).prompt, CodeSHA256: hexOf([]byte(acceptedCommit(row))), Runtime: x.runtimeType(runtime), Runner: runtime,
 		Orchestrator: x.program(), CreatedAt: x.timestamp(row.String("accepted_at")), SourceTaskID: turn}
 	if rt, ok := x.facts.cfg.Runtimes.Get(runtime); ok && rt != nil {

@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -21,12 +22,12 @@ func (x *Export) blocked(bool) ([]Object, error) {
 		out = append(out, object("client_boundary/blocked_outcome", &strict.BlockedOutcome{Code: code, Scope: scope, Message: message, Details: details, BlockingArtifacts: []strict.ArtifactDescriptor{}}))
 	}
 	if b := s.BlockedReason; b != nil && s.Status == wire.StatusBlocked {
-		add(strings.ReplaceAll(or(b.Category, "unknown"), "_", "-"), x.blockScope(b), or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction, deref(s.BlockedOn), "the run is blocked"),
+		add(strings.ReplaceAll(cmp.Or(b.Category, "unknown"), "_", "-"), x.blockScope(b), cmp.Or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction, deref(s.BlockedOn), "the run is blocked"),
 			ojson.NewObject("blocked_on", s.BlockedOn, "owner", b.Recovery.Owner, "typed_reason", b.Recovery.TypedReason, "recovery_action", b.Recovery.RecoveryAction, "turn_id", b.TurnID))
 	}
 	wait := func(gate string, scope strict.BlockedOutcomeScope, by, what string) {
-		add("awaiting-approval", scope, "Gate "+or(gate, noGate)+" waits for a person's approval.",
-			ojson.NewObject("blocked_on", s.BlockedOn, "owner", protocol.Human, "typed_reason", what, "recovery_action", "git agentxchain approve", "turn_id", null(by)))
+		add("awaiting-approval", scope, "Gate "+cmp.Or(gate, noGate)+" waits for a person's approval.",
+			ojson.NewObject("blocked_on", s.BlockedOn, "owner", protocol.Human, "typed_reason", what, "recovery_action", "git agentxchain approve", "turn_id", ojson.OrNull(by)))
 	}
 	if p := s.PendingPhaseTransition; p != nil {
 		wait(p.Gate, strict.BlockedPlan, p.RequestedByTurn, "pending_phase_transition")
@@ -39,17 +40,10 @@ func (x *Export) blocked(bool) ([]Object, error) {
 		if f.GateType == gateTypeCompletion {
 			scope = strict.BlockedRelease
 		}
-		add("gate-failed", scope, or(strings.Join(f.Reasons, "; "), "gate "+or(deref(f.GateID), noGate)+" failed"),
-			ojson.NewObject("blocked_on", null(deref(f.GateID)), "owner", nil, "typed_reason", "gate_failed", "recovery_action", nil, "turn_id", f.RequestedByTurn))
+		add("gate-failed", scope, cmp.Or(strings.Join(f.Reasons, "; "), "gate "+cmp.Or(deref(f.GateID), noGate)+" failed"),
+			ojson.NewObject("blocked_on", ojson.OrNull(deref(f.GateID)), "owner", nil, "typed_reason", "gate_failed", "recovery_action", nil, "turn_id", f.RequestedByTurn))
 	}
 	return out, nil
-}
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 func (x *Export) blockScope(b *protocol.BlockedReason) strict.BlockedOutcomeScope {

@@ -3,10 +3,12 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
@@ -26,14 +28,14 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 	for _, line := range x.facts.events {
 		row := line.Row
 		at := row.String("timestamp")
-		all = append(all, dated{at, object("event", &portable.Event{Version: portable.Version, EventType: or(row.String("event_type"), "unknown"), Timestamp: x.timestamp(at),
+		all = append(all, dated{at, object("event", &portable.Event{Version: portable.Version, EventType: cmp.Or(row.String("event_type"), "unknown"), Timestamp: x.timestamp(at),
 			TaskID: x.taskOf(row), Status: statusOf(row), Message: said(row.Object("payload")), FailureClass: failureClass(row, x.facts.state), Extensions: ours(row)})})
 	}
 	for _, row := range x.facts.decisions {
 		at := stampOf(row)
 		all = append(all, dated{at, object("event", &portable.Event{Version: portable.Version, EventType: "decision_recorded", Timestamp: x.timestamp(at),
-			TaskID: or(row.String("turn_id"), x.Run), Status: or(row.String("status"), row.String("decision"), row.String("type"), "recorded"),
-			Message: or(row.String("statement"), row.String("reason"), strings.Join(row.Strings("reasons"), "; ")), Extensions: ours(row)})})
+			TaskID: cmp.Or(row.String("turn_id"), x.Run), Status: cmp.Or(row.String("status"), row.String("decision"), row.String("type"), "recorded"),
+			Message: cmp.Or(row.String("statement"), row.String("reason"), strings.Join(row.Strings("reasons"), "; ")), Extensions: ours(row)})})
 	}
 	slices.SortStableFunc(all, func(a, b dated) int {
 		switch {
@@ -56,7 +58,7 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 func (x *Export) timestamp(at string) string {
 	t, err := wire.ParseTime(at)
 	if err != nil {
-		x.warn("%q is no time; 1970 stands for it", cut(at, 40))
+		x.warn("%q is no time; 1970 stands for it", text.ClipRunes(at, 40))
 		return "1970-01-01T00:00:00.000Z"
 	}
 	if len(at) < len("2006-01-02T15:04:05Z") || !strings.Contains(at, "T") || !strings.HasSuffix(at, "Z") && !strings.ContainsAny(at[19:], "+-") {
@@ -66,20 +68,20 @@ func (x *Export) timestamp(at string) string {
 }
 
 func (x *Export) taskOf(row *ojson.Object) string {
-	return or(row.Object("turn").String("turn_id"), x.Run)
+	return cmp.Or(row.Object("turn").String("turn_id"), x.Run)
 }
 
 func statusOf(row *ojson.Object) string {
-	return or(string(runState(wire.Status(row.String("status")))), "unknown")
+	return cmp.Or(string(runState(wire.Status(row.String("status")))), "unknown")
 }
 
 func (x *Export) eventRecords() []Object {
 	var out []Object
 	for i, line := range x.facts.events {
 		row := line.Row
-		r := &strict.RunEventRecord{ContractVersion: portable.Version, EventID: or(row.String("event_id"), "event-"+itoa(i+1)), RunID: x.Run, PlanID: planID(x.Run),
+		r := &strict.RunEventRecord{ContractVersion: portable.Version, EventID: cmp.Or(row.String("event_id"), "event-"+itoa(i+1)), RunID: x.Run, PlanID: planID(x.Run),
 			Sequence: uint64(i + 1), Stream: streamOf(row.String("event_type")), RecordedAt: x.ms(row.String("timestamp")),
-			EventType: or(row.String("event_type"), "unknown"), Status: statusOf(row), ArtifactIDs: []string{}}
+			EventType: cmp.Or(row.String("event_type"), "unknown"), Status: statusOf(row), ArtifactIDs: []string{}}
 		if id := row.Object("turn").String("turn_id"); id != "" {
 			r.StepID, r.TaskID = &id, &id
 			if r.EventType == protocol.EventTurnAccepted {

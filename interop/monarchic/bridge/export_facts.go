@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -105,7 +107,7 @@ func (f *facts) ledgers() error {
 		switch {
 		case !wire.SafeID(id):
 			// No turn of ours: nothing could be named after it.
-			f.warnings = append(f.warnings, fmt.Sprintf("a row of history names a turn %q, which is no safe id; it is left out", cut(id, 80)))
+			f.warnings = append(f.warnings, fmt.Sprintf("a row of history names a turn %q, which is no safe id; it is left out", text.ClipRunes(id, 80)))
 			continue
 		case protocol.AcceptedRow(row, run):
 			if f.accepted[id] != nil {
@@ -155,7 +157,8 @@ func (f *facts) ledgers() error {
 // stampOf is when a decision entry was made; entries of different sorts name it
 // differently.
 func stampOf(row *ojson.Object) string {
-	return or(row.String("timestamp"), row.String("created_at"), row.String("failed_at"), row.String("reconciled_at"))
+	return cmp.Or(row.String("timestamp"), row.String("created_at"), row.String("failed_at"),
+		row.String("reconciled_at"))
 }
 
 // earlier compares stamps; one that cannot be read is earlier than any other.

@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -30,7 +31,7 @@ func (x *Export) gates(bool) ([]Object, error) {
 	approved, by := false, "" // completion was approved; the turn accepted last
 	for _, line := range x.facts.events {
 		row, p := line.Row, line.Row.Object("payload")
-		g := gateEval{row: row, by: p.String("requested_by_turn"), kind: or(p.String("gate_type"), gateTypePhase), id: p.String("gate_id"), from: or(p.String("from"), p.String("from_phase")), to: or(p.String("to"), p.String("to_phase"))}
+		g := gateEval{row: row, by: p.String("requested_by_turn"), kind: cmp.Or(p.String("gate_type"), gateTypePhase), id: p.String("gate_id"), from: cmp.Or(p.String("from"), p.String("from_phase")), to: cmp.Or(p.String("to"), p.String("to_phase"))}
 		switch row.String("event_type") {
 		case protocol.EventTurnAccepted:
 			by = row.Object("turn").String("turn_id")
@@ -41,7 +42,7 @@ func (x *Export) gates(bool) ([]Object, error) {
 				g.failure, failures = failures[0], failures[1:]
 			}
 		case protocol.EventGatePending:
-			g.status, g.action, g.by = "awaiting_human_approval", protocol.ActionAwaitHuman, or(g.by, by)
+			g.status, g.action, g.by = "awaiting_human_approval", protocol.ActionAwaitHuman, cmp.Or(g.by, by)
 		case protocol.EventGateApproved:
 			g.status, g.action = "pass", protocol.ActionAdvance
 			if g.kind == gateTypeCompletion {
@@ -73,11 +74,11 @@ type gateEval struct {
 }
 
 func (x *Export) gateResult(g gateEval) Object {
-	phase := or(g.failure.String("phase"), g.from, g.row.String("phase"))
+	phase := cmp.Or(g.failure.String("phase"), g.from, g.row.String("phase"))
 	if g.id == "" && g.row.String("event_type") != protocol.EventGateFailed {
 		g.id = x.exitGate(phase)
 	}
-	r := &portable.GateResult{Version: portable.Version, Gate: or(g.id, noGate), Status: g.status, Extensions: ours(g.row)}
+	r := &portable.GateResult{Version: portable.Version, Gate: cmp.Or(g.id, noGate), Status: g.status, Extensions: ours(g.row)}
 	reasons := g.failure.Strings("reasons")
 	if len(reasons) == 0 {
 		reasons = g.row.Object("payload").Strings("reasons")
@@ -87,8 +88,8 @@ func (x *Export) gateResult(g gateEval) Object {
 	if missing == nil {
 		missing = []string{}
 	}
-	r.Evidence = ojson.NewObject("gate_type", g.kind, "phase", null(phase), "from_phase", null(or(g.from, g.failure.String("from_phase"))), "to_phase", null(or(g.to, g.failure.String("to_phase"))),
-		"requested_by_turn", null(or(g.by, g.failure.String("requested_by_turn"))), "missing_files", missing,
+	r.Evidence = ojson.NewObject("gate_type", g.kind, "phase", ojson.OrNull(phase), "from_phase", ojson.OrNull(cmp.Or(g.from, g.failure.String("from_phase"))), "to_phase", ojson.OrNull(cmp.Or(g.to, g.failure.String("to_phase"))),
+		"requested_by_turn", ojson.OrNull(cmp.Or(g.by, g.failure.String("requested_by_turn"))), "missing_files", missing,
 		"missing_verification", g.failure.Bool("missing_verification"), "action", g.action, "evaluated_at", g.row.String("timestamp"))
 	if g.status == "fail" {
 		r.FailureClass = &portable.FailureClass{Category: "validation", Code: wire.CodeGateFailed, Retryable: true, Detail: r.Reason, Scope: "gate", Source: r.Gate}

@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -51,7 +52,7 @@ func (x *Export) leases(bool) ([]Object, error) {
 // lease is what an active turn amounts to.
 func (x *Export) lease(t *protocol.Turn) *strict.Lease {
 	attempt := max(t.Attempt, 1)
-	issued := x.ms(or(t.DispatchedAt, t.AssignedAt, t.StartedAt))
+	issued := x.ms(cmp.Or(t.DispatchedAt, t.AssignedAt, t.StartedAt))
 	// The token of a later attempt is younger, whatever the clock says: each attempt
 	// before it was dispatched and sent back.
 	if before := x.lastDispatch(t.TurnID, attempt); before >= issued {
@@ -59,9 +60,9 @@ func (x *Export) lease(t *protocol.Turn) *strict.Lease {
 	}
 	session := "session-" + x.Run
 	if s := x.facts.session; s.String("run_id") == x.Run {
-		session = or(s.String("session_id"), session)
+		session = cmp.Or(s.String("session_id"), session)
 	}
-	return &strict.Lease{LeaseID: leaseID(t.TurnID, attempt), RunID: x.Run, PlanID: planID(x.Run), StepID: t.TurnID, TaskID: t.TurnID, RunnerID: or(t.RuntimeID, protocol.RuntimeManual), SessionID: session,
+	return &strict.Lease{LeaseID: leaseID(t.TurnID, attempt), RunID: x.Run, PlanID: planID(x.Run), StepID: t.TurnID, TaskID: t.TurnID, RunnerID: cmp.Or(t.RuntimeID, protocol.RuntimeManual), SessionID: session,
 		FencingToken: strict.FencingToken{Token: fencingToken(x.Run, t.TurnID, attempt), IssuedAtMs: issued, Issuer: "git-agentxchain", Scope: "run:" + x.Run + "/step:" + t.TurnID},
 		IssuedAtMs:   issued, ExpiresAtMs: max(x.ms(t.DeadlineAt), issued), Status: leaseState(t)}
 }

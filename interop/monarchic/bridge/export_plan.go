@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -51,7 +52,7 @@ func (x *Export) steps() []*step {
 		add(s)
 	}
 	for id, turn := range f.state.ActiveTurns.All() {
-		s := &step{id: id, role: turn.AssignedRole, phase: or(f.handedTo(id).assignment.String("phase"), f.state.Phase), attempt: max(turn.Attempt, 1), source: ojson.Marshal(turn), turn: turn,
+		s := &step{id: id, role: turn.AssignedRole, phase: cmp.Or(f.handedTo(id).assignment.String("phase"), f.state.Phase), attempt: max(turn.Attempt, 1), source: ojson.Marshal(turn), turn: turn,
 			charter: f.state.Charter(turn.CharterID()), dependsOn: []string{}}
 		for _, before := range slices.Backward(f.history) {
 			if before := before.String("turn_id"); !slices.Contains(turn.ConcurrentWith, before) {
@@ -76,7 +77,7 @@ func (x *Export) steps() []*step {
 		}
 	}
 	for _, s := range out {
-		s.about = or(s.about, or(s.role, "a")+" turn in "+or(s.phase, "no phase"))
+		s.about = cmp.Or(s.about, cmp.Or(s.role, "a")+" turn in "+cmp.Or(s.phase, "no phase"))
 		s.dependsOn = slices.DeleteFunc(s.dependsOn, func(id string) bool { return byID[id] == nil || id == s.id })
 	}
 	return out
@@ -185,7 +186,8 @@ func stepFailure(s *step) *portable.FailureDetail {
 	default:
 		return nil
 	}
-	return &portable.FailureDetail{Class: class, Code: status, Message: or(s.row.String("needs_human_reason"), s.about)}
+	return &portable.FailureDetail{Class: class, Code: status,
+		Message: cmp.Or(s.row.String("needs_human_reason"), s.about)}
 }
 
 func (x *Export) strictPlan() *strict.Plan {
@@ -224,8 +226,8 @@ func (x *Export) goal() string {
 	if len(f.state.CharterPlans) == 1 {
 		charter = f.state.CharterPlans[0].String("objective")
 	}
-	return or(f.cfg.Project.Goal, charter, f.state.Provenance.String("charter"), f.cfg.Project.Name, f.cfg.Project.ID, x.Run)
+	return cmp.Or(f.cfg.Project.Goal, charter, f.state.Provenance.String("charter"), f.cfg.Project.Name, f.cfg.Project.ID, x.Run)
 }
 
 // program is this program with its version.
-func (x *Export) program() string { return "git-agentxchain/" + or(x.opt.Version, "devel") }
+func (x *Export) program() string { return "git-agentxchain/" + cmp.Or(x.opt.Version, "devel") }

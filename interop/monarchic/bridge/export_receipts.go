@@ -4,6 +4,8 @@
 package bridge
 
 import (
+	"cmp"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
@@ -78,8 +80,8 @@ func (x *Export) outcomeFacts() *ojson.Object {
 
 func (x *Export) turnReceipt(row *ojson.Object) *strict.ExecutionReceipt {
 	turn := row.String("turn_id")
-	started := or(row.String("started_at"), x.dispatchedAt(turn), row.String("accepted_at"))
-	return &strict.ExecutionReceipt{ReceiptID: receiptID(turn), PlanID: planID(x.Run), StepID: turn, TaskID: turn, RunnerID: or(row.String("runtime_id"), protocol.RuntimeManual),
+	started := cmp.Or(row.String("started_at"), x.dispatchedAt(turn), row.String("accepted_at"))
+	return &strict.ExecutionReceipt{ReceiptID: receiptID(turn), PlanID: planID(x.Run), StepID: turn, TaskID: turn, RunnerID: cmp.Or(row.String("runtime_id"), protocol.RuntimeManual),
 		ContractVersion: portable.Version, Status: executionStatus(row), StartedAt: x.ms(started), FinishedAt: x.ms(row.String("accepted_at")),
 		ArtifactDescriptors: x.descriptors(row), EventDigest: x.eventDigest(turn), OutputDigest: x.outputDigest(row)}
 }
@@ -109,7 +111,7 @@ func (x *Export) verified(row *ojson.Object) *strict.VerificationReceipt {
 		ArtifactDigestSet: markers(row), VerifiedAt: x.ms(row.String("accepted_at"))}
 	failed := false
 	for i, e := range v.Objects("machine_evidence") {
-		c := strict.VerificationCheck{CheckID: "check-" + itoa(i+1), Name: or(e.String("command"), "command "+itoa(i+1)), Status: strict.CheckFailed, ArtifactIDs: []string{}}
+		c := strict.VerificationCheck{CheckID: "check-" + itoa(i+1), Name: cmp.Or(e.String("command"), "command "+itoa(i+1)), Status: strict.CheckFailed, ArtifactIDs: []string{}}
 		want, _ := e.Int("expected_exit_code")
 		got, known := e.Int("exit_code")
 		switch {
@@ -130,7 +132,7 @@ func (x *Export) verified(row *ojson.Object) *strict.VerificationReceipt {
 		r.Status = strict.VerificationFailed
 		if !failed {
 			r.Checks = append(r.Checks, strict.VerificationCheck{CheckID: "declared", Name: "declared", Status: strict.CheckFailed,
-				Message: or(v.String("evidence_summary"), "the turn declares that its verification failed"), ArtifactIDs: []string{}})
+				Message: cmp.Or(v.String("evidence_summary"), "the turn declares that its verification failed"), ArtifactIDs: []string{}})
 		}
 	default:
 		r.Status = strict.VerificationPending

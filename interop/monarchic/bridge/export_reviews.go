@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -27,7 +28,7 @@ func (d *decided) id(about string) string {
 }
 
 func (d *decided) add(about string, scope strict.ReviewDecisionScope, actor string, what strict.ReviewDisposition, reason, at string) *strict.ReviewDecision {
-	r := &strict.ReviewDecision{DecisionID: d.id(about), PlanID: planID(d.x.Run), Scope: scope, Actor: actor, Decision: what, Reason: or(reason, noReason), CreatedAt: d.x.ms(at)}
+	r := &strict.ReviewDecision{DecisionID: d.id(about), PlanID: planID(d.x.Run), Scope: scope, Actor: actor, Decision: what, Reason: cmp.Or(reason, noReason), CreatedAt: d.x.ms(at)}
 	d.list = append(d.list, r)
 	return r
 }
@@ -52,7 +53,7 @@ func (x *Export) judged() (decisions, reruns []Object) {
 		if s := o.severity; s == "high" || s == "blocking" {
 			what = strict.DecisionRequestChanges
 		}
-		d.add(o.turn, strict.ReviewStep, or(o.role, protocol.Human), what, o.statement, o.at)
+		d.add(o.turn, strict.ReviewStep, cmp.Or(o.role, protocol.Human), what, o.statement, o.at)
 	}
 	slices.SortStableFunc(d.list, func(a, b *strict.ReviewDecision) int { return cmpMs(a.CreatedAt, b.CreatedAt) })
 	for _, r := range d.list {
@@ -78,7 +79,7 @@ func cmpMs(a, b uint64) int {
 func (x *Export) approvals(d *decided) {
 	people := make(map[string][]*ojson.Object) // by gate
 	for _, row := range x.facts.decisions {
-		gate := or(row.String("gate_id"), noGate)
+		gate := cmp.Or(row.String("gate_id"), noGate)
 		switch row.String("type") {
 		case "human_approval":
 			people[gate] = append(people[gate], row)
@@ -91,10 +92,10 @@ func (x *Export) approvals(d *decided) {
 			continue
 		}
 		p := l.Row.Object("payload")
-		gate, actor, reason := or(p.String("gate_id"), noGate), protocol.Human, ""
+		gate, actor, reason := cmp.Or(p.String("gate_id"), noGate), protocol.Human, ""
 		if rows := people[gate]; len(rows) > 0 {
 			by := rows[0].Object("approved_by")
-			actor, reason = or(by.String("name"), by.String("email"), protocol.Human), rows[0].String("reason")
+			actor, reason = cmp.Or(by.String("name"), by.String("email"), protocol.Human), rows[0].String("reason")
 			people[gate] = rows[1:]
 		}
 		d.add(gate, gateScope(p.String("gate_type")), actor, strict.DecisionApprove, reason, l.Row.String("timestamp"))
@@ -119,7 +120,7 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 	scope := func(row *ojson.Object, turn string, attempt int, trigger strict.RerunTrigger, reason string, source *string) {
 		p := row.Object("payload")
 		paths := or2(p.Strings("conflicting_files"), p.Object("conflict_context").Strings("conflicting_files"), x.conflictFiles(turn))
-		out = append(out, &strict.RerunScope{ScopeID: "rerun-" + turn + "-" + itoa(attempt), PlanID: planID(x.Run), Trigger: trigger, Reason: or(reason, noReason), SourceDecisionID: source,
+		out = append(out, &strict.RerunScope{ScopeID: "rerun-" + turn + "-" + itoa(attempt), PlanID: planID(x.Run), Trigger: trigger, Reason: cmp.Or(reason, noReason), SourceDecisionID: source,
 			TaskIDs: []string{turn}, StepIDs: []string{turn}, Paths: paths, CreatedAt: x.ms(row.String("timestamp"))})
 	}
 	for _, l := range x.facts.events {
@@ -134,7 +135,7 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 			}
 			actor := protocol.Human
 			if list := actors[turn]; len(list) > 0 {
-				actor, actors[turn] = or(list[0], protocol.Human), list[1:]
+				actor, actors[turn] = cmp.Or(list[0], protocol.Human), list[1:]
 			}
 			what := strict.DecisionReject
 			if p.Bool("retrying") {

@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -145,7 +146,7 @@ func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureCla
 	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed", "stalled"}, func(s string) bool { return strings.Contains(kind, s) }) {
 		return nil
 	}
-	category := or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"), p.String("failure_type"))
+	category := cmp.Or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"), p.String("failure_type"))
 	switch kind {
 	case protocol.EventGateFailed:
 		category = wire.CodeGateFailed
@@ -155,8 +156,9 @@ func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureCla
 		category = "ghost_turn"
 	}
 	class, retryable, _ := failure(category)
-	c := &portable.FailureClass{Category: class, Code: or(category, kind), Retryable: retryable, Scope: "orchestrator",
-		Detail: or(said(p), ""), Source: or(p.String("blocked_on"), p.String("gate_id"))}
+	c := &portable.FailureClass{Category: class, Code: cmp.Or(category, kind), Retryable: retryable,
+		Scope:  "orchestrator",
+		Detail: cmp.Or(said(p), ""), Source: cmp.Or(p.String("blocked_on"), p.String("gate_id"))}
 	switch {
 	case kind == protocol.EventGateFailed:
 		c.Scope = "gate"
@@ -175,7 +177,7 @@ func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureCla
 
 // said is what an event says about itself.
 func said(p *ojson.Object) string {
-	if s := or(p.String("reason"), p.String("detail"), p.String("summary")); s != "" {
+	if s := cmp.Or(p.String("reason"), p.String("detail"), p.String("summary")); s != "" {
 		return s
 	}
 	return strings.Join(p.Strings("reasons"), "; ")
@@ -194,14 +196,14 @@ func (x *Export) blockDetail() *portable.FailureDetail {
 		details.Set("blocked_on", on)
 	}
 	if b := s.BlockedReason; b != nil {
-		category, text = b.Category, or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction)
+		category, text = b.Category, cmp.Or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction)
 		details.Set("owner", b.Recovery.Owner)
 		details.Set("typed_reason", b.Recovery.TypedReason)
 		details.Set("recovery_action", b.Recovery.RecoveryAction)
 		details.Set("turn_id", b.TurnID)
 	}
 	_, _, class := failure(category)
-	return &portable.FailureDetail{Class: class, Code: or(category, "unknown"), Message: or(text, on, "the run is blocked"), Details: details}
+	return &portable.FailureDetail{Class: class, Code: cmp.Or(category, "unknown"), Message: cmp.Or(text, on, "the run is blocked"), Details: details}
 }
 
 func deref(s *string) string {

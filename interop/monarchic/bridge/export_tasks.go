@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -38,15 +39,15 @@ func (x *Export) tasks(strictly bool) ([]Object, error) {
 func (x *Export) task(s *step) *portable.Task {
 	a := x.facts.handedTo(s.id).assignment
 	role := x.facts.cfg.Role(s.role)
-	authority, mandate, runtime := a.String("write_authority"), "", or(s.row.String("runtime_id"), a.String("runtime_id"))
+	authority, mandate, runtime := a.String("write_authority"), "", cmp.Or(s.row.String("runtime_id"), a.String("runtime_id"))
 	if role != nil {
-		authority, mandate = or(authority, role.WriteAuthority), role.Mandate
+		authority, mandate = cmp.Or(authority, role.WriteAuthority), role.Mandate
 	}
 	if s.turn != nil {
 		runtime = s.turn.RuntimeID
 	}
-	charter := or(a.Object("delegation_context").String("charter"), a.Object("intake_context").String("charter"))
-	t := &portable.Task{Version: portable.Version, TaskID: s.id, Role: AgentRole(s.role, authority), RoleID: s.role, Goal: or(charter, mandate, or(s.role, "a")+" turn in "+or(s.phase, "no phase"))}
+	charter := cmp.Or(a.Object("delegation_context").String("charter"), a.Object("intake_context").String("charter"))
+	t := &portable.Task{Version: portable.Version, TaskID: s.id, Role: AgentRole(s.role, authority), RoleID: s.role, Goal: cmp.Or(charter, mandate, cmp.Or(s.role, "a")+" turn in "+cmp.Or(s.phase, "no phase"))}
 	t.Inputs = members(a, "intake_context", "delegation_context", "delegation_review", "conflict_context")
 	t.Constraints = members(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles", "budget_reservation_usd")
 	if !t.Constraints.Has("write_authority") && authority != "" {
@@ -55,7 +56,7 @@ func (x *Export) task(s *step) *portable.Task {
 	if gate := x.exitGate(s.phase); gate != "" {
 		t.GatesRequired = []string{gate}
 	}
-	t.RunContext = &portable.RunContext{Version: portable.Version, Repo: x.opt.Repo, Worktree: ".", Image: "host", Runner: or(runtime, "manual"), Labels: []string{s.phase, s.role, x.runtimeType(runtime)}}
+	t.RunContext = &portable.RunContext{Version: portable.Version, Repo: x.opt.Repo, Worktree: ".", Image: "host", Runner: cmp.Or(runtime, "manual"), Labels: []string{s.phase, s.role, x.runtimeType(runtime)}}
 	if a != nil {
 		t.Extensions = ours(a)
 	}
@@ -74,7 +75,7 @@ func members(a *ojson.Object, names ...string) *ojson.Object {
 }
 
 func strictTask(t *portable.Task) *strict.Task {
-	role := or(string(t.Role), string(portable.RoleUnspecified))
+	role := cmp.Or(string(t.Role), string(portable.RoleUnspecified))
 	return &strict.Task{Version: t.Version, TaskID: t.TaskID, Role: role, RoleID: optional(t.RoleID), Goal: t.Goal, Inputs: t.Inputs, Constraints: t.Constraints, GatesRequired: nonNil(t.GatesRequired),
 		RunContext: &strict.RunContext{Version: &t.RunContext.Version, Repo: t.RunContext.Repo, Worktree: &t.RunContext.Worktree, Image: &t.RunContext.Image, Runner: &t.RunContext.Runner, Labels: t.RunContext.Labels}}
 }
@@ -119,7 +120,7 @@ func (x *Export) intent(bool) ([]Object, error) {
 		}
 	}
 	context := x.intake()
-	return []Object{object("client_boundary/intent", &strict.Intent{IntentID: x.intentID(), SubmittedAt: x.ms(deref(f.state.CreatedAt)), Submitter: or(f.state.Provenance.String("created_by"), "operator"),
+	return []Object{object("client_boundary/intent", &strict.Intent{IntentID: x.intentID(), SubmittedAt: x.ms(deref(f.state.CreatedAt)), Submitter: cmp.Or(f.state.Provenance.String("created_by"), "operator"),
 		PolicyVersion: "agentxchain/1.1", TargetRepo: x.opt.Repo, TargetRef: ref, Goal: x.goal(), IntentClass: class, Constraints: constraints, ContextDigest: x.digest(context)})}, nil
 }
 
@@ -181,7 +182,7 @@ func count(n int) *uint32 {
 
 func (x *Export) pipeline(bool) ([]Object, error) {
 	cfg := x.facts.cfg
-	p := &portable.PipelineSpec{Version: portable.Version, PipelineID: or(cfg.Project.ID, x.Run), Objective: or(cfg.Project.Goal, cfg.Project.Name, x.goal()), ProjectKey: or(cfg.Project.ID, x.Run), Tasks: []portable.PipelineTask{}}
+	p := &portable.PipelineSpec{Version: portable.Version, PipelineID: cmp.Or(cfg.Project.ID, x.Run), Objective: cmp.Or(cfg.Project.Goal, cfg.Project.Name, x.goal()), ProjectKey: cmp.Or(cfg.Project.ID, x.Run), Tasks: []portable.PipelineTask{}}
 	before := ""
 	for phase, route := range cfg.Routing.All() {
 		if route == nil {
@@ -189,9 +190,9 @@ func (x *Export) pipeline(bool) ([]Object, error) {
 		}
 		authority, mandate := "", ""
 		if r := cfg.Role(route.EntryRole); r != nil {
-			authority, mandate = r.WriteAuthority, or(r.Mandate, r.Title)
+			authority, mandate = r.WriteAuthority, cmp.Or(r.Mandate, r.Title)
 		}
-		t := portable.PipelineTask{ID: phase, Role: string(AgentRole(route.EntryRole, authority)), RoleID: route.EntryRole, Goal: or(mandate, route.EntryRole+" in "+phase)}
+		t := portable.PipelineTask{ID: phase, Role: string(AgentRole(route.EntryRole, authority)), RoleID: route.EntryRole, Goal: cmp.Or(mandate, route.EntryRole+" in "+phase)}
 		if before != "" {
 			t.DependsOn = []portable.TaskDependency{{TaskID: before}}
 		}

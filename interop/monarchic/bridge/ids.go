@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -47,7 +48,7 @@ func (x *Export) ms(stamp string) uint64 {
 	}
 	t, err := wire.ParseTime(stamp)
 	if err != nil || t.UnixMilli() < 0 {
-		x.warn("%q is no time; 0 stands for it", cut(stamp, 40))
+		x.warn("%q is no time; 0 stands for it", text.ClipRunes(stamp, 40))
 		return 0
 	}
 	return uint64(t.UnixMilli())
@@ -70,21 +71,4 @@ func (x *Export) warn(format string, args ...any) {
 		x.warned[text] = true
 		x.Warnings = append(x.Warnings, text)
 	}
-}
-
-func cut(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
-}
-
-func or(s string, more ...string) string {
-	for _, m := range more {
-		if s != "" {
-			break
-		}
-		s = m
-	}
-	return s
 }

@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,13 +31,6 @@ func list(o *ojson.Object, key string) ([]any, bool) {
 	v, _ := get(o, key)
 	items, ok := v.([]any)
 	return items, ok
-}
-
-func text(o *ojson.Object, key, fallback string) string {
-	if s := o.String(key); s != "" {
-		return s
-	}
-	return fallback
 }
 
 func blank(v ojson.Value) bool {
@@ -187,7 +181,7 @@ func (r *reader) edges(t *Task, o *ojson.Object, at, key string) {
 // edge adds a dependency. All kinds that are an order of work are one to the run;
 // a message route is none.
 func (r *reader) edge(t *Task, at, id string, o *ojson.Object) {
-	switch kind := text(o, "kind", "depends_on"); kind {
+	switch kind := cmp.Or(o.String("kind"), "depends_on"); kind {
 	case "depends_on":
 	case "handoff", "review", "artifact_flow":
 		r.plan.note(at, kind+" is taken as an order of work; the task finds the work of the others in the work tree")

@@ -3,6 +3,7 @@
 package bridge
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -209,7 +210,7 @@ func (r *reader) portablePlan(doc *ojson.Object) {
 	r.rest(doc, "contract_version", "plan_id", "objective", "steps")
 	slices.SortStableFunc(p.Tasks, func(a, b *Task) int { return a.place - b.place })
 	if ours != nil {
-		p.Kind, p.ID, p.Objective = text(ours, "kind", p.Kind), text(ours, "plan_id", p.ID), text(ours, "objective", p.Objective)
+		p.Kind, p.ID, p.Objective = cmp.Or(ours.String("kind"), p.Kind), cmp.Or(ours.String("plan_id"), p.ID), cmp.Or(ours.String("objective"), p.Objective)
 		p.ProjectKey, p.Rest = ours.String("project_key"), ours.Object("rest").Clone()
 	}
 }

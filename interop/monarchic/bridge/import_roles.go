@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -111,7 +112,7 @@ func (im *Import) propose(opt FitOptions) (*protocol.Config, *wire.Error) {
 		name = p.ID
 	}
 	project := obj("id", scaffold.ProjectID(name), "name", name)
-	if goal := cutUnits(strings.TrimSpace(p.Objective), 500); goal != "" {
+	if goal := strings.TrimSpace(text.CutUnits(strings.TrimSpace(p.Objective), 500)); goal != "" {
 		project.Set("goal", goal)
 		if goal != strings.TrimSpace(p.Objective) {
 			p.note("/objective", "the goal of a project has 500 characters, so the objective is cut there; the run keeps all of it")
@@ -178,17 +179,6 @@ func title(id string) string {
 }
 
 // oneLine is text on one line of at most 200 characters.
-func oneLine(s string) string { return cutUnits(strings.Join(strings.Fields(s), " "), 200) }
-
-// cutUnits cuts text to n UTF-16 code units, the measure of agentxchain.json.
-func cutUnits(s string, n int) string {
-	for i, c := range s {
-		if n--; c > 0xFFFF {
-			n--
-		}
-		if n < 0 {
-			return strings.TrimSpace(s[:i])
-		}
-	}
-	return s
+func oneLine(s string) string {
+	return strings.TrimSpace(text.CutUnits(strings.Join(strings.Fields(s), " "), 200))
 }

@@ -4,10 +4,12 @@
 package bridge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -96,13 +98,13 @@ func (x *Export) sent() []*Mail {
 				x.warn("event %s holds no message of this run", row.String("event_id"))
 				continue
 			}
-			msg.Version, msg.CreatedAt = portable.Version, x.timestamp(or(msg.CreatedAt, row.String("timestamp")))
-			msg.FromTaskID, msg.ToTaskID = or(msg.FromTaskID, protocol.Human), or(msg.ToTaskID, protocol.Human)
+			msg.Version, msg.CreatedAt = portable.Version, x.timestamp(cmp.Or(msg.CreatedAt, row.String("timestamp")))
+			msg.FromTaskID, msg.ToTaskID = cmp.Or(msg.FromTaskID, protocol.Human), cmp.Or(msg.ToTaskID, protocol.Human)
 			if msg.Kind != portable.KindClarificationResponse {
 				msg.ReplyTo = ""
 			}
 			to := p.Object("to")
-			m = &Mail{Message: msg, Addressed: or(to.String("turn"), to.String("role"), protocol.Human), FromRole: row.Object("turn").String("role_id")}
+			m = &Mail{Message: msg, Addressed: cmp.Or(to.String("turn"), to.String("role"), protocol.Human), FromRole: row.Object("turn").String("role_id")}
 			if msg.Extensions = msg.Extensions.Clone(); msg.Extensions == nil {
 				msg.Extensions = ojson.NewObject()
 			}
@@ -176,8 +178,8 @@ func (x *Export) blockers() []*Mail {
 		id := "block-" + row.String("escalation_id")
 		if row.String("kind") == "raised" {
 			m := &Mail{Derived: true, State: MailDelivered, Addressed: protocol.Human, FromRole: row.String("role_id"),
-				Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: or(row.String("turn_id"), x.Run), ToTaskID: protocol.Human, Kind: portable.KindBlocker,
-					Subject: subjectLine(or(row.String("typed_reason"), row.String("category"), row.String("blocked_on"))), Body: or(row.String("detail"), row.String("recovery_action")),
+				Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: cmp.Or(row.String("turn_id"), x.Run), ToTaskID: protocol.Human, Kind: portable.KindBlocker,
+					Subject: subjectLine(cmp.Or(row.String("typed_reason"), row.String("category"), row.String("blocked_on"))), Body: cmp.Or(row.String("detail"), row.String("recovery_action")),
 					ArtifactRefs: []string{}, CreatedAt: x.timestamp(row.String("created_at")), RequiresAck: true, Extensions: ours(row)}}
 			byID[id] = m
 			out = append(out, m)
@@ -222,4 +224,4 @@ func (x *Export) ready() []*Mail {
 	return out
 }
 
-func subjectLine(s string) string { return cut(strings.Join(strings.Fields(s), " "), 200) }
+func subjectLine(s string) string { return text.ClipRunes(strings.Join(strings.Fields(s), " "), 200) }

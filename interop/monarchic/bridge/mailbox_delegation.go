@@ -4,6 +4,7 @@
 package bridge
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -42,7 +43,8 @@ func (x *Export) handoff(row, d *ojson.Object) *Mail {
 		return m
 	}
 	m.Message.ToTaskID, m.State = child, MailDelivered
-	given := or(x.dispatchedAt(child), done.String("started_at"), done.String("accepted_at"), row.String("accepted_at"))
+	given := cmp.Or(x.dispatchedAt(child), done.String("started_at"), done.String("accepted_at"),
+		row.String("accepted_at"))
 	m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckReceived, ""))
 	switch {
 	case done == nil:
@@ -52,7 +54,7 @@ func (x *Export) handoff(row, d *ojson.Object) *Mail {
 	case done.String("status") == wire.ResultCompleted:
 		m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckAccepted, ""), x.ack(id, child, done.String("accepted_at"), portable.AckResolved, ""))
 	default:
-		m.Acks = append(m.Acks, x.ack(id, child, done.String("accepted_at"), portable.AckRejected, or(done.String("summary"), done.String("status"))))
+		m.Acks = append(m.Acks, x.ack(id, child, done.String("accepted_at"), portable.AckRejected, cmp.Or(done.String("summary"), done.String("status"))))
 	}
 	return m
 }
@@ -85,20 +87,21 @@ func (x *Export) handback(h *Mail, row, d *ojson.Object) *Mail {
 	id := h.Message.MessageID + ".result"
 	m := &Mail{Derived: true, State: MailWaiting, Addressed: row.String("role"), FromRole: done.String("role"),
 		Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: child, ToTaskID: parent, Kind: portable.KindClarificationResponse,
-			Body: or(done.String("summary"), done.String("status")), ArtifactRefs: x.artifactIDs(child), ReplyTo: h.Message.MessageID,
+			Body: cmp.Or(done.String("summary"), done.String("status")), ArtifactRefs: x.artifactIDs(child), ReplyTo: h.Message.MessageID,
 			CreatedAt: x.timestamp(done.String("accepted_at")), Extensions: ours(ojson.NewObject("turn_id", child, "status", done.String("status")))}}
 	for _, r := range x.facts.history {
 		if r.Object("delegation_review").String("parent_turn_id") == parent {
 			reviewer, at := r.String("turn_id"), r.String("accepted_at")
 			m.Message.ToTaskID, m.State = reviewer, MailDelivered
-			m.Acks = append(m.Acks, x.ack(id, reviewer, or(x.dispatchedAt(reviewer), at), portable.AckReceived, ""), x.ack(id, reviewer, at, portable.AckResolved, ""))
+			m.Acks = append(m.Acks, x.ack(id, reviewer, cmp.Or(x.dispatchedAt(reviewer), at), portable.AckReceived, ""), x.ack(id, reviewer, at, portable.AckResolved, ""))
 			return m
 		}
 	}
 	for turn, t := range x.facts.state.ActiveTurns.All() {
 		if t.DelegationReview.String("parent_turn_id") == parent {
 			m.Message.ToTaskID, m.State = turn, MailDelivered
-			m.Acks = append(m.Acks, x.ack(id, turn, or(x.dispatchedAt(turn), t.AssignedAt), portable.AckReceived, ""))
+			m.Acks = append(m.Acks, x.ack(id, turn, cmp.Or(x.dispatchedAt(turn), t.AssignedAt), portable.AckReceived,
+				""))
 		}
 	}
 	return m

@@ -8,7 +8,8 @@ package check
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
 // Severity says whether a finding makes a document invalid.
@@ -63,13 +64,7 @@ func (j *judge) add(sev Severity, pointer, rule, message string) {
 }
 
 // bounded keeps a pointer into a document with endless names from being endless.
-func bounded(pointer string) string {
-	const most = 4096
-	if len(pointer) <= most {
-		return pointer
-	}
-	return strings.ToValidUTF8(pointer[:most], "") + "…"
-}
+func bounded(pointer string) string { return text.Clip(pointer, 4096) }
 
 func (j *judge) fail(pointer, rule, message string) { j.add(Error, pointer, rule, message) }
 func (j *judge) warn(pointer, rule, message string) { j.add(Warning, pointer, rule, message) }

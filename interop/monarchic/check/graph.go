@@ -28,7 +28,7 @@ func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 	at = child(at, "steps")
 	for i, v := range plan.Array("steps") {
 		step, _ := v.(*ojson.Object)
-		id, ok := text(step, "step_id")
+		id, ok := textOf(step, "step_id")
 		if !ok {
 			continue
 		}

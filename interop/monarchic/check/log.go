@@ -96,7 +96,7 @@ func (l *log) end(r *record, state string) {
 func (l *log) message(r *record) {
 	run := r.obj.String("run_id")
 	id := key{run, r.obj.String("message_id")}
-	if reply, ok := text(r.obj, "reply_to"); ok {
+	if reply, ok := textOf(r.obj, "reply_to"); ok {
 		if _, earlier := l.messages[key{run, reply}]; !earlier {
 			r.fail("reply_to", "log.reply", fmt.Sprintf("no earlier message of run %s is called %s", ojson.Shown(run), ojson.Shown(reply)))
 		}

@@ -42,9 +42,9 @@ func (j *judge) pipeline(o *ojson.Object, at string) {
 }
 
 func (j *judge) pipelineTask(t *ojson.Object, at string, aware bool, g *graph) {
-	id, ok := text(t, "id")
+	id, ok := textOf(t, "id")
 	key := "id"
-	if other, has := text(t, "task_id"); has {
+	if other, has := textOf(t, "task_id"); has {
 		if ok && other != id {
 			j.fail(child(at, "task_id"), "alias.conflict", `"task_id" and "id" are the same member, and differ`)
 		} else if !ok {
@@ -83,7 +83,7 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 			to = v
 		case *ojson.Object:
 			to, where = v.String("task_id"), child(where, "task_id")
-			if k, ok := text(v, "kind"); ok {
+			if k, ok := textOf(v, "kind"); ok {
 				kind = k
 			}
 		}
@@ -104,8 +104,8 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 // pipelineRole: a role outside of the protocol's ten is legal with a role_id
 // (spec/08 §0.5); a pipeline may name the project's own, so it is a warning.
 func (j *judge) pipelineRole(t *ojson.Object, at string) {
-	role, _ := text(t, "role")
-	if id, _ := text(t, "role_id"); blank(role) || !blank(id) {
+	role, _ := textOf(t, "role")
+	if id, _ := textOf(t, "role_id"); blank(role) || !blank(id) {
 		return
 	}
 	known := []string{"product_owner", "project_manager", "dev", "qa", "reviewer", "security", "ops", "publisher", "researcher", "verification", "scribe"}

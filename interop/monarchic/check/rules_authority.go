@@ -67,7 +67,7 @@ func (j *judge) override(o *ojson.Object, at string) {
 	const label = "manual override"
 	j.notBlank(o, at, label, "contract_version", "override_id", "run_id", "plan_id", "actor", "reason")
 	for _, name := range []string{"step_id", "task_id", "source_decision_id", "supersedes_override_id"} {
-		if s, ok := text(o, name); ok && blank(s) {
+		if s, ok := textOf(o, name); ok && blank(s) {
 			j.fail(child(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty when present", label, name))
 		}
 	}
@@ -81,11 +81,11 @@ func (j *judge) override(o *ojson.Object, at string) {
 const queueJobVersion = "monarchic.control-plane.queue-job.v1"
 
 func (j *judge) queueJob(o *ojson.Object, at string) {
-	if s, ok := text(o, "contract_version"); ok && strings.TrimSpace(s) != queueJobVersion {
+	if s, ok := textOf(o, "contract_version"); ok && strings.TrimSpace(s) != queueJobVersion {
 		j.fail(child(at, "contract_version"), "unsupported_version", fmt.Sprintf("version %s is not supported; %q is", ojson.Shown(s), queueJobVersion))
 	}
 	dispatch := o.Object("dispatch")
-	if queue, ok := text(o, "queue"); ok && dispatch.Has("queue") && dispatch.String("queue") != queue {
+	if queue, ok := textOf(o, "queue"); ok && dispatch.Has("queue") && dispatch.String("queue") != queue {
 		j.fail(child(at, "queue"), "queue.mismatch", "the queue must be that of the dispatch")
 	}
 	if tenant := o.Object("auth_context").Object("tenant"); tenant != nil && tenant.String("tenant_id") != dispatch.String("tenant_id") {

@@ -31,7 +31,7 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	case "task_message":
 		j.portableMessage(o, at)
 	case "task_message_ack":
-		if s, ok := text(o, "status"); ok && !blank(s) && ackStage(s) == 0 {
+		if s, ok := textOf(o, "status"); ok && !blank(s) && ackStage(s) == 0 {
 			j.warn(child(at, "status"), "ack.unknown_status", fmt.Sprintf("%s is none of received, accepted, rejected, resolved", ojson.Shown(s)))
 		}
 	case "pipeline_spec":
@@ -46,7 +46,7 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 }
 
 // text returns a member that is there and a string.
-func text(o *ojson.Object, name string) (string, bool) {
+func textOf(o *ojson.Object, name string) (string, bool) {
 	v, _ := o.Get(name)
 	s, ok := v.(string)
 	return s, ok
@@ -58,7 +58,7 @@ func (j *judge) roleGiven(o *ojson.Object, at string) {
 	if role != "AGENT_ROLE_UNSPECIFIED" && role != ojson.Number("0") {
 		return
 	}
-	if id, _ := text(o, "role_id"); blank(id) {
+	if id, _ := textOf(o, "role_id"); blank(id) {
 		j.fail(child(at, "role"), "role.unspecified", "an unspecified role needs a role_id")
 	}
 }
@@ -105,7 +105,7 @@ func (j *judge) skills(list []any, at string) {
 		case string:
 			id = v
 		case *ojson.Object:
-			s, ok := text(v, "id")
+			s, ok := textOf(v, "id")
 			if !ok {
 				continue
 			}

@@ -43,7 +43,7 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 // notBlank reports string members that hold nothing but white space.
 func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
-		if s, ok := text(o, name); ok && blank(s) {
+		if s, ok := textOf(o, name); ok && blank(s) {
 			j.fail(child(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty", label, name))
 		}
 	}
@@ -52,7 +52,7 @@ func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 // specified reports enum members that say "unspecified".
 func (j *judge) specified(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
-		if s, _ := text(o, name); s == "unspecified" {
+		if s, _ := textOf(o, name); s == "unspecified" {
 			j.fail(child(at, name), "strict.unspecified", fmt.Sprintf("%s %s must not be unspecified", label, name))
 		}
 	}
@@ -69,7 +69,7 @@ func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 // version refuses another version than v1 where the strict parser asks only
 // that there is one (spec/08 §0.3).
 func (j *judge) version(o *ojson.Object, at string) {
-	if s, ok := text(o, "version"); ok && !blank(s) && s != "v1" {
+	if s, ok := textOf(o, "version"); ok && !blank(s) && s != "v1" {
 		j.fail(child(at, "version"), "unsupported_version", fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
 	}
 }
@@ -105,10 +105,10 @@ func (j *judge) verification(o *ojson.Object, at string) {
 func (j *judge) strictTask(o *ojson.Object, at string) {
 	j.notBlank(o, at, "task", "version", "task_id", "role", "goal")
 	j.version(o, at)
-	if s, ok := text(o, "role_id"); ok && blank(s) {
+	if s, ok := textOf(o, "role_id"); ok && blank(s) {
 		j.fail(child(at, "role_id"), "strict.blank", "task role_id must not be empty when present")
 	}
-	if repo, ok := text(o.Object("run_context"), "repo"); ok && blank(repo) {
+	if repo, ok := textOf(o.Object("run_context"), "repo"); ok && blank(repo) {
 		j.fail(child(child(at, "run_context"), "repo"), "strict.blank", "task run_context.repo must not be empty")
 	}
 	ext := o.Object("extensions")
@@ -150,7 +150,7 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 		j.notBlank(t, index(child(at, "tasks"), i), label, "task_id", "task_artifact")
 	}
 	for i, g := range o.Object("gate_policy").Objects("required_gates") {
-		if s, ok := text(g, "name"); ok && blank(s) {
+		if s, ok := textOf(g, "name"); ok && blank(s) {
 			j.fail(child(index(child(child(at, "gate_policy"), "required_gates"), i), "name"), "strict.blank", label+" gate name must not be empty")
 		}
 	}
@@ -158,7 +158,7 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 
 func (j *judge) publication(o *ojson.Object, at string) {
 	status, kind := o.String("status"), o.String("kind")
-	if reason, _ := text(o, "failure_reason"); (status == "blocked" || status == "failed") && blank(reason) {
+	if reason, _ := textOf(o, "failure_reason"); (status == "blocked" || status == "failed") && blank(reason) {
 		j.fail(child(at, "failure_reason"), "publication.reason", "a publication that is blocked or failed says why in failure_reason")
 	}
 	if status != "applied" {

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -174,7 +175,7 @@ func (a *assigning) ready(id string) (string, error) {
 			_, err := a.s.r.WriteDispatchBundle(a.ctx, id)
 			return err
 		case wire.TurnFailedAcceptance, wire.TurnConflicted:
-			_, err := a.s.r.RejectTurn(a.ctx, runner.RejectOptions{TurnID: id, Stage: "acceptance", Reason: orElse(t.FailureReason, "its result was not accepted"),
+			_, err := a.s.r.RejectTurn(a.ctx, runner.RejectOptions{TurnID: id, Stage: "acceptance", Reason: cmp.Or(t.FailureReason, "its result was not accepted"),
 				Reassign: t.Status == wire.TurnConflicted})
 			return err
 		}

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -96,7 +97,7 @@ const maxDetails = 64 << 10
 
 // failure is a FailureDetail; details that are too large are left out.
 func failure(class, code, message string, details *ojson.Object) *pb.FailureDetail {
-	out := &pb.FailureDetail{Class: class, Code: orElse(code, "failed"), Message: orElse(strings.ToValidUTF8(message, "\ufffd"), "refused")}
+	out := &pb.FailureDetail{Class: class, Code: cmp.Or(code, "failed"), Message: cmp.Or(strings.ToValidUTF8(message, "\ufffd"), "refused")}
 	if details != nil && details.Len() > 0 && len(ojson.Compact(details)) <= maxDetails {
 		out.Details, _ = structpb.NewStruct(toMap(details))
 	}

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -26,13 +28,13 @@ const (
 )
 
 func (s *Server) orchestrator() string {
-	return protocol.LeaseIssuer + "/" + orElse(s.opt.Version, "dev")
+	return protocol.LeaseIssuer + "/" + cmp.Or(s.opt.Version, "dev")
 }
 
 // checkAsk refuses a request no call can answer.
 func checkAsk(a ask) error {
 	if v := a.GetContractVersion(); v != contractVersion {
-		return refuse(connect.CodeInvalidArgument, "unsupported_version: contract_version %q is not served; supported: %s", clip(v, 40), contractVersion)
+		return refuse(connect.CodeInvalidArgument, "unsupported_version: contract_version %q is not served; supported: %s", text.Clip(v, 40), contractVersion)
 	}
 	if id := a.GetRunnerId(); !safeName(id) {
 		return refuse(connect.CodeInvalidArgument, "invalid_argument: runner_id must be a name of at most %d bytes without slashes and control characters", maxName)
@@ -68,7 +70,7 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	for _, label := range caps.GetLabels() {
 		if id, ok := strings.CutPrefix(label, "runtime:"); ok {
 			if !c.Config.Runtimes.Has(id) {
-				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q", wire.ConfigPath, clip(id, 80))
+				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q", wire.ConfigPath, text.Clip(id, 80))
 			}
 			one.Runtime = id
 		}
@@ -288,7 +290,7 @@ func (s *Server) cancellations(ctx context.Context, who *session, refs []*pb.Lea
 // stopReason says why a run that is not active wants nothing done.
 func stopReason(st *runner.State) string {
 	if r := st.BlockedReason; r != nil && r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-		return clip("the run is "+string(st.Status)+": "+*r.Recovery.Detail, 1000)
+		return text.Clip("the run is "+string(st.Status)+": "+*r.Recovery.Detail, 1000)
 	}
 	return "the run is " + string(st.Status)
 }

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -55,7 +56,7 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 		goal = role.Mandate
 	}
 	out := &pb.Task{Version: contractVersion, TaskId: turnID, Role: roleValue(agentRole(v.Config, turn.AssignedRole)), RoleId: turn.AssignedRole,
-		Goal:          orElse(goal, turn.AssignedRole+" turn in "+v.State.Phase),
+		Goal:          cmp.Or(goal, turn.AssignedRole+" turn in "+v.State.Phase),
 		Inputs:        pick(a, "intake_context", "delegation_context", "delegation_review", "conflict_context", "last_rejection"),
 		Constraints:   pick(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles", "budget_reservation_usd"),
 		RunContext:    &pb.RunContext{Version: contractVersion, Repo: v.Config.Project.ID, Worktree: ".", Image: "host", Runner: turn.RuntimeID, Labels: []string{v.State.Phase, turn.AssignedRole}},

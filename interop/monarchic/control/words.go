@@ -3,6 +3,7 @@
 package control
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -111,12 +113,12 @@ func messageObject(m proto.Message) (*ojson.Object, error) {
 }
 
 // badTime refuses what is no RFC 3339 time; none at all is taken for now.
-func badTime(member, text string) *pb.FailureDetail {
-	if text == "" {
+func badTime(member, at string) *pb.FailureDetail {
+	if at == "" {
 		return nil
 	}
-	if _, err := time.Parse(time.RFC3339Nano, text); err != nil {
-		return failure("validation", CodeInvalidTime, fmt.Sprintf("%s takes an RFC 3339 time, not %q.", member, clip(text, 60)), nil)
+	if _, err := time.Parse(time.RFC3339Nano, at); err != nil {
+		return failure("validation", CodeInvalidTime, fmt.Sprintf("%s takes an RFC 3339 time, not %q.", member, text.Clip(at, 60)), nil)
 	}
 	return nil
 }
@@ -127,7 +129,7 @@ func describe(c *Call, req, out any, err error) {
 		c.Runner = oneLine(a.GetRunnerId(), 80)
 	}
 	if a, ok := req.(sessionAsk); ok {
-		c.Session = clip(strings.TrimPrefix(oneLine(a.GetSessionId(), 80), "session-"), 6)
+		c.Session = text.Clip(strings.TrimPrefix(oneLine(a.GetSessionId(), 80), "session-"), 6)
 	}
 	if a, ok := req.(leaseAsk); ok {
 		c.Lease = oneLine(a.GetLease().GetLeaseId(), 120)
@@ -138,7 +140,7 @@ func describe(c *Call, req, out any, err error) {
 		if errors.As(err, &st) {
 			code, message = st.Code(), st.Message()
 		}
-		c.Outcome, c.Detail = strings.ReplaceAll(code.String(), "_", ""), orElse(c.Detail, oneLine(message, 300))
+		c.Outcome, c.Detail = strings.ReplaceAll(code.String(), "_", ""), cmp.Or(c.Detail, oneLine(message, 300))
 		return
 	}
 	c.Outcome = "ok"
@@ -168,21 +170,7 @@ func safeName(s string) bool {
 
 func millis(d time.Duration) uint64 { return uint64(max(0, d.Milliseconds())) }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "…"
-}
-
 // oneLine makes one harmless line of a text.
 func oneLine(s string, n int) string {
-	return clip(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " "), n)
+	return text.Clip(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " "), n)
 }

@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,7 +53,8 @@ type Failure struct {
 // Object is the failure as api-error.json has it.
 func (f *Failure) Object() *ojson.Object {
 	return ojson.NewObject("error_class", f.Class, "message", f.Message, "recovery", f.Recovery, "retryable", f.Retryable, "http_status", f.status(),
-		"raw_detail", orNil(f.Detail), "provider_error_type", orNil(f.Type), "provider_error_code", orNil(f.Code))
+		"raw_detail", ojson.OrNull(f.Detail), "provider_error_type", ojson.OrNull(f.Type),
+		"provider_error_code", ojson.OrNull(f.Code))
 }
 
 func (f *Failure) status() ojson.Value {
@@ -60,13 +62,6 @@ func (f *Failure) status() ojson.Value {
 		return nil
 	}
 	return ojson.Int(f.Status)
-}
-
-func orNil(s string) ojson.Value {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // thenUnblock ends what a person is to do: the run is blocked until they say so.
@@ -131,7 +126,7 @@ func (c *settings) refused(f *Failure, a *answer) *Failure {
 	}
 	switch class {
 	case ClassAuth:
-		return f.be(class, false, said, "Put a valid key for "+c.provider+" into "+orWord(c.authEnv, "auth_env")+thenUnblock)
+		return f.be(class, false, said, "Put a valid key for "+c.provider+" into "+cmp.Or(c.authEnv, "auth_env")+thenUnblock)
 	case ClassModel:
 		return f.be(class, false, said, "Check model ("+c.model+") and base_url of runtime "+c.id+" in agentxchain.json"+thenUnblock)
 	case ClassOverflow:

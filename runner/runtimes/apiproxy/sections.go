@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -70,7 +71,7 @@ func slug(heading string) string {
 			break
 		}
 	}
-	return orWord(strings.Trim(b.String(), "_"), "other")
+	return cmp.Or(strings.Trim(b.String(), "_"), "other")
 }
 
 // splitter cuts a context into sections line by line.

@@ -4,6 +4,7 @@ package apiproxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,7 +140,7 @@ func (a *answer) readError() {
 		a.message = runtimes.OneLine(text)
 	}
 	if a.errorType = e.String("type"); a.errorType == "" || e.Has("status") {
-		a.errorType = orWord(e.String("status"), a.errorType)
+		a.errorType = cmp.Or(e.String("status"), a.errorType)
 	}
 	a.errorType = text.CutRunes(runtimes.OneLine(a.errorType), 100)
 	switch code := member(e, "code").(type) {

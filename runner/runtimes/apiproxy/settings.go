@@ -3,6 +3,7 @@
 package apiproxy
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -142,12 +143,5 @@ func (c *settings) key(getenv func(string) string) (string, *Failure) {
 }
 
 func (c *settings) missing(message string) *Failure {
-	return &Failure{Class: ClassCredentials, Message: message, Recovery: "Set " + orWord(c.authEnv, "auth_env") + " in the environment of the runner" + thenUnblock}
-}
-
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
+	return &Failure{Class: ClassCredentials, Message: message, Recovery: "Set " + cmp.Or(c.authEnv, "auth_env") + " in the environment of the runner" + thenUnblock}
 }

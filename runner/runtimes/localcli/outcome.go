@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -29,8 +30,8 @@ func (w *watch) outcome(c *call, res *process.Result) *runtimes.Outcome {
 	if c.agent == "claude" {
 		out.CostUSD, out.Usage = claudeCost(res.Stdout)
 	}
-	w.diag("process_exit", "exit_code", status(res.Exit), "signal", orNil(res.Signal), "stderr_excerpt", orNil(excerpt(res.Stderr)), "staged_result_ready", staged,
-		"watchdog_fired", why == endedStartup, "startup_failure_type", orNil(out.Failure), "outcome", out.Kind, "survivors", res.Survivors)
+	w.diag("process_exit", "exit_code", status(res.Exit), "signal", ojson.OrNull(res.Signal), "stderr_excerpt", ojson.OrNull(excerpt(res.Stderr)), "staged_result_ready", staged,
+		"watchdog_fired", why == endedStartup, "startup_failure_type", ojson.OrNull(out.Failure), "outcome", out.Kind, "survivors", res.Survivors)
 	return out
 }
 
@@ -119,13 +120,6 @@ func excerpt(b []byte) string {
 		b = b[len(b)-most:]
 	}
 	return strings.ToValidUTF8(strings.TrimSpace(string(b)), "\ufffd")
-}
-
-func orNil(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 func status(exit *int) any {
