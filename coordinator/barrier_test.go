@@ -32,7 +32,7 @@ func accepted(list ...string) *History {
 }
 
 func TestBarrierEvaluate(t *testing.T) {
-	cfg := config(t, goodConfig)
+	cfg := configOf(t, goodConfig)
 	for _, c := range []struct {
 		name, stream, barrier string // barrier changes the entry, "" leaves it
 		history               []string
@@ -84,7 +84,7 @@ func TestBarrierEvaluate(t *testing.T) {
 }
 
 func TestNewBarriersHaveTheProtocolsShape(t *testing.T) {
-	b := NewBarriers(config(t, goodConfig), "2026-01-02T03:04:05.678Z").Object()
+	b := NewBarriers(configOf(t, goodConfig), "2026-01-02T03:04:05.678Z").Object()
 	want := []string{"contract_completion", "names_completion", "build_completion", "polish_completion", "launch_completion"}
 	if !cmp.Equal(b.Keys(), want) {
 		t.Fatalf("%v", b.Keys())
@@ -110,7 +110,7 @@ func TestBarriersKeepWhatTheyDoNotKnow(t *testing.T) {
 	if got := string(ojson.Compact(b.Object())); got != text {
 		t.Errorf("%s", got)
 	}
-	cfg := config(t, goodConfig)
+	cfg := configOf(t, goodConfig)
 	after := *b.Get("z")
 	after.Status, after.Satisfied = after.Evaluate(cfg, accepted("polish/api"))
 	got := string(ojson.Compact(b.with(&after).Object()))
@@ -124,7 +124,7 @@ func TestBarriersKeepWhatTheyDoNotKnow(t *testing.T) {
 }
 
 func TestBarrierWaiting(t *testing.T) {
-	cfg := config(t, goodConfig)
+	cfg := configOf(t, goodConfig)
 	for stream, want := range map[string]string{
 		"contract": "api[DEC-1] web[DEC-3]", "names": "docs[DEC-007]", "build": "api[]", "polish": "web[] api[]", "launch": "",
 	} {

@@ -71,7 +71,7 @@ func set(t testing.TB, o *ojson.Object, at, text string) {
 	o.Set(last, value(t, text))
 }
 
-func config(t testing.TB, text string) *Config {
+func configOf(t testing.TB, text string) *Config {
 	t.Helper()
 	c, p, e := Decode([]byte(text))
 	if e != nil || len(p) > 0 {
@@ -81,7 +81,7 @@ func config(t testing.TB, text string) *Config {
 }
 
 func TestGoodConfig(t *testing.T) {
-	c := config(t, goodConfig)
+	c := configOf(t, goodConfig)
 	if c.ProjectID != "shop" || c.Repo("api").Path != "repos/api" || c.Repo("api").DefaultBranch != "trunk" ||
 		c.Repo("web").DefaultBranch != "main" || !c.Repo("web").Required || c.Repo("docs").Required {
 		t.Errorf("%+v %+v", c, c.Repo("api"))

@@ -46,7 +46,7 @@ func (f flatPlaces) Owner(repo, file string) (string, *wire.Error) {
 // world is a workspace at its beginning.
 func world(t testing.TB, text string) *Workspace {
 	t.Helper()
-	cfg := config(t, text)
+	cfg := configOf(t, text)
 	w := &Workspace{Config: cfg, Barriers: NewBarriers(cfg, "t0"), History: NewHistory(nil, "srun_1"), Places: flatPlaces(cfg.Repos.Keys()), NextDecision: 1}
 	w.State = &State{SchemaVersion: Schema, SuperRunID: "srun_1", ProjectID: cfg.ProjectID, Status: StatusActive, Phase: cfg.Phases()[0], CreatedAt: "t0", UpdatedAt: "t0"}
 	for _, id := range cfg.Repos.Keys() {

@@ -23,7 +23,7 @@ import (
 func workspaceDir(t testing.TB) string {
 	t.Helper()
 	dir := tree(t, "repos/web/", "repos/api/", "repos/docs/", ".agentxchain/multirepo/")
-	cfg := config(t, goodConfig)
+	cfg := configOf(t, goodConfig)
 	write(t, dir, ConfigFile, goodConfig)
 	write(t, dir, StatePath, `{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
 	write(t, dir, BarriersPath, string(ojson.Pretty(NewBarriers(cfg, "t0").Object())))

@@ -1,6 +1,10 @@
 package protocol
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
 
 func TestNotificationWarnings(t *testing.T) {
 	for doc, want := range map[string]int{
@@ -10,7 +14,11 @@ func TestNotificationWarnings(t *testing.T) {
 		`{"approval_sla":{"reminder_after_seconds":[300]},"webhooks":[{"name":"a","events":["run_blocked"]},{"events":["approval_sla_reminder"]}]}`: 0,
 		`{"approval_sla":{"enabled":false,"reminder_after_seconds":[300]}}`:                                                                         0,
 	} {
-		if got := NotificationWarnings(&Config{Notifications: obj(doc)}); len(got) != want {
+		notifications, err := ojson.DecodeObject([]byte(doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NotificationWarnings(&Config{Notifications: notifications}); len(got) != want {
 			t.Errorf("%s: %v", doc, got)
 		}
 	}

@@ -143,13 +143,13 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 	if want := []string{"/tasks/0/constraints", "/tasks/0/delivery_contract/required_checks", "/tasks/0/extensions", "/tasks/0/required_skills", "/tasks/0/run_context"}; !slices.Equal(noted, want) {
 		t.Errorf("noted %q", noted)
 	}
-	cfg := config(t, im)
+	cfg := configOf(t, im)
 	if g := cfg.Gate("review"); g == nil || !g.RequiresHuman || g.RequiresVerify || cfg.Role("dev").WriteAuthority != wire.Authoritative || cfg.Role("dev").RuntimeType != "local_cli" {
 		t.Errorf("config %s", im.Config)
 	}
 }
 
-func config(t interface{ Fatal(...any) }, im *bridge.Import) *protocol.Config {
+func configOf(t interface{ Fatal(...any) }, im *bridge.Import) *protocol.Config {
 	cfg, problems, err := protocol.DecodeConfig(im.Config)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
@@ -241,7 +241,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg := config(t, im)
+		cfg := configOf(t, im)
 		phase := map[string]int{}
 		for i, ph := range im.Phases {
 			if len(ph.Tasks) > protocol.MaxConcurrentTurns {
@@ -296,7 +296,7 @@ func FuzzReadPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		config(t, im)
+		configOf(t, im)
 		if len(im.Charters) != len(p.Tasks) {
 			t.Fatalf("%d charters of %d tasks", len(im.Charters), len(p.Tasks))
 		}
