@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // renames maps old words to new ones. No new word is an old one.
@@ -278,7 +278,7 @@ func isEnumKey(key string) bool {
 
 // protocolWords are words that look like names and are none.
 func protocolWords() []string {
-	return append([]string{"human", "manual", "system"}, protocol.HookPhases()...)
+	return append([]string{"human", "manual", "system"}, config.HookPhases()...)
 }
 
 // otherFixtureID replaces letters by letters and digits by digits.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -47,7 +47,7 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 		fill(role, "write_authority", wire.Authoritative)
 		fill(role, "runtime", defaultRuntime)
 		if role.String("runtime") == defaultRuntime && !runtimes.Has(defaultRuntime) {
-			runtimes.Set(defaultRuntime, ojson.NewObject("type", protocol.RuntimeManual))
+			runtimes.Set(defaultRuntime, ojson.NewObject("type", config.RuntimeManual))
 		}
 	}
 	for _, section := range []string{"runtimes", "routing", "gates"} {
@@ -57,7 +57,7 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 				return nil, fmt.Errorf("%s.%s must be an object, not %s", section, text.Clip(id, 80), ojson.TypeName(v))
 			}
 			if section == "runtimes" {
-				fill(o, "type", protocol.RuntimeManual)
+				fill(o, "type", config.RuntimeManual)
 			}
 		}
 	}
@@ -80,8 +80,8 @@ func subset(problems wire.Problems) wire.Problems {
 	var out wire.Problems
 	for _, p := range problems {
 		switch p.Code {
-		case protocol.ProblemSchemaVersion, protocol.ProblemLegacyConfig, protocol.ProblemUndeclaredRuntime,
-			protocol.ProblemUndeclaredRole, protocol.ProblemUndeclaredGate, protocol.ProblemMaxConcurrentTurns:
+		case config.ProblemSchemaVersion, config.ProblemLegacyConfig, config.ProblemUndeclaredRuntime,
+			config.ProblemUndeclaredRole, config.ProblemUndeclaredGate, config.ProblemMaxConcurrentTurns:
 			out = append(out, p)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -36,7 +37,7 @@ func engineMembers() []string {
 // inflateState returns the state a fixture describes: the defaults of spec/06
 // §4.2 under its own members, then the engine's own load-time repair. nil and
 // null are the idle state.
-func inflateState(v ojson.Value, cfg *protocol.Config) (*protocol.State, error) {
+func inflateState(v ojson.Value, cfg *config.Config) (*protocol.State, error) {
 	if v == nil {
 		v = ojson.NewObject()
 	}
@@ -75,7 +76,7 @@ func inflateState(v ojson.Value, cfg *protocol.Config) (*protocol.State, error) 
 	return s, nil
 }
 
-func inflateTurn(id string, t *ojson.Object, cfg *protocol.Config) {
+func inflateTurn(id string, t *ojson.Object, cfg *config.Config) {
 	fill(t, "turn_id", id)
 	role := t.String("role")
 	if role == "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func TestInflateConfig(t *testing.T) {
@@ -46,7 +46,7 @@ func TestInflateState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, _ := protocol.DecodeConfigObject(raw)
+	cfg, _ := config.DecodeObject(raw)
 	for _, c := range []struct{ in, want string }{
 		{`null`, `{"schema_version":"1.1","run_id":null,"project_id":"p","status":"idle","phase":"planning","accepted_integration_ref":null,"active_turns":{},
 			"pending_phase_transition":null,"pending_run_completion":null,"blocked_on":null,"blocked_reason":null,"escalation":null,"last_gate_failure":null,

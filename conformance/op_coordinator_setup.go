@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -104,7 +105,7 @@ func (in *initiative) repo(id string, o *ojson.Object) error {
 		made(wire.ConfigPath, ojson.Pretty(v))
 	}
 	if v := member(o, "state"); v != nil {
-		cfg, _ := protocol.DecodeConfigObject(raw)
+		cfg, _ := config.DecodeObject(raw)
 		state, err := inflateState(v, cfg)
 		if err != nil {
 			return fmt.Errorf("state: %w", err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,7 +25,7 @@ func (w *workspace) gateInput() (in protocol.GateInput, request *ojson.Object) {
 		in.VerificationStatus = v.String("status")
 	}
 	res := protocol.NewTurnResult(request)
-	runtime := protocol.RuntimeManual
+	runtime := config.RuntimeManual
 	if r := w.cfg.Role(res.Role); r != nil {
 		runtime = r.RuntimeType
 	}

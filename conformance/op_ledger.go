@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -48,7 +49,7 @@ func validateConfig(w *workspace) (outcome, error) {
 	if err != nil {
 		return ojson.NewObject("result", "error", "error_type", wire.CodeInvalidConfig, "errors", []string{"config " + err.Error()}), nil
 	}
-	_, all := protocol.DecodeConfigObject(raw)
+	_, all := config.DecodeObject(raw)
 	problems := subset(all)
 	if len(problems) == 0 {
 		return ojson.NewObject("result", "success", "errors", []any{}), nil
@@ -69,7 +70,7 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 		return ojson.NewObject("error_type", p.Code, "error_field", p.Field, key, p.Value)
 	}
 	switch {
-	case p.Code == protocol.ProblemSchemaVersion, p.Code == protocol.ProblemLegacyConfig:
+	case p.Code == config.ProblemSchemaVersion, p.Code == config.ProblemLegacyConfig:
 		actual := member(raw, "schema_version")
 		// Versions are reported as text, numbers by their value: 2.50 is "2.5".
 		switch v := actual.(type) {
@@ -81,12 +82,12 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 				actual = string(ojson.Float(f))
 			}
 		}
-		return ojson.NewObject("error_type", protocol.ProblemSchemaVersion, "expected_version", "1.0", "actual_version", actual)
-	case p.Code == protocol.ProblemUndeclaredRole && strings.HasSuffix(p.Field, ".entry_role"):
+		return ojson.NewObject("error_type", config.ProblemSchemaVersion, "expected_version", "1.0", "actual_version", actual)
+	case p.Code == config.ProblemUndeclaredRole && strings.HasSuffix(p.Field, ".entry_role"):
 		return reference("referenced_role")
-	case p.Code == protocol.ProblemUndeclaredRuntime:
+	case p.Code == config.ProblemUndeclaredRuntime:
 		return reference("referenced_runtime")
-	case p.Code == protocol.ProblemUndeclaredGate:
+	case p.Code == config.ProblemUndeclaredGate:
 		return reference("referenced_gate")
 	}
 	return ojson.NewObject("error_type", wire.CodeInvalidConfig)

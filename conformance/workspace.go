@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,7 +21,7 @@ type workspace struct {
 	ctx      context.Context // of the programs the fixture starts
 	fixture  *Fixture
 	args     *ojson.Object
-	cfg      *protocol.Config
+	cfg      *config.Config
 	problems wire.Problems // the part of the findings about cfg that counts here
 	before   *ojson.Object // the state as it was set up
 	state    *protocol.State
@@ -41,7 +42,7 @@ func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("setup.config: %w", err)
 	}
-	cfg, problems := protocol.DecodeConfigObject(raw)
+	cfg, problems := config.DecodeObject(raw)
 	w.cfg, w.problems = cfg.WithoutDefaultKit(), subset(problems)
 	if w.state, err = inflateState(member(f.Setup, "state"), w.cfg); err != nil {
 		return nil, fmt.Errorf("setup.state: %w", err)

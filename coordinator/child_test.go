@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 type actors struct {
 	t       testing.TB
 	cfg     *Config
-	configs map[string]*protocol.Config
+	configs map[string]*config.Config
 	states  map[string]*protocol.State
 	history map[string][]*ojson.Object
 	events  map[string][]*ojson.Object
@@ -24,7 +25,7 @@ type actors struct {
 }
 
 func newActors(t testing.TB, w *Workspace) *actors {
-	a := &actors{t: t, cfg: w.Config, configs: map[string]*protocol.Config{}, states: map[string]*protocol.State{}, history: map[string][]*ojson.Object{},
+	a := &actors{t: t, cfg: w.Config, configs: map[string]*config.Config{}, states: map[string]*protocol.State{}, history: map[string][]*ojson.Object{},
 		events: map[string][]*ojson.Object{}, hidden: map[string]bool{}}
 	routing := ojson.NewObject()
 	for _, p := range w.Config.Phases() {
@@ -35,7 +36,7 @@ func newActors(t testing.TB, w *Workspace) *actors {
 			"dev", ojson.NewObject("title", "D", "mandate", "m", "write_authority", "authoritative", "runtime", "manual"),
 			"qa", ojson.NewObject("title", "Q", "mandate", "m", "write_authority", "review_only", "runtime", "manual")),
 			"runtimes", ojson.NewObject("manual", ojson.NewObject("type", "manual")), "routing", routing)
-		cfg, problems := protocol.DecodeConfigObject(raw)
+		cfg, problems := config.DecodeObject(raw)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func (d *decoder) version() {
@@ -158,7 +158,7 @@ func HookPhases() []string {
 // (spec/04 §21.11).
 func (d *decoder) hooks() {
 	d.cfg.Hooks = d.section("hooks", "hooks_invalid")
-	for _, p := range protocol.CheckHooks(d.cfg.Hooks, HookPhases()) {
+	for _, p := range config.CheckHooks(d.cfg.Hooks, HookPhases()) {
 		d.add("hooks_invalid", p.Field, p.Value, "%s", p.Message)
 	}
 }

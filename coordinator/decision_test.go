@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -66,7 +67,7 @@ var childTemplate = sync.OnceValues(func() (string, error) {
 	if out, err := exec.Command("git", "init", "-q", "--initial-branch=main", dir).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	cfg, _, err := protocol.DecodeConfig([]byte(childConfig))
+	cfg, _, err := config.Decode([]byte(childConfig))
 	if err != nil {
 		return "", err
 	}

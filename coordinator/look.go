@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -53,7 +54,7 @@ func childOfFiles(id, path string, refused *wire.Problems) *Child {
 	if err != nil || data == nil {
 		return refuse("it has no " + wire.ConfigPath + " that can be read")
 	}
-	cfg, problems, err := protocol.DecodeConfig(data)
+	cfg, problems, err := config.Decode(data)
 	if err != nil || len(problems) > 0 {
 		return refuse("its " + wire.ConfigPath + " does not hold")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -85,7 +86,7 @@ type childReader struct {
 	ctx     context.Context
 	opt     ReadOptions
 	trust   gitstore.Trust
-	configs sync.Map // sha256 -> *protocol.Config
+	configs sync.Map // sha256 -> *config.Config
 }
 
 // childRead is one repository as it was read.
@@ -172,14 +173,14 @@ func (r *childReader) read(id, path string) (out childRead) {
 }
 
 // config decodes a configuration that many repositories may share.
-func (r *childReader) config(data []byte) (*protocol.Config, error) {
+func (r *childReader) config(data []byte) (*config.Config, error) {
 	sum := sha256.Sum256(data)
 	if cfg, ok := r.configs.Load(sum); ok {
-		return cfg.(*protocol.Config), nil
+		return cfg.(*config.Config), nil
 	}
-	cfg, problems, err := protocol.DecodeConfig(data)
+	cfg, problems, err := config.Decode(data)
 	if err == nil && len(problems) > 0 {
-		err = protocol.ConfigError(problems)
+		err = config.Refusal(problems)
 	}
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -76,7 +77,7 @@ func (a *ask) connectors() {
 	writeJSON(a.w, http.StatusOK, object("ok", true, "connectors", out))
 }
 
-func (a *ask) connector(id string, rt *protocol.Runtime) *ojson.Object {
+func (a *ask) connector(id string, rt *config.Runtime) *ojson.Object {
 	turns, roles := []string{}, []string{}
 	attempts, tried := any(nil), time.Time{}
 	st := a.s.Sight.View.State
@@ -172,7 +173,7 @@ func (a *ask) runtimeOf(e *entry) string {
 }
 
 // target is what a runtime starts or asks, without anything secret in it.
-func target(rt *protocol.Runtime) any {
+func target(rt *config.Runtime) any {
 	switch rt.Type {
 	case "api_proxy":
 		return ojson.OrNull(strings.Trim(rt.Raw.String("provider")+" / "+rt.Raw.String("model"), " /"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -204,7 +205,7 @@ func (a *ask) timeouts() {
 	writeJSON(a.w, http.StatusOK, timeoutsOf(object("ok", true), st, cfg, a, events))
 }
 
-func timeoutsOf(doc *ojson.Object, st *protocol.State, cfg *protocol.Config, a *ask, events []*ojson.Object) *ojson.Object {
+func timeoutsOf(doc *ojson.Object, st *protocol.State, cfg *config.Config, a *ask, events []*ojson.Object) *ojson.Object {
 	doc.Set("configured", true)
 	doc.Set("config", timeoutConfig(cfg))
 	doc.Set("live", liveTimeouts(st, cfg, a))
@@ -226,7 +227,7 @@ func timeoutsOf(doc *ojson.Object, st *protocol.State, cfg *protocol.Config, a *
 	return doc
 }
 
-func timeoutConfig(cfg *protocol.Config) *ojson.Object {
+func timeoutConfig(cfg *config.Config) *ojson.Object {
 	t := cfg.Timeouts
 	number := func(f *float64) any {
 		if f == nil {
@@ -240,14 +241,14 @@ func timeoutConfig(cfg *protocol.Config) *ojson.Object {
 			overrides = append(overrides, object("phase", p, "timeout_minutes", number(r.TimeoutMinutes), "timeout_action", ojson.OrNull(r.TimeoutAction)))
 		}
 	}
-	return object("per_turn_minutes", number(t.PerTurn), "per_phase_minutes", number(t.PerPhase), "per_run_minutes", number(t.PerRun), "action", cmp.Or(t.Action, protocol.TimeoutEscalate), "phase_overrides", overrides)
+	return object("per_turn_minutes", number(t.PerTurn), "per_phase_minutes", number(t.PerPhase), "per_run_minutes", number(t.PerRun), "action", cmp.Or(t.Action, config.TimeoutEscalate), "phase_overrides", overrides)
 }
 
-func liveTimeouts(st *protocol.State, cfg *protocol.Config, a *ask) *ojson.Object {
+func liveTimeouts(st *protocol.State, cfg *config.Config, a *ask) *ojson.Object {
 	exceeded, warnings := []*ojson.Object{}, []*ojson.Object{}
 	if st.Status == wire.StatusActive || st.Status == wire.StatusPaused {
 		for _, h := range protocol.EvaluateTimeouts(cfg, st, st.OnlyTurn(), a.now) {
-			if h.Action == protocol.TimeoutWarn {
+			if h.Action == config.TimeoutWarn {
 				warnings = append(warnings, h.Object())
 			} else {
 				exceeded = append(exceeded, h.Object())

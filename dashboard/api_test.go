@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -41,7 +41,7 @@ func adopt(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, problems, err := protocol.DecodeConfig(data)
+	cfg, problems, err := config.Decode(data)
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("the configuration: %v %v", err, problems)
 	}
@@ -50,7 +50,7 @@ func adopt(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	if _, err := r.AdoptConfig(t.Context(), protocol.RulesDigest(cfg)); err != nil {
+	if _, err := r.AdoptConfig(t.Context(), config.RulesDigest(cfg)); err != nil {
 		t.Fatal(err)
 	}
 }

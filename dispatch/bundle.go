@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ const (
 // Input is all a bundle is made from. Config and State are required; the rest
 // may be left zero and its sections are then absent.
 type Input struct {
-	Config *protocol.Config
+	Config *config.Config
 	State  *protocol.State // after the assignment: the turn is among its active turns
 	Index  *protocol.Index
 	Turn   *protocol.Turn // nil: the only active turn
@@ -128,9 +129,9 @@ func Build(in Input) (*Bundle, error) {
 type view struct {
 	Input
 	roleID  string
-	role    *protocol.Role
-	route   *protocol.Route // nil when the phase is not routed
-	gate    *protocol.Gate  // exit gate of the phase, or nil
+	role    *config.Role
+	route   *config.Route // nil when the phase is not routed
+	gate    *config.Gate  // exit gate of the phase, or nil
 	staging string
 	last    *ojson.Object // newest accepted row of this run, or nil
 	next    string        // phase after this one, "" when final or unknown
@@ -233,13 +234,13 @@ func (v *view) presence(path string) string {
 }
 
 // artifacts of the current phase's workflow kit.
-func (v *view) artifacts() []protocol.Artifact {
+func (v *view) artifacts() []config.Artifact {
 	a, _ := v.Config.WorkflowKit.Phases.Get(v.State.Phase)
 	return a
 }
 
 // owner of an artifact: its own, else the phase's entry role.
-func (v *view) owner(a protocol.Artifact) string {
+func (v *view) owner(a config.Artifact) string {
 	if a.OwnedBy == "" && v.route != nil {
 		return v.route.EntryRole
 	}

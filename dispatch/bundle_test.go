@@ -14,13 +14,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestPromptSections(t *testing.T) {
 	minimal := newInput(wire.Authoritative, "manual")
-	minimal.Config.Routing = ojson.Map[*protocol.Route]{}
-	minimal.Config.WorkflowKit = protocol.WorkflowKit{}
+	minimal.Config.Routing = ojson.Map[*config.Route]{}
+	minimal.Config.WorkflowKit = config.WorkflowKit{}
 	implementation := newInput(wire.Authoritative, "manual")
 	implementation.State.Phase = "implementation"
 	for name, tc := range map[string]struct {
@@ -79,20 +80,20 @@ func TestPromptTellsHowToAnswer(t *testing.T) {
 }
 
 func TestApprovalOutlook(t *testing.T) {
-	auto := protocol.ApprovalRule{From: "planning", To: "implementation", Action: "auto_approve"}
+	auto := config.ApprovalRule{From: "planning", To: "implementation", Action: "auto_approve"}
 	for name, tc := range map[string]struct {
-		policy       *protocol.ApprovalPolicy
+		policy       *config.ApprovalPolicy
 		credentialed bool
 		phase        string
 		want         string
 	}{
 		"no policy":    {nil, false, "planning", "human"},
-		"rule":         {&protocol.ApprovalPolicy{Rules: []protocol.ApprovalRule{auto}}, false, "planning", "auto"},
-		"conditional":  {&protocol.ApprovalPolicy{Rules: []protocol.ApprovalRule{{Action: "auto_approve", When: &protocol.ApprovalWhen{GatePassed: true}}}}, false, "planning", "maybe"},
-		"credentialed": {&protocol.ApprovalPolicy{Rules: []protocol.ApprovalRule{auto}}, true, "planning", "human"},
-		"default":      {&protocol.ApprovalPolicy{Default: "auto_approve"}, false, "planning", "auto"},
-		"completion":   {&protocol.ApprovalPolicy{RunCompletion: &auto}, false, "implementation", "auto"},
-		"final other":  {&protocol.ApprovalPolicy{Default: "auto_approve"}, false, "implementation", "human"},
+		"rule":         {&config.ApprovalPolicy{Rules: []config.ApprovalRule{auto}}, false, "planning", "auto"},
+		"conditional":  {&config.ApprovalPolicy{Rules: []config.ApprovalRule{{Action: "auto_approve", When: &config.ApprovalWhen{GatePassed: true}}}}, false, "planning", "maybe"},
+		"credentialed": {&config.ApprovalPolicy{Rules: []config.ApprovalRule{auto}}, true, "planning", "human"},
+		"default":      {&config.ApprovalPolicy{Default: "auto_approve"}, false, "planning", "auto"},
+		"completion":   {&config.ApprovalPolicy{RunCompletion: &auto}, false, "implementation", "auto"},
+		"final other":  {&config.ApprovalPolicy{Default: "auto_approve"}, false, "implementation", "human"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newInput(wire.ReviewOnly, "manual")

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // semanticHint says what a named evaluator checks (spec/02 §13.8), or "".
-func semanticHint(a protocol.Artifact) string {
+func semanticHint(a config.Artifact) string {
 	switch a.Semantics {
 	case "pm_signoff":
 		return "a line `Approved: YES`, which is the sign-off itself: write it only when the plan is agreed"
@@ -62,7 +62,7 @@ func (v *view) exitGate() string {
 		b.WriteString("\nRequired files:\n")
 		for _, p := range v.gate.RequiresFiles {
 			fmt.Fprintf(&b, "- %s — %s", code(p), v.presence(p))
-			if h := semanticHint(protocol.Artifact{Semantics: impliedSemantics(p)}); h != "" {
+			if h := semanticHint(config.Artifact{Semantics: impliedSemantics(p)}); h != "" {
 				b.WriteString("; must hold " + h)
 			}
 			b.WriteByte('\n')
@@ -108,7 +108,7 @@ func (v *view) approval() string {
 	if p == nil || (v.gate != nil && v.gate.Credentialed) {
 		return "human"
 	}
-	verdict := func(r *protocol.ApprovalRule) string {
+	verdict := func(r *config.ApprovalRule) string {
 		switch {
 		case r.Action != "auto_approve":
 			return "human"

@@ -5,6 +5,7 @@ package dispatch
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ func Index(in Input) []byte {
 	o.Set("run_id", in.State.RunID)
 	o.Set("phase", in.State.Phase)
 	if in.Config == nil {
-		in.Config = &protocol.Config{}
+		in.Config = &config.Config{}
 	}
 	before := previousRows(in)
 	for id, t := range in.State.ActiveTurns.All() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,24 +26,24 @@ func ptr[T any](v T) *T { return &v }
 // newInput is a run in its planning phase with one turn of the given authority
 // and runtime type.
 func newInput(authority, runtime string) Input {
-	c := &protocol.Config{Raw: &ojson.Object{}}
-	c.Project = protocol.Project{ID: "demo", Name: "Demo", Goal: "Build the thing."}
-	for _, r := range []*protocol.Role{
+	c := &config.Config{Raw: &ojson.Object{}}
+	c.Project = config.Project{ID: "demo", Name: "Demo", Goal: "Build the thing."}
+	for _, r := range []*config.Role{
 		{ID: "pm", Title: "Product Manager", Mandate: "Guard the user's value.", WriteAuthority: authority, RuntimeID: "rt", RuntimeType: runtime, DecisionAuthority: ptr(30)},
 		{ID: "dev", Title: "Developer", Mandate: "Build it.", WriteAuthority: wire.Authoritative, RuntimeID: "rt", RuntimeType: runtime},
 	} {
 		c.Roles.Set(r.ID, r)
 	}
-	c.Runtimes.Set("rt", &protocol.Runtime{ID: "rt", Type: runtime, Raw: &ojson.Object{}})
-	c.Routing.Set("planning", &protocol.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev", "human"}, ExitGate: "plan_gate"})
-	c.Routing.Set("implementation", &protocol.Route{Phase: "implementation", EntryRole: "dev", AllowedNextRoles: []string{"dev", "pm"}, ExitGate: ""})
-	c.Gates.Set("plan_gate", &protocol.Gate{ID: "plan_gate", RequiresFiles: []string{".planning/PM_SIGNOFF.md"}, RequiresHuman: true, RequiresVerify: true})
-	c.WorkflowKit.Phases.Set("planning", []protocol.Artifact{
+	c.Runtimes.Set("rt", &config.Runtime{ID: "rt", Type: runtime, Raw: &ojson.Object{}})
+	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev", "human"}, ExitGate: "plan_gate"})
+	c.Routing.Set("implementation", &config.Route{Phase: "implementation", EntryRole: "dev", AllowedNextRoles: []string{"dev", "pm"}, ExitGate: ""})
+	c.Gates.Set("plan_gate", &config.Gate{ID: "plan_gate", RequiresFiles: []string{".planning/PM_SIGNOFF.md"}, RequiresHuman: true, RequiresVerify: true})
+	c.WorkflowKit.Phases.Set("planning", []config.Artifact{
 		{Path: ".planning/PM_SIGNOFF.md", Semantics: "pm_signoff", Required: true},
 		{Path: ".planning/ROADMAP.md", Required: true},
 		{Path: "docs/design.md", OwnedBy: "dev"},
 	})
-	c.Rules = protocol.Rules{ChallengeRequired: true, MaxTurnRetries: 2}
+	c.Rules = config.Rules{ChallengeRequired: true, MaxTurnRetries: 2}
 
 	s := &protocol.State{SchemaVersion: "1.1", RunID: ptr("run_00112233445566aa"), ProjectID: "demo", Status: wire.StatusActive, Phase: "planning"}
 	s.BudgetStatus = protocol.BudgetStatus{SpentUSD: 0.254, RemainingUSD: ptr(4.746)}

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -128,7 +129,7 @@ func scaffold(t testing.TB, dir string) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg, _, err := protocol.DecodeConfig([]byte(testConfig))
+	cfg, _, err := config.Decode([]byte(testConfig))
 	if err != nil {
 		t.Fatal(err)
 	}

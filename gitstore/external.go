@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -74,8 +75,8 @@ func decodeWorkingState(d document) (*protocol.State, error) {
 }
 
 // repaired mends what a reader of state.json is expected to mend.
-func repaired(st *protocol.State, config []byte) *protocol.State {
-	cfg, _, err := protocol.DecodeConfig(config)
+func repaired(st *protocol.State, conf []byte) *protocol.State {
+	cfg, _, err := config.Decode(conf)
 	if err != nil {
 		return st
 	}
@@ -237,7 +238,7 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, err := protocol.DecodeConfig(in.rules())
+	cfg, _, err := config.Decode(in.rules())
 	if err != nil {
 		return nil, err
 	}

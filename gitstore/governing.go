@@ -5,6 +5,7 @@ package gitstore
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // govern finds out by which configuration the run is judged. While a run is under
@@ -30,7 +31,7 @@ func (s *Store) govern(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	in.governs = protocol.Governing(recorded, in.config)
+	in.governs = config.Governing(recorded, in.config)
 	return nil
 }
 
@@ -47,14 +48,14 @@ func (in *inspection) rules() []byte {
 // that is another.
 func (v *View) setConfig(in *inspection) error {
 	var err error
-	if v.Config, v.ConfigProblems, err = protocol.DecodeConfig(in.config); err != nil {
+	if v.Config, v.ConfigProblems, err = config.Decode(in.config); err != nil {
 		return err
 	}
 	v.Working = v.Config
 	if in.governs == nil || string(in.governs) == string(in.config) {
 		return nil
 	}
-	cfg, _, err := protocol.DecodeConfig(in.governs)
+	cfg, _, err := config.Decode(in.governs)
 	if err != nil {
 		return malformed(in.tip.root, "%s: %v", treeConfig, err)
 	}
@@ -63,7 +64,7 @@ func (v *View) setConfig(in *inspection) error {
 	if len(v.ConfigProblems) > 0 {
 		working = nil
 	}
-	v.RuleChanges = protocol.RuleChanges(cfg, working)
+	v.RuleChanges = config.RuleChanges(cfg, working)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -95,7 +96,7 @@ func (s *Store) checkAdopted(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	cfg, _, err := protocol.DecodeConfig(in.config)
+	cfg, _, err := config.Decode(in.config)
 	if err != nil {
 		return err
 	}

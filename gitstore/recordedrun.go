@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -83,12 +84,12 @@ func (x *RecordedRun) ConfigBytes() ([]byte, error) {
 }
 
 // Config is the configuration the operation was decided under.
-func (x *RecordedRun) Config() (*protocol.Config, error) {
+func (x *RecordedRun) Config() (*config.Config, error) {
 	data, err := x.ConfigBytes()
 	if err != nil {
 		return nil, err
 	}
-	cfg, _, err := protocol.DecodeConfig(data)
+	cfg, _, err := config.Decode(data)
 	return cfg, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,7 +30,7 @@ type replayer struct {
 	last *protocol.Transition
 	rows []protocol.Line // of repo; nil when not decoded yet
 
-	config    *protocol.Config
+	config    *config.Config
 	configOID OID
 }
 
@@ -62,7 +63,7 @@ func (p *replayer) rebase(tree OID) error {
 // the store decodes it. The outcome of a replayed operation needs no decoding
 // from bytes, as Apply copies what it is given through the same codec; should
 // that ever make a difference, replay tries again with decoded bytes.
-func (p *replayer) snapshot(cfg *protocol.Config) (*protocol.Snapshot, error) {
+func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 	if p.rows == nil {
 		p.rows = slices.Collect(rowsOf(p.repo))
 	}
@@ -89,7 +90,7 @@ func (p *replayer) snapshot(cfg *protocol.Config) (*protocol.Snapshot, error) {
 
 // configOf decodes the configuration an operation recorded, which rarely
 // differs from the last one's.
-func (p *replayer) configOf(root []TreeEntry, tree OID) (*protocol.Config, error) {
+func (p *replayer) configOf(root []TreeEntry, tree OID) (*config.Config, error) {
 	i := slices.IndexFunc(root, func(e TreeEntry) bool { return e.Name == treeConfig })
 	if i < 0 {
 		return nil, malformed(tree, "there is no %s", treeConfig)
@@ -99,7 +100,7 @@ func (p *replayer) configOf(root []TreeEntry, tree OID) (*protocol.Config, error
 		if err != nil {
 			return nil, err
 		}
-		cfg, _, err := protocol.DecodeConfig(data)
+		cfg, _, err := config.Decode(data)
 		if err != nil {
 			return nil, malformed(tree, "%s: %v", treeConfig, err)
 		}

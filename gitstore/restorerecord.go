@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -85,7 +86,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	if look.config, _, _, err = x.work.read(wire.ConfigPath, maxDocument); err != nil {
 		return nil, unreadable(wire.ConfigPath, err)
 	}
-	cfg, problems, err := protocol.DecodeConfig(look.config)
+	cfg, problems, err := config.Decode(look.config)
 	if err != nil {
 		return nil, unfit(err, wire.ConfigPath)
 	}
@@ -151,7 +152,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 }
 
 // build puts ledgers, documents and bundles into the tree.
-func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *protocol.State, cfg *protocol.Config) error {
+func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *protocol.State, cfg *config.Config) error {
 	r.relation = RestoreAdopts
 	same, grows := true, true
 	for _, l := range wire.Ledgers() {

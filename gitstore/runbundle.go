@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // Codes of bundles of a run's refs.
@@ -350,7 +350,7 @@ func (b *RunBundle) Project(ctx context.Context, run string) string {
 		if err != nil {
 			return ""
 		}
-		cfg, _, err := protocol.DecodeConfig(data)
+		cfg, _, err := config.Decode(data)
 		if err != nil {
 			return ""
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -72,7 +73,7 @@ func (x *RunRecord) root() (OID, error) {
 }
 
 // State returns the recorded state, repaired as the engine reads it.
-func (x *RunRecord) State(c *protocol.Config) (*protocol.State, error) {
+func (x *RunRecord) State(c *config.Config) (*protocol.State, error) {
 	data, err := x.Document(wire.DocState)
 	if err != nil {
 		return nil, err

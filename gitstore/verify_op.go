@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -254,7 +255,7 @@ func (r *treeReader) appendedRows(before, after OID) (protocol.LedgerReader, err
 }
 
 // indexFollows reports whether the recorded index is what the recorded ledgers yield.
-func (r *treeReader) indexFollows(tree OID, cfg *protocol.Config, state *protocol.State) (bool, error) {
+func (r *treeReader) indexFollows(tree OID, cfg *config.Config, state *protocol.State) (bool, error) {
 	have, _, err := r.file(tree, treeIndex)
 	if err != nil {
 		return false, err

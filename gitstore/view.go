@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,12 +17,12 @@ type View struct {
 	Run string // "" when no run has been started
 	Op  OID    // newest recorded operation, "" when nothing is recorded
 
-	Config         *protocol.Config // the run is judged by it
+	Config         *config.Config // the run is judged by it
 	ConfigProblems wire.Problems
-	Working        *protocol.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
-	RuleChanges    []protocol.RuleChange // from Config to Working: not in force until they are adopted
-	State          *protocol.State       // repaired in memory; nil when there is no state.json
-	RawState       *protocol.State       // as written
+	Working        *config.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
+	RuleChanges    []config.RuleChange // from Config to Working: not in force until they are adopted
+	State          *protocol.State     // repaired in memory; nil when there is no state.json
+	RawState       *protocol.State     // as written
 	StateBytes     []byte
 	StateNotes     []string // what the repair did
 	Index          *protocol.Index

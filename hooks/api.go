@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // Codes of a hook that changed a protected file, and of a guard that could not
@@ -68,7 +68,7 @@ type Hook struct {
 
 // FromConfig returns the hooks of a phase in their order. The configuration's
 // shape is the validator's business; members of another shape read as absent.
-func FromConfig(c *protocol.Config, phase string) []Hook {
+func FromConfig(c *config.Config, phase string) []Hook {
 	if c == nil {
 		return nil
 	}

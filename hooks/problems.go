@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // Problem is a hook that cannot do its work here. A blocking one holds every
@@ -25,9 +25,9 @@ type Problem struct {
 
 // Problems checks that the program of every process hook can be started from
 // root and that the variables in the headers of every http hook are set.
-func Problems(c *protocol.Config, root string, lookupEnv func(string) (string, bool)) []Problem {
+func Problems(c *config.Config, root string, lookupEnv func(string) (string, bool)) []Problem {
 	var out []Problem
-	for _, phase := range protocol.HookPhases() {
+	for _, phase := range config.HookPhases() {
 		for _, h := range FromConfig(c, phase) {
 			if m := h.problem(root, lookupEnv); m != "" {
 				out = append(out, Problem{Phase: phase, Hook: h.Name, Blocking: h.Blocking, Message: m})

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func TestProblems(t *testing.T) {
@@ -35,7 +35,7 @@ func TestProblems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Problems(&protocol.Config{Hooks: raw}, root, func(name string) (string, bool) {
+	got := Problems(&config.Config{Hooks: raw}, root, func(name string) (string, bool) {
 		v, ok := map[string]string{"SET": "x", "EMPTY": ""}[name]
 		return v, ok
 	})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -59,7 +59,7 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 	if len(s.Config.Webhooks) == 0 {
 		return Emission{}, nil
 	}
-	if !slices.Contains(protocol.NotificationEvents(), e.Type) {
+	if !slices.Contains(config.NotificationEvents(), e.Type) {
 		// The text is wire: spec/03 §23.
 		return Emission{}, &wire.Error{Code: wire.CodeInvalidArgument, Field: "event", Message: fmt.Sprintf("Unknown notification event %q", e.Type)}
 	}

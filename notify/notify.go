@@ -14,9 +14,10 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// Events a webhook may subscribe to (spec/03 §23); protocol.NotificationEvents
+// Events a webhook may subscribe to (spec/03 §23); config.NotificationEvents
 // lists them.
 const (
 	RunBlocked        = "run_blocked"
@@ -109,7 +110,7 @@ type Project struct {
 }
 
 // ProjectOf names the project of a configuration.
-func ProjectOf(cfg *protocol.Config, root string) Project {
+func ProjectOf(cfg *config.Config, root string) Project {
 	return Project{ID: cfg.Project.ID, Name: cfg.Project.Name, Root: root}
 }
 

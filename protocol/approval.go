@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -32,7 +33,7 @@ type ApprovalVerdict struct {
 // EvaluateApproval decides whether the gate may be passed without a person.
 // Everything it does not understand needs a person: an unknown action, an
 // unknown gate type, a gate that did not pass (spec/02 §24 D-30).
-func EvaluateApproval(cfg *Config, in ApprovalInput) ApprovalVerdict {
+func EvaluateApproval(cfg *config.Config, in ApprovalInput) ApprovalVerdict {
 	policy := cfg.ApprovalPolicy
 	if policy == nil {
 		return ApprovalVerdict{Reason: "no approval_policy configured"}
@@ -51,7 +52,7 @@ func EvaluateApproval(cfg *Config, in ApprovalInput) ApprovalVerdict {
 
 // credentialedGate looks at the result, at the gate's definition and at the
 // exit gate of the phase: one of them is enough to need a person.
-func credentialedGate(cfg *Config, in ApprovalInput) bool {
+func credentialedGate(cfg *config.Config, in ApprovalInput) bool {
 	if in.Gate != nil {
 		if in.Gate.Credentialed {
 			return true
@@ -67,7 +68,7 @@ func credentialedGate(cfg *Config, in ApprovalInput) bool {
 
 // CredentialedExitGate reports whether the phase's exit gate is credentialed:
 // never passed without a person's explicit approval.
-func CredentialedExitGate(cfg *Config, phase string) bool {
+func CredentialedExitGate(cfg *config.Config, phase string) bool {
 	route := cfg.Route(phase)
 	if route == nil {
 		return false
@@ -76,16 +77,16 @@ func CredentialedExitGate(cfg *Config, phase string) bool {
 	return gate != nil && gate.Credentialed
 }
 
-func approveCompletion(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) ApprovalVerdict {
+func approveCompletion(cfg *config.Config, policy *config.ApprovalPolicy, in ApprovalInput) ApprovalVerdict {
 	rule := policy.RunCompletion
 	if rule == nil || rule.Action == "" {
 		return ApprovalVerdict{Reason: "no run_completion policy"}
 	}
 	v := ApprovalVerdict{MatchedRule: ruleValue(rule)}
 	switch rule.Action {
-	case ActionRequireHuman:
+	case config.ActionRequireHuman:
 		v.Reason = "run_completion policy requires human approval"
-	case ActionAutoApprove:
+	case config.ActionAutoApprove:
 		if v.Reason = unmet(cfg, rule.When, in); v.Reason == "" {
 			v.Auto, v.Reason = true, "run_completion policy auto-approved"
 		}
@@ -95,7 +96,7 @@ func approveCompletion(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) Ap
 	return v
 }
 
-func approveTransition(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) ApprovalVerdict {
+func approveTransition(cfg *config.Config, policy *config.ApprovalPolicy, in ApprovalInput) ApprovalVerdict {
 	if !policy.HasPhaseTransitions {
 		return ApprovalVerdict{Reason: "no phase_transitions policy"}
 	}
@@ -109,9 +110,9 @@ func approveTransition(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) Ap
 		v := ApprovalVerdict{MatchedRule: ruleValue(rule)}
 		matched := "rule matched: " + in.Phase + " → " + in.NextPhase
 		switch rule.Action {
-		case ActionRequireHuman:
+		case config.ActionRequireHuman:
 			v.Reason = matched + " requires human"
-		case ActionAutoApprove:
+		case config.ActionAutoApprove:
 			if v.Reason = unmet(cfg, rule.When, in); v.Reason == "" {
 				v.Auto, v.Reason = true, matched+" auto-approved"
 			}
@@ -121,14 +122,14 @@ func approveTransition(cfg *Config, policy *ApprovalPolicy, in ApprovalInput) Ap
 		return v
 	}
 	switch policy.Default {
-	case ActionAutoApprove:
+	case config.ActionAutoApprove:
 		// Without a rule there is no when that could ask for it, so it is asked here.
 		if in.Gate == nil || !in.Gate.Passed {
 			return ApprovalVerdict{Reason: reasonGateNotPassed}
 		}
-		return ApprovalVerdict{Auto: true, Reason: "default: " + ActionAutoApprove}
-	case "", ActionRequireHuman:
-		return ApprovalVerdict{Reason: "default: " + ActionRequireHuman}
+		return ApprovalVerdict{Auto: true, Reason: "default: " + config.ActionAutoApprove}
+	case "", config.ActionRequireHuman:
+		return ApprovalVerdict{Reason: "default: " + config.ActionRequireHuman}
 	}
 	return ApprovalVerdict{Reason: fmt.Sprintf("default: unknown action %s", wire.Quoted(policy.Default))}
 }
@@ -137,7 +138,7 @@ const reasonGateNotPassed = "condition gate_passed not met: gate did not pass st
 
 // unmet returns the first condition that does not hold, "" when all do. A gate
 // that did not pass is never approved by a policy, asked or not.
-func unmet(cfg *Config, when *ApprovalWhen, in ApprovalInput) string {
+func unmet(cfg *config.Config, when *config.ApprovalWhen, in ApprovalInput) string {
 	if in.Gate == nil || !in.Gate.Passed {
 		return reasonGateNotPassed
 	}
@@ -168,7 +169,7 @@ func unmet(cfg *Config, when *ApprovalWhen, in ApprovalInput) string {
 }
 
 // ruleValue is the rule as it is recorded; nil stays null on the wire.
-func ruleValue(rule *ApprovalRule) ojson.Value {
+func ruleValue(rule *config.ApprovalRule) ojson.Value {
 	if rule.Raw == nil {
 		return nil
 	}

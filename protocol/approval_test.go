@@ -8,23 +8,24 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func TestEvaluateApproval(t *testing.T) {
 	no, yes := false, true
 	raw := ojson.NewObject("action", "as read")
-	transitions := func(def string, rules ...ApprovalRule) *ApprovalPolicy {
-		return &ApprovalPolicy{HasPhaseTransitions: true, Default: def, Rules: rules}
+	transitions := func(def string, rules ...config.ApprovalRule) *config.ApprovalPolicy {
+		return &config.ApprovalPolicy{HasPhaseTransitions: true, Default: def, Rules: rules}
 	}
-	completion := func(action string, when *ApprovalWhen) *ApprovalPolicy {
-		return &ApprovalPolicy{RunCompletion: &ApprovalRule{Action: action, When: when, Raw: raw}}
+	completion := func(action string, when *config.ApprovalWhen) *config.ApprovalPolicy {
+		return &config.ApprovalPolicy{RunCompletion: &config.ApprovalRule{Action: action, When: when, Raw: raw}}
 	}
-	auto := func(when *ApprovalWhen) ApprovalRule {
-		return ApprovalRule{Action: ActionAutoApprove, When: when, Raw: raw}
+	auto := func(when *config.ApprovalWhen) config.ApprovalRule {
+		return config.ApprovalRule{Action: config.ActionAutoApprove, When: when, Raw: raw}
 	}
 	tests := []struct {
 		name         string
-		policy       *ApprovalPolicy
+		policy       *config.ApprovalPolicy
 		kind         string
 		credentialed bool
 		failed       bool
@@ -33,35 +34,35 @@ func TestEvaluateApproval(t *testing.T) {
 		reason       string
 	}{
 		{name: "no policy", kind: gatePhase, reason: "no approval_policy configured"},
-		{name: "credentialed gate", policy: transitions(ActionAutoApprove), kind: gatePhase, credentialed: true, reason: "credentialed gate — policy auto-approval forbidden"},
-		{name: "no completion policy", policy: transitions(ActionAutoApprove), kind: gateCompletion, reason: "no run_completion policy"},
+		{name: "credentialed gate", policy: transitions(config.ActionAutoApprove), kind: gatePhase, credentialed: true, reason: "credentialed gate — policy auto-approval forbidden"},
+		{name: "no completion policy", policy: transitions(config.ActionAutoApprove), kind: gateCompletion, reason: "no run_completion policy"},
 		{name: "completion without action", policy: completion("", nil), kind: gateCompletion, reason: "no run_completion policy"},
-		{name: "completion by a person", policy: completion(ActionRequireHuman, nil), kind: gateCompletion, matched: true, reason: "run_completion policy requires human approval"},
-		{name: "completion", policy: completion(ActionAutoApprove, nil), kind: gateCompletion, matched: true, auto: true, reason: "run_completion policy auto-approved"},
+		{name: "completion by a person", policy: completion(config.ActionRequireHuman, nil), kind: gateCompletion, matched: true, reason: "run_completion policy requires human approval"},
+		{name: "completion", policy: completion(config.ActionAutoApprove, nil), kind: gateCompletion, matched: true, auto: true, reason: "run_completion policy auto-approved"},
 		{name: "completion action unknown", policy: completion("approve", nil), kind: gateCompletion, matched: true, reason: `run_completion policy has the unknown action "approve"`},
-		{name: "completion gate failed", policy: completion(ActionAutoApprove, &ApprovalWhen{GatePassed: true}), kind: gateCompletion, failed: true, matched: true,
+		{name: "completion gate failed", policy: completion(config.ActionAutoApprove, &config.ApprovalWhen{GatePassed: true}), kind: gateCompletion, failed: true, matched: true,
 			reason: "condition gate_passed not met: gate did not pass structural predicates"},
-		{name: "no transition policy", policy: completion(ActionAutoApprove, nil), kind: gatePhase, reason: "no phase_transitions policy"},
+		{name: "no transition policy", policy: completion(config.ActionAutoApprove, nil), kind: gatePhase, reason: "no phase_transitions policy"},
 		{name: "default absent", policy: transitions(""), kind: gatePhase, reason: "default: require_human"},
-		{name: "default human", policy: transitions(ActionRequireHuman), kind: gatePhase, reason: "default: require_human"},
-		{name: "default auto", policy: transitions(ActionAutoApprove), kind: gatePhase, auto: true, reason: "default: auto_approve"},
+		{name: "default human", policy: transitions(config.ActionRequireHuman), kind: gatePhase, reason: "default: require_human"},
+		{name: "default auto", policy: transitions(config.ActionAutoApprove), kind: gatePhase, auto: true, reason: "default: auto_approve"},
 		{name: "default unknown", policy: transitions("always"), kind: gatePhase, reason: `default: unknown action "always"`},
 		{name: "rule for all", policy: transitions("", auto(nil)), kind: gatePhase, auto: true, matched: true, reason: "rule matched: plan → build auto-approved"},
-		{name: "rule for others", policy: transitions("", ApprovalRule{From: "build", Action: ActionAutoApprove}, ApprovalRule{To: "ship", Action: ActionAutoApprove}), kind: gatePhase, reason: "default: require_human"},
-		{name: "rule by a person", policy: transitions(ActionAutoApprove, ApprovalRule{From: "plan", To: "build", Action: ActionRequireHuman, Raw: raw}), kind: gatePhase, matched: true, reason: "rule matched: plan → build requires human"},
-		{name: "rule action unknown", policy: transitions(ActionAutoApprove, ApprovalRule{Action: "yes", Raw: raw}), kind: gatePhase, matched: true, reason: `rule matched: plan → build has the unknown action "yes"`},
-		{name: "first match decides", policy: transitions(ActionAutoApprove, auto(&ApprovalWhen{RolesParticipated: []string{"dev"}}), auto(nil)), kind: gatePhase, matched: true,
+		{name: "rule for others", policy: transitions("", config.ApprovalRule{From: "build", Action: config.ActionAutoApprove}, config.ApprovalRule{To: "ship", Action: config.ActionAutoApprove}), kind: gatePhase, reason: "default: require_human"},
+		{name: "rule by a person", policy: transitions(config.ActionAutoApprove, config.ApprovalRule{From: "plan", To: "build", Action: config.ActionRequireHuman, Raw: raw}), kind: gatePhase, matched: true, reason: "rule matched: plan → build requires human"},
+		{name: "rule action unknown", policy: transitions(config.ActionAutoApprove, config.ApprovalRule{Action: "yes", Raw: raw}), kind: gatePhase, matched: true, reason: `rule matched: plan → build has the unknown action "yes"`},
+		{name: "first match decides", policy: transitions(config.ActionAutoApprove, auto(&config.ApprovalWhen{RolesParticipated: []string{"dev"}}), auto(nil)), kind: gatePhase, matched: true,
 			reason: `condition roles_participated not met: role "dev" has no accepted turn in phase "plan"`},
-		{name: "role took part", policy: transitions("", auto(&ApprovalWhen{RolesParticipated: []string{"pm"}})), kind: gatePhase, matched: true, auto: true, reason: "rule matched: plan → build auto-approved"},
-		{name: "phase not visited", policy: transitions("", auto(&ApprovalWhen{AllPhasesVisited: true})), kind: gatePhase, matched: true, reason: `condition all_phases_visited not met: phase "ship" never visited`},
-		{name: "not credentialed", policy: transitions("", auto(&ApprovalWhen{CredentialedGate: &no})), kind: gatePhase, matched: true, auto: true, reason: "rule matched: plan → build auto-approved"},
-		{name: "credentialed asked for", policy: transitions("", auto(&ApprovalWhen{CredentialedGate: &yes})), kind: gatePhase, matched: true,
+		{name: "role took part", policy: transitions("", auto(&config.ApprovalWhen{RolesParticipated: []string{"pm"}})), kind: gatePhase, matched: true, auto: true, reason: "rule matched: plan → build auto-approved"},
+		{name: "phase not visited", policy: transitions("", auto(&config.ApprovalWhen{AllPhasesVisited: true})), kind: gatePhase, matched: true, reason: `condition all_phases_visited not met: phase "ship" never visited`},
+		{name: "not credentialed", policy: transitions("", auto(&config.ApprovalWhen{CredentialedGate: &no})), kind: gatePhase, matched: true, auto: true, reason: "rule matched: plan → build auto-approved"},
+		{name: "credentialed asked for", policy: transitions("", auto(&config.ApprovalWhen{CredentialedGate: &yes})), kind: gatePhase, matched: true,
 			reason: "condition credentialed_gate: true not supported — credentialed gates are hard-stopped upstream"},
-		{name: "gate type unknown", policy: transitions(ActionAutoApprove), kind: "merge", reason: `unknown gate type "merge"`},
+		{name: "gate type unknown", policy: transitions(config.ActionAutoApprove), kind: "merge", reason: `unknown gate type "merge"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := gateConfig(func(c *Config) { c.ApprovalPolicy = tt.policy })
+			c := gateConfig(func(c *config.Config) { c.ApprovalPolicy = tt.policy })
 			v := EvaluateApproval(c, ApprovalInput{GateType: tt.kind, Phase: "plan", NextPhase: "build",
 				Gate:         &GateResult{GateID: ptr("plan_gate"), Passed: !tt.failed, Credentialed: tt.credentialed},
 				Participated: func(phase, role string) bool { return phase == "plan" && role == "pm" },
@@ -79,14 +80,14 @@ func TestEvaluateApproval(t *testing.T) {
 // TestApprovalFailsClosed: no policy, however written, passes a credentialed
 // gate or a gate that did not pass.
 func TestApprovalFailsClosed(t *testing.T) {
-	actions := rapid.SampledFrom([]string{"", ActionAutoApprove, ActionRequireHuman, "bogus"})
+	actions := rapid.SampledFrom([]string{"", config.ActionAutoApprove, config.ActionRequireHuman, "bogus"})
 	rapid.Check(t, func(t *rapid.T) {
-		p := &ApprovalPolicy{HasPhaseTransitions: true, Default: actions.Draw(t, "default")}
+		p := &config.ApprovalPolicy{HasPhaseTransitions: true, Default: actions.Draw(t, "default")}
 		for range rapid.IntRange(0, 3).Draw(t, "rules") {
-			p.Rules = append(p.Rules, ApprovalRule{Action: actions.Draw(t, "action"), From: rapid.SampledFrom([]string{"", "plan", "build"}).Draw(t, "from")})
+			p.Rules = append(p.Rules, config.ApprovalRule{Action: actions.Draw(t, "action"), From: rapid.SampledFrom([]string{"", "plan", "build"}).Draw(t, "from")})
 		}
-		p.RunCompletion = &ApprovalRule{Action: actions.Draw(t, "completion")}
-		c := gateConfig(func(c *Config) {
+		p.RunCompletion = &config.ApprovalRule{Action: actions.Draw(t, "completion")}
+		c := gateConfig(func(c *config.Config) {
 			c.ApprovalPolicy = p
 			c.Gate("plan_gate").Credentialed = rapid.Bool().Draw(t, "credentialed gate")
 		})

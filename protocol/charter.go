@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -157,7 +158,7 @@ func (s *State) nextCharter(role string) *Charter {
 
 // charterRole is the role the queue gives the next turn to; "" when the phase has
 // no open charter. The error says what the open ones wait for.
-func charterRole(cfg *Config, s *State) (string, *wire.Error) {
+func charterRole(cfg *config.Config, s *State) (string, *wire.Error) {
 	open := s.OpenCharters()
 	if len(open) == 0 {
 		return "", nil

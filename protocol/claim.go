@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -66,7 +67,7 @@ func ClaimsInWords(claims []Claim) string {
 
 // Claims returns what the step from before to after claims. A nil before stands for
 // a run of which nothing was recorded before: it began idle in the first phase.
-func Claims(c *Config, before, after *State) []Claim {
+func Claims(c *config.Config, before, after *State) []Claim {
 	if before == nil {
 		before = FreshState(c, after.ProjectID)
 	}
@@ -104,8 +105,8 @@ func RulesClaim(op string, status wire.Status, was, now []byte) []Claim {
 	if op == (*AdoptConfig)(nil).Name() || op == (*InitRun)(nil).Name() || !RulesInForce(status) {
 		return nil
 	}
-	before := GoverningConfig(was)
-	if before == nil || len(Weakening(RuleChanges(before, GoverningConfig(now)))) == 0 {
+	before := config.DecodeGoverning(was)
+	if before == nil || len(config.Weakening(config.RuleChanges(before, config.DecodeGoverning(now)))) == 0 {
 		return nil
 	}
 	return []Claim{{Kind: ClaimRules}}

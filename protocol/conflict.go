@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ const (
 
 // ConflictInput is a turn's changes and the history since its assignment.
 type ConflictInput struct {
-	Config     *Config
+	Config     *config.Config
 	Turn       *Turn
 	Rows       []*ojson.Object // accepted history rows of this run, in order
 	Attributed []string        // Attribution.Files
@@ -142,7 +143,7 @@ func conflictCandidates(in ConflictInput) []string {
 // ownFile reports whether the file is the role's to revise: the workflow kit
 // names it as the only owner, or names none and the file is a planning
 // document of the role that plans.
-func ownFile(cfg *Config, role, path string) bool {
+func ownFile(cfg *config.Config, role, path string) bool {
 	owner := ""
 	for _, artifacts := range cfg.WorkflowKit.Phases.All() {
 		for _, a := range artifacts {

@@ -9,12 +9,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-func conflictConfig(edit func(*Config)) *Config {
-	c := &Config{}
-	c.Routing.Set("planning", &Route{Phase: "planning", EntryRole: "ops"})
+func conflictConfig(edit func(*config.Config)) *config.Config {
+	c := &config.Config{}
+	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "ops"})
 	if edit != nil {
 		edit(c)
 	}
@@ -32,7 +33,7 @@ func TestDetectConflict(t *testing.T) {
 	}
 	tests := []struct {
 		name                 string
-		edit                 func(*Config)
+		edit                 func(*config.Config)
 		rows                 []*ojson.Object
 		attributed           []string
 		declared, observed   []string
@@ -58,7 +59,7 @@ func TestDetectConflict(t *testing.T) {
 			conflict: `{"type":"file_conflict","conflicting_turn":{"turn_id":"t1","role":"ops","attempt":2,"files_changed":[".planning/P.md"]},` +
 				`"accepted_since":[{"turn_id":"z","role":"dev","accepted_sequence":9,"files_changed":[".planning/P.md"]}],"conflicting_files":[".planning/P.md"],"non_conflicting_files":[],` +
 				`"forward_revision_files":[],"forward_revision_turns":[],"overlap_ratio":1,"suggested_resolution":"human_merge"}`},
-		{name: "owned by the kit", edit: func(c *Config) { kit(c, "x", Artifact{Path: "doc.md", OwnedBy: "ops"}) },
+		{name: "owned by the kit", edit: func(c *config.Config) { kit(c, "x", config.Artifact{Path: "doc.md", OwnedBy: "ops"}) },
 			rows: []*ojson.Object{row("x", "ops", 8, "doc.md")}, attributed: []string{"doc.md"}, conflict: "null",
 			forwardRev: `{"files":["doc.md"],"accepted_since_turn_ids":["x"],"accepted_since":[{"turn_id":"x","role":"ops","accepted_sequence":8,"files_changed":["doc.md"]}]}`},
 	}
@@ -76,9 +77,9 @@ func TestDetectConflict(t *testing.T) {
 }
 
 func TestOwnFile(t *testing.T) {
-	owned := conflictConfig(func(c *Config) {
-		kit(c, "planning", Artifact{Path: ".planning/A.md", OwnedBy: "dev"}, Artifact{Path: "shared.md", OwnedBy: "dev"}, Artifact{Path: "free.md"})
-		kit(c, "qa", Artifact{Path: "shared.md", OwnedBy: "ops"})
+	owned := conflictConfig(func(c *config.Config) {
+		kit(c, "planning", config.Artifact{Path: ".planning/A.md", OwnedBy: "dev"}, config.Artifact{Path: "shared.md", OwnedBy: "dev"}, config.Artifact{Path: "free.md"})
+		kit(c, "qa", config.Artifact{Path: "shared.md", OwnedBy: "ops"})
 	})
 	for _, tt := range []struct {
 		role, path string
@@ -96,7 +97,7 @@ func TestOwnFile(t *testing.T) {
 			t.Errorf("%s %s: %v", tt.role, tt.path, got)
 		}
 	}
-	if ownFile(&Config{}, "ops", ".planning/B.md") {
+	if ownFile(&config.Config{}, "ops", ".planning/B.md") {
 		t.Error("owned without a planning phase")
 	}
 }

@@ -6,5 +6,6 @@
 // the same snapshot with the same Env gives the same bytes. The store replays
 // recorded operations on that promise.
 //
-// Package wire has the codes, words, times and paths that all of it shares.
+// Package wire has the codes, words, times and paths that all of it shares,
+// package config the rules a project sets.
 package protocol

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -97,7 +98,7 @@ func entered(payloads []*ojson.Object, phase string) bool {
 // recorded, is accounted for by its own rows: whatever it claims beyond an active run
 // in its first phase must have left a trace, and its beginning as well. The latter is
 // asked of every run that displaces one that is not over.
-func CheckAdopted(c *Config, after *State, displaces bool, ledgers LedgerReader) *wire.Error {
+func CheckAdopted(c *config.Config, after *State, displaces bool, ledgers LedgerReader) *wire.Error {
 	if len(Claims(c, nil, after)) == 0 && !displaces {
 		return nil
 	}

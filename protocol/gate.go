@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -42,7 +43,7 @@ const (
 // has an accepted turn in a phase; which turns count is the caller's business.
 // VerificationStatus is the declared status of the turn that made the request.
 type GateInput struct {
-	Config                   *Config
+	Config                   *config.Config
 	Phase                    string
 	Participated             func(phase, role string) bool
 	TransitionRequest        *string
@@ -80,50 +81,9 @@ type GateResult struct {
 	Warnings            []GateFinding // FindingMalformedArtifact; not on the wire
 }
 
-// gateArtifact is one file of a gate with everything asked of it.
-type gateArtifact struct {
-	path      string
-	required  bool
-	pathRules bool // named by requires_files: the path implies its semantics
-	ownedBy   string
-	kit       []Artifact // workflow-kit entries that add semantics
-}
-
-// gateArtifacts merges requires_files with the phase's workflow kit by path
-// (spec/02 §13.1).
-func gateArtifacts(cfg *Config, gate *Gate, phase string) []*gateArtifact {
-	var out []*gateArtifact
-	byPath := make(map[string]*gateArtifact)
-	get := func(path string) *gateArtifact {
-		a := byPath[path]
-		if a == nil {
-			a = &gateArtifact{path: path}
-			byPath[path] = a
-			out = append(out, a)
-		}
-		return a
-	}
-	for _, path := range gate.RequiresFiles {
-		a := get(path)
-		a.required, a.pathRules = true, true
-	}
-	kit, _ := cfg.WorkflowKit.Phases.Get(phase)
-	for _, k := range kit {
-		a := get(k.Path)
-		a.required = a.required || k.Required
-		if k.OwnedBy != "" {
-			a.ownedBy = k.OwnedBy
-		}
-		if k.Semantics != "" && !(a.pathRules && PathSemantics(k.Path) == k.Semantics) {
-			a.kit = append(a.kit, k)
-		}
-	}
-	return out
-}
-
 // GateFiles returns every path an evaluation of the phase's exit gate reads, in
 // order, nil when the phase has no defined gate.
-func GateFiles(cfg *Config, phase string) []string {
+func GateFiles(cfg *config.Config, phase string) []string {
 	route := cfg.Route(phase)
 	if route == nil || route.ExitGate == "" {
 		return nil
@@ -133,8 +93,8 @@ func GateFiles(cfg *Config, phase string) []string {
 		return nil
 	}
 	var out []string
-	for _, a := range gateArtifacts(cfg, gate, phase) {
-		out = append(out, a.path)
+	for _, a := range config.GateArtifacts(cfg, gate, phase) {
+		out = append(out, a.Path)
 	}
 	return out
 }
@@ -202,7 +162,7 @@ func (r *GateResult) evaluate(in GateInput, open, undefined string) {
 		return
 	}
 	r.Credentialed = gate.Credentialed
-	for _, a := range gateArtifacts(in.Config, gate, in.Phase) {
+	for _, a := range config.GateArtifacts(in.Config, gate, in.Phase) {
 		r.artifact(in, a)
 	}
 	if gate.RequiresVerify {
@@ -217,26 +177,26 @@ func (r *GateResult) evaluate(in GateInput, open, undefined string) {
 }
 
 // artifact applies the predicates of one file in the order of spec/02 §13.2.
-func (r *GateResult) artifact(in GateInput, a *gateArtifact) {
-	if !in.Files.Exists(a.path) {
-		if a.required {
-			r.MissingFiles = append(r.MissingFiles, a.path)
-			r.add(GateFinding{Code: FindingMissingFile, Path: a.path, Reason: "Required file missing: " + a.path})
+func (r *GateResult) artifact(in GateInput, a *config.GateArtifact) {
+	if !in.Files.Exists(a.Path) {
+		if a.Required {
+			r.MissingFiles = append(r.MissingFiles, a.Path)
+			r.add(GateFinding{Code: FindingMissingFile, Path: a.Path, Reason: "Required file missing: " + a.Path})
 		}
 		return
 	}
-	data := in.Files.Data(a.path)
-	if a.pathRules {
-		if kind := PathSemantics(a.path); kind != "" {
-			r.semantics(kind, a.path, data, nil, false)
+	data := in.Files.Data(a.Path)
+	if a.PathRules {
+		if kind := config.PathSemantics(a.Path); kind != "" {
+			r.semantics(kind, a.Path, data, nil, false)
 		}
 	}
-	for _, k := range a.kit {
-		r.semantics(k.Semantics, a.path, data, k.RequiredSections, true)
+	for _, k := range a.Kit {
+		r.semantics(k.Semantics, a.Path, data, k.RequiredSections, true)
 	}
-	if a.ownedBy != "" && (in.Participated == nil || !in.Participated(in.Phase, a.ownedBy)) {
-		r.add(GateFinding{Code: FindingOwnership, Path: a.path, Role: a.ownedBy,
-			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, but no accepted turn from that role was found", wire.Quoted(a.path), wire.Quoted(a.ownedBy), wire.Quoted(in.Phase))})
+	if a.OwnedBy != "" && (in.Participated == nil || !in.Participated(in.Phase, a.OwnedBy)) {
+		r.add(GateFinding{Code: FindingOwnership, Path: a.Path, Role: a.OwnedBy,
+			Reason: fmt.Sprintf("%s requires participation from role %s in phase %s, but no accepted turn from that role was found", wire.Quoted(a.Path), wire.Quoted(a.OwnedBy), wire.Quoted(in.Phase))})
 	}
 }
 

@@ -11,14 +11,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // gateConfig is plan -> build -> ship with one gate each; edit changes it.
-func gateConfig(edit func(c *Config)) *Config {
-	c := &Config{}
+func gateConfig(edit func(c *config.Config)) *config.Config {
+	c := &config.Config{}
 	for _, p := range []string{"plan", "build", "ship"} {
-		c.Routing.Set(p, &Route{Phase: p, EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev"}, ExitGate: p + "_gate"})
-		c.Gates.Set(p+"_gate", &Gate{ID: p + "_gate"})
+		c.Routing.Set(p, &config.Route{Phase: p, EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev"}, ExitGate: p + "_gate"})
+		c.Gates.Set(p+"_gate", &config.Gate{ID: p + "_gate"})
 	}
 	if edit != nil {
 		edit(c)
@@ -26,7 +27,9 @@ func gateConfig(edit func(c *Config)) *Config {
 	return c
 }
 
-func kit(c *Config, phase string, artifacts ...Artifact) { c.WorkflowKit.Phases.Set(phase, artifacts) }
+func kit(c *config.Config, phase string, artifacts ...config.Artifact) {
+	c.WorkflowKit.Phases.Set(phase, artifacts)
+}
 
 func filesOf(pairs ...string) *Files {
 	var facts []FileFact
@@ -53,11 +56,11 @@ func TestFiles(t *testing.T) {
 }
 
 func TestEvaluatePhaseExit(t *testing.T) {
-	signoff := func(c *Config) { c.Gate("plan_gate").RequiresFiles = []string{".planning/PM_SIGNOFF.md"} }
+	signoff := func(c *config.Config) { c.Gate("plan_gate").RequiresFiles = []string{".planning/PM_SIGNOFF.md"} }
 	tests := []struct {
 		name         string
 		phase, to    string
-		edit         func(*Config)
+		edit         func(*config.Config)
 		files        *Files
 		verification string
 		want         GateResult
@@ -72,14 +75,17 @@ func TestEvaluatePhaseExit(t *testing.T) {
 			want: GateResult{Action: ActionGateFailed, TransitionRequest: "plan", Reasons: []string{`phase_transition_request "plan" is invalid in final phase "ship"; use run_completion_request instead.`}}},
 		{name: "out of an unknown phase", phase: "gone", to: "plan", codes: []string{FindingFinalPhase},
 			want: GateResult{Action: ActionGateFailed, TransitionRequest: "plan", Reasons: []string{`phase_transition_request "plan" is invalid in final phase "gone"; use run_completion_request instead.`}}},
-		{name: "no gate", phase: "plan", to: "build", edit: func(c *Config) { c.Route("plan").ExitGate = "" },
+		{name: "no gate", phase: "plan", to: "build", edit: func(c *config.Config) { c.Route("plan").ExitGate = "" },
 			want: GateResult{Action: ActionAdvance, Passed: true, TransitionRequest: "build", NextPhase: "build"}},
-		{name: "undefined gate", phase: "plan", to: "build", edit: func(c *Config) { c.Gates.Delete("plan_gate") }, codes: []string{FindingUndefinedGate},
+		{name: "undefined gate", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gates.Delete("plan_gate") }, codes: []string{FindingUndefinedGate},
 			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build",
 				Reasons: []string{`Gate "plan_gate" referenced by routing but not defined in gates config — treated as open`}}},
 		{name: "nothing required", phase: "plan", to: "build",
 			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
-		{name: "human approval", phase: "plan", to: "build", edit: func(c *Config) { c.Gate("plan_gate").RequiresHuman = true; c.Gate("plan_gate").Credentialed = true },
+		{name: "human approval", phase: "plan", to: "build", edit: func(c *config.Config) {
+			c.Gate("plan_gate").RequiresHuman = true
+			c.Gate("plan_gate").Credentialed = true
+		},
 			want: GateResult{Action: ActionAwaitHuman, GateID: ptr("plan_gate"), Passed: true, BlockedByHuman: true, Credentialed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "file missing", phase: "plan", to: "build", edit: signoff, codes: []string{FindingMissingFile},
 			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", Reasons: []string{"Required file missing: .planning/PM_SIGNOFF.md"},
@@ -88,22 +94,22 @@ func TestEvaluatePhaseExit(t *testing.T) {
 			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", Reasons: []string{notApproved("NO")}, FailingFiles: []string{".planning/PM_SIGNOFF.md"}}},
 		{name: "file good", phase: "plan", to: "build", edit: signoff, files: filesOf(".planning/PM_SIGNOFF.md", "Approved: YES"),
 			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
-		{name: "verification missing", phase: "plan", to: "build", edit: func(c *Config) { c.Gate("plan_gate").RequiresVerify = true }, codes: []string{FindingVerification},
+		{name: "verification missing", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true }, codes: []string{FindingVerification},
 			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", MissingVerification: true, Reasons: []string{`Verification status is "missing", requires "pass" or "attested_pass"`}}},
-		{name: "verification failed", phase: "plan", to: "build", edit: func(c *Config) { c.Gate("plan_gate").RequiresVerify = true }, verification: "fail", codes: []string{FindingVerification},
+		{name: "verification failed", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true }, verification: "fail", codes: []string{FindingVerification},
 			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", MissingVerification: true, Reasons: []string{`Verification status is "fail", requires "pass" or "attested_pass"`}}},
-		{name: "verification attested", phase: "plan", to: "build", edit: func(c *Config) { c.Gate("plan_gate").RequiresVerify = true }, verification: "attested_pass",
+		{name: "verification attested", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true }, verification: "attested_pass",
 			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "a failing gate does not wait for a person", phase: "plan", to: "build", codes: []string{FindingMissingFile},
-			edit: func(c *Config) { signoff(c); c.Gate("plan_gate").RequiresHuman = true },
+			edit: func(c *config.Config) { signoff(c); c.Gate("plan_gate").RequiresHuman = true },
 			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", Reasons: []string{"Required file missing: .planning/PM_SIGNOFF.md"},
 				MissingFiles: []string{".planning/PM_SIGNOFF.md"}, FailingFiles: []string{".planning/PM_SIGNOFF.md"}}},
 		{name: "everything at once", phase: "plan", to: "build", files: filesOf(".planning/PM_SIGNOFF.md", "Approved: NO", "a.md", "Approved: NO"),
-			edit: func(c *Config) {
+			edit: func(c *config.Config) {
 				g := c.Gate("plan_gate")
 				g.RequiresFiles, g.RequiresVerify = []string{".planning/PM_SIGNOFF.md", "gone.md", "a.md"}, true
-				kit(c, "plan", Artifact{Path: "a.md", Semantics: SemanticsPMSignoff, OwnedBy: "pm", Required: true}, Artifact{Path: "optional.md", OwnedBy: "pm"},
-					Artifact{Path: ".planning/PM_SIGNOFF.md", Semantics: SemanticsPMSignoff, OwnedBy: "qa"})
+				kit(c, "plan", config.Artifact{Path: "a.md", Semantics: config.SemanticsPMSignoff, OwnedBy: "pm", Required: true}, config.Artifact{Path: "optional.md", OwnedBy: "pm"},
+					config.Artifact{Path: ".planning/PM_SIGNOFF.md", Semantics: config.SemanticsPMSignoff, OwnedBy: "qa"})
 			},
 			codes: []string{FindingSemantics, FindingOwnership, FindingMissingFile, FindingSemantics, FindingOwnership, FindingVerification},
 			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", MissingVerification: true, MissingFiles: []string{"gone.md"},
@@ -140,20 +146,20 @@ func TestEvaluateRunCompletion(t *testing.T) {
 	tests := []struct {
 		name, phase string
 		request     bool
-		edit        func(*Config)
+		edit        func(*config.Config)
 		want        GateResult
 	}{
 		{"no request", "ship", false, nil, GateResult{Action: ActionNoRequest}},
 		{"too early", "build", true, nil, GateResult{Action: ActionNotFinalPhase, Reasons: []string{`Run completion requested but current phase "build" is not the final phase "ship"`}}},
 		{"complete", "ship", true, nil, GateResult{Action: ActionComplete, GateID: ptr("ship_gate"), Passed: true}},
-		{"no gate", "ship", true, func(c *Config) { c.Route("ship").ExitGate = "" }, GateResult{Action: ActionComplete, Passed: true}},
-		{"undefined gate", "ship", true, func(c *Config) { c.Gates.Delete("ship_gate") },
+		{"no gate", "ship", true, func(c *config.Config) { c.Route("ship").ExitGate = "" }, GateResult{Action: ActionComplete, Passed: true}},
+		{"undefined gate", "ship", true, func(c *config.Config) { c.Gates.Delete("ship_gate") },
 			GateResult{Action: ActionComplete, GateID: ptr("ship_gate"), Passed: true, Reasons: []string{`Gate "ship_gate" referenced but not defined — treated as open`}}},
-		{"human", "ship", true, func(c *Config) { c.Gate("ship_gate").RequiresHuman = true },
+		{"human", "ship", true, func(c *config.Config) { c.Gate("ship_gate").RequiresHuman = true },
 			GateResult{Action: ActionAwaitHuman, GateID: ptr("ship_gate"), Passed: true, BlockedByHuman: true}},
-		{"fails", "ship", true, func(c *Config) { c.Gate("ship_gate").RequiresFiles = []string{"x"} },
+		{"fails", "ship", true, func(c *config.Config) { c.Gate("ship_gate").RequiresFiles = []string{"x"} },
 			GateResult{Action: ActionGateFailed, GateID: ptr("ship_gate"), Reasons: []string{"Required file missing: x"}, MissingFiles: []string{"x"}, FailingFiles: []string{"x"}}},
-		{"no routing", "ship", true, func(c *Config) { c.Routing = ojson.Map[*Route]{} }, GateResult{Action: ActionComplete, Passed: true}},
+		{"no routing", "ship", true, func(c *config.Config) { c.Routing = ojson.Map[*config.Route]{} }, GateResult{Action: ActionComplete, Passed: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,7 +173,7 @@ func TestEvaluateRunCompletion(t *testing.T) {
 }
 
 func TestGateOwnership(t *testing.T) {
-	c := gateConfig(func(c *Config) { kit(c, "plan", Artifact{Path: "a.md", OwnedBy: "pm", Required: true}) })
+	c := gateConfig(func(c *config.Config) { kit(c, "plan", config.Artifact{Path: "a.md", OwnedBy: "pm", Required: true}) })
 	in := GateInput{Config: c, Phase: "plan", TransitionRequest: ptr("build"), Files: filesOf("a.md", "")}
 	in.Participated = func(phase, role string) bool { return phase == "plan" && role == "pm" }
 	if r := EvaluatePhaseExit(in); r.Action != ActionAdvance {
@@ -180,7 +186,7 @@ func TestGateOwnership(t *testing.T) {
 }
 
 func TestGateStrictVerification(t *testing.T) {
-	c := gateConfig(func(c *Config) { c.Gate("plan_gate").RequiresVerify = true; c.Rules.StrictVerify = true })
+	c := gateConfig(func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true; c.Rules.StrictVerify = true })
 	in := GateInput{Config: c, Phase: "plan", TransitionRequest: ptr("build"), VerificationStatus: "pass"}
 	if r := EvaluatePhaseExit(in); r.Action != ActionGateFailed || !r.MissingVerification || r.Findings[0].Code != FindingNotReproducible {
 		t.Errorf("a bare claim passed: %+v", r)
@@ -196,12 +202,12 @@ func TestGateStrictVerification(t *testing.T) {
 }
 
 func TestGateFiles(t *testing.T) {
-	c := gateConfig(func(c *Config) {
+	c := gateConfig(func(c *config.Config) {
 		c.Gate("plan_gate").RequiresFiles = []string{"b", "a", "b"}
-		kit(c, "plan", Artifact{Path: "a"}, Artifact{Path: "opt"})
-		kit(c, "build", Artifact{Path: "other"})
+		kit(c, "plan", config.Artifact{Path: "a"}, config.Artifact{Path: "opt"})
+		kit(c, "build", config.Artifact{Path: "other"})
 		c.Route("ship").ExitGate = ""
-		kit(c, "ship", Artifact{Path: "unread"})
+		kit(c, "ship", config.Artifact{Path: "unread"})
 	})
 	for phase, want := range map[string][]string{"plan": {"b", "a", "opt"}, "build": {"other"}, "ship": nil, "gone": nil} {
 		if diff := cmp.Diff(want, GateFiles(c, phase)); diff != "" {
@@ -235,12 +241,12 @@ func TestGateReadsOnlyGateFiles(t *testing.T) {
 			}
 			return out
 		}
-		c := gateConfig(func(c *Config) {
+		c := gateConfig(func(c *config.Config) {
 			g := c.Gate("plan_gate")
 			g.RequiresFiles, g.RequiresHuman, g.RequiresVerify = subset("required"), rapid.Bool().Draw(t, "human"), rapid.Bool().Draw(t, "verify")
 			for _, p := range subset("kit") {
-				a := Artifact{Path: p, Required: rapid.Bool().Draw(t, "kit required"), OwnedBy: rapid.SampledFrom([]string{"", "pm"}).Draw(t, "owner"),
-					Semantics: rapid.SampledFrom([]string{"", SemanticsPMSignoff, SemanticsSectionCheck}).Draw(t, "semantics"), RequiredSections: []string{"## A"}}
+				a := config.Artifact{Path: p, Required: rapid.Bool().Draw(t, "kit required"), OwnedBy: rapid.SampledFrom([]string{"", "pm"}).Draw(t, "owner"),
+					Semantics: rapid.SampledFrom([]string{"", config.SemanticsPMSignoff, config.SemanticsSectionCheck}).Draw(t, "semantics"), RequiredSections: []string{"## A"}}
 				kit(c, "plan", append(mustKit(c, "plan"), a)...)
 			}
 		})
@@ -273,4 +279,7 @@ func TestGateReadsOnlyGateFiles(t *testing.T) {
 	})
 }
 
-func mustKit(c *Config, phase string) []Artifact { a, _ := c.WorkflowKit.Phases.Get(phase); return a }
+func mustKit(c *config.Config, phase string) []config.Artifact {
+	a, _ := c.WorkflowKit.Phases.Get(phase)
+	return a
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // accept books an accepted history row.
-func (x *Index) accept(row *ojson.Object, cfg *Config) {
+func (x *Index) accept(row *ojson.Object, cfg *config.Config) {
 	used := DecodeDecisionIDs(x.DecisionIDs)
 	x.take(row, used)
 	x.DecisionIDs = used.Encode()
@@ -216,7 +217,7 @@ func keepLast(list []*ojson.Object, n int, o *ojson.Object) []*ojson.Object {
 
 // BuildIndex derives the index of the state's run from whole ledgers, for a run
 // that another tool has worked on. It reads each ledger once.
-func BuildIndex(cfg *Config, s *State, read LedgerReader) *Index {
+func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 	x := &Index{Run: s.Run()}
 	if x.Run == "" {
 		return x

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ import (
 // Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
 // override; charters_wait when the phase has open charters and none can be given
 // out; invalid_config without any role.
-func ResolveRole(cfg *Config, s *State, override string) (role string, warnings []string, err *wire.Error) {
+func ResolveRole(cfg *config.Config, s *State, override string) (role string, warnings []string, err *wire.Error) {
 	allowed := cfg.PhaseRoles(s.Phase)
 	route := cfg.Route(s.Phase)
 	if override != "" {
@@ -70,7 +71,7 @@ func ResolveRole(cfg *Config, s *State, override string) (role string, warnings 
 	return first, []string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
 }
 
-func unknownRole(cfg *Config, id string) *wire.Error {
+func unknownRole(cfg *config.Config, id string) *wire.Error {
 	return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", clip(id, 80), list(cfg.Roles.Keys()))}
 }
 
@@ -103,7 +104,7 @@ type NextAction struct {
 // cannot pass, then the way out of a block. It is empty for a run that goes its
 // way (spec/01 §12.2). escalationID is the open human escalation of the current
 // block, or "".
-func NextActions(s *State, cfg *Config, escalationID string) []NextAction {
+func NextActions(s *State, cfg *config.Config, escalationID string) []NextAction {
 	var out []NextAction
 	guidance := DeriveGuidance(s, cfg)
 	for _, g := range guidance {
@@ -129,7 +130,7 @@ func withEscalation(action, id string) string {
 
 // NextStep is the one command that moves the run on from s; nil when the run is
 // over. Unlike NextActions it has an answer for a healthy run too.
-func NextStep(s *State, cfg *Config, escalationID string) *NextAction {
+func NextStep(s *State, cfg *config.Config, escalationID string) *NextAction {
 	switch s.Status {
 	case wire.StatusCompleted, wire.StatusFailed:
 		return nil

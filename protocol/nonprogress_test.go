@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func TestNonProgress(t *testing.T) {
-	c := gateConfig(func(c *Config) {
+	c := gateConfig(func(c *config.Config) {
 		for _, p := range []string{"plan", "build", "ship"} {
 			c.Gate(p + "_gate").RequiresFiles = []string{"z.md", "a.md"}
 		}
@@ -41,7 +43,7 @@ func TestNonProgress(t *testing.T) {
 }
 
 func TestNonProgressSemanticFailure(t *testing.T) {
-	c := gateConfig(func(c *Config) { c.Gate("plan_gate").RequiresFiles = []string{".planning/PM_SIGNOFF.md"} })
+	c := gateConfig(func(c *config.Config) { c.Gate("plan_gate").RequiresFiles = []string{".planning/PM_SIGNOFF.md"} })
 	in := GateInput{Config: c, Phase: "plan", Files: filesOf(".planning/PM_SIGNOFF.md", "Approved: NO")}
 	first := NonProgress(NonProgressInput{Gate: in})
 	if len(first.FailingFiles) != 1 {
@@ -54,7 +56,7 @@ func TestNonProgressSemanticFailure(t *testing.T) {
 }
 
 func TestNonProgressWithoutFailure(t *testing.T) {
-	c := gateConfig(func(c *Config) {
+	c := gateConfig(func(c *config.Config) {
 		c.Gate("build_gate").RequiresHuman = true
 		c.Route("ship").ExitGate = ""
 	})
@@ -68,7 +70,7 @@ func TestNonProgressWithoutFailure(t *testing.T) {
 }
 
 func TestNonProgressVerificationOnly(t *testing.T) {
-	c := gateConfig(func(c *Config) { c.Gate("plan_gate").RequiresVerify = true })
+	c := gateConfig(func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true })
 	in := GateInput{Config: c, Phase: "plan", VerificationStatus: "fail"}
 	first := NonProgress(NonProgressInput{Gate: in})
 	if got := NonProgress(NonProgressInput{Gate: in, Signature: first.Signature, Count: first.Count, Declared: []string{"src/a"}}); got.Count != 2 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,13 +34,13 @@ func (e NormalizationEvent) Note() string {
 // normalizer carries one document through the rules.
 type normalizer struct {
 	in  ValidationInput
-	cfg *Config
+	cfg *config.Config
 	doc *ojson.Object // ours to change
 
 	phase     string
-	route     *Route // of phase; nil when the phase has no routing
-	role      string // the assigned role, else the one the document names
-	authority string // of role; "" when the role is unknown
+	route     *config.Route // of phase; nil when the phase has no routing
+	role      string        // the assigned role, else the one the document names
+	authority string        // of role; "" when the role is unknown
 	events    []NormalizationEvent
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,7 +17,7 @@ type acceptance struct {
 	t    *transition
 	op   *AcceptTurn
 	turn *Turn
-	role *Role
+	role *config.Role
 	seen *Observation // what was observed, changes of earlier attempts included
 
 	own        bool // the run is blocked on this turn's own acceptance

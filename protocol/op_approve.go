@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -210,7 +211,7 @@ func reasonProblems(reasons []string) wire.Problems {
 
 // checkActions makes sure that the gate's actions were run: all of them, as
 // configured, in order, up to the first that failed.
-func (a *Approval) checkActions(cfg *Config, gate string) *wire.Error {
+func (a *Approval) checkActions(cfg *config.Config, gate string) *wire.Error {
 	g := cfg.Gate(gate)
 	if g == nil || a.Unproven || a.Preview {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -99,7 +100,7 @@ func (t *transition) routed(role string) *wire.Error {
 }
 
 // capacity applies the concurrency rules of spec/01 §5.3.
-func (t *transition) capacity(role string, route *Route) *wire.Error {
+func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 	limit := 1
 	if route != nil && route.MaxConcurrentTurns > 0 {
 		limit = route.MaxConcurrentTurns

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -148,10 +149,10 @@ func (t *transition) queued(i int, c *Charter) *wire.Error {
 	return nil
 }
 
-func phaseIndex(cfg *Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
+func phaseIndex(cfg *config.Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
 
 // charterOrder refuses a queue that could never be worked off.
-func charterOrder(cfg *Config, s *State) *wire.Error {
+func charterOrder(cfg *config.Config, s *State) *wire.Error {
 	waits := make(map[string]int, len(s.CharterQueue))
 	needed := make(map[string][]string)
 	var free []string

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -13,12 +14,12 @@ import (
 // person's decision. The operation is applied under that configuration, which is
 // recorded with it.
 type AdoptConfig struct {
-	Before  string          `json:"rules_before"` // RulesDigest
+	Before  string          `json:"rules_before"` // config.RulesDigest
 	After   string          `json:"rules_after"`
 	Changes []AdoptedChange `json:"changes"` // as the person was shown them
 }
 
-// AdoptedChange is a RuleChange on record.
+// AdoptedChange is a config.RuleChange on record.
 type AdoptedChange struct {
 	Pointer string `json:"pointer"`
 	Before  string `json:"before,omitempty"`
@@ -55,7 +56,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 	if err := t.outsideTurn("adopt another configuration", "git agentxchain config adopt"); err != nil {
 		return err
 	}
-	if RulesDigest(t.cfg) != op.After || op.Before == op.After {
+	if config.RulesDigest(t.cfg) != op.After || op.Before == op.After {
 		return &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "rules_after",

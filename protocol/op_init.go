@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -128,7 +129,7 @@ func (t *transition) idle() {
 }
 
 // FreshState is the idle state of a project before its first run (spec/01 §3.1).
-func FreshState(c *Config, projectID string) *State {
+func FreshState(c *config.Config, projectID string) *State {
 	if projectID == "" {
 		projectID = c.Project.ID
 	}
@@ -141,7 +142,7 @@ func FreshState(c *Config, projectID string) *State {
 	return s
 }
 
-func freshBudget(c *Config) BudgetStatus {
+func freshBudget(c *config.Config) BudgetStatus {
 	b := BudgetStatus{}
 	if c.Budget != nil && c.Budget.PerRunMaxUSD != nil {
 		b.RemainingUSD = ptr(*c.Budget.PerRunMaxUSD)

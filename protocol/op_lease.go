@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -329,7 +330,7 @@ func objectPairs(o *ojson.Object) []any {
 
 // LeaseEnd is when a lease that begins now ends: after ttl, or at the turn's deadline
 // when ttl is 0, never after the run's own time is up (spec/08 §11.8).
-func LeaseEnd(cfg *Config, s *State, turn *Turn, now time.Time, ttl time.Duration) time.Time {
+func LeaseEnd(cfg *config.Config, s *State, turn *Turn, now time.Time, ttl time.Duration) time.Time {
 	until := now.Add(ttl)
 	if ttl <= 0 {
 		until = TurnDeadline(cfg, now)
@@ -338,7 +339,7 @@ func LeaseEnd(cfg *Config, s *State, turn *Turn, now time.Time, ttl time.Duratio
 		}
 	}
 	for _, b := range TimeoutBudgets(cfg, s, turn, now) {
-		if b.Scope == "run" && b.Action != TimeoutWarn && b.Deadline.Before(until) {
+		if b.Scope == "run" && b.Action != config.TimeoutWarn && b.Deadline.Before(until) {
 			until = b.Deadline
 		}
 	}

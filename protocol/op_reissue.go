@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -147,7 +148,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
 // turn a role, and a clean work tree for a role that writes.
-func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *Role, baseline *Baseline) *wire.Error {
+func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *config.Role, baseline *Baseline) *wire.Error {
 	if role.ID == old.AssignedRole {
 		return nil
 	}

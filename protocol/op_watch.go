@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -58,7 +59,7 @@ func (h TurnHealth) Recovery() string {
 // WatchTurns holds the active turns against the thresholds of the watchdog. Turns
 // of manual runtimes are paced by a person and never listed; nor is a turn that
 // nobody has looked at, that has staged its result or that is being driven.
-func WatchTurns(cfg *Config, s *State, seen []WatchedTurn, now time.Time) []TurnHealth {
+func WatchTurns(cfg *config.Config, s *State, seen []WatchedTurn, now time.Time) []TurnHealth {
 	var out []TurnHealth
 	for _, w := range seen {
 		turn, ok := s.ActiveTurns.Get(w.TurnID)
@@ -66,7 +67,7 @@ func WatchTurns(cfg *Config, s *State, seen []WatchedTurn, now time.Time) []Turn
 			continue
 		}
 		rt, ok := cfg.Runtimes.Get(turn.RuntimeID)
-		if !ok || rt == nil || rt.Type == RuntimeManual {
+		if !ok || rt == nil || rt.Type == config.RuntimeManual {
 			continue
 		}
 		if h := watch(cfg, rt, turn, w, now); h != nil {
@@ -76,7 +77,7 @@ func WatchTurns(cfg *Config, s *State, seen []WatchedTurn, now time.Time) []Turn
 	return out
 }
 
-func watch(cfg *Config, rt *Runtime, turn *Turn, w WatchedTurn, now time.Time) *TurnHealth {
+func watch(cfg *config.Config, rt *config.Runtime, turn *Turn, w WatchedTurn, now time.Time) *TurnHealth {
 	since, known := firstInstant(&turn.StartedAt, &turn.DispatchedAt, &turn.AssignedAt)
 	if turn.Status == wire.TurnDispatched || turn.Status == wire.TurnRetrying {
 		since, known = firstInstant(&turn.DispatchedAt, &turn.AssignedAt)
@@ -140,7 +141,7 @@ func millis(d time.Duration) int { return int(max(0, min(d.Milliseconds(), math.
 
 // startupThreshold is how long an agent may take until it gives proof of life, in
 // milliseconds: the runtime's own, else the run loop's.
-func startupThreshold(cfg *Config, rt *Runtime) int {
+func startupThreshold(cfg *config.Config, rt *config.Runtime) int {
 	if n, ok := rt.Raw.Int("startup_watchdog_ms"); ok && n > 0 {
 		return n
 	}
@@ -151,7 +152,7 @@ func startupThreshold(cfg *Config, rt *Runtime) int {
 }
 
 // staleThreshold is how long a running agent may be silent, in milliseconds.
-func staleThreshold(cfg *Config, rt *Runtime) int {
+func staleThreshold(cfg *config.Config, rt *config.Runtime) int {
 	if n := cfg.RunLoop.StaleThresholdMS; n != nil && *n > 0 {
 		return *n
 	}
@@ -289,7 +290,7 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 		return blockedError(t.s, "time out turn "+turn.TurnID)
 	}
 	limit := time.Duration(max(0, op.LimitMS)) * time.Millisecond
-	hit := TimeoutHit{Scope: op.Scope, LimitMinutes: math.Round(limit.Minutes()*1000) / 1000, ElapsedMinutes: roundMinutes(limit), Action: TimeoutEscalate}
+	hit := TimeoutHit{Scope: op.Scope, LimitMinutes: math.Round(limit.Minutes()*1000) / 1000, ElapsedMinutes: roundMinutes(limit), Action: config.TimeoutEscalate}
 	if op.Scope == "phase" {
 		hit.Phase = t.s.Phase
 	}

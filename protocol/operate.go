@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 // raw objects inside them are never modified in place, only replaced.
 type transition struct {
 	snap   *Snapshot
-	cfg    *Config
+	cfg    *config.Config
 	env    *Env
 	before *State
 	s      *State

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -103,7 +104,7 @@ func TestApprovalLooksAgain(t *testing.T) {
 	w.write("docs/plan.md", "plan")
 	// A configuration changed since then: the order of phases does not fit any more.
 	order := w.cfg.Routing
-	w.cfg.Routing = ojson.Map[*Route]{}
+	w.cfg.Routing = ojson.Map[*config.Route]{}
 	for _, p := range []string{"planning", "ship", "build"} {
 		r, _ := order.Get(p)
 		w.cfg.Routing.Set(p, r)
@@ -114,7 +115,7 @@ func TestApprovalLooksAgain(t *testing.T) {
 
 	w.inPhase("ship")
 	w.accept(w.assign("qa").TurnID, "run_completion_request", true)
-	w.cfg.Routing.Set("after", &Route{Phase: "after", EntryRole: "qa"})
+	w.cfg.Routing.Set("after", &config.Route{Phase: "after", EntryRole: "qa"})
 	w.failsPlain(wire.CodeGateFailed, w.approval())
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -133,7 +134,7 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 	s := inStatus(wire.StatusActive)
 	s.Phase = "build"
 	s.QueuedPhaseTransition = &QueuedTransition{From: "build", To: "ship", RequestedByTurn: "turn_1"}
-	x := BuildIndex(&Config{}, s, read)
+	x := BuildIndex(&config.Config{}, s, read)
 	if x.Accepted != 2 || x.CostUSD != 2 || x.Streak != 1 || x.PhasesDone[0] != "planning" || x.QueuedRow.String("turn_id") != "turn_1" || x.QueuedDone != nil || len(x.OpenEscalations) != 1 {
 		t.Errorf("index %s", x.Encode())
 	}
@@ -146,7 +147,7 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 	if x.LastEventAt != "2026-01-01T00:00:00.0005Z" || !DecodeDecisionIDs(x.DecisionIDs).Has("DEC-9") || DecodeDecisionIDs(x.DecisionIDs).Has("DEC-5") {
 		t.Errorf("index %s", x.Encode())
 	}
-	if y := BuildIndex(&Config{}, inStatus(wire.StatusIdle), read); y.Accepted != 0 || y.Run != "" {
+	if y := BuildIndex(&config.Config{}, inStatus(wire.StatusIdle), read); y.Accepted != 0 || y.Run != "" {
 		t.Errorf("without a run there is nothing: %s", y.Encode())
 	}
 }

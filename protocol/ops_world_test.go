@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,7 +25,7 @@ type testingT interface {
 
 type opsWorld struct {
 	t       testingT
-	cfg     *Config
+	cfg     *config.Config
 	state   *State
 	index   *Index
 	ledgers map[wire.Ledger][]byte
@@ -45,7 +46,7 @@ type opsWorld struct {
 
 // opsConfig is three phases with a reviewer, two writers and two API roles. edit
 // may change the document.
-func opsConfig(t testingT, edit func(cfg *ojson.Object)) *Config {
+func opsConfig(t testingT, edit func(cfg *ojson.Object)) *config.Config {
 	t.Helper()
 	doc, err := ojson.DecodeObject([]byte(`{
   "schema_version": "1.0",
@@ -82,7 +83,7 @@ func opsConfig(t testingT, edit func(cfg *ojson.Object)) *Config {
 	if edit != nil {
 		edit(doc)
 	}
-	cfg, problems, err := DecodeConfig(ojson.Pretty(doc))
+	cfg, problems, err := config.Decode(ojson.Pretty(doc))
 	if err != nil || len(problems) > 0 {
 		t.Fatalf("config: %v %v", err, problems)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -34,7 +35,7 @@ type Violation struct {
 }
 
 // EvaluatePolicies returns every violation, in the order of the policies.
-func EvaluatePolicies(cfg *Config, in PolicyInput) []Violation {
+func EvaluatePolicies(cfg *config.Config, in PolicyInput) []Violation {
 	var out []Violation
 	for i := range cfg.Policies {
 		p := &cfg.Policies[i]
@@ -57,41 +58,41 @@ func EvaluatePolicies(cfg *Config, in PolicyInput) []Violation {
 // PoliciesNeedReplay reports whether a policy that applies to the turn asks for
 // its verification to be run again. The scope is read first: a policy about
 // other phases or roles is no ground to run an agent's commands (spec/02 §24 D-04).
-func PoliciesNeedReplay(cfg *Config, phase, role string) bool {
-	return slices.ContainsFunc(cfg.Policies, func(p Policy) bool {
-		return p.Rule == RuleRequireReproducibleVerify && policyApplies(&p, phase, role)
+func PoliciesNeedReplay(cfg *config.Config, phase, role string) bool {
+	return slices.ContainsFunc(cfg.Policies, func(p config.Policy) bool {
+		return p.Rule == config.RuleRequireReproducibleVerify && policyApplies(&p, phase, role)
 	})
 }
 
 // policyApplies reads the scope: an empty list is no restriction.
-func policyApplies(p *Policy, phase, role string) bool {
+func policyApplies(p *config.Policy, phase, role string) bool {
 	return (len(p.Phases) == 0 || slices.Contains(p.Phases, phase)) && (len(p.Roles) == 0 || slices.Contains(p.Roles, role))
 }
 
 // policyViolation says how the turn breaks the policy, "" when it does not.
-func policyViolation(p *Policy, in PolicyInput) string {
+func policyViolation(p *config.Policy, in PolicyInput) string {
 	switch p.Rule {
-	case RuleMaxTurnsPerPhase:
+	case config.RuleMaxTurnsPerPhase:
 		if float64(in.PhaseTurns) >= p.Limit {
 			return fmt.Sprintf("phase %s already has %d of at most %v accepted turns", wire.Quoted(in.Phase), in.PhaseTurns, p.Limit)
 		}
-	case RuleMaxTotalTurns:
+	case config.RuleMaxTotalTurns:
 		if float64(in.TotalTurns) >= p.Limit {
 			return fmt.Sprintf("the run already has %d of at most %v accepted turns", in.TotalTurns, p.Limit)
 		}
-	case RuleMaxConsecutiveSameRole:
+	case config.RuleMaxConsecutiveSameRole:
 		if n := in.Streak + 1; float64(n) > p.Limit {
 			return fmt.Sprintf("this would be turn %d in a row of role %s; at most %v are allowed", n, wire.Quoted(in.Role), p.Limit)
 		}
-	case RuleMaxCostPerTurn:
+	case config.RuleMaxCostPerTurn:
 		if in.CostKnown && in.CostUSD > p.LimitUSD {
 			return fmt.Sprintf("the turn cost $%.2f, more than the limit of $%.2f", in.CostUSD, p.LimitUSD)
 		}
-	case RuleRequireStatus:
+	case config.RuleRequireStatus:
 		if !slices.Contains(p.Allowed, in.Status) {
 			return fmt.Sprintf("turn status %s is not one of the allowed ones (%s)", wire.Quoted(in.Status), strings.Join(p.Allowed, ", "))
 		}
-	case RuleRequireReproducibleVerify:
+	case config.RuleRequireReproducibleVerify:
 		return replayProblem(in.Replay)
 	default:
 		// Configuration errors are reported where the file is read; a rule that

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,39 +15,39 @@ func TestEvaluatePolicies(t *testing.T) {
 	with := func(edit func(*PolicyInput)) PolicyInput { c := in; edit(&c); return c }
 	tests := []struct {
 		name   string
-		policy Policy
+		policy config.Policy
 		in     PolicyInput
 		want   []string // fragments of the message; nil: no violation
 	}{
-		{"phase limit reached", Policy{Rule: RuleMaxTurnsPerPhase, Limit: 3}, in, []string{`"build"`, "3 of at most 3"}},
-		{"phase limit not reached", Policy{Rule: RuleMaxTurnsPerPhase, Limit: 4}, in, nil},
-		{"phase limit with a fraction", Policy{Rule: RuleMaxTurnsPerPhase, Limit: 2.5}, in, []string{"3 of at most 2.5"}},
-		{"run limit reached", Policy{Rule: RuleMaxTotalTurns, Limit: 7}, in, []string{"7 of at most 7"}},
-		{"run limit not reached", Policy{Rule: RuleMaxTotalTurns, Limit: 8}, in, nil},
-		{"streak too long", Policy{Rule: RuleMaxConsecutiveSameRole, Limit: 2}, in, []string{"turn 3", `"dev"`, "at most 2"}},
-		{"streak allowed", Policy{Rule: RuleMaxConsecutiveSameRole, Limit: 3}, in, nil},
-		{"cost too high", Policy{Rule: RuleMaxCostPerTurn, LimitUSD: 1}, in, []string{"$1.50", "$1.00"}},
-		{"cost at the limit", Policy{Rule: RuleMaxCostPerTurn, LimitUSD: 1.5}, in, nil},
-		{"cost unknown", Policy{Rule: RuleMaxCostPerTurn, LimitUSD: 1}, with(func(p *PolicyInput) { p.CostKnown = false }), nil},
-		{"status not allowed", Policy{Rule: RuleRequireStatus, Allowed: []string{"blocked", "needs_human"}}, in, []string{`"completed"`, "blocked, needs_human"}},
-		{"status allowed", Policy{Rule: RuleRequireStatus, Allowed: []string{"completed"}}, in, nil},
-		{"no replay", Policy{Rule: RuleRequireReproducibleVerify}, in, []string{"not run again"}},
-		{"replay matches", Policy{Rule: RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayMatch} }), nil},
-		{"replay mismatch", Policy{Rule: RuleRequireReproducibleVerify}, with(func(p *PolicyInput) {
+		{"phase limit reached", config.Policy{Rule: config.RuleMaxTurnsPerPhase, Limit: 3}, in, []string{`"build"`, "3 of at most 3"}},
+		{"phase limit not reached", config.Policy{Rule: config.RuleMaxTurnsPerPhase, Limit: 4}, in, nil},
+		{"phase limit with a fraction", config.Policy{Rule: config.RuleMaxTurnsPerPhase, Limit: 2.5}, in, []string{"3 of at most 2.5"}},
+		{"run limit reached", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 7}, in, []string{"7 of at most 7"}},
+		{"run limit not reached", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 8}, in, nil},
+		{"streak too long", config.Policy{Rule: config.RuleMaxConsecutiveSameRole, Limit: 2}, in, []string{"turn 3", `"dev"`, "at most 2"}},
+		{"streak allowed", config.Policy{Rule: config.RuleMaxConsecutiveSameRole, Limit: 3}, in, nil},
+		{"cost too high", config.Policy{Rule: config.RuleMaxCostPerTurn, LimitUSD: 1}, in, []string{"$1.50", "$1.00"}},
+		{"cost at the limit", config.Policy{Rule: config.RuleMaxCostPerTurn, LimitUSD: 1.5}, in, nil},
+		{"cost unknown", config.Policy{Rule: config.RuleMaxCostPerTurn, LimitUSD: 1}, with(func(p *PolicyInput) { p.CostKnown = false }), nil},
+		{"status not allowed", config.Policy{Rule: config.RuleRequireStatus, Allowed: []string{"blocked", "needs_human"}}, in, []string{`"completed"`, "blocked, needs_human"}},
+		{"status allowed", config.Policy{Rule: config.RuleRequireStatus, Allowed: []string{"completed"}}, in, nil},
+		{"no replay", config.Policy{Rule: config.RuleRequireReproducibleVerify}, in, []string{"not run again"}},
+		{"replay matches", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayMatch} }), nil},
+		{"replay mismatch", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) {
 			p.Replay = &ReplayOutcome{Overall: ReplayMismatch, MatchedCommands: 1, ReplayedCommands: 2, Reason: "ignored"}
 		}), []string{"1 of 2"}},
-		{"replay impossible", Policy{Rule: RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayNotReproducible} }), []string{"nothing that can be run again"}},
-		{"replay reason", Policy{Rule: RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayNotExecuted, Reason: "switched off"} }), []string{"switched off"}},
-		{"replay without outcome", Policy{Rule: RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{} }), []string{"not run again"}},
-		{"unknown rule", Policy{Rule: "max_lines"}, in, []string{`"max_lines"`}},
-		{"scope of another phase", Policy{Rule: RuleMaxTotalTurns, Limit: 1, Phases: []string{"plan"}}, in, nil},
-		{"scope of this phase", Policy{Rule: RuleMaxTotalTurns, Limit: 1, Phases: []string{"plan", "build"}}, in, []string{"7 of"}},
-		{"scope of another role", Policy{Rule: RuleMaxTotalTurns, Limit: 1, Roles: []string{"qa"}}, in, nil},
+		{"replay impossible", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayNotReproducible} }), []string{"nothing that can be run again"}},
+		{"replay reason", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayNotExecuted, Reason: "switched off"} }), []string{"switched off"}},
+		{"replay without outcome", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{} }), []string{"not run again"}},
+		{"unknown rule", config.Policy{Rule: "max_lines"}, in, []string{`"max_lines"`}},
+		{"scope of another phase", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 1, Phases: []string{"plan"}}, in, nil},
+		{"scope of this phase", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 1, Phases: []string{"plan", "build"}}, in, []string{"7 of"}},
+		{"scope of another role", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 1, Roles: []string{"qa"}}, in, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.policy.ID, tt.policy.Action = "p-1", "warn"
-			got := EvaluatePolicies(&Config{Policies: []Policy{tt.policy}}, tt.in)
+			got := EvaluatePolicies(&config.Config{Policies: []config.Policy{tt.policy}}, tt.in)
 			if tt.want == nil {
 				if len(got) != 0 {
 					t.Fatalf("got %+v", got)
@@ -66,10 +67,10 @@ func TestEvaluatePolicies(t *testing.T) {
 }
 
 func TestPoliciesAllEvaluated(t *testing.T) {
-	c := &Config{Policies: []Policy{
-		{ID: "a", Rule: RuleMaxTotalTurns, Limit: 1, Action: "block"},
-		{ID: "b", Rule: RuleRequireStatus, Allowed: []string{"failed"}, Action: "escalate", Message: "Own words."},
-		{ID: "c", Rule: RuleMaxTotalTurns, Limit: 99, Action: "warn"},
+	c := &config.Config{Policies: []config.Policy{
+		{ID: "a", Rule: config.RuleMaxTotalTurns, Limit: 1, Action: "block"},
+		{ID: "b", Rule: config.RuleRequireStatus, Allowed: []string{"failed"}, Action: "escalate", Message: "Own words."},
+		{ID: "c", Rule: config.RuleMaxTotalTurns, Limit: 99, Action: "warn"},
 	}}
 	got := EvaluatePolicies(c, PolicyInput{TotalTurns: 1, Status: "completed"})
 	if len(got) != 2 || got[0].PolicyID != "a" || got[1].PolicyID != "b" {
@@ -81,7 +82,7 @@ func TestPoliciesAllEvaluated(t *testing.T) {
 }
 
 func TestPoliciesNeedReplay(t *testing.T) {
-	c := &Config{Policies: []Policy{{Rule: RuleMaxTotalTurns}, {Rule: RuleRequireReproducibleVerify, Phases: []string{"ship"}, Roles: []string{"qa"}}}}
+	c := &config.Config{Policies: []config.Policy{{Rule: config.RuleMaxTotalTurns}, {Rule: config.RuleRequireReproducibleVerify, Phases: []string{"ship"}, Roles: []string{"qa"}}}}
 	for _, tt := range []struct {
 		phase, role string
 		want        bool
@@ -90,7 +91,7 @@ func TestPoliciesNeedReplay(t *testing.T) {
 			t.Errorf("%s %s: %v", tt.phase, tt.role, got)
 		}
 	}
-	if PoliciesNeedReplay(&Config{}, "ship", "qa") {
+	if PoliciesNeedReplay(&config.Config{}, "ship", "qa") {
 		t.Error("no policy needs a replay")
 	}
 }

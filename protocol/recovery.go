@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -227,7 +228,7 @@ func (v *RecoveryView) Object() *ojson.Object {
 // DeriveRecovery says why the run waits and how it goes on; nil when it waits
 // for nobody. A specific block wins over a pending approval: the approval cannot
 // be given before it is lifted (spec/01 §14 row 8).
-func DeriveRecovery(s *State, cfg *Config) *RecoveryView {
+func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 	if s == nil {
 		return nil
 	}
@@ -284,7 +285,7 @@ func guidanceObjects(gs []Guidance) []*ojson.Object {
 
 // DeriveGuidance looks at the files the last failed gate misses and at who owns
 // them. Sorted by severity, each role and file once.
-func DeriveGuidance(s *State, cfg *Config) []Guidance {
+func DeriveGuidance(s *State, cfg *config.Config) []Guidance {
 	if s == nil || cfg == nil || s.LastGateFailure == nil {
 		return nil
 	}
@@ -310,18 +311,18 @@ func DeriveGuidance(s *State, cfg *Config) []Guidance {
 		g := Guidance{Phase: phase, GateID: wire.OrEmpty(f.GateID), RoleID: role, ArtifactPath: path,
 			Command: fmt.Sprintf("Bind role %q to a runtime that may write in agentxchain.json, then run: git agentxchain validate", role)}
 		rank := 0
-		switch c := WriteContract(cfg, role); {
-		case c.Ownership == OwnershipInvalid || c.Path == PathInvalidAuthoritative || c.Path == PathInvalidReviewOnly:
+		switch c := config.WriteContract(cfg, role); {
+		case c.Ownership == config.OwnershipInvalid || c.Path == config.PathInvalidAuthoritative || c.Path == config.PathInvalidReviewOnly:
 			g.Code = "invalid_binding"
 			g.Reason = fmt.Sprintf("%s belongs to %q, whose authority and runtime do not go together.", path, role)
-		case c.Path == PathReviewArtifactOnly:
+		case c.Path == config.PathReviewArtifactOnly:
 			rank, g.Code = 1, "review_only_remote_dead_end"
 			g.Reason = fmt.Sprintf("%s belongs to %q, which can only hand in reviews and never write the file.", path, role)
-		case c.Ownership == OwnershipProposalApply:
+		case c.Ownership == config.OwnershipProposalApply:
 			rank, g.Code = 2, "proposal_apply_required"
 			g.Command = "Apply the proposal under " + wire.ProposedDir + ", then run: " + cmdAssign
 			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until a person applies them.", path, role)
-		case c.Ownership == OwnershipToolDefined:
+		case c.Ownership == config.OwnershipToolDefined:
 			rank, g.Code = 3, "tool_defined_proof_not_strong_enough"
 			g.Command = "git agentxchain validate"
 			g.Reason = fmt.Sprintf("%s belongs to %q, whose tool alone decides whether it can write files.", path, role)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -98,15 +99,15 @@ func TestDeriveRecovery(t *testing.T) {
 func TestGuidanceAndNextActions(t *testing.T) {
 	cfg := twoPhaseConfig()
 	add := func(id, authority, runtime string) {
-		cfg.Roles.Set(id, &Role{ID: id, WriteAuthority: authority, RuntimeID: runtime, RuntimeType: runtime})
+		cfg.Roles.Set(id, &config.Role{ID: id, WriteAuthority: authority, RuntimeID: runtime, RuntimeType: runtime})
 	}
-	cfg.Runtimes.Set("api_proxy", &Runtime{ID: "api_proxy", Type: "api_proxy", Raw: ojson.NewObject("type", "api_proxy")})
-	cfg.Runtimes.Set("mcp", &Runtime{ID: "mcp", Type: "mcp", Raw: ojson.NewObject("type", "mcp")})
+	cfg.Runtimes.Set("api_proxy", &config.Runtime{ID: "api_proxy", Type: "api_proxy", Raw: ojson.NewObject("type", "api_proxy")})
+	cfg.Runtimes.Set("mcp", &config.Runtime{ID: "mcp", Type: "mcp", Raw: ojson.NewObject("type", "mcp")})
 	add("api", wire.Proposed, "api_proxy")
 	add("ro", wire.ReviewOnly, "api_proxy")
 	add("tool", wire.Authoritative, "mcp")
 	add("bad", wire.Authoritative, "api_proxy")
-	cfg.WorkflowKit.Phases.Set("planning", []Artifact{{Path: "a", OwnedBy: "api"}, {Path: "b", OwnedBy: "ro"}, {Path: "c", OwnedBy: "tool"}, {Path: "d", OwnedBy: "bad"}, {Path: "e", OwnedBy: "dev"}, {Path: "f", OwnedBy: "gone"}})
+	cfg.WorkflowKit.Phases.Set("planning", []config.Artifact{{Path: "a", OwnedBy: "api"}, {Path: "b", OwnedBy: "ro"}, {Path: "c", OwnedBy: "tool"}, {Path: "d", OwnedBy: "bad"}, {Path: "e", OwnedBy: "dev"}, {Path: "f", OwnedBy: "gone"}})
 	s := inStatus(wire.StatusActive)
 	if len(NextActions(s, cfg, "")) != 0 {
 		t.Error("a healthy run needs no advice")
@@ -157,7 +158,7 @@ func TestNextStep(t *testing.T) {
 	if NextStep(inStatus(wire.StatusCompleted), cfg, "") != nil {
 		t.Error("a completed run has no next step")
 	}
-	if got := NextStep(inStatus(wire.StatusActive), &Config{}, ""); got == nil || got.Reason == "" {
+	if got := NextStep(inStatus(wire.StatusActive), &config.Config{}, ""); got == nil || got.Reason == "" {
 		t.Error("no roles")
 	}
 }
@@ -167,10 +168,10 @@ func TestResolveRole(t *testing.T) {
 	strict := twoPhaseConfig()
 	strict.Rules.EnforceRouting = true
 	noEntry := twoPhaseConfig()
-	noEntry.Routing.Set("planning", &Route{Phase: "planning"})
-	none := &Config{}
+	noEntry.Routing.Set("planning", &config.Route{Phase: "planning"})
+	none := &config.Config{}
 	for name, tc := range map[string]struct {
-		cfg      *Config
+		cfg      *config.Config
 		s        *State
 		override string
 		role     string

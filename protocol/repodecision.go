@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -38,7 +39,7 @@ type Authority struct {
 
 // DecisionAuthority returns the role's authority. The second value is false for
 // a role that declares none: it takes no part in authority checks.
-func DecisionAuthority(cfg *Config, role string) (Authority, bool) {
+func DecisionAuthority(cfg *config.Config, role string) (Authority, bool) {
 	r := cfg.Role(role)
 	switch {
 	case r != nil && r.DecisionAuthority != nil:
@@ -54,7 +55,7 @@ func DecisionAuthority(cfg *Config, role string) (Authority, bool) {
 // CheckOverride says whether role may make the decision d, which overrides one
 // of rows. The warning is about an override that is allowed only because the
 // role that made the old decision is gone from the configuration.
-func CheckOverride(cfg *Config, rows []Line, role string, d Decision) (warning string, err *wire.Error) {
+func CheckOverride(cfg *config.Config, rows []Line, role string, d Decision) (warning string, err *wire.Error) {
 	target := repoDecision(rows, d.Overrides)
 	refuse := func(code, format string, args ...any) (string, *wire.Error) {
 		msg := fmt.Sprintf("Decision %s cannot override %s: ", d.ID, d.Overrides) + fmt.Sprintf(format, args...)
@@ -92,7 +93,7 @@ func CheckOverride(cfg *Config, rows []Line, role string, d Decision) (warning s
 
 // CheckOverrides is CheckOverride for all decisions of a turn result; it also
 // refuses two decisions that override the same one.
-func CheckOverrides(cfg *Config, rows []Line, role string, decisions []Decision) (warnings []string, err *wire.Error) {
+func CheckOverrides(cfg *config.Config, rows []Line, role string, decisions []Decision) (warnings []string, err *wire.Error) {
 	taken := make(map[string]string)
 	for _, d := range decisions {
 		if d.Overrides == "" {
@@ -177,7 +178,7 @@ func PromoteDecisions(rows []Line, decisions []Decision, turn *Turn, run, phase,
 }
 
 // RepoDecisionsSummary is the read model of spec/01 §9.4, nil without decisions.
-func RepoDecisionsSummary(cfg *Config, rows []Line) *ojson.Object {
+func RepoDecisionsSummary(cfg *config.Config, rows []Line) *ojson.Object {
 	if len(rows) == 0 {
 		return nil
 	}

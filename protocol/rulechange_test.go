@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -53,7 +54,7 @@ func ruleAt(t testing.TB, doc *ojson.Object, at string) (*ojson.Object, string) 
 }
 
 // ruleEdit is ruleDoc with one member replaced, or removed when value is "".
-func ruleEdit(t testing.TB, doc, at, value string) *Config {
+func ruleEdit(t testing.TB, doc, at, value string) *config.Config {
 	t.Helper()
 	root, err := ojson.DecodeObject([]byte(doc))
 	if err != nil {
@@ -69,9 +70,9 @@ func ruleEdit(t testing.TB, doc, at, value string) *Config {
 		}
 		o.Set(key, v)
 	}
-	cfg := GoverningConfig(ojson.Compact(root))
+	cfg := config.DecodeGoverning(ojson.Compact(root))
 	if cfg == nil {
-		_, problems, err := DecodeConfig(ojson.Compact(root))
+		_, problems, err := config.Decode(ojson.Compact(root))
 		t.Fatalf("%s = %s does not govern: %v %s", at, value, err, problems.Join())
 	}
 	return cfg
@@ -168,14 +169,14 @@ func TestRuleChanges(t *testing.T) {
 		{"/x~y", `1`, "/x~0y", true},
 		{"/schedules", `{"n":{"every_minutes":5}}`, "/schedules", true},
 	} {
-		before, after := GoverningConfig([]byte(ruleDoc)), ruleEdit(t, ruleDoc, tc.at, tc.Member)
-		changes := RuleChanges(before, after)
+		before, after := config.DecodeGoverning([]byte(ruleDoc)), ruleEdit(t, ruleDoc, tc.at, tc.Member)
+		changes := config.RuleChanges(before, after)
 		var at []string
 		for _, c := range changes {
 			at = append(at, c.Pointer)
 		}
 		name := tc.at + " = " + tc.Member
-		if got := len(Weakening(changes)) > 0; got != tc.weakens {
+		if got := len(config.Weakening(changes)) > 0; got != tc.weakens {
 			t.Errorf("%s: weakens %v, want %v: %+v", name, got, tc.weakens, changes)
 		}
 		if tc.want != "" && !slices.Equal(at, []string{tc.want}) {
@@ -184,22 +185,22 @@ func TestRuleChanges(t *testing.T) {
 		if tc.want == "" && !tc.weakens && len(changes) > 0 {
 			t.Errorf("%s: changes of what is a setting: %+v", name, changes)
 		}
-		if same := RulesDigest(before) == RulesDigest(after); same != (len(changes) == 0) {
+		if same := config.RulesDigest(before) == config.RulesDigest(after); same != (len(changes) == 0) {
 			t.Errorf("%s: the same digest %v with %d changes", name, same, len(changes))
 		}
 	}
 }
 
 func TestRuleChangesOfPhaseOrder(t *testing.T) {
-	before := GoverningConfig([]byte(ruleDoc))
+	before := config.DecodeGoverning([]byte(ruleDoc))
 	routing := before.Raw.Object("routing")
 	turned := ojson.NewObject("build", routing.Object("build"), "planning", routing.Object("planning"))
 	after := ruleEdit(t, ruleDoc, "/routing", string(ojson.Compact(turned)))
-	changes := RuleChanges(before, after)
+	changes := config.RuleChanges(before, after)
 	if len(changes) != 1 || changes[0].Pointer != "/routing" || !changes[0].Weakens {
 		t.Errorf("another order of phases: %+v", changes)
 	}
-	if RulesDigest(before) == RulesDigest(after) {
+	if config.RulesDigest(before) == config.RulesDigest(after) {
 		t.Error("another order of phases has the same digest")
 	}
 }
@@ -207,34 +208,34 @@ func TestRuleChangesOfPhaseOrder(t *testing.T) {
 func TestRuleChangesOfSkippedPhases(t *testing.T) {
 	skip := string(ojson.Compact(ruleEdit(t, ruleDoc, "/routing/planning/timeout_action", `"skip_phase"`).Raw))
 	for _, at := range []string{"/routing/planning/timeout_minutes", "/timeouts/per_phase_minutes"} {
-		if changes := RuleChanges(GoverningConfig([]byte(skip)), ruleEdit(t, skip, at, "2")); len(Weakening(changes)) != 1 {
+		if changes := config.RuleChanges(config.DecodeGoverning([]byte(skip)), ruleEdit(t, skip, at, "2")); len(config.Weakening(changes)) != 1 {
 			t.Errorf("a shorter time until a phase is skipped, %s: %+v", at, changes)
 		}
 	}
 	none := string(ojson.Compact(ruleEdit(t, skip, "/timeouts", "").Raw))
-	if changes := RuleChanges(GoverningConfig([]byte(none)), GoverningConfig([]byte(skip))); len(Weakening(changes)) != 1 {
+	if changes := config.RuleChanges(config.DecodeGoverning([]byte(none)), config.DecodeGoverning([]byte(skip))); len(config.Weakening(changes)) != 1 {
 		t.Errorf("limits that skip a phase come to hold: %+v", changes)
 	}
-	if changes := RuleChanges(GoverningConfig([]byte(skip)),
-		ruleEdit(t, skip, "/routing/planning/timeout_action", `"escalate"`)); len(Weakening(changes)) != 0 || len(changes) != 1 {
+	if changes := config.RuleChanges(config.DecodeGoverning([]byte(skip)),
+		ruleEdit(t, skip, "/routing/planning/timeout_action", `"escalate"`)); len(config.Weakening(changes)) != 0 || len(changes) != 1 {
 		t.Errorf("a person instead of a skipped phase: %+v", changes)
 	}
 }
 
 func TestRuleChangesOfNoConfiguration(t *testing.T) {
-	cfg := GoverningConfig([]byte(ruleDoc))
+	cfg := config.DecodeGoverning([]byte(ruleDoc))
 	for _, data := range []string{"", "{", "[]", `{"schema_version":"9"}`, strings.Replace(ruleDoc, `"type":"manual"`, `"type":"robot"`, 1)} {
-		if GoverningConfig([]byte(data)) != nil {
+		if config.DecodeGoverning([]byte(data)) != nil {
 			t.Errorf("%.30q governs", data)
 		}
 	}
-	if GoverningConfig(nil) != nil || RulesDigest(nil) != "" || RuleChanges(nil, nil) != nil {
+	if config.DecodeGoverning(nil) != nil || config.RulesDigest(nil) != "" || config.RuleChanges(nil, nil) != nil {
 		t.Error("a missing configuration has rules")
 	}
-	if lost := RuleChanges(cfg, nil); len(lost) != 1 || !lost[0].Weakens || lost[0].Pointer != "" || lost[0].After != "" {
+	if lost := config.RuleChanges(cfg, nil); len(lost) != 1 || !lost[0].Weakens || lost[0].Pointer != "" || lost[0].After != "" {
 		t.Errorf("a lost configuration: %+v", lost)
 	}
-	if found := RuleChanges(nil, cfg); len(found) != 1 || found[0].Weakens {
+	if found := config.RuleChanges(nil, cfg); len(found) != 1 || found[0].Weakens {
 		t.Errorf("a first configuration: %+v", found)
 	}
 }
@@ -271,7 +272,7 @@ var ruleChoices = []struct {
 }
 
 // rulePair draws two configurations that govern and differ in at most three members.
-func rulePair(t *rapid.T) (before, after *Config) {
+func rulePair(t *rapid.T) (before, after *config.Config) {
 	picked := make([]string, len(ruleChoices))
 	for i, c := range ruleChoices {
 		picked[i] = rapid.SampledFrom(c.values).Draw(t, c.at)
@@ -284,7 +285,7 @@ func rulePair(t *rapid.T) (before, after *Config) {
 	return before, ruleDecode(t, picked)
 }
 
-func ruleDecode(t *rapid.T, picked []string) *Config {
+func ruleDecode(t *rapid.T, picked []string) *config.Config {
 	root, err := ojson.DecodeObject([]byte(ruleDoc))
 	if err != nil {
 		t.Fatal(err)
@@ -303,9 +304,9 @@ func ruleDecode(t *rapid.T, picked []string) *Config {
 			o.Set(key, v)
 		}
 	}
-	cfg := GoverningConfig(ojson.Compact(root))
+	cfg := config.DecodeGoverning(ojson.Compact(root))
 	if cfg == nil {
-		_, problems, _ := DecodeConfig(ojson.Compact(root))
+		_, problems, _ := config.Decode(ojson.Compact(root))
 		t.Fatal(problems.Join())
 	}
 	return cfg
@@ -350,7 +351,7 @@ func ruleWorld(t *rapid.T) ruleSituation {
 }
 
 // openness of the way out of planning: 0 closed, 1 for a person, 2 open.
-func (w ruleSituation) openness(cfg *Config) int {
+func (w ruleSituation) openness(cfg *config.Config) int {
 	in := w.gate
 	in.Config = cfg
 	r := EvaluatePhaseExit(in)
@@ -377,14 +378,14 @@ func (w ruleSituation) openness(cfg *Config) int {
 func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := rulePair(t)
-		changes := RuleChanges(before, after)
-		if same := RulesDigest(before) == RulesDigest(after); same != (len(changes) == 0) {
+		changes := config.RuleChanges(before, after)
+		if same := config.RulesDigest(before) == config.RulesDigest(after); same != (len(changes) == 0) {
 			t.Fatalf("the same digest %v with %d changes", same, len(changes))
 		}
-		if len(RuleChanges(before, before)) != 0 {
+		if len(config.RuleChanges(before, before)) != 0 {
 			t.Fatal("a configuration differs from itself")
 		}
-		if len(Weakening(changes)) > 0 {
+		if len(config.Weakening(changes)) > 0 {
 			return
 		}
 		w := ruleWorld(t)
@@ -401,7 +402,7 @@ func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 				t.Fatalf("policy %s: %s became %q: %+v", v.PolicyID, v.Action, kept[v.PolicyID], changes)
 			}
 		}
-		hits := func(cfg *Config, action string) (out []string) {
+		hits := func(cfg *config.Config, action string) (out []string) {
 			for _, h := range EvaluateTimeouts(cfg, w.state, nil, w.now) {
 				if h.Action == action {
 					out = append(out, h.Scope)
@@ -409,10 +410,10 @@ func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 			}
 			return out
 		}
-		if b, a := hits(before, TimeoutEscalate), hits(after, TimeoutEscalate); !coversAll(a, b) {
+		if b, a := hits(before, config.TimeoutEscalate), hits(after, config.TimeoutEscalate); !coversAll(a, b) {
 			t.Fatalf("time limits that stop the run: %v, then %v: %+v", b, a, changes)
 		}
-		if b, a := hits(before, TimeoutSkipPhase), hits(after, TimeoutSkipPhase); !coversAll(b, a) {
+		if b, a := hits(before, config.TimeoutSkipPhase), hits(after, config.TimeoutSkipPhase); !coversAll(b, a) {
 			t.Fatalf("time limits that skip the phase: %v, then %v: %+v", b, a, changes)
 		}
 	})
@@ -422,12 +423,12 @@ func TestUnmarkedRuleChangesAreAsStrict(t *testing.T) {
 func TestRuleChangesAreOneWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := rulePair(t)
-		there, back := RuleChanges(before, after), RuleChanges(after, before)
+		there, back := config.RuleChanges(before, after), config.RuleChanges(after, before)
 		if (len(there) == 0) != (len(back) == 0) {
 			t.Fatalf("%+v there, %+v back", there, back)
 		}
 		w := ruleWorld(t)
-		if len(Weakening(there))+len(Weakening(back)) == 0 && w.openness(before) != w.openness(after) {
+		if len(config.Weakening(there))+len(config.Weakening(back)) == 0 && w.openness(before) != w.openness(after) {
 			t.Fatalf("called the same both ways, and one is more open: %+v", there)
 		}
 	})
@@ -439,7 +440,7 @@ func TestRuleChangesOfAnyDocument(t *testing.T) {
 	keys := []string{"gates", "routing", "policies", "hooks", "roles", "runtimes", "rules", "budget", "timeouts", "workflow_kit",
 		"approval_policy", "git_hooks", "run_loop", "project", "authority"}
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(label string) *Config {
+		draw := func(label string) *config.Config {
 			root, err := ojson.DecodeObject([]byte(ruleDoc))
 			if err != nil {
 				t.Fatal(err)
@@ -456,12 +457,12 @@ func TestRuleChangesOfAnyDocument(t *testing.T) {
 					root.Set(key, v)
 				}
 			}
-			cfg, _ := DecodeConfigObject(root)
+			cfg, _ := config.DecodeObject(root)
 			return cfg
 		}
 		before, after := draw("before "), draw("after ")
-		changes := RuleChanges(before, after)
-		if same := RulesDigest(before) == RulesDigest(after); same != (len(changes) == 0) {
+		changes := config.RuleChanges(before, after)
+		if same := config.RulesDigest(before) == config.RulesDigest(after); same != (len(changes) == 0) {
 			t.Fatalf("the same digest %v with changes %+v", same, changes)
 		}
 	})

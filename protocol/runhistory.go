@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RunHistoryFacts are the facts of a row. State is the state after the
 // completion or block.
 type RunHistoryFacts struct {
-	Config        *Config
+	Config        *config.Config
 	State         *State
 	Index         *Index // counts and recent records of this run only
 	BlockedReason string // why, in words; "" takes the block's own detail
@@ -30,7 +31,7 @@ func BuildRunHistory(f RunHistoryFacts) *ojson.Object {
 	}
 	cfg := f.Config
 	if cfg == nil {
-		cfg = &Config{}
+		cfg = &config.Config{}
 	}
 	started := x.FirstAcceptedAt
 	if started == "" {

@@ -7,32 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // SemanticsRecoveryReport judges the coordinator's recovery report. A
 // configuration cannot name it; workflowkit.go lists the kinds it can.
 const SemanticsRecoveryReport = "recovery_report"
-
-// PathSemantics returns the evaluator that a path implies when a gate requires
-// the file, "" when it implies none. Paths match exactly.
-func PathSemantics(path string) string {
-	switch path {
-	case ".planning/PM_SIGNOFF.md":
-		return SemanticsPMSignoff
-	case ".planning/SYSTEM_SPEC.md":
-		return SemanticsSystemSpec
-	case ".planning/IMPLEMENTATION_NOTES.md":
-		return SemanticsImplementationNotes
-	case ".planning/acceptance-matrix.md":
-		return SemanticsAcceptanceMatrix
-	case ".planning/ship-verdict.md":
-		return SemanticsShipVerdict
-	case ".planning/RELEASE_NOTES.md":
-		return SemanticsReleaseNotes
-	}
-	return ""
-}
 
 // EvaluateSemantics judges the contents of the file at path. sections are the
 // required_sections of section_check. A reason is wire text: it names the
@@ -45,26 +26,26 @@ func EvaluateSemantics(kind, path string, data []byte, sections []string) (ok bo
 	text := decodeText(data)
 	var w []string
 	switch kind {
-	case SemanticsPMSignoff:
+	case config.SemanticsPMSignoff:
 		reason, w = pmSignoff(text)
-	case SemanticsShipVerdict:
+	case config.SemanticsShipVerdict:
 		reason, w = shipVerdict(text)
-	case SemanticsSystemSpec:
+	case config.SemanticsSystemSpec:
 		reason = systemSpec(newSectioned(text))
-	case SemanticsImplementationNotes:
+	case config.SemanticsImplementationNotes:
 		reason = sectionNotes(newSectioned(text), implementationRules)
-	case SemanticsReleaseNotes:
+	case config.SemanticsReleaseNotes:
 		reason = sectionNotes(newSectioned(text), releaseRules)
 	case SemanticsRecoveryReport:
 		reason = recoveryReport(newSectioned(text))
-	case SemanticsAcceptanceMatrix:
+	case config.SemanticsAcceptanceMatrix:
 		reason, w = acceptanceMatrix(text)
-	case SemanticsSectionCheck:
+	case config.SemanticsSectionCheck:
 		reason = sectionCheck(newSectioned(text), sections)
 	default:
 		return false, fmt.Sprintf("%s asks for the check %q, which does not exist.", path, kind), nil
 	}
-	if loneTerminator(text) && kind != SemanticsPMSignoff && kind != SemanticsShipVerdict {
+	if loneTerminator(text) && kind != config.SemanticsPMSignoff && kind != config.SemanticsShipVerdict {
 		w = append(w, "has line ends other than LF or CRLF; sections and tables are cut at LF only")
 	}
 	for i := range w {

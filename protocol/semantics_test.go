@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 const (
@@ -39,75 +41,75 @@ func TestEvaluateSemantics(t *testing.T) {
 		sections         []string
 		reason           string
 	}{
-		{"signoff", SemanticsPMSignoff, "# Signoff\n\nApproved: YES\n", nil, ""},
-		{"signoff case and space", SemanticsPMSignoff, "aPPROVED :\u00a0 yes \u3000\n", nil, ""},
-		{"signoff crlf", SemanticsPMSignoff, "x\r\nApproved: YES\r\n", nil, ""},
-		{"signoff after lone CR", SemanticsPMSignoff, "x\rApproved: YES\ry", nil, ""},
-		{"signoff after U+2028", SemanticsPMSignoff, "x\u2028Approved: YES\u2029y", nil, ""},
-		{"signoff value on a later line", SemanticsPMSignoff, "Approved:\n\n  YES\n", nil, ""},
-		{"signoff colon on a later line", SemanticsPMSignoff, "Approved\n: YES\n", nil, ""},
-		{"signoff no", SemanticsPMSignoff, "Approved: NO\n", nil, notApproved("NO")},
-		{"signoff value quoted raw", SemanticsPMSignoff, "Approved:  yes  sir \n", nil, notApproved("yes  sir")},
-		{"signoff first line counts", SemanticsPMSignoff, "Approved: NO\nApproved: YES\n", nil, notApproved("NO")},
-		{"signoff absent", SemanticsPMSignoff, "# Signoff\n", nil, reasonNoApproval},
-		{"signoff empty file", SemanticsPMSignoff, "", nil, reasonNoApproval},
-		{"signoff empty value", SemanticsPMSignoff, "Approved: \n\n", nil, reasonNoApproval},
-		{"signoff listed", SemanticsPMSignoff, "- Approved: YES\n", nil, reasonNoApproval},
-		{"signoff bold", SemanticsPMSignoff, "**Approved:** YES\n", nil, reasonNoApproval},
-		{"signoff indented", SemanticsPMSignoff, " Approved: YES\n", nil, reasonNoApproval},
-		{"signoff after a byte order mark", SemanticsPMSignoff, "\ufeffApproved: YES\n", nil, reasonNoApproval},
-		{"signoff longer label", SemanticsPMSignoff, "Approved by: YES\n", nil, reasonNoApproval},
-		{"signoff NEL is no white space", SemanticsPMSignoff, "Approved:\u0085YES\n", nil, notApproved("\u0085YES")},
-		{"signoff ill-formed bytes", SemanticsPMSignoff, "Approved: \xe2\x82 \xff\n", nil, notApproved("\ufffd \ufffd")},
+		{"signoff", config.SemanticsPMSignoff, "# Signoff\n\nApproved: YES\n", nil, ""},
+		{"signoff case and space", config.SemanticsPMSignoff, "aPPROVED :\u00a0 yes \u3000\n", nil, ""},
+		{"signoff crlf", config.SemanticsPMSignoff, "x\r\nApproved: YES\r\n", nil, ""},
+		{"signoff after lone CR", config.SemanticsPMSignoff, "x\rApproved: YES\ry", nil, ""},
+		{"signoff after U+2028", config.SemanticsPMSignoff, "x\u2028Approved: YES\u2029y", nil, ""},
+		{"signoff value on a later line", config.SemanticsPMSignoff, "Approved:\n\n  YES\n", nil, ""},
+		{"signoff colon on a later line", config.SemanticsPMSignoff, "Approved\n: YES\n", nil, ""},
+		{"signoff no", config.SemanticsPMSignoff, "Approved: NO\n", nil, notApproved("NO")},
+		{"signoff value quoted raw", config.SemanticsPMSignoff, "Approved:  yes  sir \n", nil, notApproved("yes  sir")},
+		{"signoff first line counts", config.SemanticsPMSignoff, "Approved: NO\nApproved: YES\n", nil, notApproved("NO")},
+		{"signoff absent", config.SemanticsPMSignoff, "# Signoff\n", nil, reasonNoApproval},
+		{"signoff empty file", config.SemanticsPMSignoff, "", nil, reasonNoApproval},
+		{"signoff empty value", config.SemanticsPMSignoff, "Approved: \n\n", nil, reasonNoApproval},
+		{"signoff listed", config.SemanticsPMSignoff, "- Approved: YES\n", nil, reasonNoApproval},
+		{"signoff bold", config.SemanticsPMSignoff, "**Approved:** YES\n", nil, reasonNoApproval},
+		{"signoff indented", config.SemanticsPMSignoff, " Approved: YES\n", nil, reasonNoApproval},
+		{"signoff after a byte order mark", config.SemanticsPMSignoff, "\ufeffApproved: YES\n", nil, reasonNoApproval},
+		{"signoff longer label", config.SemanticsPMSignoff, "Approved by: YES\n", nil, reasonNoApproval},
+		{"signoff NEL is no white space", config.SemanticsPMSignoff, "Approved:\u0085YES\n", nil, notApproved("\u0085YES")},
+		{"signoff ill-formed bytes", config.SemanticsPMSignoff, "Approved: \xe2\x82 \xff\n", nil, notApproved("\ufffd \ufffd")},
 
-		{"verdict yes", SemanticsShipVerdict, "## Verdict: YES\n", nil, ""},
-		{"verdict ship", SemanticsShipVerdict, "##   verdict\t:ship", nil, ""},
-		{"verdict ship it", SemanticsShipVerdict, "## Verdict: Ship \t It\r\n", nil, ""},
-		{"verdict heading over two lines", SemanticsShipVerdict, "##\nVerdict: YES", nil, ""},
-		{"verdict pending", SemanticsShipVerdict, "## Verdict: PENDING\n", nil, notAffirmative("PENDING")},
-		{"verdict level three", SemanticsShipVerdict, "### Verdict: YES\n", nil, reasonNoVerdict},
-		{"verdict without a space", SemanticsShipVerdict, "##Verdict: YES\n", nil, reasonNoVerdict},
-		{"verdict section without value", SemanticsShipVerdict, "## Verdict\n\nYES\n", nil, reasonNoVerdict},
+		{"verdict yes", config.SemanticsShipVerdict, "## Verdict: YES\n", nil, ""},
+		{"verdict ship", config.SemanticsShipVerdict, "##   verdict\t:ship", nil, ""},
+		{"verdict ship it", config.SemanticsShipVerdict, "## Verdict: Ship \t It\r\n", nil, ""},
+		{"verdict heading over two lines", config.SemanticsShipVerdict, "##\nVerdict: YES", nil, ""},
+		{"verdict pending", config.SemanticsShipVerdict, "## Verdict: PENDING\n", nil, notAffirmative("PENDING")},
+		{"verdict level three", config.SemanticsShipVerdict, "### Verdict: YES\n", nil, reasonNoVerdict},
+		{"verdict without a space", config.SemanticsShipVerdict, "##Verdict: YES\n", nil, reasonNoVerdict},
+		{"verdict section without value", config.SemanticsShipVerdict, "## Verdict\n\nYES\n", nil, reasonNoVerdict},
 
-		{"spec", SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n## Acceptance Tests\n- [ ] run it\n", nil, ""},
-		{"spec one missing", SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n", nil, ".planning/SYSTEM_SPEC.md must define ## Acceptance Tests before planning can exit."},
-		{"spec all missing", SemanticsSystemSpec, "", nil, ".planning/SYSTEM_SPEC.md must define ## Purpose, ## Interface, ## Acceptance Tests before planning can exit."},
-		{"spec placeholders", SemanticsSystemSpec, "## Purpose\n(what)\n\n## Interface\n(how)\n## Acceptance Tests\n- [ ] Name the executable checks here\n", nil, specHollow("## Purpose and ## Interface and ## Acceptance Tests")},
-		{"spec parenthesis over a line separator is content", SemanticsSystemSpec, "## Purpose\n(a\u2028b)\n## Interface\n()\n## Acceptance Tests\nz\n", nil, specHollow("## Interface")},
-		{"spec level three inside", SemanticsSystemSpec, "## Purpose\n### Why\n## Interface\ni\n## Acceptance Tests\nz\n", nil, ""},
-		{"spec heading only inside lines", SemanticsSystemSpec, "### Purpose ## Interface ## Acceptance Tests", nil, ""},
-		{"spec lone CR does not end a line", SemanticsSystemSpec, "## Purpose\rx\r## Interface\ry\r## Acceptance Tests\rz", nil, specHollow("## Purpose")},
+		{"spec", config.SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n## Acceptance Tests\n- [ ] run it\n", nil, ""},
+		{"spec one missing", config.SemanticsSystemSpec, "## Purpose\np\n## Interface\ni\n", nil, ".planning/SYSTEM_SPEC.md must define ## Acceptance Tests before planning can exit."},
+		{"spec all missing", config.SemanticsSystemSpec, "", nil, ".planning/SYSTEM_SPEC.md must define ## Purpose, ## Interface, ## Acceptance Tests before planning can exit."},
+		{"spec placeholders", config.SemanticsSystemSpec, "## Purpose\n(what)\n\n## Interface\n(how)\n## Acceptance Tests\n- [ ] Name the executable checks here\n", nil, specHollow("## Purpose and ## Interface and ## Acceptance Tests")},
+		{"spec parenthesis over a line separator is content", config.SemanticsSystemSpec, "## Purpose\n(a\u2028b)\n## Interface\n()\n## Acceptance Tests\nz\n", nil, specHollow("## Interface")},
+		{"spec level three inside", config.SemanticsSystemSpec, "## Purpose\n### Why\n## Interface\ni\n## Acceptance Tests\nz\n", nil, ""},
+		{"spec heading only inside lines", config.SemanticsSystemSpec, "### Purpose ## Interface ## Acceptance Tests", nil, ""},
+		{"spec lone CR does not end a line", config.SemanticsSystemSpec, "## Purpose\rx\r## Interface\ry\r## Acceptance Tests\rz", nil, specHollow("## Purpose")},
 
-		{"notes", SemanticsImplementationNotes, "## Changes\nc\n## Verification\nv\n", nil, ""},
-		{"notes missing", SemanticsImplementationNotes, "# x\n", nil, ".planning/IMPLEMENTATION_NOTES.md must define ## Changes and ## Verification before implementation can exit."},
-		{"notes placeholder", SemanticsImplementationNotes, "## Changes\n\n(dev FILLS this during implementation)\n\n## Verification\nv\n", nil,
+		{"notes", config.SemanticsImplementationNotes, "## Changes\nc\n## Verification\nv\n", nil, ""},
+		{"notes missing", config.SemanticsImplementationNotes, "# x\n", nil, ".planning/IMPLEMENTATION_NOTES.md must define ## Changes and ## Verification before implementation can exit."},
+		{"notes placeholder", config.SemanticsImplementationNotes, "## Changes\n\n(dev FILLS this during implementation)\n\n## Verification\nv\n", nil,
 			"## Changes in .planning/IMPLEMENTATION_NOTES.md still contains only placeholder text. Dev must replace placeholder content with real implementation notes."},
-		{"notes placeholder folds ASCII only", SemanticsImplementationNotes, "## Changes\n(Dev fill\u017f this during implementation)\n## Verification\nv\n", nil, ""},
+		{"notes placeholder folds ASCII only", config.SemanticsImplementationNotes, "## Changes\n(Dev fill\u017f this during implementation)\n## Verification\nv\n", nil, ""},
 
-		{"release", SemanticsReleaseNotes, "## User Impact\r\nu\r\n## Verification Summary\r\nv\r\n", nil, ""},
-		{"release missing", SemanticsReleaseNotes, "## User Impact\nu\n", nil, ".planning/RELEASE_NOTES.md must define ## Verification Summary before ship approval can be requested."},
-		{"release placeholders", SemanticsReleaseNotes, "## User Impact\n(QA fills this during the QA phase)\n## Verification Summary\n", nil,
+		{"release", config.SemanticsReleaseNotes, "## User Impact\r\nu\r\n## Verification Summary\r\nv\r\n", nil, ""},
+		{"release missing", config.SemanticsReleaseNotes, "## User Impact\nu\n", nil, ".planning/RELEASE_NOTES.md must define ## Verification Summary before ship approval can be requested."},
+		{"release placeholders", config.SemanticsReleaseNotes, "## User Impact\n(QA fills this during the QA phase)\n## Verification Summary\n", nil,
 			"## User Impact and ## Verification Summary in .planning/RELEASE_NOTES.md still contains only placeholder text. QA must replace placeholder content with real release notes."},
 
-		{"matrix", SemanticsAcceptanceMatrix, matrix + "| R1 | a | PASS |\n| R2 | b | passed |\n| R3 | c | Ok |\n| R4 | d | yes |\n", nil, ""},
-		{"matrix crlf and nbsp", SemanticsAcceptanceMatrix, "|\u00a0req\t#|S|\r\n|:---:|---|\r\n|\u00a0R1|\u00a0pass\u00a0|\r\n", nil, ""},
-		{"matrix no header", SemanticsAcceptanceMatrix, "| Requirement | Status |\n| R1 | pass |\n", nil, reasonNoHeader},
-		{"matrix indented header", SemanticsAcceptanceMatrix, "  | Req # | Status |\n| R1 | pass |\n", nil, reasonNoHeader},
-		{"matrix empty", SemanticsAcceptanceMatrix, "", nil, reasonNoHeader},
-		{"matrix scaffold", SemanticsAcceptanceMatrix, matrix + "| (qa fills this from ROADMAP.md) | | PENDING |\n", nil, reasonNoRows},
-		{"matrix header only", SemanticsAcceptanceMatrix, "| Req # |", nil, reasonNoRows},
-		{"matrix failing", SemanticsAcceptanceMatrix, matrix + "| R1 | a | PASS |\n| R2 | b | FAIL |\n| R3 | c | |\n", nil, matrixFailsPrefix + "R2=FAIL, R3=missing" + matrixFailsSuffix},
-		{"matrix open row", SemanticsAcceptanceMatrix, matrix + "| R1 | pass\n", nil, matrixFailsPrefix + "R1=R1" + matrixFailsSuffix},
-		{"matrix text before the rows", SemanticsAcceptanceMatrix, "| Req # | S |\n\nnote\n| R1 | pass |\n", nil, ""},
-		{"matrix earlier table", SemanticsAcceptanceMatrix, "| a |\n| FAIL |\n\n| Req # | S |\n| R1 | pass |\n", nil, ""},
-		{"matrix rows behind its end", SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n\n| R2 | FAIL |\n", nil, ""},
-		{"matrix two dashes are a row", SemanticsAcceptanceMatrix, "| Req # | S |\n|--|--|\n", nil, matrixFailsPrefix + "--=--" + matrixFailsSuffix},
-		{"matrix sharp s", SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | paß |\n", nil, ""},
+		{"matrix", config.SemanticsAcceptanceMatrix, matrix + "| R1 | a | PASS |\n| R2 | b | passed |\n| R3 | c | Ok |\n| R4 | d | yes |\n", nil, ""},
+		{"matrix crlf and nbsp", config.SemanticsAcceptanceMatrix, "|\u00a0req\t#|S|\r\n|:---:|---|\r\n|\u00a0R1|\u00a0pass\u00a0|\r\n", nil, ""},
+		{"matrix no header", config.SemanticsAcceptanceMatrix, "| Requirement | Status |\n| R1 | pass |\n", nil, reasonNoHeader},
+		{"matrix indented header", config.SemanticsAcceptanceMatrix, "  | Req # | Status |\n| R1 | pass |\n", nil, reasonNoHeader},
+		{"matrix empty", config.SemanticsAcceptanceMatrix, "", nil, reasonNoHeader},
+		{"matrix scaffold", config.SemanticsAcceptanceMatrix, matrix + "| (qa fills this from ROADMAP.md) | | PENDING |\n", nil, reasonNoRows},
+		{"matrix header only", config.SemanticsAcceptanceMatrix, "| Req # |", nil, reasonNoRows},
+		{"matrix failing", config.SemanticsAcceptanceMatrix, matrix + "| R1 | a | PASS |\n| R2 | b | FAIL |\n| R3 | c | |\n", nil, matrixFailsPrefix + "R2=FAIL, R3=missing" + matrixFailsSuffix},
+		{"matrix open row", config.SemanticsAcceptanceMatrix, matrix + "| R1 | pass\n", nil, matrixFailsPrefix + "R1=R1" + matrixFailsSuffix},
+		{"matrix text before the rows", config.SemanticsAcceptanceMatrix, "| Req # | S |\n\nnote\n| R1 | pass |\n", nil, ""},
+		{"matrix earlier table", config.SemanticsAcceptanceMatrix, "| a |\n| FAIL |\n\n| Req # | S |\n| R1 | pass |\n", nil, ""},
+		{"matrix rows behind its end", config.SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n\n| R2 | FAIL |\n", nil, ""},
+		{"matrix two dashes are a row", config.SemanticsAcceptanceMatrix, "| Req # | S |\n|--|--|\n", nil, matrixFailsPrefix + "--=--" + matrixFailsSuffix},
+		{"matrix sharp s", config.SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | paß |\n", nil, ""},
 
-		{"sections", SemanticsSectionCheck, "## A\nx\n## B\n(no placeholder of this check)\n", []string{"## A", "## B"}, ""},
-		{"sections none asked", SemanticsSectionCheck, "", nil, ""},
-		{"sections missing", SemanticsSectionCheck, "## A\nx", []string{"## A", "## B", "## C"}, "Document must contain sections: ## B, ## C"},
-		{"sections hollow", SemanticsSectionCheck, "## A\n(content here.)\n## B\n(Operator fills this in.)\n", []string{"## A", "## B"},
+		{"sections", config.SemanticsSectionCheck, "## A\nx\n## B\n(no placeholder of this check)\n", []string{"## A", "## B"}, ""},
+		{"sections none asked", config.SemanticsSectionCheck, "", nil, ""},
+		{"sections missing", config.SemanticsSectionCheck, "## A\nx", []string{"## A", "## B", "## C"}, "Document must contain sections: ## B, ## C"},
+		{"sections hollow", config.SemanticsSectionCheck, "## A\n(content here.)\n## B\n(Operator fills this in.)\n", []string{"## A", "## B"},
 			"Sections still contain only scaffold placeholder text: ## A, ## B. Replace placeholder content before this gate can pass."},
 
 		{"recovery", SemanticsRecoveryReport, "## Trigger\nt\n## Impact\ni\n## Mitigation\nm\n", nil, ""},
@@ -135,16 +137,16 @@ func TestUnknownSemanticsDoNotPass(t *testing.T) {
 
 func TestSemanticsWarnings(t *testing.T) {
 	tests := []struct{ kind, text, want string }{
-		{SemanticsPMSignoff, "Approved: YES\n", ""},
-		{SemanticsPMSignoff, "Approved: YES\nApproved:  yes\n", ""},
-		{SemanticsPMSignoff, "Approved:\nYES\n", "on a later line"},
-		{SemanticsPMSignoff, "Approved: YES\nApproved: NO\n", "more than once"},
-		{SemanticsShipVerdict, "## Verdict: YES\n## Verdict: YES\n## Verdict: NO\n", "more than once"},
-		{SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n", ""},
-		{SemanticsAcceptanceMatrix, "| Req # | S | T |\n| R1 | pass | late\n", "do not end with a pipe"},
-		{SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n\n| R2 | FAIL |\n", "only the first table"},
-		{SemanticsSystemSpec, "## Purpose\ra\n", "LF"},
-		{SemanticsSystemSpec, "## Purpose\r\na\r\n", ""},
+		{config.SemanticsPMSignoff, "Approved: YES\n", ""},
+		{config.SemanticsPMSignoff, "Approved: YES\nApproved:  yes\n", ""},
+		{config.SemanticsPMSignoff, "Approved:\nYES\n", "on a later line"},
+		{config.SemanticsPMSignoff, "Approved: YES\nApproved: NO\n", "more than once"},
+		{config.SemanticsShipVerdict, "## Verdict: YES\n## Verdict: YES\n## Verdict: NO\n", "more than once"},
+		{config.SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n", ""},
+		{config.SemanticsAcceptanceMatrix, "| Req # | S | T |\n| R1 | pass | late\n", "do not end with a pipe"},
+		{config.SemanticsAcceptanceMatrix, "| Req # | S |\n| R1 | pass |\n\n| R2 | FAIL |\n", "only the first table"},
+		{config.SemanticsSystemSpec, "## Purpose\ra\n", "LF"},
+		{config.SemanticsSystemSpec, "## Purpose\r\na\r\n", ""},
 	}
 	for _, tt := range tests {
 		_, _, warnings := EvaluateSemantics(tt.kind, "d/doc.md", []byte(tt.text), nil)
@@ -160,17 +162,17 @@ func TestSemanticsWarnings(t *testing.T) {
 
 func TestPathSemantics(t *testing.T) {
 	for path, want := range map[string]string{
-		".planning/PM_SIGNOFF.md":           SemanticsPMSignoff,
-		".planning/SYSTEM_SPEC.md":          SemanticsSystemSpec,
-		".planning/IMPLEMENTATION_NOTES.md": SemanticsImplementationNotes,
-		".planning/acceptance-matrix.md":    SemanticsAcceptanceMatrix,
-		".planning/ship-verdict.md":         SemanticsShipVerdict,
-		".planning/RELEASE_NOTES.md":        SemanticsReleaseNotes,
+		".planning/PM_SIGNOFF.md":           config.SemanticsPMSignoff,
+		".planning/SYSTEM_SPEC.md":          config.SemanticsSystemSpec,
+		".planning/IMPLEMENTATION_NOTES.md": config.SemanticsImplementationNotes,
+		".planning/acceptance-matrix.md":    config.SemanticsAcceptanceMatrix,
+		".planning/ship-verdict.md":         config.SemanticsShipVerdict,
+		".planning/RELEASE_NOTES.md":        config.SemanticsReleaseNotes,
 		".planning/ROADMAP.md":              "",
 		"./.planning/PM_SIGNOFF.md":         "",
 		".planning/pm_signoff.md":           "",
 	} {
-		if got := PathSemantics(path); got != want {
+		if got := config.PathSemantics(path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
@@ -189,8 +191,8 @@ func TestSemanticsHugeInput(t *testing.T) {
 }
 
 func allSemantics() []string {
-	return []string{SemanticsPMSignoff, SemanticsSystemSpec, SemanticsImplementationNotes, SemanticsAcceptanceMatrix, SemanticsShipVerdict,
-		SemanticsReleaseNotes, SemanticsSectionCheck, SemanticsRecoveryReport}
+	return []string{config.SemanticsPMSignoff, config.SemanticsSystemSpec, config.SemanticsImplementationNotes, config.SemanticsAcceptanceMatrix, config.SemanticsShipVerdict,
+		config.SemanticsReleaseNotes, config.SemanticsSectionCheck, SemanticsRecoveryReport}
 }
 
 // genDocument draws text out of the pieces the evaluators look for.
@@ -219,7 +221,7 @@ func TestSemanticsProperties(t *testing.T) {
 		if _, again, _ := EvaluateSemantics(kind, "other.md", []byte(doc), sections); again != reason {
 			t.Fatalf("the reason depends on the path: %q, %q", reason, again)
 		}
-		if strings.HasSuffix(doc, "\n") || kind == SemanticsAcceptanceMatrix {
+		if strings.HasSuffix(doc, "\n") || kind == config.SemanticsAcceptanceMatrix {
 			return
 		}
 		if endOK, _, _ := EvaluateSemantics(kind, "x.md", []byte(doc+"\n"), sections); endOK != ok {

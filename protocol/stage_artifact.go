@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -148,7 +149,7 @@ func isReviewRef(ref string) bool {
 }
 
 // runtimeType returns the type of a runtime, manual when it is not declared.
-func runtimeType(c *Config, id string) string {
+func runtimeType(c *config.Config, id string) string {
 	if rt, _ := c.Runtimes.Get(id); rt != nil && rt.Type != "" {
 		return rt.Type
 	}

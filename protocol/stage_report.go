@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -42,8 +43,8 @@ type stageContext struct {
 	doc       *ojson.Object // normalised
 	result    *TurnResult   // view of doc
 	phase     string
-	route     *Route // of phase, or nil
-	authority string // of the result's role; "" when unknown: no authority rule applies
+	route     *config.Route // of phase, or nil
+	authority string        // of the result's role; "" when unknown: no authority rule applies
 }
 
 // indexed names an array item.

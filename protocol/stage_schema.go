@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -112,7 +113,7 @@ func checkSchema(r *stageReport, doc *ojson.Object) {
 	s.placeholders(doc)
 }
 
-func isRole(v ojson.Value) bool { s, ok := v.(string); return ok && isConfigID(s) }
+func isRole(v ojson.Value) bool { s, ok := v.(string); return ok && config.IsID(s) }
 
 // schemaCheck holds the checks of one value each.
 type schemaCheck struct{ r *stageReport }

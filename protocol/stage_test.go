@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func TestStageAssignment(t *testing.T) {
@@ -211,7 +212,7 @@ func TestStageProtocol(t *testing.T) {
 		during(resultCase{}, missing),
 		patch(`{"phase_transition_request":"qa","status":"blocked"}`),
 		{phase: "ghost", patch: `{"proposed_next_role":"whoever"}`},
-		{patch: `{"phase_transition_request":"anything","proposed_next_role":"pm"}`, tweak: func(in *ValidationInput) { in.Config.Routing = ojson.Map[*Route]{} }},
+		{patch: `{"phase_transition_request":"anything","proposed_next_role":"pm"}`, tweak: func(in *ValidationInput) { in.Config.Routing = ojson.Map[*config.Route]{} }},
 	} {
 		c.passes(t)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
@@ -209,7 +210,7 @@ func TestDecodeRepairNeverPanics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := genStateObject(t)
 		s, _ := DecodeStateObject(o.Clone())
-		for _, c := range []*Config{nil, cfg} {
+		for _, c := range []*config.Config{nil, cfg} {
 			once, _ := RepairState(s, c)
 			twice, notes := RepairState(once, c)
 			if !bytes.Equal(once.Encode(), twice.Encode()) {

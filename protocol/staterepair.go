@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ import (
 // engine records it. Steps in order: version 1.0 shape, status and blocker,
 // missing block descriptor, approval pause, budget, recovery texts. cfg may be
 // nil; what needs it is then left alone. Applying it twice changes nothing more.
-func RepairState(s *State, cfg *Config) (repaired *State, notes []string) {
+func RepairState(s *State, cfg *config.Config) (repaired *State, notes []string) {
 	r := &stateRepair{s: s.Clone(), cfg: cfg}
 	r.shape()
 	r.pausedOrBlocked()
@@ -31,7 +32,7 @@ func RepairState(s *State, cfg *Config) (repaired *State, notes []string) {
 
 type stateRepair struct {
 	s     *State
-	cfg   *Config
+	cfg   *config.Config
 	notes []string
 }
 

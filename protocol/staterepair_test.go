@@ -8,28 +8,29 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
 // twoPhaseConfig has planning (gate g1, people approve) and build (gate g2).
-func twoPhaseConfig() *Config {
-	c := &Config{Template: "generic", Project: Project{ID: "demo", Name: "Demo", DefaultBranch: "main"}}
-	for _, r := range []*Role{
+func twoPhaseConfig() *config.Config {
+	c := &config.Config{Template: "generic", Project: config.Project{ID: "demo", Name: "Demo", DefaultBranch: "main"}}
+	for _, r := range []*config.Role{
 		{ID: "pm", Title: "PM", Mandate: "plan", WriteAuthority: wire.ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
 		{ID: "dev", Title: "Dev", Mandate: "build", WriteAuthority: wire.Authoritative, RuntimeID: "man", RuntimeType: "manual"},
 		{ID: "qa", Title: "QA", Mandate: "test", WriteAuthority: wire.ReviewOnly, RuntimeID: "man", RuntimeType: "manual"},
 	} {
 		c.Roles.Set(r.ID, r)
 	}
-	c.Runtimes.Set("man", &Runtime{ID: "man", Type: "manual"})
-	c.Routing.Set("planning", &Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev", "human"}, ExitGate: "g1", MaxConcurrentTurns: 1})
-	c.Routing.Set("build", &Route{Phase: "build", EntryRole: "dev", AllowedNextRoles: []string{"dev", "qa"}, ExitGate: "g2", MaxConcurrentTurns: 2})
-	c.Gates.Set("g1", &Gate{ID: "g1", RequiresHuman: true})
-	c.Gates.Set("g2", &Gate{ID: "g2", RequiresHuman: true})
+	c.Runtimes.Set("man", &config.Runtime{ID: "man", Type: "manual"})
+	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev", "human"}, ExitGate: "g1", MaxConcurrentTurns: 1})
+	c.Routing.Set("build", &config.Route{Phase: "build", EntryRole: "dev", AllowedNextRoles: []string{"dev", "qa"}, ExitGate: "g2", MaxConcurrentTurns: 2})
+	c.Gates.Set("g1", &config.Gate{ID: "g1", RequiresHuman: true})
+	c.Gates.Set("g2", &config.Gate{ID: "g2", RequiresHuman: true})
 	limit := 5.0
-	c.Budget = &Budget{PerRunMaxUSD: &limit, OnExceed: "pause_and_escalate"}
-	c.Rules = Rules{ChallengeRequired: true, MaxTurnRetries: 2, MaxDeadlockCycles: 2}
+	c.Budget = &config.Budget{PerRunMaxUSD: &limit, OnExceed: "pause_and_escalate"}
+	c.Rules = config.Rules{ChallengeRequired: true, MaxTurnRetries: 2, MaxDeadlockCycles: 2}
 	return c
 }
 

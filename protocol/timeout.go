@@ -9,14 +9,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-)
-
-// Actions of a time limit.
-const (
-	TimeoutEscalate  = "escalate"
-	TimeoutWarn      = "warn"
-	TimeoutSkipPhase = "skip_phase"
 )
 
 // defaultTurnMinutes is the deadline shown for a turn without a time limit.
@@ -92,7 +86,7 @@ func (b TimeoutBudget) Object() *ojson.Object {
 // EvaluateTimeouts returns the exceeded limits, turn before phase before run.
 // turn may be nil. Whether the run's status lets a hit act is the caller's
 // decision; a limit whose start is unknown or unreadable is never exceeded.
-func EvaluateTimeouts(cfg *Config, state *State, turn *Turn, now time.Time) []TimeoutHit {
+func EvaluateTimeouts(cfg *config.Config, state *State, turn *Turn, now time.Time) []TimeoutHit {
 	var out []TimeoutHit
 	for _, l := range timeLimits(cfg, state, turn) {
 		if b := l.at(now); b.Exceeded {
@@ -104,7 +98,7 @@ func EvaluateTimeouts(cfg *Config, state *State, turn *Turn, now time.Time) []Ti
 }
 
 // TimeoutBudgets returns every configured limit with what is left of it.
-func TimeoutBudgets(cfg *Config, state *State, turn *Turn, now time.Time) []TimeoutBudget {
+func TimeoutBudgets(cfg *config.Config, state *State, turn *Turn, now time.Time) []TimeoutBudget {
 	var out []TimeoutBudget
 	for _, l := range timeLimits(cfg, state, turn) {
 		out = append(out, l.at(now))
@@ -114,7 +108,7 @@ func TimeoutBudgets(cfg *Config, state *State, turn *Turn, now time.Time) []Time
 
 // TurnDeadline is the informational deadline_at of a turn assigned at the given
 // time: per_turn_minutes later, or two hours without such a limit.
-func TurnDeadline(cfg *Config, assigned time.Time) time.Time {
+func TurnDeadline(cfg *config.Config, assigned time.Time) time.Time {
 	minutes := float64(defaultTurnMinutes)
 	if t := cfg.Timeouts; t != nil && t.PerTurn != nil {
 		minutes = *t.PerTurn
@@ -132,14 +126,14 @@ type timeLimit struct {
 
 // timeLimits lists the limits that apply. Without a timeouts object nothing is
 // evaluated, routing overrides included.
-func timeLimits(cfg *Config, state *State, turn *Turn) []timeLimit {
+func timeLimits(cfg *config.Config, state *State, turn *Turn) []timeLimit {
 	t := cfg.Timeouts
 	if t == nil {
 		return nil
 	}
 	global := t.Action
-	if global != TimeoutWarn {
-		global = TimeoutEscalate // skip_phase has a meaning for a phase only
+	if global != config.TimeoutWarn {
+		global = config.TimeoutEscalate // skip_phase has a meaning for a phase only
 	}
 	var out []timeLimit
 	add := func(scope, phase string, minutes *float64, action string, starts ...*string) {
@@ -159,7 +153,7 @@ func timeLimits(cfg *Config, state *State, turn *Turn) []timeLimit {
 			phaseLimit = r.TimeoutMinutes
 		}
 		switch r.TimeoutAction {
-		case TimeoutEscalate, TimeoutWarn, TimeoutSkipPhase:
+		case config.TimeoutEscalate, config.TimeoutWarn, config.TimeoutSkipPhase:
 			phaseAction = r.TimeoutAction
 		}
 	}

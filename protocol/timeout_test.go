@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -21,41 +22,41 @@ func TestEvaluateTimeouts(t *testing.T) {
 	lim := func(m float64) *float64 { return &m }
 	tests := []struct {
 		name  string
-		to    *Timeouts
-		route *Route
+		to    *config.Timeouts
+		route *config.Route
 		state State
 		turn  *Turn
 		want  []TimeoutHit
 	}{
-		{name: "not configured", state: State{CreatedAt: ptr(ago(999))}, route: &Route{TimeoutMinutes: lim(1)}},
-		{name: "turn over", to: &Timeouts{PerTurn: lim(5)}, turn: &Turn{StartedAt: ago(10.5), AssignedAt: ago(99)},
+		{name: "not configured", state: State{CreatedAt: ptr(ago(999))}, route: &config.Route{TimeoutMinutes: lim(1)}},
+		{name: "turn over", to: &config.Timeouts{PerTurn: lim(5)}, turn: &Turn{StartedAt: ago(10.5), AssignedAt: ago(99)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 5, ElapsedMinutes: 11, ExceededByMinutes: 6, Action: "escalate"}}},
-		{name: "turn at the limit", to: &Timeouts{PerTurn: lim(10.5)}, turn: &Turn{StartedAt: ago(10.5)}},
-		{name: "turn a little over", to: &Timeouts{PerTurn: lim(10.2)}, turn: &Turn{StartedAt: ago(10.5)},
+		{name: "turn at the limit", to: &config.Timeouts{PerTurn: lim(10.5)}, turn: &Turn{StartedAt: ago(10.5)}},
+		{name: "turn a little over", to: &config.Timeouts{PerTurn: lim(10.2)}, turn: &Turn{StartedAt: ago(10.5)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 10.2, ElapsedMinutes: 11, ExceededByMinutes: 0, Action: "escalate"}}},
-		{name: "turn not started counts from its assignment", to: &Timeouts{PerTurn: lim(5), Action: "warn"}, turn: &Turn{AssignedAt: ago(8)},
+		{name: "turn not started counts from its assignment", to: &config.Timeouts{PerTurn: lim(5), Action: "warn"}, turn: &Turn{AssignedAt: ago(8)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 5, ElapsedMinutes: 8, ExceededByMinutes: 3, Action: "warn"}}},
-		{name: "no turn", to: &Timeouts{PerTurn: lim(5)}},
-		{name: "phase override", to: &Timeouts{PerPhase: lim(1), Action: "warn"}, route: &Route{TimeoutMinutes: lim(3), TimeoutAction: "skip_phase"}, state: State{PhaseEnteredAt: ptr(ago(9)), CreatedAt: ptr(ago(99))},
+		{name: "no turn", to: &config.Timeouts{PerTurn: lim(5)}},
+		{name: "phase override", to: &config.Timeouts{PerPhase: lim(1), Action: "warn"}, route: &config.Route{TimeoutMinutes: lim(3), TimeoutAction: "skip_phase"}, state: State{PhaseEnteredAt: ptr(ago(9)), CreatedAt: ptr(ago(99))},
 			want: []TimeoutHit{{Scope: "phase", Phase: "build", LimitMinutes: 3, ElapsedMinutes: 9, ExceededByMinutes: 6, Action: "skip_phase"}}},
-		{name: "phase from the run's start", to: &Timeouts{PerPhase: lim(4)}, state: State{CreatedAt: ptr(ago(9))},
+		{name: "phase from the run's start", to: &config.Timeouts{PerPhase: lim(4)}, state: State{CreatedAt: ptr(ago(9))},
 			want: []TimeoutHit{{Scope: "phase", Phase: "build", LimitMinutes: 4, ElapsedMinutes: 9, ExceededByMinutes: 5, Action: "escalate"}}},
-		{name: "skip_phase is for phases", to: &Timeouts{PerRun: lim(4), Action: "skip_phase"}, state: State{CreatedAt: ptr(ago(9))},
+		{name: "skip_phase is for phases", to: &config.Timeouts{PerRun: lim(4), Action: "skip_phase"}, state: State{CreatedAt: ptr(ago(9))},
 			want: []TimeoutHit{{Scope: "run", LimitMinutes: 4, ElapsedMinutes: 9, ExceededByMinutes: 5, Action: "escalate"}}},
-		{name: "all in order", to: &Timeouts{PerRun: lim(1), PerPhase: lim(2), PerTurn: lim(3)}, state: State{CreatedAt: ptr(ago(10))}, turn: &Turn{AssignedAt: ago(10)},
+		{name: "all in order", to: &config.Timeouts{PerRun: lim(1), PerPhase: lim(2), PerTurn: lim(3)}, state: State{CreatedAt: ptr(ago(10))}, turn: &Turn{AssignedAt: ago(10)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 3, ElapsedMinutes: 10, ExceededByMinutes: 7, Action: "escalate"},
 				{Scope: "phase", Phase: "build", LimitMinutes: 2, ElapsedMinutes: 10, ExceededByMinutes: 8, Action: "escalate"},
 				{Scope: "run", LimitMinutes: 1, ElapsedMinutes: 10, ExceededByMinutes: 9, Action: "escalate"}}},
-		{name: "unreadable start", to: &Timeouts{PerRun: lim(1)}, state: State{CreatedAt: ptr("yesterday")}},
-		{name: "start in the future", to: &Timeouts{PerRun: lim(1)}, state: State{CreatedAt: ptr(ago(-60))}},
-		{name: "endless limit", to: &Timeouts{PerRun: lim(math.Inf(1))}, state: State{CreatedAt: ptr(ago(9999))}},
-		{name: "senseless limit", to: &Timeouts{PerRun: lim(math.NaN())}, state: State{CreatedAt: ptr(ago(9999))}},
+		{name: "unreadable start", to: &config.Timeouts{PerRun: lim(1)}, state: State{CreatedAt: ptr("yesterday")}},
+		{name: "start in the future", to: &config.Timeouts{PerRun: lim(1)}, state: State{CreatedAt: ptr(ago(-60))}},
+		{name: "endless limit", to: &config.Timeouts{PerRun: lim(math.Inf(1))}, state: State{CreatedAt: ptr(ago(9999))}},
+		{name: "senseless limit", to: &config.Timeouts{PerRun: lim(math.NaN())}, state: State{CreatedAt: ptr(ago(9999))}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &Config{Timeouts: tt.to}
+			c := &config.Config{Timeouts: tt.to}
 			if tt.route == nil {
-				tt.route = &Route{}
+				tt.route = &config.Route{}
 			}
 			c.Routing.Set("build", tt.route)
 			tt.state.Phase = "build"
@@ -69,8 +70,8 @@ func TestEvaluateTimeouts(t *testing.T) {
 func TestTimeoutBudgets(t *testing.T) {
 	now := time.Date(2026, 1, 1, 10, 0, 30, 0, time.UTC)
 	limit, run := 90.0, 5.0
-	c := &Config{Timeouts: &Timeouts{PerPhase: &limit, PerRun: &run}}
-	c.Routing.Set("build", &Route{})
+	c := &config.Config{Timeouts: &config.Timeouts{PerPhase: &limit, PerRun: &run}}
+	c.Routing.Set("build", &config.Route{})
 	s := &State{Phase: "build", CreatedAt: ptr("2026-01-01T09:00:00.000Z")}
 	var got []string
 	for _, b := range TimeoutBudgets(c, s, nil, now) {
@@ -105,10 +106,10 @@ func TestTurnDeadline(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	minutes := 1.5
 	for _, tt := range []struct {
-		to   *Timeouts
+		to   *config.Timeouts
 		want time.Duration
-	}{{nil, 2 * time.Hour}, {&Timeouts{}, 2 * time.Hour}, {&Timeouts{PerTurn: &minutes}, 90 * time.Second}} {
-		if got := TurnDeadline(&Config{Timeouts: tt.to}, at).Sub(at); got != tt.want {
+	}{{nil, 2 * time.Hour}, {&config.Timeouts{}, 2 * time.Hour}, {&config.Timeouts{PerTurn: &minutes}, 90 * time.Second}} {
+		if got := TurnDeadline(&config.Config{Timeouts: tt.to}, at).Sub(at); got != tt.want {
 			t.Errorf("got %v, want %v", got, tt.want)
 		}
 	}

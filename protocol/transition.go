@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,7 +21,7 @@ const RuleSet = 2
 // Snapshot is what the rules need to know of a run. It never holds a whole
 // ledger: Index carries the facts that would otherwise need one.
 type Snapshot struct {
-	Config        *Config
+	Config        *config.Config
 	State         *State
 	Index         *Index
 	RepoDecisions []Line // all rows of repo-decisions.jsonl

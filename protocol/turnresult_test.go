@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,9 +19,9 @@ import (
 //	planning        entry pm   next dev, pm, human     gate plan_gate
 //	implementation  entry dev  next dev, qa, human     gate code_gate
 //	qa              entry qa   next qa, dev, human     gate ship_gate
-func resultConfig() *Config {
-	c := &Config{Rules: Rules{ChallengeRequired: true}}
-	for _, r := range []Role{
+func resultConfig() *config.Config {
+	c := &config.Config{Rules: config.Rules{ChallengeRequired: true}}
+	for _, r := range []config.Role{
 		{ID: "pm", WriteAuthority: wire.Authoritative, RuntimeID: "hand"},
 		{ID: "dev", WriteAuthority: wire.Authoritative, RuntimeID: "hand"},
 		{ID: "qa", WriteAuthority: wire.ReviewOnly, RuntimeID: "hand"},
@@ -28,13 +29,13 @@ func resultConfig() *Config {
 	} {
 		c.Roles.Set(r.ID, &r)
 	}
-	c.Runtimes.Set("hand", &Runtime{ID: "hand", Type: "manual"})
-	c.Runtimes.Set("api", &Runtime{ID: "api", Type: "api_proxy"})
-	c.Routing.Set("planning", &Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"dev", "pm", "human"}, ExitGate: "plan_gate"})
-	c.Routing.Set("implementation", &Route{Phase: "implementation", EntryRole: "dev", AllowedNextRoles: []string{"dev", "qa", "human"}, ExitGate: "code_gate"})
-	c.Routing.Set("qa", &Route{Phase: "qa", EntryRole: "qa", AllowedNextRoles: []string{"qa", "dev", "human"}, ExitGate: "ship_gate"})
+	c.Runtimes.Set("hand", &config.Runtime{ID: "hand", Type: "manual"})
+	c.Runtimes.Set("api", &config.Runtime{ID: "api", Type: "api_proxy"})
+	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"dev", "pm", "human"}, ExitGate: "plan_gate"})
+	c.Routing.Set("implementation", &config.Route{Phase: "implementation", EntryRole: "dev", AllowedNextRoles: []string{"dev", "qa", "human"}, ExitGate: "code_gate"})
+	c.Routing.Set("qa", &config.Route{Phase: "qa", EntryRole: "qa", AllowedNextRoles: []string{"qa", "dev", "human"}, ExitGate: "ship_gate"})
 	for _, g := range []string{"plan_gate", "code_gate", "ship_gate", "loose_gate"} {
-		c.Gates.Set(g, &Gate{ID: g})
+		c.Gates.Set(g, &config.Gate{ID: g})
 	}
 	return c
 }

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ func TurnResultStages() []string {
 
 // ValidationInput is everything the rules look at.
 type ValidationInput struct {
-	Config *Config
+	Config *config.Config
 	State  *State // nil: not loaded, which fails the assignment stage
 	Turn   *Turn  // the active turn the result is for; nil: none
 
@@ -98,7 +99,7 @@ func (v *Validation) Notes() []string {
 // other way than by a Validation that is not OK, whatever the document holds.
 func ValidateTurnResult(in ValidationInput) *Validation {
 	if in.Config == nil {
-		in.Config = &Config{}
+		in.Config = &config.Config{}
 	}
 	raw, ok := in.Raw.(*ojson.Object)
 	if !ok || raw == nil {

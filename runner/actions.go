@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 type actionContext struct{ gate, kind, phase, by, trigger string }
 
 // runActions runs a gate's actions one after another; the first failure stops.
-func (c *change) runActions(ctx context.Context, ac actionContext, actions []protocol.GateAction) []protocol.ActionRun {
+func (c *change) runActions(ctx context.Context, ac actionContext, actions []config.GateAction) []protocol.ActionRun {
 	attempt := fmt.Sprintf("ga_%d_%.8s", c.env.Now.UnixMilli(), c.env.Seed)
 	var out []protocol.ActionRun
 	for i, a := range actions {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -28,7 +29,7 @@ type Approved struct {
 	Done
 	DryRun  bool
 	Result  *protocol.ApproveResult
-	Actions []protocol.GateAction
+	Actions []config.GateAction
 }
 
 // Approve passes the pending gate after holding its predicates against the work
@@ -123,7 +124,7 @@ func preview(op protocol.Operation) protocol.Operation {
 	return op
 }
 
-func actionsRefused(gate string, actions []protocol.GateAction) error {
+func actionsRefused(gate string, actions []config.GateAction) error {
 	cmds := make([]string, len(actions))
 	for i, a := range actions {
 		cmds[i] = a.Run

@@ -8,16 +8,17 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ConfigState is how the working configuration stands to the one in force.
 type ConfigState struct {
 	Run      string // "" when no run is under way: the working configuration governs then
-	InForce  *protocol.Config
-	Working  *protocol.Config
-	Problems wire.Problems         // of the working one; it cannot be adopted with any
-	Changes  []protocol.RuleChange // of rules, from InForce to Working
+	InForce  *config.Config
+	Working  *config.Config
+	Problems wire.Problems       // of the working one; it cannot be adopted with any
+	Changes  []config.RuleChange // of rules, from InForce to Working
 	Notices  []string
 }
 
@@ -47,7 +48,7 @@ type Adopted struct {
 }
 
 // AdoptConfig puts the rules of the working configuration in force. digest is
-// protocol.RulesDigest of the configuration a person was shown; anything else by now is
+// config.RulesDigest of the configuration a person was shown; anything else by now is
 // refused (state_moved). It is refused inside a dispatched turn
 // (inside_dispatched_turn), and invalid_state_transition without a run under way.
 func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, error) {
@@ -61,8 +62,8 @@ func (r *Runner) AdoptConfig(ctx context.Context, digest string) (*Adopted, erro
 			return nil, nil
 		}
 		op := &protocol.AdoptConfig{
-			Before:  protocol.RulesDigest(c.view.Config),
-			After:   protocol.RulesDigest(c.view.Working),
+			Before:  config.RulesDigest(c.view.Config),
+			After:   config.RulesDigest(c.view.Working),
 			Changes: []protocol.AdoptedChange{},
 		}
 		if op.After != digest {
@@ -107,5 +108,5 @@ func rulesNotice(v *gitstore.View) string {
 		return ""
 	}
 	return fmt.Sprintf("%s has other rules than this run is judged by (%d changes, %d weaken); to see and adopt them: git agentxchain config adopt",
-		wire.ConfigPath, len(v.RuleChanges), len(protocol.Weakening(v.RuleChanges)))
+		wire.ConfigPath, len(v.RuleChanges), len(config.Weakening(v.RuleChanges)))
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // protocolVersion is the version of a governed configuration (schema_version "1.0"
@@ -37,7 +37,7 @@ func (r *Runner) LoadContext(context.Context) (*Context, error) {
 		out.Problems = append(out.Problems, p.Message)
 	}
 	if len(docs.ConfigProblems) > 0 {
-		return out, out.settle(protocol.ConfigError(docs.ConfigProblems))
+		return out, out.settle(config.Refusal(docs.ConfigProblems))
 	}
 	return out, out.settle(nil)
 }

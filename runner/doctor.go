@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -65,7 +66,7 @@ type ExamineOptions struct {
 
 	// Runtime makes the runtimes that are probed (builtin.New); without it only
 	// their configuration is looked at.
-	Runtime func(*protocol.Runtime) (runtimes.Runtime, error)
+	Runtime func(*config.Runtime) (runtimes.Runtime, error)
 	Online  bool // probes may contact servers and start the programs of trusted runtimes
 }
 
@@ -127,7 +128,7 @@ func (d *doctor) config(ctx context.Context) {
 	}
 	for _, a := range docs.Admission {
 		level := LevelWarning
-		if a.Severity == protocol.SeverityError {
+		if a.Severity == config.SeverityError {
 			level = LevelError
 		}
 		d.add("config", level, "change routing, gates or runtimes in "+wire.ConfigPath, "%s: %s", a.Code, a.Message)

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -13,11 +14,11 @@ const maxDocumentBytes = 64 << 20
 // Documents is what CheckDocuments found. Unlike a View it goes on after the
 // first mistake, so that a person sees all of them at once.
 type Documents struct {
-	Config         *protocol.Config // nil when ConfigErr is set
-	ConfigErr      error            // agentxchain.json cannot be read or is no JSON object
+	Config         *config.Config // nil when ConfigErr is set
+	ConfigErr      error          // agentxchain.json cannot be read or is no JSON object
 	ConfigProblems wire.Problems
-	ConfigWarnings wire.Problems               // what a valid configuration will not do; nil with problems
-	Admission      []protocol.AdmissionFinding // gates the configuration can never pass; nil with problems
+	ConfigWarnings wire.Problems             // what a valid configuration will not do; nil with problems
+	Admission      []config.AdmissionFinding // gates the configuration can never pass; nil with problems
 
 	State         *protocol.State // repaired; nil when absent or StateErr is set
 	StateErr      error           // state.json cannot be read or decoded
@@ -42,13 +43,13 @@ func (r *Runner) CheckDocuments() *Documents {
 	case data == nil:
 		d.ConfigErr = &wire.Error{Code: wire.CodeInvalidConfig, Field: wire.ConfigPath, Message: wire.ConfigPath + " is not there.", Hint: "git agentxchain init"}
 	default:
-		d.Config, d.ConfigProblems, d.ConfigErr = protocol.DecodeConfig(data)
+		d.Config, d.ConfigProblems, d.ConfigErr = config.Decode(data)
 	}
 	if d.Config != nil && len(d.ConfigProblems) == 0 {
 		// With an invalid configuration the findings would be about what is
 		// missing from it, not about its gates.
-		d.Admission = protocol.Admission(d.Config)
-		d.ConfigWarnings = protocol.NotificationWarnings(d.Config)
+		d.Admission = config.Admission(d.Config)
+		d.ConfigWarnings = config.NotificationWarnings(d.Config)
 	}
 	data, err = readProjectFile(r.Store.Dir(), string(wire.DocState), maxDocumentBytes)
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *Runner) CheckDocuments() *Documents {
 
 // agree lists names in the state that the configuration does not know: it was
 // changed under a run that is still using them.
-func agree(s *protocol.State, c *protocol.Config) wire.Problems {
+func agree(s *protocol.State, c *config.Config) wire.Problems {
 	var out wire.Problems
 	add := func(field, value, what string) {
 		out = append(out, wire.Problem{Code: wire.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define"})

@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // isolation tries each isolation on the git directory of this project: a program in
 // it sets out to write there. What is asked for and does not hold is a problem.
-func (d *doctor) isolation(ctx context.Context, c *protocol.Config) {
+func (d *doctor) isolation(ctx context.Context, c *config.Config) {
 	repo := d.r.Store.Repository()
 	protected := runtimes.Protected(d.r.Store.Dir(), repo.TopLevel, repo.CommonDir, repo.GitDir, repo.ObjectsDir)
 	free, err := os.MkdirTemp("", "agentxchain-trial-")

@@ -4,15 +4,15 @@ package runner
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // hooks checks that the programs of lifecycle hooks can be started (spec/03 §11).
 // A blocking hook that cannot start holds every turn up.
-func (d *doctor) hooks(c *protocol.Config) {
+func (d *doctor) hooks(c *config.Config) {
 	found := 0
-	for _, phase := range protocol.HookPhases() {
+	for _, phase := range config.HookPhases() {
 		found += len(hooks.FromConfig(c, phase))
 	}
 	if found == 0 {
@@ -38,7 +38,7 @@ func (d *doctor) lookup(name string) (string, bool) {
 }
 
 // prompts checks the instruction files of roles.
-func (d *doctor) prompts(c *protocol.Config) {
+func (d *doctor) prompts(c *config.Config) {
 	for role, p := range c.Prompts.All() {
 		fix := "write it, or change prompts." + role + " in " + wire.ConfigPath
 		clean, problem := wire.CleanPath(p)

@@ -11,14 +11,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // runtimes probes each runtime that a role is bound to, once. Without the runtimes
 // themselves at hand it looks at what their configuration names.
-func (d *doctor) runtimes(ctx context.Context, c *protocol.Config) {
+func (d *doctor) runtimes(ctx context.Context, c *config.Config) {
 	used, bad := 0, 0
 	for id, rt := range c.Runtimes.All() {
 		if rt == nil || !bound(c, id) {
@@ -48,8 +48,8 @@ func (d *doctor) runtimes(ctx context.Context, c *protocol.Config) {
 
 // probe asks one runtime. Programs are started and servers contacted only online,
 // and only what this machine trusts.
-func (d *doctor) probe(ctx context.Context, c *protocol.Config, rt *protocol.Runtime) []runtimes.Finding {
-	if d.opt.Runtime == nil || rt.Type == protocol.RuntimeManual {
+func (d *doctor) probe(ctx context.Context, c *config.Config, rt *config.Runtime) []runtimes.Finding {
+	if d.opt.Runtime == nil || rt.Type == config.RuntimeManual {
 		if p := d.runtimeProblem(rt); p != "" {
 			return []runtimes.Finding{{Message: p, Hint: "install or export what it needs, or change runtimes." + rt.ID + " in " + wire.ConfigPath}}
 		}
@@ -70,7 +70,7 @@ func (d *doctor) probe(ctx context.Context, c *protocol.Config, rt *protocol.Run
 
 // runtimeProblem says what the configuration of a runtime names and this machine
 // does not have, "" when nothing is missing.
-func (d *doctor) runtimeProblem(rt *protocol.Runtime) string {
+func (d *doctor) runtimeProblem(rt *config.Runtime) string {
 	switch rt.Type {
 	case "local_cli", "mcp":
 		if words := runtimes.Command(rt.Raw); len(words) > 0 && !strings.Contains(words[0], "{") {
@@ -90,7 +90,7 @@ func (d *doctor) runtimeProblem(rt *protocol.Runtime) string {
 }
 
 // bound reports whether some role's turns go to the runtime.
-func bound(c *protocol.Config, runtime string) bool {
+func bound(c *config.Config, runtime string) bool {
 	return slices.ContainsFunc(c.Roles.Keys(), func(id string) bool {
 		role := c.Role(id)
 		return role != nil && role.RuntimeID == runtime

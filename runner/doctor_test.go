@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -258,7 +259,7 @@ func TestDoctorPrograms(t *testing.T) {
 		{"/no/such/file", "", "/no/such/file does not exist"},
 		{"{agent}", "", ""},
 	} {
-		rt := &protocol.Runtime{ID: "a", Type: "local_cli", Raw: ojson.NewObject("command", []string{tt.word}, "cwd", tt.cwd)}
+		rt := &config.Runtime{ID: "a", Type: "local_cli", Raw: ojson.NewObject("command", []string{tt.word}, "cwd", tt.cwd)}
 		if got := d.runtimeProblem(rt); got != tt.want {
 			t.Errorf("%q in %q: %q, want %q", tt.word, tt.cwd, got, tt.want)
 		}

@@ -6,7 +6,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,7 +14,7 @@ import (
 // Commands that run hooks or dispatch turns stop until somebody has; webhooks are
 // merely not sent. Gate actions
 // alone are asked about when a gate is approved.
-func (d *doctor) trust(ctx context.Context, c *protocol.Config) {
+func (d *doctor) trust(ctx context.Context, c *config.Config) {
 	scope, err := d.r.trustScope(c)
 	if err != nil {
 		d.failed("hooks", err, "git agentxchain hooks show")

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/notify"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // webhooks checks that the headers of every webhook can be filled in. Nothing is
 // sent: whether somebody answers is seen in the notification audit.
-func (d *doctor) webhooks(c *protocol.Config) {
+func (d *doctor) webhooks(c *config.Config) {
 	list := notify.Read(c.Notifications).Webhooks
 	bad := 0
 	for i := range list {

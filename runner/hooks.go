@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -82,7 +83,7 @@ func verdict(o *HookOutcome) Outcome {
 type hooking struct {
 	r      *Runner
 	tx     *gitstore.Tx
-	cfg    *protocol.Config
+	cfg    *config.Config
 	run    *hooks.Runner // made at the first use
 	digest string        // of the trusted scope; "" until trust was looked at
 	rows   []protocol.AuditRow
@@ -90,7 +91,7 @@ type hooking struct {
 	notice string // said to the person afterwards
 }
 
-func (r *Runner) hooking(tx *gitstore.Tx, cfg *protocol.Config) *hooking {
+func (r *Runner) hooking(tx *gitstore.Tx, cfg *config.Config) *hooking {
 	if cfg.Hooks.Len() == 0 {
 		return nil
 	}

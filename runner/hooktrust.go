@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -27,7 +27,7 @@ func (h OtherHooks) runner() *Runner {
 
 // State says what the hooks would run and whether that is trusted.
 func (h OtherHooks) State(ctx context.Context) (*Trust, error) {
-	scope, err := scopeOf(h.Dir, &protocol.Config{Hooks: h.Hooks})
+	scope, err := scopeOf(h.Dir, &config.Config{Hooks: h.Hooks})
 	if err != nil {
 		return nil, err
 	}

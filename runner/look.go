@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -82,15 +83,15 @@ func (r *Runner) sight(v *gitstore.View) (*Sight, error) {
 func LookFiles(dir string, opt Options) (*Sight, error) {
 	opt.at = dir
 	r := New(nil, opt)
-	config, err := readProjectFile(dir, wire.ConfigPath, maxDocumentBytes)
+	cfg, err := readProjectFile(dir, wire.ConfigPath, maxDocumentBytes)
 	if err != nil {
 		return nil, err
 	}
-	if config == nil {
+	if cfg == nil {
 		return nil, &wire.Error{Code: "not_a_project", Field: wire.ConfigPath, Message: "There is no " + wire.ConfigPath + " in " + dir + "."}
 	}
 	v := &gitstore.View{}
-	if v.Config, v.ConfigProblems, err = protocol.DecodeConfig(config); err != nil {
+	if v.Config, v.ConfigProblems, err = config.Decode(cfg); err != nil {
 		return nil, err
 	}
 	if v.StateBytes, err = readProjectFile(dir, string(wire.DocState), maxDocumentBytes); err != nil {

@@ -9,12 +9,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Documents of a run (spec/01 §1, §3).
 type (
-	Config = protocol.Config
+	Config = config.Config
 	State  = protocol.State
 	Status = wire.Status
 	Turn   = protocol.Turn

@@ -16,12 +16,13 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // news is what a command has to tell when it is done.
 type news struct {
-	cfg     *protocol.Config
+	cfg     *config.Config
 	config  notify.Config
 	notices []string // for the person at the terminal
 	events  []newsItem
@@ -58,7 +59,7 @@ func (c *change) tell(t *protocol.Transition, done *Done) {
 	}
 }
 
-func (d *Done) newsOf(cfg *protocol.Config) *news {
+func (d *Done) newsOf(cfg *config.Config) *news {
 	if d.news == nil {
 		d.news = &news{cfg: cfg, config: notify.Read(cfg.Notifications)}
 	}
@@ -145,7 +146,7 @@ func (r *Runner) emit(ctx context.Context, out *Emitted, e notify.Event) error {
 		return err
 	}
 	if len(v.ConfigProblems) > 0 {
-		return protocol.ConfigError(v.ConfigProblems)
+		return config.Refusal(v.ConfigProblems)
 	}
 	config := notify.Read(v.Config.Notifications)
 	if len(config.Webhooks) == 0 {
@@ -162,7 +163,7 @@ type delivering struct {
 	r       *Runner
 	ctx     context.Context // ends with the command or when the time is up
 	cancel  context.CancelFunc
-	cfg     *protocol.Config
+	cfg     *config.Config
 	sender  notify.Sender
 	asked   bool // trust was looked at
 	trusted bool
@@ -171,7 +172,7 @@ type delivering struct {
 	trouble string              // why reminders could not be evaluated
 }
 
-func (r *Runner) delivering(ctx context.Context, cfg *protocol.Config, config notify.Config, total time.Duration) *delivering {
+func (r *Runner) delivering(ctx context.Context, cfg *config.Config, config notify.Config, total time.Duration) *delivering {
 	own, cancel := context.WithTimeout(ctx, total)
 	d := &delivering{r: r, ctx: own, cancel: cancel, cfg: cfg}
 	d.sender = notify.Sender{Config: config, Project: notify.ProjectOf(cfg, r.Store.Dir()), Now: r.opt.Now, Lookup: func(name string) (string, bool) {

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -75,7 +76,7 @@ func webhooks(urls ...string) func(cfg *ojson.Object) {
 	return func(cfg *ojson.Object) {
 		list := []any{}
 		for i, u := range urls {
-			list = append(list, ojson.NewObject("name", string(rune('a'+i)), "url", u, "events", protocol.NotificationEvents(), "timeout_ms", 5000))
+			list = append(list, ojson.NewObject("name", string(rune('a'+i)), "url", u, "events", config.NotificationEvents(), "timeout_ms", 5000))
 		}
 		cfg.Set("notifications", ojson.NewObject("webhooks", list))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,7 +30,7 @@ type ProjectOptions struct {
 // Project is the outcome of InitProject.
 type Project struct {
 	Dir     string
-	Config  *protocol.Config
+	Config  *config.Config
 	Created []string // files written, in order
 	Kept    []string // files of the scaffold that were already there and were left alone
 	Updated []string // files changed by adding lines: .gitignore
@@ -99,12 +100,12 @@ func (p *Project) plan(s *gitstore.Store, files []scaffold.File) ([]gitstore.New
 	}
 	for _, f := range files {
 		if f.Path == wire.ConfigPath {
-			cfg, problems, err := protocol.DecodeConfig(f.Content)
+			cfg, problems, err := config.Decode(f.Content)
 			if err != nil {
 				return nil, err
 			}
 			if len(problems) > 0 {
-				return nil, protocol.ConfigError(problems)
+				return nil, config.Refusal(problems)
 			}
 			p.Config = cfg
 			state := protocol.FreshState(cfg, "").Encode()

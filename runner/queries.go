@@ -3,7 +3,7 @@
 package runner
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -55,7 +55,7 @@ func MaxConcurrentTurns(c *Config, phase string) int {
 	if r == nil {
 		return 1
 	}
-	return min(max(r.MaxConcurrentTurns, 1), protocol.MaxConcurrentTurns)
+	return min(max(r.MaxConcurrentTurns, 1), config.MaxConcurrentTurns)
 }
 
 // TurnStagingResultPath returns where the result of a turn is staged, relative to

@@ -27,6 +27,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -323,7 +324,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 // rules cannot be told from its mistakes.
 func (c *change) governable() error {
 	if p := c.view.ConfigProblems; len(p) > 0 {
-		return protocol.ConfigError(p)
+		return config.Refusal(p)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -130,12 +131,12 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 }
 
 // automatic reports whether a role is bound to a runtime that is no person's hands.
-func automatic(cfg *protocol.Config) bool {
+func automatic(cfg *config.Config) bool {
 	for _, role := range cfg.Roles.All() {
 		if role == nil {
 			continue
 		}
-		if rt, ok := cfg.Runtimes.Get(role.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+		if rt, ok := cfg.Runtimes.Get(role.RuntimeID); ok && rt != nil && rt.Type != config.RuntimeManual {
 			return true
 		}
 	}
@@ -177,7 +178,7 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 				Reason: "Correct the staged result first, or send the turn back: git agentxchain reject " + t.Turn.TurnID + " --reason TEXT"}
 		}
 		if t.Staged == "" && (t.Turn.Status == wire.TurnDispatched || t.Turn.Status == wire.TurnAssigned || t.Turn.Status == wire.TurnRetrying || t.Turn.Status == wire.TurnRunning) {
-			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+			if rt, ok := st.View.Config.Runtimes.Get(t.Turn.RuntimeID); ok && rt != nil && rt.Type != config.RuntimeManual {
 				return &protocol.NextAction{Command: "git agentxchain step " + t.Turn.TurnID,
 					Reason: "Has runtime " + oneLine(t.Turn.RuntimeID, 60) + " carry the turn out; git agentxchain run goes on after it."}
 			}
@@ -203,7 +204,7 @@ func nextRuntime(v *gitstore.View) (role, runtime string) {
 	if def == nil {
 		return "", ""
 	}
-	if rt, ok := v.Config.Runtimes.Get(def.RuntimeID); !ok || rt == nil || rt.Type == protocol.RuntimeManual {
+	if rt, ok := v.Config.Runtimes.Get(def.RuntimeID); !ok || rt == nil || rt.Type == config.RuntimeManual {
 		return "", ""
 	}
 	return role, def.RuntimeID

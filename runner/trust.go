@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -44,14 +45,14 @@ type TrustScope struct {
 	Hooks    []hooks.Hook
 	Webhooks []*ojson.Object // as configured
 	Actions  []TrustedAction
-	Runtimes []*protocol.Runtime // that are no person's hands, as configured
-	Files    []TrustedFile       // project files that commands of hooks and runtimes name
+	Runtimes []*config.Runtime // that are no person's hands, as configured
+	Files    []TrustedFile     // project files that commands of hooks and runtimes name
 }
 
 // TrustedAction is a command that the approval of a gate runs.
 type TrustedAction struct {
 	Gate string
-	protocol.GateAction
+	config.GateAction
 }
 
 // TrustedFile is a file whose contents are part of what is trusted.
@@ -105,7 +106,7 @@ func (r *Runner) Trust(ctx context.Context, digest string) error {
 		return docs.ConfigErr
 	}
 	if len(docs.ConfigProblems) > 0 {
-		return protocol.ConfigError(docs.ConfigProblems)
+		return config.Refusal(docs.ConfigProblems)
 	}
 	scope, err := r.trustScope(docs.Config)
 	if err != nil {
@@ -143,7 +144,7 @@ func (r *Runner) personOnly(what, command string) error {
 
 // trusted reports whether what cfg would run or contact may be used here and now.
 // What cannot be looked at is not trusted.
-func (r *Runner) trusted(ctx context.Context, cfg *protocol.Config) bool {
+func (r *Runner) trusted(ctx context.Context, cfg *config.Config) bool {
 	scope, err := r.trustScope(cfg)
 	if err != nil || scope.Empty() {
 		return err == nil
@@ -179,13 +180,13 @@ func (r *Runner) trustedBy(ctx context.Context, digest string) (string, error) {
 }
 
 // trustScope gathers what a configuration runs and contacts.
-func (r *Runner) trustScope(cfg *protocol.Config) (*TrustScope, error) {
+func (r *Runner) trustScope(cfg *config.Config) (*TrustScope, error) {
 	return scopeOf(r.Store.Dir(), cfg)
 }
 
-func scopeOf(dir string, cfg *protocol.Config) (*TrustScope, error) {
+func scopeOf(dir string, cfg *config.Config) (*TrustScope, error) {
 	s := &TrustScope{Webhooks: cfg.Notifications.Objects("webhooks")}
-	for _, phase := range protocol.HookPhases() {
+	for _, phase := range config.HookPhases() {
 		s.Hooks = append(s.Hooks, hooks.FromConfig(cfg, phase)...)
 	}
 	for id, g := range cfg.Gates.All() {
@@ -197,7 +198,7 @@ func scopeOf(dir string, cfg *protocol.Config) (*TrustScope, error) {
 		}
 	}
 	for _, rt := range cfg.Runtimes.All() {
-		if rt != nil && rt.Type != protocol.RuntimeManual {
+		if rt != nil && rt.Type != config.RuntimeManual {
 			s.Runtimes = append(s.Runtimes, rt)
 		}
 	}
@@ -256,14 +257,14 @@ func canonical(v ojson.Value) ojson.Value {
 // RuntimeTrusted refuses a runtime that this machine has not been told to trust
 // (hooks_untrusted): it would start a program or send a prompt and a key to where a
 // committed file says. A manual runtime needs no trust.
-func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *protocol.Config, ids ...string) error {
+func (r *Runner) RuntimeTrusted(ctx context.Context, cfg *config.Config, ids ...string) error {
 	scope, err := r.trustScope(cfg)
 	if err != nil {
 		return err
 	}
 	var names []string
 	for _, id := range ids {
-		if rt, ok := cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+		if rt, ok := cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != config.RuntimeManual {
 			names = append(names, id+" ("+rt.Type+")")
 		}
 	}

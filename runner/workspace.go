@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -49,7 +50,7 @@ func RunIDOf(seed string) string {
 type Base struct {
 	Commit OpID
 	Raw    []byte // agentxchain.json as it is committed
-	Config *protocol.Config
+	Config *config.Config
 }
 
 // Base reads the project at a commit, at the one that is checked out when it is "";
@@ -77,12 +78,12 @@ func (r *Runner) Base(ctx context.Context, commit OpID) (*Base, error) {
 		return nil, &wire.Error{Code: CodeNoBase, Field: wire.ConfigPath,
 			Message: "Commit " + head.Short() + " has no " + wire.ConfigPath + ".", Hint: hint}
 	}
-	cfg, problems, err := protocol.DecodeConfig(raw)
+	cfg, problems, err := config.Decode(raw)
 	if err != nil {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return nil, protocol.ConfigError(problems)
+		return nil, config.Refusal(problems)
 	}
 	return &Base{Commit: head, Raw: raw, Config: cfg}, nil
 }
@@ -95,7 +96,7 @@ func (b *Base) Automatic() ([]string, error) {
 		if role == nil || slices.Contains(out, role.RuntimeID) {
 			continue
 		}
-		if rt, ok := b.Config.Runtimes.Get(role.RuntimeID); ok && rt != nil && rt.Type != protocol.RuntimeManual {
+		if rt, ok := b.Config.Runtimes.Get(role.RuntimeID); ok && rt != nil && rt.Type != config.RuntimeManual {
 			out = append(out, role.RuntimeID)
 		}
 	}
@@ -238,7 +239,7 @@ func idle(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	cfg, _, err := protocol.DecodeConfig(raw)
+	cfg, _, err := config.Decode(raw)
 	if err != nil {
 		return err
 	}

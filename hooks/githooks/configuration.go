@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -99,7 +99,7 @@ func (j *judge) bind(own *governor) error {
 
 // adopted asks the runs about a configuration. Where none is known there is none
 // that could adopt; only a server takes that for a no.
-func (j *judge) adopted(c *protocol.Config) (bool, error) {
+func (j *judge) adopted(c *config.Config) (bool, error) {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 && !j.strict {
 		return err == nil, err
@@ -127,7 +127,7 @@ func (j *judge) broken(content gitstore.OID) string {
 	if err != nil {
 		return err.Error()
 	}
-	_, problems, err := protocol.DecodeConfig(data)
+	_, problems, err := config.Decode(data)
 	var refusal *wire.Error
 	switch {
 	case errors.As(err, &refusal):
@@ -146,7 +146,7 @@ func (j *judge) weakened(path string, from, to *governor) error {
 	if from.content == to.content {
 		return nil
 	}
-	changes := protocol.Weakening(protocol.RuleChanges(from.config, to.config))
+	changes := config.Weakening(config.RuleChanges(from.config, to.config))
 	if len(changes) == 0 {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (j *judge) weakened(path string, from, to *governor) error {
 }
 
 // shownChanges names the first few changes.
-func shownChanges(changes []protocol.RuleChange) string {
+func shownChanges(changes []config.RuleChange) string {
 	var names []string
 	for _, c := range changes[:min(3, len(changes))] {
 		at := c.Pointer

@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // governor is a configuration and where it comes from.
 type governor struct {
 	content gitstore.OID // of agentxchain.json
-	config  *protocol.Config
+	config  *config.Config
 }
 
 // governance finds the configurations that govern the commits of one project. A
@@ -27,8 +27,8 @@ type governance struct {
 	repo    *gitstore.Repository
 	path    string // of agentxchain.json in the repository
 	entries map[gitstore.OID]entry
-	configs map[gitstore.OID]*protocol.Config // by content, nil for one that is not valid
-	governs map[gitstore.OID]*governor        // by commit, nil for none
+	configs map[gitstore.OID]*config.Config // by content, nil for one that is not valid
+	governs map[gitstore.OID]*governor      // by commit, nil for none
 	home    *home
 }
 
@@ -46,7 +46,7 @@ type home struct {
 
 func newGovernance(ctx context.Context, repo *gitstore.Repository, prefix string) *governance {
 	return &governance{ctx: ctx, repo: repo, path: prefix + wire.ConfigPath, entries: make(map[gitstore.OID]entry),
-		configs: make(map[gitstore.OID]*protocol.Config), governs: make(map[gitstore.OID]*governor)}
+		configs: make(map[gitstore.OID]*config.Config), governs: make(map[gitstore.OID]*governor)}
 }
 
 // entry returns what a commit holds in the place of the configuration.
@@ -76,7 +76,7 @@ func (v *governance) valid(e entry) (*governor, error) {
 		if err != nil {
 			return nil, err
 		}
-		c = protocol.GoverningConfig(data)
+		c = config.DecodeGoverning(data)
 		v.configs[e.oid] = c
 	}
 	if c == nil {
@@ -144,7 +144,7 @@ func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) 
 	if err != nil {
 		return nil, err
 	}
-	c, _, err := protocol.DecodeConfig(data)
+	c, _, err := config.Decode(data)
 	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		return nil, nil // it never governed anything, and other commands say why

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -35,7 +36,7 @@ type judge struct {
 type commitContext struct {
 	commit   string      // "" for the index
 	parents  []*governor // what governs each parent, nil for an ungoverned one
-	config   *protocol.Config
+	config   *config.Config
 	patterns []string // no commit may touch; of every parent and of the run under way
 	vouched  []bool   // by parent: what came with it was judged by rules at least as strict
 	arrivals map[gitstore.OID]string

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -174,7 +175,7 @@ func (g *guarded) turns(j *judge, changes []gitstore.TreeChange) error {
 // turnRules is what the turns under way allow.
 type turnRules struct {
 	state    *protocol.State
-	config   *protocol.Config
+	config   *config.Config
 	declared map[string]bool // what the only active turn says it changed; nil when it has not said
 }
 

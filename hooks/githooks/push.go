@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -213,7 +213,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 
 // anyConfig returns the configuration of the first governed project in a commit.
 // A commit that is not here governs nothing here.
-func (g *guarded) anyConfig(commit gitstore.OID) (*protocol.Config, error) {
+func (g *guarded) anyConfig(commit gitstore.OID) (*config.Config, error) {
 	if !g.repo.Objects().Has(g.ctx, commit) {
 		return nil, nil
 	}
@@ -231,14 +231,14 @@ func (g *guarded) anyConfig(commit gitstore.OID) (*protocol.Config, error) {
 
 // protectedBranch reports a branch whose history stays: the ones the
 // configuration names, else the one the other side shows first.
-func (g *guarded) protectedBranch(c *protocol.Config, name, shown string) bool {
+func (g *guarded) protectedBranch(c *config.Config, name, shown string) bool {
 	if c.ProtectedBranches == nil {
 		return name == shown || shown == "" && (name == "main" || name == "master")
 	}
 	return slices.ContainsFunc(c.ProtectedBranches, func(p string) bool { return wire.MatchPath(p, name) })
 }
 
-func configOf(r *governor) *protocol.Config {
+func configOf(r *governor) *config.Config {
 	if r == nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ledgermerge"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -245,7 +246,7 @@ func (w *witness) evidence(path string, content gitstore.OID) (bool, error) {
 // the operation a person gives for that, or by beginning under them when no run was
 // there before. That a later run began under them is no person's answer to the
 // change. Settings, which are no rules, may differ.
-func (w *witness) adopted(c *protocol.Config) (bool, error) {
+func (w *witness) adopted(c *config.Config) (bool, error) {
 	if w.configs == nil {
 		w.configs = make(map[string]bool)
 		runs, err := w.list()
@@ -268,13 +269,13 @@ func (w *witness) adopted(c *protocol.Config) (bool, error) {
 				if err != nil {
 					return false, err
 				}
-				if held := protocol.GoverningConfig(data); held != nil {
-					w.configs[protocol.RulesDigest(held)] = true
+				if held := config.DecodeGoverning(data); held != nil {
+					w.configs[config.RulesDigest(held)] = true
 				}
 			}
 		}
 	}
-	return w.configs[protocol.RulesDigest(c)], nil
+	return w.configs[config.RulesDigest(c)], nil
 }
 
 // opConfigAdopt is the operation by which a person adopts a configuration.
@@ -292,7 +293,7 @@ func (w *witness) protects(committed gitstore.OID) ([]string, error) {
 	if err != nil || content == committed || data == nil {
 		return nil, err
 	}
-	c, _, err := protocol.DecodeConfig(data)
+	c, _, err := config.Decode(data)
 	if err != nil || c == nil {
 		return nil, nil
 	}

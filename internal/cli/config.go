@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -104,7 +104,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if e := protocol.ConfigError(st.Problems); e != nil {
+	if e := config.Refusal(st.Problems); e != nil {
 		return e
 	}
 	if len(st.Changes) > 0 && r.InsideTurn() == "" {
@@ -124,7 +124,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
 			}
 		}
 	}
-	out, err := r.AdoptConfig(ctx, protocol.RulesDigest(st.Working))
+	out, err := r.AdoptConfig(ctx, config.RulesDigest(st.Working))
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func runConfigAdopt(ctx context.Context, f *term.Factory, yes bool) error {
 
 // configObject is what config diff and config show print as JSON.
 func configObject(st *runner.ConfigState) *ojson.Object {
-	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", protocol.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
+	return ojson.NewObject("run_id", ojson.OrNull(st.Run), "rules_in_force", config.RulesDigest(st.InForce), "rules_in_file", fileRules(st),
 		"differs", len(st.Changes) > 0, "changes", ruleRows(st.Changes))
 }
 
@@ -152,10 +152,10 @@ func fileRules(st *runner.ConfigState) any {
 	if len(st.Problems) > 0 {
 		return nil
 	}
-	return protocol.RulesDigest(st.Working)
+	return config.RulesDigest(st.Working)
 }
 
-func ruleRows(changes []protocol.RuleChange) []*ojson.Object {
+func ruleRows(changes []config.RuleChange) []*ojson.Object {
 	rows := []*ojson.Object{}
 	for _, c := range changes {
 		rows = append(rows, ojson.NewObject("pointer", c.Pointer, "before", ojson.OrNull(c.Before), "after", ojson.OrNull(c.After), "weakens", c.Weakens))
@@ -164,7 +164,7 @@ func ruleRows(changes []protocol.RuleChange) []*ojson.Object {
 }
 
 // ruleLines shows changes of rules to a person, one line each.
-func ruleLines(changes []protocol.RuleChange) []string {
+func ruleLines(changes []config.RuleChange) []string {
 	var out []string
 	for _, c := range changes {
 		mark, at := " ", c.Pointer

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -37,7 +38,7 @@ func newDrive(f *term.Factory, r *runner.Runner) *drive {
 // loop drives the run with the runtimes agentxchain.json names, asking the person
 // for trust when that is missing and they are there. The result is nil when the
 // loop did not begin.
-func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*protocol.Config) []string) (res *loop.Result, err error) {
+func (d *drive) loop(ctx context.Context, opt loop.Options, runtimesUsed func(*config.Config) []string) (res *loop.Result, err error) {
 	agents := driver.New(d.r, driver.Options{New: builtin.New, Getenv: d.f.Env.Getenv, Now: d.f.Env.Now, Sole: true})
 	opt.Dispatch = func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
 		return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
@@ -163,7 +164,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 	}
 	tellNotices(d.f, v.Notices)
 	if len(v.ConfigProblems) > 0 {
-		return nil, protocol.ConfigError(v.ConfigProblems)
+		return nil, config.Refusal(v.ConfigProblems)
 	}
 	if len(d.r.Health(v)) == 0 {
 		return v, nil
@@ -177,7 +178,7 @@ func (d *drive) ready(ctx context.Context, command string) (*runner.View, error)
 }
 
 // boundRuntimes are the runtimes that roles of the configuration are bound to.
-func boundRuntimes(c *protocol.Config) []string {
+func boundRuntimes(c *config.Config) []string {
 	var out []string
 	seen := make(map[string]bool)
 	for _, role := range c.Roles.All() {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -52,7 +53,7 @@ func newGateCommand(f *term.Factory) *ucli.Command {
 // is defined and closes no phase.
 type gateRow struct {
 	id, phase string
-	def       *protocol.Gate // nil: routed but not defined
+	def       *config.Gate // nil: routed but not defined
 	standing  *runner.GateStanding
 	current   bool
 }
@@ -159,7 +160,7 @@ func gateNow(p *term.Printer, g *gateRow) (string, func(string) string) {
 }
 
 // gatePredicates is what a gate asks for, in a few words.
-func gatePredicates(g *protocol.Gate) string {
+func gatePredicates(g *config.Gate) string {
 	if g == nil {
 		return "not defined in " + wire.ConfigPath + ": open"
 	}
@@ -277,7 +278,7 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 	for _, path := range protocol.GateFiles(v.Config, g.phase) {
 		row := gateFileRow{path: path, required: slices.Contains(g.def.RequiresFiles, path)}
 		if row.required {
-			row.semantics = protocol.PathSemantics(path)
+			row.semantics = config.PathSemantics(path)
 		}
 		for _, a := range kit {
 			if a.Path != path {

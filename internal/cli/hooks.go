@@ -13,7 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -255,7 +255,7 @@ func trustLines(s *runner.TrustScope) []string {
 }
 
 // runtimeAddress is where a runtime sends prompts, "" when it starts a program.
-func runtimeAddress(rt *protocol.Runtime) string {
+func runtimeAddress(rt *config.Runtime) string {
 	for _, key := range []string{"url", "base_url"} {
 		if u := rt.Raw.String(key); u != "" {
 			return u

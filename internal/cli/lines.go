@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/attribution"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -180,7 +180,7 @@ func projectID(r *runner.Runner) string {
 	if err != nil {
 		return ""
 	}
-	c, _, err := protocol.DecodeConfig(data)
+	c, _, err := config.Decode(data)
 	if err != nil || c == nil {
 		return ""
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -154,7 +155,7 @@ func fitPlan(ctx context.Context, f *term.Factory, o *monarchicImportOptions, pl
 	case err != nil:
 		return r, nil, err
 	case len(v.ConfigProblems) > 0:
-		return r, nil, protocol.ConfigError(v.ConfigProblems)
+		return r, nil, config.Refusal(v.ConfigProblems)
 	case o.Fit.Agent != "":
 		return r, nil, term.UsageErrorf("--agent is for a new project; this one has runtimes in agentxchain.json")
 	}

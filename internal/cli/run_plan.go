@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -32,7 +33,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		return err
 	}
 	if len(v.ConfigProblems) > 0 {
-		return protocol.ConfigError(v.ConfigProblems)
+		return config.Refusal(v.ConfigProblems)
 	}
 	s, cfg := v.State, v.Config
 	if s.Status == wire.StatusIdle || s.Status == wire.StatusCompleted && o.NewRun {
@@ -141,9 +142,9 @@ func stands(s *protocol.State) string {
 	return "the run is " + string(s.Status)
 }
 
-func plannedTurn(cfg *protocol.Config, id, role, runtimeID string) *ojson.Object {
+func plannedTurn(cfg *config.Config, id, role, runtimeID string) *ojson.Object {
 	rt, _ := cfg.Runtimes.Get(runtimeID)
-	kind, does := protocol.RuntimeManual, "waits for a person"
+	kind, does := config.RuntimeManual, "waits for a person"
 	if rt != nil {
 		kind, does = rt.Type, deed(rt)
 	}
@@ -152,9 +153,9 @@ func plannedTurn(cfg *protocol.Config, id, role, runtimeID string) *ojson.Object
 
 // deed is what dispatching to a runtime comes down to on this machine. URLs are
 // shown without what may be a secret in them.
-func deed(rt *protocol.Runtime) string {
+func deed(rt *config.Runtime) string {
 	switch rt.Type {
-	case protocol.RuntimeManual:
+	case config.RuntimeManual:
 		return "waits for a person"
 	case "local_cli":
 		return "runs " + strings.Join(runtimes.Command(rt.Raw), " ")
@@ -184,7 +185,7 @@ func bareURL(text string) string {
 	return u.String()
 }
 
-func plannedGate(cfg *protocol.Config, phase, id string, auto bool) *ojson.Object {
+func plannedGate(cfg *config.Config, phase, id string, auto bool) *ojson.Object {
 	gate := cfg.Gate(id)
 	by := "by itself, once its conditions hold"
 	credentialed := protocol.CredentialedExitGate(cfg, phase)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -73,7 +74,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	}
 	o := ojson.NewObject("version", 4, "protocol_mode", "governed", "template", v.Config.Template, "project_goal", ojson.OrNull(v.Config.Project.Goal),
 		"run_id", ojson.OrNull(s.Run()), "status", string(s.Status), "phase", s.Phase, "op", ojson.OrNull(string(v.Op)),
-		"state", ojson.Marshal(s), "config", protocol.NormalizedConfig(v.Config),
+		"state", ojson.Marshal(s), "config", config.NormalizedConfig(v.Config),
 		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation, "open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", protocol.RepoDecisionsSummary(v.Config, v.RepoDecisions),
 		"timeouts", budgets, "uncommitted_files", orEmpty(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -100,7 +101,7 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 		if turn != nil {
 			opt.Turn = turn.TurnID
 		}
-		res, err := d.loop(ctx, opt, func(c *protocol.Config) []string { return []string{stepRuntime(v.State, c, turn, o.Role)} })
+		res, err := d.loop(ctx, opt, func(c *config.Config) []string { return []string{stepRuntime(v.State, c, turn, o.Role)} })
 		if res == nil {
 			return err
 		}
@@ -172,7 +173,7 @@ func (o *stepOptions) target(v *runner.View) (*protocol.Turn, error) {
 }
 
 // stepRuntime is the runtime that would carry the turn out.
-func stepRuntime(s *protocol.State, c *protocol.Config, turn *protocol.Turn, role string) string {
+func stepRuntime(s *protocol.State, c *config.Config, turn *protocol.Turn, role string) string {
 	if turn != nil {
 		return turn.RuntimeID
 	}
@@ -186,9 +187,9 @@ func stepRuntime(s *protocol.State, c *protocol.Config, turn *protocol.Turn, rol
 	return ""
 }
 
-func isManual(c *protocol.Config, id string) bool {
+func isManual(c *config.Config, id string) bool {
 	rt, ok := c.Runtimes.Get(id)
-	return id == protocol.RuntimeManual && !ok || ok && rt != nil && rt.Type == protocol.RuntimeManual
+	return id == config.RuntimeManual && !ok || ok && rt != nil && rt.Type == config.RuntimeManual
 }
 
 // showManual tells the person what their turn asks of them.

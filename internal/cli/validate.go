@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -59,8 +59,8 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 	for _, d := range rows {
 		list = append(list, ojson.NewObject("file", d.file, "severity", d.severity, "code", d.code, "field", ojson.OrNull(d.field), "message", d.message))
 		switch {
-		case d.severity != protocol.SeverityError:
-		case d.code == protocol.AdmissionNoProducer || d.code == protocol.AdmissionOwnerAway || d.code == protocol.AdmissionOwnerMute:
+		case d.severity != config.SeverityError:
+		case d.code == config.AdmissionNoProducer || d.code == config.AdmissionOwnerAway || d.code == config.AdmissionOwnerMute:
 			failing++
 		default:
 			invalid++
@@ -87,7 +87,7 @@ func documentFindings(d *runner.Documents) []documentFinding {
 			rows = append(rows, documentFinding{file, severity, p.Code, p.Field, p.Message})
 		}
 	}
-	problems := func(file string, list wire.Problems) { add(file, protocol.SeverityError, list) }
+	problems := func(file string, list wire.Problems) { add(file, config.SeverityError, list) }
 	failure := func(file string, err error) {
 		var refusal *wire.Error
 		if errors.As(err, &refusal) && len(refusal.Problems) > 0 {
@@ -99,12 +99,12 @@ func documentFindings(d *runner.Documents) []documentFinding {
 			if refusal != nil && refusal.Field != file {
 				field = refusal.Field
 			}
-			rows = append(rows, documentFinding{file, protocol.SeverityError, code, field, err.Error()})
+			rows = append(rows, documentFinding{file, config.SeverityError, code, field, err.Error()})
 		}
 	}
 	failure(wire.ConfigPath, d.ConfigErr)
 	problems(wire.ConfigPath, d.ConfigProblems)
-	add(wire.ConfigPath, protocol.SeverityWarning, d.ConfigWarnings)
+	add(wire.ConfigPath, config.SeverityWarning, d.ConfigWarnings)
 	for _, a := range d.Admission {
 		rows = append(rows, documentFinding{wire.ConfigPath, a.Severity, a.Code, "routing." + a.Phase, a.Message})
 	}
@@ -118,7 +118,7 @@ func documentFindings(d *runner.Documents) []documentFinding {
 func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error {
 	first := rows[0]
 	for _, r := range rows {
-		if r.severity == protocol.SeverityError {
+		if r.severity == config.SeverityError {
 			first = r
 			break
 		}
@@ -142,7 +142,7 @@ func invalidDocuments(d *runner.Documents, rows []documentFinding, n int) error 
 func printValidation(p *term.Printer, d *runner.Documents, rows []documentFinding, errs int) {
 	for _, r := range rows {
 		mark, style := "error", p.Red
-		if r.severity != protocol.SeverityError {
+		if r.severity != config.SeverityError {
 			mark, style = "warning", p.Yellow
 		}
 		where := term.OneLine(r.file) + ": "

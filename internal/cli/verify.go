@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -64,7 +65,7 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 	}
 	tellNotices(f, view.Notices)
 	if len(view.ConfigProblems) > 0 {
-		return protocol.ConfigError(view.ConfigProblems)
+		return config.Refusal(view.ConfigProblems)
 	}
 	turn, v, doc, err := r.Validate(ctx, o.Turn)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentconfig "github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
@@ -23,7 +24,7 @@ func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 	for _, id := range IDs() {
 		files := scaffold(t, id, Params{ProjectID: "p", ProjectName: "Project", Goal: "Approved: YES"})
 		for path, change := range fill {
-			kind := protocol.PathSemantics(path)
+			kind := agentconfig.PathSemantics(path)
 			ok, reason, _ := protocol.EvaluateSemantics(kind, path, []byte(files[path]), nil)
 			if ok {
 				t.Errorf("%s: a fresh %s passes", id, path)
@@ -58,7 +59,7 @@ func TestScaffoldFailsItsGatesUntilFilled(t *testing.T) {
 func TestScaffoldConfigHasNoProblems(t *testing.T) {
 	for _, id := range IDs() {
 		files := scaffold(t, id, Params{ProjectID: "p", ProjectName: "Project", Goal: "Do it."})
-		cfg, problems, err := protocol.DecodeConfig([]byte(files["agentxchain.json"]))
+		cfg, problems, err := agentconfig.Decode([]byte(files["agentxchain.json"]))
 		if err != nil || len(problems) > 0 {
 			t.Fatalf("%s: %v %s", id, err, problems.Join())
 		}

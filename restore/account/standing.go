@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -43,7 +44,7 @@ func (m *runModel) nextActions() []*ojson.Object {
 	if state == nil || len(bad) > 0 {
 		return out
 	}
-	config, _ := protocol.DecodeConfigObject(m.config)
+	config, _ := config.DecodeObject(m.config)
 	if config == nil {
 		return out
 	}

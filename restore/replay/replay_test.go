@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -181,16 +182,16 @@ func TestInitiative(t *testing.T) {
 	if w.Run != "srun_1" || len(w.Repos) != 2 || w.Repos[0].Placeholder != "" || w.Repos[1].Placeholder == "" {
 		t.Fatalf("%+v", w)
 	}
-	config, err := ojson.DecodeObject([]byte(read(t, w.Dir, "agentxchain-multi.json")))
+	cfg, err := ojson.DecodeObject([]byte(read(t, w.Dir, "agentxchain-multi.json")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range w.Repos {
-		if got := config.Object("repos").Object(r.ID).String("path"); got != "./"+r.Path {
+		if got := cfg.Object("repos").Object(r.ID).String("path"); got != "./"+r.Path {
 			t.Errorf("%s is said to be at %s and is at %s", r.ID, got, r.Path)
 		}
 	}
-	if n, _ := config.Object("repos").Object("api").Int("keep"); n != 1 {
+	if n, _ := cfg.Object("repos").Object("api").Int("keep"); n != 1 {
 		t.Error("the rest of the configuration is not kept")
 	}
 	if a, b := read(t, filepath.Join(top, "api"), ".agentxchain/state.json"), read(t, w.Dir, w.Repos[0].Path+"/.agentxchain/state.json"); a != b {
@@ -209,7 +210,7 @@ func TestInitiative(t *testing.T) {
 	if _, problem := protocol.DecodeState([]byte(read(t, web, ".agentxchain/state.json"))); problem != nil {
 		t.Errorf("the placeholder's state cannot be read: %v", problem)
 	}
-	if _, problems, err := protocol.DecodeConfig([]byte(read(t, web, "agentxchain.json"))); err != nil || len(problems) > 0 {
+	if _, problems, err := config.Decode([]byte(read(t, web, "agentxchain.json"))); err != nil || len(problems) > 0 {
 		t.Errorf("the placeholder's configuration cannot be read: %v %v", problems, err)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -37,7 +38,7 @@ const CodeTurnBusy = runner.CodeTurnBusy
 // Options configures a Driver.
 type Options struct {
 	// New makes runtimes; builtin.New as a rule. Required.
-	New func(*protocol.Runtime) (runtimes.Runtime, error)
+	New func(*config.Runtime) (runtimes.Runtime, error)
 
 	Limit   time.Duration       // of one dispatch, however much time the turn has left; none when 0
 	Getenv  func(string) string // os.Getenv when nil
@@ -131,7 +132,7 @@ func (d *Driver) Dispatch(ctx context.Context, job Job) *runtimes.Outcome {
 			job.Activity(a)
 		}
 	}
-	if rt.Type == protocol.RuntimeManual {
+	if rt.Type == config.RuntimeManual {
 		return impl.Dispatch(ctx, req)
 	}
 	if err := d.r.RuntimeTrusted(ctx, v.Config, rt.ID); err != nil {
@@ -150,7 +151,7 @@ func refuse(kind string, err error) *runtimes.Outcome {
 }
 
 // resolve finds the turn and the runtime that is to carry it out.
-func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protocol.Turn, *protocol.Runtime, error) {
+func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protocol.Turn, *config.Runtime, error) {
 	v := job.View
 	if v == nil {
 		var err error
@@ -166,8 +167,8 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protoco
 	rt, ok := v.Config.Runtimes.Get(turn.RuntimeID)
 	switch {
 	case ok && rt != nil:
-	case turn.RuntimeID == protocol.RuntimeManual:
-		rt = &protocol.Runtime{ID: turn.RuntimeID, Type: protocol.RuntimeManual}
+	case turn.RuntimeID == config.RuntimeManual:
+		rt = &config.Runtime{ID: turn.RuntimeID, Type: config.RuntimeManual}
 	default:
 		return nil, nil, nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "runtimes." + turn.RuntimeID,
 			Message: fmt.Sprintf("Turn %s is bound to runtime %q, which %s does not define.", turn.TurnID, turn.RuntimeID, wire.ConfigPath),
@@ -177,7 +178,7 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protoco
 }
 
 // request is what the runtime is given.
-func (d *Driver) request(v *gitstore.View, turn *protocol.Turn, rt *protocol.Runtime, b *dispatch.Verified) *runtimes.Request {
+func (d *Driver) request(v *gitstore.View, turn *protocol.Turn, rt *config.Runtime, b *dispatch.Verified) *runtimes.Request {
 	req := &runtimes.Request{Root: d.r.Store.Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
 		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID),
 		Log: discard{}, Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) }, Getenv: d.opt.Getenv}
@@ -216,7 +217,7 @@ func (d *Driver) deadline(v *gitstore.View, turn *protocol.Turn, until time.Time
 		sooner(at)
 	}
 	for _, b := range protocol.TimeoutBudgets(v.Config, v.State, turn, now) {
-		if b.Action != protocol.TimeoutWarn {
+		if b.Action != config.TimeoutWarn {
 			sooner(b.Deadline)
 		}
 	}

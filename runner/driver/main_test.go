@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -65,7 +66,7 @@ func act(what, dir string) int {
 	return 0
 }
 
-func newRuntime(rt *protocol.Runtime) (runtimes.Runtime, error) {
+func newRuntime(rt *config.Runtime) (runtimes.Runtime, error) {
 	switch rt.Type {
 	case "local_cli":
 		return localcli.New(), nil

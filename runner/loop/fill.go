@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -102,7 +103,7 @@ func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
 // it once more is nothing to record, and gives them no more time.
 func (l *loop) inHand(turn *protocol.Turn) bool {
 	rt, ok := l.cfg.Runtimes.Get(turn.RuntimeID)
-	if !ok || rt == nil || rt.Type != protocol.RuntimeManual || turn.Status != wire.TurnDispatched {
+	if !ok || rt == nil || rt.Type != config.RuntimeManual || turn.Status != wire.TurnDispatched {
 		return false
 	}
 	until, err := wire.ParseTime(turn.DeadlineAt)

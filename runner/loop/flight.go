@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -72,15 +73,15 @@ func (l *loop) deadline(turn *protocol.Turn, now time.Time) (first time.Time, sc
 	if err != nil {
 		at = protocol.TurnDeadline(l.cfg, now)
 	}
-	if t := l.cfg.Timeouts; t != nil && t.PerTurn != nil && t.Action == protocol.TimeoutWarn {
+	if t := l.cfg.Timeouts; t != nil && t.PerTurn != nil && t.Action == config.TimeoutWarn {
 		// What only warns ends nothing, but nothing runs for ever either.
-		if plain := protocol.TurnDeadline(&protocol.Config{}, now); plain.After(at) {
+		if plain := protocol.TurnDeadline(&config.Config{}, now); plain.After(at) {
 			at = plain
 		}
 	}
 	sooner(at, "turn")
 	for _, b := range protocol.TimeoutBudgets(l.cfg, l.state(), nil, now) {
-		if b.Action == protocol.TimeoutEscalate {
+		if b.Action == config.TimeoutEscalate {
 			sooner(b.Deadline, b.Scope)
 		}
 	}

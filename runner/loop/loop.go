@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -30,7 +31,7 @@ type loop struct {
 	res   *Result
 	clock Clock
 
-	cfg   *protocol.Config
+	cfg   *config.Config
 	view  *runner.View // the run as it was last seen
 	stale bool         // the view has to be read again
 	spent float64      // what the run had cost when the loop began, US dollars
@@ -173,7 +174,7 @@ func (l *loop) look() error {
 	return l.try(func() error {
 		v, err := l.r.View(l.work)
 		if err == nil && len(v.ConfigProblems) > 0 {
-			err = protocol.ConfigError(v.ConfigProblems)
+			err = config.Refusal(v.ConfigProblems)
 		}
 		if err == nil {
 			l.view, l.cfg, l.stale = v, v.Config, false

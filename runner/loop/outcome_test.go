@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -146,10 +147,10 @@ func TestCallbacksBreak(t *testing.T) {
 		stop loop.StopReason
 		said string
 	}{
-		"select panics":       {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { panic("sel") }}, loop.DispatchError, "sel"},
-		"select fails":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { return "", errors.New("sel") }}, loop.DispatchError, "sel"},
-		"select stops":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { return "", nil }}, loop.CallerStopped, ""},
-		"select unknown role": {loop.Options{SelectRole: func(context.Context, *protocol.State, *protocol.Config) (string, error) { return "nobody", nil }}, loop.Blocked, "nobody"},
+		"select panics":       {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { panic("sel") }}, loop.DispatchError, "sel"},
+		"select fails":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { return "", errors.New("sel") }}, loop.DispatchError, "sel"},
+		"select stops":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { return "", nil }}, loop.CallerStopped, ""},
+		"select unknown role": {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { return "nobody", nil }}, loop.Blocked, "nobody"},
 		"after panics":        {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { panic("aft") }}, loop.Blocked, "aft"},
 		"after fails":         {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { return errors.New("aft") }}, loop.Blocked, "aft"},
 		"no dispatch":         {loop.Options{}, loop.InitFailed, "dispatch"},

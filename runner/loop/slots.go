@@ -5,12 +5,13 @@ package loop
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // Room reports whether the phase has a slot for one more turn: a free one, and no
 // delegation review, which runs alone.
-func Room(s *protocol.State, c *protocol.Config) bool {
+func Room(s *protocol.State, c *config.Config) bool {
 	n := s.ActiveTurns.Len()
 	switch {
 	case n == 0:
@@ -29,7 +30,7 @@ func Room(s *protocol.State, c *protocol.Config) bool {
 // FreeRole is the role that a free slot goes to when next is the one whose turn it
 // is: next itself, unless it has a turn already or was tried; then another role of
 // the phase, unless delegated work decides who is next. "" is nobody.
-func FreeRole(next string, s *protocol.State, c *protocol.Config, tried map[string]bool) string {
+func FreeRole(next string, s *protocol.State, c *config.Config, tried map[string]bool) string {
 	busy := func(id string) bool {
 		if tried[id] {
 			return true

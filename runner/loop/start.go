@@ -6,7 +6,7 @@ package loop
 import (
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -21,8 +21,8 @@ func (l *loop) start() bool {
 	if l.opt.MaxTurns <= 0 {
 		l.opt.MaxTurns = max(1, l.cfg.RunLoop.MaxTurns)
 	}
-	for _, f := range protocol.Admission(l.cfg) {
-		if f.Severity == protocol.SeverityError {
+	for _, f := range config.Admission(l.cfg) {
+		if f.Severity == config.SeverityError {
 			l.fail(AdmissionRejected, "Admission control: "+f.Code+": "+f.Message, nil)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 const CodeIsolationUnavailable = "isolation_unavailable"
 
 // Isolation is what a runtime asks for, confine.None by default.
-func Isolation(rt *protocol.Runtime) string {
+func Isolation(rt *config.Runtime) string {
 	if rt == nil {
 		return confine.None // a probe without a runtime asks for nothing
 	}

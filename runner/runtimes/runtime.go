@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // Request is one dispatched turn as its runtime gets it. The contents come from
@@ -29,8 +29,8 @@ type Request struct {
 	Phase     string
 	Attempt   int
 	Authority string // write authority of the role
-	Runtime   *protocol.Runtime
-	Config    *protocol.Config
+	Runtime   *config.Runtime
+	Config    *config.Config
 
 	BundleDir   string // project-relative, slash-separated, as all paths below
 	StagingPath string // where the result goes
@@ -105,8 +105,8 @@ type Runtime interface {
 // ProbeRequest is what a probe may use.
 type ProbeRequest struct {
 	Root    string
-	Runtime *protocol.Runtime
-	Config  *protocol.Config
+	Runtime *config.Runtime
+	Config  *config.Config
 	Getenv  func(string) string
 	Environ []string
 	Online  bool // servers may be contacted and programs started

@@ -13,16 +13,17 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Facts is what is recorded of one run. Rows are those of this run only, oldest first.
 type Facts struct {
 	Run     string
-	Config  *protocol.Config // nil before the run has begun
-	State   *protocol.State  // nil before the run has begun
-	Events  []*ojson.Object  // events.jsonl
-	History []*ojson.Object  // history.jsonl, reissued turns included
+	Config  *config.Config  // nil before the run has begun
+	State   *protocol.State // nil before the run has begun
+	Events  []*ojson.Object // events.jsonl
+	History []*ojson.Object // history.jsonl, reissued turns included
 }
 
 // Origin is who asked for the run and what for. A run nobody asked for over the
@@ -104,7 +105,7 @@ func (f *Facts) manual() *protocol.Turn {
 	}
 	for _, t := range f.State.ActiveTurns.All() {
 		rt, ok := f.Config.Runtimes.Get(t.RuntimeID)
-		if t.RuntimeID == protocol.RuntimeManual && !ok || ok && rt != nil && rt.Type == protocol.RuntimeManual {
+		if t.RuntimeID == config.RuntimeManual && !ok || ok && rt != nil && rt.Type == config.RuntimeManual {
 			return t
 		}
 	}

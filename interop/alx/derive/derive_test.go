@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/derive"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -217,7 +218,7 @@ func TestFailedByItsRecord(t *testing.T) {
 func TestNextStep(t *testing.T) {
 	on := "human_approval:gate"
 	paused := &protocol.State{Status: wire.StatusPaused, BlockedOn: &on, PendingRunCompletion: &protocol.PendingCompletion{Gate: "gate"}}
-	cfg := &protocol.Config{}
+	cfg := &config.Config{}
 	for _, c := range []struct {
 		what  string
 		state *protocol.State

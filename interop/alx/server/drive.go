@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -201,7 +201,7 @@ func (s *Server) start(ctx context.Context, r *runner.Runner, rec *record) error
 }
 
 // bound are the runtimes roles are bound to.
-func bound(c *protocol.Config) []string {
+func bound(c *config.Config) []string {
 	var out []string
 	for _, role := range c.Roles.All() {
 		if role != nil && !slices.Contains(out, role.RuntimeID) {

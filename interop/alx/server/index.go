@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -192,7 +193,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 		return err
 	}
 	if s.facts.Config == nil || !bytes.Equal(raw, s.config) {
-		if s.facts.Config, _, err = protocol.DecodeConfig(raw); err != nil {
+		if s.facts.Config, _, err = config.Decode(raw); err != nil {
 			return err
 		}
 		s.config = raw

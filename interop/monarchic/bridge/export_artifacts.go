@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -111,7 +111,7 @@ func (x *Export) descriptors(row *ojson.Object) []strict.ArtifactDescriptor {
 	for _, a := range x.artifactFiles(row) {
 		if a.digest != "" {
 			out = append(out, strict.ArtifactDescriptor{ArtifactID: a.id, Kind: a.kind, Digest: a.digest, MediaType: mediaType(a.path), LogicalName: a.path,
-				Producer: cmp.Or(row.String("runtime_id"), protocol.RuntimeManual), ContractVersion: portable.Version})
+				Producer: cmp.Or(row.String("runtime_id"), config.RuntimeManual), ContractVersion: portable.Version})
 		}
 	}
 	return out
@@ -143,7 +143,7 @@ func markers(rows ...*ojson.Object) []string {
 
 // provenance says how an accepted turn came about.
 func (x *Export) provenance(row *ojson.Object) *portable.Provenance {
-	turn, runtime := row.String("turn_id"), cmp.Or(row.String("runtime_id"), protocol.RuntimeManual)
+	turn, runtime := row.String("turn_id"), cmp.Or(row.String("runtime_id"), config.RuntimeManual)
 	p := &portable.Provenance{PromptSHA256: x.facts.handedTo(turn).prompt, CodeSHA256: hexOf([]byte(acceptedCommit(row))), Runtime: x.runtimeType(runtime), Runner: runtime,
 		Orchestrator: x.program(), CreatedAt: x.timestamp(row.String("accepted_at")), SourceTaskID: turn}
 	if rt, ok := x.facts.cfg.Runtimes.Get(runtime); ok && rt != nil {

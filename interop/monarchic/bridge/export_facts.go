@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -30,7 +31,7 @@ const (
 // facts is a run as it was read.
 type facts struct {
 	rec     *runner.RecordedRun
-	cfg     *protocol.Config
+	cfg     *config.Config
 	config  *ojson.Object // agentxchain.json as it was written
 	state   *protocol.State
 	session *ojson.Object

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // leases are those that were given out, each as it was recorded last, and one for
@@ -62,7 +63,7 @@ func (x *Export) lease(t *protocol.Turn) *strict.Lease {
 	if s := x.facts.session; s.String("run_id") == x.Run {
 		session = cmp.Or(s.String("session_id"), session)
 	}
-	return &strict.Lease{LeaseID: leaseID(t.TurnID, attempt), RunID: x.Run, PlanID: planID(x.Run), StepID: t.TurnID, TaskID: t.TurnID, RunnerID: cmp.Or(t.RuntimeID, protocol.RuntimeManual), SessionID: session,
+	return &strict.Lease{LeaseID: leaseID(t.TurnID, attempt), RunID: x.Run, PlanID: planID(x.Run), StepID: t.TurnID, TaskID: t.TurnID, RunnerID: cmp.Or(t.RuntimeID, config.RuntimeManual), SessionID: session,
 		FencingToken: strict.FencingToken{Token: fencingToken(x.Run, t.TurnID, attempt), IssuedAtMs: issued, Issuer: "git-agentxchain", Scope: "run:" + x.Run + "/step:" + t.TurnID},
 		IssuedAtMs:   issued, ExpiresAtMs: max(x.ms(t.DeadlineAt), issued), Status: leaseState(t)}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -81,7 +82,7 @@ func (x *Export) outcomeFacts() *ojson.Object {
 func (x *Export) turnReceipt(row *ojson.Object) *strict.ExecutionReceipt {
 	turn := row.String("turn_id")
 	started := cmp.Or(row.String("started_at"), x.dispatchedAt(turn), row.String("accepted_at"))
-	return &strict.ExecutionReceipt{ReceiptID: receiptID(turn), PlanID: planID(x.Run), StepID: turn, TaskID: turn, RunnerID: cmp.Or(row.String("runtime_id"), protocol.RuntimeManual),
+	return &strict.ExecutionReceipt{ReceiptID: receiptID(turn), PlanID: planID(x.Run), StepID: turn, TaskID: turn, RunnerID: cmp.Or(row.String("runtime_id"), config.RuntimeManual),
 		ContractVersion: portable.Version, Status: executionStatus(row), StartedAt: x.ms(started), FinishedAt: x.ms(row.String("accepted_at")),
 		ArtifactDescriptors: x.descriptors(row), EventDigest: x.eventDigest(turn), OutputDigest: x.outputDigest(row)}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -91,7 +91,7 @@ func (x *Export) runtimeType(id string) string {
 	if rt, ok := x.facts.cfg.Runtimes.Get(id); ok && rt != nil && rt.Type != "" {
 		return rt.Type
 	}
-	return protocol.RuntimeManual
+	return config.RuntimeManual
 }
 
 func (x *Export) intentID() string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -59,7 +60,7 @@ func (im *Import) Record() *ojson.Object {
 const fitHint = "change the plan and import it again; --dry-run shows what would become of it"
 
 // ForNewProject lays a plan out as a project of its own: every level of the graph
-// is a phase, in parts of at most protocol.MaxConcurrentTurns tasks, with the roles
+// is a phase, in parts of at most config.MaxConcurrentTurns tasks, with the roles
 // of its tasks and a gate when they ask for gates (spec/08 §11.5). Errors:
 // unknown_role, plan_unrepresentable, pipeline_invalid.
 func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
@@ -72,7 +73,7 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 	}
 	gates := map[string]bool{}
 	for n, level := range levels(p.Tasks) {
-		for part, tasks := range slices.Collect(slices.Chunk(level, protocol.MaxConcurrentTurns)) {
+		for part, tasks := range slices.Collect(slices.Chunk(level, config.MaxConcurrentTurns)) {
 			ph := &Phase{Name: fmt.Sprintf("level-%d", n+1), Level: n + 1}
 			if part > 0 {
 				ph.Name = fmt.Sprintf("level-%d-part-%d", n+1, part+1)
@@ -91,8 +92,8 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 			ph.nameGate(asked, gates)
 			im.Phases = append(im.Phases, ph)
 		}
-		if len(level) > protocol.MaxConcurrentTurns {
-			p.note(fmt.Sprintf("level %d", n+1), fmt.Sprintf("a level of more than %d tasks is worked off in parts, as a phase runs no more turns side by side", protocol.MaxConcurrentTurns))
+		if len(level) > config.MaxConcurrentTurns {
+			p.note(fmt.Sprintf("level %d", n+1), fmt.Sprintf("a level of more than %d tasks is worked off in parts, as a phase runs no more turns side by side", config.MaxConcurrentTurns))
 		}
 	}
 	im.remarks()
@@ -105,7 +106,7 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 
 // admit asks the engine whether a run in state s would take the charters, so that
 // what it refuses is refused before anything is written.
-func (im *Import) admit(cfg *protocol.Config, s *protocol.State) *wire.Error {
+func (im *Import) admit(cfg *config.Config, s *protocol.State) *wire.Error {
 	s = s.Clone()
 	if s.Run() == "" {
 		run := "run_0000000000000000"
@@ -154,7 +155,7 @@ func queuedBefore(p *Plan, s *protocol.State) *wire.Error {
 // routes to its role. Nothing of agentxchain.json is changed, so what it lacks is
 // an error that says what would have to be added. s is the run's state, or that of
 // a run that has not begun.
-func ForProject(p *Plan, cfg *protocol.Config, s *protocol.State, opt FitOptions) (*Import, *wire.Error) {
+func ForProject(p *Plan, cfg *config.Config, s *protocol.State, opt FitOptions) (*Import, *wire.Error) {
 	if refusal := queuedBefore(p, s); refusal != nil {
 		return nil, refusal
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -51,7 +52,7 @@ func roleID(id string) bool {
 
 // configuredRole resolves a task's role in a project: role_id, a role of the
 // token's name, or the one role the token stands for (spec/08 §11.2).
-func configuredRole(p *Plan, t *Task, cfg *protocol.Config, opt FitOptions, bad *faults) string {
+func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *faults) string {
 	known := func(id string) bool { return id != "human" && cfg.Role(id) != nil }
 	have := strings.Join(cfg.Roles.Keys(), ", ")
 	if t.RoleID != "" {
@@ -104,7 +105,7 @@ const (
 
 // propose writes the agentxchain.json of the plan and reads it back: what the
 // engine would refuse is refused here, before anything is written.
-func (im *Import) propose(opt FitOptions) (*protocol.Config, *wire.Error) {
+func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	obj := ojson.NewObject
 	p := im.Plan
 	name := oneLine(p.ProjectKey)
@@ -118,7 +119,7 @@ func (im *Import) propose(opt FitOptions) (*protocol.Config, *wire.Error) {
 			p.note("/objective", "the goal of a project has 500 characters, so the objective is cut there; the run keeps all of it")
 		}
 	}
-	runtime, rt := personRuntime, obj("type", protocol.RuntimeManual)
+	runtime, rt := personRuntime, obj("type", config.RuntimeManual)
 	if opt.Agent != "" {
 		runtime, rt = agentRuntime, obj("type", "local_cli", "command", []string{opt.Agent}, "prompt_transport", "dispatch_bundle_only")
 	}
@@ -148,7 +149,7 @@ func (im *Import) propose(opt FitOptions) (*protocol.Config, *wire.Error) {
 		doc.Set("run_loop", obj("max_turns", 2*n)) // every task once, and as many turns to mend things
 	}
 	data := ojson.Pretty(doc)
-	cfg, problems, err := protocol.DecodeConfig(data)
+	cfg, problems, err := config.Decode(data)
 	if err != nil {
 		return nil, &wire.Error{Code: CodeUnrepresentable, Message: "The plan leads to an agentxchain.json that cannot be read: " + err.Error() + "."}
 	}

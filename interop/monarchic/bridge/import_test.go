@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -149,8 +150,8 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 	}
 }
 
-func configOf(t interface{ Fatal(...any) }, im *bridge.Import) *protocol.Config {
-	cfg, problems, err := protocol.DecodeConfig(im.Config)
+func configOf(t interface{ Fatal(...any) }, im *bridge.Import) *config.Config {
+	cfg, problems, err := config.Decode(im.Config)
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
 	}
@@ -158,7 +159,7 @@ func configOf(t interface{ Fatal(...any) }, im *bridge.Import) *protocol.Config 
 }
 
 func TestFittingAProject(t *testing.T) {
-	cfg, problems, derr := protocol.DecodeConfig([]byte(`{"schema_version":"1.0","project":{"id":"p","name":"P"},
+	cfg, problems, derr := config.Decode([]byte(`{"schema_version":"1.0","project":{"id":"p","name":"P"},
  "roles":{"pm":{"title":"PM","mandate":"m","write_authority":"review_only","runtime":"man"},"dev":{"title":"D","mandate":"m","write_authority":"authoritative","runtime":"man"},
   "tester":{"title":"T","mandate":"m","write_authority":"review_only","runtime":"man"}},
  "runtimes":{"man":{"type":"manual"}},
@@ -244,7 +245,7 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 		cfg := configOf(t, im)
 		phase := map[string]int{}
 		for i, ph := range im.Phases {
-			if len(ph.Tasks) > protocol.MaxConcurrentTurns {
+			if len(ph.Tasks) > config.MaxConcurrentTurns {
 				t.Fatalf("phase %s has %d tasks", ph.Name, len(ph.Tasks))
 			}
 			for _, id := range ph.Tasks {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -33,7 +33,7 @@ type Runtime struct {
 }
 
 // New reads the options of an api_proxy runtime. Errors: invalid_config.
-func New(rt *protocol.Runtime) (*Runtime, error) {
+func New(rt *config.Runtime) (*Runtime, error) {
 	cfg, err := readSettings(rt)
 	if err != nil {
 		return nil, err

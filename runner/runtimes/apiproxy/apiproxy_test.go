@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -158,8 +158,8 @@ func TestRetries(t *testing.T) {
 		n := 0
 		answers := []http.HandlerFunc{fails(p, 429, "slow"), fails(p, 500, "oops"), says(p, "not yet"), says(p, strings.Replace(goodResult, `"status"`, `"cost":{"usd":0,"total_usd":-7},"status"`, 1))}
 		b := newBench(t, p, func(w http.ResponseWriter, r *http.Request) { n++; answers[n-1](w, r) }, "retry_policy", policy())
-		b.req.Config.Budget = &protocol.Budget{}
-		b.req.Config.Budget.CostRates.Set("some-model", protocol.CostRate{InputPer1M: 10, OutputPer1M: 20})
+		b.req.Config.Budget = &config.Budget{}
+		b.req.Config.Budget.CostRates.Set("some-model", config.CostRate{InputPer1M: 10, OutputPer1M: 20})
 		out := b.dispatch(context.Background())
 		if out.Kind != runtimes.Returned || len(b.requests) != 4 {
 			t.Fatalf("%d requests: %+v", len(b.requests), out)
@@ -274,11 +274,11 @@ func TestBlockedByTheProvider(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for _, raw := range []string{`{"provider":"skynet","model":"m"}`, `{"provider":"openai"}`, `{"provider":"openai","model":"m","base_url":"gopher://x"}`, `{"provider":"google","model":"m","base_url":"://"}`} {
 		o, _ := ojson.DecodeObject([]byte(raw))
-		if _, err := New(&protocol.Runtime{ID: "r", Raw: o}); err == nil {
+		if _, err := New(&config.Runtime{ID: "r", Raw: o}); err == nil {
 			t.Errorf("%s is taken", raw)
 		}
 	}
-	c, err := readSettings(&protocol.Runtime{ID: "r", Raw: ojson.NewObject("provider", "google", "model", "models/../../x y")})
+	c, err := readSettings(&config.Runtime{ID: "r", Raw: ojson.NewObject("provider", "google", "model", "models/../../x y")})
 	if err != nil || c.endpoint != "https://generativelanguage.googleapis.com/v1beta/models/..%2F..%2Fx%20y:generateContent" {
 		t.Errorf("endpoint %+v, %v", c, err)
 	}

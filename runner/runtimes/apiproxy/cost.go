@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
 // usage is what one answer reports.
@@ -32,20 +32,20 @@ func (s *spending) add(u usage) {
 }
 
 // usd is the cost of all of it in US dollars, rounded to a tenth of a cent.
-func (s *spending) usd(c *settings, cfg *protocol.Config) float64 {
+func (s *spending) usd(c *settings, cfg *config.Config) float64 {
 	r := c.rate(cfg)
 	usd := (float64(s.input)*r.InputPer1M + float64(s.output)*r.OutputPer1M) / 1e6
 	return math.Round(usd*1000) / 1000
 }
 
 // object is what goes into the result's cost.
-func (s *spending) object(c *settings, cfg *protocol.Config) *ojson.Object {
+func (s *spending) object(c *settings, cfg *config.Config) *ojson.Object {
 	return ojson.NewObject("input_tokens", int(s.input), "output_tokens", int(s.output), "usd", s.usd(c, cfg), "source", "provider_usage", "provider", c.provider, "model", c.model)
 }
 
 // rate is what budget.cost_rates says for the model, else the list price known
 // here, else nothing.
-func (c *settings) rate(cfg *protocol.Config) protocol.CostRate {
+func (c *settings) rate(cfg *config.Config) config.CostRate {
 	if cfg != nil && cfg.Budget != nil {
 		if r, ok := cfg.Budget.CostRates.Get(c.model); ok {
 			return r
@@ -56,7 +56,7 @@ func (c *settings) rate(cfg *protocol.Config) protocol.CostRate {
 
 // listPrice knows public list prices in US dollars per million tokens, by the
 // beginning of a model's name. They change: budget.cost_rates overrides them.
-func listPrice(provider, model string) protocol.CostRate {
+func listPrice(provider, model string) config.CostRate {
 	type price struct {
 		prefix        string
 		input, output float64
@@ -75,8 +75,8 @@ func listPrice(provider, model string) protocol.CostRate {
 	}
 	for _, p := range list {
 		if strings.HasPrefix(model, p.prefix) {
-			return protocol.CostRate{InputPer1M: p.input, OutputPer1M: p.output}
+			return config.CostRate{InputPer1M: p.input, OutputPer1M: p.output}
 		}
 	}
-	return protocol.CostRate{}
+	return config.CostRate{}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -47,10 +47,10 @@ type settings struct {
 	margin       int
 }
 
-func readSettings(rt *protocol.Runtime) (*settings, error) {
+func readSettings(rt *config.Runtime) (*settings, error) {
 	o := rt.Raw
 	c := &settings{id: rt.ID, provider: o.String("provider"), model: o.String("model"), authEnv: o.String("auth_env"),
-		maxOutput: protocol.DefaultMaxOutputTokens, timeout: defaultTimeout, margin: protocol.DefaultSafetyMarginTokens,
+		maxOutput: config.DefaultMaxOutputTokens, timeout: defaultTimeout, margin: config.DefaultSafetyMarginTokens,
 		retryRaw: o.Object("retry_policy"), preflightRaw: o.Object("preflight_tokenization")}
 	if strings.TrimSpace(c.model) == "" {
 		return nil, c.invalid("model", "names no model")

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -95,8 +95,8 @@ func newBench(t *testing.T, p provider, handle http.HandlerFunc, options ...any)
 		raw.Set(options[i].(string), options[i+1])
 	}
 	root := t.TempDir()
-	rt := &protocol.Runtime{ID: "model", Type: "api_proxy", Raw: raw}
-	b.req = &runtimes.Request{Root: root, RunID: "run_1", TurnID: "turn_1", Role: "qa", Phase: "build", Attempt: 1, Runtime: rt, Config: &protocol.Config{},
+	rt := &config.Runtime{ID: "model", Type: "api_proxy", Raw: raw}
+	b.req = &runtimes.Request{Root: root, RunID: "run_1", TurnID: "turn_1", Role: "qa", Phase: "build", Attempt: 1, Runtime: rt, Config: &config.Config{},
 		BundleDir: ".agentxchain/dispatch/turns/turn_1", StagingPath: ".agentxchain/staging/turn_1/turn-result.json",
 		Prompt: []byte("# Prompt"), Context: []byte("# Execution Context\n"), Deadline: time.Now().Add(time.Minute), Log: &b.log,
 		Activity: func(runtimes.Activity) {}, Getenv: func(k string) string {

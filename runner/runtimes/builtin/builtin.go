@@ -7,7 +7,7 @@ package builtin
 import (
 	"fmt"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/apiproxy"
@@ -19,9 +19,9 @@ import (
 
 // New makes the runtime that rt configures (spec/06 §14). A type nobody knows is
 // a *wire.Error of code invalid_argument.
-func New(rt *protocol.Runtime) (runtimes.Runtime, error) {
+func New(rt *config.Runtime) (runtimes.Runtime, error) {
 	switch rt.Type {
-	case protocol.RuntimeManual:
+	case config.RuntimeManual:
 		return manual.New(), nil
 	case "local_cli":
 		return localcli.New(), nil

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/localcli"
@@ -51,10 +51,10 @@ type turn struct {
 func dispatchable(t *testing.T, members ...any) *turn {
 	t.Helper()
 	out := &turn{log: &log{}}
-	cfg := &protocol.Config{}
+	cfg := &config.Config{}
 	cfg.RunLoop.StartupWatchdogMS = 180_000
 	out.Request = &runtimes.Request{Root: t.TempDir(), RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "implementation", Attempt: 1,
-		Runtime: &protocol.Runtime{ID: "agent", Type: "local_cli", Raw: ojson.NewObject(members...)}, Config: cfg,
+		Runtime: &config.Runtime{ID: "agent", Type: "local_cli", Raw: ojson.NewObject(members...)}, Config: cfg,
 		BundleDir: wire.BundleDir("turn_1"), StagingPath: wire.StagingPath("turn_1"),
 		Prompt: []byte("do it\n"), Context: []byte("the context\n"), Deadline: time.Now().Add(30 * time.Second), Log: out.log, Getenv: os.Getenv,
 		Environ: append(os.Environ(), "AGENTXCHAIN_TURN_ID=turn_1"),
@@ -378,7 +378,7 @@ func TestProbe(t *testing.T) {
 		"incompatible": {[]any{"command", []string{agentNamed(t, "codex", "")}}, "command_incompatible"},
 		"cwd":          {[]any{"command", []string{"sh"}, "cwd", ".."}, "cwd_invalid"},
 	} {
-		got := localcli.New().Probe(context.Background(), &runtimes.ProbeRequest{Root: t.TempDir(), Runtime: &protocol.Runtime{ID: "r", Raw: ojson.NewObject(tc.members...)}})
+		got := localcli.New().Probe(context.Background(), &runtimes.ProbeRequest{Root: t.TempDir(), Runtime: &config.Runtime{ID: "r", Raw: ojson.NewObject(tc.members...)}})
 		if len(got) != 1 || got[0].Code != tc.code || got[0].OK != (tc.code == "command_found") || !got[0].OK && got[0].Hint == "" {
 			t.Errorf("%s: %+v", name, got)
 		}

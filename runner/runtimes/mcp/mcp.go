@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/confine"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -49,7 +49,7 @@ const (
 type Runtime struct{ cfg *settings }
 
 // New reads the options of an mcp runtime. Errors: invalid_config.
-func New(rt *protocol.Runtime) (*Runtime, error) {
+func New(rt *config.Runtime) (*Runtime, error) {
 	cfg, err := readSettings(rt)
 	if err != nil {
 		return nil, err

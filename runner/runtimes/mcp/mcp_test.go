@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -54,7 +54,7 @@ func newWorld(t *testing.T, options ...any) *world {
 	}
 	raw := ojson.NewObject(append([]any{"type", "mcp"}, options...)...)
 	w.req = &runtimes.Request{Root: root, RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "build", Attempt: 1,
-		Runtime:   &protocol.Runtime{ID: "agent", Type: "mcp", Raw: raw},
+		Runtime:   &config.Runtime{ID: "agent", Type: "mcp", Raw: raw},
 		BundleDir: ".agentxchain/dispatch/turns/turn_1", StagingPath: ".agentxchain/staging/turn_1/turn-result.json",
 		Prompt: []byte("# Do it"), Context: []byte("ctx"), Deadline: time.Now().Add(time.Minute), Log: w.log, Getenv: os.Getenv, Environ: os.Environ(),
 		Activity: func(a runtimes.Activity) { w.mu.Lock(); w.acts = append(w.acts, a); w.mu.Unlock() }}
@@ -268,7 +268,7 @@ func TestSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(&protocol.Runtime{ID: "r", Raw: o}); (err == nil) != c.ok {
+		if _, err := New(&config.Runtime{ID: "r", Raw: o}); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.raw, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/webpost"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -27,7 +27,7 @@ type settings struct {
 	headers  []webpost.Header
 }
 
-func readSettings(rt *protocol.Runtime) (*settings, error) {
+func readSettings(rt *config.Runtime) (*settings, error) {
 	o := rt.Raw
 	c := &settings{id: rt.ID, tool: o.String("tool_name"), cwd: o.String("cwd"), url: o.String("url")}
 	if c.tool == "" {

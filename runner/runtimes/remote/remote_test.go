@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/remote"
@@ -30,7 +31,7 @@ const (
 func request(log io.Writer, members ...any) *runtimes.Request {
 	return &runtimes.Request{Root: "/project", RunID: "run_1", TurnID: "turn_1", Role: "dev", Phase: "qa", BundleDir: wire.BundleDir("turn_1"),
 		StagingPath: wire.StagingPath("turn_1"), Prompt: []byte("the prompt"), Context: []byte("the context"), Log: log, Activity: func(runtimes.Activity) {},
-		Runtime: &protocol.Runtime{ID: "far", Type: "remote_agent", Raw: ojson.NewObject(members...)}, Deadline: time.Now().Add(20 * time.Second),
+		Runtime: &config.Runtime{ID: "far", Type: "remote_agent", Raw: ojson.NewObject(members...)}, Deadline: time.Now().Add(20 * time.Second),
 		Getenv: func(name string) string { return map[string]string{"FAR_TOKEN": token}[name] }}
 }
 
