@@ -6,7 +6,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
@@ -241,5 +243,75 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestMaintenanceRemovesALeftoverOfACommit makes a commit of objects that are in the repository already, in
+// a pack that no ref reached, which a repack at work removes afterwards.
+func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+		repo := open(t, r)
+		r.Write("a.txt", "changed\n")
+		r.Git("add", "a.txt")
+		tree := r.Git("write-tree")
+		commit := r.Git("commit-tree", tree, "-p", "HEAD", "-m", "checkpoint")
+		ids := r.Git("rev-list", "--objects", "--no-object-names", commit, "--not", "HEAD") + "\n"
+		leftover := filepath.Join(repo.ObjectsDir, "pack", "pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
+		r.Git("prune-packed", "-q")
+		r.Git("update-ref", "HEAD", commit)
+		if err := repo.keepCommit(context.Background(), OID(commit), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, ext := range []string{".idx", ".pack"} {
+			if err := os.Remove(leftover + ext); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out := r.Git("fsck", "--full", "--strict", "--no-dangling"); out != "" {
+			t.Errorf("git fsck: %s", out)
+		}
+		if got := r.Git("show", "HEAD:a.txt"); got != "changed" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestMaintenanceIndexesAPackThatGoes has packs removed that a multi-pack-index names,
+// as when one is written from a list of a moment before: the next command removes it.
+func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		d := scaffold(t, testrepo.New(t, testrepo.Options{ObjectFormat: format}).Dir)
+		d.must(initOp(false))
+		d.turns(3)
+		dir := filepath.Join(d.store.repo.ObjectsDir, "pack")
+		packs, err := filepath.Glob(filepath.Join(dir, "*.pack"))
+		if err != nil || len(packs) < 3 {
+			t.Fatal(packs, err)
+		}
+		gitIn(t, d.Dir, "repack", "-aq") // everything once more; the packs of before stay
+		gitIn(t, d.Dir, "multi-pack-index", "write")
+		d.store.repo.dropStaleMidx()
+		if _, err := os.Stat(filepath.Join(dir, midxName)); err != nil {
+			t.Fatalf("one that holds was removed: %v", err)
+		}
+		named := midxPacks(filepath.Join(dir, midxName))
+		for _, p := range packs {
+			if !slices.Contains(named, filepath.Base(p)) {
+				t.Errorf("%s is not among %v", p, named)
+			}
+			for _, ext := range []string{".idx", ".pack"} {
+				if err := os.Remove(strings.TrimSuffix(p, ".pack") + ext); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = d.store.Close()
+		e := openDriver(t, d.Dir)
+		e.n = 100
+		e.turns(1)
+		e.clean()
+		gitIn(t, d.Dir, "multi-pack-index", "verify")
+		gitIn(t, d.Dir, "fsck", "--full", "--strict")
 	}
 }

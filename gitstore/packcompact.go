@@ -33,7 +33,9 @@ const (
 // a commit, outside of the lock; a failure loses nothing and may be ignored.
 func (r *Repository) Compact(ctx context.Context) error {
 	if c, ok := r.Objects().(interface{ compact(context.Context) error }); ok {
-		return c.compact(ctx)
+		err := c.compact(ctx)
+		r.dropStaleMidx() // one may have been written from a list that has the packs folded now
+		return err
 	}
 	return nil
 }
@@ -62,7 +64,7 @@ func (s *objectFiles) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(s.packs.dir, "multi-pack-index")); err == nil {
+	if _, err := os.Lstat(filepath.Join(s.packs.dir, midxName)); err == nil {
 		return nil // git maintenance folds packs here, and its index names ours
 	}
 	tiers := make(map[int][]string)

@@ -82,6 +82,7 @@ func (tx *Tx) Close() error {
 // recover brings files and records into agreement and loads the view.
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
+	s.repo.dropStaleMidx()
 	swept := s.repo.sweepLocks(ctx)
 	decided, err := s.settleDecisions(ctx)
 	if err != nil {
