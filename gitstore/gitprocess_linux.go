@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +31,9 @@ func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 			continue
 		}
 		proc := filepath.Dir(comm)
+		if filepath.Base(proc) == strconv.Itoa(os.Getppid()) && startedUs(proc) {
+			continue // it waits for us and holds nothing
+		}
 		p := gitProcess{}
 		if p.dir, err = os.Readlink(proc + "/cwd"); err != nil {
 			if os.IsNotExist(err) {
@@ -52,6 +56,25 @@ func gitAtWork(match func(gitProcess) bool) (n int, known bool) {
 		}
 	}
 	return n, true
+}
+
+// startedUs reports whether a git was started as "git agentxchain"; one that is at work,
+// on a commit for one, may have started us as its hook.
+func startedUs(proc string) bool {
+	line, err := os.ReadFile(proc + "/cmdline")
+	if err != nil {
+		return false
+	}
+	args := strings.Split(string(line), "\x00")
+	for i := 1; i < len(args); i++ {
+		switch arg := args[i]; {
+		case arg == "-c" || arg == "-C":
+			i++ // its value
+		case !strings.HasPrefix(arg, "-"):
+			return arg == "agentxchain"
+		}
+	}
+	return false
 }
 
 // isGit reports whether a process of that name may be git: git itself, or one of the
