@@ -64,7 +64,7 @@ func TestEvaluateApproval(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := gateConfig(func(c *config.Config) { c.ApprovalPolicy = tt.policy })
 			v := EvaluateApproval(c, ApprovalInput{GateType: tt.kind, Phase: "plan", NextPhase: "build",
-				Gate:         &GateResult{GateID: ptr("plan_gate"), Passed: !tt.failed, Credentialed: tt.credentialed},
+				Gate:         &GateResult{GateID: new("plan_gate"), Passed: !tt.failed, Credentialed: tt.credentialed},
 				Participated: func(phase, role string) bool { return phase == "plan" && role == "pm" },
 				Visited:      func(phase string) bool { return phase == "build" }})
 			if v.Auto != tt.auto || v.Reason != tt.reason || (v.MatchedRule != nil) != tt.matched {

@@ -28,16 +28,16 @@ func (t *transition) block(b blockSpec) {
 		t.resolveCurrent("superseded")
 	}
 	s.Status = wire.StatusBlocked
-	s.BlockedOn = ptr(b.On)
+	s.BlockedOn = new(b.On)
 	r := &BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
 		Recovery: Recovery{TypedReason: b.TypedReason, Owner: b.Owner, RecoveryAction: b.Action, TurnRetained: b.Retained}}
 	if b.Detail != "" {
-		r.Recovery.Detail = ptr(b.Detail)
+		r.Recovery.Detail = new(b.Detail)
 	}
 	if b.Turn != nil {
-		r.TurnID = ptr(b.Turn.TurnID)
+		r.TurnID = new(b.Turn.TurnID)
 	} else if only := s.OnlyTurn(); only != nil {
-		r.TurnID = ptr(only.TurnID)
+		r.TurnID = new(only.TurnID)
 	}
 	if b.GateAction != nil {
 		r.Extra.Set("detail", b.Detail)

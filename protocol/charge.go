@@ -50,7 +50,7 @@ func (t *transition) charge(usd float64) {
 	b.SpentUSD = min(b.SpentUSD+sane(usd), maxSpentUSD)
 	b.RemainingUSD = nil
 	if limit := freshBudget(t.cfg).RemainingUSD; limit != nil {
-		b.RemainingUSD = ptr(*limit - b.SpentUSD)
+		b.RemainingUSD = new(*limit - b.SpentUSD)
 	}
 }
 

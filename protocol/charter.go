@@ -221,7 +221,7 @@ func (a *acceptance) charter() {
 	s.CharterQueue[i] = c
 	verified := a.verified()
 	if a.res.Status == wire.ResultCompleted && (len(c.GatesRequired) == 0 || verified) {
-		c.Status, c.TurnID, c.Reproducible = CharterCompleted, ptr(a.turn.TurnID), a.verify.Reproducible
+		c.Status, c.TurnID, c.Reproducible = CharterCompleted, new(a.turn.TurnID), a.verify.Reproducible
 		return
 	}
 	c.Attempts++
@@ -275,7 +275,7 @@ func (a *acceptance) planned(phase *string, complete bool) (*string, bool) {
 	if next == "" {
 		return nil, true
 	}
-	return ptr(next), false
+	return new(next), false
 }
 
 // byCharters puts the verification of the tasks that asked for gates in the place

@@ -15,10 +15,10 @@ import (
 
 func blockedState(on, detail string) *State {
 	s := inStatus(wire.StatusBlocked)
-	s.BlockedOn = ptr(on)
+	s.BlockedOn = new(on)
 	s.BlockedReason = DescribeBlock(s, on, "")
-	s.BlockedReason.TurnID = ptr("turn_b")
-	s.BlockedReason.Recovery.Detail = ptr(detail)
+	s.BlockedReason.TurnID = new("turn_b")
+	s.BlockedReason.Recovery.Detail = new(detail)
 	return s
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestCheckExternal(t *testing.T) {
 	base := func() *State {
-		s := &State{SchemaVersion: "1.1", RunID: ptr("run_1"), ProjectID: "p", Status: wire.StatusActive, Phase: "plan"}
+		s := &State{SchemaVersion: "1.1", RunID: new("run_1"), ProjectID: "p", Status: wire.StatusActive, Phase: "plan"}
 		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: wire.TurnRunning, Attempt: 1, AssignedSequence: 1})
 		s.PhaseGateStatus.Set("signoff", wire.GatePending)
 		return s
@@ -49,7 +49,7 @@ func TestCheckExternal(t *testing.T) {
 		{name: "turn accepted", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_a")}}},
 		{name: "turn of another one accepted", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerHistory: {ojson.NewObject("turn_id", "turn_b")}}, field: "active_turns.turn_a"},
 		{name: "turn cleaned up", after: func(s *State) { s.ActiveTurns.Delete("turn_a") }, rows: rows{wire.LedgerEvents: {event("phase_cleanup", "removed_turn_ids", []string{"turn_a"})}}},
-		{name: "another run", after: func(s *State) { s.RunID = ptr("run_2"); s.Phase = "build" }},
+		{name: "another run", after: func(s *State) { s.RunID = new("run_2"); s.Phase = "build" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := base(), base()

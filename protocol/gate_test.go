@@ -78,31 +78,31 @@ func TestEvaluatePhaseExit(t *testing.T) {
 		{name: "no gate", phase: "plan", to: "build", edit: func(c *config.Config) { c.Route("plan").ExitGate = "" },
 			want: GateResult{Action: ActionAdvance, Passed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "undefined gate", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gates.Delete("plan_gate") }, codes: []string{FindingUndefinedGate},
-			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build",
+			want: GateResult{Action: ActionAdvance, GateID: new("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build",
 				Reasons: []string{`Gate "plan_gate" referenced by routing but not defined in gates config — treated as open`}}},
 		{name: "nothing required", phase: "plan", to: "build",
-			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
+			want: GateResult{Action: ActionAdvance, GateID: new("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "human approval", phase: "plan", to: "build", edit: func(c *config.Config) {
 			c.Gate("plan_gate").RequiresHuman = true
 			c.Gate("plan_gate").Credentialed = true
 		},
-			want: GateResult{Action: ActionAwaitHuman, GateID: ptr("plan_gate"), Passed: true, BlockedByHuman: true, Credentialed: true, TransitionRequest: "build", NextPhase: "build"}},
+			want: GateResult{Action: ActionAwaitHuman, GateID: new("plan_gate"), Passed: true, BlockedByHuman: true, Credentialed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "file missing", phase: "plan", to: "build", edit: signoff, codes: []string{FindingMissingFile},
-			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", Reasons: []string{"Required file missing: .planning/PM_SIGNOFF.md"},
+			want: GateResult{Action: ActionGateFailed, GateID: new("plan_gate"), TransitionRequest: "build", Reasons: []string{"Required file missing: .planning/PM_SIGNOFF.md"},
 				MissingFiles: []string{".planning/PM_SIGNOFF.md"}, FailingFiles: []string{".planning/PM_SIGNOFF.md"}}},
 		{name: "semantics of the path", phase: "plan", to: "build", edit: signoff, files: filesOf(".planning/PM_SIGNOFF.md", "Approved: NO"), codes: []string{FindingSemantics},
-			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", Reasons: []string{notApproved("NO")}, FailingFiles: []string{".planning/PM_SIGNOFF.md"}}},
+			want: GateResult{Action: ActionGateFailed, GateID: new("plan_gate"), TransitionRequest: "build", Reasons: []string{notApproved("NO")}, FailingFiles: []string{".planning/PM_SIGNOFF.md"}}},
 		{name: "file good", phase: "plan", to: "build", edit: signoff, files: filesOf(".planning/PM_SIGNOFF.md", "Approved: YES"),
-			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
+			want: GateResult{Action: ActionAdvance, GateID: new("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "verification missing", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true }, codes: []string{FindingVerification},
-			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", MissingVerification: true, Reasons: []string{`Verification status is "missing", requires "pass" or "attested_pass"`}}},
+			want: GateResult{Action: ActionGateFailed, GateID: new("plan_gate"), TransitionRequest: "build", MissingVerification: true, Reasons: []string{`Verification status is "missing", requires "pass" or "attested_pass"`}}},
 		{name: "verification failed", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true }, verification: "fail", codes: []string{FindingVerification},
-			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", MissingVerification: true, Reasons: []string{`Verification status is "fail", requires "pass" or "attested_pass"`}}},
+			want: GateResult{Action: ActionGateFailed, GateID: new("plan_gate"), TransitionRequest: "build", MissingVerification: true, Reasons: []string{`Verification status is "fail", requires "pass" or "attested_pass"`}}},
 		{name: "verification attested", phase: "plan", to: "build", edit: func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true }, verification: "attested_pass",
-			want: GateResult{Action: ActionAdvance, GateID: ptr("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
+			want: GateResult{Action: ActionAdvance, GateID: new("plan_gate"), Passed: true, TransitionRequest: "build", NextPhase: "build"}},
 		{name: "a failing gate does not wait for a person", phase: "plan", to: "build", codes: []string{FindingMissingFile},
 			edit: func(c *config.Config) { signoff(c); c.Gate("plan_gate").RequiresHuman = true },
-			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", Reasons: []string{"Required file missing: .planning/PM_SIGNOFF.md"},
+			want: GateResult{Action: ActionGateFailed, GateID: new("plan_gate"), TransitionRequest: "build", Reasons: []string{"Required file missing: .planning/PM_SIGNOFF.md"},
 				MissingFiles: []string{".planning/PM_SIGNOFF.md"}, FailingFiles: []string{".planning/PM_SIGNOFF.md"}}},
 		{name: "everything at once", phase: "plan", to: "build", files: filesOf(".planning/PM_SIGNOFF.md", "Approved: NO", "a.md", "Approved: NO"),
 			edit: func(c *config.Config) {
@@ -112,7 +112,7 @@ func TestEvaluatePhaseExit(t *testing.T) {
 					config.Artifact{Path: ".planning/PM_SIGNOFF.md", Semantics: config.SemanticsPMSignoff, OwnedBy: "qa"})
 			},
 			codes: []string{FindingSemantics, FindingOwnership, FindingMissingFile, FindingSemantics, FindingOwnership, FindingVerification},
-			want: GateResult{Action: ActionGateFailed, GateID: ptr("plan_gate"), TransitionRequest: "build", MissingVerification: true, MissingFiles: []string{"gone.md"},
+			want: GateResult{Action: ActionGateFailed, GateID: new("plan_gate"), TransitionRequest: "build", MissingVerification: true, MissingFiles: []string{"gone.md"},
 				FailingFiles: []string{".planning/PM_SIGNOFF.md", "gone.md", "a.md"},
 				Reasons: []string{notApproved("NO"),
 					`".planning/PM_SIGNOFF.md" requires participation from role "qa" in phase "plan", but no accepted turn from that role was found`,
@@ -151,14 +151,14 @@ func TestEvaluateRunCompletion(t *testing.T) {
 	}{
 		{"no request", "ship", false, nil, GateResult{Action: ActionNoRequest}},
 		{"too early", "build", true, nil, GateResult{Action: ActionNotFinalPhase, Reasons: []string{`Run completion requested but current phase "build" is not the final phase "ship"`}}},
-		{"complete", "ship", true, nil, GateResult{Action: ActionComplete, GateID: ptr("ship_gate"), Passed: true}},
+		{"complete", "ship", true, nil, GateResult{Action: ActionComplete, GateID: new("ship_gate"), Passed: true}},
 		{"no gate", "ship", true, func(c *config.Config) { c.Route("ship").ExitGate = "" }, GateResult{Action: ActionComplete, Passed: true}},
 		{"undefined gate", "ship", true, func(c *config.Config) { c.Gates.Delete("ship_gate") },
-			GateResult{Action: ActionComplete, GateID: ptr("ship_gate"), Passed: true, Reasons: []string{`Gate "ship_gate" referenced but not defined — treated as open`}}},
+			GateResult{Action: ActionComplete, GateID: new("ship_gate"), Passed: true, Reasons: []string{`Gate "ship_gate" referenced but not defined — treated as open`}}},
 		{"human", "ship", true, func(c *config.Config) { c.Gate("ship_gate").RequiresHuman = true },
-			GateResult{Action: ActionAwaitHuman, GateID: ptr("ship_gate"), Passed: true, BlockedByHuman: true}},
+			GateResult{Action: ActionAwaitHuman, GateID: new("ship_gate"), Passed: true, BlockedByHuman: true}},
 		{"fails", "ship", true, func(c *config.Config) { c.Gate("ship_gate").RequiresFiles = []string{"x"} },
-			GateResult{Action: ActionGateFailed, GateID: ptr("ship_gate"), Reasons: []string{"Required file missing: x"}, MissingFiles: []string{"x"}, FailingFiles: []string{"x"}}},
+			GateResult{Action: ActionGateFailed, GateID: new("ship_gate"), Reasons: []string{"Required file missing: x"}, MissingFiles: []string{"x"}, FailingFiles: []string{"x"}}},
 		{"no routing", "ship", true, func(c *config.Config) { c.Routing = ojson.Map[*config.Route]{} }, GateResult{Action: ActionComplete, Passed: true}},
 	}
 	for _, tt := range tests {
@@ -174,7 +174,7 @@ func TestEvaluateRunCompletion(t *testing.T) {
 
 func TestGateOwnership(t *testing.T) {
 	c := gateConfig(func(c *config.Config) { kit(c, "plan", config.Artifact{Path: "a.md", OwnedBy: "pm", Required: true}) })
-	in := GateInput{Config: c, Phase: "plan", TransitionRequest: ptr("build"), Files: filesOf("a.md", "")}
+	in := GateInput{Config: c, Phase: "plan", TransitionRequest: new("build"), Files: filesOf("a.md", "")}
 	in.Participated = func(phase, role string) bool { return phase == "plan" && role == "pm" }
 	if r := EvaluatePhaseExit(in); r.Action != ActionAdvance {
 		t.Errorf("owner took part, got %s %q", r.Action, r.Reasons)
@@ -187,7 +187,7 @@ func TestGateOwnership(t *testing.T) {
 
 func TestGateStrictVerification(t *testing.T) {
 	c := gateConfig(func(c *config.Config) { c.Gate("plan_gate").RequiresVerify = true; c.Rules.StrictVerify = true })
-	in := GateInput{Config: c, Phase: "plan", TransitionRequest: ptr("build"), VerificationStatus: "pass"}
+	in := GateInput{Config: c, Phase: "plan", TransitionRequest: new("build"), VerificationStatus: "pass"}
 	if r := EvaluatePhaseExit(in); r.Action != ActionGateFailed || !r.MissingVerification || r.Findings[0].Code != FindingNotReproducible {
 		t.Errorf("a bare claim passed: %+v", r)
 	}
@@ -255,7 +255,7 @@ func TestGateReadsOnlyGateFiles(t *testing.T) {
 			facts = append(facts, FileFact{Path: p, Exists: true, Data: []byte(genDocument().Draw(t, "doc"))})
 		}
 		took := rapid.Bool().Draw(t, "took part")
-		in := GateInput{Config: c, Phase: "plan", TransitionRequest: ptr("build"), Files: NewFiles(facts),
+		in := GateInput{Config: c, Phase: "plan", TransitionRequest: new("build"), Files: NewFiles(facts),
 			VerificationStatus: rapid.SampledFrom([]string{"", "pass", "fail"}).Draw(t, "status"), Participated: func(string, string) bool { return took }}
 		got := EvaluatePhaseExit(in)
 		read := GateFiles(c, "plan")

@@ -18,7 +18,7 @@ func TestBuildHistoryEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	turn := &Turn{TurnID: "t1", AssignedRole: "dev", RuntimeID: "man", AssignedSequence: 3, IntakeContext: ojson.NewObject("intent_id", "intent_1")}
-	facts := HistoryEntry{Turn: turn, RunID: "run_1", Phase: "planning", Result: &TurnResult{Status: "completed", Summary: "s", PhaseTransitionRequest: ptr("build"), Raw: raw},
+	facts := HistoryEntry{Turn: turn, RunID: "run_1", Phase: "planning", Result: &TurnResult{Status: "completed", Summary: "s", PhaseTransitionRequest: new("build"), Raw: raw},
 		FilesChanged: []string{"a"}, Verification: ojson.NewObject("status", "pass"), Observed: ojson.NewObject("derived_by", "orchestrator"),
 		AcceptedSequence: 4, AcceptedAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}
 	row := BuildHistoryEntry(facts)

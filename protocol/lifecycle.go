@@ -101,7 +101,7 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	}
 	in, by, want := a.gateInput(), a.turn.TurnID, own
 	if own == nil {
-		by, want = q.RequestedByTurn, ptr(q.To)
+		by, want = q.RequestedByTurn, new(q.To)
 		verifiedBy(&in, t.x.QueuedRow)
 	}
 	s.QueuedPhaseTransition = nil
@@ -182,7 +182,7 @@ func (t *transition) approvalInput(g *GateResult, kind string) ApprovalInput {
 func (t *transition) pause(gate string, payload *ojson.Object) {
 	s := t.s
 	s.Status = wire.StatusPaused
-	s.BlockedOn = ptr("human_approval:" + gate)
+	s.BlockedOn = new("human_approval:" + gate)
 	s.BlockedReason = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	t.lastEvent("gate_pending", nil, payload)
@@ -195,7 +195,7 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 	if g.GateID != nil {
 		s.PhaseGateStatus.Set(*g.GateID, wire.GatePassed)
 	}
-	s.Phase, s.PhaseEnteredAt = to, ptr(t.env.Time())
+	s.Phase, s.PhaseEnteredAt = to, new(t.env.Time())
 	s.LastGateFailure = nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
@@ -206,7 +206,7 @@ func (t *transition) advance(g *GateResult, by, trigger string) {
 		// A recommendation made in the old phase does not bind the new one.
 		s.NextRecommendedRole = nil
 		if r := t.cfg.Route(to); r != nil && r.EntryRole != "" {
-			s.NextRecommendedRole = ptr(r.EntryRole)
+			s.NextRecommendedRole = new(r.EntryRole)
 		}
 	}
 	payload := ojson.NewObject("from", from, "to", to, "gate_id", g.GateID, "trigger", trigger)
@@ -242,7 +242,7 @@ func (t *transition) complete(gate *string) {
 	if gate != nil {
 		s.PhaseGateStatus.Set(*gate, wire.GatePassed)
 	}
-	s.Status, s.CompletedAt = wire.StatusCompleted, ptr(t.env.Time())
+	s.Status, s.CompletedAt = wire.StatusCompleted, new(t.env.Time())
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
 	s.LastGateFailure = nil
@@ -258,10 +258,10 @@ func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 	f := &GateFailure{GateType: kind, GateID: g.GateID, Phase: s.Phase, FailedAt: t.env.Time(), QueuedRequest: queued,
 		Reasons: wire.NonNil(g.Reasons), MissingFiles: wire.NonNil(g.MissingFiles), MissingVerification: g.MissingVerification}
 	if by != "" {
-		f.RequestedByTurn = ptr(by)
+		f.RequestedByTurn = new(by)
 	}
 	if kind == gatePhase {
-		f.FromPhase, f.ToPhase = ptr(s.Phase), ptr(g.TransitionRequest)
+		f.FromPhase, f.ToPhase = new(s.Phase), new(g.TransitionRequest)
 	}
 	s.LastGateFailure, t.gateFell = f, true
 	if kind == gatePhase {

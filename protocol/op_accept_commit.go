@@ -39,9 +39,9 @@ func (a *acceptance) commit() {
 		a.recordMerge()
 	}
 
-	s.LastCompletedTurnID = ptr(turn.TurnID)
+	s.LastCompletedTurnID = new(turn.TurnID)
 	t.dropTurn(turn.TurnID)
-	s.AcceptedIntegrationRef = ptr(a.acceptedRef())
+	s.AcceptedIntegrationRef = new(a.acceptedRef())
 	s.NextRecommendedRole = a.nextRole()
 	t.charge(a.res.CostUSD)
 	a.unblock()
@@ -131,12 +131,12 @@ func (a *acceptance) nextRole() *string {
 		return nil
 	}
 	if slices.Contains(route.AllowedNextRoles, a.res.ProposedNextRole) {
-		return ptr(a.res.ProposedNextRole)
+		return new(a.res.ProposedNextRole)
 	}
 	if route.EntryRole == "" {
 		return nil
 	}
-	return ptr(route.EntryRole)
+	return new(route.EntryRole)
 }
 
 // unblock clears the block this acceptance settles; a sibling's block stands
@@ -180,7 +180,7 @@ func (a *acceptance) nonProgress() {
 		s.NonProgressSignature, s.NonProgressCount = nil, 0
 		return
 	}
-	s.NonProgressSignature, s.NonProgressCount = ptr(out.Signature), out.Count
+	s.NonProgressSignature, s.NonProgressCount = new(out.Signature), out.Count
 	threshold := t.cfg.RunLoop.NonProgressThreshold
 	if threshold <= 0 {
 		threshold = 3

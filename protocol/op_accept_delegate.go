@@ -20,7 +20,7 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 			Status: "pending", CreatedAt: t.env.Time()})
 	}
 	if len(a.res.Delegations) > 0 {
-		s.NextRecommendedRole = ptr(a.res.Delegations[0].ToRole)
+		s.NextRecommendedRole = new(a.res.Delegations[0].ToRole)
 	}
 	if r := s.PendingDelegation; r != nil && a.turn.DelegationReview != nil && a.turn.DelegationReview.String("parent_turn_id") == r.ParentTurnID {
 		// Only the turn that was given the results has reviewed them; another turn
@@ -33,12 +33,12 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 		return
 	}
 	if r := s.PendingDelegation; r != nil {
-		s.NextRecommendedRole = ptr(r.ParentRole)
+		s.NextRecommendedRole = new(r.ParentRole)
 		return
 	}
 	for _, d := range s.DelegationQueue {
 		if d.Status == "pending" {
-			s.NextRecommendedRole = ptr(d.ToRole)
+			s.NextRecommendedRole = new(d.ToRole)
 			return
 		}
 	}
@@ -60,7 +60,7 @@ func (a *acceptance) fulfil(entry *ojson.Object) bool {
 		if a.res.Status == wire.ResultCompleted {
 			c.Status = "completed"
 		}
-		c.ChildTurnID = ptr(a.turn.TurnID)
+		c.ChildTurnID = new(a.turn.TurnID)
 		s.DelegationQueue[i] = &c
 		a.t.x.DelegationRows.Set(a.turn.TurnID, entry)
 	}

@@ -126,7 +126,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	res := &ApproveResult{GateType: gatePhase, Gate: p.Gate, From: p.From, To: p.To}
 	t.result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in GateInput) GateResult {
-		in.TransitionRequest = ptr(p.To)
+		in.TransitionRequest = new(p.To)
 		return EvaluatePhaseExit(in)
 	}); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	t.event(EventGateApproved, nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
-	g := GateResult{GateID: ptr(p.Gate), NextPhase: p.To}
+	g := GateResult{GateID: new(p.Gate), NextPhase: p.To}
 	t.advance(&g, p.RequestedByTurn, "human_approved")
 	t.session = "phase_approved"
 	t.subject = fmt.Sprintf("approve %s: %s to %s", p.Gate, p.From, p.To)
@@ -170,7 +170,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	t.event(EventGateApproved, nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
-	t.complete(ptr(p.Gate))
+	t.complete(new(p.Gate))
 	t.session = "run_completed"
 	t.subject = fmt.Sprintf("approve %s: run completed", p.Gate)
 	return nil

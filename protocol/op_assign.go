@@ -147,7 +147,7 @@ func (t *transition) reserve(role string) (*float64, *wire.Error) {
 			Message: fmt.Sprintf("A turn of role %q may cost $%.2f, but only $%.2f is left after reservations.", role, *b.PerTurnMaxUSD, available),
 			Hint:    "raise budget.per_run_max_usd in agentxchain.json, then: git agentxchain assign"}
 	}
-	return ptr(*b.PerTurnMaxUSD), nil
+	return new(*b.PerTurnMaxUSD), nil
 }
 
 // dirtyError explains why a writing role cannot start on a dirty tree: either
@@ -181,7 +181,7 @@ func (t *transition) bindDelegation(turn *Turn) {
 	for i, d := range s.DelegationQueue {
 		if d.Status == "pending" && d.ToRole == turn.AssignedRole {
 			d := *d
-			d.Status, d.ChildTurnID = "active", ptr(turn.TurnID)
+			d.Status, d.ChildTurnID = "active", new(turn.TurnID)
 			s.DelegationQueue[i] = &d
 			turn.DelegationContext = ojson.NewObject("delegation_id", d.DelegationID, "parent_turn_id", d.ParentTurnID, "parent_role", d.ParentRole,
 				"charter", d.Charter, "acceptance_contract", d.AcceptanceContract, "required_decision_ids", d.RequiredDecisionIDs)

@@ -43,7 +43,7 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 	t.amends = append(t.amends, Amend{wire.LedgerHistory, op.Row.Data, ojson.Compact(marked)})
 
 	s := t.s
-	s.AcceptedIntegrationRef = ptr("git:" + op.Commit)
+	s.AcceptedIntegrationRef = new("git:" + op.Commit)
 	if id := row.String("run_id"); id == "" || id == s.Run() {
 		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
 			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))

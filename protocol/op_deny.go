@@ -69,7 +69,7 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 		g.TransitionRequest = p.To
 	}
 	if res.Gate != "" {
-		g.GateID = ptr(res.Gate)
+		g.GateID = new(res.Gate)
 	}
 	t.append(wire.LedgerDecisions, newHumanDenialEntry(res, by, t.env.Actor, t.env.Time()))
 	t.settle("gate_denied")

@@ -63,9 +63,9 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 		return err
 	}
 	now := t.env.Time()
-	s.RunID = ptr(t.env.ID("run"))
+	s.RunID = new(t.env.ID("run"))
 	s.Status = wire.StatusActive
-	s.CreatedAt, s.PhaseEnteredAt = ptr(now), ptr(now)
+	s.CreatedAt, s.PhaseEnteredAt = new(now), new(now)
 	s.CompletedAt = nil
 	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
 	s.BudgetStatus = freshBudget(t.cfg)
@@ -81,7 +81,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 		}
 	}
 	if trig := prov.String("trigger"); (trig == "continuation" || trig == "recovery") && s.AcceptedIntegrationRef == nil && t.env.Git.Head != "" {
-		s.AcceptedIntegrationRef = ptr("git:" + t.env.Git.Head)
+		s.AcceptedIntegrationRef = new("git:" + t.env.Git.Head)
 	}
 	t.x = &Index{Run: s.Run()}
 	t.event("run_started", nil, "provenance", prov)
@@ -145,7 +145,7 @@ func FreshState(c *config.Config, projectID string) *State {
 func freshBudget(c *config.Config) BudgetStatus {
 	b := BudgetStatus{}
 	if c.Budget != nil && c.Budget.PerRunMaxUSD != nil {
-		b.RemainingUSD = ptr(*c.Budget.PerRunMaxUSD)
+		b.RemainingUSD = new(*c.Budget.PerRunMaxUSD)
 	}
 	return b
 }

@@ -60,7 +60,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	t.clearBlock(via)
 	t.session = "blocker_cleared"
 	if gate := pendingGate(s); hasPending(s) {
-		s.Status, s.BlockedOn = wire.StatusPaused, ptr("human_approval:"+gate)
+		s.Status, s.BlockedOn = wire.StatusPaused, new("human_approval:"+gate)
 	}
 	t.subject = "unblock: " + wire.OneLine(was)
 	t.result = &ReactivateResult{Was: was, EscalationID: open}
@@ -82,7 +82,7 @@ func (t *transition) causeGone() *wire.Error {
 	}
 	s.BudgetStatus.RemainingUSD = nil
 	if limit != nil {
-		s.BudgetStatus.RemainingUSD = ptr(*limit - s.BudgetStatus.SpentUSD)
+		s.BudgetStatus.RemainingUSD = new(*limit - s.BudgetStatus.SpentUSD)
 	}
 	for _, k := range []string{"exhausted", "exhausted_at", "exhausted_after_turn", "warn_mode"} {
 		s.BudgetStatus.Extra.Delete(k)

@@ -110,7 +110,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	for i, d := range s.DelegationQueue {
 		if wire.OrEmpty(d.ChildTurnID) == old.TurnID {
 			c := *d
-			c.ChildTurnID = ptr(turn.TurnID)
+			c.ChildTurnID = new(turn.TurnID)
 			s.DelegationQueue[i] = &c
 		}
 	}

@@ -214,6 +214,3 @@ func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) 
 	return NewEvent(EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: at, Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
 		Turn: turn, IntentID: intent, Payload: e.payload})
 }
-
-// ptr returns a pointer to v.
-func ptr[T any](v T) *T { return &v }

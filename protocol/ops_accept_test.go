@@ -173,7 +173,7 @@ func TestAcceptRefs(t *testing.T) {
 	for _, tc := range []struct{ kind, before, want string }{
 		{"review", "", "workspace:dirty"}, {"workspace", "git:x", "workspace:dirty"}, {"patch", "git:x", "git:x"}, {"commit", "", "unknown"},
 	} {
-		a := &acceptance{t: &transition{env: &Env{}, before: &State{AcceptedIntegrationRef: ptr(tc.before)}}, res: &TurnResult{Artifact: ResultArtifact{Type: tc.kind}}}
+		a := &acceptance{t: &transition{env: &Env{}, before: &State{AcceptedIntegrationRef: new(tc.before)}}, res: &TurnResult{Artifact: ResultArtifact{Type: tc.kind}}}
 		if got := a.acceptedRef(); got != tc.want {
 			t.Errorf("%s after %q: %s, want %s", tc.kind, tc.before, got, tc.want)
 		}

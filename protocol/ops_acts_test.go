@@ -120,7 +120,7 @@ func (w *opsWorld) approval() Operation {
 	gate := pendingGate(w.state)
 	if g := w.cfg.Gate(gate); g != nil {
 		for i, act := range g.Actions {
-			a.Actions = append(a.Actions, ActionRun{AttemptID: "ga_1_00000000", Index: i + 1, Label: act.Label, Command: act.Run, TimeoutMS: act.TimeoutMS, OK: true, ExitCode: ptr(0)})
+			a.Actions = append(a.Actions, ActionRun{AttemptID: "ga_1_00000000", Index: i + 1, Label: act.Label, Command: act.Run, TimeoutMS: act.TimeoutMS, OK: true, ExitCode: new(0)})
 		}
 	}
 	if w.state.PendingPhaseTransition != nil {

@@ -151,7 +151,7 @@ func TestGateActions(t *testing.T) {
 	}
 
 	op = good()
-	op.Approval.Actions[1].OK, op.Approval.Actions[1].ExitCode, op.Approval.Actions[1].StderrTail = false, ptr(2), ptr("boom")
+	op.Approval.Actions[1].OK, op.Approval.Actions[1].ExitCode, op.Approval.Actions[1].StderrTail = false, new(2), new("boom")
 	tr := w.fails(wire.CodeGateActionFailed, op)
 	w.wantEvents(tr, "human_escalation_raised run_blocked")
 	w.wantEntries(tr, "gate_action gate_action")

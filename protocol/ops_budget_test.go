@@ -23,7 +23,7 @@ func TestBudgetPausesTheRun(t *testing.T) {
 		t.Errorf("budget %s", w.state.Encode())
 	}
 	w.fails(wire.CodeBudgetExhausted, &Reactivate{})
-	w.cfg.Budget.PerRunMaxUSD = ptr(2.0)
+	w.cfg.Budget.PerRunMaxUSD = new(2.0)
 	w.edit(func(*State) {})
 	w.must(&Reactivate{})
 	if v, ok := w.state.BudgetStatus.Extra.Get("exhausted"); ok || *w.state.BudgetStatus.RemainingUSD != 1 {

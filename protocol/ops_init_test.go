@@ -53,7 +53,7 @@ func TestInitRunBeginsInTheFirstPhase(t *testing.T) {
 		s.Phase, s.TurnSequence = "ship", 9
 		s.PhaseGateStatus.Set("plan_ok", wire.GatePassed)
 		s.QueuedRunCompletion = &QueuedCompletion{RequestedByTurn: "turn_x", RequestedAt: "2026-01-01T00:00:00.000Z"}
-		s.NextRecommendedRole = ptr("qa")
+		s.NextRecommendedRole = new("qa")
 	})
 	w.must(w.start(InitRun{}))
 	s := w.state
@@ -64,7 +64,7 @@ func TestInitRunBeginsInTheFirstPhase(t *testing.T) {
 
 func TestInitRunAfterABlockBeforeTheRun(t *testing.T) {
 	w := newOpsWorld(t, nil)
-	w.edit(func(s *State) { s.Status, s.BlockedOn = wire.StatusBlocked, ptr("hook:before_assignment:x") })
+	w.edit(func(s *State) { s.Status, s.BlockedOn = wire.StatusBlocked, new("hook:before_assignment:x") })
 	w.must(w.start(InitRun{}))
 	w.wantStatus(wire.StatusActive, "")
 }

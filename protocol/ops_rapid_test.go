@@ -219,7 +219,7 @@ func (m *opsMachine) approve() Operation {
 	op := m.w.approval()
 	if a, ok := op.(*ApprovePhase); ok && len(a.Approval.Actions) > 0 && m.d.one(2) {
 		a.Approval.Actions = a.Approval.Actions[:1]
-		a.Approval.Actions[0].OK, a.Approval.Actions[0].ExitCode = false, ptr(1)
+		a.Approval.Actions[0].OK, a.Approval.Actions[0].ExitCode = false, new(1)
 	}
 	return op
 }

@@ -111,14 +111,14 @@ func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 	turn := blockTurn(s, turnID)
 	r := &BlockedReason{Category: b.category, Recovery: Recovery{TypedReason: b.typed, Owner: b.owner}}
 	if turn != nil {
-		r.TurnID = ptr(turn.TurnID)
+		r.TurnID = new(turn.TurnID)
 		r.Recovery.TurnRetained = b.retains
 	}
 	if b.category == "pending_phase_transition" && s.PendingRunCompletion != nil {
 		r.Category, r.Recovery.TypedReason = "pending_run_completion", "pending_run_completion"
 	}
 	if b.detail != "" {
-		r.Recovery.Detail = ptr(b.detail)
+		r.Recovery.Detail = new(b.detail)
 	}
 	r.Recovery.RecoveryAction = RecoveryAction(r.Recovery.TypedReason, on, wire.OrEmpty(r.TurnID))
 	return r
@@ -233,7 +233,7 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 		return nil
 	}
 	pending := func(typed, gate string) *RecoveryView {
-		return &RecoveryView{TypedReason: typed, Owner: OwnerHuman, RecoveryAction: cmdApprove, Detail: ptr(gate)}
+		return &RecoveryView{TypedReason: typed, Owner: OwnerHuman, RecoveryAction: cmdApprove, Detail: new(gate)}
 	}
 	specific := s.Status == wire.StatusBlocked && s.BlockedReason != nil
 	switch {

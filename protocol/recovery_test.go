@@ -83,7 +83,7 @@ func TestDeriveRecovery(t *testing.T) {
 	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || v.Owner != "human" || v.RecoveryAction == "" {
 		t.Errorf("%+v", v)
 	}
-	s.BlockedReason, s.PendingPhaseTransition, s.BlockedOn = nil, nil, ptr("what")
+	s.BlockedReason, s.PendingPhaseTransition, s.BlockedOn = nil, nil, new("what")
 	v = DeriveRecovery(s, cfg)
 	if v.TypedReason != TypedUnknown {
 		t.Errorf("%+v", v)
@@ -112,7 +112,7 @@ func TestGuidanceAndNextActions(t *testing.T) {
 	if len(NextActions(s, cfg, "")) != 0 {
 		t.Error("a healthy run needs no advice")
 	}
-	s.LastGateFailure = &GateFailure{GateType: gatePhase, GateID: ptr("g1"), Phase: "planning", MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"}}
+	s.LastGateFailure = &GateFailure{GateType: gatePhase, GateID: new("g1"), Phase: "planning", MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"}}
 	var codes []string
 	for _, g := range DeriveGuidance(s, cfg) {
 		codes = append(codes, g.Code+":"+g.ArtifactPath)
@@ -179,9 +179,9 @@ func TestResolveRole(t *testing.T) {
 		code     string
 	}{
 		"entry role":            {twoPhaseConfig(), inStatus(wire.StatusActive), "", "pm", 0, ""},
-		"recommendation":        {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("dev") }), "", "dev", 0, ""},
-		"recommendation barred": {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("qa") }), "", "pm", 0, ""},
-		"unknown recommended":   {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = ptr("gone") }), "", "pm", 0, ""},
+		"recommendation":        {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = new("dev") }), "", "dev", 0, ""},
+		"recommendation barred": {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = new("qa") }), "", "pm", 0, ""},
+		"unknown recommended":   {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = new("gone") }), "", "pm", 0, ""},
 		"override":              {twoPhaseConfig(), inStatus(wire.StatusActive), "dev", "dev", 0, ""},
 		"override outside":      {twoPhaseConfig(), inStatus(wire.StatusActive), "qa", "qa", 1, ""},
 		"override enforced":     {strict, inStatus(wire.StatusActive), "qa", "", 0, wire.CodeRoleNotRouted},
@@ -196,7 +196,7 @@ func TestResolveRole(t *testing.T) {
 		"override past review": {twoPhaseConfig(), state(func(s *State) { s.PendingDelegation = &DelegationReview{ParentRole: "qa"} }), "dev", "dev", 1, ""},
 		"delegation to nobody": {twoPhaseConfig(), state(func(s *State) { s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, wire.CodeUnknownRole},
 		"charter": {twoPhaseConfig(), state(func(s *State) {
-			s.NextRecommendedRole = ptr("dev")
+			s.NextRecommendedRole = new("dev")
 			s.Extra.Set("charter_materialization_pending", ojson.NewObject("charter", "c"))
 		}), "", "pm", 0, ""},
 		"no entry role": {noEntry, inStatus(wire.StatusActive), "", "pm", 1, ""},

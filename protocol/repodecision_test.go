@@ -14,9 +14,9 @@ import (
 
 func decisionConfig() *config.Config {
 	c := &config.Config{}
-	c.Roles.Set("dev", &config.Role{ID: "dev", DecisionAuthority: ptr(20)})
-	c.Roles.Set("pm", &config.Role{ID: "pm", DecisionAuthority: ptr(40)})
-	c.Roles.Set("peer", &config.Role{ID: "peer", DecisionAuthority: ptr(20)})
+	c.Roles.Set("dev", &config.Role{ID: "dev", DecisionAuthority: new(20)})
+	c.Roles.Set("pm", &config.Role{ID: "pm", DecisionAuthority: new(40)})
+	c.Roles.Set("peer", &config.Role{ID: "peer", DecisionAuthority: new(20)})
 	c.Roles.Set("qa", &config.Role{ID: "qa"})
 	return c
 }
@@ -58,7 +58,7 @@ func TestDecisionAuthority(t *testing.T) {
 			t.Errorf("%s: %+v %v", tt.role, got, ok)
 		}
 	}
-	c.Roles.Set("human", &config.Role{ID: "human", DecisionAuthority: ptr(7)})
+	c.Roles.Set("human", &config.Role{ID: "human", DecisionAuthority: new(7)})
 	if got, _ := DecisionAuthority(c, "human"); got != (Authority{7, AuthorityConfigured, "human"}) {
 		t.Errorf("configured human: %+v", got)
 	}

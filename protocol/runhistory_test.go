@@ -14,7 +14,7 @@ import (
 
 func TestBuildRunHistory(t *testing.T) {
 	s := inStatus(wire.StatusCompleted)
-	s.CompletedAt = ptr("2026-01-01T02:00:00.000Z")
+	s.CompletedAt = new("2026-01-01T02:00:00.000Z")
 	s.PhaseGateStatus.Set("g1", "passed")
 	s.BudgetStatus.SpentUSD = 1.5
 	s.Provenance = ojson.NewObject("trigger", "odd", "parent_run_id", " run_0 ")

@@ -50,7 +50,7 @@ func TestBuildSession(t *testing.T) {
 	}
 
 	// Another run begins another session.
-	s.RunID, s.PendingPhaseTransition, s.PendingRunCompletion = ptr("run_2"), nil, &PendingCompletion{Gate: "g2"}
+	s.RunID, s.PendingPhaseTransition, s.PendingRunCompletion = new("run_2"), nil, &PendingCompletion{Gate: "g2"}
 	three := BuildSession(two, s, "blocked", env)
 	if three.String("session_id") == two.String("session_id") || three.String("started_at") != "1970-01-01T00:00:05.000Z" || three.Has("operator_commit_reconciliation") || !three.Bool("pending_run_completion") {
 		t.Errorf("%s", ojson.Compact(three))

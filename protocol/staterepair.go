@@ -78,7 +78,7 @@ func (r *stateRepair) delegations() {
 		d.Status, d.ChildTurnID = "pending", nil
 		for id, t := range s.ActiveTurns.All() {
 			if c := t.DelegationContext; c.String("delegation_id") == d.DelegationID && c.String("parent_turn_id") == d.ParentTurnID {
-				d.Status, d.ChildTurnID = "active", ptr(id)
+				d.Status, d.ChildTurnID = "active", new(id)
 				break
 			}
 		}
@@ -177,7 +177,7 @@ func (r *stateRepair) approvalPause() {
 	}
 	s.BlockedReason = nil
 	if on == "" {
-		s.BlockedOn = ptr("human_approval:" + gate)
+		s.BlockedOn = new("human_approval:" + gate)
 		r.note("blocked_on names the gate the run is paused at")
 	}
 }
@@ -212,7 +212,7 @@ func (r *stateRepair) blocker() {
 	if wire.OrEmpty(s.BlockedOn) == "" {
 		var on string
 		on, turn = deriveBlocker(s)
-		s.BlockedOn = ptr(on)
+		s.BlockedOn = new(on)
 		r.note("blocked_on was lost; derived %s", clip(on, 120))
 	}
 	if s.BlockedReason == nil {
@@ -352,7 +352,7 @@ func (r *stateRepair) budget() {
 	}
 	var want *float64
 	if limit != nil {
-		want = ptr(*limit - b.SpentUSD)
+		want = new(*limit - b.SpentUSD)
 	}
 	switch {
 	case want == nil && b.RemainingUSD == nil:
@@ -387,7 +387,7 @@ func (r *stateRepair) budget() {
 		detail = fmt.Sprintf("Budget raised: $%.2f spent of $%.2f", b.SpentUSD, *limit)
 	}
 	if rec.RecoveryAction != action || wire.OrEmpty(rec.Detail) != detail {
-		rec.RecoveryAction, rec.Detail = action, ptr(detail)
+		rec.RecoveryAction, rec.Detail = action, new(detail)
 		r.note("the budget block's recovery was refreshed")
 	}
 }

@@ -277,20 +277,20 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 		switch rapid.IntRange(0, 4).Draw(t, "damage") {
 		case 0: // blocked, parts of the descriptor lost
 			s.Status = wire.StatusBlocked
-			s.BlockedOn = ptr(rapid.SampledFrom(blockerSamples).Draw(t, "blocked_on"))
+			s.BlockedOn = new(rapid.SampledFrom(blockerSamples).Draw(t, "blocked_on"))
 			if rapid.Bool().Draw(t, "partial") {
 				s.BlockedReason = &BlockedReason{Category: rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")}
 			}
 		case 1: // a pause that is a block
 			s.Status = wire.StatusPaused
-			s.BlockedOn = ptr(rapid.SampledFrom([]string{"human:x", "escalation:operator:y", "policy:p", "budget:exhausted"}).Draw(t, "blocked_on"))
+			s.BlockedOn = new(rapid.SampledFrom([]string{"human:x", "escalation:operator:y", "policy:p", "budget:exhausted"}).Draw(t, "blocked_on"))
 		case 2: // a pending approval under any status
 			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusActive, wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
 			s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
 		case 3: // a pause that lost its pending object
 			s.ActiveTurns.Delete("turn_b")
 			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
-			s.BlockedOn = ptr("human_approval:g1")
+			s.BlockedOn = new("human_approval:g1")
 		case 4: // a leftover reason
 			s.BlockedReason = &BlockedReason{}
 		}

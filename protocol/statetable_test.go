@@ -11,18 +11,18 @@ import (
 
 // inStatus is a minimal state that satisfies what its status requires.
 func inStatus(st wire.Status) *State {
-	s := &State{SchemaVersion: StateSchema, RunID: ptr("run_1"), ProjectID: "p", Status: st, Phase: "planning", CreatedAt: ptr("2026-01-01T00:00:00.000Z"), TurnSequence: 4}
+	s := &State{SchemaVersion: StateSchema, RunID: new("run_1"), ProjectID: "p", Status: st, Phase: "planning", CreatedAt: new("2026-01-01T00:00:00.000Z"), TurnSequence: 4}
 	switch st {
 	case wire.StatusIdle:
 		s.RunID, s.CreatedAt, s.TurnSequence = nil, nil, 0
 	case wire.StatusPaused:
 		s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
-		s.BlockedOn = ptr("human_approval:g1")
+		s.BlockedOn = new("human_approval:g1")
 	case wire.StatusBlocked:
-		s.BlockedOn = ptr("human:x")
+		s.BlockedOn = new("human:x")
 		s.BlockedReason = DescribeBlock(s, "human:x", "")
 	case wire.StatusCompleted:
-		s.CompletedAt = ptr("2026-01-02T00:00:00.000Z")
+		s.CompletedAt = new("2026-01-02T00:00:00.000Z")
 	}
 	return s
 }
@@ -55,7 +55,7 @@ func TestLegalTransitionTable(t *testing.T) {
 			for _, to := range all {
 				before, after := inStatus(from), inStatus(to)
 				if op == "init_run" && to == wire.StatusActive {
-					after.RunID, after.CreatedAt, after.TurnSequence = ptr("run_2"), ptr("2026-02-01T00:00:00.000Z"), 0
+					after.RunID, after.CreatedAt, after.TurnSequence = new("run_2"), new("2026-02-01T00:00:00.000Z"), 0
 				} else if after.RunID == nil || before.RunID == nil {
 					after.RunID, after.CreatedAt, after.TurnSequence = before.RunID, before.CreatedAt, before.TurnSequence
 				}
@@ -86,17 +86,17 @@ func TestLegalTransitionConditions(t *testing.T) {
 		op, code      string
 		field         string
 	}{
-		"run id":                  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = ptr("run_2") }), OpTransitionState, wire.CodeImmutableField, "run_id"},
+		"run id":                  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = new("run_2") }), OpTransitionState, wire.CodeImmutableField, "run_id"},
 		"run id lost":             {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = nil }), "accept_turn", wire.CodeImmutableField, "run_id"},
 		"run id from nowhere":     {change(inStatus(wire.StatusActive), func(s *State) { s.RunID = nil }), inStatus(wire.StatusActive), "accept_turn", wire.CodeImmutableField, "run_id"},
 		"project":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.ProjectID = "q" }), "accept_turn", wire.CodeImmutableField, "project_id"},
-		"project in a new run":    {inStatus(wire.StatusCompleted), change(inStatus(wire.StatusActive), func(s *State) { s.RunID, s.ProjectID = ptr("run_2"), "q" }), "init_run", wire.CodeImmutableField, "project_id"},
+		"project in a new run":    {inStatus(wire.StatusCompleted), change(inStatus(wire.StatusActive), func(s *State) { s.RunID, s.ProjectID = new("run_2"), "q" }), "init_run", wire.CodeImmutableField, "project_id"},
 		"counter":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.TurnSequence = 3 }), "accept_turn", wire.CodeImmutableField, "turn_sequence"},
 		"created":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.CreatedAt = nil }), "accept_turn", wire.CodeImmutableField, "created_at"},
 		"same run again":          {inStatus(wire.StatusCompleted), inStatus(wire.StatusActive), "init_run", wire.CodeInvalidStateTransition, "run_id"},
 		"phase by assignment":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.Phase = "build" }), "assign_turn", wire.CodeInvalidStateTransition, "phase"},
 		"phase by acceptance":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.Phase = "build" }), "accept_turn", "", ""},
-		"active but blocked":      {inStatus(wire.StatusBlocked), change(inStatus(wire.StatusActive), func(s *State) { s.BlockedOn = ptr("x") }), "reactivate", wire.CodeInvalidStateTransition, "blocked_on"},
+		"active but blocked":      {inStatus(wire.StatusBlocked), change(inStatus(wire.StatusActive), func(s *State) { s.BlockedOn = new("x") }), "reactivate", wire.CodeInvalidStateTransition, "blocked_on"},
 		"reactivated past a gate": {inStatus(wire.StatusPaused), inStatus(wire.StatusActive), "reactivate", wire.CodeInvalidStateTransition, "status"},
 		"reactivated pause":       {change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), inStatus(wire.StatusActive), "reactivate", "", ""},
 		"pause without gate":      {inStatus(wire.StatusActive), change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), OpTransitionState, wire.CodeInvalidStateTransition, "pending_phase_transition"},
@@ -107,7 +107,7 @@ func TestLegalTransitionConditions(t *testing.T) {
 		"completion approved":     {change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition, s.PendingRunCompletion = nil, &PendingCompletion{Gate: "g"} }), inStatus(wire.StatusCompleted), "approve_completion", "", ""},
 		"completion not pending":  {inStatus(wire.StatusPaused), inStatus(wire.StatusCompleted), "approve_completion", wire.CodeInvalidStateTransition, "pending_run_completion"},
 		"blocked gate approved":   {change(inStatus(wire.StatusBlocked), func(s *State) { s.PendingPhaseTransition = &PendingTransition{To: "build", Gate: "g"} }), inStatus(wire.StatusActive), "approve_transition", "", ""},
-		"external":                {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.RunID, s.TurnSequence = ptr("run_9"), 1 }), OpExternal, "", ""},
+		"external":                {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.RunID, s.TurnSequence = new("run_9"), 1 }), OpExternal, "", ""},
 		"external rewind":         {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.TurnSequence = 1 }), OpExternal, wire.CodeImmutableField, "turn_sequence"},
 		"external other project":  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.ProjectID = "q" }), OpExternal, wire.CodeImmutableField, "project_id"},
 	} {

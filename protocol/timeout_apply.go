@@ -43,7 +43,7 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 		return false
 	}
 	in := t.gateInput(files)
-	in.TransitionRequest = ptr(next)
+	in.TransitionRequest = new(next)
 	verifiedBy(&in, t.x.LastRow)
 	g := EvaluatePhaseExit(in)
 	from := t.s.Phase
