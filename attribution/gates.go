@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -42,9 +42,9 @@ func Gates(t *Turn) ([]Gate, error) {
 		switch kind := row.String("event_type"); {
 		case g.ID == "":
 			return
-		case kind == protocol.EventPhaseEntered:
+		case kind == run.EventPhaseEntered:
 			g.From, g.To = p.String("from"), p.String("to")
-		case kind == protocol.EventGateApproved && p.String("gate_type") != "phase_transition":
+		case kind == run.EventGateApproved && p.String("gate_type") != "phase_transition":
 			g.From = row.String("phase")
 		default:
 			return

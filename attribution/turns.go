@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -190,7 +190,7 @@ func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]
 		}
 		id := row.String("turn_id")
 		switch {
-		case id == "" || b.byID[id] != nil && !b.byID[id].Active(), row.String("status") == protocol.HistoryReissued:
+		case id == "" || b.byID[id] != nil && !b.byID[id].Active(), row.String("status") == run.HistoryReissued:
 		default:
 			t := acceptedTurn(rec, row, prefix)
 			b.add(t)
@@ -223,7 +223,7 @@ func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Tu
 	return t
 }
 
-func activeTurn(rec *gitstore.RunRecord, state *protocol.State, id string, a *protocol.Turn, prefix string, staged func(string) ([]string, bool)) *Turn {
+func activeTurn(rec *gitstore.RunRecord, state *run.State, id string, a *run.Turn, prefix string, staged func(string) ([]string, bool)) *Turn {
 	t := &Turn{Run: rec.Run, ID: id, Role: a.AssignedRole, Runtime: a.RuntimeID, Phase: state.Phase, Record: rec, keys: make(map[string]string),
 		beside: a.ConcurrentWith, assigned: a.AssignedSequence, silent: true}
 	if a.Baseline != nil && a.Baseline.HeadRef != nil {

@@ -7,15 +7,15 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // stateDefaults are the members every inflated state has, in order.
 func stateDefaults(projectID string) *ojson.Object {
 	return ojson.NewObject(
-		"schema_version", protocol.StateSchema, "run_id", nil, "project_id", projectID,
+		"schema_version", run.StateSchema, "run_id", nil, "project_id", projectID,
 		"status", string(wire.StatusIdle), "phase", "planning", "accepted_integration_ref", nil,
 		"active_turns", ojson.NewObject(), "pending_phase_transition", nil, "pending_run_completion", nil,
 		"blocked_on", nil, "blocked_reason", nil, "escalation", nil, "last_gate_failure", nil,
@@ -37,7 +37,7 @@ func engineMembers() []string {
 // inflateState returns the state a fixture describes: the defaults of spec/06
 // §4.2 under its own members, then the engine's own load-time repair. nil and
 // null are the idle state.
-func inflateState(v ojson.Value, cfg *config.Config) (*protocol.State, error) {
+func inflateState(v ojson.Value, cfg *config.Config) (*run.State, error) {
 	if v == nil {
 		v = ojson.NewObject()
 	}
@@ -68,11 +68,11 @@ func inflateState(v ojson.Value, cfg *config.Config) (*protocol.State, error) {
 		}
 		inflateTurn(id, t, cfg)
 	}
-	s, problems := protocol.DecodeStateObject(o)
+	s, problems := run.DecodeStateObject(o)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%s", problems.Join())
 	}
-	s, _ = protocol.RepairState(s, cfg)
+	s, _ = run.RepairState(s, cfg)
 	return s, nil
 }
 
@@ -95,7 +95,7 @@ func inflateTurn(id string, t *ojson.Object, cfg *config.Config) {
 
 // stateView is the state as fixtures look at it. The engine leaves out what
 // does not wait; a fixture asserts that with null.
-func stateView(s *protocol.State) *ojson.Object {
+func stateView(s *run.State) *ojson.Object {
 	o := ojson.Marshal(s).Clone()
 	fill(o, "pending_phase_transition", nil)
 	fill(o, "pending_run_completion", nil)

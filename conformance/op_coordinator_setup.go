@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -74,7 +74,7 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 
 func (in *initiative) put(name string, data []byte) { in.files[path.Join(initiativeDir, name)] = data }
 
-func jsonl(list []protocol.Line) []byte {
+func jsonl(list []run.Line) []byte {
 	var b bytes.Buffer
 	for _, l := range list {
 		b.Write(l.Raw)

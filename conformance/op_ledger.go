@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -95,15 +96,15 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 
 func validateEvent(w *workspace) (outcome, error) {
 	code := ""
-	errs := protocol.ValidateEvent(member(w.args, "event"))
+	errs := run.ValidateEvent(member(w.args, "event"))
 	if len(errs) > 0 {
-		code = protocol.CodeInvalidEvent
+		code = run.CodeInvalidEvent
 	}
 	return checked(code, errs), nil
 }
 
 func validateEventOrdering(w *workspace) (outcome, error) {
-	return checked(protocol.ValidateEventOrdering(member(w.args, "events"))), nil
+	return checked(run.ValidateEventOrdering(member(w.args, "events"))), nil
 }
 
 func checked(code string, errs []string) outcome {

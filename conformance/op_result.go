@@ -8,19 +8,20 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // validateTurnResult runs the five stages on the staged result.
 func validateTurnResult(w *workspace) (outcome, error) {
 	v := protocol.ValidateTurnResult(protocol.ValidationInput{Config: w.cfg, State: w.state, Turn: w.resultTurn(), Raw: w.staged,
-		EarlierProduct: w.index().ProductTurn, UsedDecisions: protocol.DecodeDecisionIDs(w.index().DecisionIDs)})
+		EarlierProduct: w.index().ProductTurn, UsedDecisions: run.DecodeDecisionIDs(w.index().DecisionIDs)})
 	return validated(v), nil
 }
 
 // resultTurn is the active turn the staged result is for: the one it names,
 // else the only one.
-func (w *workspace) resultTurn() *protocol.Turn {
+func (w *workspace) resultTurn() *run.Turn {
 	o, _ := w.staged.(*ojson.Object)
 	if t, ok := w.state.ActiveTurns.Get(o.String("turn_id")); ok {
 		return t
@@ -110,8 +111,8 @@ func acceptTurn(w *workspace) (outcome, error) {
 // accepted reports whether the history holds an accepted row of the turn. The
 // row of a turn that was given up is none.
 func (w *workspace) accepted(id string) bool {
-	return slices.ContainsFunc(w.ledgers[wire.LedgerHistory], func(l protocol.Line) bool {
-		return l.Row.String("turn_id") == id && l.Row.String("status") != protocol.HistoryReissued
+	return slices.ContainsFunc(w.ledgers[wire.LedgerHistory], func(l run.Line) bool {
+		return l.Row.String("turn_id") == id && l.Row.String("status") != run.HistoryReissued
 	})
 }
 

@@ -5,6 +5,7 @@ package conformance
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -58,7 +59,7 @@ func assignTurn(w *workspace) (outcome, error) {
 	if o := w.unfit(); o != nil {
 		return o, nil
 	}
-	return w.move(&protocol.AssignTurn{Role: role, Baseline: &protocol.Baseline{Kind: "no_git", Clean: true, CapturedAt: wire.FormatTime(w.now)}})
+	return w.move(&protocol.AssignTurn{Role: role, Baseline: &run.Baseline{Kind: "no_git", Clean: true, CapturedAt: wire.FormatTime(w.now)}})
 }
 
 func approveTransition(w *workspace) (outcome, error) {

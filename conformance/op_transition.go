@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -61,13 +62,13 @@ func transitionState(w *workspace) (outcome, error) {
 		return w.moved(noPath("the trigger " + trigger + " does not lead to " + show(target))), nil
 	}
 
-	after, problems := protocol.DecodeStateObject(doc)
+	after, problems := run.DecodeStateObject(doc)
 	if len(problems) > 0 {
 		return w.moved(noPath(problems.Join())), nil
 	}
 	refused := protocol.LegalTransition(w.state, after, protocol.OpTransitionState)
 	if refused == nil {
-		if problems := protocol.CheckState(after); len(problems) > 0 {
+		if problems := run.CheckState(after); len(problems) > 0 {
 			refused = noPath(problems.Join())
 		}
 	}
@@ -84,7 +85,7 @@ func noPath(what string) *wire.Error {
 // immutable refuses overrides of what never changes before anything else is
 // looked at: it is the graver finding.
 func (w *workspace) immutable(doc *ojson.Object) *wire.Error {
-	after, _ := protocol.DecodeStateObject(doc)
+	after, _ := run.DecodeStateObject(doc)
 	if e := protocol.LegalTransition(w.state, after, protocol.OpTransitionState); e != nil && e.Code == wire.CodeImmutableField {
 		return e
 	}
@@ -123,7 +124,7 @@ func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 	if turn != nil {
 		op.TurnID = turn.TurnID
 	}
-	r := protocol.DescribeBlock(w.state, on, op.TurnID)
+	r := run.DescribeBlock(w.state, on, op.TurnID)
 	op.Category, op.TypedReason, op.Owner, op.Action = r.Category, r.Recovery.TypedReason, r.Recovery.Owner, r.Recovery.RecoveryAction
 	tr, refused := w.propose(op)
 	if refused != nil {
@@ -137,7 +138,7 @@ func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 }
 
 // turnOf is the turn an escalation concerns: the role's, else the only one.
-func (w *workspace) turnOf(role string) *protocol.Turn {
+func (w *workspace) turnOf(role string) *run.Turn {
 	for _, t := range w.state.ActiveTurns.All() {
 		if t.AssignedRole == role {
 			return t

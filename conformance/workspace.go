@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,10 +25,10 @@ type workspace struct {
 	cfg      *config.Config
 	problems wire.Problems // the part of the findings about cfg that counts here
 	before   *ojson.Object // the state as it was set up
-	state    *protocol.State
-	ledgers  map[wire.Ledger][]protocol.Line
-	repo     []protocol.Line // repo-decisions.jsonl
-	staged   ojson.Value     // the staged turn result, nil when there is none
+	state    *run.State
+	ledgers  map[wire.Ledger][]run.Line
+	repo     []run.Line  // repo-decisions.jsonl
+	staged   ojson.Value // the staged turn result, nil when there is none
 	isStaged bool
 	files    []protocol.FileBlob // setup.filesystem in order
 	bundles  map[string]textFiles
@@ -37,7 +38,7 @@ type workspace struct {
 
 // newWorkspace builds what the fixture's setup describes.
 func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
-	w := &workspace{fixture: f, args: f.Args, now: now, seed: seed, ledgers: make(map[wire.Ledger][]protocol.Line)}
+	w := &workspace{fixture: f, args: f.Args, now: now, seed: seed, ledgers: make(map[wire.Ledger][]run.Line)}
 	raw, err := inflateConfig(member(f.Setup, "config"))
 	if err != nil {
 		return nil, fmt.Errorf("setup.config: %w", err)
@@ -73,12 +74,12 @@ func newWorkspace(f *Fixture, now time.Time, seed string) (*workspace, error) {
 }
 
 // rows reads an array of ledger rows.
-func rows(v ojson.Value) ([]protocol.Line, error) {
+func rows(v ojson.Value) ([]run.Line, error) {
 	list, ok := v.([]any)
 	if !ok && v != nil {
 		return nil, fmt.Errorf("must be an array, not %s", ojson.TypeName(v))
 	}
-	var out []protocol.Line
+	var out []run.Line
 	for i, v := range list {
 		row, ok := v.(*ojson.Object)
 		if !ok {
@@ -89,8 +90,8 @@ func rows(v ojson.Value) ([]protocol.Line, error) {
 	return out, nil
 }
 
-func line(row *ojson.Object) protocol.Line {
-	return protocol.Line{Raw: ojson.Compact(row), Row: row}
+func line(row *ojson.Object) run.Line {
+	return run.Line{Raw: ojson.Compact(row), Row: row}
 }
 
 // setFiles reads setup.filesystem. Paths that leave the project, and those of
@@ -130,8 +131,8 @@ func (w *workspace) facts() *protocol.Files {
 
 // index is derived from the ledgers as they are now, the way a run that another
 // tool has worked on is taken up.
-func (w *workspace) index() *protocol.Index {
-	return protocol.BuildIndex(w.cfg, w.state, func(l wire.Ledger) iter.Seq[protocol.Line] {
+func (w *workspace) index() *run.Index {
+	return run.BuildIndex(w.cfg, w.state, func(l wire.Ledger) iter.Seq[run.Line] {
 		return slices.Values(w.ledgers[l])
 	})
 }
@@ -170,8 +171,8 @@ func (w *workspace) take(a protocol.Append) {
 		raw := a.Data[start:i]
 		start = i + 1
 		// A line the engine wrote and cannot read must not pass for a row.
-		if row, err := protocol.DecodeLedgerLine(raw); err == nil {
-			w.ledgers[a.Ledger] = append(w.ledgers[a.Ledger], protocol.Line{Raw: raw, Row: row})
+		if row, err := run.DecodeLedgerLine(raw); err == nil {
+			w.ledgers[a.Ledger] = append(w.ledgers[a.Ledger], run.Line{Raw: raw, Row: row})
 		}
 	}
 }

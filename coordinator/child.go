@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,9 +15,9 @@ import (
 // its own run; the coordinator records what it finds there.
 type Child struct {
 	ID     string
-	Path   string          // where it is, for messages
-	Config *config.Config  // nil when it is not a governed project that can be loaded
-	State  *protocol.State // nil when it has no governed state that can be read
+	Path   string         // where it is, for messages
+	Config *config.Config // nil when it is not a governed project that can be loaded
+	State  *run.State     // nil when it has no governed state that can be read
 
 	// Unproven says that the run has no ref: another implementation drives it, and
 	// its working files are all there is.
@@ -31,7 +31,7 @@ type Child struct {
 
 // NewChild returns a child; history and events are the rows of its
 // history.jsonl and events.jsonl.
-func NewChild(id, path string, cfg *config.Config, state *protocol.State, history, events []*ojson.Object) *Child {
+func NewChild(id, path string, cfg *config.Config, state *run.State, history, events []*ojson.Object) *Child {
 	c := &Child{ID: id, Path: path, Config: cfg, State: state, rows: make(map[string]*ojson.Object), reissued: make(map[string]string)}
 	for _, row := range history {
 		if turn := row.String("turn_id"); turn != "" {
@@ -145,7 +145,7 @@ func (c *Child) waits() bool {
 type Children map[string]*Child
 
 // state returns the state of a child, nil when there is none that can be read.
-func (cs Children) state(repo string) *protocol.State {
+func (cs Children) state(repo string) *run.State {
 	if c := cs[repo]; c != nil {
 		return c.State
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +17,7 @@ type actors struct {
 	t       testing.TB
 	cfg     *Config
 	configs map[string]*config.Config
-	states  map[string]*protocol.State
+	states  map[string]*run.State
 	history map[string][]*ojson.Object
 	events  map[string][]*ojson.Object
 	hidden  map[string]bool // cannot be read
@@ -25,7 +25,7 @@ type actors struct {
 }
 
 func newActors(t testing.TB, w *Workspace) *actors {
-	a := &actors{t: t, cfg: w.Config, configs: map[string]*config.Config{}, states: map[string]*protocol.State{}, history: map[string][]*ojson.Object{},
+	a := &actors{t: t, cfg: w.Config, configs: map[string]*config.Config{}, states: map[string]*run.State{}, history: map[string][]*ojson.Object{},
 		events: map[string][]*ojson.Object{}, hidden: map[string]bool{}}
 	routing := ojson.NewObject()
 	for _, p := range w.Config.Phases() {
@@ -40,9 +40,9 @@ func newActors(t testing.TB, w *Workspace) *actors {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		run := "run_" + id
+		runID := "run_" + id
 		a.configs[id] = cfg
-		a.states[id] = &protocol.State{RunID: &run, Status: wire.StatusActive, Phase: w.State.Phase}
+		a.states[id] = &run.State{RunID: &runID, Status: wire.StatusActive, Phase: w.State.Phase}
 	}
 	return a
 }
@@ -65,7 +65,7 @@ func (a *actors) dispatch(w *Workspace, as *Assignment) (turn string, c *Change)
 	a.turns++
 	turn = fmt.Sprintf("turn_%d", a.turns)
 	s := a.states[as.Repo]
-	s.ActiveTurns.Set(turn, &protocol.Turn{TurnID: turn, AssignedRole: as.Role})
+	s.ActiveTurns.Set(turn, &run.Turn{TurnID: turn, AssignedRole: as.Role})
 	c = &Change{}
 	e := env("dispatch")
 	c.record(w, &e, rowDispatched, "workstream_id", as.Workstream, "repo_id", as.Repo, "repo_run_id", s.Run(), "repo_turn_id", turn, "role", as.Role, "context_ref", "ctx")
@@ -89,7 +89,7 @@ func (a *actors) reissue(repo, turn string) string {
 	next := fmt.Sprintf("turn_%d", a.turns)
 	s := a.states[repo]
 	s.ActiveTurns.Delete(turn)
-	s.ActiveTurns.Set(next, &protocol.Turn{TurnID: next, AssignedRole: "dev", ReissuedFrom: turn})
+	s.ActiveTurns.Set(next, &run.Turn{TurnID: next, AssignedRole: "dev", ReissuedFrom: turn})
 	a.history[repo] = append(a.history[repo], ojson.NewObject("turn_id", turn, "status", "reissued"))
 	a.events[repo] = append(a.events[repo], ojson.NewObject("event_type", "turn_reissued", "turn", ojson.NewObject("turn_id", next), "payload", ojson.NewObject("old_turn_id", turn)))
 	return next

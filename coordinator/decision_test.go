@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -55,7 +56,7 @@ func startRun(v *gitstore.View) protocol.Operation {
 }
 
 func giveTurn(*gitstore.View) protocol.Operation {
-	return &protocol.AssignTurn{Role: "qa", Baseline: &protocol.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
+	return &protocol.AssignTurn{Role: "qa", Baseline: &run.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
 }
 
 var childTemplate = sync.OnceValues(func() (string, error) {

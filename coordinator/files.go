@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -257,7 +257,7 @@ func decodeRows(name string, data []byte) (rows []*ojson.Object, bad wire.Proble
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		row, err := protocol.DecodeLedgerLine(line)
+		row, err := run.DecodeLedgerLine(line)
 		switch {
 		case err == nil:
 			rows = append(rows, row)

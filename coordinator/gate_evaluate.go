@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -117,7 +117,7 @@ func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 
 // repo blocks on what any gate waits for in a repository. It returns the state
 // when that is the run the initiative knows.
-func (e *Evaluation) repo(w *Workspace, children Children, repo string) *protocol.State {
+func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.State {
 	s := children.state(repo)
 	if s == nil {
 		e.block(BlockNoState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo), "repo_id", repo)

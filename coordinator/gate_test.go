@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -40,8 +40,8 @@ func TestEvaluatePhase(t *testing.T) {
 			a.states["docs"].Status = wire.StatusBlocked
 			other := "run_else"
 			a.states["api"].RunID = &other
-			a.states["web"].ActiveTurns.Set("t", &protocol.Turn{})
-			a.states["web"].PendingPhaseTransition = &protocol.PendingTransition{}
+			a.states["web"].ActiveTurns.Set("t", &run.Turn{})
+			a.states["web"].PendingPhaseTransition = &run.PendingTransition{}
 		}, "repo_blocked:docs repo_run_id_mismatch:api repo_active_turns:web repo_pending_gate:web", ""},
 		{"unreadable", "design", "", designDone, func(w *Workspace, a *actors) { a.hidden["api"] = true }, "repo_state_missing:api", ""},
 		{"behind", "make", "", []string{"build/web", "build/api", "polish/web", "polish/api"}, func(w *Workspace, a *actors) { a.states["web"].Phase = "design" }, "repo_not_ready:web", ""},
@@ -80,7 +80,7 @@ func TestEvaluateCompletion(t *testing.T) {
 		t.Errorf("%s", ojson.Compact(e.Object()))
 	}
 	a.states["web"].Status = wire.StatusActive
-	a.states["api"].Status, a.states["api"].PendingRunCompletion = wire.StatusPaused, &protocol.PendingCompletion{}
+	a.states["api"].Status, a.states["api"].PendingRunCompletion = wire.StatusPaused, &run.PendingCompletion{}
 	if got := blockers(EvaluateCompletion(w, a.read())); got != "repo_not_completion_ready:web" {
 		t.Error(got)
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // play drives one initiative the way "step" does and returns how many steps it
@@ -130,7 +130,7 @@ func play(t *rapid.T, d dice, outer testing.TB) int {
 				ev := EvaluatePhase(w, kids, "")
 				if cfg.NextPhase(w.State.Phase) == "" {
 					for _, s := range a.states {
-						s.PendingRunCompletion = &protocol.PendingCompletion{}
+						s.PendingRunCompletion = &run.PendingCompletion{}
 					}
 					ev = EvaluateCompletion(w, a.read())
 				}

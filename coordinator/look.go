@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -58,10 +58,10 @@ func childOfFiles(id, path string, refused *wire.Problems) *Child {
 	if err != nil || len(problems) > 0 {
 		return refuse("its " + wire.ConfigPath + " does not hold")
 	}
-	var state *protocol.State
+	var state *run.State
 	if data, err := readRegular(root, string(wire.DocState), maxDocumentBytes); err == nil && data != nil {
-		if s, perr := protocol.DecodeState(data); perr == nil {
-			state, _ = protocol.RepairState(s, cfg)
+		if s, perr := run.DecodeState(data); perr == nil {
+			state, _ = run.RepairState(s, cfg)
 		}
 	}
 	return NewChild(id, path, cfg, state, rowsIn(root, wire.LedgerHistory), rowsIn(root, wire.LedgerEvents))
@@ -75,7 +75,7 @@ func rowsIn(root *os.Root, l wire.Ledger) []*ojson.Object {
 	}
 	var out []*ojson.Object
 	for line := range bytes.Lines(data) {
-		if row, err := protocol.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
+		if row, err := run.DecodeLedgerLine(bytes.TrimRight(line, "\r\n")); err == nil {
 			out = append(out, row)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -131,43 +131,43 @@ func (r *childReader) read(id, path string) (out childRead) {
 		return out
 	}
 	out.child.Config = cfg
-	run, err := x.ReadRun(r.ctx)
+	its, err := x.ReadRun(r.ctx)
 	if err != nil {
 		out.refuse(err)
 		return out
 	}
-	if run.Refused != nil {
-		out.refuse(run.Refused)
+	if its.Refused != nil {
+		out.refuse(its.Refused)
 	}
-	known := r.known(path, run.Run)
-	if run.Op == "" && known != "" {
-		out.problem(gitstore.CodeChainBroken, "run %s was recorded, and its ref is gone", run.Run)
+	known := r.known(path, its.Run)
+	if its.Op == "" && known != "" {
+		out.problem(gitstore.CodeChainBroken, "run %s was recorded, and its ref is gone", its.Run)
 		return out
 	}
-	if run.State == nil {
+	if its.State == nil {
 		return out
 	}
-	state, perr := protocol.DecodeState(run.State)
+	state, perr := run.DecodeState(its.State)
 	if perr != nil {
 		out.refuse(perr)
 		return out
 	}
-	state, _ = protocol.RepairState(state, cfg)
-	if p := protocol.CheckState(state); len(p) > 0 {
-		out.refuse(protocol.StateError(p))
+	state, _ = run.RepairState(state, cfg)
+	if p := run.CheckState(state); len(p) > 0 {
+		out.refuse(run.StateError(p))
 		return out
 	}
-	if r.opt.Acceptances && run.Run != "" {
-		if !r.sound(&out, run, path, known) {
+	if r.opt.Acceptances && its.Run != "" {
+		if !r.sound(&out, its, path, known) {
 			return out
 		}
-		if err := r.rows(&out, run, state); err != nil {
+		if err := r.rows(&out, its, state); err != nil {
 			out.refuse(err)
 			return out
 		}
-		out.child.given, out.child.loose = x.InitiativeTurns(), run.Unrecorded()
+		out.child.given, out.child.loose = x.InitiativeTurns(), its.Unrecorded()
 	}
-	out.child.State, out.child.Unproven = state, run.Run != "" && run.Op == ""
+	out.child.State, out.child.Unproven = state, its.Run != "" && its.Op == ""
 	out.child.linkActive()
 	return out
 }

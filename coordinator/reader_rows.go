@@ -7,13 +7,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // rows gives the child the rows that count. Ledgers are read from their ends, no
 // further than to the turns that matter.
-func (r *childReader) rows(out *childRead, run *gitstore.SiblingRun, state *protocol.State) error {
+func (r *childReader) rows(out *childRead, run *gitstore.SiblingRun, state *run.State) error {
 	want, all := r.opt.Turns[out.child.ID], r.opt.Turns == nil
 	// A turn that is at work has not ended; only a forgery says otherwise.
 	over := slices.DeleteFunc(slices.Clone(want), state.ActiveTurns.Has)

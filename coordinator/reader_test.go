@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -162,7 +163,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			for i := 0; i < len(row); i += 2 {
 				r.Set(row[i].(string), row[i+1])
 			}
-			event := ojson.NewObject("event_id", "evt_0123456789abcdef", "event_type", protocol.EventTurnAccepted, "timestamp", "2026-01-02T04:04:05.000Z", "run_id", o.String("run_id"),
+			event := ojson.NewObject("event_id", "evt_0123456789abcdef", "event_type", run.EventTurnAccepted, "timestamp", "2026-01-02T04:04:05.000Z", "run_id", o.String("run_id"),
 				"phase", "review", "status", "active", "turn", ojson.NewObject("turn_id", turn, "role_id", "qa"), "intent_id", nil, "payload", ojson.NewObject())
 			for l, o := range map[wire.Ledger]*ojson.Object{wire.LedgerHistory: r, wire.LedgerEvents: event} {
 				write(t, dir, l.Path(), contents(t, dir, l.Path())+string(ojson.Compact(o))+"\n")

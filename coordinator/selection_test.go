@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -55,12 +55,12 @@ func TestSelect(t *testing.T) {
 		{"even when another was first", "make", with("build/api"), nil, "build web dev entry_repo"},
 		{"a sequence keeps its order", "make", with("build/web"), nil, "build api dev next_unaccepted_repo"},
 		{"then what comes after the sequence", "make", with("build/web", "build/api", "polish/web"), nil, "polish api dev next_unaccepted_repo"},
-		{"a busy repository holds up nobody", "design", []string{"contract/docs:DEC-1"}, func(_ *Workspace, a *actors) { a.states["api"].ActiveTurns.Set("t", &protocol.Turn{}) }, "contract web dev next_unaccepted_repo"},
+		{"a busy repository holds up nobody", "design", []string{"contract/docs:DEC-1"}, func(_ *Workspace, a *actors) { a.states["api"].ActiveTurns.Set("t", &run.Turn{}) }, "contract web dev next_unaccepted_repo"},
 		{"a gate for a person does not stop work", "ship", with("build/web", "build/api", "polish/web", "polish/api"), nil, "launch api dev entry_repo"},
 		{"nobody is left at the gate", "ship", with("build/web", "build/api", "polish/web", "polish/api", "launch/api"), nil, "! workstream_complete launch "},
 		{"blocked", "make", all, func(_ *Workspace, a *actors) { a.states["web"].Status = wire.StatusBlocked }, "! repo_blocked build web"},
-		{"at work", "make", all, func(_ *Workspace, a *actors) { a.states["web"].ActiveTurns.Set("t", &protocol.Turn{}) }, "! repo_busy build web"},
-		{"at a gate of its own", "make", all, func(_ *Workspace, a *actors) { a.states["web"].PendingRunCompletion = &protocol.PendingCompletion{} }, "! repo_pending_gate build web"},
+		{"at work", "make", all, func(_ *Workspace, a *actors) { a.states["web"].ActiveTurns.Set("t", &run.Turn{}) }, "! repo_busy build web"},
+		{"at a gate of its own", "make", all, func(_ *Workspace, a *actors) { a.states["web"].PendingRunCompletion = &run.PendingCompletion{} }, "! repo_pending_gate build web"},
 		{"behind", "make", all, func(_ *Workspace, a *actors) { a.states["web"].Phase = "design" }, "! repo_not_ready build web"},
 		{"a run that is over starts again at the first phase", "make", all, func(_ *Workspace, a *actors) { a.states["web"].Status = wire.StatusCompleted }, "! repo_not_ready build web"},
 		{"no project", "make", all, func(_ *Workspace, a *actors) { a.hidden["web"] = true }, "! repo_context_invalid build web"},

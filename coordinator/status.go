@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -166,7 +166,7 @@ func (c *Coordinator) warnings(superRun string) *ojson.Object {
 			if !bytes.Contains(line, []byte("coordinator_retry_projection_warning")) {
 				continue
 			}
-			row, err := protocol.DecodeLedgerLine(line)
+			row, err := run.DecodeLedgerLine(line)
 			if err != nil {
 				continue
 			}

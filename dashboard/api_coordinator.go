@@ -11,7 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -171,7 +171,7 @@ func (a *ask) coordinatorTimeouts() {
 func timeoutRows(dir string) []*ojson.Object {
 	out := []*ojson.Object{}
 	eachRow(dir, wire.LedgerDecisions.Path(), func(raw []byte) {
-		if o, err := protocol.DecodeLedgerLine(raw); err == nil && strings.HasPrefix(o.String("type"), "timeout") && len(out) < 200 {
+		if o, err := agentrun.DecodeLedgerLine(raw); err == nil && strings.HasPrefix(o.String("type"), "timeout") && len(out) < 200 {
 			out = append(out, o)
 		}
 	})
@@ -230,7 +230,7 @@ func (a *ask) coordinatorEvents() {
 		}
 		var own []*ojson.Object
 		eachRow(path, wire.LedgerEvents.Path(), func(raw []byte) {
-			o, err := protocol.DecodeLedgerLine(raw)
+			o, err := agentrun.DecodeLedgerLine(raw)
 			if err != nil || len(types) > 0 && !contains(types, firstText(o, "event_type", "type")) || !since.IsZero() && !timeOf(o, "timestamp").After(since) {
 				return
 			}

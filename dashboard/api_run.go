@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -105,7 +105,7 @@ func (a *ask) connector(id string, rt *config.Runtime) *ojson.Object {
 	var good, bad entry
 	rows := a.m.history.entries()
 	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].Ref == id && rows[i].Status != protocol.HistoryReissued {
+		if rows[i].Ref == id && rows[i].Status != agentrun.HistoryReissued {
 			good = rows[i]
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -48,7 +49,7 @@ func (a *ask) state() {
 	si := a.s.Sight
 	st, cfg := si.View.State, si.View.Config
 	doc := ojson.Marshal(st).Clone()
-	guidance := (&protocol.RecoveryView{Guidance: protocol.DeriveGuidance(st, cfg)}).Object().Array("runtime_guidance")
+	guidance := (&agentrun.RecoveryView{Guidance: agentrun.DeriveGuidance(st, cfg)}).Object().Array("runtime_guidance")
 	doc.Set("runtime_guidance", append([]any{}, guidance...))
 	actions := []any{}
 	if a.srv.opt.Replay == nil && st.Status != wire.StatusIdle && st.Status != wire.StatusActive && st.Status != wire.StatusCompleted {
@@ -205,7 +206,7 @@ func (a *ask) timeouts() {
 	writeJSON(a.w, http.StatusOK, timeoutsOf(object("ok", true), st, cfg, a, events))
 }
 
-func timeoutsOf(doc *ojson.Object, st *protocol.State, cfg *config.Config, a *ask, events []*ojson.Object) *ojson.Object {
+func timeoutsOf(doc *ojson.Object, st *agentrun.State, cfg *config.Config, a *ask, events []*ojson.Object) *ojson.Object {
 	doc.Set("configured", true)
 	doc.Set("config", timeoutConfig(cfg))
 	doc.Set("live", liveTimeouts(st, cfg, a))
@@ -244,7 +245,7 @@ func timeoutConfig(cfg *config.Config) *ojson.Object {
 	return object("per_turn_minutes", number(t.PerTurn), "per_phase_minutes", number(t.PerPhase), "per_run_minutes", number(t.PerRun), "action", cmp.Or(t.Action, config.TimeoutEscalate), "phase_overrides", overrides)
 }
 
-func liveTimeouts(st *protocol.State, cfg *config.Config, a *ask) *ojson.Object {
+func liveTimeouts(st *agentrun.State, cfg *config.Config, a *ask) *ojson.Object {
 	exceeded, warnings := []*ojson.Object{}, []*ojson.Object{}
 	if st.Status == wire.StatusActive || st.Status == wire.StatusPaused {
 		for _, h := range protocol.EvaluateTimeouts(cfg, st, st.OnlyTurn(), a.now) {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/demo"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -152,7 +152,7 @@ func played(t testing.TB) (dir, run string) {
 }
 
 // fresh is a project with a run in which pm has a turn.
-func fresh(t testing.TB) (dir string, turn *protocol.Turn) {
+func fresh(t testing.TB) (dir string, turn *agentrun.Turn) {
 	t.Helper()
 	dir = testrepo.New(t, testrepo.Options{}).Dir
 	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "proj"}); err != nil {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // Bounds of what is read. Whoever wrote the files may be hostile.
@@ -171,7 +171,7 @@ func (l *ledger) take(text []byte) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return
 	}
-	row, err := protocol.DecodeLedgerLine(text)
+	row, err := agentrun.DecodeLedgerLine(text)
 	if err == nil && len(l.rows) >= maxRows {
 		err = errors.New("the ledger has more rows than are shown")
 	}
@@ -284,7 +284,7 @@ func (l *ledger) row(e entry) (*ojson.Object, error) {
 	var out *ojson.Object
 	var derr error
 	err := l.each([]entry{e}, func(raw []byte) bool {
-		out, derr = protocol.DecodeLedgerLine(bytes.Clone(raw))
+		out, derr = agentrun.DecodeLedgerLine(bytes.Clone(raw))
 		return true
 	})
 	return out, errors.Join(err, derr)

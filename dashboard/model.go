@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -204,7 +204,7 @@ const maxDocument = 32 << 20
 func (l *ledger) decode(rows []entry) []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(rows))
 	_ = l.each(rows, func(raw []byte) bool {
-		if o, err := protocol.DecodeLedgerLine(slices.Clone(raw)); err == nil {
+		if o, err := agentrun.DecodeLedgerLine(slices.Clone(raw)); err == nil {
 			out = append(out, o)
 		}
 		return true

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -21,7 +21,7 @@ func (v *view) delegated() []*ojson.Object {
 	_ = v.m.history.each(v.m.history.entries(), func(raw []byte) bool {
 		// Nearly all rows have nothing to do with it; a name can hide behind escapes.
 		if bytes.Contains(raw, []byte("delegation")) || bytes.Contains(raw, []byte(`\u`)) {
-			if o, err := protocol.DecodeLedgerLine(bytes.Clone(raw)); err == nil {
+			if o, err := agentrun.DecodeLedgerLine(bytes.Clone(raw)); err == nil {
 				out = append(out, o)
 			}
 		}
@@ -172,7 +172,7 @@ func (l *ledger) find(ctx context.Context, spelled, needle string, limit int) (h
 			if !bytes.Contains(bytes.ToLower(raw), []byte(spelled)) {
 				return true
 			}
-			row, err := protocol.DecodeLedgerLine(bytes.Clone(raw))
+			row, err := agentrun.DecodeLedgerLine(bytes.Clone(raw))
 			if err != nil {
 				return true
 			}

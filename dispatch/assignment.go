@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -101,7 +101,7 @@ func pick(o *ojson.Object, members ...member) *ojson.Object {
 }
 
 // sequence is the turn's number, null for turns of writers that keep none.
-func sequence(t *protocol.Turn) ojson.Value {
+func sequence(t *run.Turn) ojson.Value {
 	if t.AssignedSequence <= 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (v *view) warnings() []Warning {
 
 // overlaps warns about siblings of t whose role declares a scope that meets
 // the scope of t's role.
-func (v *view) overlaps(t *protocol.Turn) []Warning {
+func (v *view) overlaps(t *run.Turn) []Warning {
 	own := v.scope(roleOf(t))
 	var out []Warning
 	for id, s := range v.State.ActiveTurns.All() {

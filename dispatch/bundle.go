@@ -8,8 +8,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,9 +25,9 @@ const (
 // may be left zero and its sections are then absent.
 type Input struct {
 	Config *config.Config
-	State  *protocol.State // after the assignment: the turn is among its active turns
-	Index  *protocol.Index
-	Turn   *protocol.Turn // nil: the only active turn
+	State  *run.State // after the assignment: the turn is among its active turns
+	Index  *run.Index
+	Turn   *run.Turn // nil: the only active turn
 
 	// LastRow is the run's newest accepted history row; nil takes Index.LastRow.
 	LastRow *ojson.Object
@@ -161,7 +161,7 @@ func newView(in Input) (*view, error) {
 		return nil, e
 	}
 	if v.Index == nil {
-		v.Index = &protocol.Index{}
+		v.Index = &run.Index{}
 	}
 	if v.route = in.Config.Route(in.State.Phase); v.route != nil {
 		v.gate = in.Config.Gate(v.route.ExitGate)
@@ -186,7 +186,7 @@ func refuse(code, format string, args ...any) *wire.Error {
 
 // roleOf returns the turn's role; the conformance corpus spells the member
 // "role" (spec/03 §26).
-func roleOf(t *protocol.Turn) string {
+func roleOf(t *run.Turn) string {
 	if t.AssignedRole != "" {
 		return t.AssignedRole
 	}

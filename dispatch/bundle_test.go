@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -189,7 +189,7 @@ func TestAssignment(t *testing.T) {
 	}
 	in := fullInput(t, wire.ReviewOnly, "manual")
 	in.Config.Raw = obj(t, `{"roles":{"pm":{"declared_file_scope":["docs/**"]},"dev":{"declared_file_scope":["src","docs/api"]}}}`)
-	in.State.ActiveTurns.Set("turn_sib", &protocol.Turn{TurnID: "turn_sib", AssignedRole: "dev", Status: wire.TurnRunning})
+	in.State.ActiveTurns.Set("turn_sib", &run.Turn{TurnID: "turn_sib", AssignedRole: "dev", Status: wire.TurnRunning})
 	in.Warnings = []Warning{{"dirty_tree", "x is dirty"}}
 	a, _, _ = build(t, in)
 	if d := cmp.Diff(append(want, "intake_context", "conflict_context", "delegation_context", "delegation_review", "advisory_warnings"), a.Keys()); d != "" {
@@ -251,7 +251,7 @@ func TestBuildRefuses(t *testing.T) {
 		"empty id":     {func(in *Input) { in.Turn.TurnID = "" }, wire.CodeInvalidArgument},
 		"no turn":      {func(in *Input) { in.State.ActiveTurns.Delete(in.Turn.TurnID); in.Turn = nil }, wire.CodeTurnNotActive},
 		"two turns": {func(in *Input) {
-			in.State.ActiveTurns.Set("turn_b", &protocol.Turn{TurnID: "turn_b"})
+			in.State.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b"})
 			in.Turn = nil
 		}, wire.CodeTargetRequired},
 	} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,9 +16,9 @@ func TestPromptOfACharter(t *testing.T) {
 	in := newInput(wire.Authoritative, "manual")
 	in.Turn.IntakeContext = obj(t, "{\"source\":\"charter_queue\",\"category\":\"plan\",\"charter_id\":\"join\",\"plan_id\":\"search\",\"charter\":\"Bring `both`\\n## together\","+
 		"\"acceptance_contract\":[],\"phase_scope\":\"planning\",\"task\":{\"inputs\":{\"branch\":\"```\\n# x\\u001b[2J\"}}}")
-	in.State.CharterQueue = []*protocol.Charter{
-		{CharterID: "index", Phase: "planning", Role: "dev", Charter: "x", Status: protocol.CharterCompleted},
-		{CharterID: "join", Phase: "planning", Role: "pm", Charter: "x", Status: protocol.CharterPending, DependsOn: []string{"index"}, GatesRequired: []string{"qa"}}}
+	in.State.CharterQueue = []*run.Charter{
+		{CharterID: "index", Phase: "planning", Role: "dev", Charter: "x", Status: run.CharterCompleted},
+		{CharterID: "join", Phase: "planning", Role: "pm", Charter: "x", Status: run.CharterPending, DependsOn: []string{"index"}, GatesRequired: []string{"qa"}}}
 	b, err := Build(in)
 	if err != nil {
 		t.Fatal(err)

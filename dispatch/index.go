@@ -4,8 +4,8 @@ package dispatch
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -72,7 +72,7 @@ const maxWarnings = 100
 
 // earlier are the warnings of a turn's last dispatch that still stand: all but
 // overlaps, as long as the attempt is the same.
-func earlier(row *ojson.Object, t *protocol.Turn) []Warning {
+func earlier(row *ojson.Object, t *run.Turn) []Warning {
 	if n, ok := row.Int("attempt"); !ok || n != max(t.Attempt, 1) {
 		return nil
 	}

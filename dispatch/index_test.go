@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,7 +14,7 @@ func TestIndex(t *testing.T) {
 	in := newInput(wire.ReviewOnly, "manual")
 	in.Config.Raw = obj(t, `{"roles":{"pm":{"declared_file_scope":["docs"]},"dev":{"declared_file_scope":["docs"]}}}`)
 	in.Warnings = []Warning{{"dirty_tree", "x"}}
-	in.State.ActiveTurns.Set("turn_b", &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnRunning, Attempt: 2, RuntimeID: "rt"})
+	in.State.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnRunning, Attempt: 2, RuntimeID: "rt"})
 	o := obj(t, string(Index(in)))
 	turns := o.Object("active_turns")
 	if o.String("run_id") != "run_00112233445566aa" || o.String("phase") != "planning" || o.String("updated_at") != in.Now || turns.Len() != 2 || turns.Keys()[0] != in.Turn.TurnID {
@@ -49,7 +49,7 @@ func TestIndexKeepsWarnings(t *testing.T) {
 
 	// Another turn is dispatched: what was said of the first still stands.
 	next := in
-	next.Turn = &protocol.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "rt"}
+	next.Turn = &run.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "rt"}
 	next.State.ActiveTurns.Set("turn_b", next.Turn)
 	next.PreviousIndex, next.Warnings = first, nil
 	second := Index(next)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -45,13 +45,13 @@ func newInput(authority, runtime string) Input {
 	})
 	c.Rules = config.Rules{ChallengeRequired: true, MaxTurnRetries: 2}
 
-	s := &protocol.State{SchemaVersion: "1.1", RunID: ptr("run_00112233445566aa"), ProjectID: "demo", Status: wire.StatusActive, Phase: "planning"}
-	s.BudgetStatus = protocol.BudgetStatus{SpentUSD: 0.254, RemainingUSD: ptr(4.746)}
-	t := &protocol.Turn{TurnID: "turn_00112233445566bb", RunID: *s.RunID, AssignedRole: "pm", Status: wire.TurnAssigned, Attempt: 1, RuntimeID: "rt",
+	s := &run.State{SchemaVersion: "1.1", RunID: ptr("run_00112233445566aa"), ProjectID: "demo", Status: wire.StatusActive, Phase: "planning"}
+	s.BudgetStatus = run.BudgetStatus{SpentUSD: 0.254, RemainingUSD: ptr(4.746)}
+	t := &run.Turn{TurnID: "turn_00112233445566bb", RunID: *s.RunID, AssignedRole: "pm", Status: wire.TurnAssigned, Attempt: 1, RuntimeID: "rt",
 		DeadlineAt: "2026-01-02T05:04:05.678Z", AssignedSequence: 1}
 	s.ActiveTurns.Set(t.TurnID, t)
 	s.PhaseGateStatus.Set("plan_gate", wire.GatePending)
-	return Input{Config: c, State: s, Turn: t, Index: &protocol.Index{}, Now: "2026-01-02T03:04:05.678Z"}
+	return Input{Config: c, State: s, Turn: t, Index: &run.Index{}, Now: "2026-01-02T03:04:05.678Z"}
 }
 
 // fullInput has every optional section.

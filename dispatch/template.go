@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -168,7 +168,7 @@ func (v *view) idleTemplate() *ojson.Object {
 	)
 }
 
-func extraObject(t *protocol.Turn, key string) *ojson.Object {
+func extraObject(t *run.Turn, key string) *ojson.Object {
 	val, _ := t.Extra.Get(key)
 	o, _ := val.(*ojson.Object)
 	return o

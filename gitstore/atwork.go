@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -70,7 +70,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	state, perr := protocol.DecodeState(data)
+	state, perr := run.DecodeState(data)
 	if perr != nil {
 		return perr
 	}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // TurnBefore returns an accepted turn as the run held it when its result was
 // accepted, looking back through at most limit operations; nil when it is not found
 // there, as when another tool accepted it.
-func (x *RunRecord) TurnBefore(turn string, limit int) (*protocol.Turn, error) {
+func (x *RunRecord) TurnBefore(turn string, limit int) (*run.Turn, error) {
 	name := trailerOp + ": " + (*protocol.AcceptTurn)(nil).Name() + "\n"
 	id := trailerTurn + ": " + turn + "\n"
 	for op := x.Op; limit > 0; limit-- {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -152,15 +153,15 @@ func behind(done *recorded, err error) *Error {
 
 // checkState refuses to record a state that could not be read back. It returns
 // the bytes and the state as a reader of them sees it.
-func checkState(st *protocol.State) (data []byte, back *protocol.State, err error) {
+func checkState(st *run.State) (data []byte, back *run.State, err error) {
 	if st == nil {
 		return nil, nil, errorf(wire.CodeInvalidState, nil, "the transition has no state")
 	}
-	if p := protocol.CheckState(st); len(p) > 0 {
-		return nil, nil, protocol.StateError(p)
+	if p := run.CheckState(st); len(p) > 0 {
+		return nil, nil, run.StateError(p)
 	}
 	data = st.Encode()
-	back, perr := protocol.DecodeState(data)
+	back, perr := run.DecodeState(data)
 	if perr != nil {
 		return nil, nil, perr
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -215,7 +216,7 @@ func initOp(restart bool) func(*View) protocol.Operation {
 }
 
 func assignOp(*View) protocol.Operation {
-	return &protocol.AssignTurn{Role: "qa", Baseline: &protocol.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
+	return &protocol.AssignTurn{Role: "qa", Baseline: &run.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
 }
 
 // result is a valid staged result of the only active turn.

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -46,28 +47,28 @@ func (s *Store) checkExternal(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	before, perr := protocol.DecodeState(data)
+	before, perr := run.DecodeState(data)
 	if perr != nil {
 		return nil // the recorded one is worse; the working one was found valid
 	}
 	if err := protocol.LegalTransition(before, after, protocol.OpExternal); err != nil {
 		return tamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
-	if err := protocol.CheckExternal(before, after, func(l wire.Ledger) iter.Seq[protocol.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
+	if err := protocol.CheckExternal(before, after, func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(in.diffs[l].appended) }); err != nil {
 		return tamperedDoc(string(wire.DocState), "%s", err.Message)
 	}
-	if p := protocol.CheckState(repaired(after, in.rules())); len(p) > 0 {
-		return protocol.StateError(p)
+	if p := run.CheckState(repaired(after, in.rules())); len(p) > 0 {
+		return run.StateError(p)
 	}
 	return nil
 }
 
 // decodeWorkingState reads a state.json that we did not write.
-func decodeWorkingState(d document) (*protocol.State, error) {
+func decodeWorkingState(d document) (*run.State, error) {
 	if !d.exists {
 		return nil, tamperedDoc(string(wire.DocState), "it is gone")
 	}
-	st, perr := protocol.DecodeState(d.data)
+	st, perr := run.DecodeState(d.data)
 	if perr != nil {
 		return nil, perr
 	}
@@ -75,12 +76,12 @@ func decodeWorkingState(d document) (*protocol.State, error) {
 }
 
 // repaired mends what a reader of state.json is expected to mend.
-func repaired(st *protocol.State, conf []byte) *protocol.State {
+func repaired(st *run.State, conf []byte) *run.State {
 	cfg, _, err := config.Decode(conf)
 	if err != nil {
 		return st
 	}
-	out, _ := protocol.RepairState(st, cfg)
+	out, _ := run.RepairState(st, cfg)
 	return out
 }
 
@@ -243,8 +244,8 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 		return nil, err
 	}
 	// The index says what the rules would have kept, had they done the work.
-	repaired, _ := protocol.RepairState(state, cfg)
-	index := protocol.BuildIndex(cfg, repaired, s.workingRows()).Encode()
+	repaired, _ := run.RepairState(state, cfg)
+	index := run.BuildIndex(cfg, repaired, s.workingRows()).Encode()
 	if err := edit.put(treeIndex, index); err != nil {
 		return nil, err
 	}
@@ -267,7 +268,7 @@ func (s *Store) recordExternal(ctx context.Context, in *inspection, edit *treeEd
 // captureBundles keeps the bundles another tool wrote for active turns, with what
 // their seals list beyond the usual files. They are its files: what is missing or
 // odd is left out, never an error.
-func (s *Store) captureBundles(edit *treeEdit, state *protocol.State) error {
+func (s *Store) captureBundles(edit *treeEdit, state *run.State) error {
 	if err := edit.remove(treeBundles); err != nil {
 		return err
 	}
@@ -296,8 +297,8 @@ func (s *Store) captureBundles(edit *treeEdit, state *protocol.State) error {
 }
 
 // workingRows reads ledgers from the working files.
-func (s *Store) workingRows() protocol.LedgerReader {
-	return func(l wire.Ledger) iter.Seq[protocol.Line] {
+func (s *Store) workingRows() run.LedgerReader {
+	return func(l wire.Ledger) iter.Seq[run.Line] {
 		data, _, _, err := s.work.read(l.Path(), maxLedger)
 		if err != nil {
 			return rowsOf(nil)
@@ -307,14 +308,14 @@ func (s *Store) workingRows() protocol.LedgerReader {
 }
 
 // rowsOf iterates the rows of a ledger's bytes; what is no JSON object is left out.
-func rowsOf(data []byte) iter.Seq[protocol.Line] {
-	return func(yield func(protocol.Line) bool) {
+func rowsOf(data []byte) iter.Seq[run.Line] {
+	return func(yield func(run.Line) bool) {
 		for _, line := range lines(data) {
 			row, err := ojson.DecodeObject(line)
 			if err != nil {
 				continue
 			}
-			if !yield(protocol.Line{Raw: line, Row: row}) {
+			if !yield(run.Line{Raw: line, Row: row}) {
 				return
 			}
 		}

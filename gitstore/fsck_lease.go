@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // maxLeaseChain bounds how far back the history of one lease is checked.
@@ -46,9 +46,9 @@ func (f *fsck) lease(rec *LeaseRecord) error {
 		}
 		bad("what it was before cannot be read: " + err.Error())
 	}
-	var newer *protocol.Lease
+	var newer *run.Lease
 	for i := range chain {
-		l, err := protocol.DecodeLease(chain[i].Data)
+		l, err := run.DecodeLease(chain[i].Data)
 		switch {
 		case err != nil:
 			bad("it holds no lease: " + err.Error())

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -159,7 +160,7 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID,
 		if err != nil {
 			return err
 		}
-		if _, err := protocol.DecodeIndex(index); err != nil {
+		if _, err := run.DecodeIndex(index); err != nil {
 			say(FindRecord, treeIndex, "%v", err)
 		}
 	}
@@ -191,7 +192,7 @@ func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID,
 }
 
 func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, path, format string, args ...any)) {
-	st, perr := protocol.DecodeState(data)
+	st, perr := run.DecodeState(data)
 	if perr != nil {
 		say(perr.Code, treeState, "%s", perr.Message)
 		return
@@ -202,10 +203,10 @@ func (f *fsck) checkState(p *replayer, op OpInfo, data []byte, say func(code, pa
 	if root, err := p.r.entries(op.Tree); err == nil {
 		// Without a usable configuration the state is judged as it is.
 		if cfg, err := p.configOf(root, op.Tree); err == nil {
-			st, _ = protocol.RepairState(st, cfg)
+			st, _ = run.RepairState(st, cfg)
 		}
 	}
-	if p := protocol.CheckState(st); len(p) > 0 {
+	if p := run.CheckState(st); len(p) > 0 {
 		say(wire.CodeInvalidState, treeState, "%s", p.Join())
 	}
 }

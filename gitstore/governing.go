@@ -6,6 +6,7 @@ package gitstore
 import (
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // govern finds out by which configuration the run is judged. While a run is under
@@ -24,7 +25,7 @@ func (s *Store) govern(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	if st, perr := protocol.DecodeState(data); perr == nil && !protocol.RulesInForce(st.Status) {
+	if st, perr := run.DecodeState(data); perr == nil && !protocol.RulesInForce(st.Status) {
 		return nil
 	}
 	recorded, err := in.tip.r.blob(e.OID)
@@ -79,7 +80,7 @@ func (tx *Tx) UseWorkingConfig() (*View, error) {
 		return nil, err
 	}
 	if v.RawState != nil {
-		v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
+		v.State, v.StateNotes = run.RepairState(v.RawState, v.Config)
 	}
 	tx.view = &v
 	return tx.view, nil

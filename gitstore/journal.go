@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -116,7 +116,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	next, problems := protocol.DecodeStateObject(j.next)
+	next, problems := run.DecodeStateObject(j.next)
 	if len(problems) > 0 || next.Run() != j.run {
 		return false, errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
 			hint("move the file away if the acceptance of %s shall not be completed", j.turn)

@@ -15,7 +15,7 @@ const (
 	treeRecord   = "op.json"          // protocol.Record of the operation
 	treeEvidence = "evidence"         // <sha256>: what the operation was decided on
 	treeConfig   = "agentxchain.json" // the configuration it was decided under
-	treeIndex    = "index.json"       // protocol.Index after it
+	treeIndex    = "index.json"       // run.Index after it
 	treeState    = "state.json"
 	treeSession  = "session.json"
 	treeTasks    = "HUMAN_TASKS.md"

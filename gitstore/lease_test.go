@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func TestLeaseRefNames(t *testing.T) {
@@ -44,20 +44,20 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 			t.Fatalf("a lease nobody made: %v %v", rec, err)
 		}
 		now := time.Unix(1700000000, 0)
-		write := func(l *protocol.Lease, parent OID) OID {
+		write := func(l *run.Lease, parent OID) OID {
 			oid, err := s.WriteLease(ctx, LeaseRecord{Run: l.RunID, Turn: l.StepID, Parent: parent, Data: l.Encode(), At: now, Subject: "lease " + l.Status}, l.Status)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return oid
 		}
-		first := protocol.NewLease("run_1", "turn_1", "a", "s1", 1, now, 0, now.Add(time.Minute))
+		first := run.NewLease("run_1", "turn_1", "a", "s1", 1, now, 0, now.Add(time.Minute))
 		ref, _ := LeaseRef("run_1", "turn_1")
 		a := write(first, "")
 		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, New: a}}, "issued"); err != nil {
 			t.Fatal(err)
 		}
-		b, c := write(first.With(protocol.LeaseActive), a), write(first.With(protocol.LeaseCancelled), a)
+		b, c := write(first.With(run.LeaseActive), a), write(first.With(run.LeaseCancelled), a)
 		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, New: b, Old: a}}, "active"); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		}
 		// All or none: one of two is not where it was seen.
 		other, _ := LeaseRef("run_1", "turn_2")
-		d := write(protocol.NewLease("run_1", "turn_2", "a", "s1", 1, now, 0, now.Add(time.Minute)), "")
+		d := write(run.NewLease("run_1", "turn_2", "a", "s1", 1, now, 0, now.Add(time.Minute)), "")
 		err = s.MoveLease(ctx, []RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
 		if CodeOf(err) != CodeRefMoved {
 			t.Fatalf("both: %v", err)
@@ -107,7 +107,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	now := time.Unix(1700000000, 0)
-	put := func(turn string, leases ...*protocol.Lease) {
+	put := func(turn string, leases ...*run.Lease) {
 		ref, _ := LeaseRef("run_1", turn)
 		var at OID
 		for _, l := range leases {
@@ -121,11 +121,11 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 			at = oid
 		}
 	}
-	good := protocol.NewLease("run_1", "good", "a", "s", 1, now, 0, now.Add(time.Minute))
-	put("good", good, good.With(protocol.LeaseActive), good.Restore("s2", 2, now, 0, now.Add(time.Minute)))
-	back := protocol.NewLease("run_1", "back", "a", "s", 2, now, 0, now.Add(time.Minute))
-	put("back", back, protocol.NewLease("run_1", "back", "b", "s", 1, now.Add(-time.Second), 0, now.Add(time.Minute)))
-	stolen := protocol.NewLease("run_1", "stolen", "a", "s", 1, now, 0, now.Add(time.Minute))
+	good := run.NewLease("run_1", "good", "a", "s", 1, now, 0, now.Add(time.Minute))
+	put("good", good, good.With(run.LeaseActive), good.Restore("s2", 2, now, 0, now.Add(time.Minute)))
+	back := run.NewLease("run_1", "back", "a", "s", 2, now, 0, now.Add(time.Minute))
+	put("back", back, run.NewLease("run_1", "back", "b", "s", 1, now.Add(-time.Second), 0, now.Add(time.Minute)))
+	stolen := run.NewLease("run_1", "stolen", "a", "s", 1, now, 0, now.Add(time.Minute))
 	thief := *stolen
 	thief.RunnerID = "b"
 	put("stolen", stolen, &thief)

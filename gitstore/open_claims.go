@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -66,7 +67,7 @@ func (s *Store) admit(ctx context.Context, run string, op OID) error {
 
 // pending are the claims that working files make beyond the record.
 func (in *inspection) pending(v *View) []Claim {
-	var before *protocol.State
+	var before *run.State
 	switch in.sit {
 	case sitAdopt:
 	case sitExternal:
@@ -74,11 +75,11 @@ func (in *inspection) pending(v *View) []Claim {
 		if err != nil {
 			return nil
 		}
-		st, perr := protocol.DecodeState(data)
+		st, perr := run.DecodeState(data)
 		if perr != nil {
 			return nil
 		}
-		before, _ = protocol.RepairState(st, v.Config)
+		before, _ = run.RepairState(st, v.Config)
 	default:
 		return nil
 	}
@@ -100,7 +101,7 @@ func (s *Store) checkAdopted(in *inspection) error {
 	if err != nil {
 		return err
 	}
-	repaired, _ := protocol.RepairState(after, cfg)
+	repaired, _ := run.RepairState(after, cfg)
 	displaces := false
 	if in.before != nil {
 		if displaces, err = in.before.unfinished(); err != nil {
@@ -119,7 +120,7 @@ func (rec *recorded) unfinished() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	st, perr := protocol.DecodeState(data)
+	st, perr := run.DecodeState(data)
 	if perr != nil {
 		return false, nil
 	}

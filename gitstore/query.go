@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -26,7 +26,7 @@ const queryBlock = 256 << 10
 // LastRow returns the last row of a working ledger whose member key is value,
 // or nil. It reads from the end, so a recent row costs one block. Lines that do
 // not parse are passed over.
-func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (*protocol.Line, error) {
+func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (*run.Line, error) {
 	f, err := s.work.root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -44,7 +44,7 @@ func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (
 		}
 		row, err := ojson.DecodeObject(line)
 		if err == nil && row.String(key) == value {
-			return &protocol.Line{Raw: bytes.Clone(line), Row: row}, nil
+			return &run.Line{Raw: bytes.Clone(line), Row: row}, nil
 		}
 	}
 	return nil, nil
@@ -52,7 +52,7 @@ func (s *Store) LastRow(ctx context.Context, l wire.Ledger, key, value string) (
 
 // TailRows returns up to n parseable rows from the end of a working ledger,
 // oldest first; keep selects them and may be nil. n <= 0 means all.
-func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]protocol.Line, error) {
+func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error) {
 	f, err := s.work.root.Open(l.Path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -61,7 +61,7 @@ func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*o
 		return nil, errorf(CodeUnreadable, err, "%s cannot be opened", l.Path())
 	}
 	defer func() { _ = f.Close() }()
-	var out []protocol.Line
+	var out []run.Line
 	for line, err := range linesBackwards(ctx, f) {
 		if err != nil {
 			return nil, errorf(CodeUnreadable, err, "%s cannot be read", l.Path())
@@ -70,7 +70,7 @@ func (s *Store) TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*o
 		if err != nil || keep != nil && !keep(row) {
 			continue
 		}
-		out = append(out, protocol.Line{Raw: bytes.Clone(line), Row: row})
+		out = append(out, run.Line{Raw: bytes.Clone(line), Row: row})
 		if n > 0 && len(out) == n {
 			break
 		}

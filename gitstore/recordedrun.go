@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -103,12 +103,12 @@ func (x *RecordedRun) StateBytes() ([]byte, error) {
 }
 
 // State is state.json after the operation, as it was written.
-func (x *RecordedRun) State() (*protocol.State, error) {
+func (x *RecordedRun) State() (*run.State, error) {
 	data, err := x.StateBytes()
 	if err != nil {
 		return nil, err
 	}
-	st, perr := protocol.DecodeState(data)
+	st, perr := run.DecodeState(data)
 	if perr != nil {
 		return nil, perr
 	}
@@ -130,17 +130,17 @@ func (x *RecordedRun) Record() (*ojson.Object, error) {
 // Rows yields the rows of a ledger from the first on. Ledgers outlive runs: rows of
 // earlier runs come first and name them. One segment (some 16 KiB) is held at a
 // time; lines that are no JSON objects are passed over.
-func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[protocol.Line, error] {
-	return func(yield func(protocol.Line, error) bool) {
+func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[run.Line, error] {
+	return func(yield func(run.Line, error) bool) {
 		segs, err := x.rec.r.slots(x.rec.root, ledgerTreePath(l), false)
 		if err != nil {
-			yield(protocol.Line{}, err)
+			yield(run.Line{}, err)
 			return
 		}
 		for _, oid := range segs {
 			data, err := x.rec.r.blob(oid)
 			if err != nil {
-				yield(protocol.Line{}, err)
+				yield(run.Line{}, err)
 				return
 			}
 			for row := range rowsOf(data) {
@@ -155,7 +155,7 @@ func (x *RecordedRun) Rows(l wire.Ledger) iter.Seq2[protocol.Line, error] {
 // Appended returns the rows a ledger has got since an earlier operation of the same
 // run. It reads what differs. ok is false when rows were changed as well: whoever
 // keeps them must read them all again.
-func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []protocol.Line, ok bool, err error) {
+func (x *RecordedRun) Appended(l wire.Ledger, since *RecordedRun) (rows []run.Line, ok bool, err error) {
 	diff, err := x.rec.r.diffLedger(since.rec.root, x.rec.root, l)
 	if err != nil {
 		return nil, false, err

@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -264,8 +264,8 @@ func (s *Store) acceptWorking(ctx context.Context, opt RepairOptions) (*RepairPl
 	if err != nil {
 		return nil, err
 	}
-	if p := protocol.CheckState(repaired(state, config)); len(p) > 0 {
-		return nil, protocol.StateError(p)
+	if p := run.CheckState(repaired(state, config)); len(p) > 0 {
+		return nil, run.StateError(p)
 	}
 	tip, err := s.readRun(ctx, in.run)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -28,7 +29,7 @@ type replayer struct {
 
 	// What the replayed operation before yielded, decoded: nil after a rebase.
 	last *protocol.Transition
-	rows []protocol.Line // of repo; nil when not decoded yet
+	rows []run.Line // of repo; nil when not decoded yet
 
 	config    *config.Config
 	configOID OID
@@ -74,17 +75,17 @@ func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 		}
 	}
 	if p.last != nil {
-		snap.State, _ = protocol.RepairState(p.last.State, cfg)
+		snap.State, _ = run.RepairState(p.last.State, cfg)
 		snap.Index = p.last.Index
 		return snap, nil
 	}
-	st, perr := protocol.DecodeState(p.state)
+	st, perr := run.DecodeState(p.state)
 	if perr != nil {
 		return nil, perr
 	}
-	snap.State, _ = protocol.RepairState(st, cfg)
+	snap.State, _ = run.RepairState(st, cfg)
 	var err error
-	snap.Index, err = protocol.DecodeIndex(p.index)
+	snap.Index, err = run.DecodeIndex(p.index)
 	return snap, err
 }
 
@@ -267,12 +268,12 @@ func (p *replayer) replayFirst(tree OID, rec *protocol.Record) (diffs []string, 
 	if err != nil {
 		return nil, err
 	}
-	prior, perr := protocol.DecodeState(op.Prior.Data)
+	prior, perr := run.DecodeState(op.Prior.Data)
 	if perr != nil {
 		return []string{"the state the run began from cannot be read: " + perr.Message}, nil
 	}
-	snap := &protocol.Snapshot{Config: cfg, Index: &protocol.Index{Run: prior.Run()}}
-	snap.State, _ = protocol.RepairState(prior, cfg)
+	snap := &protocol.Snapshot{Config: cfg, Index: &run.Index{Run: prior.Run()}}
+	snap.State, _ = run.RepairState(prior, cfg)
 	repo, err := p.r.readLedger(tree, wire.LedgerRepoDecisions)
 	if err != nil {
 		return nil, err

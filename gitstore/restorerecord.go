@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -108,9 +109,9 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 		return nil, unfit(err, string(wire.DocState))
 	}
 	r.state = look.docs[wire.DocState].data
-	repaired, _ := protocol.RepairState(st, cfg)
-	if p := protocol.CheckState(repaired); len(p) > 0 {
-		return nil, unfit(protocol.StateError(p), string(wire.DocState))
+	repaired, _ := run.RepairState(st, cfg)
+	if p := run.CheckState(repaired); len(p) > 0 {
+		return nil, unfit(run.StateError(p), string(wire.DocState))
 	}
 	if err := r.findParent(ctx, s, in); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(cont
 	if err := r.build(ctx, x, look, st, cfg); err != nil {
 		return nil, err
 	}
-	index := protocol.BuildIndex(cfg, repaired, x.workingRows()).Encode()
+	index := run.BuildIndex(cfg, repaired, x.workingRows()).Encode()
 	giveBack(r.largest)
 	return r, r.edit.put(treeIndex, index)
 }
@@ -152,7 +153,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 }
 
 // build puts ledgers, documents and bundles into the tree.
-func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *protocol.State, cfg *config.Config) error {
+func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *run.State, cfg *config.Config) error {
 	r.relation = RestoreAdopts
 	same, grows := true, true
 	for _, l := range wire.Ledgers() {
@@ -200,12 +201,12 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *pr
 }
 
 // follows reports whether the protocol knows a way from the recorded state to st.
-func (r *restored) follows(st *protocol.State) bool {
+func (r *restored) follows(st *run.State) bool {
 	data, _, err := r.parent.r.file(r.parent.root, treeState)
 	if err != nil {
 		return false
 	}
-	before, perr := protocol.DecodeState(data)
+	before, perr := run.DecodeState(data)
 	return perr == nil && protocol.LegalTransition(before, st, protocol.OpExternal) == nil
 }
 

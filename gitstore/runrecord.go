@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -73,16 +73,16 @@ func (x *RunRecord) root() (OID, error) {
 }
 
 // State returns the recorded state, repaired as the engine reads it.
-func (x *RunRecord) State(c *config.Config) (*protocol.State, error) {
+func (x *RunRecord) State(c *config.Config) (*run.State, error) {
 	data, err := x.Document(wire.DocState)
 	if err != nil {
 		return nil, err
 	}
-	s, perr := protocol.DecodeState(data)
+	s, perr := run.DecodeState(data)
 	if perr != nil {
 		return nil, perr
 	}
-	s, _ = protocol.RepairState(s, c)
+	s, _ = run.RepairState(s, c)
 	return s, nil
 }
 
@@ -97,7 +97,7 @@ func (x *RunRecord) Document(d wire.Document) ([]byte, error) {
 }
 
 // Index returns the recorded digest of the ledgers.
-func (x *RunRecord) Index() (*protocol.Index, error) {
+func (x *RunRecord) Index() (*run.Index, error) {
 	if _, err := x.root(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -126,7 +126,7 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 	}
 	was, _, err := out.tip.r.file(out.tip.root, treeState)
 	if err == nil {
-		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[protocol.Line] { return rowsOf(more[l]) })
+		err = borneOut(was, state, func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(more[l]) })
 	}
 	if err != nil {
 		return err
@@ -139,12 +139,12 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 // must be over in the state, and an event of the same change must tell of its
 // acceptance, as every implementation writes one; its role is the one that was
 // assigned in the recorded state was, and its decisions are in the ledger of them.
-func borneOut(was, state []byte, added protocol.LedgerReader) error {
-	st, perr := protocol.DecodeState(state)
+func borneOut(was, state []byte, added run.LedgerReader) error {
+	st, perr := run.DecodeState(state)
 	if perr != nil {
 		return perr
 	}
-	recorded, perr := protocol.DecodeState(was)
+	recorded, perr := run.DecodeState(was)
 	if perr != nil {
 		return perr
 	}
@@ -153,7 +153,7 @@ func borneOut(was, state []byte, added protocol.LedgerReader) error {
 		decided[l.Row.String("id")] = true
 	}
 	for l := range added(wire.LedgerEvents) {
-		if l.Row.String("event_type") == protocol.EventTurnAccepted {
+		if l.Row.String("event_type") == run.EventTurnAccepted {
 			told[l.Row.Object("turn").String("turn_id")] = true
 		}
 	}

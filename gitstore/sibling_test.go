@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -295,16 +296,16 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *treeEdit)
 }
 
 func TestSiblingForgedRecord(t *testing.T) {
-	forgedHistory := func(t *testing.T, d *driver, e *treeEdit, run, turn string) {
-		old, err := e.r.readLedger(e.r.mustTree(t, run, d), wire.LedgerHistory)
+	forgedHistory := func(t *testing.T, d *driver, e *treeEdit, runID, turn string) {
+		old, err := e.r.readLedger(e.r.mustTree(t, runID, d), wire.LedgerHistory)
 		if err != nil {
 			t.Fatal(err)
 		}
 		hi, lo := slot(0)
-		if err := e.put(ledgerTreePath(wire.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(run, turn)...)); err != nil {
+		if err := e.put(ledgerTreePath(wire.LedgerHistory)+"/"+hi+"/"+lo, append(bytes.Clone(old), forgedRow(runID, turn)...)); err != nil {
 			t.Fatal(err)
 		}
-		st, perr := protocol.DecodeState([]byte(d.read(string(wire.DocState))))
+		st, perr := run.DecodeState([]byte(d.read(string(wire.DocState))))
 		if perr != nil {
 			t.Fatal(perr)
 		}

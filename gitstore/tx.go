@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,8 +29,8 @@ type Tx struct {
 
 	opened  *openBundle // the bundle that hooks are looking at
 	commits int
-	last    *View           // the view before the newest commit
-	state   *protocol.State // decoded from what the newest commit recorded
+	last    *View      // the view before the newest commit
+	state   *run.State // decoded from what the newest commit recorded
 }
 
 // Begin locks the project and puts right what an earlier command or another
@@ -301,7 +301,7 @@ func (tx *Tx) View() *View {
 // advance moves the transaction on to the operation just recorded. What the next
 // operation sees is decoded from the recorded bytes, exactly as replay will
 // decode them, and only when it is asked for.
-func (tx *Tx) advance(done *recorded, work *workPlan, state *protocol.State) {
+func (tx *Tx) advance(done *recorded, work *workPlan, state *run.State) {
 	in := &inspection{sit: sitClean, run: done.run, config: tx.in.config, governs: tx.in.governs, tip: done, diffs: make(map[wire.Ledger]*ledgerDiff), docs: make(map[wire.Document]document)}
 	for d, doc := range tx.in.docs {
 		in.docs[d] = doc
@@ -329,7 +329,7 @@ func (tx *Tx) renewed() *View {
 		Arrived:        was.Arrived,
 	}
 	v.setDocs(in.docs[wire.DocState], in.docs[wire.DocSession], in.docs[wire.DocHumanTasks])
-	v.State, v.StateNotes = protocol.RepairState(v.RawState, v.Config)
+	v.State, v.StateNotes = run.RepairState(v.RawState, v.Config)
 	// Both were written by this process a moment ago; should the disk fail now,
 	// the next commit notices.
 	v.Index, _ = in.tip.readIndex()

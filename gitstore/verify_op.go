@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -97,7 +98,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID
 	if err != nil {
 		return err
 	}
-	after, perr := protocol.DecodeState(now)
+	after, perr := run.DecodeState(now)
 	if perr != nil {
 		return nil // said of the operation itself
 	}
@@ -109,18 +110,18 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID
 	if err != nil {
 		return err
 	}
-	var before *protocol.State
+	var before *run.State
 	if prev != "" {
 		was, _, err := r.file(prev, treeState)
 		if err != nil {
 			return err
 		}
-		if before, perr = protocol.DecodeState(was); perr != nil {
+		if before, perr = run.DecodeState(was); perr != nil {
 			return nil // said of the operation before
 		}
-		before, _ = protocol.RepairState(before, cfg)
+		before, _ = run.RepairState(before, cfg)
 	}
-	repaired, _ := protocol.RepairState(after, cfg)
+	repaired, _ := run.RepairState(after, cfg)
 	claims = append(claims, protocol.Claims(cfg, before, repaired)...)
 	if err := f.rowsFrom(r, prev, op.Tree); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (r *treeReader) rulesClaim(rec *protocol.Record, before, after OID) ([]prot
 	if err != nil {
 		return nil, err
 	}
-	st, perr := protocol.DecodeState(data)
+	st, perr := run.DecodeState(data)
 	if perr != nil {
 		return nil, nil // said of the operation before
 	}
@@ -177,7 +178,7 @@ func (r *treeReader) rulesClaim(rec *protocol.Record, before, after OID) ([]prot
 
 // foreign finds what an operation of another tool may not hold, and steps that its
 // own rows do not account for unless a person has answered for it.
-func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID, before, after *protocol.State, say sayFunc) error {
+func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID, before, after *run.State, say sayFunc) error {
 	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
 		say(FindRecord, "", "changes of another tool end no turn by their message")
 	}
@@ -229,7 +230,7 @@ func (f *fsck) rowsFrom(r *treeReader, before, after OID) error {
 }
 
 // borneOut is what is asked beyond that of a clone that is only read.
-func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows protocol.LedgerReader) error {
+func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows run.LedgerReader) error {
 	was, _, err := r.file(prev, treeState)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows protocol.Ledger
 }
 
 // appendedRows reads the rows that ledgers have got between two trees.
-func (r *treeReader) appendedRows(before, after OID) (protocol.LedgerReader, error) {
+func (r *treeReader) appendedRows(before, after OID) (run.LedgerReader, error) {
 	added := make(map[wire.Ledger][]byte)
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents, wire.LedgerDecisions} {
 		d, err := r.diffLedger(before, after, l)
@@ -251,17 +252,17 @@ func (r *treeReader) appendedRows(before, after OID) (protocol.LedgerReader, err
 		}
 		added[l] = d.appended
 	}
-	return func(l wire.Ledger) iter.Seq[protocol.Line] { return rowsOf(added[l]) }, nil
+	return func(l wire.Ledger) iter.Seq[run.Line] { return rowsOf(added[l]) }, nil
 }
 
 // indexFollows reports whether the recorded index is what the recorded ledgers yield.
-func (r *treeReader) indexFollows(tree OID, cfg *config.Config, state *protocol.State) (bool, error) {
+func (r *treeReader) indexFollows(tree OID, cfg *config.Config, state *run.State) (bool, error) {
 	have, _, err := r.file(tree, treeIndex)
 	if err != nil {
 		return false, err
 	}
 	var fault error
-	want := protocol.BuildIndex(cfg, state, func(l wire.Ledger) iter.Seq[protocol.Line] {
+	want := run.BuildIndex(cfg, state, func(l wire.Ledger) iter.Seq[run.Line] {
 		data, err := r.readLedger(tree, l)
 		if err != nil {
 			fault = err

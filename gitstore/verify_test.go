@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -126,9 +127,9 @@ func TestVerify(t *testing.T) {
 			}
 			recordedState(t, d, e, run, pass)
 		}, "", "gate release passed"},
-		{"a digest for the rules that no ledger yields", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"a digest for the rules that no ledger yields", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, runID string) {
 			externalRecord(t, d, e, nil)
-			if err := e.put(treeIndex, (&protocol.Index{Run: run, Accepted: 99}).Encode()); err != nil {
+			if err := e.put(treeIndex, (&run.Index{Run: runID, Accepted: 99}).Encode()); err != nil {
 				t.Fatal(err)
 			}
 		}, "", "the digest of the ledgers does not follow from them"},

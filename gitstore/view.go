@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -21,12 +22,12 @@ type View struct {
 	ConfigProblems wire.Problems
 	Working        *config.Config      // the one in the work tree, with ConfigProblems; Config itself unless RuleChanges says otherwise
 	RuleChanges    []config.RuleChange // from Config to Working: not in force until they are adopted
-	State          *protocol.State     // repaired in memory; nil when there is no state.json
-	RawState       *protocol.State     // as written
+	State          *run.State          // repaired in memory; nil when there is no state.json
+	RawState       *run.State          // as written
 	StateBytes     []byte
 	StateNotes     []string // what the repair did
-	Index          *protocol.Index
-	RepoDecisions  []protocol.Line
+	Index          *run.Index
+	RepoDecisions  []run.Line
 	Session        *ojson.Object // nil when absent or unreadable: it is only a hint
 	HumanTasks     []byte        // nil when absent
 
@@ -118,7 +119,7 @@ func (s *Store) viewOf(in *inspection) (*View, error) {
 	case sitClean:
 		v.Index, err = in.tip.readIndex()
 	default:
-		v.Index = protocol.BuildIndex(v.Config, v.State, s.workingRows())
+		v.Index = run.BuildIndex(v.Config, v.State, s.workingRows())
 		v.Open = append(v.Open, in.pending(v)...)
 	}
 	return v, err
@@ -142,14 +143,14 @@ func (v *View) setDocs(state, session, tasks document) {
 }
 
 func (v *View) setState(data []byte) error {
-	st, perr := protocol.DecodeState(data)
+	st, perr := run.DecodeState(data)
 	if perr != nil {
 		return perr
 	}
 	v.RawState = st
-	v.State, v.StateNotes = protocol.RepairState(st, v.Config)
-	if p := protocol.CheckState(v.State); len(p) > 0 {
-		return protocol.StateError(p)
+	v.State, v.StateNotes = run.RepairState(st, v.Config)
+	if p := run.CheckState(v.State); len(p) > 0 {
+		return run.StateError(p)
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (s *Store) viewRecorded(v *View, rec *recorded) error {
 }
 
 // readIndex returns the index an operation recorded.
-func (rec *recorded) readIndex() (*protocol.Index, error) {
+func (rec *recorded) readIndex() (*run.Index, error) {
 	e, ok, err := rec.r.lookup(rec.root, treeIndex)
 	if err != nil {
 		return nil, err
@@ -191,7 +192,7 @@ func (rec *recorded) readIndex() (*protocol.Index, error) {
 			return nil, err
 		}
 	}
-	x, err := protocol.DecodeIndex(rec.index)
+	x, err := run.DecodeIndex(rec.index)
 	if err != nil {
 		return nil, malformed(rec.root, "%s: %v", treeIndex, err)
 	}
@@ -199,7 +200,7 @@ func (rec *recorded) readIndex() (*protocol.Index, error) {
 }
 
 // repoDecisions reads the rows the rules need whole.
-func (s *Store) repoDecisions(in *inspection) ([]protocol.Line, error) {
+func (s *Store) repoDecisions(in *inspection) ([]run.Line, error) {
 	var data []byte
 	if diff := in.diffs[wire.LedgerRepoDecisions]; diff != nil && diff.data != nil {
 		data = diff.data

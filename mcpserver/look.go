@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -80,7 +80,7 @@ func continuous(r *runner.Runner) *ojson.Object {
 }
 
 // pendingGates are the approvals that wait for a person.
-func pendingGates(s *protocol.State) []*ojson.Object {
+func pendingGates(s *run.State) []*ojson.Object {
 	out := []*ojson.Object{}
 	if p := s.PendingPhaseTransition; p != nil {
 		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "phase_transition", "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn)))

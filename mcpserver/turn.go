@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -54,7 +55,7 @@ func turnInstructions(ctx context.Context, r *runner.Runner, a *ojson.Object) (*
 
 // describe adds what an agent needs to carry a turn out. The texts are those that
 // were sealed: what somebody has put in their place since is refused.
-func describe(ctx context.Context, r *runner.Runner, s *protocol.State, t *protocol.Turn, o *ojson.Object) error {
+func describe(ctx context.Context, r *runner.Runner, s *run.State, t *run.Turn, o *ojson.Object) error {
 	o.Set("turn_id", t.TurnID)
 	o.Set("role", t.AssignedRole)
 	o.Set("phase", s.Phase)
@@ -90,7 +91,7 @@ func describe(ctx context.Context, r *runner.Runner, s *protocol.State, t *proto
 }
 
 // sealed reads a file of a turn's bundle as it was sealed; nil when there is none.
-func sealed(ctx context.Context, r *runner.Runner, t *protocol.Turn, name string) ([]byte, error) {
+func sealed(ctx context.Context, r *runner.Runner, t *run.Turn, name string) ([]byte, error) {
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, err

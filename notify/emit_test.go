@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 var now = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
@@ -87,7 +87,7 @@ func row(r Result) string {
 func TestEmitSendsOneEnvelopeToEverySubscriber(t *testing.T) {
 	a, b, c := newHook(t, ok), newHook(t, ok), newHook(t, ok)
 	s := sender(nil, webhook("a", a.URL, RunBlocked, RunCompleted), webhook("b", b.URL, RunCompleted), webhook("c", c.URL, RunBlocked))
-	out := emit(t, s, Event{Type: RunBlocked, Payload: ojson.NewObject("category", "x"), Turn: &protocol.Turn{TurnID: "turn_1", AssignedRole: "dev", Attempt: 2}})
+	out := emit(t, s, Event{Type: RunBlocked, Payload: ojson.NewObject("category", "x"), Turn: &run.Turn{TurnID: "turn_1", AssignedRole: "dev", Attempt: 2}})
 	want := `{"schema_version":"0.1","event_id":"notif_1","event_type":"run_blocked","emitted_at":"2026-03-04T05:06:07.008Z",` +
 		`"project":{"id":"p1","name":"P","root":"/p"},"run":{"run_id":"run_1","status":"blocked","phase":"qa"},` +
 		`"turn":{"turn_id":"turn_1","role_id":"dev","attempt":2,"assigned_sequence":null},"payload":{"category":"x"}}`

@@ -7,13 +7,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Events returns what there is to tell of a committed operation, in the order it
 // is told: what was resolved, what blocks the run now, what waits for approval,
 // the end of the run. before is the state it was applied to.
-func Events(before *protocol.State, t *protocol.Transition) []Event {
+func Events(before *run.State, t *protocol.Transition) []Event {
 	d := derivation{before: before, t: t, rows: make(map[wire.Ledger][]*ojson.Object)}
 	for _, a := range t.Appends {
 		switch a.Ledger {
@@ -40,7 +41,7 @@ func rows(data []byte) []*ojson.Object {
 }
 
 type derivation struct {
-	before *protocol.State
+	before *run.State
 	t      *protocol.Transition
 	rows   map[wire.Ledger][]*ojson.Object
 	out    []Event
@@ -51,7 +52,7 @@ func (d *derivation) add(typ, turn string, pairs ...any) {
 }
 
 // turn finds a turn that the operation may have ended.
-func (d *derivation) turn(id string) *protocol.Turn {
+func (d *derivation) turn(id string) *run.Turn {
 	if id == "" {
 		id = d.t.Turn
 	}
@@ -74,7 +75,7 @@ func (d *derivation) events(typ string) []*ojson.Object {
 }
 
 func (d *derivation) resolved() {
-	for _, e := range d.events(protocol.EventHumanEscalationResolved) {
+	for _, e := range d.events(run.EventHumanEscalationResolved) {
 		p := e.Object("payload")
 		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", member(p, "type"), "service", member(p, "service"), "resolved_via", member(p, "resolved_via"))
 	}
@@ -87,7 +88,7 @@ func (d *derivation) resolved() {
 
 func (d *derivation) blocked() {
 	s, b := d.t.State, d.t.State.BlockedReason
-	if len(d.events(protocol.EventRunBlocked)) == 0 || s.Status != wire.StatusBlocked || b == nil {
+	if len(d.events(run.EventRunBlocked)) == 0 || s.Status != wire.StatusBlocked || b == nil {
 		return
 	}
 	turn := ""
@@ -99,7 +100,7 @@ func (d *derivation) blocked() {
 		open = d.t.Index.OpenEscalations
 	}
 	var current any
-	if row := protocol.CurrentEscalation(s, open); row != nil {
+	if row := run.CurrentEscalation(s, open); row != nil {
 		current = brief(row)
 	}
 	d.add(RunBlocked, turn, "category", ojson.OrNull(b.Category), "blocked_on", s.BlockedOn, "typed_reason", ojson.OrNull(b.Recovery.TypedReason), "owner", ojson.OrNull(b.Recovery.Owner),
@@ -109,7 +110,7 @@ func (d *derivation) blocked() {
 			d.out = append(d.out, Event{Type: HumanRaised, Payload: brief(row), Turn: d.turn(turn)})
 		}
 	}
-	for _, e := range d.events(protocol.EventEscalationRaised) {
+	for _, e := range d.events(run.EventEscalationRaised) {
 		if e.Object("payload").String("source") != "operator" {
 			continue
 		}
@@ -125,7 +126,7 @@ func brief(row *ojson.Object) *ojson.Object {
 }
 
 func (d *derivation) pending() {
-	if len(d.events(protocol.EventGatePending)) == 0 {
+	if len(d.events(run.EventGatePending)) == 0 {
 		return
 	}
 	if p := d.t.State.PendingPhaseTransition; p != nil {
@@ -137,7 +138,7 @@ func (d *derivation) pending() {
 }
 
 func (d *derivation) completed() {
-	if len(d.events(protocol.EventRunCompleted)) == 0 {
+	if len(d.events(run.EventRunCompleted)) == 0 {
 		return
 	}
 	via, gate, by := "accept_turn_direct", "", d.t.Turn

@@ -6,12 +6,13 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // made builds a transition from rows written as JSON, by ledger.
-func made(s *protocol.State, ledgers map[wire.Ledger][]string) *protocol.Transition {
-	t := &protocol.Transition{State: s, Index: &protocol.Index{}}
+func made(s *run.State, ledgers map[wire.Ledger][]string) *protocol.Transition {
+	t := &protocol.Transition{State: s, Index: &run.Index{}}
 	for l, lines := range ledgers {
 		t.Appends = append(t.Appends, protocol.Append{Ledger: l, Data: []byte(strings.Join(lines, "\n") + "\n")})
 	}
@@ -30,10 +31,10 @@ func compact(o *ojson.Object) string { return string(ojson.Compact(o)) }
 
 func TestEventsOfOneBlockAfterAnother(t *testing.T) {
 	on, turn := "human:next", "turn_1"
-	s := &protocol.State{Status: wire.StatusBlocked, BlockedOn: &on, BlockedReason: &protocol.BlockedReason{Category: "needs_human", TurnID: &turn,
-		Recovery: protocol.Recovery{TypedReason: "needs_human", Owner: "human", RecoveryAction: "do"}}}
-	before := &protocol.State{Status: wire.StatusBlocked}
-	before.ActiveTurns.Set(turn, &protocol.Turn{TurnID: turn, AssignedRole: "dev"})
+	s := &run.State{Status: wire.StatusBlocked, BlockedOn: &on, BlockedReason: &run.BlockedReason{Category: "needs_human", TurnID: &turn,
+		Recovery: run.Recovery{TypedReason: "needs_human", Owner: "human", RecoveryAction: "do"}}}
+	before := &run.State{Status: wire.StatusBlocked}
+	before.ActiveTurns.Set(turn, &run.Turn{TurnID: turn, AssignedRole: "dev"})
 	tr := made(s, map[wire.Ledger][]string{
 		wire.LedgerEvents: {
 			`{"event_type":"human_escalation_resolved","payload":{"escalation_id":"hesc_1","type":"needs_decision","service":null,"resolved_via":"superseded"}}`,
@@ -60,8 +61,8 @@ func TestEventsOfOneBlockAfterAnother(t *testing.T) {
 
 func TestEventsOfAnOperatorOwnedBlock(t *testing.T) {
 	on := "timeout:turn"
-	s := &protocol.State{Status: wire.StatusBlocked, BlockedOn: &on, BlockedReason: &protocol.BlockedReason{Category: "timeout"}}
-	events := Events(&protocol.State{}, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_blocked"}`}}))
+	s := &run.State{Status: wire.StatusBlocked, BlockedOn: &on, BlockedReason: &run.BlockedReason{Category: "timeout"}}
+	events := Events(&run.State{}, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_blocked"}`}}))
 	if types(events) != "run_blocked" {
 		t.Fatal(types(events))
 	}
@@ -70,14 +71,14 @@ func TestEventsOfAnOperatorOwnedBlock(t *testing.T) {
 	}
 	tr := made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_blocked"}`}})
 	tr.Index = nil
-	if types(Events(&protocol.State{}, tr)) != "run_blocked" {
+	if types(Events(&run.State{}, tr)) != "run_blocked" {
 		t.Error("without an index")
 	}
 }
 
 func TestEventsOfAPhase(t *testing.T) {
-	s := &protocol.State{Status: wire.StatusPaused, PendingPhaseTransition: &protocol.PendingTransition{From: "a", To: "b", Gate: "g", RequestedByTurn: "turn_1", RequestedAt: "x"}}
-	events := Events(&protocol.State{}, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"turn_accepted"}`, `{"event_type":"gate_pending"}`}}))
+	s := &run.State{Status: wire.StatusPaused, PendingPhaseTransition: &run.PendingTransition{From: "a", To: "b", Gate: "g", RequestedByTurn: "turn_1", RequestedAt: "x"}}
+	events := Events(&run.State{}, made(s, map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"turn_accepted"}`, `{"event_type":"gate_pending"}`}}))
 	if types(events) != "phase_transition_pending" || compact(events[0].Payload) != `{"from":"a","to":"b","gate":"g","requested_by_turn":"turn_1"}` {
 		t.Errorf("%s", types(events))
 	}
@@ -92,20 +93,20 @@ func TestEventsOfAPhase(t *testing.T) {
 
 func TestEventsOfACompletion(t *testing.T) {
 	at, gate := "2026-01-01T00:00:00.000Z", "ship"
-	s := &protocol.State{Status: wire.StatusCompleted, CompletedAt: &at}
+	s := &run.State{Status: wire.StatusCompleted, CompletedAt: &at}
 	rows := map[wire.Ledger][]string{wire.LedgerEvents: {`{"event_type":"run_completed"}`}}
 	for name, tc := range map[string]struct {
-		before *protocol.State
+		before *run.State
 		result any
 		want   string
 	}{
-		"by a gate": {&protocol.State{}, &protocol.AcceptResult{Entry: ojson.NewObject("run_completion_request", true), Gate: &protocol.GateResult{GateID: &gate}},
+		"by a gate": {&run.State{}, &protocol.AcceptResult{Entry: ojson.NewObject("run_completion_request", true), Gate: &protocol.GateResult{GateID: &gate}},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"accept_turn","gate":"ship","requested_by_turn":"turn_9"}`},
-		"without one": {&protocol.State{}, &protocol.AcceptResult{},
+		"without one": {&run.State{}, &protocol.AcceptResult{},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"accept_turn_direct","requested_by_turn":"turn_9"}`},
-		"parked": {&protocol.State{QueuedRunCompletion: &protocol.QueuedCompletion{RequestedByTurn: "turn_3"}}, &protocol.AcceptResult{Entry: &ojson.Object{}, Gate: &protocol.GateResult{}},
+		"parked": {&run.State{QueuedRunCompletion: &run.QueuedCompletion{RequestedByTurn: "turn_3"}}, &protocol.AcceptResult{Entry: &ojson.Object{}, Gate: &protocol.GateResult{}},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"accept_turn","requested_by_turn":"turn_3"}`},
-		"approved": {&protocol.State{PendingRunCompletion: &protocol.PendingCompletion{RequestedByTurn: "turn_3"}}, &protocol.ApproveResult{Gate: "ship"},
+		"approved": {&run.State{PendingRunCompletion: &run.PendingCompletion{RequestedByTurn: "turn_3"}}, &protocol.ApproveResult{Gate: "ship"},
 			`{"completed_at":"2026-01-01T00:00:00.000Z","completed_via":"approve_run_completion","gate":"ship","requested_by_turn":"turn_3"}`},
 	} {
 		tr := made(s, rows)

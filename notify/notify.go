@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // Events a webhook may subscribe to (spec/03 §23); config.NotificationEvents
@@ -97,9 +97,9 @@ func (c Config) Reminding() bool { return c.SLA != nil && c.Subscribed(ApprovalR
 // Event is one thing to tell.
 type Event struct {
 	Type    string
-	Payload *ojson.Object  // as spec/03 §23 has it for the type
-	Turn    *protocol.Turn // the turn it is about, or nil
-	Only    []string       // names of the webhooks to tell; nil: all that subscribe
+	Payload *ojson.Object // as spec/03 §23 has it for the type
+	Turn    *run.Turn     // the turn it is about, or nil
+	Only    []string      // names of the webhooks to tell; nil: all that subscribe
 }
 
 // Project is who the events are about.
@@ -118,6 +118,6 @@ func ProjectOf(cfg *config.Config, root string) Project {
 type Run struct{ ID, Status, Phase string }
 
 // RunOf describes the run of a state.
-func RunOf(s *protocol.State) Run {
+func RunOf(s *run.State) Run {
 	return Run{ID: s.Run(), Status: string(s.Status), Phase: s.Phase}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -47,7 +47,7 @@ type approval struct {
 
 // approvals lists what waits for a person. One without a readable requested_at is
 // not reminded of: nobody knows how long it has waited.
-func approvals(s *protocol.State) []approval {
+func approvals(s *run.State) []approval {
 	var out []approval
 	if p := s.PendingPhaseTransition; p != nil {
 		out = append(out, approval{kind: approvalPhase, since: p.RequestedAt, from: p.From, to: p.To, gate: p.Gate})
@@ -113,7 +113,7 @@ func (s *Sent) Encode() []byte {
 
 // Due returns the reminders that are due at now, and forgets those of approvals
 // that wait no longer. Keys that are no reminder's stay.
-func (s *Sent) Due(c Config, st *protocol.State, now time.Time) []Reminder {
+func (s *Sent) Due(c Config, st *run.State, now time.Time) []Reminder {
 	waiting := approvals(st)
 	s.forget(waiting)
 	if !c.Reminding() {
@@ -213,7 +213,7 @@ func (s *Sent) Record(r Reminder, results []Result) {
 // other evaluations: due ones are handed to send and their outcome is noted. When
 // send says false, nothing was sent and they stay due. An evaluation that is under
 // way elsewhere is left to it.
-func Remind(root *os.Root, c Config, st *protocol.State, now time.Time, send func(Event) ([]Result, bool)) error {
+func Remind(root *os.Root, c Config, st *run.State, now time.Time, send func(Event) ([]Result, bool)) error {
 	data, err := readReminders(root)
 	if err != nil {
 		return err

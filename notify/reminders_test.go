@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,9 +20,9 @@ var reminding = Config{Webhooks: []Webhook{webhook("a", "http://h", ApprovalRemi
 
 const asked = "2026-03-04T05:00:00.000Z"
 
-func waiting(run, at string) *protocol.State {
-	s := &protocol.State{Status: wire.StatusPaused, Phase: "planning", PendingPhaseTransition: &protocol.PendingTransition{From: "planning", To: "build", Gate: "g", RequestedAt: at}}
-	s.RunID = &run
+func waiting(runID, at string) *run.State {
+	s := &run.State{Status: wire.StatusPaused, Phase: "planning", PendingPhaseTransition: &run.PendingTransition{From: "planning", To: "build", Gate: "g", RequestedAt: at}}
+	s.RunID = &runID
 	return s
 }
 
@@ -67,7 +67,7 @@ func TestDue(t *testing.T) {
 
 func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 	sent := &Sent{}
-	send := func(s *protocol.State, at time.Time) int {
+	send := func(s *run.State, at time.Time) int {
 		due := sent.Due(reminding, s, at)
 		for _, r := range due {
 			sent.Record(r, results(true, true))
@@ -87,7 +87,7 @@ func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 	if len(sent.keys) != 1 {
 		t.Errorf("resolved approvals are kept: %q", sent.keys)
 	}
-	if send(&protocol.State{Status: wire.StatusActive}, after(2*time.Hour)) != 0 || len(sent.keys) != 0 || !sent.changed {
+	if send(&run.State{Status: wire.StatusActive}, after(2*time.Hour)) != 0 || len(sent.keys) != 0 || !sent.changed {
 		t.Errorf("%q", sent.keys)
 	}
 	if send(waiting("run_1", ""), after(2*time.Hour)) != 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -42,9 +43,9 @@ func EvaluateApproval(cfg *config.Config, in ApprovalInput) ApprovalVerdict {
 		return ApprovalVerdict{Reason: "credentialed gate — policy auto-approval forbidden"}
 	}
 	switch in.GateType {
-	case gateCompletion:
+	case run.GateCompletion:
 		return approveCompletion(cfg, policy, in)
-	case gatePhase:
+	case run.GatePhase:
 		return approveTransition(cfg, policy, in)
 	}
 	return ApprovalVerdict{Reason: fmt.Sprintf("unknown gate type %s", wire.Quoted(in.GateType))}

@@ -6,18 +6,19 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AttributionInput is the work tree as observed and who else may have changed it.
 type AttributionInput struct {
-	Turn     *Turn
-	Active   *ojson.Map[*Turn]  // the run's active turns, this one among them
-	Rows     []*ojson.Object    // accepted history rows of this run, at least those since the assignment
-	Observed []string           // changed paths
-	Markers  *ojson.Map[string] // path -> fingerprint
-	Declared []string           // effective files_changed of the turn
-	Siblings []SiblingClaim     // what active turns have staged
+	Turn     *run.Turn
+	Active   *ojson.Map[*run.Turn] // the run's active turns, this one among them
+	Rows     []*ojson.Object       // accepted history rows of this run, at least those since the assignment
+	Observed []string              // changed paths
+	Markers  *ojson.Map[string]    // path -> fingerprint
+	Declared []string              // effective files_changed of the turn
+	Siblings []SiblingClaim        // what active turns have staged
 }
 
 // Attribution is the outcome.
@@ -78,7 +79,7 @@ func Attribute(in AttributionInput) Attribution {
 // acceptedSince reports whether the row is a turn of the same run that was
 // accepted after turn had been assigned. Reissued rows were never accepted,
 // and the row turn was reissued from is its own earlier life.
-func acceptedSince(turn *Turn, row *ojson.Object) bool {
+func acceptedSince(turn *run.Turn, row *ojson.Object) bool {
 	id, run := row.String("turn_id"), row.String("run_id")
 	if id == turn.TurnID || turn.ReissuedFrom != "" && id == turn.ReissuedFrom || row.String("status") == "reissued" {
 		return false
@@ -91,12 +92,12 @@ func acceptedSince(turn *Turn, row *ojson.Object) bool {
 }
 
 // concurrentRow reports whether the accepted turn and turn were active together.
-func concurrentRow(turn *Turn, row *ojson.Object) bool {
+func concurrentRow(turn *run.Turn, row *ojson.Object) bool {
 	return slices.Contains(turn.ConcurrentWith, row.String("turn_id")) || slices.Contains(row.Strings("concurrent_with"), turn.TurnID)
 }
 
 // concurrentActive lists the other active turns that work beside turn.
-func concurrentActive(turn *Turn, active *ojson.Map[*Turn]) []string {
+func concurrentActive(turn *run.Turn, active *ojson.Map[*run.Turn]) []string {
 	var out []string
 	if active == nil {
 		return nil

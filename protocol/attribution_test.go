@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // acceptedRow is a history row; files are path, marker pairs.
@@ -32,8 +33,8 @@ func markersOf(pairs ...string) *ojson.Map[string] {
 	return m
 }
 
-func activeOf(turns ...*Turn) *ojson.Map[*Turn] {
-	m := &ojson.Map[*Turn]{}
+func activeOf(turns ...*run.Turn) *ojson.Map[*run.Turn] {
+	m := &ojson.Map[*run.Turn]{}
 	for _, t := range turns {
 		m.Set(t.TurnID, t)
 	}
@@ -41,7 +42,7 @@ func activeOf(turns ...*Turn) *ojson.Map[*Turn] {
 }
 
 func TestAttribute(t *testing.T) {
-	turn := &Turn{TurnID: "t1", RunID: "run_1", AssignedRole: "dev", AssignedSequence: 2, ConcurrentWith: []string{"s1", "p1"}}
+	turn := &run.Turn{TurnID: "t1", RunID: "run_1", AssignedRole: "dev", AssignedSequence: 2, ConcurrentWith: []string{"s1", "p1"}}
 	observed := []string{"a", "b", "c", "d", "e"}
 	markers := markersOf("a", "m1", "b", "m2", "c", "m3", "d", "m4", "e", "m5")
 	foreign := acceptedRow("s1", "qa", 9, nil, "a", "m1")
@@ -51,7 +52,7 @@ func TestAttribute(t *testing.T) {
 	tests := []struct {
 		name     string
 		rows     []*ojson.Object
-		active   *ojson.Map[*Turn]
+		active   *ojson.Map[*run.Turn]
 		declared []string
 		siblings []SiblingClaim
 		want     Attribution
@@ -65,13 +66,13 @@ func TestAttribute(t *testing.T) {
 		}, want: Attribution{Files: []string{"b", "d", "e"}, Siblings: []string{"a", "c"}, AcceptedFiles: []string{"a", "b", "c"}}},
 		{name: "another run", rows: []*ojson.Object{foreign}, want: Attribution{Files: observed}},
 		{name: "reissued row", rows: []*ojson.Object{reissued}, want: Attribution{Files: observed}},
-		{name: "pending sibling", active: activeOf(turn, &Turn{TurnID: "p1"}), declared: []string{"a"}, siblings: []SiblingClaim{{"p1", []string{"a", "b"}}},
+		{name: "pending sibling", active: activeOf(turn, &run.Turn{TurnID: "p1"}), declared: []string{"a"}, siblings: []SiblingClaim{{"p1", []string{"a", "b"}}},
 			want: Attribution{Files: []string{"a", "c", "d", "e"}, Siblings: []string{"b"}, Pending: []SiblingClaim{{"p1", []string{"a", "b"}}}, Unaccepted: true}},
-		{name: "later sibling", active: activeOf(turn, &Turn{TurnID: "p2", ConcurrentWith: []string{"t1"}}), siblings: []SiblingClaim{{"p2", []string{"c"}}},
+		{name: "later sibling", active: activeOf(turn, &run.Turn{TurnID: "p2", ConcurrentWith: []string{"t1"}}), siblings: []SiblingClaim{{"p2", []string{"c"}}},
 			want: Attribution{Files: []string{"a", "b", "d", "e"}, Siblings: []string{"c"}, Pending: []SiblingClaim{{"p2", []string{"c"}}}, Unaccepted: true}},
 		{name: "claim of a turn that is not active", active: activeOf(turn), siblings: []SiblingClaim{{"p1", []string{"c"}}}, want: Attribution{Files: observed}},
-		{name: "claim of a stranger", active: activeOf(turn, &Turn{TurnID: "x"}), siblings: []SiblingClaim{{"x", []string{"c"}}}, want: Attribution{Files: observed}},
-		{name: "sibling without result", active: activeOf(turn, &Turn{TurnID: "p1"}), want: Attribution{Files: observed, Unaccepted: true}},
+		{name: "claim of a stranger", active: activeOf(turn, &run.Turn{TurnID: "x"}), siblings: []SiblingClaim{{"x", []string{"c"}}}, want: Attribution{Files: observed}},
+		{name: "sibling without result", active: activeOf(turn, &run.Turn{TurnID: "p1"}), want: Attribution{Files: observed, Unaccepted: true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestAttribute(t *testing.T) {
 }
 
 func TestAttributeNeedsMarkers(t *testing.T) {
-	turn := &Turn{TurnID: "t1", ConcurrentWith: []string{"s1"}}
+	turn := &run.Turn{TurnID: "t1", ConcurrentWith: []string{"s1"}}
 	row := acceptedRow("s1", "qa", 4, nil, "a", "")
 	got := Attribute(AttributionInput{Turn: turn, Rows: []*ojson.Object{row, nil, ojson.NewObject("turn_id", 7)}, Observed: []string{"a"}})
 	if diff := cmp.Diff([]string{"a"}, got.Files); diff != "" {
@@ -97,9 +98,9 @@ func TestAttributeIsPartition(t *testing.T) {
 	path := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	marker := rapid.SampledFrom([]string{"", "m1", "m2"})
 	rapid.Check(t, func(t *rapid.T) {
-		turn := &Turn{TurnID: "t1", ConcurrentWith: []string{"s1"}, AssignedSequence: 3}
+		turn := &run.Turn{TurnID: "t1", ConcurrentWith: []string{"s1"}, AssignedSequence: 3}
 		in := AttributionInput{Turn: turn, Observed: rapid.SliceOfDistinct(path, rapid.ID[string]).Draw(t, "observed"), Markers: &ojson.Map[string]{},
-			Declared: rapid.SliceOf(path).Draw(t, "declared"), Active: activeOf(turn, &Turn{TurnID: "s1"}),
+			Declared: rapid.SliceOf(path).Draw(t, "declared"), Active: activeOf(turn, &run.Turn{TurnID: "s1"}),
 			Siblings: []SiblingClaim{{"s1", rapid.SliceOf(path).Draw(t, "claimed")}}}
 		for _, p := range in.Observed {
 			in.Markers.Set(p, marker.Draw(t, "marker"))

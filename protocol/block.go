@@ -6,6 +6,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,7 +15,7 @@ type blockSpec struct {
 	On, Category, TypedReason string
 	Owner                     string // human, operator
 	Action, Detail            string
-	Turn                      *Turn // nil when no turn is concerned
+	Turn                      *run.Turn // nil when no turn is concerned
 	Retained                  bool
 	Escalation                *ojson.Object
 	GateAction                *ojson.Object
@@ -29,8 +30,8 @@ func (t *transition) block(b blockSpec) {
 	}
 	s.Status = wire.StatusBlocked
 	s.BlockedOn = new(b.On)
-	r := &BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
-		Recovery: Recovery{TypedReason: b.TypedReason, Owner: b.Owner, RecoveryAction: b.Action, TurnRetained: b.Retained}}
+	r := &run.BlockedReason{Category: b.Category, BlockedAt: t.env.Time(),
+		Recovery: run.Recovery{TypedReason: b.TypedReason, Owner: b.Owner, RecoveryAction: b.Action, TurnRetained: b.Retained}}
 	if b.Detail != "" {
 		r.Recovery.Detail = new(b.Detail)
 	}
@@ -58,16 +59,16 @@ func (t *transition) block(b blockSpec) {
 }
 
 // raise records that a person is needed, once per run, block and turn.
-func (t *transition) raise(turn *Turn) {
+func (t *transition) raise(turn *run.Turn) {
 	s := t.s
 	role := ""
 	if turn != nil {
 		role = turn.AssignedRole
 	}
-	if CurrentEscalation(s, t.x.OpenEscalations) != nil {
+	if run.CurrentEscalation(s, t.x.OpenEscalations) != nil {
 		return
 	}
-	row := NewEscalation(t.env.ID("hesc"), t.env.Time(), s, role)
+	row := run.NewEscalation(t.env.ID("hesc"), t.env.Time(), s, role)
 	t.append(wire.LedgerEscalations, row)
 	t.x.OpenEscalations = append(t.x.OpenEscalations[:len(t.x.OpenEscalations):len(t.x.OpenEscalations)], row)
 	t.event("human_escalation_raised", turn, "escalation_id", row.String("escalation_id"), "type", row.String("type"), "service", wire.Member(row, "service"),
@@ -95,7 +96,7 @@ func (t *transition) clearBlock(via string) {
 
 // resolveCurrent closes the open record of the present block.
 func (t *transition) resolveCurrent(via string) {
-	current := CurrentEscalation(t.s, t.x.OpenEscalations)
+	current := run.CurrentEscalation(t.s, t.x.OpenEscalations)
 	t.resolveEscalations(func(open *ojson.Object) bool { return current != nil && open == current }, via)
 }
 
@@ -107,10 +108,10 @@ func (t *transition) resolveEscalations(match func(*ojson.Object) bool, via stri
 			keep = append(keep, open)
 			continue
 		}
-		row := NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, "")
+		row := run.NewEscalationResolution(open.String("escalation_id"), t.env.Time(), via, "")
 		t.append(wire.LedgerEscalations, row)
 		t.event("human_escalation_resolved", nil, "escalation_id", open.String("escalation_id"), "type", wire.Member(open, "type"), "service", wire.Member(open, "service"), "resolved_via", via)
-		done = append(done, CompletedEscalation(open, row))
+		done = append(done, run.CompletedEscalation(open, row))
 	}
 	t.x.OpenEscalations = keep
 	if len(done) > 0 {
@@ -135,7 +136,7 @@ func (t *transition) closeStale() {
 	if s.Status == wire.StatusBlocked || s.Status == wire.StatusPaused {
 		waits[wire.OrEmpty(s.BlockedOn)] = true
 	}
-	if hasPending(s) {
+	if run.HasPending(s) {
 		waits["human_approval:"+pendingGate(s)] = true
 	}
 	t.resolveEscalations(func(open *ojson.Object) bool {
@@ -154,5 +155,5 @@ func (t *transition) renderTasks(done []*ojson.Object) {
 
 // runHistory appends the run's row; readers take the last row of a run.
 func (t *transition) runHistory(reason string) {
-	t.append(wire.LedgerRunHistory, BuildRunHistory(RunHistoryFacts{Config: t.cfg, State: t.s, Index: t.x, BlockedReason: reason, RecordedAt: t.env.Now}))
+	t.append(wire.LedgerRunHistory, run.BuildHistory(run.HistoryFacts{Config: t.cfg, State: t.s, Index: t.x, BlockedReason: reason, RecordedAt: t.env.Now}))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ const (
 // blockOf says how the present block concerns the turn. Only what an acceptance
 // ran into is the turn's own to settle: an operator's stop, a budget, a policy or
 // tampering is not, whichever turn it names.
-func (t *transition) blockOf(turn *Turn) blockRelation {
+func (t *transition) blockOf(turn *run.Turn) blockRelation {
 	r := t.s.BlockedReason
 	if r == nil {
 		return blockForeign
@@ -34,7 +35,7 @@ func (t *transition) blockOf(turn *Turn) blockRelation {
 	}
 	switch r.Category {
 	case "hook_block":
-		switch parseBlocker(wire.OrEmpty(t.s.BlockedOn)).scope {
+		switch run.ParseBlocker(wire.OrEmpty(t.s.BlockedOn)).Scope {
 		case "before_validation", "after_validation", "before_acceptance":
 		default:
 			return blockForeign
@@ -66,7 +67,7 @@ func (t *transition) settleBlock(via string) {
 }
 
 // stuck returns the block a turn's status calls for, nil when it calls for none.
-func (t *transition) stuck(turn *Turn) *blockSpec {
+func (t *transition) stuck(turn *run.Turn) *blockSpec {
 	on := ""
 	switch turn.Status {
 	case wire.TurnFailed:
@@ -92,22 +93,22 @@ func (t *transition) stuck(turn *Turn) *blockSpec {
 	default:
 		return nil
 	}
-	d := DescribeBlock(t.s, on, turn.TurnID)
+	d := run.DescribeBlock(t.s, on, turn.TurnID)
 	return &blockSpec{On: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner,
 		Action: d.Recovery.RecoveryAction, Detail: wire.OrEmpty(d.Recovery.Detail), Turn: turn, Retained: true}
 }
 
 // conflictBlock is the block of a turn that keeps conflicting (spec/01 §6.8).
-func conflictBlock(turn *Turn, files []string) blockSpec {
-	return blockSpec{On: "human:conflict_loop:" + turn.TurnID, Category: "conflict_loop", TypedReason: "conflict_loop", Owner: OwnerHuman,
+func conflictBlock(turn *run.Turn, files []string) blockSpec {
+	return blockSpec{On: "human:conflict_loop:" + turn.TurnID, Category: "conflict_loop", TypedReason: "conflict_loop", Owner: run.OwnerHuman,
 		Action: fmt.Sprintf("Serialize the conflicting work, then run: git agentxchain reject %s --reassign", turn.TurnID),
 		Detail: "Conflicting files: " + strings.Join(files, ", "), Turn: turn, Retained: true}
 }
 
 // retriesBlock is the block of a turn whose attempts are used up (spec/01 §7.1).
-func (t *transition) retriesBlock(turn *Turn, errs []any) blockSpec {
+func (t *transition) retriesBlock(turn *run.Turn, errs []any) blockSpec {
 	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
-	return blockSpec{On: "escalation:retries-exhausted:" + turn.AssignedRole, Category: "retries_exhausted", TypedReason: "retries_exhausted", Owner: OwnerHuman,
+	return blockSpec{On: "escalation:retries-exhausted:" + turn.AssignedRole, Category: "retries_exhausted", TypedReason: "retries_exhausted", Owner: run.OwnerHuman,
 		Action: fmt.Sprintf("Find out why the attempts failed, then run: git agentxchain reissue %s", turn.TurnID), Detail: detail, Turn: turn, Retained: true,
 		Escalation: ojson.NewObject("from_role", turn.AssignedRole, "from_turn_id", turn.TurnID, "reason", detail,
 			"validation_errors", errs, "escalated_at", t.env.Time())}

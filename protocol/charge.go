@@ -5,31 +5,11 @@ package protocol
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// maxSpentUSD bounds the sum of costs: an absurd claim must not make a state
-// that cannot be written, and so keep a turn from being refused.
-const maxSpentUSD = 1e15
-
-// rowCost reads a cost object: usd, else total_usd, never negative.
-func rowCost(cost *ojson.Object) float64 {
-	usd, ok := cost.Float("usd")
-	if !ok {
-		usd, _ = cost.Float("total_usd")
-	}
-	return sane(usd)
-}
-
-func sane(usd float64) float64 {
-	if math.IsNaN(usd) {
-		return 0
-	}
-	return min(max(0, usd), maxSpentUSD)
-}
 
 // stagedCost is what a refused result says it cost; one that cannot be read
 // costs nothing.
@@ -41,13 +21,13 @@ func stagedCost(b *Blob) float64 {
 	if err != nil {
 		return 0
 	}
-	return rowCost(doc.Object("cost"))
+	return run.RowCost(doc.Object("cost"))
 }
 
 // charge books what an attempt cost.
 func (t *transition) charge(usd float64) {
 	b := &t.s.BudgetStatus
-	b.SpentUSD = min(b.SpentUSD+sane(usd), maxSpentUSD)
+	b.SpentUSD = min(b.SpentUSD+run.Sane(usd), run.MaxSpentUSD)
 	b.RemainingUSD = nil
 	if limit := freshBudget(t.cfg).RemainingUSD; limit != nil {
 		b.RemainingUSD = new(*limit - b.SpentUSD)
@@ -56,7 +36,7 @@ func (t *transition) charge(usd float64) {
 
 // exhaustBudget blocks or warns once the limit is reached. A run that completes
 // or waits for approval with the same turn is left to that.
-func (t *transition) exhaustBudget(turn *Turn) {
+func (t *transition) exhaustBudget(turn *run.Turn) {
 	s := t.s
 	b := &s.BudgetStatus
 	if b.RemainingUSD == nil || *b.RemainingUSD > 0 {
@@ -71,12 +51,12 @@ func (t *transition) exhaustBudget(turn *Turn) {
 	detail := fmt.Sprintf("Run budget used up: $%.2f spent of $%.2f", b.SpentUSD, limit)
 	if t.warnOnly() {
 		b.Extra.Set("warn_mode", true)
-		t.lastEvent(EventBudgetExceededWarn, turn, ojson.NewObject("spent_usd", b.SpentUSD, "limit_usd", limit,
+		t.lastEvent(run.EventBudgetExceededWarn, turn, ojson.NewObject("spent_usd", b.SpentUSD, "limit_usd", limit,
 			"remaining_usd", *b.RemainingUSD, "warning", detail))
 		return
 	}
 	if s.Status == wire.StatusActive {
-		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: OwnerHuman,
+		t.block(blockSpec{On: "budget:exhausted", Category: "budget_exhausted", TypedReason: "budget_exhausted", Owner: run.OwnerHuman,
 			Action: "Raise budget.per_run_max_usd in agentxchain.json, then run: git agentxchain unblock", Detail: detail, Turn: turn,
 			Retained: s.ActiveTurns.Has(turn.TurnID)})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -67,7 +68,7 @@ func ClaimsInWords(claims []Claim) string {
 
 // Claims returns what the step from before to after claims. A nil before stands for
 // a run of which nothing was recorded before: it began idle in the first phase.
-func Claims(c *config.Config, before, after *State) []Claim {
+func Claims(c *config.Config, before, after *run.State) []Claim {
 	if before == nil {
 		before = FreshState(c, after.ProjectID)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,7 +21,7 @@ const (
 // ConflictInput is a turn's changes and the history since its assignment.
 type ConflictInput struct {
 	Config     *config.Config
-	Turn       *Turn
+	Turn       *run.Turn
 	Rows       []*ojson.Object // accepted history rows of this run, in order
 	Attributed []string        // Attribution.Files
 	Declared   []string        // effective files_changed

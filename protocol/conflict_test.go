@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ func conflictConfig(edit func(*config.Config)) *config.Config {
 }
 
 func TestDetectConflict(t *testing.T) {
-	turn := &Turn{TurnID: "t1", RunID: "run_1", AssignedRole: "ops", Attempt: 2, AssignedSequence: 3}
+	turn := &run.Turn{TurnID: "t1", RunID: "run_1", AssignedRole: "ops", Attempt: 2, AssignedSequence: 3}
 	row := func(id, role string, sequence int, paths ...string) *ojson.Object {
 		var files []string
 		for _, p := range paths {
@@ -103,7 +104,7 @@ func TestOwnFile(t *testing.T) {
 }
 
 func TestConflictIgnoresOwnPastAndOtherRuns(t *testing.T) {
-	turn := &Turn{TurnID: "t2", RunID: "run_1", AssignedRole: "ops", ReissuedFrom: "t1"}
+	turn := &run.Turn{TurnID: "t2", RunID: "run_1", AssignedRole: "ops", ReissuedFrom: "t1"}
 	other := acceptedRow("x", "dev", 5, nil, "a", "m")
 	other.Set("run_id", "run_0")
 	reissued := acceptedRow("y", "dev", 5, nil, "a", "m")
@@ -115,7 +116,7 @@ func TestConflictIgnoresOwnPastAndOtherRuns(t *testing.T) {
 }
 
 func TestConflictSummary(t *testing.T) {
-	got := DetectConflict(ConflictInput{Config: conflictConfig(nil), Turn: &Turn{TurnID: "t", AssignedRole: "ops"}, Attributed: []string{"a"},
+	got := DetectConflict(ConflictInput{Config: conflictConfig(nil), Turn: &run.Turn{TurnID: "t", AssignedRole: "ops"}, Attributed: []string{"a"},
 		Rows: []*ojson.Object{acceptedRow("x", "dev", 5, nil, "a", "m"), acceptedRow("y", "dev", 6, nil, "a", "m")}})
 	if s, want := string(ojson.Compact(ConflictSummary(got.Conflict))), `{"conflicting_files":["a"],"accepted_since_turn_ids":["x","y"],"overlap_ratio":1}`; s != want {
 		t.Errorf("got %s", s)
@@ -130,7 +131,7 @@ func TestConflictSummary(t *testing.T) {
 func TestConflictProperties(t *testing.T) {
 	path := rapid.SampledFrom([]string{"a", "b", ".planning/x", ".planning/y"})
 	rapid.Check(t, func(t *rapid.T) {
-		in := ConflictInput{Config: conflictConfig(nil), Turn: &Turn{TurnID: "t", AssignedRole: "ops", AssignedSequence: 2}, Attributed: rapid.SliceOf(path).Draw(t, "attributed"),
+		in := ConflictInput{Config: conflictConfig(nil), Turn: &run.Turn{TurnID: "t", AssignedRole: "ops", AssignedSequence: 2}, Attributed: rapid.SliceOf(path).Draw(t, "attributed"),
 			Declared: rapid.SliceOf(path).Draw(t, "declared"), Observed: rapid.SliceOf(path).Draw(t, "observed")}
 		for i := range rapid.IntRange(0, 4).Draw(t, "rows") {
 			in.Rows = append(in.Rows, acceptedRow(string(rune('A'+i)), rapid.SampledFrom([]string{"ops", "dev"}).Draw(t, "role"), i+1, nil,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -59,7 +60,7 @@ func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *
 
 // NewDecisionEntry returns the ledger row of a decision accepted with turn at
 // the given wire time (spec/01 §9.2).
-func NewDecisionEntry(d Decision, turn *Turn, phase, at string) *ojson.Object {
+func NewDecisionEntry(d Decision, turn *run.Turn, phase, at string) *ojson.Object {
 	return ojson.NewObject(
 		"id", d.ID, "turn_id", turn.TurnID, "role", turn.AssignedRole, "phase", phase, "runtime_id", turn.RuntimeID,
 		"category", d.Category, "statement", d.Statement, "rationale", d.Rationale,
@@ -69,14 +70,14 @@ func NewDecisionEntry(d Decision, turn *Turn, phase, at string) *ojson.Object {
 }
 
 // turnRow begins a row that says what became of a turn.
-func turnRow(decision, at string, turn *Turn, phase string) *ojson.Object {
+func turnRow(decision, at string, turn *run.Turn, phase string) *ojson.Object {
 	return ojson.NewObject("timestamp", at, "decision", decision, "turn_id", turn.TurnID,
 		"attempt", turn.Attempt, "role", turn.AssignedRole, "phase", phase)
 }
 
 // NewForwardRevision records that an overlap with files of earlier turns was a
 // revision, not a conflict; forward is {files, accepted_since_turn_ids, …}.
-func NewForwardRevision(at string, turn *Turn, phase string, forward *ojson.Object) *ojson.Object {
+func NewForwardRevision(at string, turn *run.Turn, phase string, forward *ojson.Object) *ojson.Object {
 	o := turnRow("forward_revision_accepted", at, turn, phase)
 	o.Set("forward_revision", ojson.NewObject("files", wire.NonNil(forward.Strings("files")),
 		"accepted_since_turn_ids", wire.NonNil(forward.Strings("accepted_since_turn_ids"))))
@@ -87,7 +88,7 @@ func NewForwardRevision(at string, turn *Turn, phase string, forward *ojson.Obje
 // conflict_detected, conflict_rejected, conflict_resolution_selected or
 // conflict_resolved; conflict is the conflict object or its summary; more holds
 // further members (resolution_chosen, operator_reason, merge_strategy) or is nil.
-func NewConflictEntry(kind, at string, turn *Turn, phase string, conflict, more *ojson.Object) *ojson.Object {
+func NewConflictEntry(kind, at string, turn *run.Turn, phase string, conflict, more *ojson.Object) *ojson.Object {
 	o := turnRow(kind, at, turn, phase)
 	since := conflict.Strings("accepted_since_turn_ids")
 	for _, row := range conflict.Objects("accepted_since") {
@@ -106,7 +107,7 @@ func NewConflictEntry(kind, at string, turn *Turn, phase string, conflict, more 
 
 // NewPolicyEscalation records that policies stopped the acceptance of a turn;
 // violations are {policy_id, rule, message}.
-func NewPolicyEscalation(at string, turn *Turn, phase string, violations []*ojson.Object) *ojson.Object {
+func NewPolicyEscalation(at string, turn *run.Turn, phase string, violations []*ojson.Object) *ojson.Object {
 	return ojson.NewObject("timestamp", at, "decision", "policy_escalation", "turn_id", turn.TurnID,
 		"role", turn.AssignedRole, "phase", phase, "violations", violations)
 }
@@ -127,8 +128,8 @@ func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalat
 
 // NewTurnReissuedEntry records that a turn was given out again; a missing
 // baseline counts as unknown and not clean (spec/01 §7.2).
-func NewTurnReissuedEntry(at string, old *Turn, newRole, phase, reason string, baseline *Baseline) *ojson.Object {
-	brief := func(b *Baseline) *ojson.Object {
+func NewTurnReissuedEntry(at string, old *run.Turn, newRole, phase, reason string, baseline *run.Baseline) *ojson.Object {
+	brief := func(b *run.Baseline) *ojson.Object {
 		if b == nil {
 			return ojson.NewObject("head_ref", nil, "clean", false)
 		}
@@ -143,7 +144,7 @@ func NewTurnReissuedEntry(at string, old *Turn, newRole, phase, reason string, b
 // from and to are written for a phase transition only.
 func NewApprovalPolicyEntry(at, gateType, gateID, from, to string, verdict ApprovalVerdict) *ojson.Object {
 	o := ojson.NewObject("type", "approval_policy", "gate_type", gateType, "action", "auto_approve", "matched_rule", verdict.MatchedRule)
-	if gateType == gatePhase {
+	if gateType == run.GatePhase {
 		o.Set("from_phase", from)
 		o.Set("to_phase", to)
 	}
@@ -155,7 +156,7 @@ func NewApprovalPolicyEntry(at, gateType, gateID, from, to string, verdict Appro
 
 // NewGateFailureEntry records a failed gate: the members of last_gate_failure
 // (spec/01 §3.6) after the type.
-func NewGateFailureEntry(f *GateFailure) *ojson.Object {
+func NewGateFailureEntry(f *run.GateFailure) *ojson.Object {
 	o := ojson.NewObject("type", "gate_failure")
 	for k, v := range ojson.Marshal(f).All() {
 		if k != "type" {

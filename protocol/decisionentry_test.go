@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func TestValidateDecisionEntry(t *testing.T) {
@@ -56,7 +57,7 @@ func TestValidateDecisionEntry(t *testing.T) {
 
 func TestLedgerRows(t *testing.T) {
 	const at = "2026-01-02T03:04:05.678Z"
-	turn := &Turn{TurnID: "t1", AssignedRole: "dev", Attempt: 2, RuntimeID: "man"}
+	turn := &run.Turn{TurnID: "t1", AssignedRole: "dev", Attempt: 2, RuntimeID: "man"}
 	conflict := ojson.NewObject("conflicting_files", []string{"a.go"}, "overlap_ratio", 0.5,
 		"accepted_since", []*ojson.Object{ojson.NewObject("turn_id", "t0"), ojson.NewObject("turn_id", "t0")})
 	for name, tc := range map[string]struct {
@@ -77,30 +78,30 @@ func TestLedgerRows(t *testing.T) {
 			`{"timestamp":"` + at + `","decision":"operator_escalated","run_id":"r","phase":"build","blocked_on":"escalation:operator:x","escalation":{"a":1}}`},
 		"resolved": {NewEscalationResolvedEntry(at, "r", "build", "operator_unblock", "escalation:operator:x", nil, "", ""),
 			`{"timestamp":"` + at + `","decision":"escalation_resolved","run_id":"r","phase":"build","resolved_via":"operator_unblock","blocked_on":"escalation:operator:x","escalation":null,"turn_id":null,"role":null}`},
-		"reissued": {NewTurnReissuedEntry(at, turn, "qa", "build", "why", &Baseline{HeadRef: new("abc"), Clean: true}),
+		"reissued": {NewTurnReissuedEntry(at, turn, "qa", "build", "why", &run.Baseline{HeadRef: new("abc"), Clean: true}),
 			`{"timestamp":"` + at + `","decision":"turn_reissued","turn_id":"t1","role":"dev","new_role":"qa","phase":"build","reason":"why","old_baseline":{"head_ref":null,"clean":false},"new_baseline":{"head_ref":"abc","clean":true}}`},
-		"approval policy": {NewApprovalPolicyEntry(at, gatePhase, "g1", "a", "b", ApprovalVerdict{Auto: true, Reason: "why"}),
+		"approval policy": {NewApprovalPolicyEntry(at, run.GatePhase, "g1", "a", "b", ApprovalVerdict{Auto: true, Reason: "why"}),
 			`{"type":"approval_policy","gate_type":"phase_transition","action":"auto_approve","matched_rule":null,"from_phase":"a","to_phase":"b","reason":"why","gate_id":"g1","timestamp":"` + at + `"}`},
-		"approval policy, completion": {NewApprovalPolicyEntry(at, gateCompletion, "g1", "a", "", ApprovalVerdict{Reason: "why"}),
+		"approval policy, completion": {NewApprovalPolicyEntry(at, run.GateCompletion, "g1", "a", "", ApprovalVerdict{Reason: "why"}),
 			`{"type":"approval_policy","gate_type":"run_completion","action":"auto_approve","matched_rule":null,"reason":"why","gate_id":"g1","timestamp":"` + at + `"}`},
-		"gate failure": {NewGateFailureEntry(&GateFailure{GateType: gatePhase, GateID: new("g1"), Phase: "a", FromPhase: new("a"), ToPhase: new("b"), FailedAt: at, Reasons: []string{"x"}}),
+		"gate failure": {NewGateFailureEntry(&run.GateFailure{GateType: run.GatePhase, GateID: new("g1"), Phase: "a", FromPhase: new("a"), ToPhase: new("b"), FailedAt: at, Reasons: []string{"x"}}),
 			`{"type":"gate_failure","gate_type":"phase_transition","gate_id":"g1","phase":"a","from_phase":"a","to_phase":"b","requested_by_turn":null,"failed_at":"` + at + `","queued_request":false,"reasons":["x"],"missing_files":[],"missing_verification":false}`},
-		"reconciliation": {NewGateReconciliationEntry(at, "g1", gatePhase, "a", "t1", []string{"f"}),
+		"reconciliation": {NewGateReconciliationEntry(at, "g1", run.GatePhase, "a", "t1", []string{"f"}),
 			`{"type":"gate_reconciliation","gate_id":"g1","gate_type":"phase_transition","phase":"a","reason":"post_acceptance_reconciliation","previously_missing_files":["f"],"reconciled_at":"` + at + `","reconciled_by_turn":"t1"}`},
-		"gate action": {NewGateActionEntry(GateActionRun{At: at, AttemptID: "ga", GateID: "g1", GateType: gatePhase, Phase: "a", TriggerCommand: "approve-transition", Index: 1, Command: "make", TimeoutMS: 5, ExitCode: new(2)}),
+		"gate action": {NewGateActionEntry(GateActionRun{At: at, AttemptID: "ga", GateID: "g1", GateType: run.GatePhase, Phase: "a", TriggerCommand: "approve-transition", Index: 1, Command: "make", TimeoutMS: 5, ExitCode: new(2)}),
 			`{"type":"gate_action","timestamp":"` + at + `","attempt_id":"ga","gate_id":"g1","gate_type":"phase_transition","phase":"a","requested_by_turn":null,"trigger_command":"approve-transition","action_index":1,"action_label":null,"command":"make","timeout_ms":5,"status":"failed","exit_code":2,"signal":null,"stdout_tail":"","stderr_tail":"","spawn_error":null,"timed_out":false}`},
 		"timeout": {NewTimeoutEntry("timeout", at, "t1", "a", TimeoutHit{Scope: "run", LimitMinutes: 5, ElapsedMinutes: 7, ExceededByMinutes: 2, Action: "escalate"}),
 			`{"type":"timeout","scope":"run","phase":"a","turn_id":"t1","limit_minutes":5,"elapsed_minutes":7,"exceeded_by_minutes":2,"action":"escalate","timestamp":"` + at + `"}`},
 		"no progress": {NewNonProgressEntry(at, "g1", "sig", 3, 3, []string{"f"}),
 			`{"type":"non_progress_block","gate_id":"g1","consecutive_turns":3,"threshold":3,"failing_files":["f"],"signature":"sig","timestamp":"` + at + `"}`},
-		"approval": {NewHumanApprovalEntry(HumanApproval{GateType: gatePhase, GateID: "g1", FromPhase: "a", ToPhase: "b", RequestedByTurn: "t1", Approver: Actor{Name: "Ann", Email: "a@b", Terminal: true}, At: at}),
+		"approval": {NewHumanApprovalEntry(HumanApproval{GateType: run.GatePhase, GateID: "g1", FromPhase: "a", ToPhase: "b", RequestedByTurn: "t1", Approver: Actor{Name: "Ann", Email: "a@b", Terminal: true}, At: at}),
 			`{"type":"human_approval","gate_type":"phase_transition","gate_id":"g1","from_phase":"a","to_phase":"b","requested_by_turn":"t1","approved_by":{"name":"Ann","email":"a@b"},"terminal":true,"timestamp":"` + at + `"}`},
 	} {
 		line := ojson.Compact(tc.row)
 		if string(line) != tc.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, line, tc.want)
 		}
-		if _, err := DecodeLedgerLine(line); err != nil {
+		if _, err := run.DecodeLedgerLine(line); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -111,14 +112,14 @@ func TestDecodeLedgerLine(t *testing.T) {
 		"empty": "", "array": "[]", "two lines": "{\n}", "tail": "{} x", "duplicate": `{"a":1,"a":2}`, "truncated": `{"a":`,
 		"bad UTF-8": "{\"a\":\"\xff\"}", "deep": strings.Repeat("[", 200) + strings.Repeat("]", 200), "word": "undefined",
 	} {
-		if o, err := DecodeLedgerLine([]byte(line)); err == nil || o != nil {
+		if o, err := run.DecodeLedgerLine([]byte(line)); err == nil || o != nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, err := DecodeLedgerLine([]byte(`{"a":"` + strings.Repeat("x", maxLedgerLine) + `"}`)); err == nil {
+	if _, err := run.DecodeLedgerLine([]byte(`{"a":"` + strings.Repeat("x", run.MaxLedgerLine) + `"}`)); err == nil {
 		t.Error("an endless line was accepted")
 	}
-	if o, err := DecodeLedgerLine([]byte(`{"a":1} `)); err != nil || !o.Has("a") {
+	if o, err := run.DecodeLedgerLine([]byte(`{"a":1} `)); err != nil || !o.Has("a") {
 		t.Error(err)
 	}
 }
@@ -128,20 +129,20 @@ func FuzzLedgerLine(f *testing.F) {
 	f.Add([]byte(`{"kind":"raised","escalation_id":"hesc_1"}`))
 	f.Add([]byte("{\"turn_id\":\"t\\ud800\",\"accepted_sequence\":1e400}"))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		o, err := DecodeLedgerLine(line)
+		o, err := run.DecodeLedgerLine(line)
 		if err != nil {
 			return
 		}
 		out := ojson.Compact(o)
-		back, err := DecodeLedgerLine(out)
+		back, err := run.DecodeLedgerLine(out)
 		if err != nil || !ojson.Equal(o, back) {
 			t.Fatalf("%q became %q: %v", line, out, err)
 		}
 		_ = ValidateDecisionEntry(o, nil)
-		open, done := FoldEscalations([]*ojson.Object{o, o})
+		open, done := run.FoldEscalations([]*ojson.Object{o, o})
 		RenderHumanTasks(line, open, done)
-		InheritedContext("r", o, "now")
-		NormalizeProvenance(o)
-		ValidateEvent(o)
+		run.InheritedContext("r", o, "now")
+		run.NormalizeProvenance(o)
+		run.ValidateEvent(o)
 	})
 }

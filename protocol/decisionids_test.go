@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func TestDecisionID(t *testing.T) {
@@ -19,7 +20,7 @@ func TestDecisionID(t *testing.T) {
 		"DEC-": false, "DEC-x": false, "dec-1": false, "DEC-1 ": false, "DEC-1\n": false, "DEC--1": false, "": false, "DEC-١": false,
 		"DEC-" + fmt.Sprintf("%064d", 7): true, "DEC-" + fmt.Sprintf("%065d", 7): false,
 	} {
-		if got := IsDecisionID(id); got != want {
+		if got := run.IsDecisionID(id); got != want {
 			t.Errorf("IsDecisionID(%q) = %v", id, got)
 		}
 	}
@@ -38,7 +39,7 @@ func TestDecisionIDsNext(t *testing.T) {
 		{[]string{"DEC-1", "DEC-2", "DEC-4", "DEC-999999999999999"}, "DEC-003"},
 		{[]string{"DEC-999999999999999"}, "DEC-001"},
 	} {
-		d := &DecisionIDs{}
+		d := &run.DecisionIDs{}
 		for _, id := range c.ids {
 			d.Add(id)
 		}
@@ -46,14 +47,14 @@ func TestDecisionIDsNext(t *testing.T) {
 			t.Errorf("%v: next %s, want %s", c.ids, got, c.want)
 		}
 	}
-	var none *DecisionIDs
+	var none *run.DecisionIDs
 	if none.Has("DEC-1") || none.Next() != "DEC-001" || len(none.Encode()) != 0 || none.Clone() == nil {
 		t.Error("a nil set must read as empty")
 	}
 }
 
 func TestDecisionIDsEncode(t *testing.T) {
-	d := &DecisionIDs{}
+	d := &run.DecisionIDs{}
 	for _, id := range []string{"DEC-3", "DEC-1", "DEC-2", "DEC-07", "nonsense", "DEC-00099999999999999999999", "DEC-5", "DEC-6"} {
 		d.Add(id)
 	}
@@ -65,21 +66,21 @@ func TestDecisionIDsEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(ojson.Compact(DecodeDecisionIDs(v.([]any)).Encode())); got != `[[1,7],9,12,"99999999999999999999"]` {
+	if got := string(ojson.Compact(run.DecodeDecisionIDs(v.([]any)).Encode())); got != `[[1,7],9,12,"99999999999999999999"]` {
 		t.Errorf("decoded %s", got)
 	}
 }
 
 func TestDecisionIDsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		numbers := rapid.SliceOf(rapid.OneOf(rapid.Uint64Range(0, 30), rapid.Uint64Range(maxSmallDecision-3, maxSmallDecision+3))).Draw(t, "numbers")
-		d, model := &DecisionIDs{}, map[uint64]bool{}
+		numbers := rapid.SliceOf(rapid.OneOf(rapid.Uint64Range(0, 30), rapid.Uint64Range(run.MaxSmallDecision-3, run.MaxSmallDecision+3))).Draw(t, "numbers")
+		d, model := &run.DecisionIDs{}, map[uint64]bool{}
 		for i, n := range numbers {
 			id := fmt.Sprintf("DEC-%0*d", i%5, n)
 			d.Add(id)
 			model[n] = true
 			for probe := range uint64(32) {
-				if d.Has(decisionID(probe)) != model[probe] {
+				if d.Has(run.DecisionID(probe)) != model[probe] {
 					t.Fatalf("after %v: Has(%d) = %v", numbers[:i+1], probe, !model[probe])
 				}
 			}
@@ -89,14 +90,14 @@ func TestDecisionIDsProperties(t *testing.T) {
 		}
 		enc := d.Encode()
 		back, err := ojson.Decode(ojson.Compact(enc))
-		if err != nil || !ojson.Equal(back, enc) || !ojson.Equal(DecodeDecisionIDs(enc).Encode(), enc) {
+		if err != nil || !ojson.Equal(back, enc) || !ojson.Equal(run.DecodeDecisionIDs(enc).Encode(), enc) {
 			t.Fatalf("%v does not survive encoding: %s", numbers, ojson.Compact(enc))
 		}
 		// The order of additions does not show.
 		slices.Reverse(numbers)
-		other := &DecisionIDs{}
+		other := &run.DecisionIDs{}
 		for _, n := range numbers {
-			other.Add(decisionID(n))
+			other.Add(run.DecisionID(n))
 		}
 		if !ojson.Equal(other.Encode(), enc) {
 			t.Fatalf("%s and %s", ojson.Compact(other.Encode()), ojson.Compact(enc))
@@ -121,7 +122,7 @@ func resultWithDecisions(t testing.TB, members ...string) *TurnResult {
 }
 
 func TestRenumberDecisions(t *testing.T) {
-	used := DecodeDecisionIDs([]any{ojson.Number("1"), ojson.Number("5")})
+	used := run.DecodeDecisionIDs([]any{ojson.Number("1"), ojson.Number("5")})
 	r := resultWithDecisions(t, `"id":"DEC-1","overrides":"DEC-001"`, `"id":"DEC-2"`, `"id":"DEC-002"`, `"id":"DEC-5"`, `"id":"DEC-8","overrides":"DEC-9"`)
 	events := RenumberDecisions(r, used, nil)
 	var ids []string
@@ -161,7 +162,7 @@ func TestRenumberDecisionsProperties(t *testing.T) {
 		id := rapid.Custom(func(t *rapid.T) string {
 			return fmt.Sprintf("DEC-%0*d", rapid.IntRange(1, 3).Draw(t, "width"), rapid.IntRange(0, 12).Draw(t, "n"))
 		})
-		used := &DecisionIDs{}
+		used := &run.DecisionIDs{}
 		for _, u := range rapid.SliceOfN(id, 0, 6).Draw(t, "used") {
 			used.Add(u)
 		}

@@ -7,5 +7,6 @@
 // recorded operations on that promise.
 //
 // Package wire has the codes, words, times and paths that all of it shares,
-// package config the rules a project sets.
+// package config the rules a project sets, package run what is recorded of a
+// run.
 package protocol

@@ -9,21 +9,22 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
-func blockedState(on, detail string) *State {
+func blockedState(on, detail string) *run.State {
 	s := inStatus(wire.StatusBlocked)
 	s.BlockedOn = new(on)
-	s.BlockedReason = DescribeBlock(s, on, "")
+	s.BlockedReason = run.DescribeBlock(s, on, "")
 	s.BlockedReason.TurnID = new("turn_b")
 	s.BlockedReason.Recovery.Detail = new(detail)
 	return s
 }
 
 func TestEscalationRows(t *testing.T) {
-	row := NewEscalation("hesc_1", "2026-01-02T03:04:05.678Z", blockedState("human:need oauth", "sign in to github"), "dev")
+	row := run.NewEscalation("hesc_1", "2026-01-02T03:04:05.678Z", blockedState("human:need oauth", "sign in to github"), "dev")
 	if got := strings.Join(row.Keys(), " "); got != "kind escalation_id created_at run_id phase blocked_on category typed_reason type service action recovery_action resolution_command detail turn_id role_id" {
 		t.Error(got)
 	}
@@ -35,16 +36,16 @@ func TestEscalationRows(t *testing.T) {
 	}
 	s := inStatus(wire.StatusBlocked)
 	s.BlockedReason = nil
-	if row := NewEscalation("hesc_1", "x", s, ""); row.String("typed_reason") == "" {
+	if row := run.NewEscalation("hesc_1", "x", s, ""); row.String("typed_reason") == "" {
 		t.Error("no typed reason")
 	}
 
-	done := NewEscalationResolution("hesc_1", "2026-01-02T04:00:00.000Z", "operator_unblock", "")
+	done := run.NewEscalationResolution("hesc_1", "2026-01-02T04:00:00.000Z", "operator_unblock", "")
 	if got := string(ojson.Compact(done)); got != `{"kind":"resolved","escalation_id":"hesc_1","resolved_at":"2026-01-02T04:00:00.000Z","resolved_via":"operator_unblock","resolution_notes":null}` {
 		t.Error(got)
 	}
 	other := ojson.NewObject("kind", "raised", "escalation_id", "hesc_2")
-	open, completed := FoldEscalations([]*ojson.Object{row, row, other, ojson.NewObject("kind", "raised"), done, done})
+	open, completed := run.FoldEscalations([]*ojson.Object{row, row, other, ojson.NewObject("kind", "raised"), done, done})
 	if len(open) != 1 || open[0].String("escalation_id") != "hesc_2" || len(completed) != 1 || completed[0].String("resolved_via") != "operator_unblock" || completed[0].String("type") != "needs_oauth" {
 		t.Errorf("%d open, %d completed", len(open), len(completed))
 	}
@@ -57,8 +58,8 @@ func TestListEscalations(t *testing.T) {
 	raised := func(id, at string) *ojson.Object {
 		return ojson.NewObject("kind", "raised", "escalation_id", id, "created_at", at)
 	}
-	list := ListEscalations([]*ojson.Object{raised("hesc_1", "2026-01-01T00:00:00.000Z"), raised("hesc_3", "2026-01-03T00:00:00.000Z"), NewEscalationResolution("hesc_1", "x", "v", "n"),
-		raised("hesc_2", "2026-01-02T00:00:00.000Z"), NewEscalationResolution("hesc_9", "x", "v", "")})
+	list := run.ListEscalations([]*ojson.Object{raised("hesc_1", "2026-01-01T00:00:00.000Z"), raised("hesc_3", "2026-01-03T00:00:00.000Z"), run.NewEscalationResolution("hesc_1", "x", "v", "n"),
+		raised("hesc_2", "2026-01-02T00:00:00.000Z"), run.NewEscalationResolution("hesc_9", "x", "v", "")})
 	got := ""
 	for _, o := range list {
 		got += o.String("escalation_id") + "=" + o.String("status") + o.String("resolved_via") + " "
@@ -70,17 +71,17 @@ func TestListEscalations(t *testing.T) {
 
 func TestCurrentEscalation(t *testing.T) {
 	s := blockedState("human:x", "d")
-	mine := NewEscalation("hesc_1", "t", s, "")
+	mine := run.NewEscalation("hesc_1", "t", s, "")
 	other := mine.Clone()
 	other.Set("run_id", "run_other")
-	if got := CurrentEscalation(s, []*ojson.Object{other, mine}); got != mine {
+	if got := run.CurrentEscalation(s, []*ojson.Object{other, mine}); got != mine {
 		t.Errorf("%s", ojson.Compact(got))
 	}
 	s.BlockedReason.TurnID = nil
-	if CurrentEscalation(s, []*ojson.Object{mine}) != nil {
+	if run.CurrentEscalation(s, []*ojson.Object{mine}) != nil {
 		t.Error("a record of another turn is not the current one")
 	}
-	if CurrentEscalation(inStatus(wire.StatusActive), []*ojson.Object{mine}) != nil {
+	if run.CurrentEscalation(inStatus(wire.StatusActive), []*ojson.Object{mine}) != nil {
 		t.Error("an active run has no current escalation")
 	}
 }
@@ -119,7 +120,7 @@ func TestClassifyEscalation(t *testing.T) {
 		"the session expired":            "needs_oauth/",
 		"credit balance is too low":      "needs_payment/",
 	} {
-		typ, service := ClassifyEscalation("human:x", "needs_human", text, "needs_human")
+		typ, service := run.ClassifyEscalation("human:x", "needs_human", text, "needs_human")
 		if typ+"/"+service != want {
 			t.Errorf("%q: %s/%s", text, typ, service)
 		}
@@ -129,7 +130,7 @@ func TestClassifyEscalation(t *testing.T) {
 func TestTypedReasonComesBeforeWords(t *testing.T) {
 	for reason, want := range map[string]string{"budget_exhausted": "needs_decision", "policy_escalation": "needs_decision", "hook_block": "needs_decision",
 		"needs_oauth": "needs_oauth", "needs_legal": "needs_legal", "dispatch_error": "needs_credential", "operator_escalation": "needs_credential", "gate_action_failed": "needs_credential", "": "needs_credential"} {
-		if typ, _ := ClassifyEscalation("x", reason, "the password of the token", "some_category"); typ != want {
+		if typ, _ := run.ClassifyEscalation("x", reason, "the password of the token", "some_category"); typ != want {
 			t.Errorf("%s: %s", reason, typ)
 		}
 	}
@@ -137,7 +138,7 @@ func TestTypedReasonComesBeforeWords(t *testing.T) {
 
 func TestOperatorSlug(t *testing.T) {
 	for in, want := range map[string]string{"Ship it?!": "ship-it", "": "operator", "  --  ": "operator", "ÄB c": "b-c", "a__b": "a-b"} {
-		if got := OperatorSlug(in); got != want {
+		if got := run.OperatorSlug(in); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
@@ -145,10 +146,10 @@ func TestOperatorSlug(t *testing.T) {
 
 func TestRenderHumanTasks(t *testing.T) {
 	row := func(id, detail string) *ojson.Object {
-		return NewEscalation(id, "2026-01-02T03:04:05.678Z", blockedState("human:"+id, detail), "dev")
+		return run.NewEscalation(id, "2026-01-02T03:04:05.678Z", blockedState("human:"+id, detail), "dev")
 	}
 	done := func(id string) *ojson.Object {
-		return CompletedEscalation(row(id, "d"), NewEscalationResolution(id, "2026-01-02T04:00:00.000Z", "operator_unblock", "fine"))
+		return run.CompletedEscalation(row(id, "d"), run.NewEscalationResolution(id, "2026-01-02T04:00:00.000Z", "operator_unblock", "fine"))
 	}
 	count := func(doc []byte, s string) int { return bytes.Count(doc, []byte(s)) }
 
@@ -178,7 +179,7 @@ func TestRenderHumanTasks(t *testing.T) {
 }
 
 func TestRenderHumanTasksKeepsTheRest(t *testing.T) {
-	row := NewEscalation("hesc_1", "t", blockedState("human:x", "d"), "dev")
+	row := run.NewEscalation("hesc_1", "t", blockedState("human:x", "d"), "dev")
 	for name, doc := range map[string]string{
 		"plain":      "# mine\nhello",
 		"crlf":       "# mine\r\nhello\r\n",
@@ -220,8 +221,8 @@ func TestRenderHumanTasksIsNotFooled(t *testing.T) {
 		part := rapid.SampledFrom([]string{tasksOpenStart, tasksOpenEnd, tasksCompletedStart, tasksCompletedEnd, "\n", "### hesc_9 — resolved", "`", "x", "-->", "\r\n"})
 		evil := strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "evil"), "")
 		head := strings.Join(rapid.SliceOfN(part, 0, 4).Draw(t, "head"), "")
-		row := NewEscalation("hesc_1", "t", blockedState("human:x", evil), "dev")
-		out := RenderHumanTasks([]byte(head), []*ojson.Object{row}, []*ojson.Object{CompletedEscalation(row, NewEscalationResolution("hesc_2", "t", "v", evil))})
+		row := run.NewEscalation("hesc_1", "t", blockedState("human:x", evil), "dev")
+		out := RenderHumanTasks([]byte(head), []*ojson.Object{row}, []*ojson.Object{run.CompletedEscalation(row, run.NewEscalationResolution("hesc_2", "t", "v", evil))})
 		if again := RenderHumanTasks(out, []*ojson.Object{row}, nil); !bytes.Equal(out, again) {
 			t.Fatalf("not stable:\n%s\n---\n%s", out, again)
 		}
@@ -242,7 +243,7 @@ func TestRecordsThatAnotherToolLeftOpenAreClosed(t *testing.T) {
 	if len(w.index.OpenEscalations) != 1 {
 		t.Fatal("an audit row closed a record")
 	}
-	w.edit(func(s *State) {
+	w.edit(func(s *run.State) {
 		s.Status, s.BlockedOn, s.BlockedReason, s.Escalation = wire.StatusActive, nil, nil, nil
 	})
 	tr := w.must(w.rejection(turn.TurnID, "again"))

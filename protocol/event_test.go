@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
 
 func TestEventTypes(t *testing.T) {
-	types := EventTypes()
+	types := run.EventTypes()
 	if len(types) != 42 {
 		t.Errorf("%d types", len(types))
 	}
@@ -26,8 +27,8 @@ func TestEventTypes(t *testing.T) {
 }
 
 func TestNewEvent(t *testing.T) {
-	for _, typ := range EventTypes() {
-		row, err := NewEvent(EventSpec{ID: "evt_1", Type: typ, Time: "2026-01-02T03:04:05.678Z", Run: "run_1", Phase: "p", Status: wire.StatusActive,
+	for _, typ := range run.EventTypes() {
+		row, err := run.NewEvent(run.EventSpec{ID: "evt_1", Type: typ, Time: "2026-01-02T03:04:05.678Z", Run: "run_1", Phase: "p", Status: wire.StatusActive,
 			Turn: ojson.NewObject("turn_id", "t1", "role_id", "dev")})
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestNewEvent(t *testing.T) {
 		if got := strings.Join(row.Keys(), " "); got != "event_id event_type timestamp run_id phase status turn intent_id payload" {
 			t.Errorf("%s: %s", typ, got)
 		}
-		if errs := ValidateEvent(row); errs != nil {
+		if errs := run.ValidateEvent(row); errs != nil {
 			t.Errorf("%s: %v", typ, errs)
 		}
 		classified := row.Object("payload").Has("recovery_classification")
@@ -44,24 +45,24 @@ func TestNewEvent(t *testing.T) {
 			t.Errorf("%s: recovery_classification %v", typ, classified)
 		}
 	}
-	row, err := NewEvent(EventSpec{ID: "e", Type: "run_started", Time: "2026-01-02T03:04:05.678Z"})
+	row, err := run.NewEvent(run.EventSpec{ID: "e", Type: "run_started", Time: "2026-01-02T03:04:05.678Z"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := string(ojson.Compact(row)); got != `{"event_id":"e","event_type":"run_started","timestamp":"2026-01-02T03:04:05.678Z","run_id":null,"phase":null,"status":null,"turn":null,"intent_id":null,"payload":{}}` {
 		t.Error(got)
 	}
-	if _, err := NewEvent(EventSpec{ID: "e", Type: "run_stalled"}); err == nil {
+	if _, err := run.NewEvent(run.EventSpec{ID: "e", Type: "run_stalled"}); err == nil {
 		t.Error("an unregistered type must not become an event")
 	}
 	payload := ojson.NewObject("spent_usd", 1)
-	if _, err := NewEvent(EventSpec{Type: "budget_exceeded_warn", Payload: payload}); err != nil || payload.Has("recovery_classification") {
+	if _, err := run.NewEvent(run.EventSpec{Type: "budget_exceeded_warn", Payload: payload}); err != nil || payload.Has("recovery_classification") {
 		t.Error("the caller's payload was changed")
 	}
 }
 
 func TestValidateEvent(t *testing.T) {
-	list := strings.Join(EventTypes(), ", ")
+	list := strings.Join(run.EventTypes(), ", ")
 	for doc, want := range map[string]string{
 		`1`:  "Event must be an object",
 		`[]`: "Event must be an object",
@@ -78,7 +79,7 @@ func TestValidateEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(ValidateEvent(v), "|"); got != want {
+		if got := strings.Join(run.ValidateEvent(v), "|"); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", doc, got, want)
 		}
 	}
@@ -97,25 +98,25 @@ func TestValidateEventOrdering(t *testing.T) {
 		code   string
 		errs   string
 	}{
-		{nil, CodeInvalidEvents, "Events must be a non-empty array"},
+		{nil, run.CodeInvalidEvents, "Events must be a non-empty array"},
 		{[]string{ev("run_started", "0", ""), ev("turn_dispatched", "1", "t"), ev("turn_accepted", "1", "t"), ev("run_completed", "3", "")}, "", ""},
-		{[]string{ev("turn_dispatched", "0", "t"), ev("run_started", "1", "")}, CodeOrderingViolation, "First event must be run_started"},
-		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t")}, CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
-		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t"), ev("turn_dispatched", "1", "t")}, CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
-		{[]string{ev("run_started", "0", ""), ev("run_completed", "1", ""), ev("gate_failed", "2", "")}, CodeOrderingViolation, "run_completed must be the last event"},
-		{[]string{ev("run_started", "5", ""), ev("gate_failed", "2", "")}, CodeOrderingViolation, "Event 1 timestamp is before event 0"},
-		{[]string{"3", "null", `"x"`}, CodeOrderingViolation, "First event must be run_started"},
+		{[]string{ev("turn_dispatched", "0", "t"), ev("run_started", "1", "")}, run.CodeOrderingViolation, "First event must be run_started"},
+		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t")}, run.CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
+		{[]string{ev("run_started", "0", ""), ev("turn_accepted", "1", "t"), ev("turn_dispatched", "1", "t")}, run.CodeOrderingViolation, "turn_accepted for t without preceding turn_dispatched"},
+		{[]string{ev("run_started", "0", ""), ev("run_completed", "1", ""), ev("gate_failed", "2", "")}, run.CodeOrderingViolation, "run_completed must be the last event"},
+		{[]string{ev("run_started", "5", ""), ev("gate_failed", "2", "")}, run.CodeOrderingViolation, "Event 1 timestamp is before event 0"},
+		{[]string{"3", "null", `"x"`}, run.CodeOrderingViolation, "First event must be run_started"},
 	} {
 		v, err := ojson.Decode([]byte("[" + strings.Join(tc.events, ",") + "]"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		code, errs := ValidateEventOrdering(v)
+		code, errs := run.ValidateEventOrdering(v)
 		if code != tc.code || strings.Join(errs, "|") != tc.errs {
 			t.Errorf("%v: %s %v", tc.events, code, errs)
 		}
 	}
-	if code, _ := ValidateEventOrdering("x"); code != CodeInvalidEvents {
+	if code, _ := run.ValidateEventOrdering("x"); code != run.CodeInvalidEvents {
 		t.Error(code)
 	}
 }
@@ -123,9 +124,9 @@ func TestValidateEventOrdering(t *testing.T) {
 func TestValidateEventsNeverPanic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := genJSON(4).Draw(t, "value")
-		ValidateEvent(v)
-		ValidateEventOrdering(v)
-		ValidateEventOrdering([]any{v, v})
+		run.ValidateEvent(v)
+		run.ValidateEventOrdering(v)
+		run.ValidateEventOrdering([]any{v, v})
 	})
 }
 

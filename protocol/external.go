@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,7 +21,7 @@ const CodeStateTampered = "state_tampered"
 // gate, lift a block or drop a turn without a word, is refused. The order of
 // what happened in between is not known, so only what must leave a trace is
 // asked for. Both states belong to the same run.
-func CheckExternal(before, after *State, appended LedgerReader) *wire.Error {
+func CheckExternal(before, after *run.State, appended run.LedgerReader) *wire.Error {
 	if before.Run() != after.Run() || before.Run() == "" {
 		return nil
 	}
@@ -98,12 +99,12 @@ func entered(payloads []*ojson.Object, phase string) bool {
 // recorded, is accounted for by its own rows: whatever it claims beyond an active run
 // in its first phase must have left a trace, and its beginning as well. The latter is
 // asked of every run that displaces one that is not over.
-func CheckAdopted(c *config.Config, after *State, displaces bool, ledgers LedgerReader) *wire.Error {
+func CheckAdopted(c *config.Config, after *run.State, displaces bool, ledgers run.LedgerReader) *wire.Error {
 	if len(Claims(c, nil, after)) == 0 && !displaces {
 		return nil
 	}
-	own := func(l wire.Ledger) iter.Seq[Line] {
-		return func(yield func(Line) bool) {
+	own := func(l wire.Ledger) iter.Seq[run.Line] {
+		return func(yield func(run.Line) bool) {
 			for line := range ledgers(l) {
 				if run := line.Row.String("run_id"); run != "" && run != after.Run() {
 					continue

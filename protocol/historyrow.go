@@ -1,45 +1,19 @@
-// Rows of history.jsonl: building, reading and finding them (spec/01 §9.1, spec/02 §7).
+// Rows of history.jsonl as an acceptance and a reissue write them (spec/01 §9.1, spec/02 §7).
 
 package protocol
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// HistoryReissued is the status of the row a given-up turn leaves. Such rows are
-// no accepted turns: every reader leaves them out (spec/01 §14 row 12).
-const HistoryReissued = "reissued"
-
-// maxLedgerLine bounds one ledger row in bytes; a staged result is smaller.
-const maxLedgerLine = 8 << 20
-
-// DecodeLedgerLine reads one line of a JSONL ledger, without its newline:
-// strict UTF-8, one object, no duplicate members, bounded size and depth.
-func DecodeLedgerLine(line []byte) (*ojson.Object, error) {
-	for _, c := range line {
-		if c == '\n' {
-			return nil, fmt.Errorf("a ledger row spans several lines")
-		}
-	}
-	v, err := ojson.DecodeLimited(line, ojson.Limits{Bytes: maxLedgerLine, Depth: maxStateDepth})
-	if err != nil {
-		return nil, err
-	}
-	o, ok := v.(*ojson.Object)
-	if !ok {
-		return nil, fmt.Errorf("a ledger row must be a JSON object, not %s", ojson.TypeName(v))
-	}
-	return o, nil
-}
-
 // HistoryEntry are the facts of an accepted turn's row.
 type HistoryEntry struct {
-	Turn             *Turn
+	Turn             *run.Turn
 	RunID            string
 	Phase            string // at acceptance, before any advance
 	Result           *TurnResult
@@ -127,24 +101,13 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 
 // BuildReissuedEntry returns the row of a turn that was given up for a new one;
 // it has no accepted_sequence (spec/01 §7.2).
-func BuildReissuedEntry(old *Turn, runID, phase, reason string, at time.Time) *ojson.Object {
+func BuildReissuedEntry(old *run.Turn, runID, phase, reason string, at time.Time) *ojson.Object {
 	now := wire.FormatTime(at)
 	o := ojson.NewObject("turn_id", old.TurnID, "run_id", runID, "role", old.AssignedRole, "phase", phase,
-		"status", HistoryReissued, "summary", "Turn reissued: "+reason, "files_changed", []string{},
+		"status", run.HistoryReissued, "summary", "Turn reissued: "+reason, "files_changed", []string{},
 		"assigned_sequence", old.AssignedSequence, "accepted_at", now)
 	ms, _ := wire.DurationMS(cmp.Or(old.StartedAt, old.AssignedAt), now)
 	o.Set("duration_ms", ms)
 	o.Set("reissue_reason", reason)
 	return o
-}
-
-// AcceptedRow reports whether a row is an accepted turn of the run: not a
-// reissued one, and of this run or of none (rows of the first versions name no
-// run).
-func AcceptedRow(row *ojson.Object, runID string) bool {
-	if row.String("turn_id") == "" || row.String("status") == HistoryReissued {
-		return false
-	}
-	id := row.String("run_id")
-	return id == "" || runID == "" || id == runID
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func TestBuildHistoryEntry(t *testing.T) {
@@ -17,7 +18,7 @@ func TestBuildHistoryEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	turn := &Turn{TurnID: "t1", AssignedRole: "dev", RuntimeID: "man", AssignedSequence: 3, IntakeContext: ojson.NewObject("intent_id", "intent_1")}
+	turn := &run.Turn{TurnID: "t1", AssignedRole: "dev", RuntimeID: "man", AssignedSequence: 3, IntakeContext: ojson.NewObject("intent_id", "intent_1")}
 	facts := HistoryEntry{Turn: turn, RunID: "run_1", Phase: "planning", Result: &TurnResult{Status: "completed", Summary: "s", PhaseTransitionRequest: new("build"), Raw: raw},
 		FilesChanged: []string{"a"}, Verification: ojson.NewObject("status", "pass"), Observed: ojson.NewObject("derived_by", "orchestrator"),
 		AcceptedSequence: 4, AcceptedAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}
@@ -60,25 +61,25 @@ func TestBuildHistoryEntry(t *testing.T) {
 	}
 
 	// A result with next to nothing in it.
-	row = BuildHistoryEntry(HistoryEntry{Turn: &Turn{TurnID: "t"}, Result: &TurnResult{Raw: ojson.NewObject("phase_transition_request", nil)}})
+	row = BuildHistoryEntry(HistoryEntry{Turn: &run.Turn{TurnID: "t"}, Result: &TurnResult{Raw: ojson.NewObject("phase_transition_request", nil)}})
 	if v, ok := row.Get("phase_transition_request"); !ok || v != nil {
 		t.Error("a null request stays null")
 	}
 	if got := string(ojson.Compact(row)); !strings.Contains(got, `"decisions":[],"objections":[],"files_changed":[]`) || !strings.Contains(got, `"cost":{}`) {
 		t.Error(got)
 	}
-	if _, err := DecodeLedgerLine(ojson.Compact(row)); err != nil {
+	if _, err := run.DecodeLedgerLine(ojson.Compact(row)); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestBuildReissuedEntry(t *testing.T) {
-	old := &Turn{TurnID: "t1", AssignedRole: "dev", AssignedSequence: 3, AssignedAt: "2026-01-02T03:04:00.000Z"}
+	old := &run.Turn{TurnID: "t1", AssignedRole: "dev", AssignedSequence: 3, AssignedAt: "2026-01-02T03:04:00.000Z"}
 	row := BuildReissuedEntry(old, "run_1", "planning", "why", time.Date(2026, 1, 2, 3, 4, 1, 0, time.UTC))
 	if got := string(ojson.Compact(row)); got != `{"turn_id":"t1","run_id":"run_1","role":"dev","phase":"planning","status":"reissued","summary":"Turn reissued: why","files_changed":[],"assigned_sequence":3,"accepted_at":"2026-01-02T03:04:01.000Z","duration_ms":1000,"reissue_reason":"why"}` {
 		t.Error(got)
 	}
-	if AcceptedRow(row, "run_1") {
+	if run.AcceptedRow(row, "run_1") {
 		t.Error("a reissued turn is no accepted one")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,7 +26,7 @@ const (
 // RenderHumanTasks returns HUMAN_TASKS.md with its managed sections brought up to
 // date and every other byte as it was. existing is nil when there is no file;
 // open are the open raise rows; done the records completed by this operation
-// (CompletedEscalation), newest first: they go before the ones the file already
+// (run.CompletedEscalation), newest first: they go before the ones the file already
 // shows.
 func RenderHumanTasks(existing []byte, open, done []*ojson.Object) []byte {
 	if existing == nil {
@@ -108,7 +109,7 @@ func doneTask(row *ojson.Object) []string {
 // taskText makes foreign text one bounded line that cannot pose as a heading, a
 // list item or one of our markers.
 func taskText(s string) string {
-	s = clip(wire.OneLine(s), 500)
+	s = run.Clip(wire.OneLine(s), 500)
 	return strings.NewReplacer("<!--", "&lt;!--", "-->", "--&gt;").Replace(s)
 }
 

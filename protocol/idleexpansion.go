@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ type idleContext struct {
 	headings  []string // nil when no snapshot is known
 }
 
-func newIdleContext(t *Turn) idleContext {
+func newIdleContext(t *run.Turn) idleContext {
 	if t == nil {
 		return idleContext{}
 	}
@@ -159,7 +160,7 @@ func (n *normalizer) falseVisionExhausted() {
 }
 
 // checkIdleExpansion is the part of the schema stage for idle_expansion_result.
-func checkIdleExpansion(r *stageReport, doc *ojson.Object, t *Turn) {
+func checkIdleExpansion(r *stageReport, doc *ojson.Object, t *run.Turn) {
 	c := newIdleContext(t)
 	v, _ := doc.Get(idleField)
 	if v == nil {

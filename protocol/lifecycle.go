@@ -7,12 +7,8 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
-)
-
-const (
-	gatePhase      = "phase_transition"
-	gateCompletion = "run_completion"
 )
 
 // evaluated is the gate an acceptance led to, for the caller to show.
@@ -61,10 +57,10 @@ func (a *acceptance) request() (phase *string, complete bool) {
 func (a *acceptance) queue(request *string, complete bool) {
 	s, now := a.t.s, a.t.env.Time()
 	if complete && s.QueuedRunCompletion == nil {
-		s.QueuedRunCompletion = &QueuedCompletion{RequestedByTurn: a.turn.TurnID, RequestedAt: now}
+		s.QueuedRunCompletion = &run.QueuedCompletion{RequestedByTurn: a.turn.TurnID, RequestedAt: now}
 	}
 	if request != nil && s.QueuedPhaseTransition == nil {
-		s.QueuedPhaseTransition = &QueuedTransition{From: s.Phase, To: *request, RequestedByTurn: a.turn.TurnID, RequestedAt: now}
+		s.QueuedPhaseTransition = &run.QueuedTransition{From: s.Phase, To: *request, RequestedByTurn: a.turn.TurnID, RequestedAt: now}
 	}
 }
 
@@ -88,7 +84,7 @@ func (a *acceptance) tryCompletion(own bool) evaluated {
 	t.completion(&g, by, !own)
 	a.ignored(&g, ActionNotFinalPhase)
 	a.openDelegations()
-	return evaluated{&g, gateCompletion}
+	return evaluated{&g, run.GateCompletion}
 }
 
 // tryPhase is tryCompletion for phase requests.
@@ -109,7 +105,7 @@ func (a *acceptance) tryPhase(own *string) evaluated {
 	g := EvaluatePhaseExit(in)
 	t.phaseExit(&g, by, own == nil)
 	a.ignored(&g, ActionUnknownPhase)
-	return evaluated{&g, gatePhase}
+	return evaluated{&g, run.GatePhase}
 }
 
 // ignored says that a request led to nothing; the protocol records none of it.
@@ -138,16 +134,16 @@ func (t *transition) phaseExit(g *GateResult, by string, queued bool) {
 	case ActionAdvance:
 		t.advance(g, by, "auto")
 	case ActionAwaitHuman:
-		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, gatePhase))
+		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, run.GatePhase))
 		if verdict.Auto {
-			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), gatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, verdict))
+			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GatePhase, wire.OrEmpty(g.GateID), t.s.Phase, g.NextPhase, verdict))
 			t.advance(g, by, "auto_approved")
 			return
 		}
-		t.s.PendingPhaseTransition = &PendingTransition{From: t.s.Phase, To: g.NextPhase, Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
-		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", gatePhase, "from", t.s.Phase, "to", g.NextPhase))
+		t.s.PendingPhaseTransition = &run.PendingTransition{From: t.s.Phase, To: g.NextPhase, Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
+		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GatePhase, "from", t.s.Phase, "to", g.NextPhase))
 	case ActionGateFailed:
-		t.gateFailed(g, gatePhase, by, queued)
+		t.gateFailed(g, run.GatePhase, by, queued)
 	}
 }
 
@@ -156,16 +152,16 @@ func (t *transition) completion(g *GateResult, by string, queued bool) {
 	case ActionComplete:
 		t.complete(g.GateID)
 	case ActionAwaitHuman:
-		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, gateCompletion))
+		verdict := EvaluateApproval(t.cfg, t.approvalInput(g, run.GateCompletion))
 		if verdict.Auto {
-			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), gateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", verdict))
+			t.append(wire.LedgerDecisions, NewApprovalPolicyEntry(t.env.Time(), run.GateCompletion, wire.OrEmpty(g.GateID), t.s.Phase, "", verdict))
 			t.complete(g.GateID)
 			return
 		}
-		t.s.PendingRunCompletion = &PendingCompletion{Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
-		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", gateCompletion))
+		t.s.PendingRunCompletion = &run.PendingCompletion{Gate: wire.OrEmpty(g.GateID), RequestedByTurn: by, RequestedAt: t.env.Time()}
+		t.pause(wire.OrEmpty(g.GateID), ojson.NewObject("gate_type", run.GateCompletion))
 	case ActionGateFailed:
-		t.gateFailed(g, gateCompletion, by, queued)
+		t.gateFailed(g, run.GateCompletion, by, queued)
 	}
 }
 
@@ -255,16 +251,16 @@ func (t *transition) complete(gate *string) {
 
 func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 	s := t.s
-	f := &GateFailure{GateType: kind, GateID: g.GateID, Phase: s.Phase, FailedAt: t.env.Time(), QueuedRequest: queued,
+	f := &run.GateFailure{GateType: kind, GateID: g.GateID, Phase: s.Phase, FailedAt: t.env.Time(), QueuedRequest: queued,
 		Reasons: wire.NonNil(g.Reasons), MissingFiles: wire.NonNil(g.MissingFiles), MissingVerification: g.MissingVerification}
 	if by != "" {
 		f.RequestedByTurn = new(by)
 	}
-	if kind == gatePhase {
+	if kind == run.GatePhase {
 		f.FromPhase, f.ToPhase = new(s.Phase), new(g.TransitionRequest)
 	}
 	s.LastGateFailure, t.gateFell = f, true
-	if kind == gatePhase {
+	if kind == run.GatePhase {
 		s.QueuedPhaseTransition = nil
 	} else {
 		s.QueuedRunCompletion = nil
@@ -278,7 +274,7 @@ func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
 // (spec/01 §6.10). It does not pass the gate.
-func (t *transition) reconcileGateFailure(files []FileBlob, turn *Turn) {
+func (t *transition) reconcileGateFailure(files []FileBlob, turn *run.Turn) {
 	f := t.s.LastGateFailure
 	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted || t.s.Status == wire.StatusBlocked || t.gateFell {
 		return

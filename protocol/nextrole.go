@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -19,34 +20,34 @@ import (
 // Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
 // override; charters_wait when the phase has open charters and none can be given
 // out; invalid_config without any role.
-func ResolveRole(cfg *config.Config, s *State, override string) (role string, warnings []string, err *wire.Error) {
+func ResolveRole(cfg *config.Config, s *run.State, override string) (role string, warnings []string, err *wire.Error) {
 	allowed := cfg.PhaseRoles(s.Phase)
 	route := cfg.Route(s.Phase)
 	if override != "" {
 		if cfg.Role(override) == nil {
-			return "", nil, unknownRole(cfg, override)
+			return "", nil, run.UnknownRole(cfg, override)
 		}
 		if len(allowed) > 0 && !slices.Contains(allowed, override) {
-			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase, list(allowed))
+			text := fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", override, s.Phase, wire.List(allowed))
 			if cfg.Rules.EnforceRouting {
-				return "", nil, &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role", Message: text, Hint: cmdAssign}
+				return "", nil, &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role", Message: text, Hint: run.CmdAssign}
 			}
 			warnings = append(warnings, text)
 		}
 		if due := dueRole(s); due != "" && due != override {
 			warnings = append(warnings, fmt.Sprintf("Role %q has delegated work waiting; assigning %q first leaves it waiting.", due, override))
-		} else if due == "" && len(s.OpenCharters()) > 0 && s.nextCharter(override) == nil {
+		} else if due == "" && len(s.OpenCharters()) > 0 && s.NextCharter(override) == nil {
 			warnings = append(warnings, fmt.Sprintf("No charter is ready for role %q; the turn works on none.", override))
 		}
 		return override, warnings, nil
 	}
 	if due := dueRole(s); due != "" {
 		if cfg.Role(due) == nil {
-			return "", nil, unknownRole(cfg, due)
+			return "", nil, run.UnknownRole(cfg, due)
 		}
 		return due, nil, nil
 	}
-	if role, err := charterRole(cfg, s); role != "" || err != nil {
+	if role, err := run.CharterRole(cfg, s); role != "" || err != nil {
 		return role, nil, err
 	}
 	if charterPending(s) && s.Phase == "planning" && cfg.Role("pm") != nil {
@@ -59,7 +60,7 @@ func ResolveRole(cfg *config.Config, s *State, override string) (role string, wa
 	}
 	if route != nil && route.EntryRole != "" {
 		if cfg.Role(route.EntryRole) == nil {
-			return "", nil, unknownRole(cfg, route.EntryRole)
+			return "", nil, run.UnknownRole(cfg, route.EntryRole)
 		}
 		return route.EntryRole, nil, nil
 	}
@@ -71,12 +72,8 @@ func ResolveRole(cfg *config.Config, s *State, override string) (role string, wa
 	return first, []string{fmt.Sprintf("Phase %q names no entry role; %q, the first one, takes the turn.", s.Phase, first)}, nil
 }
 
-func unknownRole(cfg *config.Config, id string) *wire.Error {
-	return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", clip(id, 80), list(cfg.Roles.Keys()))}
-}
-
 // dueRole is the role that delegated work waits for, or "".
-func dueRole(s *State) string {
+func dueRole(s *run.State) string {
 	if s.PendingDelegation != nil && s.PendingDelegation.ParentRole != "" {
 		return s.PendingDelegation.ParentRole
 	}
@@ -88,7 +85,7 @@ func dueRole(s *State) string {
 	return ""
 }
 
-func charterPending(s *State) bool {
+func charterPending(s *run.State) bool {
 	v, _ := s.Extra.Get("charter_materialization_pending")
 	_, ok := v.(*ojson.Object)
 	return ok
@@ -104,13 +101,13 @@ type NextAction struct {
 // cannot pass, then the way out of a block. It is empty for a run that goes its
 // way (spec/01 §12.2). escalationID is the open human escalation of the current
 // block, or "".
-func NextActions(s *State, cfg *config.Config, escalationID string) []NextAction {
+func NextActions(s *run.State, cfg *config.Config, escalationID string) []NextAction {
 	var out []NextAction
-	guidance := DeriveGuidance(s, cfg)
+	guidance := run.DeriveGuidance(s, cfg)
 	for _, g := range guidance {
 		out = append(out, NextAction{g.Command, g.Reason})
 	}
-	if v := DeriveRecovery(s, cfg); v != nil {
+	if v := run.DeriveRecovery(s, cfg); v != nil {
 		reason := "The run waits: " + v.TypedReason + "."
 		if len(guidance) > 0 {
 			reason = "Once " + guidance[0].Code + " is settled, the run goes on."
@@ -122,7 +119,7 @@ func NextActions(s *State, cfg *config.Config, escalationID string) []NextAction
 
 // withEscalation completes a rendered unblock command with the record's id.
 func withEscalation(action, id string) string {
-	if id == "" || len(action) < len(cmdUnblock) || action[len(action)-len(cmdUnblock):] != cmdUnblock {
+	if id == "" || len(action) < len(run.CmdUnblock) || action[len(action)-len(run.CmdUnblock):] != run.CmdUnblock {
 		return action
 	}
 	return action + " " + wire.ShellWord(id)
@@ -130,17 +127,17 @@ func withEscalation(action, id string) string {
 
 // NextStep is the one command that moves the run on from s; nil when the run is
 // over. Unlike NextActions it has an answer for a healthy run too.
-func NextStep(s *State, cfg *config.Config, escalationID string) *NextAction {
+func NextStep(s *run.State, cfg *config.Config, escalationID string) *NextAction {
 	switch s.Status {
 	case wire.StatusCompleted, wire.StatusFailed:
 		return nil
 	case wire.StatusIdle:
-		return &NextAction{cmdAssign, "No run has started."}
+		return &NextAction{run.CmdAssign, "No run has started."}
 	case wire.StatusPaused, wire.StatusBlocked:
-		v := DeriveRecovery(s, cfg)
+		v := run.DeriveRecovery(s, cfg)
 		reason := v.TypedReason
 		if v.Detail != nil && *v.Detail != "" {
-			reason += ": " + clip(wire.OneLine(*v.Detail), 200)
+			reason += ": " + run.Clip(wire.OneLine(*v.Detail), 200)
 		}
 		return &NextAction{withEscalation(v.RecoveryAction, escalationID), reason}
 	}
@@ -153,7 +150,7 @@ func NextStep(s *State, cfg *config.Config, escalationID string) *NextAction {
 		case wire.TurnConflicted:
 			return &NextAction{"git agentxchain reject " + id + " --reassign", who + " conflicts with turns accepted meanwhile."}
 		case wire.TurnFailedAcceptance:
-			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + cmp.Or(clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
+			return &NextAction{"git agentxchain accept " + id, who + " was not accepted: " + cmp.Or(run.Clip(wire.OneLine(t.FailureReason), 200), "see status") + "."}
 		}
 	}
 	for _, t := range s.ActiveTurns.All() {
@@ -161,7 +158,7 @@ func NextStep(s *State, cfg *config.Config, escalationID string) *NextAction {
 	}
 	role, _, err := ResolveRole(cfg, s, "")
 	if err != nil {
-		return &NextAction{cmdAssign, err.Message}
+		return &NextAction{run.CmdAssign, err.Message}
 	}
-	return &NextAction{cmdAssign + " " + wire.ShellWord(role), fmt.Sprintf("Phase %q has no turn at work.", s.Phase)}
+	return &NextAction{run.CmdAssign + " " + wire.ShellWord(role), fmt.Sprintf("Phase %q has no turn at work.", s.Phase)}
 }

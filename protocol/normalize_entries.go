@@ -7,24 +7,25 @@ import (
 	"strconv"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // N11-N14.
 func (n *normalizer) decisions() {
 	items := n.doc.Array("decisions")
-	var taken *DecisionIDs // computed when first needed
+	var taken *run.DecisionIDs // computed when first needed
 	for i, item := range items {
 		d, ok := item.(*ojson.Object)
 		if !ok {
 			continue
 		}
 		at := fmt.Sprintf("decisions[%d]", i)
-		if old, _ := d.Get("id"); !IsDecisionID(d.String("id")) {
+		if old, _ := d.Get("id"); !run.IsDecisionID(d.String("id")) {
 			if taken == nil {
 				taken = n.takenDecisions(items)
 			}
-			id := decisionID(uint64(i + 1))
+			id := run.DecisionID(uint64(i + 1))
 			if taken.Has(id) {
 				id = taken.Next()
 			}
@@ -44,7 +45,7 @@ func (n *normalizer) decisions() {
 // takenDecisions is every id an invented one must not collide with: ids of the
 // run, of this result, and those a decision here overrides or that are listed
 // as repository decisions (spec/02 §24 D-14).
-func (n *normalizer) takenDecisions(items []any) *DecisionIDs {
+func (n *normalizer) takenDecisions(items []any) *run.DecisionIDs {
 	taken := n.in.UsedDecisions.Clone()
 	for _, item := range items {
 		if d, ok := item.(*ojson.Object); ok {
@@ -105,7 +106,7 @@ func (n *normalizer) objections() {
 }
 
 // isObjectionID reports OBJ- followed by 1 to 64 digits.
-func isObjectionID(id string) bool { return wire.Numbered(id, "OBJ-", 1, maxDecisionDigits) }
+func isObjectionID(id string) bool { return wire.Numbered(id, "OBJ-", 1, run.MaxDecisionDigits) }
 
 // objectionIDs allocates objection numbers within one result.
 type objectionIDs struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -67,7 +68,7 @@ func TestNormalizeRules(t *testing.T) {
 		{"N11 position taken here", resultCase{patch: `{"decisions":[{"id":"DEC-2","category":"scope","statement":"s","rationale":"r"},{"category":"scope","statement":"s","rationale":"r"}]}`},
 			[]string{`decisions[1].id: null -> "DEC-003" (invalid_decision_id_rewritten)`}, ``},
 		{"N11 position taken in the run", resultCase{patch: `{"decisions":[{"id":"x","category":"scope","statement":"s","rationale":"r"}]}`, tweak: func(in *ValidationInput) {
-			in.UsedDecisions = &DecisionIDs{}
+			in.UsedDecisions = &run.DecisionIDs{}
 			in.UsedDecisions.Add("DEC-1")
 			in.UsedDecisions.Add("DEC-40")
 		}}, []string{`decisions[0].id: "x" -> "DEC-041" (invalid_decision_id_rewritten)`}, ``},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,7 +34,7 @@ type AcceptTurn struct {
 	Replay            *ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
 	Drift             []string       `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
 	Protected         []string       `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
-	Lease             *Lease         `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
+	Lease             *run.Lease     `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.
@@ -78,7 +79,7 @@ func (op *AcceptTurn) Blobs() []*Blob {
 
 // AcceptResult is the outcome of AcceptTurn.
 type AcceptResult struct {
-	Turn       *Turn
+	Turn       *run.Turn
 	Entry      *ojson.Object // the history row
 	Validation *Validation
 	Warnings   []string
@@ -124,7 +125,7 @@ func (op *AcceptTurn) apply(t *transition) *wire.Error {
 // only passed by the turn whose own acceptance ran into it, or kept while a
 // sibling of the turn at fault is accepted; every other block needs its owner
 // (spec/01 §14 rows 3 and 4).
-func (t *transition) acceptable(turn *Turn) *wire.Error {
+func (t *transition) acceptable(turn *run.Turn) *wire.Error {
 	s := t.s
 	switch s.Status {
 	case wire.StatusActive:
@@ -141,7 +142,7 @@ func (t *transition) acceptable(turn *Turn) *wire.Error {
 		Message: fmt.Sprintf("A turn can be accepted only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
 }
 
-func (op *AcceptTurn) checkModes(t *transition, turn *Turn) *wire.Error {
+func (op *AcceptTurn) checkModes(t *transition, turn *run.Turn) *wire.Error {
 	switch op.Resolution {
 	case "", ResolutionStandard:
 	case ResolutionHumanMerge:
@@ -199,7 +200,7 @@ func StagedProof(data []byte) bool {
 	return s != "" && s != "{}"
 }
 
-func (op *AcceptTurn) decode(turn *Turn) (*ojson.Object, *wire.Error) {
+func (op *AcceptTurn) decode(turn *run.Turn) (*ojson.Object, *wire.Error) {
 	if op.Staged == nil || !StagedProof(op.Staged.Data) {
 		return nil, &wire.Error{Code: wire.CodeStagedMissing, Stage: "schema", Class: "schema_error", Field: wire.StagingPath(turn.TurnID),
 			Message: fmt.Sprintf("Turn %s has no staged result at %s.", turn.TurnID, wire.StagingPath(turn.TurnID)),

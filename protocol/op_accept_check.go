@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,7 +17,7 @@ import (
 type acceptance struct {
 	t    *transition
 	op   *AcceptTurn
-	turn *Turn
+	turn *run.Turn
 	role *config.Role
 	seen *Observation // what was observed, changes of earlier attempts included
 
@@ -79,7 +80,7 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 
 func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	t := a.t
-	used := DecodeDecisionIDs(t.x.DecisionIDs)
+	used := run.DecodeDecisionIDs(t.x.DecisionIDs)
 	in := ValidationInput{Config: t.cfg, State: t.s, Turn: a.turn, Raw: doc, NormalizeReview: a.op.NormalizeArtifact == "review",
 		EarlierProduct: t.x.ProductTurn, UsedDecisions: used, SeriousObjectionOpen: t.x.SeriousObjection()}
 	if a.op.IdleSidecar != nil {
@@ -228,11 +229,11 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 		a.v.Validated = a.res.Raw
 		a.res.Raw = a.res.Raw.Clone()
 		a.res.Raw.Delete("phase_transition_request")
-		a.warnings = append(a.warnings, fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate, list(uncovered)))
+		a.warnings = append(a.warnings, fmt.Sprintf("The phase request was set aside: gate %q fails on %s, which this turn did not change.", gate, wire.List(uncovered)))
 		return nil
 	}
 	e := &wire.Error{Code: wire.CodeGateCoverage, Stage: "gate_semantic_coverage", Class: "gate_coverage_error", Field: "phase_transition_request",
-		Message: fmt.Sprintf("Gate %q fails on %s, which turn %s did not change.", gate, list(uncovered), a.turn.TurnID),
+		Message: fmt.Sprintf("Gate %q fails on %s, which turn %s did not change.", gate, wire.List(uncovered), a.turn.TurnID),
 		Hint:    "edit the file, or withdraw the phase request",
 		Details: ojson.NewObject("gate_id", gate, "files", uncovered, "reasons", g.Reasons)}
 	for _, f := range uncovered {

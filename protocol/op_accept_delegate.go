@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 func (a *acceptance) delegations(entry *ojson.Object) {
 	t, s := a.t, a.t.s
 	for _, d := range a.res.Delegations {
-		s.DelegationQueue = append(s.DelegationQueue, &Delegation{DelegationID: d.ID, ParentTurnID: a.turn.TurnID, ParentRole: a.turn.AssignedRole,
+		s.DelegationQueue = append(s.DelegationQueue, &run.Delegation{DelegationID: d.ID, ParentTurnID: a.turn.TurnID, ParentRole: a.turn.AssignedRole,
 			ToRole: d.ToRole, Charter: d.Charter, AcceptanceContract: d.AcceptanceContract, RequiredDecisionIDs: d.RequiredDecisionIDs,
 			Status: "pending", CreatedAt: t.env.Time()})
 	}
@@ -81,13 +82,13 @@ func (t *transition) openReview() {
 			open[d.ParentTurnID] = true
 		}
 	}
-	i := slices.IndexFunc(s.DelegationQueue, func(d *Delegation) bool { return !open[d.ParentTurnID] })
+	i := slices.IndexFunc(s.DelegationQueue, func(d *run.Delegation) bool { return !open[d.ParentTurnID] })
 	if i < 0 {
 		return
 	}
 	parent := s.DelegationQueue[i]
-	review := &DelegationReview{ParentTurnID: parent.ParentTurnID, ParentRole: parent.ParentRole}
-	s.DelegationQueue = slices.DeleteFunc(slices.Clone(s.DelegationQueue), func(d *Delegation) bool {
+	review := &run.DelegationReview{ParentTurnID: parent.ParentTurnID, ParentRole: parent.ParentRole}
+	s.DelegationQueue = slices.DeleteFunc(slices.Clone(s.DelegationQueue), func(d *run.Delegation) bool {
 		if d.ParentTurnID != parent.ParentTurnID {
 			return false
 		}
@@ -101,7 +102,7 @@ func (t *transition) openReview() {
 
 // DelegationResult is one row of a pending delegation review (spec/01 §3.7); row
 // is the child's history row, nil when there is none.
-func DelegationResult(d *Delegation, row *ojson.Object) *ojson.Object {
+func DelegationResult(d *run.Delegation, row *ojson.Object) *ojson.Object {
 	summary := "(no summary)"
 	verification := ojson.NewObject("status", "skipped")
 	files := []string{}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 // earlier attempt of the same work may have changed them. Without it, a change
 // refused once as undeclared would pass unseen in the retry. Dirt that was there
 // before the first attempt, and files an accepted turn answers for, are not it.
-func (t *transition) carry(old *Turn, next *Baseline) []string {
+func (t *transition) carry(old *run.Turn, next *run.Baseline) []string {
 	if next == nil {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (t *transition) carry(old *Turn, next *Baseline) []string {
 // keptBaseline is the baseline of a turn whose place in the order of turns moves up:
 // what it began with, and in addition what the turns left that worked beside it and
 // were accepted since. They answer for those contents.
-func (t *transition) keptBaseline(turn *Turn) *Baseline {
+func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
 	if turn.Baseline == nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func (t *transition) keptBaseline(turn *Turn) *Baseline {
 
 // sinceAccepted reports whether a turn accepted after old was assigned is the
 // last to have changed the path.
-func (t *transition) sinceAccepted(old *Turn, path string) bool {
+func (t *transition) sinceAccepted(old *run.Turn, path string) bool {
 	owner, ok := t.x.Uncheckpointed.Get(path)
 	return ok && slices.ContainsFunc(t.x.Recent, func(row *ojson.Object) bool {
 		return row.String("turn_id") == owner && acceptedSince(old, row)
@@ -69,7 +70,7 @@ func (t *transition) sinceAccepted(old *Turn, path string) bool {
 // resumed returns the observation with carried changes counted as changes of the
 // turn. A carried file that is clean again is no change at all, unless commits
 // were made since.
-func resumed(turn *Turn, seen *Observation) *Observation {
+func resumed(turn *run.Turn, seen *Observation) *Observation {
 	if len(turn.Carried) == 0 || turn.Baseline == nil || !seen.Available {
 		return seen
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -82,7 +83,7 @@ func CheckApprover(actor Actor) *wire.Error {
 
 // CheckApprovable says whether an approval may be attempted at all: before any
 // gate action of the caller runs. It is also the first step of the operation.
-func CheckApprovable(s *State, completion bool, actor Actor) *wire.Error {
+func CheckApprovable(s *run.State, completion bool, actor Actor) *wire.Error {
 	what := "phase transition"
 	pending := s.PendingPhaseTransition != nil
 	if completion {
@@ -107,7 +108,7 @@ func CheckApprovable(s *State, completion bool, actor Actor) *wire.Error {
 
 // approvalBlock reports a block that an approval ran into: giving it again is the
 // way out. Every other block at a gate is lifted first.
-func approvalBlock(s *State) bool {
+func approvalBlock(s *run.State) bool {
 	if s.BlockedReason == nil {
 		return false
 	}
@@ -123,7 +124,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 		return err
 	}
 	p := t.s.PendingPhaseTransition
-	res := &ApproveResult{GateType: gatePhase, Gate: p.Gate, From: p.From, To: p.To}
+	res := &ApproveResult{GateType: run.GatePhase, Gate: p.Gate, From: p.From, To: p.To}
 	t.result = res
 	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedRow, func(in GateInput) GateResult {
 		in.TransitionRequest = new(p.To)
@@ -134,11 +135,11 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
 		return err
 	}
-	if op.Approval.record(t, gatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
+	if op.Approval.record(t, run.GatePhase, p.Gate, p.RequestedByTurn, "approve-transition") {
 		return nil
 	}
-	t.approved(gatePhase, p.Gate, p.RequestedByTurn, p.From, p.To, op.Approval.Reason)
-	t.event(EventGateApproved, nil, "gate_type", gatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
+	t.approved(run.GatePhase, p.Gate, p.RequestedByTurn, p.From, p.To, op.Approval.Reason)
+	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
 	g := GateResult{GateID: new(p.Gate), NextPhase: p.To}
@@ -153,7 +154,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 		return err
 	}
 	p := t.s.PendingRunCompletion
-	t.result = &ApproveResult{GateType: gateCompletion, Gate: p.Gate, From: t.s.Phase}
+	t.result = &ApproveResult{GateType: run.GateCompletion, Gate: p.Gate, From: t.s.Phase}
 	if err := op.Approval.reevaluate(t, p.Gate, t.x.QueuedDone, func(in GateInput) GateResult {
 		in.CompletionRequest = true
 		return EvaluateRunCompletion(in)
@@ -163,11 +164,11 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 	if err := op.Approval.checkActions(t.cfg, p.Gate); err != nil {
 		return err
 	}
-	if op.Approval.record(t, gateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
+	if op.Approval.record(t, run.GateCompletion, p.Gate, p.RequestedByTurn, "approve-completion") {
 		return nil
 	}
-	t.approved(gateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "", op.Approval.Reason)
-	t.event(EventGateApproved, nil, "gate_type", gateCompletion, "gate_id", p.Gate, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
+	t.approved(run.GateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "", op.Approval.Reason)
+	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
 	t.complete(new(p.Gate))

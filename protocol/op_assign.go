@@ -8,16 +8,17 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // AssignTurn assigns and dispatches a turn. The caller writes the dispatch
 // bundle in the same commit, so the turn leaves the operation as dispatched.
 type AssignTurn struct {
-	Role         string    `json:"role"` // "" resolves the next role (spec/01 §12.1)
-	Baseline     *Baseline `json:"baseline"`
-	Dirty        []string  `json:"dirty"`                  // dirty project-owned paths at assignment
-	Undispatched bool      `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
+	Role         string        `json:"role"` // "" resolves the next role (spec/01 §12.1)
+	Baseline     *run.Baseline `json:"baseline"`
+	Dirty        []string      `json:"dirty"`                  // dirty project-owned paths at assignment
+	Undispatched bool          `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
 }
 
 func (*AssignTurn) Name() string      { return "assign_turn" }
@@ -25,7 +26,7 @@ func (op *AssignTurn) Blobs() []*Blob { return nil }
 
 // AssignResult is the outcome of AssignTurn.
 type AssignResult struct {
-	Turn     *Turn
+	Turn     *run.Turn
 	Warnings []string
 }
 
@@ -46,7 +47,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 	}
 	role := t.cfg.Role(id)
 	if role == nil {
-		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, list(t.cfg.Roles.Keys()))}
+		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", id, wire.List(t.cfg.Roles.Keys()))}
 	}
 	if role.RuntimeID == "" {
 		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + id + ".runtime", Message: fmt.Sprintf("Role %q is bound to no runtime.", id)}
@@ -67,7 +68,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 
 	now := t.env.Now
 	s.TurnSequence++
-	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: wire.TurnAssigned, Attempt: 1,
+	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: id, Status: wire.TurnAssigned, Attempt: 1,
 		AssignedAt: wire.FormatTime(now), StartedAt: wire.FormatTime(now), DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, now)),
 		RuntimeID: role.RuntimeID, Baseline: op.Baseline, AssignedSequence: s.TurnSequence,
 		ConcurrentWith: append([]string{}, s.ActiveTurns.Keys()...)}
@@ -96,7 +97,7 @@ func (t *transition) routed(role string) *wire.Error {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeRoleNotRouted, Field: "role",
-		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase, list(t.cfg.PhaseRoles(phase)))}
+		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase, wire.List(t.cfg.PhaseRoles(phase)))}
 }
 
 // capacity applies the concurrency rules of spec/01 §5.3.
@@ -176,7 +177,7 @@ func (t *transition) dirtyError(dirty []string) *wire.Error {
 }
 
 // bindDelegation attaches the delegation or the review the turn is for.
-func (t *transition) bindDelegation(turn *Turn) {
+func (t *transition) bindDelegation(turn *run.Turn) {
 	s := t.s
 	for i, d := range s.DelegationQueue {
 		if d.Status == "pending" && d.ToRole == turn.AssignedRole {
@@ -194,7 +195,7 @@ func (t *transition) bindDelegation(turn *Turn) {
 }
 
 // dispatch moves a turn to dispatched (spec/01 §5.4) and says so.
-func (t *transition) dispatch(turn *Turn) {
+func (t *transition) dispatch(turn *run.Turn) {
 	turn.Status = wire.TurnDispatched
 	turn.DispatchedAt = t.env.Time()
 	turn.StartedAt = ""
@@ -205,11 +206,11 @@ func (t *transition) dispatch(turn *Turn) {
 }
 
 // blockedError refuses something because the run is blocked.
-func blockedError(s *State, what string) *wire.Error {
-	e := &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_on", Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", orNone(wire.OrEmpty(s.BlockedOn)), what), Hint: "git agentxchain status"}
+func blockedError(s *run.State, what string) *wire.Error {
+	e := &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_on", Message: fmt.Sprintf("The run is blocked on %s; cannot %s.", wire.OrNone(wire.OrEmpty(s.BlockedOn)), what), Hint: "git agentxchain status"}
 	if r := s.BlockedReason; r != nil {
 		if r.Recovery.Detail != nil && *r.Recovery.Detail != "" {
-			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.", orNone(wire.OrEmpty(s.BlockedOn)), *r.Recovery.Detail, what)
+			e.Message = fmt.Sprintf("The run is blocked on %s (%s); cannot %s.", wire.OrNone(wire.OrEmpty(s.BlockedOn)), *r.Recovery.Detail, what)
 		}
 		e.Hint = r.Recovery.RecoveryAction
 	}
@@ -217,13 +218,13 @@ func blockedError(s *State, what string) *wire.Error {
 }
 
 // pendingError refuses something because an approval is pending.
-func pendingError(s *State, what string) *wire.Error {
+func pendingError(s *run.State, what string) *wire.Error {
 	return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "blocked_on",
 		Message: fmt.Sprintf("Gate %q waits for a person's approval; cannot %s.", pendingGate(s), what), Hint: "git agentxchain approve"}
 }
 
 // pendingGate names the gate that waits for approval, or "".
-func pendingGate(s *State) string {
+func pendingGate(s *run.State) string {
 	if p := s.PendingPhaseTransition; p != nil {
 		return p.Gate
 	}
@@ -231,11 +232,4 @@ func pendingGate(s *State) string {
 		return p.Gate
 	}
 	return ""
-}
-
-func list(items []string) string {
-	if len(items) == 0 {
-		return "none"
-	}
-	return wire.ListSome(items, len(items))
 }

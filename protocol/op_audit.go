@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -62,14 +63,14 @@ func (op *Audit) apply(t *transition) *wire.Error {
 		field := fmt.Sprintf("rows[%d]", i)
 		switch {
 		case !auditLedger(r.Ledger):
-			return refuse(field, "%q is no ledger for audit rows.", clip(string(r.Ledger), 80))
+			return refuse(field, "%q is no ledger for audit rows.", run.Clip(string(r.Ledger), 80))
 		case r.Row.Len() == 0:
 			return refuse(field, "An audit row must be an object with members.")
 		case !r.Fits():
 			return refuse(field, "Audit row %d is larger than %d bytes.", i, MaxAuditRowBytes)
 		}
 		if id, ok := r.Row.Get("run_id"); ok && id != nil && id != "" && id != s.Run() {
-			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i, clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
+			return refuse(field+".run_id", "Audit row %d is about run %s, not about %s.", i, run.Clip(wire.OneLine(fmt.Sprint(id)), 80), s.Run())
 		}
 		t.append(r.Ledger, r.Row)
 	}

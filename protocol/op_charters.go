@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,8 +16,8 @@ import (
 // nothing: turns are given out by AssignTurn, which prefers ready charters to any
 // recommendation.
 type QueueCharters struct {
-	Plan     *ojson.Object `json:"plan"` // the plan beside its tasks: plan_id, objective and whatever else is to be kept
-	Charters []*Charter    `json:"charters"`
+	Plan     *ojson.Object  `json:"plan"` // the plan beside its tasks: plan_id, objective and whatever else is to be kept
+	Charters []*run.Charter `json:"charters"`
 }
 
 // Bounds of the queue: it is part of the state, which every operation writes.
@@ -31,12 +32,12 @@ func (op *QueueCharters) Blobs() []*Blob { return nil }
 // QueueResult is the outcome of QueueCharters.
 type QueueResult struct {
 	PlanID   string
-	Charters []*Charter
+	Charters []*run.Charter
 }
 
 // TakesCharters reports why charters cannot be queued in the run as it stands, nil
 // when they can: run_blocked, awaiting_approval, invalid_state_transition.
-func TakesCharters(s *State) *wire.Error {
+func TakesCharters(s *run.State) *wire.Error {
 	switch s.Status {
 	case wire.StatusActive:
 		return nil
@@ -71,9 +72,9 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 		if c == nil {
 			return charterError(fmt.Sprintf("charters[%d]", i), "A charter must be an object.")
 		}
-		c = c.copy(sharedObjects)
+		c = c.Copy(run.SharedObjects)
 		c.Sequence = len(queue) + 1
-		c.PlanID, c.Status, c.TurnID, c.Attempts, c.Reproducible = plan, CharterPending, nil, 0, false
+		c.PlanID, c.Status, c.TurnID, c.Attempts, c.Reproducible = plan, run.CharterPending, nil, 0, false
 		c.AcceptanceContract, c.DependsOn, c.GatesRequired = wire.NonNil(c.AcceptanceContract), wire.NonNil(c.DependsOn), wire.NonNil(c.GatesRequired)
 		queue = append(queue, c)
 	}
@@ -90,7 +91,7 @@ func (op *QueueCharters) apply(t *transition) *wire.Error {
 	entry.Set("queued_at", t.env.Time())
 	s.CharterPlans = append(slices.Clip(s.CharterPlans), entry)
 	if n := len(ojson.Compact(ojson.Marshal(&struct {
-		Queue []*Charter      `json:"queue"`
+		Queue []*run.Charter  `json:"queue"`
 		Plans []*ojson.Object `json:"plans"`
 		Extra ojson.Extra
 	}{Queue: s.CharterQueue, Plans: s.CharterPlans}))); n > MaxCharterBytes {
@@ -114,7 +115,7 @@ func charterError(field, format string, args ...any) *wire.Error {
 }
 
 // queued checks one new charter against the configuration and where the run is.
-func (t *transition) queued(i int, c *Charter) *wire.Error {
+func (t *transition) queued(i int, c *run.Charter) *wire.Error {
 	cfg, s := t.cfg, t.s
 	at := fmt.Sprintf("charters[%d].", i)
 	role := cfg.Role(c.Role)
@@ -122,24 +123,24 @@ func (t *transition) queued(i int, c *Charter) *wire.Error {
 	case !wire.SafeID(c.CharterID):
 		return charterError(at+"charter_id", "A charter needs an id of 1 to %d bytes without / and \\.", wire.MaxCharterID)
 	case s.Charter(c.CharterID) != c:
-		return charterError(at+"charter_id", "Charter %s is in the queue of this run already.", clip(c.CharterID, 80))
+		return charterError(at+"charter_id", "Charter %s is in the queue of this run already.", run.Clip(c.CharterID, 80))
 	case wire.TrimSpace(c.Charter) == "":
 		return charterError(at+"charter", "Charter %s does not say what is to be done.", c.CharterID)
 	case role == nil:
-		return &wire.Error{Code: wire.CodeUnknownRole, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).", c.CharterID, clip(c.Role, 80), list(cfg.Roles.Keys()))}
+		return &wire.Error{Code: wire.CodeUnknownRole, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which agentxchain.json does not define (roles: %s).", c.CharterID, run.Clip(c.Role, 80), wire.List(cfg.Roles.Keys()))}
 	case cfg.Route(c.Phase) == nil:
-		return charterError(at+"phase", "Charter %s belongs to phase %q, which agentxchain.json does not have (phases: %s).", c.CharterID, clip(c.Phase, 80), list(cfg.Phases()))
+		return charterError(at+"phase", "Charter %s belongs to phase %q, which agentxchain.json does not have (phases: %s).", c.CharterID, run.Clip(c.Phase, 80), wire.List(cfg.Phases()))
 	case phaseIndex(cfg, c.Phase) < phaseIndex(cfg, s.Phase):
 		return charterError(at+"phase", "Charter %s belongs to phase %q, which the run has left; it is in %q.", c.CharterID, c.Phase, s.Phase)
 	}
 	if roles := cfg.PhaseRoles(c.Phase); len(roles) > 0 && !slices.Contains(roles, c.Role) {
-		return &wire.Error{Code: wire.CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, list(roles))}
+		return &wire.Error{Code: wire.CodeRoleNotRouted, Field: at + "role", Message: fmt.Sprintf("Charter %s is for role %q, which phase %q does not route to (roles there: %s).", c.CharterID, c.Role, c.Phase, wire.List(roles))}
 	}
 	for _, d := range c.DependsOn {
 		dep := s.Charter(d)
 		switch {
 		case dep == nil:
-			return charterError(at+"depends_on", "Charter %s depends on %q, which is not in the queue.", c.CharterID, clip(d, 80))
+			return charterError(at+"depends_on", "Charter %s depends on %q, which is not in the queue.", c.CharterID, run.Clip(d, 80))
 		case dep == c:
 			return charterError(at+"depends_on", "Charter %s depends on itself.", c.CharterID)
 		case phaseIndex(cfg, dep.Phase) > phaseIndex(cfg, c.Phase):
@@ -152,7 +153,7 @@ func (t *transition) queued(i int, c *Charter) *wire.Error {
 func phaseIndex(cfg *config.Config, phase string) int { return slices.Index(cfg.Phases(), phase) }
 
 // charterOrder refuses a queue that could never be worked off.
-func charterOrder(cfg *config.Config, s *State) *wire.Error {
+func charterOrder(cfg *config.Config, s *run.State) *wire.Error {
 	waits := make(map[string]int, len(s.CharterQueue))
 	needed := make(map[string][]string)
 	var free []string
@@ -183,16 +184,4 @@ func charterOrder(cfg *config.Config, s *State) *wire.Error {
 		}
 	}
 	return charterError("charters", "These charters depend on each other in a circle: %s.", wire.ListSome(left, 8))
-}
-
-func (c *Charter) copy(f objectCopy) *Charter {
-	if c == nil {
-		return nil
-	}
-	out := *c
-	out.AcceptanceContract, out.DependsOn, out.GatesRequired = slices.Clone(c.AcceptanceContract), slices.Clone(c.DependsOn), slices.Clone(c.GatesRequired)
-	out.TurnID = copyPtr(c.TurnID)
-	out.Task, out.Source = f(c.Task), f(c.Source)
-	out.Extra = f.extra(c.Extra)
-	return &out
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -34,7 +35,7 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "turn_id", Message: fmt.Sprintf("Turn %s is already checkpointed at %.12s.", op.TurnID, sha), Hint: "git agentxchain history"}
 	}
 	if !commitID(op.Commit) {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "commit", Message: fmt.Sprintf("%q is not a commit id.", clip(op.Commit, 80))}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "commit", Message: fmt.Sprintf("%q is not a commit id.", run.Clip(op.Commit, 80))}
 	}
 	now := t.env.Time()
 	marked := row.Clone()
@@ -47,12 +48,12 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 	if id := row.String("run_id"); id == "" || id == s.Run() {
 		s.LastCompletedTurn = ojson.NewObject("turn_id", op.TurnID, "role", row.String("role"), "phase", row.String("phase"), "runtime_id", wire.Member(row, "runtime_id"),
 			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))
-		t.x.checkpointed(marked)
+		t.x.Checkpointed(marked)
 	}
 	if s.Status != wire.StatusCompleted {
 		// After run_completed nothing may follow in the event log; the row and the
 		// state say it all the same.
-		turn := &Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}
+		turn := &run.Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}
 		t.event("turn_checkpointed", turn, "checkpoint_sha", op.Commit, "checkpointed_at", now)
 	}
 	t.turn, t.role = op.TurnID, row.String("role")

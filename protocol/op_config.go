@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -95,7 +96,7 @@ func (op *AdoptConfig) apply(t *transition) *wire.Error {
 			weakens++
 		}
 	}
-	t.event(EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows, "weakening", weakens)
+	t.event(run.EventConfigAdopted, nil, "rules_before", op.Before, "rules_after", op.After, "changes", rows, "weakening", weakens)
 	t.subject = fmt.Sprintf("adopt other rules (%d changes, %d weaken)", len(rows), weakens)
 	t.result = &AdoptResult{Changes: op.Changes}
 	return nil

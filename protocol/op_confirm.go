@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -58,7 +59,7 @@ func (op *Confirm) apply(t *transition) *wire.Error {
 
 // CheckConfirmable refuses a confirmation that no engine state is needed to refuse:
 // without a run, and from inside a dispatched turn.
-func CheckConfirmable(s *State, actor Actor) *wire.Error {
+func CheckConfirmable(s *run.State, actor Actor) *wire.Error {
 	if actor.InsideTurn != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
 			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent cannot confirm what another tool passed.", actor.InsideTurn),

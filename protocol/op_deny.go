@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -62,10 +63,10 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 	by, g := "", GateResult{Reasons: []string{"denied by " + t.env.Actor.Name + ": " + reason}}
 	if completion {
 		p := t.s.PendingRunCompletion
-		res.GateType, res.Gate, by = gateCompletion, p.Gate, p.RequestedByTurn
+		res.GateType, res.Gate, by = run.GateCompletion, p.Gate, p.RequestedByTurn
 	} else {
 		p := t.s.PendingPhaseTransition
-		res.GateType, res.Gate, res.To, by = gatePhase, p.Gate, p.To, p.RequestedByTurn
+		res.GateType, res.Gate, res.To, by = run.GatePhase, p.Gate, p.To, p.RequestedByTurn
 		g.TransitionRequest = p.To
 	}
 	if res.Gate != "" {

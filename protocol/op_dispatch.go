@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,7 +23,7 @@ func (op *DispatchTurn) Blobs() []*Blob { return nil }
 
 // DispatchResult is the outcome of DispatchTurn.
 type DispatchResult struct {
-	Turn  *Turn
+	Turn  *run.Turn
 	First bool // the turn was only assigned until now
 }
 
@@ -63,9 +64,9 @@ func (op *DispatchTurn) apply(t *transition) *wire.Error {
 // agent is at work it is refused, because that would hide the agent's own changes
 // from everybody (spec/02 §24 D-09).
 type RefreshBaseline struct {
-	TurnID   string    `json:"turn_id,omitempty"` // "" is the only active turn
-	Baseline *Baseline `json:"baseline"`
-	Staged   bool      `json:"staged,omitempty"` // a result is staged already
+	TurnID   string        `json:"turn_id,omitempty"` // "" is the only active turn
+	Baseline *run.Baseline `json:"baseline"`
+	Staged   bool          `json:"staged,omitempty"` // a result is staged already
 }
 
 func (*RefreshBaseline) Name() string      { return "refresh_baseline" }
@@ -73,7 +74,7 @@ func (op *RefreshBaseline) Blobs() []*Blob { return nil }
 
 // RefreshResult is the outcome of RefreshBaseline.
 type RefreshResult struct {
-	Turn  *Turn
+	Turn  *run.Turn
 	Files []string // paths that count as there before the turn, and did not until now; sorted
 }
 
@@ -110,7 +111,7 @@ func (op *RefreshBaseline) apply(t *transition) *wire.Error {
 }
 
 // named is target for what has no command of its own to hint at.
-func (t *transition) named(id, verb string) (*Turn, *wire.Error) {
+func (t *transition) named(id, verb string) (*run.Turn, *wire.Error) {
 	turn, err := t.target(id, verb)
 	if err != nil {
 		err.Hint = "git agentxchain status"

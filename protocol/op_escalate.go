@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -36,7 +37,7 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A run can be escalated only while it is active; it is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	var turn *Turn
+	var turn *run.Turn
 	if op.TurnID != "" || s.ActiveTurns.Len() > 0 {
 		var err *wire.Error
 		if turn, err = t.target(op.TurnID, "escalate"); err != nil {
@@ -58,7 +59,7 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 		esc.Set("from_turn_id", turn.TurnID)
 		t.about(turn)
 	}
-	on := "escalation:operator:" + OperatorSlug(reason)
+	on := "escalation:operator:" + run.OperatorSlug(reason)
 	t.append(wire.LedgerDecisions, NewOperatorEscalatedEntry(t.env.Time(), s.Run(), s.Phase, on, esc))
 	t.event("escalation_raised", turn, "source", "operator", "reason", reason)
 	t.block(blockSpec{On: on, Category: "operator_escalation", TypedReason: "operator_escalation", Owner: "human", Action: action, Detail: detail,
@@ -70,7 +71,7 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 
 func (t *transition) blockResult() *BlockResult {
 	r := &BlockResult{BlockedOn: wire.OrEmpty(t.s.BlockedOn)}
-	r.EscalationID = CurrentEscalation(t.s, t.x.OpenEscalations).String("escalation_id")
+	r.EscalationID = run.CurrentEscalation(t.s, t.x.OpenEscalations).String("escalation_id")
 	return r
 }
 
@@ -96,23 +97,23 @@ func (op *Block) apply(t *transition) *wire.Error {
 			return &wire.Error{Code: wire.CodeInvalidArgument, Field: m.field, Message: fmt.Sprintf("A block needs %s; without it the block cannot be resolved.", m.field)}
 		}
 	}
-	if op.Owner != OwnerHuman && op.Owner != OwnerOperator {
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "owner", Message: fmt.Sprintf("A block is owned by human or operator, not %q.", clip(op.Owner, 80))}
+	if op.Owner != run.OwnerHuman && op.Owner != run.OwnerOperator {
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "owner", Message: fmt.Sprintf("A block is owned by human or operator, not %q.", run.Clip(op.Owner, 80))}
 	}
 	if hasPrefix(op.BlockedOn, "human_approval:") {
 		// It would be read back as a pause at a gate that nobody has evaluated.
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "blocked_on", Message: "A gate is waited for only after it was evaluated; a block cannot ask for its approval."}
 	}
 	s := t.s
-	if s.Status == wire.StatusBlocked && !(hasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
+	if s.Status == wire.StatusBlocked && !(run.HasPending(s) && approvalBlock(s)) && !op.repeats(s) && !op.retried(t) {
 		// The block that stands says what a person has to do; another on top of it
 		// would take its place.
-		return blockedError(s, "block it on "+clip(wire.OneLine(op.BlockedOn), 80))
+		return blockedError(s, "block it on "+run.Clip(wire.OneLine(op.BlockedOn), 80))
 	}
 	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused && s.Status != wire.StatusBlocked {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("A run that is %s cannot be blocked.", s.Status), Hint: "git agentxchain status"}
 	}
-	var turn *Turn
+	var turn *run.Turn
 	if op.TurnID != "" {
 		var err *wire.Error
 		if turn, err = t.target(op.TurnID, "block"); err != nil {
@@ -128,7 +129,7 @@ func (op *Block) apply(t *transition) *wire.Error {
 }
 
 // repeats reports whether the run is blocked on the very same thing.
-func (op *Block) repeats(s *State) bool {
+func (op *Block) repeats(s *run.State) bool {
 	r := s.BlockedReason
 	return wire.OrEmpty(s.BlockedOn) == op.BlockedOn && r != nil && r.Category == op.Category && (op.TurnID == "" || wire.OrEmpty(r.TurnID) == op.TurnID)
 }

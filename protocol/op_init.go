@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -55,10 +56,10 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 			Hint:    "git agentxchain assign --new-run"}
 	default:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("A run cannot start while run %s is %s.", orNone(s.Run()), s.Status),
+			Message: fmt.Sprintf("A run cannot start while run %s is %s.", wire.OrNone(s.Run()), s.Status),
 			Hint:    "git agentxchain status"}
 	}
-	prov, err := Provenance(op.Trigger, op.TriggerReason, op.ParentRun, op.CreatedBy, op.Parent)
+	prov, err := run.Provenance(op.Trigger, op.TriggerReason, op.ParentRun, op.CreatedBy, op.Parent)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	s.Provenance = prov
 	s.InheritedContext = nil
 	if op.InheritContext && op.ParentRun != "" {
-		s.InheritedContext = InheritedContext(op.ParentRun, op.Parent, now)
+		s.InheritedContext = run.InheritedContext(op.ParentRun, op.Parent, now)
 	}
 	s.RepoDecisions = nil
 	for _, l := range t.snap.RepoDecisions {
@@ -83,7 +84,7 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 	if trig := prov.String("trigger"); (trig == "continuation" || trig == "recovery") && s.AcceptedIntegrationRef == nil && t.env.Git.Head != "" {
 		s.AcceptedIntegrationRef = new("git:" + t.env.Git.Head)
 	}
-	t.x = &Index{Run: s.Run()}
+	t.x = &run.Index{Run: s.Run()}
 	t.event("run_started", nil, "provenance", prov)
 	op.close(t, before)
 	t.subject = fmt.Sprintf("start %s in phase %s", s.Run(), s.Phase)
@@ -129,11 +130,11 @@ func (t *transition) idle() {
 }
 
 // FreshState is the idle state of a project before its first run (spec/01 §3.1).
-func FreshState(c *config.Config, projectID string) *State {
+func FreshState(c *config.Config, projectID string) *run.State {
 	if projectID == "" {
 		projectID = c.Project.ID
 	}
-	s := &State{SchemaVersion: "1.1", ProjectID: projectID, Status: wire.StatusIdle, Phase: c.FirstPhase(), BudgetStatus: freshBudget(c)}
+	s := &run.State{SchemaVersion: "1.1", ProjectID: projectID, Status: wire.StatusIdle, Phase: c.FirstPhase(), BudgetStatus: freshBudget(c)}
 	for _, r := range c.Routing.All() {
 		if r.ExitGate != "" {
 			s.PhaseGateStatus.Set(r.ExitGate, wire.GatePending)
@@ -142,8 +143,8 @@ func FreshState(c *config.Config, projectID string) *State {
 	return s
 }
 
-func freshBudget(c *config.Config) BudgetStatus {
-	b := BudgetStatus{}
+func freshBudget(c *config.Config) run.BudgetStatus {
+	b := run.BudgetStatus{}
 	if c.Budget != nil && c.Budget.PerRunMaxUSD != nil {
 		b.RemainingUSD = new(*c.Budget.PerRunMaxUSD)
 	}

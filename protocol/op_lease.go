@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -38,7 +39,7 @@ const (
 // hands is dispatched again, a deadline is never before the end of the lease.
 type RecordLease struct {
 	Action    string        `json:"action"`
-	Lease     *Lease        `json:"lease,omitempty"`
+	Lease     *run.Lease    `json:"lease,omitempty"`
 	Rejection string        `json:"lease_rejection_reason,omitempty"` // of refused
 	Reason    string        `json:"reason,omitempty"`
 	Details   *ojson.Object `json:"details,omitempty"`  // further members of the recovery event's details
@@ -49,7 +50,7 @@ func (*RecordLease) Name() string      { return "record_lease" }
 func (op *RecordLease) Blobs() []*Blob { return nil }
 
 // LeaseResult is the outcome of RecordLease; Turn is nil when it is not active.
-type LeaseResult struct{ Turn *Turn }
+type LeaseResult struct{ Turn *run.Turn }
 
 func (op *RecordLease) apply(t *transition) *wire.Error {
 	s := t.s
@@ -62,13 +63,13 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 	if len(op.Reason) > maxLeaseReason {
 		return bad("reason", "A reason of %d bytes is too long; the limit is %d.", len(op.Reason), maxLeaseReason)
 	}
-	var turn *Turn
+	var turn *run.Turn
 	if op.Lease != nil {
-		if err := op.Lease.check(); err != nil {
+		if err := op.Lease.Check(); err != nil {
 			return bad("lease", "The lease does not hold together: %s.", err)
 		}
 		if op.Lease.RunID != s.Run() {
-			return bad("lease.run_id", "The lease is of run %s, not of %s.", clip(op.Lease.RunID, 80), s.Run())
+			return bad("lease.run_id", "The lease is of run %s, not of %s.", run.Clip(op.Lease.RunID, 80), s.Run())
 		}
 		if was, ok := s.ActiveTurns.Get(op.Lease.StepID); ok {
 			next := *was
@@ -86,18 +87,18 @@ func (op *RecordLease) apply(t *transition) *wire.Error {
 	if op.Action == LeaseActProgress {
 		t.event("dispatch_progress", turn, objectPairs(op.Progress)...)
 	} else {
-		t.event(EventLease, turn, objectPairs(op.payload(t, turn))...)
+		t.event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
 	}
 	t.subject = "lease " + op.Action
 	if op.Lease != nil {
-		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID, wire.OneLine(clip(op.Lease.RunnerID, 60)))
+		t.subject = fmt.Sprintf("lease %s: %s (%s)", op.Action, op.Lease.StepID, wire.OneLine(run.Clip(op.Lease.RunnerID, 60)))
 	}
 	t.result = &LeaseResult{Turn: turn}
 	return nil
 }
 
 // judge holds the request against the run and changes turn, a copy, accordingly.
-func (op *RecordLease) judge(t *transition, turn *Turn) *wire.Error {
+func (op *RecordLease) judge(t *transition, turn *run.Turn) *wire.Error {
 	bad := func(field, format string, args ...any) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
 	}
@@ -114,11 +115,11 @@ func (op *RecordLease) judge(t *transition, turn *Turn) *wire.Error {
 			return bad("lease", "The lease that is %s is missing.", op.Action)
 		}
 	default:
-		return bad("action", "%q is nothing that happens to a lease.", clip(wire.OneLine(op.Action), 40))
+		return bad("action", "%q is nothing that happens to a lease.", run.Clip(wire.OneLine(op.Action), 40))
 	}
 	if op.Action == LeaseActRefused {
 		if !slices.Contains(LeaseRejectionReasons(), op.Rejection) {
-			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.", clip(wire.OneLine(op.Rejection), 40))
+			return bad("lease_rejection_reason", "%q is no reason to refuse a lease.", run.Clip(wire.OneLine(op.Rejection), 40))
 		}
 		return nil // also of a turn that is over
 	}
@@ -128,7 +129,7 @@ func (op *RecordLease) judge(t *transition, turn *Turn) *wire.Error {
 		}
 		return nil
 	}
-	old := TurnLease(turn)
+	old := run.TurnLease(turn)
 	switch op.Action {
 	case LeaseActIssued, LeaseActRestored:
 		return op.passes(t, turn, old)
@@ -149,7 +150,7 @@ func (op *RecordLease) judge(t *transition, turn *Turn) *wire.Error {
 }
 
 // passes has the turn change hands.
-func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *wire.Error {
+func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) *wire.Error {
 	l := op.Lease
 	if t.s.Status != wire.StatusActive {
 		return blockedOrPending(t.s, "lease turn "+turn.TurnID)
@@ -161,7 +162,7 @@ func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *wir
 	issued, _ := old.Int("issued_at_ms")
 	if l.FencingToken.Token == old.String("token") || l.FencingToken.IssuedAtMS <= int64(issued) {
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "lease.fencing_token",
-			Message: fmt.Sprintf("The fencing token of turn %s must be another one than %s, and a later one.", turn.TurnID, orNone(old.String("token")))}
+			Message: fmt.Sprintf("The fencing token of turn %s must be another one than %s, and a later one.", turn.TurnID, wire.OrNone(old.String("token")))}
 	}
 	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
@@ -174,13 +175,13 @@ func (op *RecordLease) passes(t *transition, turn *Turn, old *ojson.Object) *wir
 	if at, err := wire.ParseTime(turn.DeadlineAt); op.Action == LeaseActIssued && (err != nil || !at.After(t.env.Now)) {
 		turn.DeadlineAt = wire.FormatTime(TurnDeadline(t.cfg, t.env.Now))
 	}
-	turn.Extra.Set(leaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token, "issued_at_ms", int(l.FencingToken.IssuedAtMS),
+	turn.Extra.Set(run.LeaseMember, ojson.NewObject("lease_id", l.LeaseID, "token", l.FencingToken.Token, "issued_at_ms", int(l.FencingToken.IssuedAtMS),
 		"epoch", l.Epoch(), "runner_id", l.RunnerID, "session_id", l.SessionID))
 	return op.extends(turn)
 }
 
 // extends moves the turn's deadline to the end of the lease when that is later.
-func (op *RecordLease) extends(turn *Turn) *wire.Error {
+func (op *RecordLease) extends(turn *run.Turn) *wire.Error {
 	until := op.Lease.ExpiresAt()
 	if at, err := wire.ParseTime(turn.DeadlineAt); err != nil || at.Before(until) {
 		turn.DeadlineAt = wire.FormatTime(until)
@@ -188,7 +189,7 @@ func (op *RecordLease) extends(turn *Turn) *wire.Error {
 	return nil
 }
 
-func blockedOrPending(s *State, what string) *wire.Error {
+func blockedOrPending(s *run.State, what string) *wire.Error {
 	switch {
 	case s.Status == wire.StatusBlocked:
 		return blockedError(s, what)
@@ -199,7 +200,7 @@ func blockedOrPending(s *State, what string) *wire.Error {
 }
 
 // payload is the row's.
-func (op *RecordLease) payload(t *transition, turn *Turn) *ojson.Object {
+func (op *RecordLease) payload(t *transition, turn *run.Turn) *ojson.Object {
 	p := ojson.NewObject("action", op.Action)
 	if op.Lease != nil {
 		p.Set("lease", op.Lease.Object())
@@ -215,17 +216,17 @@ func (op *RecordLease) payload(t *transition, turn *Turn) *ojson.Object {
 
 // leaseEnds puts on record that a lease has ended with its turn or its attempt; nil
 // for an operation that was made under none.
-func (t *transition) leaseEnds(l *Lease, action string, turn *Turn) {
-	if l == nil || l.check() != nil || l.RunID != t.s.Run() || l.StepID != turn.TurnID {
+func (t *transition) leaseEnds(l *run.Lease, action string, turn *run.Turn) {
+	if l == nil || l.Check() != nil || l.RunID != t.s.Run() || l.StepID != turn.TurnID {
 		return
 	}
 	op := &RecordLease{Action: action, Lease: l}
-	t.event(EventLease, turn, objectPairs(op.payload(t, turn))...)
+	t.event(run.EventLease, turn, objectPairs(op.payload(t, turn))...)
 }
 
 // recovery is the strict RecoveryEvent of the action, nil for one that recovers
 // nothing (spec/08 §5, §11.5).
-func (op *RecordLease) recovery(t *transition, turn *Turn) *ojson.Object {
+func (op *RecordLease) recovery(t *transition, turn *run.Turn) *ojson.Object {
 	kind, step := "", ""
 	switch op.Action {
 	case LeaseActStarted:
@@ -263,14 +264,14 @@ func (op *RecordLease) recovery(t *transition, turn *Turn) *ojson.Object {
 			details.Set(k, v)
 		}
 	}
-	run := t.s.Run()
-	r := ojson.NewObject("event_id", t.env.ID("rec"), "run_id", run, "plan_id", leasePlanPrefix+run)
+	runID := t.s.Run()
+	r := ojson.NewObject("event_id", t.env.ID("rec"), "run_id", runID, "plan_id", run.LeasePlanPrefix+runID)
 	if op.Lease != nil {
 		r.Set("step_id", op.Lease.StepID)
 	}
 	r.Set("kind", kind)
 	r.Set("occurred_at_ms", int(t.env.Now.UnixMilli()))
-	r.Set("actor", LeaseIssuer)
+	r.Set("actor", run.LeaseIssuer)
 	r.Set("details", sortedObject(details))
 	r.Set("contract_version", recoveryVersion)
 	r.Set("run_state", runLifecycle(t.s.Status))
@@ -301,7 +302,7 @@ func runLifecycle(s wire.Status) string {
 
 // LeaseRejectionReasons are the eight reasons in their published order.
 func LeaseRejectionReasons() []string {
-	return []string{RejectStaleToken, RejectExpired, RejectSession, RejectUnknown, RejectTerminal, RejectNotExecutable, RejectDependency, RejectSuperseded}
+	return []string{run.RejectStaleToken, run.RejectExpired, run.RejectSession, run.RejectUnknown, run.RejectTerminal, run.RejectNotExecutable, run.RejectDependency, run.RejectSuperseded}
 }
 
 // sortedObject is o with its members in byte order: a free-form map of the strict
@@ -330,7 +331,7 @@ func objectPairs(o *ojson.Object) []any {
 
 // LeaseEnd is when a lease that begins now ends: after ttl, or at the turn's deadline
 // when ttl is 0, never after the run's own time is up (spec/08 §11.8).
-func LeaseEnd(cfg *config.Config, s *State, turn *Turn, now time.Time, ttl time.Duration) time.Time {
+func LeaseEnd(cfg *config.Config, s *run.State, turn *run.Turn, now time.Time, ttl time.Duration) time.Time {
 	until := now.Add(ttl)
 	if ttl <= 0 {
 		until = TurnDeadline(cfg, now)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,7 +24,7 @@ func (*AdvanceTurn) Name() string      { return "advance_turn" }
 func (op *AdvanceTurn) Blobs() []*Blob { return nil }
 
 // AdvanceResult is the outcome of AdvanceTurn.
-type AdvanceResult struct{ Turn *Turn }
+type AdvanceResult struct{ Turn *run.Turn }
 
 // ProofStream reports whether output on the stream proves that an agent works
 // (spec/06 §15.3).
@@ -99,7 +100,7 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 		}
 	default:
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "status",
-			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.", clip(wire.OneLine(op.Status), 40))}
+			Message: fmt.Sprintf("A dispatch is dispatched, starting or running, not %q.", run.Clip(wire.OneLine(op.Status), 40))}
 	}
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
 	t.about(&turn)

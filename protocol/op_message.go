@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,6 @@ import (
 const (
 	MaxMessageBody    = 64 << 10
 	maxMessageSubject = 512
-	maxMessageID      = 128
 	maxArtifactRefs   = 64
 	maxArtifactRef    = 512
 )
@@ -72,13 +72,13 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 	if err != nil {
 		return err
 	}
-	if from == op.To && from != Human { // there are many people
+	if from == op.To && from != run.Human { // there are many people
 		return argument("to", "%s cannot send a message to itself.", wire.Shown(from))
 	}
 	if err := op.check(s.Run()); err != nil {
 		return err
 	}
-	if err := t.x.Mailbox.full(op.ID != ""); err != nil {
+	if err := t.x.Mailbox.Full(op.ID != ""); err != nil {
 		return err
 	}
 	id := op.ID
@@ -100,7 +100,7 @@ func (op *SendMessage) apply(t *transition) *wire.Error {
 	}
 	msg.Set("created_at", t.env.Time())
 	msg.Set("requires_ack", op.RequiresAck)
-	t.event(EventMessageSent, turn, "message", msg, "to", to)
+	t.event(run.EventMessageSent, turn, "message", msg, "to", to)
 	if turn != nil {
 		t.about(turn)
 	}
@@ -124,7 +124,7 @@ func (t *transition) mailable(what string) *wire.Error {
 }
 
 // sender is who the message is from: a turn speaks for itself only.
-func (op *SendMessage) sender(t *transition) (string, *Turn, *wire.Error) {
+func (op *SendMessage) sender(t *transition) (string, *run.Turn, *wire.Error) {
 	from := op.From
 	if in := t.env.Actor.InsideTurn; in != "" {
 		if from != "" && from != in {
@@ -133,8 +133,8 @@ func (op *SendMessage) sender(t *transition) (string, *Turn, *wire.Error) {
 		}
 		from = in
 	}
-	if from == "" || from == Human {
-		return Human, nil, nil
+	if from == "" || from == run.Human {
+		return run.Human, nil, nil
 	}
 	turn, ok := t.s.ActiveTurns.Get(from)
 	if !ok {
@@ -153,18 +153,18 @@ func (op *SendMessage) recipient(t *transition) (*ojson.Object, *wire.Error) {
 		return ojson.NewObject("turn", op.To), nil
 	case t.cfg.Role(op.To) != nil:
 		return ojson.NewObject("role", op.To), nil
-	case op.To == Human:
+	case op.To == run.Human:
 		return ojson.NewObject("human", true), nil
 	}
 	return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "to",
-		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.", wire.Shown(op.To), t.s.Run(), list(t.cfg.Roles.Keys())),
+		Message: fmt.Sprintf("%s is no active turn of run %s, no role of agentxchain.json (roles: %s), and not human.", wire.Shown(op.To), t.s.Run(), wire.List(t.cfg.Roles.Keys())),
 		Hint:    "git agentxchain status names the active turns"}
 }
 
 // check holds the message's own members to their form.
-func (op *SendMessage) check(run string) *wire.Error {
+func (op *SendMessage) check(runID string) *wire.Error {
 	if !slices.Contains(MessageKinds(), op.Kind) {
-		return argument("kind", "%q is no kind of message (%s).", clip(wire.OneLine(op.Kind), 80), list(MessageKinds()))
+		return argument("kind", "%q is no kind of message (%s).", run.Clip(wire.OneLine(op.Kind), 80), wire.List(MessageKinds()))
 	}
 	if strings.TrimSpace(op.Subject) == "" && strings.TrimSpace(op.Body) == "" && len(op.Artifacts) == 0 {
 		return argument("body", "The message says nothing: it has no subject, no body and names no artifact.")
@@ -183,7 +183,7 @@ func (op *SendMessage) check(run string) *wire.Error {
 	}
 	for i, a := range op.Artifacts {
 		if strings.TrimSpace(a) == "" || len(a) > maxArtifactRef || !printable(a) {
-			return argument(fmt.Sprintf("artifacts[%d]", i), "%q is no id of an artifact: at most %d printable characters.", clip(wire.OneLine(a), 80), maxArtifactRef)
+			return argument(fmt.Sprintf("artifacts[%d]", i), "%q is no id of an artifact: at most %d printable characters.", run.Clip(wire.OneLine(a), 80), maxArtifactRef)
 		}
 	}
 	switch {
@@ -196,7 +196,7 @@ func (op *SendMessage) check(run string) *wire.Error {
 	case op.Kind != KindResponse:
 		return argument("reply_to", "Only a %s answers another message; this is a %s.", KindResponse, op.Kind)
 	}
-	if msg := sentMessage(op.Answers, run); msg == nil || msg.String("message_id") != op.ReplyTo {
+	if msg := sentMessage(op.Answers, runID); msg == nil || msg.String("message_id") != op.ReplyTo {
 		return unknownMessage("reply_to", op.ReplyTo)
 	}
 	return nil
@@ -205,8 +205,8 @@ func (op *SendMessage) check(run string) *wire.Error {
 // freeMessageID refuses an id that is taken, that is not safe (spec/08 §0.5), or
 // that messages derived from the run have.
 func (t *transition) freeMessageID(id string) *wire.Error {
-	if id == "." || id == ".." || len(id) > maxMessageID || !utf8.ValidString(id) || !printable(id) || strings.ContainsAny(id, `/\ `) {
-		return argument("id", "%q cannot be the id of a message: at most %d printable characters without blanks and slashes.", clip(wire.OneLine(id), 80), maxMessageID)
+	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) || strings.ContainsAny(id, `/\ `) {
+		return argument("id", "%q cannot be the id of a message: at most %d printable characters without blanks and slashes.", run.Clip(wire.OneLine(id), 80), run.MaxMessageID)
 	}
 	for _, p := range []string{"msg_", "turn_", "block-", "artifacts-"} {
 		if strings.HasPrefix(id, p) {
@@ -219,8 +219,6 @@ func (t *transition) freeMessageID(id string) *wire.Error {
 	}
 	return nil
 }
-
-func mintedMessage(id string) bool { return strings.HasPrefix(id, "msg_") }
 
 func messageText(field, s string, limit int) *wire.Error {
 	switch {
@@ -240,18 +238,18 @@ func printable(s string) bool {
 
 // sentMessage reads the message out of the event that sent it, nil when it is no
 // such event of the run.
-func sentMessage(b *Blob, run string) *ojson.Object {
-	row := mailRow(b, run, EventMessageSent)
+func sentMessage(b *Blob, runID string) *ojson.Object {
+	row := mailRow(b, runID, run.EventMessageSent)
 	return row.Object("payload").Object("message")
 }
 
 // mailRow reads an event of the mailbox given as evidence, nil when it is another.
-func mailRow(b *Blob, run, kind string) *ojson.Object {
+func mailRow(b *Blob, runID, kind string) *ojson.Object {
 	if b == nil {
 		return nil
 	}
-	row, err := DecodeLedgerLine(b.Data)
-	if err != nil || row.String("event_type") != kind || row.String("run_id") != run {
+	row, err := run.DecodeLedgerLine(b.Data)
+	if err != nil || row.String("event_type") != kind || row.String("run_id") != runID {
 		return nil
 	}
 	return row
@@ -264,4 +262,17 @@ func unknownMessage(field, id string) *wire.Error {
 
 func argument(field, format string, args ...any) *wire.Error {
 	return &wire.Error{Code: wire.CodeInvalidArgument, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// deliver hands the messages that wait for a turn over with the bundle that the
+// operation dispatches. One that the turn has already is in its bundles for ever.
+func (t *transition) deliver(turn *run.Turn) {
+	if t.x.Mailbox == nil {
+		return
+	}
+	for _, m := range t.x.Mailbox.Open {
+		if m.Turn != turn.TurnID && m.For(turn) {
+			t.event(run.EventMessageDelivered, turn, "message_id", m.ID, "attempt", turn.Attempt)
+		}
+	}
 }

@@ -7,20 +7,9 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// Statuses of an acknowledgement (spec/08 §7.1).
-const (
-	AckReceived = "received" // seen
-	AckAccepted = "accepted" // will act
-	AckRejected = "rejected" // declines or cannot
-	AckResolved = "resolved" // done, the final answer
-)
-
-// AckStatuses lists the statuses in the order they can follow each other; accepted
-// and rejected exclude each other.
-func AckStatuses() []string { return []string{AckReceived, AckAccepted, AckRejected, AckResolved} }
 
 // maxAckNote bounds the note of an acknowledgement, in bytes.
 const maxAckNote = 4 << 10
@@ -49,13 +38,13 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 	if err := t.mailable("acknowledge a message"); err != nil {
 		return err
 	}
-	sent := mailRow(op.Message, s.Run(), EventMessageSent)
+	sent := mailRow(op.Message, s.Run(), run.EventMessageSent)
 	msg := sent.Object("payload").Object("message")
 	if op.MessageID == "" || msg.String("message_id") != op.MessageID {
 		return unknownMessage("message_id", op.MessageID)
 	}
-	if !slices.Contains(AckStatuses(), op.Status) {
-		return argument("status", "%q is no status of an acknowledgement (%s).", clip(wire.OneLine(op.Status), 80), list(AckStatuses()))
+	if !slices.Contains(run.AckStatuses(), op.Status) {
+		return argument("status", "%q is no status of an acknowledgement (%s).", run.Clip(wire.OneLine(op.Status), 80), wire.List(run.AckStatuses()))
 	}
 	if err := messageText("note", op.Note, maxAckNote); err != nil {
 		return err
@@ -72,7 +61,7 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 	if op.Note != "" {
 		ack.Set("note", op.Note)
 	}
-	t.event(EventMessageAcknowledged, turn, "ack", ack)
+	t.event(run.EventMessageAcknowledged, turn, "ack", ack)
 	if turn != nil {
 		t.about(turn)
 	}
@@ -84,18 +73,18 @@ func (op *AckMessage) apply(t *transition) *wire.Error {
 // recipient is who the acknowledgement is from: the turn that has the message, else
 // whom it was addressed to. A turn answers what is addressed to it; a person may
 // answer for any recipient, and nobody else for a person.
-func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Turn, *wire.Error) {
+func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *run.Turn, *wire.Error) {
 	to := sent.Object("payload").Object("to")
 	m := t.x.Mailbox.Find(op.MessageID)
 	if m == nil {
-		m = &OpenMessage{ID: op.MessageID, To: Human}
+		m = &run.OpenMessage{ID: op.MessageID, To: run.Human}
 		switch {
 		case to.String("turn") != "":
 			m.To = to.String("turn")
 		case to.String("role") != "":
 			m.To, m.Role = to.String("role"), true
 		}
-		if row := mailRow(op.Delivered, t.s.Run(), EventMessageDelivered); row.Object("payload").String("message_id") == op.MessageID {
+		if row := mailRow(op.Delivered, t.s.Run(), run.EventMessageDelivered); row.Object("payload").String("message_id") == op.MessageID {
 			m.Turn = row.Object("turn").String("turn_id")
 		}
 	}
@@ -104,7 +93,7 @@ func (op *AckMessage) recipient(t *transition, sent *ojson.Object) (string, *Tur
 		turn, _ := t.s.ActiveTurns.Get(m.Recipient())
 		return m.Recipient(), turn, nil
 	}
-	if m.To == Human && !m.Role {
+	if m.To == run.Human && !m.Role {
 		return "", nil, t.outsideTurn("answer for a person", "git agentxchain monarchic message ack "+op.MessageID)
 	}
 	turn, ok := t.s.ActiveTurns.Get(in)
@@ -121,7 +110,7 @@ func (op *AckMessage) last(t *transition) string {
 	if m := t.x.Mailbox.Find(op.MessageID); m != nil {
 		return m.Ack
 	}
-	ack := mailRow(op.Last, t.s.Run(), EventMessageAcknowledged).Object("payload").Object("ack")
+	ack := mailRow(op.Last, t.s.Run(), run.EventMessageAcknowledged).Object("payload").Object("ack")
 	if ack.String("message_id") != op.MessageID {
 		return ""
 	}
@@ -139,11 +128,11 @@ func ackFollows(id, last, next string) *wire.Error {
 
 func ackRank(status string) int {
 	switch status {
-	case AckReceived:
+	case run.AckReceived:
 		return 1
-	case AckAccepted, AckRejected:
+	case run.AckAccepted, run.AckRejected:
 		return 2
-	case AckResolved:
+	case run.AckResolved:
 		return 3
 	}
 	return 0

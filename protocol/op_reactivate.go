@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -37,11 +38,11 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("Only a blocked run can be unblocked; this one is %s.", s.Status), Hint: "git agentxchain status"}
 	}
-	if hasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s)) {
+	if run.HasPending(s) && (s.Status == wire.StatusPaused || approvalBlock(s)) {
 		return pendingError(s, "reactivate the run")
 	}
 	was := wire.OrEmpty(s.BlockedOn)
-	open := CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
+	open := run.CurrentEscalation(s, t.x.OpenEscalations).String("escalation_id")
 	if op.EscalationID != "" && op.EscalationID != open {
 		return &wire.Error{Code: wire.CodeNotFound, Field: "escalation_id",
 			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID, was), Hint: "git agentxchain status",
@@ -59,7 +60,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	}
 	t.clearBlock(via)
 	t.session = "blocker_cleared"
-	if gate := pendingGate(s); hasPending(s) {
+	if gate := pendingGate(s); run.HasPending(s) {
 		s.Status, s.BlockedOn = wire.StatusPaused, new("human_approval:"+gate)
 	}
 	t.subject = "unblock: " + wire.OneLine(was)

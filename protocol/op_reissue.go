@@ -7,16 +7,17 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ReissueTurn gives up a turn and hands its work to a new one, for the same or
 // another role.
 type ReissueTurn struct {
-	TurnID   string    `json:"turn_id,omitempty"`
-	Role     string    `json:"role,omitempty"` // "" keeps the role
-	Reason   string    `json:"reason,omitempty"`
-	Baseline *Baseline `json:"baseline"` // the work tree now; nil with Keep
+	TurnID   string        `json:"turn_id,omitempty"`
+	Role     string        `json:"role,omitempty"` // "" keeps the role
+	Reason   string        `json:"reason,omitempty"`
+	Baseline *run.Baseline `json:"baseline"` // the work tree now; nil with Keep
 	// Keep leaves the work under the baseline it began with, commits made since included.
 	Keep bool `json:"keep_baseline,omitempty"`
 	// Taken are commits made during the old turn that a person takes out of it: Baseline
@@ -38,7 +39,7 @@ func (op *ReissueTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
 
 // ReissueResult is the outcome of ReissueTurn.
 type ReissueResult struct {
-	Turn    *Turn
+	Turn    *run.Turn
 	OldTurn string
 	Delta   *ojson.Object // baseline and binding differences, spec/01 §7.2
 }
@@ -59,7 +60,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	role := t.cfg.Role(roleID)
 	if role == nil {
-		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID, list(t.cfg.Roles.Keys()))}
+		return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", roleID, wire.List(t.cfg.Roles.Keys()))}
 	}
 	if _, ok := t.cfg.Runtimes.Get(role.RuntimeID); !ok && role.RuntimeID != "manual" {
 		return &wire.Error{Code: wire.CodeUnknownRuntime, Field: "roles." + roleID + ".runtime", Message: fmt.Sprintf("Role %q is bound to runtime %q, which is not defined.", roleID, role.RuntimeID)}
@@ -95,7 +96,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 	}
 	now := t.env.Time()
 	s.TurnSequence++
-	turn := &Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: wire.TurnAssigned, Attempt: old.Attempt + 1,
+	turn := &run.Turn{TurnID: t.env.ID("turn"), RunID: s.Run(), AssignedRole: roleID, Status: wire.TurnAssigned, Attempt: old.Attempt + 1,
 		AssignedAt: now, StartedAt: now, DeadlineAt: wire.FormatTime(TurnDeadline(t.cfg, t.env.Now)), RuntimeID: role.RuntimeID, Baseline: baseline,
 		AssignedSequence: s.TurnSequence, ConcurrentWith: []string{}, IntakeContext: old.IntakeContext, DelegationContext: old.DelegationContext,
 		DelegationReview: old.DelegationReview, ReissuedFrom: old.TurnID, Carried: carried}
@@ -148,7 +149,7 @@ func (op *ReissueTurn) apply(t *transition) *wire.Error {
 
 // mayHandOver holds a change of role to the rules of an assignment: routing, one
 // turn a role, and a clean work tree for a role that writes.
-func (op *ReissueTurn) mayHandOver(t *transition, old *Turn, role *config.Role, baseline *Baseline) *wire.Error {
+func (op *ReissueTurn) mayHandOver(t *transition, old *run.Turn, role *config.Role, baseline *run.Baseline) *wire.Error {
 	if role.ID == old.AssignedRole {
 		return nil
 	}
@@ -193,7 +194,7 @@ func reissueResolves(category string) bool {
 	return false
 }
 
-func headOf(b *Baseline) any {
+func headOf(b *run.Baseline) any {
 	if b == nil {
 		return nil
 	}
@@ -201,7 +202,7 @@ func headOf(b *Baseline) any {
 }
 
 // BaselineDelta says what changed between the old and the new turn's start.
-func BaselineDelta(old, turn *Turn) *ojson.Object {
+func BaselineDelta(old, turn *run.Turn) *ojson.Object {
 	added, removed := []string{}, []string{}
 	var before, after ojson.Map[string]
 	if old.Baseline != nil {

@@ -9,21 +9,22 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // RejectTurn is a person's (or the run loop's) refusal of a staged result.
 type RejectTurn struct {
-	TurnID   string    `json:"turn_id,omitempty"`
-	Reason   string    `json:"reason"`
-	Stage    string    `json:"failed_stage,omitempty"` // human_review when ""
-	Errors   []string  `json:"validation_errors"`
-	Reassign bool      `json:"reassign,omitempty"`      // resolve a conflict by redoing the turn on top of what was accepted
-	Staged   *Blob     `json:"staged"`                  // the refused result, kept; nil when none was staged
-	Cost     float64   `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
-	Keep     bool      `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
-	Baseline *Baseline `json:"baseline"`                // another baseline for it: nil with Keep; in older records the work tree as it was then
-	Lease    *Lease    `json:"lease,omitempty"`         // of the runner whose attempt it was, as it is afterwards
+	TurnID   string        `json:"turn_id,omitempty"`
+	Reason   string        `json:"reason"`
+	Stage    string        `json:"failed_stage,omitempty"` // human_review when ""
+	Errors   []string      `json:"validation_errors"`
+	Reassign bool          `json:"reassign,omitempty"`      // resolve a conflict by redoing the turn on top of what was accepted
+	Staged   *Blob         `json:"staged"`                  // the refused result, kept; nil when none was staged
+	Cost     float64       `json:"cost_usd,omitempty"`      // what the attempt cost, US dollars
+	Keep     bool          `json:"keep_baseline,omitempty"` // the next attempt is judged by the baseline of this one
+	Baseline *run.Baseline `json:"baseline"`                // another baseline for it: nil with Keep; in older records the work tree as it was then
+	Lease    *run.Lease    `json:"lease,omitempty"`         // of the runner whose attempt it was, as it is afterwards
 }
 
 func (*RejectTurn) Name() string      { return "reject_turn" }
@@ -31,7 +32,7 @@ func (op *RejectTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
 
 // RejectResult is the outcome of RejectTurn.
 type RejectResult struct {
-	Turn      *Turn
+	Turn      *run.Turn
 	Escalated bool
 	Status    string // of the turn as it was rejected: retrying, or failed; a retry is dispatched in the same operation
 	Preserved string // where the refused result is kept, "" when none was staged
@@ -87,7 +88,7 @@ func (op *RejectTurn) apply(t *transition) *wire.Error {
 // rejectable says whether a turn can be sent back while the run is blocked: when
 // the block is about its own result, or about another turn. A person's stop, a
 // spent budget or a lost turn is settled first.
-func (t *transition) rejectable(turn *Turn) *wire.Error {
+func (t *transition) rejectable(turn *run.Turn) *wire.Error {
 	r := t.s.BlockedReason
 	policy := r != nil && r.Category == "policy_escalation" && wire.OrEmpty(r.TurnID) == turn.TurnID
 	switch rel := t.blockOf(turn); {
@@ -100,7 +101,7 @@ func (t *transition) rejectable(turn *Turn) *wire.Error {
 }
 
 // preserve keeps a given-up result beside the dispatch bundles.
-func (t *transition) preserve(turn *Turn, staged *Blob) string {
+func (t *transition) preserve(turn *run.Turn, staged *Blob) string {
 	if staged == nil {
 		return ""
 	}
@@ -111,7 +112,7 @@ func (t *transition) preserve(turn *Turn, staged *Blob) string {
 	return path
 }
 
-func (op *RejectTurn) rejection(t *transition, turn *Turn, conflict *ojson.Object) *ojson.Object {
+func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	reason, stage := op.Reason, op.Stage
 	if stage == "" {
 		stage = "human_review"
@@ -137,7 +138,7 @@ func (op *RejectTurn) rejection(t *transition, turn *Turn, conflict *ojson.Objec
 	return r
 }
 
-func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojson.Object) {
+func (op *RejectTurn) retry(t *transition, turn *run.Turn, conflict, rejection *ojson.Object) {
 	s := t.s
 	baseline, carried := op.Baseline, turn.Carried
 	if op.Keep {
@@ -176,12 +177,12 @@ func (op *RejectTurn) retry(t *transition, turn *Turn, conflict, rejection *ojso
 }
 
 // redispatch dispatches the next attempt; its time limit runs from its own start.
-func (t *transition) redispatch(turn *Turn) {
+func (t *transition) redispatch(turn *run.Turn) {
 	t.dispatch(turn)
 	turn.StartedAt = t.env.Time()
 }
 
-func (op *RejectTurn) escalate(t *transition, turn *Turn, rejection *ojson.Object) {
+func (op *RejectTurn) escalate(t *transition, turn *run.Turn, rejection *ojson.Object) {
 	turn.Status = wire.TurnFailed
 	turn.ConflictState = nil
 	t.s.ActiveTurns.Set(turn.TurnID, turn)
@@ -197,7 +198,7 @@ func (op *RejectTurn) escalate(t *transition, turn *Turn, rejection *ojson.Objec
 
 // ConflictContext is what the next attempt of a conflicted turn is told
 // (spec/01 §3.2); conflict is the conflict object of spec/01 §6.8.
-func ConflictContext(turn *Turn, conflict *ojson.Object) *ojson.Object {
+func ConflictContext(turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	brief := func(rows []*ojson.Object) []*ojson.Object {
 		out := []*ojson.Object{}
 		for _, r := range rows {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -43,7 +44,7 @@ type WatchedTurn struct {
 
 // TurnHealth is a turn that the watchdog objects to.
 type TurnHealth struct {
-	Turn        *Turn
+	Turn        *run.Turn
 	Kind        string // ghost, stale
 	Failure     string // of a ghost: one of the failures; of a stale turn no_output_within_threshold
 	RunningMS   int    // since the turn was dispatched
@@ -59,7 +60,7 @@ func (h TurnHealth) Recovery() string {
 // WatchTurns holds the active turns against the thresholds of the watchdog. Turns
 // of manual runtimes are paced by a person and never listed; nor is a turn that
 // nobody has looked at, that has staged its result or that is being driven.
-func WatchTurns(cfg *config.Config, s *State, seen []WatchedTurn, now time.Time) []TurnHealth {
+func WatchTurns(cfg *config.Config, s *run.State, seen []WatchedTurn, now time.Time) []TurnHealth {
 	var out []TurnHealth
 	for _, w := range seen {
 		turn, ok := s.ActiveTurns.Get(w.TurnID)
@@ -77,7 +78,7 @@ func WatchTurns(cfg *config.Config, s *State, seen []WatchedTurn, now time.Time)
 	return out
 }
 
-func watch(cfg *config.Config, rt *config.Runtime, turn *Turn, w WatchedTurn, now time.Time) *TurnHealth {
+func watch(cfg *config.Config, rt *config.Runtime, turn *run.Turn, w WatchedTurn, now time.Time) *TurnHealth {
 	since, known := firstInstant(&turn.StartedAt, &turn.DispatchedAt, &turn.AssignedAt)
 	if turn.Status == wire.TurnDispatched || turn.Status == wire.TurnRetrying {
 		since, known = firstInstant(&turn.DispatchedAt, &turn.AssignedAt)
@@ -120,14 +121,14 @@ func watch(cfg *config.Config, rt *config.Runtime, turn *Turn, w WatchedTurn, no
 }
 
 // proven reports whether the turn's own record holds a proof of life.
-func proven(turn *Turn) bool {
+func proven(turn *run.Turn) bool {
 	v, _ := turn.Extra.Get("first_output_at")
 	at, _ := v.(string)
 	return at != ""
 }
 
 // failureAt tells how far a turn that never started had come.
-func failureAt(turn *Turn) string {
+func failureAt(turn *run.Turn) string {
 	if _, attached := turn.Extra.Get("worker_attached_at"); attached || turn.Status == wire.TurnStarting {
 		return FailureAttach
 	}
@@ -213,7 +214,7 @@ func (op *Watch) apply(t *transition) *wire.Error {
 }
 
 // lose marks one turn and gives its reservation back.
-func (t *transition) lose(h TurnHealth) *Turn {
+func (t *transition) lose(h TurnHealth) *run.Turn {
 	turn := *h.Turn
 	status, prefix := wire.TurnFailedStart, "failed_start_"
 	if h.Kind == HealthStale {
@@ -230,14 +231,14 @@ func (t *transition) lose(h TurnHealth) *Turn {
 	t.s.BudgetReservations.Delete(turn.TurnID)
 	payload := []any{"running_ms", h.RunningMS, "threshold_ms", h.ThresholdMS, "runtime_id", turn.RuntimeID, "recommendation", h.Recovery()}
 	if h.Kind == HealthStale {
-		t.event(EventTurnStalled, &turn, payload...)
+		t.event(run.EventTurnStalled, &turn, payload...)
 		return &turn
 	}
 	payload = append(payload, "failure_type", h.Failure)
 	if h.Detail != "" {
-		payload = append(payload, "detail", clip(wire.OneLine(h.Detail), 500))
+		payload = append(payload, "detail", run.Clip(wire.OneLine(h.Detail), 500))
 	}
-	t.event(EventTurnStartFailed, &turn, payload...)
+	t.event(run.EventTurnStartFailed, &turn, payload...)
 	if h.Failure == FailureSpawn || h.Failure == FailureAttach {
 		t.event(h.Failure, &turn, payload...)
 	}
@@ -256,12 +257,12 @@ func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
 	}
 	detail := fmt.Sprintf("Turn %s (%s) gave no sign of life within %s.", first.Turn.TurnID, first.Turn.AssignedRole, time.Duration(first.ThresholdMS)*time.Millisecond)
 	if first.Detail != "" {
-		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole, clip(wire.OneLine(first.Detail), 500))
+		detail = fmt.Sprintf("Turn %s (%s) did not start: %s", first.Turn.TurnID, first.Turn.AssignedRole, run.Clip(wire.OneLine(first.Detail), 500))
 	}
 	if n := len(ghosts) + len(stalled); n > 1 {
 		detail += fmt.Sprintf(" Lost altogether: %s.", strings.Join(append(append([]string{}, ghosts...), stalled...), ", "))
 	}
-	t.block(blockSpec{On: on, Category: category, TypedReason: category, Owner: OwnerHuman, Action: first.Recovery(), Detail: detail, Turn: first.Turn, Retained: true,
+	t.block(blockSpec{On: on, Category: category, TypedReason: category, Owner: run.OwnerHuman, Action: first.Recovery(), Detail: detail, Turn: first.Turn, Retained: true,
 		More: []any{"ghost_turn_ids", ghosts, "stalled_turn_ids", stalled}})
 }
 
@@ -284,7 +285,7 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 	switch op.Scope {
 	case "turn", "phase", "run":
 	default:
-		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "scope", Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.", clip(wire.OneLine(op.Scope), 40))}
+		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "scope", Message: fmt.Sprintf("A time limit is of a turn, a phase or a run, not of %q.", run.Clip(wire.OneLine(op.Scope), 40))}
 	}
 	if t.s.Status != wire.StatusActive {
 		return blockedError(t.s, "time out turn "+turn.TurnID)
@@ -303,7 +304,7 @@ func (op *DispatchTimeout) apply(t *transition) *wire.Error {
 	row.Set("operation", "dispatch")
 	t.append(wire.LedgerDecisions, row)
 	t.about(turn)
-	t.block(blockSpec{On: "timeout:" + op.Scope, Category: "timeout", TypedReason: "timeout", Owner: OwnerOperator, Action: "git agentxchain unblock",
+	t.block(blockSpec{On: "timeout:" + op.Scope, Category: "timeout", TypedReason: "timeout", Owner: run.OwnerOperator, Action: "git agentxchain unblock",
 		Turn: turn, Retained: true, Detail: fmt.Sprintf("The dispatch of turn %s to %s had %s and was not done", turn.TurnID, turn.AssignedRole, limit)})
 	t.subject = fmt.Sprintf("time is up for %s (%s)", turn.TurnID, turn.AssignedRole)
 	t.result = t.blockResult()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -19,9 +20,9 @@ type transition struct {
 	snap   *Snapshot
 	cfg    *config.Config
 	env    *Env
-	before *State
-	s      *State
-	x      *Index
+	before *run.State
+	s      *run.State
+	x      *run.Index
 
 	ledgers    map[wire.Ledger]*bytes.Buffer
 	amends     []Amend
@@ -42,17 +43,17 @@ type transition struct {
 
 type pendingEvent struct {
 	kind    string
-	turn    *Turn
+	turn    *run.Turn
 	payload *ojson.Object
 }
 
 func newTransition(snap *Snapshot, env Env) *transition {
-	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.copy(sharedObjects),
+	t := &transition{snap: snap, cfg: snap.Config, env: &env, before: snap.State, s: snap.State.Copy(run.SharedObjects),
 		tasks: snap.HumanTasks, ledgers: make(map[wire.Ledger]*bytes.Buffer)}
 	if snap.Index != nil {
-		t.x = snap.Index.copy(sharedObjects)
+		t.x = snap.Index.Copy(run.SharedObjects)
 	} else {
-		t.x = &Index{Run: snap.State.Run()}
+		t.x = &run.Index{Run: snap.State.Run()}
 	}
 	return t
 }
@@ -73,35 +74,35 @@ func (t *transition) appendBytes(l wire.Ledger, data []byte) {
 
 // event queues a run event. Envelopes take phase and status from the final
 // state, as an acceptance reports what it led to (spec/01 §10).
-func (t *transition) event(kind string, turn *Turn, pairs ...any) {
+func (t *transition) event(kind string, turn *run.Turn, pairs ...any) {
 	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
 }
 
 // lastEvent queues an event that comes after all others of the operation.
-func (t *transition) lastEvent(kind string, turn *Turn, payload *ojson.Object) {
+func (t *transition) lastEvent(kind string, turn *run.Turn, payload *ojson.Object) {
 	t.last = append(t.last, pendingEvent{kind, turn, payload})
 }
 
 // about names the turn the operation is about, for the commit's trailers.
-func (t *transition) about(turn *Turn) {
+func (t *transition) about(turn *run.Turn) {
 	t.turn, t.role = turn.TurnID, turn.AssignedRole
 }
 
 // target resolves the turn an operation is about: the named one, or the only
 // active one (spec/01 §6.1 step 1).
-func (t *transition) target(id, command string) (*Turn, *wire.Error) {
+func (t *transition) target(id, command string) (*run.Turn, *wire.Error) {
 	return ResolveTurn(t.s, id, command)
 }
 
 // ResolveTurn returns the named active turn, or the only one; command is the verb
 // for the refusal.
-func ResolveTurn(s *State, id, command string) (*Turn, *wire.Error) {
+func ResolveTurn(s *run.State, id, command string) (*run.Turn, *wire.Error) {
 	if id != "" {
 		if turn, ok := s.ActiveTurns.Get(id); ok {
 			return turn, nil
 		}
 		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id",
-			Message: fmt.Sprintf("Turn %s is not active in run %s.", id, orNone(s.Run())),
+			Message: fmt.Sprintf("Turn %s is not active in run %s.", id, wire.OrNone(s.Run())),
 			Hint:    "git agentxchain status"}
 	}
 	switch s.ActiveTurns.Len() {
@@ -114,13 +115,6 @@ func ResolveTurn(s *State, id, command string) (*Turn, *wire.Error) {
 		Message: fmt.Sprintf("%d turns are active; name the one to %s.", s.ActiveTurns.Len(), command),
 		Hint:    "git agentxchain " + command + " " + s.ActiveTurns.Keys()[0],
 		Details: ojson.NewObject("active_turns", s.ActiveTurns.Keys())}
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "(none)"
-	}
-	return s
 }
 
 // dropTurn removes a turn from the state with its reservation.
@@ -142,12 +136,12 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 	if err := LegalTransition(t.before, t.s, op.Name()); err != nil {
 		return nil, err
 	}
-	if p := CheckState(t.s); len(p) > 0 {
+	if p := run.CheckState(t.s); len(p) > 0 {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Problems: p,
 			Message: "The operation would leave an invalid state: " + p.Join() + "."}
 	}
-	t.x.keepRequests(t.s)
-	t.x.trim(t.s)
+	t.x.KeepRequests(t.s)
+	t.x.Trim(t.s)
 	out := &Transition{State: t.s, Index: t.x, Amends: t.amends, Files: t.files, DropTurns: t.dropTurns, Unstage: t.unstage,
 		Subject: t.subject, Turn: t.turn, Role: t.role, Failure: t.failure, Result: t.result,
 		Documents: make(map[wire.Document][]byte)}
@@ -183,20 +177,20 @@ func (t *transition) writeEvents() *wire.Error {
 		}
 		t.append(wire.LedgerEvents, row)
 		t.x.LastEventAt = at
-		t.x.mail(row)
+		t.x.Mail(row)
 	}
 	return nil
 }
 
 func eventRank(kind string) int {
 	switch kind {
-	case EventRunBlocked:
+	case run.EventRunBlocked:
 		return 1
-	case EventBudgetExceededWarn:
+	case run.EventBudgetExceededWarn:
 		return 2
-	case EventGatePending:
+	case run.EventGatePending:
 		return 3
-	case EventRunCompleted:
+	case run.EventRunCompleted:
 		return 4
 	}
 	return 0
@@ -211,6 +205,6 @@ func (t *transition) envelope(e pendingEvent, at string) (*ojson.Object, error) 
 			intent = id
 		}
 	}
-	return NewEvent(EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: at, Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
+	return run.NewEvent(run.EventSpec{ID: t.env.ID("evt"), Type: e.kind, Time: at, Run: t.s.Run(), Phase: t.s.Phase, Status: t.s.Status,
 		Turn: turn, IntentID: intent, Payload: e.payload})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -173,7 +174,7 @@ func TestAcceptRefs(t *testing.T) {
 	for _, tc := range []struct{ kind, before, want string }{
 		{"review", "", "workspace:dirty"}, {"workspace", "git:x", "workspace:dirty"}, {"patch", "git:x", "git:x"}, {"commit", "", "unknown"},
 	} {
-		a := &acceptance{t: &transition{env: &Env{}, before: &State{AcceptedIntegrationRef: new(tc.before)}}, res: &TurnResult{Artifact: ResultArtifact{Type: tc.kind}}}
+		a := &acceptance{t: &transition{env: &Env{}, before: &run.State{AcceptedIntegrationRef: new(tc.before)}}, res: &TurnResult{Artifact: ResultArtifact{Type: tc.kind}}}
 		if got := a.acceptedRef(); got != tc.want {
 			t.Errorf("%s after %q: %s, want %s", tc.kind, tc.before, got, tc.want)
 		}
@@ -194,7 +195,7 @@ func TestAcceptNeedsHuman(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted human_escalation_raised run_blocked")
 	w.wantStatus(wire.StatusBlocked, "human:need an API key for GitHub")
 	r := w.state.BlockedReason
-	if r.Category != "needs_human" || r.Recovery.Owner != OwnerHuman || r.Recovery.TurnRetained || w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil {
+	if r.Category != "needs_human" || r.Recovery.Owner != run.OwnerHuman || r.Recovery.TurnRetained || w.state.Phase != "planning" || w.state.QueuedPhaseTransition != nil {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	esc := w.lastRow(wire.LedgerEscalations)

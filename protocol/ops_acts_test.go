@@ -12,10 +12,11 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-func (w *opsWorld) assign(role string) *Turn {
+func (w *opsWorld) assign(role string) *run.Turn {
 	w.t.Helper()
 	tr := w.must(w.assignment(role))
 	return tr.Result.(*AssignResult).Turn
@@ -25,13 +26,13 @@ func (w *opsWorld) assignment(role string) *AssignTurn {
 	return &AssignTurn{Role: role, Baseline: w.baseline(), Dirty: w.projectDirty()}
 }
 
-func (w *opsWorld) turn(id string) *Turn {
+func (w *opsWorld) turn(id string) *run.Turn {
 	t, _ := w.state.ActiveTurns.Get(id)
 	return t
 }
 
 // result is a valid result of the turn with members replaced.
-func (w *opsWorld) result(turn *Turn, members ...any) *ojson.Object {
+func (w *opsWorld) result(turn *run.Turn, members ...any) *ojson.Object {
 	role := w.cfg.Role(turn.AssignedRole)
 	doc := ojson.NewObject("schema_version", "1.0", "run_id", w.state.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
 		"status", "completed", "summary", "did the work", "decisions", []any{}, "objections", []any{}, "files_changed", []any{},
@@ -65,7 +66,7 @@ func (w *opsWorld) stage(turnID string, members ...any) {
 func (w *opsWorld) acceptance(turnID string) *AcceptTurn {
 	op := &AcceptTurn{TurnID: turnID, StagedPath: wire.StagingPath(turnID), Files: w.gateFiles(), Proposed: []FileBlob{}}
 	op.AlreadyAccepted = slices.ContainsFunc(w.rows(wire.LedgerHistory), func(r *ojson.Object) bool {
-		return r.String("turn_id") == turnID && r.String("status") != HistoryReissued
+		return r.String("turn_id") == turnID && r.String("status") != run.HistoryReissued
 	})
 	turn := w.turn(turnID)
 	if turn == nil {
@@ -134,7 +135,7 @@ func (w *opsWorld) checkpointOf(turnID string) *Checkpoint {
 	op := &Checkpoint{TurnID: turnID}
 	for line := range bytes.Lines(w.ledgers[wire.LedgerHistory]) {
 		row, _ := ojson.DecodeObject(line)
-		if row.String("turn_id") == turnID && row.String("status") != HistoryReissued {
+		if row.String("turn_id") == turnID && row.String("status") != run.HistoryReissued {
 			op.Row = NewBlob(bytes.TrimSuffix(line, []byte("\n")))
 			next := maps.Clone(w.revs[len(w.revs)-1])
 			for _, p := range row.Strings("files_changed") {
@@ -176,19 +177,19 @@ func (w *opsWorld) apply(op Operation) (*Transition, *wire.Error) {
 }
 
 // edit changes the state by hand, as a file on disk is edited.
-func (w *opsWorld) edit(change func(s *State)) {
+func (w *opsWorld) edit(change func(s *run.State)) {
 	w.t.Helper()
 	change(w.state)
 	w.state = w.reread(w.state)
 }
 
-func (w *opsWorld) reread(s *State) *State {
+func (w *opsWorld) reread(s *run.State) *run.State {
 	w.t.Helper()
-	back, err := DecodeState(s.Encode())
+	back, err := run.DecodeState(s.Encode())
 	if err != nil {
 		w.t.Fatalf("state does not decode: %v", err)
 	}
-	back, _ = RepairState(back, w.cfg)
+	back, _ = run.RepairState(back, w.cfg)
 	return back
 }
 
@@ -220,7 +221,7 @@ func (w *opsWorld) take(tr *Transition) {
 	}
 	// The store reads back what it wrote.
 	w.state = w.reread(tr.State)
-	index, ierr := DecodeIndex(tr.Index.Encode())
+	index, ierr := run.DecodeIndex(tr.Index.Encode())
 	if ierr != nil {
 		w.t.Fatalf("index does not decode: %v", ierr)
 	}
@@ -265,18 +266,18 @@ func (w *opsWorld) fails(code string, op Operation) *Transition {
 
 // --- ledgers
 
-func linesOf(data []byte) iter.Seq[Line] {
-	return func(yield func(Line) bool) {
+func linesOf(data []byte) iter.Seq[run.Line] {
+	return func(yield func(run.Line) bool) {
 		for line := range bytes.Lines(data) {
 			raw := bytes.TrimSuffix(line, []byte("\n"))
-			if row, err := DecodeLedgerLine(raw); err == nil && !yield(Line{Raw: raw, Row: row}) {
+			if row, err := run.DecodeLedgerLine(raw); err == nil && !yield(run.Line{Raw: raw, Row: row}) {
 				return
 			}
 		}
 	}
 }
 
-func (w *opsWorld) lines(l wire.Ledger) iter.Seq[Line] { return linesOf(w.ledgers[l]) }
+func (w *opsWorld) lines(l wire.Ledger) iter.Seq[run.Line] { return linesOf(w.ledgers[l]) }
 
 func (w *opsWorld) rows(l wire.Ledger) []*ojson.Object {
 	var out []*ojson.Object

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -64,7 +65,7 @@ func TestDenyCompletion(t *testing.T) {
 	tr := w.must(&DenyGate{Reason: "not shipped on a Friday"})
 	w.wantEntries(tr, "human_denial gate_failure")
 	w.wantStatus(wire.StatusActive, "")
-	if w.state.PendingRunCompletion != nil || w.state.LastGateFailure == nil || w.state.LastGateFailure.GateType != gateCompletion {
+	if w.state.PendingRunCompletion != nil || w.state.LastGateFailure == nil || w.state.LastGateFailure.GateType != run.GateCompletion {
 		t.Errorf("state %s", w.state.Encode())
 	}
 	w.accept(w.assign("qa").TurnID, "run_completion_request", true)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -41,7 +42,7 @@ func TestAssignTurnGuards(t *testing.T) {
 		role  string
 		code  string
 	}{
-		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *State) { *s = *FreshState(w.cfg, "") }) }, code: wire.CodeInvalidStateTransition},
+		"idle":         {setup: func(w *opsWorld) { w.edit(func(s *run.State) { *s = *FreshState(w.cfg, "") }) }, code: wire.CodeInvalidStateTransition},
 		"blocked":      {setup: func(w *opsWorld) { w.must(&Escalate{Reason: "x"}) }, code: wire.CodeRunBlocked},
 		"unknown role": {role: "nobody", code: wire.CodeUnknownRole},
 		"sequential":   {edit: sequential, setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeTurnActive},
@@ -52,7 +53,7 @@ func TestAssignTurnGuards(t *testing.T) {
 		"routing enforced": {edit: sets("rules.enforce_routing", true, "routing.planning.allowed_next_roles", []string{"pm", "human"}),
 			role: "dev", code: wire.CodeRoleNotRouted},
 		"budget gone": {edit: sets("budget", obj(`{"per_run_max_usd": 1}`)),
-			setup: func(w *opsWorld) { w.edit(func(s *State) { s.BudgetStatus.SpentUSD = 1 }) }, role: "pm", code: wire.CodeBudgetExhausted},
+			setup: func(w *opsWorld) { w.edit(func(s *run.State) { s.BudgetStatus.SpentUSD = 1 }) }, role: "pm", code: wire.CodeBudgetExhausted},
 		"reservations": {edit: sets("budget", obj(`{"per_run_max_usd": 1, "per_turn_max_usd": 0.6}`)),
 			setup: func(w *opsWorld) { w.assign("pm") }, role: "dev", code: wire.CodeBudgetExhausted},
 	} {

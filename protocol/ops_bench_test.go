@@ -5,6 +5,8 @@ package protocol
 import (
 	"fmt"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // benchWorld is a run with some history and a staged result of its writer.
@@ -68,7 +70,7 @@ func BenchmarkStateDecode(b *testing.B) {
 	data := w.state.Encode()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := DecodeState(data); err != nil {
+		if _, err := run.DecodeState(data); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,7 +25,7 @@ func TestBudgetPausesTheRun(t *testing.T) {
 	}
 	w.fails(wire.CodeBudgetExhausted, &Reactivate{})
 	w.cfg.Budget.PerRunMaxUSD = new(2.0)
-	w.edit(func(*State) {})
+	w.edit(func(*run.State) {})
 	w.must(&Reactivate{})
 	if v, ok := w.state.BudgetStatus.Extra.Get("exhausted"); ok || *w.state.BudgetStatus.RemainingUSD != 1 {
 		t.Errorf("exhausted %v remaining %v", v, *w.state.BudgetStatus.RemainingUSD)
@@ -91,7 +92,7 @@ func TestRefusedAttemptsAreCharged(t *testing.T) {
 func TestNoNewAttemptWithoutMoney(t *testing.T) {
 	w := startedWorld(t, sets("budget", obj(`{"per_run_max_usd": 1}`)))
 	turn := w.assign("dev")
-	w.edit(func(s *State) { s.BudgetStatus.SpentUSD = 1 })
+	w.edit(func(s *run.State) { s.BudgetStatus.SpentUSD = 1 })
 	w.fails(wire.CodeBudgetExhausted, w.reissue(turn.TurnID, ""))
 }
 
@@ -104,7 +105,7 @@ func TestAbsurdCosts(t *testing.T) {
 		op.Cost = 1e308
 		w.must(op)
 	}
-	if w.state.BudgetStatus.SpentUSD != maxSpentUSD {
+	if w.state.BudgetStatus.SpentUSD != run.MaxSpentUSD {
 		t.Errorf("spent %v", w.state.BudgetStatus.SpentUSD)
 	}
 }
@@ -117,7 +118,7 @@ func TestTurnTimeout(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted run_blocked")
 	w.wantEntries(tr, "timeout")
 	w.wantStatus(wire.StatusBlocked, "timeout:turn")
-	if w.state.BlockedReason.Recovery.Owner != OwnerOperator || len(w.index.OpenEscalations) != 0 {
+	if w.state.BlockedReason.Recovery.Owner != run.OwnerOperator || len(w.index.OpenEscalations) != 0 {
 		t.Error("a timeout is the operator's")
 	}
 	w.must(&Reactivate{})
@@ -140,7 +141,7 @@ func TestTimeoutWarns(t *testing.T) {
 }
 
 func TestPhaseTimeouts(t *testing.T) {
-	over := func(edit func(*ojson.Object), phase string) (*opsWorld, *Turn) {
+	over := func(edit func(*ojson.Object), phase string) (*opsWorld, *run.Turn) {
 		w := startedWorld(t, func(cfg *ojson.Object) {
 			sets("timeouts", obj(`{}`), "routing."+phase+".timeout_minutes", 10, "routing."+phase+".timeout_action", "skip_phase")(cfg)
 			if edit != nil {

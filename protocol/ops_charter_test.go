@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +18,7 @@ func charters(lines ...string) *QueueCharters {
 	op := &QueueCharters{Plan: ojson.NewObject("plan_id", "plan-x", "objective", "all of it")}
 	for _, l := range lines {
 		f := append(strings.Split(l, " "), "", "")
-		c := &Charter{CharterID: f[0], Phase: f[1], Role: f[2], Charter: "do " + f[0]}
+		c := &run.Charter{CharterID: f[0], Phase: f[1], Role: f[2], Charter: "do " + f[0]}
 		if f[3] != "" {
 			c.DependsOn = strings.Split(f[3], ",")
 		}
@@ -50,11 +51,11 @@ func TestChartersInOrderMoveTheRunByThemselves(t *testing.T) {
 	for i, want := range []string{"a", "b", "c", "d"} {
 		turn := w.assign("")
 		c := turn.IntakeContext
-		if turn.CharterID() != want || c.String("charter") != "do "+want || c.Has("intent_id") || w.state.CharterState(w.state.Charter(want)) != CharterActive {
+		if turn.CharterID() != want || c.String("charter") != "do "+want || c.Has("intent_id") || w.state.CharterState(w.state.Charter(want)) != run.CharterActive {
 			t.Fatalf("turn %d: %s", i, ojson.Compact(ojson.Marshal(turn)))
 		}
 		w.accept(turn.TurnID)
-		if got := w.state.Charter(want); got.Status != CharterCompleted || wire.OrEmpty(got.TurnID) != turn.TurnID {
+		if got := w.state.Charter(want); got.Status != run.CharterCompleted || wire.OrEmpty(got.TurnID) != turn.TurnID {
 			t.Fatalf("charter %+v", got)
 		}
 		if w.lastRow(wire.LedgerHistory).String("charter_id") != want {
@@ -93,7 +94,7 @@ func TestCharterStaysOpen(t *testing.T) {
 	w := plannedWorld(t, nil, "a planning pm  qa", "b planning qa a")
 	tr := w.accept(w.assign("").TurnID, "verification", obj(`{"status":"skipped"}`))
 	res := tr.Result.(*AcceptResult)
-	if c := w.state.Charter("a"); c.Status != CharterPending || c.Attempts != 1 || !strings.Contains(strings.Join(res.Warnings, " "), "stays open") {
+	if c := w.state.Charter("a"); c.Status != run.CharterPending || c.Attempts != 1 || !strings.Contains(strings.Join(res.Warnings, " "), "stays open") {
 		t.Fatalf("charter %+v, warnings %q", c, res.Warnings)
 	}
 	// A rejected attempt and one given to a new turn keep the charter.
@@ -104,14 +105,14 @@ func TestCharterStaysOpen(t *testing.T) {
 		t.Fatal("the new turn does not work on the charter")
 	}
 	w.accept(re.Turn.TurnID, "verification", obj(`{"status":"pass","commands":["true"],"evidence_summary":"ran","machine_evidence":[{"command":"true","exit_code":0}]}`))
-	if w.state.Charter("a").Status != CharterCompleted {
+	if w.state.Charter("a").Status != run.CharterCompleted {
 		t.Fatal("not completed")
 	}
 	for range 3 {
 		w.accept(w.assign("").TurnID, "status", "failed")
 	}
 	w.wantStatus(wire.StatusBlocked, "non_progress")
-	if c := w.state.Charter("b"); c.Attempts != 3 || c.Status != CharterPending {
+	if c := w.state.Charter("b"); c.Attempts != 3 || c.Status != run.CharterPending {
 		t.Fatalf("charter %+v", c)
 	}
 	w.must(&Reactivate{})
@@ -167,7 +168,7 @@ func TestDelegatedWorkComesBeforeCharters(t *testing.T) {
 		t.Fatalf("turn %s", ojson.Compact(ojson.Marshal(qa)))
 	}
 	w.accept(qa.TurnID)
-	if w.state.Charter("b").Status != CharterPending {
+	if w.state.Charter("b").Status != run.CharterPending {
 		t.Fatal("delegated work completed a charter")
 	}
 	w.accept(w.assign("").TurnID) // the review
@@ -187,7 +188,7 @@ func TestQueueChartersRefusals(t *testing.T) {
 	big.Charters[0].Task = ojson.NewObject("inputs", strings.Repeat("x", MaxCharterBytes))
 	many := &QueueCharters{Plan: ojson.NewObject("plan_id", "p")}
 	for i := range MaxCharters + 1 {
-		many.Charters = append(many.Charters, &Charter{CharterID: fmt.Sprint("t", i), Phase: "planning", Role: "pm", Charter: "x"})
+		many.Charters = append(many.Charters, &run.Charter{CharterID: fmt.Sprint("t", i), Phase: "planning", Role: "pm", Charter: "x"})
 	}
 	blank := charters("a planning pm")
 	blank.Charters[0].Charter = " \n"
@@ -202,7 +203,7 @@ func TestQueueChartersRefusals(t *testing.T) {
 		"too many":           {many, wire.CodeInvalidCharter},
 		"too large":          {big, wire.CodeInvalidCharter},
 		"no goal":            {blank, wire.CodeInvalidCharter},
-		"nil":                {&QueueCharters{Plan: ojson.NewObject("plan_id", "p"), Charters: []*Charter{nil}}, wire.CodeInvalidCharter},
+		"nil":                {&QueueCharters{Plan: ojson.NewObject("plan_id", "p"), Charters: []*run.Charter{nil}}, wire.CodeInvalidCharter},
 		"slash in id":        {charters("a/b planning pm"), wire.CodeInvalidCharter},
 		"dots as id":         {charters(".. planning pm"), wire.CodeInvalidCharter},
 		"long id":            {charters(long + " planning pm"), wire.CodeInvalidCharter},
@@ -244,7 +245,7 @@ func TestChartersOfTwoPlans(t *testing.T) {
 	if got := w.state.CharterRoles(); !slices.Equal(got, []string{"pm"}) {
 		t.Fatalf("roles %v", got)
 	}
-	again, problems := DecodeStateObject(obj(string(w.state.Encode())))
+	again, problems := run.DecodeStateObject(obj(string(w.state.Encode())))
 	if len(problems) > 0 || string(again.Encode()) != string(w.state.Encode()) {
 		t.Fatalf("the queue does not survive its own encoding: %v", problems)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -110,7 +111,7 @@ func TestReissueKeepsObligations(t *testing.T) {
 	w := startedWorld(t, nil)
 	w.accept(w.assign("pm").TurnID, "delegations", arr(twoDelegations))
 	dev := w.assign("dev")
-	w.edit(func(s *State) {
+	w.edit(func(s *run.State) {
 		turn, _ := s.ActiveTurns.Get(dev.TurnID)
 		turn.IntakeContext = obj(`{"intent_id":"intent_1_0000","acceptance_contract":["ship the thing"]}`)
 		turn.Extra.Set("idle_expansion_context", obj(`{"expansion_iteration":2}`))
@@ -133,7 +134,7 @@ func TestReissueKeepsObligations(t *testing.T) {
 		t.Error("the delegation waits for the old turn")
 	}
 	row := w.lastRow(wire.LedgerHistory)
-	if row.String("status") != HistoryReissued || row.Has("accepted_sequence") || w.index.Accepted != 1 || w.index.LastRow.String("turn_id") == dev.TurnID {
+	if row.String("status") != run.HistoryReissued || row.Has("accepted_sequence") || w.index.Accepted != 1 || w.index.LastRow.String("turn_id") == dev.TurnID {
 		t.Errorf("row %s", ojson.Compact(row))
 	}
 	if e := added(tr, wire.LedgerEvents)[0]; e.String("intent_id") != "intent_1_0000" {
@@ -174,7 +175,7 @@ func TestIntentCoverage(t *testing.T) {
 				}
 			})
 			turn := w.assign("dev")
-			w.edit(func(s *State) {
+			w.edit(func(s *run.State) {
 				turn, _ := s.ActiveTurns.Get(turn.TurnID)
 				turn.IntakeContext = items
 				if tc.context != nil {

@@ -11,13 +11,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestPhaseCleanupDropsLeftoverTurns(t *testing.T) {
 	w := paused(t, nil)
 	AcceptTurn{}.withTurn(w)
-	w.edit(func(s *State) { s.BudgetReservations.Set("turn_odd", obj(`{"reserved_usd":1}`)) })
+	w.edit(func(s *run.State) { s.BudgetReservations.Set("turn_odd", obj(`{"reserved_usd":1}`)) })
 	tr := w.must(w.approval())
 	p := added(tr, wire.LedgerEvents)[2].Object("payload")
 	if p.Strings("removed_turn_ids")[0] != "turn_odd" || p.Strings("cleared_budget_turn_ids")[0] != "turn_odd" || tr.DropTurns[0] != "turn_odd" || w.state.ActiveTurns.Len() != 0 {
@@ -30,7 +31,7 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 		w := startedWorld(t, nil)
 		pm, dev := w.assign("pm"), w.assign("dev")
 		w.must(&Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: pm.TurnID})
-		w.edit(func(s *State) {
+		w.edit(func(s *run.State) {
 			turn, _ := s.ActiveTurns.Get(dev.TurnID)
 			turn.Status, turn.Attempt = status, 2
 			turn.ConflictState = obj(`{"detection_count":3,"conflict_error":{"conflicting_files":["a"]}}`)
@@ -40,7 +41,7 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 			on += dev.TurnID
 		}
 		w.wantStatus(wire.StatusBlocked, on)
-		if w.state.BlockedReason.Recovery.Owner != OwnerHuman || wire.OrEmpty(w.state.BlockedReason.TurnID) != dev.TurnID {
+		if w.state.BlockedReason.Recovery.Owner != run.OwnerHuman || wire.OrEmpty(w.state.BlockedReason.TurnID) != dev.TurnID {
 			t.Errorf("%s: %s", status, ojson.Compact(ojson.Marshal(w.state.BlockedReason)))
 		}
 	}
@@ -48,7 +49,7 @@ func TestSettlingOneTurnFindsTheNext(t *testing.T) {
 	w := startedWorld(t, nil)
 	pm, dev := w.assign("pm"), w.assign("dev")
 	w.must(&Block{BlockedOn: "hook:before_acceptance:h", Category: "hook_block", TypedReason: "hook_block", Owner: "human", Action: "x", TurnID: pm.TurnID})
-	w.edit(func(s *State) {
+	w.edit(func(s *run.State) {
 		turn, _ := s.ActiveTurns.Get(dev.TurnID)
 		turn.Status, turn.ConflictState = wire.TurnConflicted, obj(`{"detection_count":1}`)
 	})
@@ -63,7 +64,7 @@ func TestForwardRevision(t *testing.T) {
 	// pm's own document, revised by a pm turn that is accepted meanwhile.
 	w.write(".planning/spec.md", "one")
 	w.stage(turn.TurnID, "files_changed", []string{".planning/spec.md"})
-	w.edit(func(s *State) {
+	w.edit(func(s *run.State) {
 		other := *turnOfRole(s, "pm")
 		other.TurnID = "turn_pm2"
 		s.ActiveTurns.Set("turn_pm2", &other)
@@ -78,7 +79,7 @@ func TestForwardRevision(t *testing.T) {
 	}
 }
 
-func turnOfRole(s *State, role string) *Turn {
+func turnOfRole(s *run.State, role string) *run.Turn {
 	for _, t := range s.ActiveTurns.All() {
 		if t.AssignedRole == role {
 			return t
@@ -130,11 +131,11 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 {"kind":"resolved","escalation_id":"hesc_2"}
 {"kind":"raised","escalation_id":"hesc_0","run_id":"run_old"}
 `}
-	read := func(l wire.Ledger) iter.Seq[Line] { return linesOf([]byte(ledgers[l])) }
+	read := func(l wire.Ledger) iter.Seq[run.Line] { return linesOf([]byte(ledgers[l])) }
 	s := inStatus(wire.StatusActive)
 	s.Phase = "build"
-	s.QueuedPhaseTransition = &QueuedTransition{From: "build", To: "ship", RequestedByTurn: "turn_1"}
-	x := BuildIndex(&config.Config{}, s, read)
+	s.QueuedPhaseTransition = &run.QueuedTransition{From: "build", To: "ship", RequestedByTurn: "turn_1"}
+	x := run.BuildIndex(&config.Config{}, s, read)
 	if x.Accepted != 2 || x.CostUSD != 2 || x.Streak != 1 || x.PhasesDone[0] != "planning" || x.QueuedRow.String("turn_id") != "turn_1" || x.QueuedDone != nil || len(x.OpenEscalations) != 1 {
 		t.Errorf("index %s", x.Encode())
 	}
@@ -144,10 +145,10 @@ func TestBuildIndexOfForeignLedgers(t *testing.T) {
 	if n, _ := x.QueuedRow.Int("accepted_sequence"); n != 2 {
 		t.Errorf("a row without a sequence takes its line: %d", n)
 	}
-	if x.LastEventAt != "2026-01-01T00:00:00.0005Z" || !DecodeDecisionIDs(x.DecisionIDs).Has("DEC-9") || DecodeDecisionIDs(x.DecisionIDs).Has("DEC-5") {
+	if x.LastEventAt != "2026-01-01T00:00:00.0005Z" || !run.DecodeDecisionIDs(x.DecisionIDs).Has("DEC-9") || run.DecodeDecisionIDs(x.DecisionIDs).Has("DEC-5") {
 		t.Errorf("index %s", x.Encode())
 	}
-	if y := BuildIndex(&config.Config{}, inStatus(wire.StatusIdle), read); y.Accepted != 0 || y.Run != "" {
+	if y := run.BuildIndex(&config.Config{}, inStatus(wire.StatusIdle), read); y.Accepted != 0 || y.Run != "" {
 		t.Errorf("without a run there is nothing: %s", y.Encode())
 	}
 }
@@ -205,10 +206,10 @@ func TestDecodeRecord(t *testing.T) {
 	if rec, err := DecodeRecord(doc, nil); err != nil || rec.Op != nil || len(rec.Detail.Strings("documents")) != 1 {
 		t.Errorf("external: %v", err)
 	}
-	if _, err := DecodeIndex([]byte(`{"run":3}`)); err == nil {
+	if _, err := run.DecodeIndex([]byte(`{"run":3}`)); err == nil {
 		t.Error("an index of the wrong shape")
 	}
-	if _, err := DecodeIndex([]byte(`x`)); err == nil {
+	if _, err := run.DecodeIndex([]byte(`x`)); err == nil {
 		t.Error("no index")
 	}
 }
@@ -228,11 +229,11 @@ func FuzzDecodeRecord(f *testing.F) {
 		// Whatever it asks for, the engine answers.
 		cfg := opsConfig(t, nil)
 		s := FreshState(cfg, "")
-		if tr, err := Apply(&Snapshot{Config: cfg, State: s, Index: &Index{}}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
+		if tr, err := Apply(&Snapshot{Config: cfg, State: s, Index: &run.Index{}}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}
 		s = inStatus(wire.StatusActive)
-		s.ActiveTurns.Set("turn_1", &Turn{TurnID: "turn_1", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
+		s.ActiveTurns.Set("turn_1", &run.Turn{TurnID: "turn_1", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
 		if tr, err := Apply(&Snapshot{Config: cfg, State: s}, rec.Op, rec.Env); (tr == nil) == (err == nil) {
 			t.Fatal("neither an outcome nor a refusal")
 		}

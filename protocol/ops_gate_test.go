@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -26,7 +27,7 @@ func TestPhaseAdvance(t *testing.T) {
 	if g, _ := s.PhaseGateStatus.Get("plan_ok"); s.Phase != "build" || g != wire.GatePassed || wire.OrEmpty(s.PhaseEnteredAt) != wire.FormatTime(w.now) || wire.OrEmpty(s.NextRecommendedRole) != "qa" {
 		t.Errorf("state %s", s.Encode())
 	}
-	if res := tr.Result.(*AcceptResult); res.Gate.Action != ActionAdvance || res.GateType != gatePhase || res.Entry.String("phase") != "planning" {
+	if res := tr.Result.(*AcceptResult); res.Gate.Action != ActionAdvance || res.GateType != run.GatePhase || res.Entry.String("phase") != "planning" {
 		t.Errorf("result %+v", res.Gate)
 	}
 	if w.lastRow(wire.LedgerEvents).String("phase") != "build" {
@@ -50,8 +51,8 @@ func TestPauseForAPerson(t *testing.T) {
 
 // withTurn puts a turn of another tool's making into a paused run.
 func (op AcceptTurn) withTurn(w *opsWorld) *AcceptTurn {
-	w.edit(func(s *State) {
-		s.ActiveTurns.Set("turn_odd", &Turn{TurnID: "turn_odd", RunID: s.Run(), AssignedRole: "pm", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
+	w.edit(func(s *run.State) {
+		s.ActiveTurns.Set("turn_odd", &run.Turn{TurnID: "turn_odd", RunID: s.Run(), AssignedRole: "pm", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "man", AssignedSequence: 1})
 	})
 	w.checks = false
 	op.TurnID = "turn_odd"
@@ -127,7 +128,7 @@ func TestGateFailureIsRecordedAndReconciled(t *testing.T) {
 	w.wantEvents(tr, "turn_accepted gate_failed")
 	w.wantEntries(tr, "gate_failure")
 	f := w.state.LastGateFailure
-	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateFailed || f.GateType != gatePhase || len(f.MissingFiles) != 2 || f.QueuedRequest || wire.OrEmpty(f.RequestedByTurn) != turn.TurnID || wire.OrEmpty(f.ToPhase) != "ship" {
+	if g, _ := w.state.PhaseGateStatus.Get("build_ok"); g != wire.GateFailed || f.GateType != run.GatePhase || len(f.MissingFiles) != 2 || f.QueuedRequest || wire.OrEmpty(f.RequestedByTurn) != turn.TurnID || wire.OrEmpty(f.ToPhase) != "ship" {
 		t.Errorf("failure %s", ojson.Compact(ojson.Marshal(f)))
 	}
 	w.commit()
@@ -159,7 +160,7 @@ func TestGateFailureThatStands(t *testing.T) {
 	if !w.state.LastGateFailure.MissingVerification {
 		t.Error("verification")
 	}
-	w.edit(func(s *State) { s.LastGateFailure.MissingFiles = []string{"docs/build.md"} })
+	w.edit(func(s *run.State) { s.LastGateFailure.MissingFiles = []string{"docs/build.md"} })
 	w.accept(w.assign("dev").TurnID)
 	if w.state.LastGateFailure == nil {
 		t.Error("reconciled although verification is missing")

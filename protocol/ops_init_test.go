@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,7 +23,7 @@ func (w *opsWorld) start(op InitRun) *InitRun {
 
 func TestInitRunStartsARun(t *testing.T) {
 	w := newOpsWorld(t, sets("budget", obj(`{"per_run_max_usd": 5}`)))
-	w.edit(func(s *State) { s.Extra.Set("x_kept", "yes") })
+	w.edit(func(s *run.State) { s.Extra.Set("x_kept", "yes") })
 	tr := w.must(w.start(InitRun{Trigger: "nonsense", CreatedBy: "nobody"}))
 	s := w.state
 	w.wantStatus(wire.StatusActive, "")
@@ -49,10 +50,10 @@ func TestInitRunStartsARun(t *testing.T) {
 // An idle state is edited by hand and outlives changes of the configuration.
 func TestInitRunBeginsInTheFirstPhase(t *testing.T) {
 	w := newOpsWorld(t, nil)
-	w.edit(func(s *State) {
+	w.edit(func(s *run.State) {
 		s.Phase, s.TurnSequence = "ship", 9
 		s.PhaseGateStatus.Set("plan_ok", wire.GatePassed)
-		s.QueuedRunCompletion = &QueuedCompletion{RequestedByTurn: "turn_x", RequestedAt: "2026-01-01T00:00:00.000Z"}
+		s.QueuedRunCompletion = &run.QueuedCompletion{RequestedByTurn: "turn_x", RequestedAt: "2026-01-01T00:00:00.000Z"}
 		s.NextRecommendedRole = new("qa")
 	})
 	w.must(w.start(InitRun{}))
@@ -64,7 +65,7 @@ func TestInitRunBeginsInTheFirstPhase(t *testing.T) {
 
 func TestInitRunAfterABlockBeforeTheRun(t *testing.T) {
 	w := newOpsWorld(t, nil)
-	w.edit(func(s *State) { s.Status, s.BlockedOn = wire.StatusBlocked, new("hook:before_assignment:x") })
+	w.edit(func(s *run.State) { s.Status, s.BlockedOn = wire.StatusBlocked, new("hook:before_assignment:x") })
 	w.must(w.start(InitRun{}))
 	w.wantStatus(wire.StatusActive, "")
 }
@@ -89,7 +90,7 @@ func TestInitRunRestart(t *testing.T) {
 	if wire.OrEmpty(w.state.AcceptedIntegrationRef) != "git:"+w.head() {
 		t.Errorf("a recovery starts from HEAD, not %q", wire.OrEmpty(w.state.AcceptedIntegrationRef))
 	}
-	w.edit(func(s *State) { s.Status = wire.StatusFailed })
+	w.edit(func(s *run.State) { s.Status = wire.StatusFailed })
 	w.must(w.start(InitRun{Restart: true}))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -32,11 +33,11 @@ func (w *opsWorld) checked(snap *Snapshot, op Operation, env Env) (*Transition, 
 	if e := LegalTransition(prev, tr.State, op.Name()); e != nil {
 		w.t.Fatalf("%s: %s", op.Name(), e.Message)
 	}
-	if p := CheckState(tr.State); len(p) > 0 {
+	if p := run.CheckState(tr.State); len(p) > 0 {
 		w.t.Fatalf("%s left an invalid state: %v", op.Name(), p)
 	}
 	written := tr.State.Encode()
-	back, serr := DecodeState(written)
+	back, serr := run.DecodeState(written)
 	if serr != nil || !bytes.Equal(back.Encode(), written) {
 		w.t.Fatalf("%s: the state does not survive being written and read: %v", op.Name(), serr)
 	}
@@ -104,11 +105,11 @@ func (w *opsWorld) deterministic(snap *Snapshot, op Operation, env Env, tr *Tran
 	if again, _ := rec.Encode(); !bytes.Equal(again, doc) {
 		w.t.Fatalf("%s: the record changes when it is read:\n%s\n%s", op.Name(), doc, again)
 	}
-	s, serr := DecodeState(snap.State.Encode())
+	s, serr := run.DecodeState(snap.State.Encode())
 	if serr != nil {
 		w.t.Fatalf("snapshot: %v", serr)
 	}
-	x, xerr := DecodeIndex(snap.Index.Encode())
+	x, xerr := run.DecodeIndex(snap.Index.Encode())
 	if xerr != nil {
 		w.t.Fatalf("snapshot: %v", xerr)
 	}
@@ -156,22 +157,22 @@ func (w *opsWorld) lineByLine(tr *Transition) {
 			continue
 		}
 		for line := range bytes.Lines(a.Data) {
-			row, err := DecodeLedgerLine(bytes.TrimSuffix(line, []byte("\n")))
+			row, err := run.DecodeLedgerLine(bytes.TrimSuffix(line, []byte("\n")))
 			if err != nil {
 				w.t.Fatalf("%s: unreadable line %q: %v", a.Ledger, line, err)
 			}
 			if a.Ledger == wire.LedgerEvents {
-				if slices.Contains(OwnEventTypes(), row.String("event_type")) {
+				if slices.Contains(run.OwnEventTypes(), row.String("event_type")) {
 					row.Set("event_type", "dispatch_progress") // ours are like any other but for the type
 				}
-				if errs := ValidateEvent(row); len(errs) > 0 {
+				if errs := run.ValidateEvent(row); len(errs) > 0 {
 					w.t.Fatalf("invalid event %s: %v", line, errs)
 				}
 			}
 		}
 	}
 	for _, a := range tr.Amends {
-		if _, err := DecodeLedgerLine(a.New); err != nil {
+		if _, err := run.DecodeLedgerLine(a.New); err != nil {
 			w.t.Fatalf("amended line %q: %v", a.New, err)
 		}
 	}
@@ -186,7 +187,7 @@ func (w *opsWorld) timeline() {
 			events = append(events, e)
 		}
 	}
-	if code, errs := ValidateEventOrdering(events); code != "" {
+	if code, errs := run.ValidateEventOrdering(events); code != "" {
 		w.t.Fatalf("events of the run: %s %v", code, errs)
 	}
 }
@@ -195,7 +196,7 @@ func (w *opsWorld) timeline() {
 // the ledgers.
 func (w *opsWorld) sameIndex(op Operation) {
 	w.t.Helper()
-	built := BuildIndex(w.cfg, w.state, w.lines)
+	built := run.BuildIndex(w.cfg, w.state, w.lines)
 	if a, b := w.index.Encode(), built.Encode(); !bytes.Equal(a, b) {
 		w.t.Fatalf("%s: the index differs from the ledgers' (-kept +built):\n%s", op.Name(), cmp.Diff(strings.Split(string(a), "\n"), strings.Split(string(b), "\n")))
 	}
@@ -215,7 +216,7 @@ func (w *opsWorld) obligations() {
 			w.t.Fatalf("delegation %s is active without its turn %s", d.DelegationID, wire.OrEmpty(d.ChildTurnID))
 		}
 	}
-	if s.Status == wire.StatusBlocked && s.BlockedReason.Recovery.Owner == OwnerHuman && CurrentEscalation(s, w.index.OpenEscalations) == nil {
+	if s.Status == wire.StatusBlocked && s.BlockedReason.Recovery.Owner == run.OwnerHuman && run.CurrentEscalation(s, w.index.OpenEscalations) == nil {
 		w.t.Fatalf("blocked on %s, but no person has been asked", wire.OrEmpty(s.BlockedOn))
 	}
 	if s.Status != wire.StatusBlocked && len(w.index.OpenEscalations) > 0 {
@@ -231,11 +232,11 @@ func (w *opsWorld) obligations() {
 	}
 	ids := make(map[string]bool)
 	for _, row := range w.rows(wire.LedgerHistory) {
-		if !AcceptedRow(row, s.Run()) || row.String("run_id") != s.Run() {
+		if !run.AcceptedRow(row, s.Run()) || row.String("run_id") != s.Run() {
 			continue
 		}
 		for _, d := range row.Objects("decisions") {
-			n, huge, _ := decisionNumber(d.String("id"))
+			n, huge, _ := run.DecisionNumber(d.String("id"))
 			key := fmt.Sprint(n, huge)
 			if ids[key] {
 				w.t.Fatalf("decision %s is recorded twice in the run", d.String("id"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -16,15 +17,15 @@ func (m *opsMachine) mail() Operation {
 	w, d := m.w, m.d
 	sent := w.mailIDs()
 	if len(sent) > 0 && d.one(2) {
-		return w.ack(pick(d, append(sent, "none")...), pick(d, append(AckStatuses(), "seen")...))
+		return w.ack(pick(d, append(sent, "none")...), pick(d, append(run.AckStatuses(), "seen")...))
 	}
-	op := &SendMessage{To: pick(d, m.turn(), m.turn(), m.role(), Human), From: pick(d, "", "", "", Human, m.turn()), Kind: pick(d, MessageKinds()...), Body: pick(d, "hello", "hello", ""), RequiresAck: d.one(2)}
+	op := &SendMessage{To: pick(d, m.turn(), m.turn(), m.role(), run.Human), From: pick(d, "", "", "", run.Human, m.turn()), Kind: pick(d, MessageKinds()...), Body: pick(d, "hello", "hello", ""), RequiresAck: d.one(2)}
 	if d.one(3) {
 		op.ID = pick(d, "one", "two", "three", "msg_x", "a/b", "..")
 	}
 	if op.Kind == KindResponse && len(sent) > 0 {
 		op.ReplyTo = pick(d, sent...)
-		op.Answers = w.mailRow(EventMessageSent, op.ReplyTo)
+		op.Answers = w.mailRow(run.EventMessageSent, op.ReplyTo)
 	}
 	return op
 }
@@ -33,8 +34,8 @@ func (m *opsMachine) mail() Operation {
 func (w *opsWorld) mailIDs() []string {
 	var out []string
 	for _, row := range w.rows(wire.LedgerEvents) {
-		if row.String("run_id") == w.state.Run() && row.String("event_type") == EventMessageSent {
-			out = append(out, MailOf(row))
+		if row.String("run_id") == w.state.Run() && row.String("event_type") == run.EventMessageSent {
+			out = append(out, run.MailOf(row))
 		}
 	}
 	return out
@@ -44,7 +45,7 @@ func (w *opsWorld) mailIDs() []string {
 func (w *opsWorld) mailRow(kind, id string) *Blob {
 	var found *Blob
 	for l := range w.lines(wire.LedgerEvents) {
-		if l.Row.String("run_id") == w.state.Run() && l.Row.String("event_type") == kind && MailOf(l.Row) == id {
+		if l.Row.String("run_id") == w.state.Run() && l.Row.String("event_type") == kind && run.MailOf(l.Row) == id {
 			found = NewBlob(l.Raw)
 		}
 	}
@@ -52,7 +53,7 @@ func (w *opsWorld) mailRow(kind, id string) *Blob {
 }
 
 func (w *opsWorld) ack(id, status string) *AckMessage {
-	return &AckMessage{MessageID: id, Status: status, Message: w.mailRow(EventMessageSent, id), Delivered: w.mailRow(EventMessageDelivered, id), Last: w.mailRow(EventMessageAcknowledged, id)}
+	return &AckMessage{MessageID: id, Status: status, Message: w.mailRow(run.EventMessageSent, id), Delivered: w.mailRow(run.EventMessageDelivered, id), Last: w.mailRow(run.EventMessageAcknowledged, id)}
 }
 
 func (w *opsWorld) send(to string, change ...func(*SendMessage)) string {
@@ -85,7 +86,7 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 	w.send(turn.TurnID, named("a"))
 	w.send("pm", named("b"))
 	w.send("dev", named("c"))
-	w.send(Human, named("d"))
+	w.send(run.Human, named("d"))
 	if got := w.waiting(); got != "a: b: c:" {
 		t.Fatalf("waiting: %s", got)
 	}
@@ -107,9 +108,9 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 	}
 	w.fails(wire.CodeTurnNotActive, &SendMessage{To: next.TurnID, Kind: "handoff", Body: "late"})
 	// Who missed it can still be answered for; the ledger has what the index forgot.
-	w.must(w.ack("a", AckAccepted))
-	w.fails(wire.CodeInvalidStateTransition, w.ack("a", AckRejected))
-	if ack := w.must(w.ack("a", AckResolved)).Result.(*AckResult).Ack; ack.String("task_id") != next.TurnID {
+	w.must(w.ack("a", run.AckAccepted))
+	w.fails(wire.CodeInvalidStateTransition, w.ack("a", run.AckRejected))
+	if ack := w.must(w.ack("a", run.AckResolved)).Result.(*AckResult).Ack; ack.String("task_id") != next.TurnID {
 		t.Errorf("answered by %s", ack.String("task_id"))
 	}
 	// An assignment without a bundle delivers nothing; its dispatch does.
@@ -129,13 +130,13 @@ func TestMessagesReachTheNextBundle(t *testing.T) {
 func TestMessagesSpeakForThemselves(t *testing.T) {
 	w := startedWorld(t, nil)
 	turn := w.assign("pm")
-	toHuman, toDev := w.send(Human, func(op *SendMessage) { op.From, op.RequiresAck = turn.TurnID, true }), w.send("dev")
+	toHuman, toDev := w.send(run.Human, func(op *SendMessage) { op.From, op.RequiresAck = turn.TurnID, true }), w.send("dev")
 	w.actor.InsideTurn = turn.TurnID
-	for _, from := range []string{Human, "dev", "turn_other"} {
+	for _, from := range []string{run.Human, "dev", "turn_other"} {
 		w.fails(wire.CodeInsideTurn, &SendMessage{From: from, To: "dev", Kind: "handoff", Body: "x"})
 	}
-	w.fails(wire.CodeInsideTurn, w.ack(toHuman, AckResolved))
-	w.fails(wire.CodeInsideTurn, w.ack(toDev, AckReceived))
+	w.fails(wire.CodeInsideTurn, w.ack(toHuman, run.AckResolved))
+	w.fails(wire.CodeInsideTurn, w.ack(toDev, run.AckReceived))
 	w.fails(wire.CodeInvalidArgument, &SendMessage{To: turn.TurnID, Kind: "handoff", Body: "x"})
 	mine := w.must(&SendMessage{To: "dev", Kind: "handoff", Body: "x"}).Result.(*SendResult).Message
 	if mine.String("from_task_id") != turn.TurnID {
@@ -144,8 +145,8 @@ func TestMessagesSpeakForThemselves(t *testing.T) {
 	w.actor.InsideTurn = "turn_gone"
 	w.fails(wire.CodeTurnNotActive, &SendMessage{To: "dev", Kind: "handoff", Body: "x"})
 	w.actor.InsideTurn = ""
-	w.must(w.ack(toHuman, AckResolved))
-	if w.must(w.ack(toDev, AckRejected)).Result.(*AckResult).Ack.String("task_id") != "dev" {
+	w.must(w.ack(toHuman, run.AckResolved))
+	if w.must(w.ack(toDev, run.AckRejected)).Result.(*AckResult).Ack.String("task_id") != "dev" {
 		t.Error("a message that waits for a role is answered for the role")
 	}
 }
@@ -166,7 +167,7 @@ func TestMessageBounds(t *testing.T) {
 		"id dots":        func(op *SendMessage) { op.ID = ".." },
 		"id control":     func(op *SendMessage) { op.ID = "a\x00b" },
 		"id of ours":     func(op *SendMessage) { op.ID = "turn_0.del-001" },
-		"id long":        func(op *SendMessage) { op.ID = strings.Repeat("x", maxMessageID+1) },
+		"id long":        func(op *SendMessage) { op.ID = strings.Repeat("x", run.MaxMessageID+1) },
 	} {
 		t.Run(name, func(*testing.T) {
 			op := ok
@@ -184,11 +185,11 @@ func TestMessageBounds(t *testing.T) {
 	reply.Answers = NewBlob([]byte(`{"event_type":"task_message_sent","run_id":"another","payload":{"message":{"message_id":"none"}}}`))
 	w.fails(wire.CodeNotFound, reply)
 	// The index takes so many and no more.
-	for len(w.index.Mailbox.Open) < maxOpenMessages {
+	for len(w.index.Mailbox.Open) < run.MaxOpenMessages {
 		w.send("dev", func(op *SendMessage) { op.ID = fmt.Sprint("n", len(w.index.Mailbox.Open)) })
 	}
 	w.fails(wire.CodeMailboxFull, &ok)
-	w.must(w.ack("n1", AckResolved))
+	w.must(w.ack("n1", run.AckResolved))
 	w.must(&ok)
 }
 
@@ -200,12 +201,12 @@ func TestMailboxIsClosedWithTheRun(t *testing.T) {
 	w.accept(turn.TurnID, "files_changed", []string{"src/a.go"}, "run_completion_request", true)
 	w.wantStatus(wire.StatusCompleted, "")
 	w.fails(wire.CodeInvalidStateTransition, &SendMessage{To: "qa", Kind: "handoff", Body: "x"})
-	w.fails(wire.CodeInvalidStateTransition, w.ack(id, AckReceived))
+	w.fails(wire.CodeInvalidStateTransition, w.ack(id, run.AckReceived))
 }
 
 // Rows that somebody wrote into the log must not lead astray whoever reads it.
 func TestHostileMailRows(t *testing.T) {
-	x := &Index{Run: "r"}
+	x := &run.Index{Run: "r"}
 	for _, row := range []string{
 		`{"event_type":"task_message_sent"}`,
 		`{"event_type":"task_message_sent","payload":{"message":{"message_id":7}}}`,
@@ -219,7 +220,7 @@ func TestHostileMailRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x.mail(o)
+		x.Mail(o)
 	}
 	if x.Mailbox.Sent != 1 || len(x.Mailbox.Open) != 1 || x.Mailbox.Open[0].Turn != "" {
 		t.Errorf("%s", x.Encode())

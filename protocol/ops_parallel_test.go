@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -108,7 +109,7 @@ func TestSiblingChangesAreAttributed(t *testing.T) {
 }
 
 // blockedSibling is a run whose dev turn has used up its attempts while ops works.
-func blockedSibling(t testingT, edit func(*ojson.Object)) (w *opsWorld, failed, other *Turn) {
+func blockedSibling(t testingT, edit func(*ojson.Object)) (w *opsWorld, failed, other *run.Turn) {
 	t.Helper()
 	w = startedWorld(t, edit).inPhase("build")
 	failed, other = w.assign("dev"), w.assign("ops")
@@ -196,7 +197,7 @@ func TestAcceptWhileBlocked(t *testing.T) {
 }
 
 // conflicted has ops' turn in conflict with an accepted one of dev.
-func conflicted(t testingT, edit func(*ojson.Object)) (w *opsWorld, turn *Turn) {
+func conflicted(t testingT, edit func(*ojson.Object)) (w *opsWorld, turn *run.Turn) {
 	t.Helper()
 	w = startedWorld(t, edit).inPhase("build")
 	dev, ops := w.assign("dev"), w.assign("ops")

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -88,7 +89,7 @@ func (m *opsMachine) turn() string {
 	return pick(m.d, ids...)
 }
 
-func (m *opsMachine) members(turn *Turn) []any {
+func (m *opsMachine) members(turn *run.Turn) []any {
 	w, d := m.w, m.d
 	status := pick(d, "completed", "completed", "completed", "completed", "completed", "completed", "failed", "blocked", "needs_human")
 	out := []any{"status", status, "proposed_next_role", pick(d, "human", "pm", "dev", "qa"),
@@ -226,7 +227,7 @@ func (m *opsMachine) approve() Operation {
 
 func (m *opsMachine) block() Operation {
 	on := pick(m.d, "dispatch:timeout", "hook:before_acceptance:h", "hook:before_gate:h", "turn:stalled:x")
-	d := DescribeBlock(m.w.state, on, m.turn())
+	d := run.DescribeBlock(m.w.state, on, m.turn())
 	return &Block{BlockedOn: on, Category: d.Category, TypedReason: d.Recovery.TypedReason, Owner: d.Recovery.Owner, Action: d.Recovery.RecoveryAction, TurnID: wire.OrEmpty(d.TurnID)}
 }
 
@@ -379,7 +380,7 @@ func (w *opsWorld) prevented(op Operation, err *wire.Error) string {
 // a gate that needs one.
 func (w *opsWorld) agentDid(op Operation, before []byte) {
 	w.t.Helper()
-	was, _ := DecodeState(before)
+	was, _ := run.DecodeState(before)
 	if was.Status == wire.StatusPaused && w.state.Status != wire.StatusPaused && op.Name() != "block" {
 		w.t.Fatalf("%s from inside a turn ended a wait for approval", op.Name())
 	}

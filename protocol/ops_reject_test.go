@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -141,7 +142,7 @@ func TestRetryAnswersForEarlierAttempts(t *testing.T) {
 		w.write("src/a.go", "a")
 		w.write("src/secret.go", "s")
 		w.refuse(wire.CodeDirtyTreeMismatch, turn.TurnID, "files_changed", []string{"src/a.go"})
-		next := func() *Turn {
+		next := func() *run.Turn {
 			if again == "reject" {
 				w.must(w.rejection(turn.TurnID, "declare everything"))
 			} else {

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-func extra(turn *Turn, key string) any { v, _ := turn.Extra.Get(key); return v }
+func extra(turn *run.Turn, key string) any { v, _ := turn.Extra.Get(key); return v }
 
 func TestAdvanceTurn(t *testing.T) {
 	w := startedWorld(t, nil)

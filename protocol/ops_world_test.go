@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -26,8 +27,8 @@ type testingT interface {
 type opsWorld struct {
 	t       testingT
 	cfg     *config.Config
-	state   *State
-	index   *Index
+	state   *run.State
+	index   *run.Index
 	ledgers map[wire.Ledger][]byte
 	session *ojson.Object
 	tasks   []byte
@@ -129,7 +130,7 @@ func newOpsWorld(t testingT, edit func(cfg *ojson.Object)) *opsWorld {
 		staged: make(map[string]*ojson.Object), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), step: time.Second, checks: true,
 		actor: Actor{Name: "Ada", Email: "ada@example.org", Terminal: true}}
 	w.state = w.reread(FreshState(w.cfg, ""))
-	w.index = &Index{}
+	w.index = &run.Index{}
 	w.work["README.md"] = "readme"
 	w.commit()
 	return w
@@ -216,9 +217,9 @@ func (w *opsWorld) projectDirty() []string {
 	return slices.DeleteFunc(w.dirty(), func(p string) bool { return !wire.ProjectOwned(p) })
 }
 
-func (w *opsWorld) baseline() *Baseline {
+func (w *opsWorld) baseline() *run.Baseline {
 	head := w.head()
-	b := &Baseline{Kind: "git_worktree", HeadRef: &head, Clean: len(w.projectDirty()) == 0, CapturedAt: wire.FormatTime(w.now)}
+	b := &run.Baseline{Kind: "git_worktree", HeadRef: &head, Clean: len(w.projectDirty()) == 0, CapturedAt: wire.FormatTime(w.now)}
 	for _, p := range w.dirty() {
 		b.DirtySnapshot.Set(p, w.mark(p))
 	}
@@ -226,7 +227,7 @@ func (w *opsWorld) baseline() *Baseline {
 }
 
 // observe is what a store reports of the work tree (spec/02 §9.2).
-func (w *opsWorld) observe(turn *Turn) Observation {
+func (w *opsWorld) observe(turn *run.Turn) Observation {
 	base := turn.Baseline
 	from := len(w.revs) - 1
 	for i := range w.revs {

@@ -8,15 +8,16 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 func TestDescribeBlockIsComplete(t *testing.T) {
 	for _, on := range blockerSamples {
 		s := stateFrom(t, activeStateDoc)
-		b := DescribeBlock(s, on, "")
+		b := run.DescribeBlock(s, on, "")
 		r := b.Recovery
-		if b.Category == "" || r.TypedReason == "" || r.RecoveryAction == "" || r.Owner != OwnerHuman && r.Owner != OwnerOperator {
+		if b.Category == "" || r.TypedReason == "" || r.RecoveryAction == "" || r.Owner != run.OwnerHuman && r.Owner != run.OwnerOperator {
 			t.Errorf("%q: %+v", on, b)
 		}
 		if r.TurnRetained && b.TurnID == nil {
@@ -29,69 +30,69 @@ func TestDescribeBlockIsComplete(t *testing.T) {
 		}
 	}
 	s := stateFrom(t, activeStateDoc)
-	s.ActiveTurns.Set("turn_c", &Turn{TurnID: "turn_c"})
-	if b := DescribeBlock(s, "policy:p", ""); b.TurnID != nil {
+	s.ActiveTurns.Set("turn_c", &run.Turn{TurnID: "turn_c"})
+	if b := run.DescribeBlock(s, "policy:p", ""); b.TurnID != nil {
 		t.Error("with several turns nobody is guessed")
 	}
-	if b := DescribeBlock(s, "turn:stalled:turn_c", ""); wire.OrEmpty(b.TurnID) != "turn_c" {
+	if b := run.DescribeBlock(s, "turn:stalled:turn_c", ""); wire.OrEmpty(b.TurnID) != "turn_c" {
 		t.Error("the blocker names its turn")
 	}
 	s.Escalation = ojson.NewObject("from_turn_id", "turn_b")
-	if b := DescribeBlock(s, "escalation:operator:x", ""); wire.OrEmpty(b.TurnID) != "turn_b" {
+	if b := run.DescribeBlock(s, "escalation:operator:x", ""); wire.OrEmpty(b.TurnID) != "turn_b" {
 		t.Error("the escalation names its turn")
 	}
 }
 
 func TestRecoveryActionIsSafeToPaste(t *testing.T) {
-	if a := RecoveryAction("ghost_turn", "", "t'; rm -rf ~"); a != `git agentxchain reissue 't'\''; rm -rf ~' --reason ghost` {
+	if a := run.RecoveryAction("ghost_turn", "", "t'; rm -rf ~"); a != `git agentxchain reissue 't'\''; rm -rf ~' --reason ghost` {
 		t.Error(a)
 	}
-	if a := RecoveryAction("ghost_turn", "", "--force"); !strings.Contains(a, "'--force'") {
+	if a := run.RecoveryAction("ghost_turn", "", "--force"); !strings.Contains(a, "'--force'") {
 		t.Error(a)
 	}
-	if a := RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a, "\n") || len(a) > 200 {
+	if a := run.RecoveryAction("policy_escalation", "policy:a\nb"+strings.Repeat("x", 500), ""); strings.Contains(a, "\n") || len(a) > 200 {
 		t.Error(a)
 	}
 }
 
 func TestDeriveRecovery(t *testing.T) {
 	cfg := twoPhaseConfig()
-	if DeriveRecovery(inStatus(wire.StatusActive), cfg) != nil || DeriveRecovery(nil, cfg) != nil || DeriveRecovery(inStatus(wire.StatusCompleted), cfg) != nil {
+	if run.DeriveRecovery(inStatus(wire.StatusActive), cfg) != nil || run.DeriveRecovery(nil, cfg) != nil || run.DeriveRecovery(inStatus(wire.StatusCompleted), cfg) != nil {
 		t.Error("nobody is waited for")
 	}
-	v := DeriveRecovery(inStatus(wire.StatusPaused), cfg)
+	v := run.DeriveRecovery(inStatus(wire.StatusPaused), cfg)
 	if v.TypedReason != "pending_phase_transition" || v.RecoveryAction != "git agentxchain approve" || wire.OrEmpty(v.Detail) != "g1" {
 		t.Errorf("%+v", v)
 	}
 	both := inStatus(wire.StatusPaused)
-	both.PendingRunCompletion = &PendingCompletion{Gate: "g2"}
-	if v := DeriveRecovery(both, cfg); v.TypedReason != "pending_run_completion" {
+	both.PendingRunCompletion = &run.PendingCompletion{Gate: "g2"}
+	if v := run.DeriveRecovery(both, cfg); v.TypedReason != "pending_run_completion" {
 		t.Errorf("%+v", v)
 	}
 	// A block at a gate is shown for what it is.
 	s := blockedState("gate_action:g1", "make failed")
-	s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
-	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || wire.OrEmpty(v.Detail) != "make failed" {
+	s.PendingPhaseTransition = &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
+	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || wire.OrEmpty(v.Detail) != "make failed" {
 		t.Errorf("%+v", v)
 	}
 	// Another implementation's words are shown as they are.
 	s.BlockedReason.Recovery.RecoveryAction = "agentxchain approve-transition"
-	if v := DeriveRecovery(s, cfg); v.RecoveryAction != "agentxchain approve-transition" {
+	if v := run.DeriveRecovery(s, cfg); v.RecoveryAction != "agentxchain approve-transition" {
 		t.Errorf("%+v", v)
 	}
-	s.BlockedReason = &BlockedReason{}
-	if v := DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || v.Owner != "human" || v.RecoveryAction == "" {
+	s.BlockedReason = &run.BlockedReason{}
+	if v := run.DeriveRecovery(s, cfg); v.TypedReason != "gate_action_failed" || v.Owner != "human" || v.RecoveryAction == "" {
 		t.Errorf("%+v", v)
 	}
 	s.BlockedReason, s.PendingPhaseTransition, s.BlockedOn = nil, nil, new("what")
-	v = DeriveRecovery(s, cfg)
-	if v.TypedReason != TypedUnknown {
+	v = run.DeriveRecovery(s, cfg)
+	if v.TypedReason != run.TypedUnknown {
 		t.Errorf("%+v", v)
 	}
 	if got := strings.Join(v.Object().Keys(), " "); got != "typed_reason owner recovery_action turn_retained detail runtime_guidance" {
 		t.Error(got)
 	}
-	if (*RecoveryView)(nil).Object() != nil {
+	if (*run.RecoveryView)(nil).Object() != nil {
 		t.Error("nil view")
 	}
 }
@@ -112,9 +113,9 @@ func TestGuidanceAndNextActions(t *testing.T) {
 	if len(NextActions(s, cfg, "")) != 0 {
 		t.Error("a healthy run needs no advice")
 	}
-	s.LastGateFailure = &GateFailure{GateType: gatePhase, GateID: new("g1"), Phase: "planning", MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"}}
+	s.LastGateFailure = &run.GateFailure{GateType: run.GatePhase, GateID: new("g1"), Phase: "planning", MissingFiles: []string{"a", "b", "c", "d", "e", "f", "zz"}}
 	var codes []string
-	for _, g := range DeriveGuidance(s, cfg) {
+	for _, g := range run.DeriveGuidance(s, cfg) {
 		codes = append(codes, g.Code+":"+g.ArtifactPath)
 		if g.Command == "" || g.Reason == "" || g.Phase != "planning" {
 			t.Errorf("%+v", g)
@@ -134,13 +135,13 @@ func TestGuidanceAndNextActions(t *testing.T) {
 
 func TestNextStep(t *testing.T) {
 	cfg := twoPhaseConfig()
-	turn := func(status string) *State {
+	turn := func(status string) *run.State {
 		s := inStatus(wire.StatusActive)
-		s.ActiveTurns.Set("turn_a", &Turn{TurnID: "turn_a", AssignedRole: "pm", Status: wire.TurnRunning})
-		s.ActiveTurns.Set("turn_b", &Turn{TurnID: "turn_b", AssignedRole: "dev", Status: status})
+		s.ActiveTurns.Set("turn_a", &run.Turn{TurnID: "turn_a", AssignedRole: "pm", Status: wire.TurnRunning})
+		s.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: status})
 		return s
 	}
-	for want, s := range map[string]*State{
+	for want, s := range map[string]*run.State{
 		"git agentxchain assign":                                              inStatus(wire.StatusIdle),
 		"git agentxchain assign pm":                                           inStatus(wire.StatusActive),
 		"git agentxchain approve":                                             inStatus(wire.StatusPaused),
@@ -164,7 +165,7 @@ func TestNextStep(t *testing.T) {
 }
 
 func TestResolveRole(t *testing.T) {
-	state := func(f func(*State)) *State { s := inStatus(wire.StatusActive); f(s); return s }
+	state := func(f func(*run.State)) *run.State { s := inStatus(wire.StatusActive); f(s); return s }
 	strict := twoPhaseConfig()
 	strict.Rules.EnforceRouting = true
 	noEntry := twoPhaseConfig()
@@ -172,35 +173,35 @@ func TestResolveRole(t *testing.T) {
 	none := &config.Config{}
 	for name, tc := range map[string]struct {
 		cfg      *config.Config
-		s        *State
+		s        *run.State
 		override string
 		role     string
 		warnings int
 		code     string
 	}{
 		"entry role":            {twoPhaseConfig(), inStatus(wire.StatusActive), "", "pm", 0, ""},
-		"recommendation":        {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = new("dev") }), "", "dev", 0, ""},
-		"recommendation barred": {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = new("qa") }), "", "pm", 0, ""},
-		"unknown recommended":   {twoPhaseConfig(), state(func(s *State) { s.NextRecommendedRole = new("gone") }), "", "pm", 0, ""},
+		"recommendation":        {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("dev") }), "", "dev", 0, ""},
+		"recommendation barred": {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("qa") }), "", "pm", 0, ""},
+		"unknown recommended":   {twoPhaseConfig(), state(func(s *run.State) { s.NextRecommendedRole = new("gone") }), "", "pm", 0, ""},
 		"override":              {twoPhaseConfig(), inStatus(wire.StatusActive), "dev", "dev", 0, ""},
 		"override outside":      {twoPhaseConfig(), inStatus(wire.StatusActive), "qa", "qa", 1, ""},
 		"override enforced":     {strict, inStatus(wire.StatusActive), "qa", "", 0, wire.CodeRoleNotRouted},
 		"override unknown":      {twoPhaseConfig(), inStatus(wire.StatusActive), "gone", "", 0, wire.CodeUnknownRole},
-		"review first": {twoPhaseConfig(), state(func(s *State) {
-			s.PendingDelegation = &DelegationReview{ParentRole: "qa"}
-			s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "dev"}}
+		"review first": {twoPhaseConfig(), state(func(s *run.State) {
+			s.PendingDelegation = &run.DelegationReview{ParentRole: "qa"}
+			s.DelegationQueue = []*run.Delegation{{Status: "pending", ToRole: "dev"}}
 		}), "", "qa", 0, ""},
-		"delegation": {twoPhaseConfig(), state(func(s *State) {
-			s.DelegationQueue = []*Delegation{{Status: "active", ToRole: "pm"}, {Status: "pending", ToRole: "dev"}}
+		"delegation": {twoPhaseConfig(), state(func(s *run.State) {
+			s.DelegationQueue = []*run.Delegation{{Status: "active", ToRole: "pm"}, {Status: "pending", ToRole: "dev"}}
 		}), "", "dev", 0, ""},
-		"override past review": {twoPhaseConfig(), state(func(s *State) { s.PendingDelegation = &DelegationReview{ParentRole: "qa"} }), "dev", "dev", 1, ""},
-		"delegation to nobody": {twoPhaseConfig(), state(func(s *State) { s.DelegationQueue = []*Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, wire.CodeUnknownRole},
-		"charter": {twoPhaseConfig(), state(func(s *State) {
+		"override past review": {twoPhaseConfig(), state(func(s *run.State) { s.PendingDelegation = &run.DelegationReview{ParentRole: "qa"} }), "dev", "dev", 1, ""},
+		"delegation to nobody": {twoPhaseConfig(), state(func(s *run.State) { s.DelegationQueue = []*run.Delegation{{Status: "pending", ToRole: "gone"}} }), "", "", 0, wire.CodeUnknownRole},
+		"charter": {twoPhaseConfig(), state(func(s *run.State) {
 			s.NextRecommendedRole = new("dev")
 			s.Extra.Set("charter_materialization_pending", ojson.NewObject("charter", "c"))
 		}), "", "pm", 0, ""},
 		"no entry role": {noEntry, inStatus(wire.StatusActive), "", "pm", 1, ""},
-		"no phase":      {twoPhaseConfig(), state(func(s *State) { s.Phase = "gone" }), "", "pm", 1, ""},
+		"no phase":      {twoPhaseConfig(), state(func(s *run.State) { s.Phase = "gone" }), "", "pm", 1, ""},
 		"no roles":      {none, inStatus(wire.StatusActive), "", "", 0, wire.CodeInvalidConfig},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -55,7 +56,7 @@ func DecisionAuthority(cfg *config.Config, role string) (Authority, bool) {
 // CheckOverride says whether role may make the decision d, which overrides one
 // of rows. The warning is about an override that is allowed only because the
 // role that made the old decision is gone from the configuration.
-func CheckOverride(cfg *config.Config, rows []Line, role string, d Decision) (warning string, err *wire.Error) {
+func CheckOverride(cfg *config.Config, rows []run.Line, role string, d Decision) (warning string, err *wire.Error) {
 	target := repoDecision(rows, d.Overrides)
 	refuse := func(code, format string, args ...any) (string, *wire.Error) {
 		msg := fmt.Sprintf("Decision %s cannot override %s: ", d.ID, d.Overrides) + fmt.Sprintf(format, args...)
@@ -93,7 +94,7 @@ func CheckOverride(cfg *config.Config, rows []Line, role string, d Decision) (wa
 
 // CheckOverrides is CheckOverride for all decisions of a turn result; it also
 // refuses two decisions that override the same one.
-func CheckOverrides(cfg *config.Config, rows []Line, role string, decisions []Decision) (warnings []string, err *wire.Error) {
+func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions []Decision) (warnings []string, err *wire.Error) {
 	taken := make(map[string]string)
 	for _, d := range decisions {
 		if d.Overrides == "" {
@@ -118,7 +119,7 @@ func CheckOverrides(cfg *config.Config, rows []Line, role string, decisions []De
 
 // repoDecision returns the first row with the id: rows written by other tools
 // may repeat one.
-func repoDecision(rows []Line, id string) *ojson.Object {
+func repoDecision(rows []run.Line, id string) *ojson.Object {
 	for _, l := range rows {
 		if id != "" && l.Row.String("id") == id {
 			return l.Row
@@ -132,11 +133,11 @@ func promoted(d *Decision) bool { return d.Durability == "repo" || d.Overrides !
 
 // durableIDs are the ids of all repo decisions, overridden ones too: an override
 // finds its target by the first row with the id.
-func durableIDs(rows []Line) *DecisionIDs {
+func durableIDs(rows []run.Line) *run.DecisionIDs {
 	if len(rows) == 0 {
 		return nil
 	}
-	d := &DecisionIDs{}
+	d := &run.DecisionIDs{}
 	for _, l := range rows {
 		d.Add(l.Row.String("id"))
 	}
@@ -147,7 +148,7 @@ func durableIDs(rows []Line) *DecisionIDs {
 // repo-decisions.jsonl, and the changes to rows they override. A decision is
 // promoted when it is durable or overrides another; every row with the
 // overridden id is marked, and a row that is marked already stays as it is.
-func PromoteDecisions(rows []Line, decisions []Decision, turn *Turn, run, phase, at string) (added []*ojson.Object, amends []Amend) {
+func PromoteDecisions(rows []run.Line, decisions []Decision, turn *run.Turn, run, phase, at string) (added []*ojson.Object, amends []Amend) {
 	amended := make(map[int]bool)
 	for _, d := range decisions {
 		if !promoted(&d) {
@@ -178,7 +179,7 @@ func PromoteDecisions(rows []Line, decisions []Decision, turn *Turn, run, phase,
 }
 
 // RepoDecisionsSummary is the read model of spec/01 §9.4, nil without decisions.
-func RepoDecisionsSummary(cfg *config.Config, rows []Line) *ojson.Object {
+func RepoDecisionsSummary(cfg *config.Config, rows []run.Line) *ojson.Object {
 	if len(rows) == 0 {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -21,17 +22,17 @@ func decisionConfig() *config.Config {
 	return c
 }
 
-func lineOf(t *testing.T, text string) Line {
+func lineOf(t *testing.T, text string) run.Line {
 	t.Helper()
 	o, err := ojson.DecodeObject([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Line{Raw: []byte(text), Row: o}
+	return run.Line{Raw: []byte(text), Row: o}
 }
 
-func repoRows(t *testing.T) []Line {
-	return []Line{
+func repoRows(t *testing.T) []run.Line {
+	return []run.Line{
 		lineOf(t, `{"id":"DEC-001","status":"active","role":"dev","category":"scope","statement":"s","run_id":"r","durability":"repo","overrides":null,"mine":1}`),
 		lineOf(t, `{"id":"DEC-002","status":"active","role":"human","category":"process","overrides":"DEC-003","statement":"q"}`),
 		lineOf(t, `{"id":"DEC-003","status":"overridden","overridden_by":"DEC-002","role":"pm","category":"scope","statement":"z"}`),
@@ -117,7 +118,7 @@ func TestCheckOverrides(t *testing.T) {
 
 func TestPromoteDecisions(t *testing.T) {
 	rows := append(repoRows(t), lineOf(t, `{"id":"DEC-001","status":"active","role":"other"}`))
-	turn := &Turn{TurnID: "t1", AssignedRole: "pm"}
+	turn := &run.Turn{TurnID: "t1", AssignedRole: "pm"}
 	added, amends := PromoteDecisions(rows, []Decision{
 		{ID: "DEC-010", Category: "scope", Statement: "run only", Durability: "run"},
 		{ID: "DEC-011", Category: "scope", Statement: "kept", Rationale: "r", Durability: "repo"},
@@ -169,7 +170,7 @@ func TestRepoDecisionsSummary(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	none := RepoDecisionsSummary(decisionConfig(), []Line{lineOf(t, `{"id":"DEC-004","role":"qa","status":"active"}`)}).Object("operator_summary")
+	none := RepoDecisionsSummary(decisionConfig(), []run.Line{lineOf(t, `{"id":"DEC-004","role":"qa","status":"active"}`)}).Object("operator_summary")
 	if v, _ := none.Get("highest_active_authority_level"); v != nil || len(none.Array("active_categories")) != 0 {
 		t.Errorf("got %v", none)
 	}

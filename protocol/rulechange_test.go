@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -316,7 +317,7 @@ func ruleDecode(t *rapid.T, picked []string) *config.Config {
 type ruleSituation struct {
 	gate   GateInput
 	policy PolicyInput
-	state  *State
+	state  *run.State
 	now    time.Time
 }
 
@@ -345,7 +346,7 @@ func ruleWorld(t *rapid.T) ruleSituation {
 			Role:       rapid.SampledFrom([]string{"pm", "dev"}).Draw(t, "role"),
 			TotalTurns: rapid.IntRange(0, 8).Draw(t, "turns"),
 		},
-		state: &State{Phase: "planning", PhaseEnteredAt: &entered, CreatedAt: &entered},
+		state: &run.State{Phase: "planning", PhaseEnteredAt: &entered, CreatedAt: &entered},
 		now:   start.Add(time.Duration(rapid.IntRange(0, 70).Draw(t, "minutes")) * time.Minute),
 	}
 }
@@ -362,7 +363,7 @@ func (w ruleSituation) openness(cfg *config.Config) int {
 		return 2
 	}
 	v := EvaluateApproval(cfg, ApprovalInput{
-		GateType:     gatePhase,
+		GateType:     run.GatePhase,
 		Gate:         &r,
 		Phase:        "planning",
 		NextPhase:    "build",

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -19,9 +20,9 @@ func TestBuildRunHistory(t *testing.T) {
 	s.BudgetStatus.SpentUSD = 1.5
 	s.Provenance = ojson.NewObject("trigger", "odd", "parent_run_id", " run_0 ")
 	s.InheritedContext = ojson.NewObject("parent_run_id", "run_0", "parent_status", "completed", "more", 1)
-	x := &Index{Accepted: 4, FirstAcceptedAt: "2026-01-01T01:00:00.000Z", RolesUsed: []string{"dev"}, PhasesDone: []string{"planning"}, Decisions: 7,
+	x := &run.Index{Accepted: 4, FirstAcceptedAt: "2026-01-01T01:00:00.000Z", RolesUsed: []string{"dev"}, PhasesDone: []string{"planning"}, Decisions: 7,
 		RecentTurns: []*ojson.Object{ojson.NewObject("turn_id", "t", "summary", "did\nit")}}
-	row := BuildRunHistory(RunHistoryFacts{Config: twoPhaseConfig(), State: s, Index: x, RecordedAt: time.UnixMilli(0)})
+	row := run.BuildHistory(run.HistoryFacts{Config: twoPhaseConfig(), State: s, Index: x, RecordedAt: time.UnixMilli(0)})
 	want := "schema_version run_id project_id project_name template status started_at completed_at duration_ms phases_completed total_turns roles_used decisions_count total_cost_usd budget_limit_usd blocked_reason gate_results connector_used model_used provenance parent_context retrospective inheritance_snapshot recorded_at"
 	if got := strings.Join(row.Keys(), " "); got != want {
 		t.Errorf("keys\n got %s\nwant %s", got, want)
@@ -38,17 +39,17 @@ func TestBuildRunHistory(t *testing.T) {
 			t.Errorf("%s is %s", path, got)
 		}
 	}
-	if !Inheritable(row) || Inheritable(nil) {
+	if !run.Inheritable(row) || run.Inheritable(nil) {
 		t.Error("Inheritable")
 	}
 
 	b := blockedState("escalation:operator:x", "why it stopped")
-	row = BuildRunHistory(RunHistoryFacts{State: b, RecordedAt: time.UnixMilli(0)})
+	row = run.BuildHistory(run.HistoryFacts{State: b, RecordedAt: time.UnixMilli(0)})
 	if row.String("status") != "blocked" || row.String("blocked_reason") != "escalation:operator:x" || row.Object("retrospective").String("headline") != "why it stopped" ||
 		row.Object("retrospective").String("terminal_reason") != "operator_escalation" || row.String("started_at") != wire.OrEmpty(b.CreatedAt) {
 		t.Errorf("%s", ojson.Compact(row))
 	}
-	if row.Object("inheritance_snapshot").Array("recent_decisions") == nil || Inheritable(row) {
+	if row.Object("inheritance_snapshot").Array("recent_decisions") == nil || run.Inheritable(row) {
 		t.Errorf("%s", ojson.Compact(row))
 	}
 }
@@ -64,7 +65,7 @@ func TestProvenance(t *testing.T) {
 		{"continuation", "run_0", nil, wire.CodeNotFound}, {"continuation", "run_9", row("completed"), wire.CodeNotFound}, {"continuation", "run_0", row("active"), wire.CodeInvalidArgument},
 		{"continuation", "run_0", row(""), wire.CodeInvalidArgument},
 	} {
-		p, err := Provenance(tc.trigger, " why ", tc.parent, "nobody", tc.row)
+		p, err := run.Provenance(tc.trigger, " why ", tc.parent, "nobody", tc.row)
 		if tc.code != "" {
 			if err == nil || err.Code != tc.code {
 				t.Errorf("%+v: %v", tc, err)
@@ -75,10 +76,10 @@ func TestProvenance(t *testing.T) {
 			t.Errorf("%+v: %v %s", tc, err, ojson.Compact(p))
 		}
 	}
-	if NormalizeProvenance(nil) != nil {
+	if run.NormalizeProvenance(nil) != nil {
 		t.Error("nil became something")
 	}
-	if p := NormalizeProvenance(ojson.NewObject("vendor", 1, "trigger", "intake")); p.String("trigger") != "intake" || !p.Has("vendor") || p.Keys()[0] != "trigger" {
+	if p := run.NormalizeProvenance(ojson.NewObject("vendor", 1, "trigger", "intake")); p.String("trigger") != "intake" || !p.Has("vendor") || p.Keys()[0] != "trigger" {
 		t.Errorf("%s", ojson.Compact(p))
 	}
 }
@@ -87,7 +88,7 @@ func TestInheritedContext(t *testing.T) {
 	keys := "schema_version parent_run_id parent_status parent_completed_at parent_phases_completed parent_roles_used parent_blocked_reason parent_retrospective recent_decisions recent_accepted_turns inherited_at"
 	parent := ojson.NewObject("run_id", "run_0", "status", "completed", "roles_used", []string{"dev"},
 		"inheritance_snapshot", ojson.NewObject("recent_decisions", []*ojson.Object{ojson.NewObject("id", "DEC-1")}))
-	o := InheritedContext("run_0", parent, "now")
+	o := run.InheritedContext("run_0", parent, "now")
 	if got := strings.Join(o.Keys(), " "); got != keys {
 		t.Error(got)
 	}
@@ -99,7 +100,7 @@ func TestInheritedContext(t *testing.T) {
 		t.Error("the child shares the parent's row")
 	}
 	for _, p := range []*ojson.Object{nil, ojson.NewObject("run_id", "run_0")} {
-		if o := InheritedContext("run_0", p, "now"); len(o.Strings("warnings")) != 1 || string(ojson.Compact(o.Array("recent_decisions"))) != "[]" {
+		if o := run.InheritedContext("run_0", p, "now"); len(o.Strings("warnings")) != 1 || string(ojson.Compact(o.Array("recent_decisions"))) != "[]" {
 			t.Errorf("%s", ojson.Compact(o))
 		}
 	}

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -12,7 +13,7 @@ import (
 // unknown members too, and another run begins another session. reason is the
 // checkpoint reason, e.g. turn_assigned, turn_accepted, blocked, phase_approved,
 // run_completed. state.json always wins over what this says.
-func BuildSession(prev *ojson.Object, s *State, reason string, env *Env) *ojson.Object {
+func BuildSession(prev *ojson.Object, s *run.State, reason string, env *Env) *ojson.Object {
 	now := env.Time()
 	o := prev.Clone()
 	if o == nil || o.String("run_id") != s.Run() || o.String("session_id") == "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -35,7 +36,7 @@ func TestBuildSession(t *testing.T) {
 	one.Set("operator_commit_reconciliation", ojson.NewObject("x", 1))
 	env.Now = time.UnixMilli(5000)
 	s.ActiveTurns.Delete("turn_b")
-	s.Status, s.PendingPhaseTransition = wire.StatusPaused, &PendingTransition{From: "planning", To: "build", Gate: "g1"}
+	s.Status, s.PendingPhaseTransition = wire.StatusPaused, &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
 	two := BuildSession(one, s, "turn_accepted", env)
 	for _, k := range []string{"session_id", "started_at", "last_role"} {
 		if two.String(k) != one.String(k) {
@@ -50,7 +51,7 @@ func TestBuildSession(t *testing.T) {
 	}
 
 	// Another run begins another session.
-	s.RunID, s.PendingPhaseTransition, s.PendingRunCompletion = new("run_2"), nil, &PendingCompletion{Gate: "g2"}
+	s.RunID, s.PendingPhaseTransition, s.PendingRunCompletion = new("run_2"), nil, &run.PendingCompletion{Gate: "g2"}
 	three := BuildSession(two, s, "blocked", env)
 	if three.String("session_id") == two.String("session_id") || three.String("started_at") != "1970-01-01T00:00:05.000Z" || three.Has("operator_commit_reconciliation") || !three.Bool("pending_run_completion") {
 		t.Errorf("%s", ojson.Compact(three))

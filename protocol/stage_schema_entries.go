@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,7 +21,7 @@ func isDecisionCategory(v ojson.Value) bool {
 
 func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	get := func(m string) ojson.Value { v, _ := o.Get(m); return v }
-	if !IsDecisionID(o.String("id")) {
+	if !run.IsDecisionID(o.String("id")) {
 		s.r.errorf(ProblemDecisionID, at+".id", "", "%s.id must be DEC- and a number, not %s", at, wire.Shown(get("id")))
 	}
 	s.enum(at+".category", get("category"), decisionCategories()...)
@@ -34,7 +35,7 @@ func (s *schemaCheck) decision(at string, o *ojson.Object) {
 	}
 	overrides := o.String("overrides")
 	switch {
-	case !IsDecisionID(overrides):
+	case !run.IsDecisionID(overrides):
 		s.r.errorf(ProblemOverrideID, at+".overrides", "", "%s.overrides must be DEC- and a number, not %s", at, wire.Shown(get("overrides")))
 	case sameDecision(overrides, o.String("id")):
 		s.r.errorf(ProblemSelfOverride, at+".overrides", overrides, "%s overrides itself (%s)", at, overrides)
@@ -43,8 +44,8 @@ func (s *schemaCheck) decision(at string, o *ojson.Object) {
 
 // sameDecision compares two decision ids by number.
 func sameDecision(a, b string) bool {
-	n, hugeN, okN := decisionNumber(a)
-	m, hugeM, okM := decisionNumber(b)
+	n, hugeN, okN := run.DecisionNumber(a)
+	m, hugeM, okM := run.DecisionNumber(b)
 	return okN && okM && n == m && hugeN == hugeM
 }
 
@@ -79,11 +80,11 @@ func (s *schemaCheck) delegation(at string, o *ojson.Object) {
 		s.r.errorf(ProblemType, field, "", "%s must be left out or name at least one decision", field)
 		return
 	}
-	seen := &DecisionIDs{}
+	seen := &run.DecisionIDs{}
 	for i, v := range ids {
 		id, _ := v.(string)
 		switch {
-		case !IsDecisionID(id):
+		case !run.IsDecisionID(id):
 			s.r.errorf(ProblemRequiredID, indexed(field, i), "", "%s must be DEC- and a number, not %s", indexed(field, i), wire.Shown(v))
 		case seen.Has(id):
 			s.r.errorf(ProblemRequiredTwice, indexed(field, i), id, "%s names %s a second time", field, id)

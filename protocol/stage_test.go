@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func TestStageAssignment(t *testing.T) {
@@ -25,7 +26,7 @@ func TestStageAssignment(t *testing.T) {
 	// An empty side of the state is not compared.
 	resultCase{patch: `{"run_id":"any","turn_id":"any","runtime_id":"hand"}`, tweak: func(in *ValidationInput) {
 		in.State.RunID = nil
-		in.Turn = &Turn{AssignedRole: "dev"}
+		in.Turn = &run.Turn{AssignedRole: "dev"}
 	}}.passes(t)
 }
 
@@ -175,11 +176,11 @@ func TestStageProtocol(t *testing.T) {
 		}
 		return patch(`{"delegations":[` + strings.Join(list, ",") + `]` + p + `}`)
 	}
-	during := func(c resultCase, tweak func(*Turn)) resultCase {
+	during := func(c resultCase, tweak func(*run.Turn)) resultCase {
 		c.tweak = func(in *ValidationInput) { tweak(in.Turn) }
 		return c
 	}
-	missing := func(turn *Turn) {
+	missing := func(turn *run.Turn) {
 		turn.DelegationReview, _ = ojson.DecodeObject([]byte(`{"results":[{"delegation_id":"del-001","missing_decision_ids":["DEC-1","DEC-2"]},{"delegation_id":"del-002","missing_decision_ids":[]}]}`))
 	}
 	runRefusals(t, StageProtocol, []refusalCase{
@@ -201,8 +202,8 @@ func TestStageProtocol(t *testing.T) {
 		{"to nobody", delegate("", "nobody"), []string{"undefined_delegate_role delegations[0].to_role"}},
 		{"off the route", delegate("", "pm"), []string{"delegate_role_not_allowed delegations[0].to_role"}},
 		{"id twice", patch(`{"delegations":[{"id":"del-001","to_role":"qa","charter":"c","acceptance_contract":["a"]},{"id":"del-001","to_role":"qa","charter":"c","acceptance_contract":["a"]}]}`), []string{"duplicate_delegation_id delegations[1].id"}},
-		{"from a delegate", during(delegate("", "qa"), func(turn *Turn) { turn.DelegationContext = &ojson.Object{} }), []string{"recursive_delegation delegations"}},
-		{"from a review", during(delegate("", "qa"), func(turn *Turn) { turn.DelegationReview = &ojson.Object{} }), []string{"recursive_delegation delegations"}},
+		{"from a delegate", during(delegate("", "qa"), func(turn *run.Turn) { turn.DelegationContext = &ojson.Object{} }), []string{"recursive_delegation delegations"}},
+		{"from a review", during(delegate("", "qa"), func(turn *run.Turn) { turn.DelegationReview = &ojson.Object{} }), []string{"recursive_delegation delegations"}},
 		{"review incomplete, transition", during(patch(`{"phase_transition_request":"qa"}`), missing), []string{"delegation_review_incomplete phase_transition_request"}},
 		{"review incomplete, completion", during(last(`{"run_completion_request":true}`), missing), []string{"delegation_review_incomplete run_completion_request"}},
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
@@ -27,9 +28,9 @@ const activeStateDoc = `{
   "phase_gate_status": {"g1": "pending"}, "budget_reservations": {"turn_b": {"reserved_usd": 2}},
   "budget_status": {"spent_usd": 0.25, "remaining_usd": 4.75, "vendor": true} }`
 
-func stateFrom(t testing.TB, doc string) *State {
+func stateFrom(t testing.TB, doc string) *run.State {
 	t.Helper()
-	s, err := DecodeState([]byte(doc))
+	s, err := run.DecodeState([]byte(doc))
 	if err != nil {
 		t.Fatalf("DecodeState: %v", err)
 	}
@@ -37,7 +38,7 @@ func stateFrom(t testing.TB, doc string) *State {
 }
 
 // stateWith is activeStateDoc with members replaced or added.
-func stateWith(t testing.TB, members string) *State {
+func stateWith(t testing.TB, members string) *run.State {
 	t.Helper()
 	o, err := ojson.DecodeObject([]byte(activeStateDoc))
 	if err != nil {
@@ -50,7 +51,7 @@ func stateWith(t testing.TB, members string) *State {
 	for k, v := range m.All() {
 		o.Set(k, v)
 	}
-	s, problems := DecodeStateObject(o)
+	s, problems := run.DecodeStateObject(o)
 	if len(problems) > 0 {
 		t.Fatal(problems.Join())
 	}
@@ -73,7 +74,7 @@ func TestDecodeStateKeepsEverything(t *testing.T) {
 	if !bytes.Contains(s.Encode(), []byte("2.50")) {
 		t.Error("the spelling of an unknown number changed")
 	}
-	if p := CheckState(s); len(p) > 0 {
+	if p := run.CheckState(s); len(p) > 0 {
 		t.Error(p.Join())
 	}
 }
@@ -94,7 +95,7 @@ func TestDecodeStateRefuses(t *testing.T) {
 		"null name":   {`{"phase_gate_status": {"run_id": null}}`, wire.CodeInvalidState, []string{"phase_gate_status.run_id"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := DecodeState([]byte(tc.doc))
+			s, err := run.DecodeState([]byte(tc.doc))
 			if s != nil || err == nil || err.Code != tc.code {
 				t.Fatalf("got %v, %v, want code %s", s, err, tc.code)
 			}
@@ -124,8 +125,8 @@ func TestDecodeStateToleratesNulls(t *testing.T) {
 
 func TestDecodeStateProblemsAreBounded(t *testing.T) {
 	doc := `{"repo_decisions": [` + strings.TrimSuffix(strings.Repeat("1,", 5000), ",") + `]}`
-	_, err := DecodeState([]byte(doc))
-	if err == nil || len(err.Problems) > maxStateProblems || len(err.Message) > 1000 {
+	_, err := run.DecodeState([]byte(doc))
+	if err == nil || len(err.Problems) > run.MaxStateProblems || len(err.Message) > 1000 {
 		t.Fatalf("%d problems", len(err.Problems))
 	}
 }
@@ -209,18 +210,18 @@ func TestDecodeRepairNeverPanics(t *testing.T) {
 	cfg := twoPhaseConfig()
 	rapid.Check(t, func(t *rapid.T) {
 		o := genStateObject(t)
-		s, _ := DecodeStateObject(o.Clone())
+		s, _ := run.DecodeStateObject(o.Clone())
 		for _, c := range []*config.Config{nil, cfg} {
-			once, _ := RepairState(s, c)
-			twice, notes := RepairState(once, c)
+			once, _ := run.RepairState(s, c)
+			twice, notes := run.RepairState(once, c)
 			if !bytes.Equal(once.Encode(), twice.Encode()) {
 				t.Fatalf("repair is not idempotent: %v\n%s\n---\n%s", notes, once.Encode(), twice.Encode())
 			}
 			if len(notes) > 0 {
 				t.Fatalf("a repaired state was repaired again: %v", notes)
 			}
-			CheckState(once)
-			DeriveRecovery(once, c)
+			run.CheckState(once)
+			run.DeriveRecovery(once, c)
 			NextActions(once, c, "hesc_1")
 			if once.Status == wire.StatusActive && c != nil {
 				_, _, _ = ResolveRole(c, once, "")
@@ -238,11 +239,11 @@ func TestUnknownMembersSurviveRepair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := genStateObject(t)
 		o.Set("x_vendor", genJSON(3).Draw(t, "unknown"))
-		s, problems := DecodeStateObject(o.Clone())
+		s, problems := run.DecodeStateObject(o.Clone())
 		if len(problems) > 0 {
 			return
 		}
-		r, _ := RepairState(s, nil)
+		r, _ := run.RepairState(s, nil)
 		got, err := ojson.DecodeObject(r.Encode())
 		if err != nil {
 			t.Fatal(err)
@@ -261,18 +262,18 @@ func FuzzDecodeState(f *testing.F) {
 	f.Add([]byte(`{"status":"blocked","pending_run_completion":{},"budget_status":{"spent_usd":1e308}}`))
 	cfg := twoPhaseConfig()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := DecodeState(data)
+		s, err := run.DecodeState(data)
 		if err != nil {
 			if err.Code != wire.CodeInvalidJSON && err.Code != wire.CodeInvalidState {
 				t.Fatalf("code %s", err.Code)
 			}
 			return
 		}
-		r, _ := RepairState(s, cfg)
-		CheckState(r)
-		DeriveRecovery(r, cfg)
+		r, _ := run.RepairState(s, cfg)
+		run.CheckState(r)
+		run.DeriveRecovery(r, cfg)
 		NextStep(r, cfg, "")
-		again, err := DecodeState(r.Encode())
+		again, err := run.DecodeState(r.Encode())
 		if err != nil {
 			t.Fatalf("our own bytes do not decode: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
 )
@@ -42,7 +43,7 @@ var blockerSamples = []string{"human:x", "human:conflict_loop:turn_b", "escalati
 func TestRepairVersionOne(t *testing.T) {
 	s := stateFrom(t, `{"schema_version": "1.0", "run_id": "r", "project_id": "p", "status": "active", "phase": "planning", "blocked_on": null, "keep": 1,
 		"current_turn": {"turn_id": "t1", "assigned_role": "dev", "status": "running", "attempt": 1, "runtime_id": "m", "odd": true}}`)
-	r, notes := RepairState(s, nil)
+	r, notes := run.RepairState(s, nil)
 	turn := r.OnlyTurn()
 	if r.SchemaVersion != "1.1" || turn == nil || turn.TurnID != "t1" || turn.AssignedSequence != 1 || r.TurnSequence != 1 || len(notes) == 0 {
 		t.Fatalf("%v\n%s", notes, r.Encode())
@@ -53,16 +54,16 @@ func TestRepairVersionOne(t *testing.T) {
 	if _, ok := r.Extra.Get("current_turn"); ok {
 		t.Error("current_turn is still there")
 	}
-	if p := CheckState(r); len(p) > 0 {
+	if p := run.CheckState(r); len(p) > 0 {
 		t.Error(p.Join())
 	}
 	if s.SchemaVersion != "1.0" || s.ActiveTurns.Len() != 0 {
 		t.Error("the input was modified")
 	}
-	if r, _ := RepairState(stateWith(t, `{"current_turn": null}`), nil); len(CheckState(r)) > 0 {
+	if r, _ := run.RepairState(stateWith(t, `{"current_turn": null}`), nil); len(run.CheckState(r)) > 0 {
 		t.Error("a null current_turn is harmless")
 	}
-	if r, _ := RepairState(stateWith(t, `{"current_turn": "t1"}`), nil); len(CheckState(r)) != 1 {
+	if r, _ := run.RepairState(stateWith(t, `{"current_turn": "t1"}`), nil); len(run.CheckState(r)) != 1 {
 		t.Error("a current_turn nobody understands must be refused")
 	}
 }
@@ -84,7 +85,7 @@ func TestRepairBlockedWithoutReason(t *testing.T) {
 		{"turns:stalled", "stale_turn", "human", "turn_b"},
 		{"odd", "unknown_block", "human", "turn_b"},
 	} {
-		r, notes := RepairState(stateWith(t, `{"status": "blocked", "blocked_on": "`+tc.on+`"}`), twoPhaseConfig())
+		r, notes := run.RepairState(stateWith(t, `{"status": "blocked", "blocked_on": "`+tc.on+`"}`), twoPhaseConfig())
 		b := r.BlockedReason
 		if r.Status != wire.StatusBlocked || b == nil || b.Category != tc.category || b.Recovery.TypedReason != tc.category || b.Recovery.Owner != tc.owner || wire.OrEmpty(b.TurnID) != tc.turn {
 			t.Errorf("%s: %+v", tc.on, b)
@@ -93,7 +94,7 @@ func TestRepairBlockedWithoutReason(t *testing.T) {
 		if !strings.Contains(b.Recovery.RecoveryAction, "git agentxchain ") || b.BlockedAt != "2026-01-02T03:04:05.678Z" {
 			t.Errorf("%s: action %q at %q", tc.on, b.Recovery.RecoveryAction, b.BlockedAt)
 		}
-		if p := CheckState(r); len(p) > 0 || len(notes) == 0 {
+		if p := run.CheckState(r); len(p) > 0 || len(notes) == 0 {
 			t.Errorf("%s: %s %v", tc.on, p.Join(), notes)
 		}
 	}
@@ -118,11 +119,11 @@ func TestRepairLostBlocker(t *testing.T) {
 		{`"active_turns": {}, "blocked_reason": {"category": "needs_human", "recovery": {"detail": "pick a name"}}`, "human:pick a name", ""},
 		{`"active_turns": {}, "blocked_reason": {"category": "gate_action_failed"}, "pending_run_completion": {"gate": "g2"}`, "gate_action:g2", ""},
 	} {
-		r, _ := RepairState(stateWith(t, `{"status": "blocked", "blocked_on": null, `+tc.members+`}`), twoPhaseConfig())
+		r, _ := run.RepairState(stateWith(t, `{"status": "blocked", "blocked_on": null, `+tc.members+`}`), twoPhaseConfig())
 		if r.Status != wire.StatusBlocked || wire.OrEmpty(r.BlockedOn) != tc.on || wire.OrEmpty(r.BlockedReason.TurnID) != tc.turn {
 			t.Errorf("%s: blocked on %q, turn %q", tc.members, wire.OrEmpty(r.BlockedOn), wire.OrEmpty(r.BlockedReason.TurnID))
 		}
-		if p := CheckState(r); len(p) > 0 {
+		if p := run.CheckState(r); len(p) > 0 {
 			t.Errorf("%s: %s", tc.members, p.Join())
 		}
 	}
@@ -148,14 +149,14 @@ func TestRepairKeepsSpecificReason(t *testing.T) {
 		{`"status": "paused", "blocked_on": null, ` + pending, wire.StatusPaused, "human_approval:g1"},
 	} {
 		s := stateWith(t, "{"+tc.members+"}")
-		r, _ := RepairState(s, twoPhaseConfig())
+		r, _ := run.RepairState(s, twoPhaseConfig())
 		if r.Status != tc.status || wire.OrEmpty(r.BlockedOn) != tc.on {
 			t.Errorf("%s:\n got %s on %q", tc.members, r.Status, wire.OrEmpty(r.BlockedOn))
 		}
 		if tc.status == wire.StatusBlocked && (r.BlockedReason.Recovery.TypedReason != s.BlockedReason.Recovery.TypedReason || r.BlockedReason.Recovery.RecoveryAction != s.BlockedReason.Recovery.RecoveryAction) {
 			t.Errorf("%s: reason became %+v", tc.members, r.BlockedReason.Recovery)
 		}
-		if p := CheckState(r); len(p) > 0 {
+		if p := run.CheckState(r); len(p) > 0 {
 			t.Errorf("%s: %s", tc.members, p.Join())
 		}
 	}
@@ -163,44 +164,44 @@ func TestRepairKeepsSpecificReason(t *testing.T) {
 
 func TestRepairApprovalPause(t *testing.T) {
 	cfg := twoPhaseConfig()
-	r, _ := RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:g1"}`), cfg)
+	r, _ := run.RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:g1"}`), cfg)
 	if p := r.PendingPhaseTransition; p == nil || p.From != "planning" || p.To != "build" || p.Gate != "g1" || p.RequestedByTurn != "turn_a" {
 		t.Errorf("%+v", p)
 	}
-	r, _ = RepairState(stateWith(t, `{"status": "paused", "phase": "build", "active_turns": {}, "blocked_on": "human_approval:g2"}`), cfg)
+	r, _ = run.RepairState(stateWith(t, `{"status": "paused", "phase": "build", "active_turns": {}, "blocked_on": "human_approval:g2"}`), cfg)
 	if p := r.PendingRunCompletion; p == nil || p.Gate != "g2" {
 		t.Errorf("%+v", p)
 	}
-	r, _ = RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:zz"}`), cfg)
-	if len(CheckState(r)) == 0 {
+	r, _ = run.RepairState(stateWith(t, `{"status": "paused", "active_turns": {}, "blocked_on": "human_approval:zz"}`), cfg)
+	if len(run.CheckState(r)) == 0 {
 		t.Error("a pause at a gate the phase does not have must be refused")
 	}
 	for _, on := range []string{"human:x", "escalation:operator:x", "policy:p"} {
-		r, _ = RepairState(stateWith(t, `{"status": "paused", "blocked_on": "`+on+`"}`), cfg)
-		if r.Status != wire.StatusBlocked || r.BlockedReason == nil || len(CheckState(r)) > 0 {
-			t.Errorf("%s: %s", on, CheckState(r).Join())
+		r, _ = run.RepairState(stateWith(t, `{"status": "paused", "blocked_on": "`+on+`"}`), cfg)
+		if r.Status != wire.StatusBlocked || r.BlockedReason == nil || len(run.CheckState(r)) > 0 {
+			t.Errorf("%s: %s", on, run.CheckState(r).Join())
 		}
 	}
 }
 
 func TestRepairBudget(t *testing.T) {
 	cfg := twoPhaseConfig()
-	get := func(s *State, k string) any { v, _ := s.BudgetStatus.Extra.Get(k); return v }
-	r, _ := RepairState(stateWith(t, `{"budget_status": {"spent_usd": 6, "remaining_usd": 1}}`), cfg)
+	get := func(s *run.State, k string) any { v, _ := s.BudgetStatus.Extra.Get(k); return v }
+	r, _ := run.RepairState(stateWith(t, `{"budget_status": {"spent_usd": 6, "remaining_usd": 1}}`), cfg)
 	if *r.BudgetStatus.RemainingUSD != -1 || get(r, "exhausted") != true {
 		t.Errorf("%s", r.Encode())
 	}
-	r, _ = RepairState(stateWith(t, `{"budget_status": {"spent_usd": 1, "remaining_usd": -1, "exhausted": true, "exhausted_at": "x", "zz": 1}}`), cfg)
+	r, _ = run.RepairState(stateWith(t, `{"budget_status": {"spent_usd": 1, "remaining_usd": -1, "exhausted": true, "exhausted_at": "x", "zz": 1}}`), cfg)
 	if *r.BudgetStatus.RemainingUSD != 4 || get(r, "exhausted") != nil || get(r, "exhausted_at") != nil || get(r, "zz") == nil {
 		t.Errorf("%s", r.Encode())
 	}
 	// 0.1+0.2 style dust is no change.
-	r, notes := RepairState(stateWith(t, `{"budget_status": {"spent_usd": 0.30000000000000004, "remaining_usd": 4.7}}`), cfg)
+	r, notes := run.RepairState(stateWith(t, `{"budget_status": {"spent_usd": 0.30000000000000004, "remaining_usd": 4.7}}`), cfg)
 	if *r.BudgetStatus.RemainingUSD != 4.7 || len(notes) > 0 {
 		t.Errorf("%v %v", *r.BudgetStatus.RemainingUSD, notes)
 	}
 	cfg.Budget = nil
-	r, _ = RepairState(stateWith(t, `{"budget_status": {"spent_usd": 6, "remaining_usd": 1}}`), cfg)
+	r, _ = run.RepairState(stateWith(t, `{"budget_status": {"spent_usd": 6, "remaining_usd": 1}}`), cfg)
 	if r.BudgetStatus.RemainingUSD != nil {
 		t.Error("no limit means nothing is reckoned")
 	}
@@ -210,12 +211,12 @@ func TestRepairBudget(t *testing.T) {
 		"blocked_at": "2026-01-02T04:00:00.000Z", "turn_id": null}}`
 	raised := twoPhaseConfig()
 	*raised.Budget.PerRunMaxUSD = 10
-	r, _ = RepairState(stateWith(t, strings.Replace(block, "ACTION", "Raise it, then git agentxchain unblock", 1)), raised)
+	r, _ = run.RepairState(stateWith(t, strings.Replace(block, "ACTION", "Raise it, then git agentxchain unblock", 1)), raised)
 	if a := r.BlockedReason.Recovery.RecoveryAction; a != "git agentxchain unblock" {
 		t.Errorf("action %q", a)
 	}
 	foreign := "Increase budget with agentxchain config"
-	r, _ = RepairState(stateWith(t, strings.Replace(block, "ACTION", foreign, 1)), raised)
+	r, _ = run.RepairState(stateWith(t, strings.Replace(block, "ACTION", foreign, 1)), raised)
 	if rec := r.BlockedReason.Recovery; rec.RecoveryAction != foreign || *rec.Detail != "d" {
 		t.Errorf("somebody else's words were replaced: %+v", rec)
 	}
@@ -225,12 +226,12 @@ func TestRepairRecoveryNamesActiveTurn(t *testing.T) {
 	doc := `{"status": "blocked", "blocked_on": "escalation:retries-exhausted:dev",
 		"blocked_reason": {"category": "retries_exhausted", "recovery": {"typed_reason": "retries_exhausted", "owner": "human", "recovery_action": "ACTION", "turn_retained": true, "detail": null},
 		"blocked_at": "2026-01-02T04:00:00.000Z", "turn_id": "turn_old"}}`
-	r, _ := RepairState(stateWith(t, strings.Replace(doc, "ACTION", "git agentxchain reissue turn_old", 1)), nil)
+	r, _ := run.RepairState(stateWith(t, strings.Replace(doc, "ACTION", "git agentxchain reissue turn_old", 1)), nil)
 	if a := r.BlockedReason.Recovery.RecoveryAction; !strings.HasSuffix(a, "reissue turn_b") {
 		t.Errorf("action %q", a)
 	}
 	foreign := "Resolve the escalation, then run agentxchain step --resume"
-	r, notes := RepairState(stateWith(t, strings.Replace(doc, "ACTION", foreign, 1)), nil)
+	r, notes := run.RepairState(stateWith(t, strings.Replace(doc, "ACTION", foreign, 1)), nil)
 	if a := r.BlockedReason.Recovery.RecoveryAction; a != foreign || len(notes) > 0 {
 		t.Errorf("action %q, notes %v", a, notes)
 	}
@@ -241,18 +242,18 @@ func TestRepairDelegations(t *testing.T) {
 		return `{"delegation_id": "del-001", "parent_turn_id": "turn_p", "parent_role": "pm", "to_role": "dev", "charter": "c", "acceptance_contract": ["x"],
 			"required_decision_ids": [], "status": "active", "child_turn_id": "` + child + `", "created_at": "2026-01-02T03:00:00.000Z"}`
 	}
-	r, _ := RepairState(stateWith(t, `{"delegation_queue": [`+entry("turn_gone")+`]}`), nil)
+	r, _ := run.RepairState(stateWith(t, `{"delegation_queue": [`+entry("turn_gone")+`]}`), nil)
 	if d := r.DelegationQueue[0]; d.Status != "pending" || d.ChildTurnID != nil {
 		t.Errorf("%+v", d)
 	}
 	s := stateWith(t, `{"delegation_queue": [`+entry("turn_gone")+`]}`)
 	turn, _ := s.ActiveTurns.Get("turn_b")
 	turn.DelegationContext = ojson.NewObject("delegation_id", "del-001", "parent_turn_id", "turn_p")
-	r, _ = RepairState(s, nil)
+	r, _ = run.RepairState(s, nil)
 	if d := r.DelegationQueue[0]; d.Status != "active" || wire.OrEmpty(d.ChildTurnID) != "turn_b" {
 		t.Errorf("%+v", d)
 	}
-	r, notes := RepairState(stateWith(t, `{"delegation_queue": [`+entry("turn_b")+`]}`), nil)
+	r, notes := run.RepairState(stateWith(t, `{"delegation_queue": [`+entry("turn_b")+`]}`), nil)
 	if d := r.DelegationQueue[0]; wire.OrEmpty(d.ChildTurnID) != "turn_b" || len(notes) > 0 {
 		t.Errorf("%+v %v", d, notes)
 	}
@@ -262,7 +263,7 @@ func TestRepairDelegations(t *testing.T) {
 func TestRepairableDamageComesOutValid(t *testing.T) {
 	cfg := twoPhaseConfig()
 	rapid.Check(t, func(t *rapid.T) {
-		s, _ := DecodeState([]byte(activeStateDoc))
+		s, _ := run.DecodeState([]byte(activeStateDoc))
 		turn, _ := s.ActiveTurns.Get("turn_b")
 		turn.Status = rapid.SampledFrom([]string{"assigned", "failed", "conflicted", "failed_start", "stalled", "running"}).Draw(t, "turn")
 		if rapid.Bool().Draw(t, "no turns") {
@@ -279,23 +280,23 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 			s.Status = wire.StatusBlocked
 			s.BlockedOn = new(rapid.SampledFrom(blockerSamples).Draw(t, "blocked_on"))
 			if rapid.Bool().Draw(t, "partial") {
-				s.BlockedReason = &BlockedReason{Category: rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")}
+				s.BlockedReason = &run.BlockedReason{Category: rapid.SampledFrom([]string{"", "needs_human", "hook_tamper", "odd"}).Draw(t, "category")}
 			}
 		case 1: // a pause that is a block
 			s.Status = wire.StatusPaused
 			s.BlockedOn = new(rapid.SampledFrom([]string{"human:x", "escalation:operator:y", "policy:p", "budget:exhausted"}).Draw(t, "blocked_on"))
 		case 2: // a pending approval under any status
 			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusActive, wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
-			s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
+			s.PendingPhaseTransition = &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
 		case 3: // a pause that lost its pending object
 			s.ActiveTurns.Delete("turn_b")
 			s.Status = rapid.SampledFrom([]wire.Status{wire.StatusPaused, wire.StatusBlocked}).Draw(t, "status")
 			s.BlockedOn = new("human_approval:g1")
 		case 4: // a leftover reason
-			s.BlockedReason = &BlockedReason{}
+			s.BlockedReason = &run.BlockedReason{}
 		}
-		r, notes := RepairState(s, cfg)
-		if p := CheckState(r); len(p) > 0 {
+		r, notes := run.RepairState(s, cfg)
+		if p := run.CheckState(r); len(p) > 0 {
 			t.Fatalf("%s (%v)\n%s", p.Join(), notes, r.Encode())
 		}
 		if s.Status == wire.StatusBlocked && r.Status == wire.StatusActive {
@@ -306,7 +307,7 @@ func TestRepairableDamageComesOutValid(t *testing.T) {
 
 func TestRepairLeavesValidStatesAlone(t *testing.T) {
 	s := stateFrom(t, activeStateDoc)
-	r, notes := RepairState(s, twoPhaseConfig())
+	r, notes := run.RepairState(s, twoPhaseConfig())
 	if len(notes) > 0 || !bytes.Equal(s.Encode(), r.Encode()) {
 		t.Errorf("%v\n%s", notes, r.Encode())
 	}
@@ -346,7 +347,7 @@ func TestCheckState(t *testing.T) {
 		{`{"delegation_queue": [{"delegation_id": "del-001", "parent_turn_id": "t", "to_role": "r", "status": "odd"}]}`, "delegation_queue[0].status"},
 	} {
 		var fields []string
-		for _, p := range CheckState(stateWith(t, tc.members)) {
+		for _, p := range run.CheckState(stateWith(t, tc.members)) {
 			fields = append(fields, p.Field)
 			if p.Code != wire.CodeInvalidState || !strings.HasPrefix(p.Message, p.Field) {
 				t.Errorf("%s: %+v", tc.members, p)

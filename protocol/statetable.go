@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -78,12 +79,12 @@ func legalEdges(op string) []edge {
 //
 // A record of another tool (OpExternal) may cover many operations, another run
 // among them, so only the project and the counter are checked.
-func LegalTransition(before, after *State, op string) *wire.Error {
+func LegalTransition(before, after *run.State, op string) *wire.Error {
 	from := wire.Status("")
 	if before != nil {
 		from = before.Status
 	} else {
-		before = &State{}
+		before = &run.State{}
 	}
 	if err := immutable(before, after, op); err != nil {
 		return err
@@ -106,14 +107,14 @@ func illegal(field, op, what string, from, to wire.Status) *wire.Error {
 }
 
 // newRun reports whether the operation put another run in the place of before's.
-func newRun(before, after *State, op string) bool {
+func newRun(before, after *run.State, op string) bool {
 	return (op == "init_run" || op == OpExternal) && before.Run() != after.Run()
 }
 
 // immutable checks what no operation changes: the project always; the run id
 // once set, and its creation time, until a new run begins; the counter never
 // falls within a run.
-func immutable(before, after *State, op string) *wire.Error {
+func immutable(before, after *run.State, op string) *wire.Error {
 	changed := func(field, was, is string) *wire.Error {
 		return &wire.Error{Code: wire.CodeImmutableField, Field: field,
 			Message: fmt.Sprintf("%s: %s is %.80q and never changes; it would become %.80q.", op, field, was, is)}
@@ -139,7 +140,7 @@ func immutable(before, after *State, op string) *wire.Error {
 
 // condition checks what a status change needs beside being in the table; the
 // answer is the problem and the member at fault.
-func condition(before, after *State, op string) (problem, field string) {
+func condition(before, after *run.State, op string) (problem, field string) {
 	if op == "init_run" && (after.Run() == "" || before.Run() == after.Run()) {
 		return "a new run needs a run id of its own", "run_id"
 	}
@@ -155,23 +156,23 @@ func condition(before, after *State, op string) (problem, field string) {
 		if wire.OrEmpty(after.BlockedOn) != "" {
 			return "an active run is blocked on nothing", "blocked_on"
 		}
-		if op == "reactivate" && hasPending(before) {
+		if op == "reactivate" && run.HasPending(before) {
 			return "a run that waits for approval is not reactivated", "status"
 		}
 		if op == "approve_transition" && before.PendingPhaseTransition == nil {
 			return "no phase transition waits for approval", "pending_phase_transition"
 		}
-		if op == OpDeny && !hasPending(before) {
+		if op == OpDeny && !run.HasPending(before) {
 			return "no gate waits for a person", "pending_phase_transition"
 		}
-		if hasPending(after) {
+		if run.HasPending(after) {
 			return "an active run waits for no approval", "status"
 		}
 	case wire.StatusPaused:
-		if !hasPending(after) {
+		if !run.HasPending(after) {
 			return "a pause needs the gate it waits at", "pending_phase_transition"
 		}
-		if op == "reactivate" && !hasPending(before) {
+		if op == "reactivate" && !run.HasPending(before) {
 			return "lifting a block begins no wait for approval", "pending_phase_transition"
 		}
 	case wire.StatusBlocked:
@@ -187,7 +188,7 @@ func condition(before, after *State, op string) (problem, field string) {
 			return "a completed run has a completion time", "completed_at"
 		case after.ActiveTurns.Len() > 0 && before.Status != wire.StatusCompleted:
 			return "a run with active turns cannot complete", "active_turns"
-		case hasPending(after):
+		case run.HasPending(after):
 			return "a completed run waits for no approval", "pending_run_completion"
 		case op == "approve_completion" && before.PendingRunCompletion == nil:
 			return "no run completion waits for approval", "pending_run_completion"

@@ -6,21 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // inStatus is a minimal state that satisfies what its status requires.
-func inStatus(st wire.Status) *State {
-	s := &State{SchemaVersion: StateSchema, RunID: new("run_1"), ProjectID: "p", Status: st, Phase: "planning", CreatedAt: new("2026-01-01T00:00:00.000Z"), TurnSequence: 4}
+func inStatus(st wire.Status) *run.State {
+	s := &run.State{SchemaVersion: run.StateSchema, RunID: new("run_1"), ProjectID: "p", Status: st, Phase: "planning", CreatedAt: new("2026-01-01T00:00:00.000Z"), TurnSequence: 4}
 	switch st {
 	case wire.StatusIdle:
 		s.RunID, s.CreatedAt, s.TurnSequence = nil, nil, 0
 	case wire.StatusPaused:
-		s.PendingPhaseTransition = &PendingTransition{From: "planning", To: "build", Gate: "g1"}
+		s.PendingPhaseTransition = &run.PendingTransition{From: "planning", To: "build", Gate: "g1"}
 		s.BlockedOn = new("human_approval:g1")
 	case wire.StatusBlocked:
 		s.BlockedOn = new("human:x")
-		s.BlockedReason = DescribeBlock(s, "human:x", "")
+		s.BlockedReason = run.DescribeBlock(s, "human:x", "")
 	case wire.StatusCompleted:
 		s.CompletedAt = new("2026-01-02T00:00:00.000Z")
 	}
@@ -80,36 +81,38 @@ func TestLegalTransitionTable(t *testing.T) {
 }
 
 func TestLegalTransitionConditions(t *testing.T) {
-	change := func(s *State, f func(*State)) *State { f(s); return s }
+	change := func(s *run.State, f func(*run.State)) *run.State { f(s); return s }
 	for name, tc := range map[string]struct {
-		before, after *State
+		before, after *run.State
 		op, code      string
 		field         string
 	}{
-		"run id":                  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = new("run_2") }), OpTransitionState, wire.CodeImmutableField, "run_id"},
-		"run id lost":             {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.RunID = nil }), "accept_turn", wire.CodeImmutableField, "run_id"},
-		"run id from nowhere":     {change(inStatus(wire.StatusActive), func(s *State) { s.RunID = nil }), inStatus(wire.StatusActive), "accept_turn", wire.CodeImmutableField, "run_id"},
-		"project":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.ProjectID = "q" }), "accept_turn", wire.CodeImmutableField, "project_id"},
-		"project in a new run":    {inStatus(wire.StatusCompleted), change(inStatus(wire.StatusActive), func(s *State) { s.RunID, s.ProjectID = new("run_2"), "q" }), "init_run", wire.CodeImmutableField, "project_id"},
-		"counter":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.TurnSequence = 3 }), "accept_turn", wire.CodeImmutableField, "turn_sequence"},
-		"created":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.CreatedAt = nil }), "accept_turn", wire.CodeImmutableField, "created_at"},
+		"run id":                  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.RunID = new("run_2") }), OpTransitionState, wire.CodeImmutableField, "run_id"},
+		"run id lost":             {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.RunID = nil }), "accept_turn", wire.CodeImmutableField, "run_id"},
+		"run id from nowhere":     {change(inStatus(wire.StatusActive), func(s *run.State) { s.RunID = nil }), inStatus(wire.StatusActive), "accept_turn", wire.CodeImmutableField, "run_id"},
+		"project":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.ProjectID = "q" }), "accept_turn", wire.CodeImmutableField, "project_id"},
+		"project in a new run":    {inStatus(wire.StatusCompleted), change(inStatus(wire.StatusActive), func(s *run.State) { s.RunID, s.ProjectID = new("run_2"), "q" }), "init_run", wire.CodeImmutableField, "project_id"},
+		"counter":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.TurnSequence = 3 }), "accept_turn", wire.CodeImmutableField, "turn_sequence"},
+		"created":                 {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.CreatedAt = nil }), "accept_turn", wire.CodeImmutableField, "created_at"},
 		"same run again":          {inStatus(wire.StatusCompleted), inStatus(wire.StatusActive), "init_run", wire.CodeInvalidStateTransition, "run_id"},
-		"phase by assignment":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.Phase = "build" }), "assign_turn", wire.CodeInvalidStateTransition, "phase"},
-		"phase by acceptance":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.Phase = "build" }), "accept_turn", "", ""},
-		"active but blocked":      {inStatus(wire.StatusBlocked), change(inStatus(wire.StatusActive), func(s *State) { s.BlockedOn = new("x") }), "reactivate", wire.CodeInvalidStateTransition, "blocked_on"},
+		"phase by assignment":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.Phase = "build" }), "assign_turn", wire.CodeInvalidStateTransition, "phase"},
+		"phase by acceptance":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.Phase = "build" }), "accept_turn", "", ""},
+		"active but blocked":      {inStatus(wire.StatusBlocked), change(inStatus(wire.StatusActive), func(s *run.State) { s.BlockedOn = new("x") }), "reactivate", wire.CodeInvalidStateTransition, "blocked_on"},
 		"reactivated past a gate": {inStatus(wire.StatusPaused), inStatus(wire.StatusActive), "reactivate", wire.CodeInvalidStateTransition, "status"},
-		"reactivated pause":       {change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), inStatus(wire.StatusActive), "reactivate", "", ""},
-		"pause without gate":      {inStatus(wire.StatusActive), change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition = nil }), OpTransitionState, wire.CodeInvalidStateTransition, "pending_phase_transition"},
-		"block without cause":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusBlocked), func(s *State) { s.BlockedOn = nil }), "block", wire.CodeInvalidStateTransition, "blocked_on"},
-		"block without way out":   {inStatus(wire.StatusActive), change(inStatus(wire.StatusBlocked), func(s *State) { s.BlockedReason = nil }), "block", wire.CodeInvalidStateTransition, "blocked_reason"},
-		"completed without time":  {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.CompletedAt = nil }), "accept_turn", wire.CodeInvalidStateTransition, "completed_at"},
-		"completed with turns":    {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.ActiveTurns.Set("t", &Turn{TurnID: "t"}) }), "accept_turn", wire.CodeInvalidStateTransition, "active_turns"},
-		"completion approved":     {change(inStatus(wire.StatusPaused), func(s *State) { s.PendingPhaseTransition, s.PendingRunCompletion = nil, &PendingCompletion{Gate: "g"} }), inStatus(wire.StatusCompleted), "approve_completion", "", ""},
-		"completion not pending":  {inStatus(wire.StatusPaused), inStatus(wire.StatusCompleted), "approve_completion", wire.CodeInvalidStateTransition, "pending_run_completion"},
-		"blocked gate approved":   {change(inStatus(wire.StatusBlocked), func(s *State) { s.PendingPhaseTransition = &PendingTransition{To: "build", Gate: "g"} }), inStatus(wire.StatusActive), "approve_transition", "", ""},
-		"external":                {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *State) { s.RunID, s.TurnSequence = new("run_9"), 1 }), OpExternal, "", ""},
-		"external rewind":         {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.TurnSequence = 1 }), OpExternal, wire.CodeImmutableField, "turn_sequence"},
-		"external other project":  {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *State) { s.ProjectID = "q" }), OpExternal, wire.CodeImmutableField, "project_id"},
+		"reactivated pause":       {change(inStatus(wire.StatusPaused), func(s *run.State) { s.PendingPhaseTransition = nil }), inStatus(wire.StatusActive), "reactivate", "", ""},
+		"pause without gate":      {inStatus(wire.StatusActive), change(inStatus(wire.StatusPaused), func(s *run.State) { s.PendingPhaseTransition = nil }), OpTransitionState, wire.CodeInvalidStateTransition, "pending_phase_transition"},
+		"block without cause":     {inStatus(wire.StatusActive), change(inStatus(wire.StatusBlocked), func(s *run.State) { s.BlockedOn = nil }), "block", wire.CodeInvalidStateTransition, "blocked_on"},
+		"block without way out":   {inStatus(wire.StatusActive), change(inStatus(wire.StatusBlocked), func(s *run.State) { s.BlockedReason = nil }), "block", wire.CodeInvalidStateTransition, "blocked_reason"},
+		"completed without time":  {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *run.State) { s.CompletedAt = nil }), "accept_turn", wire.CodeInvalidStateTransition, "completed_at"},
+		"completed with turns":    {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *run.State) { s.ActiveTurns.Set("t", &run.Turn{TurnID: "t"}) }), "accept_turn", wire.CodeInvalidStateTransition, "active_turns"},
+		"completion approved": {change(inStatus(wire.StatusPaused), func(s *run.State) {
+			s.PendingPhaseTransition, s.PendingRunCompletion = nil, &run.PendingCompletion{Gate: "g"}
+		}), inStatus(wire.StatusCompleted), "approve_completion", "", ""},
+		"completion not pending": {inStatus(wire.StatusPaused), inStatus(wire.StatusCompleted), "approve_completion", wire.CodeInvalidStateTransition, "pending_run_completion"},
+		"blocked gate approved":  {change(inStatus(wire.StatusBlocked), func(s *run.State) { s.PendingPhaseTransition = &run.PendingTransition{To: "build", Gate: "g"} }), inStatus(wire.StatusActive), "approve_transition", "", ""},
+		"external":               {inStatus(wire.StatusActive), change(inStatus(wire.StatusCompleted), func(s *run.State) { s.RunID, s.TurnSequence = new("run_9"), 1 }), OpExternal, "", ""},
+		"external rewind":        {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.TurnSequence = 1 }), OpExternal, wire.CodeImmutableField, "turn_sequence"},
+		"external other project": {inStatus(wire.StatusActive), change(inStatus(wire.StatusActive), func(s *run.State) { s.ProjectID = "q" }), OpExternal, wire.CodeImmutableField, "project_id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := LegalTransition(tc.before, tc.after, tc.op)

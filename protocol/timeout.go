@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -86,7 +87,7 @@ func (b TimeoutBudget) Object() *ojson.Object {
 // EvaluateTimeouts returns the exceeded limits, turn before phase before run.
 // turn may be nil. Whether the run's status lets a hit act is the caller's
 // decision; a limit whose start is unknown or unreadable is never exceeded.
-func EvaluateTimeouts(cfg *config.Config, state *State, turn *Turn, now time.Time) []TimeoutHit {
+func EvaluateTimeouts(cfg *config.Config, state *run.State, turn *run.Turn, now time.Time) []TimeoutHit {
 	var out []TimeoutHit
 	for _, l := range timeLimits(cfg, state, turn) {
 		if b := l.at(now); b.Exceeded {
@@ -98,7 +99,7 @@ func EvaluateTimeouts(cfg *config.Config, state *State, turn *Turn, now time.Tim
 }
 
 // TimeoutBudgets returns every configured limit with what is left of it.
-func TimeoutBudgets(cfg *config.Config, state *State, turn *Turn, now time.Time) []TimeoutBudget {
+func TimeoutBudgets(cfg *config.Config, state *run.State, turn *run.Turn, now time.Time) []TimeoutBudget {
 	var out []TimeoutBudget
 	for _, l := range timeLimits(cfg, state, turn) {
 		out = append(out, l.at(now))
@@ -126,7 +127,7 @@ type timeLimit struct {
 
 // timeLimits lists the limits that apply. Without a timeouts object nothing is
 // evaluated, routing overrides included.
-func timeLimits(cfg *config.Config, state *State, turn *Turn) []timeLimit {
+func timeLimits(cfg *config.Config, state *run.State, turn *run.Turn) []timeLimit {
 	t := cfg.Timeouts
 	if t == nil {
 		return nil

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // timeouts applies the time limits after an acceptance (spec/02 §17). A phase is
 // never skipped over a person's gate.
-func (t *transition) timeouts(turn *Turn, files []FileBlob) {
+func (t *transition) timeouts(turn *run.Turn, files []FileBlob) {
 	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)
 	entry := func(kind string, h TimeoutHit) *ojson.Object {
 		return NewTimeoutEntry(kind, t.env.Time(), turn.TurnID, t.s.Phase, h)
@@ -60,7 +61,7 @@ func (t *transition) skipPhase(h TimeoutHit, files []FileBlob, entry func(string
 	if g.Action == ActionAwaitHuman {
 		reasons = []string{fmt.Sprintf("gate %q needs a person's approval; a timeout cannot pass it", wire.OrEmpty(g.GateID))}
 	} else {
-		t.gateFailed(&g, gatePhase, "", false)
+		t.gateFailed(&g, run.GatePhase, "", false)
 	}
 	row := entry("timeout_skip_failed", h)
 	row.Set("from_phase", from)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,33 +25,33 @@ func TestEvaluateTimeouts(t *testing.T) {
 		name  string
 		to    *config.Timeouts
 		route *config.Route
-		state State
-		turn  *Turn
+		state run.State
+		turn  *run.Turn
 		want  []TimeoutHit
 	}{
-		{name: "not configured", state: State{CreatedAt: new(ago(999))}, route: &config.Route{TimeoutMinutes: lim(1)}},
-		{name: "turn over", to: &config.Timeouts{PerTurn: lim(5)}, turn: &Turn{StartedAt: ago(10.5), AssignedAt: ago(99)},
+		{name: "not configured", state: run.State{CreatedAt: new(ago(999))}, route: &config.Route{TimeoutMinutes: lim(1)}},
+		{name: "turn over", to: &config.Timeouts{PerTurn: lim(5)}, turn: &run.Turn{StartedAt: ago(10.5), AssignedAt: ago(99)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 5, ElapsedMinutes: 11, ExceededByMinutes: 6, Action: "escalate"}}},
-		{name: "turn at the limit", to: &config.Timeouts{PerTurn: lim(10.5)}, turn: &Turn{StartedAt: ago(10.5)}},
-		{name: "turn a little over", to: &config.Timeouts{PerTurn: lim(10.2)}, turn: &Turn{StartedAt: ago(10.5)},
+		{name: "turn at the limit", to: &config.Timeouts{PerTurn: lim(10.5)}, turn: &run.Turn{StartedAt: ago(10.5)}},
+		{name: "turn a little over", to: &config.Timeouts{PerTurn: lim(10.2)}, turn: &run.Turn{StartedAt: ago(10.5)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 10.2, ElapsedMinutes: 11, ExceededByMinutes: 0, Action: "escalate"}}},
-		{name: "turn not started counts from its assignment", to: &config.Timeouts{PerTurn: lim(5), Action: "warn"}, turn: &Turn{AssignedAt: ago(8)},
+		{name: "turn not started counts from its assignment", to: &config.Timeouts{PerTurn: lim(5), Action: "warn"}, turn: &run.Turn{AssignedAt: ago(8)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 5, ElapsedMinutes: 8, ExceededByMinutes: 3, Action: "warn"}}},
 		{name: "no turn", to: &config.Timeouts{PerTurn: lim(5)}},
-		{name: "phase override", to: &config.Timeouts{PerPhase: lim(1), Action: "warn"}, route: &config.Route{TimeoutMinutes: lim(3), TimeoutAction: "skip_phase"}, state: State{PhaseEnteredAt: new(ago(9)), CreatedAt: new(ago(99))},
+		{name: "phase override", to: &config.Timeouts{PerPhase: lim(1), Action: "warn"}, route: &config.Route{TimeoutMinutes: lim(3), TimeoutAction: "skip_phase"}, state: run.State{PhaseEnteredAt: new(ago(9)), CreatedAt: new(ago(99))},
 			want: []TimeoutHit{{Scope: "phase", Phase: "build", LimitMinutes: 3, ElapsedMinutes: 9, ExceededByMinutes: 6, Action: "skip_phase"}}},
-		{name: "phase from the run's start", to: &config.Timeouts{PerPhase: lim(4)}, state: State{CreatedAt: new(ago(9))},
+		{name: "phase from the run's start", to: &config.Timeouts{PerPhase: lim(4)}, state: run.State{CreatedAt: new(ago(9))},
 			want: []TimeoutHit{{Scope: "phase", Phase: "build", LimitMinutes: 4, ElapsedMinutes: 9, ExceededByMinutes: 5, Action: "escalate"}}},
-		{name: "skip_phase is for phases", to: &config.Timeouts{PerRun: lim(4), Action: "skip_phase"}, state: State{CreatedAt: new(ago(9))},
+		{name: "skip_phase is for phases", to: &config.Timeouts{PerRun: lim(4), Action: "skip_phase"}, state: run.State{CreatedAt: new(ago(9))},
 			want: []TimeoutHit{{Scope: "run", LimitMinutes: 4, ElapsedMinutes: 9, ExceededByMinutes: 5, Action: "escalate"}}},
-		{name: "all in order", to: &config.Timeouts{PerRun: lim(1), PerPhase: lim(2), PerTurn: lim(3)}, state: State{CreatedAt: new(ago(10))}, turn: &Turn{AssignedAt: ago(10)},
+		{name: "all in order", to: &config.Timeouts{PerRun: lim(1), PerPhase: lim(2), PerTurn: lim(3)}, state: run.State{CreatedAt: new(ago(10))}, turn: &run.Turn{AssignedAt: ago(10)},
 			want: []TimeoutHit{{Scope: "turn", LimitMinutes: 3, ElapsedMinutes: 10, ExceededByMinutes: 7, Action: "escalate"},
 				{Scope: "phase", Phase: "build", LimitMinutes: 2, ElapsedMinutes: 10, ExceededByMinutes: 8, Action: "escalate"},
 				{Scope: "run", LimitMinutes: 1, ElapsedMinutes: 10, ExceededByMinutes: 9, Action: "escalate"}}},
-		{name: "unreadable start", to: &config.Timeouts{PerRun: lim(1)}, state: State{CreatedAt: new("yesterday")}},
-		{name: "start in the future", to: &config.Timeouts{PerRun: lim(1)}, state: State{CreatedAt: new(ago(-60))}},
-		{name: "endless limit", to: &config.Timeouts{PerRun: lim(math.Inf(1))}, state: State{CreatedAt: new(ago(9999))}},
-		{name: "senseless limit", to: &config.Timeouts{PerRun: lim(math.NaN())}, state: State{CreatedAt: new(ago(9999))}},
+		{name: "unreadable start", to: &config.Timeouts{PerRun: lim(1)}, state: run.State{CreatedAt: new("yesterday")}},
+		{name: "start in the future", to: &config.Timeouts{PerRun: lim(1)}, state: run.State{CreatedAt: new(ago(-60))}},
+		{name: "endless limit", to: &config.Timeouts{PerRun: lim(math.Inf(1))}, state: run.State{CreatedAt: new(ago(9999))}},
+		{name: "senseless limit", to: &config.Timeouts{PerRun: lim(math.NaN())}, state: run.State{CreatedAt: new(ago(9999))}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,10 +70,10 @@ func TestEvaluateTimeouts(t *testing.T) {
 
 func TestTimeoutBudgets(t *testing.T) {
 	now := time.Date(2026, 1, 1, 10, 0, 30, 0, time.UTC)
-	limit, run := 90.0, 5.0
-	c := &config.Config{Timeouts: &config.Timeouts{PerPhase: &limit, PerRun: &run}}
+	limit, its := 90.0, 5.0
+	c := &config.Config{Timeouts: &config.Timeouts{PerPhase: &limit, PerRun: &its}}
 	c.Routing.Set("build", &config.Route{})
-	s := &State{Phase: "build", CreatedAt: new("2026-01-01T09:00:00.000Z")}
+	s := &run.State{Phase: "build", CreatedAt: new("2026-01-01T09:00:00.000Z")}
 	var got []string
 	for _, b := range TimeoutBudgets(c, s, nil, now) {
 		got = append(got, string(ojson.Compact(b.Object())))

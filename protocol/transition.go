@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,17 +23,11 @@ const RuleSet = 2
 // ledger: Index carries the facts that would otherwise need one.
 type Snapshot struct {
 	Config        *config.Config
-	State         *State
-	Index         *Index
-	RepoDecisions []Line // all rows of repo-decisions.jsonl
+	State         *run.State
+	Index         *run.Index
+	RepoDecisions []run.Line // all rows of repo-decisions.jsonl
 	Session       *ojson.Object
 	HumanTasks    []byte // HUMAN_TASKS.md as it is; nil when absent
-}
-
-// Line is one ledger row with the exact bytes it was read from (no newline).
-type Line struct {
-	Raw []byte
-	Row *ojson.Object
 }
 
 // Env is everything an operation may not ask the world for itself.
@@ -115,8 +110,8 @@ type Operation interface {
 
 // Transition is the outcome of an operation: everything to write, in order.
 type Transition struct {
-	State     *State
-	Index     *Index
+	State     *run.State
+	Index     *run.Index
 	Appends   []Append
 	Amends    []Amend
 	Documents map[wire.Document][]byte // besides wire.DocState, which is State.Encode()

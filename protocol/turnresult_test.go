@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -84,9 +85,9 @@ func (c resultCase) input(t testing.TB) ValidationInput {
 			}
 		}
 	}
-	run := "run_1"
-	in := ValidationInput{Config: cfg, State: &State{RunID: &run, Phase: c.phase},
-		Turn: &Turn{TurnID: "turn_a", RunID: "run_1", AssignedRole: c.role, RuntimeID: runtime}, Raw: doc}
+	runID := "run_1"
+	in := ValidationInput{Config: cfg, State: &run.State{RunID: &runID, Phase: c.phase},
+		Turn: &run.Turn{TurnID: "turn_a", RunID: "run_1", AssignedRole: c.role, RuntimeID: runtime}, Raw: doc}
 	if c.tweak != nil {
 		c.tweak(&in)
 	}

@@ -5,6 +5,7 @@ package protocol
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,8 +26,8 @@ func TurnResultStages() []string {
 // ValidationInput is everything the rules look at.
 type ValidationInput struct {
 	Config *config.Config
-	State  *State // nil: not loaded, which fails the assignment stage
-	Turn   *Turn  // the active turn the result is for; nil: none
+	State  *run.State // nil: not loaded, which fails the assignment stage
+	Turn   *run.Turn  // the active turn the result is for; nil: none
 
 	Raw ojson.Value // the decoded staged document; it is not modified
 
@@ -41,7 +42,7 @@ type ValidationInput struct {
 	// keeps a review from being read as consent (spec/02 §24 D-06).
 	SeriousObjectionOpen bool
 	// UsedDecisions are the decision ids of the run; nil: none.
-	UsedDecisions *DecisionIDs
+	UsedDecisions *run.DecisionIDs
 	// IdleSidecar is the decoded idle-expansion-result.json next to the staged
 	// document, nil when there is none (spec/02 §6).
 	IdleSidecar ojson.Value

@@ -12,7 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -284,10 +284,10 @@ func phaseOrder(cfg *ojson.Object, phase any) any {
 func provenanceOf(v any) any {
 	p := object(v)
 	trigger := p.String("trigger")
-	if p == nil || protocol.NormalizeProvenance(p).String("trigger") != trigger {
+	if p == nil || run.NormalizeProvenance(p).String("trigger") != trigger {
 		return nil
 	}
-	full := protocol.NormalizeProvenance(p)
+	full := run.NormalizeProvenance(p)
 	out := &ojson.Object{}
 	for _, k := range [...]string{"trigger", "parent_run_id", "trigger_reason", "intake_intent_id", "created_by"} {
 		set(out, k, get(full, k))

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -104,7 +105,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 		return op, nil
 	}
 	if c.lease != nil {
-		op.Lease = c.lease.lease.With(protocol.LeaseReleased)
+		op.Lease = c.lease.lease.With(run.LeaseReleased)
 	}
 	s, err := c.staged(turn.TurnID)
 	if err != nil {

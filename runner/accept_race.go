@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -34,7 +34,7 @@ func (r *Runner) onlyTurnNow() string {
 	if err != nil {
 		return ""
 	}
-	st, perr := protocol.DecodeState(data)
+	st, perr := run.DecodeState(data)
 	if perr != nil {
 		return ""
 	}

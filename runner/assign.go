@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,7 +26,7 @@ type AssignOptions struct {
 type Assigned struct {
 	Done
 	Started  bool // a new run was started
-	Turn     *protocol.Turn
+	Turn     *run.Turn
 	Warnings []string
 	Template *ojson.Object // skeleton of the turn's result
 }

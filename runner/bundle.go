@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -73,7 +74,7 @@ func (c *change) dispatchBundles(ctx context.Context, t *protocol.Transition) (m
 }
 
 // survivors adds to files what an earlier bundle of the turn keeps.
-func (r *Runner) survivors(turn *protocol.Turn, files map[string][]byte) error {
+func (r *Runner) survivors(turn *run.Turn, files map[string][]byte) error {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {
 		return nil // Build has refused it already
@@ -97,7 +98,7 @@ func (r *Runner) survivors(turn *protocol.Turn, files map[string][]byte) error {
 
 // newDirt warns about changes in the work tree that are not in the turn's baseline
 // (spec/03 §2): nobody has said whose they are.
-func (c *change) newDirt(turn *protocol.Turn) []dispatch.Warning {
+func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 	if c.tree == nil || turn.Baseline == nil {
 		return nil
 	}
@@ -122,7 +123,7 @@ func (c *change) index(t *protocol.Transition) {
 }
 
 // turnsMoved reports whether the index of the bundles would differ.
-func turnsMoved(before, after *protocol.State) bool {
+func turnsMoved(before, after *run.State) bool {
 	if before.Run() != after.Run() || before.Phase != after.Phase || before.ActiveTurns.Len() != after.ActiveTurns.Len() {
 		return true
 	}
@@ -145,7 +146,7 @@ func (r *Runner) indexNow() []byte {
 }
 
 // dispatchInput gathers what the bundle of a turn is made from.
-func (r *Runner) dispatchInput(v *gitstore.View, s *protocol.State, x *protocol.Index, turn *protocol.Turn) dispatch.Input {
+func (r *Runner) dispatchInput(v *gitstore.View, s *run.State, x *run.Index, turn *run.Turn) dispatch.Input {
 	in := dispatch.Input{Config: v.Config, State: s, Index: x, Turn: turn, LastRow: x.LastRow, OpenObjections: x.OpenObjections,
 		Prompts: make(map[string]string), Now: wire.FormatTime(r.now()), Exists: r.isFile, Read: r.readStart}
 	for _, l := range v.RepoDecisions {
@@ -272,7 +273,7 @@ func (r *Runner) lastLog(in dispatch.Input) []byte {
 
 // keepLog saves the end of the log of a turn about to be accepted: its bundle goes
 // with it. A log that cannot be kept is no reason to refuse the turn.
-func (c *change) keepLog(turn *protocol.Turn) {
+func (c *change) keepLog(turn *run.Turn) {
 	if dir := dispatch.BundleDir(turn.TurnID); dir != "" {
 		_ = c.r.Store.KeepLog(dir+"/"+dispatch.LogFile, dispatch.AuditDir(turn.TurnID)+"/"+dispatch.LogFile)
 	}

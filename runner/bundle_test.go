@@ -8,7 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -26,7 +26,7 @@ func (p *project) exists(path string) bool {
 }
 
 // verified fails unless the turn's bundle is as sealed and recorded.
-func (p *project) verified(turn *protocol.Turn) *runner.Bundle {
+func (p *project) verified(turn *run.Turn) *runner.Bundle {
 	p.t.Helper()
 	v, err := p.r.View(p.ctx)
 	p.must(err)
@@ -39,7 +39,7 @@ func (p *project) verified(turn *protocol.Turn) *runner.Bundle {
 }
 
 // reseal does what a hook of another tool would have done before the seal.
-func (p *project) reseal(turn *protocol.Turn) {
+func (p *project) reseal(turn *run.Turn) {
 	p.t.Helper()
 	root, err := os.OpenRoot(p.dir)
 	p.must(err)

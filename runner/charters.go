@@ -7,13 +7,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CharterOptions is a plan to be worked off.
 type CharterOptions struct {
 	Plan     *ojson.Object // {plan_id, objective, …}, kept in the run as it is
-	Charters []*protocol.Charter
+	Charters []*run.Charter
 	NewRun   bool // start another run when the last one is finished
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -96,7 +97,7 @@ func allPresent(c *change, files []string) bool {
 
 // acceptedRow finds the history row of an accepted turn by id, unique prefix, or
 // the latest one of the run.
-func (c *change) acceptedRow(ctx context.Context, ref string) (*protocol.Line, error) {
+func (c *change) acceptedRow(ctx context.Context, ref string) (*run.Line, error) {
 	if ref == "" {
 		if ref = c.view.Index.LastRow.String("turn_id"); ref == "" {
 			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "No turn has been accepted yet.", Hint: "git agentxchain status"}

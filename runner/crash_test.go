@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -75,7 +76,7 @@ func onePhase(cfg *ojson.Object) {
 }
 
 // assignStaged assigns a turn and stages a small valid result.
-func (p *project) assignStaged() *protocol.Turn {
+func (p *project) assignStaged() *run.Turn {
 	p.t.Helper()
 	a := p.assign("dev")
 	p.stage(a.Turn, "summary", "work "+a.Turn.TurnID, "objections", []any{}, "files_changed", []any{}, "artifact", ojson.NewObject("type", "review"), "proposed_next_role", "dev",
@@ -158,7 +159,7 @@ func (p *project) noDoubles(accepted int) {
 		}
 		all = append(all, l.Row)
 	}
-	if code, errs := protocol.ValidateEventOrdering(all); code != "" {
+	if code, errs := run.ValidateEventOrdering(all); code != "" {
 		p.t.Fatalf("events: %s %v", code, errs)
 	}
 	decisions, err := p.r.Store.TailRows(p.ctx, wire.LedgerDecisions, 0, nil)

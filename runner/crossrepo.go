@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // CrossRepo is what the coordinator of several repositories tells a turn. Both
@@ -24,7 +24,7 @@ const maxCrossRepo = 4 << 20
 // crossFiles returns the coordinator's files for the bundle of a turn: those of
 // this dispatch, else those of an earlier bundle of the turn or of the turn it
 // was reissued from.
-func (c *change) crossFiles(turn *protocol.Turn) (map[string][]byte, error) {
+func (c *change) crossFiles(turn *run.Turn) (map[string][]byte, error) {
 	if x := c.cross; x != nil {
 		return map[string][]byte{dispatch.CoordinatorJSON: x.JSON, dispatch.CoordinatorText: x.Text}, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -109,7 +110,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				BlockedOn:   BlockedOnGit,
 				Category:    "dispatch_error",
 				TypedReason: "dispatch_error",
-				Owner:       protocol.OwnerHuman,
+				Owner:       run.OwnerHuman,
 				Action:      "Look at what the agent did, then run: git agentxchain unblock",
 				Detail:      refusal.Message,
 				TurnID:      d.Turn,

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -235,7 +235,7 @@ func (d *doctor) fresh(ctx context.Context) {
 }
 
 // bundle compares an active turn's bundle with its seal.
-func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) {
+func (d *doctor) bundle(ctx context.Context, v *gitstore.View, t *run.Turn) {
 	if t == nil || t.Status == wire.TurnAssigned {
 		return // not dispatched yet: there is no bundle to have
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -40,7 +41,7 @@ const maxProjectFile = 64 << 20
 
 // CheckBundle compares the bundle of an active turn with its seal. What cannot
 // be read counts as a problem of the bundle.
-func (r *Runner) CheckBundle(run string, t *protocol.Turn) *Bundle {
+func (r *Runner) CheckBundle(run string, t *run.Turn) *Bundle {
 	b := &Bundle{Files: make(map[string]dispatch.FileInfo)}
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
@@ -67,14 +68,14 @@ func (r *Runner) CheckBundle(run string, t *protocol.Turn) *Bundle {
 // VerifyBundle is CheckBundle with the seal itself compared with the one that the
 // run has recorded: whoever can change a bundle can write a new seal as well. A
 // bundle that is not on record, as one of another tool may be, has only its seal.
-func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*Bundle, error) {
+func (r *Runner) VerifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*Bundle, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
 	return r.verifyBundle(ctx, v, t)
 }
 
 // verifyBundle is VerifyBundle for an operation under way.
-func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*Bundle, error) {
+func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*Bundle, error) {
 	b := r.CheckBundle(v.State.Run(), t)
 	if v.Op == "" || b.seal == nil {
 		return b, nil
@@ -93,7 +94,7 @@ func (r *Runner) verifyBundle(ctx context.Context, v *gitstore.View, t *protocol
 // bytes that were verified, against their seal and the seal against the record.
 // Errors: bundle_invalid with the findings in details.problems, bundle_unreadable,
 // bundle_too_large, and the store's.
-func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *protocol.Turn) (*dispatch.Verified, error) {
+func (r *Runner) OpenBundle(ctx context.Context, v *gitstore.View, t *run.Turn) (*dispatch.Verified, error) {
 	dir := dispatch.BundleDir(t.TurnID)
 	if dir == "" {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + t.TurnID + " cannot be part of a path."}

@@ -3,8 +3,8 @@
 package runner
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -20,8 +20,8 @@ type Documents struct {
 	ConfigWarnings wire.Problems             // what a valid configuration will not do; nil with problems
 	Admission      []config.AdmissionFinding // gates the configuration can never pass; nil with problems
 
-	State         *protocol.State // repaired; nil when absent or StateErr is set
-	StateErr      error           // state.json cannot be read or decoded
+	State         *run.State // repaired; nil when absent or StateErr is set
+	StateErr      error      // state.json cannot be read or decoded
 	StateProblems wire.Problems
 	StateNotes    []string // what reading it mended
 }
@@ -59,13 +59,13 @@ func (r *Runner) CheckDocuments() *Documents {
 	if data == nil {
 		return d
 	}
-	s, refusal := protocol.DecodeState(data)
+	s, refusal := run.DecodeState(data)
 	if refusal != nil {
 		d.StateErr = refusal
 		return d
 	}
-	d.State, d.StateNotes = protocol.RepairState(s, d.Config)
-	d.StateProblems = protocol.CheckState(d.State)
+	d.State, d.StateNotes = run.RepairState(s, d.Config)
+	d.StateProblems = run.CheckState(d.State)
 	if d.Config != nil && len(d.ConfigProblems) == 0 {
 		d.StateProblems = append(d.StateProblems, agree(d.State, d.Config)...)
 	}
@@ -74,7 +74,7 @@ func (r *Runner) CheckDocuments() *Documents {
 
 // agree lists names in the state that the configuration does not know: it was
 // changed under a run that is still using them.
-func agree(s *protocol.State, c *config.Config) wire.Problems {
+func agree(s *run.State, c *config.Config) wire.Problems {
 	var out wire.Problems
 	add := func(field, value, what string) {
 		out = append(out, wire.Problem{Code: wire.CodeInvalidState, Field: field, Value: value, Message: field + " is " + what + ", which " + wire.ConfigPath + " does not define"})

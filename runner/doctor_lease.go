@@ -6,13 +6,13 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // lease tells of the lease of an active turn. One that cannot be read keeps
 // everybody from the turn.
-func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *protocol.Turn) {
+func (d *doctor) lease(ctx context.Context, v *gitstore.View, t *run.Turn) {
 	seen, err := d.r.leased(ctx, v.State.Run(), t)
 	switch {
 	case err != nil:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -73,7 +73,7 @@ func (p *project) assign(role string) *runner.Assigned {
 }
 
 // stage writes the turn's template with the given members replaced.
-func (p *project) stage(turn *protocol.Turn, members ...any) {
+func (p *project) stage(turn *run.Turn, members ...any) {
 	p.t.Helper()
 	doc, err := p.r.Template(p.ctx, turn.TurnID)
 	p.must(err)
@@ -86,7 +86,7 @@ func (p *project) stage(turn *protocol.Turn, members ...any) {
 	p.write(wire.StagingPath(turn.TurnID), string(ojson.Pretty(doc)))
 }
 
-func (p *project) state() *protocol.State {
+func (p *project) state() *run.State {
 	p.t.Helper()
 	v, err := p.r.View(p.ctx)
 	p.must(err)
@@ -156,7 +156,7 @@ func TestRefusedResultKeepsTurnAndFiles(t *testing.T) {
 	}
 }
 
-func staged(t *testing.T, p *project, turn *protocol.Turn) string {
+func staged(t *testing.T, p *project, turn *run.Turn) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(p.dir, wire.StagingPath(turn.TurnID)))
 	p.must(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -273,15 +274,15 @@ func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 			typed = "pending_run_completion"
 		}
 	}
-	action := protocol.RecoveryAction(typed, on, call.TurnID)
+	action := run.RecoveryAction(typed, on, call.TurnID)
 	if tamper != "" && (s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil) {
 		// A run with a gate that waits goes on by its approval, not by unblock.
-		action = protocol.RecoveryAction(typed, "hook:before_gate:"+name, call.TurnID)
+		action = run.RecoveryAction(typed, "hook:before_gate:"+name, call.TurnID)
 	}
 	e.Message = fmt.Sprintf("The run is blocked by %s.", said)
 	e.Hint = action
 	e.Details.Set("blocked_on", on)
-	b := &protocol.Block{BlockedOn: on, Category: category, TypedReason: typed, Owner: protocol.OwnerHuman, Action: action, Detail: detail}
+	b := &protocol.Block{BlockedOn: on, Category: category, TypedReason: typed, Owner: run.OwnerHuman, Action: action, Detail: detail}
 	if s.ActiveTurns.Has(call.TurnID) {
 		b.TurnID = call.TurnID
 	}

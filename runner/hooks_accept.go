@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -75,7 +76,7 @@ func (c *change) hookedAcceptance(ctx context.Context, opt AcceptOptions) (proto
 	return op, c.drifted(ctx, turn, op)
 }
 
-func beforeValidation(turn *protocol.Turn, op *protocol.AcceptTurn) hooks.Call {
+func beforeValidation(turn *run.Turn, op *protocol.AcceptTurn) hooks.Call {
 	p := ojson.NewObject("turn_id", turn.TurnID, "role_id", turn.AssignedRole, "staging_path", op.StagedPath, "turn_result", nil)
 	switch doc, refusal := stagedResult(op); {
 	case op.Staged == nil:
@@ -95,7 +96,7 @@ func stagedResult(op *protocol.AcceptTurn) (*ojson.Object, *wire.Error) {
 	return protocol.DecodeStaged(op.StagedPath, op.Staged.Data)
 }
 
-func afterValidation(turn *protocol.Turn, op *protocol.AcceptTurn, t *protocol.Transition, refusal *wire.Error) hooks.Call {
+func afterValidation(turn *run.Turn, op *protocol.AcceptTurn, t *protocol.Transition, refusal *wire.Error) hooks.Call {
 	ok, stage, errs, warnings := true, any(nil), []string{}, []string{}
 	var result any
 	if doc, bad := stagedResult(op); doc != nil && bad == nil {
@@ -121,7 +122,7 @@ func afterValidation(turn *protocol.Turn, op *protocol.AcceptTurn, t *protocol.T
 		"turn_result", result)}
 }
 
-func (c *change) beforeAcceptance(ctx context.Context, turn *protocol.Turn, op *protocol.AcceptTurn, t *protocol.Transition) (hooks.Call, error) {
+func (c *change) beforeAcceptance(ctx context.Context, turn *run.Turn, op *protocol.AcceptTurn, t *protocol.Transition) (hooks.Call, error) {
 	changes, err := c.classify(ctx, turn, &op.Seen)
 	if err != nil {
 		return hooks.Call{}, err
@@ -136,7 +137,7 @@ func (c *change) beforeAcceptance(ctx context.Context, turn *protocol.Turn, op *
 
 // classify sorts what was observed into {added, modified, deleted}, compared with
 // the turn's baseline.
-func (c *change) classify(ctx context.Context, turn *protocol.Turn, seen *protocol.Observation) (*ojson.Object, error) {
+func (c *change) classify(ctx context.Context, turn *run.Turn, seen *protocol.Observation) (*ojson.Object, error) {
 	kinds := map[byte][]string{'A': {}, 'M': {}, 'D': {}}
 	since := make(map[string]byte)
 	base := turn.Baseline
@@ -171,7 +172,7 @@ func (c *change) classify(ctx context.Context, turn *protocol.Turn, seen *protoc
 
 // drifted looks at the work tree once more: the result was judged on one that no
 // hook may have changed since.
-func (c *change) drifted(ctx context.Context, turn *protocol.Turn, op *protocol.AcceptTurn) error {
+func (c *change) drifted(ctx context.Context, turn *run.Turn, op *protocol.AcceptTurn) error {
 	c.tree, c.env.Now = nil, c.r.now()
 	now, err := c.observe(ctx, turn)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -30,7 +30,7 @@ const effectiveContext = "CONTEXT.effective.md"
 // no are in c.stop: the turn is dispatched all the same, and the run is blocked
 // right after. What is not recorded in the end is taken out again by conclude, or by
 // the next command when this one is killed.
-func (c *change) supplemented(ctx context.Context, turn *protocol.Turn, core map[string][]byte) (map[string][]byte, error) {
+func (c *change) supplemented(ctx context.Context, turn *run.Turn, core map[string][]byte) (map[string][]byte, error) {
 	dir := dispatch.BundleDir(turn.TurnID)
 	if dir == "" {
 		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: "active_turns", Message: "The id of turn " + turn.TurnID + " cannot be part of a path."}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -132,8 +133,8 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 		// Not the hook's answer but what guards the run's files has failed.
 		c.stop = &stop{err: &wire.Error{Code: CodeHookPostCommit, Field: "hooks.after_acceptance", Message: err.Error(), Hint: "git agentxchain fsck"}}
 		if ctx.Err() == nil {
-			c.stop.block = &protocol.Block{BlockedOn: "hook:after_acceptance:unknown", Category: "hook_block", TypedReason: "hook_block", Owner: protocol.OwnerHuman,
-				Action: protocol.RecoveryAction("hook_block", "hook:after_acceptance:unknown", ""), Detail: err.Error()}
+			c.stop.block = &protocol.Block{BlockedOn: "hook:after_acceptance:unknown", Category: "hook_block", TypedReason: "hook_block", Owner: run.OwnerHuman,
+				Action: run.RecoveryAction("hook_block", "hook:after_acceptance:unknown", ""), Detail: err.Error()}
 		}
 	}
 	c.stop.err.Message = prefix + c.stop.err.Message
@@ -141,7 +142,7 @@ func (c *change) accepted(ctx context.Context, res *protocol.AcceptResult) {
 
 // escalated reports whether an operation has blocked the run on something that
 // on_escalation hooks are told: anything but a hook, or one would call the next.
-func escalated(before, after *protocol.State) bool {
+func escalated(before, after *run.State) bool {
 	r := after.BlockedReason
 	if after.Status != wire.StatusBlocked || r == nil || r.Category == "hook_block" || r.Category == "hook_tamper" {
 		return false
@@ -152,7 +153,7 @@ func escalated(before, after *protocol.State) bool {
 
 // escalation tells the on_escalation hooks. Whatever they answer, the block
 // stands; and where they are not trusted it stands without them.
-func (c *change) escalation(ctx context.Context, s *protocol.State) {
+func (c *change) escalation(ctx context.Context, s *run.State) {
 	const phase = "on_escalation"
 	if !c.hooks.has(phase) {
 		return

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -115,7 +115,7 @@ func TestRefreshedBaselineIsNotTheAgents(t *testing.T) {
 }
 
 // stageOf stages what lies at the canonical path once more, through the interface.
-func (p *project) stageOf(turn *protocol.Turn) {
+func (p *project) stageOf(turn *run.Turn) {
 	p.t.Helper()
 	data := []byte(p.read(runner.TurnStagingResultPath(turn.TurnID)))
 	out, err := p.r.StageResult(p.ctx, turn.TurnID, data)

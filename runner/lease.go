@@ -12,12 +12,12 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Lease is the right of one runner to carry out one turn, for a time.
-type Lease = protocol.Lease
+type Lease = run.Lease
 
 // LeaseRef is how a runner names its lease (spec/08 §1.3).
 type LeaseRef struct{ LeaseID, FencingToken, RunID, PlanID, StepID, TaskID string }
@@ -42,13 +42,13 @@ type seenLease struct {
 
 // lookLease reads the lease of a turn; nil when there is none. A document that is no
 // lease is an error: nobody may act on a turn whose holder is not known.
-func (r *Runner) lookLease(ctx context.Context, run, turn string) (*seenLease, error) {
-	rec, err := r.Store.ReadLease(ctx, run, turn)
+func (r *Runner) lookLease(ctx context.Context, runID, turn string) (*seenLease, error) {
+	rec, err := r.Store.ReadLease(ctx, runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
-	l, err := protocol.DecodeLease(rec.Data)
-	if err == nil && (l.RunID != run || l.StepID != turn) {
+	l, err := run.DecodeLease(rec.Data)
+	if err == nil && (l.RunID != runID || l.StepID != turn) {
 		err = fmt.Errorf("it is of turn %q in run %q", l.StepID, l.RunID)
 	}
 	if err != nil {
@@ -60,11 +60,11 @@ func (r *Runner) lookLease(ctx context.Context, run, turn string) (*seenLease, e
 
 // leased returns the lease of an active turn, nil when it was never leased: the turn
 // itself says so, nothing is read then.
-func (r *Runner) leased(ctx context.Context, run string, turn *protocol.Turn) (*seenLease, error) {
-	if turn == nil || r.Store == nil || protocol.TurnLease(turn) == nil {
+func (r *Runner) leased(ctx context.Context, runID string, turn *run.Turn) (*seenLease, error) {
+	if turn == nil || r.Store == nil || run.TurnLease(turn) == nil {
 		return nil, nil
 	}
-	return r.lookLease(ctx, run, turn.TurnID)
+	return r.lookLease(ctx, runID, turn.TurnID)
 }
 
 // Unleased refuses, with lease_refused, to act on a turn that is under somebody's
@@ -79,7 +79,7 @@ func (r *Runner) Unleased(ctx context.Context, v *View, turn *Turn) error {
 
 // underLease is the refusal of somebody who has no lease.
 func underLease(l *Lease) *wire.Error {
-	return &wire.Error{Code: protocol.CodeLeaseRefused, Field: "turn_id", Details: leaseDetails(l, protocol.RejectSession),
+	return &wire.Error{Code: run.CodeLeaseRefused, Field: "turn_id", Details: leaseDetails(l, run.RejectSession),
 		Message: fmt.Sprintf("Turn %s is leased to runner %s until %s.", l.StepID, shown(l.RunnerID), wire.FormatTime(l.ExpiresAt())),
 		Hint:    "wait for its result; to take the turn away from it: git agentxchain monarchic lease revoke " + l.StepID}
 }
@@ -109,7 +109,7 @@ func shown(name string) string {
 // LeaseRefusal is the reason a lease was refused for, "" for any other error.
 func LeaseRefusal(err error) string {
 	var refusal *wire.Error
-	if errors.As(err, &refusal) && refusal.Code == protocol.CodeLeaseRefused {
+	if errors.As(err, &refusal) && refusal.Code == run.CodeLeaseRefused {
 		return refusal.Details.String("lease_rejection_reason")
 	}
 	return ""
@@ -118,34 +118,34 @@ func LeaseRefusal(err error) string {
 func refuseLease(l *Lease, h LeaseHolder, reason string) error {
 	var say string
 	switch reason {
-	case protocol.RejectStaleToken:
+	case run.RejectStaleToken:
 		say = "the turn has changed hands since; the token is an old one"
-	case protocol.RejectExpired:
+	case run.RejectExpired:
 		say = "its time is up"
-	case protocol.RejectSession:
+	case run.RejectSession:
 		say = "another runner or another session holds it"
-	case protocol.RejectUnknown:
+	case run.RejectUnknown:
 		say = "there is no such lease"
-	case protocol.RejectTerminal:
+	case run.RejectTerminal:
 		say = "the turn is over"
-	case protocol.RejectNotExecutable:
+	case run.RejectNotExecutable:
 		say = "the run is not active"
-	case protocol.RejectDependency:
+	case run.RejectDependency:
 		say = "the run waits for an approval"
-	case protocol.RejectSuperseded:
+	case run.RejectSuperseded:
 		say = "it was taken back, or the turn was given to another attempt"
 	}
-	e := &wire.Error{Code: protocol.CodeLeaseRefused, Field: "lease", Details: leaseDetails(l, reason),
+	e := &wire.Error{Code: run.CodeLeaseRefused, Field: "lease", Details: leaseDetails(l, reason),
 		Message: fmt.Sprintf("Lease %s of runner %s does not hold: %s.", shown(h.Ref.LeaseID), shown(h.RunnerID), say), Hint: "acquire another lease"}
 	if !e.Details.Has("turn_id") {
 		e.Details.Set("turn_id", h.Ref.StepID)
 	}
 	switch reason {
-	case protocol.RejectDependency:
+	case run.RejectDependency:
 		e.Hint = "git agentxchain approve"
-	case protocol.RejectNotExecutable:
+	case run.RejectNotExecutable:
 		e.Hint = "git agentxchain status"
-	case protocol.RejectSession:
+	case run.RejectSession:
 		e.Hint = "after a restart of the runner: ResumeLease from the new session"
 	}
 	return e
@@ -165,10 +165,10 @@ const (
 // what is over, what has changed hands, who asks, what the clock says, what the run
 // says.
 func (r *Runner) judge(ctx context.Context, s *State, h LeaseHolder, how judgement, now time.Time) (*seenLease, error) {
-	run, id := s.Run(), h.Ref.StepID
+	runID, id := s.Run(), h.Ref.StepID
 	turn, active := s.ActiveTurns.Get(id)
-	if run == "" || h.Ref.RunID != run || h.Ref.TaskID != id || h.Ref.PlanID != "" && h.Ref.PlanID != "plan-"+run {
-		return nil, refuseLease(nil, h, protocol.RejectUnknown)
+	if runID == "" || h.Ref.RunID != runID || h.Ref.TaskID != id || h.Ref.PlanID != "" && h.Ref.PlanID != "plan-"+runID {
+		return nil, refuseLease(nil, h, run.RejectUnknown)
 	}
 	if !active {
 		reason, err := r.ended(ctx, s, id)
@@ -177,36 +177,36 @@ func (r *Runner) judge(ctx context.Context, s *State, h LeaseHolder, how judgeme
 		}
 		return nil, refuseLease(nil, h, reason)
 	}
-	seen, err := r.leased(ctx, run, turn)
+	seen, err := r.leased(ctx, runID, turn)
 	if err != nil {
 		return nil, err
 	}
 	if seen == nil {
-		return nil, refuseLease(nil, h, protocol.RejectUnknown)
+		return nil, refuseLease(nil, h, run.RejectUnknown)
 	}
 	l := seen.lease
 	no := func(reason string) (*seenLease, error) { return seen, refuseLease(l, h, reason) }
 	switch {
 	case h.Ref.FencingToken != l.FencingToken.Token && older(h.Ref.FencingToken, l):
-		return no(protocol.RejectStaleToken)
+		return no(run.RejectStaleToken)
 	case h.Ref.FencingToken != l.FencingToken.Token || h.Ref.LeaseID != l.LeaseID:
-		return no(protocol.RejectUnknown)
+		return no(run.RejectUnknown)
 	case h.RunnerID != l.RunnerID || how != judgeResume && h.SessionID != l.SessionID:
-		return no(protocol.RejectSession)
-	case l.Status == protocol.LeaseExpired:
-		return no(protocol.RejectExpired)
+		return no(run.RejectSession)
+	case l.Status == run.LeaseExpired:
+		return no(run.RejectExpired)
 	case !l.Open():
-		return no(protocol.RejectSuperseded)
+		return no(run.RejectSuperseded)
 	case !l.Live(now):
-		return no(protocol.RejectExpired)
+		return no(run.RejectExpired)
 	}
 	switch {
 	case how == judgeStopped || s.Status == StatusActive:
 		return seen, nil
 	case s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil:
-		return no(protocol.RejectDependency)
+		return no(run.RejectDependency)
 	}
-	return no(protocol.RejectNotExecutable)
+	return no(run.RejectNotExecutable)
 }
 
 // older reports whether a token is one of the same turn from before l's.
@@ -220,24 +220,24 @@ func older(token string, l *Lease) bool {
 func (r *Runner) ended(ctx context.Context, s *State, id string) (string, error) {
 	for _, t := range s.ActiveTurns.All() {
 		if t.ReissuedFrom == id {
-			return protocol.RejectSuperseded, nil
+			return run.RejectSuperseded, nil
 		}
 	}
 	if id == "" {
-		return protocol.RejectUnknown, nil
+		return run.RejectUnknown, nil
 	}
 	row, err := r.Store.LastRow(ctx, wire.LedgerHistory, "turn_id", id)
 	if err != nil {
 		return "", err
 	}
 	if row != nil {
-		return protocol.RejectTerminal, nil
+		return run.RejectTerminal, nil
 	}
 	// A turn that was given up without a row of its own still had its lease.
 	if rec, err := r.Store.ReadLease(ctx, s.Run(), id); err == nil && rec != nil {
-		return protocol.RejectTerminal, nil
+		return run.RejectTerminal, nil
 	}
-	return protocol.RejectUnknown, nil
+	return run.RejectUnknown, nil
 }
 
 // LeaseInfo is a lease for people and lists.
@@ -253,42 +253,42 @@ type LeaseInfo struct {
 
 // Leases lists the leases of a run, of the present one for "". problems are refs that
 // are no leases.
-func (r *Runner) Leases(ctx context.Context, run string) (list []LeaseInfo, problems []error, err error) {
+func (r *Runner) Leases(ctx context.Context, runID string) (list []LeaseInfo, problems []error, err error) {
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if run == "" {
-		run = v.State.Run()
+	if runID == "" {
+		runID = v.State.Run()
 	}
-	if run == "" {
+	if runID == "" {
 		return nil, nil, nil
 	}
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	recs, problems, err := r.Store.Leases(ctx, run)
+	recs, problems, err := r.Store.Leases(ctx, runID)
 	if err != nil {
 		return nil, nil, err
 	}
 	now := r.now()
 	for i := range recs {
-		l, err := protocol.DecodeLease(recs[i].Data)
+		l, err := run.DecodeLease(recs[i].Data)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", recs[i].Ref, err))
 			continue
 		}
 		_, active := v.State.ActiveTurns.Get(l.StepID)
-		active = active && run == v.State.Run()
+		active = active && runID == v.State.Run()
 		list = append(list, LeaseInfo{Lease: l, Ref: recs[i].Ref, Op: recs[i].Op, At: recs[i].At, Subject: recs[i].Subject, Live: active && l.Live(now), Turn: active})
 	}
 	return list, problems, nil
 }
 
 // LeaseHistory is what the lease of a turn has been, newest first, at most limit.
-func (r *Runner) LeaseHistory(ctx context.Context, run, turn string, limit int) ([]LeaseInfo, error) {
+func (r *Runner) LeaseHistory(ctx context.Context, runID, turn string, limit int) ([]LeaseInfo, error) {
 	r.serial.Lock()
 	defer r.serial.Unlock()
-	rec, err := r.Store.ReadLease(ctx, run, turn)
+	rec, err := r.Store.ReadLease(ctx, runID, turn)
 	if err != nil || rec == nil {
 		return nil, err
 	}
@@ -298,7 +298,7 @@ func (r *Runner) LeaseHistory(ctx context.Context, run, turn string, limit int) 
 	}
 	out := make([]LeaseInfo, 0, len(recs))
 	for i := range recs {
-		l, err := protocol.DecodeLease(recs[i].Data)
+		l, err := run.DecodeLease(recs[i].Data)
 		if err != nil {
 			return out, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -49,7 +50,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 		if err != nil || seen == nil || !seen.lease.Open() {
 			return nil, err
 		}
-		return c.ends(seen, seen.lease.With(protocol.LeaseExpired), &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
+		return c.ends(seen, seen.lease.With(run.LeaseExpired), &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
 	}
 	issue := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		seen, err := c.free(ctx, opt.TurnID)
@@ -67,7 +68,7 @@ func (r *Runner) IssueLease(ctx context.Context, opt IssueOptions) (*Leased, err
 			epoch, after = max(epoch, seen.lease.Epoch()+1), max(after, seen.lease.FencingToken.IssuedAtMS)
 		}
 		now := c.env.Now
-		issued = protocol.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after, protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
+		issued = run.NewLease(c.view.State.Run(), opt.TurnID, opt.RunnerID, opt.SessionID, epoch, now, after, protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, opt.TTL))
 		c.lease.holder.Ref = RefOf(issued)
 		c.lease.next = func(t *protocol.Transition) *Lease { return leaseIf(t, issued) }
 		return &protocol.RecordLease{Action: protocol.LeaseActIssued, Lease: issued}, nil
@@ -100,13 +101,13 @@ func leaseIf(t *protocol.Transition, l *Lease) *Lease {
 	return nil
 }
 
-func nextEpoch(turn *protocol.Turn) int {
-	last, _ := protocol.TurnLease(turn).Int("epoch")
+func nextEpoch(turn *run.Turn) int {
+	last, _ := run.TurnLease(turn).Int("epoch")
 	return max(turn.Attempt, last+1, 1)
 }
 
-func lastIssued(turn *protocol.Turn) int64 {
-	ms, _ := protocol.TurnLease(turn).Int("issued_at_ms")
+func lastIssued(turn *run.Turn) int64 {
+	ms, _ := run.TurnLease(turn).Int("issued_at_ms")
 	return int64(ms)
 }
 
@@ -204,10 +205,10 @@ func (r *Runner) CheckLease(ctx context.Context, h LeaseHolder) (*Leased, error)
 func (r *Runner) ActivateLease(ctx context.Context, h LeaseHolder) (*Leased, error) {
 	return r.under(ctx, "lease", h, judgeAll, func(c *change, l *Lease) (*Lease, protocol.Operation, error) {
 		turn := c.target(h.Ref.StepID)
-		if l.Status == protocol.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
+		if l.Status == run.LeaseActive && turn != nil && turn.Status == wire.TurnRunning {
 			return nil, nil, nil
 		}
-		return l.With(protocol.LeaseActive), &protocol.AdvanceTurn{TurnID: h.Ref.StepID, Status: wire.TurnRunning, Stream: "request"}, nil
+		return l.With(run.LeaseActive), &protocol.AdvanceTurn{TurnID: h.Ref.StepID, Status: wire.TurnRunning, Stream: "request"}, nil
 	})
 }
 
@@ -228,7 +229,7 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 		}
 		until := protocol.LeaseEnd(cfg, s, turn, now, grant)
 		if !until.After(now) {
-			return nil, false, refuseLease(l, h, protocol.RejectExpired)
+			return nil, false, refuseLease(l, h, run.RejectExpired)
 		}
 		next := *l
 		next.ExpiresAtMS = max(l.ExpiresAtMS, until.UnixMilli())
@@ -274,7 +275,7 @@ func (r *Runner) ResumeLease(ctx context.Context, h LeaseHolder, session string,
 		now := c.env.Now
 		until := protocol.LeaseEnd(c.view.Config, c.view.State, turn, now, ttl)
 		if !until.After(now) {
-			return nil, nil, refuseLease(l, h, protocol.RejectExpired)
+			return nil, nil, refuseLease(l, h, run.RejectExpired)
 		}
 		next := l.Restore(session, max(nextEpoch(turn), l.Epoch()+1), now, lastIssued(turn), until)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActRestored, Lease: next}, nil
@@ -284,7 +285,7 @@ func (r *Runner) ResumeLease(ctx context.Context, h LeaseHolder, session string,
 // ReleaseLease gives the turn back without a result; it may be acquired again.
 func (r *Runner) ReleaseLease(ctx context.Context, h LeaseHolder, reason string) (*Leased, error) {
 	return r.under(ctx, "lease", h, judgeStopped, func(_ *change, l *Lease) (*Lease, protocol.Operation, error) {
-		next := l.With(protocol.LeaseReleased)
+		next := l.With(run.LeaseReleased)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActReleased, Lease: next, Reason: reason}, nil
 	})
 }
@@ -307,7 +308,7 @@ func (r *Runner) AckCancel(ctx context.Context, h LeaseHolder, status, message s
 			return nil, nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "lease",
 				Message: fmt.Sprintf("No cancellation of lease %s was requested.", shown(l.LeaseID)), Hint: "report the outcome of the step, or let the lease expire"}
 		}
-		next := l.With(protocol.LeaseReleased)
+		next := l.With(run.LeaseReleased)
 		return next, &protocol.RecordLease{Action: protocol.LeaseActCancelAcked, Lease: next, Details: ojson.NewObject("status", oneLine(status, 200), "message", oneLine(message, 1000))}, nil
 	})
 }
@@ -370,7 +371,7 @@ func (r *Runner) RevokeLease(ctx context.Context, turnID, reason string) (*Lease
 		if seen == nil || !seen.lease.Open() {
 			return nil, &wire.Error{Code: wire.CodeNotFound, Field: "turn_id", Message: "Turn " + turn.TurnID + " is under no lease.", Hint: "git agentxchain monarchic lease list"}
 		}
-		after = seen.lease.With(protocol.LeaseCancelled)
+		after = seen.lease.With(run.LeaseCancelled)
 		return c.ends(seen, after, &protocol.RecordLease{Action: protocol.LeaseActCancelled, Reason: reason}), nil
 	})
 	out.take(done, after, err)
@@ -399,7 +400,7 @@ func (r *Runner) ExpireLeases(ctx context.Context) ([]*Lease, error) {
 			if err != nil || seen == nil || !seen.lease.Open() || seen.lease.Live(c.env.Now) {
 				return nil, err
 			}
-			ended = seen.lease.With(protocol.LeaseExpired)
+			ended = seen.lease.With(run.LeaseExpired)
 			return c.ends(seen, ended, &protocol.RecordLease{Action: protocol.LeaseActExpired}), nil
 		})
 		if err != nil {
@@ -430,7 +431,7 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	}
 	var over []gitstore.LeaseRecord
 	for _, rec := range all {
-		if l, err := protocol.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
+		if l, err := run.DecodeLease(rec.Data); err != nil || l.Open() && rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) || rec.Run == v.State.Run() && v.State.ActiveTurns.Has(rec.Turn) {
 			continue
 		}
 		over = append(over, rec)

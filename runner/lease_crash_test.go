@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -91,13 +91,13 @@ func leaseKilled(t *testing.T, act, point string) {
 	switch act {
 	case "accept":
 		if happened {
-			wantReason(t, again(), protocol.RejectTerminal)
+			wantReason(t, again(), run.RejectTerminal)
 		} else {
 			l.must(again())
 		}
 	case "resume":
 		if happened {
-			wantReason(t, again(), protocol.RejectStaleToken)
+			wantReason(t, again(), run.RejectStaleToken)
 		} else {
 			l.must(again())
 		}
@@ -106,7 +106,7 @@ func leaseKilled(t *testing.T, act, point string) {
 	case "issue":
 		_, err := l.r.IssueLease(l.ctx, runner.IssueOptions{TurnID: turn.TurnID, RunnerID: "third", SessionID: "s4", TTL: time.Hour})
 		if happened {
-			wantReason(t, err, protocol.RejectSession)
+			wantReason(t, err, run.RejectSession)
 		} else {
 			l.must(err)
 		}
@@ -141,7 +141,7 @@ func TestLeaseRefsBehindTheRun(t *testing.T) {
 		l.must(err)
 		back(l, turn.TurnID, was)
 		_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result2(turn)})
-		wantReason(t, err, protocol.RejectTerminal)
+		wantReason(t, err, run.RejectTerminal)
 		if all, _, err := l.r.Leases(l.ctx, ""); err != nil || len(all) != 1 || all[0].Live {
 			t.Fatalf("leases %+v, %v", all, err)
 		}

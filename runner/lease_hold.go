@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // leaseHold is the lease a change is made under.
@@ -37,7 +38,7 @@ func (c *change) holdLease(ctx context.Context, h *LeaseHolder, how judgement, n
 // admitted refuses an operation on a turn that is under a lease: of somebody else
 // when the caller has none, or when the caller's own does not hold. It is asked
 // before hooks are run; leaseRefs is what decides.
-func (c *change) admitted(ctx context.Context, turn *protocol.Turn, h *LeaseHolder, next func(*protocol.Transition) *Lease) error {
+func (c *change) admitted(ctx context.Context, turn *run.Turn, h *LeaseHolder, next func(*protocol.Transition) *Lease) error {
 	if h != nil {
 		_, err := c.holdLease(ctx, h, judgeAll, next)
 		return err
@@ -57,12 +58,12 @@ func (c *change) leaseRefs(ctx context.Context, t *protocol.Transition) ([]gitst
 		}
 		refs = append(refs, u)
 	}
-	run := c.view.State.Run()
+	runID := c.view.State.Run()
 	for id, turn := range c.view.State.ActiveTurns.All() {
-		if protocol.TurnLease(turn) == nil || c.lease != nil && c.lease.turn == id || unchanged(turn, t.State, id) {
+		if run.TurnLease(turn) == nil || c.lease != nil && c.lease.turn == id || unchanged(turn, t.State, id) {
 			continue
 		}
-		seen, err := c.r.lookLease(ctx, run, id)
+		seen, err := c.r.lookLease(ctx, runID, id)
 		switch {
 		case err != nil:
 			return nil, err
@@ -73,7 +74,7 @@ func (c *change) leaseRefs(ctx context.Context, t *protocol.Transition) ([]gitst
 		}
 		u := gitstore.RefUpdate{Name: seen.rec.Ref, Old: seen.rec.Op, New: seen.rec.Op}
 		if seen.lease.Open() {
-			if u.New, err = c.r.writeLease(ctx, seen.rec, seen.lease.With(protocol.LeaseExpired), c); err != nil {
+			if u.New, err = c.r.writeLease(ctx, seen.rec, seen.lease.With(run.LeaseExpired), c); err != nil {
 				return nil, err
 			}
 		}
@@ -83,7 +84,7 @@ func (c *change) leaseRefs(ctx context.Context, t *protocol.Transition) ([]gitst
 }
 
 // unchanged reports whether a turn is the same after a transition.
-func unchanged(turn *protocol.Turn, after *protocol.State, id string) bool {
+func unchanged(turn *run.Turn, after *run.State, id string) bool {
 	now, ok := after.ActiveTurns.Get(id)
 	return ok && (now == turn || bytes.Equal(ojson.Compact(ojson.Marshal(turn)), ojson.Compact(ojson.Marshal(now))))
 }
@@ -123,7 +124,7 @@ func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *
 		at = c.env.Now
 	}
 	rec := gitstore.LeaseRecord{Run: base.Run, Turn: base.Turn, Parent: base.Op, Data: l.Encode(), At: at, Subject: "lease " + l.Status + ": " + l.RunnerID}
-	if was, err := protocol.DecodeLease(base.Data); base.Op != "" && err == nil && was.FencingToken.Token == l.FencingToken.Token && was.Status == l.Status {
+	if was, err := run.DecodeLease(base.Data); base.Op != "" && err == nil && was.FencingToken.Token == l.FencingToken.Token && was.Status == l.Status {
 		rec.Subject = renewalSubject + l.RunnerID
 		if strings.HasPrefix(base.Subject, renewalSubject) {
 			rec.Parent = base.Parent
@@ -151,8 +152,8 @@ func (c *change) leaseLost(ctx context.Context, err error) error {
 	if !errors.As(err, &moved) || !strings.HasPrefix(moved.Name, gitstore.LeaseRefPrefix) {
 		return err
 	}
-	run, turn, _ := strings.Cut(strings.TrimPrefix(moved.Name, gitstore.LeaseRefPrefix), "/")
-	seen, lerr := c.r.lookLease(ctx, run, turn)
+	runID, turn, _ := strings.Cut(strings.TrimPrefix(moved.Name, gitstore.LeaseRefPrefix), "/")
+	seen, lerr := c.r.lookLease(ctx, runID, turn)
 	if lerr != nil {
 		return errors.Join(err, lerr)
 	}
@@ -162,18 +163,18 @@ func (c *change) leaseLost(ctx context.Context, err error) error {
 		}
 		return err // another command has seen to the lease; this one may try again
 	}
-	reason := protocol.RejectSuperseded
+	reason := run.RejectSuperseded
 	if seen == nil {
 		return refuseLease(nil, c.lease.holder, reason)
 	}
 	l, h := seen.lease, c.lease.holder
 	switch {
 	case l.FencingToken.Token != h.Ref.FencingToken:
-		reason = protocol.RejectStaleToken
+		reason = run.RejectStaleToken
 	case l.SessionID != h.SessionID || l.RunnerID != h.RunnerID:
-		reason = protocol.RejectSession
-	case l.Status == protocol.LeaseExpired:
-		reason = protocol.RejectExpired
+		reason = run.RejectSession
+	case l.Status == run.LeaseExpired:
+		reason = run.RejectExpired
 	case l.Live(c.r.now()):
 		return err // renewed by the holder itself meanwhile; it may try again
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -55,7 +56,7 @@ func holderOf(l *runner.Lease) runner.LeaseHolder {
 }
 
 // result is a valid result of a turn, as bytes.
-func (l *leasing) result(turn *protocol.Turn) []byte {
+func (l *leasing) result(turn *run.Turn) []byte {
 	l.t.Helper()
 	doc, err := l.r.Template(l.ctx, turn.TurnID)
 	l.must(err)
@@ -72,18 +73,18 @@ func wantReason(t *testing.T, err error, reason string) *wire.Error {
 	if got := runner.LeaseRefusal(err); got != reason {
 		t.Fatalf("refused with reason %q (%v), want %s", got, err, reason)
 	}
-	return wantCode(t, err, protocol.CodeLeaseRefused)
+	return wantCode(t, err, run.CodeLeaseRefused)
 }
 
 func TestLeaseFromIssueToRelease(t *testing.T) {
 	l := newLeasing(t, nil)
 	turn := l.assign("pm").Turn
 	lease := l.issue(turn.TurnID, "local", "s1", time.Minute).Lease
-	run := l.state().Run()
-	if want := fmt.Sprintf("fence-%s-%s-0001", run, turn.TurnID); lease.FencingToken.Token != want || lease.Status != protocol.LeaseIssued || lease.LeaseID != "lease-"+turn.TurnID+"-1" {
+	runID := l.state().Run()
+	if want := fmt.Sprintf("fence-%s-%s-0001", runID, turn.TurnID); lease.FencingToken.Token != want || lease.Status != run.LeaseIssued || lease.LeaseID != "lease-"+turn.TurnID+"-1" {
 		t.Fatalf("issued %s", lease.Encode())
 	}
-	if lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() || lease.FencingToken.Scope != "run:"+run+"/step:"+turn.TurnID {
+	if lease.ExpiresAtMS != l.now.Add(time.Minute).UnixMilli() || lease.FencingToken.Scope != "run:"+runID+"/step:"+turn.TurnID {
 		t.Fatalf("issued %s", lease.Encode())
 	}
 	// Who has no lease is told who has one.
@@ -95,7 +96,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 		"advance": second(l.r.AdvanceTurn(l.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning})),
 		"issue":   second(l.r.IssueLease(l.ctx, runner.IssueOptions{TurnID: turn.TurnID, RunnerID: "other", SessionID: "s2"})),
 	} {
-		e := wantReason(t, err, protocol.RejectSession)
+		e := wantReason(t, err, run.RejectSession)
 		if !strings.Contains(e.Message, "local") || !strings.Contains(e.Hint, "lease revoke "+turn.TurnID) {
 			t.Errorf("%s: refused with %q, %q", what, e.Message, e.Hint)
 		}
@@ -112,7 +113,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 	h := holderOf(lease)
 	out, err := l.r.ActivateLease(l.ctx, h)
 	l.must(err)
-	if out.Lease.Status != protocol.LeaseActive || out.Turn.Status != wire.TurnRunning {
+	if out.Lease.Status != run.LeaseActive || out.Turn.Status != wire.TurnRunning {
 		t.Fatalf("active lease %s, turn %s", out.Lease.Status, out.Turn.Status)
 	}
 	if again, err := l.r.ActivateLease(l.ctx, h); err != nil || again.Op != out.Op {
@@ -126,7 +127,7 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 	if acc.Result.Entry == nil || l.state().ActiveTurns.Len() != 0 {
 		t.Fatalf("not accepted: %s", l.state().Encode())
 	}
-	past, err := l.r.LeaseHistory(l.ctx, run, turn.TurnID, 10)
+	past, err := l.r.LeaseHistory(l.ctx, runID, turn.TurnID, 10)
 	l.must(err)
 	var seen []string
 	for _, p := range past {
@@ -136,12 +137,12 @@ func TestLeaseFromIssueToRelease(t *testing.T) {
 		t.Fatalf("history of the lease: %s", got)
 	}
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result2(turn)})
-	wantReason(t, err, protocol.RejectTerminal)
+	wantReason(t, err, run.RejectTerminal)
 	l.sound()
 	l.replays()
 }
 
-func (l *leasing) result2(*protocol.Turn) []byte { return []byte(`{"schema_version":"1.0"}`) }
+func (l *leasing) result2(*run.Turn) []byte { return []byte(`{"schema_version":"1.0"}`) }
 
 func second[T any](_ T, err error) error { return err }
 
@@ -153,18 +154,18 @@ func TestLeaseRejectionReasons(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		reason string
-		make   func(l *leasing, turn *protocol.Turn, lease *runner.Lease) runner.LeaseHolder
+		make   func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder
 	}{
-		"an older token": {protocol.RejectStaleToken, func(l *leasing, turn *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"an older token": {run.RejectStaleToken, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			l.now = l.now.Add(2 * time.Minute)
 			l.issue(turn.TurnID, "other", "s9", time.Minute)
 			return holderOf(lease)
 		}},
-		"the time is up": {protocol.RejectExpired, func(l *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"the time is up": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			l.now = l.now.Add(time.Minute)
 			return holderOf(lease)
 		}},
-		"put on record as expired": {protocol.RejectExpired, func(l *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"put on record as expired": {run.RejectExpired, func(l *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			l.now = l.now.Add(time.Minute)
 			if ended, err := l.r.ExpireLeases(l.ctx); err != nil || len(ended) != 1 {
 				l.t.Fatalf("expired %v: %v", ended, err)
@@ -172,55 +173,55 @@ func TestLeaseRejectionReasons(t *testing.T) {
 			l.now = l.now.Add(-time.Minute)
 			return holderOf(lease)
 		}},
-		"another session": {protocol.RejectSession, func(_ *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another session": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			h.SessionID = "s2"
 			return h
 		}},
-		"another runner": {protocol.RejectSession, func(_ *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another runner": {run.RejectSession, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			h.RunnerID = "other"
 			return h
 		}},
-		"no such turn": {protocol.RejectUnknown, func(_ *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"no such turn": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			h.Ref.StepID, h.Ref.TaskID = "turn_none", "turn_none"
 			return h
 		}},
-		"an invented token": {protocol.RejectUnknown, func(_ *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"an invented token": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			h.Ref.FencingToken = "fence-of-my-own"
 			return h
 		}},
-		"another lease id": {protocol.RejectUnknown, func(_ *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another lease id": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			h.Ref.LeaseID += "0"
 			return h
 		}},
-		"another run": {protocol.RejectUnknown, func(_ *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"another run": {run.RejectUnknown, func(_ *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			h.Ref.RunID = "run_other"
 			return h
 		}},
-		"accepted": {protocol.RejectTerminal, func(l *leasing, turn *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"accepted": {run.RejectTerminal, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			h := holderOf(lease)
 			_, err := l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
 			l.must(err)
 			return h
 		}},
-		"revoked": {protocol.RejectSuperseded, func(l *leasing, turn *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"revoked": {run.RejectSuperseded, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			_, err := l.r.RevokeLease(l.ctx, turn.TurnID, "wanted back")
 			l.must(err)
 			return holderOf(lease)
 		}},
-		"reissued": {protocol.RejectSuperseded, func(l *leasing, turn *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"reissued": {run.RejectSuperseded, func(l *leasing, turn *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			_, err := l.r.RevokeLease(l.ctx, turn.TurnID, "")
 			l.must(err)
 			_, err = l.r.ReissueTurn(l.ctx, runner.ReissueOptions{TurnID: turn.TurnID, Reason: "anew"})
 			l.must(err)
 			return holderOf(lease)
 		}},
-		"the run is blocked": {protocol.RejectNotExecutable, func(l *leasing, _ *protocol.Turn, lease *runner.Lease) runner.LeaseHolder {
+		"the run is blocked": {run.RejectNotExecutable, func(l *leasing, _ *run.Turn, lease *runner.Lease) runner.LeaseHolder {
 			_, err := l.r.Escalate(l.ctx, runner.Escalation{Reason: "stop"})
 			l.must(err)
 			return holderOf(lease)
@@ -314,16 +315,16 @@ func TestLeaseRenewAndResume(t *testing.T) {
 		t.Fatalf("resumed as %s", res.Lease.Encode())
 	}
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: l.result(turn)})
-	wantReason(t, err, protocol.RejectStaleToken)
+	wantReason(t, err, run.RejectStaleToken)
 	stranger := holderOf(res.Lease)
 	stranger.RunnerID = "stranger"
 	_, err = l.r.ResumeLease(l.ctx, stranger, "s3", time.Minute)
-	wantReason(t, err, protocol.RejectSession)
+	wantReason(t, err, run.RejectSession)
 	fresh := holderOf(res.Lease)
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &fresh, Result: l.result(turn)})
 	l.must(err)
 	l.replays()
-	rows, err := l.r.Store.TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == protocol.EventLease })
+	rows, err := l.r.Store.TailRows(l.ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == run.EventLease })
 	l.must(err)
 	var acts []string
 	for _, row := range rows {
@@ -353,7 +354,7 @@ func TestLeaseCancellation(t *testing.T) {
 	}
 	out, err := l.r.AckCancel(l.ctx, h, "stopped", "nothing was changed")
 	l.must(err)
-	if out.Lease.Status != protocol.LeaseReleased || !l.state().ActiveTurns.Has(turn.TurnID) {
+	if out.Lease.Status != run.LeaseReleased || !l.state().ActiveTurns.Has(turn.TurnID) {
 		t.Fatalf("after the acknowledgement: lease %s", out.Lease.Status)
 	}
 	_, err = l.r.ReactivateRun(l.ctx, runner.ReactivateOptions{})
@@ -372,7 +373,7 @@ func TestLeaseExpiredTurnIsAnybodys(t *testing.T) {
 	l.must(err)
 	past, err := l.r.LeaseHistory(l.ctx, lease.RunID, turn.TurnID, 1)
 	l.must(err)
-	if past[0].Lease.Status != protocol.LeaseExpired {
+	if past[0].Lease.Status != run.LeaseExpired {
 		t.Errorf("the lease nobody held is %s", past[0].Lease.Status)
 	}
 }
@@ -433,7 +434,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			t.Cleanup(func() { _ = stale.Close() })
 			before := p.op()
 			_, err = stale.AcceptTurn(ctx, runner.AcceptOptions{TurnID: turn.TurnID, Lease: &h, Result: data})
-			wantReason(t, err, protocol.RejectStaleToken)
+			wantReason(t, err, run.RejectStaleToken)
 			if p.op() != before || !p.state().ActiveTurns.Has(turn.TurnID) {
 				t.Fatal("a holder whose lease had moved on completed the turn")
 			}
@@ -465,7 +466,7 @@ func TestLeaseRefsStayBounded(t *testing.T) {
 }
 
 // proposing is a result after which the same role goes on.
-func (l *leasing) proposing(turn *protocol.Turn, i int) []byte {
+func (l *leasing) proposing(turn *run.Turn, i int) []byte {
 	doc, err := ojson.DecodeObject(l.result(turn))
 	l.must(err)
 	doc.Set("proposed_next_role", "pm")

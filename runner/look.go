@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -100,24 +101,24 @@ func LookFiles(dir string, opt Options) (*Sight, error) {
 	if v.StateBytes == nil {
 		v.StateBytes = protocol.FreshState(v.Config, "").Encode()
 	}
-	raw, perr := protocol.DecodeState(v.StateBytes)
+	raw, perr := run.DecodeState(v.StateBytes)
 	if perr != nil {
 		return nil, perr
 	}
 	v.RawState = raw
-	v.State, v.StateNotes = protocol.RepairState(raw, v.Config)
-	if p := protocol.CheckState(v.State); len(p) > 0 {
-		return nil, protocol.StateError(p)
+	v.State, v.StateNotes = run.RepairState(raw, v.Config)
+	if p := run.CheckState(v.State); len(p) > 0 {
+		return nil, run.StateError(p)
 	}
 	v.Run = v.State.Run()
-	v.Index = protocol.BuildIndex(v.Config, v.State, rowsBelow(dir))
+	v.Index = run.BuildIndex(v.Config, v.State, rowsBelow(dir))
 	return r.sight(v)
 }
 
 // rowsBelow reads the ledgers in a directory row by row; what is no row is left out.
-func rowsBelow(dir string) protocol.LedgerReader {
-	return func(l wire.Ledger) iter.Seq[protocol.Line] {
-		return func(yield func(protocol.Line) bool) {
+func rowsBelow(dir string) run.LedgerReader {
+	return func(l wire.Ledger) iter.Seq[run.Line] {
+		return func(yield func(run.Line) bool) {
 			root, err := os.OpenRoot(dir)
 			if err != nil {
 				return
@@ -136,7 +137,7 @@ func rowsBelow(dir string) protocol.LedgerReader {
 			for lines.Scan() {
 				raw := append([]byte(nil), lines.Bytes()...)
 				row, err := ojson.DecodeObject(raw)
-				if err == nil && !yield(protocol.Line{Raw: raw, Row: row}) {
+				if err == nil && !yield(run.Line{Raw: raw, Row: row}) {
 					return
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -53,7 +54,7 @@ func (r *Runner) SendMessage(ctx context.Context, op protocol.SendMessage) (*Sen
 }
 
 // backTo is who gets the answer to a message.
-func backTo(sent *ojson.Object, s *protocol.State) string {
+func backTo(sent *ojson.Object, s *run.State) string {
 	from := sent.Object("payload").Object("message").String("from_task_id")
 	if role := sent.Object("turn").String("role_id"); role != "" && !s.ActiveTurns.Has(from) {
 		return role
@@ -99,7 +100,7 @@ func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string)
 		}
 		for _, m := range []struct {
 			to  **protocol.Blob
-			row *protocol.Line
+			row *run.Line
 		}{{&op.Message, rows.sent}, {&op.Delivered, rows.delivered}, {&op.Last, rows.acked}} {
 			if m.row != nil {
 				*m.to = protocol.NewBlob(m.row.Raw)
@@ -115,29 +116,29 @@ func (r *Runner) AckMessage(ctx context.Context, messageID, status, note string)
 }
 
 // mailRows are the newest events about one message, nil where there is none.
-type mailRows struct{ sent, delivered, acked *protocol.Line }
+type mailRows struct{ sent, delivered, acked *run.Line }
 
 // mailOf looks a message up in the event log, from its end to the event that sent it.
-func (r *Runner) mailOf(ctx context.Context, run, id string) (mailRows, error) {
+func (r *Runner) mailOf(ctx context.Context, runID, id string) (mailRows, error) {
 	var found mailRows
-	if run == "" || id == "" {
+	if runID == "" || id == "" {
 		return found, nil
 	}
 	rows, err := r.Store.TailRows(ctx, wire.LedgerEvents, 0, func(row *ojson.Object) bool {
-		if row.String("run_id") != run || !protocol.MailEvent(row.String("event_type")) {
+		if row.String("run_id") != runID || !run.MailEvent(row.String("event_type")) {
 			return false
 		}
-		return protocol.MailOf(row) == id
+		return run.MailOf(row) == id
 	})
 	for i := range rows {
 		switch rows[i].Row.String("event_type") {
-		case protocol.EventMessageSent:
+		case run.EventMessageSent:
 			if found.sent == nil { // one that repeats an id came from outside and counts for nothing
 				found.sent = &rows[i]
 			}
-		case protocol.EventMessageDelivered:
+		case run.EventMessageDelivered:
 			found.delivered = &rows[i]
-		case protocol.EventMessageAcknowledged:
+		case run.EventMessageAcknowledged:
 			found.acked = &rows[i]
 		}
 	}
@@ -146,7 +147,7 @@ func (r *Runner) mailOf(ctx context.Context, run, id string) (mailRows, error) {
 
 // messagesFor returns the messages in the bundle of a turn, oldest first. Only a run
 // where messages wait for an active turn has its event log looked at.
-func (r *Runner) messagesFor(ctx context.Context, x *protocol.Index, turnID string) ([]*ojson.Object, error) {
+func (r *Runner) messagesFor(ctx context.Context, x *run.Index, turnID string) ([]*ojson.Object, error) {
 	if x == nil {
 		return nil, nil
 	}

@@ -10,15 +10,16 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Documents of a run (spec/01 §1, §3).
 type (
 	Config = config.Config
-	State  = protocol.State
+	State  = run.State
 	Status = wire.Status
-	Turn   = protocol.Turn
+	Turn   = run.Turn
 	Object = ojson.Object // a JSON object that keeps its order and all its members
 	OpID   = gitstore.OID // commit of one recorded operation
 )

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/notify"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -206,7 +207,7 @@ func (d *delivering) send(e notify.Event, run notify.Run) (notify.Emission, erro
 }
 
 // remind sends the reminders that are due.
-func (d *delivering) remind(s *protocol.State) {
+func (d *delivering) remind(s *run.State) {
 	if s == nil || !d.sender.Config.Reminding() {
 		return
 	}
@@ -225,7 +226,7 @@ func (d *delivering) remind(s *protocol.State) {
 
 // finish records what became of the deliveries, in a short operation of its own,
 // and says what a person should know.
-func (d *delivering) finish(s *protocol.State) []string {
+func (d *delivering) finish(s *run.State) []string {
 	d.cancel()
 	var notices []string
 	if d.asked && !d.trusted {

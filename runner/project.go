@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -153,7 +154,7 @@ func refuseExisting(s *gitstore.Store) error {
 		return err
 	}
 	if data != nil {
-		st, derr := protocol.DecodeState(data)
+		st, derr := run.DecodeState(data)
 		run := ""
 		if derr == nil {
 			run = st.Run()

@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -57,9 +57,9 @@ type Record interface {
 	Show(ctx context.Context, name string) (*OpDetail, error)
 	// LastRow is the newest row of a ledger whose member key has that value, nil
 	// when there is none.
-	LastRow(ctx context.Context, l wire.Ledger, key, value string) (*protocol.Line, error)
+	LastRow(ctx context.Context, l wire.Ledger, key, value string) (*run.Line, error)
 	// TailRows are the newest n rows of a ledger that keep wants, all of them for 0.
-	TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]protocol.Line, error)
+	TailRows(ctx context.Context, l wire.Ledger, n int, keep func(*ojson.Object) bool) ([]run.Line, error)
 	// Fsck holds working files, objects and records against each other.
 	Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error)
 }

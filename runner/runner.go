@@ -28,6 +28,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -111,7 +112,7 @@ type Done struct {
 	Run        string
 	Op         gitstore.OID // the commit of the last operation
 	Transition *protocol.Transition
-	State      *protocol.State
+	State      *run.State
 	Notices    []string // what was repaired or absorbed on the way
 
 	made []*protocol.Transition // everything committed, in order
@@ -265,7 +266,7 @@ func (c *change) commit(ctx context.Context, ch gitstore.Change, done *Done) err
 	c.tell(t, done)
 	c.r.after = &gitstore.View{Run: out.Run, Op: out.Op, Config: c.view.Config, Index: t.Index}
 	c.r.after.Open = c.tx.Open()
-	c.r.after.State, _ = protocol.RepairState(t.State, c.view.Config)
+	c.r.after.State, _ = run.RepairState(t.State, c.view.Config)
 	return nil
 }
 
@@ -290,7 +291,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	}
 	if v.State != nil {
 		if v.Index == nil {
-			v.Index = &protocol.Index{Run: v.State.Run()}
+			v.Index = &run.Index{Run: v.State.Run()}
 		}
 		return nil
 	}
@@ -311,12 +312,12 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 	}
 	// Read back as if it had been on disk: what an operation records of it and what
 	// a replay makes of that record must not differ in so much as a member's order.
-	st, err := protocol.DecodeState(protocol.FreshState(v.Config, "").Encode())
+	st, err := run.DecodeState(protocol.FreshState(v.Config, "").Encode())
 	if err != nil {
 		return err
 	}
-	v.State, _ = protocol.RepairState(st, v.Config)
-	v.Index = &protocol.Index{}
+	v.State, _ = run.RepairState(st, v.Config)
+	v.Index = &run.Index{}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -39,7 +40,7 @@ func (c *change) refused(turnID string) (staged, error) {
 
 // keepAttempt keeps what the agent of a turn that is sent back or begun anew said: the
 // bundle it lies in is made anew, and whoever looks into the failure needs it.
-func (c *change) keepAttempt(turn *protocol.Turn) {
+func (c *change) keepAttempt(turn *run.Turn) {
 	bundle, kept := dispatch.BundleDir(turn.TurnID), dispatch.AttemptLog(turn.TurnID, turn.Attempt)
 	if bundle != "" && kept != "" {
 		_ = c.r.Store.KeepLog(path.Join(bundle, dispatch.LogFile), kept)
@@ -70,7 +71,7 @@ func readStaged(root, turnID string) (staged, error) {
 }
 
 // siblings reads what the other active turns that work beside turn have staged.
-func (c *change) siblings(turn *protocol.Turn) []protocol.SiblingClaim {
+func (c *change) siblings(turn *run.Turn) []protocol.SiblingClaim {
 	var out []protocol.SiblingClaim
 	for id, other := range c.view.State.ActiveTurns.All() {
 		if id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -19,8 +20,8 @@ type Standing struct {
 	View        *gitstore.View
 	Gate        *GateStanding // the current phase's exit gate; nil without one
 	Turns       []TurnStanding
-	Recovery    *protocol.RecoveryView // why the run waits; nil when it does not
-	Escalation  *ojson.Object          // the open record of the current block, or nil
+	Recovery    *run.RecoveryView // why the run waits; nil when it does not
+	Escalation  *ojson.Object     // the open record of the current block, or nil
 	Timeouts    []protocol.TimeoutBudget
 	Next        *protocol.NextAction // the one next command; nil when the run is over
 	Head        string               // commit id, "" when unborn
@@ -42,7 +43,7 @@ type GateStanding struct {
 
 // TurnStanding is one active turn.
 type TurnStanding struct {
-	Turn     *protocol.Turn
+	Turn     *run.Turn
 	Age      time.Duration
 	Deadline time.Time // zero when unknown
 	Overdue  bool
@@ -117,7 +118,7 @@ func (r *Runner) standing(v *gitstore.View) (*Standing, error) {
 	if st.Gate, err = r.gateStanding(v, v.State.Phase); err != nil {
 		return nil, err
 	}
-	st.Recovery = protocol.DeriveRecovery(v.State, v.Config)
+	st.Recovery = run.DeriveRecovery(v.State, v.Config)
 	escalation := ""
 	for _, open := range v.Index.OpenEscalations {
 		if v.State.BlockedOn != nil && open.String("blocked_on") == *v.State.BlockedOn {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +18,7 @@ const maxTurnCommits = 200
 
 // TurnCommits are the commits made during an active turn.
 type TurnCommits struct {
-	Turn    *protocol.Turn
+	Turn    *run.Turn
 	Head    gitstore.OID // they lead here; "" when the branch has no commit
 	Commits []gitstore.TurnCommit
 	More    bool // there are others
@@ -45,7 +46,7 @@ func (r *Runner) TurnCommits(ctx context.Context, turnID string) (*TurnCommits, 
 
 // rebase chooses the baseline of a reissued turn. The work tree of now is one when no
 // commit was made since the old turn began, or when a person takes the commits out.
-func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *protocol.Turn, now *protocol.Baseline, opt ReissueOptions) error {
+func (c *change) rebase(ctx context.Context, op *protocol.ReissueTurn, old *run.Turn, now *run.Baseline, opt ReissueOptions) error {
 	moved := old.Baseline != nil && headOf(old.Baseline) != headOf(now)
 	if !moved {
 		op.Baseline = now

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -46,7 +47,7 @@ func (r *Runner) RejectTurn(ctx context.Context, opt RejectOptions) (*Rejected, 
 			return nil, err
 		}
 		if c.lease != nil {
-			op.Lease = c.lease.lease.With(protocol.LeaseRejected)
+			op.Lease = c.lease.lease.With(run.LeaseRejected)
 		}
 		base, err := c.baseline(ctx)
 		if err != nil {
@@ -91,7 +92,7 @@ func attemptCost(s staged) float64 {
 }
 
 // target is the active turn meant by id, or nil when the engine has to refuse.
-func (c *change) target(id string) *protocol.Turn {
+func (c *change) target(id string) *run.Turn {
 	if id == "" {
 		return c.view.State.OnlyTurn()
 	}
@@ -240,7 +241,7 @@ func (c *change) seen(op gitstore.OID) error {
 
 // Validate checks the staged result of a turn through the five stages without
 // changing anything (the command "verify turn").
-func (r *Runner) Validate(ctx context.Context, turnID string) (*protocol.Turn, *protocol.Validation, *ojson.Object, error) {
+func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *protocol.Validation, *ojson.Object, error) {
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -262,5 +263,5 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*protocol.Turn, *
 		return turn, nil, nil, refusal
 	}
 	return turn, protocol.ValidateTurnResult(protocol.ValidationInput{Config: v.Config, State: v.State, Turn: turn, Raw: doc,
-		EarlierProduct: v.Index.ProductTurn, UsedDecisions: protocol.DecodeDecisionIDs(v.Index.DecisionIDs), SeriousObjectionOpen: v.Index.SeriousObjection()}), doc, nil
+		EarlierProduct: v.Index.ProductTurn, UsedDecisions: run.DecodeDecisionIDs(v.Index.DecisionIDs), SeriousObjectionOpen: v.Index.SeriousObjection()}), doc, nil
 }

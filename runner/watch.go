@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -75,7 +76,7 @@ func (r *Runner) watch(ctx context.Context, failed *protocol.WatchedTurn) (*Watc
 // watched gathers what can be seen of the active turns from outside: what is
 // staged, the progress file, and whether a process looks after them or did until
 // it was interrupted.
-func (r *Runner) watched(cfg *config.Config, s *protocol.State) []protocol.WatchedTurn {
+func (r *Runner) watched(cfg *config.Config, s *run.State) []protocol.WatchedTurn {
 	root, err := os.OpenRoot(r.Store.Dir())
 	if err != nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -80,23 +81,23 @@ func TestWatchdogFindsGhosts(t *testing.T) {
 func TestSignsOfLifeKeepTheWatchdogAway(t *testing.T) {
 	hour := time.Hour
 	for name, c := range map[string]struct {
-		live func(p *project, turn *protocol.Turn)
+		live func(p *project, turn *run.Turn)
 		want string
 	}{
-		"nothing": {func(*project, *protocol.Turn) {}, protocol.HealthGhost},
-		"staged":  {func(p *project, turn *protocol.Turn) { p.stage(turn, "summary", "done") }, ""},
-		"cleared": {func(p *project, turn *protocol.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") }, protocol.HealthGhost},
-		"first output long ago": {func(p *project, turn *protocol.Turn) {
+		"nothing": {func(*project, *run.Turn) {}, protocol.HealthGhost},
+		"staged":  {func(p *project, turn *run.Turn) { p.stage(turn, "summary", "done") }, ""},
+		"cleared": {func(p *project, turn *run.Turn) { p.write(wire.StagingPath(turn.TurnID), " {}\n") }, protocol.HealthGhost},
+		"first output long ago": {func(p *project, turn *run.Turn) {
 			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, PID: 1 << 22, Stream: "stdout"})
 			p.must(err)
 		}, protocol.HealthStale},
-		"at work a moment ago": {func(p *project, turn *protocol.Turn) {
+		"at work a moment ago": {func(p *project, turn *run.Turn) {
 			_, err := p.r.AdvanceTurn(p.ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, Stream: "stdout"})
 			p.must(err)
 			at := time.Now().Add(hour - time.Minute).UTC().Format(time.RFC3339Nano)
 			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", fmt.Sprintf(`{"turn_id": %q, "first_output_at": %q, "last_activity_at": %q}`, turn.TurnID, at, at))
 		}, ""},
-		"a damaged progress file": {func(p *project, turn *protocol.Turn) {
+		"a damaged progress file": {func(p *project, turn *run.Turn) {
 			p.write(".agentxchain/dispatch-progress-"+turn.TurnID+".json", `{"turn_id": [`)
 		}, protocol.HealthGhost},
 	} {
@@ -156,7 +157,7 @@ func TestPatientAcceptance(t *testing.T) {
 	dev, pm := p.assign("dev").Turn, p.assign("pm").Turn
 	p.write("src/dev.txt", "x\n")
 	p.write("src/pm.txt", "x\n")
-	work := func(turn *protocol.Turn) {
+	work := func(turn *run.Turn) {
 		p.stage(turn, "summary", "work", "objections", []any{}, "files_changed", []string{"src/" + turn.AssignedRole + ".txt"}, "artifact", ojson.NewObject("type", "workspace"), "proposed_next_role", "dev",
 			"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "process", "statement", "Go on.", "rationale", "There is more.")})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -195,7 +196,7 @@ func unused(dir string) error {
 	if err != nil || data == nil {
 		return err
 	}
-	if st, refusal := protocol.DecodeState(data); refusal == nil && st.Run() == "" {
+	if st, refusal := run.DecodeState(data); refusal == nil && st.Run() == "" {
 		return nil
 	}
 	return &wire.Error{Code: wire.CodeRunExists, Field: string(wire.DocState),

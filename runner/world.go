@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -99,7 +100,7 @@ func firstOf(paths []string) string {
 }
 
 // baseline captures the work tree for a new attempt.
-func (c *change) baseline(ctx context.Context) (*protocol.Baseline, error) {
+func (c *change) baseline(ctx context.Context) (*run.Baseline, error) {
 	st, err := c.look(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (c *change) baseline(ctx context.Context) (*protocol.Baseline, error) {
 	if err := unmerged(st); err != nil {
 		return nil, err
 	}
-	b := &protocol.Baseline{Kind: "git_worktree", Clean: len(projectDirty(st)) == 0, CapturedAt: c.env.Time()}
+	b := &run.Baseline{Kind: "git_worktree", Clean: len(projectDirty(st)) == 0, CapturedAt: c.env.Time()}
 	if st.Head != "" {
 		head := string(st.Head)
 		b.HeadRef = &head
@@ -126,7 +127,7 @@ func (c *change) baseline(ctx context.Context) (*protocol.Baseline, error) {
 }
 
 // observe compares the work tree with a turn's baseline (spec/02 §9.2).
-func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Observation, error) {
+func (c *change) observe(ctx context.Context, turn *run.Turn) (protocol.Observation, error) {
 	var o protocol.Observation
 	st, err := c.look(ctx)
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 	}
 	base := turn.Baseline
 	if base == nil {
-		base = &protocol.Baseline{Kind: "git_worktree"}
+		base = &run.Baseline{Kind: "git_worktree"}
 	}
 	if names, err := c.since(ctx, base, st); err != nil {
 		return o, err
@@ -206,7 +207,7 @@ func (c *change) observe(ctx context.Context, turn *protocol.Turn) (protocol.Obs
 // the turn: files behind flags of the index, and untracked files behind ignore rules
 // that are not the project's own and have changed. A person's rules that were there
 // before hide what they always hid.
-func (c *change) unseen(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+func (c *change) unseen(ctx context.Context, base *run.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
 	if base.IgnoreRules == "" {
 		return nil, nil // nobody looked when the turn began: what was hidden then is not known
 	}
@@ -234,7 +235,7 @@ func (c *change) unseen(ctx context.Context, base *protocol.Baseline, st *gitsto
 
 // since lists what differs between the baseline commit and the work tree. The
 // dirty set covers it when HEAD has not moved.
-func (c *change) since(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+func (c *change) since(ctx context.Context, base *run.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
 	repo := c.r.Store.Repository()
 	from := headOf(base)
 	switch {
@@ -252,7 +253,7 @@ func (c *change) since(ctx context.Context, base *protocol.Baseline, st *gitstor
 
 // committed lists what differs between the baseline commit and HEAD: what commits made
 // during the turn changed, whoever's name they carry.
-func (c *change) committed(ctx context.Context, base *protocol.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+func (c *change) committed(ctx context.Context, base *run.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
 	repo := c.r.Store.Repository()
 	from := headOf(base)
 	if st.Head == "" || from == st.Head || base.Kind == "no_git" {
@@ -267,7 +268,7 @@ func (c *change) committed(ctx context.Context, base *protocol.Baseline, st *git
 }
 
 // headOf is the commit a baseline was taken at, "" for none.
-func headOf(b *protocol.Baseline) gitstore.OID {
+func headOf(b *run.Baseline) gitstore.OID {
 	if b == nil || b.HeadRef == nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -70,7 +71,7 @@ func (r *Runner) WriteDispatchBundle(ctx context.Context, turnID string) (*Writt
 
 // bundleStands reports whether the bundle of a dispatched turn is what it would be
 // if it were made now, sealed as recorded.
-func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *protocol.Turn) (bool, error) {
+func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *run.Turn) (bool, error) {
 	t, refusal := protocol.Apply(c.view.Snapshot(), op, c.env)
 	if refusal != nil {
 		return false, refusal
@@ -103,7 +104,7 @@ func (c *change) bundleStands(ctx context.Context, op protocol.Operation, turn *
 
 // recordedSupplements are the files beside its core that the record has of a
 // turn's bundle. They come back when somebody has taken them out of the directory.
-func (c *change) recordedSupplements(ctx context.Context, turn *protocol.Turn) (map[string][]byte, error) {
+func (c *change) recordedSupplements(ctx context.Context, turn *run.Turn) (map[string][]byte, error) {
 	if c.view.Op == "" {
 		return nil, nil
 	}
@@ -123,7 +124,7 @@ func (c *change) recordedSupplements(ctx context.Context, turn *protocol.Turn) (
 
 // resupplied is survivors for a bundle that may have been damaged: what lies there
 // and is sealed, then what the record has.
-func (c *change) resupplied(ctx context.Context, turn *protocol.Turn, files map[string][]byte) error {
+func (c *change) resupplied(ctx context.Context, turn *run.Turn, files map[string][]byte) error {
 	recorded, err := c.recordedSupplements(ctx, turn)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -174,7 +175,7 @@ func (g *guarded) turns(j *judge, changes []gitstore.TreeChange) error {
 
 // turnRules is what the turns under way allow.
 type turnRules struct {
-	state    *protocol.State
+	state    *run.State
 	config   *config.Config
 	declared map[string]bool // what the only active turn says it changed; nil when it has not said
 }
@@ -215,14 +216,14 @@ func (r *turnRules) judge(path string) *Finding {
 }
 
 // conflictFiles are the files two turns are in conflict over.
-func conflictFiles(t *protocol.Turn) []string {
+func conflictFiles(t *run.Turn) []string {
 	return t.ConflictState.Object("conflict_error").Strings("conflicting_files")
 }
 
 // declared returns what the only active turn's staged result declares, nil when
 // there are several turns or nothing is staged yet. The staged result is the
 // turn's own word and no part of the work.
-func (g *guarded) declared(prefix string, s *protocol.State) (map[string]bool, error) {
+func (g *guarded) declared(prefix string, s *run.State) (map[string]bool, error) {
 	turn := s.OnlyTurn()
 	if turn == nil || g.repo.TopLevel == "" {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -171,7 +171,7 @@ func acceptedRow(r *gitstore.RunRecord, turn string) (*ojson.Object, error) {
 			continue
 		}
 		row, err := ojson.DecodeObject(bytes.TrimSuffix(line, []byte{'\n'}))
-		if err == nil && row.String("turn_id") == turn && row.String("status") != protocol.HistoryReissued {
+		if err == nil && row.String("turn_id") == turn && row.String("status") != run.HistoryReissued {
 			return row, nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -123,7 +124,7 @@ func printAccepted(p *term.Printer, a *runner.Accepted, saved *runner.Checkpoint
 }
 
 // printGateOutcome says in one line what a gate evaluation led to, then why.
-func printGateOutcome(p *term.Printer, g *protocol.GateResult, s *protocol.State) {
+func printGateOutcome(p *term.Printer, g *protocol.GateResult, s *run.State) {
 	gate := "(none)"
 	if g.GateID != nil {
 		gate = term.OneLine(*g.GateID)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -86,7 +87,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 }
 
 // printDispatched tells the actor of a turn what to read and where to write.
-func printDispatched(p *term.Printer, f *term.Factory, t *protocol.Turn) {
+func printDispatched(p *term.Printer, f *term.Factory, t *run.Turn) {
 	p.Field("Instructions", "%s/PROMPT.md", wire.BundleDir(t.TurnID))
 	p.Field("Result to", "%s", wire.StagingPath(t.TurnID))
 	if at, err := wire.ParseTime(t.DeadlineAt); err == nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,18 +15,18 @@ import (
 // the ones at work and the ready ones of the present phase, in order.
 type charterTally struct {
 	total, completed, active, ready, pending int
-	open                                     []*protocol.Charter
+	open                                     []*run.Charter
 }
 
-func tallyCharters(s *protocol.State) charterTally {
+func tallyCharters(s *run.State) charterTally {
 	n := charterTally{total: len(s.CharterQueue)}
 	for _, c := range s.CharterQueue {
 		switch s.CharterState(c) {
-		case protocol.CharterCompleted:
+		case run.CharterCompleted:
 			n.completed++
-		case protocol.CharterActive:
+		case run.CharterActive:
 			n.active++
-		case protocol.CharterReady:
+		case run.CharterReady:
 			if c.Phase == s.Phase {
 				n.ready++
 				continue
@@ -42,7 +42,7 @@ func tallyCharters(s *protocol.State) charterTally {
 
 // object is the charters member of status --json; nil for a run without any. The
 // whole queue is in state.charter_queue.
-func (n charterTally) object(s *protocol.State) *ojson.Object {
+func (n charterTally) object(s *run.State) *ojson.Object {
 	if n.total == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (n charterTally) object(s *protocol.State) *ojson.Object {
 
 const shownCharters = 4 // of the present phase; the rest are counted
 
-func (n charterTally) print(p *term.Printer, s *protocol.State) {
+func (n charterTally) print(p *term.Printer, s *run.State) {
 	if n.total == 0 {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore/account"
 	"github.com/git-agentxchain/git-agentxchain/restore/diff"
@@ -122,7 +122,7 @@ func runRows(ctx context.Context, f *term.Factory) ([]*ojson.Object, error) {
 		rows = append(rows, l.Row)
 	}
 	if s := v.State; s != nil && s.Run() != "" && s.Status != wire.StatusCompleted && s.Status != wire.StatusIdle {
-		row := protocol.BuildRunHistory(protocol.RunHistoryFacts{Config: v.Config, State: s, Index: v.Index, RecordedAt: f.Now()})
+		row := run.BuildHistory(run.HistoryFacts{Config: v.Config, State: s, Index: v.Index, RecordedAt: f.Now()})
 		row.Set("status", string(s.Status))
 		rows = append(rows, row)
 	}

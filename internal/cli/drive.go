@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -68,7 +69,7 @@ func (d *drive) event(e loop.Event) {
 	d.events = append(d.events, e.Object())
 	p := d.f.Out.Printer()
 	var b strings.Builder
-	who := func(turn *protocol.Turn) string {
+	who := func(turn *run.Turn) string {
 		s := p.Bold(term.OneLine(turn.AssignedRole)) + "  " + turn.TurnID
 		if turn.Attempt > 1 {
 			s += fmt.Sprintf(" (attempt %d)", turn.Attempt)

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
@@ -122,7 +123,7 @@ func judgements(res *loop.Result) string {
 	return text
 }
 
-func budgetText(s *protocol.State) string {
+func budgetText(s *run.State) string {
 	text := fmt.Sprintf("$%.2f", s.BudgetStatus.SpentUSD)
 	if left := s.BudgetStatus.RemainingUSD; left != nil {
 		text += fmt.Sprintf(" of $%.2f", s.BudgetStatus.SpentUSD+*left)

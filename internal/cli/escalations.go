@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -39,7 +39,7 @@ func runEscalations(ctx context.Context, f *term.Factory, o listOptions, open bo
 		return err
 	}
 	list := []*ojson.Object{}
-	for _, e := range protocol.ListEscalations(rows) {
+	for _, e := range run.ListEscalations(rows) {
 		if (o.Limit == 0 || len(list) < o.Limit) && (!open || e.String("status") == "open") {
 			list = append(list, e)
 		}

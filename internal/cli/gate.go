@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -304,14 +305,14 @@ func gateFileRows(v *runner.View, g *gateRow) []gateFileRow {
 }
 
 // lastFailure is the recorded failure of this very gate in the present phase.
-func lastFailure(v *runner.View, g *gateRow) *protocol.GateFailure {
+func lastFailure(v *runner.View, g *gateRow) *run.GateFailure {
 	if fail := v.State.LastGateFailure; fail != nil && fail.GateID != nil && *fail.GateID == g.id && fail.Phase == g.phase {
 		return fail
 	}
 	return nil
 }
 
-func pendingOn(s *protocol.State, gate string) bool {
+func pendingOn(s *run.State, gate string) bool {
 	return s.PendingPhaseTransition != nil && s.PendingPhaseTransition.Gate == gate ||
 		s.PendingRunCompletion != nil && s.PendingRunCompletion.Gate == gate
 }

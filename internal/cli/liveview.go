@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -100,7 +100,7 @@ func (v *liveView) repeat(ending, ended chan struct{}) {
 }
 
 // turn notes that a turn is under way, or under way again.
-func (v *liveView) turn(t *protocol.Turn) {
+func (v *liveView) turn(t *run.Turn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e := v.entry(t.TurnID)
@@ -127,7 +127,7 @@ func (v *liveView) gone(id string) {
 }
 
 // run notes where the run is. Turns the run no longer has are taken off.
-func (v *liveView) run(s *protocol.State) {
+func (v *liveView) run(s *run.State) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.where = s.Run() + ", phase " + s.Phase

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
@@ -42,7 +42,7 @@ func pictureOf(t *testing.T, terminal, json bool, worked time.Duration, deadline
 	env.Now = func() time.Time { return now }
 	v := newLiveView(factoryOver(env, json))
 	v.lastSay = now
-	turn := &protocol.Turn{TurnID: "turn_0123456789abcdef", AssignedRole: "dev", Attempt: 2}
+	turn := &run.Turn{TurnID: "turn_0123456789abcdef", AssignedRole: "dev", Attempt: 2}
 	if !deadline.IsZero() {
 		turn.DeadlineAt = wire.FormatTime(deadline)
 	}
@@ -94,7 +94,7 @@ func TestPicture(t *testing.T) {
 	if line := v.picture(100)[0]; !strings.Contains(line, "  overdue  ") {
 		t.Errorf("%q", line)
 	}
-	v.run(&protocol.State{Phase: "ship"})
+	v.run(&run.State{Phase: "ship"})
 	if lines := v.picture(100); len(lines) != 0 {
 		t.Errorf("a turn that the run no longer has is shown: %q", lines)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -217,7 +218,7 @@ func newEventsCommand(f *term.Factory) *ucli.Command {
 			}
 			e := &eventsOptions{listOptions: o, Types: c.StringSlice("type"), Since: c.String("since"), Follow: c.Bool("follow")}
 			for _, t := range e.Types {
-				if types := append(protocol.EventTypes(), protocol.OwnEventTypes()...); !slices.Contains(types, t) {
+				if types := append(run.EventTypes(), run.OwnEventTypes()...); !slices.Contains(types, t) {
 					hint := ""
 					if near := term.Nearest(t, types); near != "" {
 						hint = "; did you mean " + near + "?"
@@ -353,7 +354,7 @@ func readEvents(path string, offset int64) ([]*ojson.Object, int64, error) {
 			return rows, offset, nil // a line without its end is still being written
 		}
 		offset += int64(len(line))
-		if row, err := protocol.DecodeLedgerLine(line[:len(line)-1]); err == nil {
+		if row, err := run.DecodeLedgerLine(line[:len(line)-1]); err == nil {
 			rows = append(rows, row)
 		}
 	}

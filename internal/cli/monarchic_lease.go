@@ -10,7 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -111,7 +111,7 @@ func runLeaseList(ctx context.Context, f *term.Factory, run string, all bool) er
 // expired may be past its time.
 func leaseStatus(l runner.LeaseInfo) string {
 	if l.Turn && l.Lease.Open() && !l.Live {
-		return protocol.LeaseExpired
+		return run.LeaseExpired
 	}
 	return l.Lease.Status
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func newMonarchicMessageCommand(f *term.Factory) *ucli.Command {
@@ -285,7 +286,7 @@ func newMessageAckCommand(f *term.Factory) *ucli.Command {
 		Name: "ack", ArgsUsage: "MESSAGE", Usage: "say what has become of a message",
 		Description: "received, then accepted or rejected, then resolved; steps may be left out, not gone back. A turn answers what is for it, a person anything; only a person answers what is for human.",
 		Flags: []ucli.Flag{
-			term.NewChoiceFlag("status", "say that it was `STATUS`", "", protocol.AckStatuses()...),
+			term.NewChoiceFlag("status", "say that it was `STATUS`", "", run.AckStatuses()...),
 			&ucli.StringFlag{Name: "note", Usage: "more about it (`TEXT`)"},
 		},
 		Action: func(c *ucli.Context) error {
@@ -293,7 +294,7 @@ func newMessageAckCommand(f *term.Factory) *ucli.Command {
 			case c.NArg() != 1:
 				return term.UsageErrorf("ack takes one message, not %d arguments", c.NArg())
 			case c.String("status") == "":
-				return term.UsageErrorf("say what has become of the message: --status %s", strings.Join(protocol.AckStatuses(), ", "))
+				return term.UsageErrorf("say what has become of the message: --status %s", strings.Join(run.AckStatuses(), ", "))
 			}
 			return runMessageAck(c.Context, f, c.Args().First(), c.String("status"), c.String("note"))
 		},

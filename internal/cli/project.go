@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -65,7 +66,7 @@ func turnFlag() ucli.Flag {
 }
 
 // turnObject is an active turn in --json.
-func turnObject(t *protocol.Turn) *ojson.Object {
+func turnObject(t *run.Turn) *ojson.Object {
 	o := ojson.Marshal(t).Clone()
 	o.Set("staging_path", wire.StagingPath(t.TurnID))
 	o.Set("bundle_path", wire.BundleDir(t.TurnID))

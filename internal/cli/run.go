@@ -9,8 +9,8 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 )
@@ -104,11 +104,11 @@ func continuation(parent string) string {
 
 // firstRole gives the first new turn to the role the person named, all others as
 // the protocol has it.
-func firstRole(role string) func(context.Context, *protocol.State, *config.Config) (string, error) {
+func firstRole(role string) func(context.Context, *run.State, *config.Config) (string, error) {
 	if role == "" {
 		return nil
 	}
-	return func(_ context.Context, s *protocol.State, c *config.Config) (string, error) {
+	return func(_ context.Context, s *run.State, c *config.Config) (string, error) {
 		if named := role; named != "" {
 			role = ""
 			return named, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -227,7 +228,7 @@ func lostText(h protocol.TurnHealth) string {
 
 // printFailure says why a turn was not accepted, one finding a line: the reason
 // is a sentence with its findings after a colon, separated by semicolons.
-func printFailure(p *term.Printer, t *protocol.Turn) {
+func printFailure(p *term.Printer, t *run.Turn) {
 	if t.FailureReason == "" {
 		return
 	}

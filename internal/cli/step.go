@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -120,7 +121,7 @@ func runStep(ctx context.Context, f *term.Factory, o *stepOptions) error {
 
 // awaitPerson reports whether the result of a person's turn is there, after waiting
 // for it when that is asked for. How long is waited says nothing about the turn.
-func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *protocol.Turn) (bool, error) {
+func (o *stepOptions) awaitPerson(ctx context.Context, d *drive, turn *run.Turn) (bool, error) {
 	if st, err := d.r.LookStaged(turn.TurnID); err != nil || st.Data != nil {
 		return true, nil // whatever is wrong with it, acceptance says so
 	}
@@ -147,7 +148,7 @@ func sentBack(res *loop.Result) error {
 }
 
 // steppable refuses a run that no turn can be carried out in, with what to do.
-func steppable(s *protocol.State) error {
+func steppable(s *run.State) error {
 	switch {
 	case s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil:
 		return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "status", Message: "The run waits for a person's approval of a gate.", Hint: "git agentxchain approve"}
@@ -158,7 +159,7 @@ func steppable(s *protocol.State) error {
 }
 
 // target is the active turn to go on with, nil for a new one.
-func (o *stepOptions) target(v *runner.View) (*protocol.Turn, error) {
+func (o *stepOptions) target(v *runner.View) (*run.Turn, error) {
 	switch {
 	case o.Turn != "":
 		return activeTurn(v, o.Turn)
@@ -173,7 +174,7 @@ func (o *stepOptions) target(v *runner.View) (*protocol.Turn, error) {
 }
 
 // stepRuntime is the runtime that would carry the turn out.
-func stepRuntime(s *protocol.State, c *config.Config, turn *protocol.Turn, role string) string {
+func stepRuntime(s *run.State, c *config.Config, turn *run.Turn, role string) string {
 	if turn != nil {
 		return turn.RuntimeID
 	}
@@ -193,7 +194,7 @@ func isManual(c *config.Config, id string) bool {
 }
 
 // showManual tells the person what their turn asks of them.
-func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, already bool) error {
+func showManual(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn, already bool) error {
 	doc, err := r.Template(ctx, t.TurnID)
 	if err != nil {
 		return err

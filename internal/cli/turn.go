@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -94,12 +95,12 @@ func firstError(a, b error) error {
 }
 
 // activeTurn finds the turn meant by id: exact, or its unique beginning.
-func activeTurn(v *runner.View, id string) (*protocol.Turn, error) {
+func activeTurn(v *runner.View, id string) (*run.Turn, error) {
 	turn, refusal := protocol.ResolveTurn(v.State, id, "show")
 	if refusal == nil {
 		return turn, nil
 	}
-	var found []*protocol.Turn
+	var found []*run.Turn
 	for key, t := range v.State.ActiveTurns.All() {
 		if id != "" && t != nil && strings.HasPrefix(key, id) {
 			found = append(found, t)
@@ -114,7 +115,7 @@ func activeTurn(v *runner.View, id string) (*protocol.Turn, error) {
 	return nil, refusal
 }
 
-func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *protocol.Turn) error {
+func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *run.Turn) error {
 	doc, err := r.Template(ctx, t.TurnID)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func runTurnTemplate(ctx context.Context, f *term.Factory, r *runner.Runner, t *
 // runTurnArtifact prints a file of a bundle that is as it was sealed: what is
 // printed is what was verified. Of a bundle that has no seal, as other tools leave
 // them, it prints the file as it is.
-func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) error {
+func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn, name string) error {
 	path := wire.BundleDir(t.TurnID) + "/" + name
 	data, err := sealedFile(ctx, r, v, t, name)
 	if unsealed(err) {
@@ -156,7 +157,7 @@ func runTurnArtifact(ctx context.Context, f *term.Factory, r *runner.Runner, v *
 }
 
 // sealedFile returns a file of the bundle, or its seal; nil when there is none.
-func sealedFile(ctx context.Context, r *runner.Runner, v *runner.View, t *protocol.Turn, name string) ([]byte, error) {
+func sealedFile(ctx context.Context, r *runner.Runner, v *runner.View, t *run.Turn, name string) ([]byte, error) {
 	b, err := r.OpenBundle(ctx, v, t)
 	if err != nil {
 		var refusal *wire.Error
@@ -182,7 +183,7 @@ func unsealed(err error) bool {
 	return len(problems) == 1 && problems[0].String("type") == "missing_manifest"
 }
 
-func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *protocol.Turn) error {
+func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *run.Turn) error {
 	bundle := r.CheckBundle(v.State.Run(), t)
 	staged, stagedErr := r.Staged(t.TurnID)
 	payload := ojson.NewObject("turn_id", t.TurnID, "active", true, "turn", turnObject(t))
@@ -237,7 +238,7 @@ func showActiveTurn(f *term.Factory, r *runner.Runner, v *runner.View, t *protoc
 	return nil
 }
 
-func printTurn(p *term.Printer, v *runner.View, t *protocol.Turn) {
+func printTurn(p *term.Printer, v *runner.View, t *run.Turn) {
 	p.Field("Turn", "%s %s", p.Bold(t.TurnID), term.OneLine(t.Status))
 	role := v.Config.Role(t.AssignedRole)
 	if role != nil {

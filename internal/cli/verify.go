@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -151,7 +152,7 @@ func problemRows(list wire.Problems) []*ojson.Object {
 	return rows
 }
 
-func printStages(p *term.Printer, t *protocol.Turn, v *protocol.Validation) {
+func printStages(p *term.Printer, t *run.Turn, v *protocol.Validation) {
 	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 	names, outcomes := stageOutcomes(v)
 	for i, name := range names {

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -40,7 +41,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 		return err
 	}
 	tellNotices(f, v.Notices)
-	var turns []*protocol.Turn
+	var turns []*run.Turn
 	switch {
 	case id != "":
 		turn, err := activeTurn(v, id)
@@ -80,7 +81,7 @@ func runVerifyBundle(ctx context.Context, f *term.Factory, id string) error {
 }
 
 // bundleObject is the outcome for one turn as data.
-func bundleObject(t *protocol.Turn, b *runner.Bundle) *ojson.Object {
+func bundleObject(t *run.Turn, b *runner.Bundle) *ojson.Object {
 	problems := make([]*ojson.Object, len(b.Problems))
 	for i, e := range b.Problems {
 		problems[i] = ojson.NewObject("type", e.Type, "path", ojson.OrNull(e.Path), "detail", e.Detail)
@@ -94,7 +95,7 @@ func bundleObject(t *protocol.Turn, b *runner.Bundle) *ojson.Object {
 	return o
 }
 
-func printBundle(p *term.Printer, t *protocol.Turn, b *runner.Bundle) {
+func printBundle(p *term.Printer, t *run.Turn, b *runner.Bundle) {
 	if len(b.Problems) == 0 {
 		p.Printf("%s: %s, %s\n", t.TurnID, counted(len(b.Manifest.Files), "file"), p.Green("as sealed"))
 		return

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -17,7 +17,7 @@ import (
 // resolved_via, resolution_notes, waited_seconds}.
 func (m *runModel) humanEscalations() []*ojson.Object {
 	list := []*ojson.Object{}
-	for _, row := range slices.Backward(protocol.ListEscalations(m.rows(pathHuman))) {
+	for _, row := range slices.Backward(agentrun.ListEscalations(m.rows(pathHuman))) {
 		if !m.scope.holds(row) {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -95,11 +95,11 @@ func eventSummary(e *ojson.Object) string {
 	}
 	s := kind
 	switch kind {
-	case protocol.EventPhaseEntered:
+	case agentrun.EventPhaseEntered:
 		s += detail(" % -> %", said("from", "from_phase"), said("to", "to_phase"))
-	case protocol.EventGatePending, protocol.EventGateApproved, protocol.EventGateFailed:
+	case agentrun.EventGatePending, agentrun.EventGateApproved, agentrun.EventGateFailed:
 		s += detail(" (%)", said("gate_id", "gate"))
-	case protocol.EventConflictResolved:
+	case agentrun.EventConflictResolved:
 		s += detail(" via %", said("resolution"))
 	case "coordinator_retry", "coordinator_retry_projection_warning":
 		s += detail(" % (%)", said("workstream_id"), said("repo_id"))
@@ -114,9 +114,9 @@ func eventSummary(e *ojson.Object) string {
 		turn := e.Object("turn")
 		role, _ := first(turn, "role_id", "assigned_role").(string)
 		switch {
-		case strings.HasPrefix(kind, "turn_") || kind == protocol.EventAcceptanceFailed:
+		case strings.HasPrefix(kind, "turn_") || kind == agentrun.EventAcceptanceFailed:
 			s += detail(" [%]", role)
-		case !slices.Contains(protocol.EventTypes(), kind) && e.String("summary") != "":
+		case !slices.Contains(agentrun.EventTypes(), kind) && e.String("summary") != "":
 			s = e.String("summary")
 		}
 	}
@@ -144,7 +144,7 @@ func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
 		return k, true
 	case "productive_timeout_retry_exhausted":
 		return recoveryKind{"ghost", "high", "exhausted", "auto_retry", "Turns that run out of time are not given out again any more"}, true
-	case protocol.EventBudgetExceededWarn:
+	case agentrun.EventBudgetExceededWarn:
 		k = recoveryKind{"budget", "medium", "pending", "config_change", "The budget is used up or nearly so"}
 		if left, ok := p.Float("remaining_usd"); ok && left <= 0 {
 			k.severity = "high"

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
 
@@ -40,7 +41,7 @@ func (m *runModel) nextActions() []*ojson.Object {
 	if m.state == nil || m.config == nil {
 		return out
 	}
-	state, bad := protocol.DecodeStateObject(m.state)
+	state, bad := agentrun.DecodeStateObject(m.state)
 	if state == nil || len(bad) > 0 {
 		return out
 	}

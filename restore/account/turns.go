@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // accepted are the run's accepted turns. Rows of turns that were given up and given
@@ -15,7 +15,7 @@ import (
 func (m *runModel) accepted() []*ojson.Object {
 	var rows []*ojson.Object
 	for _, r := range m.history {
-		if protocol.AcceptedRow(r, "") && r.String("role") != "" {
+		if agentrun.AcceptedRow(r, "") && r.String("role") != "" {
 			rows = append(rows, r)
 		}
 	}

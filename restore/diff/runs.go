@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 )
@@ -18,7 +18,7 @@ import (
 //
 // Errors: not_found; invalid_argument when several runs begin like that.
 func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
-	if row := protocol.RunHistoryRow(rows, ref); row != nil {
+	if row := run.RunHistoryRow(rows, ref); row != nil {
 		return row, nil
 	}
 	var found []string
@@ -29,7 +29,7 @@ func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
 	}
 	switch len(found) {
 	case 1:
-		return protocol.RunHistoryRow(rows, found[0]), nil
+		return run.RunHistoryRow(rows, found[0]), nil
 	case 0:
 		return nil, &wire.Error{Code: wire.CodeNotFound, Field: "run_id", Message: fmt.Sprintf("No run in the history is called %.80s.", ref),
 			Hint: "git agentxchain status names the current run; .agentxchain/run-history.jsonl has those that were blocked or completed"}
@@ -62,7 +62,7 @@ func side(row *ojson.Object) *ojson.Object {
 	}
 	return ojson.NewObject("run_id", ojson.OrNull(row.String("run_id")), "status", ojson.OrNull(row.String("status")), "trigger", trigger, "template", ojson.OrNull(row.String("template")),
 		"connector_used", ojson.OrNull(row.String("connector_used")), "model_used", ojson.OrNull(row.String("model_used")), "blocked_reason", ojson.OrNull(row.String("blocked_reason")),
-		"next_action", next, "headline", ojson.OrNull(retro.String("headline")), "inheritable", protocol.Inheritable(row),
+		"next_action", next, "headline", ojson.OrNull(retro.String("headline")), "inheritable", run.Inheritable(row),
 		"total_turns", numeric(row, "total_turns"), "decisions_count", numeric(row, "decisions_count"), "total_cost_usd", numeric(row, "total_cost_usd"),
 		"budget_limit_usd", numeric(row, "budget_limit_usd"), "duration_ms", numeric(row, "duration_ms"),
 		"phases_completed", names(row.Strings("phases_completed")), "roles_used", names(roles), "gate_results", gates, "recorded_at", ojson.OrNull(row.String("recorded_at")))

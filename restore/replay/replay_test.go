@@ -18,8 +18,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -207,7 +207,7 @@ func TestInitiative(t *testing.T) {
 	if err != nil || state.String("run_id") != "run_9" || state.String("phase") != "ship" {
 		t.Errorf("the placeholder's state: %v %s", err, ojson.Compact(state))
 	}
-	if _, problem := protocol.DecodeState([]byte(read(t, web, ".agentxchain/state.json"))); problem != nil {
+	if _, problem := run.DecodeState([]byte(read(t, web, ".agentxchain/state.json"))); problem != nil {
 		t.Errorf("the placeholder's state cannot be read: %v", problem)
 	}
 	if _, problems, err := config.Decode([]byte(read(t, web, "agentxchain.json"))); err != nil || len(problems) > 0 {

@@ -24,6 +24,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -151,7 +152,7 @@ func refuse(kind string, err error) *runtimes.Outcome {
 }
 
 // resolve finds the turn and the runtime that is to carry it out.
-func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protocol.Turn, *config.Runtime, error) {
+func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *run.Turn, *config.Runtime, error) {
 	v := job.View
 	if v == nil {
 		var err error
@@ -178,7 +179,7 @@ func (d *Driver) resolve(ctx context.Context, job Job) (*gitstore.View, *protoco
 }
 
 // request is what the runtime is given.
-func (d *Driver) request(v *gitstore.View, turn *protocol.Turn, rt *config.Runtime, b *dispatch.Verified) *runtimes.Request {
+func (d *Driver) request(v *gitstore.View, turn *run.Turn, rt *config.Runtime, b *dispatch.Verified) *runtimes.Request {
 	req := &runtimes.Request{Root: d.r.Store.Dir(), RunID: v.State.Run(), TurnID: turn.TurnID, Role: turn.AssignedRole, Phase: v.State.Phase, Attempt: turn.Attempt,
 		Runtime: rt, Config: v.Config, BundleDir: dispatch.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID),
 		Log: discard{}, Activity: func(a runtimes.Activity) { d.opt.Activity(turn.TurnID, a) }, Getenv: d.opt.Getenv}
@@ -198,7 +199,7 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 // the turn. A deadline_at nobody has
 // configured a limit for and which has passed limits nothing: the turn was left
 // lying, and dispatching it again is a person's wish.
-func (d *Driver) deadline(v *gitstore.View, turn *protocol.Turn, until time.Time) time.Time {
+func (d *Driver) deadline(v *gitstore.View, turn *run.Turn, until time.Time) time.Time {
 	now := d.opt.Now()
 	if !until.IsZero() {
 		if limit := now.Add(d.opt.Limit); d.opt.Limit > 0 && limit.Before(until) {

@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/driver"
@@ -144,7 +144,7 @@ func (p *project) exists(name string) bool {
 	return err == nil
 }
 
-func (p *project) assign() *protocol.Turn {
+func (p *project) assign() *run.Turn {
 	p.t.Helper()
 	a, err := p.r.AssignTurn(context.Background(), runner.AssignOptions{Role: "dev"})
 	p.must(err)

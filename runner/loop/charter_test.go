@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -22,10 +22,10 @@ import (
 func TestChartersAreWorkedOff(t *testing.T) {
 	p := newProject(t, 3, []string{"a", "b", "c"}, nil)
 	ctx := context.Background()
-	charter := func(id, role string, after ...string) *protocol.Charter {
-		return &protocol.Charter{CharterID: id, Phase: "build", Role: role, Charter: "do " + id, DependsOn: after}
+	charter := func(id, role string, after ...string) *agentrun.Charter {
+		return &agentrun.Charter{CharterID: id, Phase: "build", Role: role, Charter: "do " + id, DependsOn: after}
 	}
-	_, err := p.r.QueueCharters(ctx, runner.CharterOptions{Plan: ojson.NewObject("plan_id", "plan"), Charters: []*protocol.Charter{
+	_, err := p.r.QueueCharters(ctx, runner.CharterOptions{Plan: ojson.NewObject("plan_id", "plan"), Charters: []*agentrun.Charter{
 		charter("root", "a"), charter("left", "a", "root"), charter("right", "b", "root"), charter("join", "c", "left", "right"), charter("last", "a", "join")}})
 	p.must(err)
 

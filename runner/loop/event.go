@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
@@ -30,7 +30,7 @@ const (
 // belong to the type are zero.
 type Event struct {
 	Type      string
-	Turn      *protocol.Turn
+	Turn      *run.Turn
 	Role      string
 	Reason    string
 	ErrorCode string
@@ -41,7 +41,7 @@ type Event struct {
 	Turns     []string
 	IntentID  string
 	Priority  string
-	State     *protocol.State
+	State     *run.State
 }
 
 // Object returns the event as the protocol shows it, the state left out: it is

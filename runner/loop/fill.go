@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -82,7 +83,7 @@ func (l *loop) takeUp(launched *[]*flight) (moved bool) {
 // resume dispatches an active turn. One that is new to this loop may have been
 // carried out already: a result that belongs to the present attempt is taken as it
 // is, the agent is not asked twice.
-func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
+func (l *loop) resume(turn *run.Turn, launched *[]*flight) bool {
 	if l.fresh[turn.TurnID] != turn.Attempt {
 		if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil && envelope(st.Data) == "" && ofAttempt(turn, st) {
 			l.notice(turn.TurnID, "resumed", "the result was staged already")
@@ -101,7 +102,7 @@ func (l *loop) resume(turn *protocol.Turn, launched *[]*flight) bool {
 
 // inHand reports whether a person has the turn and time left for it: looking after
 // it once more is nothing to record, and gives them no more time.
-func (l *loop) inHand(turn *protocol.Turn) bool {
+func (l *loop) inHand(turn *run.Turn) bool {
 	rt, ok := l.cfg.Runtimes.Get(turn.RuntimeID)
 	if !ok || rt == nil || rt.Type != config.RuntimeManual || turn.Status != wire.TurnDispatched {
 		return false
@@ -112,7 +113,7 @@ func (l *loop) inHand(turn *protocol.Turn) bool {
 
 // again records that a turn is dispatched once more, or at last. Its time runs
 // anew: the loop that had it was ended.
-func (l *loop) again(turn *protocol.Turn) bool {
+func (l *loop) again(turn *run.Turn) bool {
 	var done *runner.Done
 	err := l.try(func() error {
 		if turn.Status == wire.TurnAssigned {

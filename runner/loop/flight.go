@@ -12,13 +12,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
 // flight is one dispatch, with all its repetitions.
 type flight struct {
-	turn  *protocol.Turn
+	turn  *run.Turn
 	job   Dispatch
 	began time.Time
 	left  time.Duration // time it has
@@ -49,7 +50,7 @@ const (
 )
 
 // launch prepares the flight of a turn; the caller starts it.
-func (l *loop) launch(turn *protocol.Turn) *flight {
+func (l *loop) launch(turn *run.Turn) *flight {
 	now := l.clock.Now()
 	f := &flight{turn: turn, began: now, told: wire.TurnDispatched}
 	f.job = Dispatch{Turn: turn, View: l.view, Root: root(l.r), BundlePath: wire.BundleDir(turn.TurnID), StagingPath: wire.StagingPath(turn.TurnID)}
@@ -63,7 +64,7 @@ func (l *loop) launch(turn *protocol.Turn) *flight {
 
 // deadline is the earliest of what limits a turn, and whose limit it is. A
 // limit that only warns ends nothing.
-func (l *loop) deadline(turn *protocol.Turn, now time.Time) (first time.Time, scope string) {
+func (l *loop) deadline(turn *run.Turn, now time.Time) (first time.Time, scope string) {
 	sooner := func(at time.Time, of string) {
 		if first.IsZero() || at.Before(first) {
 			first, scope = at, of

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -70,7 +70,7 @@ func TestSlowTurnIsRecordedAsRunning(t *testing.T) {
 	other := *p
 	other.open()
 	res, _ := run(p, loop.Options{MaxTurns: 1, Dispatch: func(ctx context.Context, d *loop.Dispatch) *runtimes.Outcome {
-		wait := func(status string) *protocol.Turn {
+		wait := func(status string) *agentrun.Turn {
 			for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 				if turn, ok := other.state().ActiveTurns.Get(d.Turn.TurnID); ok && turn.Status == status {
 					return turn

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -131,7 +131,7 @@ func (l *loop) decide() {
 }
 
 // limits stops a healthy run for reasons of the caller's.
-func (l *loop) limits(s *protocol.State) {
+func (l *loop) limits(s *run.State) {
 	switch {
 	case l.onceDone():
 	case l.res.TurnsExecuted >= l.opt.MaxTurns:
@@ -155,7 +155,7 @@ func (l *loop) onceDone() bool {
 	return l.stopped
 }
 
-func (l *loop) state() *protocol.State { return l.view.State }
+func (l *loop) state() *run.State { return l.view.State }
 
 // reload reads the run again when something may have happened to it.
 func (l *loop) reload() bool {

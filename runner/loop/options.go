@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -21,7 +22,7 @@ type DispatchFunc func(ctx context.Context, d *Dispatch) *runtimes.Outcome
 
 // Dispatch is a turn to be carried out.
 type Dispatch struct {
-	Turn        *protocol.Turn
+	Turn        *run.Turn
 	View        *runner.View // the run with the turn in it
 	Root        string       // absolute directory of the project
 	BundlePath  string       // project-relative, slash-separated
@@ -40,12 +41,12 @@ type GateRequest struct {
 	Gate  string
 	From  string
 	To    string // "" for a completion
-	State *protocol.State
+	State *run.State
 }
 
 // AfterAccept is a turn that has been accepted.
 type AfterAccept struct {
-	Turn     *protocol.Turn
+	Turn     *run.Turn
 	Accepted *runner.Accepted
 }
 
@@ -55,7 +56,7 @@ type AfterAccept struct {
 // counts as a rejection), ApproveGate stops with blocked, AfterAccept with blocked;
 // for OnEvent and OnActivity the error is only kept.
 type Options struct {
-	SelectRole  func(ctx context.Context, s *protocol.State, c *config.Config) (string, error) // NextRole when nil; "" stops
+	SelectRole  func(ctx context.Context, s *run.State, c *config.Config) (string, error) // NextRole when nil; "" stops
 	Dispatch    DispatchFunc
 	ApproveGate func(ctx context.Context, g GateRequest) (bool, error) // nil holds every gate
 	AfterAccept func(ctx context.Context, a AfterAccept) error
@@ -94,7 +95,7 @@ const (
 
 func (o Options) withDefaults() Options {
 	if o.SelectRole == nil {
-		o.SelectRole = func(_ context.Context, s *protocol.State, c *config.Config) (string, error) { return NextRole(s, c) }
+		o.SelectRole = func(_ context.Context, s *run.State, c *config.Config) (string, error) { return NextRole(s, c) }
 	}
 	switch {
 	case o.Retries == 0:
@@ -118,7 +119,7 @@ func (o Options) withDefaults() Options {
 // delegation review, delegated work, the charter, the legal recommendation, the
 // phase's entry role, the first role. It is nobody's, "", while active turns work
 // on what the charters of the phase wait for.
-func NextRole(s *protocol.State, c *config.Config) (string, error) {
+func NextRole(s *run.State, c *config.Config) (string, error) {
 	role, _, err := protocol.ResolveRole(c, s, "")
 	if err != nil && err.Code == wire.CodeChartersWait && s.ActiveTurns.Len() > 0 {
 		return "", nil

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -147,10 +148,10 @@ func TestCallbacksBreak(t *testing.T) {
 		stop loop.StopReason
 		said string
 	}{
-		"select panics":       {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { panic("sel") }}, loop.DispatchError, "sel"},
-		"select fails":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { return "", errors.New("sel") }}, loop.DispatchError, "sel"},
-		"select stops":        {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { return "", nil }}, loop.CallerStopped, ""},
-		"select unknown role": {loop.Options{SelectRole: func(context.Context, *protocol.State, *config.Config) (string, error) { return "nobody", nil }}, loop.Blocked, "nobody"},
+		"select panics":       {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { panic("sel") }}, loop.DispatchError, "sel"},
+		"select fails":        {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { return "", errors.New("sel") }}, loop.DispatchError, "sel"},
+		"select stops":        {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { return "", nil }}, loop.CallerStopped, ""},
+		"select unknown role": {loop.Options{SelectRole: func(context.Context, *agentrun.State, *config.Config) (string, error) { return "nobody", nil }}, loop.Blocked, "nobody"},
 		"after panics":        {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { panic("aft") }}, loop.Blocked, "aft"},
 		"after fails":         {loop.Options{AfterAccept: func(context.Context, loop.AfterAccept) error { return errors.New("aft") }}, loop.Blocked, "aft"},
 		"no dispatch":         {loop.Options{}, loop.InitFailed, "dispatch"},
@@ -200,7 +201,7 @@ func TestDeadlineIsArmed(t *testing.T) {
 				return &runtimes.Outcome{Kind: runtimes.Aborted}
 			}})
 			s := p.state()
-			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" || s.BlockedReason.Recovery.Owner != protocol.OwnerOperator || !slices.Contains(types, "blocked") {
+			if res.StopReason != loop.Blocked || s.BlockedOn == nil || *s.BlockedOn != "timeout:turn" || s.BlockedReason.Recovery.Owner != agentrun.OwnerOperator || !slices.Contains(types, "blocked") {
 				t.Fatalf("%+v %v", res, s.BlockedReason)
 			}
 			lines, err := p.r.Store.TailRows(context.Background(), wire.LedgerDecisions, 0, func(o *ojson.Object) bool { return o.String("type") == "timeout" })

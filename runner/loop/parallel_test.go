@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -146,8 +146,8 @@ func TestDelegationReviewRunsAlone(t *testing.T) {
 			return returned(d.Turn, "delegations", []*ojson.Object{del("del-001", "a"), del("del-002", "b")}, "proposed_next_role", "a")
 		}
 		return returned(d.Turn, "proposed_next_role", "lead")
-	}, SelectRole: func(_ context.Context, s *protocol.State, c *config.Config) (string, error) {
-		waits := slices.ContainsFunc(s.DelegationQueue, func(d *protocol.Delegation) bool { return d.Status == "pending" })
+	}, SelectRole: func(_ context.Context, s *agentrun.State, c *config.Config) (string, error) {
+		waits := slices.ContainsFunc(s.DelegationQueue, func(d *agentrun.Delegation) bool { return d.Status == "pending" })
 		if s.ActiveTurns.Len() > 0 && !waits && s.PendingDelegation == nil {
 			return "", nil // nothing but delegated work runs side by side
 		}

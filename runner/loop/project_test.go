@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -87,7 +87,7 @@ func (p *project) write(path, content string) {
 	p.must(os.WriteFile(full, []byte(content), 0o666))
 }
 
-func (p *project) state() *protocol.State {
+func (p *project) state() *agentrun.State {
 	p.t.Helper()
 	v, err := p.r.View(context.Background())
 	p.must(err)
@@ -118,7 +118,7 @@ func (p *project) history() []*ojson.Object {
 }
 
 // result is a valid result of the turn.
-func result(turn *protocol.Turn, members ...any) []byte {
+func result(turn *agentrun.Turn, members ...any) []byte {
 	doc := ojson.NewObject("schema_version", "1.0", "run_id", turn.RunID, "turn_id", turn.TurnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID,
 		"status", "completed", "summary", "did "+turn.TurnID, "decisions", []any{}, "objections", []any{}, "files_changed", []any{},
 		"verification", ojson.NewObject("status", "skipped"), "artifact", ojson.NewObject("type", "review"), "proposed_next_role", turn.AssignedRole)
@@ -128,7 +128,7 @@ func result(turn *protocol.Turn, members ...any) []byte {
 	return ojson.Pretty(doc)
 }
 
-func returned(turn *protocol.Turn, members ...any) *runtimes.Outcome {
+func returned(turn *agentrun.Turn, members ...any) *runtimes.Outcome {
 	return &runtimes.Outcome{Kind: runtimes.Returned, Result: result(turn, members...)}
 }
 

@@ -4,7 +4,7 @@ package loop
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // StopReason is why a loop ended, one of the twelve of the protocol.
@@ -51,10 +51,10 @@ type HistoryEntry struct {
 type Result struct {
 	OK            bool
 	StopReason    StopReason
-	Cause         string          // finer than the stop reason, or ""
-	State         *protocol.State // nil when no run could be looked at
-	TurnsExecuted int             // accepted turns
-	TurnHistory   []HistoryEntry  // every judgement, the last iteration included
+	Cause         string         // finer than the stop reason, or ""
+	State         *run.State     // nil when no run could be looked at
+	TurnsExecuted int            // accepted turns
+	TurnHistory   []HistoryEntry // every judgement, the last iteration included
 	GatesApproved int
 	Errors        []string
 	Err           error  // the first refusal behind Errors, with its code and hint; nil for none

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -23,14 +24,14 @@ func (p *project) reactivate() {
 	p.must(err)
 }
 
-func (p *project) assign(role string) *protocol.Turn {
+func (p *project) assign(role string) *agentrun.Turn {
 	p.t.Helper()
 	a, err := p.r.AssignTurn(context.Background(), runner.AssignOptions{Role: role})
 	p.must(err)
 	return a.Turn
 }
 
-func (p *project) stage(turn *protocol.Turn, data []byte) string {
+func (p *project) stage(turn *agentrun.Turn, data []byte) string {
 	p.t.Helper()
 	p.write(wire.StagingPath(turn.TurnID), string(data))
 	return filepath.Join(p.dir, wire.StagingPath(turn.TurnID))
@@ -40,31 +41,31 @@ func (p *project) stage(turn *protocol.Turn, data []byte) string {
 func TestTurnsLeftBehind(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		leave    func(p *project, turn *protocol.Turn)
+		leave    func(p *project, turn *agentrun.Turn)
 		asked    int // dispatches of the next loop
 		accepted int
 		said     string // error of the first history entry
 	}{
-		"staged":            {func(p *project, turn *protocol.Turn) { p.stage(turn, result(turn)) }, 0, 1, ""},
-		"staged half":       {func(p *project, turn *protocol.Turn) { p.stage(turn, result(turn)[:40]) }, 1, 1, ""},
-		"staged empty":      {func(p *project, turn *protocol.Turn) { p.stage(turn, []byte("{}")) }, 1, 1, ""},
-		"staged by another": {func(p *project, turn *protocol.Turn) { p.stage(turn, result(turn, "turn_id", "turn_other")) }, 1, 1, ""},
-		"staged before the dispatch": {func(p *project, turn *protocol.Turn) {
+		"staged":            {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn)) }, 0, 1, ""},
+		"staged half":       {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn)[:40]) }, 1, 1, ""},
+		"staged empty":      {func(p *project, turn *agentrun.Turn) { p.stage(turn, []byte("{}")) }, 1, 1, ""},
+		"staged by another": {func(p *project, turn *agentrun.Turn) { p.stage(turn, result(turn, "turn_id", "turn_other")) }, 1, 1, ""},
+		"staged before the dispatch": {func(p *project, turn *agentrun.Turn) {
 			old := time.Now().Add(-time.Hour)
 			p.must(os.Chtimes(p.stage(turn, result(turn)), old, old))
 		}, 1, 1, ""},
-		"nothing": {func(*project, *protocol.Turn) {}, 1, 1, ""},
-		"running": {func(p *project, turn *protocol.Turn) {
+		"nothing": {func(*project, *agentrun.Turn) {}, 1, 1, ""},
+		"running": {func(p *project, turn *agentrun.Turn) {
 			_, err := p.r.AdvanceTurn(ctx, protocol.AdvanceTurn{TurnID: turn.TurnID, Status: wire.TurnRunning, PID: 1 << 21})
 			p.must(err)
 		}, 1, 1, ""},
-		"refused": {func(p *project, turn *protocol.Turn) {
+		"refused": {func(p *project, turn *agentrun.Turn) {
 			p.stage(turn, result(turn, "status", "splendid"))
 			if _, err := p.r.AcceptTurn(ctx, runner.AcceptOptions{}); err == nil {
 				p.t.Fatal("accepted")
 			}
 		}, 1, 1, "splendid"},
-		"refused and corrected": {func(p *project, turn *protocol.Turn) {
+		"refused and corrected": {func(p *project, turn *agentrun.Turn) {
 			p.stage(turn, result(turn, "status", "splendid"))
 			if _, err := p.r.AcceptTurn(ctx, runner.AcceptOptions{}); err == nil {
 				p.t.Fatal("accepted")
@@ -72,7 +73,7 @@ func TestTurnsLeftBehind(t *testing.T) {
 			later := time.Now().Add(time.Second)
 			p.must(os.Chtimes(p.stage(turn, result(turn)), later, later))
 		}, 0, 1, ""},
-		"lost, and the block lifted": {func(p *project, turn *protocol.Turn) {
+		"lost, and the block lifted": {func(p *project, turn *agentrun.Turn) {
 			_, err := p.r.FailTurn(ctx, turn.TurnID, protocol.FailureSpawn, "gone")
 			p.must(err)
 			p.reactivate()

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -251,7 +252,7 @@ func (l *loop) reject(f *flight, stage, reason string) {
 const CodeDispatchRejected = "dispatch_rejected"
 
 // sendBack rejects a turn: another attempt follows, or none is left.
-func (l *loop) sendBack(turn *protocol.Turn, rej rejection) {
+func (l *loop) sendBack(turn *run.Turn, rej rejection) {
 	var out *runner.Rejected
 	err := l.try(func() (err error) {
 		out, err = l.r.RejectTurn(l.work, runner.RejectOptions{TurnID: turn.TurnID, Reason: rej.reason, Stage: rej.stage, Errors: rej.errors,
@@ -284,7 +285,7 @@ func (l *loop) sendBack(turn *protocol.Turn, rej rejection) {
 
 // reconsider goes on with a turn whose result an earlier loop or a person saw
 // refused. The same bytes are not judged twice; a result that was changed since is.
-func (l *loop) reconsider(turn *protocol.Turn) {
+func (l *loop) reconsider(turn *run.Turn) {
 	if st, err := l.r.LookStaged(turn.TurnID); err == nil && st.Data != nil {
 		if at, err := wire.ParseTime(turn.FailedAt); err == nil && st.ModTime.After(at) {
 			l.accept(&flight{turn: turn})
@@ -310,7 +311,7 @@ func (l *loop) blocked(f *flight) {
 	default:
 		var b *runner.Blocked
 		b, err = l.r.MarkRunBlocked(l.work, protocol.Block{BlockedOn: "dispatch:" + cmp.Or(out.Class, "dispatch_failed"), Category: "dispatch_error", TypedReason: "dispatch_error",
-			Owner: protocol.OwnerHuman, Action: mend(out.Recovery, f.turn.TurnID), Detail: reason, TurnID: f.turn.TurnID})
+			Owner: run.OwnerHuman, Action: mend(out.Recovery, f.turn.TurnID), Detail: reason, TurnID: f.turn.TurnID})
 		done = &b.Done
 	}
 	l.blockedNow(f, done, err, "turn "+f.turn.TurnID+" ("+f.turn.AssignedRole+"): "+reason, "")

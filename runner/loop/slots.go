@@ -4,14 +4,14 @@
 package loop
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // Room reports whether the phase has a slot for one more turn: a free one, and no
 // delegation review, which runs alone.
-func Room(s *protocol.State, c *config.Config) bool {
+func Room(s *run.State, c *config.Config) bool {
 	n := s.ActiveTurns.Len()
 	switch {
 	case n == 0:
@@ -30,7 +30,7 @@ func Room(s *protocol.State, c *config.Config) bool {
 // FreeRole is the role that a free slot goes to when next is the one whose turn it
 // is: next itself, unless it has a turn already or was tried; then another role of
 // the phase, unless delegated work decides who is next. "" is nobody.
-func FreeRole(next string, s *protocol.State, c *config.Config, tried map[string]bool) string {
+func FreeRole(next string, s *run.State, c *config.Config, tried map[string]bool) string {
 	busy := func(id string) bool {
 		if tried[id] {
 			return true

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 type Facts struct {
 	Run     string
 	Config  *config.Config  // nil before the run has begun
-	State   *protocol.State // nil before the run has begun
+	State   *run.State      // nil before the run has begun
 	Events  []*ojson.Object // events.jsonl
 	History []*ojson.Object // history.jsonl, reissued turns included
 }
@@ -52,7 +53,7 @@ type Live struct {
 func (f *Facts) accepted() []*ojson.Object {
 	var out []*ojson.Object
 	for _, row := range f.History {
-		if protocol.AcceptedRow(row, f.Run) {
+		if run.AcceptedRow(row, f.Run) {
 			out = append(out, row)
 		}
 	}
@@ -61,7 +62,7 @@ func (f *Facts) accepted() []*ojson.Object {
 
 func (f *Facts) row(turn string) *ojson.Object {
 	for _, row := range f.History {
-		if row.String("turn_id") == turn && protocol.AcceptedRow(row, f.Run) {
+		if row.String("turn_id") == turn && run.AcceptedRow(row, f.Run) {
 			return row
 		}
 	}
@@ -99,7 +100,7 @@ func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
 }
 
 // manual is an active turn that a person works on, nil for none.
-func (f *Facts) manual() *protocol.Turn {
+func (f *Facts) manual() *run.Turn {
 	if f.State == nil || f.Config == nil {
 		return nil
 	}

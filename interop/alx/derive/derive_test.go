@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/derive"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/kb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -61,7 +61,7 @@ func TestEventTypes(t *testing.T) {
 // However the rows come in, the events are the same, numbered without a gap, each with
 // an id of its own, and strict decoders take every one.
 func TestEventsAreStable(t *testing.T) {
-	types := append(protocol.EventTypes(), "unheard_of")
+	types := append(run.EventTypes(), "unheard_of")
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOf(rapid.Custom(func(t *rapid.T) *ojson.Object {
 			return event(rapid.SampledFrom(types).Draw(t, "type"), rapid.SampledFrom([]string{"", "evt_1", "evt_2", "evt_3", "x y", "\n"}).Draw(t, "id"),
@@ -199,11 +199,11 @@ func TestFailedByItsRecord(t *testing.T) {
 	o := &derive.Origin{SessionID: "s", CorrelationID: "c"}
 	log := derive.NewLog(*o, "run_1")
 	log.Add(event("run_started", "evt_1", "active"))
-	log.Fail(o, &protocol.State{Status: wire.StatusBlocked})
+	log.Fail(o, &run.State{Status: wire.StatusBlocked})
 	if log.Ended() {
 		t.Fatalf("%+v", log.Events)
 	}
-	failed := &protocol.State{Status: wire.StatusFailed}
+	failed := &run.State{Status: wire.StatusFailed}
 	log.Fail(o, failed)
 	log.Fail(o, failed)
 	if n := len(log.Events); n != 2 || log.Events[1].Type != alx.RunFailed || *log.Events[1].OK || log.Events[1].At != log.Events[0].At {
@@ -217,19 +217,19 @@ func TestFailedByItsRecord(t *testing.T) {
 // What a session asks a person to do names the place to do it in.
 func TestNextStep(t *testing.T) {
 	on := "human_approval:gate"
-	paused := &protocol.State{Status: wire.StatusPaused, BlockedOn: &on, PendingRunCompletion: &protocol.PendingCompletion{Gate: "gate"}}
+	paused := &run.State{Status: wire.StatusPaused, BlockedOn: &on, PendingRunCompletion: &run.PendingCompletion{Gate: "gate"}}
 	cfg := &config.Config{}
 	for _, c := range []struct {
 		what  string
-		state *protocol.State
+		state *run.State
 		live  derive.Live
 		want  string
 	}{
 		{"queued", nil, derive.Live{Ahead: 3}, "wait: 3 runs are carried out before this one"},
 		{"next", nil, derive.Live{Ahead: 0}, "wait: this run is carried out next"},
-		{"driven", &protocol.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Driven: true}, ""},
-		{"complete", &protocol.State{Status: wire.StatusCompleted}, derive.Live{Ahead: -1, Branch: "agentxchain/solve/s"}, "git merge agentxchain/solve/s: takes over what was done"},
-		{"stopped", &protocol.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Dir: "a b", Stopped: &alx.Error{Code: "run_blocked", Message: "No more.", Hint: "git agentxchain run"}}, "No more. git -C 'a b' agentxchain run"},
+		{"driven", &run.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Driven: true}, ""},
+		{"complete", &run.State{Status: wire.StatusCompleted}, derive.Live{Ahead: -1, Branch: "agentxchain/solve/s"}, "git merge agentxchain/solve/s: takes over what was done"},
+		{"stopped", &run.State{Status: wire.StatusActive}, derive.Live{Ahead: -1, Dir: "a b", Stopped: &alx.Error{Code: "run_blocked", Message: "No more.", Hint: "git agentxchain run"}}, "No more. git -C 'a b' agentxchain run"},
 	} {
 		if got := derive.NextStep(&derive.Origin{}, &derive.Facts{Run: "run_1", State: c.state, Config: cfg}, c.live); got != c.want {
 			t.Errorf("%s: %q", c.what, got)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,31 +33,31 @@ func NewLog(o Origin, run string) *Log {
 // answers them is run.resumed.
 func (l *Log) eventType(row *ojson.Object) alx.RunEventType {
 	switch row.String("event_type") {
-	case protocol.EventRunStarted:
+	case run.EventRunStarted:
 		return alx.RunStarted
-	case protocol.EventPhaseEntered:
+	case run.EventPhaseEntered:
 		return alx.PhaseEntered
-	case protocol.EventTurnDispatched:
+	case run.EventTurnDispatched:
 		return alx.TurnDispatched
-	case protocol.EventTurnAccepted:
+	case run.EventTurnAccepted:
 		return alx.TurnAccepted
-	case protocol.EventTurnRejected:
+	case run.EventTurnRejected:
 		return alx.TurnRejected
-	case protocol.EventGatePending:
+	case run.EventGatePending:
 		return alx.GatePending
-	case protocol.EventGateApproved:
+	case run.EventGateApproved:
 		return alx.GateApproved
-	case protocol.EventGateFailed:
+	case run.EventGateFailed:
 		return alx.GateFailed
-	case protocol.EventRunBlocked:
+	case run.EventRunBlocked:
 		return alx.RunBlocked
-	case protocol.EventRunCompleted:
+	case run.EventRunCompleted:
 		return alx.RunCompleted
-	case protocol.EventHumanEscalationRaised:
+	case run.EventHumanEscalationRaised:
 		if row.String("status") == string(wire.StatusPaused) && !l.waiting {
 			return alx.RunPaused
 		}
-	case protocol.EventHumanEscalationResolved, protocol.EventEscalationResolved:
+	case run.EventHumanEscalationResolved, run.EventEscalationResolved:
 		if row.String("status") == string(wire.StatusActive) && l.waiting {
 			return alx.RunResumed
 		}
@@ -84,7 +84,7 @@ func (l *Log) Add(rows ...*ojson.Object) {
 
 // Fail ends the events of a run that could not be begun, or whose state says that it has
 // failed: no governed event tells that. It does nothing twice.
-func (l *Log) Fail(o *Origin, st *protocol.State) {
+func (l *Log) Fail(o *Origin, st *run.State) {
 	if l.Ended() {
 		return
 	}

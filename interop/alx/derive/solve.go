@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/settle"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -98,7 +98,7 @@ func steps(f *Facts, settlement *alx.Settlement) []alx.Step {
 		turn := e.Object("turn").String("turn_id")
 		s := alx.Step{Index: len(out) + 1, TurnID: turn, Role: e.Object("turn").String("role_id"), Phase: e.String("phase"), EndedAt: e.String("timestamp")}
 		switch e.String("event_type") {
-		case protocol.EventTurnAccepted:
+		case run.EventTurnAccepted:
 			row := f.row(turn)
 			if row == nil {
 				continue
@@ -110,7 +110,7 @@ func steps(f *Facts, settlement *alx.Settlement) []alx.Step {
 			s.StartedAt = row.String("started_at")
 			ms, _ := row.Int("duration_ms")
 			s.DurationMS = int64(ms)
-		case protocol.EventTurnRejected:
+		case run.EventTurnRejected:
 			payload := e.Object("payload")
 			s.Status, s.Summary = alx.StepRejected, reasonText(payload)
 			if n, ok := payload.Int("attempt"); ok {

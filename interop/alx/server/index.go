@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -138,7 +138,7 @@ func (x *index) discover(ctx context.Context) error {
 	return nil
 }
 
-func createdAt(st *protocol.State) int64 {
+func createdAt(st *run.State) int64 {
 	if st == nil || st.CreatedAt == nil {
 		return 0
 	}
@@ -198,7 +198,7 @@ func (x *index) read(ctx context.Context, s *session) error {
 		}
 		s.config = raw
 	}
-	s.facts.State, _ = protocol.RepairState(state, s.facts.Config)
+	s.facts.State, _ = run.RepairState(state, s.facts.Config)
 	events = s.rows(events)
 	if !added && len(s.facts.Events) > 0 {
 		// Read anew from the first row: events are only ever added, so those known are

@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -27,7 +27,7 @@ func (x *Export) blocked(bool) ([]Object, error) {
 	}
 	wait := func(gate string, scope strict.BlockedOutcomeScope, by, what string) {
 		add("awaiting-approval", scope, "Gate "+cmp.Or(gate, noGate)+" waits for a person's approval.",
-			ojson.NewObject("blocked_on", s.BlockedOn, "owner", protocol.Human, "typed_reason", what, "recovery_action", "git agentxchain approve", "turn_id", ojson.OrNull(by)))
+			ojson.NewObject("blocked_on", s.BlockedOn, "owner", run.Human, "typed_reason", what, "recovery_action", "git agentxchain approve", "turn_id", ojson.OrNull(by)))
 	}
 	if p := s.PendingPhaseTransition; p != nil {
 		wait(p.Gate, strict.BlockedPlan, p.RequestedByTurn, "pending_phase_transition")
@@ -46,7 +46,7 @@ func (x *Export) blocked(bool) ([]Object, error) {
 	return out, nil
 }
 
-func (x *Export) blockScope(b *protocol.BlockedReason) strict.BlockedOutcomeScope {
+func (x *Export) blockScope(b *run.BlockedReason) strict.BlockedOutcomeScope {
 	on, category := deref(x.facts.state.BlockedOn), b.Category
 	switch {
 	case category == "gate_action_failed":

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -84,7 +84,7 @@ func (x *Export) eventRecords() []Object {
 			EventType: cmp.Or(row.String("event_type"), "unknown"), Status: statusOf(row), ArtifactIDs: []string{}}
 		if id := row.Object("turn").String("turn_id"); id != "" {
 			r.StepID, r.TaskID = &id, &id
-			if r.EventType == protocol.EventTurnAccepted {
+			if r.EventType == run.EventTurnAccepted {
 				r.ArtifactIDs = x.artifactIDs(id)
 			}
 		}
@@ -105,11 +105,11 @@ func streamOf(kind string) strict.RunEventStream {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(kind, p) })
 	}
 	switch {
-	case has("reissued", "retry", "reconcile"), begins("auto_retried_"), kind == "session_continuation", kind == protocol.EventLease:
+	case has("reissued", "retry", "reconcile"), begins("auto_retried_"), kind == "session_continuation", kind == run.EventLease:
 		return strict.StreamRecovery
-	case begins("gate_", "escalation_", "human_escalation_", "conflict_"), kind == protocol.EventTurnConflicted:
+	case begins("gate_", "escalation_", "human_escalation_", "conflict_"), kind == run.EventTurnConflicted:
 		return strict.StreamReview
-	case kind == protocol.EventAcceptanceFailed:
+	case kind == run.EventAcceptanceFailed:
 		return strict.StreamVerification
 	case begins("turn_"), kind == "dispatch_progress":
 		return strict.StreamExecution

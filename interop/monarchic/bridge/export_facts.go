@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	protocolwire "github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -33,12 +34,12 @@ type facts struct {
 	rec     *runner.RecordedRun
 	cfg     *config.Config
 	config  *ojson.Object // agentxchain.json as it was written
-	state   *protocol.State
+	state   *run.State
 	session *ojson.Object
 	branch  string // of the checkout when the run began, "" when detached
 
-	events      []protocol.Line // of the run, in log order
-	byTurn      map[string][]protocol.Line
+	events      []run.Line // of the run, in log order
+	byTurn      map[string][]run.Line
 	decisions   []*ojson.Object          // of the run
 	history     []*ojson.Object          // accepted turns
 	accepted    map[string]*ojson.Object // the same by turn
@@ -57,12 +58,12 @@ type handed struct {
 	prompt     string        // SHA-256 of PROMPT.md, of nothing when it is not recorded
 }
 
-func readFacts(ctx context.Context, r *runner.Runner, run string) (*facts, error) {
-	rec, err := r.OpenRun(ctx, run, "")
+func readFacts(ctx context.Context, r *runner.Runner, runID string) (*facts, error) {
+	rec, err := r.OpenRun(ctx, runID, "")
 	if err != nil {
 		return nil, err
 	}
-	f := &facts{rec: rec, byTurn: make(map[string][]protocol.Line), accepted: make(map[string]*ojson.Object), handed: make(map[string]*handed), rejected: make(map[string][]string), results: make(map[string]*ojson.Object)}
+	f := &facts{rec: rec, byTurn: make(map[string][]run.Line), accepted: make(map[string]*ojson.Object), handed: make(map[string]*handed), rejected: make(map[string][]string), results: make(map[string]*ojson.Object)}
 	if f.cfg, err = rec.Config(); err != nil {
 		return nil, err
 	}
@@ -86,12 +87,12 @@ func readFacts(ctx context.Context, r *runner.Runner, run string) (*facts, error
 
 // ledgers reads the rows of this run; ledgers outlive runs.
 func (f *facts) ledgers() error {
-	run := f.state.Run()
+	runID := f.state.Run()
 	for line, err := range f.rec.Rows(protocolwire.LedgerEvents) {
 		if err != nil {
 			return err
 		}
-		if line.Row.String("run_id") == run {
+		if line.Row.String("run_id") == runID {
 			f.events = append(f.events, line)
 			if turn := line.Row.Object("turn").String("turn_id"); turn != "" {
 				f.byTurn[turn] = append(f.byTurn[turn], line)
@@ -110,13 +111,13 @@ func (f *facts) ledgers() error {
 			// No turn of ours: nothing could be named after it.
 			f.warnings = append(f.warnings, fmt.Sprintf("a row of history names a turn %q, which is no safe id; it is left out", text.ClipRunes(id, 80)))
 			continue
-		case protocol.AcceptedRow(row, run):
+		case run.AcceptedRow(row, runID):
 			if f.accepted[id] != nil {
 				f.warnings = append(f.warnings, fmt.Sprintf("turn %s is in history twice; the first row counts", id))
 				continue
 			}
 			f.history, f.accepted[id] = append(f.history, row), row
-		case row.String("run_id") == run && row.String("status") == protocol.HistoryReissued:
+		case row.String("run_id") == runID && row.String("status") == run.HistoryReissued:
 			f.reissued = append(f.reissued, row)
 		default:
 			continue
@@ -137,7 +138,7 @@ func (f *facts) ledgers() error {
 		}
 		row := line.Row
 		id, turn := row.String("run_id"), row.String("turn_id")
-		if id == run || id == "" && (turns[turn] || turn == "" && began != "" && !earlier(stampOf(row), began)) {
+		if id == runID || id == "" && (turns[turn] || turn == "" && began != "" && !earlier(stampOf(row), began)) {
 			f.decisions = append(f.decisions, row)
 		}
 	}
@@ -147,7 +148,7 @@ func (f *facts) ledgers() error {
 			return err
 		}
 		id := line.Row.String("escalation_id")
-		if line.Row.String("run_id") == run || open[id] {
+		if line.Row.String("run_id") == runID || open[id] {
 			open[id] = true
 			f.escalations = append(f.escalations, line.Row)
 		}

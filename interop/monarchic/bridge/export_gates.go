@@ -9,6 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -33,27 +34,27 @@ func (x *Export) gates(bool) ([]Object, error) {
 		row, p := line.Row, line.Row.Object("payload")
 		g := gateEval{row: row, by: p.String("requested_by_turn"), kind: cmp.Or(p.String("gate_type"), gateTypePhase), id: p.String("gate_id"), from: cmp.Or(p.String("from"), p.String("from_phase")), to: cmp.Or(p.String("to"), p.String("to_phase"))}
 		switch row.String("event_type") {
-		case protocol.EventTurnAccepted:
+		case run.EventTurnAccepted:
 			by = row.Object("turn").String("turn_id")
 			continue
-		case protocol.EventGateFailed:
+		case run.EventGateFailed:
 			g.status, g.action = "fail", protocol.ActionGateFailed
 			if len(failures) > 0 {
 				g.failure, failures = failures[0], failures[1:]
 			}
-		case protocol.EventGatePending:
+		case run.EventGatePending:
 			g.status, g.action, g.by = "awaiting_human_approval", protocol.ActionAwaitHuman, cmp.Or(g.by, by)
-		case protocol.EventGateApproved:
+		case run.EventGateApproved:
 			g.status, g.action = "pass", protocol.ActionAdvance
 			if g.kind == gateTypeCompletion {
 				g.action, approved = protocol.ActionComplete, true
 			}
-		case protocol.EventPhaseEntered:
+		case run.EventPhaseEntered:
 			if t := p.String("trigger"); t == "human_approved" || g.from == "" {
 				continue
 			}
 			g.status, g.action = "pass", protocol.ActionAdvance
-		case protocol.EventRunCompleted:
+		case run.EventRunCompleted:
 			if approved {
 				continue
 			}
@@ -75,7 +76,7 @@ type gateEval struct {
 
 func (x *Export) gateResult(g gateEval) Object {
 	phase := cmp.Or(g.failure.String("phase"), g.from, g.row.String("phase"))
-	if g.id == "" && g.row.String("event_type") != protocol.EventGateFailed {
+	if g.id == "" && g.row.String("event_type") != run.EventGateFailed {
 		g.id = x.exitGate(phase)
 	}
 	r := &portable.GateResult{Version: portable.Version, Gate: cmp.Or(g.id, noGate), Status: g.status, Extensions: ours(g.row)}

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // leases are those that were given out, each as it was recorded last, and one for
@@ -21,7 +21,7 @@ func (x *Export) leases(bool) ([]Object, error) {
 	newest := make(map[string]*strict.Lease)
 	steps := make(map[string]bool)
 	for _, l := range x.facts.events {
-		if l.Row.String("event_type") != protocol.EventLease {
+		if l.Row.String("event_type") != run.EventLease {
 			continue
 		}
 		given := l.Row.Object("payload").Object("lease")
@@ -51,7 +51,7 @@ func (x *Export) leases(bool) ([]Object, error) {
 }
 
 // lease is what an active turn amounts to.
-func (x *Export) lease(t *protocol.Turn) *strict.Lease {
+func (x *Export) lease(t *run.Turn) *strict.Lease {
 	attempt := max(t.Attempt, 1)
 	issued := x.ms(cmp.Or(t.DispatchedAt, t.AssignedAt, t.StartedAt))
 	// The token of a later attempt is younger, whatever the clock says: each attempt
@@ -75,7 +75,7 @@ func (x *Export) lastDispatch(turn string, attempt int) uint64 {
 	}
 	var at []uint64
 	for _, l := range x.facts.byTurn[turn] {
-		if l.Row.String("event_type") == protocol.EventTurnDispatched {
+		if l.Row.String("event_type") == run.EventTurnDispatched {
 			at = append(at, x.ms(l.Row.String("timestamp")))
 		}
 	}
@@ -92,7 +92,7 @@ func (x *Export) recovery(bool) ([]Object, error) {
 	told := x.toldByLeases()
 	for _, l := range x.facts.events {
 		row := l.Row
-		if row.String("event_type") == protocol.EventLease {
+		if row.String("event_type") == run.EventLease {
 			recorded := row.Object("payload").Object("recovery")
 			if recorded == nil {
 				continue
@@ -133,7 +133,7 @@ func (x *Export) toldByLeases() map[occurrence]bool {
 	told := make(map[occurrence]bool)
 	for _, l := range x.facts.events {
 		recorded := l.Row.Object("payload").Object("recovery")
-		if recorded == nil || l.Row.String("event_type") != protocol.EventLease {
+		if recorded == nil || l.Row.String("event_type") != run.EventLease {
 			continue
 		}
 		if event, err := strict.From[strict.RecoveryEvent](recorded); err == nil && event.StepID != nil {
@@ -149,11 +149,11 @@ func (x *Export) recovered(row *ojson.Object) *strict.RecoveryEvent {
 	turn := row.Object("turn").String("turn_id")
 	e := &strict.RecoveryEvent{EventID: "recovery-" + row.String("event_id"), RunID: x.Run, PlanID: planID(x.Run), OccurredAtMs: x.ms(row.String("timestamp")), Actor: "git-agentxchain", ContractVersion: portable.Version}
 	switch {
-	case kind == protocol.EventTurnReissued, kind == protocol.EventTurnRejected && p.Bool("retrying"), kind == "auto_retried_ghost", kind == "auto_retried_productive_timeout":
+	case kind == run.EventTurnReissued, kind == run.EventTurnRejected && p.Bool("retrying"), kind == "auto_retried_ghost", kind == "auto_retried_productive_timeout":
 		e.Kind, e.StepState = strict.RecoveryStepRequeued, strict.StepStateReady
-	case kind == protocol.EventTurnStalled, kind == protocol.EventTurnStartFailed, kind == protocol.EventTurnConflicted, kind == "ghost_retry_exhausted", kind == "productive_timeout_retry_exhausted":
+	case kind == run.EventTurnStalled, kind == run.EventTurnStartFailed, kind == run.EventTurnConflicted, kind == "ghost_retry_exhausted", kind == "productive_timeout_retry_exhausted":
 		e.Kind, e.StepState = strict.RecoveryStepBlocked, strict.StepStateBlocked
-	case kind == protocol.EventEscalationResolved, kind == protocol.EventHumanEscalationResolved:
+	case kind == run.EventEscalationResolved, kind == run.EventHumanEscalationResolved:
 		e.Kind, e.RunState = strict.RecoveryRunRecovered, strict.RunExecuting
 	case kind == "session_continuation":
 		e.Kind = strict.RecoveryStateReloaded

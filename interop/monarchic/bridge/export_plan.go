@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,9 +22,9 @@ type step struct {
 	about     string   // description
 	dependsOn []string // ids of steps
 	source    *ojson.Object
-	row       *ojson.Object  // of history; nil until it is accepted
-	turn      *protocol.Turn // nil unless it is active
-	charter   *protocol.Charter
+	row       *ojson.Object // of history; nil until it is accepted
+	turn      *run.Turn     // nil unless it is active
+	charter   *run.Charter
 }
 
 // steps are the accepted turns, the active ones, then delegations and charters that
@@ -70,7 +70,7 @@ func (x *Export) steps() []*step {
 		}
 	}
 	for _, c := range f.state.CharterQueue {
-		if c.Status != protocol.CharterCompleted && f.state.CharterTurn(c.CharterID) == nil {
+		if c.Status != run.CharterCompleted && f.state.CharterTurn(c.CharterID) == nil {
 			s := &step{id: c.CharterID, role: c.Role, phase: c.Phase, attempt: 1, about: c.Charter, charter: c, source: ojson.NewObject()}
 			x.bind(s, nil)
 			add(s)
@@ -104,7 +104,7 @@ func (x *Export) bind(s *step, delegation *ojson.Object) {
 
 // charterStep is the step that stands for a charter: the turn that completed it, or
 // works on it, or the charter itself while it waits.
-func (x *Export) charterStep(c *protocol.Charter) string {
+func (x *Export) charterStep(c *run.Charter) string {
 	if c.TurnID != nil && *c.TurnID != "" {
 		return *c.TurnID
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -90,7 +90,7 @@ func (x *Export) turnReceipt(row *ojson.Object) *strict.ExecutionReceipt {
 // dispatchedAt is when a turn was first handed out, "" when the log does not say.
 func (x *Export) dispatchedAt(turn string) string {
 	for _, l := range x.facts.byTurn[turn] {
-		if l.Row.String("event_type") == protocol.EventTurnDispatched {
+		if l.Row.String("event_type") == run.EventTurnDispatched {
 			return l.Row.String("timestamp")
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 const noReason = "no reason recorded"
@@ -53,7 +53,7 @@ func (x *Export) judged() (decisions, reruns []Object) {
 		if s := o.severity; s == "high" || s == "blocking" {
 			what = strict.DecisionRequestChanges
 		}
-		d.add(o.turn, strict.ReviewStep, cmp.Or(o.role, protocol.Human), what, o.statement, o.at)
+		d.add(o.turn, strict.ReviewStep, cmp.Or(o.role, run.Human), what, o.statement, o.at)
 	}
 	slices.SortStableFunc(d.list, func(a, b *strict.ReviewDecision) int { return cmpMs(a.CreatedAt, b.CreatedAt) })
 	for _, r := range d.list {
@@ -88,14 +88,14 @@ func (x *Export) approvals(d *decided) {
 		}
 	}
 	for _, l := range x.facts.events {
-		if l.Row.String("event_type") != protocol.EventGateApproved {
+		if l.Row.String("event_type") != run.EventGateApproved {
 			continue
 		}
 		p := l.Row.Object("payload")
-		gate, actor, reason := cmp.Or(p.String("gate_id"), noGate), protocol.Human, ""
+		gate, actor, reason := cmp.Or(p.String("gate_id"), noGate), run.Human, ""
 		if rows := people[gate]; len(rows) > 0 {
 			by := rows[0].Object("approved_by")
-			actor, reason = cmp.Or(by.String("name"), by.String("email"), protocol.Human), rows[0].String("reason")
+			actor, reason = cmp.Or(by.String("name"), by.String("email"), run.Human), rows[0].String("reason")
 			people[gate] = rows[1:]
 		}
 		d.add(gate, gateScope(p.String("gate_type")), actor, strict.DecisionApprove, reason, l.Row.String("timestamp"))
@@ -127,15 +127,15 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 		row, p := l.Row, l.Row.Object("payload")
 		turn := row.Object("turn").String("turn_id")
 		switch row.String("event_type") {
-		case protocol.EventTurnRejected:
+		case run.EventTurnRejected:
 			attempts[turn]++
 			n := attempts[turn]
 			if a, ok := p.Int("attempt"); ok && a > 0 {
 				n = a
 			}
-			actor := protocol.Human
+			actor := run.Human
 			if list := actors[turn]; len(list) > 0 {
-				actor, actors[turn] = cmp.Or(list[0], protocol.Human), list[1:]
+				actor, actors[turn] = cmp.Or(list[0], run.Human), list[1:]
 			}
 			what := strict.DecisionReject
 			if p.Bool("retrying") {
@@ -145,7 +145,7 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 			if p.Bool("retrying") {
 				scope(row, turn, n, strict.TriggerReviewDecision, p.String("reason"), &r.DecisionID)
 			}
-		case protocol.EventTurnReissued:
+		case run.EventTurnReissued:
 			attempts[turn]++ // of the new turn; the old one is done again
 			if old := p.String("old_turn_id"); old != "" {
 				scope(row, old, x.attempt(old), strict.TriggerManual, p.String("reason"), nil)

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -70,7 +71,7 @@ func (p *project) read(name string) *ojson.Object {
 	return p.json(string(data))
 }
 
-func (p *project) assign(role string) *protocol.Turn {
+func (p *project) assign(role string) *run.Turn {
 	p.t.Helper()
 	a, err := p.r.AssignTurn(p.ctx, runner.AssignOptions{Role: role})
 	p.must(err)
@@ -78,7 +79,7 @@ func (p *project) assign(role string) *protocol.Turn {
 }
 
 // stage writes a turn's result: its template with members replaced.
-func (p *project) stage(turn *protocol.Turn, members ...any) {
+func (p *project) stage(turn *run.Turn, members ...any) {
 	p.t.Helper()
 	tmpl, err := p.r.Template(p.ctx, turn.TurnID)
 	p.must(err)
@@ -101,7 +102,7 @@ func (p *project) objection(id, severity, statement string) []*ojson.Object {
 	return []*ojson.Object{ojson.NewObject("id", id, "severity", severity, "statement", statement, "status", "raised")}
 }
 
-func (p *project) accept(turn *protocol.Turn, members ...any) {
+func (p *project) accept(turn *run.Turn, members ...any) {
 	p.t.Helper()
 	p.stage(turn, members...)
 	_, err := p.r.AcceptTurn(p.ctx, runner.AcceptOptions{TurnID: turn.TurnID})
@@ -109,7 +110,7 @@ func (p *project) accept(turn *protocol.Turn, members ...any) {
 }
 
 // work lets a turn change a file, accepts and checkpoints it.
-func (p *project) work(turn *protocol.Turn, file, content string, members ...any) {
+func (p *project) work(turn *run.Turn, file, content string, members ...any) {
 	p.t.Helper()
 	p.repo.Write(file, content)
 	p.accept(turn, append([]any{"files_changed", []string{file}, "artifact", ojson.NewObject("type", "workspace", "ref", "git:dirty"), "verification",
@@ -133,11 +134,11 @@ func eventful(t testing.TB) *project {
 	pm := p.assign("pm")
 	p.send(protocol.SendMessage{ID: "ask-1", To: pm.TurnID, Kind: "clarification_request", Subject: "Which licence?", RequiresAck: true})
 	p.send(protocol.SendMessage{To: "qa", Kind: "handoff", Body: "try hard\n## not a heading\n\x1b[31m", RequiresAck: true})
-	p.send(protocol.SendMessage{From: pm.TurnID, To: protocol.Human, Kind: "blocker", Body: "who decides?"})
+	p.send(protocol.SendMessage{From: pm.TurnID, To: run.Human, Kind: "blocker", Body: "who decides?"})
 	p.stage(pm)
 	_, err := p.r.RejectTurn(p.ctx, runner.RejectOptions{TurnID: pm.TurnID, Reason: "say more"})
 	p.must(err)
-	_, err = p.r.AckMessage(p.ctx, "ask-1", protocol.AckAccepted, "on it")
+	_, err = p.r.AckMessage(p.ctx, "ask-1", run.AckAccepted, "on it")
 	p.must(err)
 	_, err = p.r.Escalate(p.ctx, protocol.Escalate{Reason: "which licence?", Detail: "legal must say"})
 	p.must(err)

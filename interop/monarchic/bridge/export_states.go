@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -44,7 +44,7 @@ func AgentRole(roleID, authority string) portable.AgentRole {
 		return portable.RoleOps
 	case "release", "release_manager", "docs", "scribe", "marketing":
 		return portable.RolePublisher
-	case protocol.Human:
+	case run.Human:
 		return portable.RoleUnspecified
 	}
 	if authority == wire.ReviewOnly {
@@ -73,7 +73,7 @@ func runState(s wire.Status) strict.RunLifecycleState {
 }
 
 // planStatus is the state of a run as the status of its plan.
-func planStatus(s *protocol.State) portable.PlanStatus {
+func planStatus(s *run.State) portable.PlanStatus {
 	switch s.Status {
 	case wire.StatusIdle:
 		return portable.PlanPlanned
@@ -101,7 +101,7 @@ func executionStatus(row *ojson.Object) strict.ExecutionStatus {
 }
 
 // leaseState is the state of the lease an active turn stands for.
-func leaseState(t *protocol.Turn) strict.LeaseLifecycleState {
+func leaseState(t *run.Turn) strict.LeaseLifecycleState {
 	switch t.Status {
 	case wire.TurnAssigned:
 		return strict.LeaseIssued
@@ -141,18 +141,18 @@ func failure(category string) (class string, retryable bool, detail string) {
 
 // failureClass describes a failure of an event, nil when it is none: blocked,
 // rejected, failed and stalled things.
-func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureClass {
+func failureClass(row *ojson.Object, state *run.State) *portable.FailureClass {
 	kind, p := row.String("event_type"), row.Object("payload")
 	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed", "stalled"}, func(s string) bool { return strings.Contains(kind, s) }) {
 		return nil
 	}
 	category := cmp.Or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"), p.String("failure_type"))
 	switch kind {
-	case protocol.EventGateFailed:
+	case run.EventGateFailed:
 		category = wire.CodeGateFailed
-	case protocol.EventTurnStalled:
+	case run.EventTurnStalled:
 		category = "stale_turn"
-	case protocol.EventTurnStartFailed, "runtime_spawn_failed", "stdout_attach_failed":
+	case run.EventTurnStartFailed, "runtime_spawn_failed", "stdout_attach_failed":
 		category = "ghost_turn"
 	}
 	class, retryable, _ := failure(category)
@@ -160,14 +160,14 @@ func failureClass(row *ojson.Object, state *protocol.State) *portable.FailureCla
 		Scope:  "orchestrator",
 		Detail: cmp.Or(said(p), ""), Source: cmp.Or(p.String("blocked_on"), p.String("gate_id"))}
 	switch {
-	case kind == protocol.EventGateFailed:
+	case kind == run.EventGateFailed:
 		c.Scope = "gate"
 	case row.Object("turn") != nil:
 		c.Scope = "task"
 	case kind == "runtime_spawn_failed":
 		c.Scope = "runner"
 	}
-	if kind == protocol.EventRunBlocked {
+	if kind == run.EventRunBlocked {
 		if on := p.String("blocked_on"); state.BlockedOn != nil && *state.BlockedOn == on && state.BlockedReason != nil {
 			c.NextAction = state.BlockedReason.Recovery.RecoveryAction
 		}

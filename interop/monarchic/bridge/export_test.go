@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -110,24 +111,24 @@ func TestMailboxOfAnEventfulRun(t *testing.T) {
 		mails[m.Message.MessageID] = m
 	}
 	ask, late := mails["ask-1"], mails["late-1"]
-	if ask.State != bridge.MailDelivered || ask.Answered() != protocol.AckAccepted || ask.Owed() || ask.Acks[0].Status != protocol.AckReceived {
+	if ask.State != bridge.MailDelivered || ask.Answered() != run.AckAccepted || ask.Owed() || ask.Acks[0].Status != run.AckReceived {
 		t.Errorf("the question: %s, %s", ask.State, ask.Answered())
 	}
 	if late.State != bridge.MailUndelivered || !late.Owed() || late.Message.ToTaskID != "eng_director" {
 		t.Errorf("a message nobody got: %s to %s", late.State, late.Message.ToTaskID)
 	}
-	if h := byKind["handoff"]; len(h) != 1 || h[0].State != bridge.MailDelivered || h[0].Addressed != "qa" || !strings.HasPrefix(h[0].Message.ToTaskID, "turn_") || !h[0].Owed() || h[0].Answered() != protocol.AckReceived {
+	if h := byKind["handoff"]; len(h) != 1 || h[0].State != bridge.MailDelivered || h[0].Addressed != "qa" || !strings.HasPrefix(h[0].Message.ToTaskID, "turn_") || !h[0].Owed() || h[0].Answered() != run.AckReceived {
 		t.Errorf("the message to a role: %+v", h)
 	}
 	handoffs := byKind["handoff derived"]
-	if len(handoffs) != 2 || handoffs[0].Answered() != protocol.AckResolved || handoffs[1].Answered() != protocol.AckRejected || handoffs[1].Acks[1].Note == "" || handoffs[0].Message.Body != "it parses\nit is tested" {
+	if len(handoffs) != 2 || handoffs[0].Answered() != run.AckResolved || handoffs[1].Answered() != run.AckRejected || handoffs[1].Acks[1].Note == "" || handoffs[0].Message.Body != "it parses\nit is tested" {
 		t.Fatalf("delegations: %d", len(handoffs))
 	}
 	answers := byKind["clarification_response derived"]
-	if len(answers) != 2 || answers[0].Message.ReplyTo != handoffs[0].Message.MessageID || answers[0].Answered() != protocol.AckResolved || len(answers[0].Message.ArtifactRefs) != 2 {
+	if len(answers) != 2 || answers[0].Message.ReplyTo != handoffs[0].Message.MessageID || answers[0].Answered() != run.AckResolved || len(answers[0].Message.ArtifactRefs) != 2 {
 		t.Errorf("results of delegations: %+v", answers)
 	}
-	if b := byKind["blocker derived"]; len(b) != 1 || b[0].Message.ToTaskID != protocol.Human || b[0].Answered() != protocol.AckResolved || b[0].Message.Body != "legal must say" {
+	if b := byKind["blocker derived"]; len(b) != 1 || b[0].Message.ToTaskID != run.Human || b[0].Answered() != run.AckResolved || b[0].Message.Body != "legal must say" {
 		t.Errorf("the block: %+v", b)
 	}
 	if r := byKind["artifact_ready derived"]; len(r) != 1 || r[0].Message.RequiresAck || len(r[0].Acks) != 0 {
@@ -243,7 +244,7 @@ func TestExportIsTheSameEverywhere(t *testing.T) {
 	sound(t, p.export(bridge.Options{}))
 }
 
-func (p *project) mustState() *protocol.State {
+func (p *project) mustState() *run.State {
 	p.t.Helper()
 	v, err := p.r.View(p.ctx)
 	p.must(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -26,7 +27,7 @@ type Import struct {
 	Phases   []*Phase
 	Roles    []*RoleUse
 	Config   []byte // agentxchain.json to be written; nil in a project that has one
-	Charters []*protocol.Charter
+	Charters []*run.Charter
 }
 
 // Phase is one phase with the tasks that belong to it.
@@ -106,13 +107,13 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 
 // admit asks the engine whether a run in state s would take the charters, so that
 // what it refuses is refused before anything is written.
-func (im *Import) admit(cfg *config.Config, s *protocol.State) *wire.Error {
+func (im *Import) admit(cfg *config.Config, s *run.State) *wire.Error {
 	s = s.Clone()
 	if s.Run() == "" {
 		run := "run_0000000000000000"
 		s.RunID, s.Status = &run, wire.StatusActive
 	}
-	snap := &protocol.Snapshot{Config: cfg, State: s, Index: &protocol.Index{Run: s.Run()}}
+	snap := &protocol.Snapshot{Config: cfg, State: s, Index: &run.Index{Run: s.Run()}}
 	_, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters}, protocol.Env{Seed: strings.Repeat("0", 32)})
 	return err
 }
@@ -134,14 +135,14 @@ func (ph *Phase) nameGate(asked []string, taken map[string]bool) {
 
 // queuedBefore refuses a plan that the run has already: importing it again, as a
 // script that is repeated does, is no fault in the plan.
-func queuedBefore(p *Plan, s *protocol.State) *wire.Error {
+func queuedBefore(p *Plan, s *run.State) *wire.Error {
 	done := 0
 	for _, t := range p.Tasks {
 		c := s.Charter(t.ID)
 		if c == nil || c.PlanID != p.ID {
 			return nil
 		}
-		if c.Status == protocol.CharterCompleted {
+		if c.Status == run.CharterCompleted {
 			done++
 		}
 	}
@@ -155,7 +156,7 @@ func queuedBefore(p *Plan, s *protocol.State) *wire.Error {
 // routes to its role. Nothing of agentxchain.json is changed, so what it lacks is
 // an error that says what would have to be added. s is the run's state, or that of
 // a run that has not begun.
-func ForProject(p *Plan, cfg *config.Config, s *protocol.State, opt FitOptions) (*Import, *wire.Error) {
+func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Import, *wire.Error) {
 	if refusal := queuedBefore(p, s); refusal != nil {
 		return nil, refusal
 	}
@@ -241,7 +242,7 @@ func (im *Import) place(t *Task, ph *Phase, role string) {
 		im.Roles = append(im.Roles, &RoleUse{ID: role, New: true})
 	}
 	im.Roles[i].Tasks++
-	c := &protocol.Charter{CharterID: t.ID, Phase: ph.Name, Role: role, Charter: t.Goal, AcceptanceContract: t.Contract, DependsOn: t.DependsOn,
+	c := &run.Charter{CharterID: t.ID, Phase: ph.Name, Role: role, Charter: t.Goal, AcceptanceContract: t.Contract, DependsOn: t.DependsOn,
 		GatesRequired: t.Gates, Source: t.Source}
 	if t.Told.Len() > 0 {
 		c.Task = t.Told

@@ -10,8 +10,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -163,7 +163,7 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 // asksVerification reports whether a task of the phase names a gate; one that is
 // there for a person alone asks for nothing else.
 func (im *Import) asksVerification(ph *Phase) bool {
-	return slices.ContainsFunc(im.Charters, func(c *protocol.Charter) bool { return c.Phase == ph.Name && len(c.GatesRequired) > 0 })
+	return slices.ContainsFunc(im.Charters, func(c *run.Charter) bool { return c.Phase == ph.Name && len(c.GatesRequired) > 0 })
 }
 
 func title(id string) string {

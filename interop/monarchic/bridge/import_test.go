@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/bridge"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -170,7 +171,7 @@ func TestFittingAProject(t *testing.T) {
 		t.Fatal(derr, problems)
 	}
 	state := protocol.FreshState(cfg, "")
-	fit := func(doc string, change func(*protocol.State)) (*bridge.Import, *wire.Error) {
+	fit := func(doc string, change func(*run.State)) (*bridge.Import, *wire.Error) {
 		t.Helper()
 		p, err := bridge.ReadPlan([]byte(doc))
 		if err != nil {
@@ -190,20 +191,20 @@ func TestFittingAProject(t *testing.T) {
 	if got := laid(im); im.Config != nil || got != "s planning pm   x\nd build dev s  x\nt build tester d works x\nr ship pm t  x\n" {
 		t.Errorf("laid out as\n%s", got)
 	}
-	im, refusal = fit(pipeline(`{"id":"s","role":"product_owner","goal":"x"}`), func(s *protocol.State) { s.Phase = "build" })
+	im, refusal = fit(pipeline(`{"id":"s","role":"product_owner","goal":"x"}`), func(s *run.State) { s.Phase = "build" })
 	if refusal != nil || laid(im) != "s ship pm   x\n" {
 		t.Errorf("%v, %s", refusal, laid(im))
 	}
 	for name, c := range map[string]struct {
 		doc, code, pointer string
-		change             func(*protocol.State)
+		change             func(*run.State)
 	}{
 		"no such role":       {pipeline(`{"id":"a","role":"security","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role", nil},
 		"no such role_id":    {pipeline(`{"id":"a","role":"dev","role_id":"back","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id", nil},
-		"role not any more":  {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0/role", func(s *protocol.State) { s.Phase = "ship" }},
+		"role not any more":  {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0/role", func(s *run.State) { s.Phase = "ship" }},
 		"dev after the last": {pipeline(`{"id":"a","role":"product_owner","goal":"x","depends_on":["b"]},{"id":"b","role":"qa","goal":"x","depends_on":["c"],"gates_required":["nobody"]},{"id":"c","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/1/gates_required/0", nil},
 		"gate that is past":  {pipeline(`{"id":"a","role":"dev","goal":"x","gates_required":["scope"]}`), bridge.CodeUnrepresentable, "/tasks/0/gates_required/0", nil},
-		"id taken":           {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0", func(s *protocol.State) { s.CharterQueue = []*protocol.Charter{{CharterID: "a"}} }},
+		"id taken":           {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0", func(s *run.State) { s.CharterQueue = []*run.Charter{{CharterID: "a"}} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := fit(c.doc, c.change); err == nil || err.Code != c.code || err.Field != c.pointer {
@@ -267,9 +268,9 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 		}
 		s := protocol.FreshState(cfg, "")
 		s.Status = wire.StatusActive
-		run := "run_0000000000000001"
-		s.RunID = &run
-		snap := &protocol.Snapshot{Config: cfg, State: s, Index: &protocol.Index{Run: run}}
+		runID := "run_0000000000000001"
+		s.RunID = &runID
+		snap := &protocol.Snapshot{Config: cfg, State: s, Index: &run.Index{Run: runID}}
 		if _, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters}, protocol.Env{Seed: strings.Repeat("0", 32)}); err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 // States of a message.
@@ -90,39 +91,39 @@ func (x *Export) sent() []*Mail {
 	got := make(map[string]delivery)
 	for _, l := range x.facts.events {
 		row, p := l.Row, l.Row.Object("payload")
-		m := byID[protocol.MailOf(row)]
+		m := byID[run.MailOf(row)]
 		switch kind := row.String("event_type"); {
-		case kind == protocol.EventMessageSent && m == nil:
+		case kind == run.EventMessageSent && m == nil:
 			msg, err := portable.From[portable.TaskMessage](p.Object("message"))
 			if err != nil || !wire.SafeID(msg.MessageID) || msg.RunID != x.Run || !slices.Contains(protocol.MessageKinds(), string(msg.Kind)) {
 				x.warn("event %s holds no message of this run", row.String("event_id"))
 				continue
 			}
 			msg.Version, msg.CreatedAt = portable.Version, x.timestamp(cmp.Or(msg.CreatedAt, row.String("timestamp")))
-			msg.FromTaskID, msg.ToTaskID = cmp.Or(msg.FromTaskID, protocol.Human), cmp.Or(msg.ToTaskID, protocol.Human)
+			msg.FromTaskID, msg.ToTaskID = cmp.Or(msg.FromTaskID, run.Human), cmp.Or(msg.ToTaskID, run.Human)
 			if msg.Kind != portable.KindClarificationResponse {
 				msg.ReplyTo = ""
 			}
 			to := p.Object("to")
-			m = &Mail{Message: msg, Addressed: cmp.Or(to.String("turn"), to.String("role"), protocol.Human), FromRole: row.Object("turn").String("role_id")}
+			m = &Mail{Message: msg, Addressed: cmp.Or(to.String("turn"), to.String("role"), run.Human), FromRole: row.Object("turn").String("role_id")}
 			if msg.Extensions = msg.Extensions.Clone(); msg.Extensions == nil {
 				msg.Extensions = ojson.NewObject()
 			}
 			msg.Extensions.Set("agentxchain", ojson.NewObject("event_id", row.String("event_id"), "to", to))
-			if m.Addressed == protocol.Human && to.String("role") == "" {
+			if m.Addressed == run.Human && to.String("role") == "" {
 				m.State = MailDelivered
 			}
 			byID[msg.MessageID] = m
 			out = append(out, m)
-		case kind == protocol.EventMessageDelivered && m != nil:
+		case kind == run.EventMessageDelivered && m != nil:
 			turn := row.Object("turn").String("turn_id")
 			if got[m.Message.MessageID].turn == "" {
 				got[m.Message.MessageID] = delivery{turn, row.String("timestamp")}
 			}
 			m.Message.ToTaskID, m.State = turn, MailDelivered
-		case kind == protocol.EventMessageAcknowledged && m != nil:
+		case kind == run.EventMessageAcknowledged && m != nil:
 			ack, err := portable.From[portable.TaskMessageAck](p.Object("ack"))
-			if err != nil || !slices.Contains(protocol.AckStatuses(), ack.Status) || ack.RunID != x.Run {
+			if err != nil || !slices.Contains(run.AckStatuses(), ack.Status) || ack.RunID != x.Run {
 				x.warn("event %s holds no acknowledgement of this run", row.String("event_id"))
 				continue
 			}
@@ -177,15 +178,15 @@ func (x *Export) blockers() []*Mail {
 	for _, row := range x.facts.escalations {
 		id := "block-" + row.String("escalation_id")
 		if row.String("kind") == "raised" {
-			m := &Mail{Derived: true, State: MailDelivered, Addressed: protocol.Human, FromRole: row.String("role_id"),
-				Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: cmp.Or(row.String("turn_id"), x.Run), ToTaskID: protocol.Human, Kind: portable.KindBlocker,
+			m := &Mail{Derived: true, State: MailDelivered, Addressed: run.Human, FromRole: row.String("role_id"),
+				Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: cmp.Or(row.String("turn_id"), x.Run), ToTaskID: run.Human, Kind: portable.KindBlocker,
 					Subject: subjectLine(cmp.Or(row.String("typed_reason"), row.String("category"), row.String("blocked_on"))), Body: cmp.Or(row.String("detail"), row.String("recovery_action")),
 					ArtifactRefs: []string{}, CreatedAt: x.timestamp(row.String("created_at")), RequiresAck: true, Extensions: ours(row)}}
 			byID[id] = m
 			out = append(out, m)
 		} else if m := byID[id]; m != nil && row.String("kind") == "resolved" {
 			at := row.String("resolved_at")
-			m.Acks = append(m.Acks, x.ack(id, protocol.Human, at, portable.AckReceived, ""), x.ack(id, protocol.Human, at, portable.AckResolved, row.String("resolution_notes")))
+			m.Acks = append(m.Acks, x.ack(id, run.Human, at, portable.AckReceived, ""), x.ack(id, run.Human, at, portable.AckResolved, row.String("resolution_notes")))
 		}
 	}
 	return out
@@ -198,9 +199,9 @@ func (x *Export) ready() []*Mail {
 	for _, l := range x.facts.events {
 		turn := l.Row.Object("turn").String("turn_id")
 		switch l.Row.String("event_type") {
-		case protocol.EventTurnAccepted:
+		case run.EventTurnAccepted:
 			open = append(open, turn)
-		case protocol.EventTurnDispatched:
+		case run.EventTurnDispatched:
 			open = slices.DeleteFunc(open, func(id string) bool {
 				if id != turn {
 					next[id] = turn

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/loop"
@@ -68,7 +68,7 @@ func (s *Server) assign(ctx context.Context, who *session, known []string) (*pb.
 			continue
 		}
 		held++
-		if l.Lease.Status == protocol.LeaseIssued && !slices.Contains(known, l.Lease.LeaseID) {
+		if l.Lease.Status == run.LeaseIssued && !slices.Contains(known, l.Lease.LeaseID) {
 			return s.assignment(ctx, l.Lease)
 		}
 	}

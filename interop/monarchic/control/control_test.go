@@ -36,6 +36,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -274,7 +275,7 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 		t.Fatalf("outcome refused: %v", res.Failure)
 	}
 	res = a.outcome(as.Lease, resultOf(as, "planned"))
-	wantFailure(t, res.Failure, res.Accepted, "policy", protocol.RejectTerminal)
+	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectTerminal)
 	v, err := s.r.View(context.Background())
 	must(t, err)
 	if v.State.ActiveTurns.Len() != 0 || *v.State.LastCompletedTurnID != as.Lease.StepId {
@@ -300,7 +301,7 @@ func TestAnInvalidResultIsSentBack(t *testing.T) {
 	if next.Lease.StepId != as.Lease.StepId || next.Lease.FencingToken == as.Lease.FencingToken || next.Task.Extensions.Fields["agentxchain"].GetStructValue().Fields["attempt"].GetNumberValue() != 2 {
 		t.Fatalf("after the refusal %v", next)
 	}
-	if res := a.outcome(as.Lease, resultOf(next, "late")); res.Accepted || res.Failure.GetCode() != protocol.RejectStaleToken {
+	if res := a.outcome(as.Lease, resultOf(next, "late")); res.Accepted || res.Failure.GetCode() != run.RejectStaleToken {
 		t.Fatalf("the old token: %v", res)
 	}
 	if res := a.outcome(next.Lease, resultOf(next, "better")); !res.Accepted {
@@ -316,7 +317,7 @@ func TestResumeAfterRestart(t *testing.T) {
 	// The runner comes back under another session.
 	b := s.register("worker-1", nil)
 	res := b.outcome(as.Lease, resultOf(as, "from the wrong session"))
-	wantFailure(t, res.Failure, res.Accepted, "policy", protocol.RejectSession)
+	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectSession)
 	got, err := s.c.ResumeLease(context.Background(), &pb.ResumeLeaseRequest{ContractVersion: "v1", RunnerId: b.id, SessionId: b.session, Lease: as.Lease})
 	must(t, err)
 	if !got.Accepted || got.Lease.FencingToken.Token == as.Lease.FencingToken || got.CurrentFencingToken != got.Lease.FencingToken.Token || got.ExpiresAtMs != got.Lease.ExpiresAtMs ||
@@ -330,13 +331,13 @@ func TestResumeAfterRestart(t *testing.T) {
 		t.Fatalf("the old token resumed: %v", late)
 	}
 	s.mu.Lock()
-	if c := s.calls[len(s.calls)-1]; c.Outcome != "refused" || c.Code != protocol.RejectStaleToken {
+	if c := s.calls[len(s.calls)-1]; c.Outcome != "refused" || c.Code != run.RejectStaleToken {
 		t.Errorf("the refused resumption is logged as %+v", c)
 	}
 	s.mu.Unlock()
 	hb, err := s.c.Heartbeat(context.Background(), &pb.HeartbeatRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, ActiveLeases: []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}}})
 	must(t, err)
-	if len(hb.Cancellations) != 1 || !hb.Cancellations[0].Force || hb.Cancellations[0].Reason != protocol.RejectStaleToken {
+	if len(hb.Cancellations) != 1 || !hb.Cancellations[0].Force || hb.Cancellations[0].Reason != run.RejectStaleToken {
 		t.Fatalf("the old session is told %v", hb.Cancellations)
 	}
 	fresh := &pb.LeaseRef{LeaseId: got.Lease.LeaseId, FencingToken: got.CurrentFencingToken, RunId: got.Lease.RunId, PlanId: got.Lease.PlanId, StepId: got.Lease.StepId, TaskId: got.Lease.TaskId}
@@ -403,7 +404,7 @@ func TestCancellationByEscalation(t *testing.T) {
 		t.Error("the request is made anew with every heartbeat")
 	}
 	res := a.outcome(as.Lease, resultOf(as, "too late"))
-	wantFailure(t, res.Failure, res.Accepted, "policy", protocol.RejectNotExecutable)
+	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectNotExecutable)
 	if got := a.acquire(); got.Assignment != nil || got.RetryAfterMs == 0 {
 		t.Fatalf("a blocked run assigned %v", got)
 	}
@@ -475,7 +476,7 @@ func TestRequestsNobodyAnswers(t *testing.T) {
 	}
 	res, err := s.c.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session})
 	must(t, err)
-	wantFailure(t, res.Failure, res.Accepted, "policy", protocol.RejectUnknown)
+	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectUnknown)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.calls {

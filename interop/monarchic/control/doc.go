@@ -11,7 +11,7 @@
 //
 // # What it leaves in the run
 //
-// Rows of type runner_lease in events.jsonl (protocol.EventLease), one for everything
+// Rows of type runner_lease in events.jsonl (run.EventLease), one for everything
 // that happens to a lease except activation and renewals within the turn's deadline.
 // The payload is
 //

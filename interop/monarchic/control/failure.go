@@ -15,7 +15,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -23,21 +23,21 @@ import (
 // rejectionReason is the wire value of a reason.
 func rejectionReason(reason string) pb.LeaseRejectionReason {
 	switch reason {
-	case protocol.RejectStaleToken:
+	case run.RejectStaleToken:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_STALE_FENCING_TOKEN
-	case protocol.RejectExpired:
+	case run.RejectExpired:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED
-	case protocol.RejectSession:
+	case run.RejectSession:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_SESSION_MISMATCH
-	case protocol.RejectUnknown:
+	case run.RejectUnknown:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_UNKNOWN_LEASE
-	case protocol.RejectTerminal:
+	case run.RejectTerminal:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_STEP_ALREADY_TERMINAL
-	case protocol.RejectNotExecutable:
+	case run.RejectNotExecutable:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_RUN_NOT_EXECUTABLE
-	case protocol.RejectDependency:
+	case run.RejectDependency:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_DEPENDENCY_BLOCKED
-	case protocol.RejectSuperseded:
+	case run.RejectSuperseded:
 		return pb.LeaseRejectionReason_LEASE_REJECTION_LEASE_SUPERSEDED
 	}
 	return pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED
@@ -46,7 +46,7 @@ func rejectionReason(reason string) pb.LeaseRejectionReason {
 // reasonToken is the JSON spelling of a wire value, what logs name (spec/08 §5).
 func reasonToken(reason pb.LeaseRejectionReason) string {
 	if reason == pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED {
-		return protocol.RejectExpired
+		return run.RejectExpired
 	}
 	return strings.TrimPrefix(strings.ToLower(reason.String()), "lease_rejection_")
 }
@@ -150,7 +150,7 @@ func (f *refusals) first(key string, now time.Time) bool {
 
 // recordRefusal keeps the refusal of a lease of a turn that is active, once.
 func (s *Server) recordRefusal(ctx context.Context, h runner.LeaseHolder, reason, asked string) {
-	if reason == protocol.RejectUnknown || !s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {
+	if reason == run.RejectUnknown || !s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {
 		return
 	}
 	list, _, err := s.r.Leases(ctx, "")

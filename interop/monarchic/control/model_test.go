@@ -31,6 +31,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pbgrpc"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -264,8 +265,8 @@ func leaseModel() porcupine.Model {
 				return yes(stepState{o.Got, false})
 			case o.Kind == "complete" && o.OK && !s.done && o.Token == s.token:
 				return yes(stepState{s.token, true})
-			case o.Kind == "complete" && o.Reason == protocol.RejectTerminal && !s.done,
-				o.Kind == "complete" && o.Reason == protocol.RejectStaleToken && o.Token >= s.token:
+			case o.Kind == "complete" && o.Reason == run.RejectTerminal && !s.done,
+				o.Kind == "complete" && o.Reason == run.RejectStaleToken && o.Token >= s.token:
 				return nil
 			case (o.Kind == "complete" || o.Kind == "resume") && !o.OK:
 				return yes(s)
@@ -412,7 +413,7 @@ func (f *fight) judge() {
 	}
 	issued, err := r.Record().TailRows(ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
 		a := o.Object("payload").String("action")
-		return o.String("event_type") == protocol.EventLease && (a == protocol.LeaseActIssued || a == protocol.LeaseActRestored)
+		return o.String("event_type") == run.EventLease && (a == protocol.LeaseActIssued || a == protocol.LeaseActRestored)
 	})
 	must(t, err)
 	history := f.history(accepted, issued)
@@ -449,7 +450,7 @@ func (f *fight) judge() {
 
 // history pairs the lines of the logs. A completion without an answer happened if the
 // run has its result; it may have taken effect at any time after it was asked for.
-func (f *fight) history(accepted map[string]int64, issued []protocol.Line) []porcupine.Operation {
+func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupine.Operation {
 	t := f.t
 	files, err := filepath.Glob(filepath.Join(f.logs, "r*.jsonl"))
 	must(t, err)

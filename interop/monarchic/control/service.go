@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -28,7 +28,7 @@ const (
 )
 
 func (s *Server) orchestrator() string {
-	return protocol.LeaseIssuer + "/" + cmp.Or(s.opt.Version, "dev")
+	return run.LeaseIssuer + "/" + cmp.Or(s.opt.Version, "dev")
 }
 
 // checkAsk refuses a request no call can answer.
@@ -213,7 +213,7 @@ type sessionAsk interface {
 func (s *Server) session(req sessionAsk) (*session, error) {
 	one := s.sessions.get(req.GetSessionId(), req.GetRunnerId())
 	if one == nil {
-		return nil, refuse(connect.CodeFailedPrecondition, protocol.RejectSession+": there is no such session of this runner; call RegisterRunner")
+		return nil, refuse(connect.CodeFailedPrecondition, run.RejectSession+": there is no such session of this runner; call RegisterRunner")
 	}
 	return one, nil
 }
@@ -229,8 +229,8 @@ type leaseAsk interface {
 func (s *Server) holder(req leaseAsk) (runner.LeaseHolder, error) {
 	h := runner.LeaseHolder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
-		return h, &wire.Error{Code: protocol.CodeLeaseRefused, Field: "session_id", Message: "There is no such session of this runner.", Hint: "call RegisterRunner, then ResumeLease",
-			Details: ojson.NewObject("lease_rejection_reason", protocol.RejectSession)}
+		return h, &wire.Error{Code: run.CodeLeaseRefused, Field: "session_id", Message: "There is no such session of this runner.", Hint: "call RegisterRunner, then ResumeLease",
+			Details: ojson.NewObject("lease_rejection_reason", run.RejectSession)}
 	}
 	return h, nil
 }
@@ -277,7 +277,7 @@ func (s *Server) cancellations(ctx context.Context, who *session, refs []*pb.Lea
 			switch reason := runner.LeaseRefusal(err); reason {
 			case "":
 				return out, err
-			case protocol.RejectNotExecutable, protocol.RejectDependency, protocol.RejectTerminal:
+			case run.RejectNotExecutable, run.RejectDependency, run.RejectTerminal:
 				// Asked to stop above, while it holds; a step that is over needs no stopping.
 			default:
 				tell(h.Ref, reason, s.opt.Now().UnixMilli(), true)

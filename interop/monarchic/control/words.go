@@ -18,7 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/pb"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -35,17 +35,17 @@ func leaseMessage(l *runner.Lease) *pb.Lease {
 		FencingToken: &pb.FencingToken{Token: l.FencingToken.Token, IssuedAtMs: uint64(max(0, l.FencingToken.IssuedAtMS)), Issuer: l.FencingToken.Issuer, Scope: l.FencingToken.Scope},
 		IssuedAtMs:   uint64(max(0, l.IssuedAtMS)), ExpiresAtMs: uint64(max(0, l.ExpiresAtMS))}
 	switch l.Status {
-	case protocol.LeaseIssued:
+	case run.LeaseIssued:
 		out.Status = pb.LeaseLifecycleState_LEASE_ISSUED
-	case protocol.LeaseActive:
+	case run.LeaseActive:
 		out.Status = pb.LeaseLifecycleState_LEASE_ACTIVE
-	case protocol.LeaseReleased:
+	case run.LeaseReleased:
 		out.Status = pb.LeaseLifecycleState_LEASE_RELEASED
-	case protocol.LeaseExpired:
+	case run.LeaseExpired:
 		out.Status = pb.LeaseLifecycleState_LEASE_EXPIRED
-	case protocol.LeaseCancelled:
+	case run.LeaseCancelled:
 		out.Status = pb.LeaseLifecycleState_LEASE_CANCELLED
-	case protocol.LeaseRejected:
+	case run.LeaseRejected:
 		out.Status = pb.LeaseLifecycleState_LEASE_REJECTED
 	}
 	if l.Extensions != nil {

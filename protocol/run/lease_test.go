@@ -1,6 +1,6 @@
 // Tests of leases as documents and of their record in a run.
 
-package protocol
+package run
 
 import (
 	"strings"

@@ -1,6 +1,6 @@
 // Copies of states and indexes.
 
-package protocol
+package run
 
 import (
 	"slices"
@@ -10,10 +10,10 @@ import (
 
 // Clone returns a deep copy: it encodes to the same bytes and shares nothing
 // that can be changed.
-func (s *State) Clone() *State { return s.copy(deepObjects) }
+func (s *State) Clone() *State { return s.Copy(deepObjects) }
 
 // Clone returns a deep copy, like State.Clone.
-func (x *Index) Clone() *Index { return x.copy(deepObjects) }
+func (x *Index) Clone() *Index { return x.Copy(deepObjects) }
 
 // objectCopy says what becomes of raw objects inside a copy. The engine never
 // changes one in place, so its private copies may share them; copies handed out
@@ -21,7 +21,7 @@ func (x *Index) Clone() *Index { return x.copy(deepObjects) }
 type objectCopy func(*ojson.Object) *ojson.Object
 
 func deepObjects(o *ojson.Object) *ojson.Object   { return o.Clone() }
-func sharedObjects(o *ojson.Object) *ojson.Object { return o }
+func SharedObjects(o *ojson.Object) *ojson.Object { return o }
 
 func (f objectCopy) list(rows []*ojson.Object) []*ojson.Object {
 	if rows == nil {
@@ -54,7 +54,7 @@ func copyPtr[T any](p *T) *T {
 	return &v
 }
 
-func (s *State) copy(f objectCopy) *State {
+func (s *State) Copy(f objectCopy) *State {
 	if s == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *State) copy(f objectCopy) *State {
 	if s.CharterQueue != nil {
 		c.CharterQueue = make([]*Charter, len(s.CharterQueue))
 		for i, q := range s.CharterQueue {
-			c.CharterQueue[i] = q.copy(f)
+			c.CharterQueue[i] = q.Copy(f)
 		}
 	}
 	c.CharterPlans = f.list(s.CharterPlans)
@@ -174,7 +174,7 @@ func (d *Delegation) copy(f objectCopy) *Delegation {
 	return &c
 }
 
-func (x *Index) copy(f objectCopy) *Index {
+func (x *Index) Copy(f objectCopy) *Index {
 	if x == nil {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // Tests of copies: equal to what a round trip through bytes gives, and independent.
 
-package protocol
+package run
 
 import (
 	"bytes"

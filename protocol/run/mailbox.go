@@ -1,11 +1,12 @@
 // The mailbox of a run in its index: which messages wait for a turn and which ids
 // are taken (spec/08 §7, §11.6).
 
-package protocol
+package run
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -42,7 +43,7 @@ const Human = "human"
 // Bounds of a run's mailbox. The index is written with every operation, so what it
 // carries of the mailbox has to stay small however long the run is.
 const (
-	maxOpenMessages  = 256
+	MaxOpenMessages  = 256
 	maxNamedMessages = 1000
 )
 
@@ -146,9 +147,9 @@ func (b *Mailbox) copy() *Mailbox {
 	return c
 }
 
-// mail books an event of the mailbox; other events and such that say nothing
+// Mail books an event of the mailbox; other events and such that say nothing
 // usable change nothing.
-func (x *Index) mail(row *ojson.Object) {
+func (x *Index) Mail(row *ojson.Object) {
 	kind, p := row.String("event_type"), row.Object("payload")
 	if !MailEvent(kind) {
 		return
@@ -178,7 +179,7 @@ func (x *Index) mail(row *ojson.Object) {
 func (x *Index) mailSent(event string, p *ojson.Object) {
 	msg, to := p.Object("message"), p.Object("to")
 	id := msg.String("message_id")
-	if id == "" || len(id) > maxMessageID {
+	if id == "" || len(id) > MaxMessageID {
 		return
 	}
 	if x.Mailbox == nil {
@@ -200,7 +201,7 @@ func (x *Index) mailSent(event string, p *ojson.Object) {
 			return // nothing is waited for
 		}
 	}
-	if len(b.Open) < maxOpenMessages {
+	if len(b.Open) < MaxOpenMessages {
 		b.Open = append(b.Open, m)
 	}
 }
@@ -222,24 +223,11 @@ func (x *Index) settleMail(s *State) {
 	})
 }
 
-// deliver hands the messages that wait for a turn over with the bundle that the
-// operation dispatches. One that the turn has already is in its bundles for ever.
-func (t *transition) deliver(turn *Turn) {
-	if t.x.Mailbox == nil {
-		return
-	}
-	for _, m := range t.x.Mailbox.Open {
-		if m.Turn != turn.TurnID && m.For(turn) {
-			t.event(EventMessageDelivered, turn, "message_id", m.ID, "attempt", turn.Attempt)
-		}
-	}
-}
-
-// full refuses a message the index has no room for.
-func (b *Mailbox) full(named bool) *wire.Error {
+// Full refuses a message the index has no room for.
+func (b *Mailbox) Full(named bool) *wire.Error {
 	switch {
 	case b == nil:
-	case len(b.Open) >= maxOpenMessages:
+	case len(b.Open) >= MaxOpenMessages:
 		return &wire.Error{Code: wire.CodeMailboxFull, Field: "to",
 			Message: fmt.Sprintf("%d messages of this run wait to be delivered or answered; no more are taken until some are.", len(b.Open)),
 			Hint:    "git agentxchain monarchic message list --unacked"}
@@ -250,3 +238,19 @@ func (b *Mailbox) full(named bool) *wire.Error {
 	}
 	return nil
 }
+
+// Statuses of an acknowledgement (spec/08 §7.1).
+const (
+	AckReceived = "received" // seen
+	AckAccepted = "accepted" // will act
+	AckRejected = "rejected" // declines or cannot
+	AckResolved = "resolved" // done, the final answer
+)
+
+// AckStatuses lists the statuses in the order they can follow each other; accepted
+// and rejected exclude each other.
+func AckStatuses() []string { return []string{AckReceived, AckAccepted, AckRejected, AckResolved} }
+
+const MaxMessageID = 128
+
+func mintedMessage(id string) bool { return strings.HasPrefix(id, "msg_") }

@@ -1,6 +1,6 @@
 // Event types of ours beside the closed vocabulary of the protocol.
 
-package protocol
+package run
 
 import "slices"
 

@@ -1,6 +1,6 @@
 // Where a run comes from: provenance, the parent run, inherited context (spec/01 §5.1, §5.9).
 
-package protocol
+package run
 
 import (
 	"cmp"
@@ -77,7 +77,7 @@ func checkParent(runID string, row *ojson.Object) *wire.Error {
 		return nil
 	default:
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "parent_run",
-			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID, cmp.Or(clip(st, 40), "of unknown status"))}
+			Message: fmt.Sprintf("Run %.80s has not ended (it is %s); only an ended run can be continued.", runID, cmp.Or(Clip(st, 40), "of unknown status"))}
 	}
 }
 

@@ -1,6 +1,6 @@
 // Run events: the closed vocabulary, the envelope and its validation (spec/01 §10, spec/06 §5.4).
 
-package protocol
+package run
 
 import (
 	"fmt"

@@ -1,7 +1,7 @@
 // Load-time repair of a state, in memory only: what older versions and known
 // accidents of other implementations leave behind (spec/01 §3.9, §14 rows 3, 8, 23).
 
-package protocol
+package run
 
 import (
 	"cmp"
@@ -54,13 +54,13 @@ func (r *stateRepair) shape() {
 	for _, id := range s.ActiveTurns.Keys() {
 		if t, _ := s.ActiveTurns.Get(id); t.AssignedSequence == 0 {
 			t.AssignedSequence = 1
-			r.note("active_turns.%s.assigned_sequence was missing", clip(id, 80))
+			r.note("active_turns.%s.assigned_sequence was missing", Clip(id, 80))
 		}
 	}
 	for _, gate := range s.PhaseGateStatus.Keys() {
 		if v, _ := s.PhaseGateStatus.Get(gate); v == "" {
 			s.PhaseGateStatus.Set(gate, wire.GatePending)
-			r.note("phase_gate_status.%s was empty", clip(gate, 80))
+			r.note("phase_gate_status.%s was empty", Clip(gate, 80))
 		}
 	}
 	r.delegations()
@@ -82,7 +82,7 @@ func (r *stateRepair) delegations() {
 				break
 			}
 		}
-		r.note("delegation %s pointed at a turn that is not active; it is %s", clip(d.DelegationID, 80), d.Status)
+		r.note("delegation %s pointed at a turn that is not active; it is %s", Clip(d.DelegationID, 80), d.Status)
 	}
 }
 
@@ -120,9 +120,9 @@ func (r *stateRepair) pausedOrBlocked() {
 		r.note("an empty blocked_on read as null")
 	}
 	on := wire.OrEmpty(s.BlockedOn)
-	if s.Status == wire.StatusPaused && !hasPending(s) && on != "" && !strings.HasPrefix(on, "human_approval:") {
+	if s.Status == wire.StatusPaused && !HasPending(s) && on != "" && !strings.HasPrefix(on, "human_approval:") {
 		s.Status = wire.StatusBlocked
-		r.note("the run is blocked on %s, not paused", clip(on, 120))
+		r.note("the run is blocked on %s, not paused", Clip(on, 120))
 	}
 	if s.Status != wire.StatusBlocked && s.BlockedReason != nil {
 		s.BlockedReason = nil
@@ -130,7 +130,7 @@ func (r *stateRepair) pausedOrBlocked() {
 	}
 }
 
-func hasPending(s *State) bool {
+func HasPending(s *State) bool {
 	return s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil
 }
 
@@ -147,7 +147,7 @@ func (r *stateRepair) approvalPause() {
 	on := wire.OrEmpty(s.BlockedOn)
 	atGate := strings.HasPrefix(on, "human_approval:")
 	gate := strings.TrimPrefix(on, "human_approval:")
-	if !hasPending(s) && atGate && s.Status != wire.StatusActive && s.ActiveTurns.Len() == 0 && r.isExitGate(gate) {
+	if !HasPending(s) && atGate && s.Status != wire.StatusActive && s.ActiveTurns.Len() == 0 && r.isExitGate(gate) {
 		turn := wire.OrEmpty(s.LastCompletedTurnID)
 		if next := r.cfg.NextPhase(s.Phase); next != "" {
 			s.PendingPhaseTransition = &PendingTransition{From: s.Phase, To: next, Gate: gate, RequestedByTurn: turn}
@@ -157,7 +157,7 @@ func (r *stateRepair) approvalPause() {
 			r.note("pending_run_completion derived from the pause at gate %s", gate)
 		}
 	}
-	if !hasPending(s) {
+	if !HasPending(s) {
 		return
 	}
 	if s.PendingRunCompletion != nil {
@@ -172,7 +172,7 @@ func (r *stateRepair) approvalPause() {
 	case s.Status == wire.StatusBlocked && (!atGate && (on != "" || s.BlockedReason != nil) || specificReason(s)):
 		return
 	case s.Status != wire.StatusPaused:
-		r.note("the run is paused: gate %s waits for approval", clip(gate, 80))
+		r.note("the run is paused: gate %s waits for approval", Clip(gate, 80))
 		s.Status = wire.StatusPaused
 	}
 	s.BlockedReason = nil
@@ -213,13 +213,13 @@ func (r *stateRepair) blocker() {
 		var on string
 		on, turn = deriveBlocker(s)
 		s.BlockedOn = new(on)
-		r.note("blocked_on was lost; derived %s", clip(on, 120))
+		r.note("blocked_on was lost; derived %s", Clip(on, 120))
 	}
 	if s.BlockedReason == nil {
 		b := DescribeBlock(s, *s.BlockedOn, turn)
 		b.BlockedAt = lastKnownTime(s, wire.OrEmpty(b.TurnID))
 		s.BlockedReason = b
-		r.note("blocked_reason derived from %s", clip(*s.BlockedOn, 120))
+		r.note("blocked_reason derived from %s", Clip(*s.BlockedOn, 120))
 		return
 	}
 	have := s.BlockedReason
@@ -383,7 +383,7 @@ func (r *stateRepair) budget() {
 	}
 	action, detail := RecoveryAction("budget_exhausted", "", ""), fmt.Sprintf("Budget used up: $%.2f spent of $%.2f", b.SpentUSD, *limit)
 	if *b.RemainingUSD > 0 {
-		action = cmdUnblock
+		action = CmdUnblock
 		detail = fmt.Sprintf("Budget raised: $%.2f spent of $%.2f", b.SpentUSD, *limit)
 	}
 	if rec.RecoveryAction != action || wire.OrEmpty(rec.Detail) != detail {

@@ -1,6 +1,6 @@
 // What an escalation asks of a person, told from its reason and its words (spec/01 §5.8, spec/03 §25).
 
-package protocol
+package run
 
 import "strings"
 
@@ -81,7 +81,7 @@ func typeOfWords(text string) string {
 // escalationWords is the text in lower case with single spaces around every word.
 func escalationWords(s string) string {
 	const enough = 64 << 10
-	s = strings.ToLower(clip(s, enough))
+	s = strings.ToLower(Clip(s, enough))
 	return " " + strings.Join(strings.FieldsFunc(s, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	}), " ") + " "

@@ -1,6 +1,6 @@
 // What a state must be before the engine works on it or writes it (spec/01 §3.8).
 
-package protocol
+package run
 
 import (
 	"fmt"
@@ -127,7 +127,7 @@ func (c *stateCheck) block(s *State) {
 }
 
 func (c *stateCheck) pending(s *State) {
-	if s.Status == wire.StatusPaused && !hasPending(s) {
+	if s.Status == wire.StatusPaused && !HasPending(s) {
 		c.add("status", "is paused, but neither pending_phase_transition nor pending_run_completion waits for approval")
 	}
 	if p := s.PendingPhaseTransition; p != nil {
@@ -146,7 +146,7 @@ func (c *stateCheck) gateFailure(f *GateFailure) {
 	if f == nil {
 		return
 	}
-	if f.GateType != gatePhase && f.GateType != gateCompletion {
+	if f.GateType != GatePhase && f.GateType != GateCompletion {
 		c.add("last_gate_failure.gate_type", "must be phase_transition or run_completion")
 	}
 	c.text("last_gate_failure.phase", f.Phase)

@@ -1,6 +1,6 @@
 // State is the governed run state, state.json schema 1.1 (spec/01 §3).
 
-package protocol
+package run
 
 import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"

@@ -1,6 +1,6 @@
 // Decoding of state.json: strict on bytes and types, nothing repaired or judged (spec/01 §3).
 
-package protocol
+package run
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ const (
 	maxStateBytes = 64 << 20
 	maxStateDepth = 64
 	// A hostile document can have millions of wrong members; a person reads a few.
-	maxStateProblems = 100
+	MaxStateProblems = 100
 )
 
 // DecodeState reads the bytes of state.json. Errors: invalid_json when the bytes
@@ -92,10 +92,10 @@ func DecodeStateObject(o *ojson.Object) (*State, wire.Problems) {
 }
 
 func addStateProblem(p wire.Problems, field, message string) wire.Problems {
-	if len(p) >= maxStateProblems {
+	if len(p) >= MaxStateProblems {
 		return p
 	}
-	return append(p, wire.Problem{Code: wire.CodeInvalidState, Field: clip(field, 200), Message: clip(message, 400)})
+	return append(p, wire.Problem{Code: wire.CodeInvalidState, Field: Clip(field, 200), Message: Clip(message, 400)})
 }
 
 // nullMeansAbsent lists the members that other implementations write as null
@@ -161,8 +161,8 @@ func dropNil[T any](items []*T, path string, problems wire.Problems) ([]*T, wire
 	return keep, problems
 }
 
-// clip shortens text from foreign documents for messages, at a character boundary.
-func clip(s string, n int) string {
+// Clip shortens text from foreign documents for messages, at a character boundary.
+func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

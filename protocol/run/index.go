@@ -1,7 +1,7 @@
 // Index is the digest of a run's ledgers that the rules need, kept up to date
 // by every operation so that none has to read a ledger.
 
-package protocol
+package run
 
 import (
 	"iter"
@@ -62,3 +62,9 @@ func DecodeIndex(data []byte) (*Index, error) {
 // LedgerReader gives BuildIndex the rows of a ledger in order; unparseable
 // lines are left out by the reader.
 type LedgerReader func(l wire.Ledger) iter.Seq[Line]
+
+// Line is one ledger row with the exact bytes it was read from (no newline).
+type Line struct {
+	Raw []byte
+	Row *ojson.Object
+}

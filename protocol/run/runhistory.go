@@ -1,6 +1,6 @@
 // Rows of run-history.jsonl: one per completion or block of a run, across runs (spec/01 §9.3).
 
-package protocol
+package run
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// RunHistoryFacts are the facts of a row. State is the state after the
+// HistoryFacts are the facts of a row. State is the state after the
 // completion or block.
-type RunHistoryFacts struct {
+type HistoryFacts struct {
 	Config        *config.Config
 	State         *State
 	Index         *Index // counts and recent records of this run only
@@ -22,9 +22,9 @@ type RunHistoryFacts struct {
 	RecordedAt    time.Time
 }
 
-// BuildRunHistory returns the row. A run that blocks several times has several
+// BuildHistory returns the row. A run that blocks several times has several
 // rows; readers take the last (RunHistoryRow).
-func BuildRunHistory(f RunHistoryFacts) *ojson.Object {
+func BuildHistory(f HistoryFacts) *ojson.Object {
 	s, x := f.State, f.Index
 	if x == nil {
 		x = &Index{}
@@ -112,7 +112,7 @@ func parentContext(inherited *ojson.Object) *ojson.Object {
 
 // retrospective sums up the run in words: {headline, terminal_reason,
 // next_operator_action, follow_on_hint}.
-func retrospective(f RunHistoryFacts, x *Index) *ojson.Object {
+func retrospective(f HistoryFacts, x *Index) *ojson.Object {
 	const headline = 300
 	s := f.State
 	if s.Status == wire.StatusCompleted {
@@ -120,7 +120,7 @@ func retrospective(f RunHistoryFacts, x *Index) *ojson.Object {
 		if n := len(x.RecentTurns); n > 0 && wire.TrimSpace(x.RecentTurns[n-1].String("summary")) != "" {
 			text = x.RecentTurns[n-1].String("summary")
 		}
-		return ojson.NewObject("headline", clip(wire.OneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
+		return ojson.NewObject("headline", Clip(wire.OneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
 			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", wire.ShellWord(s.Run())))
 	}
 	text, reason, action := f.BlockedReason, "blocked", any(nil)
@@ -130,7 +130,7 @@ func retrospective(f RunHistoryFacts, x *Index) *ojson.Object {
 		action = wire.TextOrNull(b.Recovery.RecoveryAction)
 	}
 	text = cmp.Or(text, wire.OrEmpty(s.BlockedOn))
-	return ojson.NewObject("headline", wire.TextOrNull(clip(wire.OneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
+	return ojson.NewObject("headline", wire.TextOrNull(Clip(wire.OneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
 }
 
 // RunHistoryRow returns the last row of a run, or nil: a run writes one per

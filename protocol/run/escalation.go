@@ -1,6 +1,6 @@
 // Human escalations: the ledger rows and what is open (spec/01 §5.8).
 
-package protocol
+package run
 
 import (
 	"slices"
@@ -27,7 +27,7 @@ func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 		"run_id", wire.TextOrNull(s.Run()), "phase", wire.TextOrNull(s.Phase), "blocked_on", s.BlockedOn,
 		"category", wire.TextOrNull(b.Category), "typed_reason", wire.TextOrNull(b.Recovery.TypedReason),
 		"type", typ, "service", wire.TextOrNull(service), "action", escalationAction(typ, service),
-		"recovery_action", wire.TextOrNull(b.Recovery.RecoveryAction), "resolution_command", cmdUnblock+" "+id,
+		"recovery_action", wire.TextOrNull(b.Recovery.RecoveryAction), "resolution_command", CmdUnblock+" "+id,
 		"detail", b.Recovery.Detail, "turn_id", b.TurnID, "role_id", wire.TextOrNull(roleID),
 	)
 }

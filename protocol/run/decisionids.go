@@ -1,6 +1,6 @@
 // DecisionIDs: the decision numbers a run has used, as compact ranges (spec/02 §24 D-14).
 
-package protocol
+package run
 
 import (
 	"fmt"
@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxDecisionDigits bounds the digits of a decision id, so that an index
+	// MaxDecisionDigits bounds the digits of a decision id, so that an index
 	// of ids cannot be blown up by one of them.
-	maxDecisionDigits = 64
-	// maxSmallDecision is the greatest number kept in ranges: every JSON
+	MaxDecisionDigits = 64
+	// MaxSmallDecision is the greatest number kept in ranges: every JSON
 	// reader represents integers up to here exactly.
-	maxSmallDecision = 999_999_999_999_999
+	MaxSmallDecision = 999_999_999_999_999
 )
 
 // IsDecisionID reports DEC- followed by 1 to 64 digits.
-func IsDecisionID(id string) bool { return wire.Numbered(id, "DEC-", 1, maxDecisionDigits) }
+func IsDecisionID(id string) bool { return wire.Numbered(id, "DEC-", 1, MaxDecisionDigits) }
 
-// decisionNumber splits a decision id into its value: n when it is small, else
+// DecisionNumber splits a decision id into its value: n when it is small, else
 // its digits without leading zeros. DEC-1 and DEC-001 are the same decision.
-func decisionNumber(id string) (n uint64, huge string, ok bool) {
+func DecisionNumber(id string) (n uint64, huge string, ok bool) {
 	if !IsDecisionID(id) {
 		return 0, "", false
 	}
@@ -34,13 +34,13 @@ func decisionNumber(id string) (n uint64, huge string, ok bool) {
 	if digits == "" {
 		return 0, "", true
 	}
-	if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n <= maxSmallDecision {
+	if n, err := strconv.ParseUint(digits, 10, 64); err == nil && n <= MaxSmallDecision {
 		return n, "", true
 	}
 	return 0, digits, true
 }
 
-func decisionID(n uint64) string { return fmt.Sprintf("DEC-%03d", n) }
+func DecisionID(n uint64) string { return fmt.Sprintf("DEC-%03d", n) }
 
 type idRange struct{ lo, hi uint64 } // inclusive
 
@@ -53,7 +53,7 @@ type DecisionIDs struct {
 
 // Has reports whether the id's number is in the set; false for what is no id.
 func (d *DecisionIDs) Has(id string) bool {
-	n, huge, ok := decisionNumber(id)
+	n, huge, ok := DecisionNumber(id)
 	if !ok || d == nil {
 		return false
 	}
@@ -78,7 +78,7 @@ func (d *DecisionIDs) search(n uint64) int {
 
 // Add puts the id's number into the set; what is no id is ignored.
 func (d *DecisionIDs) Add(id string) {
-	n, huge, ok := decisionNumber(id)
+	n, huge, ok := DecisionNumber(id)
 	switch {
 	case !ok:
 	case huge != "":
@@ -109,10 +109,10 @@ func (d *DecisionIDs) addRange(r idRange) {
 // least free number instead, so one absurd id does not spoil all later ones.
 func (d *DecisionIDs) Next() string {
 	if d == nil || len(d.ranges) == 0 {
-		return decisionID(1)
+		return DecisionID(1)
 	}
-	if top := d.ranges[len(d.ranges)-1].hi; top < maxSmallDecision {
-		return decisionID(top + 1)
+	if top := d.ranges[len(d.ranges)-1].hi; top < MaxSmallDecision {
+		return DecisionID(top + 1)
 	}
 	free := uint64(1)
 	for _, r := range d.ranges {
@@ -121,11 +121,11 @@ func (d *DecisionIDs) Next() string {
 		}
 		free = max(free, r.hi+1)
 	}
-	return decisionID(free)
+	return DecisionID(free)
 }
 
-// merge adds every id of o.
-func (d *DecisionIDs) merge(o *DecisionIDs) {
+// Merge adds every id of o.
+func (d *DecisionIDs) Merge(o *DecisionIDs) {
 	if o == nil {
 		return
 	}
@@ -177,7 +177,7 @@ func DecodeDecisionIDs(items []any) *DecisionIDs {
 			return 0, false
 		}
 		i, ok := n.Int64()
-		return uint64(i), ok && i >= 0 && i <= maxSmallDecision
+		return uint64(i), ok && i >= 0 && i <= MaxSmallDecision
 	}
 	for _, item := range items {
 		switch v := item.(type) {
@@ -199,44 +199,4 @@ func DecodeDecisionIDs(items []any) *DecisionIDs {
 		}
 	}
 	return d
-}
-
-// RenumberDecisions gives every decision of r whose number is already in used,
-// or was used by an earlier decision of r, the next free number, in the view
-// and in r.Raw. A decision that outlives the run must be unique among the others
-// that do as well: durable are their ids, nil for none (spec/01 §14 row 14). What decisions refer to (overrides, required ids) stays as it
-// is: a reference means the decision that already had the number. The sets are
-// not modified. The events name what changed, in order.
-func RenumberDecisions(r *TurnResult, used, durable *DecisionIDs) []NormalizationEvent {
-	if r == nil {
-		return nil
-	}
-	taken := used.Clone()
-	// A fresh number must avoid the later decisions' ids too, and must not turn
-	// an override into one of the decision itself.
-	avoid := used.Clone()
-	avoid.merge(durable)
-	for i := range r.Decisions {
-		avoid.Add(r.Decisions[i].ID)
-		avoid.Add(r.Decisions[i].Overrides)
-	}
-	var events []NormalizationEvent
-	for i := range r.Decisions {
-		d := &r.Decisions[i]
-		if !taken.Has(d.ID) && !(promoted(d) && durable.Has(d.ID)) {
-			taken.Add(d.ID)
-			continue
-		}
-		id := avoid.Next()
-		avoid.Add(id)
-		taken.Add(id)
-		events = append(events, NormalizationEvent{
-			Field: fmt.Sprintf("decisions[%d].id", i), Original: d.ID, Normalized: id, Rationale: "duplicate_decision_id_renumbered",
-		})
-		d.ID = id
-		if d.Raw != nil {
-			d.Raw.Set("id", id)
-		}
-	}
-	return events
 }

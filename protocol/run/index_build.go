@@ -1,6 +1,6 @@
 // Keeping the run index: one row at a time, or from whole ledgers.
 
-package protocol
+package run
 
 import (
 	"slices"
@@ -17,8 +17,8 @@ const (
 	keepTurns     = 3
 )
 
-// accept books an accepted history row.
-func (x *Index) accept(row *ojson.Object, cfg *config.Config) {
+// Accept books an accepted history row.
+func (x *Index) Accept(row *ojson.Object, cfg *config.Config) {
 	used := DecodeDecisionIDs(x.DecisionIDs)
 	x.take(row, used)
 	x.DecisionIDs = used.Encode()
@@ -66,11 +66,11 @@ func (x *Index) take(row *ojson.Object, used *DecisionIDs) {
 			x.OpenObjections = slices.DeleteFunc(slices.Clone(x.OpenObjections), func(open *ojson.Object) bool { return open.String("id") == o.String("id") })
 		}
 	}
-	if n := len(x.OpenObjections); n > maxOpenObjections {
-		x.OpenObjections = slices.Clone(x.OpenObjections[n-maxOpenObjections:])
+	if n := len(x.OpenObjections); n > MaxOpenObjections {
+		x.OpenObjections = slices.Clone(x.OpenObjections[n-MaxOpenObjections:])
 	}
 	x.claim(row, files)
-	x.CostUSD = min(x.CostUSD+rowCost(row.Object("cost")), maxSpentUSD)
+	x.CostUSD = min(x.CostUSD+RowCost(row.Object("cost")), MaxSpentUSD)
 	x.LastRow = row
 	x.Recent = append(slices.Clip(x.Recent), row)
 }
@@ -130,8 +130,8 @@ func (x *Index) drop(which func(file, turn string) bool) {
 	x.Uncheckpointed = keep
 }
 
-// checkpointed replaces a row by the one that names its checkpoint.
-func (x *Index) checkpointed(row *ojson.Object) {
+// Checkpointed replaces a row by the one that names its checkpoint.
+func (x *Index) Checkpointed(row *ojson.Object) {
 	id := row.String("turn_id")
 	x.drop(func(_, turn string) bool { return turn == id })
 	for _, p := range []**ojson.Object{&x.LastRow, &x.QueuedRow, &x.QueuedDone} {
@@ -149,9 +149,9 @@ func (x *Index) checkpointed(row *ojson.Object) {
 	}
 }
 
-// keepRequests keeps the rows whose requests are queued or wait for approval, and
+// KeepRequests keeps the rows whose requests are queued or wait for approval, and
 // no others: their verification is what the gate reads (spec/02 §11.4).
-func (x *Index) keepRequests(s *State) {
+func (x *Index) KeepRequests(s *State) {
 	keep := func(row **ojson.Object, by string) {
 		switch {
 		case by == "":
@@ -185,11 +185,11 @@ func requesters(s *State) (phase, completion string) {
 	return phase, completion
 }
 
-// maxOpenObjections bounds what the index carries; the ledger keeps them all.
-const maxOpenObjections = 50
+// MaxOpenObjections bounds what the index carries; the ledger keeps them all.
+const MaxOpenObjections = 50
 
-// trim forgets rows no active turn can conflict with, and messages no turn waits for.
-func (x *Index) trim(s *State) {
+// Trim forgets rows no active turn can conflict with, and messages no turn waits for.
+func (x *Index) Trim(s *State) {
 	x.settleMail(s)
 	if s.ActiveTurns.Len() == 0 {
 		x.Recent = nil
@@ -285,11 +285,11 @@ func BuildIndex(cfg *config.Config, s *State, read LedgerReader) *Index {
 			newest, x.LastEventAt = at, l.Row.String("timestamp")
 		}
 		if l.Row.String("run_id") == x.Run {
-			x.mail(l.Row)
+			x.Mail(l.Row)
 		}
 	}
-	x.keepRequests(s)
-	x.trim(s)
+	x.KeepRequests(s)
+	x.Trim(s)
 	return x
 }
 

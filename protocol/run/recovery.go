@@ -1,6 +1,6 @@
 // Blocks: what a blocker means, the way out of it, and the read model of both (spec/01 §3.3, §12.2).
 
-package protocol
+package run
 
 import (
 	"cmp"
@@ -21,8 +21,8 @@ const (
 // The commands that recovery texts name.
 const (
 	cmdApprove = "git agentxchain approve"
-	cmdAssign  = "git agentxchain assign"
-	cmdUnblock = "git agentxchain unblock"
+	CmdAssign  = "git agentxchain assign"
+	CmdUnblock = "git agentxchain unblock"
 	cmdStatus  = "git agentxchain status"
 )
 
@@ -37,12 +37,12 @@ type blockKind struct {
 	retains  bool   // the turn stays active while blocked
 	detail   string // what the blocker itself says, or ""
 	subject  string // turn, policy, gate, hook or role it names, or ""
-	scope    string // hook phase, timeout scope, or ""
+	Scope    string // hook phase, timeout scope, or ""
 }
 
-// parseBlocker reads the blocked_on vocabulary of spec/01 §3.3. Unknown values
+// ParseBlocker reads the blocked_on vocabulary of spec/01 §3.3. Unknown values
 // yield unknown_block: a person has to look.
-func parseBlocker(on string) blockKind {
+func ParseBlocker(on string) blockKind {
 	kind, rest, _ := strings.Cut(on, ":")
 	sub, last, _ := strings.Cut(rest, ":")
 	b := blockKind{owner: OwnerHuman, detail: on}
@@ -53,7 +53,7 @@ func parseBlocker(on string) blockKind {
 		b.subject, b.detail = rest, rest
 	case kind == "human" && sub == "conflict_loop":
 		name("conflict_loop")
-		b.subject, b.retains, b.detail = last, true, "Turn "+orNone(last)+" keeps meeting the changes of other turns"
+		b.subject, b.retains, b.detail = last, true, "Turn "+wire.OrNone(last)+" keeps meeting the changes of other turns"
 	case kind == "human":
 		name("needs_human")
 		b.detail = rest
@@ -70,13 +70,13 @@ func parseBlocker(on string) blockKind {
 		name("budget_exhausted")
 	case kind == "timeout":
 		name("timeout")
-		b.owner, b.scope, b.retains, b.detail = OwnerOperator, rest, true, rest+" time limit exceeded"
+		b.owner, b.Scope, b.retains, b.detail = OwnerOperator, rest, true, rest+" time limit exceeded"
 	case on == "non_progress":
 		name("non_progress")
 		b.detail = "The same gate failure came back turn after turn"
 	case kind == "hook":
 		name("hook_block")
-		b.scope, b.subject, b.retains = sub, last, true
+		b.Scope, b.subject, b.retains = sub, last, true
 		b.detail = fmt.Sprintf("Hook %q (%s) stopped the run", last, sub)
 	case kind == "gate_action":
 		name("gate_action_failed")
@@ -104,7 +104,7 @@ func parseBlocker(on string) blockKind {
 // caller sets BlockedAt. Both spec/01 §14 rows 3 and 23 come down to this: no
 // block without its whole descriptor.
 func DescribeBlock(s *State, on, turnID string) *BlockedReason {
-	b := parseBlocker(on)
+	b := ParseBlocker(on)
 	if turnID == "" && b.subject != "" && s.ActiveTurns.Has(b.subject) {
 		turnID = b.subject
 	}
@@ -145,7 +145,7 @@ func blockTurn(s *State, preferred string) *Turn {
 // program. turnID may be "". The typed reason is the contract; these words are
 // for people (spec/01 §14 row 29).
 func RecoveryAction(typedReason, on, turnID string) string {
-	b := parseBlocker(on)
+	b := ParseBlocker(on)
 	turn := ""
 	if turnID != "" {
 		turn = " " + wire.ShellWord(turnID)
@@ -154,46 +154,46 @@ func RecoveryAction(typedReason, on, turnID string) string {
 	case "pending_phase_transition", "pending_run_completion":
 		return cmdApprove
 	case "needs_human":
-		return "Do what the turn asks for, then run: " + cmdUnblock
+		return "Do what the turn asks for, then run: " + CmdUnblock
 	case "conflict_loop":
 		return "Let the conflicting turns go one after another: git agentxchain reject" + turn + " --reassign"
 	case "operator_escalation":
-		return "Settle the escalation, then run: " + cmdUnblock
+		return "Settle the escalation, then run: " + CmdUnblock
 	case "retries_exhausted":
 		return "Find out why the attempts failed, then run: git agentxchain reissue" + turn
 	case "policy_escalation":
-		return fmt.Sprintf("Settle what policy %q asks for, then run: %s", clip(wire.OneLine(b.subject), 80), cmdUnblock)
+		return fmt.Sprintf("Settle what policy %q asks for, then run: %s", Clip(wire.OneLine(b.subject), 80), CmdUnblock)
 	case "budget_exhausted":
-		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + cmdUnblock
+		return "Raise budget.per_run_max_usd in agentxchain.json, then run: " + CmdUnblock
 	case "timeout":
-		return cmdUnblock
+		return CmdUnblock
 	case "non_progress":
-		return "Change what the gate fails on, then run: " + cmdUnblock
+		return "Change what the gate fails on, then run: " + CmdUnblock
 	case "gate_action_failed":
 		return "Make the gate's action succeed, then run: " + cmdApprove
 	case "hook_block", "hook_tamper":
-		fix := fmt.Sprintf("Mend hook %q, then run: ", clip(wire.OneLine(b.subject), 80))
-		switch b.scope {
+		fix := fmt.Sprintf("Mend hook %q, then run: ", Clip(wire.OneLine(b.subject), 80))
+		switch b.Scope {
 		case "before_gate":
 			return fix + cmdApprove
 		}
 		if typedReason == "hook_tamper" {
 			// What it did to the run's files is looked at before anything goes on.
-			return fix + cmdUnblock
+			return fix + CmdUnblock
 		}
-		switch b.scope {
+		switch b.Scope {
 		case "before_validation", "after_validation", "before_acceptance":
 			return fix + "git agentxchain accept" + turn
 		}
-		return fix + cmdUnblock
+		return fix + CmdUnblock
 	case "dispatch_error":
-		return "Mend what kept the turn from being dispatched, then run: " + cmdUnblock
+		return "Mend what kept the turn from being dispatched, then run: " + CmdUnblock
 	case "ghost_turn":
 		return "git agentxchain reissue" + turn + " --reason ghost"
 	case "stale_turn":
 		return "git agentxchain reissue" + turn + " --reason stale"
 	}
-	return "Look at " + cmdStatus + ", settle the cause, then run: " + cmdUnblock
+	return "Look at " + cmdStatus + ", settle the cause, then run: " + CmdUnblock
 }
 
 // ownRecovery reports whether a recovery text was rendered here and may be
@@ -320,7 +320,7 @@ func DeriveGuidance(s *State, cfg *config.Config) []Guidance {
 			g.Reason = fmt.Sprintf("%s belongs to %q, which can only hand in reviews and never write the file.", path, role)
 		case c.Ownership == config.OwnershipProposalApply:
 			rank, g.Code = 2, "proposal_apply_required"
-			g.Command = "Apply the proposal under " + wire.ProposedDir + ", then run: " + cmdAssign
+			g.Command = "Apply the proposal under " + wire.ProposedDir + ", then run: " + CmdAssign
 			g.Reason = fmt.Sprintf("%s belongs to %q, whose files stay proposals until a person applies them.", path, role)
 		case c.Ownership == config.OwnershipToolDefined:
 			rank, g.Code = 3, "tool_defined_proof_not_strong_enough"

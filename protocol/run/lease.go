@@ -1,6 +1,6 @@
 // Lease: the right of one runner to carry out one turn, for a time (spec/08 §5).
 
-package protocol
+package run
 
 import (
 	"fmt"
@@ -37,11 +37,11 @@ const (
 	RejectSuperseded      = "lease_superseded"
 	LeaseIssuer           = "git-agentxchain"
 	maxLeaseDocument      = 64 << 10
-	leaseMember           = "lease" // of an active turn: what was last issued for it
+	LeaseMember           = "lease" // of an active turn: what was last issued for it
 	leaseTokenDigits      = 4
 	leaseFencePrefix      = "fence-"
 	leaseIDPrefix         = "lease-"
-	leasePlanPrefix       = "plan-"
+	LeasePlanPrefix       = "plan-"
 	leaseExtensionsMember = "agentxchain"
 )
 
@@ -77,7 +77,7 @@ type Lease struct {
 // has changed hands and is at least its attempt; after is the issue time of the
 // token before, 0 without one.
 func NewLease(run, turn, runner, session string, epoch int, now time.Time, after int64, until time.Time) *Lease {
-	l := &Lease{LeaseID: fmt.Sprintf("%s%s-%d", leaseIDPrefix, turn, epoch), RunID: run, PlanID: leasePlanPrefix + run, StepID: turn, TaskID: turn,
+	l := &Lease{LeaseID: fmt.Sprintf("%s%s-%d", leaseIDPrefix, turn, epoch), RunID: run, PlanID: LeasePlanPrefix + run, StepID: turn, TaskID: turn,
 		RunnerID: runner, SessionID: session, Status: LeaseIssued, Extensions: nil}
 	l.pass(epoch, now, after, until)
 	return l
@@ -168,14 +168,14 @@ func DecodeLease(data []byte) (*Lease, error) {
 	if errs := ojson.Unmarshal(o, l); len(errs) > 0 {
 		return nil, errs[0]
 	}
-	return l, l.check()
+	return l, l.Check()
 }
 
-// check is the well-formedness of spec/08 §5.1.
-func (l *Lease) check() error {
+// Check is the well-formedness of spec/08 §5.1.
+func (l *Lease) Check() error {
 	for _, m := range []struct{ name, id string }{{"lease_id", l.LeaseID}, {"run_id", l.RunID}, {"plan_id", l.PlanID}, {"step_id", l.StepID}, {"task_id", l.TaskID}} {
 		if m.id == "" || m.id == "." || m.id == ".." || strings.ContainsAny(m.id, "/\\\x00\n") || len(m.id) > 400 {
-			return fmt.Errorf("%s %q is no safe id", m.name, clip(m.id, 60))
+			return fmt.Errorf("%s %q is no safe id", m.name, Clip(m.id, 60))
 		}
 	}
 	switch {
@@ -192,7 +192,7 @@ func (l *Lease) check() error {
 	case LeaseIssued, LeaseActive, LeaseReleased, LeaseExpired, LeaseCancelled, LeaseRejected:
 		return nil
 	}
-	return fmt.Errorf("%q is no status of a lease", clip(l.Status, 40))
+	return fmt.Errorf("%q is no status of a lease", Clip(l.Status, 40))
 }
 
 // TurnLease is what the run has on record of the newest lease of an active turn:
@@ -202,7 +202,7 @@ func TurnLease(turn *Turn) *ojson.Object {
 	if turn == nil {
 		return nil
 	}
-	v, _ := turn.Extra.Get(leaseMember)
+	v, _ := turn.Extra.Get(LeaseMember)
 	o, _ := v.(*ojson.Object)
 	return o
 }

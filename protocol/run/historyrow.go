@@ -1,0 +1,46 @@
+// Rows of history.jsonl: building, reading and finding them (spec/01 §9.1, spec/02 §7).
+
+package run
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// HistoryReissued is the status of the row a given-up turn leaves. Such rows are
+// no accepted turns: every reader leaves them out (spec/01 §14 row 12).
+const HistoryReissued = "reissued"
+
+// MaxLedgerLine bounds one ledger row in bytes; a staged result is smaller.
+const MaxLedgerLine = 8 << 20
+
+// DecodeLedgerLine reads one line of a JSONL ledger, without its newline:
+// strict UTF-8, one object, no duplicate members, bounded size and depth.
+func DecodeLedgerLine(line []byte) (*ojson.Object, error) {
+	for _, c := range line {
+		if c == '\n' {
+			return nil, fmt.Errorf("a ledger row spans several lines")
+		}
+	}
+	v, err := ojson.DecodeLimited(line, ojson.Limits{Bytes: MaxLedgerLine, Depth: maxStateDepth})
+	if err != nil {
+		return nil, err
+	}
+	o, ok := v.(*ojson.Object)
+	if !ok {
+		return nil, fmt.Errorf("a ledger row must be a JSON object, not %s", ojson.TypeName(v))
+	}
+	return o, nil
+}
+
+// AcceptedRow reports whether a row is an accepted turn of the run: not a
+// reissued one, and of this run or of none (rows of the first versions name no
+// run).
+func AcceptedRow(row *ojson.Object, runID string) bool {
+	if row.String("turn_id") == "" || row.String("status") == HistoryReissued {
+		return false
+	}
+	id := row.String("run_id")
+	return id == "" || runID == "" || id == runID
+}
