@@ -17,6 +17,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -204,7 +205,7 @@ func has(dir string, s *Session) bool {
 	if have == nil || have.PID != s.PID {
 		return false
 	}
-	if !lives(s.PID) {
+	if !process.Alive(s.PID) {
 		removeSession(dir, s.PID)
 		return false
 	}
@@ -228,4 +229,22 @@ func removeStale(ctx context.Context, dir string) {
 		}
 		_ = root.Remove(name)
 	}
+}
+
+// claim keeps the session's files of dir from other processes until release is
+// called: a lock on the directory itself, which nothing is written for and which the
+// kernel gives back when its holder dies. A system without such locks, and one
+// that somebody holds for long, is not waited for.
+func claim(dir string) (release func()) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return func() {}
+	}
+	for range 500 {
+		if !errors.Is(process.TryLock(f), process.ErrLocked) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return func() { _ = f.Close() }
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // CodeGitTampered means that git's configuration, hooks or refs were changed while an
@@ -344,8 +345,8 @@ func decodeDispatched(data []byte) (*Dispatched, bool) {
 // alive reports that the process which noted it may still conclude it.
 func (d *Dispatched) alive() bool {
 	o := d.owner
-	if o.host != hostName() || o.space != processSpace() {
+	if o.host != hostName() || o.space != process.Space() {
 		return true // its process numbers mean nothing here
 	}
-	return pidAlive(o.pid) && !processDead(o.pid) && (o.started == "" || processStart(o.pid) == o.started)
+	return process.Alive(o.pid) && !process.Dead(o.pid) && (o.started == "" || process.Started(o.pid) == o.started)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -79,7 +80,7 @@ func TestRunCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; pidAlive(pid) && !processDead(pid); i++ {
+	for i := 0; process.Alive(pid) && !process.Dead(pid); i++ {
 		if i > 5000 {
 			t.Fatal("a child of the cancelled git lives on")
 		}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 const (
@@ -215,7 +216,7 @@ func (n *lockNote) over() bool {
 	if n.ended.IsZero() && !owner.dead() {
 		return false
 	}
-	if n.host != hostName() || n.space != processSpace() {
+	if n.host != hostName() || n.space != process.Space() {
 		return false
 	}
 	for until := time.Now().Add(killGrace); ; time.Sleep(10 * time.Millisecond) {

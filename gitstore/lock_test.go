@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 func lockPath(t testing.TB) string {
@@ -189,7 +190,7 @@ func TestZombieDoesNotHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := newOwner("x")
-	o.pid, o.started, o.acquired = cmd.Process.Pid, processStart(cmd.Process.Pid), time.Now()
+	o.pid, o.started, o.acquired = cmd.Process.Pid, process.Started(cmd.Process.Pid), time.Now()
 	if err := os.WriteFile(path, o.encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +289,7 @@ func lockChild(path, log string, rounds int) error {
 		lines := strings.Fields(string(data))
 		if n := len(lines); n > 0 && strings.HasPrefix(lines[n-1], "in:") {
 			pid, _ := strconv.Atoi(strings.TrimPrefix(lines[n-1], "in:"))
-			if pidAlive(pid) && !processDead(pid) {
+			if process.Alive(pid) && !process.Dead(pid) {
 				return fmt.Errorf("process %d is inside too", pid)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // lockOwner is what a lock file says about its owner.
@@ -15,8 +16,8 @@ type lockOwner struct {
 	pid      int
 	acquired time.Time
 	host     string
-	space    string // process number space, see processSpace
-	started  string // see processStart
+	space    string // process number space, see process.Space
+	started  string // see process.Started
 	purpose  string
 	token    string // tells two locks of one process apart
 }
@@ -46,7 +47,7 @@ func hostName() string {
 func newOwner(purpose string) lockOwner {
 	pid := os.Getpid()
 	return lockOwner{
-		pid: pid, host: hostName(), space: processSpace(), started: processStart(pid),
+		pid: pid, host: hostName(), space: process.Space(), started: process.Started(pid),
 		purpose: purpose, token: newToken(),
 	}
 }
@@ -113,12 +114,12 @@ func (l *lockFile) held(now time.Time) *LockedError {
 	}
 	h := &LockedError{PID: l.pid, Host: l.host, Purpose: l.purpose, Age: max(age, 0)}
 	young := !l.acquired.IsZero() && age < lockMaxAge
-	if l.ours && (l.host != hostName() || l.space != processSpace()) {
+	if l.ours && (l.host != hostName() || l.space != process.Space()) {
 		// Another machine or container: its process numbers mean nothing here,
 		// but its heartbeat does.
 		return unless(!young, h)
 	}
-	if !pidAlive(l.pid) || processDead(l.pid) {
+	if !process.Alive(l.pid) || process.Dead(l.pid) {
 		return nil
 	}
 	if !l.ours {
@@ -126,7 +127,7 @@ func (l *lockFile) held(now time.Time) *LockedError {
 	}
 	// Our kind holds its lock however old: the process may be stopped, or its
 	// disk slow. Only a reused process number ends it.
-	return unless(l.started != "" && processStart(l.pid) != l.started, h)
+	return unless(l.started != "" && process.Started(l.pid) != l.started, h)
 }
 
 func unless(dead bool, h *LockedError) *LockedError {

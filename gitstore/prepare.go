@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -27,7 +28,7 @@ type Pending struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	errs  *boundedBuffer
-	start string // see processStart
+	start string // see process.Started
 	once  sync.Once
 	exit  error
 }
@@ -68,7 +69,7 @@ func (r *Repository) StartMove(ctx context.Context, m Move) (*Pending, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, r.Git.failure([]string{"update-ref"}, err, "")
 	}
-	p.start = processStart(cmd.Process.Pid)
+	p.start = process.Started(cmd.Process.Pid)
 	if err := p.say("start", "start\x00"); err != nil {
 		p.Abort()
 		return nil, err
@@ -147,7 +148,7 @@ func (p *Pending) end() {
 
 // Owner describes the git process for the record of a decision.
 func (p *Pending) Owner() Owner {
-	return Owner{PID: p.cmd.Process.Pid, Started: p.start, Host: hostName(), Space: processSpace()}
+	return Owner{PID: p.cmd.Process.Pid, Started: p.start, Host: hostName(), Space: process.Space()}
 }
 
 // Participant describes the move for the record of a decision.
@@ -166,8 +167,8 @@ type Owner struct {
 
 // dead reports that the process is certainly over.
 func (o Owner) dead() bool {
-	if o.Host != hostName() || o.Space != processSpace() {
+	if o.Host != hostName() || o.Space != process.Space() {
 		return false
 	}
-	return !pidAlive(o.PID) || processDead(o.PID) || o.Started != "" && processStart(o.PID) != o.Started
+	return !process.Alive(o.PID) || process.Dead(o.PID) || o.Started != "" && process.Started(o.PID) != o.Started
 }

@@ -33,15 +33,5 @@ func ignoreGone(err error) error {
 	return err
 }
 
-// pidAlive reports whether a process has this id. A process of another user
-// counts: the answer to the probe is then "not permitted".
-func pidAlive(pid int) bool {
-	if pid <= 0 {
-		return false // 0 and negative numbers address groups
-	}
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
-}
-
 // isNotDir reports whether a component of a path was no directory.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -53,7 +54,7 @@ func (o ExportOptions) filled(dir string) ExportOptions {
 		o.LockWait = 10 * time.Second
 	}
 	if o.Live == nil {
-		o.Live = processLives
+		o.Live = process.Alive
 	}
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -67,7 +67,7 @@ func describeLock(data []byte) (owner string, dead bool) {
 	s := "an unnamed process"
 	if pid, ok := o.Int("owner_pid"); ok {
 		s = "process " + strconv.Itoa(pid)
-		dead = onThisHost(o.String("host")) && gone(pid)
+		dead = onThisHost(o.String("host")) && !process.Alive(pid)
 	}
 	if h := o.String("host"); h != "" {
 		s += " on " + h
@@ -84,19 +84,6 @@ func describeLock(data []byte) (owner string, dead bool) {
 func onThisHost(name string) bool {
 	here, err := os.Hostname()
 	return name == "" || err == nil && name == here
-}
-
-// gone reports whether no process has this number.
-func gone(pid int) bool {
-	if pid <= 0 {
-		return true
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return true
-	}
-	err = p.Signal(syscall.Signal(0))
-	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
 // leftovers lists what ended turns and interrupted writes left. The doctor never

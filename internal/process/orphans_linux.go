@@ -40,8 +40,8 @@ func ownSession() int {
 
 // adopted reports whether a process came to us by the death of its parent: it is
 // our child in a session that is not ours, and none of our programs.
-func adopted(pid int, p stat) bool {
-	if !adopting.Load() || p.parent != os.Getpid() || p.session == ownSession() {
+func adopted(pid int, p Stat) bool {
+	if !adopting.Load() || p.Parent != os.Getpid() || p.Session == ownSession() {
 		return false
 	}
 	household.Lock()
@@ -52,7 +52,7 @@ func adopted(pid int, p stat) bool {
 // stray reports whether an orphan was left by the program of t. One that nobody
 // else can have left is; with other programs still at work one that has wiped its
 // marks cannot be told from theirs and stays until the last of them is done.
-func (t *trace) stray(pid int, p stat) bool {
+func (t *trace) stray(pid int, p Stat) bool {
 	if !adopted(pid, p) {
 		return false
 	}
@@ -61,7 +61,7 @@ func (t *trace) stray(pid int, p stat) bool {
 	}
 	household.Lock()
 	defer household.Unlock()
-	if p.start < household.since {
+	if p.Start < household.since {
 		return false
 	}
 	for _, mark := range household.spared {
@@ -73,8 +73,8 @@ func (t *trace) stray(pid int, p stat) bool {
 }
 
 // collect waits for an orphan that has died; nobody else will.
-func collect(pid int, p stat) bool {
-	if p.state != 'Z' || !adopted(pid, p) {
+func collect(pid int, p Stat) bool {
+	if p.State != 'Z' || !adopted(pid, p) {
 		return false
 	}
 	_, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)

@@ -54,7 +54,7 @@ func (g *group) mark(env []string) []string {
 // started is called with the household locked.
 func (t *trace) started(g *group) {
 	if p, ok := readStat(g.pid); ok {
-		t.since = p.start
+		t.since = p.Start
 	}
 	if g.session {
 		alone := true
@@ -129,17 +129,17 @@ func (t *trace) each(pgid int, detached bool, found func()) {
 
 // ours reports whether a process belongs to the group or carries the marker.
 // What is older than the program cannot descend from it.
-func (t *trace) ours(pid int, p stat, pgid int, detached bool) bool {
-	if p.state == 'Z' || p.state == 'X' {
+func (t *trace) ours(pid int, p Stat, pgid int, detached bool) bool {
+	if p.Dead() {
 		return false
 	}
 	if detached && t.session != 0 && t.stray(pid, p) {
 		return true
 	}
-	if p.start < t.since {
+	if p.Start < t.since {
 		return false
 	}
-	if pgid != 0 && p.group == pgid || t.session != 0 && p.session == t.session {
+	if pgid != 0 && p.Group == pgid || t.session != 0 && p.Session == t.session {
 		return true
 	}
 	return detached && marked(pid, t.mark)
@@ -180,7 +180,7 @@ func marked(pid int, mark string) bool {
 			continue
 		}
 		without = 0
-		if p, ok := readStat(pid); !ok || p.state == 'Z' || p.state == 'X' || p.kernel {
+		if p, ok := readStat(pid); !ok || p.Dead() || p.Kernel {
 			return false
 		}
 		time.Sleep(time.Millisecond)
@@ -197,57 +197,4 @@ func readSome(name string, limit int64) (data []byte, ok bool) {
 	defer func() { _ = f.Close() }()
 	data, err = io.ReadAll(io.LimitReader(f, limit))
 	return data, err == nil
-}
-
-// stat is the part of /proc/PID/stat that matters here (proc_pid_stat(5)).
-type stat struct {
-	state                  byte
-	parent, group, session int
-	kernel                 bool   // a thread of the kernel
-	start                  uint64 // clock ticks since boot
-}
-
-// kernelThread is the flag of a process that runs no program (PF_KTHREAD).
-const kernelThread = 0x00200000
-
-func readStat(pid int) (stat, bool) {
-	// By plain system calls: every process of the machine is looked at.
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return stat{}, false
-	}
-	var buf [1024]byte // some 300 are used
-	n, err := unix.Read(fd, buf[:])
-	_ = unix.Close(fd)
-	if err != nil {
-		return stat{}, false
-	}
-	return parseStat(buf[:n])
-}
-
-// parseStat reads what follows the program's name, which may itself hold spaces
-// and parentheses.
-func parseStat(data []byte) (stat, bool) {
-	end := bytes.LastIndexByte(data, ')')
-	if end < 0 {
-		return stat{}, false
-	}
-	fields := strings.Fields(string(data[end+1:]))
-	if len(fields) < 20 || len(fields[0]) != 1 {
-		return stat{}, false
-	}
-	p := stat{state: fields[0][0]}
-	for i, n := range []*int{&p.parent, &p.group, &p.session} {
-		var err error
-		if *n, err = strconv.Atoi(fields[1+i]); err != nil {
-			return stat{}, false
-		}
-	}
-	flags, err := strconv.ParseUint(fields[6], 10, 64)
-	if err != nil {
-		return stat{}, false
-	}
-	p.kernel = flags&kernelThread != 0
-	p.start, err = strconv.ParseUint(fields[19], 10, 64)
-	return p, err == nil
 }

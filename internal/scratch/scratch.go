@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // Dir is a directory of this process. Remove it, or leave it with Keep.
@@ -37,7 +39,7 @@ func New(prefix string) (*Dir, error) {
 	}
 	d := &Dir{Path: path}
 	if f, err := os.Open(path); err == nil {
-		if hold(f) {
+		if process.TryLock(f) == nil {
 			d.lock = f
 		} else {
 			_ = f.Close()
@@ -116,7 +118,7 @@ func sweep(dir, prefix string, before time.Time) {
 		if err != nil {
 			continue
 		}
-		if now, err := f.Stat(); err == nil && os.SameFile(fi, now) && hold(f) {
+		if now, err := f.Stat(); err == nil && os.SameFile(fi, now) && process.TryLock(f) == nil {
 			_ = remove(path)
 		}
 		_ = f.Close()

@@ -88,7 +88,7 @@ func (p *procfs) drivers(root *os.Root, turn string) []int {
 
 func (p *procfs) alive(pid int) bool {
 	s, err := p.stat(pid)
-	return err == nil && s.state != 'Z' && s.state != 'X'
+	return err == nil && !s.Dead()
 }
 
 // holds reports whether a process has this very file open and has locked it.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // lookTime bounds the walk up the ancestors. It takes some 20 microseconds for one.
@@ -143,11 +145,11 @@ func (l *looker) ancestors() (string, error) {
 		return "", err
 	}
 	seen := map[int]bool{}
-	for at.parent > 0 {
-		if time.Now().After(end) || seen[at.parent] {
+	for at.Parent > 0 {
+		if time.Now().After(end) || seen[at.Parent] {
 			return "", errEndless
 		}
-		pid := at.parent
+		pid := at.Parent
 		id, parent, err := l.ancestor(pid, at)
 		if id != "" || errors.Is(err, errCovered) {
 			return id, err
@@ -156,7 +158,7 @@ func (l *looker) ancestors() (string, error) {
 		// was the same process all along.
 		now, again := l.proc.stat(child)
 		switch {
-		case again != nil || now.start != at.start:
+		case again != nil || now.Start != at.Start:
 			// The child has gone, and its own child has another parent now.
 			clear(seen)
 			l.chain = l.chain[:0]
@@ -165,7 +167,7 @@ func (l *looker) ancestors() (string, error) {
 				return "", err
 			}
 			continue
-		case now.parent != pid:
+		case now.Parent != pid:
 			at = now
 			continue
 		case err != nil:
@@ -174,7 +176,7 @@ func (l *looker) ancestors() (string, error) {
 		seen[pid] = true
 		l.chain = append(l.chain, link{
 			pid:    pid,
-			strict: parent.session != at.session,
+			strict: parent.Session != at.Session,
 		})
 		child, at = pid, parent
 	}
@@ -184,7 +186,7 @@ func (l *looker) ancestors() (string, error) {
 
 // ancestor looks at one ancestor for marks; child is what is known of the one that
 // led here.
-func (l *looker) ancestor(pid int, child procStat) (string, procStat, error) {
+func (l *looker) ancestor(pid int, child process.Stat) (string, process.Stat, error) {
 	parent, err := l.proc.stat(pid)
 	if err != nil {
 		return "", parent, err
@@ -201,7 +203,7 @@ func (l *looker) ancestor(pid int, child procStat) (string, procStat, error) {
 	for _, f := range files {
 		// Who carries the turn out keeps the file to itself; its agents have it
 		// passed on to them. What else it starts is in its own session.
-		if !f.closing || parent.session != child.session {
+		if !f.closing || parent.Session != child.Session {
 			return f.turn, parent, nil
 		}
 	}
@@ -253,8 +255,8 @@ func Processes(turnID string) []int {
 	}
 	defer proc.close()
 	skip := map[int]bool{os.Getpid(): true}
-	for s, err := proc.stat(os.Getpid()); err == nil && s.parent > 1 && !skip[s.parent]; s, err = proc.stat(s.parent) {
-		skip[s.parent] = true
+	for s, err := proc.stat(os.Getpid()); err == nil && s.Parent > 1 && !skip[s.Parent]; s, err = proc.stat(s.Parent) {
+		skip[s.Parent] = true
 	}
 	var out []int
 	_ = proc.each(func(pid int) bool {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"golang.org/x/sys/unix"
 )
 
@@ -180,33 +181,17 @@ func readlinkat(dir int, name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-type procStat struct {
-	state           byte
-	parent, session int
-	start           uint64 // clock ticks since boot: with the number it names one process
-}
-
-// stat reads the part of /proc/PID/stat that matters here. The program's name may
-// hold spaces and parentheses; the fields follow the last one.
-func (p *procfs) stat(pid int) (procStat, error) {
+// stat reads the part of /proc/PID/stat that matters here.
+func (p *procfs) stat(pid int) (process.Stat, error) {
 	data, err := p.read(procPath(pid, "stat"), 4096)
 	if err != nil {
-		return procStat{}, err
+		return process.Stat{}, err
 	}
-	end := bytes.LastIndexByte(data, ')')
-	fields := strings.Fields(string(data[end+1:]))
-	if end < 0 || len(fields) < 20 {
-		return procStat{}, errors.New("/proc/PID/stat cannot be understood")
+	s, ok := process.ParseStat(data)
+	if !ok {
+		return s, errors.New("/proc/PID/stat cannot be understood")
 	}
-	parent, err1 := strconv.Atoi(fields[1])
-	session, err2 := strconv.Atoi(fields[3])
-	start, err3 := strconv.ParseUint(fields[19], 10, 64)
-	return procStat{
-		state:   fields[0][0],
-		parent:  parent,
-		session: session,
-		start:   start,
-	}, errors.Join(err1, err2, err3)
+	return s, nil
 }
 
 // variable reads the turn from the environment a process was started with.

@@ -26,6 +26,8 @@ import (
 	"path"
 	"strings"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // Variable is set to the turn's id in the environment of its processes.
@@ -164,7 +166,7 @@ func (m *Mark) Release() {
 		unlockHeir(m.heir)
 		_ = m.heir.Close()
 	}
-	unlock(m.own)
+	process.Unlock(m.own)
 	_ = m.own.Close()
 }
 
@@ -212,4 +214,17 @@ func turnOfFile(name string) string {
 		return ""
 	}
 	return id
+}
+
+// lock takes the lock of a turn. A file system without locks: the progress file has
+// to do.
+func lock(f *os.File) error {
+	err := process.TryLock(f)
+	switch {
+	case errors.Is(err, process.ErrLocked):
+		return ErrHeld
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	}
+	return err
 }

@@ -1,14 +1,12 @@
-//go:build unix && !solaris && !aix
-
-// The guard around looking at and changing a lock file: flock(2) on its
-// directory, which the kernel releases when the process dies.
+// The guard around looking at and changing a lock file: the lock of its directory.
 package gitstore
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
 // guard tries to take the guard once. ok is false when another process has it.
@@ -21,7 +19,7 @@ func guard(path string) (release func(), ok bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		err = flock(f)
+		err = process.TryLock(f)
 		switch {
 		case err == nil:
 			if here, err := os.Stat(dir); err == nil {
@@ -31,22 +29,13 @@ func guard(path string) (release func(), ok bool, err error) {
 			}
 			_ = f.Close()
 			continue
-		case errors.Is(err, syscall.EWOULDBLOCK):
+		case errors.Is(err, process.ErrLocked):
 			_ = f.Close()
 			return nil, false, nil
 		}
 		_ = f.Close()
-		// Some network file systems cannot lock a directory.
+		// Some network file systems and some systems cannot lock a directory.
 		return guardByFile(path)
 	}
 	return nil, false, nil
-}
-
-func flock(f *os.File) error {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			return err
-		}
-	}
 }

@@ -2,7 +2,8 @@
 
 // Telling a process from a later one that got its number, where there is no
 // /proc: ps knows the start time to the second.
-package gitstore
+
+package process
 
 import (
 	"os"
@@ -11,8 +12,8 @@ import (
 	"strings"
 )
 
-// processStart returns ps's start time of a process, "" when unknown.
-func processStart(pid int) string {
+// Started returns ps's start time of a process, "" when unknown.
+func Started(pid int) string {
 	cmd := exec.Command("ps", "-o", "lstart=", "-p", strconv.Itoa(pid))
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	out, err := cmd.Output()
@@ -22,11 +23,11 @@ func processStart(pid int) string {
 	return strings.Join(strings.Fields(string(out)), " ")
 }
 
-// processDead reports a zombie, by ps's state letter.
-func processDead(pid int) bool {
+// Dead reports a zombie, by ps's state letter.
+func Dead(pid int) bool {
 	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
-// processSpace is empty: process numbers are the machine's.
-func processSpace() string { return "" }
+// Space is empty: process numbers are the machine's.
+func Space() string { return "" }

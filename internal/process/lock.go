@@ -1,0 +1,8 @@
+// Locks that keep processes apart.
+
+package process
+
+import "errors"
+
+// ErrLocked is what TryLock returns while somebody else holds the lock.
+var ErrLocked = errors.New("the file is locked")

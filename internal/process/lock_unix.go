@@ -1,0 +1,33 @@
+//go:build unix && !solaris && !aix
+
+// flock(2): the kernel gives the lock back when its last holder dies.
+
+package process
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// TryLock takes the lock of an open file or directory and does not wait for it. The
+// descriptor may have been opened below an os.Root; programs that inherit it hold the
+// lock as well. Errors: ErrLocked; errors.ErrUnsupported where the file system has no
+// locks.
+func TryLock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return ErrLocked
+		case errors.Is(err, syscall.ENOTSUP), errors.Is(err, syscall.ENOLCK), errors.Is(err, syscall.EINVAL):
+			return errors.ErrUnsupported
+		default:
+			return err
+		}
+	}
+}
+
+// Unlock frees the lock, for everybody who inherited it too.
+func Unlock(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }

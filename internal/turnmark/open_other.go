@@ -1,0 +1,5 @@
+//go:build !unix || solaris || aix
+
+package turnmark
+
+const openFlags = 0
