@@ -138,8 +138,9 @@ func listed(f *term.Factory, err error) error {
 	}
 	head := refusal.Message
 	if i := strings.Index(head, refusal.Problems[0].Message); i > 0 {
-		head = strings.TrimRight(head[:i], ": ")
+		head = head[:i]
 	}
+	head = strings.TrimRight(head, ".: ")
 	out := &term.Error{Code: refusal.ErrorCode(), Message: head + ":", Hint: refusal.ErrorHint(), Cause: err}
 	for _, p := range refusal.Problems {
 		out.Findings = append(out.Findings, p.Message)
