@@ -60,7 +60,7 @@ func TestDetectConflict(t *testing.T) {
 			conflict: `{"type":"file_conflict","conflicting_turn":{"turn_id":"t1","role":"ops","attempt":2,"files_changed":[".planning/P.md"]},` +
 				`"accepted_since":[{"turn_id":"z","role":"dev","accepted_sequence":9,"files_changed":[".planning/P.md"]}],"conflicting_files":[".planning/P.md"],"non_conflicting_files":[],` +
 				`"forward_revision_files":[],"forward_revision_turns":[],"overlap_ratio":1,"suggested_resolution":"human_merge"}`},
-		{name: "owned by the kit", edit: func(c *config.Config) { kit(c, "x", config.Artifact{Path: "doc.md", OwnedBy: "ops"}) },
+		{name: "owned by the kit", edit: func(c *config.Config) { declared(c, "x", config.Artifact{Path: "doc.md", OwnedBy: "ops"}) },
 			rows: []*ojson.Object{row("x", "ops", 8, "doc.md")}, attributed: []string{"doc.md"}, conflict: "null",
 			forwardRev: `{"files":["doc.md"],"accepted_since_turn_ids":["x"],"accepted_since":[{"turn_id":"x","role":"ops","accepted_sequence":8,"files_changed":["doc.md"]}]}`},
 	}
@@ -79,8 +79,8 @@ func TestDetectConflict(t *testing.T) {
 
 func TestOwnFile(t *testing.T) {
 	owned := conflictConfig(func(c *config.Config) {
-		kit(c, "planning", config.Artifact{Path: ".planning/A.md", OwnedBy: "dev"}, config.Artifact{Path: "shared.md", OwnedBy: "dev"}, config.Artifact{Path: "free.md"})
-		kit(c, "qa", config.Artifact{Path: "shared.md", OwnedBy: "ops"})
+		declared(c, "planning", config.Artifact{Path: ".planning/A.md", OwnedBy: "dev"}, config.Artifact{Path: "shared.md", OwnedBy: "dev"}, config.Artifact{Path: "free.md"})
+		declared(c, "qa", config.Artifact{Path: "shared.md", OwnedBy: "ops"})
 	})
 	for _, tt := range []struct {
 		role, path string
@@ -156,4 +156,8 @@ func TestConflictProperties(t *testing.T) {
 			t.Fatalf("suggestion %s at %v", c.String("suggested_resolution"), ratio)
 		}
 	})
+}
+
+func declared(c *config.Config, phase string, artifacts ...config.Artifact) {
+	c.WorkflowKit.Phases.Set(phase, artifacts)
 }
