@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -24,12 +25,12 @@ func (w *workspace) gateInput() (in protocol.GateInput, request *ojson.Object) {
 	if v := request.Object("verification"); v != nil {
 		in.VerificationStatus = v.String("status")
 	}
-	res := protocol.NewTurnResult(request)
+	res := result.New(request)
 	runtime := config.RuntimeManual
 	if r := w.cfg.Role(res.Role); r != nil {
 		runtime = r.RuntimeType
 	}
-	in.VerificationReproducible = protocol.NormalizeVerification(res, runtime).Reproducible
+	in.VerificationReproducible = result.NormalizeVerification(res, runtime).Reproducible
 	return in, request
 }
 

@@ -8,13 +8,14 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // validateTurnResult runs the five stages on the staged result.
 func validateTurnResult(w *workspace) (outcome, error) {
-	v := protocol.ValidateTurnResult(protocol.ValidationInput{Config: w.cfg, State: w.state, Turn: w.resultTurn(), Raw: w.staged,
+	v := result.Validate(result.Input{Config: w.cfg, State: w.state, Turn: w.resultTurn(), Raw: w.staged,
 		EarlierProduct: w.index().ProductTurn, UsedDecisions: run.DecodeDecisionIDs(w.index().DecisionIDs)})
 	return validated(v), nil
 }
@@ -30,9 +31,9 @@ func (w *workspace) resultTurn() *run.Turn {
 }
 
 // validated is a validation as fixtures see it.
-func validated(v *protocol.Validation) outcome {
+func validated(v *result.Validation) outcome {
 	if v.OK {
-		return ojson.NewObject("result", "success", "stages_passed", protocol.TurnResultStages(), "errors", []any{}, "warnings", v.Warnings)
+		return ojson.NewObject("result", "success", "stages_passed", result.Stages(), "errors", []any{}, "warnings", v.Warnings)
 	}
 	kind := v.Code()
 	o := ojson.NewObject("result", "error", "failed_stage", v.Stage, "error_type", kind)
@@ -51,15 +52,15 @@ func detail(o *ojson.Object, kind string, errs wire.Problems) {
 		return
 	}
 	switch kind {
-	case protocol.ProblemMissingField:
+	case result.ProblemMissingField:
 		o.Set("error_field", errs[i].Field)
-	case protocol.ProblemReservedPath:
+	case result.ProblemReservedPath:
 		o.Set("error_path", errs[i].Value)
-	case protocol.ProblemDecisionID:
+	case result.ProblemDecisionID:
 		o.Set("error_detail", "Decision ID must match DEC-NNN pattern")
-	case protocol.ProblemChallenge:
+	case result.ProblemChallenge:
 		o.Set("error_detail", "review_only role must raise at least one objection")
-	case protocol.ProblemMutuallyExclusive:
+	case result.ProblemMutuallyExclusive:
 		o.Set("error_detail", "phase_transition_request and run_completion_request cannot both be present")
 	}
 }
@@ -127,7 +128,7 @@ func (w *workspace) refusedAcceptance(tr *protocol.Transition, refused *wire.Err
 	switch {
 	case refused.Code == wire.CodeValidationFailed && r != nil && r.Validation != nil:
 		o = validated(r.Validation)
-	case slices.Contains(protocol.TurnResultStages(), refused.Stage):
+	case slices.Contains(result.Stages(), refused.Stage):
 		// There was nothing that could be validated: no staged result, or one
 		// beyond all bounds.
 		o = ojson.NewObject("result", "error", "failed_stage", refused.Stage, "error_type", refused.Class,

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -35,7 +36,7 @@ func acceptTurn(t testing.TB, dir, seed string) string {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, data, 0o666)); err != nil {
 			t.Fatal(err)
 		}
-		return &protocol.AcceptTurn{StagedPath: wire.StagingPath(id), Staged: protocol.NewBlob(data), Seen: protocol.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+		return &protocol.AcceptTurn{StagedPath: wire.StagingPath(id), Staged: protocol.NewBlob(data), Seen: result.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
 	})
 	if err != nil {
 		t.Fatalf("%+v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	turnresult "github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -248,7 +249,7 @@ func (d *driver) stage(v *View) []byte {
 
 func (d *driver) acceptOp(v *View) protocol.Operation {
 	return &protocol.AcceptTurn{StagedPath: wire.StagingPath(v.State.OnlyTurn().TurnID), Staged: protocol.NewBlob(d.stage(v)),
-		Seen: protocol.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+		Seen: turnresult.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
 }
 
 // turns runs n assign-accept pairs.

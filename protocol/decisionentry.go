@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -60,7 +61,7 @@ func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *
 
 // NewDecisionEntry returns the ledger row of a decision accepted with turn at
 // the given wire time (spec/01 §9.2).
-func NewDecisionEntry(d Decision, turn *run.Turn, phase, at string) *ojson.Object {
+func NewDecisionEntry(d result.Decision, turn *run.Turn, phase, at string) *ojson.Object {
 	return ojson.NewObject(
 		"id", d.ID, "turn_id", turn.TurnID, "role", turn.AssignedRole, "phase", phase, "runtime_id", turn.RuntimeID,
 		"category", d.Category, "statement", d.Statement, "rationale", d.Rationale,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -64,7 +65,7 @@ func TestLedgerRows(t *testing.T) {
 		row  *ojson.Object
 		want string
 	}{
-		"decision": {NewDecisionEntry(Decision{ID: "DEC-1", Category: "scope", Statement: "s", Rationale: "r"}, turn, "build", at),
+		"decision": {NewDecisionEntry(result.Decision{ID: "DEC-1", Category: "scope", Statement: "s", Rationale: "r"}, turn, "build", at),
 			`{"id":"DEC-1","turn_id":"t1","role":"dev","phase":"build","runtime_id":"man","category":"scope","statement":"s","rationale":"r","objections_against":[],"status":"accepted","overridden_by":null,"created_at":"` + at + `"}`},
 		"forward revision": {NewForwardRevision(at, turn, "build", ojson.NewObject("files", []string{"a"}, "accepted_since", []any{})),
 			`{"timestamp":"` + at + `","decision":"forward_revision_accepted","turn_id":"t1","attempt":2,"role":"dev","phase":"build","forward_revision":{"files":["a"],"accepted_since_turn_ids":[]}}`},

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -105,7 +106,7 @@ func TestDecisionIDsProperties(t *testing.T) {
 	})
 }
 
-func resultWithDecisions(t testing.TB, members ...string) *TurnResult {
+func resultWithDecisions(t testing.TB, members ...string) *result.Result {
 	t.Helper()
 	doc := `{"delegations":[{"id":"del-001","required_decision_ids":["DEC-1"]}],"decisions":[`
 	for i, m := range members {
@@ -118,13 +119,13 @@ func resultWithDecisions(t testing.TB, members ...string) *TurnResult {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewTurnResult(o)
+	return result.New(o)
 }
 
 func TestRenumberDecisions(t *testing.T) {
 	used := run.DecodeDecisionIDs([]any{ojson.Number("1"), ojson.Number("5")})
 	r := resultWithDecisions(t, `"id":"DEC-1","overrides":"DEC-001"`, `"id":"DEC-2"`, `"id":"DEC-002"`, `"id":"DEC-5"`, `"id":"DEC-8","overrides":"DEC-9"`)
-	events := RenumberDecisions(r, used, nil)
+	events := result.RenumberDecisions(r, used, nil)
 	var ids []string
 	for i, d := range r.Decisions {
 		ids = append(ids, d.ID)
@@ -135,10 +136,10 @@ func TestRenumberDecisions(t *testing.T) {
 	if diff := cmp.Diff([]string{"DEC-010", "DEC-2", "DEC-011", "DEC-012", "DEC-8"}, ids); diff != "" {
 		t.Error(diff)
 	}
-	want := []NormalizationEvent{
-		{"decisions[0].id", "DEC-1", "DEC-010", "duplicate_decision_id_renumbered"},
-		{"decisions[2].id", "DEC-002", "DEC-011", "duplicate_decision_id_renumbered"},
-		{"decisions[3].id", "DEC-5", "DEC-012", "duplicate_decision_id_renumbered"},
+	want := []result.NormalizationEvent{
+		{Field: "decisions[0].id", Original: "DEC-1", Normalized: "DEC-010", Rationale: "duplicate_decision_id_renumbered"},
+		{Field: "decisions[2].id", Original: "DEC-002", Normalized: "DEC-011", Rationale: "duplicate_decision_id_renumbered"},
+		{Field: "decisions[3].id", Original: "DEC-5", Normalized: "DEC-012", Rationale: "duplicate_decision_id_renumbered"},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Error(diff)
@@ -149,10 +150,10 @@ func TestRenumberDecisions(t *testing.T) {
 	if got := string(ojson.Compact(used.Encode())); got != "[1,5]" {
 		t.Errorf("used was modified: %s", got)
 	}
-	if ev := RenumberDecisions(r, used, nil); len(ev) != 0 {
+	if ev := result.RenumberDecisions(r, used, nil); len(ev) != 0 {
 		t.Errorf("a second pass renumbers again: %v", ev)
 	}
-	if RenumberDecisions(nil, nil, nil) != nil || RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
+	if result.RenumberDecisions(nil, nil, nil) != nil || result.RenumberDecisions(resultWithDecisions(t, `"id":"DEC-1"`), nil, nil) != nil {
 		t.Error("nothing to renumber")
 	}
 }
@@ -166,19 +167,19 @@ func TestRenumberDecisionsProperties(t *testing.T) {
 		for _, u := range rapid.SliceOfN(id, 0, 6).Draw(t, "used") {
 			used.Add(u)
 		}
-		r := &TurnResult{}
+		r := &result.Result{}
 		ids := rapid.SliceOfN(id, 0, 8).Draw(t, "ids")
 		for _, d := range ids {
-			r.Decisions = append(r.Decisions, Decision{ID: d})
+			r.Decisions = append(r.Decisions, result.Decision{ID: d})
 		}
-		RenumberDecisions(r, used, nil)
+		result.RenumberDecisions(r, used, nil)
 		seen := used.Clone()
 		for i, d := range r.Decisions {
 			if seen.Has(d.ID) {
 				t.Fatalf("%s is used twice", d.ID)
 			}
 			seen.Add(d.ID)
-			if d.ID != ids[i] && !used.Has(ids[i]) && !slices.ContainsFunc(ids[:i], func(o string) bool { return sameDecision(o, ids[i]) }) {
+			if d.ID != ids[i] && !used.Has(ids[i]) && !slices.ContainsFunc(ids[:i], func(o string) bool { return result.SameDecision(o, ids[i]) }) {
 				t.Fatalf("%s was free and became %s", ids[i], d.ID)
 			}
 		}

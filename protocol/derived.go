@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -48,11 +49,11 @@ func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 		top, _, _ := strings.Cut(p.Path, "/")
 		switch strings.ToUpper(top) {
 		case "PROPOSAL.MD", "SOURCE_SNAPSHOT.JSON", "APPLIED.JSON", "REJECTED.JSON":
-			problems = append(problems, wire.Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+			problems = append(problems, wire.Problem{Code: result.ProblemProposedChange, Field: at, Value: p.Path,
 				Message: fmt.Sprintf("%s: %s is a name the proposal itself uses", at, wire.Shown(p.Path))})
 		}
 		if seen[p.Path] {
-			problems = append(problems, wire.Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+			problems = append(problems, wire.Problem{Code: result.ProblemProposedChange, Field: at, Value: p.Path,
 				Message: fmt.Sprintf("%s: %s is proposed twice", at, wire.Shown(p.Path))})
 		}
 		seen[p.Path] = true
@@ -64,7 +65,7 @@ func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 		for dir := parentDir(p.Path); dir != "" && written[p.Path]; dir = parentDir(dir) {
 			if written[dir] {
 				at := fmt.Sprintf("proposed_changes[%d].path", i)
-				problems = append(problems, wire.Problem{Code: ProblemProposedChange, Field: at, Value: p.Path,
+				problems = append(problems, wire.Problem{Code: result.ProblemProposedChange, Field: at, Value: p.Path,
 					Message: fmt.Sprintf("%s: %s lies below %s, which is proposed as a file", at, wire.Shown(p.Path), wire.Shown(dir))})
 				break
 			}
@@ -73,8 +74,8 @@ func (a *acceptance) checkProposal(*ojson.Object) *wire.Error {
 	if len(problems) == 0 {
 		return nil
 	}
-	a.v = &Validation{Stage: StageArtifact, Class: "artifact_error", Errors: problems, Warnings: []string{}}
-	return &wire.Error{Code: wire.CodeValidationFailed, Stage: StageArtifact, Class: "artifact_error", Field: problems[0].Field, Problems: problems,
+	a.v = &result.Validation{Stage: result.StageArtifact, Class: "artifact_error", Errors: problems, Warnings: []string{}}
+	return &wire.Error{Code: wire.CodeValidationFailed, Stage: result.StageArtifact, Class: "artifact_error", Field: problems[0].Field, Problems: problems,
 		Message: fmt.Sprintf("The result of turn %s fails the artifact stage: %s", a.turn.TurnID, problems.Join())}
 }
 

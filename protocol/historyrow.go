@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -16,7 +17,7 @@ type HistoryEntry struct {
 	Turn             *run.Turn
 	RunID            string
 	Phase            string // at acceptance, before any advance
-	Result           *TurnResult
+	Result           *result.Result
 	FilesChanged     []string      // effective declared files
 	Verification     *ojson.Object // normalised: {status, reason, reproducible}
 	Observed         *ojson.Object // observed_artifact, spec/01 §4

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -19,7 +20,7 @@ func TestBuildHistoryEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	turn := &run.Turn{TurnID: "t1", AssignedRole: "dev", RuntimeID: "man", AssignedSequence: 3, IntakeContext: ojson.NewObject("intent_id", "intent_1")}
-	facts := HistoryEntry{Turn: turn, RunID: "run_1", Phase: "planning", Result: &TurnResult{Status: "completed", Summary: "s", PhaseTransitionRequest: new("build"), Raw: raw},
+	facts := HistoryEntry{Turn: turn, RunID: "run_1", Phase: "planning", Result: &result.Result{Status: "completed", Summary: "s", PhaseTransitionRequest: new("build"), Raw: raw},
 		FilesChanged: []string{"a"}, Verification: ojson.NewObject("status", "pass"), Observed: ojson.NewObject("derived_by", "orchestrator"),
 		AcceptedSequence: 4, AcceptedAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}
 	row := BuildHistoryEntry(facts)
@@ -43,7 +44,7 @@ func TestBuildHistoryEntry(t *testing.T) {
 	turn.StartedAt = "2026-01-02T03:04:00.000Z"
 	turn.DelegationContext, turn.DelegationReview = ojson.NewObject("delegation_id", "d"), ojson.NewObject("results", []any{})
 	facts.Replay, facts.ForwardRevision, facts.Conflict, facts.IdleExpansion = ojson.NewObject("a", 1), ojson.NewObject("b", 1), ojson.NewObject("c", 1), ojson.NewObject("d", 1)
-	facts.Result.Delegations = []DelegationRequest{{ID: "del-001", ToRole: "qa", Charter: "c", AcceptanceContract: []string{"x"}}}
+	facts.Result.Delegations = []result.DelegationRequest{{ID: "del-001", ToRole: "qa", Charter: "c", AcceptanceContract: []string{"x"}}}
 	facts.Result.PhaseTransitionRequest = nil // stripped
 	row = BuildHistoryEntry(facts)
 	if row.Has("phase_transition_request") {
@@ -61,7 +62,7 @@ func TestBuildHistoryEntry(t *testing.T) {
 	}
 
 	// A result with next to nothing in it.
-	row = BuildHistoryEntry(HistoryEntry{Turn: &run.Turn{TurnID: "t"}, Result: &TurnResult{Raw: ojson.NewObject("phase_transition_request", nil)}})
+	row = BuildHistoryEntry(HistoryEntry{Turn: &run.Turn{TurnID: "t"}, Result: &result.Result{Raw: ojson.NewObject("phase_transition_request", nil)}})
 	if v, ok := row.Get("phase_transition_request"); !ok || v != nil {
 		t.Error("a null request stays null")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -21,47 +22,26 @@ const (
 // The order of its checks is that of spec/01 §6.1; nothing it refuses changes a
 // user's file.
 type AcceptTurn struct {
-	TurnID            string         `json:"turn_id,omitempty"` // "" for the only active turn
-	StagedPath        string         `json:"staged_path"`
-	Staged            *Blob          `json:"staged"`
-	Resolution        string         `json:"resolution,omitempty"`              // "" is standard
-	NormalizeArtifact string         `json:"normalize_artifact_type,omitempty"` // "" or review
-	AlreadyAccepted   bool           `json:"already_accepted,omitempty"`        // history holds an accepted row of the turn
-	Seen              Observation    `json:"seen"`
-	Files             []FileBlob     `json:"files"`               // files the gates of the phase read
-	Proposed          []FileBlob     `json:"proposed"`            // present contents of the paths the result proposes to change
-	IdleSidecar       *Blob          `json:"idle_sidecar"`        // idle-expansion-result.json beside the staged result, or nil
-	Replay            *ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
-	Drift             []string       `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
-	Protected         []string       `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
-	Lease             *run.Lease     `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
+	TurnID            string                `json:"turn_id,omitempty"` // "" for the only active turn
+	StagedPath        string                `json:"staged_path"`
+	Staged            *Blob                 `json:"staged"`
+	Resolution        string                `json:"resolution,omitempty"`              // "" is standard
+	NormalizeArtifact string                `json:"normalize_artifact_type,omitempty"` // "" or review
+	AlreadyAccepted   bool                  `json:"already_accepted,omitempty"`        // history holds an accepted row of the turn
+	Seen              result.Observation    `json:"seen"`
+	Files             []FileBlob            `json:"files"`               // files the gates of the phase read
+	Proposed          []FileBlob            `json:"proposed"`            // present contents of the paths the result proposes to change
+	IdleSidecar       *Blob                 `json:"idle_sidecar"`        // idle-expansion-result.json beside the staged result, or nil
+	Replay            *result.ReplayOutcome `json:"replay,omitempty"`    // verification replay, when a policy asks for one
+	Drift             []string              `json:"drift,omitempty"`     // what changed in the work tree while the decision was being made, usually by a hook
+	Protected         []string              `json:"protected,omitempty"` // declared or changed paths that git_hooks.protected keeps
+	Lease             *run.Lease            `json:"lease,omitempty"`     // of the runner that hands the result in, as it is after the acceptance
 }
 
 // FileBlob is a file a rule reads; a nil Blob is a missing file.
 type FileBlob struct {
 	Path string `json:"path"`
 	Blob *Blob  `json:"blob"`
-}
-
-// Observation is the work tree at acceptance, compared with the turn's baseline
-// (spec/02 §9.2). Paths are project-relative; operational paths are left out.
-type Observation struct {
-	Available     bool              `json:"available"` // false outside git
-	HeadRef       *string           `json:"head_ref"`
-	FilesChanged  []string          `json:"files_changed"`
-	Markers       ojson.Map[string] `json:"file_markers"`
-	Committed     []string          `json:"committed,omitempty"` // paths that commits made during the turn change
-	Since         string            `json:"since,omitempty"`     // when the baseline was taken, for a turn that was tried before
-	DiffSummary   *string           `json:"diff_summary"`
-	Dirty         []string          `json:"dirty"`          // every dirty project-owned path now
-	UnchangedDirt []string          `json:"unchanged_dirt"` // of these, unchanged since the baseline
-	Siblings      []SiblingClaim    `json:"siblings"`
-}
-
-// SiblingClaim is what a still active concurrent turn has staged.
-type SiblingClaim struct {
-	TurnID       string   `json:"turn_id"`
-	FilesChanged []string `json:"files_changed"`
 }
 
 func (*AcceptTurn) Name() string { return "accept_turn" }
@@ -81,7 +61,7 @@ func (op *AcceptTurn) Blobs() []*Blob {
 type AcceptResult struct {
 	Turn       *run.Turn
 	Entry      *ojson.Object // the history row
-	Validation *Validation
+	Validation *result.Validation
 	Warnings   []string
 	Gate       *GateResult // the gate that was evaluated, or nil
 	GateType   string      // phase_transition, run_completion

@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -19,16 +20,16 @@ type acceptance struct {
 	op   *AcceptTurn
 	turn *run.Turn
 	role *config.Role
-	seen *Observation // what was observed, changes of earlier attempts included
+	seen *result.Observation // what was observed, changes of earlier attempts included
 
 	own        bool // the run is blocked on this turn's own acceptance
 	unrecorded bool // the refusal leaves no trace: the result is not at fault
 
-	v         *Validation
-	res       *TurnResult
+	v         *result.Validation
+	res       *result.Result
 	effective []string
-	attr      Attribution
-	verify    NormalizedVerification
+	attr      result.Attribution
+	verify    result.NormalizedVerification
 	conflict  *ojson.Object
 	forward   *ojson.Object
 	warnings  []string
@@ -81,13 +82,13 @@ func (a *acceptance) decide(doc *ojson.Object) *wire.Error {
 func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	t := a.t
 	used := run.DecodeDecisionIDs(t.x.DecisionIDs)
-	in := ValidationInput{Config: t.cfg, State: t.s, Turn: a.turn, Raw: doc, NormalizeReview: a.op.NormalizeArtifact == "review",
+	in := result.Input{Config: t.cfg, State: t.s, Turn: a.turn, Raw: doc, NormalizeReview: a.op.NormalizeArtifact == "review",
 		EarlierProduct: t.x.ProductTurn, UsedDecisions: used, SeriousObjectionOpen: t.x.SeriousObjection()}
 	if a.op.IdleSidecar != nil {
 		// An unreadable sidecar counts as absent; the missing member is then refused.
 		in.IdleSidecar, _ = ojson.DecodeLimited(a.op.IdleSidecar.Data, ojson.Limits{Bytes: MaxStagedBytes, Depth: maxStagedDepth})
 	}
-	a.v = ValidateTurnResult(in)
+	a.v = result.Validate(in)
 	if !a.v.OK {
 		return &wire.Error{Code: wire.CodeValidationFailed, Stage: a.v.Stage, Class: a.v.Class, Problems: a.v.Errors,
 			Message: fmt.Sprintf("The result of turn %s fails the %s stage: %s", a.turn.TurnID, a.v.Stage, a.v.Errors.Join()),
@@ -95,7 +96,7 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 	}
 	a.res = a.v.Result
 	a.warnings = a.v.Warnings
-	norms := append(slices.Clip(a.v.Events), RenumberDecisions(a.res, used, durableIDs(t.snap.RepoDecisions))...)
+	norms := append(slices.Clip(a.v.Events), result.RenumberDecisions(a.res, used, durableIDs(t.snap.RepoDecisions))...)
 	if over := len(norms) - maxNormalizationEvents; over > 0 {
 		// A hostile result can need a rewrite per member; the ledger is not its dump.
 		norms = norms[:maxNormalizationEvents]
@@ -110,7 +111,7 @@ func (a *acceptance) validate(doc *ojson.Object) *wire.Error {
 		}
 		t.event(kind, a.turn, pairs...)
 	}
-	a.effective = EffectiveFiles(a.res)
+	a.effective = result.EffectiveFiles(a.res)
 	return nil
 }
 
@@ -133,12 +134,12 @@ func (a *acceptance) checkProtected(*ojson.Object) *wire.Error {
 	if len(a.op.Protected) == 0 {
 		return nil
 	}
-	e := observationError(wire.CodeArtifactMismatch, a.op.Protected)
+	e := result.ObservationError(wire.CodeArtifactMismatch, a.op.Protected)
 	e.Message = fmt.Sprintf("git_hooks.protected keeps files that the turn declares or changes: %s.", wire.ListSome(a.op.Protected, 5))
 	e.Hint = "undo the change and take the files out of files_changed; a person who wants it changes git_hooks.protected between turns"
 	for _, p := range a.op.Protected {
 		e.Problems = append(e.Problems, wire.Problem{
-			Code:    ProblemProtectedPath,
+			Code:    result.ProblemProtectedPath,
 			Field:   "files_changed",
 			Value:   p,
 			Message: p + " is protected by agentxchain.json.",
@@ -163,10 +164,10 @@ func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	if a.role != nil {
 		authority = a.role.WriteAuthority
 	}
-	a.verify = NormalizeVerification(a.res, a.runtimeType())
-	a.attr = Attribute(AttributionInput{Turn: a.turn, Active: &t.s.ActiveTurns, Rows: t.x.Recent, Observed: seen.FilesChanged,
+	a.verify = result.NormalizeVerification(a.res, a.runtimeType())
+	a.attr = result.Attribute(result.AttributionInput{Turn: a.turn, Active: &t.s.ActiveTurns, Rows: t.x.Recent, Observed: seen.FilesChanged,
 		Markers: &seen.Markers, Declared: a.effective, Siblings: seen.Siblings})
-	out := CompareObserved(ObservedInput{Authority: authority, TurnID: a.turn.TurnID, Declared: a.effective, Result: a.res, Seen: seen,
+	out := result.CompareObserved(result.ObservedInput{Authority: authority, TurnID: a.turn.TurnID, Declared: a.effective, Result: a.res, Seen: seen,
 		Attribution: a.attr, Uncheckpointed: t.x.Uncheckpointed.Keys(), HasVerification: len(a.res.Verification.Commands)+len(a.res.Verification.MachineEvidence) > 0})
 	a.warnings = append(a.warnings, out.Warnings...)
 	if out.Err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -198,7 +199,7 @@ func (a *acceptance) nonProgress() {
 // talkSection is the human-readable record of an accepted turn in TALK.md
 // (spec/01 §6.3). Text of the actor is kept to one line each, so that it
 // cannot pose as another section.
-func talkSection(turn *run.Turn, r *TurnResult, phase string) []byte {
+func talkSection(turn *run.Turn, r *result.Result, phase string) []byte {
 	short := strings.TrimPrefix(turn.TurnID, "turn_")
 	if len(short) > 8 {
 		short = short[:8]

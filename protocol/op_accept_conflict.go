@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,7 +16,7 @@ const conflictLoopLimit = 3
 
 func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	t := a.t
-	found := DetectConflict(ConflictInput{Config: t.cfg, Turn: a.turn, Rows: t.x.Recent, Attributed: a.attr.Files,
+	found := result.DetectConflict(result.ConflictInput{Config: t.cfg, Turn: a.turn, Rows: t.x.Recent, Attributed: a.attr.Files,
 		Declared: a.effective, Observed: a.seen.FilesChanged})
 	a.forward = found.ForwardRevision
 	if found.Conflict == nil || a.op.Resolution == ResolutionHumanMerge {
@@ -29,7 +30,7 @@ func (a *acceptance) checkConflict(*ojson.Object) *wire.Error {
 	turn.Status = wire.TurnConflicted
 	turn.ConflictState = ojson.NewObject("detected_at", t.env.Time(), "detection_count", count, "status", "pending_operator", "conflict_error", found.Conflict)
 	t.s.ActiveTurns.Set(turn.TurnID, &turn)
-	summary := ConflictSummary(found.Conflict)
+	summary := result.ConflictSummary(found.Conflict)
 	t.append(wire.LedgerDecisions, NewConflictEntry("conflict_detected", t.env.Time(), &turn, t.s.Phase, found.Conflict, nil))
 	t.event("turn_conflicted", &turn, "error_code", wire.CodeConflict, "detection_count", count,
 		"conflicting_files", summary.Strings("conflicting_files"), "accepted_since_turn_ids", summary.Strings("accepted_since_turn_ids"),
@@ -52,7 +53,7 @@ func (a *acceptance) mergeRecord() *ojson.Object {
 	if a.op.Resolution != ResolutionHumanMerge || a.conflict == nil {
 		return nil
 	}
-	s := ConflictSummary(a.conflict)
+	s := result.ConflictSummary(a.conflict)
 	return ojson.NewObject("mode", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
 		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings("accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
 }
@@ -63,7 +64,7 @@ func (a *acceptance) recordMerge() {
 	for _, kind := range []string{"conflict_resolution_selected", "conflict_resolved"} {
 		t.append(wire.LedgerDecisions, NewConflictEntry(kind, t.env.Time(), a.turn, t.s.Phase, a.conflict, more))
 	}
-	s := ConflictSummary(a.conflict)
+	s := result.ConflictSummary(a.conflict)
 	t.event("conflict_resolved", a.turn, "resolution", ResolutionHumanMerge, "merge_strategy", "operator_authoritative_staged_result",
 		"conflicting_files", s.Strings("conflicting_files"), "accepted_since_turn_ids", s.Strings("accepted_since_turn_ids"), "overlap_ratio", wire.Member(s, "overlap_ratio"))
 }

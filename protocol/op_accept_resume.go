@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -45,7 +46,7 @@ func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
 	out := *turn.Baseline
 	out.DirtySnapshot = out.DirtySnapshot.Clone(nil)
 	for _, row := range t.x.Recent {
-		if !acceptedSince(turn, row) || !concurrentRow(turn, row) {
+		if !result.AcceptedSince(turn, row) || !result.ConcurrentRow(turn, row) {
 			continue
 		}
 		markers := row.Object("observed_artifact").Object("file_markers")
@@ -63,14 +64,14 @@ func (t *transition) keptBaseline(turn *run.Turn) *run.Baseline {
 func (t *transition) sinceAccepted(old *run.Turn, path string) bool {
 	owner, ok := t.x.Uncheckpointed.Get(path)
 	return ok && slices.ContainsFunc(t.x.Recent, func(row *ojson.Object) bool {
-		return row.String("turn_id") == owner && acceptedSince(old, row)
+		return row.String("turn_id") == owner && result.AcceptedSince(old, row)
 	})
 }
 
 // resumed returns the observation with carried changes counted as changes of the
 // turn. A carried file that is clean again is no change at all, unless commits
 // were made since.
-func resumed(turn *run.Turn, seen *Observation) *Observation {
+func resumed(turn *run.Turn, seen *result.Observation) *result.Observation {
 	if len(turn.Carried) == 0 || turn.Baseline == nil || !seen.Available {
 		return seen
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -108,10 +109,10 @@ func TestAcceptRefusalIsRecorded(t *testing.T) {
 	if now.Status != wire.TurnFailedAcceptance || now.FailedAt == "" || now.FailureReason == "" || w.reason(tr) != "acceptance_failed" || w.index.Accepted != 0 {
 		t.Errorf("turn %s session %q", ojson.Compact(ojson.Marshal(now)), w.reason(tr))
 	}
-	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("error_code") != wire.CodeValidationFailed || p.String("stage") != StageProtocol {
+	if p := added(tr, wire.LedgerEvents)[0].Object("payload"); p.String("error_code") != wire.CodeValidationFailed || p.String("stage") != result.StageProtocol {
 		t.Errorf("payload %s", ojson.Compact(p))
 	}
-	if len(tr.DropTurns)+len(tr.Unstage) > 0 || tr.Failure.Stage != StageProtocol {
+	if len(tr.DropTurns)+len(tr.Unstage) > 0 || tr.Failure.Stage != result.StageProtocol {
 		t.Error("a refused result stays staged")
 	}
 	w.accept(turn.TurnID)
@@ -134,7 +135,7 @@ func TestAcceptRefusalCodes(t *testing.T) {
 	w.refuse(wire.CodeOverrideFailed, turn.TurnID, "decisions", arr(`[{"id":"DEC-001","category":"scope","statement":"s","rationale":"r","overrides":"DEC-009"}]`))
 	w.stage(turn.TurnID)
 	op := w.acceptance(turn.TurnID)
-	op.Replay = &ReplayOutcome{Overall: ReplayMatch, Drift: "src/x.go"}
+	op.Replay = &result.ReplayOutcome{Overall: result.ReplayMatch, Drift: "src/x.go"}
 	w.fails(wire.CodeReplayDrift, op)
 	w.write("src/main.go", "changed")
 	w.accept(turn.TurnID, "files_changed", []string{"src/main.go", "src/b.go"})
@@ -174,7 +175,7 @@ func TestAcceptRefs(t *testing.T) {
 	for _, tc := range []struct{ kind, before, want string }{
 		{"review", "", "workspace:dirty"}, {"workspace", "git:x", "workspace:dirty"}, {"patch", "git:x", "git:x"}, {"commit", "", "unknown"},
 	} {
-		a := &acceptance{t: &transition{env: &Env{}, before: &run.State{AcceptedIntegrationRef: new(tc.before)}}, res: &TurnResult{Artifact: ResultArtifact{Type: tc.kind}}}
+		a := &acceptance{t: &transition{env: &Env{}, before: &run.State{AcceptedIntegrationRef: new(tc.before)}}, res: &result.Result{Artifact: result.Artifact{Type: tc.kind}}}
 		if got := a.acceptedRef(); got != tc.want {
 			t.Errorf("%s after %q: %s, want %s", tc.kind, tc.before, got, tc.want)
 		}

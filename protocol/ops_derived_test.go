@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -52,7 +53,7 @@ func TestDerivedProposal(t *testing.T) {
 		`[{"path":"src","action":"create","content":"1"},{"path":"src/b.go","action":"create","content":"2"}]`,
 	} {
 		tr := w.refuse(wire.CodeValidationFailed, turn.TurnID, append(patch, arr(bad))...)
-		if tr.Failure.Stage != StageArtifact || tr.Result.(*AcceptResult).Validation.OK {
+		if tr.Failure.Stage != result.StageArtifact || tr.Result.(*AcceptResult).Validation.OK {
 			t.Errorf("%s: stage %s", bad, tr.Failure.Stage)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -227,7 +228,7 @@ func (w *opsWorld) baseline() *run.Baseline {
 }
 
 // observe is what a store reports of the work tree (spec/02 §9.2).
-func (w *opsWorld) observe(turn *run.Turn) Observation {
+func (w *opsWorld) observe(turn *run.Turn) result.Observation {
 	base := turn.Baseline
 	from := len(w.revs) - 1
 	for i := range w.revs {
@@ -243,7 +244,7 @@ func (w *opsWorld) observe(turn *run.Turn) Observation {
 		}
 	}
 	head, summary := w.head(), "summary"
-	o := Observation{Available: true, HeadRef: &head, DiffSummary: &summary, Dirty: w.projectDirty()}
+	o := result.Observation{Available: true, HeadRef: &head, DiffSummary: &summary, Dirty: w.projectDirty()}
 	for _, p := range slices.Sorted(maps.Keys(changed)) {
 		if !wire.Observable(p) {
 			continue
@@ -261,10 +262,10 @@ func (w *opsWorld) observe(turn *run.Turn) Observation {
 	}
 	for id, doc := range w.staged {
 		if files := doc.Strings("files_changed"); id != turn.TurnID && len(files) > 0 && w.state.ActiveTurns.Has(id) {
-			o.Siblings = append(o.Siblings, SiblingClaim{TurnID: id, FilesChanged: files})
+			o.Siblings = append(o.Siblings, result.SiblingClaim{TurnID: id, FilesChanged: files})
 		}
 	}
-	slices.SortFunc(o.Siblings, func(a, b SiblingClaim) int { return strings.Compare(a.TurnID, b.TurnID) })
+	slices.SortFunc(o.Siblings, func(a, b result.SiblingClaim) int { return strings.Compare(a.TurnID, b.TurnID) })
 	return o
 }
 

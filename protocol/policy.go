@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -22,7 +23,7 @@ type PolicyInput struct {
 	Streak     int     // trailing accepted turns of the same role
 	CostUSD    float64 // US dollars
 	CostKnown  bool
-	Replay     *ReplayOutcome // nil: the verification was not run again
+	Replay     *result.ReplayOutcome // nil: the verification was not run again
 }
 
 // Violation is a policy the turn breaks. Action is block, warn or escalate as
@@ -103,17 +104,17 @@ func policyViolation(p *config.Policy, in PolicyInput) string {
 }
 
 // replayProblem says why the replay does not prove the verification, "" when it does.
-func replayProblem(r *ReplayOutcome) string {
+func replayProblem(r *result.ReplayOutcome) string {
 	switch {
 	case r == nil:
 		return "the verification was not run again before acceptance"
-	case r.Overall == ReplayMatch:
+	case r.Overall == result.ReplayMatch:
 		return ""
-	case r.Overall == ReplayMismatch:
+	case r.Overall == result.ReplayMismatch:
 		return fmt.Sprintf("running the verification again matched %d of %d declared exit codes", r.MatchedCommands, r.ReplayedCommands)
 	case r.Reason != "":
 		return r.Reason
-	case r.Overall == ReplayNotReproducible:
+	case r.Overall == result.ReplayNotReproducible:
 		return "verification.machine_evidence holds nothing that can be run again"
 	}
 	return "the verification was not run again before acceptance"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -32,13 +33,15 @@ func TestEvaluatePolicies(t *testing.T) {
 		{"status not allowed", config.Policy{Rule: config.RuleRequireStatus, Allowed: []string{"blocked", "needs_human"}}, in, []string{`"completed"`, "blocked, needs_human"}},
 		{"status allowed", config.Policy{Rule: config.RuleRequireStatus, Allowed: []string{"completed"}}, in, nil},
 		{"no replay", config.Policy{Rule: config.RuleRequireReproducibleVerify}, in, []string{"not run again"}},
-		{"replay matches", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayMatch} }), nil},
+		{"replay matches", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &result.ReplayOutcome{Overall: result.ReplayMatch} }), nil},
 		{"replay mismatch", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) {
-			p.Replay = &ReplayOutcome{Overall: ReplayMismatch, MatchedCommands: 1, ReplayedCommands: 2, Reason: "ignored"}
+			p.Replay = &result.ReplayOutcome{Overall: result.ReplayMismatch, MatchedCommands: 1, ReplayedCommands: 2, Reason: "ignored"}
 		}), []string{"1 of 2"}},
-		{"replay impossible", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayNotReproducible} }), []string{"nothing that can be run again"}},
-		{"replay reason", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{Overall: ReplayNotExecuted, Reason: "switched off"} }), []string{"switched off"}},
-		{"replay without outcome", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &ReplayOutcome{} }), []string{"not run again"}},
+		{"replay impossible", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &result.ReplayOutcome{Overall: result.ReplayNotReproducible} }), []string{"nothing that can be run again"}},
+		{"replay reason", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) {
+			p.Replay = &result.ReplayOutcome{Overall: result.ReplayNotExecuted, Reason: "switched off"}
+		}), []string{"switched off"}},
+		{"replay without outcome", config.Policy{Rule: config.RuleRequireReproducibleVerify}, with(func(p *PolicyInput) { p.Replay = &result.ReplayOutcome{} }), []string{"not run again"}},
 		{"unknown rule", config.Policy{Rule: "max_lines"}, in, []string{`"max_lines"`}},
 		{"scope of another phase", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 1, Phases: []string{"plan"}}, in, nil},
 		{"scope of this phase", config.Policy{Rule: config.RuleMaxTotalTurns, Limit: 1, Phases: []string{"plan", "build"}}, in, []string{"7 of"}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -56,7 +57,7 @@ func DecisionAuthority(cfg *config.Config, role string) (Authority, bool) {
 // CheckOverride says whether role may make the decision d, which overrides one
 // of rows. The warning is about an override that is allowed only because the
 // role that made the old decision is gone from the configuration.
-func CheckOverride(cfg *config.Config, rows []run.Line, role string, d Decision) (warning string, err *wire.Error) {
+func CheckOverride(cfg *config.Config, rows []run.Line, role string, d result.Decision) (warning string, err *wire.Error) {
 	target := repoDecision(rows, d.Overrides)
 	refuse := func(code, format string, args ...any) (string, *wire.Error) {
 		msg := fmt.Sprintf("Decision %s cannot override %s: ", d.ID, d.Overrides) + fmt.Sprintf(format, args...)
@@ -94,7 +95,7 @@ func CheckOverride(cfg *config.Config, rows []run.Line, role string, d Decision)
 
 // CheckOverrides is CheckOverride for all decisions of a turn result; it also
 // refuses two decisions that override the same one.
-func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions []Decision) (warnings []string, err *wire.Error) {
+func CheckOverrides(cfg *config.Config, rows []run.Line, role string, decisions []result.Decision) (warnings []string, err *wire.Error) {
 	taken := make(map[string]string)
 	for _, d := range decisions {
 		if d.Overrides == "" {
@@ -128,9 +129,6 @@ func repoDecision(rows []run.Line, id string) *ojson.Object {
 	return nil
 }
 
-// promoted reports whether a decision outlives its run.
-func promoted(d *Decision) bool { return d.Durability == "repo" || d.Overrides != "" }
-
 // durableIDs are the ids of all repo decisions, overridden ones too: an override
 // finds its target by the first row with the id.
 func durableIDs(rows []run.Line) *run.DecisionIDs {
@@ -148,10 +146,10 @@ func durableIDs(rows []run.Line) *run.DecisionIDs {
 // repo-decisions.jsonl, and the changes to rows they override. A decision is
 // promoted when it is durable or overrides another; every row with the
 // overridden id is marked, and a row that is marked already stays as it is.
-func PromoteDecisions(rows []run.Line, decisions []Decision, turn *run.Turn, run, phase, at string) (added []*ojson.Object, amends []Amend) {
+func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Turn, run, phase, at string) (added []*ojson.Object, amends []Amend) {
 	amended := make(map[int]bool)
 	for _, d := range decisions {
-		if !promoted(&d) {
+		if !result.Promoted(&d) {
 			continue
 		}
 		durability := d.Durability

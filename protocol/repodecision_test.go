@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -86,7 +87,7 @@ func TestCheckOverride(t *testing.T) {
 		{"pm", "DEC-077", ProblemOverrideUnknown, false},
 		{"pm", "", ProblemOverrideUnknown, false},
 	} {
-		warning, err := CheckOverride(decisionConfig(), repoRows(t), tt.role, Decision{ID: "DEC-009", Overrides: tt.target})
+		warning, err := CheckOverride(decisionConfig(), repoRows(t), tt.role, result.Decision{ID: "DEC-009", Overrides: tt.target})
 		code := ""
 		if err != nil {
 			code = err.Problems[0].Code
@@ -102,15 +103,15 @@ func TestCheckOverride(t *testing.T) {
 
 func TestCheckOverrides(t *testing.T) {
 	rows := repoRows(t)
-	warnings, err := CheckOverrides(decisionConfig(), rows, "pm", []Decision{{ID: "DEC-010"}, {ID: "DEC-011", Overrides: "DEC-005"}, {ID: "DEC-012", Overrides: "DEC-001"}})
+	warnings, err := CheckOverrides(decisionConfig(), rows, "pm", []result.Decision{{ID: "DEC-010"}, {ID: "DEC-011", Overrides: "DEC-005"}, {ID: "DEC-012", Overrides: "DEC-001"}})
 	if err != nil || len(warnings) != 1 {
 		t.Errorf("got %q %v", warnings, err)
 	}
-	_, err = CheckOverrides(decisionConfig(), rows, "pm", []Decision{{ID: "DEC-011", Overrides: "DEC-001"}, {ID: "DEC-012", Overrides: "DEC-001"}})
+	_, err = CheckOverrides(decisionConfig(), rows, "pm", []result.Decision{{ID: "DEC-011", Overrides: "DEC-001"}, {ID: "DEC-012", Overrides: "DEC-001"}})
 	if err == nil || err.Problems[0].Code != ProblemOverrideDuplicated {
 		t.Errorf("two overrides of one decision: %v", err)
 	}
-	_, err = CheckOverrides(decisionConfig(), rows, "pm", []Decision{{ID: "DEC-011", Overrides: "DEC-099"}})
+	_, err = CheckOverrides(decisionConfig(), rows, "pm", []result.Decision{{ID: "DEC-011", Overrides: "DEC-099"}})
 	if err == nil || err.Problems[0].Code != ProblemOverrideUnknown {
 		t.Errorf("got %v", err)
 	}
@@ -119,7 +120,7 @@ func TestCheckOverrides(t *testing.T) {
 func TestPromoteDecisions(t *testing.T) {
 	rows := append(repoRows(t), lineOf(t, `{"id":"DEC-001","status":"active","role":"other"}`))
 	turn := &run.Turn{TurnID: "t1", AssignedRole: "pm"}
-	added, amends := PromoteDecisions(rows, []Decision{
+	added, amends := PromoteDecisions(rows, []result.Decision{
 		{ID: "DEC-010", Category: "scope", Statement: "run only", Durability: "run"},
 		{ID: "DEC-011", Category: "scope", Statement: "kept", Rationale: "r", Durability: "repo"},
 		{ID: "DEC-012", Category: "process", Statement: "instead", Rationale: "r", Overrides: "DEC-001"},

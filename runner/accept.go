@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -145,7 +146,7 @@ func (c *change) acceptance(ctx context.Context, opt AcceptOptions) (*protocol.A
 
 // protectedPaths are the paths a result declares or proposes, or the turn changed, that
 // git_hooks.protected keeps. What a turn beside this one has claimed is left to it.
-func (c *change) protectedPaths(s staged, seen protocol.Observation) []string {
+func (c *change) protectedPaths(s staged, seen result.Observation) []string {
 	if len(c.view.Config.Protected) == 0 {
 		return nil
 	}
@@ -212,7 +213,7 @@ func (c *change) unfinished(op *protocol.AcceptTurn, t *protocol.Transition) err
 			continue
 		}
 		// What counts is what had been staged, whole, when the tree was looked at.
-		if !slices.ContainsFunc(op.Seen.Siblings, func(s protocol.SiblingClaim) bool { return s.TurnID == id }) {
+		if !slices.ContainsFunc(op.Seen.Siblings, func(s result.SiblingClaim) bool { return s.TurnID == id }) {
 			return &wire.Error{Code: CodeSiblingsAtWork, Field: "active_turns", Details: t.Failure.Details,
 				Message: "Turn " + turn.TurnID + " waits for turn " + id + ", which works beside it: " + t.Failure.Message, Hint: "git agentxchain status"}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -137,7 +138,7 @@ func (c *change) beforeAcceptance(ctx context.Context, turn *run.Turn, op *proto
 
 // classify sorts what was observed into {added, modified, deleted}, compared with
 // the turn's baseline.
-func (c *change) classify(ctx context.Context, turn *run.Turn, seen *protocol.Observation) (*ojson.Object, error) {
+func (c *change) classify(ctx context.Context, turn *run.Turn, seen *result.Observation) (*ojson.Object, error) {
 	kinds := map[byte][]string{'A': {}, 'M': {}, 'D': {}}
 	since := make(map[string]byte)
 	base := turn.Baseline

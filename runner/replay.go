@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -25,7 +26,7 @@ const (
 // replayForPolicy replays the staged evidence when a policy that applies to the
 // turn asks for it and the person has agreed to run what agents declare; without
 // that agreement nothing runs and the policy sees a replay that was not executed.
-func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) (*protocol.ReplayOutcome, error) {
+func (c *change) replayForPolicy(ctx context.Context, turn *run.Turn, s staged) (*result.ReplayOutcome, error) {
 	if !protocol.PoliciesNeedReplay(c.view.Config, c.view.State.Phase, turn.AssignedRole) {
 		return nil, nil
 	}
@@ -43,23 +44,23 @@ type ReplayOptions struct {
 }
 
 // ReplayTurn replays the machine evidence of a staged result ("verify turn").
-func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt ReplayOptions) (*protocol.ReplayOutcome, error) {
+func (r *Runner) ReplayTurn(ctx context.Context, doc *ojson.Object, opt ReplayOptions) (*result.ReplayOutcome, error) {
 	return r.replay(ctx, doc.Object("verification"), opt)
 }
 
-func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt ReplayOptions) (*protocol.ReplayOutcome, error) {
+func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt ReplayOptions) (*result.ReplayOutcome, error) {
 	if opt.Timeout <= 0 {
 		opt.Timeout = replayTimeout
 	}
-	out := &protocol.ReplayOutcome{VerifiedAt: wire.FormatTime(r.now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
+	out := &result.ReplayOutcome{VerifiedAt: wire.FormatTime(r.now()), TimeoutMS: int(opt.Timeout.Milliseconds())}
 	evidence := verification.Objects("machine_evidence")
 	switch {
 	case len(evidence) == 0:
-		out.Overall = protocol.ReplayNotReproducible
+		out.Overall = result.ReplayNotReproducible
 		out.Reason = "the result declares no machine evidence; commands and a summary cannot be run again"
 		return out, nil
 	case !opt.Execute:
-		out.Overall = protocol.ReplayNotExecuted
+		out.Overall = result.ReplayNotExecuted
 		out.Reason = "declared commands run only with the operator's consent (git config agentxchain.replayVerification true, or --execute)"
 		return out, nil
 	}
@@ -75,9 +76,9 @@ func (r *Runner) replay(ctx context.Context, verification *ojson.Object, opt Rep
 			out.MatchedCommands++
 		}
 	}
-	out.Overall = protocol.ReplayMismatch
+	out.Overall = result.ReplayMismatch
 	if out.MatchedCommands == out.ReplayedCommands {
-		out.Overall = protocol.ReplayMatch
+		out.Overall = result.ReplayMatch
 	}
 	after, err := r.treePrint(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/dispatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -71,8 +72,8 @@ func readStaged(root, turnID string) (staged, error) {
 }
 
 // siblings reads what the other active turns that work beside turn have staged.
-func (c *change) siblings(turn *run.Turn) []protocol.SiblingClaim {
-	var out []protocol.SiblingClaim
+func (c *change) siblings(turn *run.Turn) []result.SiblingClaim {
+	var out []result.SiblingClaim
 	for id, other := range c.view.State.ActiveTurns.All() {
 		if id == turn.TurnID || !slices.Contains(turn.ConcurrentWith, id) && !slices.Contains(other.ConcurrentWith, turn.TurnID) {
 			continue
@@ -86,7 +87,7 @@ func (c *change) siblings(turn *run.Turn) []protocol.SiblingClaim {
 			continue
 		}
 		if files := doc.Strings("files_changed"); len(files) > 0 {
-			out = append(out, protocol.SiblingClaim{TurnID: id, FilesChanged: files})
+			out = append(out, result.SiblingClaim{TurnID: id, FilesChanged: files})
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -241,7 +242,7 @@ func (c *change) seen(op gitstore.OID) error {
 
 // Validate checks the staged result of a turn through the five stages without
 // changing anything (the command "verify turn").
-func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *protocol.Validation, *ojson.Object, error) {
+func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *result.Validation, *ojson.Object, error) {
 	v, err := r.View(ctx)
 	if err != nil {
 		return nil, nil, nil, err
@@ -262,6 +263,6 @@ func (r *Runner) Validate(ctx context.Context, turnID string) (*run.Turn, *proto
 	if refusal != nil {
 		return turn, nil, nil, refusal
 	}
-	return turn, protocol.ValidateTurnResult(protocol.ValidationInput{Config: v.Config, State: v.State, Turn: turn, Raw: doc,
+	return turn, result.Validate(result.Input{Config: v.Config, State: v.State, Turn: turn, Raw: doc,
 		EarlierProduct: v.Index.ProductTurn, UsedDecisions: run.DecodeDecisionIDs(v.Index.DecisionIDs), SeriousObjectionOpen: v.Index.SeriousObjection()}), doc, nil
 }

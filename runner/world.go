@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -127,8 +128,8 @@ func (c *change) baseline(ctx context.Context) (*run.Baseline, error) {
 }
 
 // observe compares the work tree with a turn's baseline (spec/02 §9.2).
-func (c *change) observe(ctx context.Context, turn *run.Turn) (protocol.Observation, error) {
-	var o protocol.Observation
+func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observation, error) {
+	var o result.Observation
 	st, err := c.look(ctx)
 	if err != nil {
 		return o, err

@@ -10,8 +10,8 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -94,10 +94,10 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 		printStages(p, turn, v)
 		printReplay(p, doc, replay)
 	})
-	if !o.Execute || replay.Overall == protocol.ReplayMatch {
+	if !o.Execute || replay.Overall == result.ReplayMatch {
 		return nil
 	}
-	if replay.Overall == protocol.ReplayMismatch {
+	if replay.Overall == result.ReplayMismatch {
 		return term.Errorf("verification_replay_drift", "the evidence of turn %s does not hold: %d of %d commands ended otherwise than declared",
 			turn.TurnID, replay.ReplayedCommands-replay.MatchedCommands, replay.ReplayedCommands).
 			WithHint("git agentxchain reject " + turn.TurnID + " --reason TEXT sends the turn back")
@@ -119,9 +119,9 @@ func firstProblem(p wire.Problems) string {
 }
 
 // stageOutcomes says of each stage whether it passed, failed or was not reached.
-func stageOutcomes(v *protocol.Validation) (names, outcomes []string) {
+func stageOutcomes(v *result.Validation) (names, outcomes []string) {
 	reached := true
-	for _, name := range protocol.TurnResultStages() {
+	for _, name := range result.Stages() {
 		outcome := "passed"
 		switch {
 		case !reached:
@@ -134,7 +134,7 @@ func stageOutcomes(v *protocol.Validation) (names, outcomes []string) {
 	return names, outcomes
 }
 
-func stageRows(v *protocol.Validation) []*ojson.Object {
+func stageRows(v *result.Validation) []*ojson.Object {
 	names, outcomes := stageOutcomes(v)
 	rows := make([]*ojson.Object, len(names))
 	for i := range names {
@@ -152,7 +152,7 @@ func problemRows(list wire.Problems) []*ojson.Object {
 	return rows
 }
 
-func printStages(p *term.Printer, t *run.Turn, v *protocol.Validation) {
+func printStages(p *term.Printer, t *run.Turn, v *result.Validation) {
 	p.Printf("Turn %s of %s\n\n", p.Bold(t.TurnID), p.Bold(term.OneLine(t.AssignedRole)))
 	names, outcomes := stageOutcomes(v)
 	for i, name := range names {
@@ -175,9 +175,9 @@ func printStages(p *term.Printer, t *run.Turn, v *protocol.Validation) {
 	}
 }
 
-func printReplay(p *term.Printer, doc *ojson.Object, r *protocol.ReplayOutcome) {
+func printReplay(p *term.Printer, doc *ojson.Object, r *result.ReplayOutcome) {
 	p.Println()
-	if r.Overall == protocol.ReplayNotExecuted {
+	if r.Overall == result.ReplayNotExecuted {
 		p.Printf("Evidence: not run again. --execute runs what the turn declared:\n")
 		for _, e := range doc.Object("verification").Objects("machine_evidence") {
 			code := "?"

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -116,7 +116,7 @@ func (p *play) implementation() error {
 	if err != nil {
 		return err
 	}
-	if again.Overall != protocol.ReplayMatch {
+	if again.Overall != result.ReplayMatch {
 		return errors.New("the demo's own test does not pass: " + again.Overall + " " + again.Reason)
 	}
 	p.say(Passed, "agentxchain", "runs the declared evidence again: it matches", "")

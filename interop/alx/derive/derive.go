@@ -12,8 +12,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
-	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -131,7 +131,7 @@ func Confidence(f *Facts) float64 {
 func verified(turns []*ojson.Object) int {
 	n := 0
 	for _, row := range turns {
-		if row.Object("normalized_verification").String("status") == protocol.VerifyPass {
+		if row.Object("normalized_verification").String("status") == result.VerifyPass {
 			n++
 		}
 	}

@@ -1,0 +1,47 @@
+// Text rules shared by normalisation and validation: blank, falsy, numbered ids, quoting (spec/02 §0).
+
+package result
+
+import (
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// nonBlank reports a string with something other than white space in it.
+func nonBlank(v ojson.Value) bool {
+	s, ok := v.(string)
+	return ok && !wire.Blank(s)
+}
+
+// falsy reports absent, null, false, 0 and the empty string.
+func falsy(v ojson.Value) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case ojson.Number:
+		f, ok := v.Float64()
+		return ok && f == 0
+	}
+	return false
+}
+
+// isInteger reports a number with an integer value in any spelling.
+func isInteger(v ojson.Value) bool {
+	n, ok := v.(ojson.Number)
+	if !ok {
+		return false
+	}
+	_, ok = n.Int64()
+	return ok
+}
+
+// isPlaceholder reports an unfilled template slot: the whole string is <…>.
+func isPlaceholder(s string) bool {
+	return len(s) > 2 && s[0] == '<' && strings.IndexByte(s, '>') == len(s)-1
+}

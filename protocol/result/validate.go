@@ -1,0 +1,161 @@
+// Validate: normalisation, then the five stages in order (spec/02 §3).
+
+package result
+
+import (
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Stages of validation, in order. A stage runs only when all before it passed.
+const (
+	StageSchema       = "schema"
+	StageAssignment   = "assignment"
+	StageArtifact     = "artifact"
+	StageVerification = "verification"
+	StageProtocol     = "protocol"
+)
+
+// Stages returns the stages in order.
+func Stages() []string {
+	return []string{StageSchema, StageAssignment, StageArtifact, StageVerification, StageProtocol}
+}
+
+// Input is everything the rules look at.
+type Input struct {
+	Config *config.Config
+	State  *run.State // nil: not loaded, which fails the assignment stage
+	Turn   *run.Turn  // the active turn the result is for; nil: none
+
+	Raw ojson.Value // the decoded staged document; it is not modified
+
+	// NormalizeReview is the operator's leave to read an empty workspace
+	// artifact as a review (accept --normalize-artifact-type review).
+	NormalizeReview bool
+	// EarlierProduct: a completed implementation turn accepted earlier in this
+	// run changed a product file.
+	EarlierProduct bool
+	// SeriousObjectionOpen: an objection of severity high or blocking raised by
+	// an earlier turn of this run is open. Like one in the result itself it
+	// keeps a review from being read as consent (spec/02 §24 D-06).
+	SeriousObjectionOpen bool
+	// UsedDecisions are the decision ids of the run; nil: none.
+	UsedDecisions *run.DecisionIDs
+	// IdleSidecar is the decoded idle-expansion-result.json next to the staged
+	// document, nil when there is none (spec/02 §6).
+	IdleSidecar ojson.Value
+}
+
+// Validation is the outcome. When OK is false, Stage and Class name the first
+// stage with errors, Errors holds all errors and Warnings the warnings of that
+// stage, and Result is nil.
+type Validation struct {
+	OK       bool
+	Stage    string // StageSchema and so on; "" when OK
+	Class    string // <stage>_error; "" when OK
+	Errors   wire.Problems
+	Warnings []string
+	Result   *Result
+	Events   []NormalizationEvent // what was rewritten, in order; nil when not OK
+
+	// Validated is the result as it passed validation when an acceptance has set a
+	// request of it aside since (spec/02 §13.4), else nil.
+	Validated *ojson.Object
+}
+
+// Code returns the typed code of the refusal: the first error's code where the
+// protocol names one, mutually_exclusive_requests when any error is that, else
+// the class (spec/06 §5.2). It is "" when OK.
+func (v *Validation) Code() string {
+	if v.OK {
+		return ""
+	}
+	for _, p := range v.Errors {
+		if p.Code == ProblemMutuallyExclusive {
+			return p.Code
+		}
+	}
+	if len(v.Errors) > 0 {
+		switch c := v.Errors[0].Code; c {
+		case ProblemMissingField, ProblemDecisionID, ProblemRunMismatch, ProblemTurnMismatch, ProblemReservedPath, ProblemChallenge:
+			return c
+		}
+	}
+	return v.Class
+}
+
+// Notes returns the events as warnings for a person, one each.
+func (v *Validation) Notes() []string {
+	notes := make([]string, len(v.Events))
+	for i := range v.Events {
+		notes[i] = v.Events[i].Note()
+	}
+	return notes
+}
+
+// Validate normalises a staged document and checks it in five stages;
+// it stops at the first stage with errors (spec/02 §3-§6). It never fails in any
+// other way than by a Validation that is not OK, whatever the document holds.
+func Validate(in Input) *Validation {
+	if in.Config == nil {
+		in.Config = &config.Config{}
+	}
+	raw, ok := in.Raw.(*ojson.Object)
+	if !ok || raw == nil {
+		r := &stageReport{}
+		r.errorf(ProblemNotObject, "", "", "a turn result must be a JSON object, not %s", ojson.TypeName(in.Raw))
+		return r.failed(StageSchema)
+	}
+	// Bounds first: nothing below may be made to work on a monster.
+	r := &stageReport{}
+	checkBounds(r, raw)
+	if len(r.problems) > 0 {
+		return r.failed(StageSchema)
+	}
+
+	n := newNormalizer(in, raw.Clone())
+	n.run()
+	doc := n.doc
+	checkSchema(r, doc)
+	if len(r.problems) == 0 {
+		checkIdleExpansion(r, doc, in.Turn)
+	}
+	if len(r.problems) > 0 {
+		return r.failed(StageSchema)
+	}
+
+	c := &stageContext{in: in, doc: doc, result: New(doc)}
+	if in.State != nil {
+		c.phase = in.State.Phase
+		c.route = in.Config.Route(c.phase)
+	}
+	if role := in.Config.Role(c.result.Role); role != nil {
+		c.authority = role.WriteAuthority
+	}
+	var warnings []string
+	for _, stage := range []struct {
+		name  string
+		check func(*stageReport, *stageContext)
+	}{
+		{StageAssignment, checkAssignment},
+		{StageArtifact, checkArtifact},
+		{StageVerification, checkVerification},
+		{StageProtocol, checkProtocol},
+	} {
+		r := &stageReport{}
+		stage.check(r, c)
+		if len(r.problems) > 0 {
+			return r.failed(stage.name)
+		}
+		warnings = append(warnings, r.warnings...)
+	}
+
+	// Only now may paths change their spelling: the messages above quote them
+	// as the participant wrote them.
+	n.cleanPaths()
+	v := &Validation{OK: true, Events: n.events, Result: New(doc)}
+	v.Warnings = append(v.Notes(), warnings...)
+	return v
+}
