@@ -3,7 +3,6 @@ package ojson
 import (
 	"fmt"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -247,43 +246,16 @@ func (d *decoder) array(depth int) (Value, error) {
 }
 
 func (d *decoder) number() (Value, error) {
-	start := d.pos
-	digits := func() bool {
-		n := 0
-		for d.pos < len(d.data) && d.data[d.pos] >= '0' && d.data[d.pos] <= '9' {
-			d.pos++
-			n++
-		}
-		return n > 0
-	}
-	if d.data[d.pos] == '-' {
-		d.pos++
-	}
-	if d.pos < len(d.data) && d.data[d.pos] == '0' {
-		d.pos++
-	} else if !digits() {
+	n, ok := NumberPrefix(d.data[d.pos:])
+	switch {
+	case !ok:
+		d.pos += n
 		return nil, d.errorf("malformed number")
+	case n > MaxNumber:
+		return nil, d.errorf("a number with more than %d characters", MaxNumber)
 	}
-	if d.pos < len(d.data) && d.data[d.pos] == '.' {
-		d.pos++
-		if !digits() {
-			return nil, d.errorf("malformed number")
-		}
-	}
-	if d.pos < len(d.data) && (d.data[d.pos] == 'e' || d.data[d.pos] == 'E') {
-		d.pos++
-		if d.pos < len(d.data) && (d.data[d.pos] == '+' || d.data[d.pos] == '-') {
-			d.pos++
-		}
-		if !digits() {
-			return nil, d.errorf("malformed number")
-		}
-	}
-	if d.pos-start > 400 {
-		d.pos = start
-		return nil, d.errorf("a number with more than 400 characters")
-	}
-	return Number(d.data[start:d.pos]), nil
+	d.pos += n
+	return Number(d.data[d.pos-n : d.pos]), nil
 }
 
 func (d *decoder) str() (string, error) {
@@ -345,89 +317,10 @@ func (d *decoder) str() (string, error) {
 }
 
 func (d *decoder) escape(buf []byte) ([]byte, error) {
-	d.pos++
-	if d.pos >= len(d.data) {
-		return nil, d.errorf("unexpected end of input inside a string")
-	}
-	c := d.data[d.pos]
-	d.pos++
-	switch c {
-	case '"', '\\', '/':
-		return append(buf, c), nil
-	case 'b':
-		return append(buf, '\b'), nil
-	case 'f':
-		return append(buf, '\f'), nil
-	case 'n':
-		return append(buf, '\n'), nil
-	case 'r':
-		return append(buf, '\r'), nil
-	case 't':
-		return append(buf, '\t'), nil
-	case 'u':
-		r, ok := d.hex4()
-		if !ok {
-			return nil, d.errorf("malformed \\u escape")
-		}
-		if utf16.IsSurrogate(r) && d.pos+1 < len(d.data) && d.data[d.pos] == '\\' && d.data[d.pos+1] == 'u' {
-			save := d.pos
-			d.pos += 2
-			r2, ok := d.hex4()
-			if !ok {
-				return nil, d.errorf("malformed \\u escape")
-			}
-			if pair := utf16.DecodeRune(r, r2); pair != utf8.RuneError {
-				return utf8.AppendRune(buf, pair), nil
-			}
-			d.pos = save
-		}
-		return appendWTF8(buf, r), nil
-	}
-	d.pos--
-	if c < 0x20 || c > 0x7e {
-		return nil, d.errorf("a backslash before the byte 0x%02x is no escape", c)
-	}
-	return nil, d.errorf("unknown escape \\%c", c)
-}
-
-func (d *decoder) hex4() (rune, bool) {
-	if d.pos+4 > len(d.data) {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(d.data[d.pos:d.pos+4]), 16, 16)
+	buf, n, err := Unescape(buf, d.data[d.pos:])
+	d.pos += n
 	if err != nil {
-		return 0, false
+		return nil, d.errorf("%s", err)
 	}
-	d.pos += 4
-	return rune(n), true
-}
-
-// appendWTF8 appends r, keeping a lone surrogate as its generalised UTF-8 form.
-func appendWTF8(buf []byte, r rune) []byte {
-	if utf16.IsSurrogate(r) {
-		return append(buf, 0xED, byte(0x80|(r>>6)&0x3F), byte(0x80|r&0x3F))
-	}
-	return utf8.AppendRune(buf, r)
-}
-
-// loneSurrogate reports the surrogate encoded at the start of s, if any.
-func loneSurrogate[T []byte | string](s T) (rune, bool) {
-	if len(s) >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] <= 0xBF && s[2] >= 0x80 && s[2] <= 0xBF {
-		return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
-	}
-	return 0, false
-}
-
-func validWTF8(s []byte) bool {
-	for len(s) > 0 {
-		r, n := utf8.DecodeRune(s)
-		if r == utf8.RuneError && n == 1 {
-			if _, ok := loneSurrogate(s); !ok {
-				return false
-			}
-			n = 3
-		}
-		s = s[n:]
-	}
-	return true
+	return buf, nil
 }

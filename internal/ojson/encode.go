@@ -101,7 +101,7 @@ func AppendString(b []byte, s string) []byte {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 {
-			if sur, ok := loneSurrogate(s[i:]); ok {
+			if sur, ok := LoneSurrogate(s[i:]); ok {
 				b = append(b, '\\', 'u', hex[sur>>12&15], hex[sur>>8&15], hex[sur>>4&15], hex[sur&15])
 				i += 3
 				continue

@@ -5,8 +5,9 @@ package scan
 import (
 	"encoding/binary"
 	"math/bits"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 // pieceSize is about how much of a string with escapes is decoded at a time.
@@ -114,71 +115,24 @@ func special(w uint64) uint64 {
 }
 
 func (r *Reader) escape(out []byte) ([]byte, error) {
-	if err := r.need(12); err != nil {
+	if err := r.need(12); err != nil { // a pair of surrogates
 		return nil, err
 	}
-	b := r.buf[r.pos:r.end]
-	if len(b) < 2 {
+	out, n, err := ojson.Unescape(out, r.buf[r.pos:r.end])
+	switch {
+	case err == nil:
+	case r.end-r.pos < 2:
 		return nil, r.errorf("the document ends inside a string")
-	}
-	switch c := b[1]; c {
-	case '"', '\\', '/':
-		out = append(out, c)
-	case 'b':
-		out = append(out, '\b')
-	case 'f':
-		out = append(out, '\f')
-	case 'n':
-		out = append(out, '\n')
-	case 'r':
-		out = append(out, '\r')
-	case 't':
-		out = append(out, '\t')
-	case 'u':
-		first, ok := hex4(b[2:])
-		if !ok {
-			return nil, r.errorf("an escape is malformed")
-		}
-		r.pos += 6
-		if !utf16.IsSurrogate(first) {
-			return utf8.AppendRune(out, first), nil
-		}
-		if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
-			if second, ok := hex4(b[8:]); ok {
-				if pair := utf16.DecodeRune(first, second); pair != utf8.RuneError {
-					r.pos += 6
-					return utf8.AppendRune(out, pair), nil
-				}
-			}
-		}
-		r.lone = true
-		return append(out, 0xe0|byte(first>>12), 0x80|byte(first>>6)&0x3f, 0x80|byte(first)&0x3f), nil
+	case r.buf[r.pos+1] == 'u':
+		return nil, r.errorf("an escape is malformed")
 	default:
 		return nil, r.errorf("there is an unknown escape in a string")
 	}
-	r.pos += 2
+	r.pos += n
+	if n == 6 && !r.lone {
+		_, r.lone = ojson.LoneSurrogate(out[max(0, len(out)-3):])
+	}
 	return out, nil
-}
-
-func hex4(b []byte) (rune, bool) {
-	if len(b) < 4 {
-		return 0, false
-	}
-	var v rune
-	for _, c := range b[:4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		v = v<<4 | rune(c)
-	}
-	return v, true
 }
 
 // short reads a string of at most max bytes, valid until the next use.

@@ -313,48 +313,20 @@ func (r *Reader) plainToken(c byte) ([]byte, error) {
 	return nil, r.unexpected(c)
 }
 
-// longestNumber is far more than any double needs.
-const longestNumber = 400
-
 func (r *Reader) number() ([]byte, error) {
-	if err := r.need(longestNumber + 1); err != nil {
+	if err := r.need(ojson.MaxNumber + 1); err != nil {
 		return nil, err
 	}
 	b := r.buf[r.pos:r.end]
-	i := 0
-	digits := func() bool {
-		start := i
-		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
-			i++
-		}
-		return i > start
-	}
-	if b[i] == '-' {
-		i++
-	}
-	if i < len(b) && b[i] == '0' {
-		i++
-	} else if !digits() {
+	n, ok := ojson.NumberPrefix(b)
+	switch {
+	case !ok:
 		return nil, r.errorf("a number is malformed")
+	case n > ojson.MaxNumber:
+		return nil, r.errorf("a number has more than %d characters", ojson.MaxNumber)
 	}
-	if i < len(b) && b[i] == '.' {
-		if i++; !digits() {
-			return nil, r.errorf("a number is malformed")
-		}
-	}
-	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
-		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		if !digits() {
-			return nil, r.errorf("a number is malformed")
-		}
-	}
-	if i > longestNumber {
-		return nil, r.errorf("a number has more than %d characters", longestNumber)
-	}
-	r.pos += i
-	return b[:i], nil
+	r.pos += n
+	return b[:n], nil
 }
 
 // names are the member names of one object.
