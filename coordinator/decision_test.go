@@ -42,7 +42,7 @@ func operate(ctx context.Context, dir string, publish gitstore.Publish, seed str
 		return err
 	}
 	defer func() { _ = tx.Close() }()
-	o, e := op(tx.View()), env(seed)
+	o, e := op(tx.View()), at(seed)
 	tr, refusal := protocol.Apply(tx.View().Snapshot(), o, e)
 	if refusal != nil {
 		return refusal
@@ -124,7 +124,7 @@ func decideAll(dir string) (*Decided, error) {
 				return operate(ctx, path, publish, "assign-"+repo, giveTurn)
 			}})
 		}
-		return Block(&d.Workspace, "decided", env("block")), parts, nil
+		return Block(&d.Workspace, "decided", at("block")), parts, nil
 	})
 	return decided, err
 }

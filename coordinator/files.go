@@ -32,7 +32,10 @@ const (
 	ContextDir        = Dir + "/context"  // <context ref>/COORDINATOR_CONTEXT.{json,md}
 	HandoffDir        = Dir + "/handoffs" // <intent id>.json
 	ReportArchive     = Dir + "/recovery-reports"
+)
 
+// Files of a change, which no other tool reads.
+const (
 	pendingPath = Dir + "/pending-change.json" // a change that is being carried out
 	lockPath    = Dir + "/coordinator.lock"
 )

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -141,13 +142,13 @@ func restart(t *rapid.T, w *Workspace, all []*ojson.Object) *Workspace {
 	if out.Barriers, problems = DecodeBarriers(o); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	var data []byte
+	var rows []*ojson.Object
 	for _, row := range all {
-		data = append(append(data, ojson.Compact(row)...), '\n')
-	}
-	rows, problems := decodeRows("history", data)
-	if len(problems) > 0 {
-		t.Fatal(problems)
+		read, err := run.DecodeLedgerLine(ojson.Compact(row))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, read)
 	}
 	out.History = NewHistory(rows, w.State.SuperRunID)
 	if o, err = ojson.DecodeObject(ojson.Pretty(w.State.object())); err != nil {

@@ -65,7 +65,7 @@ func TestStartOnDisk(t *testing.T) {
 	}
 	begin := func() (*Change, error) {
 		_, c, err := s.Begin(context.Background(), time.Second, func(d *Documents) (*Change, *wire.Error) {
-			return Start(d.Config, d.State, d.NextDecision, []StartedRun{{"api", "run_1", "design", true}, {"web", "run_2", "design", false}}, env("s"))
+			return Start(d.Config, d.State, d.NextDecision, []StartedRun{{"api", "run_1", "design", true}, {"web", "run_2", "design", false}}, at("s"))
 		})
 		return c, err
 	}
@@ -94,12 +94,12 @@ func TestStartOnDisk(t *testing.T) {
 	if _, err := begin(); code(err) != wire.CodeRunExists {
 		t.Error(err)
 	}
-	if _, err := project(s, acceptance("web", "polish", "t1"), "s"); err != nil {
+	if _, err := project(s, handedIn("web", "polish", "t1"), "s"); err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir, StatePath, strings.Replace(contents(t, dir, StatePath), `"active"`, `"completed"`, 1))
 	_, _, err = s.Begin(context.Background(), time.Second, func(d *Documents) (*Change, *wire.Error) {
-		return Start(d.Config, d.State, d.NextDecision, nil, env("other"))
+		return Start(d.Config, d.State, d.NextDecision, nil, at("other"))
 	})
 	if err != nil {
 		t.Fatal(err)

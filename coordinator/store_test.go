@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -23,8 +24,8 @@ import (
 func workspaceDir(t testing.TB) string {
 	t.Helper()
 	dir := tree(t, "repos/web/", "repos/api/", "repos/docs/", ".agentxchain/multirepo/")
-	cfg := configOf(t, goodConfig)
-	write(t, dir, ConfigFile, goodConfig)
+	cfg := decoded(t, shop)
+	write(t, dir, ConfigFile, shop)
 	write(t, dir, StatePath, `{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
 	write(t, dir, BarriersPath, string(ojson.Pretty(NewBarriers(cfg, "t0").Object())))
 	return dir
@@ -59,7 +60,7 @@ func open(t testing.TB, dir string) *Store {
 // project projects on disk.
 func project(s *Store, in Acceptance, seed string) (*Change, error) {
 	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*Change, *wire.Error) {
-		return Project(&d.Workspace, in, env(seed))
+		return Project(&d.Workspace, in, at(seed))
 	})
 	return c, err
 }
@@ -75,7 +76,7 @@ func code(err error) string {
 func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 	dir := workspaceDir(t)
 	s := open(t, dir)
-	in := acceptance("api", "contract", "t1", "src/a")
+	in := handedIn("api", "contract", "t1", "src/a")
 	in.Decisions = []any{"DEC-1"}
 	first, err := project(s, in, "s1")
 	if err != nil {
@@ -84,7 +85,7 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 	if again, err := project(s, in, "s2"); err != nil || again.ProjectionRef != first.ProjectionRef || !again.Empty() {
 		t.Errorf("%+v %v", again, err)
 	}
-	in = acceptance("web", "contract", "t1")
+	in = handedIn("web", "contract", "t1")
 	in.Decisions = []any{ojson.NewObject("id", "DEC-2"), "DEC-3"}
 	if _, err := project(s, in, "s3"); err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 	}
 	// A refusal writes nothing.
 	before := contents(t, dir, HistoryPath)
-	if _, err := project(s, acceptance("api", "build", "t2", "../web/x"), "s"); code(err) != CodeCrossRepoWrite || contents(t, dir, HistoryPath) != before {
+	if _, err := project(s, handedIn("api", "build", "t2", "../web/x"), "s"); code(err) != CodeCrossRepoWrite || contents(t, dir, HistoryPath) != before {
 		t.Errorf("%v", err)
 	}
 	// state.json keeps what it does not know.
@@ -123,7 +124,7 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 func TestBadLinesCostThemselvesOnly(t *testing.T) {
 	dir := workspaceDir(t)
 	s := open(t, dir)
-	if _, err := project(s, acceptance("web", "polish", "t1"), "s"); err != nil {
+	if _, err := project(s, handedIn("web", "polish", "t1"), "s"); err != nil {
 		t.Fatal(err)
 	}
 	good := contents(t, dir, HistoryPath)
@@ -137,7 +138,7 @@ func TestBadLinesCostThemselvesOnly(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	// The next row does not become part of the torn one.
-	if _, err := project(s, acceptance("api", "polish", "t2"), "s"); err != nil {
+	if _, err := project(s, handedIn("api", "polish", "t2"), "s"); err != nil {
 		t.Fatal(err)
 	}
 	if d, err = s.Read(); err != nil || len(d.History.Accepted("polish")) != 2 {
@@ -168,7 +169,7 @@ func TestReadRefuses(t *testing.T) {
 		if _, err := s.Read(); code(err) != c.code {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if _, err := project(s, acceptance("api", "build", "t"), "s"); code(err) != c.code {
+		if _, err := project(s, handedIn("api", "build", "t"), "s"); code(err) != c.code {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -197,7 +198,7 @@ func TestHostileFiles(t *testing.T) {
 		if _, err := s.Read(); code(err) != "unreadable_file" {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := project(s, acceptance("api", "build", "t"), "s"); code(err) != "unreadable_file" {
+		if _, err := project(s, handedIn("api", "build", "t"), "s"); code(err) != "unreadable_file" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -214,7 +215,7 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = project(s, acceptance("web", "polish", "t1"), "child")
+		_, err = project(s, handedIn("web", "polish", "t1"), "child")
 		fmt.Println(err)
 		return
 	}
@@ -234,7 +235,7 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 			t.Fatalf("%s: the child lived: %s", point, out)
 		}
 		s := open(t, dir)
-		c, err := project(s, acceptance("web", "polish", "t1"), "parent")
+		c, err := project(s, handedIn("web", "polish", "t1"), "parent")
 		if err != nil || c.ProjectionRef == "" {
 			t.Fatalf("%s: %v", point, err)
 		}
@@ -266,7 +267,7 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	record(step{File: HistoryPath, Data: row, Append: true, Size: 17}, step{File: BarriersPath, Data: "{}\n", Before: "0000"},
 		step{File: "../../evil", Data: "x"}, step{File: StatePath, Data: "x", Append: true})
 	s := open(t, dir)
-	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*Change, *wire.Error) { return Evaluate(&d.Workspace, env("s")), nil })
+	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*Change, *wire.Error) { return Evaluate(&d.Workspace, at("s")), nil })
 	if err != nil || !c.Empty() || len(d.Findings) != 4 {
 		t.Fatalf("%v %+v %+v", err, c, d)
 	}
@@ -306,7 +307,7 @@ func TestOneWriterAtATime(t *testing.T) {
 	done := make(chan error)
 	for i := range 8 {
 		go func() {
-			_, err := project(s, acceptance("web", "polish", fmt.Sprint("t", i%4)), fmt.Sprint("s", i))
+			_, err := project(s, handedIn("web", "polish", fmt.Sprint("t", i%4)), fmt.Sprint("s", i))
 			done <- err
 		}()
 	}
@@ -318,4 +319,48 @@ func TestOneWriterAtATime(t *testing.T) {
 	if n := strings.Count(contents(t, dir, HistoryPath), "\n"); n != 4 {
 		t.Errorf("%d rows", n)
 	}
+}
+
+// shop is an initiative of three repositories, one of them optional.
+const shop = `{
+  "schema_version": "0.1",
+  "project": {"id": " shop ", "name": "Shop", "extra": 1},
+  "repos": {
+    "web": {"path": "./repos/web"},
+    "api": {"path": " repos/api ", "default_branch": "trunk", "required": true},
+    "docs": {"path": "repos/docs", "required": false}
+  },
+  "workstreams": {
+    "contract": {"phase": "design", "repos": ["api", "web"], "entry_repo": "api", "depends_on": [], "completion_barrier": "interface_alignment",
+      "interface_alignment": {"decision_ids_by_repo": {"api": ["DEC-1"], "web": ["DEC-2", "DEC-3"]}}},
+    "names": {"phase": "design", "repos": ["docs"], "entry_repo": "docs", "depends_on": ["contract", "contract"], "completion_barrier": "named_decisions",
+      "named_decisions": {"decision_ids_by_repo": {"docs": ["DEC-007"]}}},
+    "build": {"phase": "make", "repos": ["api", "web"], "entry_repo": "web", "depends_on": ["contract"], "completion_barrier": "ordered_repo_sequence"},
+    "polish": {"phase": "make", "repos": ["web", "api"], "entry_repo": "web", "depends_on": ["build"], "completion_barrier": "all_repos_accepted"},
+    "launch": {"phase": "ship", "repos": ["api"], "entry_repo": "api", "depends_on": ["polish"], "completion_barrier": "shared_human_gate"}
+  },
+  "routing": {"design": {"entry_workstream": "names"}, "make": {}, "ship": {"entry_workstream": "launch"}},
+  "gates": {"initiative_ship": {"requires_human_approval": true, "requires_repos": ["api", "web"]}},
+  "hooks": {"before_gate": [{"name": "look", "type": "process", "command": ["true"], "timeout_ms": 500, "mode": "blocking"}]},
+  "note": "kept"
+}`
+
+// decoded is a configuration without findings.
+func decoded(t testing.TB, text string) *Config {
+	t.Helper()
+	c, p, e := Decode([]byte(text))
+	if e != nil || len(p) > 0 {
+		t.Fatalf("%v %v", e, p)
+	}
+	return c
+}
+
+// at is the surroundings of a change made at a fixed time.
+func at(seed string) protocol.Env {
+	return protocol.Env{Now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC), Seed: seed}
+}
+
+// handedIn is an accepted turn of a repository.
+func handedIn(repo, stream, turn string, files ...string) Acceptance {
+	return Acceptance{Repo: repo, Workstream: stream, TurnID: turn, FilesChanged: files}
 }
