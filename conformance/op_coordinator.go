@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,12 +26,12 @@ func validateCoordinatorConfig(w *workspace) (outcome, error) {
 	case nil:
 		return nil, fmt.Errorf("setup.coordinator_config is missing")
 	case *ojson.Object:
-		_, problems = coordinator.DecodeObject(v)
+		_, problems = multirepo.DecodeObject(v)
 	default:
-		problems = wire.Problems{{Code: "config_invalid", Message: coordinator.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}}
+		problems = wire.Problems{{Code: "config_invalid", Message: multirepo.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}}
 	}
-	if refused := coordinator.ConfigError(problems); refused != nil {
-		return ojson.NewObject("result", "error", "error_type", refused.Code, "errors", coordinator.Lines(problems)), nil
+	if refused := multirepo.ConfigError(problems); refused != nil {
+		return ojson.NewObject("result", "error", "error_type", refused.Code, "errors", multirepo.Lines(problems)), nil
 	}
 	return ojson.NewObject("result", "success", "errors", []string{}), nil
 }
@@ -61,22 +62,22 @@ func projectRepoAcceptance(w *workspace) (outcome, error) {
 	defer remove()
 
 	env := protocol.Env{Now: w.now, Seed: w.seed, Actor: protocol.Actor{Name: "conformance"}}
-	update := func(decide func(*coordinator.Documents) (*coordinator.Change, *wire.Error)) (*coordinator.Change, error) {
+	update := func(decide func(*coordinator.Documents) (*multirepo.Change, *wire.Error)) (*multirepo.Change, error) {
 		_, c, err := store.Update(context.Background(), "conformance", time.Second, decide)
 		return c, err
 	}
-	projected, err := update(func(d *coordinator.Documents) (*coordinator.Change, *wire.Error) {
-		in, e := coordinator.DecodeAcceptance(repo, stream, turn)
+	projected, err := update(func(d *coordinator.Documents) (*multirepo.Change, *wire.Error) {
+		in, e := multirepo.DecodeAcceptance(repo, stream, turn)
 		if e != nil {
 			return nil, e
 		}
-		return coordinator.Project(&d.Workspace, in, env)
+		return multirepo.Project(&d.Workspace, in, env)
 	})
 	if err != nil {
 		return refusedProjection(err)
 	}
-	if _, err = update(func(d *coordinator.Documents) (*coordinator.Change, *wire.Error) {
-		return coordinator.Evaluate(&d.Workspace, env), nil
+	if _, err = update(func(d *coordinator.Documents) (*multirepo.Change, *wire.Error) {
+		return multirepo.Evaluate(&d.Workspace, env), nil
 	}); err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func projectRepoAcceptance(w *workspace) (outcome, error) {
 	return projectionOutcome(projected, after.Barriers), nil
 }
 
-func projectionOutcome(c *coordinator.Change, barriers *coordinator.Barriers) outcome {
+func projectionOutcome(c *multirepo.Change, barriers *multirepo.Barriers) outcome {
 	effects := make([]*ojson.Object, len(c.Effects))
 	for i, e := range c.Effects {
 		effects[i] = e.Effect()
@@ -109,9 +110,9 @@ func refusedProjection(err error) (outcome, error) {
 	}
 	kind := "projection_failed"
 	switch e.Code {
-	case coordinator.CodeConfigMissing, coordinator.CodeNoCoordinator, wire.CodeInvalidState, wire.CodeInvalidJSON:
+	case multirepo.CodeConfigMissing, multirepo.CodeNoCoordinator, wire.CodeInvalidState, wire.CodeInvalidJSON:
 		return nil, fmt.Errorf("the fixture's workspace cannot be read: %w", err)
-	case coordinator.CodeCrossRepoWrite:
+	case multirepo.CodeCrossRepoWrite:
 		kind = e.Code
 	}
 	return ojson.NewObject("result", "error", "error_type", kind, "error", e.Message), nil

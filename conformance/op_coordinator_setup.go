@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -34,9 +35,9 @@ type initiative struct {
 func newInitiative(setup *ojson.Object) (*initiative, error) {
 	in := &initiative{dirs: []string{initiativeDir}, files: make(map[string][]byte)}
 	if v := member(setup, "coordinator_config"); v != nil {
-		in.put(coordinator.ConfigFile, ojson.Pretty(v))
+		in.put(multirepo.ConfigFile, ojson.Pretty(v))
 	}
-	for _, doc := range []struct{ key, path string }{{"coordinator_state", coordinator.StatePath}, {"barriers", coordinator.BarriersPath}} {
+	for _, doc := range []struct{ key, path string }{{"coordinator_state", multirepo.StatePath}, {"barriers", multirepo.BarriersPath}} {
 		v := member(setup, doc.key)
 		o, ok := v.(*ojson.Object)
 		if !ok && v != nil {
@@ -46,7 +47,7 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 			in.put(doc.path, ojson.Pretty(o))
 		}
 	}
-	for _, l := range []struct{ key, path string }{{"coordinator_history", coordinator.HistoryPath}, {"barrier_ledger", coordinator.BarrierLedgerPath}} {
+	for _, l := range []struct{ key, path string }{{"coordinator_history", multirepo.HistoryPath}, {"barrier_ledger", multirepo.BarrierLedgerPath}} {
 		list, err := rows(member(setup, l.key))
 		if err != nil {
 			return nil, fmt.Errorf("setup.%s: %w", l.key, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
 // Cells of the board: how far a repository is with its part of a workstream.
@@ -34,9 +35,9 @@ type Cell struct {
 
 // Row is a workstream with its barrier.
 type Row struct {
-	Workstream *Workstream
-	Barrier    *Barrier // nil when barriers.json has none
-	Current    bool     // it is in the phase of the initiative
+	Workstream *initiative.Workstream
+	Barrier    *initiative.Barrier // nil when barriers.json has none
+	Current    bool                // it is in the phase of the initiative
 	Cells      []Cell
 	WaitsFor   []string // in words; empty when the barrier is satisfied and nothing is left to do
 }
@@ -58,8 +59,8 @@ func (s *Standing) Board() []Row {
 	return out
 }
 
-func (s *Standing) row(stream *Workstream) Row {
-	r := Row{Workstream: stream, Barrier: s.barrierOf(stream.ID), Current: stream.Phase == s.State.Phase && s.State.Status != StatusCompleted}
+func (s *Standing) row(stream *initiative.Workstream) Row {
+	r := Row{Workstream: stream, Barrier: s.BarrierOf(stream.ID), Current: stream.Phase == s.State.Phase && s.State.Status != initiative.StatusCompleted}
 	for _, repo := range stream.Repos {
 		r.Cells = append(r.Cells, s.cell(stream, r.Barrier, repo))
 	}
@@ -67,7 +68,7 @@ func (s *Standing) row(stream *Workstream) Row {
 	return r
 }
 
-func (s *Standing) cell(stream *Workstream, b *Barrier, repo string) Cell {
+func (s *Standing) cell(stream *initiative.Workstream, b *initiative.Barrier, repo string) Cell {
 	c := Cell{Repo: repo, Entry: repo == stream.EntryRepo, State: CellOpen}
 	if b != nil {
 		c.Missing = s.History.Missing(stream.ID, repo, b.Decisions(repo))
@@ -89,7 +90,7 @@ func (s *Standing) cell(stream *Workstream, b *Barrier, repo string) Cell {
 			c.State, c.Turn = CellWorking, turn
 		}
 	}
-	child := s.Children.state(repo)
+	child := s.Children.State(repo)
 	accepted := slices.Contains(s.History.Accepted(stream.ID), repo)
 	switch {
 	case c.State == CellWorking:
@@ -101,7 +102,7 @@ func (s *Standing) cell(stream *Workstream, b *Barrier, repo string) Cell {
 		c.State = CellBlocked
 	case accepted:
 		c.State = CellPartial
-	case s.Children[repo].waits() && stream.Phase == s.State.Phase:
+	case s.Children[repo].Waits() && stream.Phase == s.State.Phase:
 		c.State = CellGate
 	case stream.Phase == s.State.Phase && slices.Index(s.Config.Phases(), child.Phase) < slices.Index(s.Config.Phases(), stream.Phase):
 		c.State = CellBehind
@@ -110,13 +111,13 @@ func (s *Standing) cell(stream *Workstream, b *Barrier, repo string) Cell {
 }
 
 // waitsFor says in words what a barrier still waits for.
-func (s *Standing) waitsFor(stream *Workstream, b *Barrier) []string {
+func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier) []string {
 	if b == nil {
-		return []string{fmt.Sprintf("barriers.json has no barrier %s", BarrierID(stream.ID))}
+		return []string{fmt.Sprintf("barriers.json has no barrier %s", initiative.BarrierID(stream.ID))}
 	}
 	var out []string
 	for _, dep := range stream.DependsOn {
-		if !s.done(dep, stream) {
+		if !s.Done(dep, stream) {
 			out = append(out, "workstream "+dep)
 		}
 	}
@@ -125,7 +126,7 @@ func (s *Standing) waitsFor(stream *Workstream, b *Barrier) []string {
 	for _, repo := range waiting.Keys() {
 		ids, _ := waiting.Get(repo)
 		switch {
-		case b.Type == OrderedSequence && len(out) == 0 && repo != stream.EntryRepo && !slices.Contains(accepted, stream.EntryRepo):
+		case b.Type == initiative.OrderedSequence && len(out) == 0 && repo != stream.EntryRepo && !slices.Contains(accepted, stream.EntryRepo):
 			out = append(out, fmt.Sprintf("%s, after %s", repo, stream.EntryRepo))
 		case len(ids) > 0 && slices.Contains(accepted, repo):
 			out = append(out, fmt.Sprintf("%s to decide %s", repo, strings.Join(ids, ", ")))
@@ -135,7 +136,7 @@ func (s *Standing) waitsFor(stream *Workstream, b *Barrier) []string {
 			out = append(out, repo)
 		}
 	}
-	if b.Type == SharedHumanGate && b.Status != Satisfied {
+	if b.Type == initiative.SharedHumanGate && b.Status != initiative.Satisfied {
 		out = append(out, "a person, with the gate of the phase")
 	}
 	return out
@@ -149,7 +150,7 @@ func (r *Row) Object() *ojson.Object {
 	for _, c := range r.Cells {
 		cells = append(cells, ojson.NewObject("repo_id", c.Repo, "entry", c.Entry, "state", c.State, "turn_id", ojson.OrNull(c.Turn), "missing_decisions", append([]string{}, c.Missing...)))
 	}
-	id, kind, status := BarrierID(r.Workstream.ID), r.Workstream.Barrier, "missing"
+	id, kind, status := initiative.BarrierID(r.Workstream.ID), r.Workstream.Barrier, "missing"
 	if r.Barrier != nil {
 		id, kind, status = r.Barrier.ID, r.Barrier.Type, r.Barrier.Status
 	}

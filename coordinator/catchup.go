@@ -12,13 +12,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // CaughtUp is what bringing the record up to date came to.
 type CaughtUp struct {
-	Mismatches []Mismatch // that were found
-	Resync     *Resynced
+	Mismatches []initiative.Mismatch // that were found
+	Resync     *initiative.Resynced
 }
 
 // catchUp takes over what the repositories have done and tells the hooks of each
@@ -33,8 +34,8 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 		}
 		s.Documents = tx.Docs
 	}
-	ch, r := Resync(&s.Workspace, s.Children, env)
-	out := &CaughtUp{Mismatches: Divergence(&s.Workspace, s.Children), Resync: r}
+	ch, r := initiative.Resync(&s.Workspace, s.Children, env)
+	out := &CaughtUp{Mismatches: initiative.Divergence(&s.Workspace, s.Children), Resync: r}
 	before := s.History
 	if r.BlockedReason != "" && !c.hasReport() {
 		ch.Files = append(ch.Files, reportFile(r.BlockedReason, env))
@@ -59,7 +60,7 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 // acceptances tells the hooks of every acceptance that counts now. A hook that
 // changes what it must not blocks the initiative; the hooks of the others are
 // told all the same (spec/04 §21.11).
-func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *History, r *Resynced) error {
+func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *initiative.History, r *initiative.Resynced) error {
 	if len(r.Projected) == 0 || len(s.Config.Hooks.Array(HookAfterAcceptance)) == 0 {
 		return nil
 	}
@@ -99,11 +100,11 @@ func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *
 
 // invalidations are the contexts that an acceptance has overtaken, as hooks are
 // told of them (spec/04 §8.4).
-func invalidations(cfg *Config, h *History, a Acceptance) []*ojson.Object {
+func invalidations(cfg *initiative.Config, h *initiative.History, a initiative.Acceptance) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, row := range h.Rows() {
 		target, stream := row.String("target_repo_id"), row.String("workstream_id")
-		if row.String("type") != rowContext || target == a.Repo {
+		if row.String("type") != initiative.RowContext || target == a.Repo {
 			continue
 		}
 		why := ""
@@ -125,7 +126,7 @@ func invalidations(cfg *Config, h *History, a Acceptance) []*ojson.Object {
 // will fill in and tells the hooks.
 func (c *Coordinator) block(ctx context.Context, tx *Tx, s *Seen, reason string) error {
 	env := c.env(ctx)
-	ch := Block(&s.Workspace, reason, env)
+	ch := initiative.Block(&s.Workspace, reason, env)
 	ch.Files = append(ch.Files, reportFile(reason, env))
 	if err := c.commit(ctx, tx, "block", "The initiative is blocked", ch); err != nil {
 		return err
@@ -158,24 +159,24 @@ func (c *Coordinator) escalate(ctx context.Context, tx *Tx, s *Seen) {
 }
 
 // blockedError is the refusal of a blocked initiative.
-func blockedError(s *State) *wire.Error {
+func blockedError(s *initiative.State) *wire.Error {
 	reason := s.BlockedReason
 	if reason == "" {
 		reason = "no reason is recorded"
 	}
 	return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: "The initiative is blocked: " + reason,
 		Details: ojson.NewObject("blocked_reason", ojson.OrNull(s.BlockedReason)),
-		Hint:    "mend what blocks it, fill in " + ReportPath + ", then: " + Program + " multi resume"}
+		Hint:    "mend what blocks it, fill in " + initiative.ReportPath + ", then: " + Program + " multi resume"}
 }
 
 // reportFile is the report of a block, unless there is one.
-func reportFile(reason string, env protocol.Env) File {
-	return File{Path: ReportPath, Data: []byte(Report(reason, env.Time())), Keep: true}
+func reportFile(reason string, env protocol.Env) initiative.File {
+	return initiative.File{Path: initiative.ReportPath, Data: []byte(initiative.Report(reason, env.Time())), Keep: true}
 }
 
 // hasReport reports whether there is a recovery report, or something in its place.
 func (c *Coordinator) hasReport() bool {
-	_, err := c.store.root.Lstat(ReportPath)
+	_, err := c.store.root.Lstat(initiative.ReportPath)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -34,7 +35,7 @@ type pendingChange struct {
 
 // steps returns the files of a change in the order they are written: history
 // first, because everything else can be computed from it.
-func (d *Documents) steps(c *Change) []step {
+func (d *Documents) steps(c *initiative.Change) []step {
 	var out []step
 	rows := func(name string, list []*ojson.Object) {
 		if len(list) == 0 {
@@ -51,16 +52,16 @@ func (d *Documents) steps(c *Change) []step {
 		}
 		out = append(out, step{File: name, Data: b.String(), Append: true, Size: int(end.size)})
 	}
-	rows(HistoryPath, c.History)
-	rows(DecisionsPath, c.Decisions)
-	rows(BarrierLedgerPath, c.BarrierLedger)
-	rows(HookAuditPath, c.HookAudit)
-	rows(HookNotesPath, c.HookNotes)
+	rows(initiative.HistoryPath, c.History)
+	rows(initiative.DecisionsPath, c.Decisions)
+	rows(initiative.BarrierLedgerPath, c.BarrierLedger)
+	rows(initiative.HookAuditPath, c.HookAudit)
+	rows(initiative.HookNotesPath, c.HookNotes)
 	if c.Barriers != nil {
-		out = append(out, step{File: BarriersPath, Data: string(ojson.Pretty(c.Barriers.Object())), Before: d.digests[BarriersPath]})
+		out = append(out, step{File: initiative.BarriersPath, Data: string(ojson.Pretty(c.Barriers.Object())), Before: d.digests[initiative.BarriersPath]})
 	}
 	if c.State != nil {
-		out = append(out, step{File: StatePath, Data: string(ojson.Pretty(c.State.object())), Before: d.digests[StatePath]})
+		out = append(out, step{File: initiative.StatePath, Data: string(ojson.Pretty(c.State.Object())), Before: d.digests[initiative.StatePath]})
 	}
 	return out
 }
@@ -71,13 +72,13 @@ func carryOut(root *os.Root, steps []step) error {
 	if len(steps) == 0 {
 		return nil
 	}
-	if err := root.MkdirAll(Dir, 0o777); err != nil {
+	if err := root.MkdirAll(initiative.Dir, 0o777); err != nil {
 		return err
 	}
 	if len(steps) == 1 {
 		return steps[0].write(root)
 	}
-	data := ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: Schema, Steps: steps}))
+	data := ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: initiative.Schema, Steps: steps}))
 	if err := durable.WriteFileRoot(root, pendingPath, data, 0o666); err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func dropPending(root *os.Root) error {
 	if err := root.Remove(pendingPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return durable.SyncDirRoot(root, Dir)
+	return durable.SyncDirRoot(root, initiative.Dir)
 }
 
 func (s *step) write(root *os.Root) error {
@@ -227,9 +228,9 @@ func abandoned(name, why string) wire.Problems {
 // a directory that others can write to.
 func (s *step) known() bool {
 	switch s.File {
-	case HistoryPath, DecisionsPath, BarrierLedgerPath, HookAuditPath, HookNotesPath:
+	case initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath:
 		return s.Append && s.Size >= 0
-	case BarriersPath, StatePath:
+	case initiative.BarriersPath, initiative.StatePath:
 		return !s.Append
 	}
 	return false

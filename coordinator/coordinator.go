@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -137,7 +138,7 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 // Seen is a workspace and its repositories at one moment.
 type Seen struct {
 	*Documents
-	Children Children
+	Children initiative.Children
 	Refused  wire.Problems // what was refused of the repositories, and why
 }
 
@@ -186,8 +187,8 @@ func unresolved(d *Documents) error {
 		return nil
 	}
 	p := d.RepoProblems
-	e := &wire.Error{Code: CodeRepoUnresolved, Field: p[0].Field, Problems: p, Message: ConfigFile + ": " + p[0].Message,
-		Hint: "correct the paths in " + ConfigFile + ", or bring the repositories where it says"}
+	e := &wire.Error{Code: initiative.CodeRepoUnresolved, Field: p[0].Field, Problems: p, Message: initiative.ConfigFile + ": " + p[0].Message,
+		Hint: "correct the paths in " + initiative.ConfigFile + ", or bring the repositories where it says"}
 	if n := len(p) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)
 	}
@@ -197,7 +198,7 @@ func unresolved(d *Documents) error {
 // commit carries a change out and records it in the workspace's repository. op is
 // one word, subject the same for people. A record that cannot be written is no
 // failure of the command: the next change is recorded with all before it.
-func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch *Change) error {
+func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch *initiative.Change) error {
 	if ch.Empty() {
 		return nil
 	}
@@ -209,7 +210,7 @@ func (c *Coordinator) commit(ctx context.Context, tx *Tx, op, subject string, ch
 }
 
 // nextObjects are the next actions for --json.
-func nextObjects(list []Action) []*ojson.Object {
+func nextObjects(list []initiative.Action) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, a := range list {
 		out = append(out, a.Object(Program))

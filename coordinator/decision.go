@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -63,7 +64,7 @@ type Decided struct {
 // Errors: those of Commit; decision_undone when a participant refused or could not
 // be prepared, which wraps its error and names it: nothing has moved then;
 // decision_unsettled when the outcome is written and could not be carried out yet.
-func (tx *Tx) Decide(ctx context.Context, c *Change, parts []Participant) (*Decided, error) {
+func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Participant) (*Decided, error) {
 	r := newRound(ctx, parts)
 	moves, err := r.gather()
 	if err != nil {
@@ -78,7 +79,7 @@ func (tx *Tx) Decide(ctx context.Context, c *Change, parts []Participant) (*Deci
 	if err != nil {
 		return nil, r.undo(err)
 	}
-	d := gitstore.NewDecision(Schema, tx.store.dir)
+	d := gitstore.NewDecision(initiative.Schema, tx.store.dir)
 	steps := tx.Docs.steps(c)
 	for i := range steps {
 		d.Steps = append(d.Steps, ojson.Marshal(&steps[i]))
@@ -106,7 +107,7 @@ func (tx *Tx) Decide(ctx context.Context, c *Change, parts []Participant) (*Deci
 
 // Decide is Update for a change that also moves repositories (see Tx.Decide): judge
 // returns the coordinator's own change and the participants.
-func (s *Store) Decide(ctx context.Context, purpose string, wait time.Duration, judge func(*Documents) (*Change, []Participant, *wire.Error)) (*Documents, *Change, *Decided, error) {
+func (s *Store) Decide(ctx context.Context, purpose string, wait time.Duration, judge func(*Documents) (*initiative.Change, []Participant, *wire.Error)) (*Documents, *initiative.Change, *Decided, error) {
 	tx, err := s.Lock(ctx, purpose, wait)
 	if err != nil {
 		return nil, nil, nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
 func gitOut(t testing.TB, dir string, args ...string) string {
@@ -46,7 +47,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := clones(t)
 			clone, evil := filepath.Join(dir, "repos", "api"), filepath.Join(dir, "repos", "api", "w")
-			d := gitstore.NewDecision(Schema, evil)
+			d := gitstore.NewDecision(initiative.Schema, evil)
 			d.Outcome, d.BegunAt = gitstore.OutcomeMove, "2020-01-01T00:00:00Z"
 			part := func(dir, ref string) gitstore.Participant {
 				at := gitOut(t, dir, "rev-parse", ref)
@@ -60,7 +61,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			}
 			sum := sha256.Sum256([]byte(evil))
 			notes := filepath.Join(clone, ".git", "agentxchain", "decisions")
-			for _, dir := range []string{filepath.Join(evil, Dir), notes} {
+			for _, dir := range []string{filepath.Join(evil, initiative.Dir), notes} {
 				if err := os.MkdirAll(dir, 0o777); err != nil {
 					t.Fatal(err)
 				}
@@ -81,7 +82,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			if gitOut(t, victim, "rev-parse", c.ref) != p.Old {
 				t.Fatalf("somebody else's ref was moved (%v)", err)
 			}
-			if data, rerr := os.ReadFile(filepath.Join(dir, ConfigFile)); rerr != nil || os.WriteFile(filepath.Join(evil, ConfigFile), data, 0o666) != nil {
+			if data, rerr := os.ReadFile(filepath.Join(dir, initiative.ConfigFile)); rerr != nil || os.WriteFile(filepath.Join(evil, initiative.ConfigFile), data, 0o666) != nil {
 				t.Fatal(rerr)
 			}
 			if tx, err := open(t, evil).Lock(ctx, "next", time.Second); err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -40,7 +41,7 @@ func (r *round) start(moves []move) (pending []*gitstore.Pending, err error) {
 
 // prepare writes down what is to move, locks every ref and writes the outcome.
 // When it returns nil the decision is made.
-func (r *round) prepare(tx *Tx, c *Change, d *gitstore.Decision, pending []*gitstore.Pending) error {
+func (r *round) prepare(tx *Tx, c *initiative.Change, d *gitstore.Decision, pending []*gitstore.Pending) error {
 	if err := tx.held.Check(); err != nil {
 		return err
 	}

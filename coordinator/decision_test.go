@@ -21,6 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -116,7 +117,7 @@ func decideAll(dir string) (*Decided, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	_, _, decided, err := s.Decide(context.Background(), "test", 5*time.Second, func(d *Documents) (*Change, []Participant, *wire.Error) {
+	_, _, decided, err := s.Decide(context.Background(), "test", 5*time.Second, func(d *Documents) (*initiative.Change, []Participant, *wire.Error) {
 		var parts []Participant
 		for _, repo := range []string{"web", "api", "docs"} {
 			path, _ := d.Roots.Path(repo)
@@ -124,7 +125,7 @@ func decideAll(dir string) (*Decided, error) {
 				return operate(ctx, path, publish, "assign-"+repo, giveTurn)
 			}})
 		}
-		return Block(&d.Workspace, "decided", at("block")), parts, nil
+		return initiative.Block(&d.Workspace, "decided", at("block")), parts, nil
 	})
 	return decided, err
 }
@@ -142,7 +143,7 @@ func where(t testing.TB, dir string) (moved []string, blocked bool) {
 			moved = append(moved, repo)
 		}
 	}
-	return moved, strings.Contains(contents(t, dir, StatePath), `"status": "blocked"`)
+	return moved, strings.Contains(contents(t, dir, initiative.StatePath), `"status": "blocked"`)
 }
 
 // settledAll fails unless all have moved or none, nothing is left over, and the

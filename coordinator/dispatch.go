@@ -11,13 +11,14 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 // Given is a turn that was given out.
 type Given struct {
-	Assignment
+	initiative.Assignment
 	RunID      string // the repository's run
 	TurnID     string
 	BundlePath string // absolute
@@ -35,15 +36,15 @@ func (g *Given) Object() *ojson.Object {
 
 // give gives a turn out. The context is recorded first and the turn last: a kill
 // in between leaves a turn that the next command finds by its context.
-func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*Given, error) {
+func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*Given, error) {
 	dir, ok := s.Roots.Path(a.Repo)
 	if !ok {
-		return nil, &wire.Error{Code: CodeRepoUnresolved, Field: "repos." + a.Repo, Message: "Repository " + a.Repo + " has no place that can be used."}
+		return nil, &wire.Error{Code: initiative.CodeRepoUnresolved, Field: "repos." + a.Repo, Message: "Repository " + a.Repo + " has no place that can be used."}
 	}
-	cx, ch := NewContext(&s.Workspace, a, c.env(ctx))
-	cx.handOver(handoffs(c.store.root, s.State.SuperRunID, a.Workstream))
-	ch.Files = []File{{Path: path.Join(ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
-		{Path: path.Join(ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)}}
+	cx, ch := initiative.NewContext(&s.Workspace, a, c.env(ctx))
+	cx.HandOver(handoffs(c.store.root, s.State.SuperRunID, a.Workstream))
+	ch.Files = []initiative.File{{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
+		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)}}
 	if err := tx.Commit(ch); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *Assignment) 
 	c.noteTurn(r.Store.Repository(), s, a.Repo, out.Turn.TurnID)
 	g := &Given{Assignment: *a, RunID: out.Run, TurnID: out.Turn.TurnID, ContextRef: cx.Ref, Started: out.Started, Warnings: out.Warnings,
 		BundlePath: filepath.Join(dir, filepath.FromSlash(dispatch.BundleDir(out.Turn.TurnID)))}
-	done := Dispatched(&s.Workspace, a, g.RunID, g.TurnID, g.ContextRef, c.env(ctx))
+	done := initiative.Dispatched(&s.Workspace, a, g.RunID, g.TurnID, g.ContextRef, c.env(ctx))
 	if err := c.commit(context.WithoutCancel(ctx), tx, "dispatch", "Gave "+a.Repo+" a turn of workstream "+a.Workstream, done); err != nil {
 		return g, err
 	}
@@ -92,7 +93,7 @@ func (c *Coordinator) noteTurn(in *gitstore.Repository, s *Seen, repo, turn stri
 // unstarted follows a repository that has started a run and then not given the
 // turn: the run is the initiative's all the same, and must not be mistaken for
 // somebody else's (spec/04 §21.4).
-func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *Assignment, out *runner.Assigned, why error) error {
+func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment, out *runner.Assigned, why error) error {
 	if out.Run == "" || out.Run == s.State.RunOf(a.Repo) || !out.Started {
 		return why
 	}

@@ -14,30 +14,15 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Names of the files in the coordinator's directory, relative to the workspace.
-const (
-	Dir               = ".agentxchain/multirepo"
-	StatePath         = Dir + "/state.json"
-	BarriersPath      = Dir + "/barriers.json"
-	HistoryPath       = Dir + "/history.jsonl"
-	BarrierLedgerPath = Dir + "/barrier-ledger.jsonl"
-	DecisionsPath     = Dir + "/decision-ledger.jsonl"
-	ReportPath        = Dir + "/RECOVERY_REPORT.md"
-	HookAuditPath     = Dir + "/hook-audit.jsonl"
-	HookNotesPath     = Dir + "/hook-annotations.jsonl"
-	ContextDir        = Dir + "/context"  // <context ref>/COORDINATOR_CONTEXT.{json,md}
-	HandoffDir        = Dir + "/handoffs" // <intent id>.json
-	ReportArchive     = Dir + "/recovery-reports"
-)
-
 // Files of a change, which no other tool reads.
 const (
-	pendingPath = Dir + "/pending-change.json" // a change that is being carried out
-	lockPath    = Dir + "/coordinator.lock"
+	pendingPath = initiative.Dir + "/pending-change.json" // a change that is being carried out
+	lockPath    = initiative.Dir + "/coordinator.lock"
 )
 
 // Bounds of the files. A workspace may have been prepared by somebody else;
@@ -50,7 +35,7 @@ const (
 
 // Documents is a workspace as it was read from its files.
 type Documents struct {
-	Workspace
+	initiative.Workspace
 	Roots *Roots
 
 	// RepoProblems say why a required repository cannot be used, OptionalProblems
@@ -92,58 +77,58 @@ func read(root *os.Root, dir string, fresh bool) (*Documents, *wire.Error) {
 // readBare reads what is recorded without the configuration: no repository is
 // known then.
 func readBare(root *os.Root, dir string) (*Documents, *wire.Error) {
-	return newReader(root).documents(&Config{Raw: ojson.NewObject()}, dir, false)
+	return newReader(root).documents(&initiative.Config{Raw: ojson.NewObject()}, dir, false)
 }
 
 func newReader(root *os.Root) *reader {
 	return &reader{root: root, docs: &Documents{ledgers: make(map[string]ledgerEnd), digests: make(map[string]string)}}
 }
 
-func (r *reader) config(dir string) (*Config, *wire.Error) {
-	data, e := r.file(ConfigFile, maxConfigBytes)
+func (r *reader) config(dir string) (*initiative.Config, *wire.Error) {
+	data, e := r.file(initiative.ConfigFile, initiative.MaxConfigBytes)
 	switch {
 	case e != nil:
 		return nil, e
 	case data == nil:
 		return nil, noConfig(dir)
 	}
-	cfg, problems, e := Decode(data)
+	cfg, problems, e := initiative.Decode(data)
 	if e != nil {
 		return nil, e
 	}
-	return cfg, ConfigError(problems)
+	return cfg, initiative.ConfigError(problems)
 }
 
-func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *wire.Error) {
+func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Documents, *wire.Error) {
 	d := r.docs
 	d.Config = cfg
 	d.Roots, d.RepoProblems, d.OptionalProblems = Resolve(cfg, dir)
 	d.Places = d.Roots
 
 	var problems wire.Problems
-	state, e := r.document(StatePath)
+	state, e := r.document(initiative.StatePath)
 	switch {
 	case e != nil:
 		return nil, e
 	case state != nil:
-		if d.State, e = DecodeState(state); e != nil {
+		if d.State, e = initiative.DecodeState(state); e != nil {
 			if e.Hint == "" {
-				e.Hint = "when the workspace is in a git repository its newest record has the last good one: git for-each-ref --sort=-committerdate refs/agentxchain/initiatives, then git show REF:" + StatePath
+				e.Hint = "when the workspace is in a git repository its newest record has the last good one: git for-each-ref --sort=-committerdate refs/agentxchain/initiatives, then git show REF:" + initiative.StatePath
 			}
 			return nil, e
 		}
 	case !fresh:
-		return nil, &wire.Error{Code: CodeNoCoordinator, Field: StatePath, Message: "No initiative has been started in this workspace.",
+		return nil, &wire.Error{Code: initiative.CodeNoCoordinator, Field: initiative.StatePath, Message: "No initiative has been started in this workspace.",
 			Hint: "git agentxchain multi init"}
 	}
-	barriers, e := r.document(BarriersPath)
+	barriers, e := r.document(initiative.BarriersPath)
 	if e != nil {
 		return nil, e
 	}
-	d.Barriers, problems = DecodeBarriers(barriers)
+	d.Barriers, problems = initiative.DecodeBarriers(barriers)
 	d.Findings = append(d.Findings, problems...)
 
-	rows, e := r.ledger(HistoryPath)
+	rows, e := r.ledger(initiative.HistoryPath)
 	if e != nil {
 		return nil, e
 	}
@@ -151,12 +136,12 @@ func (r *reader) documents(cfg *Config, dir string, fresh bool) (*Documents, *wi
 	if d.State != nil {
 		superRun = d.State.SuperRunID
 	}
-	d.History = NewHistory(rows, superRun)
-	if rows, e = r.ledger(DecisionsPath); e != nil {
+	d.History = initiative.NewHistory(rows, superRun)
+	if rows, e = r.ledger(initiative.DecisionsPath); e != nil {
 		return nil, e
 	}
-	d.NextDecision = nextDecision(rows)
-	for _, name := range []string{BarrierLedgerPath, HookAuditPath, HookNotesPath} {
+	d.NextDecision = initiative.NextDecision(rows)
+	for _, name := range []string{initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath} {
 		if e := r.end(name); e != nil {
 			return nil, e
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -33,16 +34,16 @@ const TrustCommand = Program + " multi hooks --trust"
 // Hooks returns the hooks of the workspace for looking at them and for trusting
 // them. Errors: those of reading the configuration.
 func (c *Coordinator) Hooks(ctx context.Context) (*runner.OtherHooks, error) {
-	data, err := readRegular(c.store.root, ConfigFile, maxConfigBytes)
+	data, err := readRegular(c.store.root, initiative.ConfigFile, initiative.MaxConfigBytes)
 	if err != nil {
-		return nil, failed(ConfigFile, err)
+		return nil, failed(initiative.ConfigFile, err)
 	}
 	if data == nil {
 		return nil, noConfig(c.store.Dir())
 	}
-	cfg, problems, e := Decode(data)
+	cfg, problems, e := initiative.Decode(data)
 	if e == nil {
-		e = ConfigError(problems)
+		e = initiative.ConfigError(problems)
 	}
 	if e != nil {
 		return nil, e
@@ -51,20 +52,20 @@ func (c *Coordinator) Hooks(ctx context.Context) (*runner.OtherHooks, error) {
 	return &h, nil
 }
 
-func (c *Coordinator) hooksOf(ctx context.Context, cfg *Config) runner.OtherHooks {
+func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) runner.OtherHooks {
 	return runner.OtherHooks{Dir: c.store.Dir(), Hooks: cfg.Hooks, Store: c.repository(ctx), Opt: runner.Options{Getenv: c.opt.Getenv, Trust: c.opt.Trust}}
 }
 
 // willRun refuses a command, before anything of it has happened, when it would
 // run hooks that are not trusted on this machine.
-func (c *Coordinator) willRun(ctx context.Context, cfg *Config, phases ...string) error {
+func (c *Coordinator) willRun(ctx context.Context, cfg *initiative.Config, phases ...string) error {
 	if !slices.ContainsFunc(phases, func(p string) bool { return len(cfg.Hooks.Array(p)) > 0 }) {
 		return nil
 	}
 	h := c.hooksOf(ctx, cfg)
 	t, err := h.State(ctx)
 	if err == nil && !t.Trusted() {
-		return h.Untrusted(t, ConfigFile, TrustCommand, phases)
+		return h.Untrusted(t, initiative.ConfigFile, TrustCommand, phases)
 	}
 	return err
 }
@@ -93,7 +94,7 @@ func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string, p
 	c.common(s, full)
 	out, err := r.Run(ctx, list, hooks.Call{Phase: phase, RunID: s.State.SuperRunID, Payload: full, Protected: c.guarded()})
 	if out != nil {
-		ch := &Change{HookAudit: out.Rows(), HookNotes: out.Annotations}
+		ch := &initiative.Change{HookAudit: out.Rows(), HookNotes: out.Annotations}
 		if cerr := c.commit(context.WithoutCancel(ctx), tx, "hooks", "Hooks of "+phase+" have answered", ch); cerr != nil {
 			err = errors.Join(err, cerr)
 		}
@@ -116,7 +117,7 @@ func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 	}
 	for _, repo := range s.Config.Repos.Keys() {
 		dir, ok := s.Roots.Path(repo)
-		if !ok || s.Children.state(repo) == nil {
+		if !ok || s.Children.State(repo) == nil {
 			continue
 		}
 		err := makeDirIn(dir, path.Dir(wire.LockPath))
@@ -149,7 +150,7 @@ func makeDirIn(dir, name string) error {
 func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 	var out []hooks.Sibling
 	for _, repo := range s.Config.Repos.Keys() {
-		if dir, ok := s.Roots.Path(repo); ok && s.Children.state(repo) != nil {
+		if dir, ok := s.Roots.Path(repo); ok && s.Children.State(repo) != nil {
 			name, err := filepath.Rel(s.Roots.Workspace, dir)
 			if err != nil {
 				name = dir
@@ -164,8 +165,8 @@ func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 // protocol first, in its order, then the decisions, reports and contexts (spec/04
 // §21.11).
 func (c *Coordinator) guarded() []string {
-	out := []string{StatePath, HistoryPath, BarriersPath, BarrierLedgerPath, DecisionsPath, ReportPath, HookAuditPath, HookNotesPath, ConfigFile}
-	for _, dir := range []string{ContextDir, HandoffDir, ReportArchive} {
+	out := []string{initiative.StatePath, initiative.HistoryPath, initiative.BarriersPath, initiative.BarrierLedgerPath, initiative.DecisionsPath, initiative.ReportPath, initiative.HookAuditPath, initiative.HookNotesPath, initiative.ConfigFile}
+	for _, dir := range []string{initiative.ContextDir, initiative.HandoffDir, initiative.ReportArchive} {
 		out = append(out, filesBelow(c.store.root, dir)...)
 	}
 	return out
@@ -177,7 +178,7 @@ func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 	all := ojson.NewObject()
 	for _, b := range s.Barriers.All() {
 		all.Set(b.ID, ojson.NewObject("status", b.Status, "type", b.Type))
-		if b.Status != Satisfied {
+		if b.Status != initiative.Satisfied {
 			pending = append(pending, ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status,
 				"required_repos", append([]string{}, b.Required...), "satisfied_repos", append([]string{}, b.Satisfied...)))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -23,10 +24,10 @@ type ApproveOptions struct {
 
 // Decision is what was decided on a gate.
 type Decision struct {
-	Gate  *PendingGate
-	State *State            // after it
+	Gate  *initiative.PendingGate
+	State *initiative.State // after it
 	Moved map[string]string // repository -> operation that completed its run
-	Next  []Action
+	Next  []initiative.Action
 	Hook  *wire.Error // the hook that stopped it, nil when none did
 }
 
@@ -55,13 +56,13 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 	}
 	defer tx.Close()
 	st := tx.Docs.State
-	if out.Gate = st.PendingGate; out.Gate == nil && st.Status == StatusBlocked {
+	if out.Gate = st.PendingGate; out.Gate == nil && st.Status == initiative.StatusBlocked {
 		return blockedError(st)
 	}
 	if e := expected(out.Gate, opt.Gate); e != nil {
 		return e
 	}
-	if e := decidable(st, "approved"); e != nil {
+	if e := initiative.Decidable(st, "approved"); e != nil {
 		return hinted(e)
 	}
 	if err := c.willRun(ctx, tx.Docs.Config, HookBeforeGate, HookAfterAcceptance); err != nil {
@@ -72,7 +73,7 @@ func (c *Coordinator) approve(ctx context.Context, out *Decision, opt ApproveOpt
 		return err
 	}
 	// The engine decides first: no hook is asked about a gate that would be refused.
-	if _, e := Approve(&s.Workspace, s.Children, "", env); e != nil {
+	if _, e := initiative.Approve(&s.Workspace, s.Children, "", env); e != nil {
 		return hinted(e)
 	}
 	if err := c.beforeGate(ctx, tx, s, out); err != nil {
@@ -100,7 +101,7 @@ func hinted(e *wire.Error) *wire.Error {
 // beforeGate asks the hooks about an approval that would be granted.
 func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Decision) error {
 	g := s.State.PendingGate
-	ev := Reevaluate(&s.Workspace, s.Children)
+	ev := initiative.Reevaluate(&s.Workspace, s.Children)
 	var stream any
 	if len(ev.Workstreams) == 1 {
 		stream = ev.Workstreams[0].String("workstream_id")
@@ -118,7 +119,7 @@ func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Deci
 }
 
 // expected refuses a decision on another gate than the person has in mind.
-func expected(g *PendingGate, want string) *wire.Error {
+func expected(g *initiative.PendingGate, want string) *wire.Error {
 	switch {
 	case want == "" || g != nil && g.Gate == want:
 		return nil
@@ -133,7 +134,7 @@ func expected(g *PendingGate, want string) *wire.Error {
 // repositories are judged once more: hooks take their time.
 func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt ApproveOptions, env protocol.Env) error {
 	s := c.see(ctx, tx.Docs, false)
-	ch, e := Approve(&s.Workspace, s.Children, "", env)
+	ch, e := initiative.Approve(&s.Workspace, s.Children, "", env)
 	if e != nil {
 		return hinted(e)
 	}
@@ -141,7 +142,7 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 		ch.History[n-1].Set("approved_by", ojson.NewObject("name", ojson.OrNull(env.Actor.Name), "email", ojson.OrNull(env.Actor.Email), "terminal", env.Actor.Terminal))
 	}
 	op, subject := "approve_gate", "Approved gate "+out.Gate.Gate
-	if out.Gate.GateType != GateCompletion || opt.InitiativeOnly {
+	if out.Gate.GateType != initiative.GateCompletion || opt.InitiativeOnly {
 		return c.commit(ctx, tx, op, subject, ch)
 	}
 	parts := c.completing(s, opt)
@@ -170,7 +171,7 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 // recording is the record of a change as a participant of a decision, nil when it
 // cannot be written now: the files are the authority, and the next change is
 // recorded with all before it.
-func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string, ch *Change) *Participant {
+func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string, ch *initiative.Change) *Participant {
 	home := c.repository(ctx)
 	if home == nil {
 		return nil
@@ -184,7 +185,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 				in.Files[s.File] = []byte(s.Data)
 			}
 		}
-		in.State = in.Files[StatePath]
+		in.State = in.Files[initiative.StatePath]
 		var up gitstore.RefUpdate
 		if up, err = home.Repository().PrepareInitiative(ctx, in); err == nil {
 			p := MoveRef("", home.Repository(), gitstore.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
@@ -201,7 +202,7 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 	var out []Participant
 	yes := true
 	for _, repo := range s.Config.Repos.Keys() {
-		st := s.Children.state(repo)
+		st := s.Children.State(repo)
 		dir, ok := s.Roots.Path(repo)
 		if !ok || st == nil || st.PendingRunCompletion == nil || st.Run() != s.State.RunOf(repo) {
 			continue
@@ -239,7 +240,7 @@ func (c *Coordinator) Deny(ctx context.Context, gate, reason string) (*Decision,
 		if e := expected(out.Gate, gate); e != nil {
 			return e
 		}
-		ch, e := Deny(&tx.Docs.Workspace, reason, env)
+		ch, e := initiative.Deny(&tx.Docs.Workspace, reason, env)
 		if e != nil {
 			return e
 		}
@@ -260,7 +261,7 @@ func (c *Coordinator) after(ctx context.Context, out *Decision) {
 		return
 	}
 	s := c.see(ctx, d, false)
-	out.State, out.Next = s.State, NextActions(&s.Workspace, s.Children)
+	out.State, out.Next = s.State, initiative.NextActions(&s.Workspace, s.Children)
 	if out.Gate == nil {
 		out.Gate = s.State.PendingGate
 	}

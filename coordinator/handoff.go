@@ -3,11 +3,11 @@
 package coordinator
 
 import (
-	"fmt"
 	"os"
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
 // maxHandoffs bounds how many records are read.
@@ -17,11 +17,11 @@ const maxHandoffs = 1000
 // of their names. One that cannot be read is passed over.
 func handoffs(root *os.Root, superRun, workstream string) []*ojson.Object {
 	out := []*ojson.Object{}
-	for _, name := range filesBelow(root, HandoffDir) {
+	for _, name := range filesBelow(root, initiative.HandoffDir) {
 		if !strings.HasSuffix(name, ".json") || len(out) >= maxHandoffs {
 			continue
 		}
-		data, err := readRegular(root, name, maxConfigBytes)
+		data, err := readRegular(root, name, initiative.MaxConfigBytes)
 		if err != nil || data == nil {
 			continue
 		}
@@ -38,21 +38,4 @@ func handoffs(root *os.Root, superRun, workstream string) []*ojson.Object {
 		out = append(out, row)
 	}
 	return out
-}
-
-// handOver adds handoffs to a context.
-func (ctx *Context) handOver(list []*ojson.Object) {
-	ctx.JSON.Set("intake_handoffs", list)
-	if len(list) == 0 {
-		return
-	}
-	var b strings.Builder
-	b.WriteString("\n## Intake Handoff\n")
-	for _, o := range list {
-		fmt.Fprintf(&b, "\n### %s\n\n- Source Repo: %s\n- Charter: %s\n", oneLine(o.String("intent_id")), oneLine(o.String("source_repo")), oneLine(o.String("charter")))
-		for _, item := range o.Strings("acceptance_contract") {
-			fmt.Fprintf(&b, "- Accept when: %s\n", oneLine(item))
-		}
-	}
-	ctx.Text += b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -18,7 +19,7 @@ const CodeStartFailed = "repo_init_failed"
 
 // Started is an initiative that has begun.
 type Started struct {
-	State    *State
+	State    *initiative.State
 	Optional wire.Problems // repositories it goes on without, and why
 }
 
@@ -41,24 +42,24 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	if e := personOnly(env.Actor, "start an initiative", Program+" multi init"); e != nil {
 		return nil, e
 	}
-	if _, e := Start(d.Config, d.State, d.NextDecision, nil, env); e != nil {
+	if _, e := initiative.Start(d.Config, d.State, d.NextDecision, nil, env); e != nil {
 		e.Hint = Program + " multi status"
 		return nil, e
 	}
 	s := c.see(ctx, d, false)
 	out := &Started{Optional: d.OptionalProblems}
 	problems := phaseProblems(d.Config, s.Children)
-	steps, bad, optional := PlanStart(d.Config, s.Children)
+	steps, bad, optional := initiative.PlanStart(d.Config, s.Children)
 	problems = append(problems, bad...)
 	out.Optional = append(out.Optional, optional...)
 	if len(problems) > 0 {
 		return nil, startFailed(problems, s.Refused)
 	}
-	var runs []StartedRun
+	var runs []initiative.StartedRun
 	var began []string
 	for _, step := range steps {
-		run := StartedRun{Repo: step.Repo, Initialized: !step.Link}
-		if st := s.Children.state(step.Repo); step.Link {
+		run := initiative.StartedRun{Repo: step.Repo, Initialized: !step.Link}
+		if st := s.Children.State(step.Repo); step.Link {
 			run.RunID, run.Phase = st.Run(), st.Phase
 		} else if run.RunID, run.Phase, err = c.startRun(ctx, s, step.Repo); err != nil {
 			if !d.Config.Repo(step.Repo).Required {
@@ -67,7 +68,7 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 			}
 			e := &wire.Error{Code: CodeStartFailed, Field: "repos." + step.Repo, Message: err.Error(), Hint: "put it right, then: " + Program + " multi init"}
 			if len(began) > 0 {
-				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.", orNone(began))
+				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.", initiative.OrNone(began))
 			}
 			return nil, e
 		} else {
@@ -75,19 +76,19 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 		}
 		runs = append(runs, run)
 	}
-	ch, e := Start(d.Config, d.State, d.NextDecision, runs, env)
+	ch, e := initiative.Start(d.Config, d.State, d.NextDecision, runs, env)
 	if e != nil {
 		return nil, e
 	}
 	if d.State != nil {
-		dir := path.Join(Dir, "archive", safeName(d.State.SuperRunID))
-		ch.Files = append(ch.Files, File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.object())}, File{Path: dir + "/barriers.json", Data: ojson.Pretty(d.Barriers.Object())})
+		dir := path.Join(initiative.Dir, "archive", safeName(d.State.SuperRunID))
+		ch.Files = append(ch.Files, initiative.File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.Object())}, initiative.File{Path: dir + "/barriers.json", Data: ojson.Pretty(d.Barriers.Object())})
 	}
 	if err := tx.Commit(ch); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{HistoryPath, DecisionsPath, BarrierLedgerPath} {
-		if err := writeNew(c.store.root, File{Path: name, Keep: true}); err != nil {
+	for _, name := range []string{initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath} {
+		if err := writeNew(c.store.root, initiative.File{Path: name, Keep: true}); err != nil {
 			return nil, unwritten(err)
 		}
 	}
@@ -114,7 +115,7 @@ func safeName(s string) string {
 func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, phase string, err error) {
 	dir, ok := s.Roots.Path(repo)
 	if !ok {
-		return "", "", &wire.Error{Code: CodeRepoUnresolved, Message: "Repository " + repo + " has no place that can be used."}
+		return "", "", &wire.Error{Code: initiative.CodeRepoUnresolved, Message: "Repository " + repo + " has no place that can be used."}
 	}
 	r, err := c.childRunner(ctx, dir, nil)
 	if err != nil {
@@ -129,11 +130,11 @@ func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, 
 }
 
 // phaseProblems compares the phases of the repositories with the initiative's.
-func phaseProblems(cfg *Config, children Children) wire.Problems {
+func phaseProblems(cfg *initiative.Config, children initiative.Children) wire.Problems {
 	var out wire.Problems
 	for _, repo := range cfg.Repos.Keys() {
 		if child := children[repo]; child != nil {
-			if p := CheckPhases(cfg, child); p != nil {
+			if p := initiative.CheckPhases(cfg, child); p != nil {
 				out = append(out, *p)
 			}
 		}

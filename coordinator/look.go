@@ -8,6 +8,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -25,32 +26,32 @@ func StandingOfFiles(dir string) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Standing{Seen: &Seen{Documents: d, Children: make(Children)}, Warnings: (&Coordinator{store: st}).warnings(d.State.SuperRunID)}
+	s := &Standing{Seen: &Seen{Documents: d, Children: make(initiative.Children)}, Warnings: (&Coordinator{store: st}).warnings(d.State.SuperRunID)}
 	for _, id := range d.Config.Repos.Keys() {
 		if path, ok := d.Roots.Path(id); ok {
 			s.Children[id] = childOfFiles(id, path, &s.Refused)
 		}
 	}
-	s.Next = NextActions(&s.Workspace, s.Children)
-	for _, m := range Divergence(&s.Workspace, s.Children) {
-		if m.Type == MismatchAccepted {
+	s.Next = initiative.NextActions(&s.Workspace, s.Children)
+	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
+		if m.Type == initiative.MismatchAccepted {
 			s.Uncounted = append(s.Uncounted, m)
 		}
 	}
 	return s, nil
 }
 
-func childOfFiles(id, path string, refused *wire.Problems) *Child {
-	refuse := func(message string) *Child {
+func childOfFiles(id, path string, refused *wire.Problems) *initiative.Child {
+	refuse := func(message string) *initiative.Child {
 		*refused = append(*refused, wire.Problem{Code: "repo_not_governed", Field: "repos." + id, Value: id, Message: "repository " + id + ": " + message})
-		return NewChild(id, path, nil, nil, nil, nil)
+		return initiative.NewChild(id, path, nil, nil, nil, nil)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
 		return refuse("it cannot be read: " + reason(err))
 	}
 	defer func() { _ = root.Close() }()
-	data, err := readRegular(root, wire.ConfigPath, maxConfigBytes)
+	data, err := readRegular(root, wire.ConfigPath, initiative.MaxConfigBytes)
 	if err != nil || data == nil {
 		return refuse("it has no " + wire.ConfigPath + " that can be read")
 	}
@@ -64,7 +65,7 @@ func childOfFiles(id, path string, refused *wire.Problems) *Child {
 			state, _ = run.RepairState(s, cfg)
 		}
 	}
-	return NewChild(id, path, cfg, state, rowsIn(root, wire.LedgerHistory), rowsIn(root, wire.LedgerEvents))
+	return initiative.NewChild(id, path, cfg, state, rowsIn(root, wire.LedgerHistory), rowsIn(root, wire.LedgerEvents))
 }
 
 // rowsIn are the rows of a ledger; what is no row is left out.

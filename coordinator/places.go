@@ -13,17 +13,9 @@ import (
 	"syscall"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// Places says which repository a path belongs to.
-type Places interface {
-	// Owner returns the repository that contains file, a path relative to the
-	// root of repo or absolute; "" when none of them does. The error is
-	// repo_unresolved when repo has no usable place, invalid_argument when file
-	// cannot be a path.
-	Owner(repo, file string) (string, *wire.Error)
-}
 
 // Roots are the places of the repositories on this machine.
 type Roots struct {
@@ -47,7 +39,7 @@ type root struct {
 // inside the workspace that a link leads out of it, the workspace itself or a
 // directory around it, and two repositories in one place or one inside the other
 // (spec/04 §21.13).
-func Resolve(cfg *Config, workspace string) (r *Roots, problems, optional wire.Problems) {
+func Resolve(cfg *initiative.Config, workspace string) (r *Roots, problems, optional wire.Problems) {
 	r = &Roots{}
 	abs, err := filepath.Abs(workspace)
 	if err == nil {
@@ -72,7 +64,7 @@ func Resolve(cfg *Config, workspace string) (r *Roots, problems, optional wire.P
 }
 
 // place resolves one repository after those declared before it.
-func (r *Roots) place(id string, repo *Repo) (problem *wire.Problem) {
+func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) {
 	declared := filepath.FromSlash(repo.Path)
 	if !filepath.IsAbs(declared) {
 		declared = filepath.Join(r.Workspace, declared)
@@ -145,9 +137,9 @@ func (r *Roots) Owner(repo, file string) (string, *wire.Error) {
 	at, ok := r.list.Get(repo)
 	switch {
 	case !ok:
-		return "", &wire.Error{Code: CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo))}
+		return "", &wire.Error{Code: initiative.CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo))}
 	case at.bad != nil && at.bad.Code != problemMissing:
-		return "", &wire.Error{Code: CodeRepoUnresolved, Field: at.bad.Field, Problems: wire.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
+		return "", &wire.Error{Code: initiative.CodeRepoUnresolved, Field: at.bad.Field, Problems: wire.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
 	case strings.TrimSpace(file) == "" || strings.IndexByte(file, 0) >= 0 || len(file) > maxPathBytes:
 		return "", &wire.Error{Code: wire.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file))}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -43,12 +44,12 @@ func tree(t testing.TB, entries ...string) string {
 }
 
 // repoConfig declares repositories a, b, c at the given paths.
-func repoConfig(paths ...string) *Config {
-	c := &Config{}
+func repoConfig(paths ...string) *initiative.Config {
+	c := &initiative.Config{}
 	for i, p := range paths {
 		id := string(rune('a' + i))
 		optional := strings.HasPrefix(p, "?")
-		c.Repos.Set(id, &Repo{ID: id, Path: strings.TrimPrefix(p, "?"), Required: !optional})
+		c.Repos.Set(id, &initiative.Repo{ID: id, Path: strings.TrimPrefix(p, "?"), Required: !optional})
 	}
 	return c
 }
@@ -134,7 +135,7 @@ func TestOwner(t *testing.T) {
 		{"a", "", "", wire.CodeInvalidArgument},
 		{"a", "a\x00b", "", wire.CodeInvalidArgument},
 		{"a", strings.Repeat("a/", 3000), "", wire.CodeInvalidArgument},
-		{"zzz", "x", "", CodeRepoUnresolved},
+		{"zzz", "x", "", initiative.CodeRepoUnresolved},
 	} {
 		owner, e := r.Owner(c.repo, c.file)
 		code := ""
@@ -159,7 +160,7 @@ func TestOwnerOfRefusedPlaces(t *testing.T) {
 		t.Errorf("%q %v", owner, e)
 	}
 	for _, repo := range []string{"b", "c"} {
-		if _, e := r.Owner(repo, "x"); e == nil || e.Code != CodeRepoUnresolved {
+		if _, e := r.Owner(repo, "x"); e == nil || e.Code != initiative.CodeRepoUnresolved {
 			t.Errorf("%s: %v", repo, e)
 		}
 		if _, ok := r.Path(repo); ok {

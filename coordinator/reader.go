@@ -12,6 +12,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -49,7 +50,7 @@ type ReadOptions struct {
 // repository what was refused and why: Field is repos.<id>, Value the repository.
 // Codes: those of gitstore.OpenSibling, Sibling.ReadRun and fsck, those of decoding
 // a state, repo_not_governed, and acceptance_forged.
-func ReadChildren(ctx context.Context, cfg *Config, roots *Roots, opt ReadOptions) (Children, wire.Problems) {
+func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots, opt ReadOptions) (initiative.Children, wire.Problems) {
 	r := &childReader{ctx: ctx, opt: opt}
 	if r.opt.Cache == "" {
 		r.opt.Cache = cacheDir(roots.Workspace)
@@ -70,7 +71,7 @@ func ReadChildren(ctx context.Context, cfg *Config, roots *Roots, opt ReadOption
 		})
 	}
 	wg.Wait()
-	children := make(Children)
+	children := make(initiative.Children)
 	var problems wire.Problems
 	for i, id := range ids {
 		if list[i].child != nil {
@@ -91,7 +92,7 @@ type childReader struct {
 
 // childRead is one repository as it was read.
 type childRead struct {
-	child    *Child
+	child    *initiative.Child
 	problems wire.Problems
 }
 
@@ -113,7 +114,7 @@ func (c *childRead) refuse(err error) {
 }
 
 func (r *childReader) read(id, path string) (out childRead) {
-	out.child = NewChild(id, path, nil, nil, nil, nil)
+	out.child = initiative.NewChild(id, path, nil, nil, nil, nil)
 	x, err := gitstore.OpenSibling(r.ctx, path, &r.trust)
 	if err != nil {
 		out.refuse(err)
@@ -165,10 +166,10 @@ func (r *childReader) read(id, path string) (out childRead) {
 			out.refuse(err)
 			return out
 		}
-		out.child.given, out.child.loose = x.InitiativeTurns(), its.Unrecorded()
+		out.child.Given, out.child.Loose = x.InitiativeTurns(), its.Unrecorded()
 	}
 	out.child.State, out.child.Unproven = state, its.Run != "" && its.Op == ""
-	out.child.linkActive()
+	out.child.LinkActive()
 	return out
 }
 

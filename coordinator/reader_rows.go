@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -31,7 +32,7 @@ func (r *childReader) rows(out *childRead, run *gitstore.SiblingRun, state *run.
 	if err != nil {
 		return err
 	}
-	out.child = NewChild(out.child.ID, out.child.Path, out.child.Config, nil, history, events)
+	out.child = initiative.NewChild(out.child.ID, out.child.Path, out.child.Config, nil, history, events)
 	if run.Op != "" && (all || len(want) > 0) {
 		r.forged(out, run, want, all, newest)
 	}
@@ -95,7 +96,7 @@ func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []st
 		if newest != nil && turn == newest.String("turn_id") && row.String("status") == newest.String("status") || named == maxFindings {
 			return
 		}
-		if gitstore.AcceptedRow(row) && out.child.Accepted(turn) == nil && (all || slices.Contains(want, out.child.origin(turn))) {
+		if gitstore.AcceptedRow(row) && out.child.Accepted(turn) == nil && (all || slices.Contains(want, out.child.Origin(turn))) {
 			named++
 			out.problem(CodeForged, "its working history says turn %s was accepted, and run %s does not record that; it does not count", ojson.Shown(turn), run.Run)
 		}

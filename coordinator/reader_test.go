@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -51,7 +52,7 @@ func giveOut(t testing.TB, dir, seed string) {
 	}
 }
 
-func readAll(t testing.TB, dir string, opt ReadOptions) (Children, wire.Problems) {
+func readAll(t testing.TB, dir string, opt ReadOptions) (initiative.Children, wire.Problems) {
 	t.Helper()
 	d, err := open(t, dir).Read()
 	if err != nil {
@@ -95,11 +96,11 @@ func TestReadChildren(t *testing.T) {
 		switch {
 		case opt.Acceptances && opt.Turns == nil:
 			if got["api"].Accepted(first) == nil || got["api"].Accepted(second) == nil {
-				t.Fatalf("%+v", got["api"].rows)
+				t.Fatalf("%+v", got["api"].Rows)
 			}
 		case opt.Acceptances:
 			if turn := opt.Turns["api"][0]; got["api"].Accepted(turn) == nil {
-				t.Fatalf("%+v", got["api"].rows)
+				t.Fatalf("%+v", got["api"].Rows)
 			}
 		}
 	}
@@ -180,7 +181,7 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 		turn := before["api"].State.ActiveTurns.Keys()[0]
 		told()(t, api, turn)
 		got, problems := readAll(t, dir, ReadOptions{Acceptances: true})
-		if len(problems) > 0 || got["api"].Accepted(turn) == nil || got["api"].proven(turn) {
+		if len(problems) > 0 || got["api"].Accepted(turn) == nil || got["api"].Proven(turn) {
 			t.Fatalf("%v %+v", problems, got["api"])
 		}
 	})
@@ -274,7 +275,7 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 
 // manyClones makes a configuration of n repositories that all are clones with a
 // run of some operations.
-func manyClones(t testing.TB, n, turns int) (*Config, *Roots) {
+func manyClones(t testing.TB, n, turns int) (*initiative.Config, *Roots) {
 	t.Helper()
 	dir := t.TempDir()
 	from, err := childTemplate()
@@ -298,7 +299,7 @@ func manyClones(t testing.TB, n, turns int) (*Config, *Roots) {
 		}
 		repos = append(repos, fmt.Sprintf(`%q:{"path":%q}`, name, name))
 	}
-	cfg, problems, e := Decode([]byte(`{"schema_version":"0.1","project":{"id":"x","name":"X"},"repos":{` + strings.Join(repos, ",") +
+	cfg, problems, e := initiative.Decode([]byte(`{"schema_version":"0.1","project":{"id":"x","name":"X"},"repos":{` + strings.Join(repos, ",") +
 		`},"workstreams":{"w":{"phase":"review","repos":["r000"],"entry_repo":"r000","depends_on":[],"completion_barrier":"all_repos_accepted"}},"routing":{"review":{"entry_workstream":"w"}}}`))
 	if e != nil || len(problems) > 0 {
 		t.Fatal(e, problems)

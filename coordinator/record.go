@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
 // record writes the coordinator's files into the ref of the super run. The files
@@ -43,13 +44,13 @@ func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject 
 		}
 		return err
 	}
-	for _, name := range []string{StatePath, BarriersPath, HistoryPath, DecisionsPath, BarrierLedgerPath, HookAuditPath, HookNotesPath, ReportPath, ConfigFile} {
+	for _, name := range []string{initiative.StatePath, initiative.BarriersPath, initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath, initiative.ReportPath, initiative.ConfigFile} {
 		if err := keep(name); err != nil {
 			return in, err
 		}
 	}
-	in.State = in.Files[StatePath]
-	for _, dir := range []string{ContextDir, ReportArchive} {
+	in.State = in.Files[initiative.StatePath]
+	for _, dir := range []string{initiative.ContextDir, initiative.ReportArchive} {
 		for _, name := range filesBelow(c.store.root, dir) {
 			if err := keep(name); err != nil {
 				return in, err

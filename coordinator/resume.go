@@ -10,16 +10,17 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // ResyncDone is what Resync on request came to.
 type ResyncDone struct {
 	DryRun     bool
-	Mismatches []Mismatch
-	Resync     *Resynced // nil when there was nothing to do, or with DryRun
-	State      *State
-	Next       []Action
+	Mismatches []initiative.Mismatch
+	Resync     *initiative.Resynced // nil when there was nothing to do, or with DryRun
+	State      *initiative.State
+	Next       []initiative.Action
 }
 
 // Resync compares the record with the repositories and brings it up to date. With
@@ -32,7 +33,7 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 			return nil, err
 		}
 		s := c.see(ctx, d, true)
-		return &ResyncDone{DryRun: true, Mismatches: Divergence(&s.Workspace, s.Children), State: s.State, Next: NextActions(&s.Workspace, s.Children)}, nil
+		return &ResyncDone{DryRun: true, Mismatches: initiative.Divergence(&s.Workspace, s.Children), State: s.State, Next: initiative.NextActions(&s.Workspace, s.Children)}, nil
 	}
 	tx, err := c.begin(ctx, "resync")
 	if err != nil {
@@ -42,11 +43,11 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 	if err := c.willRun(ctx, tx.Docs.Config, HookAfterAcceptance); err != nil {
 		return nil, err
 	}
-	if tx.Docs.State.Status == StatusCompleted {
+	if tx.Docs.State.Status == initiative.StatusCompleted {
 		return &ResyncDone{State: tx.Docs.State}, nil
 	}
 	s, caught, err := c.catchUp(ctx, tx)
-	out := &ResyncDone{State: s.State, Next: NextActions(&s.Workspace, s.Children)}
+	out := &ResyncDone{State: s.State, Next: initiative.NextActions(&s.Workspace, s.Children)}
 	if caught != nil {
 		out.Mismatches = caught.Mismatches
 		if r := caught.Resync; len(caught.Mismatches)+len(r.Barriers)+len(r.Repos)+len(r.Errors) > 0 || r.BlockedReason != "" {
@@ -58,11 +59,11 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 
 // Resumed is what taking a blocked initiative up again came to.
 type Resumed struct {
-	Reason string // of the block
-	Status Status // now
-	State  *State
-	Resync *Resynced
-	Next   []Action
+	Reason string            // of the block
+	Status initiative.Status // now
+	State  *initiative.State
+	Resync *initiative.Resynced
+	Next   []initiative.Action
 }
 
 // Resume takes a blocked initiative up again: the recovery report is checked, the
@@ -88,19 +89,19 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		return out, e
 	}
 	var report *string
-	data, err := readRegular(c.store.root, ReportPath, maxConfigBytes)
+	data, err := readRegular(c.store.root, initiative.ReportPath, initiative.MaxConfigBytes)
 	if err != nil {
-		return out, failed(ReportPath, err)
+		return out, failed(initiative.ReportPath, err)
 	}
 	if data != nil {
 		text := string(data)
 		report = &text
 	}
 	s := c.see(ctx, tx.Docs, true)
-	total := &Change{}
+	total := &initiative.Change{}
 	cur := s.Workspace
-	if cur.State.Status == StatusBlocked {
-		if e := CheckReport(report); e != nil {
+	if cur.State.Status == initiative.StatusBlocked {
+		if e := initiative.CheckReport(report); e != nil {
 			e.Hint = "write it, then: " + Program + " multi resume"
 			return out, e
 		}
@@ -109,19 +110,19 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 			if e != nil {
 				return out, e
 			}
-			total.merge(ch)
+			total.Merge(ch)
 			cur = *cur.With(ch)
 		}
 	}
-	ch, r, e := Resume(&cur, s.Children, report, env)
+	ch, r, e := initiative.Resume(&cur, s.Children, report, env)
 	out.Resync = r
 	if ch != nil {
-		total.merge(ch)
+		total.Merge(ch)
 		op, subject := "resume", "Took the blocked initiative up again"
 		if e != nil {
 			op, subject = "resync", "Took over what the repositories have done"
 		} else {
-			total.Files = append(total.Files, File{Path: path.Join(ReportArchive, archiveName(env)), Data: data})
+			total.Files = append(total.Files, initiative.File{Path: path.Join(initiative.ReportArchive, archiveName(env)), Data: data})
 		}
 		before := s.History
 		if err := c.commit(ctx, tx, op, subject, total); err != nil {
@@ -130,7 +131,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		s.Documents = tx.Docs
 		if e == nil {
 			// The copy is safe; every incident needs a report of its own.
-			if err := c.store.root.Remove(ReportPath); err != nil {
+			if err := c.store.root.Remove(initiative.ReportPath); err != nil {
 				c.note("the recovery report could not be put away: " + err.Error())
 			}
 			if err := c.acceptances(ctx, tx, s, before, r); err != nil {
@@ -139,7 +140,7 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 			}
 		}
 	}
-	out.State, out.Status, out.Next = s.State, s.State.Status, NextActions(&s.Workspace, s.Children)
+	out.State, out.Status, out.Next = s.State, s.State.Status, initiative.NextActions(&s.Workspace, s.Children)
 	if e != nil {
 		if e.Hint == "" {
 			e.Hint = Program + " multi status"
@@ -166,26 +167,26 @@ func personOnly(a protocol.Actor, what, command string) *wire.Error {
 // initiative goes on with the run it is on now, and what was accepted in the old
 // one keeps counting. Errors: unknown_repo, and invalid_argument when the
 // repository is on no other run.
-func Relink(w *Workspace, children Children, repo string, env protocol.Env) (*Change, *wire.Error) {
+func Relink(w *initiative.Workspace, children initiative.Children, repo string, env protocol.Env) (*initiative.Change, *wire.Error) {
 	child := children[repo]
 	switch {
 	case w.Config.Repo(repo) == nil:
-		return nil, &wire.Error{Code: CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo), ConfigFile, orNone(w.Config.Repos.Keys()))}
-	case child == nil || child.State == nil || child.run() == "":
+		return nil, &wire.Error{Code: initiative.CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo), initiative.ConfigFile, initiative.OrNone(w.Config.Repos.Keys()))}
+	case child == nil || child.State == nil || child.Run() == "":
 		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on no run that could be followed."}
-	case child.run() == w.State.RunOf(repo):
+	case child.Run() == w.State.RunOf(repo):
 		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on the run the initiative knows already."}
 	}
-	return followRun(w, repo, child.run(), env), nil
+	return followRun(w, repo, child.Run(), env), nil
 }
 
 // followRun records that a repository is on another run from now on. Turns that
 // were given out in the old one are over.
-func followRun(w *Workspace, repo, run string, env protocol.Env) *Change {
+func followRun(w *initiative.Workspace, repo, run string, env protocol.Env) *initiative.Change {
 	was := w.State.RunOf(repo)
-	ch := &Change{State: w.State.clone()}
+	ch := &initiative.Change{State: w.State.Clone()}
 	ch.State.UpdatedAt = env.Time()
-	after := &RepoRun{RunID: &run, Status: RepoLinked, Phase: w.State.Phase}
+	after := &initiative.RepoRun{RunID: &run, Status: initiative.RepoLinked, Phase: w.State.Phase}
 	if old, ok := w.State.RepoRuns.Get(repo); ok && old != nil {
 		copied := *old
 		after = &copied
@@ -195,13 +196,13 @@ func followRun(w *Workspace, repo, run string, env protocol.Env) *Change {
 	gone := []*ojson.Object{}
 	for _, row := range w.History.Open() {
 		if row.String("repo_id") == repo && row.String("repo_run_id") != run {
-			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"), "type", MismatchDisappear))
+			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"), "type", initiative.MismatchDisappear))
 		}
 	}
-	ch.record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
+	ch.Record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
 	if len(gone) > 0 {
-		ch.record(w, &env, rowResynced, "resynced_repos", []string{repo}, "barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
+		ch.Record(w, &env, initiative.RowResynced, "resynced_repos", []string{repo}, "barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
 	}
-	ch.decide(w, &env, w.State.Phase, decidedRecovery, fmt.Sprintf("Went on with run %s of %s", run, repo), "repo_id", repo, "repo_run_id", run, "from", was, "to", run)
+	ch.Decide(w, &env, w.State.Phase, initiative.DecidedRecovery, fmt.Sprintf("Went on with run %s of %s", run, repo), "repo_id", repo, "repo_run_id", run, "from", was, "to", run)
 	return ch
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -15,10 +16,10 @@ import (
 // Standing is where an initiative stands.
 type Standing struct {
 	*Seen
-	Next     []Action
+	Next     []initiative.Action
 	Warnings *ojson.Object // {count, reconciliation_required, warnings}, spec/04 §16
 	// Uncounted are acceptances of the repositories that do not count yet.
-	Uncounted []Mismatch
+	Uncounted []initiative.Mismatch
 	// Unread says why the configuration cannot be used; nil when it can. What is
 	// recorded is shown all the same, without the repositories (spec/04 §17).
 	Unread *wire.Error
@@ -39,13 +40,13 @@ func (c *Coordinator) Status(ctx context.Context) (*Standing, error) {
 		}
 	}
 	s := &Standing{Seen: c.see(ctx, d, false), Unread: unread}
-	s.Next = NextActions(&s.Workspace, s.Children)
-	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == NextStep {
+	s.Next = initiative.NextActions(&s.Workspace, s.Children)
+	if e := s.unusable(); e != nil && len(s.Next) > 0 && s.Next[0].Code == initiative.NextStep {
 		s.Next[0].Reason = "Once this is put right: " + e.Message
 	}
 	s.Warnings = c.warnings(d.State.SuperRunID)
-	for _, m := range Divergence(&s.Workspace, s.Children) {
-		if m.Type == MismatchAccepted {
+	for _, m := range initiative.Divergence(&s.Workspace, s.Children) {
+		if m.Type == initiative.MismatchAccepted {
 			s.Uncounted = append(s.Uncounted, m)
 		}
 	}
@@ -82,9 +83,9 @@ func (s *Standing) Object() *ojson.Object {
 	}
 	pending := []*ojson.Object{}
 	for _, b := range s.Barriers.All() {
-		if b.Status == Pending || b.Status == PartiallySatisfied {
+		if b.Status == initiative.Pending || b.Status == initiative.PartiallySatisfied {
 			o := ojson.NewObject("id", b.ID)
-			for k, v := range b.object().All() {
+			for k, v := range b.Object().All() {
 				o.Set(k, v)
 			}
 			pending = append(pending, o)
@@ -97,7 +98,7 @@ func (s *Standing) Object() *ojson.Object {
 		"problems", s.problems(), "optional_problems", problemRows(s.OptionalProblems))
 }
 
-func gateObject(g *PendingGate) any {
+func gateObject(g *initiative.PendingGate) any {
 	if g == nil {
 		return nil
 	}
@@ -122,17 +123,17 @@ func (s *Standing) Repos() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, repo := range s.Config.Repos.Keys() {
 		run, known := s.State.RepoRuns.Get(repo)
-		child := s.Children.state(repo)
+		child := s.Children.State(repo)
 		status, id, phase := "unknown", "", ""
 		details := []*ojson.Object{}
 		if known {
 			id, status, phase = s.State.RunOf(repo), run.Status, run.Phase
-			if status == RepoLinked || status == RepoInitialized {
+			if status == initiative.RepoLinked || status == initiative.RepoInitialized {
 				status = string(wire.StatusActive)
 			}
-			how := RepoLinked
+			how := initiative.RepoLinked
 			if run.Initialized {
-				how = RepoInitialized
+				how = initiative.RepoInitialized
 			}
 			details = append(details, ojson.NewObject("label", "coordinator", "value", how))
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -30,8 +31,8 @@ type Stepped struct {
 	Did        string
 	SuperRunID string
 	Given      *Given
-	Gate       *PendingGate
-	Resync     *Resynced // what was taken over first; nil when the step went no further
+	Gate       *initiative.PendingGate
+	Resync     *initiative.Resynced // what was taken over first; nil when the step went no further
 }
 
 // Object is the step for --json (spec/04 §17).
@@ -41,14 +42,14 @@ func (s *Stepped) Object() *ojson.Object {
 		return s.Given.Object()
 	case s.Gate != nil:
 		o := ojson.NewObject("action", s.Did, "gate", s.Gate.Gate, "gate_type", s.Gate.GateType)
-		if s.Gate.GateType == GatePhase {
+		if s.Gate.GateType == initiative.GatePhase {
 			o.Set("from", s.Gate.From)
 			o.Set("to", s.Gate.To)
 		}
 		o.Set("human_barriers", append([]string{}, s.Gate.HumanBarriers...))
 		return o
 	}
-	return ojson.NewObject("action", s.Did, "super_run_id", s.SuperRunID, "status", string(StatusCompleted))
+	return ojson.NewObject("action", s.Did, "super_run_id", s.SuperRunID, "status", string(initiative.StatusCompleted))
 }
 
 // Step takes over what the repositories have done, then gives one turn out or asks
@@ -65,14 +66,14 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 	}
 	defer tx.Close()
 	st := tx.Docs.State
-	if st.Status == StatusCompleted {
+	if st.Status == initiative.StatusCompleted {
 		return &Stepped{Did: DidNothing, SuperRunID: st.SuperRunID}, nil
 	}
 	if err := c.willRun(ctx, tx.Docs.Config, HookBeforeAssignment, HookAfterAcceptance); err != nil {
 		return nil, err
 	}
 	switch {
-	case st.Status == StatusBlocked:
+	case st.Status == initiative.StatusBlocked:
 		c.escalate(ctx, tx, c.see(ctx, tx.Docs, false))
 		return nil, blockedError(st)
 	case st.PendingGate != nil:
@@ -86,7 +87,7 @@ func (c *Coordinator) Step(ctx context.Context) (*Stepped, error) {
 	if err != nil {
 		return out, err
 	}
-	a, no := Select(&s.Workspace, s.Children)
+	a, no := initiative.Select(&s.Workspace, s.Children)
 	if a == nil {
 		return out, c.request(ctx, tx, s, no, out)
 	}
@@ -106,14 +107,14 @@ func orNil(e *wire.Error) error {
 	return e
 }
 
-func awaiting(g *PendingGate) *wire.Error {
+func awaiting(g *initiative.PendingGate) *wire.Error {
 	return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "pending_gate", Message: "Gate " + g.Gate + " (" + g.GateType + ") waits for a person.",
 		Details: ojson.NewObject("gate", g.Gate, "gate_type", g.GateType), Hint: Program + " multi approve-gate"}
 }
 
 // beforeAssignment asks the hooks about a turn that would be given out. Their no
 // leaves everything as it is.
-func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *Assignment) (*wire.Error, error) {
+func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*wire.Error, error) {
 	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream, "repo_id", a.Repo,
 		"repo_run_id", ojson.OrNull(s.State.RunOf(a.Repo)), "role", a.Role, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 	if err != nil {
@@ -123,15 +124,15 @@ func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *
 }
 
 // request asks for the gate out of the phase, or for completion in the last one.
-func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *Refusal, out *Stepped) error {
-	ev, did := EvaluatePhase(&s.Workspace, s.Children, ""), DidPhase
+func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *initiative.Refusal, out *Stepped) error {
+	ev, did := initiative.EvaluatePhase(&s.Workspace, s.Children, ""), DidPhase
 	if s.Config.NextPhase(s.State.Phase) == "" {
-		ev, did = EvaluateCompletion(&s.Workspace, s.Children), DidCompletion
+		ev, did = initiative.EvaluateCompletion(&s.Workspace, s.Children), DidCompletion
 	}
 	if !ev.Ready {
 		return notReady(no, ev)
 	}
-	ch, e := Request(&s.Workspace, ev, c.env(ctx))
+	ch, e := initiative.Request(&s.Workspace, ev, c.env(ctx))
 	if e != nil {
 		return e
 	}
@@ -143,8 +144,8 @@ func (c *Coordinator) request(ctx context.Context, tx *Tx, s *Seen, no *Refusal,
 }
 
 // notReady says why nothing can be given out, and what the gate waits for.
-func notReady(no *Refusal, ev *Evaluation) *wire.Error {
-	e := ev.refusal()
+func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
+	e := ev.Refusal()
 	e.Code, e.Field, e.Problems = CodeNotAssignable, no.Workstream, nil
 	e.Message = "No workstream can be worked on: " + no.Detail
 	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", ojson.OrNull(no.Workstream), "repo_id", ojson.OrNull(no.Repo), "gate", ev.Object())
@@ -195,7 +196,7 @@ func atWork(e *wire.Error) bool {
 		return false
 	}
 	for _, b := range e.Details.Object("gate").Objects("blockers") {
-		if b.String("code") == BlockActiveTurns {
+		if b.String("code") == initiative.BlockActiveTurns {
 			return true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -63,17 +64,17 @@ func (s *Store) Read() (*Documents, error) {
 // invalid_json, no_coordinator_run, invalid_state, unreadable_file, locked,
 // io_failed, and what decide returns; then nothing was written, unless the code
 // is io_failed.
-func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration, decide func(*Documents) (*Change, *wire.Error)) (*Documents, *Change, error) {
+func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	return s.update(ctx, purpose, wait, false, decide)
 }
 
 // Begin is Update for a workspace that may have no initiative yet; State is nil
 // then.
-func (s *Store) Begin(ctx context.Context, wait time.Duration, decide func(*Documents) (*Change, *wire.Error)) (*Documents, *Change, error) {
+func (s *Store) Begin(ctx context.Context, wait time.Duration, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	return s.update(ctx, "start", wait, true, decide)
 }
 
-func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*Change, *wire.Error)) (*Documents, *Change, error) {
+func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	tx, err := s.lock(ctx, purpose, wait, fresh)
 	if err != nil {
 		return nil, nil, err
@@ -94,15 +95,7 @@ func failed(name string, err error) *wire.Error {
 	return &wire.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
 }
 
-// File is a file of the coordinator's directory that belongs to a change: a
-// context or a recovery report.
-type File struct {
-	Path string // relative to the workspace, below Dir
-	Data []byte
-	Keep bool // a file that is there already is left as it is
-}
-
-func writeNew(root *os.Root, f File) error {
+func writeNew(root *os.Root, f initiative.File) error {
 	if f.Keep {
 		if _, err := root.Lstat(f.Path); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -115,6 +108,6 @@ func writeNew(root *os.Root, f File) error {
 }
 
 func noConfig(dir string) *wire.Error {
-	return &wire.Error{Code: CodeConfigMissing, Field: ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", ConfigFile, dir),
-		Hint: "run this in the directory that holds " + ConfigFile + ", or name it with -C"}
+	return &wire.Error{Code: initiative.CodeConfigMissing, Field: initiative.ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", initiative.ConfigFile, dir),
+		Hint: "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C"}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,9 +26,9 @@ func workspaceDir(t testing.TB) string {
 	t.Helper()
 	dir := tree(t, "repos/web/", "repos/api/", "repos/docs/", ".agentxchain/multirepo/")
 	cfg := decoded(t, shop)
-	write(t, dir, ConfigFile, shop)
-	write(t, dir, StatePath, `{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
-	write(t, dir, BarriersPath, string(ojson.Pretty(NewBarriers(cfg, "t0").Object())))
+	write(t, dir, initiative.ConfigFile, shop)
+	write(t, dir, initiative.StatePath, `{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
+	write(t, dir, initiative.BarriersPath, string(ojson.Pretty(initiative.NewBarriers(cfg, "t0").Object())))
 	return dir
 }
 
@@ -58,9 +59,9 @@ func open(t testing.TB, dir string) *Store {
 }
 
 // project projects on disk.
-func project(s *Store, in Acceptance, seed string) (*Change, error) {
-	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*Change, *wire.Error) {
-		return Project(&d.Workspace, in, at(seed))
+func project(s *Store, in initiative.Acceptance, seed string) (*initiative.Change, error) {
+	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*initiative.Change, *wire.Error) {
+		return initiative.Project(&d.Workspace, in, at(seed))
 	})
 	return c, err
 }
@@ -90,33 +91,33 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 	if _, err := project(s, in, "s3"); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(contents(t, dir, HistoryPath), "\n"); n != 2 {
+	if n := strings.Count(contents(t, dir, initiative.HistoryPath), "\n"); n != 2 {
 		t.Errorf("%d rows of history", n)
 	}
-	if n := strings.Count(contents(t, dir, BarrierLedgerPath), "\n"); n != 2 {
+	if n := strings.Count(contents(t, dir, initiative.BarrierLedgerPath), "\n"); n != 2 {
 		t.Errorf("%d rows in the barrier ledger", n)
 	}
 	d, err := s.Read()
 	if err != nil || len(d.Findings)+len(d.RepoProblems) > 0 {
 		t.Fatalf("%v %+v", err, d)
 	}
-	if b := d.Barriers.Get("contract_completion"); b.Status != Satisfied || strings.Join(b.Satisfied, " ") != "api web" {
+	if b := d.Barriers.Get("contract_completion"); b.Status != initiative.Satisfied || strings.Join(b.Satisfied, " ") != "api web" {
 		t.Errorf("%+v", b)
 	}
-	if !strings.Contains(contents(t, dir, BarriersPath), "{\n  \"contract_completion\": {\n    \"workstream_id\"") {
-		t.Errorf("%s", contents(t, dir, BarriersPath))
+	if !strings.Contains(contents(t, dir, initiative.BarriersPath), "{\n  \"contract_completion\": {\n    \"workstream_id\"") {
+		t.Errorf("%s", contents(t, dir, initiative.BarriersPath))
 	}
 	if _, err := os.Lstat(filepath.Join(dir, pendingPath)); err == nil {
 		t.Error("the record of a change that is done is left")
 	}
 	// A refusal writes nothing.
-	before := contents(t, dir, HistoryPath)
-	if _, err := project(s, handedIn("api", "build", "t2", "../web/x"), "s"); code(err) != CodeCrossRepoWrite || contents(t, dir, HistoryPath) != before {
+	before := contents(t, dir, initiative.HistoryPath)
+	if _, err := project(s, handedIn("api", "build", "t2", "../web/x"), "s"); code(err) != initiative.CodeCrossRepoWrite || contents(t, dir, initiative.HistoryPath) != before {
 		t.Errorf("%v", err)
 	}
 	// state.json keeps what it does not know.
 	d.State.Phase = "make"
-	if got := string(ojson.Compact(d.State.object())); !strings.Contains(got, `"mine":[1]`) || !strings.HasPrefix(got, `{"super_run_id"`) {
+	if got := string(ojson.Compact(d.State.Object())); !strings.Contains(got, `"mine":[1]`) || !strings.HasPrefix(got, `{"super_run_id"`) {
 		t.Errorf("%s", got)
 	}
 }
@@ -127,11 +128,11 @@ func TestBadLinesCostThemselvesOnly(t *testing.T) {
 	if _, err := project(s, handedIn("web", "polish", "t1"), "s"); err != nil {
 		t.Fatal(err)
 	}
-	good := contents(t, dir, HistoryPath)
-	write(t, dir, HistoryPath, "{torn\n\n"+good+"[1]\n{\"a\":1,\"a\":2}\n{\"type\":\"acceptance_proj")
-	write(t, dir, DecisionsPath, `{"id":"DEC-COORD-041"}`+"\nx\n"+`{"id":"DEC-COORD-7"}{`+"\n"+`{"id":"DEC-COORD-x"}`)
+	good := contents(t, dir, initiative.HistoryPath)
+	write(t, dir, initiative.HistoryPath, "{torn\n\n"+good+"[1]\n{\"a\":1,\"a\":2}\n{\"type\":\"acceptance_proj")
+	write(t, dir, initiative.DecisionsPath, `{"id":"DEC-COORD-041"}`+"\nx\n"+`{"id":"DEC-COORD-7"}{`+"\n"+`{"id":"DEC-COORD-x"}`)
 	d, err := s.Read()
-	if err != nil || len(d.Findings) != 6 || d.Findings[0].Field != HistoryPath+":1" || d.NextDecision != 42 {
+	if err != nil || len(d.Findings) != 6 || d.Findings[0].Field != initiative.HistoryPath+":1" || d.NextDecision != 42 {
 		t.Fatalf("%v %+v", err, d)
 	}
 	if got := d.History.Accepted("polish"); len(got) != 1 {
@@ -150,14 +151,14 @@ func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, file, data, code string
 	}{
-		{"no configuration", ConfigFile, "", CodeConfigMissing},
-		{"a bad configuration", ConfigFile, `{}`, CodeInvalidConfig},
-		{"no JSON", ConfigFile, `{`, wire.CodeInvalidJSON},
-		{"no state", StatePath, "", CodeNoCoordinator},
-		{"a bad status", StatePath, `{"super_run_id":"s","status":"done"}`, wire.CodeInvalidState},
-		{"a wrong member", StatePath, `{"super_run_id":7,"status":"active"}`, wire.CodeInvalidState},
-		{"barriers that are none", BarriersPath, `[]`, wire.CodeInvalidState},
-		{"a large state", StatePath, strings.Repeat(" ", maxDocumentBytes+1), "unreadable_file"},
+		{"no configuration", initiative.ConfigFile, "", initiative.CodeConfigMissing},
+		{"a bad configuration", initiative.ConfigFile, `{}`, initiative.CodeInvalidConfig},
+		{"no JSON", initiative.ConfigFile, `{`, wire.CodeInvalidJSON},
+		{"no state", initiative.StatePath, "", initiative.CodeNoCoordinator},
+		{"a bad status", initiative.StatePath, `{"super_run_id":"s","status":"done"}`, wire.CodeInvalidState},
+		{"a wrong member", initiative.StatePath, `{"super_run_id":7,"status":"active"}`, wire.CodeInvalidState},
+		{"barriers that are none", initiative.BarriersPath, `[]`, wire.CodeInvalidState},
+		{"a large state", initiative.StatePath, strings.Repeat(" ", maxDocumentBytes+1), "unreadable_file"},
 	} {
 		dir := workspaceDir(t)
 		if c.data == "" {
@@ -183,10 +184,10 @@ func TestHostileFiles(t *testing.T) {
 	outside := tree(t, "state.json")
 	for name, prepare := range map[string]func(dir string){
 		"a link out of the workspace": func(dir string) {
-			os.Remove(filepath.Join(dir, StatePath))
-			os.Symlink(filepath.Join(outside, "state.json"), filepath.Join(dir, StatePath))
+			os.Remove(filepath.Join(dir, initiative.StatePath))
+			os.Symlink(filepath.Join(outside, "state.json"), filepath.Join(dir, initiative.StatePath))
 		},
-		"a directory in place of a ledger": func(dir string) { os.Mkdir(filepath.Join(dir, HistoryPath), 0o755) },
+		"a directory in place of a ledger": func(dir string) { os.Mkdir(filepath.Join(dir, initiative.HistoryPath), 0o755) },
 		"a directory of links": func(dir string) {
 			os.RemoveAll(filepath.Join(dir, ".agentxchain"))
 			os.Symlink(outside, filepath.Join(dir, ".agentxchain"))
@@ -228,7 +229,7 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 	}
 	for _, point := range points {
 		dir := workspaceDir(t)
-		write(t, dir, BarrierLedgerPath, "{}\n") // the second append continues a file
+		write(t, dir, initiative.BarrierLedgerPath, "{}\n") // the second append continues a file
 		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledBetweenTheFiles$")
 		cmd.Env = append(os.Environ(), "COORDINATOR_KILLED="+dir, faults.Env+"="+point)
 		if out, err := cmd.CombinedOutput(); err == nil {
@@ -243,13 +244,13 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 		if err != nil || len(d.Findings) > 0 {
 			t.Fatalf("%s: %v %v", point, err, d.Findings)
 		}
-		if n := strings.Count(contents(t, dir, HistoryPath), "acceptance_projection"); n != 1 {
+		if n := strings.Count(contents(t, dir, initiative.HistoryPath), "acceptance_projection"); n != 1 {
 			t.Errorf("%s: the turn counts %d times", point, n)
 		}
-		if n := strings.Count(contents(t, dir, BarrierLedgerPath), "barrier_transition"); n != 1 {
+		if n := strings.Count(contents(t, dir, initiative.BarrierLedgerPath), "barrier_transition"); n != 1 {
 			t.Errorf("%s: %d transitions", point, n)
 		}
-		if b := d.Barriers.Get("polish_completion"); b.Status != PartiallySatisfied {
+		if b := d.Barriers.Get("polish_completion"); b.Status != initiative.PartiallySatisfied {
 			t.Errorf("%s: %s", point, b.Status)
 		}
 	}
@@ -259,15 +260,17 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 // reported; the barriers are derived from the history there is.
 func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	dir := workspaceDir(t)
-	write(t, dir, HistoryPath, "{\"type\":\"other\"}\n{\"type\":\"more\"}\n")
+	write(t, dir, initiative.HistoryPath, "{\"type\":\"other\"}\n{\"type\":\"more\"}\n")
 	row := `{"type":"acceptance_projection","super_run_id":"srun_1","projection_ref":"proj_x","workstream_id":"polish","repo_id":"web","repo_turn_id":"t"}` + "\n"
 	record := func(steps ...step) {
-		write(t, dir, pendingPath, string(ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: Schema, Steps: steps}))))
+		write(t, dir, pendingPath, string(ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: initiative.Schema, Steps: steps}))))
 	}
-	record(step{File: HistoryPath, Data: row, Append: true, Size: 17}, step{File: BarriersPath, Data: "{}\n", Before: "0000"},
-		step{File: "../../evil", Data: "x"}, step{File: StatePath, Data: "x", Append: true})
+	record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 17}, step{File: initiative.BarriersPath, Data: "{}\n", Before: "0000"},
+		step{File: "../../evil", Data: "x"}, step{File: initiative.StatePath, Data: "x", Append: true})
 	s := open(t, dir)
-	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*Change, *wire.Error) { return Evaluate(&d.Workspace, at("s")), nil })
+	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*initiative.Change, *wire.Error) {
+		return initiative.Evaluate(&d.Workspace, at("s")), nil
+	})
 	if err != nil || !c.Empty() || len(d.Findings) != 4 {
 		t.Fatalf("%v %+v %+v", err, c, d)
 	}
@@ -275,13 +278,13 @@ func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 		t.Error("an abandoned change left its traces")
 	}
 	write(t, dir, pendingPath, "{")
-	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *wire.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
+	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil || len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
 		t.Errorf("%v %+v", err, d)
 	}
 	// Half of a row is completed.
-	write(t, dir, HistoryPath, "{}\n"+row[:20])
-	record(step{File: HistoryPath, Data: row, Append: true, Size: 3})
-	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*Change, *wire.Error) { return &Change{}, nil }); err != nil || len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
+	write(t, dir, initiative.HistoryPath, "{}\n"+row[:20])
+	record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 3})
+	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil || len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
 		t.Errorf("%v %+v", err, d)
 	}
 }
@@ -293,7 +296,7 @@ func TestOneWriterAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*Change, *wire.Error) { return &Change{}, nil })
+	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil })
 	if code(err) != "locked" {
 		t.Errorf("%v", err)
 	}
@@ -316,7 +319,7 @@ func TestOneWriterAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := strings.Count(contents(t, dir, HistoryPath), "\n"); n != 4 {
+	if n := strings.Count(contents(t, dir, initiative.HistoryPath), "\n"); n != 4 {
 		t.Errorf("%d rows", n)
 	}
 }
@@ -346,9 +349,9 @@ const shop = `{
 }`
 
 // decoded is a configuration without findings.
-func decoded(t testing.TB, text string) *Config {
+func decoded(t testing.TB, text string) *initiative.Config {
 	t.Helper()
-	c, p, e := Decode([]byte(text))
+	c, p, e := initiative.Decode([]byte(text))
 	if e != nil || len(p) > 0 {
 		t.Fatalf("%v %v", e, p)
 	}
@@ -361,6 +364,6 @@ func at(seed string) protocol.Env {
 }
 
 // handedIn is an accepted turn of a repository.
-func handedIn(repo, stream, turn string, files ...string) Acceptance {
-	return Acceptance{Repo: repo, Workstream: stream, TurnID: turn, FilesChanged: files}
+func handedIn(repo, stream, turn string, files ...string) initiative.Acceptance {
+	return initiative.Acceptance{Repo: repo, Workstream: stream, TurnID: turn, FilesChanged: files}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -32,14 +33,14 @@ func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration) (*
 
 func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
 	// Nothing is made in a directory that is no workspace.
-	if data, err := readRegular(s.root, ConfigFile, maxConfigBytes); err != nil {
-		return nil, failed(ConfigFile, err)
+	if data, err := readRegular(s.root, initiative.ConfigFile, initiative.MaxConfigBytes); err != nil {
+		return nil, failed(initiative.ConfigFile, err)
 	} else if data == nil {
 		return nil, noConfig(s.dir)
 	}
 	// The directory is opened below the root before the lock is made by its name.
-	if err := s.root.MkdirAll(Dir, 0o777); err != nil {
-		return nil, failed(Dir, err)
+	if err := s.root.MkdirAll(initiative.Dir, 0o777); err != nil {
+		return nil, failed(initiative.Dir, err)
 	}
 	held, err := gitstore.AcquireLock(ctx, filepath.Join(s.dir, filepath.FromSlash(lockPath)), purpose, wait)
 	if err != nil {
@@ -74,7 +75,7 @@ func (tx *Tx) Close() { _ = tx.held.Release() }
 // a report come first: without the rows that name them they mean nothing. Errors:
 // lock_lost, and io_failed when it may have been carried out in part; the next
 // command completes it then.
-func (tx *Tx) Commit(c *Change) error {
+func (tx *Tx) Commit(c *initiative.Change) error {
 	if err := tx.held.Check(); err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (tx *Tx) Commit(c *Change) error {
 }
 
 // files writes the files that belong to a change.
-func (tx *Tx) files(c *Change) error {
+func (tx *Tx) files(c *initiative.Change) error {
 	for _, f := range c.Files {
 		if err := writeNew(tx.store.root, f); err != nil {
 			return err
@@ -101,7 +102,7 @@ func (tx *Tx) files(c *Change) error {
 }
 
 // advance brings Docs up to a change that was carried out.
-func (tx *Tx) advance(c *Change, steps []step) {
+func (tx *Tx) advance(c *initiative.Change, steps []step) {
 	// Docs may be in somebody's hands: what they read stays as it was.
 	d := *tx.Docs
 	d.Workspace = *d.With(c)
@@ -117,6 +118,6 @@ func (tx *Tx) advance(c *Change, steps []step) {
 }
 
 func unwritten(err error) error {
-	return &wire.Error{Code: "io_failed", Field: Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
+	return &wire.Error{Code: "io_failed", Field: initiative.Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
 		Hint: "nothing is lost: the next command completes the change"}
 }

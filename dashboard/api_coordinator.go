@@ -11,6 +11,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -25,8 +26,8 @@ func (s *Server) coordinatorAPI(on func(string, func(*ask)), rows func(string, f
 			}
 		})
 	}
-	file("state", coordinator.StatePath)
-	file("barriers", coordinator.BarriersPath)
+	file("state", multirepo.StatePath)
+	file("barriers", multirepo.BarriersPath)
 	rows("coordinator/history", func(m *model) *ledger { return m.coHistory }, false)
 	rows("coordinator/ledger", func(m *model) *ledger { return m.coLedger }, false)
 	rows("coordinator/barrier-ledger", func(m *model) *ledger { return m.coBarriers }, false)
@@ -42,16 +43,16 @@ func (s *Server) coordinatorAPI(on func(string, func(*ask)), rows func(string, f
 func (a *ask) initiative() *coordinator.Standing {
 	err := a.s.InitiativeErr
 	switch {
-	case !a.m.has(coordinator.ConfigFile):
-		message := "There is no " + coordinator.ConfigFile + " here; git agentxchain multi init makes one."
+	case !a.m.has(multirepo.ConfigFile):
+		message := "There is no " + multirepo.ConfigFile + " here; git agentxchain multi init makes one."
 		writeJSON(a.w, http.StatusNotFound, object("ok", false, "code", "coordinator_config_missing", "error", message, "errors", []string{"config_missing: " + message}))
 		return nil
 	case err != nil:
 		c := protocolError(err)
 		switch {
-		case c != nil && c.code == coordinator.CodeNoCoordinator:
+		case c != nil && c.code == multirepo.CodeNoCoordinator:
 			apiError(a.w, http.StatusNotFound, "coordinator_state_missing", err.Error())
-		case c != nil && (c.code == coordinator.CodeInvalidConfig || c.code == coordinator.CodeWorkstreamCycle):
+		case c != nil && (c.code == multirepo.CodeInvalidConfig || c.code == multirepo.CodeWorkstreamCycle):
 			writeJSON(a.w, http.StatusUnprocessableEntity, object("ok", false, "code", "coordinator_config_invalid", "error", err.Error(), "errors", problemLines(err)))
 		default:
 			apiError(a.w, http.StatusInternalServerError, "coordinator_state_unreadable", err.Error())
@@ -67,7 +68,7 @@ func (a *ask) initiative() *coordinator.Standing {
 
 func problemLines(err error) []string {
 	if e, ok := err.(*wire.Error); ok && len(e.Problems) > 0 { //nolint:errorlint // what the coordinator returns is not wrapped
-		return coordinator.Lines(e.Problems)
+		return multirepo.Lines(e.Problems)
 	}
 	return []string{err.Error()}
 }
@@ -79,12 +80,12 @@ func (a *ask) blockers() {
 		return
 	}
 	st := in.State
-	phase, completion := coordinator.EvaluatePhase(&in.Workspace, in.Children, ""), coordinator.EvaluateCompletion(&in.Workspace, in.Children)
+	phase, completion := multirepo.EvaluatePhase(&in.Workspace, in.Children, ""), multirepo.EvaluateCompletion(&in.Workspace, in.Children)
 	mode, active := "phase_transition", phase
 	switch {
 	case st.PendingGate != nil:
 		mode = "pending_gate"
-		if st.PendingGate.GateType == coordinator.GateCompletion {
+		if st.PendingGate.GateType == multirepo.GateCompletion {
 			active = completion
 		}
 	case in.Config.NextPhase(st.Phase) == "":

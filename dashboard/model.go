@@ -14,6 +14,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -99,8 +100,8 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 	m.hookAudit, m.hookNotes = add(wire.LedgerHookAudit.Path(), digestHook), add(wire.LedgerHookAnnotations.Path(), digestHook)
 	m.runHistory, m.repoDecisions = add(wire.LedgerRunHistory.Path(), digestAny), add(wire.LedgerRepoDecisions.Path(), digestDecision)
 	m.escalations, m.notifications = add(wire.LedgerEscalations.Path(), digestAny), add(wire.LedgerNotifications.Path(), digestAny)
-	m.coHistory, m.coLedger, m.coBarriers = add(coordinator.HistoryPath, digestAny), add(coordinator.DecisionsPath, digestDecision), add(coordinator.BarrierLedgerPath, digestAny)
-	m.coHooks, m.coNotes = add(coordinator.HookAuditPath, digestHook), add(coordinator.HookNotesPath, digestHook)
+	m.coHistory, m.coLedger, m.coBarriers = add(multirepo.HistoryPath, digestAny), add(multirepo.DecisionsPath, digestDecision), add(multirepo.BarrierLedgerPath, digestAny)
+	m.coHooks, m.coNotes = add(multirepo.HookAuditPath, digestHook), add(multirepo.HookNotesPath, digestHook)
 	m.check = newChecker(m.src, opt.Now)
 	if err := m.refresh(ctx); err != nil {
 		_ = m.close()
@@ -114,7 +115,7 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 }
 
 func notGoverned(dir string) error {
-	return &wire.Error{Code: "not_a_project", Message: "There is nothing governed in " + dir + ": neither " + wire.ConfigPath + " nor " + coordinator.ConfigFile + ".",
+	return &wire.Error{Code: "not_a_project", Message: "There is nothing governed in " + dir + ": neither " + wire.ConfigPath + " nor " + multirepo.ConfigFile + ".",
 		Hint: "git agentxchain init"}
 }
 
@@ -145,7 +146,7 @@ func (m *model) refresh(ctx context.Context) error {
 	}
 	wg.Wait()
 	s.Governed = m.has(wire.ConfigPath)
-	s.Initiative = m.has(coordinator.ConfigFile) || m.has(coordinator.StatePath)
+	s.Initiative = m.has(multirepo.ConfigFile) || m.has(multirepo.StatePath)
 	if s.Governed {
 		s.Sight, s.SightErr = m.src.sight(ctx)
 		s.Ops, s.OpsErr = m.src.operations(ctx, before.Ops)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 )
 
 func board(v *view) error {
@@ -58,9 +59,9 @@ func board(v *view) error {
 func initiativeLead(in *coordinator.Standing) string {
 	st := in.State
 	switch {
-	case st.Status == coordinator.StatusCompleted:
+	case st.Status == multirepo.StatusCompleted:
 		return "The initiative is completed."
-	case st.Status == coordinator.StatusBlocked:
+	case st.Status == multirepo.StatusBlocked:
 		return "The initiative is blocked: " + plain(st.BlockedReason)
 	case st.PendingGate != nil:
 		return "A person is waited for: gate " + plain(st.PendingGate.Gate) + "."
@@ -83,9 +84,9 @@ func initiativePhases(in *coordinator.Standing) block {
 	for i, name := range order {
 		s := stop{Name: name, Class: "ahead", Mark: plain(i + 1), Note: "to come"}
 		switch {
-		case in.State.Status == coordinator.StatusCompleted, i < now:
+		case in.State.Status == multirepo.StatusCompleted, i < now:
 			s.Class, s.Mark, s.Note = "done", "✓", "done"
-		case i == now && in.State.Status == coordinator.StatusBlocked:
+		case i == now && in.State.Status == multirepo.StatusBlocked:
 			s.Class, s.Mark, s.Note = "stuck", "!", "blocked"
 		case i == now:
 			s.Class, s.Note = "current", "now"

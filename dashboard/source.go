@@ -10,6 +10,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -33,7 +34,7 @@ type live struct {
 // an initiative in exactly this directory.
 func openLive(ctx context.Context, opt Options) (*live, string, error) {
 	s := &live{dir: opt.Dir, opt: opt}
-	_, multi := os.Stat(filepath.Join(opt.Dir, coordinator.ConfigFile))
+	_, multi := os.Stat(filepath.Join(opt.Dir, multirepo.ConfigFile))
 	own, here := os.Stat(filepath.Join(opt.Dir, wire.ConfigPath))
 	governed := here == nil && own.Mode().IsRegular()
 	r, err := runner.Open(ctx, opt.Dir, opt.Runner)

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/filewatch"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
+	multirepo "github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
@@ -127,8 +127,8 @@ func (m *model) stateChanged() bool {
 
 // watched are the files whose change matters, absolute.
 func (m *model) watched() []string {
-	names := []string{wire.ConfigPath, string(wire.DocState), string(wire.DocSession), string(wire.DocHumanTasks), coordinator.ConfigFile,
-		coordinator.StatePath, coordinator.BarriersPath, coordinator.ReportPath, ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/reports",
+	names := []string{wire.ConfigPath, string(wire.DocState), string(wire.DocSession), string(wire.DocHumanTasks), multirepo.ConfigFile,
+		multirepo.StatePath, multirepo.BarriersPath, multirepo.ReportPath, ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/reports",
 		".agentxchain/missions", ".agentxchain/missions/plans", ".agentxchain/watch-results"}
 	for name := range m.byPath {
 		names = append(names, name)
@@ -191,7 +191,7 @@ func (m *model) resources(path string) []string {
 		return []string{"/api/notifications"}
 	case name == string(wire.DocSession), strings.HasSuffix(name, "SESSION_RECOVERY.md"):
 		return []string{"/api/continuity"}
-	case strings.HasPrefix(name, coordinator.Dir), name == coordinator.ConfigFile:
+	case strings.HasPrefix(name, multirepo.Dir), name == multirepo.ConfigFile:
 		return coordinatorResources()
 	case strings.HasPrefix(name, ".agentxchain/missions"):
 		return []string{"/api/missions", "/api/plans"}

@@ -9,4 +9,5 @@
 // Package wire has the codes, words, times and paths that all of it shares,
 // package config the rules a project sets, package run what is recorded of a
 // run, package result the judgement of what a turn hands in.
+// Package initiative has the rules of work over several repositories.
 package protocol

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // coordinatorLock is held while an initiative is exported.
-const coordinatorLock = coordinator.Dir + "/coordinator.lock"
+const coordinatorLock = initiative.Dir + "/coordinator.lock"
 
 // exportCoordinator reads the workspace at dir. Its lock is held until the last of
 // its repositories was read, so that the initiative does not move meanwhile; each
@@ -28,7 +28,7 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 		return nil, failed(CodeContent, dir, "cannot be opened: %v", err)
 	}
 	defer func() { _ = root.Close() }()
-	if _, err := root.Stat(coordinator.Dir); err == nil {
+	if _, err := root.Stat(initiative.Dir); err == nil {
 		lock, err := gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export", opt.LockWait)
 		if err != nil {
 			return nil, err

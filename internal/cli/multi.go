@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
@@ -79,7 +80,7 @@ func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coo
 	if terr != nil || t.Scope.Empty() {
 		return err
 	}
-	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:", coordinator.ConfigFile)
+	f.Out.Notice("%s makes this command run programs or contact addresses that are not trusted here:", initiative.ConfigFile)
 	for _, line := range trustLines(t.Scope) {
 		f.Out.Notice("%s", line)
 	}
@@ -98,7 +99,7 @@ func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coo
 
 // actionObjects are next actions for --json: the command of the first, or null,
 // and all (spec/04 §17).
-func actionObjects(o *ojson.Object, list []coordinator.Action) {
+func actionObjects(o *ojson.Object, list []initiative.Action) {
 	rows := []*ojson.Object{}
 	for _, a := range list {
 		rows = append(rows, a.Object(coordinator.Program))
@@ -112,7 +113,7 @@ func actionObjects(o *ojson.Object, list []coordinator.Action) {
 }
 
 // printActions shows what can be done now.
-func printActions(p *term.Printer, list []coordinator.Action) {
+func printActions(p *term.Printer, list []initiative.Action) {
 	if len(list) == 0 {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -69,7 +70,7 @@ func runMultiApprove(ctx context.Context, f *term.Factory, co *coordinator.Coord
 		return gateFailure(f, out, err)
 	}
 	message := "Coordinator phase transition approved: " + out.Gate.From + " -> " + out.Gate.To
-	if out.Gate.GateType == coordinator.GateCompletion {
+	if out.Gate.GateType == initiative.GateCompletion {
 		message = "Coordinator run completion approved. Run is now complete."
 	}
 	return decidedOn(f, out, message)
@@ -87,7 +88,7 @@ func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, 
 	if len(g.HumanBarriers) > 0 {
 		f.Out.Notice("  approves the barriers: %s", term.OneLine(strings.Join(g.HumanBarriers, ", ")))
 	}
-	if g.GateType == coordinator.GateCompletion && !o.InitiativeOnly {
+	if g.GateType == initiative.GateCompletion && !o.InitiativeOnly {
 		f.Out.Notice("  completes the runs that wait for it, together with the initiative")
 	}
 	return f.Prompt.Confirm(ctx, "Approve it?", "--yes", false)

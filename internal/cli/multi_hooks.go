@@ -9,6 +9,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
@@ -57,7 +58,7 @@ func runMultiHooks(ctx context.Context, f *term.Factory, co *coordinator.Coordin
 	}
 	f.Out.Emit(trustObject(t), func(p *term.Printer) {
 		if t.Scope.Empty() {
-			p.Printf("%s names no hooks.\n", coordinator.ConfigFile)
+			p.Printf("%s names no hooks.\n", initiative.ConfigFile)
 			return
 		}
 		for _, line := range trustLines(t.Scope) {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -78,12 +79,12 @@ func runMultiResync(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 		}
 	})
 	if err == nil && out.Resync != nil && !out.Resync.OK {
-		return term.Errorf(coordinator.CodeRepoUnresolved, "some repositories could not be read: %s", term.OneLine(out.Resync.Errors[0])).WithHint("git agentxchain multi status")
+		return term.Errorf(initiative.CodeRepoUnresolved, "some repositories could not be read: %s", term.OneLine(out.Resync.Errors[0])).WithHint("git agentxchain multi status")
 	}
 	return err
 }
 
-func pendingGate(s *coordinator.State) any {
+func pendingGate(s *initiative.State) any {
 	if s.PendingGate == nil {
 		return nil
 	}
@@ -118,7 +119,7 @@ func runMultiResume(ctx context.Context, f *term.Factory, co *coordinator.Coordi
 	if out.Resync != nil {
 		resync = out.Resync.Object()
 	}
-	payload := ojson.NewObject("previous_status", string(coordinator.StatusBlocked), "resumed_status", string(out.Status), "blocked_reason", out.Reason, "pending_gate", pendingGate(out.State))
+	payload := ojson.NewObject("previous_status", string(initiative.StatusBlocked), "resumed_status", string(out.Status), "blocked_reason", out.Reason, "pending_gate", pendingGate(out.State))
 	actionObjects(payload, out.Next)
 	payload.Set("resync", resync)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -55,7 +56,7 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 	}
 	p.Field("Status", "%s", initiativeStatus(p, st.Status))
 	p.Field("Phase", "%s", term.OneLine(st.Phase))
-	if st.Status == coordinator.StatusActive {
+	if st.Status == initiative.StatusActive {
 		p.Field("Elapsed", "%s", strings.TrimSuffix(ago(p, st.CreatedAt), " ago"))
 	}
 	if st.BlockedReason != "" {
@@ -114,13 +115,13 @@ func printStanding(p *term.Printer, s *coordinator.Standing) {
 	printActions(p, s.Next)
 }
 
-func initiativeStatus(p *term.Printer, s coordinator.Status) string {
+func initiativeStatus(p *term.Printer, s initiative.Status) string {
 	switch s {
-	case coordinator.StatusBlocked:
+	case initiative.StatusBlocked:
 		return p.Red(string(s))
-	case coordinator.StatusPaused:
+	case initiative.StatusPaused:
 		return p.Yellow(string(s))
-	case coordinator.StatusCompleted:
+	case initiative.StatusCompleted:
 		return p.Green(string(s))
 	}
 	return string(s)
@@ -151,7 +152,7 @@ func runMultiBarriers(ctx context.Context, f *term.Factory, co *coordinator.Coor
 	rows := s.Board()
 	if only != "" {
 		if s.Config.Workstream(only) == nil {
-			e := term.Errorf(coordinator.CodeUnknownWorkstream, "there is no workstream %q in %s", term.OneLine(only), coordinator.ConfigFile).WithHint("git agentxchain multi barriers")
+			e := term.Errorf(initiative.CodeUnknownWorkstream, "there is no workstream %q in %s", term.OneLine(only), initiative.ConfigFile).WithHint("git agentxchain multi barriers")
 			if near := term.Nearest(only, s.Config.Workstreams.Keys()); near != "" {
 				e.Hint = "did you mean " + near + "? git agentxchain multi barriers shows all"
 			}
@@ -201,9 +202,9 @@ func printBoard(p *term.Printer, rows []coordinator.Row) {
 		}
 		t.Row(mark, r.Workstream.ID, r.Workstream.Phase, kind, status, strings.Join(cells, " "), waits)
 		switch status {
-		case coordinator.Satisfied:
+		case initiative.Satisfied:
 			t.Emphasise(4, p.Green)
-		case coordinator.PartiallySatisfied:
+		case initiative.PartiallySatisfied:
 			t.Emphasise(4, p.Yellow)
 		}
 		if r.Current {

@@ -13,6 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/coordinator"
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -71,20 +72,20 @@ func printBlockers(f *term.Factory, err error) {
 	}
 	gate := e.Details.Object("gate")
 	what := "Coordinator phase gate is not ready:"
-	if gate.String("gate_type") == coordinator.GateCompletion {
+	if gate.String("gate_type") == initiative.GateCompletion {
 		what = "Coordinator completion gate is not ready:"
 	}
 	f.Out.Notice("%s", what)
 	for _, b := range gate.Objects("blockers") {
 		f.Out.Notice("  - [%s] %s", term.OneLine(b.String("code")), term.OneLine(b.String("message")))
-		if b.String("code") == coordinator.BlockRunMismatch {
+		if b.String("code") == initiative.BlockRunMismatch {
 			f.Out.Notice("      Repo: %s  Expected: %s  Actual: %s", term.OneLine(b.String("repo_id")), term.OneLine(b.String("expected_run_id")), term.OneLine(b.String("actual_run_id")))
 		}
 	}
 }
 
 // printCounted says which acceptances and barriers a command has taken over.
-func printCounted(p *term.Printer, r *coordinator.Resynced) {
+func printCounted(p *term.Printer, r *initiative.Resynced) {
 	if r == nil {
 		return
 	}
@@ -198,7 +199,7 @@ func runMultiRun(ctx context.Context, f *term.Factory, co *coordinator.Coordinat
 		}
 		if serr == nil {
 			p.Field("Status", "%s", initiativeStatus(p, s.State.Status))
-			if s.State.Status == coordinator.StatusPaused {
+			if s.State.Status == initiative.StatusPaused {
 				printActions(p, s.Next)
 			}
 		}

@@ -1,0 +1,163 @@
+// What the coordinator sees of a repository: its configuration, its run and what the run accepted (spec/04 §7, §13).
+
+package initiative
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Child is a repository of the initiative as it was read. It is the authority on
+// its own run; the coordinator records what it finds there.
+type Child struct {
+	ID     string
+	Path   string         // where it is, for messages
+	Config *config.Config // nil when it is not a governed project that can be loaded
+	State  *run.State     // nil when it has no governed state that can be read
+
+	// Unproven says that the run has no ref: another implementation drives it, and
+	// its working files are all there is.
+	Unproven bool
+
+	Loose    map[string]bool          // turns that were accepted by the working files alone, beyond the record
+	Given    map[string]string        // turn -> the super run that gave it out, as the repository has it noted
+	Rows     map[string]*ojson.Object // turn -> its last row of history
+	reissued map[string]string        // turn -> the turn it was given up for
+}
+
+// NewChild returns a child; history and events are the rows of its
+// history.jsonl and events.jsonl.
+func NewChild(id, path string, cfg *config.Config, state *run.State, history, events []*ojson.Object) *Child {
+	c := &Child{ID: id, Path: path, Config: cfg, State: state, Rows: make(map[string]*ojson.Object), reissued: make(map[string]string)}
+	for _, row := range history {
+		if turn := row.String("turn_id"); turn != "" {
+			c.Rows[turn] = row
+		}
+	}
+	for _, row := range events {
+		if row.String("event_type") == "turn_reissued" {
+			c.link(row.Object("payload").String("old_turn_id"), row.Object("turn").String("turn_id"))
+		}
+	}
+	c.LinkActive()
+	return c
+}
+
+// LinkActive follows turns to the active ones they were given up for.
+func (c *Child) LinkActive() {
+	if c.State == nil {
+		return
+	}
+	for id, turn := range c.State.ActiveTurns.All() {
+		if turn != nil {
+			c.link(turn.ReissuedFrom, id)
+		}
+	}
+}
+
+// Origin returns the turn that was given up, step by step, for turn.
+func (c *Child) Origin(turn string) string {
+	for range len(c.reissued) {
+		old, ok := "", false
+		for from, to := range c.reissued {
+			if to == turn {
+				old, ok = from, true
+			}
+		}
+		if !ok {
+			return turn
+		}
+		turn = old
+	}
+	return turn
+}
+
+func (c *Child) link(old, turn string) {
+	if old != "" && turn != "" && old != turn {
+		c.reissued[old] = turn
+	}
+}
+
+// Follow returns the turn that goes on with the work of turn: itself, unless it
+// was reissued (spec/04 §21.6).
+func (c *Child) Follow(turn string) string {
+	for range len(c.reissued) + 1 {
+		next, ok := c.reissued[turn]
+		if !ok {
+			return turn
+		}
+		turn = next
+	}
+	return turn // the links go in a circle
+}
+
+// Accepted returns the history row of a turn when it was accepted, else nil.
+func (c *Child) Accepted(turn string) *ojson.Object {
+	row := c.Rows[turn]
+	if row == nil || row.String("accepted_at") == "" && row.String("status") != "accepted" {
+		return nil
+	}
+	return row
+}
+
+// Rejected reports that the last thing history knows of a turn is its rejection.
+func (c *Child) Rejected(turn string) bool {
+	row := c.Rows[turn]
+	return row != nil && row.String("status") == "rejected"
+}
+
+// Proven reports whether more than working files says that a turn was accepted.
+func (c *Child) Proven(turn string) bool { return !c.Unproven && !c.Loose[turn] }
+
+// Active reports a turn that is being worked on.
+func (c *Child) Active(turn string) bool { return c.State != nil && c.State.ActiveTurns.Has(turn) }
+
+// Run returns the id of the child's run, "" when it has none.
+func (c *Child) Run() string {
+	if c.State == nil {
+		return ""
+	}
+	return c.State.Run()
+}
+
+// phase is the phase the next turn would be in: a child without a run, or with
+// one that is over, starts a new one in its first phase.
+func (c *Child) phase() string {
+	if c.State.Status == wire.StatusIdle || c.State.Status == wire.StatusCompleted {
+		if phases := c.Config.Phases(); len(phases) > 0 {
+			return phases[0]
+		}
+	}
+	return c.State.Phase
+}
+
+// Waits reports a gate of the child's own that a person has not decided on.
+func (c *Child) Waits() bool {
+	return c.State.PendingPhaseTransition != nil || c.State.PendingRunCompletion != nil
+}
+
+// Children are the repositories of an initiative by id. One that is absent could
+// not be read at all.
+type Children map[string]*Child
+
+// State returns the state of a child, nil when there is none that can be read.
+func (cs Children) State(repo string) *run.State {
+	if c := cs[repo]; c != nil {
+		return c.State
+	}
+	return nil
+}
+
+// CheckPhases compares a child's phases with those of the initiative, which it
+// must follow one by one (spec/04 §1.2); nil when they agree.
+func CheckPhases(cfg *Config, c *Child) *wire.Problem {
+	if c.Config == nil || slices.Equal(c.Config.Phases(), cfg.Phases()) {
+		return nil
+	}
+	return &wire.Problem{Code: "repo_phase_alignment_invalid", Field: "repos." + c.ID, Value: c.ID,
+		Message: "repository " + c.ID + " goes through the phases " + OrNone(c.Config.Phases()) + ", the initiative through " + OrNone(cfg.Phases())}
+}

@@ -1,0 +1,132 @@
+// Where the record of the initiative and the repositories disagree (spec/04 §13.1).
+
+package initiative
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Types of mismatches.
+const (
+	MismatchConfig    = "repo_config_missing"
+	MismatchState     = "repo_state_missing"
+	MismatchRun       = "run_id_mismatch"
+	MismatchCompleted = "repo_completed_unexpectedly"
+	MismatchBlocked   = "repo_blocked_unexpectedly"
+	MismatchUnblocked = "repo_active_unexpectedly"
+	MismatchAccepted  = "turn_accepted_unprojected"
+	MismatchRejected  = "turn_rejected_unprojected"
+	MismatchDisappear = "turn_disappeared"
+)
+
+// Mismatch is one disagreement.
+type Mismatch struct {
+	Type, Repo, Detail string
+	Turn, Workstream   string // of a turn
+	Recorded, Actual   string // run ids or statuses, as the type says
+
+	row      *ojson.Object // the dispatch of the turn
+	accepted *ojson.Object // the child's row, when it accepted the turn
+	turn     string        // the turn it was accepted as, another one after a reissue
+}
+
+// Object is the mismatch for --json: {type, repo_id, …, detail}.
+func (m *Mismatch) Object() *ojson.Object {
+	o := ojson.NewObject("type", m.Type, "repo_id", m.Repo)
+	switch m.Type {
+	case MismatchRun:
+		o.Set("coordinator_run_id", ojson.OrNull(m.Recorded))
+		o.Set("repo_run_id", ojson.OrNull(m.Actual))
+	case MismatchCompleted, MismatchBlocked, MismatchUnblocked:
+		o.Set("coordinator_status", m.Recorded)
+		o.Set("repo_status", m.Actual)
+	case MismatchAccepted, MismatchRejected, MismatchDisappear:
+		o.Set("turn_id", m.Turn)
+		o.Set("workstream_id", m.Workstream)
+	}
+	o.Set("detail", m.Detail)
+	return o
+}
+
+// Divergence returns every mismatch, repositories first, then turns, each in
+// the order they were recorded. Turns that a resync has acknowledged as gone are
+// not brought up again.
+func Divergence(w *Workspace, children Children) []Mismatch {
+	var out []Mismatch
+	for repo, run := range w.State.RepoRuns.All() {
+		if m := w.compare(repo, run, children[repo]); m != nil {
+			out = append(out, *m)
+		}
+	}
+	seen := make(map[[2]string]bool)
+	for _, row := range w.History.Open() {
+		repo, turn := row.String("repo_id"), row.String("repo_turn_id")
+		if key := [2]string{repo, turn}; seen[key] || w.History.gone[key] {
+			continue
+		} else {
+			seen[key] = true
+		}
+		if m := w.sent(row, repo, turn, children[repo]); m != nil {
+			out = append(out, *m)
+		}
+	}
+	for repo := range w.State.RepoRuns.All() {
+		out = append(out, w.operated(repo, children[repo])...)
+	}
+	return out
+}
+
+// compare judges a repository's run.
+func (w *Workspace) compare(repo string, run *RepoRun, c *Child) *Mismatch {
+	m := &Mismatch{Repo: repo, Recorded: run.Status}
+	switch {
+	case w.Config.Repo(repo) == nil || c == nil:
+		m.Type, m.Detail = MismatchConfig, fmt.Sprintf("Repository %s has no place that %s leads to.", repo, ConfigFile)
+		return m
+	case c.State == nil:
+		m.Type, m.Detail = MismatchState, fmt.Sprintf("Repository %s has no governed state that can be read.", repo)
+		return m
+	case w.State.RunOf(repo) != "" && c.Run() != w.State.RunOf(repo):
+		m.Type, m.Recorded, m.Actual = MismatchRun, w.State.RunOf(repo), c.Run()
+		m.Detail = driftText(repo, m.Recorded, m.Actual)
+		return m
+	}
+	m.Actual = string(c.State.Status)
+	switch {
+	case c.State.Status == wire.StatusCompleted && run.Status != RepoCompleted:
+		m.Type = MismatchCompleted
+	case c.State.Status == wire.StatusBlocked && run.Status != RepoBlocked:
+		m.Type = MismatchBlocked
+	case c.State.Status == wire.StatusActive && (run.Status == RepoBlocked || run.Status == RepoCompleted):
+		m.Type = MismatchUnblocked
+	default:
+		return nil
+	}
+	m.Detail = fmt.Sprintf("Repository %s is recorded as %s and is %s.", repo, run.Status, m.Actual)
+	return m
+}
+
+// sent judges a turn that was given out and has no projection.
+func (w *Workspace) sent(row *ojson.Object, repo, turn string, c *Child) *Mismatch {
+	if c == nil || c.State == nil {
+		return nil // said of the repository already
+	}
+	m := &Mismatch{Repo: repo, Turn: turn, Workstream: row.String("workstream_id"), row: row, turn: c.Follow(turn)}
+	switch m.accepted = c.Accepted(m.turn); {
+	case m.accepted != nil:
+		if w.History.Projection(repo, m.turn) != nil {
+			return nil // the turn it became was projected
+		}
+		m.Type, m.Detail = MismatchAccepted, fmt.Sprintf("Turn %s was accepted in %s and does not count yet.", turn, repo)
+	case c.Active(m.turn):
+		return nil
+	case c.Rejected(m.turn):
+		m.Type, m.Detail = MismatchRejected, fmt.Sprintf("Turn %s was rejected in %s.", turn, repo)
+	default:
+		m.Type, m.Detail = MismatchDisappear, fmt.Sprintf("Turn %s is no longer active in %s, and its history does not say why.", turn, repo)
+	}
+	return m
+}

@@ -1,0 +1,150 @@
+// Asking for a gate, approving it and refusing it (spec/04 §12.3, §12.4).
+
+package initiative
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Request asks a person for the gate that ev found ready. The initiative pauses
+// until they decide. Errors: invalid_state_transition unless the initiative is
+// active and no gate waits; gate_failed when ev is not ready, with the blockers
+// in Problems.
+func Request(w *Workspace, ev *Evaluation, env protocol.Env) (*Change, *wire.Error) {
+	s := w.State
+	switch {
+	case s.PendingGate != nil:
+		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "pending_gate", Message: fmt.Sprintf("Gate %s waits for a decision already.", s.PendingGate.Gate)}
+	case s.Status != StatusActive:
+		return nil, notIn(s, "A gate can be asked for only while the initiative is active", StatusActive)
+	case !ev.Ready:
+		return nil, ev.Refusal()
+	}
+	c := &Change{State: s.Clone()}
+	c.State.Status, c.State.UpdatedAt = StatusPaused, env.Time()
+	c.State.PendingGate = &PendingGate{GateType: ev.Type, Gate: ev.Gate, RequiredRepos: append([]string{}, ev.RequiredRepos...),
+		HumanBarriers: append([]string{}, ev.HumanBarriers...), RequestedAt: env.Time()}
+	if ev.Type == GateCompletion {
+		c.Record(w, &env, "run_completion_requested", "gate", ev.Gate, "required_repos", ev.RequiredRepos, "human_barriers", c.State.PendingGate.HumanBarriers)
+		c.Decide(w, &env, s.Phase, decidedCompletion, "Asked for the completion of the initiative at gate "+ev.Gate, "gate", ev.Gate)
+		return c, nil
+	}
+	c.State.PendingGate.From, c.State.PendingGate.To = ev.From, ev.To
+	c.Record(w, &env, "phase_transition_requested", "gate", ev.Gate, "from", ev.From, "to", ev.To, "required_repos", ev.RequiredRepos, "human_barriers", c.State.PendingGate.HumanBarriers)
+	c.Decide(w, &env, s.Phase, decidedPhase, fmt.Sprintf("Asked to go from phase %s to %s", ev.From, ev.To), "gate", ev.Gate, "from", ev.From, "to", ev.To)
+	return c, nil
+}
+
+// Reevaluate judges the pending gate as things are now; nil when none waits.
+func Reevaluate(w *Workspace, children Children) *Evaluation {
+	switch g := w.State.PendingGate; {
+	case g == nil:
+		return nil
+	case g.GateType == GateCompletion:
+		return EvaluateCompletion(w, children)
+	default:
+		return EvaluatePhase(w, children, g.To)
+	}
+}
+
+// Approve carries the pending gate out. It is judged again first: what was ready
+// when a person was asked may be ready no more, and a blocked initiative must
+// recover before it goes on (spec/04 §21.3). by is who approved. Errors:
+// nothing_pending, run_blocked, invalid_state_transition, gate_failed.
+func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Change, *wire.Error) {
+	s := w.State
+	ev := Reevaluate(w, children)
+	if e := Decidable(s, "approved"); e != nil {
+		return nil, e
+	}
+	if !ev.Ready {
+		return nil, ev.Refusal()
+	}
+	if by == "" {
+		by = "human"
+	}
+	g := s.PendingGate
+	c := &Change{State: s.Clone()}
+	c.State.PendingGate, c.State.UpdatedAt, c.State.BlockedReason = nil, env.Time(), ""
+	c.State.PhaseGateStatus.Set(g.Gate, "passed")
+	for _, id := range ev.HumanBarriers {
+		b := w.Barriers.Get(id)
+		after := *b
+		after.Status, after.ApprovedAt = Satisfied, env.Time()
+		c.put(w, &after)
+		c.transition(b, Satisfied, &env, ojson.NewObject("super_run_id", s.SuperRunID, "gate_type", g.GateType, "gate", g.Gate, "approved_by", by))
+	}
+	if g.GateType == GateCompletion {
+		c.State.Status, c.State.CompletedAt = StatusCompleted, env.Time()
+		c.Record(w, &env, "run_completed", "gate", g.Gate)
+		c.Decide(w, &env, s.Phase, decidedCompletion, "Approved the completion of the initiative at gate "+g.Gate, "gate", g.Gate)
+		return c, nil
+	}
+	c.State.Status, c.State.Phase = StatusActive, g.To
+	c.Record(w, &env, "phase_transition_approved", "gate", g.Gate, "from", g.From, "to", g.To)
+	c.Decide(w, &env, g.To, decidedPhase, fmt.Sprintf("Approved going from phase %s to %s", g.From, g.To), "gate", g.Gate, "from", g.From, "to", g.To)
+	return c, nil
+}
+
+// Deny takes the pending gate back: work goes on in the phase it is in. Errors:
+// nothing_pending, run_blocked, invalid_state_transition, reason_required.
+func Deny(w *Workspace, reason string, env protocol.Env) (*Change, *wire.Error) {
+	s := w.State
+	if e := Decidable(s, "denied"); e != nil {
+		return nil, e
+	}
+	if _, ok := textOf(reason); !ok {
+		return nil, &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "A gate is denied for a reason; those who work on need to know it."}
+	}
+	g := s.PendingGate
+	c := &Change{State: s.Clone()}
+	c.State.PendingGate, c.State.Status, c.State.UpdatedAt = nil, StatusActive, env.Time()
+	category := decidedPhase
+	if g.GateType == GateCompletion {
+		category = decidedCompletion
+	}
+	c.Record(w, &env, "gate_denied", "gate", g.Gate, "gate_type", g.GateType, "reason", reason)
+	c.Decide(w, &env, s.Phase, category, "Denied gate "+g.Gate, "gate", g.Gate, "from", g.From, "to", g.To, "reason", reason)
+	return c, nil
+}
+
+// Decidable refuses to decide on a gate that is not waiting.
+func Decidable(s *State, verb string) *wire.Error {
+	switch {
+	case s.PendingGate == nil:
+		return &wire.Error{Code: wire.CodeNothingPending, Message: "No gate of the initiative waits for a decision."}
+	case s.Status == StatusBlocked:
+		return &wire.Error{Code: wire.CodeRunBlocked, Field: "status", Message: fmt.Sprintf("The initiative is blocked (%s); gate %s can be %s once it has recovered.", s.BlockedReason, s.PendingGate.Gate, verb)}
+	case s.Status != StatusPaused:
+		return notIn(s, fmt.Sprintf("Gate %s can be %s only while the initiative is paused for it", s.PendingGate.Gate, verb), StatusPaused)
+	case s.PendingGate.GateType != GatePhase && s.PendingGate.GateType != GateCompletion:
+		return &wire.Error{Code: wire.CodeInvalidState, Field: "pending_gate.gate_type", Message: fmt.Sprintf("The pending gate is of the unknown type %s.", ojson.Shown(s.PendingGate.GateType))}
+	}
+	return nil
+}
+
+func notIn(s *State, what string, want Status) *wire.Error {
+	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Message: fmt.Sprintf("%s; it is %s.", what, s.Status),
+		Details: ojson.NewObject("status", string(s.Status), "expected", string(want))}
+}
+
+// Refusal is the error of a gate that is not ready.
+func (e *Evaluation) Refusal() *wire.Error {
+	out := &wire.Error{Code: wire.CodeGateFailed, Field: e.Gate, Message: "The gate is not ready.", Details: e.Object()}
+	for _, b := range e.Blockers {
+		out.Problems = append(out.Problems, wire.Problem{Code: b.String("code"), Field: b.String("repo_id"), Value: b.String("barrier_id"), Message: b.String("message")})
+	}
+	if len(e.Blockers) > 0 {
+		out.Message = "The gate is not ready: " + e.Blockers[0].String("message")
+	}
+	return out
+}
+
+// Record adds a row of history {type, timestamp, super_run_id, further members}.
+func (c *Change) Record(w *Workspace, env *protocol.Env, kind string, further ...any) {
+	c.History = append(c.History, ojson.NewObject(append([]any{"type", kind, "timestamp", env.Time(), "super_run_id", w.State.SuperRunID}, further...)...))
+}

@@ -1,0 +1,149 @@
+// The coordinator's history: what happened in one super run, indexed for the rules (spec/04 §4).
+
+package initiative
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Types of history rows the rules read or write.
+const (
+	rowProjection = "acceptance_projection"
+	RowDispatched = "turn_dispatched"
+	RowResynced   = "state_resynced"
+	RowContext    = "context_generated"
+)
+
+// History is the rows of one super run in the order they were appended.
+type History struct {
+	superRun string
+	rows     []*ojson.Object
+
+	accepted   map[string][]string           // workstream -> repositories with a projection, in order
+	decisions  map[[2]string]map[string]bool // workstream, repository -> accepted decision ids
+	byTurn     map[[2]string]*ojson.Object   // repository, turn -> its projection
+	dispatched []*ojson.Object
+	gone       map[[2]string]bool // repository, turn: acknowledged as rejected or gone
+	refs       map[string]bool    // projection refs in use, of other super runs too
+	others     map[[2]string]bool // repository, turn: of another super run
+}
+
+// NewHistory indexes the rows of a super run. Rows of other runs in the same
+// file are no part of it (spec/04 §21.1); a row that names no run is.
+func NewHistory(rows []*ojson.Object, superRun string) *History {
+	h := &History{superRun: superRun, accepted: make(map[string][]string), decisions: make(map[[2]string]map[string]bool),
+		byTurn: make(map[[2]string]*ojson.Object), refs: make(map[string]bool), gone: make(map[[2]string]bool), others: make(map[[2]string]bool)}
+	for _, row := range rows {
+		h.add(row)
+	}
+	return h
+}
+
+func (h *History) add(row *ojson.Object) {
+	if ref := row.String("projection_ref"); ref != "" {
+		h.refs[ref] = true
+	}
+	if id := row.String("super_run_id"); id != "" && id != h.superRun {
+		if turn := row.String("repo_turn_id"); turn != "" {
+			h.others[[2]string{row.String("repo_id"), turn}] = true
+		}
+		return
+	}
+	h.rows = append(h.rows, row)
+	repo, stream := row.String("repo_id"), row.String("workstream_id")
+	switch row.String("type") {
+	case RowDispatched:
+		h.dispatched = append(h.dispatched, row)
+	case RowResynced:
+		for _, t := range row.Objects("acknowledged_turns") {
+			h.gone[[2]string{t.String("repo_id"), t.String("turn_id")}] = true
+		}
+	case rowProjection:
+		if !slices.Contains(h.accepted[stream], repo) {
+			h.accepted[stream] = append(h.accepted[stream], repo)
+		}
+		if turn := row.String("repo_turn_id"); turn != "" && h.byTurn[[2]string{repo, turn}] == nil {
+			h.byTurn[[2]string{repo, turn}] = row
+		}
+		key := [2]string{stream, repo}
+		if h.decisions[key] == nil {
+			h.decisions[key] = make(map[string]bool)
+		}
+		for _, id := range DecisionIDs(row.Array("decisions")) {
+			h.decisions[key][id] = true
+		}
+	}
+}
+
+// with returns the history with further rows.
+func (h *History) with(rows []*ojson.Object) *History {
+	if len(rows) == 0 {
+		return h
+	}
+	return NewHistory(append(slices.Clone(h.rows), rows...), h.superRun).keeping(h)
+}
+
+// keeping takes over what is known of other super runs.
+func (h *History) keeping(from *History) *History {
+	maps.Copy(h.refs, from.refs)
+	maps.Copy(h.others, from.others)
+	return h
+}
+
+// foreign reports that a turn was given out by another super run.
+func (h *History) foreign(repo, turn string) bool { return h.others[[2]string{repo, turn}] }
+
+// Rows returns the rows in order. The caller must not change them.
+func (h *History) Rows() []*ojson.Object { return h.rows }
+
+// Accepted returns the repositories with at least one projected acceptance in
+// the workstream, first acceptance first.
+func (h *History) Accepted(workstream string) []string { return h.accepted[workstream] }
+
+// Missing returns those of the decision ids that no projected acceptance of the
+// repository in the workstream carries.
+func (h *History) Missing(workstream, repo string, ids []string) []string {
+	have := h.decisions[[2]string{workstream, repo}]
+	var out []string
+	for _, id := range ids {
+		if !have[id] {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Projection returns the projected acceptance of a repository's turn, nil when
+// there is none.
+func (h *History) Projection(repo, turn string) *ojson.Object { return h.byTurn[[2]string{repo, turn}] }
+
+// Open returns the turn_dispatched rows whose turn has no projection.
+func (h *History) Open() []*ojson.Object {
+	var out []*ojson.Object
+	for _, row := range h.dispatched {
+		if turn := row.String("repo_turn_id"); turn != "" && h.Projection(row.String("repo_id"), turn) == nil {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// DecisionIDs returns the ids in a turn's decisions, which are ids or objects
+// with an id.
+func DecisionIDs(decisions []any) []string {
+	var out []string
+	for _, d := range decisions {
+		switch d := d.(type) {
+		case string:
+			out = append(out, d)
+		case *ojson.Object:
+			if id := d.String("id"); id != "" {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}

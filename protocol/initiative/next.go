@@ -1,0 +1,127 @@
+// What to do next with an initiative (spec/04 §15).
+
+package initiative
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+// Codes of next actions.
+const (
+	NextRunMismatch = "repo_run_id_mismatch"
+	NextResync      = "resync"
+	NextResume      = "resume"
+	NextGate        = "pending_gate"
+	NextStep        = "step"
+)
+
+// Action is something to do: a command that the initiative's status allows, and
+// why.
+type Action struct {
+	Code    string
+	Command string // words after the program's name
+	Reason  string
+}
+
+// Object is the action for --json: {code, command, reason}; program is the name
+// the command is called by.
+func (a Action) Object(program string) *ojson.Object {
+	return ojson.NewObject("code", a.Code, "command", program+" "+a.Command, "reason", a.Reason)
+}
+
+// NextActions returns what can be done now, most urgent first; nothing when the
+// initiative is complete. Every command is one the status allows: a record that
+// disagrees with a repository is resynced, and resumed only once it is blocked
+// (spec/04 §21.12). Turns that have ended need no resync of their own: a step takes
+// them over first (spec/04 §10.6).
+func NextActions(w *Workspace, children Children) []Action {
+	s := w.State
+	if s.Status == StatusCompleted {
+		return nil
+	}
+	command, code := "multi resync", NextResync
+	if s.Status == StatusBlocked {
+		command, code = "multi resume", NextResume
+	}
+	var drifted []Action
+	var stale, news []string
+	for _, m := range Divergence(w, children) {
+		switch {
+		case m.Type == MismatchRun:
+			drifted = append(drifted, Action{NextRunMismatch, command, m.Detail})
+		case m.Type == MismatchConfig || m.Type == MismatchState:
+			// A resync cannot make a repository readable.
+		case m.Turn != "" && s.Status == StatusActive && s.PendingGate == nil:
+			news = append(news, m.Detail) // a step takes it over and goes on
+		case len(stale) == 0 || stale[len(stale)-1] != m.Repo:
+			stale = union(stale, []string{m.Repo})
+		}
+	}
+	because := ""
+	if s.BlockedReason != "" {
+		because = ": " + strings.TrimSuffix(s.BlockedReason, ".")
+	}
+	var out []Action
+	switch {
+	case len(drifted) > 0:
+		text := "Repositories are on other runs than the initiative's" + because + ". Bring back the runs it knows, then go on."
+		out = append([]Action{{NextRunMismatch, command, text}}, drifted...)
+	case s.Status == StatusBlocked:
+		out = []Action{{code, command, "The initiative is blocked" + because + ". Mend what blocks it, fill in the recovery report, then resume."}}
+	case len(stale) > 0:
+		out = []Action{{code, command, fmt.Sprintf("The record is behind these repositories: %s.", strings.Join(stale, ", "))}}
+	}
+	g := s.PendingGate
+	switch {
+	case g != nil && len(out) > 0:
+		out = append(out, Action{NextGate, "multi approve-gate", fmt.Sprintf("After that gate %s (%s) can be decided on.", g.Gate, g.GateType)})
+	case g != nil:
+		out = []Action{{NextGate, "multi approve-gate", fmt.Sprintf("Gate %s (%s) waits for a person.", g.Gate, g.GateType)}}
+	case len(out) == 0:
+		out = []Action{{NextStep, "multi step", stepReason(w, children, news)}}
+	}
+	return out
+}
+
+// maxReasons bounds how much of what a step waits for is told in one line; the
+// board has the rest.
+const maxReasons = 4
+
+// stepReason says what a step would do now: take news over, give a turn out or ask
+// for the gate. When it could do none of it, it says what it waits for.
+func stepReason(w *Workspace, children Children, news []string) string {
+	if len(news) > 0 {
+		return shortList(news)
+	}
+	if a, _ := Select(w, children); a != nil {
+		return fmt.Sprintf("Workstream %s has a turn for %s in %s.", a.Workstream, a.Role, a.Repo)
+	}
+	ev := EvaluatePhase(w, children, "")
+	if w.Config.NextPhase(w.State.Phase) == "" {
+		ev = EvaluateCompletion(w, children)
+	}
+	if ev.Ready {
+		return fmt.Sprintf("Gate %s can be asked for.", ev.Gate)
+	}
+	var waits []string
+	for _, b := range ev.Blockers {
+		if b.String("repo_id") != "" {
+			waits = append(waits, b.String("message"))
+		}
+	}
+	if len(waits) == 0 {
+		return "The board says what the barriers wait for."
+	}
+	return "Once this has changed: " + shortList(waits)
+}
+
+func shortList(list []string) string {
+	if n := len(list) - maxReasons; n > 0 {
+		list = append(slices.Clone(list[:maxReasons]), fmt.Sprintf("(and %d more)", n))
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,19 @@
+// The files of an initiative (spec/04 §2).
+
+package initiative
+
+// Names of the files in the coordinator's directory, relative to the workspace.
+const (
+	Dir               = ".agentxchain/multirepo"
+	StatePath         = Dir + "/state.json"
+	BarriersPath      = Dir + "/barriers.json"
+	HistoryPath       = Dir + "/history.jsonl"
+	BarrierLedgerPath = Dir + "/barrier-ledger.jsonl"
+	DecisionsPath     = Dir + "/decision-ledger.jsonl"
+	ReportPath        = Dir + "/RECOVERY_REPORT.md"
+	HookAuditPath     = Dir + "/hook-audit.jsonl"
+	HookNotesPath     = Dir + "/hook-annotations.jsonl"
+	ContextDir        = Dir + "/context"  // <context ref>/COORDINATOR_CONTEXT.{json,md}
+	HandoffDir        = Dir + "/handoffs" // <intent id>.json
+	ReportArchive     = Dir + "/recovery-reports"
+)

@@ -1,0 +1,130 @@
+// Recovery from a block: the report a person writes, and going on (spec/04 §13.4, §13.5).
+
+package initiative
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// reportPlaceholder is the line a person replaces. The text is wire: other
+// implementations look for it.
+const reportPlaceholder = "(Operator fills this before running multi resume)"
+
+// reportSections are the sections that must be filled in.
+func reportSections() []string { return []string{"## Trigger", "## Impact", "## Mitigation"} }
+
+// Report returns the recovery report a person is to fill in.
+func Report(reason, at string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Recovery Report\n\n**Blocked reason:** %s\n\n**Blocked at:** %s\n", oneLine(reason), at)
+	for _, s := range append(reportSections(), "## Owner", "## Exit Condition") {
+		fmt.Fprintf(&b, "\n%s\n\n%s\n", s, reportPlaceholder)
+	}
+	return b.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// CheckReport refuses a report that leaves out what the next person needs: text
+// is nil when there is none. Errors: recovery_report_required, with a Problem
+// for each section that is missing or not filled in.
+func CheckReport(text *string) *wire.Error {
+	e := &wire.Error{Code: CodeReportRequired, Field: ReportPath}
+	if text == nil {
+		e.Message = fmt.Sprintf("A blocked initiative goes on once %s says what happened, in the sections %s.", ReportPath, strings.Join(reportSections(), ", "))
+		return e
+	}
+	filled := reportContents(*text)
+	for _, s := range reportSections() {
+		switch done, has := filled[s]; {
+		case !has:
+			e.Problems = append(e.Problems, wire.Problem{Code: "section_missing", Field: s, Message: fmt.Sprintf("the section %q is missing", s)})
+		case !done:
+			e.Problems = append(e.Problems, wire.Problem{Code: "section_empty", Field: s, Message: fmt.Sprintf("the section %q is not filled in", s)})
+		}
+	}
+	if len(e.Problems) == 0 {
+		return nil
+	}
+	e.Message = fmt.Sprintf("%s is not complete: %s.", ReportPath, wire.Problems(e.Problems).Join())
+	return e
+}
+
+// reportContents returns the sections of a report and whether each says
+// something of its own.
+func reportContents(text string) map[string]bool {
+	out := make(map[string]bool)
+	section := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "## "):
+			section = line
+			if !out[section] { // a section that stands twice is filled in when one of them is
+				out[section] = false
+			}
+		case section == "" || line == "" || strings.EqualFold(line, reportPlaceholder):
+		default:
+			out[section] = true
+		}
+	}
+	return out
+}
+
+// Resume takes a blocked initiative up again after a resync. It becomes paused
+// when a gate waits, else active. Errors: invalid_state_transition unless it is
+// blocked, recovery_report_required, run_blocked while the resync finds a reason
+// or a repository is itself blocked; the Change, when there is one, is to be
+// carried out all the same, because it holds what the resync found.
+func Resume(w *Workspace, children Children, report *string, env protocol.Env) (*Change, *Resynced, *wire.Error) {
+	if w.State.Status != StatusBlocked {
+		return nil, nil, notIn(w.State, "Only a blocked initiative can be resumed", StatusBlocked)
+	}
+	if e := CheckReport(report); e != nil {
+		return nil, nil, e
+	}
+	c, r := Resync(w, children, env)
+	after := w.With(c)
+	switch blocked := after.State.stillBlocked(); {
+	case r.BlockedReason != "":
+		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "blocked_reason", Message: "The initiative stays blocked: " + r.BlockedReason}
+	case len(r.Errors) > 0:
+		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "repo_runs", Message: "The initiative stays blocked: " + strings.Join(r.Errors, " ")}
+	case len(blocked) > 0:
+		state := after.State.Clone()
+		state.BlockedReason, state.UpdatedAt = "child repos remain blocked: "+strings.Join(blocked, ", "), env.Time()
+		if state.BlockedReason != w.State.BlockedReason || c.State != nil {
+			c.State = state
+		}
+		return c, r, &wire.Error{Code: wire.CodeRunBlocked, Field: "repo_runs", Details: ojson.NewObject("blocked_repos", blocked),
+			Message: fmt.Sprintf("The initiative stays blocked: %s must recover first.", strings.Join(blocked, ", "))}
+	}
+	state := after.State.Clone()
+	state.Status, state.BlockedReason, state.UpdatedAt = StatusActive, "", env.Time()
+	var pending any
+	if g := state.PendingGate; g != nil {
+		state.Status = StatusPaused
+		pending = ojson.NewObject("gate", g.Gate, "gate_type", g.GateType)
+	}
+	reason := w.State.BlockedReason
+	if reason == "" {
+		reason = "unknown blocked reason"
+	}
+	c.State = state
+	c.Record(w, &env, "blocked_resolved", "from", string(StatusBlocked), "to", string(state.Status), "blocked_reason", reason, "pending_gate", pending)
+	c.Decide(w, &env, state.Phase, DecidedRecovery, fmt.Sprintf("Took the blocked initiative up again as %s", state.Status), "reason", reason)
+	return c, r, nil
+}
+
+// Block stops an initiative until a person resumes it.
+func Block(w *Workspace, reason string, env protocol.Env) *Change {
+	c := &Change{State: w.State.Clone()}
+	c.State.Status, c.State.BlockedReason, c.State.UpdatedAt = StatusBlocked, oneLine(reason), env.Time()
+	c.Record(w, &env, "run_blocked", "from", string(w.State.Status), "blocked_reason", c.State.BlockedReason)
+	return c
+}

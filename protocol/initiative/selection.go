@@ -1,0 +1,207 @@
+// Which repository works next, on which workstream and in which role (spec/04 §7).
+
+package initiative
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Reasons of an assignment.
+const (
+	ReasonEntry     = "entry_repo"           // the workstream begins here
+	ReasonNext      = "next_unaccepted_repo" // nothing of it was accepted yet
+	ReasonDecisions = "missing_decisions"    // it has not accepted all its declared decisions
+)
+
+// Reasons why nothing can be assigned.
+const (
+	NoWorkstream      = "no_assignable_workstream"
+	DependencyPending = "dependency_pending"
+	StreamComplete    = "workstream_complete"
+	ContextInvalid    = "repo_context_invalid"
+	StateMissing      = "repo_state_missing"
+	ChildBlocked      = "repo_blocked"
+	ChildBusy         = "repo_busy"
+	ChildWaiting      = "repo_pending_gate"
+	ChildPhase        = "repo_not_ready"
+	RoleUnresolved    = "role_unresolved"
+	BarrierBlocked    = "barrier_blocked"
+)
+
+// Assignment is the next turn to be given out.
+type Assignment struct {
+	Workstream, Repo, Role string
+	Reason                 string
+}
+
+// Refusal says why a workstream, or a repository for it, cannot be assigned.
+// Repo and Workstream are empty when it is about none.
+type Refusal struct {
+	Reason, Detail   string
+	Workstream, Repo string
+}
+
+// Select picks the next assignment: the first workstream of the phase that has
+// work for a repository which can take it. Otherwise it returns the first
+// refusal.
+func Select(w *Workspace, children Children) (*Assignment, *Refusal) {
+	var first *Refusal
+	for _, stream := range w.Config.PhaseWorkstreams(w.State.Phase) {
+		a, no := w.assign(stream, children)
+		if a != nil {
+			return a, nil
+		}
+		if first == nil {
+			first = no
+		}
+	}
+	if first == nil {
+		first = &Refusal{Reason: NoWorkstream, Detail: fmt.Sprintf("No workstream is in phase %s.", w.State.Phase)}
+	}
+	return nil, first
+}
+
+// BarrierOf returns the barrier of a workstream: the one it started with, or
+// another that names it.
+func (w *Workspace) BarrierOf(stream string) *Barrier {
+	if b := w.Barriers.Get(BarrierID(stream)); b != nil {
+		return b
+	}
+	if list := w.Barriers.Of(stream); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// Done reports that a workstream waits for dep no longer. A person approves a
+// shared gate together with its phase, so workstreams of that phase cannot wait
+// for the approval: they follow on the work (spec/04 §21.5).
+func (w *Workspace) Done(dep string, stream *Workstream) bool {
+	b, of := w.BarrierOf(dep), w.Config.Workstream(dep)
+	switch {
+	case b == nil || of == nil:
+		return false
+	case b.Status == Satisfied:
+		return true
+	}
+	return b.Type == SharedHumanGate && of.Phase == stream.Phase && b.Waiting(w.History).Len() == 0
+}
+
+func (w *Workspace) assign(stream *Workstream, children Children) (*Assignment, *Refusal) {
+	for _, dep := range stream.DependsOn {
+		if !w.Done(dep, stream) {
+			return nil, &Refusal{Reason: DependencyPending, Workstream: stream.ID, Detail: fmt.Sprintf("Workstream %s waits for %s.", stream.ID, dep)}
+		}
+	}
+	candidates := w.candidates(stream)
+	if len(candidates) == 0 {
+		return nil, &Refusal{Reason: StreamComplete, Workstream: stream.ID, Detail: fmt.Sprintf("Every repository of workstream %s has done its part.", stream.ID)}
+	}
+	var first *Refusal
+	for _, a := range candidates {
+		no := w.available(&a, stream, children)
+		if no == nil {
+			return &a, nil
+		}
+		if no.Workstream, no.Repo = stream.ID, a.Repo; first == nil {
+			first = no
+		}
+	}
+	return nil, first
+}
+
+// candidates are the repositories that have something to do, in the order they
+// are tried. A workstream begins with its entry repository; the order of a
+// sequence is kept to the end, elsewhere a repository that is busy holds up
+// nobody (spec/04 §21.6).
+func (w *Workspace) candidates(stream *Workstream) []Assignment {
+	b := w.BarrierOf(stream.ID)
+	if b != nil && b.Type == SharedHumanGate && b.Status == Satisfied {
+		return nil
+	}
+	accepted := w.History.Accepted(stream.ID)
+	ordered := stream.Barrier == OrderedSequence
+	if len(accepted) == 0 || ordered && !slices.Contains(accepted, stream.EntryRepo) {
+		return []Assignment{{Workstream: stream.ID, Repo: stream.EntryRepo, Reason: ReasonEntry}}
+	}
+	var out []Assignment
+	for _, repo := range stream.Repos {
+		if !slices.Contains(accepted, repo) {
+			out = append(out, Assignment{Workstream: stream.ID, Repo: repo, Reason: ReasonNext})
+		}
+	}
+	if ordered && len(out) > 1 {
+		out = out[:1]
+	}
+	if b == nil || b.Status == Satisfied || b.Type != InterfaceAlignment && b.Type != NamedDecisions {
+		return out
+	}
+	for _, repo := range stream.Repos {
+		if slices.Contains(accepted, repo) && len(w.History.Missing(stream.ID, repo, b.Decisions(repo))) > 0 {
+			out = append(out, Assignment{Workstream: stream.ID, Repo: repo, Reason: ReasonDecisions})
+		}
+	}
+	return out
+}
+
+// available fills in the role when the repository can take the turn now.
+func (w *Workspace) available(a *Assignment, stream *Workstream, children Children) *Refusal {
+	refuse := func(reason, format string, args ...any) *Refusal {
+		return &Refusal{Reason: reason, Detail: fmt.Sprintf(format, args...)}
+	}
+	c := children[a.Repo]
+	switch {
+	case c == nil || c.Config == nil:
+		return refuse(ContextInvalid, "Repository %s is not a governed project that can be loaded.", a.Repo)
+	case c.State == nil:
+		return refuse(StateMissing, "Repository %s has no governed state.", a.Repo)
+	case c.State.Status == wire.StatusBlocked:
+		return refuse(ChildBlocked, "Repository %s is blocked.", a.Repo)
+	case c.State.ActiveTurns.Len() > 0:
+		return refuse(ChildBusy, "Repository %s is at work on %s.", a.Repo, strings.Join(c.State.ActiveTurns.Keys(), ", "))
+	case c.Waits():
+		return refuse(ChildWaiting, "Repository %s waits for a person at a gate of its own.", a.Repo)
+	case c.phase() != stream.Phase:
+		return refuse(ChildPhase, "Repository %s is in phase %s, workstream %s in %s.", a.Repo, c.phase(), stream.ID, stream.Phase)
+	}
+	state := *c.State
+	state.Phase = stream.Phase
+	role, _, err := protocol.ResolveRole(c.Config, &state, "")
+	if err != nil || role == "" {
+		return refuse(RoleUnresolved, "Repository %s has no role for phase %s.", a.Repo, stream.Phase)
+	}
+	for _, b := range w.Barriers.Of(stream.ID) {
+		if b.blocks(a.Repo, role) {
+			return refuse(BarrierBlocked, "Barrier %s holds %s back.", b.ID, a.Repo)
+		}
+	}
+	a.Role = role
+	return nil
+}
+
+// blocks reports that somebody has written down that the repository waits for
+// the barrier. Waiting for a person is no reason to stop working (spec/04
+// §21.5).
+func (b *Barrier) blocks(repo, role string) bool {
+	if b.Status == Satisfied || b.Type == AllReposAccepted {
+		return false
+	}
+	for _, entry := range b.list("blocked_assignments") {
+		if entry == repo || entry == repo+":"+role || entry == repo+":*" {
+			return true
+		}
+	}
+	return slices.Contains(b.list("downstream_repos"), repo)
+}
+
+func OrNone(words []string) string {
+	if len(words) == 0 {
+		return "(none)"
+	}
+	return strings.Join(words, ", ")
+}
