@@ -40,6 +40,9 @@ func (r *Repository) Hidden(ctx context.Context, projectPrefix string) (*Hidden,
 	if h.Rules, err = r.ignoreRules(ctx); err != nil {
 		return nil, err
 	}
+	if flagged, known := r.indexFlagged(); known && !flagged {
+		return h, nil
+	}
 	prefix := strings.Trim(projectPrefix, "/")
 	args := []string{"ls-files", "-v", "-z"}
 	if prefix != "" {
@@ -86,6 +89,11 @@ func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged 
 		return nil, err
 	}
 	defer remove()
+	// It has no times yet: unchanged files count as changed until their contents were compared.
+	refresh := []string{"update-index", "-q", "--refresh"}
+	if _, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, refresh...); err != nil && exitCode(err) != 1 {
+		return nil, err
+	}
 	out, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff", r.Git.submodules())
 	if err != nil {
 		return nil, err
@@ -152,20 +160,12 @@ func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]str
 // project. Comments and empty lines are no rules.
 func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
 	files := []string{filepath.Join(r.CommonDir, "info", "exclude")}
-	out, err := r.Git.Run(ctx, nil, "config", "--type=path", "--get", "core.excludesFile")
-	switch {
-	case err == nil:
-		if name := strings.TrimSuffix(string(out), "\n"); filepath.IsAbs(name) {
-			files = append(files, name)
-		} else if name != "" {
-			files = append(files, filepath.Join(r.TopLevel, name))
-		}
-	case exitCode(err) == 1: // git's own place for it
-		if dir, err := os.UserConfigDir(); err == nil {
-			files = append(files, filepath.Join(dir, "git", "ignore"))
-		}
-	default:
+	name, err := r.excludesFile(ctx)
+	if err != nil {
 		return "", err
+	}
+	if name != "" {
+		files = append(files, name)
 	}
 	sum, any := sha256.New(), false
 	for _, name := range files {
@@ -187,4 +187,71 @@ func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
 		return NoRules, nil
 	}
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// excludesFile is the file of ignore rules that core.excludesFile names, else git's own
+// place for one; "" for none. The repository's own configuration is read each time, what
+// lies outside of it once.
+func (r *Repository) excludesFile(ctx context.Context) (string, error) {
+	value, set := "", false
+	if r.Git.scope != nil {
+		entries, err := r.Git.scope.entries()
+		if err != nil {
+			return "", err
+		}
+		for _, e := range entries {
+			if strings.EqualFold(e.key, excludesKey) {
+				value, set = e.value, true
+			}
+		}
+	}
+	if !set {
+		conf, err := r.personal(ctx)
+		if err != nil {
+			return "", err
+		}
+		value, set = conf[excludesKey]
+	}
+	home, _ := os.UserHomeDir()
+	rest, below := strings.CutPrefix(value, "~/")
+	switch {
+	case !set:
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return "", nil
+		}
+		return filepath.Join(dir, "git", "ignore"), nil
+	case value == "":
+		return "", nil
+	case below:
+		return filepath.Join(home, rest), nil
+	case filepath.IsAbs(value):
+		return value, nil
+	}
+	return filepath.Join(r.TopLevel, value), nil
+}
+
+// excludesKey is core.excludesFile as git prints it.
+const excludesKey = "core.excludesfile"
+
+// personal is what git's configuration says of the person, asked once by one git
+// process: user.*, author.* and core.excludesFile. A later line wins within one key.
+func (r *Repository) personal(ctx context.Context) (map[string]string, error) {
+	r.personalMu.Lock()
+	defer r.personalMu.Unlock()
+	if r.person != nil {
+		return r.person, nil
+	}
+	out, err := r.Git.Run(ctx, nil, "config", "-z", "--get-regexp", `^((user|author)\.(name|email)|core\.excludesfile)$`)
+	if err != nil && exitCode(err) != 1 {
+		return nil, err
+	}
+	conf := make(map[string]string)
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if k, v, ok := strings.Cut(entry, "\n"); ok {
+			conf[k] = v
+		}
+	}
+	r.person = conf
+	return conf, nil
 }

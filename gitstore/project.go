@@ -96,16 +96,7 @@ func (s *Store) Identity(ctx context.Context) (name, email string) {
 func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 	name, email = os.Getenv("GIT_AUTHOR_NAME"), os.Getenv("GIT_AUTHOR_EMAIL")
 	if name == "" || email == "" {
-		// git's own order: author.* before user.*; a later line wins within one key.
-		conf := make(map[string]string)
-		out, err := s.repo.Git.Run(ctx, nil, "config", "-z", "--get-regexp", `^(user|author)\.(name|email)$`)
-		if err == nil {
-			for entry := range strings.SplitSeq(string(out), "\x00") {
-				if k, v, ok := strings.Cut(entry, "\n"); ok && v != "" {
-					conf[k] = v
-				}
-			}
-		}
+		conf, _ := s.repo.personal(ctx) // git's own order: author.* before user.*
 		name = cmp.Or(name, conf["author.name"], conf["user.name"])
 		email = cmp.Or(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
 	}

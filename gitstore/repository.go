@@ -26,6 +26,8 @@ type Repository struct {
 
 	objectsOnce sync.Once
 	objects     Objects
+	personalMu  sync.Mutex
+	person      map[string]string       // see personal
 	unsound     atomic.Pointer[Verdict] // the last chain that did not hold, for servers
 }
 
