@@ -199,6 +199,7 @@ func (b *Barrier) blocks(repo, role string) bool {
 	return slices.Contains(b.list("downstream_repos"), repo)
 }
 
+// OrNone joins words by commas, or says that there are none.
 func OrNone(words []string) string {
 	if len(words) == 0 {
 		return "(none)"

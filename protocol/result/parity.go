@@ -287,6 +287,7 @@ func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 	return nil
 }
 
+// ObservationError refuses a result over the files it did not account for.
 func ObservationError(code string, files []string) *wire.Error {
 	return &wire.Error{Code: code, Stage: "artifact_observation", Class: "artifact_error", Field: "files_changed",
 		Details: ojson.NewObject("files", files)}

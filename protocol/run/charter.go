@@ -66,6 +66,7 @@ func (s *State) Charter(id string) *Charter {
 	return nil
 }
 
+// CharterAt is the index of a charter by its id, -1 without one.
 func (s *State) CharterAt(id string) int {
 	return slices.IndexFunc(s.CharterQueue, func(c *Charter) bool { return c.CharterID == id })
 }
@@ -188,6 +189,7 @@ func chartersWait(s *State, open []*Charter) *wire.Error {
 		Message: fmt.Sprintf("No charter of phase %q can be given out now: %s.", s.Phase, strings.ReplaceAll(wire.ListSome(at, 4), ", ", "; "))}
 }
 
+// Copy is a charter of its own, its unknown members copied as f says.
 func (c *Charter) Copy(f objectCopy) *Charter {
 	if c == nil {
 		return nil
@@ -200,6 +202,7 @@ func (c *Charter) Copy(f objectCopy) *Charter {
 	return &out
 }
 
+// UnknownRole refuses a role the configuration does not define (unknown_role).
 func UnknownRole(cfg *config.Config, id string) *wire.Error {
 	return &wire.Error{Code: wire.CodeUnknownRole, Field: "role", Message: fmt.Sprintf("Role %q is not defined in agentxchain.json (roles: %s).", Clip(id, 80), wire.List(cfg.Roles.Keys()))}
 }

@@ -54,6 +54,7 @@ func copyPtr[T any](p *T) *T {
 	return &v
 }
 
+// Copy is a state of its own, its unknown members copied as f says.
 func (s *State) Copy(f objectCopy) *State {
 	if s == nil {
 		return nil
@@ -174,6 +175,7 @@ func (d *Delegation) copy(f objectCopy) *Delegation {
 	return &c
 }
 
+// Copy is an index of its own, its unknown members copied as f says.
 func (x *Index) Copy(f objectCopy) *Index {
 	if x == nil {
 		return nil

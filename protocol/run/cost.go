@@ -12,6 +12,7 @@ import (
 // that cannot be written, and so keep a turn from being refused.
 const MaxSpentUSD = 1e15
 
+// Sane keeps a cost in US dollars between nothing and MaxSpentUSD; NaN is nothing.
 func Sane(usd float64) float64 {
 	if math.IsNaN(usd) {
 		return 0

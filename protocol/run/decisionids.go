@@ -40,6 +40,7 @@ func DecisionNumber(id string) (n uint64, huge string, ok bool) {
 	return 0, digits, true
 }
 
+// DecisionID spells a decision number: DEC-007.
 func DecisionID(n uint64) string { return fmt.Sprintf("DEC-%03d", n) }
 
 type idRange struct{ lo, hi uint64 } // inclusive

@@ -130,6 +130,7 @@ func (r *stateRepair) pausedOrBlocked() {
 	}
 }
 
+// HasPending reports a gate that waits for a person.
 func HasPending(s *State) bool {
 	return s.PendingPhaseTransition != nil || s.PendingRunCompletion != nil
 }

@@ -2,6 +2,7 @@
 
 package wire
 
+// List joins items by commas, "none" without any.
 func List(items []string) string {
 	if len(items) == 0 {
 		return "none"
@@ -9,6 +10,7 @@ func List(items []string) string {
 	return ListSome(items, len(items))
 }
 
+// OrNone is s, or "(none)" for "".
 func OrNone(s string) string {
 	if s == "" {
 		return "(none)"

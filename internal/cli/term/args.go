@@ -28,6 +28,7 @@ func (inv *invocation) command() *ucli.Command {
 // name is the full name without the program's.
 func (inv *invocation) name() string { return PathName(inv.Path) }
 
+// PathName is how a command below others is called: their names and its own.
 func PathName(path []*ucli.Command) string {
 	names := make([]string, len(path))
 	for i, c := range path {

@@ -12,6 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
+// CompletionCommand prints the completion script of a shell.
 func CompletionCommand(f *Factory, category string) *ucli.Command {
 	return &ucli.Command{
 		Name:      "completion",

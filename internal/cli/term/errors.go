@@ -42,6 +42,7 @@ func (e *Error) WithHint(h string) *Error {
 	return e
 }
 
+// WithDetails adds members for --json.
 func (e *Error) WithDetails(d *ojson.Object) *Error {
 	e.details = d
 	return e

@@ -15,6 +15,7 @@ type helpOptions struct {
 	Words []string // a topic, or the path of a command; empty for the overview
 }
 
+// HelpCommand explains commands and topics.
 func HelpCommand(f *Factory, category string) *ucli.Command {
 	return &ucli.Command{
 		Name:      "help",

@@ -19,6 +19,7 @@ type manOptions struct {
 	To      string
 }
 
+// ManCommand prints or installs manual pages.
 func ManCommand(f *Factory, category string) *ucli.Command {
 	var opts manOptions
 	return &ucli.Command{

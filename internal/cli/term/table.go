@@ -96,6 +96,7 @@ func (p *Printer) Table(t *Table) {
 	_, _ = p.Write([]byte(b.String()))
 }
 
+// Pad fills s with blanks up to width columns.
 func Pad(s string, width int) string      { return text.Pad(s, width) }
 func Truncate(s string, width int) string { return text.Truncate(s, width) }
 func DisplayWidth(s string) int           { return text.Width(s) }
