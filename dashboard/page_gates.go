@@ -65,7 +65,8 @@ func (v *view) gates() block {
 		b.Parts = append(b.Parts, block{ID: "gates-later", Note: "What " + counted(folded, "other gate asks for is shown when its phase is reached.", "other gates ask for is shown when their phases are reached.")})
 	}
 	if f := si.View.State.LastGateFailure; f != nil {
-		b.Note = fmt.Sprintf("Last refused: %s, %s.", plain(deref(f.GateID)), plain(strings.Join(f.Reasons, " ")))
+		b.Note = fmt.Sprintf("Last refused: %s, %s.", plain(wire.OrEmpty(f.GateID)),
+			plain(strings.Join(f.Reasons, " ")))
 	}
 	return b
 }

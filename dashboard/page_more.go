@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/restore"
@@ -88,7 +90,7 @@ func delegations(v *view) error {
 		q := block{ID: "queue", Title: "Waiting and under way", Table: &table{Head: []string{"Delegation", "From", "To", "Charter", "Status", "Turn"}}}
 		for i, d := range si.View.State.DelegationQueue {
 			if i < pageSize && d != nil {
-				q.Table.Rows = append(q.Table.Rows, []cell{code(d.DelegationID), text(d.ParentRole), text(d.ToRole), text(d.Charter), standing(d.Status), turnLink(deref(d.ChildTurnID))})
+				q.Table.Rows = append(q.Table.Rows, []cell{code(d.DelegationID), text(d.ParentRole), text(d.ToRole), text(d.Charter), standing(d.Status), turnLink(wire.OrEmpty(d.ChildTurnID))})
 			}
 		}
 		v.Blocks = append(v.Blocks, q)

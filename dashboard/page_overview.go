@@ -48,8 +48,8 @@ func (v *view) lead() string {
 	case wire.StatusCompleted:
 		return "The run is completed."
 	case wire.StatusBlocked:
-		what := deref(st.BlockedOn)
-		if si.Recovery != nil && deref(si.Recovery.Detail) != "" {
+		what := wire.OrEmpty(st.BlockedOn)
+		if si.Recovery != nil && wire.OrEmpty(si.Recovery.Detail) != "" {
 			what = *si.Recovery.Detail
 		}
 		return "The run is blocked: " + plain(what)
@@ -154,7 +154,7 @@ func (v *view) phases() block {
 			s.Class, s.Note = "current", "waits for a person"
 		case i == now:
 			s.Class, s.Note = "current", "now"
-			if at := instant(deref(st.PhaseEnteredAt)); !at.IsZero() {
+			if at := instant(wire.OrEmpty(st.PhaseEnteredAt)); !at.IsZero() {
 				s.Note = "for " + lasting(v.Now.Sub(at))
 			}
 		}
@@ -187,7 +187,7 @@ func (v *view) waiting() *block {
 		return nil
 	}
 	b := &block{ID: "waiting", Title: "Why it waits", Facts: []fact{{"Reason", toned(words(r.TypedReason), warn)}, {"Who has to act", text(r.Owner)}}}
-	if d := deref(r.Detail); d != "" {
+	if d := wire.OrEmpty(r.Detail); d != "" {
 		b.Facts = append(b.Facts, fact{"Detail", text(d)})
 	}
 	b.Facts = append(b.Facts, fact{"Way out", code(r.RecoveryAction)})
@@ -294,8 +294,8 @@ func (v *view) about() block {
 	add("Project", text(cfg.Project.ID))
 	add("Goal", text(cfg.Project.Goal))
 	add("Template", text(cfg.Template))
-	add("Started", v.moment(instant(deref(st.CreatedAt))))
-	add("Completed", v.moment(instant(deref(st.CompletedAt))))
+	add("Started", v.moment(instant(wire.OrEmpty(st.CreatedAt))))
+	add("Completed", v.moment(instant(wire.OrEmpty(st.CompletedAt))))
 	if st.Provenance != nil {
 		add("Started by", text(strings.TrimSpace(st.Provenance.String("created_by")+" "+st.Provenance.String("trigger")+" "+st.Provenance.String("trigger_reason"))))
 		add("Goes on from", code(st.Provenance.String("parent_run_id")))

@@ -42,13 +42,6 @@ func asText(v any) string { return fmt.Sprint(v) }
 
 func get(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 func instant(s string) time.Time {
 	at, err := wire.ParseTime(s)
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
@@ -30,7 +32,7 @@ type answer struct {
 // known verdict and nothing else but white space around it. Secrets are masked
 // before anything is cut, for half of one would not be recognised.
 func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
-	v, err := ojson.DecodeLimited(bytes.TrimFunc(stdout, isSpace), ojson.Limits{Bytes: maxOutput, LastWins: true})
+	v, err := ojson.DecodeLimited(bytes.TrimFunc(stdout, wire.IsSpace), ojson.Limits{Bytes: maxOutput, LastWins: true})
 	o, ok := v.(*ojson.Object)
 	if err != nil || !ok {
 		return answer{}, false
@@ -105,14 +107,4 @@ func cut(s string, n int) string {
 		s = s[:enough]
 	}
 	return text.CutUnits(strings.ToValidUTF8(s, "\ufffd"), n)
-}
-
-// isSpace is what String.prototype.trim takes off.
-func isSpace(r rune) bool {
-	switch {
-	case r >= '\t' && r <= '\r', r == ' ', r == 0xA0, r == 0x1680, r >= 0x2000 && r <= 0x200A,
-		r == 0x2028, r == 0x2029, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
-		return true
-	}
-	return false
 }

@@ -124,7 +124,7 @@ func NewOperatorEscalatedEntry(at, runID, phase, blockedOn string, escalation *o
 func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalation *ojson.Object, turnID, role string) *ojson.Object {
 	return ojson.NewObject("timestamp", at, "decision", "escalation_resolved", "run_id", runID,
 		"phase", phase, "resolved_via", via, "blocked_on", blockedOn, "escalation", escalation,
-		"turn_id", wire.TextOrNull(turnID), "role", wire.TextOrNull(role))
+		"turn_id", ojson.OrNull(turnID), "role", ojson.OrNull(role))
 }
 
 // NewTurnReissuedEntry records that a turn was given out again; a missing
@@ -150,7 +150,7 @@ func NewApprovalPolicyEntry(at, gateType, gateID, from, to string, verdict Appro
 		o.Set("to_phase", to)
 	}
 	o.Set("reason", verdict.Reason)
-	o.Set("gate_id", wire.TextOrNull(gateID))
+	o.Set("gate_id", ojson.OrNull(gateID))
 	o.Set("timestamp", at)
 	return o
 }
@@ -169,9 +169,9 @@ func NewGateFailureEntry(f *run.GateFailure) *ojson.Object {
 
 // NewGateReconciliationEntry records that files a gate missed exist now (spec/01 §6.10).
 func NewGateReconciliationEntry(at, gateID, gateType, phase, turnID string, missing []string) *ojson.Object {
-	return ojson.NewObject("type", "gate_reconciliation", "gate_id", wire.TextOrNull(gateID), "gate_type", gateType, "phase", phase,
+	return ojson.NewObject("type", "gate_reconciliation", "gate_id", ojson.OrNull(gateID), "gate_type", gateType, "phase", phase,
 		"reason", "post_acceptance_reconciliation", "previously_missing_files", missing,
-		"reconciled_at", at, "reconciled_by_turn", wire.TextOrNull(turnID))
+		"reconciled_at", at, "reconciled_by_turn", ojson.OrNull(turnID))
 }
 
 // GateActionRun is one command an approval ran (spec/02 §14).
@@ -200,11 +200,11 @@ func NewGateActionEntry(g GateActionRun) *ojson.Object {
 	}
 	return ojson.NewObject("type", "gate_action", "timestamp", g.At, "attempt_id", g.AttemptID,
 		"gate_id", g.GateID, "gate_type", g.GateType, "phase", g.Phase,
-		"requested_by_turn", wire.TextOrNull(g.RequestedByTurn), "trigger_command", g.TriggerCommand,
-		"action_index", g.Index, "action_label", wire.TextOrNull(g.Label), "command", g.Command, "timeout_ms", g.TimeoutMS,
-		"status", status, "exit_code", exit, "signal", wire.TextOrNull(g.Signal),
+		"requested_by_turn", ojson.OrNull(g.RequestedByTurn), "trigger_command", g.TriggerCommand,
+		"action_index", g.Index, "action_label", ojson.OrNull(g.Label), "command", g.Command, "timeout_ms", g.TimeoutMS,
+		"status", status, "exit_code", exit, "signal", ojson.OrNull(g.Signal),
 		"stdout_tail", g.StdoutTail, "stderr_tail", g.StderrTail,
-		"spawn_error", wire.TextOrNull(g.SpawnError), "timed_out", g.TimedOut)
+		"spawn_error", ojson.OrNull(g.SpawnError), "timed_out", g.TimedOut)
 }
 
 // NewTimeoutEntry returns a timeout row (spec/01 §6.11). Kind is timeout,
@@ -214,14 +214,14 @@ func NewTimeoutEntry(kind, at, turnID, phase string, h TimeoutHit) *ojson.Object
 	if h.Phase != "" {
 		phase = h.Phase
 	}
-	return ojson.NewObject("type", kind, "scope", h.Scope, "phase", wire.TextOrNull(phase), "turn_id", wire.TextOrNull(turnID),
+	return ojson.NewObject("type", kind, "scope", h.Scope, "phase", ojson.OrNull(phase), "turn_id", ojson.OrNull(turnID),
 		"limit_minutes", h.LimitMinutes, "elapsed_minutes", h.ElapsedMinutes,
 		"exceeded_by_minutes", h.ExceededByMinutes, "action", h.Action, "timestamp", at)
 }
 
 // NewNonProgressEntry records that the same gate failure came back too often (spec/01 §6.10).
 func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold int, failing []string) *ojson.Object {
-	return ojson.NewObject("type", "non_progress_block", "gate_id", wire.TextOrNull(gateID), "consecutive_turns", consecutive,
+	return ojson.NewObject("type", "non_progress_block", "gate_id", ojson.OrNull(gateID), "consecutive_turns", consecutive,
 		"threshold", threshold, "failing_files", failing, "signature", signature, "timestamp", at)
 }
 
@@ -239,9 +239,9 @@ type HumanApproval struct {
 // NewHumanApprovalEntry returns the ledger row of an approval by a person: who,
 // and whether a terminal was attached.
 func NewHumanApprovalEntry(a HumanApproval) *ojson.Object {
-	o := ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", wire.TextOrNull(a.GateID),
-		"from_phase", wire.TextOrNull(a.FromPhase), "to_phase", wire.TextOrNull(a.ToPhase),
-		"requested_by_turn", wire.TextOrNull(a.RequestedByTurn),
+	o := ojson.NewObject("type", "human_approval", "gate_type", a.GateType, "gate_id", ojson.OrNull(a.GateID),
+		"from_phase", ojson.OrNull(a.FromPhase), "to_phase", ojson.OrNull(a.ToPhase),
+		"requested_by_turn", ojson.OrNull(a.RequestedByTurn),
 		"approved_by", ojson.NewObject("name", a.Approver.Name, "email", a.Approver.Email),
 		"terminal", a.Approver.Terminal, "timestamp", a.At)
 	if a.Reason != "" {

@@ -250,17 +250,9 @@ func (r *GateResult) Object(phaseExit bool) *ojson.Object {
 	o := ojson.NewObject("gate_id", r.GateID, "passed", r.Passed, "blocked_by_human_approval", r.BlockedByHuman, "reasons", slices.Clone(r.Reasons),
 		"missing_files", slices.Clone(r.MissingFiles), "failing_files", slices.Clone(r.FailingFiles), "missing_verification", r.MissingVerification)
 	if phaseExit {
-		o.Set("next_phase", textOrNull(r.NextPhase))
-		o.Set("transition_request", textOrNull(r.TransitionRequest))
+		o.Set("next_phase", ojson.OrNull(r.NextPhase))
+		o.Set("transition_request", ojson.OrNull(r.TransitionRequest))
 	}
 	o.Set("action", r.Action)
 	return o
-}
-
-// textOrNull is s as a JSON value, null when it is empty.
-func textOrNull(s string) ojson.Value {
-	if s == "" {
-		return nil
-	}
-	return s
 }

@@ -61,7 +61,7 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 	}
 	set("verification_replay", e.Replay)
 	o.Set("artifact", raw("artifact", ojson.NewObject()))
-	o.Set("intent_id", wire.TextOrNull(t.IntakeContext.String("intent_id")))
+	o.Set("intent_id", ojson.OrNull(t.IntakeContext.String("intent_id")))
 	o.Set("observed_artifact", e.Observed)
 	o.Set("proposed_next_role", raw("proposed_next_role", nil))
 	if v, ok := r.Raw.Get("phase_transition_request"); ok && (v == nil || r.PhaseTransitionRequest != nil) {

@@ -139,7 +139,7 @@ func (op *ApprovePhase) apply(t *transition) *wire.Error {
 		return nil
 	}
 	t.approved(run.GatePhase, p.Gate, p.RequestedByTurn, p.From, p.To, op.Approval.Reason)
-	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
+	t.event(run.EventGateApproved, nil, "gate_type", run.GatePhase, "gate_id", p.Gate, "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingPhaseTransition = nil
 	g := GateResult{GateID: new(p.Gate), NextPhase: p.To}
@@ -168,7 +168,7 @@ func (op *ApproveCompletion) apply(t *transition) *wire.Error {
 		return nil
 	}
 	t.approved(run.GateCompletion, p.Gate, p.RequestedByTurn, t.s.Phase, "", op.Approval.Reason)
-	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate, "requested_by_turn", wire.TextOrNull(p.RequestedByTurn))
+	t.event(run.EventGateApproved, nil, "gate_type", run.GateCompletion, "gate_id", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	t.settle("gate_approved")
 	t.s.PendingRunCompletion = nil
 	t.complete(new(p.Gate))

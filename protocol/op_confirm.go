@@ -79,6 +79,6 @@ func NewConfirmationEntry(run, phase string, op *Confirm, by Actor, at string) *
 		claims[i] = ojson.Marshal(&op.Claims[i])
 	}
 	return ojson.NewObject("type", "external_confirmed", "run_id", run, "phase", phase, "operation", op.Upto, "state_digest", op.State,
-		"claims", claims, "reason", wire.TextOrNull(op.Reason),
+		"claims", claims, "reason", ojson.OrNull(op.Reason),
 		"confirmed_by", ojson.NewObject("name", by.Name, "email", by.Email), "terminal", by.Terminal, "timestamp", at)
 }

@@ -46,7 +46,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 	if op.EscalationID != "" && op.EscalationID != open {
 		return &wire.Error{Code: wire.CodeNotFound, Field: "escalation_id",
 			Message: fmt.Sprintf("%s is not what blocks the run; it is blocked on %s.", op.EscalationID, was), Hint: "git agentxchain status",
-			Details: ojson.NewObject("current", wire.TextOrNull(open))}
+			Details: ojson.NewObject("current", ojson.OrNull(open))}
 	}
 	if err := t.causeGone(); err != nil {
 		return err

@@ -124,7 +124,7 @@ func (op *RejectTurn) rejection(t *transition, turn *run.Turn, conflict *ojson.O
 			reason = "file_conflict"
 		}
 		detail := conflict.Object("conflict_error")
-		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", wire.TextOrNull(op.Reason))
+		more := ojson.NewObject("resolution_chosen", "reject_and_reassign", "operator_reason", ojson.OrNull(op.Reason))
 		t.append(wire.LedgerDecisions, NewConflictEntry("conflict_rejected", t.env.Time(), turn, t.s.Phase, detail, more))
 	}
 	if len(errs) == 0 {

@@ -158,7 +158,7 @@ func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Tu
 		}
 		added = append(added, ojson.NewObject("id", d.ID, "run_id", run, "turn_id", turn.TurnID, "role", turn.AssignedRole, "phase", phase,
 			"category", d.Category, "statement", d.Statement, "rationale", d.Rationale, "durability", durability,
-			"overrides", textOrNull(d.Overrides), "status", "active", "overridden_by", nil, "created_at", at))
+			"overrides", ojson.OrNull(d.Overrides), "status", "active", "overridden_by", nil, "created_at", at))
 		if d.Overrides == "" {
 			continue
 		}

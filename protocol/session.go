@@ -17,7 +17,7 @@ func BuildSession(prev *ojson.Object, s *run.State, reason string, env *Env) *oj
 	now := env.Time()
 	o := prev.Clone()
 	if o == nil || o.String("run_id") != s.Run() || o.String("session_id") == "" {
-		o = ojson.NewObject("session_id", env.ID("session"), "run_id", wire.TextOrNull(s.Run()), "started_at", now)
+		o = ojson.NewObject("session_id", env.ID("session"), "run_id", ojson.OrNull(s.Run()), "started_at", now)
 	}
 	if o.String("started_at") == "" {
 		o.Set("started_at", now)
@@ -46,15 +46,15 @@ func BuildSession(prev *ojson.Object, s *run.State, reason string, env *Env) *oj
 		{"run_status", string(s.Status)},
 		{"phase", s.Phase},
 		{"last_phase", s.Phase},
-		{"last_turn_id", wire.TextOrNull(lastTurn)},
+		{"last_turn_id", ojson.OrNull(lastTurn)},
 		{"last_completed_turn_id", s.LastCompletedTurnID},
 		{"active_turn_ids", wire.NonNil(active)},
-		{"last_role", wire.TextOrNull(lastRole)},
-		{"pending_gate", wire.TextOrNull(pendingGate)},
+		{"last_role", ojson.OrNull(lastRole)},
+		{"pending_gate", ojson.OrNull(pendingGate)},
 		{"pending_run_completion", pendingCompletion},
 		{"blocked", s.Status == wire.StatusBlocked},
-		{"baseline_ref", ojson.NewObject("git_head", wire.TextOrNull(env.Git.Head), "git_branch", wire.TextOrNull(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
-		{"agent_context", ojson.NewObject("adapter", nil, "dispatch_dir", wire.TextOrNull(dispatchDir))},
+		{"baseline_ref", ojson.NewObject("git_head", ojson.OrNull(env.Git.Head), "git_branch", ojson.OrNull(env.Git.Branch), "workspace_dirty", env.Git.Dirty)},
+		{"agent_context", ojson.NewObject("adapter", nil, "dispatch_dir", ojson.OrNull(dispatchDir))},
 	} {
 		o.Set(m.key, m.v)
 	}

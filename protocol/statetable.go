@@ -103,7 +103,7 @@ func LegalTransition(before, after *run.State, op string) *wire.Error {
 
 func illegal(field, op, what string, from, to wire.Status) *wire.Error {
 	return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: field, Message: fmt.Sprintf("%s: %s.", op, what),
-		Details: ojson.NewObject("operation", op, "from_status", wire.TextOrNull(string(from)), "to_status", wire.TextOrNull(string(to)))}
+		Details: ojson.NewObject("operation", op, "from_status", ojson.OrNull(string(from)), "to_status", ojson.OrNull(string(to)))}
 }
 
 // newRun reports whether the operation put another run in the place of before's.

@@ -77,8 +77,8 @@ func runAccept(ctx context.Context, f *term.Factory, o *acceptOptions) error {
 	payload.Set("turn_id", a.Result.Turn.TurnID)
 	payload.Set("staging_path", wire.StagingPath(a.Result.Turn.TurnID))
 	payload.Set("accepted", a.Result.Entry)
-	payload.Set("warnings", orEmpty(a.Result.Warnings))
-	payload.Set("leftover_files", orEmpty(a.Result.Leftover))
+	payload.Set("warnings", wire.NonNil(a.Result.Warnings))
+	payload.Set("leftover_files", wire.NonNil(a.Result.Leftover))
 	if g := a.Result.Gate; g != nil {
 		payload.Set("gate", g.Object(a.Result.GateType == "phase_transition"))
 	}

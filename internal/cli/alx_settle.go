@@ -62,7 +62,7 @@ func runALXSettle(ctx context.Context, f *term.Factory, run string) error {
 	for _, n := range notes {
 		f.Out.Warn("%s", term.OneLine(n))
 	}
-	f.Out.Emit(ojson.NewObject("runId", recorded.Run, "settlement", ojson.Marshal(s), "notes", orEmpty(notes)), func(p *term.Printer) {
+	f.Out.Emit(ojson.NewObject("runId", recorded.Run, "settlement", ojson.Marshal(s), "notes", wire.NonNil(notes)), func(p *term.Printer) {
 		p.Field("Run", "%s", term.OneLine(recorded.Run))
 		p.Field("Total", "%s", p.Bold(dollars(s.TotalMicroUSD)))
 		for _, part := range []struct {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
@@ -55,7 +56,7 @@ func verdictObject(name string, v *kb.Verdict) *ojson.Object {
 			x.Message))
 	}
 	return ojson.NewObject("file", name, "valid", len(findings) == 0, "kind", ojson.OrNull(v.Kind), "kbId", ojson.OrNull(v.Label),
-		"kbHash", v.Hash, "declared", ojson.OrNull(v.Declared), "lineage", orEmpty(v.Lineage), "findings", findings)
+		"kbHash", v.Hash, "declared", ojson.OrNull(v.Declared), "lineage", wire.NonNil(v.Lineage), "findings", findings)
 }
 
 func printVerdict(p *term.Printer, name string, v *kb.Verdict) {

@@ -64,7 +64,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	payload.Set("role", a.Turn.AssignedRole)
 	payload.Set("staging_path", wire.StagingPath(a.Turn.TurnID))
 	payload.Set("bundle_path", wire.BundleDir(a.Turn.TurnID))
-	payload.Set("warnings", orEmpty(a.Warnings))
+	payload.Set("warnings", wire.NonNil(a.Warnings))
 	payload.Set("result_template", a.Template)
 	n, auto := &protocol.NextAction{Command: "git agentxchain accept " + a.Turn.TurnID, Reason: "once the result is staged at " + wire.StagingPath(a.Turn.TurnID)}, false
 	if by := next(ctx, r); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {

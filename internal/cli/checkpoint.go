@@ -5,6 +5,8 @@ package cli
 import (
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	ucli "github.com/urfave/cli/v2"
 
@@ -42,7 +44,7 @@ func runCheckpoint(ctx context.Context, f *term.Factory, turn string) error {
 	payload := donePayload(&out.Done)
 	payload.Set("turn_id", out.Turn)
 	payload.Set("commit", ojson.OrNull(out.Commit))
-	payload.Set("files", orEmpty(out.Files))
+	payload.Set("files", wire.NonNil(out.Files))
 	payload.Set("skipped", ojson.OrNull(out.Skipped))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {

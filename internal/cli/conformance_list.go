@@ -5,6 +5,8 @@ package cli
 import (
 	"strconv"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
@@ -57,7 +59,7 @@ func runConformanceList(f *term.Factory, o *conformanceListOptions) error {
 			"description", x.Description, "path", x.Path))
 		table.Row(x.ID, strconv.Itoa(x.Tier), x.Surface, x.Description)
 	}
-	payload := ojson.NewObject("fixture_root", corpus.Root, "corpus_digest", corpus.Digest(), "warnings", orEmpty(corpus.Warnings), "fixtures", rows)
+	payload := ojson.NewObject("fixture_root", corpus.Root, "corpus_digest", corpus.Digest(), "warnings", wire.NonNil(corpus.Warnings), "fixtures", rows)
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if table.Len() > 0 {
 			p.Table(table)

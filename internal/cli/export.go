@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	"github.com/klauspost/compress/zstd"
 	ucli "github.com/urfave/cli/v2"
 
@@ -134,7 +136,7 @@ func runExport(ctx context.Context, f *term.Factory, o *exportOptions) error {
 	}
 	blockers := e.Blockers
 	payload := ojson.NewObject("export_kind", e.Kind, "run_id", ojson.OrNull(e.Run), "output", path, "bytes", int(written), "files", e.Files,
-		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", orEmpty(blockers), "left_out", orEmpty(e.Cut), "notices", orEmpty(e.Notices))
+		"repositories", e.Repos, "failed", e.Failed, "restore_blockers", wire.NonNil(blockers), "left_out", wire.NonNil(e.Cut), "notices", wire.NonNil(e.Notices))
 	if b := e.Bundle; b != nil {
 		payload.Set("bundle", ojson.NewObject("output", beside.path, "bytes", int(b.Bytes), "refs", b.Refs))
 	}

@@ -197,7 +197,7 @@ func gateRowObject(g *gateRow) *ojson.Object {
 		for _, a := range d.Actions {
 			actions = append(actions, ojson.NewObject("run", a.Run, "label", ojson.OrNull(a.Label), "timeout_ms", a.TimeoutMS))
 		}
-		o.Set("requires_files", orEmpty(d.RequiresFiles))
+		o.Set("requires_files", wire.NonNil(d.RequiresFiles))
 		o.Set("requires_verification_pass", d.RequiresVerify)
 		o.Set("requires_human_approval", d.RequiresHuman)
 		o.Set("credentialed", d.Credentialed)
@@ -235,7 +235,7 @@ func runGateShow(ctx context.Context, f *term.Factory, id string) error {
 	list := []*ojson.Object{}
 	for _, fr := range files {
 		list = append(list, ojson.NewObject("path", fr.path, "required", fr.required, "owned_by", ojson.OrNull(fr.owner), "semantics", ojson.OrNull(fr.semantics),
-			"missing", fr.missing, "reasons", orEmpty(fr.reasons)))
+			"missing", fr.missing, "reasons", wire.NonNil(fr.reasons)))
 	}
 	payload.Set("files", list)
 	if fail := lastFailure(v, g); fail != nil {

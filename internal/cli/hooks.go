@@ -175,22 +175,22 @@ func trustObject(t *runner.Trust) *ojson.Object {
 		o := ojson.NewObject("phase", h.Phase, "name", h.Name, "type", h.Type, "mode", hookMode(h), "timeout_ms", h.TimeoutMS)
 		if h.Type == "http" {
 			o.Set("url", h.URL)
-			o.Set("header_names", orEmpty(h.Headers.Keys()))
+			o.Set("header_names", wire.NonNil(h.Headers.Keys()))
 		} else {
-			o.Set("command", orEmpty(h.Command))
+			o.Set("command", wire.NonNil(h.Command))
 		}
-		o.Set("env_names", orEmpty(hookVariables(h)))
+		o.Set("env_names", wire.NonNil(hookVariables(h)))
 		hooksOf = append(hooksOf, o)
 	}
 	for _, w := range s.Webhooks {
-		list = append(list, ojson.NewObject("name", w.String("name"), "url", w.String("url"), "events", orEmpty(w.Strings("events")), "header_names", orEmpty(w.Object("headers").Keys())))
+		list = append(list, ojson.NewObject("name", w.String("name"), "url", w.String("url"), "events", wire.NonNil(w.Strings("events")), "header_names", wire.NonNil(w.Object("headers").Keys())))
 	}
 	for _, a := range s.Actions {
 		actions = append(actions, ojson.NewObject("gate_id", a.Gate, "run", a.Run, "timeout_ms", a.TimeoutMS))
 	}
 	for _, rt := range s.Runtimes {
-		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type, "command", orEmpty(runtimes.Command(rt.Raw)), "url", ojson.OrNull(runtimeAddress(rt)),
-			"auth_env", ojson.OrNull(rt.Raw.String("auth_env")), "header_names", orEmpty(rt.Raw.Object("headers").Keys())))
+		rts = append(rts, ojson.NewObject("id", rt.ID, "type", rt.Type, "command", wire.NonNil(runtimes.Command(rt.Raw)), "url", ojson.OrNull(runtimeAddress(rt)),
+			"auth_env", ojson.OrNull(rt.Raw.String("auth_env")), "header_names", wire.NonNil(rt.Raw.Object("headers").Keys())))
 	}
 	for _, f := range s.Files {
 		files = append(files, ojson.NewObject("path", f.Path, "sha256", f.SHA256, "size", f.Size))

@@ -6,6 +6,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
@@ -118,7 +120,7 @@ func hooksResult(res *githooks.Result) *ojson.Object {
 			chained.Set(n, before)
 		}
 	}
-	return ojson.NewObject("way", ojson.OrNull(res.Way), "dir", ojson.OrNull(res.Dir), "hooks", orEmpty(res.Names), "chained", chained, "changes", changes)
+	return ojson.NewObject("way", ojson.OrNull(res.Way), "dir", ojson.OrNull(res.Dir), "hooks", wire.NonNil(res.Names), "chained", chained, "changes", changes)
 }
 
 func runHooksUninstall(ctx context.Context, f *term.Factory) error {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
@@ -59,7 +61,7 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		return err
 	}
 	payload := ojson.NewObject("project_id", p.Config.Project.ID, "template", p.Config.Template, "phases", p.Config.Phases(), "roles", p.Config.Roles.Keys(),
-		"created", p.Created, "kept", orEmpty(p.Kept), "updated", orEmpty(p.Updated),
+		"created", p.Created, "kept", wire.NonNil(p.Kept), "updated", wire.NonNil(p.Updated),
 		"next_action", ojson.NewObject("command", "git add -A && git commit -m 'governed project'", "reason", "A run starts from a clean work tree."))
 	f.Out.Emit(payload, func(pr *term.Printer) {
 		pr.Printf("Governed project %s is set up (template %s).\n\n", pr.Bold(term.OneLine(p.Config.Project.ID)), term.OneLine(p.Config.Template))
@@ -77,11 +79,4 @@ func runInit(ctx context.Context, f *term.Factory, dir string, o *initOptions) e
 		pr.Printf("\nNext:\n  git add -A && git commit -m 'governed project'\n  git agentxchain assign\n")
 	})
 	return nil
-}
-
-func orEmpty(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
 }

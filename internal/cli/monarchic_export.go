@@ -91,7 +91,7 @@ func runMonarchicExport(ctx context.Context, f *term.Factory, o *monarchicExport
 		return o.save(f, x, groups)
 	}
 	if f.JSON() {
-		payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "objects", o.document(groups), "warnings", orEmpty(x.Warnings))
+		payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "objects", o.document(groups), "warnings", wire.NonNil(x.Warnings))
 		f.Out.Emit(payload, nil)
 		return nil
 	}
@@ -205,7 +205,7 @@ func (o *monarchicExportOptions) save(f *term.Factory, x *bridge.Export, groups 
 	for _, g := range groups {
 		objects += len(g.Objects)
 	}
-	payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "files", names, "objects", objects, "bytes", size, "warnings", orEmpty(x.Warnings))
+	payload := ojson.NewObject("run_id", x.Run, "op", string(x.Op), "type", o.Type, "strict", o.Strict, "files", names, "objects", objects, "bytes", size, "warnings", wire.NonNil(x.Warnings))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		p.Printf("Exported %s of run %s to %s: %s, %d bytes\n", counted(objects, "object"), term.OneLine(x.Run), term.OneLine(path), counted(len(names), "file"), size)
 	})

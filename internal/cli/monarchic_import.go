@@ -116,8 +116,8 @@ func runMonarchicImport(ctx context.Context, f *term.Factory, o *monarchicImport
 	then := next(ctx, r)
 	if made != nil {
 		payload.Set("created", made.Created)
-		payload.Set("kept", orEmpty(made.Kept))
-		payload.Set("updated", orEmpty(made.Updated))
+		payload.Set("kept", wire.NonNil(made.Kept))
+		payload.Set("updated", wire.NonNil(made.Updated))
 		then = &protocol.NextAction{Command: "git add -A && git commit -m 'governed project'", Reason: "A turn that writes files starts from a clean work tree. Then: git agentxchain run"}
 	}
 	payload.Set("started_run", q.Started)
@@ -245,7 +245,7 @@ func importPayload(im *bridge.Import) *ojson.Object {
 	}
 	for _, c := range im.Charters {
 		charters = append(charters, ojson.NewObject("charter_id", c.CharterID, "phase", c.Phase, "role", c.Role, "charter", c.Charter,
-			"depends_on", orEmpty(c.DependsOn), "gates_required", orEmpty(c.GatesRequired), "acceptance_contract", orEmpty(c.AcceptanceContract)))
+			"depends_on", wire.NonNil(c.DependsOn), "gates_required", wire.NonNil(c.GatesRequired), "acceptance_contract", wire.NonNil(c.AcceptanceContract)))
 	}
 	for _, n := range im.Plan.Notes {
 		notes = append(notes, ojson.NewObject("note", n.Text, "at", n.Pointers))

@@ -150,7 +150,7 @@ func restorePayload(name string, o *restoreOptions, out *restore.Outcome, then *
 		doc.Set("bundle", ojson.NewObject("operations", b.Ops, "refs", refs))
 	}
 	doc.Set("next", nextObject(then))
-	doc.Set("notices", orEmpty(out.Notices))
+	doc.Set("notices", wire.NonNil(out.Notices))
 	return doc
 }
 

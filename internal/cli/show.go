@@ -138,7 +138,7 @@ func showObject(d *runner.OpDetail, changes []stateChange) *ojson.Object {
 	o.Set("evidence", evidence)
 	o.Set("ledgers", ledgers)
 	o.Set("state_changes", diff)
-	o.Set("files", orEmpty(d.Files))
+	o.Set("files", wire.NonNil(d.Files))
 	return o
 }
 

@@ -78,7 +78,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 		"state", ojson.Marshal(s), "config", config.NormalizedConfig(v.Config),
 		"active_turns", turns, "recovery", st.Recovery.Object(), "human_escalation", st.Escalation, "open_escalations", append([]*ojson.Object{}, v.Index.OpenEscalations...),
 		"repo_decision_summary", protocol.RepoDecisionsSummary(v.Config, v.RepoDecisions),
-		"timeouts", budgets, "uncommitted_files", orEmpty(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
+		"timeouts", budgets, "uncommitted_files", wire.NonNil(st.Uncommitted), "open_objections", v.Index.OpenObjections, "accepted_turns", v.Index.Accepted)
 	if st.Gate != nil {
 		o.Set("gate", gateObject(st.Gate))
 	} else {
@@ -91,7 +91,7 @@ func statusObject(st *runner.Standing) *ojson.Object {
 	}
 	o.Set("next_actions", actions)
 	o.Set("next_action", nextObject(st.Next))
-	o.Set("notices", orEmpty(v.Notices))
+	o.Set("notices", wire.NonNil(v.Notices))
 	o.Set("rule_changes", ruleRows(v.RuleChanges))
 	o.Set("hooks_untrusted", st.Untrusted)
 	o.Set("charters", tallyCharters(s).object(s))

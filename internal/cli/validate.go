@@ -66,7 +66,7 @@ func runValidate(ctx context.Context, f *term.Factory) error {
 			invalid++
 		}
 	}
-	payload := ojson.NewObject("valid", invalid == 0, "admissible", invalid == 0 && failing == 0, "findings", list, "notes", orEmpty(docs.StateNotes))
+	payload := ojson.NewObject("valid", invalid == 0, "admissible", invalid == 0 && failing == 0, "findings", list, "notes", wire.NonNil(docs.StateNotes))
 	f.Out.Emit(payload, func(p *term.Printer) { printValidation(p, docs, rows, invalid+failing) })
 	switch {
 	case invalid > 0:

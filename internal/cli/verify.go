@@ -73,7 +73,7 @@ func runVerifyTurn(ctx context.Context, f *term.Factory, o *verifyTurnOptions) e
 		return err
 	}
 	payload := ojson.NewObject("run_id", view.State.Run(), "turn_id", turn.TurnID, "role", turn.AssignedRole, "staging_path", wire.StagingPath(turn.TurnID),
-		"valid", v.OK, "stages", stageRows(v), "warnings", orEmpty(v.Warnings), "problems", problemRows(v.Errors))
+		"valid", v.OK, "stages", stageRows(v), "warnings", wire.NonNil(v.Warnings), "problems", problemRows(v.Errors))
 	if !v.OK {
 		f.Out.Emit(payload, func(p *term.Printer) { printStages(p, turn, v) })
 		e := term.Errorf("validation_failed", "turn %s fails at the %s stage: %s", turn.TurnID, v.Stage, firstProblem(v.Errors)).

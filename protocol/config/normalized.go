@@ -89,9 +89,9 @@ func normalizedKit(c *Config) *ojson.Object {
 		}
 		list := make([]any, len(artifacts))
 		for i, a := range artifacts {
-			o := ojson.NewObject("path", a.Path, "semantics", orNull(a.Semantics), "semantics_config", a.SemanticsConfig.Clone())
+			o := ojson.NewObject("path", a.Path, "semantics", ojson.OrNull(a.Semantics), "semantics_config", a.SemanticsConfig.Clone())
 			if c.WorkflowKit.Explicit {
-				o.Set("owned_by", orNull(a.OwnedBy))
+				o.Set("owned_by", ojson.OrNull(a.OwnedBy))
 			}
 			o.Set("required", a.Required)
 			list[i] = o
@@ -171,11 +171,4 @@ func normalizedContinuous(src *ojson.Object) ojson.Value {
 		out.Set("idle_expansion", x)
 	}
 	return out
-}
-
-func orNull(s string) ojson.Value {
-	if s == "" {
-		return nil
-	}
-	return s
 }

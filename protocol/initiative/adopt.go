@@ -86,9 +86,9 @@ func (ctx *Context) HandOver(list []*ojson.Object) {
 	var b strings.Builder
 	b.WriteString("\n## Intake Handoff\n")
 	for _, o := range list {
-		fmt.Fprintf(&b, "\n### %s\n\n- Source Repo: %s\n- Charter: %s\n", oneLine(o.String("intent_id")), oneLine(o.String("source_repo")), oneLine(o.String("charter")))
+		fmt.Fprintf(&b, "\n### %s\n\n- Source Repo: %s\n- Charter: %s\n", wire.OneLine(o.String("intent_id")), wire.OneLine(o.String("source_repo")), wire.OneLine(o.String("charter")))
 		for _, item := range o.Strings("acceptance_contract") {
-			fmt.Fprintf(&b, "- Accept when: %s\n", oneLine(item))
+			fmt.Fprintf(&b, "- Accept when: %s\n", wire.OneLine(item))
 		}
 	}
 	ctx.Text += b.String()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -117,13 +119,13 @@ func followups(a *Assignment, stream *Workstream, upstream []*ojson.Object, barr
 		}
 	}
 	for _, row := range upstream {
-		say("Look at what %s has accepted: %s", row.String("repo_id"), oneLine(row.String("summary")))
+		say("Look at what %s has accepted: %s", row.String("repo_id"), wire.OneLine(row.String("summary")))
 	}
 	for _, b := range barriers {
 		if ids := b.Decisions(a.Repo); len(ids) > 0 && b.Workstream == a.Workstream {
 			say("Record the decisions that %s must accept for barrier %s: %s.", a.Repo, b.ID, strings.Join(ids, ", "))
 		}
-		if notes := oneLine(b.Notes()); notes != "" {
+		if notes := wire.OneLine(b.Notes()); notes != "" {
 			say("%s", notes)
 		} else {
 			say("Keep to barrier %s (%s).", b.ID, b.Type)
@@ -150,9 +152,9 @@ func (ctx *Context) text() string {
 	}
 	var items []string
 	for _, row := range o.Objects("upstream_acceptances") {
-		item := fmt.Sprintf("%s (%s): %s", row.String("repo_id"), row.String("workstream_id"), oneLine(row.String("summary")))
+		item := fmt.Sprintf("%s (%s): %s", row.String("repo_id"), row.String("workstream_id"), wire.OneLine(row.String("summary")))
 		if ids := DecisionIDs(row.Array("decisions")); len(ids) > 0 {
-			item += " [" + oneLine(strings.Join(ids, ", ")) + "]"
+			item += " [" + wire.OneLine(strings.Join(ids, ", ")) + "]"
 		}
 		items = append(items, item)
 	}

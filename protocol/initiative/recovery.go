@@ -21,14 +21,12 @@ func reportSections() []string { return []string{"## Trigger", "## Impact", "## 
 // Report returns the recovery report a person is to fill in.
 func Report(reason, at string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Recovery Report\n\n**Blocked reason:** %s\n\n**Blocked at:** %s\n", oneLine(reason), at)
+	fmt.Fprintf(&b, "# Recovery Report\n\n**Blocked reason:** %s\n\n**Blocked at:** %s\n", wire.OneLine(reason), at)
 	for _, s := range append(reportSections(), "## Owner", "## Exit Condition") {
 		fmt.Fprintf(&b, "\n%s\n\n%s\n", s, reportPlaceholder)
 	}
 	return b.String()
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // CheckReport refuses a report that leaves out what the next person needs: text
 // is nil when there is none. Errors: recovery_report_required, with a Problem
@@ -124,7 +122,7 @@ func Resume(w *Workspace, children Children, report *string, env protocol.Env) (
 // Block stops an initiative until a person resumes it.
 func Block(w *Workspace, reason string, env protocol.Env) *Change {
 	c := &Change{State: w.State.Clone()}
-	c.State.Status, c.State.BlockedReason, c.State.UpdatedAt = StatusBlocked, oneLine(reason), env.Time()
+	c.State.Status, c.State.BlockedReason, c.State.UpdatedAt = StatusBlocked, wire.OneLine(reason), env.Time()
 	c.Record(w, &env, "run_blocked", "from", string(w.State.Status), "blocked_reason", c.State.BlockedReason)
 	return c
 }

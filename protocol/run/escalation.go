@@ -24,11 +24,11 @@ func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 	typ, service := ClassifyEscalation(wire.OrEmpty(s.BlockedOn), b.Recovery.TypedReason, wire.OrEmpty(b.Recovery.Detail), b.Category)
 	return ojson.NewObject(
 		"kind", "raised", "escalation_id", id, "created_at", at,
-		"run_id", wire.TextOrNull(s.Run()), "phase", wire.TextOrNull(s.Phase), "blocked_on", s.BlockedOn,
-		"category", wire.TextOrNull(b.Category), "typed_reason", wire.TextOrNull(b.Recovery.TypedReason),
-		"type", typ, "service", wire.TextOrNull(service), "action", escalationAction(typ, service),
-		"recovery_action", wire.TextOrNull(b.Recovery.RecoveryAction), "resolution_command", CmdUnblock+" "+id,
-		"detail", b.Recovery.Detail, "turn_id", b.TurnID, "role_id", wire.TextOrNull(roleID),
+		"run_id", ojson.OrNull(s.Run()), "phase", ojson.OrNull(s.Phase), "blocked_on", s.BlockedOn,
+		"category", ojson.OrNull(b.Category), "typed_reason", ojson.OrNull(b.Recovery.TypedReason),
+		"type", typ, "service", ojson.OrNull(service), "action", escalationAction(typ, service),
+		"recovery_action", ojson.OrNull(b.Recovery.RecoveryAction), "resolution_command", CmdUnblock+" "+id,
+		"detail", b.Recovery.Detail, "turn_id", b.TurnID, "role_id", ojson.OrNull(roleID),
 	)
 }
 
@@ -36,7 +36,7 @@ func NewEscalation(id, at string, s *State, roleID string) *ojson.Object {
 // escalation_id, resolved_at, resolved_via, resolution_notes}; notes may be "".
 func NewEscalationResolution(id, at, via, notes string) *ojson.Object {
 	return ojson.NewObject("kind", "resolved", "escalation_id", id, "resolved_at", at,
-		"resolved_via", via, "resolution_notes", wire.TextOrNull(notes))
+		"resolved_via", via, "resolution_notes", ojson.OrNull(notes))
 }
 
 // CompletedEscalation joins a raise row with its resolve row.

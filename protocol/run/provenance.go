@@ -23,8 +23,8 @@ func Provenance(trigger, reason, parentRun, createdBy string, parent *ojson.Obje
 	}
 	return ojson.NewObject(
 		"trigger", knownTrigger(trigger),
-		"parent_run_id", wire.TextOrNull(parentRun),
-		"trigger_reason", wire.TextOrNull(wire.TrimSpace(reason)),
+		"parent_run_id", ojson.OrNull(parentRun),
+		"trigger_reason", ojson.OrNull(wire.TrimSpace(reason)),
 		"intake_intent_id", nil,
 		"created_by", knownCreator(createdBy),
 	), nil
@@ -54,9 +54,9 @@ func NormalizeProvenance(o *ojson.Object) *ojson.Object {
 	}
 	out := ojson.NewObject(
 		"trigger", knownTrigger(o.String("trigger")),
-		"parent_run_id", wire.TextOrNull(wire.TrimSpace(o.String("parent_run_id"))),
-		"trigger_reason", wire.TextOrNull(wire.TrimSpace(o.String("trigger_reason"))),
-		"intake_intent_id", wire.TextOrNull(wire.TrimSpace(o.String("intake_intent_id"))),
+		"parent_run_id", ojson.OrNull(wire.TrimSpace(o.String("parent_run_id"))),
+		"trigger_reason", ojson.OrNull(wire.TrimSpace(o.String("trigger_reason"))),
+		"intake_intent_id", ojson.OrNull(wire.TrimSpace(o.String("intake_intent_id"))),
 		"created_by", knownCreator(o.String("created_by")),
 	)
 	for k, v := range o.All() {

@@ -277,7 +277,7 @@ type Guidance struct {
 func guidanceObjects(gs []Guidance) []*ojson.Object {
 	out := make([]*ojson.Object, len(gs))
 	for i, g := range gs {
-		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", wire.TextOrNull(g.GateID), "role_id", g.RoleID,
+		out[i] = ojson.NewObject("code", g.Code, "phase", g.Phase, "gate_id", ojson.OrNull(g.GateID), "role_id", g.RoleID,
 			"artifact_path", g.ArtifactPath, "command", g.Command, "reason", g.Reason)
 	}
 	return out

@@ -47,7 +47,7 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 	} else if on := wire.OrEmpty(s.BlockedOn); on != "" {
 		blocked = on
 	} else {
-		blocked = wire.TextOrNull(f.BlockedReason)
+		blocked = ojson.OrNull(f.BlockedReason)
 	}
 	gates := ojson.NewObject()
 	for k, v := range s.PhaseGateStatus.All() {
@@ -59,17 +59,17 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 	}
 	if keys := cfg.Roles.Keys(); len(keys) > 0 {
 		if r := cfg.Role(keys[0]); r != nil {
-			connector = wire.TextOrNull(r.RuntimeID)
+			connector = ojson.OrNull(r.RuntimeID)
 		}
 	}
 	return ojson.NewObject(
 		"schema_version", "0.1",
 		"run_id", s.Run(),
 		"project_id", s.ProjectID,
-		"project_name", wire.TextOrNull(cfg.Project.Name),
-		"template", wire.TextOrNull(cfg.Template),
+		"project_name", ojson.OrNull(cfg.Project.Name),
+		"template", ojson.OrNull(cfg.Template),
 		"status", status,
-		"started_at", wire.TextOrNull(started),
+		"started_at", ojson.OrNull(started),
 		"completed_at", completed,
 		"duration_ms", duration,
 		"phases_completed", wire.NonNil(x.PhasesDone),
@@ -127,10 +127,10 @@ func retrospective(f HistoryFacts, x *Index) *ojson.Object {
 	if b := s.BlockedReason; b != nil {
 		text = cmp.Or(text, wire.OrEmpty(b.Recovery.Detail))
 		reason = cmp.Or(b.Recovery.TypedReason, cmp.Or(b.Category, reason))
-		action = wire.TextOrNull(b.Recovery.RecoveryAction)
+		action = ojson.OrNull(b.Recovery.RecoveryAction)
 	}
 	text = cmp.Or(text, wire.OrEmpty(s.BlockedOn))
-	return ojson.NewObject("headline", wire.TextOrNull(Clip(wire.OneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
+	return ojson.NewObject("headline", ojson.OrNull(Clip(wire.OneLine(text), headline)), "terminal_reason", reason, "next_operator_action", action, "follow_on_hint", nil)
 }
 
 // RunHistoryRow returns the last row of a run, or nil: a run writes one per

@@ -14,14 +14,6 @@ func OrEmpty(p *string) string {
 	return *p
 }
 
-// TextOrNull is s, or null for "".
-func TextOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
 // NonNil is s as a list that JSON shows as [], never as null.
 func NonNil(s []string) []string {
 	if s == nil {

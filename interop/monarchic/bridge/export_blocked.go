@@ -22,7 +22,7 @@ func (x *Export) blocked(bool) ([]Object, error) {
 		out = append(out, object("client_boundary/blocked_outcome", &strict.BlockedOutcome{Code: code, Scope: scope, Message: message, Details: details, BlockingArtifacts: []strict.ArtifactDescriptor{}}))
 	}
 	if b := s.BlockedReason; b != nil && s.Status == wire.StatusBlocked {
-		add(strings.ReplaceAll(cmp.Or(b.Category, "unknown"), "_", "-"), x.blockScope(b), cmp.Or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction, deref(s.BlockedOn), "the run is blocked"),
+		add(strings.ReplaceAll(cmp.Or(b.Category, "unknown"), "_", "-"), x.blockScope(b), cmp.Or(wire.OrEmpty(b.Recovery.Detail), b.Recovery.RecoveryAction, wire.OrEmpty(s.BlockedOn), "the run is blocked"),
 			ojson.NewObject("blocked_on", s.BlockedOn, "owner", b.Recovery.Owner, "typed_reason", b.Recovery.TypedReason, "recovery_action", b.Recovery.RecoveryAction, "turn_id", b.TurnID))
 	}
 	wait := func(gate string, scope strict.BlockedOutcomeScope, by, what string) {
@@ -40,14 +40,14 @@ func (x *Export) blocked(bool) ([]Object, error) {
 		if f.GateType == gateTypeCompletion {
 			scope = strict.BlockedRelease
 		}
-		add("gate-failed", scope, cmp.Or(strings.Join(f.Reasons, "; "), "gate "+cmp.Or(deref(f.GateID), noGate)+" failed"),
-			ojson.NewObject("blocked_on", ojson.OrNull(deref(f.GateID)), "owner", nil, "typed_reason", "gate_failed", "recovery_action", nil, "turn_id", f.RequestedByTurn))
+		add("gate-failed", scope, cmp.Or(strings.Join(f.Reasons, "; "), "gate "+cmp.Or(wire.OrEmpty(f.GateID), noGate)+" failed"),
+			ojson.NewObject("blocked_on", ojson.OrNull(wire.OrEmpty(f.GateID)), "owner", nil, "typed_reason", "gate_failed", "recovery_action", nil, "turn_id", f.RequestedByTurn))
 	}
 	return out, nil
 }
 
 func (x *Export) blockScope(b *run.BlockedReason) strict.BlockedOutcomeScope {
-	on, category := deref(x.facts.state.BlockedOn), b.Category
+	on, category := wire.OrEmpty(x.facts.state.BlockedOn), b.Category
 	switch {
 	case category == "gate_action_failed":
 		return strict.BlockedRelease

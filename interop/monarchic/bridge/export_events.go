@@ -143,7 +143,7 @@ func (x *Export) lastEventAt() string {
 	if n := len(x.facts.events); n > 0 {
 		return x.facts.events[n-1].Row.String("timestamp")
 	}
-	return deref(x.facts.state.CreatedAt)
+	return wire.OrEmpty(x.facts.state.CreatedAt)
 }
 
 // exportedAt is the time of the export in milliseconds.

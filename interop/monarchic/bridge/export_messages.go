@@ -6,6 +6,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/portable"
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/strict"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // messages is a log that `monarchic validate --log` takes: each message before what
@@ -28,7 +29,7 @@ func (x *Export) messages(strictly bool) ([]Object, error) {
 
 func strictMessage(m *portable.TaskMessage) *strict.TaskMessage {
 	s := &strict.TaskMessage{Version: m.Version, MessageID: m.MessageID, RunID: m.RunID, FromTaskID: m.FromTaskID, ToTaskID: m.ToTaskID, Kind: strict.TaskMessageKind(m.Kind),
-		Subject: optional(m.Subject), Body: optional(m.Body), ArtifactRefs: nonNil(m.ArtifactRefs), ReplyTo: optional(m.ReplyTo), CreatedAt: m.CreatedAt, RequiresAck: m.RequiresAck}
+		Subject: optional(m.Subject), Body: optional(m.Body), ArtifactRefs: wire.NonNil(m.ArtifactRefs), ReplyTo: optional(m.ReplyTo), CreatedAt: m.CreatedAt, RequiresAck: m.RequiresAck}
 	switch m.Kind {
 	case portable.KindHandoff, portable.KindBlocker:
 		s.Kind, s.Extensions = strict.KindClarificationRequest, ojson.NewObject("kind", string(m.Kind))

@@ -145,7 +145,7 @@ func (x *Export) plan(strictly bool) ([]Object, error) {
 func (x *Export) portablePlan() *portable.Plan {
 	f := x.facts
 	p := &portable.Plan{ContractVersion: portable.Version, PlanID: planID(x.Run), RunID: x.Run, Objective: x.goal(), Status: planStatus(f.state),
-		CreatedAtMs: x.ms(deref(f.state.CreatedAt)), UpdatedAtMs: x.ms(x.lastEventAt()),
+		CreatedAtMs: x.ms(wire.OrEmpty(f.state.CreatedAt)), UpdatedAtMs: x.ms(x.lastEventAt()),
 		Provenance: portable.PlanProvenance{GeneratedBy: "git-agentxchain", GeneratedAtMs: x.exportedAt()}, Steps: []portable.PlanStep{}}
 	for _, s := range x.steps() {
 		o := portable.PlanStep{StepID: s.id, Description: s.about, DependsOn: s.dependsOn, TaskTemplate: x.template(s), Failure: stepFailure(s)}
@@ -192,7 +192,7 @@ func stepFailure(s *step) *portable.FailureDetail {
 
 func (x *Export) strictPlan() *strict.Plan {
 	f := x.facts
-	p := &strict.Plan{PlanID: planID(x.Run), IntentID: x.intentID(), PlanVersion: portable.Version, PlannerVersion: x.program(), CreatedAt: x.ms(deref(f.state.CreatedAt)),
+	p := &strict.Plan{PlanID: planID(x.Run), IntentID: x.intentID(), PlanVersion: portable.Version, PlannerVersion: x.program(), CreatedAt: x.ms(wire.OrEmpty(f.state.CreatedAt)),
 		Steps: []strict.PlanStep{}, ReplanPolicy: strict.ReplanPolicy{Strategy: strict.ReplanRetry, MaxAttempts: uint32(max(f.cfg.Rules.MaxTurnRetries, 0))}, InputDigest: x.digest(f.config)}
 	for _, s := range x.steps() {
 		o := strict.PlanStep{StepID: s.id, TaskID: s.id, Kind: x.stepKind(s), Description: s.about, Dependencies: s.dependsOn, Inputs: x.template(s), ExpectedOutputs: []strict.StepOutput{},

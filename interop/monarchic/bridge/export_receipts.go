@@ -40,7 +40,7 @@ func (x *Export) receipt(strictly bool) ([]Object, error) {
 
 // finishedAt is when the run was completed, else the time of the export.
 func (x *Export) finishedAt() uint64 {
-	if at := deref(x.facts.state.CompletedAt); at != "" {
+	if at := wire.OrEmpty(x.facts.state.CompletedAt); at != "" {
 		return x.ms(at)
 	}
 	return x.exportedAt()

@@ -196,7 +196,7 @@ func (x *Export) blockDetail() *portable.FailureDetail {
 		details.Set("blocked_on", on)
 	}
 	if b := s.BlockedReason; b != nil {
-		category, text = b.Category, cmp.Or(deref(b.Recovery.Detail), b.Recovery.RecoveryAction)
+		category, text = b.Category, cmp.Or(wire.OrEmpty(b.Recovery.Detail), b.Recovery.RecoveryAction)
 		details.Set("owner", b.Recovery.Owner)
 		details.Set("typed_reason", b.Recovery.TypedReason)
 		details.Set("recovery_action", b.Recovery.RecoveryAction)
@@ -204,11 +204,4 @@ func (x *Export) blockDetail() *portable.FailureDetail {
 	}
 	_, _, class := failure(category)
 	return &portable.FailureDetail{Class: class, Code: cmp.Or(category, "unknown"), Message: cmp.Or(text, on, "the run is blocked"), Details: details}
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -76,15 +76,8 @@ func members(a *ojson.Object, names ...string) *ojson.Object {
 
 func strictTask(t *portable.Task) *strict.Task {
 	role := cmp.Or(string(t.Role), string(portable.RoleUnspecified))
-	return &strict.Task{Version: t.Version, TaskID: t.TaskID, Role: role, RoleID: optional(t.RoleID), Goal: t.Goal, Inputs: t.Inputs, Constraints: t.Constraints, GatesRequired: nonNil(t.GatesRequired),
+	return &strict.Task{Version: t.Version, TaskID: t.TaskID, Role: role, RoleID: optional(t.RoleID), Goal: t.Goal, Inputs: t.Inputs, Constraints: t.Constraints, GatesRequired: protocolwire.NonNil(t.GatesRequired),
 		RunContext: &strict.RunContext{Version: &t.RunContext.Version, Repo: t.RunContext.Repo, Worktree: &t.RunContext.Worktree, Image: &t.RunContext.Image, Runner: &t.RunContext.Runner, Labels: t.RunContext.Labels}}
-}
-
-func nonNil(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
 }
 
 func (x *Export) runtimeType(id string) string {
@@ -120,7 +113,7 @@ func (x *Export) intent(bool) ([]Object, error) {
 		}
 	}
 	context := x.intake()
-	return []Object{object("client_boundary/intent", &strict.Intent{IntentID: x.intentID(), SubmittedAt: x.ms(deref(f.state.CreatedAt)), Submitter: cmp.Or(f.state.Provenance.String("created_by"), "operator"),
+	return []Object{object("client_boundary/intent", &strict.Intent{IntentID: x.intentID(), SubmittedAt: x.ms(protocolwire.OrEmpty(f.state.CreatedAt)), Submitter: cmp.Or(f.state.Provenance.String("created_by"), "operator"),
 		PolicyVersion: "agentxchain/1.1", TargetRepo: x.opt.Repo, TargetRef: ref, Goal: x.goal(), IntentClass: class, Constraints: constraints, ContextDigest: x.digest(context)})}, nil
 }
 

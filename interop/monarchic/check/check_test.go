@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -302,7 +304,7 @@ func TestOriginalSpelling(t *testing.T) {
 	if got := words(f); err != nil || !slices.Equal(got, []string{"/objectiveSpec/metricKey minLength"}) {
 		t.Errorf("%v %q", err, got)
 	}
-	if got := child("/a", "x~/y"); got != "/a/x~0~1y" {
+	if got := wire.At("/a", "x~/y"); got != "/a/x~0~1y" {
 		t.Error(got)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -54,10 +56,10 @@ func doubles(data []byte) []Finding {
 		top := &stack[len(stack)-1]
 		if top.seen == nil {
 			top.n++
-			return index(top.at, top.n-1)
+			return wire.Item(top.at, top.n-1)
 		}
 		top.want = false
-		return child(top.at, top.name)
+		return wire.At(top.at, top.name)
 	}
 	for len(out) < maxFindings {
 		t, err := d.Token()
@@ -80,7 +82,7 @@ func doubles(data []byte) []Finding {
 			if name, ok := t.(string); ok && top.seen != nil && !top.want {
 				if top.seen[name] {
 					out = append(out, Finding{
-						Pointer: child(top.at, name), Rule: "json.duplicate_member", Severity: Error,
+						Pointer: wire.At(top.at, name), Rule: "json.duplicate_member", Severity: Error,
 						Message: fmt.Sprintf("the member %s is there twice", ojson.Shown(name)),
 					})
 				}

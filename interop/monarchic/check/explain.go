@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -39,7 +41,7 @@ func (j *judge) explain(p place, value any, at string) {
 		case []any:
 			if p.Items != nil {
 				for i, e := range v {
-					j.explain(place{p.Items, p.file}, e, index(at, i))
+					j.explain(place{p.Items, p.file}, e, wire.Item(at, i))
 				}
 			}
 		}
@@ -97,19 +99,19 @@ func (st *store) refuses(p place, value any) bool {
 func (j *judge) explainObject(p place, m map[string]any, at string) {
 	for _, name := range p.Required {
 		if _, ok := m[name]; !ok {
-			j.fail(child(at, name), "required", fmt.Sprintf("the member %q is missing", name))
+			j.fail(wire.At(at, name), "required", fmt.Sprintf("the member %q is missing", name))
 		}
 	}
 	for _, name := range sortedKeys(m) {
 		s, known := p.Properties[name]
 		switch {
 		case known:
-			j.explain(place{s, p.file}, m[name], child(at, name))
+			j.explain(place{s, p.file}, m[name], wire.At(at, name))
 		case p.AdditionalProperties == nil:
 		case p.AdditionalProperties.Not != nil && isTrivial(p.AdditionalProperties):
-			j.fail(child(at, name), "additionalProperties", unknownMember(name, p.Properties))
+			j.fail(wire.At(at, name), "additionalProperties", unknownMember(name, p.Properties))
 		default:
-			j.explain(place{p.AdditionalProperties, p.file}, m[name], child(at, name))
+			j.explain(place{p.AdditionalProperties, p.file}, m[name], wire.At(at, name))
 		}
 	}
 }

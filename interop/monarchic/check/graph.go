@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -25,23 +27,23 @@ type graph struct {
 // ids, dependencies that are steps of the plan, no cycle.
 func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 	g := graph{edges: map[string][]edge{}}
-	at = child(at, "steps")
+	at = wire.At(at, "steps")
 	for i, v := range plan.Array("steps") {
 		step, _ := v.(*ojson.Object)
 		id, ok := textOf(step, "step_id")
 		if !ok {
 			continue
 		}
-		here := index(at, i)
+		here := wire.Item(at, i)
 		if _, double := g.edges[id]; double {
-			j.fail(child(here, "step_id"), "plan.duplicate_step", fmt.Sprintf("there is another step %s", ojson.Shown(id)))
+			j.fail(wire.At(here, "step_id"), "plan.duplicate_step", fmt.Sprintf("there is another step %s", ojson.Shown(id)))
 			continue
 		}
 		g.ids = append(g.ids, id)
 		g.edges[id] = []edge{}
 		for k, d := range step.Array(dependencies) {
 			if to, ok := d.(string); ok {
-				g.edges[id] = append(g.edges[id], edge{to, index(child(here, dependencies), k)})
+				g.edges[id] = append(g.edges[id], edge{to, wire.Item(wire.At(here, dependencies), k)})
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -110,7 +112,7 @@ func (s *Session) Input(name string, data []byte) *Result {
 func (s *Session) documents(r *Result, v ojson.Value, line int) {
 	list := func(list []any, at string) {
 		for i, e := range list {
-			s.record(r, e, line, index(at, i))
+			s.record(r, e, line, wire.Item(at, i))
 		}
 	}
 	switch v := v.(type) {
@@ -123,9 +125,9 @@ func (s *Session) documents(r *Result, v ojson.Value, line int) {
 		}
 		for k, e := range v.All() {
 			if items, ok := e.([]any); ok {
-				list(items, child("", k))
+				list(items, wire.At("", k))
 			} else {
-				s.record(r, e, line, child("", k))
+				s.record(r, e, line, wire.At("", k))
 			}
 		}
 		return

@@ -5,6 +5,8 @@ package check
 import (
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -21,7 +23,7 @@ type record struct {
 func (r *record) add(sev Severity, name, rule, message string) {
 	at := r.at
 	if name != "" {
-		at = child(at, name)
+		at = wire.At(at, name)
 	}
 	if r.advice {
 		sev = Warning

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -27,7 +29,7 @@ func (j *judge) pipeline(o *ojson.Object, at string) {
 		j.filled(o, at, "pipeline.role_aware", "a role-aware pipeline", "version", "objective", "project_key")
 	}
 	g := graph{edges: map[string][]edge{}}
-	tasks := child(at, "tasks")
+	tasks := wire.At(at, "tasks")
 	if list, ok := o.Get("tasks"); ok && len(o.Array("tasks")) == 0 {
 		if _, isList := list.([]any); isList {
 			j.warn(tasks, "pipeline.empty", "the pipeline has no tasks")
@@ -35,7 +37,7 @@ func (j *judge) pipeline(o *ojson.Object, at string) {
 	}
 	for i, v := range o.Array("tasks") {
 		if t, ok := v.(*ojson.Object); ok {
-			j.pipelineTask(t, index(tasks, i), aware, &g)
+			j.pipelineTask(t, wire.Item(tasks, i), aware, &g)
 		}
 	}
 	j.graph(g, "pipeline", "task")
@@ -46,29 +48,29 @@ func (j *judge) pipelineTask(t *ojson.Object, at string, aware bool, g *graph) {
 	key := "id"
 	if other, has := textOf(t, "task_id"); has {
 		if ok && other != id {
-			j.fail(child(at, "task_id"), "alias.conflict", `"task_id" and "id" are the same member, and differ`)
+			j.fail(wire.At(at, "task_id"), "alias.conflict", `"task_id" and "id" are the same member, and differ`)
 		} else if !ok {
 			id, key, ok = other, "task_id", true
 		}
 	}
 	if ok && id != "" && key == "id" { // task_id is judged where every id is
-		j.safe(id, child(at, key))
+		j.safe(id, wire.At(at, key))
 	}
 	if aware {
 		j.filled(t, at, "pipeline.role_aware", "every task of a role-aware pipeline", "role", "goal")
 		j.pipelineRole(t, at)
 	} else if !t.Has("task") {
-		j.fail(child(at, "task"), "pipeline.task_body", `a task of a pipeline that is not role-aware needs a body in "task"`)
+		j.fail(wire.At(at, "task"), "pipeline.task_body", `a task of a pipeline that is not role-aware needs a body in "task"`)
 	}
 	if !ok {
 		return
 	}
 	if _, double := g.edges[id]; double {
-		j.fail(child(at, key), "pipeline.duplicate_task", fmt.Sprintf("there is another task %s", ojson.Shown(id)))
+		j.fail(wire.At(at, key), "pipeline.duplicate_task", fmt.Sprintf("there is another task %s", ojson.Shown(id)))
 		return
 	}
 	g.ids = append(g.ids, id)
-	g.edges[id] = j.waitsFor(t, child(at, "depends_on"))
+	g.edges[id] = j.waitsFor(t, wire.At(at, "depends_on"))
 }
 
 // waitsFor returns the edges that order a task after others. A message_route
@@ -77,12 +79,12 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 	out := []edge{}
 	seen := map[string]bool{}
 	for i, v := range t.Array("depends_on") {
-		to, kind, where := "", "depends_on", index(at, i)
+		to, kind, where := "", "depends_on", wire.Item(at, i)
 		switch v := v.(type) {
 		case string:
 			to = v
 		case *ojson.Object:
-			to, where = v.String("task_id"), child(where, "task_id")
+			to, where = v.String("task_id"), wire.At(where, "task_id")
 			if k, ok := textOf(v, "kind"); ok {
 				kind = k
 			}
@@ -110,7 +112,7 @@ func (j *judge) pipelineRole(t *ojson.Object, at string) {
 	}
 	known := []string{"product_owner", "project_manager", "dev", "qa", "reviewer", "security", "ops", "publisher", "researcher", "verification", "scribe"}
 	if !slices.Contains(known, strings.ToLower(role)) {
-		j.warn(child(at, "role"), "role.unknown", fmt.Sprintf("%s is no role of the protocol; role_id names a role of one's own", ojson.Shown(role)))
+		j.warn(wire.At(at, "role"), "role.unknown", fmt.Sprintf("%s is no role of the protocol; role_id names a role of one's own", ojson.Shown(role)))
 	}
 }
 
@@ -121,9 +123,9 @@ func (j *judge) filled(o *ojson.Object, at, rule, whose string, names ...string)
 		s, isText := v.(string)
 		switch {
 		case !ok:
-			j.fail(child(at, name), rule, fmt.Sprintf("%s needs %s", whose, name))
+			j.fail(wire.At(at, name), rule, fmt.Sprintf("%s needs %s", whose, name))
 		case isText && blank(s):
-			j.fail(child(at, name), rule, fmt.Sprintf("%s needs %s, which is blank", whose, name))
+			j.fail(wire.At(at, name), rule, fmt.Sprintf("%s needs %s, which is blank", whose, name))
 		}
 	}
 }

@@ -3,18 +3,10 @@
 package check
 
 import (
-	"strconv"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
-
-func child(pointer, name string) string {
-	if strings.ContainsAny(name, "~/") {
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-	}
-	return pointer + "/" + name
-}
-
-func index(pointer string, i int) string { return pointer + "/" + strconv.Itoa(i) }
 
 // original replaces the canonical names in a pointer by those the document uses.
 func (j *judge) original(pointer string) string {
@@ -28,7 +20,7 @@ func (j *judge) original(pointer string) string {
 		}
 		prefix := pointer[:end]
 		if name, ok := j.spelled[prefix]; ok {
-			b.WriteString(child("", name))
+			b.WriteString(wire.At("", name))
 		} else {
 			b.WriteString(prefix[strings.LastIndexByte(prefix, '/'):])
 		}

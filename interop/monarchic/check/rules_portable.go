@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -19,25 +21,25 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	case "run_outcome":
 		for _, name := range []string{"task_id", "final_decision"} {
 			if !o.Has(name) {
-				j.warn(child(at, name), "outcome.incomplete", fmt.Sprintf("an outcome without %s says little", name))
+				j.warn(wire.At(at, name), "outcome.incomplete", fmt.Sprintf("an outcome without %s says little", name))
 			}
 		}
 	case "plan":
 		j.steps(o, at, "depends_on")
 	case "plan_step":
-		j.distinct(o.Array("depends_on"), child(at, "depends_on"), "plan.duplicate_dependency", "the dependency %s is there twice")
+		j.distinct(o.Array("depends_on"), wire.At(at, "depends_on"), "plan.duplicate_dependency", "the dependency %s is there twice")
 	case "execution_receipt":
 		j.receiptFailure(o, at)
 	case "task_message":
 		j.portableMessage(o, at)
 	case "task_message_ack":
 		if s, ok := textOf(o, "status"); ok && !blank(s) && ackStage(s) == 0 {
-			j.warn(child(at, "status"), "ack.unknown_status", fmt.Sprintf("%s is none of received, accepted, rejected, resolved", ojson.Shown(s)))
+			j.warn(wire.At(at, "status"), "ack.unknown_status", fmt.Sprintf("%s is none of received, accepted, rejected, resolved", ojson.Shown(s)))
 		}
 	case "pipeline_spec":
 		j.pipeline(o, at)
 	case "pipeline_task", "role_definition":
-		j.skills(o.Array("required_skills"), child(at, "required_skills"))
+		j.skills(o.Array("required_skills"), wire.At(at, "required_skills"))
 	case "resolved_role_bundle":
 		j.bundle(o, at)
 	default:
@@ -59,7 +61,7 @@ func (j *judge) roleGiven(o *ojson.Object, at string) {
 		return
 	}
 	if id, _ := textOf(o, "role_id"); blank(id) {
-		j.fail(child(at, "role"), "role.unspecified", "an unspecified role needs a role_id")
+		j.fail(wire.At(at, "role"), "role.unspecified", "an unspecified role needs a role_id")
 	}
 }
 
@@ -69,9 +71,9 @@ func (j *judge) receiptFailure(o *ojson.Object, at string) {
 	failure := o.Object("failure")
 	switch status := o.String("status"); {
 	case status == "failed" && failure == nil:
-		j.warn(child(at, "failure"), "receipt.failure", "a failed receipt says why in failure")
+		j.warn(wire.At(at, "failure"), "receipt.failure", "a failed receipt says why in failure")
 	case status == "complete" && failure != nil:
-		j.warn(child(at, "failure"), "receipt.failure", "a complete receipt has no failure")
+		j.warn(wire.At(at, "failure"), "receipt.failure", "a complete receipt has no failure")
 	}
 }
 
@@ -80,11 +82,11 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	kind, _ := o.Get("kind")
 	switch kind {
 	case "unspecified", "TASK_MESSAGE_KIND_UNSPECIFIED", ojson.Number("0"):
-		j.fail(child(at, "kind"), "message.kind", "task_message kind must not be unspecified")
+		j.fail(wire.At(at, "kind"), "message.kind", "task_message kind must not be unspecified")
 		return
 	}
 	if repliesWrongly(o) {
-		j.warn(child(at, "reply_to"), "message.reply_kind", "in the strict family only a clarification_response has a reply_to")
+		j.warn(wire.At(at, "reply_to"), "message.reply_kind", "in the strict family only a clarification_response has a reply_to")
 	}
 	s, ok := kind.(string)
 	if !ok || blank(s) {
@@ -92,7 +94,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	}
 	known := []string{"artifact_ready", "clarification_request", "clarification_response", "handoff", "blocker"}
 	if token := strings.ToLower(strings.TrimPrefix(s, "TASK_MESSAGE_KIND_")); !slices.Contains(known, token) {
-		j.warn(child(at, "kind"), "message.unknown_kind", fmt.Sprintf("%s is none of %s", ojson.Shown(s), strings.Join(known, ", ")))
+		j.warn(wire.At(at, "kind"), "message.unknown_kind", fmt.Sprintf("%s is none of %s", ojson.Shown(s), strings.Join(known, ", ")))
 	}
 }
 
@@ -100,7 +102,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 func (j *judge) skills(list []any, at string) {
 	seen := map[string]bool{}
 	for i, v := range list {
-		id, where := "", index(at, i)
+		id, where := "", wire.Item(at, i)
 		switch v := v.(type) {
 		case string:
 			id = v
@@ -109,7 +111,7 @@ func (j *judge) skills(list []any, at string) {
 			if !ok {
 				continue
 			}
-			id, where = s, child(where, "id")
+			id, where = s, wire.At(where, "id")
 		default:
 			continue
 		}
@@ -126,7 +128,7 @@ func (j *judge) skills(list []any, at string) {
 
 // bundle: the skills a role cannot do without are among the resolved ones.
 func (j *judge) bundle(o *ojson.Object, at string) {
-	j.skills(o.Array("resolved_skills"), child(at, "resolved_skills"))
+	j.skills(o.Array("resolved_skills"), wire.At(at, "resolved_skills"))
 	resolved := map[string]bool{}
 	for _, v := range o.Array("resolved_skills") {
 		switch v := v.(type) {
@@ -138,7 +140,7 @@ func (j *judge) bundle(o *ojson.Object, at string) {
 	}
 	for i, v := range o.Object("role").Array("required_skills") {
 		if s, ok := v.(*ojson.Object); ok && s.Bool("required") && !resolved[strings.TrimSpace(s.String("id"))] {
-			j.fail(index(child(child(at, "role"), "required_skills"), i), "bundle.unresolved_skill",
+			j.fail(wire.Item(wire.At(wire.At(at, "role"), "required_skills"), i), "bundle.unresolved_skill",
 				fmt.Sprintf("the required skill %s is not among the resolved ones", ojson.Shown(s.String("id"))))
 		}
 	}
@@ -153,7 +155,7 @@ func (j *judge) distinct(list []any, at, rule, message string) {
 			continue
 		}
 		if seen[s] {
-			j.fail(index(at, i), rule, fmt.Sprintf(message, ojson.Shown(s)))
+			j.fail(wire.Item(at, i), rule, fmt.Sprintf(message, ojson.Shown(s)))
 		}
 		seen[s] = true
 	}

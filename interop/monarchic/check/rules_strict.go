@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -14,7 +16,7 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 	case "client_boundary/plan":
 		j.steps(o, at, "dependencies")
 	case "client_boundary/plan_step":
-		j.distinct(o.Array("dependencies"), child(at, "dependencies"), "plan.duplicate_dependency", "the dependency %s is there twice")
+		j.distinct(o.Array("dependencies"), wire.At(at, "dependencies"), "plan.duplicate_dependency", "the dependency %s is there twice")
 	case "client_boundary/digest_manifest":
 		j.notBlank(o, at, "digest manifest", "contract_version", "manifest_id", "run_id", "plan_id", "combined_digest", "event_digest")
 		j.notEmpty(o, at, "artifact_descriptors", "digest manifest must include at least one artifact_descriptor")
@@ -44,7 +46,7 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
 		if s, ok := textOf(o, name); ok && blank(s) {
-			j.fail(child(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty", label, name))
+			j.fail(wire.At(at, name), "strict.blank", fmt.Sprintf("%s %s must not be empty", label, name))
 		}
 	}
 }
@@ -53,7 +55,7 @@ func (j *judge) notBlank(o *ojson.Object, at, label string, names ...string) {
 func (j *judge) specified(o *ojson.Object, at, label string, names ...string) {
 	for _, name := range names {
 		if s, _ := textOf(o, name); s == "unspecified" {
-			j.fail(child(at, name), "strict.unspecified", fmt.Sprintf("%s %s must not be unspecified", label, name))
+			j.fail(wire.At(at, name), "strict.unspecified", fmt.Sprintf("%s %s must not be unspecified", label, name))
 		}
 	}
 }
@@ -61,7 +63,7 @@ func (j *judge) specified(o *ojson.Object, at, label string, names ...string) {
 func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 	if list, ok := o.Get(name); ok {
 		if a, isList := list.([]any); isList && len(a) == 0 {
-			j.fail(child(at, name), "strict.empty", message)
+			j.fail(wire.At(at, name), "strict.empty", message)
 		}
 	}
 }
@@ -70,34 +72,34 @@ func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 // that there is one (spec/08 §0.3).
 func (j *judge) version(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "version"); ok && !blank(s) && s != "v1" {
-		j.fail(child(at, "version"), "unsupported_version", fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
+		j.fail(wire.At(at, "version"), "unsupported_version", fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
 	}
 }
 
 func (j *judge) verification(o *ojson.Object, at string) {
 	j.notBlank(o, at, "verification receipt", "contract_version")
-	j.distinct(o.Array("execution_receipt_ids"), child(at, "execution_receipt_ids"), "verification.duplicate_receipt", "the receipt %s is there twice")
+	j.distinct(o.Array("execution_receipt_ids"), wire.At(at, "execution_receipt_ids"), "verification.duplicate_receipt", "the receipt %s is there twice")
 	for i, v := range o.Array("execution_receipt_ids") {
 		if s, ok := v.(string); ok {
-			j.safe(s, index(child(at, "execution_receipt_ids"), i))
+			j.safe(s, wire.Item(wire.At(at, "execution_receipt_ids"), i))
 		}
 	}
 	blocked := len(o.Array("blocked_outcomes")) > 0
 	switch o.String("status") {
 	case "passed":
 		if blocked {
-			j.fail(child(at, "blocked_outcomes"), "verification.passed", "passed verification receipts must not include blocked_outcomes")
+			j.fail(wire.At(at, "blocked_outcomes"), "verification.passed", "passed verification receipts must not include blocked_outcomes")
 		}
 	case "blocked":
 		if !blocked {
-			j.fail(child(at, "blocked_outcomes"), "verification.blocked", "blocked verification receipts must include at least one blocked_outcome")
+			j.fail(wire.At(at, "blocked_outcomes"), "verification.blocked", "blocked verification receipts must include at least one blocked_outcome")
 		}
 	case "failed":
 		for _, c := range o.Objects("checks") {
 			blocked = blocked || c.String("status") == "failed" || c.String("status") == "blocked"
 		}
 		if !blocked {
-			j.fail(child(at, "checks"), "verification.failed", "failed verification receipts must include a failed or blocked check, or a blocked_outcome")
+			j.fail(wire.At(at, "checks"), "verification.failed", "failed verification receipts must include a failed or blocked check, or a blocked_outcome")
 		}
 	}
 }
@@ -106,10 +108,10 @@ func (j *judge) strictTask(o *ojson.Object, at string) {
 	j.notBlank(o, at, "task", "version", "task_id", "role", "goal")
 	j.version(o, at)
 	if s, ok := textOf(o, "role_id"); ok && blank(s) {
-		j.fail(child(at, "role_id"), "strict.blank", "task role_id must not be empty when present")
+		j.fail(wire.At(at, "role_id"), "strict.blank", "task role_id must not be empty when present")
 	}
 	if repo, ok := textOf(o.Object("run_context"), "repo"); ok && blank(repo) {
-		j.fail(child(child(at, "run_context"), "repo"), "strict.blank", "task run_context.repo must not be empty")
+		j.fail(wire.At(wire.At(at, "run_context"), "repo"), "strict.blank", "task run_context.repo must not be empty")
 	}
 	ext := o.Object("extensions")
 	for _, name := range []string{"interaction_mode", "interactive", "required_mcps"} {
@@ -119,7 +121,7 @@ func (j *judge) strictTask(o *ojson.Object, at string) {
 			continue
 		}
 		if !ojson.Equal(own, other) {
-			j.fail(child(at, name), "task.compatibility", fmt.Sprintf("task %s compatibility field must match extensions.%s when both are present", name, name))
+			j.fail(wire.At(at, name), "task.compatibility", fmt.Sprintf("task %s compatibility field must match extensions.%s when both are present", name, name))
 		}
 	}
 }
@@ -128,10 +130,10 @@ func (j *judge) strictMessage(o *ojson.Object, at string) {
 	j.notBlank(o, at, "task_message", "version", "message_id", "run_id", "from_task_id", "to_task_id", "created_at")
 	j.version(o, at)
 	if o.String("kind") == "unspecified" {
-		j.fail(child(at, "kind"), "message.kind", "task_message kind must not be unspecified")
+		j.fail(wire.At(at, "kind"), "message.kind", "task_message kind must not be unspecified")
 	}
 	if repliesWrongly(o) {
-		j.fail(child(at, "reply_to"), "message.reply_kind", "task_message reply_to is only allowed for clarification_response messages")
+		j.fail(wire.At(at, "reply_to"), "message.reply_kind", "task_message reply_to is only allowed for clarification_response messages")
 	}
 }
 
@@ -147,11 +149,11 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 	j.notBlank(o, at, label, "pipeline_id", "version")
 	j.notEmpty(o, at, "tasks", label+" must include at least one task")
 	for i, t := range o.Objects("tasks") {
-		j.notBlank(t, index(child(at, "tasks"), i), label, "task_id", "task_artifact")
+		j.notBlank(t, wire.Item(wire.At(at, "tasks"), i), label, "task_id", "task_artifact")
 	}
 	for i, g := range o.Object("gate_policy").Objects("required_gates") {
 		if s, ok := textOf(g, "name"); ok && blank(s) {
-			j.fail(child(index(child(child(at, "gate_policy"), "required_gates"), i), "name"), "strict.blank", label+" gate name must not be empty")
+			j.fail(wire.At(wire.Item(wire.At(wire.At(at, "gate_policy"), "required_gates"), i), "name"), "strict.blank", label+" gate name must not be empty")
 		}
 	}
 }
@@ -159,7 +161,7 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 func (j *judge) publication(o *ojson.Object, at string) {
 	status, kind := o.String("status"), o.String("kind")
 	if reason, _ := textOf(o, "failure_reason"); (status == "blocked" || status == "failed") && blank(reason) {
-		j.fail(child(at, "failure_reason"), "publication.reason", "a publication that is blocked or failed says why in failure_reason")
+		j.fail(wire.At(at, "failure_reason"), "publication.reason", "a publication that is blocked or failed says why in failure_reason")
 	}
 	if status != "applied" {
 		return
@@ -168,7 +170,7 @@ func (j *judge) publication(o *ojson.Object, at string) {
 	case "open_pull_request", "update_pull_request", "merge_pull_request":
 		pr := o.Object("pull_request")
 		if !pr.Has("number") && !pr.Has("url") && !pr.Has("title") {
-			j.fail(child(at, "pull_request"), "publication.pull_request", "an applied pull request has a number, a url or a title")
+			j.fail(wire.At(at, "pull_request"), "publication.pull_request", "an applied pull request has a number, a url or a title")
 		}
 	}
 }
@@ -177,9 +179,9 @@ func (j *judge) moderation(o *ojson.Object, at string) {
 	n := len(o.Array("blocked_outcomes"))
 	switch d := o.String("disposition"); {
 	case d == "block" && n == 0:
-		j.fail(child(at, "blocked_outcomes"), "moderation.block", "a decision to block says what is blocked")
+		j.fail(wire.At(at, "blocked_outcomes"), "moderation.block", "a decision to block says what is blocked")
 	case d == "allow" && n > 0:
-		j.fail(child(at, "blocked_outcomes"), "moderation.allow", "a decision to allow blocks nothing")
+		j.fail(wire.At(at, "blocked_outcomes"), "moderation.allow", "a decision to allow blocks nothing")
 	}
 }
 

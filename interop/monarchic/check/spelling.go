@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
+
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -26,7 +28,7 @@ func (j *judge) canonical(places []place, v ojson.Value, at string) ojson.Value 
 		}
 		out, changed := v, false
 		for i, e := range v {
-			c := j.canonical(below, e, index(at, i))
+			c := j.canonical(below, e, wire.Item(at, i))
 			if same(c, e) {
 				continue
 			}
@@ -64,15 +66,15 @@ func (j *judge) canonicalObject(flat []place, v *ojson.Object, at string) ojson.
 			differ(k)
 			if own, both := v.Get(name); both {
 				if !ojson.Equal(own, e) {
-					j.fail(child(at, k), "alias.conflict", fmt.Sprintf("%q and %q are the same member, and differ", k, name))
+					j.fail(wire.At(at, k), "alias.conflict", fmt.Sprintf("%q and %q are the same member, and differ", k, name))
 				}
 				continue
 			}
-			j.spell(child(at, name), k)
+			j.spell(wire.At(at, name), k)
 		}
 		c := e
 		if below := member(flat, name); len(below) > 0 {
-			if c = j.canonical(below, e, child(at, name)); !same(c, e) {
+			if c = j.canonical(below, e, wire.At(at, name)); !same(c, e) {
 				differ(k)
 			}
 		}
