@@ -8,13 +8,11 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
-	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // Participant is a repository that a decision moves.
@@ -103,23 +101,6 @@ func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Particip
 		tx.advance(c, steps)
 	}
 	return out, err
-}
-
-// Decide is Update for a change that also moves repositories (see Tx.Decide): judge
-// returns the coordinator's own change and the participants.
-func (s *Store) Decide(ctx context.Context, purpose string, wait time.Duration, judge func(*Documents) (*initiative.Change, []Participant, *wire.Error)) (*Documents, *initiative.Change, *Decided, error) {
-	tx, err := s.Lock(ctx, purpose, wait)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	defer tx.Close()
-	before := *tx.Docs
-	c, parts, e := judge(tx.Docs)
-	if e != nil {
-		return &before, nil, nil, e
-	}
-	decided, err := tx.Decide(ctx, c, parts)
-	return &before, c, decided, err
 }
 
 // move is what one participant is about to do.

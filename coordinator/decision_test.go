@@ -117,17 +117,19 @@ func decideAll(dir string) (*Decided, error) {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	_, _, decided, err := s.Decide(context.Background(), "test", 5*time.Second, func(d *Documents) (*initiative.Change, []Participant, *wire.Error) {
-		var parts []Participant
-		for _, repo := range []string{"web", "api", "docs"} {
-			path, _ := d.Roots.Path(repo)
-			parts = append(parts, Participant{Repo: repo, Ops: []string{"assign_turn"}, Act: func(ctx context.Context, publish gitstore.Publish) error {
-				return operate(ctx, path, publish, "assign-"+repo, giveTurn)
-			}})
-		}
-		return initiative.Block(&d.Workspace, "decided", at("block")), parts, nil
-	})
-	return decided, err
+	tx, err := s.Lock(context.Background(), "test", 5*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Close()
+	var parts []Participant
+	for _, repo := range []string{"web", "api", "docs"} {
+		path, _ := tx.Docs.Roots.Path(repo)
+		parts = append(parts, Participant{Repo: repo, Ops: []string{"assign_turn"}, Act: func(ctx context.Context, publish gitstore.Publish) error {
+			return operate(ctx, path, publish, "assign-"+repo, giveTurn)
+		}})
+	}
+	return tx.Decide(context.Background(), initiative.Block(&tx.Docs.Workspace, "decided", at("block")), parts)
 }
 
 // where says which of the runs have moved, and whether the initiative's own files

@@ -24,7 +24,7 @@ func TestStartOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() (*initiative.Change, error) {
-		_, c, err := s.Begin(context.Background(), time.Second, func(d *Documents) (*initiative.Change, *wire.Error) {
+		_, c, err := s.update(context.Background(), "start", time.Second, true, func(d *Documents) (*initiative.Change, *wire.Error) {
 			return initiative.Start(d.Config, d.State, d.NextDecision, []initiative.StartedRun{{Repo: "api", RunID: "run_1", Phase: "design", Initialized: true}, {Repo: "web", RunID: "run_2", Phase: "design", Initialized: false}}, at("s"))
 		})
 		return c, err
@@ -58,7 +58,7 @@ func TestStartOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir, initiative.StatePath, strings.Replace(contents(t, dir, initiative.StatePath), `"active"`, `"completed"`, 1))
-	_, _, err = s.Begin(context.Background(), time.Second, func(d *Documents) (*initiative.Change, *wire.Error) {
+	_, _, err = s.update(context.Background(), "start", time.Second, true, func(d *Documents) (*initiative.Change, *wire.Error) {
 		return initiative.Start(d.Config, d.State, d.NextDecision, nil, at("other"))
 	})
 	if err != nil {

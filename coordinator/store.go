@@ -68,12 +68,6 @@ func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration, 
 	return s.update(ctx, purpose, wait, false, decide)
 }
 
-// Begin is Update for a workspace that may have no initiative yet; State is nil
-// then.
-func (s *Store) Begin(ctx context.Context, wait time.Duration, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
-	return s.update(ctx, "start", wait, true, decide)
-}
-
 func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	tx, err := s.lock(ctx, purpose, wait, fresh)
 	if err != nil {

@@ -10,6 +10,9 @@
 // one that wipes its environment is found only after AdoptOrphans. Other Unix
 // systems end the group only, and systems without groups the program only. A
 // process nobody could find may keep an output pipe open; Run returns all the same.
+//
+// The package also tells whether another process lives and is the one it was
+// (Alive, Dead, Started, Space), and takes locks that end with their holder.
 package process
 
 import (
