@@ -62,7 +62,7 @@ type group struct {
 // Errors: not_found when git does not know the file, invalid_argument when a range
 // is outside of it, and what reading the recorded runs leads to.
 func Lines(ctx context.Context, repo *gitstore.Repository, query Query) (*Report, error) {
-	q := &inquiry{ctx: ctx, repo: repo, past: repo.Past(ctx), query: &query, shallow: repo.ShallowCommits(), names: map[string]bool{query.Path: true},
+	q := &inquiry{ctx: ctx, repo: repo, past: gitstore.NewPast(ctx, repo), query: &query, shallow: repo.ShallowCommits(), names: map[string]bool{query.Path: true},
 		there: make(map[string]map[gitstore.OID]int), blobs: make(map[string]gitstore.Named)}
 	blamed, err := repo.Blame(ctx, query.Path, query.Ranges)
 	if err != nil {

@@ -131,7 +131,7 @@ type book struct {
 // readBook reads the turns of the recorded runs. A run that cannot be read is an
 // error: leaving it out could turn a turn's line into a person's.
 func readBook(ctx context.Context, repo *gitstore.Repository, q *Query, names map[string]bool) (*book, error) {
-	records, err := repo.RunRecords(ctx)
+	records, err := gitstore.RunRecords(ctx, repo)
 	if err != nil {
 		return nil, err
 	}

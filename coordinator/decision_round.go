@@ -26,7 +26,7 @@ func reached(name string, pending []*gitstore.Pending) {
 // start starts a git for every move.
 func (r *round) start(moves []move) (pending []*gitstore.Pending, err error) {
 	for _, m := range moves {
-		p, err := m.store.StartMove(r.ctx, m.Move)
+		p, err := gitstore.StartMove(r.ctx, m.store, m.Move)
 		if err != nil {
 			for _, p := range pending {
 				p.Abort()

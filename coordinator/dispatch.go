@@ -85,7 +85,7 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 
 // noteTurn tells the repository which initiative gave the turn out.
 func (c *Coordinator) noteTurn(in *gitstore.Repository, s *Seen, repo, turn string) {
-	if err := in.NoteInitiativeTurn(s.State.SuperRunID, turn); err != nil {
+	if err := gitstore.NoteInitiativeTurn(in, s.State.SuperRunID, turn); err != nil {
 		c.note(repo + ": it could not be noted there which initiative gave the turn out: " + err.Error())
 	}
 }

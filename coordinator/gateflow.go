@@ -187,7 +187,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 		}
 		in.State = in.Files[initiative.StatePath]
 		var up gitstore.RefUpdate
-		if up, err = home.Repository().PrepareInitiative(ctx, in); err == nil {
+		if up, err = gitstore.PrepareInitiative(ctx, home.Repository(), in); err == nil {
 			p := MoveRef("", home.Repository(), gitstore.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
 			return &p
 		}

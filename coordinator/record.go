@@ -22,7 +22,7 @@ func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject stri
 	}
 	in, err := c.initiative(ctx, d, op, subject)
 	if err == nil {
-		_, err = home.Repository().RecordInitiative(context.WithoutCancel(ctx), in)
+		_, err = gitstore.RecordInitiative(context.WithoutCancel(ctx), home.Repository(), in)
 	}
 	if err != nil {
 		c.note("the initiative could not be recorded in git: " + err.Error())

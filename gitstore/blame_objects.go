@@ -126,8 +126,8 @@ func readNamed(out *bufio.Reader) (Named, error) {
 // is not there is no error.
 type Past struct{ t *treeReader }
 
-// Past returns a reader that remembers what it read.
-func (r *Repository) Past(ctx context.Context) *Past { return &Past{r.treeReader(ctx)} }
+// NewPast returns a reader that remembers what it read.
+func NewPast(ctx context.Context, r *Repository) *Past { return &Past{readTree(ctx, r)} }
 
 // Commit returns a commit, nil when it is not in the repository or is none.
 func (p *Past) Commit(id OID) (*Commit, error) {

@@ -395,7 +395,7 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 			return nil, err
 		}
 	} else {
-		s.repo.noteOwn(p, done.op)
+		noteOwn(s.repo, p, done.op)
 	}
 	faults.Point("commit.before-ref")
 	err = p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})

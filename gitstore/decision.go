@@ -201,7 +201,7 @@ func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
 	if oid == OID(p.Old) {
 		return placeOld, nil
 	}
-	t := r.treeReader(ctx)
+	t := readTree(ctx, r)
 	for range maxBuiltOn {
 		if oid == OID(p.New) {
 			return placeNew, nil

@@ -56,7 +56,7 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, exce
 
 // CommitAlone returns the parents and the message of one commit, without git.
 func (r *Repository) CommitAlone(ctx context.Context, commit OID) (parents []OID, message string, err error) {
-	c, err := r.treeReader(ctx).commit(commit)
+	c, err := readTree(ctx, r).commit(commit)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,7 +80,7 @@ func (r *Repository) PathCommits(ctx context.Context, commit OID, path string, l
 // EntryAt returns what a commit's tree has at a path, without reading it: "" when
 // there is nothing.
 func (r *Repository) EntryAt(ctx context.Context, commit OID, path string) (OID, Mode, error) {
-	t := r.treeReader(ctx)
+	t := readTree(ctx, r)
 	c, err := t.commit(commit)
 	if err != nil {
 		return "", 0, err
@@ -190,12 +190,12 @@ func (x *RunRecord) Configs(limit int) ([]ConfigUse, error) {
 
 // InitiativeHolds reports whether an initiative of this repository recorded the
 // file with this content. known reports that there are initiatives at all.
-func (r *Repository) InitiativeHolds(ctx context.Context, name string, content OID) (held, known bool, err error) {
+func InitiativeHolds(ctx context.Context, r *Repository, name string, content OID) (held, known bool, err error) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname)", InitiativeRefPrefix)
 	if err != nil {
 		return false, false, err
 	}
-	t := r.treeReader(ctx)
+	t := readTree(ctx, r)
 	for line := range strings.Lines(string(out)) {
 		known = true
 		for op, left := OID(strings.TrimSpace(line)), maxInitiativeSteps; op != "" && left > 0; left-- {

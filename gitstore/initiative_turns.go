@@ -21,7 +21,7 @@ const (
 )
 
 // NoteInitiativeTurn notes that a turn was given out by a super run.
-func (r *Repository) NoteInitiativeTurn(superRun, turn string) error {
+func NoteInitiativeTurn(r *Repository, superRun, turn string) error {
 	if !fileSafe(superRun) || !fileSafe(turn) {
 		return errorf(CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
 	}

@@ -15,12 +15,12 @@ func TestInitiativeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range [][2]string{{"srun_1", "turn_a"}, {"srun_2", "turn_b"}, {"srun_1", "turn_c"}} {
-		if err := r.NoteInitiativeTurn(n[0], n[1]); err != nil {
+		if err := NoteInitiativeTurn(r, n[0], n[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, bad := range []string{"", "..", "a/b", "a\nb", strings.Repeat("x", 300)} {
-		if r.NoteInitiativeTurn(bad, "turn_a") == nil || r.NoteInitiativeTurn("srun_1", bad) == nil {
+		if NoteInitiativeTurn(r, bad, "turn_a") == nil || NoteInitiativeTurn(r, "srun_1", bad) == nil {
 			t.Errorf("%q was noted", bad)
 		}
 	}
@@ -48,7 +48,7 @@ func TestNotesStayInside(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(r.CommonDir, "agentxchain")); err != nil {
 		t.Skip(err)
 	}
-	if err := r.NoteInitiativeTurn("srun_1", "turn_a"); err == nil {
+	if err := NoteInitiativeTurn(r, "srun_1", "turn_a"); err == nil {
 		t.Error("a turn was noted outside")
 	}
 	dec := NewDecision("0.1", "/w")

@@ -39,7 +39,7 @@ const maxPrepare = time.Minute
 
 // StartMove starts git for a move. The ref is not locked yet. A move that changes
 // nothing (New equals Old) is refused with invalid_argument.
-func (r *Repository) StartMove(ctx context.Context, m Move) (*Pending, error) {
+func StartMove(ctx context.Context, r *Repository, m Move) (*Pending, error) {
 	u := m.Ref
 	switch {
 	case !safeRefName(u.Name):

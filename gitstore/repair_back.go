@@ -77,7 +77,7 @@ func (s *Store) dropOps(ctx context.Context, moves []RefUpdate) error {
 
 // CutBack reports a repair of a run whose operations do not hold: its ref goes from
 // old back to the last one that does, and what is dropped is kept.
-func (r *Repository) CutBack(ctx context.Context, run string, old, back OID) (bool, error) {
+func CutBack(ctx context.Context, r *Repository, run string, old, back OID) (bool, error) {
 	if old == "" || back == "" {
 		return false, nil
 	}
@@ -85,7 +85,7 @@ func (r *Repository) CutBack(ctx context.Context, run string, old, back OID) (bo
 	if err != nil || kept != old {
 		return false, err
 	}
-	v, err := r.VerifyRun(ctx, run, old)
+	v, err := VerifyRun(ctx, r, run, old)
 	if err != nil {
 		return false, err
 	}

@@ -27,8 +27,8 @@ type Repository struct {
 	objectsOnce sync.Once
 	objects     Objects
 	personalMu  sync.Mutex
-	person      map[string]string       // see personal
-	unsound     atomic.Pointer[Verdict] // the last chain that did not hold, for servers
+	person      map[string]string // see personal
+	unsound     atomic.Value      // the last chain that did not hold, a *Verdict, for servers
 }
 
 // The questions put to git, one answer line each, in this order. The last two

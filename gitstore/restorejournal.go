@@ -270,7 +270,7 @@ func (s *Store) undoRestore(j *restoreJournal) error {
 
 // endRestore gives free what was held for the restore and forgets it.
 func (s *Store) endRestore(j *restoreJournal) error {
-	if err := s.repo.dropIncoming(context.Background(), j.key()); err != nil {
+	if err := dropIncoming(context.Background(), s.repo, j.key()); err != nil {
 		return err
 	}
 	return s.forgetRestore()

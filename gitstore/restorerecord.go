@@ -137,7 +137,7 @@ func (r *restored) findParent(ctx context.Context, s *Store, in *Incoming) error
 			// Until its objects are brought over they are read where they are.
 			tip = op
 			if !s.objects.Has(ctx, op) {
-				reader = in.Bundle.repo.treeReader(ctx)
+				reader = readTree(ctx, in.Bundle.repo)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ const (
 
 // RunRefs lists what belongs to a run: its ref, refs of other kinds that are named
 // after it (refs/agentxchain/<kind>/<run> and below), and our notes.
-func (r *Repository) RunRefs(ctx context.Context, run string) ([]Ref, error) {
+func RunRefs(ctx context.Context, r *Repository, run string) ([]Ref, error) {
 	name, err := RunRef(run)
 	if err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func notesRef(name string) bool {
 
 // WriteRunBundle writes the run's refs with their whole history as a git bundle to
 // the new file at path, and returns the refs. Errors: no_run, and git's.
-func (r *Repository) WriteRunBundle(ctx context.Context, run, path string) ([]Ref, error) {
-	refs, err := r.RunRefs(ctx, run)
+func WriteRunBundle(ctx context.Context, r *Repository, run, path string) ([]Ref, error) {
+	refs, err := RunRefs(ctx, r, run)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func (b *RunBundle) transfer(ctx context.Context, to *Repository, key string) er
 }
 
 // dropIncoming removes the refs that held a transfer.
-func (r *Repository) dropIncoming(ctx context.Context, key string) error {
+func dropIncoming(ctx context.Context, r *Repository, key string) error {
 	refs, err := r.ListRefs(ctx, incomingRefs+key+"/")
 	if err != nil || len(refs) == 0 {
 		return err
@@ -328,7 +328,7 @@ func (r *Repository) dropIncoming(ctx context.Context, key string) error {
 func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
 	for _, ref := range b.Refs {
 		if b.Run != "" && ref.Name == RunRefPrefix+b.Run {
-			r := b.repo.treeReader(ctx)
+			r := readTree(ctx, b.repo)
 			c, err := r.commit(ref.OID)
 			if err != nil {
 				return nil, err

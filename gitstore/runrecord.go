@@ -26,7 +26,7 @@ type RunRecord struct {
 // Believe refuses a run whose operations do not hold (record_unproven). Whoever
 // builds on what a record says asks this first.
 func (x *RunRecord) Believe() error {
-	v, err := x.repo.VerifyRun(x.rec.r.ctx, x.Run, x.Op)
+	v, err := VerifyRun(x.rec.r.ctx, x.repo, x.Run, x.Op)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (x *RunRecord) Believe() error {
 
 // RunRecords returns the runs of the repository, the one that moved last first.
 // One git process; nothing of a run is read before it is asked for.
-func (r *Repository) RunRecords(ctx context.Context) ([]*RunRecord, error) {
+func RunRecords(ctx context.Context, r *Repository) ([]*RunRecord, error) {
 	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype) %(refname)", RunRefPrefix)
 	if err != nil {
 		return nil, err
@@ -46,17 +46,17 @@ func (r *Repository) RunRecords(ctx context.Context) ([]*RunRecord, error) {
 		if len(f) != 3 || f[1] != KindCommit {
 			continue // no run of ours; fsck names it
 		}
-		runs = append(runs, r.RunRecordAt(ctx, strings.TrimPrefix(f[2], RunRefPrefix), OID(f[0])))
+		runs = append(runs, RunRecordAt(ctx, r, strings.TrimPrefix(f[2], RunRefPrefix), OID(f[0])))
 	}
 	return runs, nil
 }
 
 // RunRecordAt is a run as one operation recorded it.
-func (r *Repository) RunRecordAt(ctx context.Context, run string, op OID) *RunRecord {
-	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: r.treeReader(ctx)}, repo: r}
+func RunRecordAt(ctx context.Context, r *Repository, run string, op OID) *RunRecord {
+	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: readTree(ctx, r)}, repo: r}
 }
 
-func (r *Repository) treeReader(ctx context.Context) *treeReader {
+func readTree(ctx context.Context, r *Repository) *treeReader {
 	return &treeReader{ctx: ctx, objects: r.Objects(), format: r.ObjectFormat, known: make(map[OID][]byte), parsed: make(map[OID][]TreeEntry)}
 }
 
@@ -163,7 +163,7 @@ func (x *RunRecord) CheckChain(since OID, limit int) error {
 // FileAt returns a file of a commit's tree by its path in the repository, and
 // its mode; nil without an error when there is none.
 func (r *Repository) FileAt(ctx context.Context, commit OID, name string) ([]byte, Mode, error) {
-	t := r.treeReader(ctx)
+	t := readTree(ctx, r)
 	c, err := t.commit(commit)
 	if err != nil {
 		return nil, 0, err
@@ -181,7 +181,7 @@ func (r *Repository) FileAt(ctx context.Context, commit OID, name string) ([]byt
 
 // Parents returns the parents of a commit.
 func (r *Repository) Parents(ctx context.Context, commit OID) ([]OID, error) {
-	c, err := r.treeReader(ctx).commit(commit)
+	c, err := readTree(ctx, r).commit(commit)
 	if err != nil {
 		return nil, err
 	}

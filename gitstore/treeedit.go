@@ -19,7 +19,7 @@ type treeReader struct {
 	recent  *recentBlobs        // nil: blobs are not remembered
 }
 
-func (s *Store) reader(ctx context.Context) *treeReader { return s.repo.treeReader(ctx) }
+func (s *Store) reader(ctx context.Context) *treeReader { return readTree(ctx, s.repo) }
 
 // object reads an object that must be of the given kind.
 func (r *treeReader) object(oid OID, kind string) ([]byte, error) {

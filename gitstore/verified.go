@@ -57,14 +57,14 @@ func (v *verified) add(op OID, open []Claim) {
 	}
 }
 
-func (r *Repository) verifiedPath(run string) string {
+func verifiedPath(r *Repository, run string) string {
 	sum := sha256.Sum256([]byte(run))
 	return filepath.Join(r.CommonDir, "agentxchain", "verified", hex.EncodeToString(sum[:12]))
 }
 
 // verifiedBound is what a note of the run is bound to: the rules, the run, and where
 // the repository is.
-func (r *Repository) verifiedBound(run string) (sum [sha256.Size]byte) {
+func verifiedBound(r *Repository, run string) (sum [sha256.Size]byte) {
 	b := putBytes([]byte("verified"), []byte(run))
 	b = putBytes(b, []byte(r.CommonDir))
 	b = binary.AppendVarint(b, int64(protocol.RuleSet))
@@ -76,9 +76,9 @@ func (r *Repository) verifiedBound(run string) (sum [sha256.Size]byte) {
 }
 
 // readVerified reads the notes of a run; none when there is no file that can be used.
-func (r *Repository) readVerified(run string) *verified {
-	out := &verified{run: run, bound: r.verifiedBound(run)}
-	data, err := readBounded(r.verifiedPath(run), maxVerifiedNote)
+func readVerified(r *Repository, run string) *verified {
+	out := &verified{run: run, bound: verifiedBound(r, run)}
+	data, err := readBounded(verifiedPath(r, run), maxVerifiedNote)
 	if err != nil {
 		return out
 	}
@@ -121,7 +121,7 @@ func (r *Repository) readVerified(run string) *verified {
 }
 
 // noteVerified notes what was found sound. Failing to costs time later, nothing else.
-func (r *Repository) noteVerified(n *verified, v *Verdict) {
+func noteVerified(r *Repository, n *verified, v *Verdict) {
 	n.add(v.Op, v.Open)
 	for _, a := range v.Arrived {
 		if !slices.ContainsFunc(n.arrived, func(b Arrival) bool { return a.Op == b.Op }) {
@@ -131,17 +131,17 @@ func (r *Repository) noteVerified(n *verified, v *Verdict) {
 	if k := len(n.arrived) - keptVerified; k > 0 {
 		n.arrived = n.arrived[k:]
 	}
-	r.writeVerified(n)
+	writeVerified(r, n)
 }
 
 // noteOwn notes an operation that this process has derived from one that is known to
 // be sound. Where nothing is noted of that one nothing is noted of this one; nor is
 // it of what cannot be derived, which the verifier looks at like everybody else's.
-func (r *Repository) noteOwn(p commitPlan, op OID) {
+func noteOwn(r *Repository, p commitPlan, op OID) {
 	if p.record.Name == protocol.OpExternal {
 		return
 	}
-	n := r.readVerified(p.run)
+	n := readVerified(r, p.run)
 	var open []Claim
 	if p.parent != nil {
 		var ok bool
@@ -153,10 +153,10 @@ func (r *Repository) noteOwn(p commitPlan, op OID) {
 		open = nil
 	}
 	n.add(op, open)
-	r.writeVerified(n)
+	writeVerified(r, n)
 }
 
-func (r *Repository) writeVerified(n *verified) {
+func writeVerified(r *Repository, n *verified) {
 	b := putBytes(nil, n.bound[:])
 	b = binary.AppendUvarint(b, uint64(len(n.ops)))
 	for _, o := range n.ops {
@@ -177,7 +177,7 @@ func (r *Repository) writeVerified(n *verified) {
 	if len(data) > maxVerifiedNote {
 		return
 	}
-	name := r.verifiedPath(n.run)
+	name := verifiedPath(r, n.run)
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {

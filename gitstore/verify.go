@@ -77,7 +77,7 @@ func (v *Verdict) Err() error {
 // A chain that does not hold is a Verdict with Findings, not an error. Errors say
 // that the check could not be made: no_run, git's own, a cancelled context.
 func (s *Store) Verify(ctx context.Context, run string, op OID) (*Verdict, error) {
-	return s.repo.VerifyRun(ctx, run, op)
+	return VerifyRun(ctx, s.repo, run, op)
 }
 
 // believe refuses a chain that does not hold.
@@ -92,7 +92,7 @@ func (s *Store) believe(ctx context.Context, run string, op OID) error {
 // VerifyRun is Store.Verify for callers without a project: guards, also on a server.
 // The repository may be bare, and op may lie in the quarantine of a push that is
 // being received.
-func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdict, error) {
+func VerifyRun(ctx context.Context, r *Repository, run string, op OID) (*Verdict, error) {
 	if op == "" {
 		ref, err := RunRef(run)
 		if err != nil {
@@ -105,15 +105,15 @@ func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdic
 			return nil, noRun(run)
 		}
 	}
-	notes := r.readVerified(run)
+	notes := readVerified(r, run)
 	if open, ok := notes.find(op); ok {
 		return &Verdict{Run: run, Op: op, Open: open, past: notes.arrived}, nil
 	}
-	if v := r.unsound.Load(); v != nil && v.Run == run && v.Op == op {
+	if v, _ := r.unsound.Load().(*Verdict); v != nil && v.Run == run && v.Op == op {
 		return v, nil
 	}
 	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, first: true}
-	v, err := f.verify(r.treeReader(ctx), run, op, notes.find)
+	v, err := f.verify(readTree(ctx, r), run, op, notes.find)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (r *Repository) VerifyRun(ctx context.Context, run string, op OID) (*Verdic
 		}
 		return v, nil
 	}
-	r.noteVerified(notes, v)
+	noteVerified(r, notes, v)
 	v.past = notes.arrived
 	return v, nil
 }

@@ -81,7 +81,7 @@ func TestVerify(t *testing.T) {
 		if v = d.verdict(run); v.Checked != 0 {
 			t.Fatalf("checked again: %+v", v)
 		}
-		fi, err := os.Stat(d.store.repo.verifiedPath(run))
+		fi, err := os.Stat(verifiedPath(d.store.repo, run))
 		if err != nil || fi.Mode().Perm()&0o077 != 0 {
 			t.Fatalf("the note can be read by others: %v %v", fi, err)
 		}
@@ -98,7 +98,7 @@ func TestVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = r.Close() }()
-		v, err := r.VerifyRun(context.Background(), run, "")
+		v, err := VerifyRun(context.Background(), r, run, "")
 		if err != nil || v.Checked == 0 || !v.Sound() {
 			t.Fatalf("%+v %v", v, err)
 		}
@@ -189,7 +189,7 @@ func TestVerifyOnAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.Close() }()
-	got, err := r.VerifyRun(context.Background(), v.Run, "")
+	got, err := VerifyRun(context.Background(), r, v.Run, "")
 	if err != nil || !got.Sound() || got.Checked == 0 {
 		t.Fatalf("%+v %v", got, err)
 	}
@@ -197,7 +197,7 @@ func TestVerifyOnAServer(t *testing.T) {
 		recordedState(t, d, e, v.Run, func(o *ojson.Object) { o.Set("phase", "elsewhere") })
 	})
 	gitIn(t, d.Dir, "push", "-q", bare, RunRefPrefix+v.Run)
-	if got, err = r.VerifyRun(context.Background(), v.Run, ""); err != nil || got.Sound() || got.Checked != 1 {
+	if got, err = VerifyRun(context.Background(), r, v.Run, ""); err != nil || got.Sound() || got.Checked != 1 {
 		t.Fatalf("%+v %v", got, err)
 	}
 }

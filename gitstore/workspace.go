@@ -30,7 +30,7 @@ type Initiative struct {
 // ref that makes it count, for a caller that moves several refs together. The
 // update changes nothing (New equals Old) when the record holds these files
 // already. Errors: bad_ref_name, those of reading the ref and of writing objects.
-func (r *Repository) PrepareInitiative(ctx context.Context, in Initiative) (RefUpdate, error) {
+func PrepareInitiative(ctx context.Context, r *Repository, in Initiative) (RefUpdate, error) {
 	if _, err := RunRef(in.Run); err != nil {
 		return RefUpdate{}, err
 	}
@@ -40,7 +40,7 @@ func (r *Repository) PrepareInitiative(ctx context.Context, in Initiative) (RefU
 		return up, err
 	}
 	up.Old, up.New = tip, tip
-	read := r.treeReader(ctx)
+	read := readTree(ctx, r)
 	before := OID("")
 	if tip != "" {
 		c, err := read.commit(tip)
@@ -78,8 +78,8 @@ func (r *Repository) PrepareInitiative(ctx context.Context, in Initiative) (RefU
 
 // RecordInitiative is PrepareInitiative and the update. It returns the commit the
 // record is at.
-func (r *Repository) RecordInitiative(ctx context.Context, in Initiative) (OID, error) {
-	up, err := r.PrepareInitiative(ctx, in)
+func RecordInitiative(ctx context.Context, r *Repository, in Initiative) (OID, error) {
+	up, err := PrepareInitiative(ctx, r, in)
 	if err != nil || up.New == up.Old {
 		return up.New, err
 	}
@@ -92,7 +92,7 @@ func (r *Repository) RecordInitiative(ctx context.Context, in Initiative) (OID, 
 
 // InitiativeFile returns a file of a super run's newest record, nil when the
 // record or the file is not there.
-func (r *Repository) InitiativeFile(ctx context.Context, run, name string) ([]byte, error) {
+func InitiativeFile(ctx context.Context, r *Repository, run, name string) ([]byte, error) {
 	if _, err := RunRef(run); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (r *Repository) InitiativeFile(ctx context.Context, run, name string) ([]by
 	if err != nil || tip == "" {
 		return nil, err
 	}
-	read := r.treeReader(ctx)
+	read := readTree(ctx, r)
 	c, err := read.commit(tip)
 	if err != nil {
 		return nil, err

@@ -23,26 +23,26 @@ func TestRecordInitiative(t *testing.T) {
 		in := Initiative{Run: "srun_1", Op: "init", Subject: "Started\nAgentxchain-Run: forged", State: []byte("{}"),
 			Files: map[string][]byte{state: []byte("{}"), history: []byte("{}\n")},
 			Env:   protocol.Env{Now: time.Unix(1e9, 0), Actor: protocol.Actor{Name: "Ada", Email: "ada@example.org"}}}
-		first, err := repo.RecordInitiative(ctx, in)
+		first, err := RecordInitiative(ctx, repo, in)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := repo.RecordInitiative(ctx, in); err != nil || again != first {
+		if again, err := RecordInitiative(ctx, repo, in); err != nil || again != first {
 			t.Fatalf("the same files were recorded twice: %s, %v", again, err)
 		}
 		in.Op, in.Files[history] = "step", []byte("{}\n{}\n")
-		second, err := repo.RecordInitiative(ctx, in)
+		second, err := RecordInitiative(ctx, repo, in)
 		if err != nil || second == first {
 			t.Fatalf("%s, %v", second, err)
 		}
 		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1~1"); got != string(first) {
 			t.Errorf("the first record is not the parent: %s", got)
 		}
-		data, err := repo.InitiativeFile(ctx, "srun_1", history)
+		data, err := InitiativeFile(ctx, repo, "srun_1", history)
 		if err != nil || string(data) != "{}\n{}\n" {
 			t.Errorf("%q, %v", data, err)
 		}
-		if data, err := repo.InitiativeFile(ctx, "srun_2", history); err != nil || data != nil {
+		if data, err := InitiativeFile(ctx, repo, "srun_2", history); err != nil || data != nil {
 			t.Errorf("a record that is not there: %q, %v", data, err)
 		}
 		if got := r.Git("log", "-1", "--format=%an %(trailers:key=Agentxchain-Run,valueonly,separator=%x2C)", string(second)); got != "Ada srun_1" {
@@ -50,7 +50,7 @@ func TestRecordInitiative(t *testing.T) {
 		}
 		// What is prepared and not published moves nothing.
 		in.Files[history] = []byte("{}\n{}\n{}\n")
-		up, err := repo.PrepareInitiative(ctx, in)
+		up, err := PrepareInitiative(ctx, repo, in)
 		if err != nil || up.Old != second || up.New == second {
 			t.Fatalf("%+v, %v", up, err)
 		}
@@ -69,10 +69,10 @@ func TestRecordInitiativeRefusesNames(t *testing.T) {
 	}
 	defer func() { _ = repo.Close() }()
 	for _, run := range []string{"", "../heads/main", "a..b", "x.lock", "-x"} {
-		if _, err := repo.RecordInitiative(context.Background(), Initiative{Run: run}); CodeOf(err) != CodeBadRefName {
+		if _, err := RecordInitiative(context.Background(), repo, Initiative{Run: run}); CodeOf(err) != CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
-		if _, err := repo.InitiativeFile(context.Background(), run, "x"); CodeOf(err) != CodeBadRefName {
+		if _, err := InitiativeFile(context.Background(), repo, run, "x"); CodeOf(err) != CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
 	}

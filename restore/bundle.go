@@ -23,7 +23,7 @@ func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOp
 		return nil, &wire.Error{Code: gitstore.CodeNoRun, Field: "bundle", Message: "There is no run whose history could be bundled.", Hint: "start one with git agentxchain assign, or export without --bundle"}
 	}
 	path := opt.Bundle
-	refs, err := store.Repository().RunRefs(ctx, run)
+	refs, err := gitstore.RunRefs(ctx, store.Repository(), run)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOp
 	if err := found.refusal(); err != nil {
 		return nil, err
 	}
-	refs, err = store.Repository().WriteRunBundle(ctx, run, path)
+	refs, err = gitstore.WriteRunBundle(ctx, store.Repository(), run, path)
 	if err != nil {
 		return nil, err
 	}

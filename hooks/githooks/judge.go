@@ -295,7 +295,7 @@ const multirepoDir = ".agentxchain/multirepo/"
 // are those an initiative recorded.
 func (j *judge) own(e edit, path string, say sayer) error {
 	if strings.HasPrefix(path, multirepoDir) {
-		held, known, err := j.repo.InitiativeHolds(j.ctx, path, e.NewOID)
+		held, known, err := gitstore.InitiativeHolds(j.ctx, j.repo, path, e.NewOID)
 		if err != nil || held {
 			return err
 		}

@@ -32,7 +32,7 @@ func (g *guarded) preCommit() error {
 	var errHead, errRuns error
 	var beside sync.WaitGroup
 	beside.Go(func() { head, others, errHead = g.parentsToBe() })
-	beside.Go(func() { runs, errRuns = g.repo.RunRecords(g.ctx) })
+	beside.Go(func() { runs, errRuns = gitstore.RunRecords(g.ctx, g.repo) })
 	changes, err := g.repo.StagedChanges(g.ctx, "HEAD")
 	beside.Wait()
 	if errHead == nil && head == "" {

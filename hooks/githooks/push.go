@@ -105,7 +105,7 @@ func (g *guarded) preReceive() error {
 	if err != nil {
 		return err
 	}
-	runs, err := g.repo.RunRecords(g.ctx)
+	runs, err := gitstore.RunRecords(g.ctx, g.repo)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (g *guarded) preReceive() error {
 			return err
 		}
 		if m.new != "" {
-			pushed = append(pushed, g.repo.RunRecordAt(g.ctx, run, m.new))
+			pushed = append(pushed, gitstore.RunRecordAt(g.ctx, g.repo, run, m.new))
 			runs = slices.DeleteFunc(runs, func(r *gitstore.RunRecord) bool { return r.Run == run })
 		}
 	}

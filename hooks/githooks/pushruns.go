@@ -40,7 +40,7 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	if err != nil || wanted == pushRunsNot {
 		return err
 	}
-	runs, err := g.repo.RunRecords(g.ctx)
+	runs, err := gitstore.RunRecords(g.ctx, g.repo)
 	if err != nil || len(runs) == 0 {
 		return err
 	}

@@ -117,10 +117,10 @@ func (g *guarded) runMoved(run string, m move, w *witness) error {
 			Hint: "keep it; to remove it all the same: git agentxchain hooks uninstall, then git update-ref -d " + m.ref})
 		return nil
 	}
-	if cut, err := g.repo.CutBack(g.ctx, run, m.old, m.new); err != nil || cut {
+	if cut, err := gitstore.CutBack(g.ctx, g.repo, run, m.old, m.new); err != nil || cut {
 		return err
 	}
-	r := g.repo.RunRecordAt(g.ctx, run, m.new)
+	r := gitstore.RunRecordAt(g.ctx, g.repo, run, m.new)
 	if err := r.CheckChain(m.old, maxOps); err != nil {
 		if g.ctx.Err() != nil {
 			return err

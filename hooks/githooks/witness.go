@@ -46,7 +46,7 @@ type confirmed struct {
 // not.
 func (w *witness) list() ([]*gitstore.RunRecord, error) {
 	if !w.read {
-		runs, err := w.g.repo.RunRecords(w.g.ctx)
+		runs, err := gitstore.RunRecords(w.g.ctx, w.g.repo)
 		if err != nil {
 			return nil, err
 		}
@@ -304,7 +304,7 @@ func (w *witness) protects(committed gitstore.OID) ([]string, error) {
 // follows from the one before by the rules, and a person has confirmed what cannot
 // be told from them.
 func (g *guarded) throughDoor(r *gitstore.RunRecord) (string, error) {
-	v, err := g.repo.VerifyRun(g.ctx, r.Run, r.Op)
+	v, err := gitstore.VerifyRun(g.ctx, g.repo, r.Run, r.Op)
 	if err != nil {
 		return "", err
 	}
