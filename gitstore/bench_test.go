@@ -24,7 +24,7 @@ func sixteen(format string) []Object {
 func BenchmarkObjectsWrite16x4K(b *testing.B) {
 	for _, format := range []string{FormatSHA1, FormatSHA256} {
 		b.Run(format, func(b *testing.B) {
-			repo := open(b, testrepo.New(b, testrepo.Options{ObjectFormat: format}))
+			repo := opened(b, testrepo.New(b, testrepo.Options{ObjectFormat: format}))
 			ctx := context.Background()
 			for b.Loop() {
 				b.StopTimer()
@@ -33,14 +33,14 @@ func BenchmarkObjectsWrite16x4K(b *testing.B) {
 				if err := repo.Objects().Write(ctx, objs); err != nil {
 					b.Fatal(err)
 				}
-				objectFilesOf(repo).abandon(nil)
+				filesBehind(repo).abandon(nil)
 			}
 		})
 	}
 }
 
 func BenchmarkObjectsWriteAndCompact(b *testing.B) {
-	repo := open(b, testrepo.New(b, testrepo.Options{}))
+	repo := opened(b, testrepo.New(b, testrepo.Options{}))
 	ctx := context.Background()
 	for b.Loop() {
 		b.StopTimer()
@@ -49,7 +49,7 @@ func BenchmarkObjectsWriteAndCompact(b *testing.B) {
 		if err := repo.Objects().Write(ctx, objs); err != nil {
 			b.Fatal(err)
 		}
-		objectFilesOf(repo).abandon(nil)
+		filesBehind(repo).abandon(nil)
 		if err := repo.Compact(ctx); err != nil {
 			b.Fatal(err)
 		}
@@ -61,11 +61,11 @@ func BenchmarkObjectsRead(b *testing.B) {
 		for _, format := range []string{FormatSHA1, FormatSHA256} {
 			b.Run(how+"-"+format, func(b *testing.B) {
 				r := testrepo.New(b, testrepo.Options{ObjectFormat: format})
-				repo := open(b, r)
+				repo := opened(b, r)
 				ctx := context.Background()
 				var objs []Object
 				for i := range 50 {
-					objs = aCommit(b, format, fmt.Sprint(i), 14)
+					objs = smallCommit(b, format, fmt.Sprint(i), 14)
 					if err := repo.Objects().Write(ctx, objs); err != nil {
 						b.Fatal(err)
 					}
@@ -109,7 +109,7 @@ func BenchmarkStatus(b *testing.B) {
 			for i := range 5 {
 				r.Write(fmt.Sprintf("new%d.txt", i), "x")
 			}
-			repo := open(b, r)
+			repo := opened(b, r)
 			for b.Loop() {
 				if s, err := repo.Status(context.Background(), repo.Prefix); err != nil || len(s.Dirty) != 5 {
 					b.Fatal(s, err)
@@ -121,7 +121,7 @@ func BenchmarkStatus(b *testing.B) {
 
 func BenchmarkRefs(b *testing.B) {
 	r := testrepo.New(b, testrepo.Options{})
-	repo := open(b, r)
+	repo := opened(b, r)
 	ctx := context.Background()
 	old, head := OID(""), OID(r.Git("rev-parse", "HEAD"))
 	other := OID(r.Git("rev-parse", "HEAD~1"))

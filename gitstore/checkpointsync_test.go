@@ -20,7 +20,7 @@ const syncChild = "GITSTORE_SYNC_CHILD"
 // fileCall is a system call that changes a file or makes it durable, as strace -y
 // writes it.
 var (
-	traceOpen   = regexp.MustCompile(`open(?:at)?\(.*O_CREAT.*\) += \d+<([^>]+)>`)
+	traceOpen   = regexp.MustCompile(`opened(?:at)?\(.*O_CREAT.*\) += \d+<([^>]+)>`)
 	traceWrite  = regexp.MustCompile(`write(?:64|v)?\(\d+<([^>]+)>`)
 	traceSync   = regexp.MustCompile(`f(?:data)?sync\(\d+<([^>]+)>(?:\) += 0| <unfinished)`)
 	traceRename = regexp.MustCompile(`(?:rename|link)(?:at2?|at)?\((?:[^",]*, )?"([^"]+)", (?:[^",]*, )?"([^"]+)".*\) += 0`)
@@ -87,7 +87,7 @@ func TestCheckpointIsSynced(t *testing.T) {
 	needStrace(t)
 	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: FormatSHA256}} {
 		r := testrepo.New(t, o)
-		repo := open(t, r)
+		repo := opened(t, r)
 		r.Write("deep/down/new.txt", "new\n")
 		r.Write("a.txt", "changed\n")
 		out := filepath.Join(t.TempDir(), "trace")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -286,4 +287,53 @@ func (d *driver) write(name, data string) {
 	if err := os.WriteFile(d.path(name), []byte(data), 0o666); err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// opened is a repository that is closed when the test has ended.
+func opened(t testing.TB, r *testrepo.Repo) *Repository {
+	t.Helper()
+	repo, err := Discover(context.Background(), r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := repo.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return repo
+}
+
+// smallCommit returns the objects of a commit of n files and its id, the last one.
+func smallCommit(t testing.TB, format string, seed string, n int) []Object {
+	t.Helper()
+	var objs []Object
+	var list []TreeEntry
+	for i := range n {
+		o := NewObject(format, KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
+		objs = append(objs, o)
+		list = append(list, TreeEntry{ModeFile, fmt.Sprintf("f%03d", i), o.OID})
+	}
+	tree := NewObject(format, KindTree, EncodeTree(list))
+	raw, err := EncodeCommit(format, &Commit{Tree: tree.OID, Author: Signature{Name: "a", Email: "a@b"}, Committer: Signature{Name: "a", Email: "a@b"}, Message: seed + "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(objs, tree, NewObject(format, KindCommit, raw))
+}
+
+// filesBehind are the object files of a repository.
+func filesBehind(repo *Repository) *objectFiles {
+	switch o := repo.Objects().(type) {
+	case goGitObjects:
+		return o.objectFiles
+	case cliObjects:
+		return o.objectFiles
+	}
+	return nil
+}
+
+// anOID is an id of that format made of one byte.
+func anOID(format string, n byte) OID {
+	return OID(strings.Repeat(fmt.Sprintf("%02x", n|1), HexLen(format)/2))
 }

@@ -172,7 +172,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 			rows(data, l.Path())
 		}
 		if err == nil {
-			if data, _, err := repo.FileAt(f.ctx, OID(bytes.TrimSpace(head)), f.s.prefix+l.Path()); err == nil {
+			if data, _, err := FileAt(f.ctx, repo, OID(bytes.TrimSpace(head)), f.s.prefix+l.Path()); err == nil {
 				rows(data, "the committed "+l.Path())
 			}
 		}
@@ -180,7 +180,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := repo.FileAt(f.ctx, OID(bytes.TrimSpace(head)), f.s.prefix+string(wire.DocState)); err == nil && data != nil {
+	if data, _, err := FileAt(f.ctx, repo, OID(bytes.TrimSpace(head)), f.s.prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			note(o.String("run_id"), "the committed "+string(wire.DocState))
 		}

@@ -25,7 +25,7 @@ type planted struct {
 func plant(t *testing.T) *planted {
 	r := testrepo.New(t, testrepo.Options{})
 	dir := t.TempDir()
-	p := &planted{Repo: r, t: t, mark: filepath.Join(dir, "ran"), shell: filepath.Join(dir, "script"), repo: open(t, r)}
+	p := &planted{Repo: r, t: t, mark: filepath.Join(dir, "ran"), shell: filepath.Join(dir, "script"), repo: opened(t, r)}
 	p.file(p.shell, "#!/bin/sh\necho \"$0 $*\" >> '"+p.mark+"'\ncat\n")
 	return p
 }
@@ -135,7 +135,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 			p.t.Setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
 			p.t.Setenv("GIT_CONFIG_VALUE_0", p.shell)
 			p.t.Setenv("GIT_CONFIG_PARAMETERS", "'core.fsmonitor'='"+p.shell+"'")
-			p.repo = open(p.t, p.Repo)
+			p.repo = opened(p.t, p.Repo)
 		}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 	global := filepath.Join(t.TempDir(), "gitconfig")
 	p.file(global, "[filter \"x\"]\n\tclean = tr a-z A-Z\n\trequired = true\n")
 	t.Setenv("GIT_CONFIG_GLOBAL", global)
-	p.repo = open(t, p.Repo)
+	p.repo = opened(t, p.Repo)
 	p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x\n")
 	ctx := context.Background()
 	head := OID(p.Git("rev-parse", "HEAD"))
@@ -225,7 +225,7 @@ func TestGitOfTheWorkTreeIsNotUsed(t *testing.T) {
 	t.Chdir(p.Dir)
 	for _, first := range []string{"bin", ".", "", "./bin", bin, linked} {
 		t.Setenv("PATH", first+string(filepath.ListSeparator)+rest)
-		p.repo = open(t, p.Repo)
+		p.repo = opened(t, p.Repo)
 		t.Setenv("PATH", rest)
 		p.ask()
 		if ran := p.ran(); ran != "" {

@@ -144,7 +144,8 @@ func TestGivenSettings(t *testing.T) {
 		`'agentxchain.a=b'`, `'agentxchain.a'='b'`, `'agentxchain.a'=`, `'agentxchain.a=it'\''s'  'agentxchain.b'='x=y'`,
 		`'agentxchain.sub.with=sign.a'='b'`, `'agentxchain.a=b`, `nonsense`, ``, `'agentxchain.a'='b'\!'c'`,
 	} {
-		cmd := gitCommand(t.TempDir(), "config", "--list", "-z")
+		cmd := exec.Command("git", "config", "--list", "-z")
+		cmd.Dir = t.TempDir()
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_PARAMETERS="+text)
 		out, err := cmd.Output()
 		got := parseGiven(text)

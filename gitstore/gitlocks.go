@@ -154,10 +154,9 @@ func (r *Repository) lockNotes() []*lockNote {
 		return nil
 	}
 	var out []*lockNote
-	w := &workDir{root: root}
 	for _, e := range list {
-		data, _, ok, err := w.read(e.Name(), maxLockNote)
-		if err != nil || !ok {
+		data, err := readNote(root, e.Name())
+		if err != nil {
 			continue
 		}
 		if n := r.decodeLockNote(e.Name(), data); n != nil {
@@ -167,6 +166,15 @@ func (r *Repository) lockNotes() []*lockNote {
 		}
 	}
 	return out
+}
+
+func readNote(root *os.Root, name string) ([]byte, error) {
+	f, st, err := openIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return readLimited(f, st.Size, maxLockNote)
 }
 
 func (r *Repository) decodeLockNote(name string, data []byte) *lockNote {

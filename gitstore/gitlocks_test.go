@@ -121,7 +121,7 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 	kills := 0
 	for n := 2; n <= 13; n++ {
 		r := testrepo.New(t, testrepo.Options{LinkedWorktree: n%4 > 1})
-		repo := open(t, r)
+		repo := opened(t, r)
 		r.Write("staged.txt", "of the person\n")
 		r.Git("add", "staged.txt")
 		r.Write("new.txt", "new\n")
@@ -164,7 +164,7 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 // have had its own.
 func TestOthersLocksStay(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	repo := open(t, r)
+	repo := opened(t, r)
 	ref := filepath.Join(repo.CommonDir, "refs", "agentxchain", "runs", "x.lock")
 	index := filepath.Join(repo.GitDir, "index.lock")
 	if err := os.MkdirAll(filepath.Dir(ref), 0o777); err != nil {

@@ -55,7 +55,7 @@ func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, exce
 }
 
 // CommitAlone returns the parents and the message of one commit, without git.
-func (r *Repository) CommitAlone(ctx context.Context, commit OID) (parents []OID, message string, err error) {
+func CommitAlone(ctx context.Context, r *Repository, commit OID) (parents []OID, message string, err error) {
 	c, err := readTree(ctx, r).commit(commit)
 	if err != nil {
 		return nil, "", err
@@ -79,7 +79,7 @@ func (r *Repository) PathCommits(ctx context.Context, commit OID, path string, l
 
 // EntryAt returns what a commit's tree has at a path, without reading it: "" when
 // there is nothing.
-func (r *Repository) EntryAt(ctx context.Context, commit OID, path string) (OID, Mode, error) {
+func EntryAt(ctx context.Context, r *Repository, commit OID, path string) (OID, Mode, error) {
 	t := readTree(ctx, r)
 	c, err := t.commit(commit)
 	if err != nil {

@@ -81,15 +81,15 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := testrepo.New(t, testrepo.Options{})
-			repo := open(t, r)
+			repo := opened(t, r)
 			r.Git("gc", "-q") // there is nothing to index without a pack
-			objs := aCommit(t, repo.ObjectFormat, "slowly", 3)
+			objs := smallCommit(t, repo.ObjectFormat, "slowly", 3)
 			clean := func() {
 				for _, args := range commands {
 					gitIn(t, r.Dir, args...)
 				}
 			}
-			h, err := buildPack(objectFilesOf(repo).packs.dir, repo.ObjectFormat, 0o755, len(objs), func(p *packWriter) error {
+			h, err := buildPack(filesBehind(repo).packs.dir, repo.ObjectFormat, 0o755, len(objs), func(p *packWriter) error {
 				for _, o := range objs {
 					clean()
 					if err := p.add(o); err != nil {
@@ -201,7 +201,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 			t.Run(o.Name()+"-"+hook, func(t *testing.T) {
 				t.Parallel()
 				r := testrepo.New(t, o)
-				repo := open(t, r)
+				repo := opened(t, r)
 				counted := filepath.Join(t.TempDir(), "counted")
 				// As another process would: the index of the commit is none of its.
 				script := "#!/bin/sh\n[ \"${1:-prepared}\" = prepared ] || exit 0\necho x >>" + counted +
@@ -251,7 +251,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 	for _, format := range []string{FormatSHA1, FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
-		repo := open(t, r)
+		repo := opened(t, r)
 		r.Write("a.txt", "changed\n")
 		r.Git("add", "a.txt")
 		tree := r.Git("write-tree")

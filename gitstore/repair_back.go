@@ -46,7 +46,7 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OI
 			hint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
 	for at := tip; at != op && plan.Dropped < maxVerified; plan.Dropped++ {
-		ps, err := s.repo.Parents(ctx, at)
+		ps, err := Parents(ctx, s.repo, at)
 		if err != nil || len(ps) == 0 {
 			return "", nil, err
 		}

@@ -346,7 +346,7 @@ func (b *RunBundle) Project(ctx context.Context, run string) string {
 		if ref.Name != RunRefPrefix+run {
 			continue
 		}
-		data, _, err := b.repo.FileAt(ctx, ref.OID, treeConfig)
+		data, _, err := FileAt(ctx, b.repo, ref.OID, treeConfig)
 		if err != nil {
 			return ""
 		}

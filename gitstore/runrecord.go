@@ -162,7 +162,7 @@ func (x *RunRecord) CheckChain(since OID, limit int) error {
 
 // FileAt returns a file of a commit's tree by its path in the repository, and
 // its mode; nil without an error when there is none.
-func (r *Repository) FileAt(ctx context.Context, commit OID, name string) ([]byte, Mode, error) {
+func FileAt(ctx context.Context, r *Repository, commit OID, name string) ([]byte, Mode, error) {
 	t := readTree(ctx, r)
 	c, err := t.commit(commit)
 	if err != nil {
@@ -180,7 +180,7 @@ func (r *Repository) FileAt(ctx context.Context, commit OID, name string) ([]byt
 }
 
 // Parents returns the parents of a commit.
-func (r *Repository) Parents(ctx context.Context, commit OID) ([]OID, error) {
+func Parents(ctx context.Context, r *Repository, commit OID) ([]OID, error) {
 	c, err := readTree(ctx, r).commit(commit)
 	if err != nil {
 		return nil, err

@@ -68,8 +68,10 @@ type workDir struct {
 }
 
 // stat describes the file at name; false when there is none.
-func (w *workDir) stat(name string) (fileStat, bool, error) {
-	fi, err := w.root.Lstat(name)
+func (w *workDir) stat(name string) (fileStat, bool, error) { return statIn(w.root, name) }
+
+func statIn(root *os.Root, name string) (fileStat, bool, error) {
+	fi, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fileStat{}, false, nil
@@ -81,17 +83,20 @@ func (w *workDir) stat(name string) (fileStat, bool, error) {
 	return statOf(fi), true, nil
 }
 
-// open opens the regular file at name for reading. The check comes before the
+// open opens the regular file at name for reading.
+func (w *workDir) open(name string) (*os.File, fileStat, error) { return openIn(w.root, name) }
+
+// openIn opens a regular file below root for reading. The check comes before the
 // open because opening a FIFO would wait for its other end, and even one put there
 // in between must not make us wait.
-func (w *workDir) open(name string) (*os.File, fileStat, error) {
-	if _, ok, err := w.stat(name); err != nil || !ok {
+func openIn(root *os.Root, name string) (*os.File, fileStat, error) {
+	if _, ok, err := statIn(root, name); err != nil || !ok {
 		if err == nil {
 			err = fs.ErrNotExist
 		}
 		return nil, fileStat{}, err
 	}
-	f, err := w.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, fileStat{}, err
 	}

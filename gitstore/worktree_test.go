@@ -36,7 +36,7 @@ func TestStatusKinds(t *testing.T) {
 		r.Write("both.txt", "1")
 		r.Write(".gitignore", "*.ignored\n")
 		head := r.CommitAll("base")
-		repo := open(t, r)
+		repo := opened(t, r)
 		if s := status(t, repo); len(s.Dirty) != 0 || string(s.Head) != head || s.Branch != r.Git("branch", "--show-current") {
 			t.Fatalf("%+v", s)
 		}
@@ -84,7 +84,7 @@ func TestStatusOddNames(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(r.Top, "outside.txt"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		repo := open(t, r)
+		repo := opened(t, r)
 		s := status(t, repo)
 		want := slices.Sorted(slices.Values(oddNames))
 		got := s.Paths()
@@ -127,7 +127,7 @@ func TestStatusOddNames(t *testing.T) {
 func TestStatusUnbornDetachedConflict(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{Unborn: true})
-	repo := open(t, r)
+	repo := opened(t, r)
 	r.Write("a", "x")
 	r.Write("b", "x")
 	r.Git("add", "a")
@@ -137,7 +137,7 @@ func TestStatusUnbornDetachedConflict(t *testing.T) {
 	}
 
 	r = testrepo.New(t, testrepo.Options{})
-	repo = open(t, r)
+	repo = opened(t, r)
 	r.Git("checkout", "-q", "--detach")
 	if s := status(t, repo); s.Branch != "" || s.Head == "" {
 		t.Errorf("detached: %+v", s)
@@ -173,7 +173,7 @@ func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 	r.Remove("a.txt")
 	r.Git("add", "-A")
 	r.Write("new.txt", "x")
-	repo := open(t, r)
+	repo := opened(t, r)
 	if got := status(t, repo).Paths(); !slices.Equal(got, []string{"a.txt", "new.txt", "renamed.txt"}) {
 		t.Errorf("%q", got)
 	}
@@ -189,7 +189,7 @@ func TestStatusSubmodule(t *testing.T) {
 	// A committed file that asks for changes to be hidden.
 	r.Git("config", "-f", ".gitmodules", "submodule.mod.ignore", "all")
 	r.CommitAll("submodule")
-	repo := open(t, r)
+	repo := opened(t, r)
 	if s := status(t, repo); len(s.Dirty) != 0 {
 		t.Fatalf("%+v", s)
 	}
@@ -211,8 +211,8 @@ func TestStatusSubmodule(t *testing.T) {
 func TestStatusErrors(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
-	repo := open(t, r)
-	for _, bad := range []OID{"", "HEAD", oidOf(FormatSHA1, 3), OID(r.Git("rev-parse", "HEAD:a.txt")), OID(r.Git("rev-parse", "HEAD^{tree}"))} {
+	repo := opened(t, r)
+	for _, bad := range []OID{"", "HEAD", anOID(FormatSHA1, 3), OID(r.Git("rev-parse", "HEAD:a.txt")), OID(r.Git("rev-parse", "HEAD^{tree}"))} {
 		if names, err := repo.DiffNames(ctx, bad); CodeOf(err) != CodeBaseMissing {
 			t.Errorf("%s: %q %v", bad, names, err)
 		}
@@ -237,7 +237,7 @@ func TestDiffNamesAgainstBase(t *testing.T) {
 		r.CommitAll("moved on")
 		r.Write("a.txt", "again")
 		r.Write("untracked.txt", "x")
-		repo := open(t, r)
+		repo := opened(t, r)
 		names, err := repo.DiffNames(ctx, base)
 		if err != nil || !slices.Equal(names, []string{"a.txt", "d/e.txt", "new.txt"}) {
 			t.Errorf("%q %v", names, err)
@@ -276,7 +276,7 @@ func TestParseStatusRefuses(t *testing.T) {
 // Status against a model of random edits.
 func TestStatusModel(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	repo := open(t, r)
+	repo := opened(t, r)
 	committed := map[string]string{"a.txt": "one\ntwo\n", "b c.txt": "space\n", "d/e.txt": "deep\n"}
 	pool := []string{"a.txt", "b c.txt", "d/e.txt", "n1", "d/n2", "ü \n"}
 	steps := 0

@@ -203,7 +203,7 @@ func (t *restoring) configIsNew(ctx context.Context) bool {
 		return false
 	}
 	repo := t.store.Repository()
-	committed, _, err := repo.FileAt(ctx, t.head, repo.Prefix+wire.ConfigPath)
+	committed, _, err := gitstore.FileAt(ctx, repo, t.head, repo.Prefix+wire.ConfigPath)
 	return err != nil || !slices.ContainsFunc(t.in.Files, func(f gitstore.IncomingFile) bool {
 		return f.Path == wire.ConfigPath && f.SHA256 == digestOf(committed)
 	})

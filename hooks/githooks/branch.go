@@ -67,7 +67,7 @@ func (g *guarded) branch(m move, pushed bool, w *witness) error {
 // gained lists the commits a ref gains that no branch holds yet, parents first.
 func (c *course) gained() (more bool, err error) {
 	g, m := c.g, c.move
-	ps, message, err := g.repo.CommitAlone(g.ctx, m.new)
+	ps, message, err := gitstore.CommitAlone(g.ctx, g.repo, m.new)
 	if err == nil && len(ps) == 1 && ps[0] == m.old {
 		// An ordinary commit: nothing to ask git about.
 		one := gitstore.NewCommit{OID: m.new, Parents: ps}
@@ -108,7 +108,7 @@ func (c *course) some(list []gitstore.NewCommit) error {
 // commit judges one commit of one project.
 func (c *course) commit(j *judge, v *governance, n gitstore.NewCommit, against []gitstore.CommitChange) error {
 	one := newCommit{oid: n.OID, parents: n.Parents, ignores: func() ([]byte, error) {
-		data, _, err := c.g.repo.FileAt(c.g.ctx, n.OID, j.prefix+".gitignore")
+		data, _, err := gitstore.FileAt(c.g.ctx, c.g.repo, n.OID, j.prefix+".gitignore")
 		return data, err
 	}}
 	var err error

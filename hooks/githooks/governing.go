@@ -56,7 +56,7 @@ func (v *governance) entry(commit gitstore.OID) (entry, error) {
 		return e, nil
 	}
 	var err error
-	if e.oid, e.mode, err = v.repo.EntryAt(v.ctx, commit, v.path); err != nil {
+	if e.oid, e.mode, err = gitstore.EntryAt(v.ctx, v.repo, commit, v.path); err != nil {
 		return e, err
 	}
 	v.entries[commit] = e
@@ -120,7 +120,7 @@ func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) 
 		return nil, err
 	}
 	for _, c := range list {
-		parents, _, err := v.repo.CommitAlone(v.ctx, c)
+		parents, _, err := gitstore.CommitAlone(v.ctx, v.repo, c)
 		if err != nil {
 			return nil, err
 		}

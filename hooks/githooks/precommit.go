@@ -79,7 +79,7 @@ func (g *guarded) staged(j *judge, changes []gitstore.TreeChange, head gitstore.
 		}
 		e := edit{TreeChange: ch}
 		for _, o := range others {
-			oid, _, err := g.repo.EntryAt(g.ctx, o, ch.Path)
+			oid, _, err := gitstore.EntryAt(g.ctx, g.repo, o, ch.Path)
 			if err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func (g *guarded) stagedFile(changes []gitstore.TreeChange, head gitstore.OID, p
 	if head == "" {
 		return nil, nil
 	}
-	data, _, err := g.repo.FileAt(g.ctx, head, path)
+	data, _, err := gitstore.FileAt(g.ctx, g.repo, head, path)
 	return data, err
 }
 

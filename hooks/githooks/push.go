@@ -195,7 +195,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 	if !protected {
 		return nil
 	}
-	ps, err := g.repo.Parents(g.ctx, m.new)
+	ps, err := gitstore.Parents(g.ctx, g.repo, m.new)
 	if err == nil && slices.Contains(ps, m.old) {
 		return nil
 	}
