@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -85,7 +85,7 @@ func BenchmarkLines(b *testing.B) {
 				}
 			}
 		})
-		for what, ranges := range map[string][]gitstore.LineRange{"whole file": nil, "one line": {{From: 2500, To: 2500}}} {
+		for what, ranges := range map[string][]git.LineRange{"whole file": nil, "one line": {{From: 2500, To: 2500}}} {
 			b.Run(name+"/"+what, func(b *testing.B) {
 				for b.Loop() {
 					if _, err := attribution.Lines(w.ctx, w.r.Store.Repository(), attribution.Query{Path: "big.x9", Ranges: ranges, ProjectID: "proj"}); err != nil {

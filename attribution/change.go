@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // change is what one turn did to one file.
@@ -76,7 +77,7 @@ const maxFiltered = 20
 
 // matchesFiltered is matches for what a filter makes of the file in a checkout. A
 // filter that fails, as one that is not installed here, says nothing.
-func (q *inquiry) matchesFiltered(c *change, blob gitstore.OID, from source) (bool, error) {
+func (q *inquiry) matchesFiltered(c *change, blob git.OID, from source) (bool, error) {
 	data, err := q.repo.CheckedOut(q.ctx, blob, c.path)
 	if q.ctx.Err() != nil {
 		return false, err
@@ -92,10 +93,10 @@ func fingerprint(data []byte) string {
 // asks collects names to be read by one process and what to do with the answers.
 type asks struct {
 	names []string
-	then  []func(gitstore.Named)
+	then  []func(git.Named)
 }
 
-func (a *asks) ask(name string, then func(gitstore.Named)) {
+func (a *asks) ask(name string, then func(git.Named)) {
 	a.names = append(a.names, name)
 	a.then = append(a.then, then)
 }
@@ -109,7 +110,7 @@ func (q *inquiry) read(a *asks) error {
 			left.ask(n, a.then[i])
 		}
 	}
-	return q.repo.ReadNamed(q.ctx, left.names, func(i int, o gitstore.Named) { left.then[i](o) })
+	return q.repo.ReadNamed(q.ctx, left.names, func(i int, o git.Named) { left.then[i](o) })
 }
 
 // open prepares the changes that may have written lines whose commit says nothing.
@@ -156,14 +157,14 @@ func (q *inquiry) readVersions() error {
 	a := &asks{}
 	type miss struct {
 		c    *change
-		oid  gitstore.OID
+		oid  git.OID
 		from source
 		text string
 	}
 	var misses []miss
-	try := func(c *change, from source) func(gitstore.Named) {
-		return func(o gitstore.Named) {
-			if !o.Found || o.Kind != gitstore.KindBlob {
+	try := func(c *change, from source) func(git.Named) {
+		return func(o git.Named) {
+			if !o.Found || o.Kind != git.KindBlob {
 				return
 			}
 			if !c.matches(o.Data, from) {
@@ -238,8 +239,8 @@ func (q *inquiry) readGroups() error {
 		if !all && !g.disputed {
 			continue
 		}
-		a.ask(string(g.commit.OID)+":"+g.path, func(o gitstore.Named) {
-			if o.Found && o.Kind == gitstore.KindBlob {
+		a.ask(string(g.commit.OID)+":"+g.path, func(o git.Named) {
+			if o.Found && o.Kind == git.KindBlob {
 				g.text, g.read = string(o.Data), true
 				q.offer(o.Data)
 			}
@@ -296,11 +297,11 @@ func (q *inquiry) searchHistory() error {
 		return err
 	}
 	a := &asks{}
-	seen := make(map[gitstore.OID]bool)
+	seen := make(map[git.OID]bool)
 	for _, id := range commits {
 		for _, p := range paths {
-			a.ask(string(id)+":"+p, func(o gitstore.Named) {
-				if o.Found && o.Kind == gitstore.KindBlob && !seen[o.OID] {
+			a.ask(string(id)+":"+p, func(o git.Named) {
+				if o.Found && o.Kind == git.KindBlob && !seen[o.OID] {
 					seen[o.OID] = true
 					q.offer(o.Data)
 				}
@@ -325,8 +326,8 @@ func (q *inquiry) readPairs() error {
 	ask := func(c *change, v *version, base string) {
 		o := &open{c: c, v: v, moved: make(map[string]bool)}
 		all = append(all, o)
-		a.ask(base+":"+c.path, func(n gitstore.Named) {
-			if n.Found && n.Kind == gitstore.KindBlob {
+		a.ask(base+":"+c.path, func(n git.Named) {
+			if n.Found && n.Kind == git.KindBlob {
 				o.before, o.found = string(n.Data), true
 			}
 		})
@@ -335,8 +336,8 @@ func (q *inquiry) readPairs() error {
 			if m, known := c.turn.mark(p); p == c.path || known && m != gitstore.FingerprintDeleted {
 				continue
 			}
-			a.ask(base+":"+p, func(n gitstore.Named) {
-				if n.Found && n.Kind == gitstore.KindBlob && !o.found {
+			a.ask(base+":"+p, func(n git.Named) {
+				if n.Found && n.Kind == git.KindBlob && !o.found {
 					for _, l := range splitLines(string(n.Data)) {
 						o.moved[l] = true
 					}
@@ -358,8 +359,8 @@ func (q *inquiry) readPairs() error {
 	}
 	for _, g := range q.groups {
 		if g.read && g.previous != "" {
-			a.ask(string(g.commit.OID)+"^1:"+g.previous, func(n gitstore.Named) {
-				if n.Found && n.Kind == gitstore.KindBlob {
+			a.ask(string(g.commit.OID)+"^1:"+g.previous, func(n git.Named) {
+				if n.Found && n.Kind == git.KindBlob {
 					g.before = string(n.Data)
 				}
 			})

@@ -13,7 +13,7 @@
 package attribution
 
 import (
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // Kind of an answer.
@@ -52,7 +52,7 @@ type Answer struct {
 
 // Line is a line of the file with its answer.
 type Line struct {
-	gitstore.BlameLine
+	git.BlameLine
 	Answer
 }
 
@@ -61,13 +61,13 @@ type Report struct {
 	Path  string // from the root of the work tree
 	Lines []Line
 	// Shallow holds the commits at which this clone's history ends.
-	Shallow map[gitstore.OID]bool
+	Shallow map[git.OID]bool
 }
 
 // Query asks about a file.
 type Query struct {
-	Path   string               // from the root of the work tree, with slashes
-	Ranges []gitstore.LineRange // none: every line
+	Path   string          // from the root of the work tree, with slashes
+	Ranges []git.LineRange // none: every line
 	// ProjectID is the project's id in its configuration; where the files of another
 	// project's runs lie is not recorded, so those are looked for by their ends.
 	ProjectID string

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // maxWorkFile bounds the working file, in bytes.
@@ -21,11 +22,11 @@ const maxWorkFile = 256 << 20
 // inquiry is the work on one query.
 type inquiry struct {
 	ctx     context.Context
-	repo    *gitstore.Repository
+	repo    *git.Repository
 	past    *gitstore.Past
 	query   *Query
 	book    *book
-	shallow map[gitstore.OID]bool
+	shallow map[git.OID]bool
 	lines   []Line
 	groups  []*group
 	names   map[string]bool      // the file had, as far as the lines tell
@@ -33,16 +34,16 @@ type inquiry struct {
 	opaque  map[*Turn][]*change  // those of which not all is known
 	places  map[string][]settled // of wanted lines in the changes
 	work    []byte               // the working file, when lines are not committed
-	head    gitstore.OID
-	parents map[gitstore.OID][]gitstore.OID // of the history, when it was needed
-	there   map[string]map[gitstore.OID]int // by run, see recordedHeads
-	blobs   map[string]gitstore.Named       // read already, by name
-	gone    map[string]bool                 // files of turns that HEAD does not have
+	head    git.OID
+	parents map[git.OID][]git.OID      // of the history, when it was needed
+	there   map[string]map[git.OID]int // by run, see recordedHeads
+	blobs   map[string]git.Named       // read already, by name
+	gone    map[string]bool            // files of turns that HEAD does not have
 }
 
 // group are the lines that one commit put into one file.
 type group struct {
-	commit         *gitstore.BlameCommit
+	commit         *git.BlameCommit
 	path, previous string
 	lines          []int // indexes, by their place in the commit's file
 	own            *Turn
@@ -61,9 +62,9 @@ type group struct {
 //
 // Errors: not_found when git does not know the file, invalid_argument when a range
 // is outside of it, and what reading the recorded runs leads to.
-func Lines(ctx context.Context, repo *gitstore.Repository, query Query) (*Report, error) {
+func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, error) {
 	q := &inquiry{ctx: ctx, repo: repo, past: gitstore.NewPast(ctx, repo), query: &query, shallow: repo.ShallowCommits(), names: map[string]bool{query.Path: true},
-		there: make(map[string]map[gitstore.OID]int), blobs: make(map[string]gitstore.Named)}
+		there: make(map[string]map[git.OID]int), blobs: make(map[string]git.Named)}
 	blamed, err := repo.Blame(ctx, query.Path, query.Ranges)
 	if err != nil {
 		return nil, err
@@ -91,9 +92,9 @@ func Lines(ctx context.Context, repo *gitstore.Repository, query Query) (*Report
 }
 
 // sort puts the lines into groups.
-func (q *inquiry) sort(blamed []gitstore.BlameLine) {
+func (q *inquiry) sort(blamed []git.BlameLine) {
 	type key struct {
-		c    *gitstore.BlameCommit
+		c    *git.BlameCommit
 		path string
 	}
 	groups := make(map[key]*group)
@@ -260,7 +261,7 @@ func (q *inquiry) mayBe(p string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		q.head = gitstore.OID(strings.TrimSpace(string(id)))
+		q.head = git.OID(strings.TrimSpace(string(id)))
 	}
 	has, err := q.past.Has(q.head, p)
 	if err != nil {

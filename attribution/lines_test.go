@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/attribution"
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -26,7 +26,7 @@ func (w *world) write(name, text string) {
 }
 
 // answers is one word a line: the kind, and with a turn the evidence.
-func (w *world) answers(name string, ranges ...gitstore.LineRange) string {
+func (w *world) answers(name string, ranges ...git.LineRange) string {
 	w.t.Helper()
 	report, err := attribution.Lines(w.ctx, w.r.Store.Repository(), attribution.Query{Path: name, Ranges: ranges, ProjectID: "proj"})
 	w.must(err)
@@ -155,7 +155,7 @@ func TestClones(t *testing.T) {
 		if runs {
 			w.git("-C", at, "fetch", "-q", "origin", "refs/agentxchain/*:refs/agentxchain/*")
 		}
-		repo, err := gitstore.Discover(w.ctx, at)
+		repo, err := git.Discover(w.ctx, at)
 		w.must(err)
 		defer func() { _ = repo.Close() }()
 		var words []string

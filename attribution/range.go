@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // maxRange is how many commits of one turn are followed.
@@ -14,7 +15,7 @@ const maxRange = 500
 
 // ownRange are the commits between a turn's baseline and its acceptance.
 type ownRange struct {
-	commits map[gitstore.OID]bool
+	commits map[git.OID]bool
 	// sound: it is one line of commits made after the turn was given. Merges and
 	// older commits came from somebody else, and then none is the turn's for sure.
 	sound bool
@@ -25,7 +26,7 @@ func (q *inquiry) rangeOf(t *Turn) (*ownRange, error) {
 	if t.own != nil {
 		return t.own, nil
 	}
-	t.own = &ownRange{commits: make(map[gitstore.OID]bool), sound: true}
+	t.own = &ownRange{commits: make(map[git.OID]bool), sound: true}
 	if t.head == t.baseline || t.head == "" || t.baseline == "" {
 		return t.own, nil
 	}
@@ -47,7 +48,7 @@ func (q *inquiry) rangeOf(t *Turn) (*ownRange, error) {
 
 // ownTurn returns the turn whose own commit this is, as far as the file goes.
 // doubt holds the turns it may be of when it is not certain.
-func (q *inquiry) ownTurn(id gitstore.OID, path string) (t *Turn, by Evidence, doubt []*Turn, err error) {
+func (q *inquiry) ownTurn(id git.OID, path string) (t *Turn, by Evidence, doubt []*Turn, err error) {
 	c, err := q.past.Commit(id)
 	if err != nil || c == nil {
 		return nil, "", nil, err
@@ -108,13 +109,13 @@ const maxKept = 256 << 20
 func (q *inquiry) confirm() error {
 	a := &asks{}
 	kept := 0
-	wrong := make(map[*group]gitstore.OID)
+	wrong := make(map[*group]git.OID)
 	for _, g := range q.groups {
 		if g.own == nil || g.by != ByCheckpoint || g.own.marks == nil {
 			continue
 		}
 		name := string(g.commit.OID) + ":" + g.path
-		a.ask(name, func(o gitstore.Named) {
+		a.ask(name, func(o git.Named) {
 			if kept += len(o.Data); kept < maxKept {
 				q.blobs[name] = o // it will be asked for again
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,9 +28,9 @@ type Turn struct {
 	files      []string          // declared, from the root of the work tree
 	marks      *ojson.Object     // fingerprints at acceptance by path in the project; nil in old rows
 	keys       map[string]string // path in the project by path from the root
-	baseline   gitstore.OID      // HEAD when it was given, "" when unknown
-	head       gitstore.OID      // HEAD when it was accepted, "" when unknown
-	checkpoint gitstore.OID      // "" when there is none
+	baseline   git.OID           // HEAD when it was given, "" when unknown
+	head       git.OID           // HEAD when it was accepted, "" when unknown
+	checkpoint git.OID           // "" when there is none
 	beside     []string          // turns that were active when it was given
 	assigned   int
 	accepted   int
@@ -43,7 +44,7 @@ type Turn struct {
 func (t *Turn) Active() bool { return t.Row == nil }
 
 // Checkpoint returns the commit recorded for the turn's files, "" for none.
-func (t *Turn) Checkpoint() gitstore.OID { return t.checkpoint }
+func (t *Turn) Checkpoint() git.OID { return t.checkpoint }
 
 // declares reports whether the turn names the file.
 func (t *Turn) declares(path string) bool { return t.silent || slices.Contains(t.files, path) }
@@ -130,7 +131,7 @@ type book struct {
 
 // readBook reads the turns of the recorded runs. A run that cannot be read is an
 // error: leaving it out could turn a turn's line into a person's.
-func readBook(ctx context.Context, repo *gitstore.Repository, q *Query, names map[string]bool) (*book, error) {
+func readBook(ctx context.Context, repo *git.Repository, q *Query, names map[string]bool) (*book, error) {
 	records, err := gitstore.RunRecords(ctx, repo)
 	if err != nil {
 		return nil, err
@@ -204,7 +205,7 @@ func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Tu
 	seen := row.Object("observed_artifact")
 	t := &Turn{Run: row.String("run_id"), ID: row.String("turn_id"), Role: row.String("role"), Runtime: row.String("runtime_id"), Phase: row.String("phase"),
 		Row: row, Record: rec, marks: seen.Object("file_markers"), keys: make(map[string]string), beside: row.Strings("concurrent_with"),
-		baseline: commitRef(seen.String("baseline_ref")), head: commitRef(seen.String("accepted_ref")), checkpoint: gitstore.OID(row.String("checkpoint_sha"))}
+		baseline: commitRef(seen.String("baseline_ref")), head: commitRef(seen.String("accepted_ref")), checkpoint: git.OID(row.String("checkpoint_sha"))}
 	if t.Run == "" {
 		t.Run = rec.Run
 	}
@@ -227,7 +228,7 @@ func activeTurn(rec *gitstore.RunRecord, state *run.State, id string, a *run.Tur
 	t := &Turn{Run: rec.Run, ID: id, Role: a.AssignedRole, Runtime: a.RuntimeID, Phase: state.Phase, Record: rec, keys: make(map[string]string),
 		beside: a.ConcurrentWith, assigned: a.AssignedSequence, silent: true}
 	if a.Baseline != nil && a.Baseline.HeadRef != nil {
-		t.baseline = gitstore.OID(*a.Baseline.HeadRef)
+		t.baseline = git.OID(*a.Baseline.HeadRef)
 	}
 	if at, err := wire.ParseTime(a.StartedAt); err == nil {
 		t.started = at
@@ -249,12 +250,12 @@ func activeTurn(rec *gitstore.RunRecord, state *run.State, id string, a *run.Tur
 }
 
 // commitRef reads "git:<sha>".
-func commitRef(s string) gitstore.OID {
+func commitRef(s string) git.OID {
 	id, ok := strings.CutPrefix(s, "git:")
 	if !ok {
 		return ""
 	}
-	return gitstore.OID(id)
+	return git.OID(id)
 }
 
 // namedTurns returns the turns a commit message names, ours and the reference's

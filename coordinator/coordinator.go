@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -126,10 +127,10 @@ func (c *Coordinator) repository(ctx context.Context) *gitstore.Store {
 	}
 	c.sought = true
 	home, err := gitstore.OpenAt(ctx, c.store.Dir(), gitstore.Options{Now: c.opt.Now})
-	switch code := gitstore.CodeOf(err); {
+	switch code := git.CodeOf(err); {
 	case err == nil:
 		c.home = home
-	case code != gitstore.CodeNotRepository:
+	case code != git.CodeNotRepository:
 		c.note("the initiative is not recorded in git: " + err.Error())
 	}
 	return c.home

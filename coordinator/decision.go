@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -36,13 +37,13 @@ type Participant struct {
 
 // MoveRef is a participant that moves one prepared ref, such as that of the
 // coordinator's own record (gitstore.PrepareInitiative).
-func MoveRef(repo string, r *gitstore.Repository, m gitstore.Move) Participant {
+func MoveRef(repo string, r *git.Repository, m gitstore.Move) Participant {
 	return Participant{Repo: repo, Ops: []string{m.Op}, Act: func(ctx context.Context, publish gitstore.Publish) error { return publish(ctx, r, m) }}
 }
 
 // Decided is what a decision moved.
 type Decided struct {
-	Moved map[string]gitstore.OID // repository -> the operation its run is at now
+	Moved map[string]git.OID // repository -> the operation its run is at now
 	// Late are repositories that moved but whose command failed after that (working
 	// files that could not be written, a hook); their next command completes them.
 	Late map[string]error
@@ -107,7 +108,7 @@ func (tx *Tx) Decide(ctx context.Context, c *initiative.Change, parts []Particip
 type move struct {
 	index int
 	repo  string
-	store *gitstore.Repository
+	store *git.Repository
 	gitstore.Move
 }
 
@@ -147,13 +148,13 @@ func (r *round) publish(i int) gitstore.Publish {
 		ops = []string{"approve_transition", "approve_completion"}
 	}
 	var once sync.Once
-	return func(ctx context.Context, repo *gitstore.Repository, m gitstore.Move) error {
+	return func(ctx context.Context, repo *git.Repository, m gitstore.Move) error {
 		first := false
 		if slices.Contains(ops, m.Op) {
 			once.Do(func() { first = true })
 		}
 		if !first {
-			return repo.UpdateRefs(ctx, []gitstore.RefUpdate{m.Ref}, m.Reflog)
+			return repo.UpdateRefs(ctx, []git.RefUpdate{m.Ref}, m.Reflog)
 		}
 		if m.Ref.New == m.Ref.Old {
 			return nil
@@ -199,7 +200,7 @@ func (r *round) refused(i int, err error) error {
 
 // undo tells the Acts that nothing moves and waits for them to end.
 func (r *round) undo(cause error) error {
-	e := &gitstore.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because not all repositories could move", Err: cause}
+	e := &git.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because not all repositories could move", Err: cause}
 	var hinted interface{ ErrorHint() string }
 	if errors.As(cause, &hinted) {
 		e.Hint = hinted.ErrorHint()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -39,7 +40,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 	}
 	gitOut(t, victim, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "one")
 	gitOut(t, victim, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "two")
-	run := gitOut(t, victim, "for-each-ref", "--format=%(refname)", gitstore.RunRefPrefix)
+	run := gitOut(t, victim, "for-each-ref", "--format=%(refname)", git.RunRefPrefix)
 	for _, c := range []struct {
 		name, ref string
 		own       bool // the clone itself is a participant too
@@ -57,7 +58,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			p.New = gitOut(t, victim, "rev-parse", c.ref+"^")
 			d.Participants = append(d.Participants, p)
 			if c.own {
-				d.Participants = append(d.Participants, part(clone, gitOut(t, clone, "for-each-ref", "--format=%(refname)", gitstore.RunRefPrefix)))
+				d.Participants = append(d.Participants, part(clone, gitOut(t, clone, "for-each-ref", "--format=%(refname)", git.RunRefPrefix)))
 			}
 			sum := sha256.Sum256([]byte(evil))
 			notes := filepath.Join(clone, ".git", "agentxchain", "decisions")

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -104,9 +105,9 @@ func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []mov
 			err = unwritten(err)
 		}
 	case err == nil:
-		err = errors.Join(&gitstore.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because another program moved a repository meanwhile"}, d.Remove())
+		err = errors.Join(&git.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because another program moved a repository meanwhile"}, d.Remove())
 	}
-	out := &Decided{Moved: make(map[string]gitstore.OID)}
+	out := &Decided{Moved: make(map[string]git.OID)}
 	for i, p := range pending {
 		if moved || failed[i] == nil {
 			out.Moved[moves[i].repo] = p.Move.Ref.New

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -222,7 +223,7 @@ func inRepo(repo, dir string, err error) error {
 		out.Hint = strings.Replace(e.Hint, Program+" ", Program+" -C "+dir+" ", 1)
 		return &out
 	}
-	var g *gitstore.Error
+	var g *git.Error
 	if errors.As(err, &g) {
 		out := *g
 		out.Message = fmt.Sprintf("repository %s (%s): %s", repo, dir, g.Message)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -186,7 +187,7 @@ func (c *Coordinator) recording(ctx context.Context, tx *Tx, op, subject string,
 			}
 		}
 		in.State = in.Files[initiative.StatePath]
-		var up gitstore.RefUpdate
+		var up git.RefUpdate
 		if up, err = gitstore.PrepareInitiative(ctx, home.Repository(), in); err == nil {
 			p := MoveRef("", home.Repository(), gitstore.Move{Op: op, Ref: up, Reflog: "agentxchain: " + op})
 			return &p

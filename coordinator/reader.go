@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -103,12 +104,12 @@ func (c *childRead) problem(code, format string, args ...any) {
 
 // refuse notes an error of the store or of a decoder.
 func (c *childRead) refuse(err error) {
-	code, e := gitstore.CodeOf(err), (*wire.Error)(nil)
+	code, e := git.CodeOf(err), (*wire.Error)(nil)
 	if code == "" && errors.As(err, &e) {
 		code = e.Code
 	}
 	if code == "" {
-		code = gitstore.CodeUnreadable
+		code = git.CodeUnreadable
 	}
 	c.problem(code, "%s", firstLine(err.Error()))
 }
@@ -191,7 +192,7 @@ func (r *childReader) config(data []byte) (*config.Config, error) {
 }
 
 // sound proves the record of a run, from the operation that is known to be sound.
-func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path string, known gitstore.OID) bool {
+func (r *childReader) sound(out *childRead, run *gitstore.SiblingRun, path string, known git.OID) bool {
 	if run.Op == "" {
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
@@ -251,7 +252,7 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 		set  func(dir string) error
 		code string
 	}{
-		"huge state": {func(dir string) error { return os.Truncate(filepath.Join(dir, string(wire.DocState)), 1<<30) }, gitstore.CodeUnreadable},
+		"huge state": {func(dir string) error { return os.Truncate(filepath.Join(dir, string(wire.DocState)), 1<<30) }, git.CodeUnreadable},
 		"no config":  {func(dir string) error { return os.Remove(filepath.Join(dir, wire.ConfigPath)) }, "repo_not_governed"},
 		"bad config": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, wire.ConfigPath), []byte(`{"roles":1}`), 0o666)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -83,7 +84,7 @@ func (s *Store) refuseTouched(in *inspection) error {
 }
 
 func touched(turn string, files ...string) error {
-	return errorf(CodeStateTampered, nil, "%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "), turn).hint("%s", repairHint)
+	return git.Errorf(CodeStateTampered, nil, "%s changed while the agent of turn %s was at work, and not by git agentxchain", strings.Join(files, ", "), turn).WithHint("%s", repairHint)
 }
 
 // touched names the files of the record that differ from what was recorded last: the
@@ -158,13 +159,13 @@ func (s *Store) untouched(ctx context.Context) (bool, error) {
 	if err == nil {
 		return len(in.touched()) == 0, nil
 	}
-	code := CodeOf(err)
+	code := git.CodeOf(err)
 	var refusal *wire.Error
 	if errors.As(err, &refusal) {
 		code = refusal.Code
 	}
 	switch code {
-	case CodeLedgerTampered, CodeStateTampered, CodeUnreadable, wire.CodeInvalidState, wire.CodeInvalidJSON:
+	case CodeLedgerTampered, CodeStateTampered, git.CodeUnreadable, wire.CodeInvalidState, wire.CodeInvalidJSON:
 		return false, nil
 	}
 	return false, err
@@ -183,7 +184,7 @@ func (s *Store) displaceJournals(plan *RepairPlan) error {
 	for _, j := range entries {
 		a := RepairAction{Path: j.path, Action: "remove", Kept: path.Join(dir, path.Base(j.path))}
 		if err := s.restoreFile(a, nil); err != nil {
-			return errorf(CodeUnreadable, err, "%s cannot be moved away", j.path)
+			return git.Errorf(git.CodeUnreadable, err, "%s cannot be moved away", j.path)
 		}
 		plan.Actions = append(plan.Actions, a)
 	}

@@ -8,21 +8,22 @@ import (
 	"os"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
-func sixteen(format string) []Object {
-	objs := make([]Object, 16)
+func sixteen(format string) []git.Object {
+	objs := make([]git.Object, 16)
 	for i := range objs {
 		b := make([]byte, 4096)
 		_, _ = rand.Read(b[:2048]) // half of it compresses
-		objs[i] = NewObject(format, KindBlob, b)
+		objs[i] = git.NewObject(format, git.KindBlob, b)
 	}
 	return objs
 }
 
 func BenchmarkObjectsWrite16x4K(b *testing.B) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 		b.Run(format, func(b *testing.B) {
 			repo := opened(b, testrepo.New(b, testrepo.Options{ObjectFormat: format}))
 			ctx := context.Background()
@@ -33,7 +34,7 @@ func BenchmarkObjectsWrite16x4K(b *testing.B) {
 				if err := repo.Objects().Write(ctx, objs); err != nil {
 					b.Fatal(err)
 				}
-				filesBehind(repo).abandon(nil)
+				filesBehind(repo).Abandon(nil)
 			}
 		})
 	}
@@ -44,12 +45,12 @@ func BenchmarkObjectsWriteAndCompact(b *testing.B) {
 	ctx := context.Background()
 	for b.Loop() {
 		b.StopTimer()
-		objs := sixteen(FormatSHA1)
+		objs := sixteen(git.FormatSHA1)
 		b.StartTimer()
 		if err := repo.Objects().Write(ctx, objs); err != nil {
 			b.Fatal(err)
 		}
-		filesBehind(repo).abandon(nil)
+		filesBehind(repo).Abandon(nil)
 		if err := repo.Compact(ctx); err != nil {
 			b.Fatal(err)
 		}
@@ -58,12 +59,12 @@ func BenchmarkObjectsWriteAndCompact(b *testing.B) {
 
 func BenchmarkObjectsRead(b *testing.B) {
 	for _, how := range []string{"ours", "gc"} {
-		for _, format := range []string{FormatSHA1, FormatSHA256} {
+		for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 			b.Run(how+"-"+format, func(b *testing.B) {
 				r := testrepo.New(b, testrepo.Options{ObjectFormat: format})
 				repo := opened(b, r)
 				ctx := context.Background()
-				var objs []Object
+				var objs []git.Object
 				for i := range 50 {
 					objs = smallCommit(b, format, fmt.Sprint(i), 14)
 					if err := repo.Objects().Write(ctx, objs); err != nil {
@@ -76,7 +77,7 @@ func BenchmarkObjectsRead(b *testing.B) {
 				}
 				// A fresh store each time: what one command pays for 16 reads.
 				for b.Loop() {
-					store := Repository{ObjectsDir: repo.ObjectsDir, ObjectFormat: format, Git: repo.Git}
+					store := git.Repository{ObjectsDir: repo.ObjectsDir, ObjectFormat: format, Git: repo.Git}
 					for _, o := range objs {
 						if _, _, err := store.Objects().Read(ctx, o.OID); err != nil {
 							b.Fatal(err)
@@ -92,7 +93,7 @@ func BenchmarkObjectsRead(b *testing.B) {
 func BenchmarkDiscover(b *testing.B) {
 	r := testrepo.New(b, testrepo.Options{})
 	for b.Loop() {
-		if _, err := Discover(context.Background(), r.Dir); err != nil {
+		if _, err := git.Discover(context.Background(), r.Dir); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -123,11 +124,11 @@ func BenchmarkRefs(b *testing.B) {
 	r := testrepo.New(b, testrepo.Options{})
 	repo := opened(b, r)
 	ctx := context.Background()
-	old, head := OID(""), OID(r.Git("rev-parse", "HEAD"))
-	other := OID(r.Git("rev-parse", "HEAD~1"))
+	old, head := git.OID(""), git.OID(r.Git("rev-parse", "HEAD"))
+	other := git.OID(r.Git("rev-parse", "HEAD~1"))
 	b.Run("update", func(b *testing.B) {
 		for b.Loop() {
-			if err := repo.UpdateRefs(ctx, []RefUpdate{{"refs/agentxchain/runs/x", head, old}}, "op"); err != nil {
+			if err := repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/runs/x", New: head, Old: old}}, "op"); err != nil {
 				b.Fatal(err)
 			}
 			old, head, other = head, other, head

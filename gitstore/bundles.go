@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -36,7 +37,7 @@ func safeBundleName(s string) bool {
 
 // bundleFilesAt lists the files of a turn's recorded bundle by their path below
 // the bundle directory.
-func (rec *recorded) bundleFilesAt(turn string) (map[string]OID, error) {
+func (rec *recorded) bundleFilesAt(turn string) (map[string]git.OID, error) {
 	e, ok, err := rec.r.lookup(rec.root, treeBundles+"/"+turn)
 	if err != nil || !ok || !e.IsTree() {
 		return nil, err
@@ -46,7 +47,7 @@ func (rec *recorded) bundleFilesAt(turn string) (map[string]OID, error) {
 
 // RecordedSeal returns the MANIFEST.json of a turn's bundle as operation op of run
 // recorded it; false when the operation has no bundle of that turn.
-func (s *Store) RecordedSeal(ctx context.Context, run string, op OID, turn string) ([]byte, bool, error) {
+func (s *Store) RecordedSeal(ctx context.Context, run string, op git.OID, turn string) ([]byte, bool, error) {
 	if !safeName(turn) {
 		return nil, false, nil
 	}
@@ -57,9 +58,9 @@ func (s *Store) RecordedSeal(ctx context.Context, run string, op OID, turn strin
 	return rec.r.file(rec.root, treeBundles+"/"+turn+"/"+bundleSeal)
 }
 
-func (r *treeReader) bundleFiles(tree OID) (map[string]OID, error) {
-	out := make(map[string]OID)
-	err := r.walkFiles(tree, ".", func(name string, oid OID) error {
+func (r *treeReader) bundleFiles(tree git.OID) (map[string]git.OID, error) {
+	out := make(map[string]git.OID)
+	err := r.walkFiles(tree, ".", func(name string, oid git.OID) error {
 		if safeBundleName(name) {
 			out[name] = oid
 		}
@@ -85,10 +86,10 @@ func (p *workPlan) supplements(rec *recorded, turn string) error {
 		return nil
 	}
 	if p.added == nil {
-		p.added = make(map[string]map[string]OID)
+		p.added = make(map[string]map[string]git.OID)
 	}
 	if p.added[turn] == nil {
-		p.added[turn] = make(map[string]OID)
+		p.added[turn] = make(map[string]git.OID)
 	}
 	for name, oid := range files {
 		p.added[turn][name] = oid
@@ -107,7 +108,7 @@ func (w *workDir) removeSupplements(p *workPlan, turn string, keep map[string][]
 			continue
 		}
 		data, _, ok, err := w.read(dir+"/"+name, maxDocument)
-		if err != nil || !ok || HashObject(p.format, KindBlob, data) != oid {
+		if err != nil || !ok || git.HashObject(p.format, git.KindBlob, data) != oid {
 			continue
 		}
 		if err := w.removeFile(dir + "/" + name); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -60,7 +61,7 @@ func unsynced(trace, gitDir, cwd string) []string {
 		base := filepath.Base(name)
 		switch {
 		case err != nil || !filepath.IsLocal(rel):
-		case strings.HasPrefix(rel, privateName), strings.HasPrefix(rel, "objects/info/agentxchain-packs"), strings.HasSuffix(base, keepExt),
+		case strings.HasPrefix(rel, git.PrivateName), strings.HasPrefix(rel, "objects/info/agentxchain-packs"), strings.HasSuffix(base, git.KeepExt),
 			base == "COMMIT_EDITMSG", strings.Contains(base, ".lock"), strings.HasPrefix(base, "tmp_obj_"):
 			// Hints, notes about what is under way, and names that are gone at the end.
 		default:
@@ -75,7 +76,7 @@ func unsynced(trace, gitDir, cwd string) []string {
 // moment it returns could take away.
 func TestCheckpointIsSynced(t *testing.T) {
 	if dir := os.Getenv(syncChild); dir != "" {
-		repo, err := Discover(context.Background(), dir)
+		repo, err := git.Discover(context.Background(), dir)
 		if err == nil {
 			_, err = repo.CommitPaths(context.Background(), []string{"deep/down/new.txt", "a.txt"}, "checkpoint")
 		}
@@ -85,7 +86,7 @@ func TestCheckpointIsSynced(t *testing.T) {
 		return
 	}
 	needStrace(t)
-	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: FormatSHA256}} {
+	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: git.FormatSHA256}} {
 		r := testrepo.New(t, o)
 		repo := opened(t, r)
 		r.Write("deep/down/new.txt", "new\n")

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -28,12 +29,12 @@ type Change struct {
 	// transaction as the run's: when one of them is elsewhere nothing moves, and the
 	// error is ref_moved naming it. Should the machine stop in the middle, the run's
 	// ref is moved first.
-	Refs []RefUpdate
+	Refs []git.RefUpdate
 }
 
 // Committed says what a commit made.
 type Committed struct {
-	Op  OID // the operation's commit
+	Op  git.OID // the operation's commit
 	Run string
 }
 
@@ -48,21 +49,21 @@ type Committed struct {
 func (tx *Tx) Commit(ctx context.Context, ch Change) (*Committed, error) {
 	s := tx.store
 	if tx.lock == nil || tx.broken {
-		return nil, errorf(CodeLockLost, nil, "the transaction is over")
+		return nil, git.Errorf(git.CodeLockLost, nil, "the transaction is over")
 	}
 	// The reference implementation takes a lock over that looks too old to it.
 	if err := tx.lock.Check(); err != nil {
 		return nil, err
 	}
 	if ch.Record == nil || ch.Transition == nil || ch.Transition.Index == nil {
-		return nil, errorf(wire.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "a change needs a record and a transition with an index")
 	}
 	state, back, err := checkState(ch.Transition.State)
 	if err != nil {
 		return nil, err
 	}
 	run := ch.Transition.State.Run()
-	if _, err := RunRef(run); err != nil {
+	if _, err := git.RunRef(run); err != nil {
 		return nil, err
 	}
 	if err := tx.MayBuild(ch.Record.Name); err != nil {
@@ -146,16 +147,16 @@ func (tx *Tx) arrive(done *recorded, work *workPlan) error {
 	return nil
 }
 
-func behind(done *recorded, err error) *Error {
-	return errorf(CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.op.Short()).
-		hint("remove the cause and run any git agentxchain command: it completes them")
+func behind(done *recorded, err error) *git.Error {
+	return git.Errorf(git.CodeWorkBehind, err, "operation %s is recorded, but the working files could not be brought up to date", done.op.Short()).
+		WithHint("remove the cause and run any git agentxchain command: it completes them")
 }
 
 // checkState refuses to record a state that could not be read back. It returns
 // the bytes and the state as a reader of them sees it.
 func checkState(st *run.State) (data []byte, back *run.State, err error) {
 	if st == nil {
-		return nil, nil, errorf(wire.CodeInvalidState, nil, "the transition has no state")
+		return nil, nil, git.Errorf(wire.CodeInvalidState, nil, "the transition has no state")
 	}
 	if p := run.CheckState(st); len(p) > 0 {
 		return nil, nil, run.StateError(p)
@@ -166,7 +167,7 @@ func checkState(st *run.State) (data []byte, back *run.State, err error) {
 		return nil, nil, perr
 	}
 	if !bytes.Equal(back.Encode(), data) {
-		return nil, nil, errorf(wire.CodeInvalidState, nil, "the state does not survive being written and read back")
+		return nil, nil, git.Errorf(wire.CodeInvalidState, nil, "the state does not survive being written and read back")
 	}
 	return data, back, nil
 }
@@ -179,7 +180,7 @@ func (s *Store) unmoved(tx *Tx) error {
 		return err
 	}
 	moved := func(name string) error {
-		return errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared", name).hint("run the command again")
+		return git.Errorf(CodeStateMoved, nil, "%s changed while the operation was being prepared", name).WithHint("run the command again")
 	}
 	for d, was := range tx.in.docs {
 		if now := docs[d]; now.exists != was.exists || !bytes.Equal(now.data, was.data) {
@@ -207,7 +208,7 @@ func (s *Store) unmoved(tx *Tx) error {
 func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 	for _, f := range ch.Transition.Files {
 		if !safeFilePath(f.Path) {
-			return errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
+			return git.Errorf(wire.CodeInvalidArgument, nil, "an operation may not write %q", f.Path)
 		}
 		data, _, ok, err := s.work.read(f.Path, maxDocument)
 		if err != nil {
@@ -216,12 +217,12 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 		if !ok || bytes.Equal(data, f.Data) || tx.rec != nil && tx.rec.keeps(f.Path, data) {
 			continue
 		}
-		return errorf(CodeFileExists, nil, "%s is already there and no operation wrote it", f.Path).hint("move the file away and run the command again")
+		return git.Errorf(CodeFileExists, nil, "%s is already there and no operation wrote it", f.Path).WithHint("move the file away and run the command again")
 	}
 	for turn, files := range ch.Bundles {
 		for name := range files {
 			if !safeName(turn) || !safeBundleName(name) {
-				return errorf(wire.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
+				return git.Errorf(wire.CodeInvalidArgument, nil, "a bundle may not hold %q of turn %q", name, turn)
 			}
 		}
 	}
@@ -230,7 +231,7 @@ func (s *Store) checkNewFiles(tx *Tx, ch Change) error {
 
 // keeps reports whether data was recorded as the file at path.
 func (rec *recorded) keeps(name string, data []byte) bool {
-	oid := HashObject(rec.r.format, KindBlob, data)
+	oid := git.HashObject(rec.r.format, git.KindBlob, data)
 	groups, err := rec.r.slots(rec.root, treeFiles, true)
 	if err != nil {
 		return false
@@ -299,12 +300,12 @@ func (tx *Tx) planWork(d *derivation, ch Change, state []byte, evidence map[stri
 
 // derive computes the operation's tree.
 func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (*derivation, error) {
-	d := &derivation{marks: make(map[wire.Ledger]ledgerMark), tail: func(l wire.Ledger, oid OID) []byte {
+	d := &derivation{marks: make(map[wire.Ledger]ledgerMark), tail: func(l wire.Ledger, oid git.OID) []byte {
 		// The end of the working file is the last segment, unless it was tampered
 		// with: the hash decides.
 		m := tx.marks[l]
 		tail, err := tx.store.work.readTail(l.Path(), m.Size, m.Tail)
-		if err != nil || HashObject(tx.store.repo.ObjectFormat, KindBlob, tail) != oid {
+		if err != nil || git.HashObject(tx.store.repo.ObjectFormat, git.KindBlob, tail) != oid {
 			return nil
 		}
 		return tail
@@ -350,7 +351,7 @@ func (tx *Tx) derive(ctx context.Context, ch Change, run string, state []byte) (
 type commitPlan struct {
 	run      string
 	parent   *recorded // nil for a run's first commit
-	previous OID       // last operation of the run before, for a first commit
+	previous git.OID   // last operation of the run before, for a first commit
 	record   *protocol.Record
 	doc      []byte // the encoded record; nil to encode it here
 	evidence map[string][]byte
@@ -362,7 +363,7 @@ type commitPlan struct {
 	unstage  []string
 	note     *entering // left before the ref of a new run is created
 	publish  Publish   // nil: move the ref at once
-	also     []RefUpdate
+	also     []git.RefUpdate
 }
 
 // commitTree writes the objects and moves the run's ref. Without a result nothing was
@@ -380,15 +381,15 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	if p.note != nil {
 		p.note.Op = ref.New
 		if err := s.writeEntering(p.note); err != nil {
-			s.repo.abandon(ref)
-			return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+			s.repo.Abandon(ref)
+			return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 		}
 		faults.Point("commit.after-note")
 	}
 	if p.publish == nil {
 		p.publish = publishAlone
 	}
-	moves := append([]RefUpdate{ref}, p.also...)
+	moves := append([]git.RefUpdate{ref}, p.also...)
 	// Before the ref moves: a guard that judges the move finds the operation known.
 	if p.record.Name == protocol.OpExternal {
 		if err := s.admit(ctx, p.run, done.op); err != nil {
@@ -400,14 +401,14 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 	faults.Point("commit.before-ref")
 	err = p.publish(ctx, s.repo, Move{Op: p.record.Name, Ref: ref, Also: p.also, Reflog: "agentxchain: " + p.record.Name})
 	if err != nil && !s.isAt(ctx, ref) {
-		s.repo.abandon(moves...)
+		s.repo.Abandon(moves...)
 		return nil, err
 	}
 	faults.Point("commit.after-ref")
 	if err == nil {
 		// Somebody else may have moved it: a decision over several repositories.
-		err = s.repo.reached(moves)
-	} else if CodeOf(err) != CodeWorkBehind {
+		err = s.repo.Reached(moves)
+	} else if git.CodeOf(err) != git.CodeWorkBehind {
 		// The ref moved, and what moves it did not live to do the rest.
 		err = s.finishMoves(ctx, moves)
 	}
@@ -419,17 +420,17 @@ func (s *Store) commitTree(ctx context.Context, edit *treeEdit, p commitPlan) (*
 
 // isAt reports whether a ref is where an update was to bring it. The commits of
 // operations are made once, so that nobody else can have brought it there.
-func (s *Store) isAt(ctx context.Context, u RefUpdate) bool {
+func (s *Store) isAt(ctx context.Context, u git.RefUpdate) bool {
 	now, err := s.repo.ReadRef(context.WithoutCancel(ctx), u.Name)
 	return err == nil && now == u.New
 }
 
 // finishMoves moves those of the refs that have not moved yet.
-func (s *Store) finishMoves(ctx context.Context, updates []RefUpdate) error {
-	err := s.repo.afterMove(updates[:1])
+func (s *Store) finishMoves(ctx context.Context, updates []git.RefUpdate) error {
+	err := s.repo.AfterMove(updates[:1])
 	for _, u := range updates[1:] {
 		if u.New != u.Old && !s.isAt(ctx, u) {
-			err = errors.Join(err, s.repo.UpdateRefs(context.WithoutCancel(ctx), []RefUpdate{u}, "agentxchain: completed"))
+			err = errors.Join(err, s.repo.UpdateRefs(context.WithoutCancel(ctx), []git.RefUpdate{u}, "agentxchain: completed"))
 		}
 	}
 	return err
@@ -437,35 +438,35 @@ func (s *Store) finishMoves(ctx context.Context, updates []RefUpdate) error {
 
 // buildCommit finishes the tree and queues the commit: what is recorded once the
 // objects are written and the ref is moved.
-func (s *Store) buildCommit(edit *treeEdit, p commitPlan) (*recorded, RefUpdate, error) {
+func (s *Store) buildCommit(edit *treeEdit, p commitPlan) (*recorded, git.RefUpdate, error) {
 	if p.doc == nil {
 		p.doc, p.evidence = p.record.Encode()
 	}
 	if err := edit.remove(treeEvidence); err != nil {
-		return nil, RefUpdate{}, err
+		return nil, git.RefUpdate{}, err
 	}
 	for digest, data := range p.evidence {
 		if err := edit.put(treeEvidence+"/"+digest, data); err != nil {
-			return nil, RefUpdate{}, err
+			return nil, git.RefUpdate{}, err
 		}
 	}
 	if err := edit.put(treeRecord, p.doc); err != nil {
-		return nil, RefUpdate{}, err
+		return nil, git.RefUpdate{}, err
 	}
 	root := edit.finish()
 	sig := signatureOf(&p.record.Env)
-	c := &Commit{Tree: root, Author: sig, Committer: sig}
-	ref := RefUpdate{Name: RunRefPrefix + p.run}
+	c := &git.Commit{Tree: root, Author: sig, Committer: sig}
+	ref := git.RefUpdate{Name: git.RunRefPrefix + p.run}
 	if p.parent != nil {
-		c.Parents, ref.Old = []OID{p.parent.op}, p.parent.op
+		c.Parents, ref.Old = []git.OID{p.parent.op}, p.parent.op
 	}
 	c.Message = message(cmp.Or(p.subject, p.record.Name), trailerRun, p.run, trailerOp, p.record.Name, trailerTurn, p.turn, trailerRole, p.role,
 		trailerState, stateDigest(p.state), trailerHead, p.record.Env.Git.Head, trailerDropped, strings.Join(p.drops, " "), trailerUnstaged, strings.Join(p.unstage, " "), trailerPrevious, string(p.previous))
-	data, err := EncodeCommit(s.repo.ObjectFormat, c)
+	data, err := git.EncodeCommit(s.repo.ObjectFormat, c)
 	if err != nil {
-		return nil, RefUpdate{}, errorf(CodeObjectInvalid, err, "the operation cannot be written as a commit")
+		return nil, git.RefUpdate{}, git.Errorf(git.CodeObjectInvalid, err, "the operation cannot be written as a commit")
 	}
-	ref.New = edit.queue(KindCommit, data)
+	ref.New = edit.queue(git.KindCommit, data)
 	return &recorded{run: p.run, op: ref.New, root: root, r: edit.r}, ref, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -36,15 +37,15 @@ type ledgerDiff struct {
 // recorded is a run as one operation left it.
 type recorded struct {
 	run   string
-	op    OID
-	root  OID
+	op    git.OID
+	root  git.OID
 	r     *treeReader
 	marks map[wire.Ledger]ledgerMark // nil without a stat cache for op
 	index []byte                     // index.json, nil when not read yet
 }
 
 // recordedAt loads what operation op of run recorded.
-func (s *Store) recordedAt(r *treeReader, run string, op OID) (*recorded, error) {
+func (s *Store) recordedAt(r *treeReader, run string, op git.OID) (*recorded, error) {
 	c, err := r.commit(op)
 	if err != nil {
 		return nil, err
@@ -98,13 +99,13 @@ func (s *Store) compare(rec *recorded, l wire.Ledger) (*ledgerDiff, error) {
 
 // compareSegments walks data along the recorded segments. Segments nobody
 // amended are recognised by hash without reading them.
-func compareSegments(r *treeReader, l wire.Ledger, segs []OID, data []byte) (*ledgerDiff, error) {
+func compareSegments(r *treeReader, l wire.Ledger, segs []git.OID, data []byte) (*ledgerDiff, error) {
 	d := &ledgerDiff{mark: ledgerMark{Segments: len(segs)}}
 	off := 0
 	for i, oid := range segs {
 		rest := data[off:]
 		n := guessSegment(rest)
-		if HashObject(r.format, KindBlob, rest[:n]) != oid {
+		if git.HashObject(r.format, git.KindBlob, rest[:n]) != oid {
 			seg, err := r.blob(oid)
 			if err != nil {
 				return nil, err
@@ -131,7 +132,7 @@ func compareSegments(r *treeReader, l wire.Ledger, segs []OID, data []byte) (*le
 
 // compareLines looks for permitted amendments from segment i on, whose bytes
 // begin at off and differ.
-func compareLines(r *treeReader, l wire.Ledger, segs []OID, i, off int, data []byte) (*ledgerDiff, error) {
+func compareLines(r *treeReader, l wire.Ledger, segs []git.OID, i, off int, data []byte) (*ledgerDiff, error) {
 	var old []byte
 	d := &ledgerDiff{kind: diffForeign, mark: ledgerMark{Segments: len(segs), Size: int64(off)}}
 	for _, oid := range segs[i:] {
@@ -229,7 +230,7 @@ func superset(a, b *ojson.Object, key string) bool {
 }
 
 // checkAppended validates lines another tool added after line number before.
-func checkAppended(l wire.Ledger, before int, data []byte) *Error {
+func checkAppended(l wire.Ledger, before int, data []byte) *git.Error {
 	if !l.JSONL() {
 		return nil
 	}
@@ -248,10 +249,10 @@ func checkAppended(l wire.Ledger, before int, data []byte) *Error {
 }
 
 // unreadable turns a failed read of a governed file into a store error.
-func unreadable(name string, err error) *Error {
-	var irregular *notRegularError
+func unreadable(name string, err error) *git.Error {
+	var irregular *git.NotRegularError
 	if errors.As(err, &irregular) {
 		return tamperedDoc(name, "it must be a regular file, not a link or directory")
 	}
-	return errorf(CodeUnreadable, err, "%s cannot be read", name)
+	return git.Errorf(git.CodeUnreadable, err, "%s cannot be read", name)
 }

@@ -33,7 +33,7 @@ func TestCrashChild(t *testing.T) {
 	op, dir, _ := strings.Cut(spec, ":")
 	d := openDriver(t, dir)
 	if bin := os.Getenv(crashGit); bin != "" {
-		d.store.repo.Git.bin = bin
+		d.store.repo.Git.Bin = bin
 	}
 	d.n = 50
 	switch op {

@@ -5,12 +5,14 @@ package gitstore
 import (
 	"context"
 	"os"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // Create makes an empty repository in dir with the given first branch and an
 // identity of its own, independent of the person's settings and templates.
-func Create(ctx context.Context, dir, branch, name, email string) (*Repository, error) {
-	g := NewForeignGit(dir)
+func Create(ctx context.Context, dir, branch, name, email string) (*git.Repository, error) {
+	g := git.NewForeignGit(dir)
 	for _, args := range [][]string{
 		{"init", "--quiet", "--template=", "--initial-branch=" + branch},
 		{"config", "user.name", name},
@@ -24,14 +26,14 @@ func Create(ctx context.Context, dir, branch, name, email string) (*Repository, 
 			return nil, err
 		}
 	}
-	return DiscoverForeign(ctx, dir)
+	return git.DiscoverForeign(ctx, dir)
 }
 
 // LeaveRepository makes this process forget the repository it was started in:
 // the variables a git hook or a wrapper exports for it would lead every later
 // git process there.
 func LeaveRepository() error {
-	for _, k := range localEnvVars {
+	for _, k := range git.LocalEnvVars {
 		if err := os.Unsetenv(k); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
@@ -53,15 +54,15 @@ func NewDecision(schema, workspace string) *Decision {
 
 // Participant is one ref of a decision and who was to move it.
 type Participant struct {
-	Repo    string `json:"repo_id"` // "" for the coordinator's own record
-	GitDir  string `json:"git_dir"` // absolute path of the common git directory
-	Ref     string `json:"ref"`
-	Old     string `json:"old"` // object ids; old is "" for a new ref
-	New     string `json:"new"`
-	Reflog  string `json:"reflog"`
-	Objects string `json:"object_format"`
-	Refs    string `json:"ref_format"`
-	Owner   Owner  `json:"owner"`
+	Repo    string    `json:"repo_id"` // "" for the coordinator's own record
+	GitDir  string    `json:"git_dir"` // absolute path of the common git directory
+	Ref     string    `json:"ref"`
+	Old     string    `json:"old"` // object ids; old is "" for a new ref
+	New     string    `json:"new"`
+	Reflog  string    `json:"reflog"`
+	Objects string    `json:"object_format"`
+	Refs    string    `json:"ref_format"`
+	Owner   git.Owner `json:"owner"`
 }
 
 // maxDecision bounds the record, in bytes.
@@ -72,8 +73,8 @@ const maxDecision = 512 << 20
 // read: it is written under another name and renamed, so it is no torn write.
 func ReadDecision(workspace string) (*Decision, error) {
 	unsettled := func(err error) error {
-		return errorf(CodeDecisionUnsettled, err, "the record of a decision in %s cannot be read", workspace).
-			hint("look at %s; it says which refs were to move", DecisionFile)
+		return git.Errorf(CodeDecisionUnsettled, err, "the record of a decision in %s cannot be read", workspace).
+			WithHint("look at %s; it says which refs were to move", DecisionFile)
 	}
 	root, err := os.OpenRoot(workspace)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +101,7 @@ func ReadDecision(workspace string) (*Decision, error) {
 		return nil, unsettled(errs[0])
 	}
 	for i := range d.Participants {
-		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !safeRefName(p.Ref) || !strings.HasPrefix(p.Ref, refSpace) || !OID(p.New).Valid(p.Objects) || OID(p.New).IsZero() || p.Old != "" && !OID(p.Old).Valid(p.Objects) {
+		if p := &d.Participants[i]; !filepath.IsAbs(p.GitDir) || !git.SafeRefName(p.Ref) || !strings.HasPrefix(p.Ref, git.RefSpace) || !git.OID(p.New).Valid(p.Objects) || git.OID(p.New).IsZero() || p.Old != "" && !git.OID(p.Old).Valid(p.Objects) {
 			return nil, unsettled(fmt.Errorf("participant %d is malformed", i+1))
 		}
 	}
@@ -198,16 +199,16 @@ func (d *Decision) look(ctx context.Context, p *Participant) (place, error) {
 	if err != nil {
 		return 0, err
 	}
-	if oid == OID(p.Old) {
+	if oid == git.OID(p.Old) {
 		return placeOld, nil
 	}
 	t := readTree(ctx, r)
 	for range maxBuiltOn {
-		if oid == OID(p.New) {
+		if oid == git.OID(p.New) {
 			return placeNew, nil
 		}
 		c, err := t.commit(oid)
-		if err != nil || len(c.Parents) == 0 || oid == OID(p.Old) {
+		if err != nil || len(c.Parents) == 0 || oid == git.OID(p.Old) {
 			break
 		}
 		oid = c.Parents[0]
@@ -233,8 +234,8 @@ func (d *Decision) stands(at []place) (bool, error) {
 		return false, nil
 	}
 	p := d.Participants[other]
-	return false, errorf(CodeDecisionUnsettled, nil, "a decision has moved other repositories, and the ref %s of %s is not where they left it", p.Ref, p.GitDir).
-		hint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
+	return false, git.Errorf(CodeDecisionUnsettled, nil, "a decision has moved other repositories, and the ref %s of %s is not where they left it", p.Ref, p.GitDir).
+		WithHint("git --git-dir=%s update-ref %s %s finishes it", p.GitDir, p.Ref, p.New)
 }
 
 // settle frees the ref of one participant, moves it when it is to, and drops the
@@ -242,7 +243,7 @@ func (d *Decision) stands(at []place) (bool, error) {
 func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error {
 	begun, err := time.Parse(time.RFC3339Nano, d.BegunAt)
 	if err != nil {
-		return errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
+		return git.Errorf(CodeDecisionUnsettled, err, "the record of a decision does not say when it began")
 	}
 	// Some file systems keep times by the second, or by the clock tick.
 	if err := p.unlock(ctx, begun.Truncate(time.Second)); err != nil {
@@ -251,7 +252,7 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 	if move {
 		r := p.repository()
 		defer func() { _ = r.Close() }()
-		if err := r.UpdateRefs(ctx, []RefUpdate{{Name: p.Ref, New: OID(p.New), Old: OID(p.Old)}}, p.Reflog); err != nil {
+		if err := r.UpdateRefs(ctx, []git.RefUpdate{{Name: p.Ref, New: git.OID(p.New), Old: git.OID(p.Old)}}, p.Reflog); err != nil {
 			return err
 		}
 	}
@@ -260,10 +261,10 @@ func (d *Decision) settle(ctx context.Context, p *Participant, move bool) error 
 }
 
 // repository opens the participant's repository by its git directory.
-func (p *Participant) repository() *Repository {
-	g := NewForeignGit(p.GitDir)
-	g.disarm()
-	g.env = append(g.env, "GIT_DIR="+p.GitDir)
-	g.scope = &localScope{gitDir: p.GitDir, commonDir: p.GitDir}
-	return &Repository{GitDir: p.GitDir, CommonDir: p.GitDir, ObjectsDir: filepath.Join(p.GitDir, "objects"), ObjectFormat: p.Objects, RefFormat: p.Refs, Git: g}
+func (p *Participant) repository() *git.Repository {
+	g := git.NewForeignGit(p.GitDir)
+	g.Disarm()
+	g.Env = append(g.Env, "GIT_DIR="+p.GitDir)
+	g.Scope = &git.LocalScope{GitDir: p.GitDir, CommonDir: p.GitDir}
+	return &git.Repository{GitDir: p.GitDir, CommonDir: p.GitDir, ObjectsDir: filepath.Join(p.GitDir, "objects"), ObjectFormat: p.Objects, RefFormat: p.Refs, Git: g}
 }

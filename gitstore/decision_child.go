@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // decisionWait is how long a command in a repository waits for the command that
@@ -25,7 +27,7 @@ func (s *Store) settleDecisions(ctx context.Context) (notices []string, err erro
 	}
 	for _, e := range list {
 		name := filepath.Join(dir, e.Name())
-		data, err := readBounded(name, maxPointer)
+		data, err := git.ReadBounded(name, git.MaxPointer)
 		if err != nil || !filepath.IsAbs(string(data)) || noteName(string(data)) != e.Name() {
 			continue // no note of ours
 		}
@@ -71,7 +73,7 @@ func (s *Store) settleOwn(ctx context.Context, d *Decision) (notice string, err 
 	late := false
 	for i := range d.Participants {
 		p := &d.Participants[i]
-		if !sameFile(p.GitDir, s.repo.CommonDir) {
+		if !git.SameFile(p.GitDir, s.repo.CommonDir) {
 			continue
 		}
 		at, err := d.look(ctx, p)
@@ -95,7 +97,7 @@ func (s *Store) settleOwn(ctx context.Context, d *Decision) (notice string, err 
 		switch {
 		case !late:
 		case moved:
-			notice = "finished a decision of the initiative in " + d.Workspace + ": the run moved to " + OID(p.New).Short()
+			notice = "finished a decision of the initiative in " + d.Workspace + ": the run moved to " + git.OID(p.New).Short()
 		default:
 			notice = "took back a decision of the initiative in " + d.Workspace + " that was not made; the run is where it was"
 		}

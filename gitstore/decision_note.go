@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -56,7 +57,7 @@ func (p *Participant) inside(f func(*os.Root) error) error {
 // is found; only a repository's own note makes it speak for that repository.
 func (p *Participant) noted(workspace string) (yes bool) {
 	_ = p.inside(func(root *os.Root) error {
-		data, _, ok, err := (&workDir{dir: p.GitDir, root: root}).read(notesDir+"/"+noteName(workspace), maxPointer)
+		data, _, ok, err := (&workDir{dir: p.GitDir, root: root}).read(notesDir+"/"+noteName(workspace), git.MaxPointer)
 		yes = err == nil && ok && string(data) == workspace
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -15,11 +16,11 @@ import (
 // repository.
 type derivation struct {
 	edit  *treeEdit
-	root  OID // recorded tree it starts from; "" when the edit was filled from files
+	root  git.OID // recorded tree it starts from; "" when the edit was filled from files
 	marks map[wire.Ledger]ledgerMark
 	// tail returns the last segment of a ledger, known by its id, when it is at
 	// hand, else nil.
-	tail func(l wire.Ledger, oid OID) []byte
+	tail func(l wire.Ledger, oid git.OID) []byte
 
 	index   []byte
 	changes []ledgerChange
@@ -90,7 +91,7 @@ func (d *derivation) ledger(t *protocol.Transition, l wire.Ledger) error {
 		return err
 	}
 	if d.tail != nil {
-		le.known = func(oid OID) []byte { return d.tail(l, oid) }
+		le.known = func(oid git.OID) []byte { return d.tail(l, oid) }
 	}
 	for _, a := range c.amends {
 		if err := le.amend(a.Old, a.New); err != nil {

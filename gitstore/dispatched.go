@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
@@ -27,9 +28,9 @@ const CodeGitTampered = "git_tampered"
 type Dispatched struct {
 	Turn string
 
-	owner  lockOwner
+	owner  git.LockOwner
 	files  map[string]watched // by absolute path
-	refs   map[string]OID
+	refs   map[string]git.OID
 	branch string            // the ref HEAD stood for, "" when it was detached
 	hidden map[string]string // path in the index -> its flag: S skip-worktree, h assume-unchanged
 	hooks  string            // where git looks for hooks
@@ -64,29 +65,29 @@ func (s *Store) dispatchedPath(turn string) string {
 // already must not have it taken for what was always there.
 func (s *Store) NoteDispatched(ctx context.Context, turn string) (*Dispatched, error) {
 	if !safeName(turn) {
-		return nil, errorf(CodeGitFailed, nil, "%q cannot be part of a file name", turn)
+		return nil, git.Errorf(git.CodeGitFailed, nil, "%q cannot be part of a file name", turn)
 	}
 	d, err := s.lookDispatched(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d.Turn, d.owner = turn, newOwner("dispatch")
-	d.owner.acquired = s.opts.Now()
+	d.Turn, d.owner = turn, git.NewOwner("dispatch")
+	d.owner.Acquired = s.opts.Now()
 	others, err := s.dispatched()
 	if err != nil {
 		return nil, err
 	}
 	for _, other := range others {
 		if t := other.compareFiles(d); other.Turn != turn && len(t.Changes) > 0 {
-			return nil, errorf(CodeGitTampered, nil, "while the agent of turn %s is at work git's configuration was changed: %s", other.Turn, t).
-				hint("end that turn; what was changed is then put back")
+			return nil, git.Errorf(CodeGitTampered, nil, "while the agent of turn %s is at work git's configuration was changed: %s", other.Turn, t).
+				WithHint("end that turn; what was changed is then put back")
 		}
 	}
 	if err := os.MkdirAll(s.dispatchedDir(), 0o700); err != nil {
-		return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	if err := durable.WriteFile(s.dispatchedDir(), turn+".json", d.encode(), 0o600); err != nil {
-		return nil, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return d, nil
 }
@@ -110,7 +111,7 @@ func (s *Store) dispatched() ([]*Dispatched, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the git directory cannot be read")
+		return nil, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be read")
 	}
 	var out []*Dispatched
 	for _, e := range list {
@@ -118,13 +119,13 @@ func (s *Store) dispatched() ([]*Dispatched, error) {
 		if !ok || !safeName(turn) {
 			continue
 		}
-		data, err := readBounded(filepath.Join(s.dispatchedDir(), e.Name()), maxDispatched)
+		data, err := git.ReadBounded(filepath.Join(s.dispatchedDir(), e.Name()), maxDispatched)
 		if err != nil {
-			return nil, errorf(CodeGitTampered, err, "what was noted for turn %s cannot be read", turn)
+			return nil, git.Errorf(CodeGitTampered, err, "what was noted for turn %s cannot be read", turn)
 		}
 		d, ok := decodeDispatched(data)
 		if !ok || d.Turn != turn {
-			return nil, errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote", turn)
+			return nil, git.Errorf(CodeGitTampered, nil, "what was noted for turn %s is not what this program wrote", turn)
 		}
 		out = append(out, d)
 	}
@@ -148,16 +149,16 @@ func (s *Store) lookDispatched(ctx context.Context) (*Dispatched, error) {
 func (s *Store) lookFiles(hooks string) (*Dispatched, error) {
 	d := &Dispatched{files: make(map[string]watched), hidden: make(map[string]string), hooks: hooks}
 	r := s.repo
-	scope := &localScope{gitDir: r.GitDir, commonDir: r.CommonDir}
-	reader := configReader{left: maxConfigFiles}
-	for _, f := range scope.files() {
-		reader.file(f, 0)
+	scope := &git.LocalScope{GitDir: r.GitDir, CommonDir: r.CommonDir}
+	reader := git.ConfigReader{Left: git.MaxConfigFiles}
+	for _, f := range scope.Files() {
+		reader.File(f, 0)
 	}
-	if m := filepath.Join(r.CommonDir, "modules"); isDir(m) {
-		reader.modules(m, 0)
+	if m := filepath.Join(r.CommonDir, "modules"); git.IsDir(m) {
+		reader.Modules(m, 0)
 	}
 	w := watcher{files: d.files}
-	for _, f := range reader.files {
+	for _, f := range reader.Files {
 		w.look(f, maxWatchedDepth)
 		e := d.files[f]
 		e.conf = true
@@ -181,7 +182,7 @@ func (s *Store) lookFiles(hooks string) (*Dispatched, error) {
 // ownHooks reports that hooks are files of the project: an agent may change them as
 // it changes everything else in the work tree, and is judged for it.
 func (s *Store) ownHooks(hooks string) bool {
-	return inside(s.repo.TopLevel, hooks) && !inside(s.repo.CommonDir, hooks)
+	return git.Inside(s.repo.TopLevel, hooks) && !git.Inside(s.repo.CommonDir, hooks)
 }
 
 // lookRefs asks git about refs and the index.
@@ -190,12 +191,12 @@ func (s *Store) lookRefs(ctx context.Context, d *Dispatched) error {
 	if err != nil {
 		return err
 	}
-	d.refs = make(map[string]OID, len(refs))
+	d.refs = make(map[string]git.OID, len(refs))
 	for _, ref := range refs {
 		d.refs[ref.Name] = ref.OID
 	}
 	head, err := s.repo.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && exitCode(err) != 1 {
+	if err != nil && git.ExitCode(err) != 1 {
 		return err
 	}
 	d.branch = strings.TrimSpace(string(head))
@@ -203,7 +204,7 @@ func (s *Store) lookRefs(ctx context.Context, d *Dispatched) error {
 	if err != nil {
 		return err
 	}
-	d.hidden = flaggedEntries(out)
+	d.hidden = git.FlaggedEntries(out)
 	return nil
 }
 
@@ -221,20 +222,20 @@ func (w *watcher) look(name string, depth int) {
 	}
 	e, err := lookAt(name)
 	if err != nil {
-		w.err = errorf(CodeUnreadable, err, "%s cannot be looked at", name).hint("look at what it is, and move it elsewhere")
+		w.err = git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", name).WithHint("look at what it is, and move it elsewhere")
 		return
 	}
 	w.files[name] = e
 	if w.total += int64(len(e.data)); w.total > maxWatchedTotal || len(w.files) > maxWatchedFiles {
-		w.err = errorf(CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)", name).
-			hint("move what is no hook out of the directory")
+		w.err = git.Errorf(git.CodeUnreadable, nil, "git's hooks and configuration are too much to be watched (%s)", name).
+			WithHint("move what is no hook out of the directory")
 		return
 	}
 	dir := name
 	if e.kind == "link" {
-		dir = realOr(name)
+		dir = git.RealOr(name)
 	}
-	if e.kind != "dir" && (e.kind != "link" || !isDir(dir)) {
+	if e.kind != "dir" && (e.kind != "link" || !git.IsDir(dir)) {
 		if e.kind == "link" && dir != name {
 			w.look(dir, depth+1) // a hook may be a link to a script elsewhere
 		}
@@ -245,7 +246,7 @@ func (w *watcher) look(name string, depth int) {
 	}
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		w.err = errorf(CodeUnreadable, err, "%s cannot be looked at", dir)
+		w.err = git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", dir)
 		return
 	}
 	if dir != name {
@@ -261,7 +262,7 @@ func (w *watcher) look(name string, depth int) {
 // lookAt reads one file; one that is too long to be put back is told by its size.
 func lookAt(name string) (watched, error) {
 	fi, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || isNotDir(err) {
+	if errors.Is(err, fs.ErrNotExist) || git.IsNotDir(err) {
 		return watched{kind: "none"}, nil
 	}
 	if err != nil {
@@ -279,7 +280,7 @@ func lookAt(name string) (watched, error) {
 		e.kind = "other"
 	default:
 		e.kind = "file"
-		e.data, err = readConfigFile(name)
+		e.data, err = git.ReadConfigFile(name)
 	}
 	return e, err
 }
@@ -297,7 +298,7 @@ func (d *Dispatched) encode() []byte {
 	for _, name := range slices.Sorted(maps.Keys(d.hidden)) {
 		hidden.Set(base64.StdEncoding.EncodeToString([]byte(name)), d.hidden[name])
 	}
-	return ojson.Pretty(ojson.NewObject("turn_id", d.Turn, "owner", string(d.owner.encode()), "branch", d.branch, "hooks", d.hooks,
+	return ojson.Pretty(ojson.NewObject("turn_id", d.Turn, "owner", string(d.owner.Encode()), "branch", d.branch, "hooks", d.hooks,
 		"files", files, "refs", refs, "hidden", hidden))
 }
 
@@ -311,15 +312,15 @@ func decodeDispatched(data []byte) (*Dispatched, bool) {
 		branch: o.String("branch"),
 		hooks:  o.String("hooks"),
 		files:  make(map[string]watched),
-		refs:   make(map[string]OID),
+		refs:   make(map[string]git.OID),
 		hidden: make(map[string]string),
 	}
 	owner, err := ojson.DecodeObject([]byte(o.String("owner")))
 	if err != nil {
 		return nil, false
 	}
-	d.owner.pid, _ = owner.Int("owner_pid")
-	d.owner.host, d.owner.space, d.owner.started = owner.String("host"), owner.String("pid_space"), owner.String("started")
+	d.owner.PID, _ = owner.Int("owner_pid")
+	d.owner.Host, d.owner.Space, d.owner.Started = owner.String("host"), owner.String("pid_space"), owner.String("started")
 	for name := range o.Object("files").All() {
 		e := o.Object("files").Object(name)
 		mode, _ := e.Int("mode")
@@ -330,7 +331,7 @@ func decodeDispatched(data []byte) (*Dispatched, bool) {
 		d.files[name] = watched{kind: e.String("kind"), mode: fs.FileMode(mode) & fs.ModePerm, data: content, conf: e.Bool("config")}
 	}
 	for name := range o.Object("refs").All() {
-		d.refs[name] = OID(o.Object("refs").String(name))
+		d.refs[name] = git.OID(o.Object("refs").String(name))
 	}
 	for name := range o.Object("hidden").All() {
 		path, err := base64.StdEncoding.DecodeString(name)
@@ -345,8 +346,8 @@ func decodeDispatched(data []byte) (*Dispatched, bool) {
 // alive reports that the process which noted it may still conclude it.
 func (d *Dispatched) alive() bool {
 	o := d.owner
-	if o.host != hostName() || o.space != process.Space() {
+	if o.Host != git.HostName() || o.Space != process.Space() {
 		return true // its process numbers mean nothing here
 	}
-	return process.Alive(o.pid) && !process.Dead(o.pid) && (o.started == "" || process.Started(o.pid) == o.started)
+	return process.Alive(o.PID) && !process.Dead(o.PID) && (o.Started == "" || process.Started(o.PID) == o.Started)
 }

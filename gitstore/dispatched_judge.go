@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -46,8 +47,8 @@ func (t *Tampering) note(format string, args ...any) {
 
 // Forget ends the watch over a turn.
 func (s *Store) Forget(d *Dispatched) error {
-	if err := os.Remove(s.dispatchedPath(d.Turn)); err != nil && !absent(err) {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	if err := os.Remove(s.dispatchedPath(d.Turn)); err != nil && !git.Absent(err) {
+		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
@@ -57,7 +58,7 @@ func (s *Store) Forget(d *Dispatched) error {
 func (s *Store) Settle(d *Dispatched) error {
 	name := s.dispatchedPath(d.Turn)
 	if err := os.Rename(name, name+settledSuffix); err != nil {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
@@ -83,7 +84,7 @@ func (s *Store) Announce(turn string) error {
 	case errors.Is(err, fs.ErrExist):
 		return nil
 	}
-	return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+	return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 }
 
 // Settled reports that nothing of a turn is to be concluded.
@@ -106,7 +107,7 @@ func (s *Store) TakeSettled(turn string) bool {
 func (s *Store) PutBack(ctx context.Context, d *Dispatched) (*Tampering, error) {
 	now, err := s.lookFiles(d.hooks)
 	if err != nil {
-		return nil, errorf(CodeGitTampered, err, "what git is told cannot be compared with what it was when turn %s began", d.Turn)
+		return nil, git.Errorf(CodeGitTampered, err, "what git is told cannot be compared with what it was when turn %s began", d.Turn)
 	}
 	t := d.compareFiles(now)
 	if len(t.files) > 0 {
@@ -116,7 +117,7 @@ func (s *Store) PutBack(ctx context.Context, d *Dispatched) (*Tampering, error) 
 	}
 	for _, name := range t.files {
 		if err := s.putBackFile(name, d.file(name), now.files[name], t.Kept); err != nil {
-			return nil, errorf(CodeGitTampered, err, "%s was changed while an agent was at work, and cannot be put back", name)
+			return nil, git.Errorf(CodeGitTampered, err, "%s was changed while an agent was at work, and cannot be put back", name)
 		}
 	}
 	if err := s.lookRefs(ctx, now); err != nil {
@@ -211,8 +212,8 @@ func (t *Tampering) config(name string, was, is watched) {
 	if bytes.Equal(was.data, is.data) && was.kind == is.kind {
 		return
 	}
-	before, _ := parseConfigEntries(was.data)
-	after, err := parseConfigEntries(is.data)
+	before, _ := git.ParseConfigEntries(was.data)
+	after, err := git.ParseConfigEntries(is.data)
 	if err != nil {
 		t.change("%s is no configuration file of git any more", name)
 		t.files = append(t.files, name)
@@ -225,7 +226,7 @@ func (t *Tampering) config(name string, was, is watched) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		switch {
 		case slices.Equal(a[key], b[key]):
-		case classOf(key) == keyHarmless || harmlessRemote(key, a, b):
+		case git.ClassOf(key) == git.KeyHarmless || harmlessRemote(key, a, b):
 			t.note("%s in %s was changed", key, name)
 		default:
 			bad = append(bad, key)
@@ -237,10 +238,10 @@ func (t *Tampering) config(name string, was, is watched) {
 	}
 }
 
-func valuesOf(entries []configEntry) map[string][]string {
+func valuesOf(entries []git.ConfigEntry) map[string][]string {
 	out := make(map[string][]string)
 	for _, e := range entries {
-		out[e.key] = append(out[e.key], e.value)
+		out[e.Key] = append(out[e.Key], e.Value)
 	}
 	return out
 }
@@ -249,7 +250,7 @@ func valuesOf(entries []configEntry) map[string][]string {
 // "git remote add" makes: an address of an ordinary protocol, fetched below the name
 // of the remote.
 func harmlessRemote(key string, before, after map[string][]string) bool {
-	section, sub, name := splitKey(key)
+	section, sub, name := git.SplitKey(key)
 	if section != "remote" || sub == "" {
 		return false
 	}
@@ -304,10 +305,10 @@ func (s *Store) putBackFile(name string, was, is watched, keep string) error {
 	}
 	switch was.kind {
 	case "none":
-		if err := os.Remove(name); err != nil && !absent(err) {
+		if err := os.Remove(name); err != nil && !git.Absent(err) {
 			return err
 		}
-		if err := durable.SyncDir(dir); err != nil && !absent(err) {
+		if err := durable.SyncDir(dir); err != nil && !git.Absent(err) {
 			return err
 		}
 		return nil
@@ -319,7 +320,7 @@ func (s *Store) putBackFile(name string, was, is watched, keep string) error {
 		}
 		return os.MkdirAll(name, 0o777)
 	case "link":
-		if err := os.Remove(name); err != nil && !absent(err) {
+		if err := os.Remove(name); err != nil && !git.Absent(err) {
 			return err
 		}
 		return errors.Join(os.Symlink(string(was.data), name), durable.SyncDir(dir))
@@ -342,7 +343,7 @@ func freeName(base string) (string, error) {
 		if n > 0 {
 			name += "-" + strconv.Itoa(n)
 		}
-		if _, err := os.Lstat(name); absent(err) {
+		if _, err := os.Lstat(name); git.Absent(err) {
 			return name, nil
 		}
 	}
@@ -351,8 +352,8 @@ func freeName(base string) (string, error) {
 
 // withHarmless is a configuration file as it was, with what ordinary work has added.
 func withHarmless(was, is []byte) []byte {
-	before, _ := parseConfigEntries(was)
-	after, err := parseConfigEntries(is)
+	before, _ := git.ParseConfigEntries(was)
+	after, err := git.ParseConfigEntries(is)
 	if err != nil {
 		return was
 	}
@@ -363,16 +364,16 @@ func withHarmless(was, is []byte) []byte {
 	}
 	done := make(map[string]bool)
 	for _, e := range after {
-		if done[e.key] || len(a[e.key]) > 0 || classOf(e.key) != keyHarmless && !harmlessRemote(e.key, a, b) {
+		if done[e.Key] || len(a[e.Key]) > 0 || git.ClassOf(e.Key) != git.KeyHarmless && !harmlessRemote(e.Key, a, b) {
 			continue // also what had another value before: only what is new is added
 		}
-		done[e.key] = true
-		section, sub, name := splitKey(e.key)
+		done[e.Key] = true
+		section, sub, name := git.SplitKey(e.Key)
 		header := "[" + section + "]\n"
-		if strings.Count(e.key, ".") > 1 {
+		if strings.Count(e.Key, ".") > 1 {
 			header = "[" + section + " " + quoteConfig(sub) + "]\n"
 		}
-		for _, v := range b[e.key] {
+		for _, v := range b[e.Key] {
 			out = append(out, header+"\t"+name+" = "+quoteConfig(v)+"\n"...)
 		}
 	}
@@ -402,7 +403,7 @@ func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tamperin
 		case was == "":
 			t.note("%s is new", name)
 			continue
-		case name != d.branch && !strings.HasPrefix(name, RunRefPrefix):
+		case name != d.branch && !strings.HasPrefix(name, git.RunRefPrefix):
 			if is == "" {
 				t.note("%s was removed, it was at %s", name, was)
 			} else {
@@ -415,18 +416,18 @@ func (s *Store) putBackRefs(ctx context.Context, d, now *Dispatched, t *Tamperin
 			if err == nil {
 				continue
 			}
-			if exitCode(err) != 1 {
+			if git.ExitCode(err) != 1 {
 				return err
 			}
 		}
-		updates := []RefUpdate{{Name: name, New: was, Old: is}}
+		updates := []git.RefUpdate{{Name: name, New: was, Old: is}}
 		if is == "" {
 			t.change("%s was removed", name)
 		} else {
 			t.change("%s went from %s back or aside to %s", name, was.Short(), is.Short())
 			kept := keptRefs + d.Turn + "/" + strings.TrimPrefix(name, "refs/")
 			if have, err := s.repo.ReadRef(ctx, kept); err != nil || have == "" {
-				if err := s.repo.UpdateRefs(ctx, []RefUpdate{{Name: kept, New: is}}, "kept"); err != nil {
+				if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: kept, New: is}}, "kept"); err != nil {
 					return err
 				}
 			}
@@ -455,9 +456,9 @@ func (s *Store) putBackFlags(ctx context.Context, d, now *Dispatched, t *Tamperi
 		more = fmt.Sprintf(" and %d more", len(paths)-1)
 	}
 	t.change("changes of %s%s were hidden by flags of the index", paths[0], more)
-	git := s.repo.Git.In(s.repo.TopLevel)
+	g := s.repo.Git.In(s.repo.TopLevel)
 	for _, flag := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
-		if _, err := git.Run(ctx, nulTerminated(paths), "update-index", flag, "-z", "--stdin"); err != nil {
+		if _, err := g.Run(ctx, git.NulTerminated(paths), "update-index", flag, "-z", "--stdin"); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -290,9 +291,9 @@ func (d *driver) write(name, data string) {
 }
 
 // opened is a repository that is closed when the test has ended.
-func opened(t testing.TB, r *testrepo.Repo) *Repository {
+func opened(t testing.TB, r *testrepo.Repo) *git.Repository {
 	t.Helper()
-	repo, err := Discover(context.Background(), r.Dir)
+	repo, err := git.Discover(context.Background(), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,35 +306,35 @@ func opened(t testing.TB, r *testrepo.Repo) *Repository {
 }
 
 // smallCommit returns the objects of a commit of n files and its id, the last one.
-func smallCommit(t testing.TB, format string, seed string, n int) []Object {
+func smallCommit(t testing.TB, format string, seed string, n int) []git.Object {
 	t.Helper()
-	var objs []Object
-	var list []TreeEntry
+	var objs []git.Object
+	var list []git.TreeEntry
 	for i := range n {
-		o := NewObject(format, KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
+		o := git.NewObject(format, git.KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
 		objs = append(objs, o)
-		list = append(list, TreeEntry{ModeFile, fmt.Sprintf("f%03d", i), o.OID})
+		list = append(list, git.TreeEntry{Mode: git.ModeFile, Name: fmt.Sprintf("f%03d", i), OID: o.OID})
 	}
-	tree := NewObject(format, KindTree, EncodeTree(list))
-	raw, err := EncodeCommit(format, &Commit{Tree: tree.OID, Author: Signature{Name: "a", Email: "a@b"}, Committer: Signature{Name: "a", Email: "a@b"}, Message: seed + "\n"})
+	tree := git.NewObject(format, git.KindTree, git.EncodeTree(list))
+	raw, err := git.EncodeCommit(format, &git.Commit{Tree: tree.OID, Author: git.Signature{Name: "a", Email: "a@b"}, Committer: git.Signature{Name: "a", Email: "a@b"}, Message: seed + "\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(objs, tree, NewObject(format, KindCommit, raw))
+	return append(objs, tree, git.NewObject(format, git.KindCommit, raw))
 }
 
 // filesBehind are the object files of a repository.
-func filesBehind(repo *Repository) *objectFiles {
+func filesBehind(repo *git.Repository) *git.ObjectFiles {
 	switch o := repo.Objects().(type) {
-	case goGitObjects:
-		return o.objectFiles
-	case cliObjects:
-		return o.objectFiles
+	case git.GoGitObjects:
+		return o.ObjectFiles
+	case git.CliObjects:
+		return o.ObjectFiles
 	}
 	return nil
 }
 
 // anOID is an id of that format made of one byte.
-func anOID(format string, n byte) OID {
-	return OID(strings.Repeat(fmt.Sprintf("%02x", n|1), HexLen(format)/2))
+func anOID(format string, n byte) git.OID {
+	return git.OID(strings.Repeat(fmt.Sprintf("%02x", n|1), git.HexLen(format)/2))
 }

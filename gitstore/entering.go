@@ -5,6 +5,7 @@ package gitstore
 import (
 	"encoding/binary"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -13,12 +14,12 @@ import (
 // crash in between would leave a run nobody finds.
 type entering struct {
 	Run  string
-	Op   OID
-	From OID // operation the working files are at, "" when they are at none
+	Op   git.OID
+	From git.OID // operation the working files are at, "" when they are at none
 	// Sizes and document ids of the working files before the run, so that
 	// recovery can tell an old file from a foreign one.
 	Ledgers map[wire.Ledger]int64
-	Docs    map[wire.Document]OID
+	Docs    map[wire.Document]git.OID
 }
 
 const enteringName = "entering"
@@ -49,8 +50,8 @@ func decodeEntering(data []byte) (*entering, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entering{Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]OID)}
-	e.Run, e.Op, e.From = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
+	e := &entering{Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]git.OID)}
+	e.Run, e.Op, e.From = string(d.bytes()), git.OID(d.bytes()), git.OID(d.bytes())
 	for range d.count() {
 		l := wire.Ledger(d.bytes())
 		size := d.int()
@@ -61,7 +62,7 @@ func decodeEntering(data []byte) (*entering, error) {
 	}
 	for range d.count() {
 		doc := wire.Document(d.bytes())
-		oid := OID(d.bytes())
+		oid := git.OID(d.bytes())
 		if docTreePath(doc) == "" {
 			return nil, errCache
 		}

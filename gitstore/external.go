@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -102,11 +103,11 @@ func (in *inspection) changedFiles() string {
 	return strings.Join(names, ", ")
 }
 
-func (in *inspection) oidOf(d wire.Document) OID {
+func (in *inspection) oidOf(d wire.Document) git.OID {
 	if !in.docs[d].exists {
 		return ""
 	}
-	return HashObject(in.tip.r.format, KindBlob, in.docs[d].data)
+	return git.HashObject(in.tip.r.format, git.KindBlob, in.docs[d].data)
 }
 
 // absorb records the working files as an external operation on in.tip and
@@ -142,7 +143,7 @@ func (s *Store) absorb(ctx context.Context, in *inspection, detail *ojson.Object
 }
 
 // absorbLedger puts the changes of one ledger into the edit.
-func (r *treeReader) absorbLedger(edit *treeEdit, root OID, l wire.Ledger, diff *ledgerDiff) (ledgerMark, error) {
+func (r *treeReader) absorbLedger(edit *treeEdit, root git.OID, l wire.Ledger, diff *ledgerDiff) (ledgerMark, error) {
 	le, err := r.ledger(root, l)
 	if err != nil {
 		return ledgerMark{}, err
@@ -323,6 +324,6 @@ func rowsOf(data []byte) iter.Seq[run.Line] {
 }
 
 // describeExternal says what an absorbed change was, for the notice.
-func describeExternal(files string, op OID) string {
+func describeExternal(files string, op git.OID) string {
 	return fmt.Sprintf("recorded changes another tool made to %s (operation %s)", files, op.Short())
 }

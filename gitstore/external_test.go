@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,7 +28,7 @@ func codeOf(err error) string {
 	if errors.As(err, &pe) {
 		return pe.Code
 	}
-	return CodeOf(err)
+	return git.CodeOf(err)
 }
 
 // editRow rewrites row n (1-based) of a ledger.
@@ -241,7 +242,7 @@ func TestConfigurationIsRecorded(t *testing.T) {
 func TestAdoptedRun(t *testing.T) {
 	d := started(t)
 	run := d.view().Run
-	gitIn(t, d.Dir, "update-ref", "-d", RunRefPrefix+run)
+	gitIn(t, d.Dir, "update-ref", "-d", git.RunRefPrefix+run)
 	_ = d.store.dropCache()
 	v := d.view()
 	if len(v.Notices) != 1 || v.Op != "" || v.Index.Accepted != 2 {
@@ -264,9 +265,9 @@ func TestRefRolledBack(t *testing.T) {
 	d := started(t)
 	run := d.view().Run
 	ops, _ := d.store.Log(context.Background(), run, 0)
-	gitIn(t, d.Dir, "update-ref", RunRefPrefix+run, string(ops[2].Op))
+	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+run, string(ops[2].Op))
 	_, err := d.store.View(context.Background())
-	if CodeOf(err) != CodeChainBroken {
+	if git.CodeOf(err) != CodeChainBroken {
 		t.Errorf("%v", err)
 	}
 }

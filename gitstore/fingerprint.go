@@ -10,6 +10,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // Fingerprints that are not a hash.
@@ -32,7 +34,7 @@ func Fingerprint(root *os.Root, path string) string {
 	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		// ENOTDIR: a parent was replaced by a file, so the path is gone.
-		if errors.Is(err, fs.ErrNotExist) || isNotDir(err) && !trailingSlash(path) {
+		if errors.Is(err, fs.ErrNotExist) || git.IsNotDir(err) && !trailingSlash(path) {
 			return FingerprintDeleted
 		}
 		return FingerprintUnreadable

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -20,21 +21,21 @@ const maxPast = 10000
 
 // past is what is known of the operations between the working files and the tip.
 type past struct {
-	at      *recorded                      // oldest operation considered; nil for a run being entered
-	steps   int                            // operations after at
-	docs    map[wire.Document]map[OID]bool // versions from at on, without the tip's
-	states  map[OID]bool
+	at      *recorded                          // oldest operation considered; nil for a run being entered
+	steps   int                                // operations after at
+	docs    map[wire.Document]map[git.OID]bool // versions from at on, without the tip's
+	states  map[git.OID]bool
 	drops   []string              // turns that ended in those operations
-	ended   map[string]OID        // turn of drops -> operation before it ended
+	ended   map[string]git.OID    // turn of drops -> operation before it ended
 	unstage []string              // turns whose result was sent back in those operations
 	kept    map[string]bool       // SHA-256 of every evidence blob of those operations
 	sizes   map[wire.Ledger]int64 // ledgers before a run being entered
 }
 
 func newPast() *past {
-	p := &past{docs: make(map[wire.Document]map[OID]bool), states: make(map[OID]bool), ended: make(map[string]OID), kept: make(map[string]bool)}
+	p := &past{docs: make(map[wire.Document]map[git.OID]bool), states: make(map[git.OID]bool), ended: make(map[string]git.OID), kept: make(map[string]bool)}
 	for _, d := range wire.Documents() {
-		p.docs[d] = make(map[OID]bool)
+		p.docs[d] = make(map[git.OID]bool)
 	}
 	return p
 }
@@ -70,8 +71,8 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 				return p, nil
 			}
 			if last {
-				return nil, errorf(CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
-					hint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
+				return nil, git.Errorf(CodeChainBroken, nil, "the ref of run %s was moved from %s to %s, which does not follow from it", in.run, at.op.Short(), in.tip.op.Short()).
+					WithHint("fetch the run's ref again, or run git agentxchain repair --from-ref to take the ref as it is")
 			}
 		} else {
 			// state.json is written last: the files are at least at the operation that
@@ -80,7 +81,7 @@ func (s *Store) pastOf(in *inspection, at *recorded) (*past, error) {
 			if err != nil {
 				return nil, err
 			}
-			before := OID("")
+			before := git.OID("")
 			if parent != nil {
 				if before, err = parent.docOID(wire.DocState); err != nil {
 					return nil, err
@@ -114,7 +115,7 @@ func (p *past) remember(rec *recorded) error {
 }
 
 // passed notes the effects of an operation the files may lack.
-func (p *past) passed(rec *recorded, c *Commit) error {
+func (p *past) passed(rec *recorded, c *git.Commit) error {
 	if turns := trailer(c.Message, trailerDropped); turns != "" {
 		p.drops = append(p.drops, strings.Fields(turns)...)
 		for _, turn := range strings.Fields(turns) {
@@ -195,7 +196,7 @@ func (s *Store) inspectEntering(in *inspection, r *treeReader, note *entering) (
 
 // planForward computes what brings the working files to the tip. refusal is set
 // when a file is neither what an operation recorded nor on its way there.
-func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *Error, err error) {
+func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *git.Error, err error) {
 	plan = &workPlan{docs: make(map[wire.Document][]byte), bundles: make(map[string]map[string][]byte), drops: p.drops, unstage: p.unstage}
 	plan.proof = func(data []byte) bool {
 		sum := sha256.Sum256(data)
@@ -245,7 +246,7 @@ func (s *Store) planForward(in *inspection, p *past) (plan *workPlan, refusal *E
 
 // forwardLedger returns the write that completes a ledger, nil when it is
 // complete.
-func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWrite, *Error, error) {
+func (s *Store) forwardLedger(tip *recorded, p *past, l wire.Ledger) (*ledgerWrite, *git.Error, error) {
 	diff, err := s.compare(tip, l)
 	if err != nil {
 		return nil, nil, err
@@ -317,7 +318,7 @@ func (s *Store) forwardBundles(tip *recorded, plan *workPlan) error {
 		}
 		if ok {
 			seal, _, ok, err := s.work.read(wire.BundleDir(t.Name)+"/"+bundleSeal, maxDocument)
-			if err == nil && ok && HashObject(tip.r.format, KindBlob, seal) == sealed {
+			if err == nil && ok && git.HashObject(tip.r.format, git.KindBlob, seal) == sealed {
 				continue
 			}
 		}
@@ -346,7 +347,7 @@ func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
 		}
 	}
 	for _, g := range groups[min(from, len(groups)):] {
-		err := tip.r.walkFiles(g, projectDir, func(name string, oid OID) error {
+		err := tip.r.walkFiles(g, projectDir, func(name string, oid git.OID) error {
 			if !safeFilePath(name) || s.exists(name) {
 				return nil
 			}
@@ -362,7 +363,7 @@ func (s *Store) forwardFiles(tip *recorded, p *past, plan *workPlan) error {
 }
 
 // walkFiles calls f for each file below the tree, with dir before its path.
-func (r *treeReader) walkFiles(tree OID, dir string, f func(name string, oid OID) error) error {
+func (r *treeReader) walkFiles(tree git.OID, dir string, f func(name string, oid git.OID) error) error {
 	list, err := r.entries(tree)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -40,8 +41,8 @@ const (
 type Finding struct {
 	Code    string // stable token
 	Run     string
-	Op      OID    // operation it was found in, or ""
-	Path    string // project-relative file or tree path, or ""
+	Op      git.OID // operation it was found in, or ""
+	Path    string  // project-relative file or tree path, or ""
 	Message string
 	Repair  string // command to run, or ""
 	Note    bool   // nothing is wrong: said for information
@@ -78,7 +79,7 @@ func (s *Store) Fsck(ctx context.Context, opt FsckOptions) (*FsckReport, error) 
 		if err := f.chain(run); err != nil {
 			return nil, err
 		}
-		if err := f.leases(strings.TrimPrefix(run.Name, RunRefPrefix)); err != nil {
+		if err := f.leases(strings.TrimPrefix(run.Name, git.RunRefPrefix)); err != nil {
 			return nil, err
 		}
 	}
@@ -107,9 +108,9 @@ type fsck struct {
 	// What chains tell of runs beside themselves: runs other tools made, and the last
 	// operation of the run before -> the run that names it.
 	elsewhere map[string]bool
-	previous  map[OID]string
+	previous  map[git.OID]string
 
-	seen map[OID]seenOp // what operations were seen to do, beside their findings
+	seen map[git.OID]seenOp // what operations were seen to do, beside their findings
 }
 
 func (f *fsck) find(v Finding) {
@@ -127,14 +128,14 @@ func (f *fsck) found() int {
 
 // fault turns an error met while checking into a finding. Errors that say
 // nothing about the repository (a cancelled context, git missing) stay errors.
-func (f *fsck) fault(run string, op OID, err error) error {
-	var e *Error
+func (f *fsck) fault(run string, op git.OID, err error) error {
+	var e *git.Error
 	switch {
 	case err == nil:
 		return nil
 	case f.ctx.Err() != nil:
 		return context.Cause(f.ctx)
-	case !errors.As(err, &e), e.Code == CodeGitFailed, e.Code == CodeGitMissing:
+	case !errors.As(err, &e), e.Code == git.CodeGitFailed, e.Code == git.CodeGitMissing:
 		return err
 	}
 	f.find(Finding{Code: e.Code, Run: run, Op: op, Message: e.Error(), Repair: e.Hint})
@@ -142,7 +143,7 @@ func (f *fsck) fault(run string, op OID, err error) error {
 }
 
 // runs lists the refs to check.
-func (f *fsck) runs() ([]Ref, error) {
+func (f *fsck) runs() ([]git.Ref, error) {
 	if f.opt.Run != "*" {
 		run := f.opt.Run
 		if run == "" {
@@ -161,22 +162,22 @@ func (f *fsck) runs() ([]Ref, error) {
 			}
 			return nil, nil // adopted by the next command; work says so
 		}
-		return []Ref{{Name: RunRefPrefix + run, OID: tip}}, nil
+		return []git.Ref{{Name: git.RunRefPrefix + run, OID: tip}}, nil
 	}
-	refs, err := f.s.repo.ListRefs(f.ctx, RunRefPrefix)
+	refs, err := f.s.repo.ListRefs(f.ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
-	var out []Ref
+	var out []git.Ref
 	for _, ref := range refs {
-		run := strings.TrimPrefix(ref.Name, RunRefPrefix)
-		switch _, err := RunRef(run); {
+		run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
+		switch _, err := git.RunRef(run); {
 		case err != nil:
-			f.find(Finding{Code: CodeBadRefName, Run: run, Message: fmt.Sprintf("the ref %s cannot be a run", ref.Name), Repair: "git update-ref -d " + ref.Name})
+			f.find(Finding{Code: git.CodeBadRefName, Run: run, Message: fmt.Sprintf("the ref %s cannot be a run", ref.Name), Repair: "git update-ref -d " + ref.Name})
 		case ref.Target != "":
-			f.find(Finding{Code: CodeRefSymbolic, Run: run, Message: fmt.Sprintf("the ref %s is symbolic", ref.Name), Repair: "git symbolic-ref -d " + ref.Name})
+			f.find(Finding{Code: git.CodeRefSymbolic, Run: run, Message: fmt.Sprintf("the ref %s is symbolic", ref.Name), Repair: "git symbolic-ref -d " + ref.Name})
 		case ref.Broken || ref.OID == "":
-			f.find(Finding{Code: CodeRefBroken, Run: run, Message: fmt.Sprintf("the ref %s holds no object id", ref.Name), Repair: "fetch the run from another clone"})
+			f.find(Finding{Code: git.CodeRefBroken, Run: run, Message: fmt.Sprintf("the ref %s holds no object id", ref.Name), Repair: "fetch the run from another clone"})
 		default:
 			out = append(out, ref)
 		}
@@ -185,8 +186,8 @@ func (f *fsck) runs() ([]Ref, error) {
 }
 
 // chain checks one run from its first operation to its tip.
-func (f *fsck) chain(ref Ref) error {
-	run := strings.TrimPrefix(ref.Name, RunRefPrefix)
+func (f *fsck) chain(ref git.Ref) error {
+	run := strings.TrimPrefix(ref.Name, git.RunRefPrefix)
 	f.report.Runs++
 	objects := make(chan error, 1)
 	go func() { objects <- f.objects(run, ref.OID) }()
@@ -198,9 +199,9 @@ func (f *fsck) chain(ref Ref) error {
 }
 
 // objects has git read every object of the run and check its hash.
-func (f *fsck) objects(run string, tip OID) error {
+func (f *fsck) objects(run string, tip git.OID) error {
 	_, err := f.s.repo.Git.Run(f.ctx, nil, "rev-list", "--objects", "--verify-objects", "--quiet", string(tip), "--")
-	if err == nil || exitCode(err) < 0 {
+	if err == nil || git.ExitCode(err) < 0 {
 		return err
 	}
 	// Git says that something is wrong, not reliably what: read one by one.
@@ -209,7 +210,7 @@ func (f *fsck) objects(run string, tip OID) error {
 		return err
 	}
 	if f.count() == before {
-		f.find(Finding{Code: CodeObjectCorrupt, Run: run, Message: "git finds damage in the run's objects: " + strings.TrimSpace(complaintOf(err)), Repair: "git fsck"})
+		f.find(Finding{Code: git.CodeObjectCorrupt, Run: run, Message: "git finds damage in the run's objects: " + strings.TrimSpace(git.ComplaintOf(err)), Repair: "git fsck"})
 	}
 	return nil
 }
@@ -221,11 +222,11 @@ func (f *fsck) count() int {
 }
 
 // everyObject reads each object once and reports those that cannot be read.
-func (f *fsck) everyObject(run string, tip OID) error {
+func (f *fsck) everyObject(run string, tip git.OID) error {
 	r := f.s.reader(f.ctx)
-	seen := make(map[OID]bool)
-	var tree func(oid, op OID) error
-	tree = func(oid, op OID) error {
+	seen := make(map[git.OID]bool)
+	var tree func(oid, op git.OID) error
+	tree = func(oid, op git.OID) error {
 		if seen[oid] {
 			return nil
 		}
@@ -273,11 +274,11 @@ const fsckChunk = 64
 
 // operations checks the chain in chunks side by side: each operation is checked
 // against what the one before recorded, so the order of checking is free.
-func (f *fsck) operations(run string, tip OID) error {
+func (f *fsck) operations(run string, tip git.OID) error {
 	ops, err := f.s.logFrom(f.ctx, tip, 0)
 	if err != nil {
 		// A damaged commit ends the log: everyObject names it.
-		if exitCode(err) >= 0 {
+		if git.ExitCode(err) >= 0 {
 			f.find(Finding{Code: CodeChainBroken, Run: run, Message: "the chain of operations cannot be read to its beginning", Repair: "fetch the run from another clone"})
 			return nil
 		}

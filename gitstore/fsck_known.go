@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -71,10 +72,10 @@ func (f *fsck) known() error {
 }
 
 // missing names the runs that the project knows of and that have no ref here.
-func (f *fsck) missing(have []Ref) error {
+func (f *fsck) missing(have []git.Ref) error {
 	known := make(map[string]string) // run -> where it is named
 	note := func(run, where string) {
-		if badRunID(run) == "" && known[run] == "" {
+		if git.BadRunID(run) == "" && known[run] == "" {
 			known[run] = where
 		}
 	}
@@ -92,14 +93,14 @@ func (f *fsck) missing(have []Ref) error {
 	}
 	f.namedInLedgers(note)
 	for _, ref := range have {
-		delete(known, strings.TrimPrefix(ref.Name, RunRefPrefix))
+		delete(known, strings.TrimPrefix(ref.Name, git.RunRefPrefix))
 	}
 	f.mu.Lock()
 	elsewhere := maps.Clone(f.elsewhere)
 	previous := maps.Clone(f.previous)
 	f.mu.Unlock()
 	for op, run := range previous {
-		if !slices.ContainsFunc(have, func(r Ref) bool { return f.leadsTo(r.OID, op) }) {
+		if !slices.ContainsFunc(have, func(r git.Ref) bool { return f.leadsTo(r.OID, op) }) {
 			f.absent("", fmt.Sprintf("run %s names operation %s as the last one of the run before it, and no run here holds that", run, op.Short()))
 		}
 	}
@@ -128,7 +129,7 @@ func (f *fsck) absent(run, message string) {
 }
 
 // leadsTo reports whether an operation is in the chain that ends at tip.
-func (f *fsck) leadsTo(tip, op OID) bool {
+func (f *fsck) leadsTo(tip, op git.OID) bool {
 	in, err := f.s.repo.Ancestor(f.ctx, op, tip)
 	return err == nil && in
 }
@@ -172,7 +173,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 			rows(data, l.Path())
 		}
 		if err == nil {
-			if data, _, err := FileAt(f.ctx, repo, OID(bytes.TrimSpace(head)), f.s.prefix+l.Path()); err == nil {
+			if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.s.prefix+l.Path()); err == nil {
 				rows(data, "the committed "+l.Path())
 			}
 		}
@@ -180,7 +181,7 @@ func (f *fsck) namedInLedgers(note func(run, where string)) {
 	if err != nil {
 		return
 	}
-	if data, _, err := FileAt(f.ctx, repo, OID(bytes.TrimSpace(head)), f.s.prefix+string(wire.DocState)); err == nil && data != nil {
+	if data, _, err := FileAt(f.ctx, repo, git.OID(bytes.TrimSpace(head)), f.s.prefix+string(wire.DocState)); err == nil && data != nil {
 		if o, err := ojson.DecodeObject(data); err == nil {
 			note(o.String("run_id"), "the committed "+string(wire.DocState))
 		}
@@ -207,7 +208,7 @@ func (f *fsck) heritage(r *treeReader, op OpInfo) error {
 	if op.Previous != "" {
 		f.mu.Lock()
 		if f.previous == nil {
-			f.previous = make(map[OID]string)
+			f.previous = make(map[git.OID]string)
 		}
 		f.previous[op.Previous] = op.Run
 		f.mu.Unlock()

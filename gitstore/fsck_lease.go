@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
@@ -21,7 +22,7 @@ func (f *fsck) leases(run string) error {
 	}
 	for _, p := range problems {
 		repair := "git for-each-ref " + LeaseRefPrefix
-		var known *Error
+		var known *git.Error
 		if errors.As(p, &known) && known.Hint != "" {
 			repair = known.Hint
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -17,13 +18,13 @@ import (
 // check checks operations from..to-1 of a run.
 func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 	p := &replayer{r: f.s.reader(f.ctx)}
-	p.r.recent = newRecentBlobs()
+	p.r.recent = git.NewRecentBlobs()
 	based := false
 	for i := from; i < to; i++ {
 		if err := f.ctx.Err(); err != nil {
 			return err
 		}
-		prev := OID("")
+		prev := git.OID("")
 		if i > 0 {
 			prev = ops[i-1].Tree
 			if f.opt.Replay && !based {
@@ -39,7 +40,7 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 			return err
 		}
 		based = based && err == nil
-		p.r.recent.next()
+		p.r.recent.Next()
 		f.progress(replayed, skipped)
 	}
 	return nil
@@ -47,7 +48,7 @@ func (f *fsck) check(run string, ops []OpInfo, from, to int) error {
 
 // operation checks one operation. based tells whether the replayer stands on
 // its tree afterwards.
-func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bool) (based, replayed, skipped bool, err error) {
+func (f *fsck) operation(p *replayer, run string, op OpInfo, prev git.OID, newest bool) (based, replayed, skipped bool, err error) {
 	say := func(code, path, format string, args ...any) {
 		f.find(Finding{Code: code, Run: run, Op: op.Op, Path: path, Message: fmt.Sprintf(format, args...)})
 	}
@@ -116,8 +117,8 @@ func (f *fsck) operation(p *replayer, run string, op OpInfo, prev OID, newest bo
 
 // evidence reads the operation's evidence and checks each name against its
 // contents.
-func (f *fsck) evidence(r *treeReader, op OpInfo, root []TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
-	i := slices.IndexFunc(root, func(e TreeEntry) bool { return e.Name == treeEvidence })
+func (f *fsck) evidence(r *treeReader, op OpInfo, root []git.TreeEntry, say func(code, path, format string, args ...any)) (map[string][]byte, error) {
+	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == treeEvidence })
 	if i < 0 {
 		return nil, nil
 	}
@@ -144,7 +145,7 @@ func (f *fsck) evidence(r *treeReader, op OpInfo, root []TreeEntry, say func(cod
 }
 
 // structure checks what can be checked without applying the operation.
-func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev OID, newest bool, say func(code, path, format string, args ...any)) error {
+func (f *fsck) structure(p *replayer, op OpInfo, rec *protocol.Record, prev git.OID, newest bool, say func(code, path, format string, args ...any)) error {
 	r := p.r
 	state, ok, err := r.file(op.Tree, treeState)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -109,7 +110,7 @@ func (f *fsck) explainWork(run string) error {
 		}
 		return nil
 	}
-	var e *Error
+	var e *git.Error
 	if errors.As(err, &e) && e.Code == CodeLedgerTampered && f.reported(e.Message) {
 		return nil
 	}
@@ -139,7 +140,7 @@ func (f *fsck) reported(message string) bool {
 // plain reports an error about a working file that no run recorded.
 func (f *fsck) plain(run, name string, err error) {
 	var pe *wire.Error
-	var e *Error
+	var e *git.Error
 	switch {
 	case errors.As(err, &pe):
 		f.find(Finding{Code: pe.Code, Run: run, Path: name, Message: pe.Message})
@@ -150,7 +151,7 @@ func (f *fsck) plain(run, name string, err error) {
 
 // lock says who holds the lock, or that somebody left it behind.
 func (f *fsck) lock() {
-	l, err := readLock(f.s.lockPath())
+	l, err := git.ReadLock(f.s.lockPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -159,7 +160,7 @@ func (f *fsck) lock() {
 	case err != nil:
 		v.Note, v.Message = false, "the lock cannot be read: "+err.Error()
 	default:
-		if h := l.held(time.Now()); h != nil {
+		if h := l.Held(time.Now()); h != nil {
 			v.Message = "a command is at work: " + h.Error()
 		} else {
 			v.Message = "a process that is gone left its lock; the next command takes it over"

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -19,7 +20,7 @@ type planted struct {
 	*testrepo.Repo
 	t           *testing.T
 	mark, shell string
-	repo        *Repository
+	repo        *git.Repository
 }
 
 func plant(t *testing.T) *planted {
@@ -59,13 +60,13 @@ func (p *planted) ask() {
 	if _, err := p.repo.Blame(ctx, "a.txt", nil); err != nil {
 		p.t.Fatal(err)
 	}
-	if _, err := p.repo.CheckedOut(ctx, OID(p.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil {
+	if _, err := p.repo.CheckedOut(ctx, git.OID(p.Git("rev-parse", "HEAD:a.txt")), "a.txt"); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, _, _, err := p.repo.WorkDiff(ctx, string(st.Head), []string{"a.txt"}, 1<<20); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.repo.UpdateRefs(ctx, []RefUpdate{{Name: "refs/agentxchain/test", New: st.Head}}, "test"); err != nil {
+	if err := p.repo.UpdateRefs(ctx, []git.RefUpdate{{Name: "refs/agentxchain/test", New: st.Head}}, "test"); err != nil {
 		p.t.Fatal(err)
 	}
 	if _, err := p.repo.Git.Run(ctx, nil, "log", "-1"); err != nil {
@@ -173,7 +174,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 	p.repo = opened(t, p.Repo)
 	p.file(filepath.Join(p.Dir, ".git/info/attributes"), "* filter=x\n")
 	ctx := context.Background()
-	head := OID(p.Git("rev-parse", "HEAD"))
+	head := git.OID(p.Git("rev-parse", "HEAD"))
 	if names, err := p.repo.DiffNames(ctx, head); err != nil {
 		t.Fatal(names, err)
 	}
@@ -196,7 +197,7 @@ func TestProgramsFromOutsideStay(t *testing.T) {
 // TestUnreadableConfigurationIsRefused hides what git would read from us.
 func TestUnreadableConfigurationIsRefused(t *testing.T) {
 	for name, how := range map[string]string{
-		"too long":    "[x]\n\ty = " + strings.Repeat("z", maxGitConfig),
+		"too long":    "[x]\n\ty = " + strings.Repeat("z", git.MaxGitConfig),
 		"from prefix": "[include]\n\tpath = \"%(prefix)/../tmp/x\"\n",
 	} {
 		p := plant(t)
@@ -206,7 +207,7 @@ func TestUnreadableConfigurationIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.file(config, string(data)+how)
-		if _, err := p.repo.Status(context.Background(), ""); CodeOf(err) != CodeUnreadable {
+		if _, err := p.repo.Status(context.Background(), ""); git.CodeOf(err) != git.CodeUnreadable {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -234,7 +235,7 @@ func TestGitOfTheWorkTreeIsNotUsed(t *testing.T) {
 		p.Git("update-ref", "-d", "refs/agentxchain/test")
 	}
 	t.Setenv("PATH", bin)
-	if _, err := Discover(context.Background(), p.Dir); CodeOf(err) != CodeGitMissing || !strings.Contains(err.Error(), "work tree") {
+	if _, err := git.Discover(context.Background(), p.Dir); git.CodeOf(err) != git.CodeGitMissing || !strings.Contains(err.Error(), "work tree") {
 		t.Errorf("the only git is inside: %v", err)
 	}
 }
@@ -247,7 +248,7 @@ func TestKeptVariablesAreDocumented(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(data), "## What our git may start")
 	section, _, _ = strings.Cut(section, "\n## ")
-	for _, v := range append(append([]string{}, keptVars...), transportVars...) {
+	for _, v := range append(append([]string{}, git.KeptVars...), git.TransportVars...) {
 		if !strings.Contains(section, "`"+v+"`") {
 			t.Errorf("%s is not documented", v)
 		}

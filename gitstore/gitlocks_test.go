@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -62,7 +63,7 @@ func lockFiles(t testing.TB, dir string) []string {
 // or with the command that started it: the next command goes on at once.
 func TestKilledGitLeavesNothing(t *testing.T) {
 	needStrace(t)
-	formats := []testrepo.Options{{}, {ObjectFormat: FormatSHA256, LinkedWorktree: true}}
+	formats := []testrepo.Options{{}, {ObjectFormat: git.FormatSHA256, LinkedWorktree: true}}
 	if testrepo.HasReftable() {
 		formats = append(formats, testrepo.Options{RefFormat: "reftable"})
 	}
@@ -84,11 +85,11 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 						_, err := cmd.CombinedOutput()
 						killed = err != nil && strings.Contains(err.Error(), "killed")
 					} else {
-						good := d.store.repo.Git.bin
-						d.store.repo.Git.bin = killer(t, "rename|link", n, ":")
+						good := d.store.repo.Git.Bin
+						d.store.repo.Git.Bin = killer(t, "rename|link", n, ":")
 						_, _, err := d.try(assignOp)
-						killed = err != nil && CodeOf(err) != CodeWorkBehind || len(lockFiles(t, d.store.repo.CommonDir)) > 0
-						d.store.repo.Git.bin = good
+						killed = err != nil && git.CodeOf(err) != git.CodeWorkBehind || len(lockFiles(t, d.store.repo.CommonDir)) > 0
+						d.store.repo.Git.Bin = good
 					}
 					if n == 1 && !killed {
 						t.Fatal("nothing was killed")
@@ -104,7 +105,7 @@ func TestKilledGitLeavesNothing(t *testing.T) {
 					if left := lockFiles(t, d.store.repo.CommonDir); len(left) > 0 {
 						t.Errorf("left: %v", left)
 					}
-					if notes := d.store.repo.lockNotes(); len(notes) > 0 {
+					if notes := d.store.repo.LockNotes(); len(notes) > 0 {
 						t.Errorf("%d notes are left", len(notes))
 					}
 					noKeeps(t, d)
@@ -127,16 +128,16 @@ func TestKilledCheckpointLeavesNothing(t *testing.T) {
 		r.Write("new.txt", "new\n")
 		r.Write("a.txt", "changed\n")
 		before := r.Git("rev-parse", "HEAD")
-		good := repo.Git.bin
-		repo.Git.bin = killer(t, []string{"rename", "link"}[n%2], n/2, ":")
+		good := repo.Git.Bin
+		repo.Git.Bin = killer(t, []string{"rename", "link"}[n%2], n/2, ":")
 		paths := []string{"new.txt", "a.txt"}
 		_, err := repo.CommitPaths(context.Background(), paths, "checkpoint")
-		repo.Git.bin = good
+		repo.Git.Bin = good
 		if err == nil {
 			continue // it does not rename as often
 		}
 		kills++
-		notices := repo.sweepLocks(context.Background())
+		notices := repo.SweepLocks(context.Background())
 		oid, err := repo.CommitPaths(context.Background(), paths, "checkpoint")
 		if err != nil {
 			t.Fatalf("kill %d, %v: %+v", n, notices, err)
@@ -170,29 +171,29 @@ func TestOthersLocksStay(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(ref), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	head := OID(r.Git("rev-parse", "HEAD"))
-	note := func(begun time.Time, locks ...gitLock) {
-		n := &lockNote{lockOwner: newOwner("test"), locks: locks}
+	head := git.OID(r.Git("rev-parse", "HEAD"))
+	note := func(begun time.Time, locks ...git.GitLock) {
+		n := &git.LockNote{LockOwner: git.NewOwner("test"), Locks: locks}
 		cmd := exec.Command("true")
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
-		n.pid, n.started, n.acquired, n.name = cmd.Process.Pid, "some boot:1", begun, n.token
-		if err := repo.writeLockNote(n); err != nil {
+		n.PID, n.Started, n.Acquired, n.Name = cmd.Process.Pid, "some boot:1", begun, n.Token
+		if err := repo.WriteLockNote(n); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stays := func(what, path string) {
 		t.Helper()
-		if got := repo.sweepLocks(context.Background()); len(got) > 0 {
+		if got := repo.SweepLocks(context.Background()); len(got) > 0 {
 			t.Errorf("%s: %v", what, got)
 		}
 		if _, err := os.Lstat(path); err != nil {
 			t.Errorf("%s: it is gone", what)
 		}
 		_ = os.Remove(path)
-		for _, n := range repo.lockNotes() {
-			repo.dropLockNote(n.name)
+		for _, n := range repo.LockNotes() {
+			repo.DropLockNote(n.Name)
 		}
 	}
 	write := func(path, data string, age time.Duration) {
@@ -205,11 +206,11 @@ func TestOthersLocksStay(t *testing.T) {
 		}
 	}
 	write(ref, strings.Repeat("1", 40)+"\n", 0)
-	note(time.Now().Add(-time.Minute), gitLock{ref, head})
+	note(time.Now().Add(-time.Minute), git.GitLock{Path: ref, Wrote: head})
 	stays("a ref on its way elsewhere", ref)
 
 	write(index, "", time.Hour)
-	note(time.Now().Add(-time.Minute), gitLock{index, ""})
+	note(time.Now().Add(-time.Minute), git.GitLock{Path: index, Wrote: ""})
 	stays("a lock older than the note", index)
 
 	write(index, "", time.Minute)
@@ -218,7 +219,7 @@ func TestOthersLocksStay(t *testing.T) {
 	// A note may name nothing but locks of this repository.
 	outside := filepath.Join(t.TempDir(), "x.lock")
 	write(outside, "", time.Minute)
-	note(time.Now().Add(-time.Hour), gitLock{outside, ""})
+	note(time.Now().Add(-time.Hour), git.GitLock{Path: outside, Wrote: ""})
 	stays("outside", outside)
 
 	// A person's git commit that waits in its editor.
@@ -236,13 +237,13 @@ func TestOthersLocksStay(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	note(time.Now().Add(-time.Minute), gitLock{index, ""})
-	if got := repo.sweepLocks(context.Background()); len(got) > 0 {
+	note(time.Now().Add(-time.Minute), git.GitLock{Path: index, Wrote: ""})
+	if got := repo.SweepLocks(context.Background()); len(got) > 0 {
 		t.Errorf("removed the lock of a git at work: %v", got)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if got := repo.sweepLocks(context.Background()); len(got) != 1 {
+	if got := repo.SweepLocks(context.Background()); len(got) != 1 {
 		t.Errorf("when it is over: %v", got)
 	}
 }

@@ -4,6 +4,7 @@
 package gitstore
 
 import (
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -18,7 +19,7 @@ func (s *Store) govern(in *inspection) error {
 		return nil
 	}
 	e, ok, err := in.tip.r.lookup(in.tip.root, treeConfig)
-	if err != nil || !ok || e.IsTree() || e.OID == HashObject(s.repo.ObjectFormat, KindBlob, in.config) {
+	if err != nil || !ok || e.IsTree() || e.OID == git.HashObject(s.repo.ObjectFormat, git.KindBlob, in.config) {
 		return err
 	}
 	data, _, err := in.tip.r.file(in.tip.root, treeState)

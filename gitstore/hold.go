@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -15,7 +16,7 @@ import (
 // most once; the error is then of code locked, as it is for another process's.
 func (s *Store) Hold(ctx context.Context, purpose string, wait time.Duration) (*Lock, error) {
 	if err := s.work.mkdirs(path.Dir(wire.LockPath)); err != nil {
-		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
+		return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	if s.held != nil {
 		wait = 0 // it cannot become free while we wait for ourselves

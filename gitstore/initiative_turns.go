@@ -8,6 +8,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // initiativesDir holds a file for each initiative, named by its super run: a turn id
@@ -21,9 +23,9 @@ const (
 )
 
 // NoteInitiativeTurn notes that a turn was given out by a super run.
-func NoteInitiativeTurn(r *Repository, superRun, turn string) error {
+func NoteInitiativeTurn(r *git.Repository, superRun, turn string) error {
 	if !fileSafe(superRun) || !fileSafe(turn) {
-		return errorf(CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
+		return git.Errorf(git.CodeBadRefName, nil, "%q or %q is no id", superRun, turn)
 	}
 	root, err := os.OpenRoot(r.CommonDir)
 	if err != nil {
@@ -33,7 +35,7 @@ func NoteInitiativeTurn(r *Repository, superRun, turn string) error {
 	if err := root.MkdirAll(initiativesDir, 0o777); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(initiativesDir+"/"+superRun, os.O_WRONLY|os.O_APPEND|os.O_CREATE|openNonblock, 0o666)
+	f, err := root.OpenFile(initiativesDir+"/"+superRun, os.O_WRONLY|os.O_APPEND|os.O_CREATE|git.OpenNonblock, 0o666)
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 func TestInitiativeTurns(t *testing.T) {
 	d := started(t)
-	r, err := DiscoverForeign(context.Background(), d.Dir)
+	r, err := git.DiscoverForeign(context.Background(), d.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,7 @@ func TestInitiativeTurns(t *testing.T) {
 // TestNotesStayInside has links in a git directory that lead out of it.
 func TestNotesStayInside(t *testing.T) {
 	d, outside := started(t), t.TempDir()
-	r, err := DiscoverForeign(context.Background(), d.Dir)
+	r, err := git.DiscoverForeign(context.Background(), d.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

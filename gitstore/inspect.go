@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -63,7 +64,7 @@ func (s *Store) inspect(ctx context.Context) (*inspection, error) {
 }
 
 // seen returns the operation the inspection took for the tip.
-func (in *inspection) seen() OID {
+func (in *inspection) seen() git.OID {
 	if in == nil || in.tip == nil {
 		return ""
 	}
@@ -71,8 +72,8 @@ func (in *inspection) seen() OID {
 }
 
 // readRun returns the tip of a run, "" when it has no ref.
-func (s *Store) readRun(ctx context.Context, run string) (OID, error) {
-	ref, err := RunRef(run)
+func (s *Store) readRun(ctx context.Context, run string) (git.OID, error) {
+	ref, err := git.RunRef(run)
 	if err != nil {
 		return "", err
 	}
@@ -142,7 +143,7 @@ func (s *Store) readDocs() (config []byte, docs map[wire.Document]document, err 
 	// The configuration may be a link: it is the project's file, not ours.
 	config, err = s.work.root.ReadFile(wire.ConfigPath)
 	if err != nil {
-		return nil, nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	return config, docs, nil
 }
@@ -154,24 +155,24 @@ func runOf(state document) (string, error) {
 	}
 	o, err := ojson.DecodeObject(state.data)
 	if err != nil {
-		return "", errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).hint("%s", repairHint)
+		return "", git.Errorf(wire.CodeInvalidState, err, "%s is not valid JSON", wire.DocState).WithHint("%s", repairHint)
 	}
 	v, _ := o.Get("run_id")
 	switch run := v.(type) {
 	case nil:
 		return "", nil
 	case string:
-		if _, err := RunRef(run); err != nil {
-			return "", errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded", wire.DocState).hint("%s", repairHint)
+		if _, err := git.RunRef(run); err != nil {
+			return "", git.Errorf(wire.CodeInvalidState, err, "%s names a run that cannot be recorded", wire.DocState).WithHint("%s", repairHint)
 		}
 		return run, nil
 	}
-	return "", errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState, ojson.TypeName(v)).
-		hint("%s", repairHint)
+	return "", git.Errorf(wire.CodeInvalidState, nil, "%s: run_id must be a string or null, not %s", wire.DocState, ojson.TypeName(v)).
+		WithHint("%s", repairHint)
 }
 
 // inspectRun compares the working files with a run that has a ref.
-func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, cache *statCache, tip OID) error {
+func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, cache *statCache, tip git.OID) error {
 	if err := s.pass(ctx, in, in.run, tip); err != nil {
 		return err
 	}
@@ -236,7 +237,7 @@ func (s *Store) inspectRun(ctx context.Context, in *inspection, r *treeReader, c
 }
 
 // pass holds the operations up to tip against the one door and notes what is open.
-func (s *Store) pass(ctx context.Context, in *inspection, run string, tip OID) error {
+func (s *Store) pass(ctx context.Context, in *inspection, run string, tip git.OID) error {
 	v, err := s.Verify(ctx, run, tip)
 	if err != nil {
 		return err
@@ -246,11 +247,11 @@ func (s *Store) pass(ctx context.Context, in *inspection, run string, tip OID) e
 }
 
 // docOID returns the blob id of a document, "" when it is absent.
-func (s *Store) docOID(d document) OID {
+func (s *Store) docOID(d document) git.OID {
 	if !d.exists {
 		return ""
 	}
-	return HashObject(s.repo.ObjectFormat, KindBlob, d.data)
+	return git.HashObject(s.repo.ObjectFormat, git.KindBlob, d.data)
 }
 
 // diffAll compares every governed file with in.tip and reports whether all are
@@ -276,7 +277,7 @@ func (s *Store) diffAll(in *inspection) (same bool, err error) {
 }
 
 // docOID returns the recorded blob of a document, "" when it was absent.
-func (rec *recorded) docOID(d wire.Document) (OID, error) {
+func (rec *recorded) docOID(d wire.Document) (git.OID, error) {
 	e, ok, err := rec.r.lookup(rec.root, docTreePath(d))
 	if err != nil || !ok {
 		return "", err

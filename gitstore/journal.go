@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -65,12 +66,12 @@ func (s *Store) readJournals() ([]journalEntry, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", journalDir)
+		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", journalDir)
 	}
 	defer func() { _ = dir.Close() }()
 	list, err := dir.ReadDir(-1)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", journalDir)
+		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", journalDir)
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var out []journalEntry
@@ -110,7 +111,7 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 		return false, unreadable(string(wire.DocState), err)
 	}
 	if !ok {
-		return false, errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", wire.DocState, j.path).hint("%s", repairHint)
+		return false, git.Errorf(wire.CodeInvalidState, nil, "%s is gone, but %s describes an acceptance to complete", wire.DocState, j.path).WithHint("%s", repairHint)
 	}
 	state, err := decodeWorkingState(document{data, true})
 	if err != nil {
@@ -118,8 +119,8 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 	}
 	next, problems := run.DecodeStateObject(j.next)
 	if len(problems) > 0 || next.Run() != j.run {
-		return false, errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
-			hint("move the file away if the acceptance of %s shall not be completed", j.turn)
+		return false, git.Errorf(wire.CodeInvalidState, nil, "%s holds no valid next state", j.path).
+			WithHint("move the file away if the acceptance of %s shall not be completed", j.turn)
 	}
 	_, active := state.ActiveTurns.Get(j.turn)
 	switch {
@@ -133,12 +134,12 @@ func (s *Store) replayJournal(j journalEntry) (full bool, err error) {
 			return false, err
 		}
 		if err := s.work.write(string(wire.DocState), ojson.Pretty(j.next)); err != nil {
-			return false, errorf(CodeUnreadable, err, "%s cannot be written", wire.DocState)
+			return false, git.Errorf(git.CodeUnreadable, err, "%s cannot be written", wire.DocState)
 		}
 	}
 	kept := func(staged []byte) bool { return j.history != nil && accepted(staged, j.turn) }
 	if err := s.work.dropTurn(j.turn, &workPlan{proof: kept}); err != nil {
-		return full, errorf(CodeUnreadable, err, "the files of %s cannot be removed", j.turn)
+		return full, git.Errorf(git.CodeUnreadable, err, "the files of %s cannot be removed", j.turn)
 	}
 	return full, s.work.removeFile(j.path)
 }
@@ -200,7 +201,7 @@ func (s *Store) appendMissing(l wire.Ledger, rows []*ojson.Object, same func(hav
 		err = durable.AppendRoot(s.work.root, l.Path(), int64(len(data)), missing[len(torn):], 0o666)
 	}
 	if err != nil {
-		return errorf(CodeUnreadable, err, "%s cannot be appended to", l.Path())
+		return git.Errorf(git.CodeUnreadable, err, "%s cannot be appended to", l.Path())
 	}
 	return nil
 }

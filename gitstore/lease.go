@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
@@ -22,14 +23,14 @@ const (
 )
 
 // LeaseRef returns the ref of a turn's lease. Both ids become names of files, so
-// only harmless ones pass (see RunRef); the error has the code bad_ref_name.
+// only harmless ones pass (see git.RunRef); the error has the code bad_ref_name.
 func LeaseRef(run, turn string) (string, error) {
 	for _, id := range []string{run, turn} {
-		if why := badRunID(id); why != "" {
+		if why := git.BadRunID(id); why != "" {
 			if len(id) > 60 {
 				id = id[:60] + "..."
 			}
-			return "", errorf(CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id, why)
+			return "", git.Errorf(git.CodeBadRefName, nil, "a lease cannot be stored under the id %q: it %s", id, why)
 		}
 	}
 	return LeaseRefPrefix + run + "/" + turn, nil
@@ -39,10 +40,10 @@ func LeaseRef(run, turn string) (string, error) {
 type LeaseRecord struct {
 	Run, Turn string
 	Ref       string
-	Op        OID    // the commit the ref is at
-	Parent    OID    // what the lease was before, "" at first
-	Data      []byte // the document; whoever asks decodes it
-	Subject   string // of the commit
+	Op        git.OID // the commit the ref is at
+	Parent    git.OID // what the lease was before, "" at first
+	Data      []byte  // the document; whoever asks decodes it
+	Subject   string  // of the commit
 	At        time.Time
 }
 
@@ -60,7 +61,7 @@ func (s *Store) ReadLease(ctx context.Context, run, turn string) (*LeaseRecord, 
 	return s.readLeaseAt(ctx, run, turn, oid)
 }
 
-func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid OID) (*LeaseRecord, error) {
+func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid git.OID) (*LeaseRecord, error) {
 	ref := LeaseRefPrefix + run + "/" + turn
 	r := s.reader(ctx)
 	c, err := r.commit(oid)
@@ -72,8 +73,8 @@ func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid OID) (*Le
 		return nil, err
 	}
 	if !ok || len(data) > maxLeaseBytes {
-		return nil, errorf(CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
-			hint("git log -p %s shows what it is; to give the turn free: git update-ref -d %s", ref, ref)
+		return nil, git.Errorf(git.CodeObjectCorrupt, nil, "what %s points at is no lease", ref).
+			WithHint("git log -p %s shows what it is; to give the turn free: git update-ref -d %s", ref, ref)
 	}
 	out := &LeaseRecord{Run: run, Turn: turn, Ref: ref, Op: oid, Data: data, At: c.Committer.When}
 	out.Subject, _, _ = strings.Cut(c.Message, "\n")
@@ -88,7 +89,7 @@ func (s *Store) readLeaseAt(ctx context.Context, run, turn string, oid OID) (*Le
 func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, problems []error, err error) {
 	prefix := LeaseRefPrefix
 	if run != "" {
-		if why := badRunID(run); why != "" {
+		if why := git.BadRunID(run); why != "" {
 			return nil, nil, nil
 		}
 		prefix += run + "/"
@@ -100,14 +101,14 @@ func (s *Store) Leases(ctx context.Context, run string) (list []LeaseRecord, pro
 	for _, ref := range refs {
 		owner, turn, ok := strings.Cut(strings.TrimPrefix(ref.Name, LeaseRefPrefix), "/")
 		if _, bad := LeaseRef(owner, turn); !ok || bad != nil {
-			problems = append(problems, errorf(CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
+			problems = append(problems, git.Errorf(git.CodeBadRefName, nil, "%s is no ref of a lease", ref.Name))
 			continue
 		}
 		switch {
 		case ref.Target != "":
-			problems = append(problems, symbolic(ref.Name, ref.Target))
+			problems = append(problems, git.Symbolic(ref.Name, ref.Target))
 		case ref.Broken:
-			problems = append(problems, broken(ref.Name))
+			problems = append(problems, git.Broken(ref.Name))
 		default:
 			rec, err := s.readLeaseAt(ctx, owner, turn, ref.OID)
 			if err != nil {
@@ -139,26 +140,26 @@ func (s *Store) LeaseHistory(ctx context.Context, rec *LeaseRecord, limit int) (
 // WriteLease stores a document as the next commit after parent ("" for the first)
 // and returns its id. No ref is moved: that is for MoveLease, or for a Change that
 // has to happen together with it.
-func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) (OID, error) {
+func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) (git.OID, error) {
 	if len(rec.Data) == 0 || len(rec.Data) > maxLeaseBytes {
-		return "", errorf(CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
+		return "", git.Errorf(git.CodeObjectTooLarge, nil, "a lease document has at most %d bytes", maxLeaseBytes)
 	}
 	format := s.repo.ObjectFormat
-	blob := Object{OID: HashObject(format, KindBlob, rec.Data), Kind: KindBlob, Data: rec.Data}
-	entries := EncodeTree([]TreeEntry{{Mode: ModeFile, Name: leaseFile, OID: blob.OID}})
-	tree := Object{OID: HashObject(format, KindTree, entries), Kind: KindTree, Data: entries}
+	blob := git.Object{OID: git.HashObject(format, git.KindBlob, rec.Data), Kind: git.KindBlob, Data: rec.Data}
+	entries := git.EncodeTree([]git.TreeEntry{{Mode: git.ModeFile, Name: leaseFile, OID: blob.OID}})
+	tree := git.Object{OID: git.HashObject(format, git.KindTree, entries), Kind: git.KindTree, Data: entries}
 	name, email := s.Identity(ctx)
-	sig := Signature{Name: name, Email: email, When: rec.At.UTC()}
-	c := &Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: message(rec.Subject, trailerRun, rec.Run, trailerTurn, rec.Turn, trailerStatus, status)}
+	sig := git.Signature{Name: name, Email: email, When: rec.At.UTC()}
+	c := &git.Commit{Tree: tree.OID, Author: sig, Committer: sig, Message: message(rec.Subject, trailerRun, rec.Run, trailerTurn, rec.Turn, trailerStatus, status)}
 	if rec.Parent != "" {
-		c.Parents = []OID{rec.Parent}
+		c.Parents = []git.OID{rec.Parent}
 	}
-	data, err := EncodeCommit(format, c)
+	data, err := git.EncodeCommit(format, c)
 	if err != nil {
-		return "", errorf(CodeObjectInvalid, err, "the lease cannot be written as a commit")
+		return "", git.Errorf(git.CodeObjectInvalid, err, "the lease cannot be written as a commit")
 	}
-	commit := Object{OID: HashObject(format, KindCommit, data), Kind: KindCommit, Data: data}
-	if err := s.objects.Write(ctx, []Object{blob, tree, commit}); err != nil {
+	commit := git.Object{OID: git.HashObject(format, git.KindCommit, data), Kind: git.KindCommit, Data: data}
+	if err := s.objects.Write(ctx, []git.Object{blob, tree, commit}); err != nil {
 		return "", err
 	}
 	faults.Point("lease.after-objects")
@@ -167,10 +168,10 @@ func (s *Store) WriteLease(ctx context.Context, rec LeaseRecord, status string) 
 
 // MoveLease moves the refs of leases alone, all or none of them. Errors: ref_moved
 // when one is not where it was seen, ref_locked.
-func (s *Store) MoveLease(ctx context.Context, updates []RefUpdate, reflog string) error {
+func (s *Store) MoveLease(ctx context.Context, updates []git.RefUpdate, reflog string) error {
 	if err := s.repo.UpdateRefs(ctx, updates, reflog); err != nil {
-		if CodeOf(err) != CodeWorkBehind {
-			s.repo.abandon(updates...)
+		if git.CodeOf(err) != git.CodeWorkBehind {
+			s.repo.Abandon(updates...)
 		}
 		return err
 	}

@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
 func TestLeaseRefNames(t *testing.T) {
 	for _, id := range []string{"", "..", "a/b", "-x", "a b", "x.lock", "con", "a\x00", "a~1", "@{u}"} {
-		if ref, err := LeaseRef("run_1", id); CodeOf(err) != CodeBadRefName {
+		if ref, err := LeaseRef("run_1", id); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("turn %q became %q: %v", id, ref, err)
 		}
-		if ref, err := LeaseRef(id, "turn_1"); CodeOf(err) != CodeBadRefName {
+		if ref, err := LeaseRef(id, "turn_1"); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("run %q became %q: %v", id, ref, err)
 		}
 	}
@@ -31,7 +32,7 @@ func TestLeaseRefNames(t *testing.T) {
 func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
-		repo, err := Discover(ctx, r.Dir)
+		repo, err := git.Discover(ctx, r.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 			t.Fatalf("a lease nobody made: %v %v", rec, err)
 		}
 		now := time.Unix(1700000000, 0)
-		write := func(l *run.Lease, parent OID) OID {
+		write := func(l *run.Lease, parent git.OID) git.OID {
 			oid, err := s.WriteLease(ctx, LeaseRecord{Run: l.RunID, Turn: l.StepID, Parent: parent, Data: l.Encode(), At: now, Subject: "lease " + l.Status}, l.Status)
 			if err != nil {
 				t.Fatal(err)
@@ -54,15 +55,15 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		first := run.NewLease("run_1", "turn_1", "a", "s1", 1, now, 0, now.Add(time.Minute))
 		ref, _ := LeaseRef("run_1", "turn_1")
 		a := write(first, "")
-		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, New: a}}, "issued"); err != nil {
+		if err := s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: a}}, "issued"); err != nil {
 			t.Fatal(err)
 		}
 		b, c := write(first.With(run.LeaseActive), a), write(first.With(run.LeaseCancelled), a)
-		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, New: b, Old: a}}, "active"); err != nil {
+		if err := s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: b, Old: a}}, "active"); err != nil {
 			t.Fatal(err)
 		}
-		err = s.MoveLease(ctx, []RefUpdate{{Name: ref, New: c, Old: a}}, "cancelled")
-		var moved *RefMovedError
+		err = s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: c, Old: a}}, "cancelled")
+		var moved *git.RefMovedError
 		if !errors.As(err, &moved) || moved.Name != ref || moved.Have != b {
 			t.Fatalf("a stale move: %v", err)
 		}
@@ -77,15 +78,15 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 		// All or none: one of two is not where it was seen.
 		other, _ := LeaseRef("run_1", "turn_2")
 		d := write(run.NewLease("run_1", "turn_2", "a", "s1", 1, now, 0, now.Add(time.Minute)), "")
-		err = s.MoveLease(ctx, []RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
-		if CodeOf(err) != CodeRefMoved {
+		err = s.MoveLease(ctx, []git.RefUpdate{{Name: other, New: d}, {Name: ref, New: a, Old: a}}, "both")
+		if git.CodeOf(err) != git.CodeRefMoved {
 			t.Fatalf("both: %v", err)
 		}
 		list, problems, err := s.Leases(ctx, "run_1")
 		if err != nil || len(problems) > 0 || len(list) != 1 {
 			t.Fatalf("%d leases, %v, %v", len(list), problems, err)
 		}
-		if err := s.MoveLease(ctx, []RefUpdate{{Name: ref, Old: b}}, "pruned"); err != nil {
+		if err := s.MoveLease(ctx, []git.RefUpdate{{Name: ref, Old: b}}, "pruned"); err != nil {
 			t.Fatal(err)
 		}
 		if rec, err := s.ReadLease(ctx, "run_1", "turn_1"); rec != nil || err != nil {
@@ -97,7 +98,7 @@ func TestLeaseMovesByCompareAndSwap(t *testing.T) {
 func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	ctx := context.Background()
-	repo, err := Discover(ctx, r.Dir)
+	repo, err := git.Discover(ctx, r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,11 +110,11 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	now := time.Unix(1700000000, 0)
 	put := func(turn string, leases ...*run.Lease) {
 		ref, _ := LeaseRef("run_1", turn)
-		var at OID
+		var at git.OID
 		for _, l := range leases {
 			oid, err := s.WriteLease(ctx, LeaseRecord{Run: "run_1", Turn: turn, Parent: at, Data: l.Encode(), At: now, Subject: "x"}, l.Status)
 			if err == nil {
-				err = s.MoveLease(ctx, []RefUpdate{{Name: ref, New: oid, Old: at}}, "x")
+				err = s.MoveLease(ctx, []git.RefUpdate{{Name: ref, New: oid, Old: at}}, "x")
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -134,7 +135,7 @@ func TestLeaseFsckFindsTokensThatWentBack(t *testing.T) {
 	ref, _ := LeaseRef("run_1", "odd")
 	tree := strings.TrimSpace(r.GitInput("", "mktree"))
 	r.Git("update-ref", ref, strings.TrimSpace(r.Git("commit-tree", "-m", "x", tree)))
-	var refused *Error
+	var refused *git.Error
 	if _, err := s.ReadLease(ctx, "run_1", "odd"); !errors.As(err, &refused) || !strings.Contains(refused.Hint, "git update-ref -d "+ref) {
 		t.Errorf("a commit that is no lease: %v", err)
 	}

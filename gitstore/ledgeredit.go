@@ -5,6 +5,7 @@ package gitstore
 import (
 	"bytes"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -13,18 +14,18 @@ import (
 // into a tree edit.
 type ledgerEdit struct {
 	r       *treeReader
-	root    OID // recorded tree, "" when there is none
+	root    git.OID // recorded tree, "" when there is none
 	ledger  wire.Ledger
 	n       int            // segments
-	last    OID            // recorded last segment
+	last    git.OID        // recorded last segment
 	changed map[int][]byte // new contents by number
 	grown   int64          // change of the ledger's size
 
 	// known returns the last segment if the caller has it at hand, else nil.
-	known func(oid OID) []byte
+	known func(oid git.OID) []byte
 }
 
-func (r *treeReader) ledger(root OID, l wire.Ledger) (*ledgerEdit, error) {
+func (r *treeReader) ledger(root git.OID, l wire.Ledger) (*ledgerEdit, error) {
 	e := &ledgerEdit{r: r, root: root, ledger: l, changed: make(map[int][]byte)}
 	if root == "" {
 		return e, nil
@@ -59,7 +60,7 @@ func (e *ledgerEdit) append(data []byte) error {
 	first := max(e.n-1, 0)
 	for i, seg := range cutSegments(tail, data) {
 		if first+i >= maxSlots {
-			return errorf(CodeUnreadable, nil, "%s has more segments than can be counted", e.ledger.Path())
+			return git.Errorf(git.CodeUnreadable, nil, "%s has more segments than can be counted", e.ledger.Path())
 		}
 		e.changed[first+i] = seg
 		e.n = first + i + 1
@@ -97,7 +98,7 @@ func (e *ledgerEdit) amend(old, line []byte) error {
 			return nil
 		}
 	}
-	return errorf(CodeLedgerTampered, nil, "%s does not hold the line to amend", e.ledger.Path()).hint("%s", repairHint)
+	return git.Errorf(CodeLedgerTampered, nil, "%s does not hold the line to amend", e.ledger.Path()).WithHint("%s", repairHint)
 }
 
 // write puts the changed segments into t and returns the number of segments and
@@ -127,7 +128,7 @@ func amendWorking(data []byte, amends []protocol.Amend) ([]byte, bool) {
 }
 
 // readLedger returns the recorded bytes of a ledger; nil when it was absent.
-func (r *treeReader) readLedger(root OID, l wire.Ledger) ([]byte, error) {
+func (r *treeReader) readLedger(root git.OID, l wire.Ledger) ([]byte, error) {
 	segs, err := r.slots(root, ledgerTreePath(l), false)
 	if err != nil || len(segs) == 0 {
 		return nil, err
@@ -146,7 +147,7 @@ func (r *treeReader) readLedger(root OID, l wire.Ledger) ([]byte, error) {
 // pendingLedger continues a ledger whose segments are in the edit already.
 func (e *treeEdit) pendingLedger(l wire.Ledger, m ledgerMark) (*ledgerEdit, error) {
 	le := &ledgerEdit{r: e.r, ledger: l, n: m.Segments, changed: make(map[int][]byte)}
-	data := make(map[OID][]byte, len(e.objects))
+	data := make(map[git.OID][]byte, len(e.objects))
 	for _, o := range e.objects {
 		data[o.OID] = o.Data
 	}

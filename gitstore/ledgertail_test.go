@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -105,7 +106,7 @@ func TestAmendInPlaceTorn(t *testing.T) {
 	// Anything else is still somebody's doing.
 	save(kept, d.Dir)
 	d.write(name, full[:from]+"X"+full[from+1:])
-	if _, err := d.store.View(context.Background()); CodeOf(err) != CodeLedgerTampered {
+	if _, err := d.store.View(context.Background()); git.CodeOf(err) != CodeLedgerTampered {
 		t.Errorf("a changed row: %v", err)
 	}
 }

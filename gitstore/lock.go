@@ -3,7 +3,6 @@ package gitstore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,25 +13,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
 
 const (
 	// lockHeartbeat is how often a held lock renews acquired_at. The reference
-	// implementation takes over any lock older than lockMaxAge, even of a live
+	// implementation takes over any lock older than git.lockMaxAge, even of a live
 	// process (spec/01 §6.2), so a long operation must keep its lock young.
 	lockHeartbeat = 10 * time.Second
-	lockMaxAge    = 30 * time.Second
-
-	// lockTornAge is how long an unreadable lock file is believed to be a write
-	// in progress: the reference truncates before it writes.
-	lockTornAge = time.Second
 )
 
 // Lock is a held lock. Release it exactly once; later calls do nothing.
 type Lock struct {
 	path  string
-	owner lockOwner
+	owner git.LockOwner
 
 	inherited bool // taken from an owner that died with it
 
@@ -43,31 +38,9 @@ type Lock struct {
 	loss sync.Once
 }
 
-// LockedError is the cause of a locked error.
-type LockedError struct {
-	PID     int
-	Host    string        // "" when the owner did not say
-	Purpose string        // "" when the owner did not say
-	Age     time.Duration // since the lock was taken or renewed
-}
-
-func (e *LockedError) Error() string {
-	s := "another process"
-	if e.PID != 0 {
-		s = fmt.Sprintf("process %d", e.PID)
-	}
-	if e.Host != "" && e.Host != hostName() {
-		s += " on " + e.Host
-	}
-	if e.Purpose != "" {
-		s += " (" + e.Purpose + ")"
-	}
-	return s + fmt.Sprintf(", renewed %s ago", e.Age.Round(time.Second))
-}
-
 // AcquireLock takes the lock file at path, whose directory it creates, for
 // purpose (a word shown to whoever waits). It tries for at most wait; zero
-// tries once. The error has the code locked and wraps a *LockedError naming the
+// tries once. The error has the code locked and wraps a *git.LockedError naming the
 // owner; when ctx ends first it wraps ctx's cause.
 //
 // The file has the reference's shape, {"owner_pid","acquired_at"}, and more
@@ -76,10 +49,10 @@ func (e *LockedError) Error() string {
 // alive and younger than 30 s.
 func AcquireLock(ctx context.Context, path, purpose string, wait time.Duration) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, errorf(CodeLocked, err, "the lock %s cannot be made", path)
+		return nil, git.Errorf(git.CodeLocked, err, "the lock %s cannot be made", path)
 	}
 	l := &Lock{
-		path: path, owner: newOwner(purpose),
+		path: path, owner: git.NewOwner(purpose),
 		stop: make(chan struct{}), lost: make(chan struct{}),
 	}
 	deadline := time.Now().Add(wait)
@@ -90,7 +63,7 @@ func AcquireLock(ctx context.Context, path, purpose string, wait time.Duration) 
 		}
 		holder, err := l.try()
 		if err != nil {
-			return nil, errorf(CodeLocked, err, "the lock %s cannot be taken", path)
+			return nil, git.Errorf(git.CodeLocked, err, "the lock %s cannot be taken", path)
 		}
 		if holder == nil {
 			faults.Point("lock.acquired")
@@ -99,8 +72,8 @@ func AcquireLock(ctx context.Context, path, purpose string, wait time.Duration) 
 		}
 		left := time.Until(deadline)
 		if left <= 0 {
-			return nil, errorf(CodeLocked, holder, "another command is at work on this project").
-				hint("wait for it to end; if that process hangs, end it, and the next command takes the lock over")
+			return nil, git.Errorf(git.CodeLocked, holder, "another command is at work on this project").
+				WithHint("wait for it to end; if that process hangs, end it, and the next command takes the lock over")
 		}
 		// Jitter keeps a crowd from asking in step.
 		sleep := pause/2 + time.Duration(mrand.Int64N(int64(pause)))
@@ -115,7 +88,7 @@ func AcquireLock(ctx context.Context, path, purpose string, wait time.Duration) 
 }
 
 // try makes one attempt; a holder says who is in the way.
-func (l *Lock) try() (holder *LockedError, err error) {
+func (l *Lock) try() (holder *git.LockedError, err error) {
 	// All our processes look, take over and create one at a time, so that a
 	// lock judged dead cannot be replaced by a live one before it is moved
 	// away. The guard is a lock the kernel drops when its owner dies.
@@ -125,17 +98,17 @@ func (l *Lock) try() (holder *LockedError, err error) {
 	}
 	if release == nil {
 		// A crowd is at the door. Name the owner if there is one.
-		if found, err := readLock(l.path); err == nil {
-			if h := found.held(time.Now()); h != nil {
+		if found, err := git.ReadLock(l.path); err == nil {
+			if h := found.Held(time.Now()); h != nil {
 				return h, nil
 			}
 		}
-		return &LockedError{Purpose: "taking the lock"}, nil
+		return &git.LockedError{Purpose: "taking the lock"}, nil
 	}
 	defer release()
 	for range 3 {
-		l.owner.acquired = time.Now()
-		err := createExclusive(l.path, l.owner.encode(), l.owner.token)
+		l.owner.Acquired = time.Now()
+		err := createExclusive(l.path, l.owner.Encode(), l.owner.Token)
 		if err == nil {
 			sweepSides(l.path)
 			return nil, nil
@@ -143,28 +116,28 @@ func (l *Lock) try() (holder *LockedError, err error) {
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		found, err := readLock(l.path)
+		found, err := git.ReadLock(l.path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // released in between
 		}
 		if err != nil {
 			return nil, err
 		}
-		if h := found.held(time.Now()); h != nil {
+		if h := found.Held(time.Now()); h != nil {
 			return h, nil
 		}
-		if h, err := takeAway(l.path, found, l.owner.token); err != nil || h != nil {
+		if h, err := takeAway(l.path, found, l.owner.Token); err != nil || h != nil {
 			return h, err
 		}
 		l.inherited = true
 	}
-	return &LockedError{Purpose: "changing hands"}, nil
+	return &git.LockedError{Purpose: "changing hands"}, nil
 }
 
 // takeAway moves a dead lock out of the way. The guard keeps our own kind out;
 // the reference may still write its lock between our look and our move, so
 // what was moved is compared with what was judged, and put back if it differs.
-func takeAway(path string, judged *lockFile, token string) (*LockedError, error) {
+func takeAway(path string, judged *git.FileLock, token string) (*git.LockedError, error) {
 	aside := sidePath(path, token, "dead")
 	if err := os.Rename(path, aside); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -172,9 +145,9 @@ func takeAway(path string, judged *lockFile, token string) (*LockedError, error)
 		}
 		return nil, err
 	}
-	moved, err := readLock(aside)
-	if err == nil && string(moved.raw) != string(judged.raw) {
-		if h := moved.held(time.Now()); h != nil {
+	moved, err := git.ReadLock(aside)
+	if err == nil && string(moved.Raw) != string(judged.Raw) {
+		if h := moved.Held(time.Now()); h != nil {
 			// Link does not replace: should somebody have created a lock in
 			// this instant, theirs stands.
 			_ = os.Link(aside, path)
@@ -192,13 +165,13 @@ func (l *Lock) Lost() <-chan struct{} { return l.lost }
 
 // Check reads the lock file and reports lock_lost when it is not ours any more.
 func (l *Lock) Check() error {
-	found, err := readLock(l.path)
-	if err == nil && found.token == l.owner.token {
+	found, err := git.ReadLock(l.path)
+	if err == nil && found.Token == l.owner.Token {
 		return nil
 	}
 	l.loss.Do(func() { close(l.lost) })
-	return errorf(CodeLockLost, err, "the lock %s was taken over by another process", l.path).
-		hint("run the command again")
+	return git.Errorf(git.CodeLockLost, err, "the lock %s was taken over by another process", l.path).
+		WithHint("run the command again")
 }
 
 // Release ends the heartbeat and removes the lock file if it is still ours.
@@ -228,7 +201,7 @@ func (l *Lock) beat() {
 		case <-l.stop:
 			return
 		case <-t.C:
-			if CodeOf(l.renew()) == CodeLockLost {
+			if git.CodeOf(l.renew()) == git.CodeLockLost {
 				return
 			}
 		}
@@ -247,9 +220,9 @@ func (l *Lock) renew() error {
 		return err
 	}
 	next := l.owner
-	next.acquired = time.Now()
-	tmp := sidePath(l.path, l.owner.token, "new")
-	if err := os.WriteFile(tmp, next.encode(), 0o644); err != nil {
+	next.Acquired = time.Now()
+	tmp := sidePath(l.path, l.owner.Token, "new")
+	if err := os.WriteFile(tmp, next.Encode(), 0o644); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, l.path); err != nil {
@@ -261,7 +234,7 @@ func (l *Lock) renew() error {
 
 // createExclusive makes the file appear with its whole content or not at all:
 // a reader never sees an empty lock. Where there are no hard links the file is
-// created and then filled; readers believe a torn one for lockTornAge.
+// created and then filled; readers believe a torn one for git.lockTornAge.
 func createExclusive(path string, data []byte, token string) error {
 	tmp := sidePath(path, token, "new")
 	if err := os.WriteFile(tmp, data, 0o644); err != nil {
@@ -310,7 +283,7 @@ func sweepSides(path string) {
 func ownerGuard(path string) (release func(), err error) {
 	release, err = waitGuard(path, 5*time.Second)
 	if err == nil && release == nil {
-		err = errorf(CodeLocked, nil, "the directory of %s stays locked by another process", path)
+		err = git.Errorf(git.CodeLocked, nil, "the directory of %s stays locked by another process", path)
 	}
 	return release, err
 }
@@ -328,5 +301,3 @@ func waitGuard(path string, patience time.Duration) (release func(), err error) 
 		}
 	}
 }
-
-func newToken() string { return rand.Text() }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // guardMaxAge is when a guard file counts as left behind by a killed process;
@@ -26,7 +28,7 @@ func guardByFile(path string) (release func(), ok bool, err error) {
 	if err == nil && time.Since(fi.ModTime()) > guardMaxAge {
 		// Renaming, not removing: of several processes that find the same old
 		// guard only one succeeds.
-		aside := name + "." + newToken()
+		aside := name + "." + git.NewToken()
 		if os.Rename(name, aside) == nil {
 			_ = os.Remove(aside)
 		}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
@@ -76,8 +77,8 @@ func TestLockHeldNamesItsOwner(t *testing.T) {
 	l := acquire(t, path)
 	defer func() { _ = l.Release() }()
 	_, err := AcquireLock(context.Background(), path, "reject", 30*time.Millisecond)
-	var held *LockedError
-	if CodeOf(err) != CodeLocked || !errors.As(err, &held) {
+	var held *git.LockedError
+	if git.CodeOf(err) != git.CodeLocked || !errors.As(err, &held) {
 		t.Fatal(err)
 	}
 	if held.PID != os.Getpid() || held.Purpose != "accept" || held.Age > time.Minute ||
@@ -111,28 +112,28 @@ func deadPID(t testing.TB) int {
 func TestLockJudgement(t *testing.T) {
 	dead, self := deadPID(t), os.Getpid()
 	now := time.Now()
-	me := newOwner("x")
-	own := func(change func(o *lockOwner)) string {
+	me := git.NewOwner("x")
+	own := func(change func(o *git.LockOwner)) string {
 		o := me
-		o.acquired = now.Add(-time.Hour)
+		o.Acquired = now.Add(-time.Hour)
 		change(&o)
-		return string(o.encode())
+		return string(o.Encode())
 	}
 	foreign := func(pid int, age time.Duration) string {
-		return fmt.Sprintf("{\n  \"owner_pid\": %d,\n  \"acquired_at\": \"%s\"\n}", pid, now.Add(-age).UTC().Format(lockTime))
+		return fmt.Sprintf("{\n  \"owner_pid\": %d,\n  \"acquired_at\": \"%s\"\n}", pid, now.Add(-age).UTC().Format(git.LockTime))
 	}
 	for name, c := range map[string]struct {
 		content string
 		held    bool
 	}{
-		"ours, alive, however old":      {own(func(*lockOwner) {}), true},
-		"ours, dead":                    {own(func(o *lockOwner) { o.pid = dead }), false},
-		"ours, number reused":           {own(func(o *lockOwner) { o.started = "boot:1" }), false},
-		"ours, start unknown":           {own(func(o *lockOwner) { o.started = "" }), true},
-		"other machine, young":          {own(func(o *lockOwner) { o.host, o.pid, o.acquired = "elsewhere", dead, now }), true},
-		"other machine, old":            {own(func(o *lockOwner) { o.host = "elsewhere" }), false},
-		"other container, young":        {own(func(o *lockOwner) { o.space, o.pid, o.acquired = "pid:[1]", dead, now }), true},
-		"other container, old":          {own(func(o *lockOwner) { o.space = "pid:[1]" }), false},
+		"ours, alive, however old":      {own(func(*git.LockOwner) {}), true},
+		"ours, dead":                    {own(func(o *git.LockOwner) { o.PID = dead }), false},
+		"ours, number reused":           {own(func(o *git.LockOwner) { o.Started = "boot:1" }), false},
+		"ours, start unknown":           {own(func(o *git.LockOwner) { o.Started = "" }), true},
+		"other machine, young":          {own(func(o *git.LockOwner) { o.Host, o.PID, o.Acquired = "elsewhere", dead, now }), true},
+		"other machine, old":            {own(func(o *git.LockOwner) { o.Host = "elsewhere" }), false},
+		"other container, young":        {own(func(o *git.LockOwner) { o.Space, o.PID, o.Acquired = "pid:[1]", dead, now }), true},
+		"other container, old":          {own(func(o *git.LockOwner) { o.Space = "pid:[1]" }), false},
 		"reference, alive, young":       {foreign(self, 29*time.Second), true},
 		"reference, alive, old":         {foreign(self, 31*time.Second), false},
 		"reference, dead, young":        {foreign(dead, 0), false},
@@ -153,7 +154,7 @@ func TestLockJudgement(t *testing.T) {
 			t.Fatal(err)
 		}
 		l, err := AcquireLock(context.Background(), path, "x", 0)
-		if held := CodeOf(err) == CodeLocked; held != c.held {
+		if held := git.CodeOf(err) == git.CodeLocked; held != c.held {
 			t.Errorf("%s: held %v, %v", name, held, err)
 		}
 		after, _ := os.ReadFile(path)
@@ -189,12 +190,12 @@ func TestZombieDoesNotHold(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	o := newOwner("x")
-	o.pid, o.started, o.acquired = cmd.Process.Pid, process.Started(cmd.Process.Pid), time.Now()
-	if err := os.WriteFile(path, o.encode(), 0o644); err != nil {
+	o := git.NewOwner("x")
+	o.PID, o.Started, o.Acquired = cmd.Process.Pid, process.Started(cmd.Process.Pid), time.Now()
+	if err := os.WriteFile(path, o.Encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AcquireLock(context.Background(), path, "x", 0); CodeOf(err) != CodeLocked {
+	if _, err := AcquireLock(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
 		t.Fatal(err)
 	}
 	_ = cmd.Process.Kill()
@@ -213,7 +214,7 @@ func TestLockTakenOverByAnother(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.renew(); CodeOf(err) != CodeLockLost {
+		if err := l.renew(); git.CodeOf(err) != git.CodeLockLost {
 			t.Errorf("renewed another's lock: %v", err)
 		}
 		select {
@@ -221,7 +222,7 @@ func TestLockTakenOverByAnother(t *testing.T) {
 		default:
 			t.Error("the loss was not signalled")
 		}
-		if err := l.Release(); CodeOf(err) != CodeLockLost {
+		if err := l.Release(); git.CodeOf(err) != git.CodeLockLost {
 			t.Errorf("released another's lock: %v", err)
 		}
 		if b, err := os.ReadFile(path); err != nil || string(b) != content {
@@ -231,7 +232,7 @@ func TestLockTakenOverByAnother(t *testing.T) {
 	}
 	l := acquire(t, path)
 	_ = os.Remove(path)
-	if err := l.Check(); CodeOf(err) != CodeLockLost {
+	if err := l.Check(); git.CodeOf(err) != git.CodeLockLost {
 		t.Error(err)
 	}
 	_ = l.Release()
@@ -249,7 +250,7 @@ func TestLockUnusableDirectory(t *testing.T) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := AcquireLock(context.Background(), path, "x", 0); CodeOf(err) != CodeLocked {
+	if _, err := AcquireLock(context.Background(), path, "x", 0); git.CodeOf(err) != git.CodeLocked {
 		t.Fatal(err)
 	}
 }
@@ -328,11 +329,11 @@ func TestLockManyProcesses(t *testing.T) {
 		t.Run(fmt.Sprintf("kill=%v", kill), func(t *testing.T) {
 			path := lockPath(t)
 			log := filepath.Join(t.TempDir(), "log")
-			stale := newOwner("crashed")
-			stale.pid, stale.acquired = deadPID(t), time.Now()
+			stale := git.NewOwner("crashed")
+			stale.PID, stale.Acquired = deadPID(t), time.Now()
 			if err := errors.Join(
 				os.MkdirAll(filepath.Dir(path), 0o755),
-				os.WriteFile(path, stale.encode(), 0o644),
+				os.WriteFile(path, stale.Encode(), 0o644),
 				os.WriteFile(log, nil, 0o644),
 			); err != nil {
 				t.Fatal(err)
@@ -393,8 +394,8 @@ func TestLockManyProcesses(t *testing.T) {
 }
 
 func FuzzReadLock(f *testing.F) {
-	o := newOwner("x")
-	f.Add(o.encode())
+	o := git.NewOwner("x")
+	f.Add(o.Encode())
 	f.Add([]byte(`{"owner_pid": 1e99}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -402,11 +403,11 @@ func FuzzReadLock(f *testing.F) {
 		if err := os.WriteFile(path, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		l, err := readLock(path)
+		l, err := git.ReadLock(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h := l.held(time.Now()); h != nil {
+		if h := l.Held(time.Now()); h != nil {
 			_ = h.Error()
 		}
 	})

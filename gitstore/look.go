@@ -5,7 +5,8 @@ package gitstore
 import (
 	"context"
 	"os"
-	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // Look is View for readers that show a run and never touch it: a restore that was
@@ -40,23 +41,6 @@ func (s *Store) refuseRestoring() error {
 	if _, err := os.Lstat(s.restoreJournalPath()); err != nil {
 		return nil
 	}
-	return errorf(CodeWorkBehind, nil, "a restore is under way or was interrupted, and there is nothing to be seen between two states").
-		hint("git agentxchain status, which ends an interrupted one")
-}
-
-// Checkout returns the commit and the branch that are checked out; both are "" while
-// the branch has no commit, the branch is when HEAD is detached.
-func (r *Repository) Checkout(ctx context.Context) (head OID, branch string, err error) {
-	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
-	if err != nil {
-		if exitCode(err) >= 0 {
-			return "", "", nil
-		}
-		return "", "", err
-	}
-	oid, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if name == "HEAD" {
-		name = ""
-	}
-	return OID(oid), name, nil
+	return git.Errorf(git.CodeWorkBehind, nil, "a restore is under way or was interrupted, and there is nothing to be seen between two states").
+		WithHint("git agentxchain status, which ends an interrupted one")
 }

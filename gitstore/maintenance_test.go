@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -44,7 +45,7 @@ var maintenances = map[string][][]string{
 // TestMaintenanceBeforeTheRefMoves cleans the repository up between the writing of an
 // operation's objects and the move of its ref, when no ref reaches them.
 func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 		for _, linked := range []bool{false, true} {
 			for name, commands := range maintenances {
 				t.Run(format+"-"+map[bool]string{true: "linked", false: "main"}[linked]+"-"+name, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestMaintenanceBeforeTheRefMoves(t *testing.T) {
 					r := testrepo.New(t, testrepo.Options{ObjectFormat: format, LinkedWorktree: linked})
 					d := scaffold(t, r.Dir)
 					ran := 0
-					d.store.opts.Publish = func(ctx context.Context, repo *Repository, m Move) error {
+					d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
 						for _, args := range commands {
 							gitIn(t, r.Dir, args...)
 						}
@@ -89,10 +90,10 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 					gitIn(t, r.Dir, args...)
 				}
 			}
-			h, err := buildPack(filesBehind(repo).packs.dir, repo.ObjectFormat, 0o755, len(objs), func(p *packWriter) error {
+			h, err := git.BuildPack(filesBehind(repo).Packs.Dir, repo.ObjectFormat, 0o755, len(objs), func(p *git.PackWriter) error {
 				for _, o := range objs {
 					clean()
-					if err := p.add(o); err != nil {
+					if err := p.Add(o); err != nil {
 						return err
 					}
 				}
@@ -104,7 +105,7 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 			}
 			clean()
 			r.Git("update-ref", "refs/agentxchain/runs/x", string(objs[len(objs)-1].OID))
-			h.release()
+			h.Release()
 			clean()
 			r.Fsck()
 		})
@@ -115,14 +116,14 @@ func TestMaintenanceWhileAPackIsWritten(t *testing.T) {
 // held, as no program of git's does: it is put back before the operation says that it
 // is recorded.
 func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		d := scaffold(t, r.Dir)
-		d.store.opts.Publish = func(ctx context.Context, repo *Repository, m Move) error {
+		d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
 			// Only the ones on their way: git asks for the commit that a ref is to be at.
 			for _, keep := range keeps(t, d) {
-				for _, ext := range []string{".pack", ".idx", keepExt} {
-					away := keep[:len(keep)-len(keepExt)] + ext
+				for _, ext := range []string{".pack", ".idx", git.KeepExt} {
+					away := keep[:len(keep)-len(git.KeepExt)] + ext
 					defer func() { _ = os.Remove(away) }()
 				}
 			}
@@ -142,15 +143,15 @@ func TestPackRemovedBeforeTheRefMoves(t *testing.T) {
 func TestLeftoverIsNotReliedOn(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
 	d := scaffold(t, r.Dir)
-	d.store.opts.Publish = func(context.Context, *Repository, Move) error {
-		return errorf(CodeRefMoved, nil, "another was faster")
+	d.store.opts.Publish = func(context.Context, *git.Repository, Move) error {
+		return git.Errorf(git.CodeRefMoved, nil, "another was faster")
 	}
-	if _, _, err := d.try(initOp(false)); CodeOf(err) != CodeRefMoved {
+	if _, _, err := d.try(initOp(false)); git.CodeOf(err) != git.CodeRefMoved {
 		t.Fatal(err)
 	}
 	noKeeps(t, d)
 	d.n = 0 // the very same operation once more
-	d.store.opts.Publish = func(ctx context.Context, repo *Repository, m Move) error {
+	d.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
 		gitIn(t, r.Dir, "repack", "-adq")
 		gitIn(t, r.Dir, "prune", "--expire=now")
 		return publishAlone(ctx, repo, m)
@@ -177,7 +178,7 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 		t.Fatalf("%v", stale)
 	}
 	at := 0
-	e.store.opts.Publish = func(ctx context.Context, repo *Repository, m Move) error {
+	e.store.opts.Publish = func(ctx context.Context, repo *git.Repository, m Move) error {
 		at = len(keeps(t, e))
 		if stale := repo.StaleHolds(true); len(stale) > 0 {
 			t.Errorf("%v of a command at work", stale)
@@ -196,7 +197,7 @@ func TestHoldOfAKilledCommand(t *testing.T) {
 // middle of its commit: when the files are stored, and when the commit is, a moment
 // before the branch moves.
 func TestMaintenanceDuringACheckpoint(t *testing.T) {
-	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: FormatSHA256}} {
+	for _, o := range []testrepo.Options{{}, {LinkedWorktree: true}, {ObjectFormat: git.FormatSHA256}} {
 		for hook, times := range map[string]int{"pre-commit": 100, "reference-transaction": 3} {
 			t.Run(o.Name()+"-"+hook, func(t *testing.T) {
 				t.Parallel()
@@ -249,7 +250,7 @@ func TestMaintenanceDuringACheckpoint(t *testing.T) {
 // TestMaintenanceRemovesALeftoverOfACommit makes a commit of objects that are in the repository already, in
 // a pack that no ref reached, which a repack at work removes afterwards.
 func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
 		repo := opened(t, r)
 		r.Write("a.txt", "changed\n")
@@ -260,7 +261,7 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 		leftover := filepath.Join(repo.ObjectsDir, "pack", "pack-"+r.GitInput(ids, "pack-objects", "-q", filepath.Join(repo.ObjectsDir, "pack", "pack")))
 		r.Git("prune-packed", "-q")
 		r.Git("update-ref", "HEAD", commit)
-		if err := repo.keepCommit(context.Background(), OID(commit), nil); err != nil {
+		if err := repo.KeepCommit(context.Background(), git.OID(commit), nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, ext := range []string{".idx", ".pack"} {
@@ -280,7 +281,7 @@ func TestMaintenanceRemovesALeftoverOfACommit(t *testing.T) {
 // TestMaintenanceIndexesAPackThatGoes has packs removed that a multi-pack-index names,
 // as when one is written from a list of a moment before: the next command removes it.
 func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
-	for _, format := range []string{FormatSHA1, FormatSHA256} {
+	for _, format := range []string{git.FormatSHA1, git.FormatSHA256} {
 		d := scaffold(t, testrepo.New(t, testrepo.Options{ObjectFormat: format}).Dir)
 		d.must(initOp(false))
 		d.turns(3)
@@ -291,11 +292,11 @@ func TestMaintenanceIndexesAPackThatGoes(t *testing.T) {
 		}
 		gitIn(t, d.Dir, "repack", "-aq") // everything once more; the packs of before stay
 		gitIn(t, d.Dir, "multi-pack-index", "write")
-		d.store.repo.dropStaleMidx()
-		if _, err := os.Stat(filepath.Join(dir, midxName)); err != nil {
+		d.store.repo.DropStaleMidx()
+		if _, err := os.Stat(filepath.Join(dir, git.MidxName)); err != nil {
 			t.Fatalf("one that holds was removed: %v", err)
 		}
-		named := midxPacks(filepath.Join(dir, midxName))
+		named := git.MidxPacks(filepath.Join(dir, git.MidxName))
 		for _, p := range packs {
 			if !slices.Contains(named, filepath.Base(p)) {
 				t.Errorf("%s is not among %v", p, named)

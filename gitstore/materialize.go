@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 // project-relative path.
 type RunFiles struct {
 	Run     string
-	Op      OID
+	Op      git.OID
 	Config  []byte            // the configuration the operation was decided under
 	State   []byte            // state.json
 	Files   map[string][]byte // ledgers, documents, bundles of active turns, files of operations
@@ -33,7 +34,7 @@ func (f *RunFiles) Paths() []string {
 
 // Materialize reads the governed files as operation op of run recorded them; an
 // empty op means the newest. Nothing is written.
-func (s *Store) Materialize(ctx context.Context, run string, op OID) (*RunFiles, error) {
+func (s *Store) Materialize(ctx context.Context, run string, op git.OID) (*RunFiles, error) {
 	if op == "" {
 		tip, err := s.readRun(ctx, run)
 		if err != nil {
@@ -54,12 +55,12 @@ func (s *Store) Materialize(ctx context.Context, run string, op OID) (*RunFiles,
 	return rec.materialize()
 }
 
-func noRun(run string) *Error {
+func noRun(run string) *git.Error {
 	if run == "" {
-		return errorf(CodeNoRun, nil, "no run has been recorded here").hint("start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
+		return git.Errorf(CodeNoRun, nil, "no run has been recorded here").WithHint("start one with git agentxchain assign, or fetch refs/agentxchain/runs/* from another clone")
 	}
-	return errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
-		hint("list what is here with git for-each-ref refs/agentxchain/runs, or fetch the run from another clone")
+	return git.Errorf(CodeNoRun, nil, "run %s has no record in this repository", run).
+		WithHint("list what is here with git for-each-ref refs/agentxchain/runs, or fetch the run from another clone")
 }
 
 func (rec *recorded) materialize() (*RunFiles, error) {
@@ -95,14 +96,14 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(name string, oid OID) error {
+	add := func(name string, oid git.OID) error {
 		data, err := rec.r.blob(oid)
 		f.Files[name] = data
 		return err
 	}
 	for _, g := range groups {
 		// A later operation's file takes the place of an earlier one's.
-		err := rec.r.walkFiles(g, projectDir, func(name string, oid OID) error {
+		err := rec.r.walkFiles(g, projectDir, func(name string, oid git.OID) error {
 			if !safeFilePath(name) {
 				return malformed(rec.root, "it holds the file %q, which no operation may write", name)
 			}
@@ -120,7 +121,7 @@ func (rec *recorded) materialize() (*RunFiles, error) {
 		if !t.IsTree() || !safeName(t.Name) {
 			return nil, malformed(rec.root, "%s/%s is not a bundle", treeBundles, t.Name)
 		}
-		err := rec.r.walkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid OID) error {
+		err := rec.r.walkFiles(t.OID, wire.BundleDir(t.Name), func(name string, oid git.OID) error {
 			if !safeBundleName(strings.TrimPrefix(name, wire.BundleDir(t.Name)+"/")) {
 				return malformed(rec.root, "%q is not a file of a bundle", name)
 			}

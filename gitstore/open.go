@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -21,22 +21,22 @@ import (
 func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the directory %s cannot be entered", dir)
+		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", dir)
 	}
 	root := findProject(abs)
 	if root == "" {
 		root = abs
 	}
-	repo, err := Discover(ctx, root)
+	repo, err := git.Discover(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	// What lies above the work tree's root is another tree's business, and a
 	// link may have led out of this one.
-	if !hasConfig(repo.ProjectDir) || !within(repo.TopLevel, repo.ProjectDir) {
+	if !hasConfig(repo.ProjectDir) || !git.Within(repo.TopLevel, repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository", wire.ConfigPath, abs).
-			hint("git agentxchain init")
+		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s or above it in this repository", wire.ConfigPath, abs).
+			WithHint("git agentxchain init")
 	}
 	return newStore(repo, opts)
 }
@@ -44,7 +44,7 @@ func Open(ctx context.Context, dir string, opts Options) (*Store, error) {
 // OpenAt opens a store on dir itself, whether or not it is a project yet: init
 // needs one before agentxchain.json exists.
 func OpenAt(ctx context.Context, dir string, opts Options) (*Store, error) {
-	repo, err := Discover(ctx, dir)
+	repo, err := git.Discover(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +73,6 @@ func findProject(dir string) string {
 func hasConfig(dir string) bool {
 	fi, err := os.Stat(filepath.Join(dir, wire.ConfigPath))
 	return err == nil && fi.Mode().IsRegular()
-}
-
-func within(top, dir string) bool {
-	rel, err := filepath.Rel(top, dir)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // exists reports whether a project-relative path is there, whatever it is.

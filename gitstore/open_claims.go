@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -54,13 +55,13 @@ func Unconfirmed(run string, open []Claim) *wire.Error {
 
 // admit refuses to record an operation of another tool that the door would not let
 // in: the run could never be read again.
-func (s *Store) admit(ctx context.Context, run string, op OID) error {
+func (s *Store) admit(ctx context.Context, run string, op git.OID) error {
 	v, err := s.Verify(ctx, run, op)
 	if err != nil || v.Sound() {
 		return err
 	}
 	if f := v.Findings[0]; f.Op == op {
-		return errorf(CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s", f.Message).hint("%s", repairHint)
+		return git.Errorf(CodeStateTampered, nil, "the changes of another tool cannot be recorded: %s", f.Message).WithHint("%s", repairHint)
 	}
 	return v.Err()
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -56,7 +57,7 @@ func decodeOpenBundle(data []byte) (*openBundle, error) {
 // the process be killed before, the next Begin settles it.
 func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 	if !safeName(turn) {
-		return errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
+		return git.Errorf(wire.CodeInvalidArgument, nil, "%q cannot name a bundle", turn)
 	}
 	if err := tx.SettleBundle(ctx); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (tx *Tx) OpenBundle(ctx context.Context, turn string) error {
 		n.Files = append(n.Files, f.name)
 	}
 	if err := s.writePrivate(openBundleName, n.encode()); err != nil {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	tx.opened = n
 	return nil
@@ -119,7 +120,7 @@ func (tx *Tx) settleLeft(ctx context.Context) (turn string, err error) {
 // settle brings a bundle directory to what is recorded and takes the note away.
 func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err error) {
 	s := tx.store
-	recorded := make(map[string]OID)
+	recorded := make(map[string]git.OID)
 	var r *treeReader
 	if tx.rec != nil && tx.rec.run == n.Run {
 		r = s.reader(ctx)
@@ -139,17 +140,17 @@ func (tx *Tx) settle(ctx context.Context, n *openBundle) (changed bool, err erro
 		changed = changed || more
 	}
 	if err != nil {
-		return changed, errorf(CodeWorkBehind, err, "%s could not be brought to what is recorded", dir).hint("remove the cause and run the command again")
+		return changed, git.Errorf(git.CodeWorkBehind, err, "%s could not be brought to what is recorded", dir).WithHint("remove the cause and run the command again")
 	}
 	if err := s.removePrivate(openBundleName); err != nil {
-		return changed, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return changed, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return changed, nil
 }
 
 // dropUnrecorded removes what came into a bundle directory and was not recorded.
 // The log of an actor that may still be at work stays: it is part of no bundle.
-func (w *workDir) dropUnrecorded(dir string, before []string, recorded map[string]OID) (changed bool, err error) {
+func (w *workDir) dropUnrecorded(dir string, before []string, recorded map[string]git.OID) (changed bool, err error) {
 	found, err := w.bundleEntries(dir)
 	if err != nil {
 		return false, err
@@ -173,7 +174,7 @@ func (w *workDir) dropUnrecorded(dir string, before []string, recorded map[strin
 }
 
 // putRecorded writes the recorded files that are not as recorded, the seal last.
-func (w *workDir) putRecorded(r *treeReader, dir string, recorded map[string]OID) (changed bool, err error) {
+func (w *workDir) putRecorded(r *treeReader, dir string, recorded map[string]git.OID) (changed bool, err error) {
 	names := make([]string, 0, len(recorded))
 	for name := range recorded {
 		names = append(names, name)
@@ -189,7 +190,7 @@ func (w *workDir) putRecorded(r *treeReader, dir string, recorded map[string]OID
 	})
 	for _, name := range names {
 		data, _, ok, err := w.read(dir+"/"+name, maxDocument)
-		if err == nil && ok && HashObject(r.format, KindBlob, data) == recorded[name] {
+		if err == nil && ok && git.HashObject(r.format, git.KindBlob, data) == recorded[name] {
 			continue
 		}
 		if data, err = r.blob(recorded[name]); err != nil {

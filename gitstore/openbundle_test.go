@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -130,13 +131,13 @@ func TestReread(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.write(name, data)
-		if _, _, err := d.in(tx, assignOp); CodeOf(err) != CodeStateMoved {
+		if _, _, err := d.in(tx, assignOp); git.CodeOf(err) != CodeStateMoved {
 			t.Errorf("not noticed: %v", err)
 		}
 		if err := tx.Reread(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := d.in(tx, assignOp); more == "" && err != nil || more != "" && CodeOf(err) != CodeStateMoved {
+		if _, _, err := d.in(tx, assignOp); more == "" && err != nil || more != "" && git.CodeOf(err) != CodeStateMoved {
 			t.Errorf("%q: %v", more, err)
 		}
 		_ = tx.Close()

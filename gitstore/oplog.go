@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -18,9 +19,9 @@ import (
 
 // OpInfo is what the commit of an operation says about it.
 type OpInfo struct {
-	Op          OID
-	Parents     []OID // one, or none for a run's first operation
-	Tree        OID
+	Op          git.OID
+	Parents     []git.OID // one, or none for a run's first operation
+	Tree        git.OID
 	Run         string
 	Name        string    // wire name: accept_turn, external, ...
 	Time        time.Time // to the second; the record has milliseconds
@@ -33,13 +34,13 @@ type OpInfo struct {
 	CodeHead    string // HEAD of the project's own history at the time
 	Dropped     []string
 	Unstaged    []string
-	Previous    OID // last operation of the run before, in a run's first
+	Previous    git.OID // last operation of the run before, in a run's first
 }
 
 // Runs lists the recorded runs of the repository in ref order. Refs that cannot
 // be a run are left out; fsck names them.
-func (s *Store) Runs(ctx context.Context) ([]Ref, error) {
-	refs, err := s.repo.ListRefs(ctx, RunRefPrefix)
+func (s *Store) Runs(ctx context.Context) ([]git.Ref, error) {
+	refs, err := s.repo.ListRefs(ctx, git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (s *Store) Log(ctx context.Context, run string, limit int) ([]OpInfo, error
 
 const logFields = 7
 
-func (s *Store) logFrom(ctx context.Context, tip OID, limit int) ([]OpInfo, error) {
+func (s *Store) logFrom(ctx context.Context, tip git.OID, limit int) ([]OpInfo, error) {
 	args := []string{"log", "-z", "--first-parent", "--no-show-signature", "--no-color", "--no-decorate", "--encoding=UTF-8",
 		"--format=tformat:%H%x00%P%x00%T%x00%at%x00%an%x00%ae%x00%B"}
 	if limit > 0 {
@@ -99,7 +100,7 @@ func (s *Store) logFrom(ctx context.Context, tip OID, limit int) ([]OpInfo, erro
 	}
 	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
 	if len(fields)%logFields != 0 {
-		return nil, errorf(CodeGitFailed, nil, "git log answered in a form that is not understood")
+		return nil, git.Errorf(git.CodeGitFailed, nil, "git log answered in a form that is not understood")
 	}
 	ops := make([]OpInfo, 0, len(fields)/logFields)
 	for ; len(fields) > 0; fields = fields[logFields:] {
@@ -110,9 +111,9 @@ func (s *Store) logFrom(ctx context.Context, tip OID, limit int) ([]OpInfo, erro
 
 func opInfo(f [][]byte) OpInfo {
 	sec, _ := strconv.ParseInt(string(f[3]), 10, 64)
-	op := OpInfo{Op: OID(f[0]), Tree: OID(f[2]), Time: time.Unix(sec, 0).UTC(), Actor: string(f[4]), Email: string(f[5])}
+	op := OpInfo{Op: git.OID(f[0]), Tree: git.OID(f[2]), Time: time.Unix(sec, 0).UTC(), Actor: string(f[4]), Email: string(f[5])}
 	for p := range strings.FieldsSeq(string(f[1])) {
-		op.Parents = append(op.Parents, OID(p))
+		op.Parents = append(op.Parents, git.OID(p))
 	}
 	op.readMessage(string(f[6]))
 	return op
@@ -145,7 +146,7 @@ func (op *OpInfo) readMessage(msg string) {
 		case trailerUnstaged:
 			op.Unstaged = strings.Fields(value)
 		case trailerPrevious:
-			op.Previous = OID(value)
+			op.Previous = git.OID(value)
 		}
 	}
 }
@@ -175,21 +176,21 @@ type OpDetail struct {
 // any other way git knows.
 func (s *Store) Show(ctx context.Context, name string) (*OpDetail, error) {
 	if name == "" || strings.HasPrefix(name, "-") {
-		return nil, errorf(wire.CodeNotFound, nil, "%q names no operation", name)
+		return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name)
 	}
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil {
-		if exitCode(err) >= 0 {
-			return nil, errorf(wire.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
+		if git.ExitCode(err) >= 0 {
+			return nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
 		}
 		return nil, err
 	}
-	ops, err := s.logFrom(ctx, OID(bytes.TrimSpace(out)), 1)
+	ops, err := s.logFrom(ctx, git.OID(bytes.TrimSpace(out)), 1)
 	if err != nil {
 		return nil, err
 	}
 	if len(ops) != 1 || ops[0].Name == "" || ops[0].Run == "" {
-		return nil, errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).hint("git agentxchain log")
+		return nil, git.Errorf(wire.CodeNotFound, nil, "%s is a commit, but not an operation of a run", name).WithHint("git agentxchain log")
 	}
 	return s.detail(ctx, ops[0])
 }
@@ -197,7 +198,7 @@ func (s *Store) Show(ctx context.Context, name string) (*OpDetail, error) {
 func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
 	r := s.reader(ctx)
 	d := &OpDetail{OpInfo: op, Evidence: make(map[string]int)}
-	before := OID("")
+	before := git.OID("")
 	if len(op.Parents) > 0 {
 		parent, err := r.commit(op.Parents[0])
 		if err != nil {
@@ -238,7 +239,7 @@ func (s *Store) detail(ctx context.Context, op OpInfo) (*OpDetail, error) {
 	return d, d.files(r, before)
 }
 
-func (d *OpDetail) ledgers(r *treeReader, before OID) error {
+func (d *OpDetail) ledgers(r *treeReader, before git.OID) error {
 	for _, l := range wire.Ledgers() {
 		diff, err := r.diffLedger(before, d.Tree, l)
 		if err != nil {
@@ -262,7 +263,7 @@ func (d *OpDetail) ledgers(r *treeReader, before OID) error {
 	return nil
 }
 
-func (d *OpDetail) files(r *treeReader, before OID) error {
+func (d *OpDetail) files(r *treeReader, before git.OID) error {
 	groups, err := r.slots(d.Tree, treeFiles, true)
 	if err != nil {
 		return err
@@ -274,7 +275,7 @@ func (d *OpDetail) files(r *treeReader, before OID) error {
 		}
 	}
 	for _, g := range groups[min(n, len(groups)):] {
-		err := r.walkFiles(g, projectDir, func(name string, _ OID) error {
+		err := r.walkFiles(g, projectDir, func(name string, _ git.OID) error {
 			d.Files = append(d.Files, name)
 			return nil
 		})
@@ -287,8 +288,8 @@ func (d *OpDetail) files(r *treeReader, before OID) error {
 
 // diffLedger relates a ledger in tree after to the one in tree before ("" for
 // none), reading only segments that differ.
-func (r *treeReader) diffLedger(before, after OID, l wire.Ledger) (*ledgerDiff, error) {
-	var old []OID
+func (r *treeReader) diffLedger(before, after git.OID, l wire.Ledger) (*ledgerDiff, error) {
+	var old []git.OID
 	if before != "" {
 		a, _, err := r.lookup(before, ledgerTreePath(l))
 		if err != nil {

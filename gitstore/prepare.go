@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -23,11 +24,11 @@ import (
 type Pending struct {
 	Move Move
 
-	repo  *Repository
+	repo  *git.Repository
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
-	errs  *boundedBuffer
+	errs  *git.BoundedBuffer
 	start string // see process.Started
 	once  sync.Once
 	exit  error
@@ -39,35 +40,35 @@ const maxPrepare = time.Minute
 
 // StartMove starts git for a move. The ref is not locked yet. A move that changes
 // nothing (New equals Old) is refused with invalid_argument.
-func StartMove(ctx context.Context, r *Repository, m Move) (*Pending, error) {
+func StartMove(ctx context.Context, r *git.Repository, m Move) (*Pending, error) {
 	u := m.Ref
 	switch {
-	case !safeRefName(u.Name):
-		return nil, errorf(CodeBadRefName, nil, "%q is not a ref name", u.Name)
+	case !git.SafeRefName(u.Name):
+		return nil, git.Errorf(git.CodeBadRefName, nil, "%q is not a ref name", u.Name)
 	case !u.New.Valid(r.ObjectFormat) || u.New.IsZero() || u.New == u.Old || !u.Old.IsZero() && !u.Old.Valid(r.ObjectFormat):
-		return nil, errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "the move of %s from %q to %q is none", u.Name, u.Old, u.New)
 	case len(m.Also) > 0:
-		return nil, errorf(wire.CodeInvalidArgument, nil, "%s moves together with other refs, which is not for a decision over several repositories", u.Name)
+		return nil, git.Errorf(wire.CodeInvalidArgument, nil, "%s moves together with other refs, which is not for a decision over several repositories", u.Name)
 	}
-	if err := r.refuseSymbolic(ctx, u.Name); err != nil {
+	if err := r.RefuseSymbolic(ctx, u.Name); err != nil {
 		return nil, err
 	}
-	cmd, err := r.Git.command(context.WithoutCancel(ctx), movingRefs(m.Reflog))
+	cmd, err := r.Git.Command(context.WithoutCancel(ctx), git.MovingRefs(m.Reflog))
 	if err != nil {
 		return nil, err
 	}
-	p := &Pending{Move: m, repo: r, cmd: cmd, errs: &boundedBuffer{limit: maxGitStderr}}
+	p := &Pending{Move: m, repo: r, cmd: cmd, errs: &git.BoundedBuffer{Limit: git.MaxGitStderr}}
 	cmd.Stderr = p.errs
 	if p.in, err = cmd.StdinPipe(); err != nil {
-		return nil, errorf(CodeGitFailed, err, "git could not be started")
+		return nil, git.Errorf(git.CodeGitFailed, err, "git could not be started")
 	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, errorf(CodeGitFailed, err, "git could not be started")
+		return nil, git.Errorf(git.CodeGitFailed, err, "git could not be started")
 	}
 	p.out = bufio.NewReader(out)
 	if err := cmd.Start(); err != nil {
-		return nil, r.Git.failure([]string{"update-ref"}, err, "")
+		return nil, r.Git.Failure([]string{"update-ref"}, err, "")
 	}
 	p.start = process.Started(cmd.Process.Pid)
 	if err := p.say("start", "start\x00"); err != nil {
@@ -83,14 +84,14 @@ func (p *Pending) Prepare(ctx context.Context) error {
 	u := p.Move.Ref
 	old := u.Old
 	if old.IsZero() {
-		old = zeroOID(p.repo.ObjectFormat)
+		old = git.ZeroOID(p.repo.ObjectFormat)
 	}
 	err := p.say("prepare", fmt.Sprintf("update %s\x00%s\x00%s\x00prepare\x00", u.Name, u.New, old))
 	if err == nil {
 		return nil
 	}
 	p.end()
-	return p.repo.explainUpdate(ctx, []RefUpdate{u}, err)
+	return p.repo.ExplainUpdate(ctx, []git.RefUpdate{u}, err)
 }
 
 // Commit moves the ref and makes that durable. After an error it may have moved.
@@ -100,7 +101,7 @@ func (p *Pending) Commit() error {
 	if err != nil {
 		return err
 	}
-	return p.repo.afterMove([]RefUpdate{p.Move.Ref})
+	return p.repo.AfterMove([]git.RefUpdate{p.Move.Ref})
 }
 
 // Abort gives the ref free where it is. It may be called at any time.
@@ -122,14 +123,14 @@ func (p *Pending) say(what, command string) error {
 	case err == nil && line == what+": ok\n":
 		return nil
 	case err == nil:
-		err = fmt.Errorf("git update-ref answered %q to %s", clipBytes([]byte(line)), what)
+		err = fmt.Errorf("git update-ref answered %q to %s", git.ClipBytes([]byte(line)), what)
 	}
 	p.end()
-	complaint := p.errs.buf.String()
+	complaint := p.errs.Buf.String()
 	if p.exit == nil || complaint == "" && !errors.As(p.exit, new(*exec.ExitError)) {
-		return errorf(CodeGitFailed, err, "git failed")
+		return git.Errorf(git.CodeGitFailed, err, "git failed")
 	}
-	return p.repo.Git.failure([]string{"update-ref"}, p.exit, complaint)
+	return p.repo.Git.Failure([]string{"update-ref"}, p.exit, complaint)
 }
 
 // end closes git's input, on which it gives up what it has not committed, and
@@ -137,8 +138,8 @@ func (p *Pending) say(what, command string) error {
 func (p *Pending) end() {
 	p.once.Do(func() {
 		_ = p.in.Close()
-		stop := time.AfterFunc(killGrace, func() { _ = p.cmd.Cancel() })
-		kill := time.AfterFunc(2*killGrace, func() { sweepGroup(p.cmd) })
+		stop := time.AfterFunc(git.KillGrace, func() { _ = p.cmd.Cancel() })
+		kill := time.AfterFunc(2*git.KillGrace, func() { git.SweepGroup(p.cmd) })
 		_, _ = io.Copy(io.Discard, p.out)
 		p.exit = p.cmd.Wait()
 		stop.Stop()
@@ -147,28 +148,12 @@ func (p *Pending) end() {
 }
 
 // Owner describes the git process for the record of a decision.
-func (p *Pending) Owner() Owner {
-	return Owner{PID: p.cmd.Process.Pid, Started: p.start, Host: hostName(), Space: process.Space()}
+func (p *Pending) Owner() git.Owner {
+	return git.Owner{PID: p.cmd.Process.Pid, Started: p.start, Host: git.HostName(), Space: process.Space()}
 }
 
 // Participant describes the move for the record of a decision.
 func (p *Pending) Participant(repo string) Participant {
 	return Participant{Repo: repo, GitDir: p.repo.CommonDir, Ref: p.Move.Ref.Name, Old: string(p.Move.Ref.Old), New: string(p.Move.Ref.New),
-		Reflog: reflogLine(p.Move.Reflog), Objects: p.repo.ObjectFormat, Refs: p.repo.RefFormat, Owner: p.Owner()}
-}
-
-// Owner identifies a process on the machines that share a disk.
-type Owner struct {
-	PID     int    `json:"pid"`
-	Started string `json:"started"`
-	Host    string `json:"host"`
-	Space   string `json:"pid_space"`
-}
-
-// dead reports that the process is certainly over.
-func (o Owner) dead() bool {
-	if o.Host != hostName() || o.Space != process.Space() {
-		return false
-	}
-	return !process.Alive(o.PID) || process.Dead(o.PID) || o.Started != "" && process.Started(o.PID) != o.Started
+		Reflog: git.ReflogLine(p.Move.Reflog), Objects: p.repo.ObjectFormat, Refs: p.repo.RefFormat, Owner: p.Owner()}
 }

@@ -8,61 +8,18 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
-
-// privateName is our directory in a git directory.
-const privateName = "agentxchain"
-
-func linkedPrivate(name string) *Error {
-	return errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else", name).
-		hint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
-}
-
-// openPrivate opens the directory sub of ours in gitDir, "" for the uppermost, and
-// makes it when create says so. fs.ErrNotExist when it is not there.
-func openPrivate(gitDir, sub string, create bool) (*os.Root, error) {
-	at, err := os.OpenRoot(gitDir)
-	if err != nil {
-		return nil, err
-	}
-	name := gitDir
-	for part := range strings.SplitSeq(path.Join(privateName, sub), "/") {
-		name = filepath.Join(name, part)
-		fi, err := at.Lstat(part)
-		if errors.Is(err, fs.ErrNotExist) && create {
-			if err = at.Mkdir(part, 0o777); err == nil || errors.Is(err, fs.ErrExist) {
-				if err = durable.SyncDirRoot(at, "."); err == nil {
-					fi, err = at.Lstat(part)
-				}
-			}
-		}
-		if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-			err = linkedPrivate(name)
-		}
-		var next *os.Root
-		if err == nil {
-			next, err = at.OpenRoot(part)
-		}
-		_ = at.Close()
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	return at, nil
-}
 
 // refuseLinks refuses links in place of our directories of this work tree and of
 // those all work trees share, and of the files in them.
 func (s *Store) refuseLinks() error {
-	dirs := []string{filepath.Join(s.repo.GitDir, privateName), s.cacheDir()}
+	dirs := []string{filepath.Join(s.repo.GitDir, git.PrivateName), s.cacheDir()}
 	if s.repo.CommonDir != s.repo.GitDir {
-		dirs = append(dirs, filepath.Join(s.repo.CommonDir, privateName))
+		dirs = append(dirs, filepath.Join(s.repo.CommonDir, git.PrivateName))
 	}
 	for _, dir := range dirs {
 		fi, err := os.Lstat(dir)
@@ -70,7 +27,7 @@ func (s *Store) refuseLinks() error {
 			continue // not there; anything else is met by whoever needs it
 		}
 		if fi.Mode()&fs.ModeSymlink != 0 {
-			return linkedPrivate(dir)
+			return git.LinkedPrivate(dir)
 		}
 		list, err := os.ReadDir(dir)
 		if err != nil {
@@ -78,7 +35,7 @@ func (s *Store) refuseLinks() error {
 		}
 		for _, e := range list {
 			if e.Type()&fs.ModeSymlink != 0 {
-				return linkedPrivate(filepath.Join(dir, e.Name()))
+				return git.LinkedPrivate(filepath.Join(dir, e.Name()))
 			}
 		}
 	}
@@ -87,7 +44,7 @@ func (s *Store) refuseLinks() error {
 
 // private is this work tree's own directory for this project, see cacheDir.
 func (s *Store) private(create bool) (*os.Root, error) {
-	return openPrivate(s.repo.GitDir, filepath.Base(s.cacheDir()), create)
+	return git.OpenPrivate(s.repo.GitDir, filepath.Base(s.cacheDir()), create)
 }
 
 // readPrivate reads a file of ours there.

@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -29,21 +30,21 @@ func (s *Store) WriteNew(files []NewFile) error {
 	var taken []string
 	for _, f := range files {
 		if path.Clean(f.Path) != f.Path || path.IsAbs(f.Path) || f.Path == "." || f.Path == ".." || strings.HasPrefix(f.Path, "../") {
-			return errorf(CodeUnreadable, nil, "%q is not a path inside the project", f.Path)
+			return git.Errorf(git.CodeUnreadable, nil, "%q is not a path inside the project", f.Path)
 		}
 		if s.exists(f.Path) {
 			taken = append(taken, f.Path)
 		}
 	}
 	if len(taken) > 0 {
-		return errorf(CodeFileExists, nil, "already there: %s", strings.Join(taken, ", ")).
-			hint("move the named files away, or keep them and leave them out")
+		return git.Errorf(CodeFileExists, nil, "already there: %s", strings.Join(taken, ", ")).
+			WithHint("move the named files away, or keep them and leave them out")
 	}
 	dirs := make(map[string]bool)
 	settle := func() error {
 		for dir := range dirs {
 			if err := s.work.syncDir(dir); err != nil {
-				return errorf(CodeUnreadable, err, "cannot sync %s", dir)
+				return git.Errorf(git.CodeUnreadable, err, "cannot sync %s", dir)
 			}
 		}
 		return nil
@@ -56,7 +57,7 @@ func (s *Store) WriteNew(files []NewFile) error {
 			}
 		}
 		if err := s.work.mkdirs(path.Dir(f.Path)); err != nil {
-			return errorf(CodeUnreadable, err, "cannot make the directory of %s", f.Path)
+			return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", f.Path)
 		}
 		mode := f.Mode
 		if mode == 0 {
@@ -64,9 +65,9 @@ func (s *Store) WriteNew(files []NewFile) error {
 		}
 		if err := durable.CreateRoot(s.work.root, f.Path, f.Data, mode); err != nil {
 			if errors.Is(err, fs.ErrExist) {
-				return errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
+				return git.Errorf(CodeFileExists, err, "%s appeared while the project was being set up", f.Path)
 			}
-			return errorf(CodeUnreadable, err, "cannot write %s", f.Path)
+			return git.Errorf(git.CodeUnreadable, err, "cannot write %s", f.Path)
 		}
 		dirs[path.Dir(f.Path)] = true
 	}
@@ -77,10 +78,10 @@ func (s *Store) WriteNew(files []NewFile) error {
 // .gitignore.
 func (s *Store) Replace(name string, data []byte) error {
 	if err := s.work.mkdirs(path.Dir(name)); err != nil {
-		return errorf(CodeUnreadable, err, "cannot make the directory of %s", name)
+		return git.Errorf(git.CodeUnreadable, err, "cannot make the directory of %s", name)
 	}
 	if err := durable.WriteFileRoot(s.work.root, name, data, 0o666); err != nil {
-		return errorf(CodeUnreadable, err, "cannot write %s", name)
+		return git.Errorf(git.CodeUnreadable, err, "cannot write %s", name)
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (s *Store) Identity(ctx context.Context) (name, email string) {
 func (s *Store) askIdentity(ctx context.Context) (name, email string) {
 	name, email = os.Getenv("GIT_AUTHOR_NAME"), os.Getenv("GIT_AUTHOR_EMAIL")
 	if name == "" || email == "" {
-		conf, _ := s.repo.personal(ctx) // git's own order: author.* before user.*
+		conf, _ := s.repo.Personal(ctx) // git's own order: author.* before user.*
 		name = cmp.Or(name, conf["author.name"], conf["user.name"])
 		email = cmp.Or(email, conf["author.email"], conf["user.email"], os.Getenv("EMAIL"))
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 	"pgregory.net/rapid"
@@ -229,12 +230,12 @@ func TestSafePaths(t *testing.T) {
 }
 
 func FuzzCache(f *testing.F) {
-	c := &statCache{Run: "run_1", Op: OID(strings.Repeat("a", 40)), Root: OID(strings.Repeat("b", 40)), Index: []byte("{}\n"),
-		Ledgers: map[wire.Ledger]ledgerMark{wire.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: fileStat{9, 8, 7, 6}}},
-		Trees:   map[OID][]byte{OID(strings.Repeat("b", 40)): []byte("tree")}}
+	c := &statCache{Run: "run_1", Op: git.OID(strings.Repeat("a", 40)), Root: git.OID(strings.Repeat("b", 40)), Index: []byte("{}\n"),
+		Ledgers: map[wire.Ledger]ledgerMark{wire.LedgerHistory: {Size: 9, Segments: 1, Tail: 9, Stat: git.Stat{Size: 9, MTime: 8, CTime: 7, Inode: 6}}},
+		Trees:   map[git.OID][]byte{git.OID(strings.Repeat("b", 40)): []byte("tree")}}
 	f.Add(c.encode(), true)
 	f.Add(c.encode()[:40], true)
-	f.Add((&entering{Run: "r", Docs: map[wire.Document]OID{wire.DocState: "x"}, Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3}}).encode(), false)
+	f.Add((&entering{Run: "r", Docs: map[wire.Document]git.OID{wire.DocState: "x"}, Ledgers: map[wire.Ledger]int64{wire.LedgerTalk: 3}}).encode(), false)
 	f.Add((&openBundle{Run: "r", Turn: "turn_1", Files: []string{"a", "b/c"}}).encode(), false)
 	f.Add([]byte(cacheMagic), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {

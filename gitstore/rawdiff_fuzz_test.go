@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // FuzzRawDiff reads raw differences as git prints them with -z. What is taken,
@@ -24,7 +26,7 @@ func FuzzRawDiff(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		changes, rest, err := parseRaw(in, FormatSHA1)
+		changes, rest, err := git.ParseRaw(in, git.FormatSHA1)
 		if err != nil {
 			if changes != nil {
 				t.Error("an error with an answer")
@@ -39,16 +41,16 @@ func FuzzRawDiff(f *testing.F) {
 			if c.Path == "" || strings.ContainsRune(c.Path, 0) {
 				t.Errorf("path %q", c.Path)
 			}
-			side := func(oid OID) string {
+			side := func(oid git.OID) string {
 				if oid == "" {
 					return zero
 				}
-				if oid.IsZero() || !oid.Valid(FormatSHA1) {
+				if oid.IsZero() || !oid.Valid(git.FormatSHA1) {
 					t.Errorf("%q is no object id", oid)
 				}
 				return string(oid)
 			}
-			mode := func(m Mode) string {
+			mode := func(m git.Mode) string {
 				if m == 0 {
 					return "000000"
 				}
@@ -56,7 +58,7 @@ func FuzzRawDiff(f *testing.F) {
 			}
 			fmt.Fprintf(&again, ":%s %s %s %s %s\x00%s\x00", mode(c.OldMode), mode(c.NewMode), side(c.OldOID), side(c.NewOID), []byte{c.Status}, c.Path)
 		}
-		second, left, err := parseRaw(again.Bytes(), FormatSHA1)
+		second, left, err := git.ParseRaw(again.Bytes(), git.FormatSHA1)
 		if err != nil || len(left) > 0 || len(second) != len(changes) {
 			t.Fatalf("%q is read again as %+v, %q, %v", again.Bytes(), second, left, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -21,13 +22,13 @@ import (
 // process once it is open. Not for use by several goroutines at once.
 type RecordedRun struct {
 	Run string
-	Op  OID // the operation it is read at
+	Op  git.OID // the operation it is read at
 
 	rec *recorded
 }
 
 // RunTip returns the newest operation of a run, "" when the run has no record here.
-func (s *Store) RunTip(ctx context.Context, run string) (OID, error) { return s.readRun(ctx, run) }
+func (s *Store) RunTip(ctx context.Context, run string) (git.OID, error) { return s.readRun(ctx, run) }
 
 // OpenRun opens a run at operation op, the newest one when op is "". An empty run is
 // the one of this work tree.
@@ -35,7 +36,7 @@ func (s *Store) RunTip(ctx context.Context, run string) (OID, error) { return s.
 // Errors: no_run, bad_ref_name, ref_is_symbolic, ref_broken, object_missing,
 // object_corrupt; record_unproven for the newest operation of a chain that does not
 // hold.
-func (s *Store) OpenRun(ctx context.Context, run string, op OID) (*RecordedRun, error) {
+func (s *Store) OpenRun(ctx context.Context, run string, op git.OID) (*RecordedRun, error) {
 	if run == "" {
 		if run = s.currentRun(); run == "" {
 			return nil, s.noRunHere(ctx)
@@ -69,9 +70,9 @@ func (s *Store) noRunHere(ctx context.Context) error {
 	if len(refs) == 0 {
 		return noRun("")
 	}
-	one := strings.TrimPrefix(refs[0].Name, RunRefPrefix)
-	return errorf(CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
-		hint("say which one, such as --run %s; git for-each-ref %s lists them", one, strings.TrimSuffix(RunRefPrefix, "/"))
+	one := strings.TrimPrefix(refs[0].Name, git.RunRefPrefix)
+	return git.Errorf(CodeNoRun, nil, "this work tree holds no run; git has the record of %d, such as %s", len(refs), one).
+		WithHint("say which one, such as --run %s; git for-each-ref %s lists them", one, strings.TrimSuffix(git.RunRefPrefix, "/"))
 }
 
 // ConfigBytes are those of the configuration the operation was decided under.

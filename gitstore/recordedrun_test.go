@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestOpenRun(t *testing.T) {
 	d := newDriver(t)
 	ctx := context.Background()
-	if _, err := d.store.OpenRun(ctx, "", ""); CodeOf(err) != CodeNoRun {
+	if _, err := d.store.OpenRun(ctx, "", ""); git.CodeOf(err) != CodeNoRun {
 		t.Fatalf("%v", err)
 	}
 	d.must(initOp(false))
@@ -77,7 +78,7 @@ func TestOpenRun(t *testing.T) {
 			t.Errorf("%q: %q %v %v", none, data, ok, err)
 		}
 	}
-	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); CodeOf(err) != CodeNoRun {
+	if _, err := d.store.OpenRun(ctx, "run_of_nobody", ""); git.CodeOf(err) != CodeNoRun {
 		t.Errorf("%v", err)
 	}
 	if _, err := d.store.OpenRun(ctx, "../x", ""); err == nil {

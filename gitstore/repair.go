@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -48,7 +49,7 @@ type RepairAction struct {
 // RepairPlan is what a repair did, or would do.
 type RepairPlan struct {
 	Run     string
-	Op      OID // operation the files are at afterwards; "" for a planned AcceptWorking
+	Op      git.OID // operation the files are at afterwards; "" for a planned AcceptWorking
 	Actions []RepairAction
 	Lost    string // ref that keeps the operations that were dropped, "" when none were
 	Dropped int    // how many
@@ -101,10 +102,10 @@ func (s *Store) repairRun(ctx context.Context, run string) (string, error) {
 	case 0:
 		return "", noRun("")
 	case 1:
-		return runs[0].Name[len(RunRefPrefix):], nil
+		return runs[0].Name[len(git.RunRefPrefix):], nil
 	}
-	return "", errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them", len(runs)).
-		hint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them", RunRefPrefix)
+	return "", git.Errorf(wire.CodeTargetRequired, nil, "%d runs are recorded and this work tree is in none of them", len(runs)).
+		WithHint("name one with git agentxchain repair --from-ref --run ID; git for-each-ref %s lists them", git.RunRefPrefix)
 }
 
 // repairFromRef plans and carries out the way back to the ref.
@@ -114,8 +115,8 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		return nil, err
 	}
 	plan := &RepairPlan{Run: run}
-	back := OID("")
-	var moves []RefUpdate
+	back := git.OID("")
+	var moves []git.RefUpdate
 	if opt.FromOp != "" {
 		if back, moves, err = s.planBack(ctx, plan, opt.FromOp); err != nil {
 			return nil, err
@@ -135,7 +136,7 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 		_, err := s.work.root.Lstat(name)
 		exists := err == nil
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errorf(CodeUnreadable, err, "%s cannot be looked at", name)
+			return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", name)
 		}
 		if exists && there {
 			have, _, ok, err := s.work.read(name, maxLedger)
@@ -168,13 +169,13 @@ func (s *Store) repairFromRef(ctx context.Context, opt RepairOptions) (*RepairPl
 	}
 	for _, a := range plan.Actions {
 		if err := s.restoreFile(a, want.Files[a.Path]); err != nil {
-			return plan, errorf(CodeUnreadable, err, "%s cannot be put right", a.Path)
+			return plan, git.Errorf(git.CodeUnreadable, err, "%s cannot be put right", a.Path)
 		}
 	}
 	s.work.removeTemps()
 	s.clearEntering()
 	if err := s.dropCache(); err != nil {
-		return plan, errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return plan, git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	plan.Done = true
 	return plan, nil
@@ -195,7 +196,7 @@ func (s *Store) keepDirFor(what string) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errorf(CodeFileExists, nil, "%s is already there", base)
+	return "", git.Errorf(CodeFileExists, nil, "%s is already there", base)
 }
 
 // governed lists the paths a repair looks at, state.json last: the ledgers and
@@ -329,7 +330,7 @@ func (s *Store) acceptActions(in *inspection) []RepairAction {
 		}
 	}
 	for _, d := range wire.Documents() {
-		recorded := OID("")
+		recorded := git.OID("")
 		if in.tip != nil {
 			recorded, _ = in.tip.docOID(d)
 		}

@@ -7,16 +7,17 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // LostRefPrefix is where the tips of dropped operations are kept: below it
 // <run>/<operation>.
-const LostRefPrefix = refSpace + "lost/"
+const LostRefPrefix = git.RefSpace + "lost/"
 
 // planBack finds the operation to go back to and how refs move. Only a chain that
 // does not hold is cut, and only where it last holds.
-func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OID, []RefUpdate, error) {
+func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (git.OID, []git.RefUpdate, error) {
 	tip, err := s.readRun(ctx, plan.Run)
 	if err != nil {
 		return "", nil, err
@@ -26,24 +27,24 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OI
 	}
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if err != nil {
-		if exitCode(err) >= 0 {
-			return "", nil, errorf(wire.CodeNotFound, nil, "%q names no operation", name).hint("git agentxchain log")
+		if git.ExitCode(err) >= 0 {
+			return "", nil, git.Errorf(wire.CodeNotFound, nil, "%q names no operation", name).WithHint("git agentxchain log")
 		}
 		return "", nil, err
 	}
-	op := OID(bytes.TrimSpace(out))
+	op := git.OID(bytes.TrimSpace(out))
 	v, err := s.Verify(ctx, plan.Run, tip)
 	if err != nil {
 		return "", nil, err
 	}
 	switch {
 	case v.Sound():
-		return "", nil, errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped", plan.Run).hint("git agentxchain repair --from-ref")
+		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "every operation of run %s holds; none is dropped", plan.Run).WithHint("git agentxchain repair --from-ref")
 	case v.Good == "":
 		return "", nil, v.Err()
 	case op != v.Good:
-		return "", nil, errorf(wire.CodeInvalidArgument, nil, "the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
-			hint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
+		return "", nil, git.Errorf(wire.CodeInvalidArgument, nil, "the last operation of run %s that holds is %s, not %s", plan.Run, v.Good.Short(), op.Short()).
+			WithHint("git agentxchain repair --from-op %s --run %s", v.Good.Short(), plan.Run)
 	}
 	for at := tip; at != op && plan.Dropped < maxVerified; plan.Dropped++ {
 		ps, err := Parents(ctx, s.repo, at)
@@ -53,12 +54,12 @@ func (s *Store) planBack(ctx context.Context, plan *RepairPlan, name string) (OI
 		at = ps[0]
 	}
 	plan.Lost = LostRefPrefix + plan.Run + "/" + string(tip)
-	return op, []RefUpdate{{Name: plan.Lost, New: tip}, {Name: RunRefPrefix + plan.Run, New: op, Old: tip}}, nil
+	return op, []git.RefUpdate{{Name: plan.Lost, New: tip}, {Name: git.RunRefPrefix + plan.Run, New: op, Old: tip}}, nil
 }
 
 // dropOps moves the run back. What is dropped gets its ref first: the guards in git's
 // hooks let a run move back only so (see Repository.CutBack).
-func (s *Store) dropOps(ctx context.Context, moves []RefUpdate) error {
+func (s *Store) dropOps(ctx context.Context, moves []git.RefUpdate) error {
 	const why = "agentxchain: repair, back to an operation that holds"
 	for _, m := range moves {
 		have, err := s.repo.ReadRef(ctx, m.Name)
@@ -68,7 +69,7 @@ func (s *Store) dropOps(ctx context.Context, moves []RefUpdate) error {
 		if have == m.New {
 			continue
 		}
-		if err := s.repo.UpdateRefs(ctx, []RefUpdate{m}, why); err != nil {
+		if err := s.repo.UpdateRefs(ctx, []git.RefUpdate{m}, why); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func (s *Store) dropOps(ctx context.Context, moves []RefUpdate) error {
 
 // CutBack reports a repair of a run whose operations do not hold: its ref goes from
 // old back to the last one that does, and what is dropped is kept.
-func CutBack(ctx context.Context, r *Repository, run string, old, back OID) (bool, error) {
+func CutBack(ctx context.Context, r *git.Repository, run string, old, back git.OID) (bool, error) {
 	if old == "" || back == "" {
 		return false, nil
 	}

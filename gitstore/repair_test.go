@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -102,7 +103,7 @@ func TestRepairFreshClone(t *testing.T) {
 func TestRepairAcceptWorking(t *testing.T) {
 	d := started(t)
 	d.editRow(wire.LedgerHistory, 1, func(o *ojson.Object) { o.Set("summary", "a secret was here") })
-	if _, err := d.store.View(context.Background()); CodeOf(err) != CodeLedgerTampered {
+	if _, err := d.store.View(context.Background()); git.CodeOf(err) != CodeLedgerTampered {
 		t.Fatal(err)
 	}
 	disk := snapshotFiles(t, d.Dir)
@@ -126,7 +127,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 	}
 	// What nobody could read is not accepted.
 	d.appendTo(wire.LedgerHistory.Path(), "garbage\n")
-	if _, err := d.store.Repair(context.Background(), AcceptWorking, RepairOptions{}); CodeOf(err) != CodeLedgerTampered {
+	if _, err := d.store.Repair(context.Background(), AcceptWorking, RepairOptions{}); git.CodeOf(err) != CodeLedgerTampered {
 		t.Error(err)
 	}
 	d.repair(FromRef, RepairOptions{})
@@ -135,7 +136,7 @@ func TestRepairAcceptWorking(t *testing.T) {
 
 func TestRepairWithoutRun(t *testing.T) {
 	d := newDriver(t)
-	if _, err := d.store.Repair(context.Background(), FromRef, RepairOptions{}); CodeOf(err) != CodeNoRun {
+	if _, err := d.store.Repair(context.Background(), FromRef, RepairOptions{}); git.CodeOf(err) != CodeNoRun {
 		t.Error(err)
 	}
 	if p := d.repair(AcceptWorking, RepairOptions{}); !p.Done {
@@ -146,11 +147,11 @@ func TestRepairWithoutRun(t *testing.T) {
 func TestFsckFindsDamage(t *testing.T) {
 	corruptTip := func(d *driver, edit func(tree string) string) {
 		run := d.view().Run
-		tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", RunRefPrefix+run))
+		tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
 		tree := edit(tip)
 		msg := gitIn(d.t, d.Dir, "log", "-1", "--format=%B", tip)
 		c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", tree, "-p", tip+"^", "-m", strings.TrimSpace(msg)))
-		gitIn(d.t, d.Dir, "update-ref", RunRefPrefix+run, c)
+		gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
 	}
 	replaceFile := func(path, content string) func(d *driver) {
 		return func(d *driver) {
@@ -178,18 +179,18 @@ func TestFsckFindsDamage(t *testing.T) {
 		{"unknown entry", replaceFile("surplus", "x"), FindReplay},
 		{"merge in the chain", func(d *driver) {
 			run := d.view().Run
-			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", RunRefPrefix+run))
+			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
 			msg := gitIn(d.t, d.Dir, "log", "-1", "--format=%B", tip)
 			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", tip+"^{tree}", "-p", tip+"^", "-p", "HEAD", "-m", strings.TrimSpace(msg)))
-			gitIn(d.t, d.Dir, "update-ref", RunRefPrefix+run, c)
+			gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
 		}, CodeChainBroken},
 		{"foreign commit", func(d *driver) {
 			run := d.view().Run
-			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", RunRefPrefix+run))
+			tip := strings.TrimSpace(gitIn(d.t, d.Dir, "rev-parse", git.RunRefPrefix+run))
 			c := strings.TrimSpace(gitIn(d.t, d.Dir, "commit-tree", "HEAD^{tree}", "-p", tip, "-m", "hello"))
-			gitIn(d.t, d.Dir, "update-ref", RunRefPrefix+run, c)
+			gitIn(d.t, d.Dir, "update-ref", git.RunRefPrefix+run, c)
 		}, FindRecord},
-		{"symbolic ref", func(d *driver) { gitIn(d.t, d.Dir, "symbolic-ref", RunRefPrefix+"run_x", "refs/heads/main") }, CodeRefSymbolic},
+		{"symbolic ref", func(d *driver) { gitIn(d.t, d.Dir, "symbolic-ref", git.RunRefPrefix+"run_x", "refs/heads/main") }, git.CodeRefSymbolic},
 		{"stat restored", func(d *driver) {
 			name := d.path(wire.LedgerHistory.Path())
 			d.write(wire.LedgerHistory.Path(), strings.Replace(d.read(wire.LedgerHistory.Path()), "Looked", "Booked", 1))
@@ -197,7 +198,7 @@ func TestFsckFindsDamage(t *testing.T) {
 			c := d.store.readCache()
 			fi, _ := os.Stat(name)
 			m := c.Ledgers[wire.LedgerHistory]
-			m.Stat = statOf(fi)
+			m.Stat = git.StatOf(fi)
 			c.Ledgers[wire.LedgerHistory] = m
 			_ = d.store.writeCache(c)
 		}, CodeLedgerTampered},
@@ -222,7 +223,7 @@ func TestFsckDamagedObject(t *testing.T) {
 	d := started(t)
 	gitIn(t, d.Dir, "repack", "-adq")
 	run := d.view().Run
-	blob := strings.TrimSpace(gitIn(t, d.Dir, "rev-parse", RunRefPrefix+run+"~2:state.json"))
+	blob := strings.TrimSpace(gitIn(t, d.Dir, "rev-parse", git.RunRefPrefix+run+"~2:state.json"))
 	dir := t.TempDir()
 	packs, _ := filepath.Glob(d.path(".git/objects/pack/*"))
 	for _, p := range packs {
@@ -243,13 +244,13 @@ func TestFsckDamagedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := openDriver(t, d.Dir)
-	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), CodeObjectCorrupt) {
+	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), git.CodeObjectCorrupt) {
 		t.Errorf("%s", r)
 	}
 	if err := os.Remove(loose); err != nil {
 		t.Fatal(err)
 	}
-	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), CodeObjectMissing) {
+	if r := e.fsck(""); !strings.Contains(r.String(), blob) || !strings.Contains(r.String(), git.CodeObjectMissing) {
 		t.Errorf("%s", r)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -20,25 +21,25 @@ import (
 // before recorded, so that each step reads only its own record and evidence.
 type replayer struct {
 	r     *treeReader
-	prev  OID // tree of the operation before, "" at a run's first
+	prev  git.OID // tree of the operation before, "" at a run's first
 	state []byte
 	index []byte
 	docs  map[wire.Document][]byte
-	repo  []byte                 // repo-decisions.jsonl before
-	tails map[wire.Ledger]Object // last segments of ledgers before
+	repo  []byte                     // repo-decisions.jsonl before
+	tails map[wire.Ledger]git.Object // last segments of ledgers before
 
 	// What the replayed operation before yielded, decoded: nil after a rebase.
 	last *protocol.Transition
 	rows []run.Line // of repo; nil when not decoded yet
 
 	config    *config.Config
-	configOID OID
+	configOID git.OID
 }
 
 // rebase makes tree what the next operation follows from, reading it. After an
 // operation that replayed well, carry does the same without reading.
-func (p *replayer) rebase(tree OID) error {
-	p.prev, p.tails, p.last, p.rows = tree, make(map[wire.Ledger]Object), nil, nil
+func (p *replayer) rebase(tree git.OID) error {
+	p.prev, p.tails, p.last, p.rows = tree, make(map[wire.Ledger]git.Object), nil, nil
 	var err error
 	if p.state, _, err = p.r.file(tree, treeState); err != nil {
 		return err
@@ -91,8 +92,8 @@ func (p *replayer) snapshot(cfg *config.Config) (*protocol.Snapshot, error) {
 
 // configOf decodes the configuration an operation recorded, which rarely
 // differs from the last one's.
-func (p *replayer) configOf(root []TreeEntry, tree OID) (*config.Config, error) {
-	i := slices.IndexFunc(root, func(e TreeEntry) bool { return e.Name == treeConfig })
+func (p *replayer) configOf(root []git.TreeEntry, tree git.OID) (*config.Config, error) {
+	i := slices.IndexFunc(root, func(e git.TreeEntry) bool { return e.Name == treeConfig })
 	if i < 0 {
 		return nil, malformed(tree, "there is no %s", treeConfig)
 	}
@@ -113,7 +114,7 @@ func (p *replayer) configOf(root []TreeEntry, tree OID) (*config.Config, error) 
 // replay applies the operation recorded in tree and returns how the outcome
 // differs from the record, nothing when it does not. Only differences are
 // findings; err means that the comparison was not possible.
-func (p *replayer) replay(tree OID, rec *protocol.Record) (diffs []string, err error) {
+func (p *replayer) replay(tree git.OID, rec *protocol.Record) (diffs []string, err error) {
 	root, err := p.r.entries(tree)
 	if err != nil {
 		return nil, err
@@ -159,7 +160,7 @@ func (p *replayer) replay(tree OID, rec *protocol.Record) (diffs []string, err e
 }
 
 // tail returns the last segment of a ledger if it is the one at hand.
-func (p *replayer) tail(l wire.Ledger, oid OID) []byte {
+func (p *replayer) tail(l wire.Ledger, oid git.OID) []byte {
 	if seg := p.tails[l]; seg.OID == oid {
 		return seg.Data
 	}
@@ -167,9 +168,9 @@ func (p *replayer) tail(l wire.Ledger, oid OID) []byte {
 }
 
 // take sets top-level entries to those of another tree.
-func (e *treeEdit) take(root []TreeEntry, names ...string) error {
+func (e *treeEdit) take(root []git.TreeEntry, names ...string) error {
 	for _, name := range names {
-		i := slices.IndexFunc(root, func(t TreeEntry) bool { return t.Name == name })
+		i := slices.IndexFunc(root, func(t git.TreeEntry) bool { return t.Name == name })
 		var err error
 		if i < 0 {
 			err = e.remove(name)
@@ -184,18 +185,18 @@ func (e *treeEdit) take(root []TreeEntry, names ...string) error {
 }
 
 // carry makes the replayed outcome what the next operation follows from.
-func (p *replayer) carry(tree OID, tr *protocol.Transition, state []byte, d *derivation) {
+func (p *replayer) carry(tree git.OID, tr *protocol.Transition, state []byte, d *derivation) {
 	p.prev, p.state, p.index, p.last = tree, state, d.index, tr
 	for doc, data := range tr.Documents {
 		p.docs[doc] = data
 	}
-	blobs := make(map[OID][]byte, len(d.edit.objects))
+	blobs := make(map[git.OID][]byte, len(d.edit.objects))
 	for _, o := range d.edit.objects {
 		blobs[o.OID] = o.Data
 	}
 	for _, c := range d.changes {
 		if _, last, err := p.r.lastSlot(tree, ledgerTreePath(c.ledger)); err == nil {
-			p.tails[c.ledger] = Object{OID: last, Data: blobs[last]}
+			p.tails[c.ledger] = git.Object{OID: last, Data: blobs[last]}
 		}
 		if c.ledger == wire.LedgerRepoDecisions {
 			if amended, ok := amendWorking(p.repo, c.amends); ok {
@@ -208,10 +209,10 @@ func (p *replayer) carry(tree OID, tr *protocol.Transition, state []byte, d *der
 }
 
 // explain names the files in which the replayed tree differs from the recorded.
-func (p *replayer) explain(got, want OID) ([]string, error) {
+func (p *replayer) explain(got, want git.OID) ([]string, error) {
 	var diffs []string
-	var walk func(a, b OID, dir string) error
-	walk = func(a, b OID, dir string) error {
+	var walk func(a, b git.OID, dir string) error
+	walk = func(a, b git.OID, dir string) error {
 		x, err := p.r.entries(a)
 		if err != nil {
 			return err
@@ -220,12 +221,12 @@ func (p *replayer) explain(got, want OID) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		names := make(map[string][2]TreeEntry)
+		names := make(map[string][2]git.TreeEntry)
 		for _, e := range x {
-			names[e.Name] = [2]TreeEntry{e, {}}
+			names[e.Name] = [2]git.TreeEntry{e, {}}
 		}
 		for _, e := range y {
-			names[e.Name] = [2]TreeEntry{names[e.Name][0], e}
+			names[e.Name] = [2]git.TreeEntry{names[e.Name][0], e}
 		}
 		for name, pair := range names {
 			full := strings.TrimPrefix(dir+"/"+name, "/")
@@ -255,7 +256,7 @@ func (p *replayer) explain(got, want OID) ([]string, error) {
 // replayFirst applies the operation that began a run. There is no tree before
 // it: the state it was applied to is in its evidence, and of the ledgers, which
 // outlive runs, only the end is its doing.
-func (p *replayer) replayFirst(tree OID, rec *protocol.Record) (diffs []string, err error) {
+func (p *replayer) replayFirst(tree git.OID, rec *protocol.Record) (diffs []string, err error) {
 	op, ok := rec.Op.(*protocol.InitRun)
 	if !ok || op.Prior == nil {
 		return []string{fmt.Sprintf("a run cannot begin with the operation %s", rec.Name)}, nil

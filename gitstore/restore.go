@@ -8,15 +8,15 @@ import (
 	"io"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
 // Codes of a restore, beside those of the store.
 const (
-	CodeUnsafeTarget = "unsafe_target" // a link or something else is where a file is to be written
-	CodeUnfitRun     = "unfit_run"     // the incoming files hold no run that can be recorded
-	CodeNotStaged    = "io_failed"     // the incoming files cannot be written
+	CodeUnfitRun  = "unfit_run" // the incoming files hold no run that can be recorded
+	CodeNotStaged = "io_failed" // the incoming files cannot be written
 )
 
 // Incoming are files that are to take the place of those at and below Roots.
@@ -60,13 +60,13 @@ const (
 // RestorePlan is what a restore does, or did.
 type RestorePlan struct {
 	Run      string
-	Op       OID    // operation the files are recorded as; "" before it is made
-	Before   OID    // newest operation of the run before, "" for none
-	Relation string // one of the Restore constants
+	Op       git.OID // operation the files are recorded as; "" before it is made
+	Before   git.OID // newest operation of the run before, "" for none
+	Relation string  // one of the Restore constants
 	Actions  []RestoreAction
 	Same     int    // files that are in place already
 	Kept     string // directory with the files that were displaced, "" when there are none
-	Refs     []RefUpdate
+	Refs     []git.RefUpdate
 
 	empty []string // directories that hold nothing afterwards, deepest first
 }
@@ -88,7 +88,7 @@ func (s *Store) PlanRestore(ctx context.Context, in *Incoming) (*RestorePlan, er
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.buildRestored(ctx, in, func(context.Context, []Object) error { return nil })
+	rec, err := s.buildRestored(ctx, in, func(context.Context, []git.Object) error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		return nil, err
 	}
 	defer func() { _ = lock.Release() }()
-	s.repo.sweepLocks(ctx)
+	s.repo.SweepLocks(ctx)
 	if _, err := s.settleRestore(ctx); err != nil {
 		return nil, err
 	}
@@ -138,15 +138,15 @@ func (s *Store) Restore(ctx context.Context, in *Incoming, opt RestoreOptions) (
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
 	err = s.moveRestoredRefs(ctx, j)
-	if err != nil && CodeOf(err) != CodeWorkBehind && !s.restoreMoved(ctx, j) {
+	if err != nil && git.CodeOf(err) != git.CodeWorkBehind && !s.restoreMoved(ctx, j) {
 		return nil, errorsJoin(err, s.undoRestore(j))
 	}
 	if err == nil {
 		err = s.finishRestore(j)
 	}
 	if err != nil {
-		return plan, errorf(CodeWorkBehind, err, "the restore is decided, but the working files could not be brought into place").
-			hint("remove the cause and run any git agentxchain command: it completes them")
+		return plan, git.Errorf(git.CodeWorkBehind, err, "the restore is decided, but the working files could not be brought into place").
+			WithHint("remove the cause and run any git agentxchain command: it completes them")
 	}
 	if s.exists(j.kept()) {
 		plan.Kept = j.kept()

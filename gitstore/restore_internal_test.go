@@ -9,12 +9,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // TestRestoreJournal survives being written and read, and nothing else passes for one.
 func TestRestoreJournal(t *testing.T) {
 	j := &restoreJournal{Ready: true, Dir: projectDir + "/transactions/restore-20260101T000000.000Z", Run: "run_1",
-		Refs:    []RefUpdate{{Name: "refs/agentxchain/runs/run_1", Old: "", New: OID(strings.Repeat("ab", 20))}},
+		Refs:    []git.RefUpdate{{Name: "refs/agentxchain/runs/run_1", Old: "", New: git.OID(strings.Repeat("ab", 20))}},
 		Actions: []RestoreAction{{".planning/x", "create"}, {"TALK.md", "remove"}}}
 	got, err := decodeRestoreJournal(j.encode())
 	if err != nil || !reflect.DeepEqual(got, j) {
@@ -46,7 +48,7 @@ func TestDamagedRestoreJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.store.View(t.Context())
-	if CodeOf(err) != CodeUnreadable || !strings.Contains(err.(*Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
+	if git.CodeOf(err) != git.CodeUnreadable || !strings.Contains(err.(*git.Error).Hint, filepath.Base(d.store.restoreJournalPath())) {
 		t.Fatalf("%v", err)
 	}
 	if err := os.Remove(d.store.restoreJournalPath()); err != nil {
@@ -87,7 +89,7 @@ func FuzzBundleHead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if HexLen(format) == 0 || len(names) == 0 || len(names) > maxBundleRefs {
+		if git.HexLen(format) == 0 || len(names) == 0 || len(names) > maxBundleRefs {
 			t.Fatalf("%q %q", names, format)
 		}
 		for _, n := range names {

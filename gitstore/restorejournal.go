@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
@@ -23,7 +24,7 @@ type restoreJournal struct {
 	Ready   bool
 	Dir     string // project-relative: staged files in new/, displaced ones in kept/
 	Run     string
-	Refs    []RefUpdate
+	Refs    []git.RefUpdate
 	Actions []RestoreAction
 	Empty   []string // directories to remove should nothing be in them
 }
@@ -83,14 +84,14 @@ func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
 		return nil, errRestoreJournal
 	}
 	for _, row := range o.Array("refs") {
-		t, ok := rowTexts(row, 3)
-		if !ok || !safeRefName(t[0]) {
+		t, ok := git.RowTexts(row, 3)
+		if !ok || !git.SafeRefName(t[0]) {
 			return nil, errRestoreJournal
 		}
-		j.Refs = append(j.Refs, RefUpdate{Name: t[0], Old: OID(t[1]), New: OID(t[2])})
+		j.Refs = append(j.Refs, git.RefUpdate{Name: t[0], Old: git.OID(t[1]), New: git.OID(t[2])})
 	}
 	for _, row := range o.Array("actions") {
-		t, ok := rowTexts(row, 2)
+		t, ok := git.RowTexts(row, 2)
 		if !ok || !fs.ValidPath(t[1]) || t[1] == "." {
 			return nil, errRestoreJournal
 		}
@@ -105,23 +106,9 @@ func decodeRestoreJournal(data []byte) (*restoreJournal, error) {
 	return j, nil
 }
 
-func rowTexts(v any, n int) ([]string, bool) {
-	list, ok := v.([]any)
-	if !ok || len(list) != n {
-		return nil, false
-	}
-	out := make([]string, n)
-	for i, x := range list {
-		if out[i], ok = x.(string); !ok {
-			return nil, false
-		}
-	}
-	return out, true
-}
-
 func (s *Store) writeRestoreJournal(j *restoreJournal) error {
 	if err := s.writePrivate(restoreJournalName, j.encode()); err != nil {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	return nil
 }
@@ -133,12 +120,12 @@ func (s *Store) readRestoreJournal() (*restoreJournal, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the journal of an interrupted restore cannot be read")
+		return nil, git.Errorf(git.CodeUnreadable, err, "the journal of an interrupted restore cannot be read")
 	}
 	j, err := decodeRestoreJournal(data)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the journal of an interrupted restore is damaged").
-			hint("look at the files below %s/transactions, then remove %s", projectDir, s.restoreJournalPath())
+		return nil, git.Errorf(git.CodeUnreadable, err, "the journal of an interrupted restore is damaged").
+			WithHint("look at the files below %s/transactions, then remove %s", projectDir, s.restoreJournalPath())
 	}
 	return j, nil
 }
@@ -165,7 +152,7 @@ func (s *Store) SettleRestore(ctx context.Context) (notice string, err error) {
 		}
 		defer func() { _ = lock.Release() }()
 	}
-	swept := s.repo.sweepLocks(ctx)
+	swept := s.repo.SweepLocks(ctx)
 	notice, err = s.settleRestore(ctx)
 	if err == nil && notice != "" {
 		notice = strings.Join(append(swept, notice), "; ")
@@ -186,15 +173,15 @@ func (s *Store) settleRestore(ctx context.Context) (notice string, err error) {
 		}
 		if ok {
 			if err := s.finishRestore(j); err != nil {
-				return "", errorf(CodeWorkBehind, err, "a restore that was interrupted could not be completed").
-					hint("remove the cause and run the command again")
+				return "", git.Errorf(git.CodeWorkBehind, err, "a restore that was interrupted could not be completed").
+					WithHint("remove the cause and run the command again")
 			}
 			return "completed a restore that had been interrupted", nil
 		}
 	}
 	if err := s.undoRestore(j); err != nil {
-		return "", errorf(CodeWorkBehind, err, "a restore that was interrupted could not be undone").
-			hint("remove the cause and run the command again")
+		return "", git.Errorf(git.CodeWorkBehind, err, "a restore that was interrupted could not be undone").
+			WithHint("remove the cause and run the command again")
 	}
 	return "undid a restore that had been interrupted before anything was changed", nil
 }
@@ -218,7 +205,7 @@ func (s *Store) restoreDecided(ctx context.Context, j *restoreJournal) (bool, er
 		}
 	}
 	err := s.moveRestoredRefs(ctx, j)
-	if code := CodeOf(err); code == CodeRefMoved {
+	if code := git.CodeOf(err); code == git.CodeRefMoved {
 		return false, nil
 	}
 	return err == nil, err
@@ -240,7 +227,7 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
 			return err
 		}
 		if now == u.New {
-			late = errors.Join(late, s.repo.syncRefDirs([]RefUpdate{{Name: u.Name, New: u.New}}))
+			late = errors.Join(late, s.repo.SyncRefDirs([]git.RefUpdate{{Name: u.Name, New: u.New}}))
 			continue
 		}
 		if u.Old != now {
@@ -248,8 +235,8 @@ func (s *Store) moveRestoredRefs(ctx context.Context, j *restoreJournal) error {
 				continue
 			}
 		}
-		err = s.repo.UpdateRefs(ctx, []RefUpdate{u}, "agentxchain: restore")
-		if CodeOf(err) == CodeWorkBehind {
+		err = s.repo.UpdateRefs(ctx, []git.RefUpdate{u}, "agentxchain: restore")
+		if git.CodeOf(err) == git.CodeWorkBehind {
 			late, err = errors.Join(late, err), nil
 		}
 		if err != nil {

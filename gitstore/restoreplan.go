@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -85,11 +86,11 @@ func (c *restoreScan) removals(ctx context.Context, root string) error {
 	}
 	w := c.s.work.root
 	fi, err := w.Lstat(root)
-	if absent(err) {
+	if git.Absent(err) {
 		return nil
 	}
 	if err != nil {
-		return errorf(CodeUnreadable, err, "%s cannot be looked at", root)
+		return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", root)
 	}
 	if fi.Mode().IsRegular() {
 		c.remove(root)
@@ -103,7 +104,7 @@ func (c *restoreScan) removals(ctx context.Context, root string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return errorf(CodeUnreadable, err, "%s cannot be looked at", p)
+			return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", p)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case strings.EqualFold(d.Name(), ".git"):
@@ -126,8 +127,8 @@ func (c *restoreScan) remove(p string) {
 }
 
 func unsafeTarget(p, format string) error {
-	return errorf(CodeUnsafeTarget, nil, format, p).
-		hint("look at it, move it away and run the command again")
+	return git.Errorf(git.CodeUnsafeTarget, nil, format, p).
+		WithHint("look at it, move it away and run the command again")
 }
 
 // parent makes sure that the way to a file leads through directories only. One that
@@ -143,9 +144,9 @@ func (c *restoreScan) parent(dir string) error {
 	if err == nil {
 		fi, lerr := c.s.work.root.Lstat(dir)
 		switch {
-		case absent(lerr):
+		case git.Absent(lerr):
 		case lerr != nil:
-			err = errorf(CodeUnreadable, lerr, "%s cannot be looked at", dir)
+			err = git.Errorf(git.CodeUnreadable, lerr, "%s cannot be looked at", dir)
 		case fi.IsDir():
 		case fi.Mode().IsRegular() && c.removed[dir]:
 		case fi.Mode()&fs.ModeSymlink != 0:
@@ -165,10 +166,10 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 	}
 	fi, err := c.s.work.root.Lstat(f.Path)
 	switch {
-	case absent(err):
+	case git.Absent(err):
 		return "create", nil
 	case err != nil:
-		return "", errorf(CodeUnreadable, err, "%s cannot be looked at", f.Path)
+		return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", f.Path)
 	case fi.Mode().IsRegular() && fi.Size() != f.Size:
 		return "replace", nil
 	case fi.IsDir():
@@ -184,7 +185,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 	case fi.Mode()&fs.ModeSymlink != 0:
 		return "", unsafeTarget(f.Path, "%s is a symbolic link, and another file is to take its place")
 	case err != nil:
-		return "", errorf(CodeUnreadable, err, "%s cannot be read", f.Path)
+		return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be read", f.Path)
 	}
 	return "replace", nil
 }
@@ -193,7 +194,7 @@ func (c *restoreScan) action(f IncomingFile) (string, error) {
 func (c *restoreScan) vacated(dir string) error {
 	return fs.WalkDir(c.s.work.root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return errorf(CodeUnreadable, err, "%s cannot be looked at", p)
+			return git.Errorf(git.CodeUnreadable, err, "%s cannot be looked at", p)
 		}
 		if !d.IsDir() && !c.removed[p] {
 			return unsafeTarget(p, "%s is in a directory whose place a file has to take")
@@ -232,7 +233,7 @@ func (in *Incoming) Holds(s *Store, name string) bool {
 	i, ok := slices.BinarySearchFunc(in.Files, name, func(f IncomingFile, n string) int { return strings.Compare(f.Path, n) })
 	fi, err := s.work.root.Lstat(name)
 	if !ok {
-		return absent(err)
+		return git.Absent(err)
 	}
 	if err != nil || !fi.Mode().IsRegular() {
 		return false

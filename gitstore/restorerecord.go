@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -20,15 +21,15 @@ import (
 type restored struct {
 	run      string
 	parent   *recorded
-	old      OID // where the run's ref is
+	old      git.OID // where the run's ref is
 	edit     *treeEdit
 	state    []byte
 	relation string
 	changed  []string
-	largest  int // ledger, bytes
-	new      OID // operation the files are at, once it is made
-	refs     []RefUpdate
-	flush    func(context.Context, []Object) error
+	largest  int     // ledger, bytes
+	new      git.OID // operation the files are at, once it is made
+	refs     []git.RefUpdate
+	flush    func(context.Context, []git.Object) error
 }
 
 func (r *restored) describe(p *RestorePlan) {
@@ -42,21 +43,21 @@ func (s *Store) shadow(in *Incoming) *Store {
 	for _, f := range in.Files {
 		files[f.Path] = f
 	}
-	source := func(name string, limit int64) ([]byte, fileStat, bool, error) {
+	source := func(name string, limit int64) ([]byte, git.Stat, bool, error) {
 		f, ok := files[name]
 		switch {
 		case ok && f.Size > limit:
-			return nil, fileStat{}, false, &tooLongError{name, limit}
+			return nil, git.Stat{}, false, &tooLongError{name, limit}
 		case ok:
 			r, err := in.Open(name)
 			if err != nil {
-				return nil, fileStat{}, false, err
+				return nil, git.Stat{}, false, err
 			}
 			data := make([]byte, f.Size)
 			_, err = io.ReadFull(r, data)
-			return data, fileStat{}, err == nil, err
+			return data, git.Stat{}, err == nil, err
 		case slices.ContainsFunc(in.Roots, func(root string) bool { return name == root || len(name) > len(root) && name[:len(root)+1] == root+"/" }):
-			return nil, fileStat{}, false, nil
+			return nil, git.Stat{}, false, nil
 		}
 		return s.work.read(name, limit)
 	}
@@ -67,12 +68,12 @@ func unfit(err error, what string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return errorf(CodeUnfitRun, err, "%s cannot be recorded as a run", what)
+	return git.Errorf(CodeUnfitRun, err, "%s cannot be recorded as a run", what)
 }
 
 // buildRestored judges the incoming files as a run and builds its tree. flush takes
 // the objects, a ledger's at a time.
-func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context, []Object) error) (*restored, error) {
+func (s *Store) buildRestored(ctx context.Context, in *Incoming, flush func(context.Context, []git.Object) error) (*restored, error) {
 	x := s.shadow(in)
 	look := &inspection{docs: make(map[wire.Document]document)}
 	for _, d := range wire.Documents() {
@@ -168,7 +169,7 @@ func (r *restored) build(ctx context.Context, x *Store, look *inspection, st *ru
 		grows = grows && kind != diffForeign && kind != diffShorter
 	}
 	for _, d := range wire.Documents() {
-		have := OID("")
+		have := git.OID("")
 		if r.parent != nil {
 			var err error
 			if have, err = r.parent.docOID(d); err != nil {
@@ -220,7 +221,7 @@ func (r *restored) ledger(ctx context.Context, x *Store, l wire.Ledger) (diffKin
 	if err := checkAppended(l, 0, data); err != nil {
 		return 0, unfit(err, l.Path())
 	}
-	diff, root := &ledgerDiff{kind: diffExtended, appended: data}, OID("")
+	diff, root := &ledgerDiff{kind: diffExtended, appended: data}, git.OID("")
 	if r.parent != nil {
 		segs, err := r.parent.r.slots(r.parent.root, ledgerTreePath(l), false)
 		switch {
@@ -300,10 +301,10 @@ func (r *restored) commit(ctx context.Context, s *Store, in *Incoming) error {
 			return err
 		}
 	}
-	ref := RunRefPrefix + r.run
-	r.refs = slices.DeleteFunc(r.refs, func(u RefUpdate) bool { return u.Name == ref })
+	ref := git.RunRefPrefix + r.run
+	r.refs = slices.DeleteFunc(r.refs, func(u git.RefUpdate) bool { return u.Name == ref })
 	if r.new != r.old {
-		r.refs = append(r.refs, RefUpdate{Name: ref, New: r.new, Old: r.old})
+		r.refs = append(r.refs, git.RefUpdate{Name: ref, New: r.new, Old: r.old})
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 )
@@ -64,7 +65,7 @@ func (s *Store) stageRestore(ctx context.Context, in *Incoming, j *restoreJourna
 }
 
 func unstaged(name string, err error) error {
-	return errorf(CodeNotStaged, err, "%s cannot be staged; nothing was changed", name)
+	return git.Errorf(CodeNotStaged, err, "%s cannot be staged; nothing was changed", name)
 }
 
 // stageFile writes one file; one that takes the place of another has its mode.

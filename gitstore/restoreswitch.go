@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -139,7 +140,7 @@ func (sw *restoreSwitch) clearDirs(dir string) error {
 // settle makes the names given so far durable.
 func (sw *restoreSwitch) settle() error {
 	for dir := range sw.dirs {
-		if err := sw.w.syncDir(dir); err != nil && !absent(err) {
+		if err := sw.w.syncDir(dir); err != nil && !git.Absent(err) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
@@ -21,7 +22,6 @@ const (
 )
 
 const (
-	refSpace   = "refs/agentxchain/"
 	notesSpace = "refs/notes/agentxchain"
 
 	maxBundleRefs = 1000
@@ -30,12 +30,12 @@ const (
 
 // RunRefs lists what belongs to a run: its ref, refs of other kinds that are named
 // after it (refs/agentxchain/<kind>/<run> and below), and our notes.
-func RunRefs(ctx context.Context, r *Repository, run string) ([]Ref, error) {
-	name, err := RunRef(run)
+func RunRefs(ctx context.Context, r *git.Repository, run string) ([]git.Ref, error) {
+	name, err := git.RunRef(run)
 	if err != nil {
 		return nil, err
 	}
-	all, err := r.ListRefs(ctx, refSpace)
+	all, err := r.ListRefs(ctx, git.RefSpace)
 	if err != nil {
 		return nil, err
 	}
@@ -43,16 +43,16 @@ func RunRefs(ctx context.Context, r *Repository, run string) ([]Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Ref
+	var out []git.Ref
 	for _, ref := range append(all, notes...) {
-		kind, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, refSpace), "/")
+		kind, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, git.RefSpace), "/")
 		ours := ref.Name == name || notesRef(ref.Name) ||
-			strings.HasPrefix(ref.Name, refSpace) && kind != "runs" && (rest == run || strings.HasPrefix(rest, run+"/"))
+			strings.HasPrefix(ref.Name, git.RefSpace) && kind != "runs" && (rest == run || strings.HasPrefix(rest, run+"/"))
 		if !ours {
 			continue
 		}
 		if ref.OID == "" || ref.Broken || ref.Target != "" {
-			return nil, broken(ref.Name)
+			return nil, git.Broken(ref.Name)
 		}
 		out = append(out, ref)
 	}
@@ -65,12 +65,12 @@ func notesRef(name string) bool {
 
 // WriteRunBundle writes the run's refs with their whole history as a git bundle to
 // the new file at path, and returns the refs. Errors: no_run, and git's.
-func WriteRunBundle(ctx context.Context, r *Repository, run, path string) ([]Ref, error) {
+func WriteRunBundle(ctx context.Context, r *git.Repository, run, path string) ([]git.Ref, error) {
 	refs, err := RunRefs(ctx, r, run)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(refs, func(ref Ref) bool { return ref.Name == RunRefPrefix+run }) {
+	if !slices.ContainsFunc(refs, func(ref git.Ref) bool { return ref.Name == git.RunRefPrefix+run }) {
 		return nil, noRun(run)
 	}
 	args := []string{"bundle", "create", "--quiet", path}
@@ -87,7 +87,7 @@ type RunBundle struct {
 	Refs []RunBundleRef
 	Ops  int // operations in it
 
-	repo *Repository // where it lies for now
+	repo *git.Repository // where it lies for now
 	dir  *scratch.Dir
 }
 
@@ -102,9 +102,9 @@ const (
 // RunBundleRef is one of its refs.
 type RunBundleRef struct {
 	Name     string
-	OID      OID
-	Here     OID    // "" for none
-	Relation string // one of the Bundle constants
+	OID      git.OID
+	Here     git.OID // "" for none
+	Relation string  // one of the Bundle constants
 }
 
 // OpenRunBundle checks a bundle: its form, every object, every operation by
@@ -117,7 +117,7 @@ func (s *Store) OpenRunBundle(ctx context.Context, file string) (_ *RunBundle, e
 	}
 	dir, err := scratch.New("agentxchain-bundle-")
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "there is no place to take the bundle apart")
+		return nil, git.Errorf(git.CodeUnreadable, err, "there is no place to take the bundle apart")
 	}
 	b := &RunBundle{dir: dir}
 	defer func() {
@@ -155,13 +155,13 @@ func (b *RunBundle) Close() {
 func (b *RunBundle) receive(ctx context.Context, format, file string, names []string) error {
 	abs, err := filepath.Abs(file)
 	if err != nil {
-		return errorf(CodeUnreadable, err, "the bundle cannot be found")
+		return git.Errorf(git.CodeUnreadable, err, "the bundle cannot be found")
 	}
-	g := NewForeignGit(b.dir.Path)
+	g := git.NewForeignGit(b.dir.Path)
 	if _, err := g.Run(ctx, nil, "init", "--quiet", "--bare", "--template=", "--object-format="+format, "."); err != nil {
 		return err
 	}
-	if b.repo, err = ask(ctx, g); err != nil {
+	if b.repo, err = git.Ask(ctx, g); err != nil {
 		return err
 	}
 	args := []string{
@@ -177,7 +177,7 @@ func (b *RunBundle) receive(ctx context.Context, format, file string, names []st
 		args = append(args, name+":"+name)
 	}
 	if _, err := g.Run(ctx, nil, args...); err != nil {
-		if ctx.Err() != nil || exitCode(err) < 0 {
+		if ctx.Err() != nil || git.ExitCode(err) < 0 {
 			return err
 		}
 		return badBundle(err, "git refuses the bundle")
@@ -199,7 +199,7 @@ func (b *RunBundle) judge(ctx context.Context) error {
 			return badBundle(nil, "the bundle's ref %s cannot be read", ref.Name)
 		}
 		b.Refs = append(b.Refs, RunBundleRef{Name: ref.Name, OID: ref.OID})
-		run, ok := strings.CutPrefix(ref.Name, RunRefPrefix)
+		run, ok := strings.CutPrefix(ref.Name, git.RunRefPrefix)
 		if !ok {
 			continue
 		}
@@ -225,7 +225,7 @@ func (b *RunBundle) judge(ctx context.Context) error {
 }
 
 // compare says how a ref of the bundle stands to the one here.
-func (b *RunBundle) compare(ctx context.Context, here *Repository, ref *RunBundleRef) (err error) {
+func (b *RunBundle) compare(ctx context.Context, here *git.Repository, ref *RunBundleRef) (err error) {
 	if ref.Here, err = here.ReadRef(ctx, ref.Name); err != nil {
 		return err
 	}
@@ -245,15 +245,15 @@ func (b *RunBundle) compare(ctx context.Context, here *Repository, ref *RunBundl
 		ref.Relation = BundleBehind
 		return err
 	}
-	return errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it", ref.Name, ref.Here.Short(), ref.OID.Short()).
-		hint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
+	return git.Errorf(CodeHistoryDiverged, nil, "%s is at %s here, and the bundle's %s does not go on from it", ref.Name, ref.Here.Short(), ref.OID.Short()).
+		WithHint("both sides went on by themselves: restore the artifact without --bundle, which records it on top of what is here and overwrites nothing")
 }
 
 // newest is the newest operation of the run when the bundle has one that is not
 // here, else "".
-func (b *RunBundle) newest(run string) OID {
+func (b *RunBundle) newest(run string) git.OID {
 	for _, ref := range b.Refs {
-		if ref.Name == RunRefPrefix+run && (ref.Relation == BundleCreate || ref.Relation == BundleForward) {
+		if ref.Name == git.RunRefPrefix+run && (ref.Relation == BundleCreate || ref.Relation == BundleForward) {
 			return ref.OID
 		}
 	}
@@ -261,14 +261,14 @@ func (b *RunBundle) newest(run string) OID {
 }
 
 // updates are the moves of the refs, that of run last.
-func (b *RunBundle) updates(run string) []RefUpdate {
-	var out, last []RefUpdate
+func (b *RunBundle) updates(run string) []git.RefUpdate {
+	var out, last []git.RefUpdate
 	for _, ref := range b.Refs {
 		if ref.Relation != BundleCreate && ref.Relation != BundleForward {
 			continue
 		}
-		u := RefUpdate{Name: ref.Name, New: ref.OID, Old: ref.Here}
-		if ref.Name == RunRefPrefix+run {
+		u := git.RefUpdate{Name: ref.Name, New: ref.OID, Old: ref.Here}
+		if ref.Name == git.RunRefPrefix+run {
 			last = append(last, u)
 		} else {
 			out = append(out, u)
@@ -279,45 +279,45 @@ func (b *RunBundle) updates(run string) []RefUpdate {
 
 // incomingRefs hold the objects of a bundle from its transfer until the run's refs
 // have moved: git's housekeeping would remove what no ref reaches.
-const incomingRefs = refSpace + "incoming/"
+const incomingRefs = git.RefSpace + "incoming/"
 
 // transfer brings the objects over and holds them by refs below incomingRefs and key
 // (dropIncoming). No other ref moves.
-func (b *RunBundle) transfer(ctx context.Context, to *Repository, key string) error {
+func (b *RunBundle) transfer(ctx context.Context, to *git.Repository, key string) error {
 	args := []string{
 		"-c", "protocol.file.allow=always", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "core.fsync=all",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
 		"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--no-recurse-submodules", b.repo.GitDir,
 	}
-	var locks []gitLock
+	var locks []git.GitLock
 	any := false
 	for i, ref := range b.Refs {
 		if ref.Relation == BundleCreate || ref.Relation == BundleForward {
 			held := fmt.Sprintf("%s%s/%d", incomingRefs, key, i)
 			args = append(args, "+"+ref.Name+":"+held)
-			locks = append(locks, to.refLocks([]RefUpdate{{Name: held, New: ref.OID}})...)
+			locks = append(locks, to.RefLocks([]git.RefUpdate{{Name: held, New: ref.OID}})...)
 			any = true
 		}
 	}
 	if !any {
 		return nil
 	}
-	mark, done := to.lockingGit("bringing a bundle over", locks)
+	mark, done := to.LockingGit("bringing a bundle over", locks)
 	_, err := mark(to.Git).Run(ctx, nil, args...)
 	done(err)
 	return err
 }
 
 // dropIncoming removes the refs that held a transfer.
-func dropIncoming(ctx context.Context, r *Repository, key string) error {
+func dropIncoming(ctx context.Context, r *git.Repository, key string) error {
 	refs, err := r.ListRefs(ctx, incomingRefs+key+"/")
 	if err != nil || len(refs) == 0 {
 		return err
 	}
-	updates := make([]RefUpdate, 0, len(refs))
+	updates := make([]git.RefUpdate, 0, len(refs))
 	for _, ref := range refs {
 		if ref.OID != "" {
-			updates = append(updates, RefUpdate{Name: ref.Name, Old: ref.OID})
+			updates = append(updates, git.RefUpdate{Name: ref.Name, Old: ref.OID})
 		}
 	}
 	return r.UpdateRefs(ctx, updates, "agentxchain: restored")
@@ -327,7 +327,7 @@ func dropIncoming(ctx context.Context, r *Repository, key string) error {
 // recorded them, and its configuration.
 func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
 	for _, ref := range b.Refs {
-		if b.Run != "" && ref.Name == RunRefPrefix+b.Run {
+		if b.Run != "" && ref.Name == git.RunRefPrefix+b.Run {
 			r := readTree(ctx, b.repo)
 			c, err := r.commit(ref.OID)
 			if err != nil {
@@ -343,7 +343,7 @@ func (b *RunBundle) Files(ctx context.Context) (*RunFiles, error) {
 // decided under, "" when that cannot be told.
 func (b *RunBundle) Project(ctx context.Context, run string) string {
 	for _, ref := range b.Refs {
-		if ref.Name != RunRefPrefix+run {
+		if ref.Name != git.RunRefPrefix+run {
 			continue
 		}
 		data, _, err := FileAt(ctx, b.repo, ref.OID, treeConfig)

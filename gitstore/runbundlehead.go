@@ -9,17 +9,19 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
-func badBundle(cause error, format string, args ...any) *Error {
-	return errorf(CodeHistoryInvalid, cause, format, args...).hint("make it again with git agentxchain export --bundle FILE")
+func badBundle(cause error, format string, args ...any) *git.Error {
+	return git.Errorf(CodeHistoryInvalid, cause, format, args...).WithHint("make it again with git agentxchain export --bundle FILE")
 }
 
 // readBundleHead reads the head of a bundle: which refs it says to hold.
 func readBundleHead(file, format string) ([]string, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the bundle cannot be opened")
+		return nil, git.Errorf(git.CodeUnreadable, err, "the bundle cannot be opened")
 	}
 	defer func() { _ = f.Close() }()
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
@@ -55,7 +57,7 @@ func parseBundleHead(r io.Reader) (names []string, format string, err error) {
 	if first != "# v2 git bundle" && first != "# v3 git bundle" {
 		return nil, "", errors.New("it does not begin as one")
 	}
-	format = FormatSHA1
+	format = git.FormatSHA1
 	seen := make(map[string]bool)
 	for {
 		l, err := line()
@@ -68,7 +70,7 @@ func parseBundleHead(r io.Reader) (names []string, format string, err error) {
 			return names, format, nil
 		case l[0] == '@' && first == "# v3 git bundle":
 			f, ok := strings.CutPrefix(l, "@object-format=")
-			if !ok || HexLen(f) == 0 {
+			if !ok || git.HexLen(f) == 0 {
 				return nil, "", fmt.Errorf("it asks for %.60q", l)
 			}
 			format = f
@@ -78,7 +80,7 @@ func parseBundleHead(r io.Reader) (names []string, format string, err error) {
 		}
 		oid, name, ok := strings.Cut(l, " ")
 		switch {
-		case !ok || !OID(oid).Valid(format):
+		case !ok || !git.OID(oid).Valid(format):
 			return nil, "", fmt.Errorf("its head has the line %.60q", l)
 		case !bundleRef(name):
 			return nil, "", fmt.Errorf("it holds the ref %.60q, which is none of a run", name)
@@ -94,12 +96,12 @@ func parseBundleHead(r io.Reader) (names []string, format string, err error) {
 
 // bundleRef reports whether a bundle may hold the ref.
 func bundleRef(name string) bool {
-	if !safeRefName(name) {
+	if !git.SafeRefName(name) {
 		return false
 	}
-	if run, ok := strings.CutPrefix(name, RunRefPrefix); ok {
-		return badRunID(run) == ""
+	if run, ok := strings.CutPrefix(name, git.RunRefPrefix); ok {
+		return git.BadRunID(run) == ""
 	}
-	kind, rest, ok := strings.Cut(strings.TrimPrefix(name, refSpace), "/")
-	return notesRef(name) || strings.HasPrefix(name, refSpace) && ok && kind != "runs" && kind != "initiatives" && rest != ""
+	kind, rest, ok := strings.Cut(strings.TrimPrefix(name, git.RefSpace), "/")
+	return notesRef(name) || strings.HasPrefix(name, git.RefSpace) && ok && kind != "runs" && kind != "initiatives" && rest != ""
 }

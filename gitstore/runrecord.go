@@ -4,11 +4,10 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -17,10 +16,10 @@ import (
 // RunRecord is one run at the tip of its ref.
 type RunRecord struct {
 	Run string
-	Op  OID
+	Op  git.OID
 	rec *recorded
 
-	repo *Repository
+	repo *git.Repository
 }
 
 // Believe refuses a run whose operations do not hold (record_unproven). Whoever
@@ -35,33 +34,33 @@ func (x *RunRecord) Believe() error {
 
 // RunRecords returns the runs of the repository, the one that moved last first.
 // One git process; nothing of a run is read before it is asked for.
-func RunRecords(ctx context.Context, r *Repository) ([]*RunRecord, error) {
-	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype) %(refname)", RunRefPrefix)
+func RunRecords(ctx context.Context, r *git.Repository) ([]*RunRecord, error) {
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(objectname) %(objecttype) %(refname)", git.RunRefPrefix)
 	if err != nil {
 		return nil, err
 	}
 	var runs []*RunRecord
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
-		if len(f) != 3 || f[1] != KindCommit {
+		if len(f) != 3 || f[1] != git.KindCommit {
 			continue // no run of ours; fsck names it
 		}
-		runs = append(runs, RunRecordAt(ctx, r, strings.TrimPrefix(f[2], RunRefPrefix), OID(f[0])))
+		runs = append(runs, RunRecordAt(ctx, r, strings.TrimPrefix(f[2], git.RunRefPrefix), git.OID(f[0])))
 	}
 	return runs, nil
 }
 
 // RunRecordAt is a run as one operation recorded it.
-func RunRecordAt(ctx context.Context, r *Repository, run string, op OID) *RunRecord {
+func RunRecordAt(ctx context.Context, r *git.Repository, run string, op git.OID) *RunRecord {
 	return &RunRecord{Run: run, Op: op, rec: &recorded{run: run, op: op, r: readTree(ctx, r)}, repo: r}
 }
 
-func readTree(ctx context.Context, r *Repository) *treeReader {
-	return &treeReader{ctx: ctx, objects: r.Objects(), format: r.ObjectFormat, known: make(map[OID][]byte), parsed: make(map[OID][]TreeEntry)}
+func readTree(ctx context.Context, r *git.Repository) *treeReader {
+	return &treeReader{ctx: ctx, objects: r.Objects(), format: r.ObjectFormat, known: make(map[git.OID][]byte), parsed: make(map[git.OID][]git.TreeEntry)}
 }
 
 // root loads the tree of the operation once.
-func (x *RunRecord) root() (OID, error) {
+func (x *RunRecord) root() (git.OID, error) {
 	if x.rec.root == "" {
 		c, err := x.rec.r.commit(x.Op)
 		if err != nil {
@@ -118,7 +117,7 @@ func (x *RunRecord) Ledger(l wire.Ledger) ([]byte, error) {
 // ledgers that only grew. It is what can be told without applying the rules;
 // fsck does that. A finding is an *Error with code ledger_tampered or
 // object_corrupt; since must be met unless it is "" or the limit ends the walk.
-func (x *RunRecord) CheckChain(since OID, limit int) error {
+func (x *RunRecord) CheckChain(since git.OID, limit int) error {
 	r := x.rec.r
 	for op := x.Op; op != since; limit-- {
 		if limit == 0 {
@@ -129,16 +128,16 @@ func (x *RunRecord) CheckChain(since OID, limit int) error {
 			return err
 		}
 		if len(c.Parents) > 1 {
-			return errorf(CodeLedgerTampered, nil, "operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
+			return git.Errorf(CodeLedgerTampered, nil, "operation %.12s of run %s has %d parents; a run is one line", op, x.Run, len(c.Parents))
 		}
 		for _, name := range []string{treeRecord, treeState} {
 			if e, ok, err := r.lookup(c.Tree, name); err != nil || !ok || e.IsTree() {
-				return errorf(CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run, name)
+				return git.Errorf(CodeLedgerTampered, err, "operation %.12s of run %s has no %s", op, x.Run, name)
 			}
 		}
 		if len(c.Parents) == 0 {
 			if since != "" {
-				return errorf(CodeLedgerTampered, nil, "run %s does not go back to the operation %.12s it had", x.Run, since)
+				return git.Errorf(CodeLedgerTampered, nil, "run %s does not go back to the operation %.12s it had", x.Run, since)
 			}
 			return nil
 		}
@@ -152,7 +151,7 @@ func (x *RunRecord) CheckChain(since OID, limit int) error {
 				return err
 			}
 			if d.kind == diffForeign {
-				return errorf(CodeLedgerTampered, nil, "operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.why)
+				return git.Errorf(CodeLedgerTampered, nil, "operation %.12s of run %s does not continue the ledger %s: %s", op, x.Run, l, d.why)
 			}
 		}
 		op = c.Parents[0]
@@ -162,14 +161,14 @@ func (x *RunRecord) CheckChain(since OID, limit int) error {
 
 // FileAt returns a file of a commit's tree by its path in the repository, and
 // its mode; nil without an error when there is none.
-func FileAt(ctx context.Context, r *Repository, commit OID, name string) ([]byte, Mode, error) {
+func FileAt(ctx context.Context, r *git.Repository, commit git.OID, name string) ([]byte, git.Mode, error) {
 	t := readTree(ctx, r)
 	c, err := t.commit(commit)
 	if err != nil {
 		return nil, 0, err
 	}
 	e, ok, err := t.lookup(c.Tree, name)
-	if err != nil || !ok || e.IsTree() || e.Mode == ModeGitlink {
+	if err != nil || !ok || e.IsTree() || e.Mode == git.ModeGitlink {
 		return nil, 0, err
 	}
 	data, err := t.blob(e.OID)
@@ -180,116 +179,10 @@ func FileAt(ctx context.Context, r *Repository, commit OID, name string) ([]byte
 }
 
 // Parents returns the parents of a commit.
-func Parents(ctx context.Context, r *Repository, commit OID) ([]OID, error) {
+func Parents(ctx context.Context, r *git.Repository, commit git.OID) ([]git.OID, error) {
 	c, err := readTree(ctx, r).commit(commit)
 	if err != nil {
 		return nil, err
 	}
 	return c.Parents, nil
 }
-
-// TreeChange is one path that differs between two trees, or a tree and the index.
-type TreeChange struct {
-	Status           byte // A, D, M, T; U for an unmerged path
-	OldMode, NewMode Mode // 0 when the path is not there
-	OldOID, NewOID   OID  // "" when the path is not there
-	Path             string
-}
-
-// StagedChanges returns how the index differs from a commit, "" for no commit
-// yet. The index is the one git tells this process to use (GIT_INDEX_FILE).
-// Nothing of the work tree is looked at.
-func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeChange, error) {
-	if commit == "" {
-		commit = string(HashObject(r.ObjectFormat, KindTree, nil))
-	}
-	out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", commit, "--")
-	if err != nil {
-		return nil, err
-	}
-	changes, rest, err := parseRaw(out, r.ObjectFormat)
-	if err == nil && len(rest) > 0 {
-		err = errorf(CodeGitFailed, nil, "git diff-index answered %q", clipBytes(rest))
-	}
-	return changes, err
-}
-
-// CommitChange is what a commit changed against one of its parents, "" for none.
-type CommitChange struct {
-	Commit, Parent OID
-	Changes        []TreeChange
-}
-
-// CommitChanges returns what each commit changed against each of its parents,
-// which parents gives; a commit without any is compared with nothing. One git
-// process for all. That a commit is odd in other ways is no error.
-func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents map[OID][]OID) ([]CommitChange, error) {
-	var in bytes.Buffer
-	var out []CommitChange
-	for _, c := range commits {
-		for _, p := range parents[c] {
-			fmt.Fprintf(&in, "%s %s\n", c, p)
-			out = append(out, CommitChange{Commit: c, Parent: p})
-		}
-		if len(parents[c]) == 0 {
-			fmt.Fprintf(&in, "%s\n", c)
-			out = append(out, CommitChange{Commit: c})
-		}
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
-	// --always: each line is answered by its commit, differences or not.
-	data, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "--always", "-r", "--raw", "-z", "--no-renames", "--no-abbrev")
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		if !ok || OID(head) != out[i].Commit {
-			return nil, errorf(CodeGitFailed, nil, "git diff-tree answered %q where %s was to come", clipBytes(head), out[i].Commit)
-		}
-		if out[i].Changes, data, err = parseRaw(rest, r.ObjectFormat); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-// parseRaw reads the raw differences of diff-index and diff-tree -z up to
-// something that is none.
-func parseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err error) {
-	for len(out) > 0 && out[0] == ':' {
-		head, after, ok := bytes.Cut(out[1:], []byte{0})
-		name, after, ok2 := bytes.Cut(after, []byte{0})
-		f := strings.Fields(string(head))
-		bad := func() ([]TreeChange, []byte, error) {
-			return nil, nil, errorf(CodeGitFailed, nil, "git answered %q for a difference", clipBytes(head))
-		}
-		if !ok || !ok2 || len(f) != 5 || len(f[4]) == 0 || len(name) == 0 {
-			return bad()
-		}
-		c := TreeChange{Status: f[4][0], Path: string(name)}
-		for i, m := range []*Mode{&c.OldMode, &c.NewMode} {
-			if f[i] == "000000" {
-				continue
-			}
-			if *m, err = parseMode([]byte(f[i])); err != nil {
-				return bad()
-			}
-		}
-		for i, o := range []*OID{&c.OldOID, &c.NewOID} {
-			if !OID(f[i+2]).Valid(format) {
-				return bad()
-			}
-			if oid := OID(f[i+2]); !oid.IsZero() {
-				*o = oid
-			}
-		}
-		changes = append(changes, c)
-		out = after
-	}
-	return changes, out, nil
-}
-
-func clipBytes(b []byte) []byte { return b[:min(len(b), 200)] }

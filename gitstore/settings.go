@@ -5,6 +5,8 @@ package gitstore
 import (
 	"context"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // Settings returns every value git has for a key, from all its configuration
@@ -21,7 +23,7 @@ func (s *Store) LocalSettings(ctx context.Context, key string) ([]string, error)
 
 func (s *Store) settings(ctx context.Context, key string, where ...string) ([]string, error) {
 	out, err := s.repo.Git.Run(ctx, nil, append(append([]string{"config"}, where...), "-z", "--get-all", key)...)
-	if exitCode(err) == 1 {
+	if git.ExitCode(err) == 1 {
 		return nil, nil
 	}
 	if err != nil {
@@ -40,7 +42,7 @@ func (s *Store) AddLocalSetting(ctx context.Context, key, value string) error {
 // configuration; that there is none is no error.
 func (s *Store) DropLocalSetting(ctx context.Context, key string) error {
 	_, err := s.repo.Git.Run(ctx, nil, "config", "--local", "--unset-all", key)
-	if exitCode(err) == 5 {
+	if git.ExitCode(err) == 5 {
 		return nil
 	}
 	return unwritable(err)
@@ -50,5 +52,5 @@ func unwritable(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errorf(CodeGitFailed, err, "git's configuration of this repository cannot be written")
+	return git.Errorf(git.CodeGitFailed, err, "git's configuration of this repository cannot be written")
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -29,12 +30,6 @@ type Sibling struct {
 	git *workDir // the common git directory; nil when the project is in no repository
 }
 
-// maxPointer bounds the small files that name another place, in bytes.
-const maxPointer = 8 << 10
-
-// maxGitConfig bounds a repository's configuration file, in bytes.
-const maxGitConfig = 4 << 20
-
 // OpenSibling opens the project at dir. It may lie below the root of its work tree,
 // or in no repository at all: its working files are all there is then. Close it.
 //
@@ -46,14 +41,14 @@ func OpenSibling(ctx context.Context, dir string, trust *Trust) (*Sibling, error
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the directory %s cannot be entered", dir)
+		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", dir)
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the directory %s cannot be entered", abs)
+		return nil, git.Errorf(git.CodeUnreadable, err, "the directory %s cannot be entered", abs)
 	}
 	// A stray use of git would fail, not run.
-	repo := &Repository{ProjectDir: abs, Git: &Git{binErr: errors.New("another clone is only read")}, ObjectFormat: FormatSHA1, RefFormat: "files"}
+	repo := &git.Repository{ProjectDir: abs, Git: &git.Git{BinErr: errors.New("another clone is only read")}, ObjectFormat: git.FormatSHA1, RefFormat: "files"}
 	x := &Sibling{Dir: abs, store: &Store{repo: repo, dir: abs, work: &workDir{dir: abs, root: root}}}
 	if err := x.locate(ctx, trust); err != nil {
 		return nil, errors.Join(err, x.Close())
@@ -91,8 +86,8 @@ func (x *Sibling) locate(ctx context.Context, trust *Trust) error {
 func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.FileInfo) error {
 	dotGit := filepath.Join(top, ".git")
 	elsewhere := func(format string, args ...any) error {
-		return errorf(CodeGitDirElsewhere, nil, "%s "+format, append([]any{dotGit}, args...)...).
-			hint("look at what it is; a clone or a linked work tree made by git is accepted")
+		return git.Errorf(CodeGitDirElsewhere, nil, "%s "+format, append([]any{dotGit}, args...)...).
+			WithHint("look at what it is; a clone or a linked work tree made by git is accepted")
 	}
 	if fi.Mode()&fs.ModeSymlink != 0 {
 		return elsewhere("is a symbolic link")
@@ -119,7 +114,7 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 	}
 	root, err := os.OpenRoot(common)
 	if err != nil {
-		return errorf(CodeUnreadable, err, "the repository of %s cannot be entered", x.Dir)
+		return git.Errorf(git.CodeUnreadable, err, "the repository of %s cannot be entered", x.Dir)
 	}
 	x.git = &workDir{dir: common, root: root}
 	cfg, err := x.config("config")
@@ -139,7 +134,7 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 		if !filepath.IsAbs(v) {
 			v = filepath.Join(gitDir, v)
 		}
-		if realOr(v) != top {
+		if git.RealOr(v) != top {
 			return elsewhere("is the repository of the work tree %s", v)
 		}
 	} else if !fi.IsDir() && gitDir == common {
@@ -147,7 +142,7 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 	}
 	object, ref, err := cfg.format()
 	if err != nil {
-		return errorf(CodeUnsupportedFormat, err, "the repository of %s has a format that is not known", x.Dir)
+		return git.Errorf(git.CodeUnsupportedFormat, err, "the repository of %s has a format that is not known", x.Dir)
 	}
 	r := x.store.repo
 	r.TopLevel, r.GitDir, r.CommonDir, r.ObjectsDir = top, gitDir, common, filepath.Join(common, "objects")
@@ -155,21 +150,21 @@ func (x *Sibling) enter(ctx context.Context, trust *Trust, top string, fi fs.Fil
 	if rel, err := filepath.Rel(top, x.Dir); err == nil && rel != "." {
 		r.Prefix = filepath.ToSlash(rel) + "/"
 	}
-	r.objectsOnce.Do(func() { r.objects = newSiblingObjects(object, r.ObjectsDir, x.open) })
-	x.store.objects, x.store.prefix = r.objects, r.Prefix
+	r.ObjectsOnce.Do(func() { r.ObjectStore = git.NewSiblingObjects(object, r.ObjectsDir, x.open) })
+	x.store.objects, x.store.prefix = r.ObjectStore, r.Prefix
 	return nil
 }
 
 // config reads a configuration file of the repository; an absent one is empty.
 func (x *Sibling) config(name string) (gitConfig, error) {
-	data, _, _, err := x.git.read(name, maxGitConfig)
+	data, _, _, err := x.git.read(name, git.MaxGitConfig)
 	if err == nil {
 		var cfg gitConfig
 		if cfg, err = parseGitConfig(data); err == nil {
 			return cfg, nil
 		}
 	}
-	return nil, errorf(CodeUnsupportedFormat, err, "the repository's %s of %s cannot be read", name, x.Dir)
+	return nil, git.Errorf(git.CodeUnsupportedFormat, err, "the repository's %s of %s cannot be read", name, x.Dir)
 }
 
 // open opens a file or directory of the repository by its absolute path, never one
@@ -179,13 +174,13 @@ func (x *Sibling) open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := x.git.root.OpenFile(rel, os.O_RDONLY|openNonblock, 0)
+	f, err := x.git.root.OpenFile(rel, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
 	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() && !fi.IsDir() {
 		_ = f.Close()
-		return nil, errors.Join(err, &notRegularError{Path: rel})
+		return nil, errors.Join(err, &git.NotRegularError{Path: rel})
 	}
 	return f, nil
 }
@@ -198,7 +193,7 @@ func pointer(dir, name, prefix string) (string, error) {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	data, _, ok, err := (&workDir{dir: dir, root: root}).read(name, maxPointer)
+	data, _, ok, err := (&workDir{dir: dir, root: root}).read(name, git.MaxPointer)
 	if err != nil || !ok {
 		return "", errors.Join(err, fs.ErrNotExist)
 	}
@@ -216,21 +211,21 @@ func pointer(dir, name, prefix string) (string, error) {
 // Config returns the bytes of the project's configuration. Like the store it
 // follows a link, but only inside of the project.
 func (x *Sibling) Config() ([]byte, error) {
-	f, err := x.store.work.root.OpenFile(wire.ConfigPath, os.O_RDONLY|openNonblock, 0)
+	f, err := x.store.work.root.OpenFile(wire.ConfigPath, os.O_RDONLY|git.OpenNonblock, 0)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	defer func() { _ = f.Close() }()
 	fi, err := f.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
-		err = &notRegularError{wire.ConfigPath, fi.Mode()}
+		err = &git.NotRegularError{Path: wire.ConfigPath, Mode: fi.Mode()}
 	}
 	var data []byte
 	if err == nil {
-		data, err = readLimited(f, fi.Size(), maxGitConfig)
+		data, err = git.ReadLimited(f, fi.Size(), git.MaxGitConfig)
 	}
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
+		return nil, git.Errorf(git.CodeUnreadable, err, "%s cannot be read", wire.ConfigPath)
 	}
 	return data, nil
 }

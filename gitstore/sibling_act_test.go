@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // TestActingInATrap runs an operation in a clone whose own configuration would run
@@ -65,10 +67,10 @@ func TestActingIsRefusedInAClonesDisguise(t *testing.T) {
 	p := newTrap(t)
 	p.move(p.path(".git"), filepath.Join(p.outside, "git"))
 	p.file(p.path(".git"), "gitdir: "+filepath.Join(p.outside, "git")+"\n")
-	if _, err := OpenForeign(context.Background(), p.Dir, testOptions()); CodeOf(err) != CodeGitDirElsewhere {
+	if _, err := OpenForeign(context.Background(), p.Dir, testOptions()); git.CodeOf(err) != CodeGitDirElsewhere {
 		t.Fatal(err)
 	}
-	if _, err := OpenForeign(context.Background(), t.TempDir(), testOptions()); CodeOf(err) != CodeNotRepository {
+	if _, err := OpenForeign(context.Background(), t.TempDir(), testOptions()); git.CodeOf(err) != git.CodeNotRepository {
 		t.Fatal(err)
 	}
 }

@@ -4,233 +4,38 @@
 package gitstore
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"strings"
-)
 
-var errGitConfig = errors.New("not a configuration file of git")
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
 
 // gitConfig holds the last value of each key, written section.key or
 // section.sub.key, section and key in lower case. A key without "=" is true.
 type gitConfig map[string]string
 
-// configEntry is one line of a configuration file that sets something.
-type configEntry struct {
-	key   string // as in gitConfig
-	value string
-}
-
 // parseGitConfig reads the file format of git-config(1). Like git it refuses a
 // file that is not well formed.
 func parseGitConfig(data []byte) (gitConfig, error) {
-	entries, err := parseConfigEntries(data)
+	entries, err := git.ParseConfigEntries(data)
 	if err != nil {
 		return nil, err
 	}
 	cfg := make(gitConfig, len(entries))
 	for _, e := range entries {
-		cfg[e.key] = e.value
+		cfg[e.Key] = e.Value
 	}
 	return cfg, nil
 }
 
-// parseConfigEntries is parseGitConfig with every value of every key, in the order
-// of the file. On an error the entries before it come along: git stops there too.
-func parseConfigEntries(data []byte) ([]configEntry, error) {
-	p := configParser{b: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
-	for {
-		switch c, ok := p.next(); {
-		case !ok:
-			return p.out, nil
-		case c == ' ', c == '\t', c == '\n', c == '\r':
-		case c == '#', c == ';':
-			p.line()
-		case c == '[':
-			if err := p.header(); err != nil {
-				return p.out, err
-			}
-		case isLetter(c):
-			if err := p.entry(c); err != nil {
-				return p.out, err
-			}
-		default:
-			return p.out, errGitConfig
-		}
-	}
-}
-
-type configParser struct {
-	b       []byte
-	at      int
-	section string // "core." or "remote.origin.", "" before the first header
-	out     []configEntry
-}
-
-func (p *configParser) next() (byte, bool) {
-	if p.at >= len(p.b) {
-		return 0, false
-	}
-	p.at++
-	return p.b[p.at-1], true
-}
-
-// line passes over the rest of a line.
-func (p *configParser) line() {
-	if i := bytes.IndexByte(p.b[p.at:], '\n'); i >= 0 {
-		p.at += i + 1
-	} else {
-		p.at = len(p.b)
-	}
-}
-
-// header reads a section header after its bracket.
-func (p *configParser) header() error {
-	var name strings.Builder
-	for {
-		c, ok := p.next()
-		switch {
-		case !ok:
-			return errGitConfig
-		case c == ']':
-			if name.Len() == 0 {
-				return errGitConfig
-			}
-			p.section = strings.ToLower(name.String()) + "."
-			return nil
-		case isLetter(c) || isDigit(c) || c == '-' || c == '.':
-			name.WriteByte(c)
-		case (c == ' ' || c == '\t') && name.Len() > 0:
-			return p.subsection(strings.ToLower(name.String()))
-		default:
-			return errGitConfig
-		}
-	}
-}
-
-// subsection reads the quoted rest of a header.
-func (p *configParser) subsection(section string) error {
-	rest := bytes.TrimLeft(p.b[p.at:], " \t")
-	p.at = len(p.b) - len(rest)
-	if c, ok := p.next(); !ok || c != '"' {
-		return errGitConfig
-	}
-	var sub strings.Builder
-	for {
-		c, ok := p.next()
-		if ok && c == '\\' {
-			if c, ok = p.next(); ok && c != '\n' {
-				sub.WriteByte(c)
-				continue
-			}
-		}
-		switch {
-		case !ok || c == '\n':
-			return errGitConfig
-		case c != '"':
-			sub.WriteByte(c)
-			continue
-		}
-		if c, ok := p.next(); !ok || c != ']' {
-			return errGitConfig
-		}
-		p.section = section + "." + sub.String() + "."
-		return nil
-	}
-}
-
-// entry reads a key, whose first letter is taken, and its value.
-func (p *configParser) entry(first byte) error {
-	key := []byte{first}
-	c, ok := p.next()
-	for ok && (isLetter(c) || isDigit(c) || c == '-') {
-		key = append(key, c)
-		c, ok = p.next()
-	}
-	for ok && (c == ' ' || c == '\t') {
-		c, ok = p.next()
-	}
-	name := p.section + strings.ToLower(string(key))
-	if ok && c == '\r' && p.at < len(p.b) && p.b[p.at] == '\n' {
-		c, ok = p.next()
-	}
-	switch {
-	case !ok || c == '\n':
-		p.out = append(p.out, configEntry{name, "true"})
-		return nil
-	case c != '=':
-		return errGitConfig
-	}
-	value, err := p.value()
-	p.out = append(p.out, configEntry{name, value})
-	return err
-}
-
-// value reads up to the end of the line: blanks around it and comments are no part
-// of it, quotes keep both, a backslash at the end goes on in the next line.
-func (p *configParser) value() (string, error) {
-	var out []byte
-	kept := 0 // length without trailing blanks outside of quotes
-	quoted := false
-	for {
-		c, ok := p.next()
-		if ok && c == '\r' && p.at < len(p.b) && p.b[p.at] == '\n' {
-			c, _ = p.next()
-		}
-		switch {
-		case !ok || c == '\n':
-			if quoted {
-				return "", errGitConfig
-			}
-			return string(out[:kept]), nil
-		case !quoted && (c == ' ' || c == '\t'):
-			if kept > 0 {
-				out = append(out, c)
-			}
-			continue
-		case !quoted && (c == '#' || c == ';'):
-			p.line()
-			return string(out[:kept]), nil
-		case c == '"':
-			quoted = !quoted
-			kept = max(kept, len(out))
-			continue
-		case c == '\\':
-			c, ok = p.next()
-			if ok && c == '\r' && p.at < len(p.b) && p.b[p.at] == '\n' {
-				c, ok = p.next()
-			}
-			switch {
-			case !ok || c == '\n':
-				continue
-			case c == 'n':
-				c = '\n'
-			case c == 't':
-				c = '\t'
-			case c == 'b':
-				c = '\b'
-			case c != '\\' && c != '"':
-				return "", errGitConfig
-			}
-		}
-		out = append(out, c)
-		kept = len(out)
-	}
-}
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-
 // format says how the repository stores objects and refs.
 func (c gitConfig) format() (object, ref string, err error) {
-	object, ref = FormatSHA1, "files"
+	object, ref = git.FormatSHA1, "files"
 	switch v := c["core.repositoryformatversion"]; v {
 	case "", "0":
 		return object, ref, nil // git passes over such extensions then
 	case "1":
 	default:
-		return "", "", fmt.Errorf("its format version is %s", clipBytes([]byte(v)))
+		return "", "", fmt.Errorf("its format version is %s", git.ClipBytes([]byte(v)))
 	}
 	if v, ok := c["extensions.objectformat"]; ok {
 		object = v
@@ -238,8 +43,8 @@ func (c gitConfig) format() (object, ref string, err error) {
 	if v, ok := c["extensions.refstorage"]; ok {
 		ref = v
 	}
-	if HexLen(object) == 0 || ref != "files" && ref != "reftable" {
-		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", clipBytes([]byte(object)), clipBytes([]byte(ref)))
+	if git.HexLen(object) == 0 || ref != "files" && ref != "reftable" {
+		return "", "", fmt.Errorf("it stores objects as %s and refs as %s", git.ClipBytes([]byte(object)), git.ClipBytes([]byte(ref)))
 	}
 	return object, ref, nil
 }

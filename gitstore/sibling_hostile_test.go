@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -105,7 +106,7 @@ func TestSiblingHostile(t *testing.T) {
 		"alternates": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.file(p.path(".git/objects/info/alternates"), filepath.Join(p.outside, "objects")+"\n")
-		}, CodeObjectMissing},
+		}, git.CodeObjectMissing},
 		"promisor remote": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.file(p.path(".git/objects/info/x"), "")
@@ -115,7 +116,7 @@ func TestSiblingHostile(t *testing.T) {
 			p.git("config", "remote.origin.url", "ext::"+p.script)
 			p.git("config", "remote.origin.uploadpack", p.script)
 			p.git("config", "protocol.ext.allow", "always")
-		}, CodeObjectMissing},
+		}, git.CodeObjectMissing},
 		"worktree config": {func(p *trap) {
 			p.git("config", "core.repositoryformatversion", "1")
 			p.git("config", "extensions.worktreeConfig", "true")
@@ -140,42 +141,42 @@ func TestSiblingHostile(t *testing.T) {
 			p.file(p.path(".git/commondir"), filepath.Join(p.outside, ".git")+"\n")
 		}, CodeGitDirElsewhere},
 		"git file is a pipe":      {func(p *trap) { p.move(p.path(".git"), p.outside+"/g"); mkfifo(p.t, p.path(".git")) }, CodeGitDirElsewhere},
-		"configuration is a pipe": {func(p *trap) { _ = os.Remove(p.path(".git/config")); mkfifo(p.t, p.path(".git/config")) }, CodeUnsupportedFormat},
-		"configuration is broken": {func(p *trap) { p.file(p.path(".git/config"), "[core\n") }, CodeUnsupportedFormat},
-		"unknown format":          {func(p *trap) { p.git("config", "core.repositoryformatversion", "7") }, CodeUnsupportedFormat},
+		"configuration is a pipe": {func(p *trap) { _ = os.Remove(p.path(".git/config")); mkfifo(p.t, p.path(".git/config")) }, git.CodeUnsupportedFormat},
+		"configuration is broken": {func(p *trap) { p.file(p.path(".git/config"), "[core\n") }, git.CodeUnsupportedFormat},
+		"unknown format":          {func(p *trap) { p.git("config", "core.repositoryformatversion", "7") }, git.CodeUnsupportedFormat},
 		"objects outside": {func(p *trap) {
 			p.move(p.path(".git/objects"), filepath.Join(p.outside, "objects"))
 			p.link(filepath.Join(p.outside, "objects"), p.path(".git/objects"))
-		}, CodeObjectCorrupt},
+		}, git.CodeObjectCorrupt},
 		"packs outside": {func(p *trap) {
 			p.git("repack", "-adq")
 			p.git("prune-packed")
 			p.move(p.path(".git/objects/pack"), filepath.Join(p.outside, "pack"))
 			p.link(filepath.Join(p.outside, "pack"), p.path(".git/objects/pack"))
-		}, CodeObjectMissing},
+		}, git.CodeObjectMissing},
 		"refs outside": {func(p *trap) {
 			p.move(p.path(".git/refs/agentxchain"), filepath.Join(p.outside, "refs"))
 			p.link(filepath.Join(p.outside, "refs"), p.path(".git/refs/agentxchain"))
-		}, CodeRefBroken},
+		}, git.CodeRefBroken},
 		"ref is symbolic": {func(p *trap) {
 			v := p.view()
 			p.git("update-ref", "refs/heads/evil", string(v.Op))
-			p.git("symbolic-ref", RunRefPrefix+v.Run, "refs/heads/evil")
-		}, CodeRefSymbolic},
+			p.git("symbolic-ref", git.RunRefPrefix+v.Run, "refs/heads/evil")
+		}, git.CodeRefSymbolic},
 		"ref is a link": {func(p *trap) {
-			ref := p.path(".git/" + RunRefPrefix + p.view().Run)
+			ref := p.path(".git/" + git.RunRefPrefix + p.view().Run)
 			p.move(ref, ref+"x")
 			p.link(ref+"x", ref)
-		}, CodeRefSymbolic},
+		}, git.CodeRefSymbolic},
 		"ref is a pipe": {func(p *trap) {
-			ref := p.path(".git/" + RunRefPrefix + p.view().Run)
+			ref := p.path(".git/" + git.RunRefPrefix + p.view().Run)
 			_ = os.Remove(ref)
 			mkfifo(p.t, ref)
-		}, CodeRefBroken},
-		"ref is empty": {func(p *trap) { p.file(p.path(".git/"+RunRefPrefix+p.view().Run), "") }, CodeRefBroken},
+		}, git.CodeRefBroken},
+		"ref is empty": {func(p *trap) { p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run), "") }, git.CodeRefBroken},
 		"ref is no commit": {func(p *trap) {
-			p.file(p.path(".git/"+RunRefPrefix+p.view().Run), strings.TrimSpace(gitIn(p.t, p.Dir, "rev-parse", "HEAD^{tree}"))+"\n")
-		}, CodeObjectCorrupt},
+			p.file(p.path(".git/"+git.RunRefPrefix+p.view().Run), strings.TrimSpace(gitIn(p.t, p.Dir, "rev-parse", "HEAD^{tree}"))+"\n")
+		}, git.CodeObjectCorrupt},
 		"state is a link": {func(p *trap) {
 			p.move(p.path(state), filepath.Join(p.outside, "state.json"))
 			p.link(filepath.Join(p.outside, "state.json"), p.path(state))
@@ -183,10 +184,10 @@ func TestSiblingHostile(t *testing.T) {
 		"governed directory is a link": {func(p *trap) {
 			p.move(p.path(".agentxchain"), filepath.Join(p.outside, "x"))
 			p.link(filepath.Join(p.outside, "x"), p.path(".agentxchain"))
-		}, CodeUnreadable},
+		}, git.CodeUnreadable},
 		"state is a pipe":      {func(p *trap) { _ = os.Remove(p.path(state)); mkfifo(p.t, p.path(state)) }, CodeStateTampered},
 		"state is a directory": {func(p *trap) { _ = os.Remove(p.path(state)); _ = os.Mkdir(p.path(state), 0o777) }, CodeStateTampered},
-		"state of 1 GB":        {func(p *trap) { p.huge(state) }, CodeUnreadable},
+		"state of 1 GB":        {func(p *trap) { p.huge(state) }, git.CodeUnreadable},
 		"state is no JSON":     {func(p *trap) { p.write(state, "{") }, wire.CodeInvalidState},
 		"run id is a path":     {func(p *trap) { p.write(state, `{"run_id":"../../heads/main"}`) }, wire.CodeInvalidState},
 	}
@@ -233,7 +234,7 @@ func TestSiblingHugeLedger(t *testing.T) {
 		t.Fatalf("%+v", run)
 	}
 	for _, err := range run.Working(context.Background(), wire.LedgerEvents, "") {
-		if CodeOf(err) != CodeUnreadable {
+		if git.CodeOf(err) != git.CodeUnreadable {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +248,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 	if out, err := exec.Command("chown", "-R", "12345", d.Dir).CombinedOutput(); err != nil {
 		t.Skipf("%v: %s", err, out)
 	}
-	if _, _, err := sibling(t, d.Dir); CodeOf(err) != CodeDubiousOwnership {
+	if _, _, err := sibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
 		t.Fatal(err)
 	}
 	testrepo.Isolate()
@@ -266,7 +267,7 @@ func TestSiblingOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.appendTo(".git/config", "[safe]\n\tdirectory = *\n")
-	if _, _, err := sibling(t, d.Dir); CodeOf(err) != CodeDubiousOwnership {
+	if _, _, err := sibling(t, d.Dir); git.CodeOf(err) != git.CodeDubiousOwnership {
 		t.Fatal(err)
 	}
 }
@@ -296,7 +297,7 @@ func TestSiblingDamagedObjects(t *testing.T) {
 			}
 			op := string(p.view0().Op)
 			damage(p, p.path(".git/objects/"+op[:2]+"/"+op[2:]))
-			if _, _, err := sibling(t, p.Dir); CodeOf(err) != CodeObjectCorrupt && CodeOf(err) != CodeObjectMissing {
+			if _, _, err := sibling(t, p.Dir); git.CodeOf(err) != git.CodeObjectCorrupt && git.CodeOf(err) != git.CodeObjectMissing {
 				t.Fatal(err)
 			}
 		})

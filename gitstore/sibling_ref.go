@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // maxSiblingRefs bounds a packed-refs file, in bytes.
@@ -18,8 +20,8 @@ const maxSiblingRefs = 64 << 20
 
 // ref returns where the ref of a run is, "" when there is none. Codes:
 // bad_ref_name, ref_is_symbolic, ref_broken.
-func (x *Sibling) ref(ctx context.Context, run string) (OID, error) {
-	name, err := RunRef(run)
+func (x *Sibling) ref(ctx context.Context, run string) (git.OID, error) {
+	name, err := git.RunRef(run)
 	if err != nil || x.git == nil {
 		return "", err
 	}
@@ -29,36 +31,36 @@ func (x *Sibling) ref(ctx context.Context, run string) (OID, error) {
 	fi, err := x.git.root.Lstat(name)
 	switch {
 	case err == nil && fi.Mode()&fs.ModeSymlink != 0:
-		return "", symbolic(name, "a symbolic link")
-	case err == nil && fi.IsDir(), err != nil && absent(err):
+		return "", git.Symbolic(name, "a symbolic link")
+	case err == nil && fi.IsDir(), err != nil && git.Absent(err):
 		return x.packedRef(name)
 	case err != nil:
-		return "", errorf(CodeRefBroken, err, "the ref %s cannot be read", name)
+		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
 	}
-	data, _, ok, err := x.git.read(name, maxPointer)
+	data, _, ok, err := x.git.read(name, git.MaxPointer)
 	switch {
 	case err != nil:
-		return "", errorf(CodeRefBroken, err, "the ref %s cannot be read", name)
+		return "", git.Errorf(git.CodeRefBroken, err, "the ref %s cannot be read", name)
 	case !ok:
 		return x.packedRef(name) // packed in between
 	}
 	if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
-		return "", symbolic(name, strings.TrimSpace(string(clipBytes(target))))
+		return "", git.Symbolic(name, strings.TrimSpace(string(git.ClipBytes(target))))
 	}
 	return x.oid(name, string(bytes.TrimRight(data, " \t\r\n")))
 }
 
-func (x *Sibling) oid(name, s string) (OID, error) {
-	if oid := OID(s); oid.Valid(x.store.repo.ObjectFormat) && !oid.IsZero() {
+func (x *Sibling) oid(name, s string) (git.OID, error) {
+	if oid := git.OID(s); oid.Valid(x.store.repo.ObjectFormat) && !oid.IsZero() {
 		return oid, nil
 	}
-	return "", broken(name)
+	return "", git.Broken(name)
 }
 
-func (x *Sibling) packedRef(name string) (OID, error) {
+func (x *Sibling) packedRef(name string) (git.OID, error) {
 	data, _, ok, err := x.git.read("packed-refs", maxSiblingRefs)
 	if err != nil {
-		return "", errorf(CodeRefBroken, err, "packed-refs cannot be read")
+		return "", git.Errorf(git.CodeRefBroken, err, "packed-refs cannot be read")
 	}
 	if !ok {
 		return "", nil
@@ -74,14 +76,14 @@ func (x *Sibling) packedRef(name string) (OID, error) {
 // reftable asks git, whose format this is, about a repository of our own making
 // that shares nothing with the sibling but the tables: no configuration of the
 // sibling is read and no object of it is looked for.
-func (x *Sibling) reftable(ctx context.Context, name string) (OID, error) {
+func (x *Sibling) reftable(ctx context.Context, name string) (git.OID, error) {
 	fi, err := x.git.root.Lstat("reftable")
 	if err != nil || !fi.IsDir() {
-		return "", errorf(CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
 	}
 	tmp, err := os.MkdirTemp("", "agentxchain-refs-")
 	if err != nil {
-		return "", errorf(CodeUnreadable, err, "no temporary directory can be made")
+		return "", git.Errorf(git.CodeUnreadable, err, "no temporary directory can be made")
 	}
 	defer func() { _ = os.RemoveAll(tmp) }()
 	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = %s\n\trefstorage = reftable\n", x.store.repo.ObjectFormat)
@@ -89,20 +91,20 @@ func (x *Sibling) reftable(ctx context.Context, name string) (OID, error) {
 		os.WriteFile(filepath.Join(tmp, "config"), []byte(config), 0o600), os.WriteFile(filepath.Join(tmp, "HEAD"), []byte("ref: refs/heads/.invalid\n"), 0o600),
 		os.Symlink(filepath.Join(x.git.dir, "reftable"), filepath.Join(tmp, "reftable")))
 	if err != nil {
-		return "", errorf(CodeUnreadable, err, "a temporary repository cannot be made")
+		return "", git.Errorf(git.CodeUnreadable, err, "a temporary repository cannot be made")
 	}
-	g := NewForeignGit(tmp)
-	g.env = append(g.env, "GIT_DIR="+tmp)
+	g := git.NewForeignGit(tmp)
+	g.Env = append(g.Env, "GIT_DIR="+tmp)
 	out, err := g.Run(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(symref)", name)
 	if err != nil {
-		return "", errorf(CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
+		return "", git.Errorf(git.CodeRefBroken, err, "the refs of %s cannot be read", x.Dir)
 	}
 	for line := range strings.Lines(string(out)) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
 		switch {
 		case len(f) != 3 || f[0] != name:
 		case f[2] != "":
-			return "", symbolic(name, f[2])
+			return "", git.Symbolic(name, f[2])
 		default:
 			return x.oid(name, f[1])
 		}

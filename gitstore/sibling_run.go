@@ -11,6 +11,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -25,10 +26,10 @@ const (
 
 // SiblingRun is the run of a sibling.
 type SiblingRun struct {
-	Run   string // "" when state.json names none
-	Op    OID    // newest recorded operation; "" when the run has no ref: nothing is proven then
-	State []byte // state.json that counts; nil when there is none
-	Ahead bool   // another implementation carried the run on beyond Op, as the store allows
+	Run   string  // "" when state.json names none
+	Op    git.OID // newest recorded operation; "" when the run has no ref: nothing is proven then
+	State []byte  // state.json that counts; nil when there is none
+	Ahead bool    // another implementation carried the run on beyond Op, as the store allows
 
 	// Refused says why working files that differ from the record do not count; nil
 	// when they do or do not differ.
@@ -72,7 +73,7 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if recorded == HashObject(s.repo.ObjectFormat, KindBlob, data) {
+	if recorded == git.HashObject(s.repo.ObjectFormat, git.KindBlob, data) {
 		return out, nil
 	}
 	refused := out.carriedOn(data)
@@ -83,7 +84,7 @@ func (x *Sibling) ReadRun(ctx context.Context) (*SiblingRun, error) {
 	if out.State, _, err = out.tip.r.file(out.tip.root, treeState); err != nil {
 		return nil, err
 	}
-	behind, err := out.behind(HashObject(s.repo.ObjectFormat, KindBlob, data))
+	behind, err := out.behind(git.HashObject(s.repo.ObjectFormat, git.KindBlob, data))
 	if err == nil && !behind {
 		out.Refused = refused
 	}
@@ -107,7 +108,7 @@ func (out *SiblingRun) carriedOn(state []byte) error {
 		in.docs[d] = document{data, ok}
 	}
 	if !bytes.Equal(in.docs[wire.DocState].data, state) {
-		return errorf(CodeStateMoved, nil, "%s changed while it was being read", wire.DocState)
+		return git.Errorf(CodeStateMoved, nil, "%s changed while it was being read", wire.DocState)
 	}
 	for _, l := range wire.Ledgers() {
 		if st, ok, err := s.work.stat(l.Path()); err != nil || ok && st.Size > maxSiblingLedger {
@@ -164,16 +165,16 @@ func borneOut(was, state []byte, added run.LedgerReader) error {
 		}
 		switch {
 		case st.ActiveTurns.Has(turn):
-			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", clipBytes([]byte(turn)))
+			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and the turn is still at work", git.ClipBytes([]byte(turn)))
 		case !told[turn]:
-			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", clipBytes([]byte(turn)))
+			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, and no event tells of it", git.ClipBytes([]byte(turn)))
 		}
 		if t, ok := recorded.ActiveTurns.Get(turn); ok && t != nil && t.AssignedRole != l.Row.String("role") {
-			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", clipBytes([]byte(turn)))
+			return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted, in another role than it was assigned to", git.ClipBytes([]byte(turn)))
 		}
 		for _, d := range l.Row.Objects("decisions") {
 			if id := d.String("id"); id != "" && !decided[id] {
-				return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", clipBytes([]byte(turn)), clipBytes([]byte(id)))
+				return tampered(wire.LedgerHistory, 0, "it says turn %s was accepted with decision %s, which the ledger of decisions does not have", git.ClipBytes([]byte(turn)), git.ClipBytes([]byte(id)))
 			}
 		}
 	}
@@ -200,7 +201,7 @@ func AcceptedRow(row *ojson.Object) bool {
 
 // behind reports whether an earlier operation recorded that state: then the files
 // are only late.
-func (out *SiblingRun) behind(state OID) (bool, error) {
+func (out *SiblingRun) behind(state git.OID) (bool, error) {
 	op := out.Op
 	for range maxSiblingPast {
 		c, err := out.tip.r.commit(op)

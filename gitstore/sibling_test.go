@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -51,7 +52,7 @@ func (out *SiblingRun) accepted(t testing.TB) (turns []string) {
 	return turns
 }
 
-func (out *SiblingRun) sound(t testing.TB, since OID, ops int) {
+func (out *SiblingRun) sound(t testing.TB, since git.OID, ops int) {
 	t.Helper()
 	v, err := out.Verify(context.Background(), since)
 	if err != nil || len(v.Findings) > 0 || v.Checked != ops {
@@ -271,11 +272,11 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *treeEdit)
 		t.Fatal(err)
 	}
 	edit(e)
-	c.Parents, c.Tree = []OID{tip}, e.finish()
+	c.Parents, c.Tree = []git.OID{tip}, e.finish()
 	state, _, err := r.file(c.Tree, treeState)
 	if err != nil {
 		for _, o := range e.objects {
-			if err := d.store.objects.Write(context.Background(), []Object{o}); err != nil {
+			if err := d.store.objects.Write(context.Background(), []git.Object{o}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -284,15 +285,15 @@ func forgeCommit(t testing.TB, d *driver, run, op string, edit func(e *treeEdit)
 		}
 	}
 	c.Message = message("forged", trailerRun, run, trailerOp, op, trailerState, stateDigest(state))
-	data, err := EncodeCommit(d.store.repo.ObjectFormat, c)
+	data, err := git.EncodeCommit(d.store.repo.ObjectFormat, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	oid := e.queue(KindCommit, data)
+	oid := e.queue(git.KindCommit, data)
 	if err := d.store.objects.Write(context.Background(), e.objects); err != nil {
 		t.Fatal(err)
 	}
-	gitIn(t, d.Dir, "update-ref", RunRefPrefix+run, string(oid))
+	gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+run, string(oid))
 }
 
 func TestSiblingForgedRecord(t *testing.T) {
@@ -342,7 +343,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 	t.Run("a record that went back", func(t *testing.T) {
 		d := started(t)
 		v := d.view()
-		gitIn(t, d.Dir, "update-ref", RunRefPrefix+v.Run, string(v.Op)+"~3")
+		gitIn(t, d.Dir, "update-ref", git.RunRefPrefix+v.Run, string(v.Op)+"~3")
 		x, run, err := sibling(t, d.Dir)
 		if err != nil {
 			t.Fatal(err)
@@ -355,7 +356,7 @@ func TestSiblingForgedRecord(t *testing.T) {
 	})
 }
 
-func (r *treeReader) mustTree(t testing.TB, run string, d *driver) OID {
+func (r *treeReader) mustTree(t testing.TB, run string, d *driver) git.OID {
 	t.Helper()
 	tip, err := d.store.readRun(context.Background(), run)
 	if err != nil {

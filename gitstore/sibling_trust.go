@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // Trust knows which clones of other users the person allows. It asks git at most
@@ -23,7 +25,7 @@ type Trust struct {
 func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 	ours := true
 	for _, p := range paths {
-		ours = ours && ownedByUs(p)
+		ours = ours && git.OwnedByUs(p)
 	}
 	if ours {
 		return nil
@@ -40,34 +42,26 @@ func (t *Trust) allow(ctx context.Context, dir string, paths ...string) error {
 		case v == "*":
 			allowed = true
 		case under:
-			allowed = allowed || strings.HasPrefix(dir, prefix+"/") || strings.HasPrefix(dir, realOr(prefix)+"/")
+			allowed = allowed || strings.HasPrefix(dir, prefix+"/") || strings.HasPrefix(dir, git.RealOr(prefix)+"/")
 		default:
 			v = filepath.Clean(v)
-			allowed = allowed || v == dir || realOr(v) == dir
+			allowed = allowed || v == dir || git.RealOr(v) == dir
 		}
 	}
 	if allowed {
 		return nil
 	}
-	return errorf(CodeDubiousOwnership, nil, "another user owns the repository at %s", dir).
-		hint("if you trust its owner, run: git config --global --add safe.directory %s", dir)
-}
-
-// realOr returns the path without its links, itself when that cannot be told.
-func realOr(p string) string {
-	if real, err := filepath.EvalSymlinks(p); err == nil {
-		return real
-	}
-	return p
+	return git.Errorf(git.CodeDubiousOwnership, nil, "another user owns the repository at %s", dir).
+		WithHint("if you trust its owner, run: git config --global --add safe.directory %s", dir)
 }
 
 // safeDirectories returns the values of safe.directory in the order they count.
 // Only the person's own and the system's settings are asked: what a repository
 // says of itself is no permission.
 func safeDirectories(ctx context.Context) ([]string, error) {
-	g := NewForeignGit(string(filepath.Separator))
+	g := git.NewForeignGit(string(filepath.Separator))
 	out, err := g.Run(ctx, nil, "config", "-z", "--show-scope", "--type=path", "--get-all", "safe.directory")
-	if exitCode(err) == 1 {
+	if git.ExitCode(err) == 1 {
 		return nil, nil
 	}
 	if err != nil {

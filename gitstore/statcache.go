@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -25,17 +26,17 @@ type ledgerMark struct {
 	Size     int64 // bytes; the file is absent when Segments is 0
 	Segments int
 	Tail     int // bytes of the last segment
-	Stat     fileStat
+	Stat     git.Stat
 }
 
 // statCache is the decoded cache file.
 type statCache struct {
 	Run     string
-	Op      OID // operation the working files are at
-	Root    OID // its tree
+	Op      git.OID // operation the working files are at
+	Root    git.OID // its tree
 	Ledgers map[wire.Ledger]ledgerMark
-	Trees   map[OID][]byte // raw trees on the right edge of Root
-	Index   []byte         // index.json of Op
+	Trees   map[git.OID][]byte // raw trees on the right edge of Root
+	Index   []byte             // index.json of Op
 }
 
 const (
@@ -100,8 +101,8 @@ func unsealCache(data []byte) (*cacheReader, error) {
 	return &cacheReader{b: fields}, nil
 }
 
-func sortedKeys[V any](m map[OID]V) []OID {
-	keys := make([]OID, 0, len(m))
+func sortedKeys[V any](m map[git.OID]V) []git.OID {
+	keys := make([]git.OID, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}
@@ -115,8 +116,8 @@ func decodeCache(data []byte) (*statCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &statCache{Ledgers: make(map[wire.Ledger]ledgerMark), Trees: make(map[OID][]byte)}
-	c.Run, c.Op, c.Root = string(d.bytes()), OID(d.bytes()), OID(d.bytes())
+	c := &statCache{Ledgers: make(map[wire.Ledger]ledgerMark), Trees: make(map[git.OID][]byte)}
+	c.Run, c.Op, c.Root = string(d.bytes()), git.OID(d.bytes()), git.OID(d.bytes())
 	for range d.count() {
 		l := wire.Ledger(d.bytes())
 		var v [7]int64
@@ -127,10 +128,10 @@ func decodeCache(data []byte) (*statCache, error) {
 			return nil, errCache
 		}
 		c.Ledgers[l] = ledgerMark{Size: v[0], Segments: int(v[1]), Tail: int(v[2]),
-			Stat: fileStat{Size: v[3], MTime: v[4], CTime: v[5], Inode: uint64(v[6])}}
+			Stat: git.Stat{Size: v[3], MTime: v[4], CTime: v[5], Inode: uint64(v[6])}}
 	}
 	for range d.count() {
-		oid := OID(d.bytes())
+		oid := git.OID(d.bytes())
 		c.Trees[oid] = d.bytes()
 	}
 	c.Index = d.bytes()
@@ -189,7 +190,7 @@ func (d *cacheReader) int() int64 {
 // cache; two projects in one repository have two.
 func (s *Store) cacheDir() string {
 	sum := sha256.Sum256([]byte(s.prefix))
-	return filepath.Join(s.repo.GitDir, privateName, hex.EncodeToString(sum[:6]))
+	return filepath.Join(s.repo.GitDir, git.PrivateName, hex.EncodeToString(sum[:6]))
 }
 
 // readCache returns the cache, or nil when there is none that can be used.
@@ -216,7 +217,7 @@ func (s *Store) writeCache(c *statCache) error {
 	}
 	defer func() { _ = root.Close() }()
 	if fi, err := root.Lstat(cacheName); err == nil && !fi.Mode().IsRegular() {
-		return linkedPrivate(filepath.Join(s.cacheDir(), cacheName))
+		return git.LinkedPrivate(filepath.Join(s.cacheDir(), cacheName))
 	}
 	f, err := root.OpenFile(cacheName, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -23,8 +24,6 @@ const (
 	CodeStateMoved     = "state_moved"
 	CodeChainBroken    = "chain_broken"
 	CodeFileExists     = "file_exists"
-	CodeWorkBehind     = "working_files_behind"
-	CodeUnreadable     = "unreadable_file"
 )
 
 // Options of Open.
@@ -47,8 +46,8 @@ type Options struct {
 // Store gives access to the runs of one project in one work tree. It is not
 // safe for concurrent use; other processes are kept apart by the lock.
 type Store struct {
-	repo    *Repository
-	objects Objects
+	repo    *git.Repository
+	objects git.Objects
 	dir     string // project directory, absolute
 	prefix  string // project directory below the work tree's root, "" or ending in "/"
 	work    *workDir
@@ -60,7 +59,7 @@ type Store struct {
 }
 
 // Repository returns the git repository the project lives in.
-func (s *Store) Repository() *Repository { return s.repo }
+func (s *Store) Repository() *git.Repository { return s.repo }
 
 // Dir returns the absolute project directory.
 func (s *Store) Dir() string { return s.dir }
@@ -80,10 +79,10 @@ func (s *Store) Close() error {
 	return err
 }
 
-func newStore(repo *Repository, opts Options) (*Store, error) {
+func newStore(repo *git.Repository, opts Options) (*Store, error) {
 	root, err := os.OpenRoot(repo.ProjectDir)
 	if err != nil {
-		return nil, errorf(CodeUnreadable, err, "the project directory cannot be opened")
+		return nil, git.Errorf(git.CodeUnreadable, err, "the project directory cannot be opened")
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -114,21 +113,21 @@ const repairHint = "see what changed with git agentxchain fsck, then run git age
 
 // tampered says that a ledger is not the recorded one plus what the protocol
 // allows; line is 1-based, 0 when no single line is to blame.
-func tampered(l wire.Ledger, line int, format string, args ...any) *Error {
+func tampered(l wire.Ledger, line int, format string, args ...any) *git.Error {
 	where := l.Path()
 	if line > 0 {
 		where = fmt.Sprintf("%s line %d", where, line)
 	}
-	return errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).hint("%s", repairHint)
+	return git.Errorf(CodeLedgerTampered, nil, "%s: %s", where, fmt.Sprintf(format, args...)).WithHint("%s", repairHint)
 }
 
 // tamperedDoc says the same of a document.
-func tamperedDoc(name string, format string, args ...any) *Error {
-	return errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).hint("%s", repairHint)
+func tamperedDoc(name string, format string, args ...any) *git.Error {
+	return git.Errorf(CodeStateTampered, nil, "%s: %s", name, fmt.Sprintf(format, args...)).WithHint("%s", repairHint)
 }
 
 // malformed says that a recorded tree does not have the shape of docs/storage.md.
-func malformed(tree OID, format string, args ...any) *Error {
-	return errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
-		hint("run git agentxchain fsck, then fetch the run's ref from another clone")
+func malformed(tree git.OID, format string, args ...any) *git.Error {
+	return git.Errorf(CodeChainBroken, nil, "recorded tree %s: %s", tree.Short(), fmt.Sprintf(format, args...)).
+		WithHint("run git agentxchain fsck, then fetch the run's ref from another clone")
 }

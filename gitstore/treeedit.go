@@ -7,49 +7,51 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // treeReader reads trees and blobs of recorded operations, remembering trees.
 type treeReader struct {
 	ctx     context.Context
-	objects Objects
+	objects git.Objects
 	format  string
-	known   map[OID][]byte      // raw trees, by id
-	parsed  map[OID][]TreeEntry // the same, parsed; not to be changed
-	recent  *recentBlobs        // nil: blobs are not remembered
+	known   map[git.OID][]byte          // raw trees, by id
+	parsed  map[git.OID][]git.TreeEntry // the same, parsed; not to be changed
+	recent  *git.RecentBlobs            // nil: blobs are not remembered
 }
 
 func (s *Store) reader(ctx context.Context) *treeReader { return readTree(ctx, s.repo) }
 
 // object reads an object that must be of the given kind.
-func (r *treeReader) object(oid OID, kind string) ([]byte, error) {
+func (r *treeReader) object(oid git.OID, kind string) ([]byte, error) {
 	got, data, err := r.objects.Read(r.ctx, oid)
 	if err != nil {
 		return nil, err
 	}
 	if got != kind {
-		return nil, corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
+		return nil, git.Corrupt(oid, fmt.Errorf("it is a %s where a %s is needed", got, kind))
 	}
 	return data, nil
 }
 
 // blob reads a blob. The caller must not change it.
-func (r *treeReader) blob(oid OID) ([]byte, error) {
-	if data, ok := r.recent.get(oid); ok {
+func (r *treeReader) blob(oid git.OID) ([]byte, error) {
+	if data, ok := r.recent.Get(oid); ok {
 		return data, nil
 	}
-	data, err := r.object(oid, KindBlob)
+	data, err := r.object(oid, git.KindBlob)
 	if err == nil {
-		r.recent.put(oid, data)
+		r.recent.Put(oid, data)
 	}
 	return data, err
 }
 
-func (r *treeReader) raw(oid OID) ([]byte, error) {
+func (r *treeReader) raw(oid git.OID) ([]byte, error) {
 	if data, ok := r.known[oid]; ok {
 		return data, nil
 	}
-	data, err := r.object(oid, KindTree)
+	data, err := r.object(oid, git.KindTree)
 	if err == nil {
 		r.known[oid] = data
 	}
@@ -57,7 +59,7 @@ func (r *treeReader) raw(oid OID) ([]byte, error) {
 }
 
 // entries returns the entries of a tree. The caller must not change them.
-func (r *treeReader) entries(oid OID) ([]TreeEntry, error) {
+func (r *treeReader) entries(oid git.OID) ([]git.TreeEntry, error) {
 	if list, ok := r.parsed[oid]; ok {
 		return list, nil
 	}
@@ -65,16 +67,16 @@ func (r *treeReader) entries(oid OID) ([]TreeEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := ParseTree(r.format, data)
+	list, err := git.ParseTree(r.format, data)
 	if err != nil {
-		return nil, corrupt(oid, err)
+		return nil, git.Corrupt(oid, err)
 	}
 	r.parsed[oid] = list
 	return list, nil
 }
 
 // forget drops trees from memory, all but those given.
-func (r *treeReader) forget(keep map[OID][]byte) {
+func (r *treeReader) forget(keep map[git.OID][]byte) {
 	r.known = keep
 	for oid := range r.parsed {
 		if _, ok := keep[oid]; !ok {
@@ -84,29 +86,29 @@ func (r *treeReader) forget(keep map[OID][]byte) {
 }
 
 // commit reads and parses a commit.
-func (r *treeReader) commit(oid OID) (*Commit, error) {
-	data, err := r.object(oid, KindCommit)
+func (r *treeReader) commit(oid git.OID) (*git.Commit, error) {
+	data, err := r.object(oid, git.KindCommit)
 	if err != nil {
 		return nil, err
 	}
-	c, err := ParseCommit(r.format, data)
+	c, err := git.ParseCommit(r.format, data)
 	if err != nil {
-		return nil, corrupt(oid, err)
+		return nil, git.Corrupt(oid, err)
 	}
 	return c, nil
 }
 
 // lookup finds the entry at path below the tree root.
-func (r *treeReader) lookup(root OID, path string) (TreeEntry, bool, error) {
+func (r *treeReader) lookup(root git.OID, path string) (git.TreeEntry, bool, error) {
 	for {
 		head, rest, deeper := strings.Cut(path, "/")
 		list, err := r.entries(root)
 		if err != nil {
-			return TreeEntry{}, false, err
+			return git.TreeEntry{}, false, err
 		}
-		i := slices.IndexFunc(list, func(e TreeEntry) bool { return e.Name == head })
+		i := slices.IndexFunc(list, func(e git.TreeEntry) bool { return e.Name == head })
 		if i < 0 || deeper && !list[i].IsTree() {
-			return TreeEntry{}, false, nil
+			return git.TreeEntry{}, false, nil
 		}
 		if !deeper {
 			return list[i], true, nil
@@ -116,7 +118,7 @@ func (r *treeReader) lookup(root OID, path string) (TreeEntry, bool, error) {
 }
 
 // file reads the blob at path; false when there is none.
-func (r *treeReader) file(root OID, path string) ([]byte, bool, error) {
+func (r *treeReader) file(root git.OID, path string) ([]byte, bool, error) {
 	e, ok, err := r.lookup(root, path)
 	if err != nil || !ok {
 		return nil, false, err
@@ -129,7 +131,7 @@ func (r *treeReader) file(root OID, path string) ([]byte, bool, error) {
 }
 
 // list returns the entries of the directory at path, none when it is absent.
-func (r *treeReader) list(root OID, path string) ([]TreeEntry, error) {
+func (r *treeReader) list(root git.OID, path string) ([]git.TreeEntry, error) {
 	e, ok, err := r.lookup(root, path)
 	if err != nil || !ok {
 		return nil, err
@@ -142,12 +144,12 @@ func (r *treeReader) list(root OID, path string) ([]TreeEntry, error) {
 
 // slots returns the ids of the segments or groups below path in order, checking
 // that their names count up from zero without a gap.
-func (r *treeReader) slots(root OID, path string, trees bool) ([]OID, error) {
+func (r *treeReader) slots(root git.OID, path string, trees bool) ([]git.OID, error) {
 	his, err := r.list(root, path)
 	if err != nil {
 		return nil, err
 	}
-	var out []OID
+	var out []git.OID
 	for _, hi := range his {
 		if !hi.IsTree() {
 			return nil, malformed(root, "%s/%s is not a directory", path, hi.Name)
@@ -168,7 +170,7 @@ func (r *treeReader) slots(root OID, path string, trees bool) ([]OID, error) {
 
 // lastSlot returns the number of slots below path and the id of the last one,
 // reading only the right edge.
-func (r *treeReader) lastSlot(root OID, path string) (n int, last OID, err error) {
+func (r *treeReader) lastSlot(root git.OID, path string) (n int, last git.OID, err error) {
 	his, err := r.list(root, path)
 	if err != nil || len(his) == 0 {
 		return 0, "", err
@@ -195,8 +197,8 @@ func (r *treeReader) lastSlot(root OID, path string) (n int, last OID, err error
 type treeEdit struct {
 	r       *treeReader
 	root    *treeDir
-	objects []Object
-	queued  map[OID]bool
+	objects []git.Object
+	queued  map[git.OID]bool
 }
 
 type treeDir struct {
@@ -205,19 +207,19 @@ type treeDir struct {
 }
 
 type treeItem struct {
-	entry TreeEntry
+	entry git.TreeEntry
 	dir   *treeDir // set once the directory was opened
 }
 
 // edit starts from the tree root, or from an empty one when root is "".
-func (r *treeReader) edit(root OID) (*treeEdit, error) {
-	e := &treeEdit{r: r, queued: make(map[OID]bool)}
+func (r *treeReader) edit(root git.OID) (*treeEdit, error) {
+	e := &treeEdit{r: r, queued: make(map[git.OID]bool)}
 	var err error
 	e.root, err = e.open(root)
 	return e, err
 }
 
-func (e *treeEdit) open(oid OID) (*treeDir, error) {
+func (e *treeEdit) open(oid git.OID) (*treeDir, error) {
 	d := &treeDir{items: make(map[string]*treeItem)}
 	if oid == "" {
 		return d, nil
@@ -245,7 +247,7 @@ func (e *treeEdit) dir(path string, create bool) (*treeDir, error) {
 		case it == nil && !create:
 			return nil, nil
 		case it == nil:
-			it = &treeItem{entry: TreeEntry{Mode: ModeTree, Name: head}, dir: &treeDir{items: make(map[string]*treeItem)}}
+			it = &treeItem{entry: git.TreeEntry{Mode: git.ModeTree, Name: head}, dir: &treeDir{items: make(map[string]*treeItem)}}
 			d.items[head] = it
 		case it.dir == nil && !it.entry.IsTree():
 			return nil, fmt.Errorf("tree entry %q is a file", head)
@@ -263,35 +265,35 @@ func (e *treeEdit) dir(path string, create bool) (*treeDir, error) {
 }
 
 // queue makes data an object of the edit and returns its id.
-func (e *treeEdit) queue(kind string, data []byte) OID {
-	oid := HashObject(e.r.format, kind, data)
+func (e *treeEdit) queue(kind string, data []byte) git.OID {
+	oid := git.HashObject(e.r.format, kind, data)
 	e.queueAs(oid, kind, data)
 	return oid
 }
 
-func (e *treeEdit) queueAs(oid OID, kind string, data []byte) {
+func (e *treeEdit) queueAs(oid git.OID, kind string, data []byte) {
 	if !e.queued[oid] {
 		e.queued[oid] = true
-		e.objects = append(e.objects, Object{Kind: kind, Data: data, OID: oid})
+		e.objects = append(e.objects, git.Object{Kind: kind, Data: data, OID: oid})
 	}
 }
 
 // put sets the file at path. What is there already is not queued again: checking
 // that an object is stored for good costs a sync, and this one is recorded.
 func (e *treeEdit) put(path string, data []byte) error {
-	oid := HashObject(e.r.format, KindBlob, data)
+	oid := git.HashObject(e.r.format, git.KindBlob, data)
 	parent, name := splitPath(path)
 	if d, err := e.dir(parent, false); err == nil && d != nil && d.items[name] != nil {
-		if was := d.items[name].entry; was.OID == oid && was.Mode == ModeFile {
+		if was := d.items[name].entry; was.OID == oid && was.Mode == git.ModeFile {
 			return nil
 		}
 	}
-	e.queueAs(oid, KindBlob, data)
-	return e.putEntry(path, TreeEntry{Mode: ModeFile, OID: oid})
+	e.queueAs(oid, git.KindBlob, data)
+	return e.putEntry(path, git.TreeEntry{Mode: git.ModeFile, OID: oid})
 }
 
 // putEntry sets the entry at path to one that exists already.
-func (e *treeEdit) putEntry(path string, entry TreeEntry) error {
+func (e *treeEdit) putEntry(path string, entry git.TreeEntry) error {
 	parent, name := splitPath(path)
 	d, err := e.dir(parent, true)
 	if err != nil {
@@ -326,13 +328,13 @@ func splitPath(path string) (dir, name string) {
 
 // finish queues the changed trees and returns the root's id. Trees made here
 // are known to the reader afterwards.
-func (e *treeEdit) finish() OID {
+func (e *treeEdit) finish() git.OID {
 	oid, _ := e.seal(e.root)
 	return oid
 }
 
-func (e *treeEdit) seal(d *treeDir) (OID, int) {
-	list := make([]TreeEntry, 0, len(d.items))
+func (e *treeEdit) seal(d *treeDir) (git.OID, int) {
+	list := make([]git.TreeEntry, 0, len(d.items))
 	for _, it := range d.items {
 		if it.dir != nil && it.dir.changed {
 			oid, n := e.seal(it.dir)
@@ -343,9 +345,9 @@ func (e *treeEdit) seal(d *treeDir) (OID, int) {
 		}
 		list = append(list, it.entry)
 	}
-	slices.SortFunc(list, compareEntries)
-	raw := EncodeTree(list)
-	oid := e.queue(KindTree, raw)
+	slices.SortFunc(list, git.CompareEntries)
+	raw := git.EncodeTree(list)
+	oid := e.queue(git.KindTree, raw)
 	e.r.known[oid], e.r.parsed[oid] = raw, list
 	return oid, len(list)
 }
@@ -353,10 +355,10 @@ func (e *treeEdit) seal(d *treeDir) (OID, int) {
 // rightEdge returns the raw trees below root that deriving the next operation
 // needs: everything except evidence and all but the last part of each numbered
 // directory. Only trees already read are included.
-func (r *treeReader) rightEdge(root OID) map[OID][]byte {
-	out := make(map[OID][]byte)
-	var walk func(oid OID, path string)
-	walk = func(oid OID, path string) {
+func (r *treeReader) rightEdge(root git.OID) map[git.OID][]byte {
+	out := make(map[git.OID][]byte)
+	var walk func(oid git.OID, path string)
+	walk = func(oid git.OID, path string) {
 		raw, ok := r.known[oid]
 		if !ok {
 			return

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -43,7 +44,7 @@ type Tx struct {
 // is held, and is over when Begin returns. Errors: locked, and those of View.
 func (s *Store) Begin(ctx context.Context, purpose string, wait time.Duration, beside ...func()) (*Tx, error) {
 	if err := s.work.mkdirs(path.Dir(wire.LockPath)); err != nil {
-		return nil, errorf(CodeUnreadable, err, "cannot make the directory of the lock")
+		return nil, git.Errorf(git.CodeUnreadable, err, "cannot make the directory of the lock")
 	}
 	lock, borrowed, err := s.lockOf(ctx, purpose, wait)
 	if err != nil {
@@ -82,8 +83,8 @@ func (tx *Tx) Close() error {
 // recover brings files and records into agreement and loads the view.
 func (tx *Tx) recover(ctx context.Context) error {
 	s := tx.store
-	s.repo.dropStaleMidx()
-	swept := s.repo.sweepLocks(ctx)
+	s.repo.DropStaleMidx()
+	swept := s.repo.SweepLocks(ctx)
 	decided, err := s.settleDecisions(ctx)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (tx *Tx) recover(ctx context.Context) error {
 			return err
 		}
 		if in.sit != sitClean {
-			return errorf(CodeStateMoved, nil, "the working files changed while they were being completed").hint("run the command again")
+			return git.Errorf(CodeStateMoved, nil, "the working files changed while they were being completed").WithHint("run the command again")
 		}
 		fallthrough
 	case sitClean:
@@ -132,14 +133,14 @@ func (tx *Tx) recover(ctx context.Context) error {
 		// need not be made again.
 		if in.tip.marks == nil || in.reread() {
 			in.tip.marks = tx.marks
-			if err := s.repo.syncRefDirs([]RefUpdate{{Name: RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
+			if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
 				return err
 			}
 			if _, err := in.tip.readIndex(); err != nil {
 				return err
 			}
 			if err := s.saveCache(in.tip); err != nil {
-				return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+				return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 			}
 		}
 	case sitExternal:
@@ -258,18 +259,18 @@ func (tx *Tx) Reread(ctx context.Context) error {
 func (s *Store) rollForward(in *inspection) error {
 	s.work.removeTemps()
 	// Whoever moved the ref may not have lived to make that durable.
-	if err := s.repo.syncRefDirs([]RefUpdate{{Name: RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
+	if err := s.repo.SyncRefDirs([]git.RefUpdate{{Name: git.RunRefPrefix + in.run, New: in.tip.op}}); err != nil {
 		return err
 	}
 	// From here to the end the files are between two operations; the cache keeps
 	// naming the older one until they have arrived.
 	if err := s.work.apply(in.forward); err != nil {
-		return errorf(CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.op.Short()).
-			hint("remove the cause and run the command again")
+		return git.Errorf(git.CodeWorkBehind, err, "the working files could not be brought up to operation %s", in.tip.op.Short()).
+			WithHint("remove the cause and run the command again")
 	}
 	in.tip.marks = nil
 	if err := s.dropCache(); err != nil {
-		return errorf(CodeUnreadable, err, "the git directory cannot be written to")
+		return git.Errorf(git.CodeUnreadable, err, "the git directory cannot be written to")
 	}
 	s.clearEntering()
 	return nil
@@ -277,7 +278,7 @@ func (s *Store) rollForward(in *inspection) error {
 
 // enteringNote describes the working files before a new run.
 func (tx *Tx) enteringNote(run string) *entering {
-	n := &entering{Run: run, Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]OID)}
+	n := &entering{Run: run, Ledgers: make(map[wire.Ledger]int64), Docs: make(map[wire.Document]git.OID)}
 	if tx.rec != nil {
 		n.From = tx.rec.op
 	}
@@ -341,6 +342,6 @@ func (s *Store) lockPath() string { return filepath.Join(s.dir, filepath.FromSla
 
 // locked reports whether a live process holds the lock.
 func (s *Store) locked() bool {
-	l, err := readLock(s.lockPath())
-	return err == nil && l.held(time.Now()) != nil
+	l, err := git.ReadLock(s.lockPath())
+	return err == nil && l.Held(time.Now()) != nil
 }

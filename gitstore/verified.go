@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -35,11 +36,11 @@ type verified struct {
 }
 
 type verifiedOp struct {
-	op   OID
+	op   git.OID
 	open []Claim
 }
 
-func (v *verified) find(op OID) ([]Claim, bool) {
+func (v *verified) find(op git.OID) ([]Claim, bool) {
 	for i := len(v.ops) - 1; i >= 0; i-- {
 		if v.ops[i].op == op {
 			return v.ops[i].open, true
@@ -49,7 +50,7 @@ func (v *verified) find(op OID) ([]Claim, bool) {
 }
 
 // add notes an operation as the newest.
-func (v *verified) add(op OID, open []Claim) {
+func (v *verified) add(op git.OID, open []Claim) {
 	v.ops = slices.DeleteFunc(v.ops, func(o verifiedOp) bool { return o.op == op })
 	v.ops = append(v.ops, verifiedOp{op, open})
 	if n := len(v.ops) - keptVerified; n > 0 {
@@ -57,28 +58,28 @@ func (v *verified) add(op OID, open []Claim) {
 	}
 }
 
-func verifiedPath(r *Repository, run string) string {
+func verifiedPath(r *git.Repository, run string) string {
 	sum := sha256.Sum256([]byte(run))
 	return filepath.Join(r.CommonDir, "agentxchain", "verified", hex.EncodeToString(sum[:12]))
 }
 
 // verifiedBound is what a note of the run is bound to: the rules, the run, and where
 // the repository is.
-func verifiedBound(r *Repository, run string) (sum [sha256.Size]byte) {
+func verifiedBound(r *git.Repository, run string) (sum [sha256.Size]byte) {
 	b := putBytes([]byte("verified"), []byte(run))
 	b = putBytes(b, []byte(r.CommonDir))
 	b = binary.AppendVarint(b, int64(protocol.RuleSet))
 	b = binary.AppendVarint(b, int64(os.Getuid()))
 	if fi, err := os.Lstat(r.CommonDir); err == nil {
-		b = binary.AppendUvarint(b, statOf(fi).Inode)
+		b = binary.AppendUvarint(b, git.StatOf(fi).Inode)
 	}
 	return sha256.Sum256(b)
 }
 
 // readVerified reads the notes of a run; none when there is no file that can be used.
-func readVerified(r *Repository, run string) *verified {
+func readVerified(r *git.Repository, run string) *verified {
 	out := &verified{run: run, bound: verifiedBound(r, run)}
-	data, err := readBounded(verifiedPath(r, run), maxVerifiedNote)
+	data, err := git.ReadBounded(verifiedPath(r, run), maxVerifiedNote)
 	if err != nil {
 		return out
 	}
@@ -88,9 +89,9 @@ func readVerified(r *Repository, run string) *verified {
 	}
 	var ops []verifiedOp
 	for range d.count() {
-		o := verifiedOp{op: OID(d.bytes())}
+		o := verifiedOp{op: git.OID(d.bytes())}
 		for range d.count() {
-			at := OID(d.bytes())
+			at := git.OID(d.bytes())
 			var c protocol.Claim
 			if row, err := ojson.DecodeObject(d.bytes()); err != nil || len(ojson.Unmarshal(row, &c)) > 0 {
 				return out
@@ -106,7 +107,7 @@ func readVerified(r *Repository, run string) *verified {
 			v[i] = d.bytes()
 		}
 		arrived = append(arrived, Arrival{
-			Op:    OID(v[0]),
+			Op:    git.OID(v[0]),
 			Name:  string(v[1]),
 			Gate:  string(v[2]),
 			Actor: protocol.Actor{Name: string(v[3]), Email: string(v[4])},
@@ -121,7 +122,7 @@ func readVerified(r *Repository, run string) *verified {
 }
 
 // noteVerified notes what was found sound. Failing to costs time later, nothing else.
-func noteVerified(r *Repository, n *verified, v *Verdict) {
+func noteVerified(r *git.Repository, n *verified, v *Verdict) {
 	n.add(v.Op, v.Open)
 	for _, a := range v.Arrived {
 		if !slices.ContainsFunc(n.arrived, func(b Arrival) bool { return a.Op == b.Op }) {
@@ -137,7 +138,7 @@ func noteVerified(r *Repository, n *verified, v *Verdict) {
 // noteOwn notes an operation that this process has derived from one that is known to
 // be sound. Where nothing is noted of that one nothing is noted of this one; nor is
 // it of what cannot be derived, which the verifier looks at like everybody else's.
-func noteOwn(r *Repository, p commitPlan, op OID) {
+func noteOwn(r *git.Repository, p commitPlan, op git.OID) {
 	if p.record.Name == protocol.OpExternal {
 		return
 	}
@@ -156,7 +157,7 @@ func noteOwn(r *Repository, p commitPlan, op OID) {
 	writeVerified(r, n)
 }
 
-func writeVerified(r *Repository, n *verified) {
+func writeVerified(r *git.Repository, n *verified) {
 	b := putBytes(nil, n.bound[:])
 	b = binary.AppendUvarint(b, uint64(len(n.ops)))
 	for _, o := range n.ops {

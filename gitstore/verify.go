@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
 
@@ -17,14 +18,14 @@ const CodeUnproven = "record_unproven"
 // Verdict is what is known of a run's chain of operations up to one of them.
 type Verdict struct {
 	Run string
-	Op  OID // the operation that was asked about
+	Op  git.OID // the operation that was asked about
 	// Findings say what does not hold; there are none when the chain is sound. They
 	// are those of Fsck with replay: the shape of the chain, messages against
 	// records, evidence, ledgers that only grow, every operation applied again.
 	Findings []Finding
 	// Good is the newest operation before the first that does not hold, "" when
 	// there is none or everything holds.
-	Good OID
+	Good git.OID
 	// Open are the claims of operations that cannot be applied again (another tool's
 	// work, a restore, working files a person took up) and that no person has
 	// confirmed since, oldest first. Such a run may be read; nothing is built on it.
@@ -40,12 +41,12 @@ type Verdict struct {
 // Claim is an unconfirmed claim and the operation that makes it.
 type Claim struct {
 	protocol.Claim
-	Op OID // "" for what the working files claim and no operation has recorded yet
+	Op git.OID // "" for what the working files claim and no operation has recorded yet
 }
 
 // Arrival is a person's decision that reached this clone through the run's ref.
 type Arrival struct {
-	Op    OID
+	Op    git.OID
 	Name  string // of the operation: approve_transition, approve_completion, reactivate, confirm
 	Gate  string // what was approved, "" when it was no gate
 	Actor protocol.Actor
@@ -62,11 +63,11 @@ func (v *Verdict) Err() error {
 		return nil
 	}
 	f := v.Findings[0]
-	e := errorf(CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
+	e := git.Errorf(CodeUnproven, nil, "operation %s of run %s is not believed: %s", f.Op.Short(), v.Run, f.Message)
 	if v.Good == "" {
-		return e.hint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
+		return e.WithHint("look at it with git agentxchain fsck --replay --run %s; no operation of the run holds: fetch its ref from a clone you trust", v.Run)
 	}
-	return e.hint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
+	return e.WithHint("look at it with git agentxchain fsck --replay --run %s; git agentxchain repair --from-op %s --run %s goes back to the last operation that holds and keeps what it drops", v.Run, v.Good.Short(), v.Run)
 }
 
 // Verify checks the chain of a run from the newest operation that is known to be
@@ -76,12 +77,12 @@ func (v *Verdict) Err() error {
 //
 // A chain that does not hold is a Verdict with Findings, not an error. Errors say
 // that the check could not be made: no_run, git's own, a cancelled context.
-func (s *Store) Verify(ctx context.Context, run string, op OID) (*Verdict, error) {
+func (s *Store) Verify(ctx context.Context, run string, op git.OID) (*Verdict, error) {
 	return VerifyRun(ctx, s.repo, run, op)
 }
 
 // believe refuses a chain that does not hold.
-func (s *Store) believe(ctx context.Context, run string, op OID) error {
+func (s *Store) believe(ctx context.Context, run string, op git.OID) error {
 	v, err := s.Verify(ctx, run, op)
 	if err != nil {
 		return err
@@ -92,9 +93,9 @@ func (s *Store) believe(ctx context.Context, run string, op OID) error {
 // VerifyRun is Store.Verify for callers without a project: guards, also on a server.
 // The repository may be bare, and op may lie in the quarantine of a push that is
 // being received.
-func VerifyRun(ctx context.Context, r *Repository, run string, op OID) (*Verdict, error) {
+func VerifyRun(ctx context.Context, r *git.Repository, run string, op git.OID) (*Verdict, error) {
 	if op == "" {
-		ref, err := RunRef(run)
+		ref, err := git.RunRef(run)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +110,7 @@ func VerifyRun(ctx context.Context, r *Repository, run string, op OID) (*Verdict
 	if open, ok := notes.find(op); ok {
 		return &Verdict{Run: run, Op: op, Open: open, past: notes.arrived}, nil
 	}
-	if v, _ := r.unsound.Load().(*Verdict); v != nil && v.Run == run && v.Op == op {
+	if v, _ := r.Unsound.Load().(*Verdict); v != nil && v.Run == run && v.Op == op {
 		return v, nil
 	}
 	f := &fsck{s: &Store{repo: r, objects: r.Objects()}, ctx: ctx, opt: FsckOptions{Replay: true}, report: &FsckReport{}, first: true}
@@ -120,7 +121,7 @@ func VerifyRun(ctx context.Context, r *Repository, run string, op OID) (*Verdict
 	if !v.Sound() {
 		// What the objects say of themselves stays true; one that is missing can come.
 		if c := v.Findings[0].Code; c == FindRecord || c == CodeStateTampered {
-			r.unsound.Store(v)
+			r.Unsound.Store(v)
 		}
 		return v, nil
 	}
@@ -134,9 +135,9 @@ const maxVerified = 200000
 
 // verify checks the operations from the newest one that known knows up to tip. known
 // answers with the claims that are open after an operation.
-func (f *fsck) verify(r *treeReader, run string, tip OID, known func(OID) ([]Claim, bool)) (*Verdict, error) {
+func (f *fsck) verify(r *treeReader, run string, tip git.OID, known func(git.OID) ([]Claim, bool)) (*Verdict, error) {
 	v := &Verdict{Run: run, Op: tip}
-	list, met, err := f.chainTo(r, run, tip, func(op OID) bool {
+	list, met, err := f.chainTo(r, run, tip, func(op git.OID) bool {
 		open, ok := known(op)
 		if ok {
 			v.Open = open
@@ -172,7 +173,7 @@ func (v *Verdict) sortFindings(list []OpInfo) {
 	if len(v.Findings) == 0 {
 		return
 	}
-	at := make(map[OID]int, len(list))
+	at := make(map[git.OID]int, len(list))
 	for i, op := range list {
 		at[op.Op] = i
 	}
@@ -185,13 +186,13 @@ func (v *Verdict) sortFindings(list []OpInfo) {
 // chainTo lists the operations up to tip, oldest first: from the first one, or from
 // the newest for which stop says so, which met reports. What cannot be read is a
 // finding, and the list then begins after it.
-func (f *fsck) chainTo(r *treeReader, run string, tip OID, stop func(OID) bool) (list []OpInfo, met bool, err error) {
+func (f *fsck) chainTo(r *treeReader, run string, tip git.OID, stop func(git.OID) bool) (list []OpInfo, met bool, err error) {
 	for op := tip; op != "" && !met; {
 		if f.ctx.Err() != nil {
 			return nil, false, context.Cause(f.ctx)
 		}
 		if len(list) == maxVerified {
-			return nil, false, errorf(CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, maxVerified)
+			return nil, false, git.Errorf(CodeChainBroken, nil, "run %s has more than %d operations that were not checked", run, maxVerified)
 		}
 		met = stop(op)
 		c, err := r.commit(op)

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -22,11 +23,11 @@ type seenOp struct {
 	decision *Arrival         // a person's decision
 }
 
-func (f *fsck) saw(op OID, what seenOp) {
+func (f *fsck) saw(op git.OID, what seenOp) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen == nil {
-		f.seen = make(map[OID]seenOp)
+		f.seen = make(map[git.OID]seenOp)
 	}
 	f.seen[op] = what
 }
@@ -48,8 +49,8 @@ func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *prot
 	}
 	if c, ok := rec.Op.(*protocol.Confirm); ok {
 		switch {
-		case len(op.Parents) != 1 || OID(c.Upto) != op.Parents[0]:
-			say(FindRecord, treeRecord, "it confirms operation %s and follows another one", OID(c.Upto).Short())
+		case len(op.Parents) != 1 || git.OID(c.Upto) != op.Parents[0]:
+			say(FindRecord, treeRecord, "it confirms operation %s and follows another one", git.OID(c.Upto).Short())
 		case c.State != stateDigest(before):
 			say(FindRecord, treeRecord, "it confirms another state than the one before it")
 		default:
@@ -62,7 +63,7 @@ func (f *fsck) replayed(op OpInfo, rec *protocol.Record, before []byte, tr *prot
 // agree holds the message of an operation against its record: what the log shows,
 // and what completing the working files goes by.
 func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc) {
-	if by := signatureOf(&rec.Env); op.Actor != "" && (identity(by.Name) != op.Actor && identity(by.Name) != "" || identity(by.Email) != op.Email) {
+	if by := signatureOf(&rec.Env); op.Actor != "" && (git.Identity(by.Name) != op.Actor && git.Identity(by.Name) != "" || git.Identity(by.Email) != op.Email) {
 		say(FindRecord, "", "its author is %s <%s>, the record says %s <%s>", op.Actor, op.Email, by.Name, by.Email)
 	}
 	if op.CodeHead != rec.Env.Git.Head {
@@ -88,7 +89,7 @@ func agree(op OpInfo, rec *protocol.Record, tr *protocol.Transition, say sayFunc
 // unreplayed judges an operation that cannot be applied again: another tool's work,
 // a restore, working files a person took up, or the work of another rule set. It
 // notes what it claims, and finds what such an operation may not be.
-func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID, say sayFunc) error {
+func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev git.OID, say sayFunc) error {
 	r := p.r
 	claims, err := r.rulesClaim(rec, prev, op.Tree)
 	if err != nil {
@@ -145,7 +146,7 @@ func (f *fsck) unreplayed(p *replayer, op OpInfo, rec *protocol.Record, prev OID
 
 // rulesClaim says whether an operation took up other rules on its own. A restore and
 // working files a person answered for are that person's act.
-func (r *treeReader) rulesClaim(rec *protocol.Record, before, after OID) ([]protocol.Claim, error) {
+func (r *treeReader) rulesClaim(rec *protocol.Record, before, after git.OID) ([]protocol.Claim, error) {
 	if before == "" || acceptedBy(rec) != nil {
 		return nil, nil
 	}
@@ -178,11 +179,11 @@ func (r *treeReader) rulesClaim(rec *protocol.Record, before, after OID) ([]prot
 
 // foreign finds what an operation of another tool may not hold, and steps that its
 // own rows do not account for unless a person has answered for it.
-func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID, before, after *run.State, say sayFunc) error {
+func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev git.OID, before, after *run.State, say sayFunc) error {
 	if len(op.Dropped)+len(op.Unstaged) > 0 || op.Turn != "" {
 		say(FindRecord, "", "changes of another tool end no turn by their message")
 	}
-	files := func(tree OID) (OID, error) {
+	files := func(tree git.OID) (git.OID, error) {
 		if tree == "" {
 			return "", nil
 		}
@@ -218,7 +219,7 @@ func (f *fsck) foreign(r *treeReader, op OpInfo, rec *protocol.Record, prev OID,
 }
 
 // rowsFrom notes which runs the rows are of that an operation of another tool added.
-func (f *fsck) rowsFrom(r *treeReader, before, after OID) error {
+func (f *fsck) rowsFrom(r *treeReader, before, after git.OID) error {
 	for _, l := range []wire.Ledger{wire.LedgerRunHistory, wire.LedgerHistory} {
 		d, err := r.diffLedger(before, after, l)
 		if err != nil {
@@ -230,7 +231,7 @@ func (f *fsck) rowsFrom(r *treeReader, before, after OID) error {
 }
 
 // borneOut is what is asked beyond that of a clone that is only read.
-func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows run.LedgerReader) error {
+func (f *fsck) borneOut(r *treeReader, op OpInfo, prev git.OID, rows run.LedgerReader) error {
 	was, _, err := r.file(prev, treeState)
 	if err != nil {
 		return err
@@ -243,7 +244,7 @@ func (f *fsck) borneOut(r *treeReader, op OpInfo, prev OID, rows run.LedgerReade
 }
 
 // appendedRows reads the rows that ledgers have got between two trees.
-func (r *treeReader) appendedRows(before, after OID) (run.LedgerReader, error) {
+func (r *treeReader) appendedRows(before, after git.OID) (run.LedgerReader, error) {
 	added := make(map[wire.Ledger][]byte)
 	for _, l := range []wire.Ledger{wire.LedgerHistory, wire.LedgerEvents, wire.LedgerDecisions} {
 		d, err := r.diffLedger(before, after, l)
@@ -256,7 +257,7 @@ func (r *treeReader) appendedRows(before, after OID) (run.LedgerReader, error) {
 }
 
 // indexFollows reports whether the recorded index is what the recorded ledgers yield.
-func (r *treeReader) indexFollows(tree OID, cfg *config.Config, state *run.State) (bool, error) {
+func (r *treeReader) indexFollows(tree git.OID, cfg *config.Config, state *run.State) (bool, error) {
 	have, _, err := r.file(tree, treeIndex)
 	if err != nil {
 		return false, err

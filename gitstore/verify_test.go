@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -93,7 +94,7 @@ func TestVerify(t *testing.T) {
 		if err := os.CopyFS(copied, os.DirFS(d.Dir)); err != nil {
 			t.Fatal(err)
 		}
-		r, err := DiscoverBare(context.Background(), copied)
+		r, err := git.DiscoverBare(context.Background(), copied)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +168,7 @@ func TestVerify(t *testing.T) {
 				}
 				return
 			}
-			if got.Sound() || got.Good != v.Op || CodeOf(got.Err()) != CodeUnproven {
+			if got.Sound() || got.Good != v.Op || git.CodeOf(got.Err()) != CodeUnproven {
 				t.Fatalf("%+v %v", got, got.Err())
 			}
 			if c.says != "" && !strings.Contains(got.Findings[0].Message, c.says) {
@@ -183,8 +184,8 @@ func TestVerifyOnAServer(t *testing.T) {
 	v := d.view()
 	bare := filepath.Join(t.TempDir(), "server.git")
 	gitIn(t, d.Dir, "clone", "-q", "--bare", ".", bare)
-	gitIn(t, d.Dir, "push", "-q", bare, RunRefPrefix+v.Run)
-	r, err := DiscoverBare(context.Background(), bare)
+	gitIn(t, d.Dir, "push", "-q", bare, git.RunRefPrefix+v.Run)
+	r, err := git.DiscoverBare(context.Background(), bare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +197,7 @@ func TestVerifyOnAServer(t *testing.T) {
 	forgeCommit(t, d, v.Run, "accept_turn", func(e *treeEdit) {
 		recordedState(t, d, e, v.Run, func(o *ojson.Object) { o.Set("phase", "elsewhere") })
 	})
-	gitIn(t, d.Dir, "push", "-q", bare, RunRefPrefix+v.Run)
+	gitIn(t, d.Dir, "push", "-q", bare, git.RunRefPrefix+v.Run)
 	if got, err = VerifyRun(context.Background(), r, v.Run, ""); err != nil || got.Sound() || got.Checked != 1 {
 		t.Fatalf("%+v %v", got, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -15,8 +16,8 @@ import (
 
 // View is what a project holds at one moment.
 type View struct {
-	Run string // "" when no run has been started
-	Op  OID    // newest recorded operation, "" when nothing is recorded
+	Run string  // "" when no run has been started
+	Op  git.OID // newest recorded operation, "" when nothing is recorded
 
 	Config         *config.Config // the run is judged by it
 	ConfigProblems wire.Problems
@@ -187,7 +188,7 @@ func (rec *recorded) readIndex() (*run.Index, error) {
 	if !ok || e.IsTree() {
 		return nil, malformed(rec.root, "there is no %s", treeIndex)
 	}
-	if rec.index == nil || HashObject(rec.r.format, KindBlob, rec.index) != e.OID {
+	if rec.index == nil || git.HashObject(rec.r.format, git.KindBlob, rec.index) != e.OID {
 		if rec.index, err = rec.r.blob(e.OID); err != nil {
 			return nil, err
 		}

@@ -7,10 +7,9 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"sync"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
-	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -44,7 +43,7 @@ func (w *workDir) apply(p *workPlan) error {
 			}
 		}
 	}
-	err := parallel(len(p.ledgers)+len(s.files), func(i int) error {
+	err := git.Parallel(len(p.ledgers)+len(s.files), func(i int) error {
 		if i < len(p.ledgers) {
 			return w.writeLedger(p.ledgers[i])
 		}
@@ -139,7 +138,7 @@ func (s *staging) publish(name string) error {
 
 // settle makes the names given since the last call durable.
 func (s *staging) settle() error {
-	err := parallel(len(s.dirs), func(i int) error { return s.w.syncDir(s.dirs[i]) })
+	err := git.Parallel(len(s.dirs), func(i int) error { return s.w.syncDir(s.dirs[i]) })
 	s.dirs = nil
 	faults.Point("durable.write.after")
 	return err
@@ -212,20 +211,6 @@ func (w *workDir) writeLedger(l ledgerWrite) error {
 	}
 	faults.Point("commit.after-ledger-" + string(l.ledger))
 	return err
-}
-
-// parallel runs f for 0..n-1 at once and returns their errors.
-func parallel(n int, f func(i int) error) error {
-	if n == 1 {
-		return f(0)
-	}
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { errs[i] = f(i) })
-	}
-	wg.Wait()
-	return failures.All(errs...)
 }
 
 // write replaces one file below the project directory.

@@ -3,50 +3,22 @@
 package gitstore
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
-
-// fileStat is what tells a changed file from an unchanged one without reading
-// it. A writer would have to restore size, times and inode to hide; fsck, which
-// always reads, finds that too.
-type fileStat struct {
-	Size  int64
-	MTime int64 // nanoseconds
-	CTime int64 // nanoseconds; 0 where unknown
-	Inode uint64
-}
 
 // Limits on what is read into memory, in bytes.
 const (
 	maxDocument = 64 << 20
 	maxLedger   = 2 << 30
 )
-
-// notRegularError says that a governed path is no plain file.
-type notRegularError struct {
-	Path string
-	Mode fs.FileMode
-}
-
-func (e *notRegularError) Error() string {
-	what := "not a regular file"
-	switch {
-	case e.Mode&fs.ModeSymlink != 0:
-		what = "a symbolic link"
-	case e.Mode.IsDir():
-		what = "a directory"
-	}
-	return e.Path + " is " + what
-}
 
 // tooLongError says that a governed file is larger than the store reads.
 type tooLongError struct {
@@ -64,68 +36,30 @@ type workDir struct {
 	root *os.Root
 
 	// source, when set, answers read: files that are not in place yet.
-	source func(name string, limit int64) ([]byte, fileStat, bool, error)
+	source func(name string, limit int64) ([]byte, git.Stat, bool, error)
 }
 
 // stat describes the file at name; false when there is none.
-func (w *workDir) stat(name string) (fileStat, bool, error) { return statIn(w.root, name) }
-
-func statIn(root *os.Root, name string) (fileStat, bool, error) {
-	fi, err := root.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fileStat{}, false, nil
-	case err != nil:
-		return fileStat{}, false, err
-	case !fi.Mode().IsRegular():
-		return fileStat{}, false, &notRegularError{name, fi.Mode()}
-	}
-	return statOf(fi), true, nil
-}
+func (w *workDir) stat(name string) (git.Stat, bool, error) { return git.StatIn(w.root, name) }
 
 // open opens the regular file at name for reading.
-func (w *workDir) open(name string) (*os.File, fileStat, error) { return openIn(w.root, name) }
-
-// openIn opens a regular file below root for reading. The check comes before the
-// open because opening a FIFO would wait for its other end, and even one put there
-// in between must not make us wait.
-func openIn(root *os.Root, name string) (*os.File, fileStat, error) {
-	if _, ok, err := statIn(root, name); err != nil || !ok {
-		if err == nil {
-			err = fs.ErrNotExist
-		}
-		return nil, fileStat{}, err
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		return nil, fileStat{}, err
-	}
-	fi, err := f.Stat()
-	if err == nil && !fi.Mode().IsRegular() {
-		err = &notRegularError{name, fi.Mode()}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, fileStat{}, err
-	}
-	return f, statOf(fi), nil
-}
+func (w *workDir) open(name string) (*os.File, git.Stat, error) { return git.OpenIn(w.root, name) }
 
 // read returns the file at name and its stat data; false when there is none.
-func (w *workDir) read(name string, limit int64) ([]byte, fileStat, bool, error) {
+func (w *workDir) read(name string, limit int64) ([]byte, git.Stat, bool, error) {
 	if w.source != nil {
 		return w.source(name, limit)
 	}
 	f, st, err := w.open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fileStat{}, false, nil
+		return nil, git.Stat{}, false, nil
 	}
 	if err != nil {
-		return nil, fileStat{}, false, err
+		return nil, git.Stat{}, false, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := readLimited(f, st.Size, limit)
-	if errors.Is(err, errTooLong) {
+	data, err := git.ReadLimited(f, st.Size, limit)
+	if errors.Is(err, git.ErrTooLong) {
 		err = &tooLongError{name, limit}
 	}
 	return data, st, err == nil, err
@@ -144,37 +78,6 @@ func (w *workDir) readTail(name string, size int64, n int) ([]byte, error) {
 	data := make([]byte, n)
 	_, err = f.ReadAt(data, size-int64(n))
 	return data, err
-}
-
-var errTooLong = errors.New("file is too long")
-
-func readLimited(f io.Reader, size, limit int64) ([]byte, error) {
-	if size > limit {
-		return nil, errTooLong
-	}
-	buf := bytes.NewBuffer(make([]byte, 0, size+512))
-	n, err := io.Copy(buf, io.LimitReader(f, limit+1))
-	if err == nil && n > limit {
-		err = errTooLong
-	}
-	return buf.Bytes(), err
-}
-
-// readBounded reads a file of our own outside of the project.
-func readBounded(name string, limit int64) ([]byte, error) {
-	fi, err := os.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !fi.Mode().IsRegular() {
-		return nil, &notRegularError{name, fi.Mode()}
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return readLimited(f, fi.Size(), limit)
 }
 
 // document is a governed document as found.

@@ -5,6 +5,7 @@ package gitstore
 import (
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -16,12 +17,12 @@ type workPlan struct {
 	docs    map[wire.Document][]byte
 	bundles map[string]map[string][]byte // turn -> file -> bytes
 	files   []protocol.FileWrite
-	drops   []string                  // turns whose bundle and staged result go
-	unstage []string                  // turns whose staged result alone goes
-	remove  []string                  // documents an operation no longer has
-	proof   func(data []byte) bool    // whether these bytes are kept by a recorded operation
-	added   map[string]map[string]OID // turn -> supplements of its recorded bundle
-	format  string                    // of the ids in added
+	drops   []string                      // turns whose bundle and staged result go
+	unstage []string                      // turns whose staged result alone goes
+	remove  []string                      // documents an operation no longer has
+	proof   func(data []byte) bool        // whether these bytes are kept by a recorded operation
+	added   map[string]map[string]git.OID // turn -> supplements of its recorded bundle
+	format  string                        // of the ids in added
 }
 
 // ledgerWrite appends data at offset, or replaces what follows offset, or the

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -30,18 +31,18 @@ type Initiative struct {
 // ref that makes it count, for a caller that moves several refs together. The
 // update changes nothing (New equals Old) when the record holds these files
 // already. Errors: bad_ref_name, those of reading the ref and of writing objects.
-func PrepareInitiative(ctx context.Context, r *Repository, in Initiative) (RefUpdate, error) {
-	if _, err := RunRef(in.Run); err != nil {
-		return RefUpdate{}, err
+func PrepareInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.RefUpdate, error) {
+	if _, err := git.RunRef(in.Run); err != nil {
+		return git.RefUpdate{}, err
 	}
-	up := RefUpdate{Name: InitiativeRefPrefix + in.Run}
+	up := git.RefUpdate{Name: InitiativeRefPrefix + in.Run}
 	tip, err := r.ReadRef(ctx, up.Name)
 	if err != nil {
 		return up, err
 	}
 	up.Old, up.New = tip, tip
 	read := readTree(ctx, r)
-	before := OID("")
+	before := git.OID("")
 	if tip != "" {
 		c, err := read.commit(tip)
 		if err != nil {
@@ -55,7 +56,7 @@ func PrepareInitiative(ctx context.Context, r *Repository, in Initiative) (RefUp
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Files)) {
 		if err := edit.put(name, in.Files[name]); err != nil {
-			return up, errorf(CodeObjectInvalid, err, "%s cannot be part of a record", name)
+			return up, git.Errorf(git.CodeObjectInvalid, err, "%s cannot be part of a record", name)
 		}
 	}
 	tree := edit.finish()
@@ -63,37 +64,37 @@ func PrepareInitiative(ctx context.Context, r *Repository, in Initiative) (RefUp
 		return up, nil
 	}
 	sig := signatureOf(&in.Env)
-	c := &Commit{Tree: tree, Author: sig, Committer: sig,
+	c := &git.Commit{Tree: tree, Author: sig, Committer: sig,
 		Message: message(cmp.Or(in.Subject, in.Op), trailerRun, in.Run, trailerOp, in.Op, trailerState, stateDigest(in.State))}
 	if tip != "" {
-		c.Parents = []OID{tip}
+		c.Parents = []git.OID{tip}
 	}
-	data, err := EncodeCommit(r.ObjectFormat, c)
+	data, err := git.EncodeCommit(r.ObjectFormat, c)
 	if err != nil {
-		return up, errorf(CodeObjectInvalid, err, "the record cannot be written as a commit")
+		return up, git.Errorf(git.CodeObjectInvalid, err, "the record cannot be written as a commit")
 	}
-	up.New = edit.queue(KindCommit, data)
+	up.New = edit.queue(git.KindCommit, data)
 	return up, r.Objects().Write(ctx, edit.objects)
 }
 
 // RecordInitiative is PrepareInitiative and the update. It returns the commit the
 // record is at.
-func RecordInitiative(ctx context.Context, r *Repository, in Initiative) (OID, error) {
+func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (git.OID, error) {
 	up, err := PrepareInitiative(ctx, r, in)
 	if err != nil || up.New == up.Old {
 		return up.New, err
 	}
-	err = r.UpdateRefs(ctx, []RefUpdate{up}, "agentxchain: "+in.Op)
-	if err != nil && CodeOf(err) != CodeWorkBehind {
-		r.abandon(up)
+	err = r.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: "+in.Op)
+	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+		r.Abandon(up)
 	}
 	return up.New, err
 }
 
 // InitiativeFile returns a file of a super run's newest record, nil when the
 // record or the file is not there.
-func InitiativeFile(ctx context.Context, r *Repository, run, name string) ([]byte, error) {
-	if _, err := RunRef(run); err != nil {
+func InitiativeFile(ctx context.Context, r *git.Repository, run, name string) ([]byte, error) {
+	if _, err := git.RunRef(run); err != nil {
 		return nil, err
 	}
 	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+run)
@@ -119,7 +120,7 @@ func OpenForeign(ctx context.Context, dir string, opts Options) (*Store, error) 
 	}
 	if !hasConfig(repo.ProjectDir) {
 		_ = repo.Close()
-		return nil, errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath, dir).hint("git agentxchain init")
+		return nil, git.Errorf(CodeNotProject, nil, "there is no %s in %s", wire.ConfigPath, dir).WithHint("git agentxchain init")
 	}
 	return newStore(repo, opts)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -14,7 +15,7 @@ import (
 func TestRecordInitiative(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
-		repo, err := Discover(ctx, r.Dir)
+		repo, err := git.Discover(ctx, r.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,16 +64,16 @@ func TestRecordInitiative(t *testing.T) {
 
 func TestRecordInitiativeRefusesNames(t *testing.T) {
 	r := testrepo.New(t, testrepo.Options{})
-	repo, err := Discover(context.Background(), r.Dir)
+	repo, err := git.Discover(context.Background(), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = repo.Close() }()
 	for _, run := range []string{"", "../heads/main", "a..b", "x.lock", "-x"} {
-		if _, err := RecordInitiative(context.Background(), repo, Initiative{Run: run}); CodeOf(err) != CodeBadRefName {
+		if _, err := RecordInitiative(context.Background(), repo, Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
-		if _, err := InitiativeFile(context.Background(), repo, run, "x"); CodeOf(err) != CodeBadRefName {
+		if _, err := InitiativeFile(context.Background(), repo, run, "x"); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
 	}

@@ -3,38 +3,39 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"strings"
 	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // HeadCommit returns the commit that is checked out, "" while the branch has none.
-func (s *Store) HeadCommit(ctx context.Context) (OID, error) {
+func (s *Store) HeadCommit(ctx context.Context) (git.OID, error) {
 	out, err := s.repo.Git.Run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-	if exitCode(err) == 1 {
+	if git.ExitCode(err) == 1 {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	oid := OID(strings.TrimSpace(string(out)))
+	oid := git.OID(strings.TrimSpace(string(out)))
 	if !oid.Valid(s.repo.ObjectFormat) {
-		return "", errorf(CodeGitFailed, nil, "git names HEAD as %q", oid)
+		return "", git.Errorf(git.CodeGitFailed, nil, "git names HEAD as %q", oid)
 	}
 	return oid, nil
 }
 
 // CommittedFile returns a project-relative file as a commit has it; false when it is
 // not there, or is no plain file.
-func (s *Store) CommittedFile(ctx context.Context, commit OID, name string) (data []byte, ok bool, err error) {
+func (s *Store) CommittedFile(ctx context.Context, commit git.OID, name string) (data []byte, ok bool, err error) {
 	r := s.reader(ctx)
 	c, err := r.commit(commit)
 	if err != nil {
 		return nil, false, err
 	}
 	e, ok, err := r.lookup(c.Tree, s.prefix+name)
-	if err != nil || !ok || e.Mode != ModeFile && e.Mode != ModeExec {
+	if err != nil || !ok || e.Mode != git.ModeFile && e.Mode != git.ModeExec {
 		return nil, false, err
 	}
 	data, err = r.blob(e.OID)
@@ -45,7 +46,7 @@ func (s *Store) CommittedFile(ctx context.Context, commit OID, name string) (dat
 // files (project-relative) are as given; without files there is no new commit. The
 // branch must not exist (ref_moved). No hook of git's runs but those of ref updates,
 // and no work tree is touched.
-func (s *Store) MakeBranch(ctx context.Context, branch string, from OID, files map[string][]byte, message string) (OID, error) {
+func (s *Store) MakeBranch(ctx context.Context, branch string, from git.OID, files map[string][]byte, message string) (git.OID, error) {
 	tip := from
 	if len(files) > 0 {
 		var err error
@@ -53,15 +54,15 @@ func (s *Store) MakeBranch(ctx context.Context, branch string, from OID, files m
 			return "", err
 		}
 	}
-	up := RefUpdate{Name: "refs/heads/" + branch, New: tip}
-	err := s.repo.UpdateRefs(ctx, []RefUpdate{up}, "agentxchain: "+branch)
-	if err != nil && CodeOf(err) != CodeWorkBehind {
-		s.repo.abandon(up)
+	up := git.RefUpdate{Name: "refs/heads/" + branch, New: tip}
+	err := s.repo.UpdateRefs(ctx, []git.RefUpdate{up}, "agentxchain: "+branch)
+	if err != nil && git.CodeOf(err) != git.CodeWorkBehind {
+		s.repo.Abandon(up)
 	}
 	return tip, err
 }
 
-func (s *Store) commitOnto(ctx context.Context, from OID, files map[string][]byte, message string) (OID, error) {
+func (s *Store) commitOnto(ctx context.Context, from git.OID, files map[string][]byte, message string) (git.OID, error) {
 	r := s.reader(ctx)
 	c, err := r.commit(from)
 	if err != nil {
@@ -73,17 +74,17 @@ func (s *Store) commitOnto(ctx context.Context, from OID, files map[string][]byt
 	}
 	for name, data := range files {
 		if err := e.put(s.prefix+name, data); err != nil {
-			return "", errorf(CodeUnreadable, err, "%s cannot be put into a commit", name)
+			return "", git.Errorf(git.CodeUnreadable, err, "%s cannot be put into a commit", name)
 		}
 	}
 	tree := e.finish()
 	name, email := s.Identity(ctx)
-	sig := Signature{Name: name, Email: email, When: time.Now()}
-	data, err := EncodeCommit(s.repo.ObjectFormat, &Commit{Tree: tree, Parents: []OID{from}, Author: sig, Committer: sig, Message: message})
+	sig := git.Signature{Name: name, Email: email, When: time.Now()}
+	data, err := git.EncodeCommit(s.repo.ObjectFormat, &git.Commit{Tree: tree, Parents: []git.OID{from}, Author: sig, Committer: sig, Message: message})
 	if err != nil {
 		return "", err
 	}
-	commit := NewObject(s.repo.ObjectFormat, KindCommit, data)
+	commit := git.NewObject(s.repo.ObjectFormat, git.KindCommit, data)
 	return commit.OID, s.objects.Write(ctx, append(e.objects, commit))
 }
 
@@ -100,20 +101,4 @@ func (s *Store) AddWorktree(ctx context.Context, dir, branch string) error {
 func (s *Store) RemoveWorktree(ctx context.Context, dir string) error {
 	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", dir)
 	return err
-}
-
-// IgnoredFiles lists what the work tree holds and git is told not to see, relative to
-// the work tree's root; whole directories end in a slash.
-func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
-	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for name := range bytes.SplitSeq(out, []byte{0}) {
-		if len(name) > 0 {
-			names = append(names, string(name))
-		}
-	}
-	return names, nil
 }

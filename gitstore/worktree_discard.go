@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // DiscardWorktree removes what a maker of a linked work tree left at dir that was killed:
@@ -21,12 +23,12 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 		return err
 	}
 	_, err := s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "remove", "--force", "--force", dir)
-	if err != nil && !errors.As(err, new(*GitError)) {
+	if err != nil && !errors.As(err, new(*git.GitError)) {
 		return err
 	}
 	// What is not registered is a directory git had not come round to.
 	if err := os.RemoveAll(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return errorf(CodeUnreadable, err, "%s cannot be removed", dir)
+		return git.Errorf(git.CodeUnreadable, err, "%s cannot be removed", dir)
 	}
 	_, err = s.repo.Git.In(s.repo.TopLevel).Run(ctx, nil, "worktree", "prune")
 	return err
@@ -36,8 +38,8 @@ func (s *Store) DiscardWorktree(ctx context.Context, dir, branch string) error {
 // makes the directory, then its .git file, then says which branch it is on, and fills it
 // last.
 func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
-	taken := errorf(CodeFileExists, nil, "%s is there already and is not the work tree of %s; it is left as it is", dir, branch).
-		hint("move it away, or use another directory")
+	taken := git.Errorf(CodeFileExists, nil, "%s is there already and is not the work tree of %s; it is left as it is", dir, branch).
+		WithHint("move it away, or use another directory")
 	fi, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -48,7 +50,7 @@ func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err != nil:
-		return errorf(CodeUnreadable, err, "%s cannot be read", dir)
+		return git.Errorf(git.CodeUnreadable, err, "%s cannot be read", dir)
 	case len(entries) == 0:
 		return nil
 	case !s.linked(dir):
@@ -57,7 +59,7 @@ func (s *Store) unfinished(ctx context.Context, dir, branch string) error {
 		return nil
 	}
 	head, err := s.repo.Git.In(dir).Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && !errors.As(err, new(*GitError)) {
+	if err != nil && !errors.As(err, new(*git.GitError)) {
 		return err
 	}
 	if strings.TrimSpace(string(head)) != "refs/heads/"+branch {
@@ -91,7 +93,7 @@ func (s *Store) linked(dir string) bool {
 
 // MadeBranch reports whether a branch's tip is what MakeBranch makes of the same from,
 // files and message.
-func (s *Store) MadeBranch(ctx context.Context, tip, from OID, files map[string][]byte, message string) (bool, error) {
+func (s *Store) MadeBranch(ctx context.Context, tip, from git.OID, files map[string][]byte, message string) (bool, error) {
 	if len(files) == 0 {
 		return tip == from, nil
 	}
@@ -99,5 +101,5 @@ func (s *Store) MadeBranch(ctx context.Context, tip, from OID, files map[string]
 	if err != nil {
 		return false, err
 	}
-	return slices.Equal(c.Parents, []OID{from}) && strings.TrimSpace(c.Message) == strings.TrimSpace(message), nil
+	return slices.Equal(c.Parents, []git.OID{from}) && strings.TrimSpace(c.Message) == strings.TrimSpace(message), nil
 }

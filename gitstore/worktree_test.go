@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
 
@@ -20,7 +21,7 @@ var oddNames = []string{
 	"\xff\xfe-invalid", "star*", "[x]", ":(top)y", "dir with space/deep/ünï\nfile", "a -> b", "?", "# comment", "\x01control",
 }
 
-func status(t *testing.T, repo *Repository) *WorktreeStatus {
+func status(t *testing.T, repo *git.Repository) *git.WorktreeStatus {
 	t.Helper()
 	s, err := repo.Status(context.Background(), repo.Prefix)
 	if err != nil {
@@ -53,7 +54,7 @@ func TestStatusKinds(t *testing.T) {
 		r.Write("no.ignored", "x")
 		r.Write("intent.txt", "x")
 		r.Git("add", "-N", "intent.txt")
-		want := map[string]DirtyPath{
+		want := map[string]git.DirtyPath{
 			"a.txt":           {Tracked: true},
 			"gone.txt":        {Tracked: true, Deleted: true},
 			"cached.txt":      {Tracked: true, Staged: true, Untracked: true},
@@ -77,7 +78,7 @@ func TestStatusOddNames(t *testing.T) {
 				r.Write(n, "1")
 			}
 		}
-		base := OID(r.CommitAll("odd"))
+		base := git.OID(r.CommitAll("odd"))
 		for _, n := range oddNames {
 			r.Write(n, "2")
 		}
@@ -177,8 +178,8 @@ func TestStatusIsNotFooledByConfiguration(t *testing.T) {
 	if got := status(t, repo).Paths(); !slices.Equal(got, []string{"a.txt", "new.txt", "renamed.txt"}) {
 		t.Errorf("%q", got)
 	}
-	changes, err := repo.DiffChanges(context.Background(), OID(r.Git("rev-parse", "HEAD")))
-	if d := cmp.Diff([]PathChange{{"a.txt", 'D'}, {"renamed.txt", 'A'}}, changes); d != "" || err != nil {
+	changes, err := repo.DiffChanges(context.Background(), git.OID(r.Git("rev-parse", "HEAD")))
+	if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'D'}, {Path: "renamed.txt", Status: 'A'}}, changes); d != "" || err != nil {
 		t.Error(d, err)
 	}
 }
@@ -212,18 +213,18 @@ func TestStatusErrors(t *testing.T) {
 	ctx := context.Background()
 	r := testrepo.New(t, testrepo.Options{})
 	repo := opened(t, r)
-	for _, bad := range []OID{"", "HEAD", anOID(FormatSHA1, 3), OID(r.Git("rev-parse", "HEAD:a.txt")), OID(r.Git("rev-parse", "HEAD^{tree}"))} {
-		if names, err := repo.DiffNames(ctx, bad); CodeOf(err) != CodeBaseMissing {
+	for _, bad := range []git.OID{"", "HEAD", anOID(git.FormatSHA1, 3), git.OID(r.Git("rev-parse", "HEAD:a.txt")), git.OID(r.Git("rev-parse", "HEAD^{tree}"))} {
+		if names, err := repo.DiffNames(ctx, bad); git.CodeOf(err) != git.CodeBaseMissing {
 			t.Errorf("%s: %q %v", bad, names, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(repo.GitDir, "index"), []byte("garbage"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := repo.Status(ctx, ""); CodeOf(err) != CodeGitFailed {
+	if s, err := repo.Status(ctx, ""); git.CodeOf(err) != git.CodeGitFailed {
 		t.Errorf("broken index: %+v %v", s, err)
 	}
-	if names, err := repo.DiffNames(ctx, OID(r.Git("rev-parse", "HEAD"))); CodeOf(err) != CodeGitFailed {
+	if names, err := repo.DiffNames(ctx, git.OID(r.Git("rev-parse", "HEAD"))); git.CodeOf(err) != git.CodeGitFailed {
 		t.Errorf("broken index: %q %v", names, err)
 	}
 }
@@ -231,7 +232,7 @@ func TestStatusErrors(t *testing.T) {
 func TestDiffNamesAgainstBase(t *testing.T) {
 	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
 		ctx := context.Background()
-		base := OID(r.Git("rev-parse", "HEAD"))
+		base := git.OID(r.Git("rev-parse", "HEAD"))
 		r.Write("new.txt", "x")
 		r.Remove("d/e.txt")
 		r.CommitAll("moved on")
@@ -243,14 +244,14 @@ func TestDiffNamesAgainstBase(t *testing.T) {
 			t.Errorf("%q %v", names, err)
 		}
 		changes, err := repo.DiffChanges(ctx, base)
-		if d := cmp.Diff([]PathChange{{"a.txt", 'M'}, {"d/e.txt", 'D'}, {"new.txt", 'A'}}, changes); d != "" || err != nil {
+		if d := cmp.Diff([]git.PathChange{{Path: "a.txt", Status: 'M'}, {Path: "d/e.txt", Status: 'D'}, {Path: "new.txt", Status: 'A'}}, changes); d != "" || err != nil {
 			t.Error(d, err)
 		}
-		if changes, err := repo.DiffChanges(ctx, OID(r.Git("rev-parse", "HEAD"))); err != nil || len(changes) != 1 {
+		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil || len(changes) != 1 {
 			t.Errorf("%v %v", changes, err)
 		}
 		r.Git("checkout", "-q", "a.txt")
-		if changes, err := repo.DiffChanges(ctx, OID(r.Git("rev-parse", "HEAD"))); err != nil || len(changes) != 0 {
+		if changes, err := repo.DiffChanges(ctx, git.OID(r.Git("rev-parse", "HEAD"))); err != nil || len(changes) != 0 {
 			t.Errorf("%v %v", changes, err)
 		}
 	})
@@ -263,11 +264,11 @@ func TestParseStatusRefuses(t *testing.T) {
 		"few fields": head + "1 .M N... 1 2 3\x00", "no path": head + "? \x00", "bad xy": head + "1 M N... 1 2 3 4 5 p\x00",
 		"rename without origin": head + "2 R. N... 1 2 3 4 5 R100 p\x00",
 	} {
-		if s, err := parseStatus([]byte(in), ""); CodeOf(err) != CodeGitFailed {
+		if s, err := git.ParseStatus([]byte(in), ""); git.CodeOf(err) != git.CodeGitFailed {
 			t.Errorf("%s: %+v %v", name, s, err)
 		}
 	}
-	s, err := parseStatus([]byte(head+"2 R. N... 1 2 3 4 5 R100 new name\x00old name\x00! ignored\x00? x\x00"), "")
+	s, err := git.ParseStatus([]byte(head+"2 R. N... 1 2 3 4 5 R100 new name\x00old name\x00! ignored\x00? x\x00"), "")
 	if err != nil || !slices.Equal(s.Paths(), []string{"new name", "old name", "x"}) {
 		t.Errorf("%+v %v", s, err)
 	}
@@ -326,7 +327,7 @@ func TestStatusModel(t *testing.T) {
 func FuzzParseStatus(f *testing.F) {
 	f.Add([]byte("# branch.oid (initial)\x001 .M N... 100644 100644 100644 a b p q\x00? x\x00"), "p")
 	f.Fuzz(func(t *testing.T, data []byte, prefix string) {
-		s, err := parseStatus(data, prefix)
+		s, err := git.ParseStatus(data, prefix)
 		if err == nil && s == nil {
 			t.Fatal("neither status nor error")
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
@@ -31,13 +32,13 @@ func runRef(t *testing.T, artifact []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gitstore.RunRefPrefix + o.Object("summary").String("run_id")
+	return git.RunRefPrefix + o.Object("summary").String("run_id")
 }
 
 func TestBundleBringsTheHistory(t *testing.T) {
 	s := newSource(t)
 	ref := runRef(t, s.artifact)
-	id := strings.TrimPrefix(ref, gitstore.RunRefPrefix)
+	id := strings.TrimPrefix(ref, git.RunRefPrefix)
 	// Refs of other kinds that belong to the run, and such that do not.
 	testGit(t, s.dir, "update-ref", "refs/agentxchain/proofs/"+id, "HEAD")
 	testGit(t, s.dir, "update-ref", "refs/agentxchain/signatures/"+id+"/ada", "HEAD")
@@ -127,7 +128,7 @@ func TestHostileBundlesAreRefused(t *testing.T) {
 	forged := func(commit string) []byte {
 		testGit(t, s.dir, "update-ref", "refs/agentxchain/runs/run_forged", commit)
 		defer testGit(t, s.dir, "update-ref", "-d", "refs/agentxchain/runs/run_forged")
-		return bytes.Replace(made("refs/agentxchain/runs/run_forged"), []byte("run_forged"), []byte(strings.TrimPrefix(ref, gitstore.RunRefPrefix)), 1)
+		return bytes.Replace(made("refs/agentxchain/runs/run_forged"), []byte("run_forged"), []byte(strings.TrimPrefix(ref, git.RunRefPrefix)), 1)
 	}
 	list := map[string][]byte{
 		"empty":                    {},

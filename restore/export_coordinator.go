@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/initiative"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -97,7 +98,7 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 		child, err := exportRepository(ctx, dir, id, declared, opt)
 		if err != nil {
 			// Somebody at work there, and our own end, are no fault of the repository.
-			if ctx.Err() != nil || codeOf(err) == gitstore.CodeLocked || codeOf(err) == "io_failed" {
+			if ctx.Err() != nil || codeOf(err) == git.CodeLocked || codeOf(err) == "io_failed" {
 				return nil, err
 			}
 			message := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "\ufffd")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/secrets"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -39,9 +39,9 @@ func (s *secretSearch) look(f *fileRead) {
 
 // lookBack looks through the history that a bundle would pass on: what every
 // operation recorded, also where the files of now say something else.
-func (s *secretSearch) lookBack(ctx context.Context, repo *gitstore.Repository, refs []gitstore.Ref) error {
+func (s *secretSearch) lookBack(ctx context.Context, repo *git.Repository, refs []git.Ref) error {
 	before := len(s.found) + s.more
-	err := repo.EachObject(ctx, refs, func(oid gitstore.OID, kind, path string, data []byte) error {
+	err := repo.EachObject(ctx, refs, func(oid git.OID, kind, path string, data []byte) error {
 		if path == "" {
 			path = kind
 		}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -27,7 +27,7 @@ const (
 
 // Onto is the outcome of comparing the exported commit with the checkout's.
 type Onto struct {
-	Exported, Head gitstore.OID
+	Exported, Head git.OID
 	Relation       string
 	Commits        int // that the checkout has more
 	Deciding       []Deciding
@@ -50,7 +50,7 @@ func (o *Onto) Object() *ojson.Object {
 	return ojson.NewObject("exported", string(o.Exported), "target", string(o.Head), "relation", o.Relation, "commits", o.Commits, "deciding", list, "passed", o.Passed)
 }
 
-func (t *restoring) relate(ctx context.Context, want, have gitstore.OID) (*Onto, error) {
+func (t *restoring) relate(ctx context.Context, want, have git.OID) (*Onto, error) {
 	repo := t.store.Repository()
 	o := &Onto{Exported: want, Head: have, Relation: headApart}
 	switch {
@@ -121,7 +121,7 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 		if sha == "" || strings.HasPrefix(sha, "workspace:") {
 			continue
 		}
-		in, err := repo.Ancestor(ctx, gitstore.OID(sha), o.Head)
+		in, err := repo.Ancestor(ctx, git.OID(sha), o.Head)
 		if err != nil {
 			return err
 		}

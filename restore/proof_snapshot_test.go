@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -85,7 +86,7 @@ func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond}); codeOf(err) != gitstore.CodeLocked {
+	if _, err := Prepare(t.Context(), dir, ExportOptions{LockWait: time.Millisecond}); codeOf(err) != git.CodeLocked {
 		t.Errorf("while another command is at work: %v", err)
 	}
 	_ = lock.Release()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -117,7 +118,7 @@ type restoring struct {
 	a     *incoming // nil for a bundle alone
 	in    *gitstore.Incoming
 	out   *Outcome
-	head  gitstore.OID // of the checkout
+	head  git.OID // of the checkout
 }
 
 // prepare says what comes in.
@@ -134,7 +135,7 @@ func (t *restoring) prepare(ctx context.Context) error {
 		return nil
 	}
 	for _, ref := range b.Refs {
-		if ref.Name == gitstore.RunRefPrefix+t.out.Run {
+		if ref.Name == git.RunRefPrefix+t.out.Run {
 			return nil
 		}
 	}

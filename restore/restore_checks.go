@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -65,7 +65,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	if t.a == nil {
 		return nil // the history in a bundle belongs to no commit
 	}
-	want := gitstore.OID(t.a.head())
+	want := git.OID(t.a.head())
 	status, err := t.store.Repository().Status(ctx, t.store.Repository().Prefix)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (t *restoring) sameHead(ctx context.Context) error {
 	return onto.judge(ctx, t)
 }
 
-func shown(oid gitstore.OID) string {
+func shown(oid git.OID) string {
 	if oid == "" {
 		return "none"
 	}
@@ -157,7 +157,7 @@ func printable(name string) string {
 	return name
 }
 
-func dirtyKind(d gitstore.DirtyPath) string {
+func dirtyKind(d git.DirtyPath) string {
 	var kinds []string
 	for _, k := range []struct {
 		is   bool

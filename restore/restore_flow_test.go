@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -162,8 +163,8 @@ func TestCheckoutIsRefused(t *testing.T) {
 			write(t, dir, wire.ConfigPath, string(ojson.Pretty(o)))
 		}},
 		{gitstore.CodeNotProject, "", func(dir string) { _ = os.Remove(filepath.Join(dir, wire.ConfigPath)) }},
-		{gitstore.CodeNotRepository, "", func(dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }},
-		{gitstore.CodeLocked, "", func(dir string) {
+		{git.CodeNotRepository, "", func(dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }},
+		{git.CodeLocked, "", func(dir string) {
 			write(t, dir, wire.LockPath, "{}")
 			lockAsAnother(t, dir)
 		}},

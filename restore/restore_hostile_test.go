@@ -23,6 +23,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 )
@@ -396,7 +397,7 @@ func TestHostileTargets(t *testing.T) {
 		o.Object("workspace").Object("git").Set("head_sha", testGit(t, s.clone, "rev-parse", "HEAD"))
 		before, there := digestTree(t, s.clone), digestTree(t, outside)
 		_, err = into(t, s.clone, bytes.NewReader(ojson.Compact(o)), Options{})
-		if codeIn(err) != gitstore.CodeUnsafeTarget {
+		if codeIn(err) != git.CodeUnsafeTarget {
 			t.Errorf("%s: %v (%s)", name, err, codeIn(err))
 		}
 		if now := digestTree(t, s.clone); !maps.Equal(before, now) {

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -199,7 +200,7 @@ func TestExportRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := code(repo.Dir); c != gitstore.CodeLocked {
+	if c := code(repo.Dir); c != git.CodeLocked {
 		t.Errorf("while an operation runs: %q", c)
 	}
 	_ = lock.Release()

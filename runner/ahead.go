@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/failures"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 )
@@ -16,10 +17,10 @@ type ahead struct {
 	actor protocol.Actor
 
 	asked bool // about the work tree, and not used up yet
-	tree  *gitstore.WorktreeStatus
+	tree  *git.WorktreeStatus
 	err   error
 
-	hidden    *gitstore.Hidden
+	hidden    *git.Hidden
 	hiddenErr error
 }
 
@@ -50,7 +51,7 @@ func looks(purpose string) bool {
 
 // take returns the state of the work tree if it was asked for and nothing has
 // happened since. It answers once.
-func (a *ahead) take() (tree *gitstore.WorktreeStatus, hidden *gitstore.Hidden, ok bool, err error) {
+func (a *ahead) take() (tree *git.WorktreeStatus, hidden *git.Hidden, ok bool, err error) {
 	if a == nil || !a.asked {
 		return nil, nil, false, nil
 	}
@@ -58,12 +59,12 @@ func (a *ahead) take() (tree *gitstore.WorktreeStatus, hidden *gitstore.Hidden, 
 	return a.tree, a.hidden, true, failures.All(a.err, a.hiddenErr)
 }
 
-func (r *Runner) worktree(ctx context.Context) (*gitstore.WorktreeStatus, error) {
+func (r *Runner) worktree(ctx context.Context) (*git.WorktreeStatus, error) {
 	repo := r.Store.Repository()
 	return repo.Status(ctx, repo.Prefix)
 }
 
-func (r *Runner) hidden(ctx context.Context) (*gitstore.Hidden, error) {
+func (r *Runner) hidden(ctx context.Context) (*git.Hidden, error) {
 	repo := r.Store.Repository()
 	return repo.Hidden(ctx, repo.Prefix)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks/githooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
@@ -59,7 +59,7 @@ func (r *Runner) Checkpoint(ctx context.Context, turnID string) (*Checkpointed, 
 		}
 		sha := string(st.Head)
 		if len(out.Files) > 0 {
-			oid, err := r.Store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), gitstore.CommitAs{
+			oid, err := r.Store.Repository().CommitPathsAs(ctx, out.Files, checkpointMessage(row), git.CommitAs{
 				// What the person's hooks start may be the turn's work: it is no person.
 				Environ: []string{TurnMarker + "=" + out.Turn},
 			})

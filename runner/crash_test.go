@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -195,7 +196,7 @@ func TestStormOfAcceptances(t *testing.T) {
 		switch code {
 		case "accepted":
 			won++
-		case wire.CodeTurnAlreadyAccepted, gitstore.CodeLocked, gitstore.CodeRefMoved:
+		case wire.CodeTurnAlreadyAccepted, git.CodeLocked, git.CodeRefMoved:
 		default:
 			t.Errorf("a loser ended with %q", r)
 		}

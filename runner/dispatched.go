@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -115,7 +116,7 @@ func (r *Runner) settleLeft(ctx context.Context) error {
 				Detail:      refusal.Message,
 				TurnID:      d.Turn,
 			})
-			if code := ErrorCode(err); err != nil && (code == gitstore.CodeGitFailed || code == gitstore.CodeUnreadable || code == gitstore.CodeLocked) {
+			if code := ErrorCode(err); err != nil && (code == git.CodeGitFailed || code == git.CodeUnreadable || code == git.CodeLocked) {
 				return err // to be found again; a run that is over or blocked already is none to block
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -226,7 +227,7 @@ func (d *doctor) fresh(ctx context.Context) {
 		d.add("state", LevelNote, "", "no run has started; one of another clone comes with: git fetch ORIGIN 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'")
 		return
 	}
-	run := strings.TrimPrefix(refs[len(refs)-1].Name, gitstore.RunRefPrefix)
+	run := strings.TrimPrefix(refs[len(refs)-1].Name, git.RunRefPrefix)
 	others := ""
 	if n := len(refs) - 1; n > 0 {
 		others = fmt.Sprintf(" and %d more", n)

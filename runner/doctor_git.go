@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/scaffold"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -152,7 +152,7 @@ func (d *doctor) notIgnored(ctx context.Context) ([]string, error) {
 	// probes hold no pattern.
 	out, err := d.r.Store.Repository().Git.Run(ctx, []byte(strings.Join(probes, "\x00")+"\x00"),
 		"--no-literal-pathspecs", "check-ignore", "-z", "--no-index", "--stdin")
-	var ge *gitstore.GitError
+	var ge *git.GitError
 	if err != nil && !(errors.As(err, &ge) && ge.ExitCode == 1) { // 1: none of them is ignored
 		return nil, err
 	}

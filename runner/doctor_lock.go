@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -42,7 +43,7 @@ func (d *doctor) lock(ctx context.Context) {
 	}
 	path := filepath.Join(d.r.Store.Dir(), filepath.FromSlash(wire.LockPath))
 	l, err := gitstore.AcquireLock(ctx, path, "doctor", 0)
-	var held *gitstore.LockedError
+	var held *git.LockedError
 	switch {
 	case errors.As(err, &held):
 		d.add("lock", LevelNote, "", "the lock is held by %s", held)

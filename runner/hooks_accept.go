@@ -7,7 +7,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -143,7 +143,7 @@ func (c *change) classify(ctx context.Context, turn *run.Turn, seen *result.Obse
 	since := make(map[string]byte)
 	base := turn.Baseline
 	if base != nil && base.HeadRef != nil && *base.HeadRef != "" {
-		changes, err := c.r.Store.Repository().DiffChanges(ctx, gitstore.OID(*base.HeadRef))
+		changes, err := c.r.Store.Repository().DiffChanges(ctx, git.OID(*base.HeadRef))
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -52,7 +53,7 @@ func (h OtherHooks) Trust(ctx context.Context, digest, command string) error {
 	case t.Scope.Digest != digest:
 		return &wire.Error{Code: gitstore.CodeStateMoved, Field: "hooks", Message: "What would be run has changed since it was shown.", Hint: command}
 	case h.Store == nil:
-		return &wire.Error{Code: gitstore.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
+		return &wire.Error{Code: git.CodeNotRepository, Field: "hooks", Message: "Trust is kept in the git configuration of a repository, and this directory is in none.",
 			Hint: "give it to each command: --trust, or " + TrustEnv + "=" + digest}
 	}
 	have, err := h.Store.LocalSettings(ctx, trustKey)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/turnmark"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -248,9 +249,9 @@ func (r *Runner) RenewLease(ctx context.Context, h LeaseHolder, ttl time.Duratio
 		out.Lease = seen.lease
 	}
 	if err == nil && !recorded {
-		var oid gitstore.OID
+		var oid git.OID
 		if oid, err = r.writeLease(ctx, seen.rec, next, nil); err == nil {
-			err = r.Store.MoveLease(ctx, []gitstore.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
+			err = r.Store.MoveLease(ctx, []git.RefUpdate{{Name: seen.rec.Ref, Old: seen.rec.Op, New: oid}}, "agentxchain: lease renewed")
 		}
 		if err == nil {
 			out.Lease, out.State, out.Run = next, v.State, v.Run
@@ -440,9 +441,9 @@ func (r *Runner) pruneLeases(ctx context.Context) {
 	if len(over) <= keptLeases {
 		return
 	}
-	var gone []gitstore.RefUpdate
+	var gone []git.RefUpdate
 	for _, rec := range over[keptLeases:] {
-		gone = append(gone, gitstore.RefUpdate{Name: rec.Ref, Old: rec.Op})
+		gone = append(gone, git.RefUpdate{Name: rec.Ref, Old: rec.Op})
 	}
 	_ = r.Store.MoveLease(ctx, gone, "agentxchain: leases of finished turns pruned")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/faults"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/runner"
@@ -122,12 +123,12 @@ func leaseKilled(t *testing.T, act, point string) {
 // transaction leaves: the run has moved, the lease has not (git promises both or
 // none only while it lives).
 func TestLeaseRefsBehindTheRun(t *testing.T) {
-	back := func(l *leasing, turn string, to gitstore.OID) {
+	back := func(l *leasing, turn string, to git.OID) {
 		rec, err := l.r.Store.ReadLease(l.ctx, l.state().Run(), turn)
 		l.must(err)
-		l.must(l.r.Store.MoveLease(l.ctx, []gitstore.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
+		l.must(l.r.Store.MoveLease(l.ctx, []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: to}}, "the machine stopped"))
 	}
-	at := func(l *leasing, turn string) gitstore.OID {
+	at := func(l *leasing, turn string) git.OID {
 		rec, err := l.r.Store.ReadLease(l.ctx, l.state().Run(), turn)
 		l.must(err)
 		return rec.Op

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -49,8 +50,8 @@ func (c *change) admitted(ctx context.Context, turn *run.Turn, h *LeaseHolder, n
 // leaseRefs are the refs that a transition moves or holds together with the run:
 // the lease it is made under, and those of other turns it changes. It costs nothing
 // for turns that were never leased.
-func (c *change) leaseRefs(ctx context.Context, t *protocol.Transition) ([]gitstore.RefUpdate, error) {
-	var refs []gitstore.RefUpdate
+func (c *change) leaseRefs(ctx context.Context, t *protocol.Transition) ([]git.RefUpdate, error) {
+	var refs []git.RefUpdate
 	if c.lease != nil {
 		u, err := c.lease.update(ctx, c, t)
 		if err != nil {
@@ -72,7 +73,7 @@ func (c *change) leaseRefs(ctx context.Context, t *protocol.Transition) ([]gitst
 		case seen.lease.Live(c.env.Now):
 			return nil, underLease(seen.lease)
 		}
-		u := gitstore.RefUpdate{Name: seen.rec.Ref, Old: seen.rec.Op, New: seen.rec.Op}
+		u := git.RefUpdate{Name: seen.rec.Ref, Old: seen.rec.Op, New: seen.rec.Op}
 		if seen.lease.Open() {
 			if u.New, err = c.r.writeLease(ctx, seen.rec, seen.lease.With(run.LeaseExpired), c); err != nil {
 				return nil, err
@@ -90,10 +91,10 @@ func unchanged(turn *run.Turn, after *run.State, id string) bool {
 }
 
 // update is what happens to the ref of the lease a change is made under.
-func (h *leaseHold) update(ctx context.Context, c *change, t *protocol.Transition) (gitstore.RefUpdate, error) {
-	var u gitstore.RefUpdate
+func (h *leaseHold) update(ctx context.Context, c *change, t *protocol.Transition) (git.RefUpdate, error) {
+	var u git.RefUpdate
 	if h.rec != nil {
-		u = gitstore.RefUpdate{Name: h.rec.Ref, Old: h.rec.Op, New: h.rec.Op}
+		u = git.RefUpdate{Name: h.rec.Ref, Old: h.rec.Op, New: h.rec.Op}
 	}
 	var next *Lease
 	if h.next != nil {
@@ -118,7 +119,7 @@ func (h *leaseHold) update(ctx context.Context, c *change, t *protocol.Transitio
 // writeLease stores a lease as the successor of what its ref is at. A renewal takes
 // the place of the renewal before it: the chain tells who had the turn, not how
 // often they said so.
-func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *Lease, c *change) (gitstore.OID, error) {
+func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *Lease, c *change) (git.OID, error) {
 	at := r.now()
 	if c != nil {
 		at = c.env.Now
@@ -136,7 +137,7 @@ func (r *Runner) writeLease(ctx context.Context, base *gitstore.LeaseRecord, l *
 const renewalSubject = "lease renewed: "
 
 // moved notes where the lease is after a commit, for the next one of the same change.
-func (h *leaseHold) moved(refs []gitstore.RefUpdate) {
+func (h *leaseHold) moved(refs []git.RefUpdate) {
 	if h == nil || len(refs) == 0 || h.rec == nil || refs[0].Name != h.rec.Ref {
 		return
 	}
@@ -148,7 +149,7 @@ func (h *leaseHold) moved(refs []gitstore.RefUpdate) {
 // leaseLost explains a commit that failed because the ref of a lease was not where
 // it had been looked at: the turn has changed hands meanwhile.
 func (c *change) leaseLost(ctx context.Context, err error) error {
-	var moved *gitstore.RefMovedError
+	var moved *git.RefMovedError
 	if !errors.As(err, &moved) || !strings.HasPrefix(moved.Name, gitstore.LeaseRefPrefix) {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
@@ -410,7 +411,7 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 			// A second lease document that took the turn over without this process
 			// knowing: only the lease's ref moves, the run stays where it is.
 			taken := lease.Restore("s2", 2, now, 0, now.Add(time.Hour))
-			store, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{Publish: func(ctx context.Context, r *gitstore.Repository, m gitstore.Move) error {
+			store, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{Publish: func(ctx context.Context, r *git.Repository, m gitstore.Move) error {
 				side, err := gitstore.Open(ctx, repo.Dir, gitstore.Options{})
 				if err != nil {
 					return err
@@ -424,10 +425,10 @@ func TestLeaseHolderIsFencedAtTheCommit(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := side.MoveLease(ctx, []gitstore.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
+				if err := side.MoveLease(ctx, []git.RefUpdate{{Name: rec.Ref, Old: rec.Op, New: oid}}, "taken"); err != nil {
 					return err
 				}
-				return r.UpdateRefs(ctx, append([]gitstore.RefUpdate{m.Ref}, m.Also...), m.Reflog)
+				return r.UpdateRefs(ctx, append([]git.RefUpdate{m.Ref}, m.Also...), m.Reflog)
 			}})
 			p.must(err)
 			stale := runner.New(store, runner.Options{Now: clock})
@@ -488,5 +489,5 @@ func TestLeaseRefOfAnotherKindIsRefused(t *testing.T) {
 	}
 	l.must(os.WriteFile(ref, []byte("ref: refs/heads/main\n"), 0o666))
 	_, err = l.r.AcceptTurn(l.ctx, runner.AcceptOptions{TurnID: turn.TurnID})
-	wantCode(t, err, gitstore.CodeRefSymbolic)
+	wantCode(t, err, git.CodeRefSymbolic)
 }

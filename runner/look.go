@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -18,7 +19,7 @@ import (
 )
 
 // FileStat is a file a commit changed.
-type FileStat = gitstore.FileStat
+type FileStat = git.FileStat
 
 // Sight is a run as it can be seen from outside: where it stands, and every gate.
 type Sight struct {

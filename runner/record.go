@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/hooks"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -17,10 +18,10 @@ import (
 type (
 	OpInfo     = gitstore.OpInfo   // one operation of a run's chain
 	OpDetail   = gitstore.OpDetail // with what it recorded
-	Ref        = gitstore.Ref
-	Repository = gitstore.Repository
-	LineRange  = gitstore.LineRange // of a file; zero bounds are open
-	Hook       = hooks.Hook         // a lifecycle hook as configured
+	Ref        = git.Ref
+	Repository = git.Repository
+	LineRange  = git.LineRange // of a file; zero bounds are open
+	Hook       = hooks.Hook    // a lifecycle hook as configured
 
 	FsckOptions = gitstore.FsckOptions
 	FsckReport  = gitstore.FsckReport
@@ -32,7 +33,7 @@ type (
 )
 
 const (
-	RunRefPrefix = gitstore.RunRefPrefix // of the ref that holds a run's chain
+	RunRefPrefix = git.RunRefPrefix // of the ref that holds a run's chain
 
 	FromRef       = gitstore.FromRef       // repair: back to the recorded run
 	AcceptWorking = gitstore.AcceptWorking // repair: the working files are right
@@ -70,7 +71,7 @@ func (r *Runner) Record() Record { return r.Store }
 // DiscoverRepository opens the git repository around dir, governed or not, bare or
 // not; the caller closes it.
 func DiscoverRepository(ctx context.Context, dir string) (*Repository, error) {
-	return gitstore.DiscoverBare(ctx, dir)
+	return git.DiscoverBare(ctx, dir)
 }
 
 // LeaveRepository makes this process forget the repository its environment names
@@ -81,7 +82,7 @@ func LeaveRepository() error { return gitstore.LeaveRepository() }
 // seen from dir: the answer of git config --null, nil when nothing is set or git
 // cannot say.
 func GitConfig(ctx context.Context, dir, pattern string) []byte {
-	out, err := gitstore.NewGit(dir).Run(ctx, nil, "config", "--null", "--get-regexp", pattern)
+	out, err := git.NewGit(dir).Run(ctx, nil, "config", "--null", "--get-regexp", pattern)
 	if err != nil {
 		return nil
 	}

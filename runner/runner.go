@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -110,7 +111,7 @@ func (r *Runner) now() time.Time { return r.opt.Now().UTC().Truncate(time.Millis
 type Done struct {
 	Outcome
 	Run        string
-	Op         gitstore.OID // the commit of the last operation
+	Op         git.OID // the commit of the last operation
 	Transition *protocol.Transition
 	State      *run.State
 	Notices    []string // what was repaired or absorbed on the way
@@ -129,9 +130,9 @@ type change struct {
 	tx   *gitstore.Tx
 	view *gitstore.View
 	env  protocol.Env
-	tree *gitstore.WorktreeStatus // nil until looked at
-	hid  *gitstore.Hidden         // likewise
-	pre  *ahead                   // what git was asked before there was a change
+	tree *git.WorktreeStatus // nil until looked at
+	hid  *git.Hidden         // likewise
+	pre  *ahead              // what git was asked before there was a change
 	// bundles builds the dispatch bundles to commit with the transition.
 	bundles func(context.Context, *protocol.Transition) (map[string]map[string][]byte, error)
 	hooks   *hooking                         // nil when no lifecycle hooks are configured
@@ -302,7 +303,7 @@ func (r *Runner) ready(ctx context.Context, v *gitstore.View, fresh bool) error 
 		}
 		runs := make([]string, len(refs))
 		for i, ref := range refs {
-			runs[i] = strings.TrimPrefix(ref.Name, gitstore.RunRefPrefix)
+			runs[i] = strings.TrimPrefix(ref.Name, git.RunRefPrefix)
 		}
 		if len(runs) > 0 {
 			return &wire.Error{Code: gitstore.CodeNoRun, Field: string(wire.DocState), Details: ojson.NewObject("runs", runs),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -19,8 +20,8 @@ const maxTurnCommits = 200
 // TurnCommits are the commits made during an active turn.
 type TurnCommits struct {
 	Turn    *run.Turn
-	Head    gitstore.OID // they lead here; "" when the branch has no commit
-	Commits []gitstore.TurnCommit
+	Head    git.OID // they lead here; "" when the branch has no commit
+	Commits []git.TurnCommit
 	More    bool // there are others
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -111,7 +112,7 @@ type ReissueOptions struct {
 	// person has looked at them (Runner.TurnCommits) and takes them out of the turn.
 	// Without it they stay part of the work. Head is the commit that was looked at.
 	TakeCommits bool
-	Head        gitstore.OID
+	Head        git.OID
 }
 
 // Reissued is the outcome of ReissueTurn.
@@ -206,9 +207,9 @@ type Reactivated struct {
 
 // ReactivateOptions says which block to lift.
 type ReactivateOptions struct {
-	EscalationID string       // refuse unless this record is the current blocker; "" for whatever blocks the run
-	Via          string       // how it was settled, for the record; operator_unblock when ""
-	Seen         gitstore.OID // operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
+	EscalationID string  // refuse unless this record is the current blocker; "" for whatever blocks the run
+	Via          string  // how it was settled, for the record; operator_unblock when ""
+	Seen         git.OID // operation the decision was made on (LoadedState.Op); state_moved when the run has gone on since
 }
 
 // ReactivateRun lifts the current block: a person's decision, refused inside a
@@ -232,7 +233,7 @@ func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Rea
 }
 
 // seen refuses to act on a run that has gone on since a person looked at it.
-func (c *change) seen(op gitstore.OID) error {
+func (c *change) seen(op git.OID) error {
 	if op == "" || op == c.view.Op {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -137,7 +138,7 @@ func TestDriveIsExclusive(t *testing.T) {
 	release, err := p.r.Drive(p.ctx)
 	p.must(err)
 	_, err = p.later(0).Drive(context.Background())
-	wantCode(t, err, gitstore.CodeLocked)
+	wantCode(t, err, git.CodeLocked)
 	release()
 	release, err = p.later(0).Drive(p.ctx)
 	p.must(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -142,7 +143,7 @@ func (r *Runner) AddWorkspace(ctx context.Context, opt WorkspaceOptions) (string
 	}
 	for n := 0; ; n++ {
 		err := r.checkOut(ctx, opt.Dir, opt.Branch)
-		var git *gitstore.GitError
+		var git *git.GitError
 		if err == nil {
 			break
 		}

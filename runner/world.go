@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/result"
@@ -26,7 +26,7 @@ const maxGateFile = 4 << 20
 
 // look asks git for the state of the work tree once per operation and notes the
 // checkout in the operation's environment.
-func (c *change) look(ctx context.Context) (*gitstore.WorktreeStatus, error) {
+func (c *change) look(ctx context.Context) (*git.WorktreeStatus, error) {
 	if c.tree != nil {
 		return c.tree, nil
 	}
@@ -43,7 +43,7 @@ func (c *change) look(ctx context.Context) (*gitstore.WorktreeStatus, error) {
 }
 
 // hidden is what the work tree hides from look.
-func (c *change) hidden(ctx context.Context) (*gitstore.Hidden, error) {
+func (c *change) hidden(ctx context.Context) (*git.Hidden, error) {
 	if c.hid != nil {
 		return c.hid, nil
 	}
@@ -56,7 +56,7 @@ func (c *change) hidden(ctx context.Context) (*gitstore.Hidden, error) {
 }
 
 // dirtyPaths returns every dirty path that is not operational, sorted.
-func dirtyPaths(st *gitstore.WorktreeStatus) []string {
+func dirtyPaths(st *git.WorktreeStatus) []string {
 	var out []string
 	for p := range st.Dirty {
 		if !wire.Operational(p) {
@@ -68,13 +68,13 @@ func dirtyPaths(st *gitstore.WorktreeStatus) []string {
 }
 
 // projectDirty returns the dirty paths an actor can own, sorted.
-func projectDirty(st *gitstore.WorktreeStatus) []string {
+func projectDirty(st *git.WorktreeStatus) []string {
 	return slices.DeleteFunc(dirtyPaths(st), func(p string) bool { return !wire.ProjectOwned(p) })
 }
 
 // unmerged refuses to look at a work tree in the middle of a merge: what changed
 // there is nobody's turn yet.
-func unmerged(st *gitstore.WorktreeStatus) error {
+func unmerged(st *git.WorktreeStatus) error {
 	if len(st.Unmerged) == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 // the turn: files behind flags of the index, and untracked files behind ignore rules
 // that are not the project's own and have changed. A person's rules that were there
 // before hide what they always hid.
-func (c *change) unseen(ctx context.Context, base *run.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+func (c *change) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
 	if base.IgnoreRules == "" {
 		return nil, nil // nobody looked when the turn began: what was hidden then is not known
 	}
@@ -236,7 +236,7 @@ func (c *change) unseen(ctx context.Context, base *run.Baseline, st *gitstore.Wo
 
 // since lists what differs between the baseline commit and the work tree. The
 // dirty set covers it when HEAD has not moved.
-func (c *change) since(ctx context.Context, base *run.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+func (c *change) since(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
 	repo := c.r.Store.Repository()
 	from := headOf(base)
 	switch {
@@ -254,14 +254,14 @@ func (c *change) since(ctx context.Context, base *run.Baseline, st *gitstore.Wor
 
 // committed lists what differs between the baseline commit and HEAD: what commits made
 // during the turn changed, whoever's name they carry.
-func (c *change) committed(ctx context.Context, base *run.Baseline, st *gitstore.WorktreeStatus) ([]string, error) {
+func (c *change) committed(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
 	repo := c.r.Store.Repository()
 	from := headOf(base)
 	if st.Head == "" || from == st.Head || base.Kind == "no_git" {
 		return nil, nil
 	}
 	if from == "" {
-		from = gitstore.EmptyTree(repo.ObjectFormat)
+		from = git.EmptyTree(repo.ObjectFormat)
 	}
 	names, err := repo.ChangedBetween(ctx, from, st.Head)
 	slices.Sort(names)
@@ -269,16 +269,16 @@ func (c *change) committed(ctx context.Context, base *run.Baseline, st *gitstore
 }
 
 // headOf is the commit a baseline was taken at, "" for none.
-func headOf(b *run.Baseline) gitstore.OID {
+func headOf(b *run.Baseline) git.OID {
 	if b == nil || b.HeadRef == nil {
 		return ""
 	}
-	return gitstore.OID(*b.HeadRef)
+	return git.OID(*b.HeadRef)
 }
 
 // summarise lists the changes the way the reference's diff_summary does: tracked
 // paths as " path | what", then the untracked ones.
-func summarise(st *gitstore.WorktreeStatus, files []string) string {
+func summarise(st *git.WorktreeStatus, files []string) string {
 	var tracked, untracked []byte
 	for _, p := range files {
 		d, dirty := st.Dirty[p]

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -14,7 +15,7 @@ const commitsAtOnce = 256
 
 // move is a ref that goes from one object to another; "" is none.
 type move struct {
-	old, new gitstore.OID
+	old, new git.OID
 	ref      string
 }
 
@@ -25,7 +26,7 @@ type course struct {
 	pushed  bool // it arrives at a server
 	judges  []*judge
 	rules   []*governance
-	list    []gitstore.NewCommit
+	list    []git.NewCommit
 	witness *witness
 }
 
@@ -70,13 +71,13 @@ func (c *course) gained() (more bool, err error) {
 	ps, message, err := gitstore.CommitAlone(g.ctx, g.repo, m.new)
 	if err == nil && len(ps) == 1 && ps[0] == m.old {
 		// An ordinary commit: nothing to ask git about.
-		one := gitstore.NewCommit{OID: m.new, Parents: ps}
+		one := git.NewCommit{OID: m.new, Parents: ps}
 		if mentionsTrailer([]byte(message)) {
 			if one.Trailers, err = g.trailersOf([]byte(message)); err != nil {
 				return false, err
 			}
 		}
-		c.list = []gitstore.NewCommit{one}
+		c.list = []git.NewCommit{one}
 		return false, nil
 	}
 	c.list, more, err = g.repo.CommitsBeyond(g.ctx, m.new, gitstore.MaxNewCommits, "--branches")
@@ -84,8 +85,8 @@ func (c *course) gained() (more bool, err error) {
 }
 
 // some judges a stretch of the new commits.
-func (c *course) some(list []gitstore.NewCommit) error {
-	oids, parents := make([]gitstore.OID, len(list)), make(map[gitstore.OID][]gitstore.OID, len(list))
+func (c *course) some(list []git.NewCommit) error {
+	oids, parents := make([]git.OID, len(list)), make(map[git.OID][]git.OID, len(list))
 	for i, n := range list {
 		oids[i], parents[n.OID] = n.OID, n.Parents
 	}
@@ -106,7 +107,7 @@ func (c *course) some(list []gitstore.NewCommit) error {
 }
 
 // commit judges one commit of one project.
-func (c *course) commit(j *judge, v *governance, n gitstore.NewCommit, against []gitstore.CommitChange) error {
+func (c *course) commit(j *judge, v *governance, n git.NewCommit, against []git.CommitChange) error {
 	one := newCommit{oid: n.OID, parents: n.Parents, ignores: func() ([]byte, error) {
 		data, _, err := gitstore.FileAt(c.g.ctx, c.g.repo, n.OID, j.prefix+".gitignore")
 		return data, err
@@ -138,7 +139,7 @@ func (c *course) commit(j *judge, v *governance, n gitstore.NewCommit, against [
 
 // configAfter returns the configuration's entry in a new commit, from what it was in
 // the first parent.
-func configAfter(v *governance, n gitstore.NewCommit, first gitstore.CommitChange) (entry, error) {
+func configAfter(v *governance, n git.NewCommit, first git.CommitChange) (entry, error) {
 	for _, ch := range first.Changes {
 		if ch.Path == v.path {
 			return entry{ch.NewOID, ch.NewMode}, nil
@@ -151,17 +152,17 @@ func configAfter(v *governance, n gitstore.NewCommit, first gitstore.CommitChang
 }
 
 // editsOf joins the differences of a commit to its parents by path.
-func editsOf(against []gitstore.CommitChange) []edit {
+func editsOf(against []git.CommitChange) []edit {
 	first := against[0]
-	seen := make([]map[string]gitstore.TreeChange, len(against))
+	seen := make([]map[string]git.TreeChange, len(against))
 	for i := range against[1:] {
-		seen[i+1] = make(map[string]gitstore.TreeChange, len(against[i+1].Changes))
+		seen[i+1] = make(map[string]git.TreeChange, len(against[i+1].Changes))
 		for _, c := range against[i+1].Changes {
 			seen[i+1][c.Path] = c
 		}
 	}
 	out := make([]edit, 0, len(first.Changes))
-	add := func(c gitstore.TreeChange) {
+	add := func(c git.TreeChange) {
 		e := edit{TreeChange: c}
 		for _, other := range seen[1:] {
 			if o, differs := other[c.Path]; differs {
@@ -193,8 +194,8 @@ func editsOf(against []gitstore.CommitChange) []edit {
 
 // arrivals are the files that are new to a commit, by content: a governed file that
 // goes away and arrives elsewhere was moved.
-func arrivals(prefix string, edits []edit) map[gitstore.OID]string {
-	var out map[gitstore.OID]string
+func arrivals(prefix string, edits []edit) map[git.OID]string {
+	var out map[git.OID]string
 	gone := false
 	for _, e := range edits {
 		if e.NewOID == "" {
@@ -208,7 +209,7 @@ func arrivals(prefix string, edits []edit) map[gitstore.OID]string {
 	for _, e := range edits {
 		if e.OldOID == "" && e.NewOID != "" {
 			if out == nil {
-				out = make(map[gitstore.OID]string)
+				out = make(map[git.OID]string)
 			}
 			out[e.NewOID] = e.Path
 		}
@@ -232,11 +233,11 @@ func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor
 	if err != nil || home.tip == "" {
 		return err
 	}
-	changes, err := c.g.repo.CommitChanges(c.g.ctx, []gitstore.OID{n.oid}, map[gitstore.OID][]gitstore.OID{n.oid: {home.tip}})
+	changes, err := c.g.repo.CommitChanges(c.g.ctx, []git.OID{n.oid}, map[git.OID][]git.OID{n.oid: {home.tip}})
 	if err != nil {
 		return err
 	}
-	n.parents = []gitstore.OID{home.tip}
+	n.parents = []git.OID{home.tip}
 	if _, err := j.govern(v, n, c.pushed); err != nil {
 		return err
 	}

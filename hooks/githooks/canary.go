@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/process"
 )
 
@@ -23,19 +23,19 @@ import (
 type Canary struct {
 	Project string // the directory of the project to plant, inside of a new work tree
 
-	repo   *gitstore.Repository // the one whose guards are tried
+	repo   *git.Repository // the one whose guards are tried
 	rec    *installation
 	top    string // holds everything
 	work   string
 	server string // a bare repository to push to
 	prefix string
-	run    string        // ref of the planted run
-	runTip string        // what it holds
-	turn   string        // its active turn
-	base   string        // the planted commit
-	list   []setting     // what git's configuration says about hooks
-	plain  *gitstore.Git // in the work tree, with no guard
-	env    []string      // for git with the guards
+	run    string    // ref of the planted run
+	runTip string    // what it holds
+	turn   string    // its active turn
+	base   string    // the planted commit
+	list   []setting // what git's configuration says about hooks
+	plain  *git.Git  // in the work tree, with no guard
+	env    []string  // for git with the guards
 }
 
 // trialLimit bounds one git command with all the hooks it starts.
@@ -47,7 +47,7 @@ const staleCanary = time.Hour
 // NewCanary makes the throwaway repository below the git directory of repo,
 // without a commit and without guards yet. Without installed guards the error
 // is githooks_missing. Close removes everything.
-func NewCanary(ctx context.Context, repo *gitstore.Repository) (*Canary, error) {
+func NewCanary(ctx context.Context, repo *git.Repository) (*Canary, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (c *Canary) make(ctx context.Context) error {
 	if err := os.MkdirAll(c.Project, 0o755); err != nil {
 		return refuse(CodeHooksUnreadable, "there is no place for the rehearsal: %v", err)
 	}
-	c.plain = gitstore.NewForeignGit(c.work)
+	c.plain = git.NewForeignGit(c.work)
 	kind := []string{"init", "--quiet", "--template=", "--initial-branch=main", "--object-format=" + c.repo.ObjectFormat}
 	if c.repo.RefFormat != "" && c.repo.RefFormat != "files" {
 		kind = append(kind, "--ref-format="+c.repo.RefFormat)
@@ -153,7 +153,7 @@ func (c *Canary) arm(ctx context.Context) error {
 	if c.isServer() {
 		guarded = c.server
 	}
-	g := gitstore.NewForeignGit(guarded)
+	g := git.NewForeignGit(guarded)
 	put := func(args ...string) error {
 		_, err := g.Run(ctx, nil, append([]string{"config", "--file", filepath.Join(guarded, "config")}, args...)...)
 		return err

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -109,7 +109,7 @@ func (c *Canary) begin(ctx context.Context, turn string) error {
 		return err
 	}
 	c.base = strings.TrimSpace(string(out))
-	if out, err = c.plain.Run(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname) %(objectname)", gitstore.RunRefPrefix); err != nil {
+	if out, err = c.plain.Run(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname) %(objectname)", git.RunRefPrefix); err != nil {
 		return err
 	}
 	var found bool

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -18,7 +19,7 @@ func (g *guarded) trailersOf(message []byte) (string, error) {
 
 // claims holds the trailers of a commit against the runs: a turn that is named was
 // given or accepted in one that passed the door.
-func (j *judge) claims(n gitstore.NewCommit) error {
+func (j *judge) claims(n git.NewCommit) error {
 	t, bad := readTrailers(n.Trailers)
 	for _, f := range bad {
 		f.Commit = string(n.OID)
@@ -98,9 +99,9 @@ func (g *governor) wantsTurn(branch string) bool {
 }
 
 // claimed judges whether commits that change the product name a turn.
-func (c *course) claimed(j *judge, v *governance, branch string, list []gitstore.NewCommit) error {
-	var silent []gitstore.NewCommit
-	oids, parents := []gitstore.OID(nil), make(map[gitstore.OID][]gitstore.OID)
+func (c *course) claimed(j *judge, v *governance, branch string, list []git.NewCommit) error {
+	var silent []git.NewCommit
+	oids, parents := []git.OID(nil), make(map[git.OID][]git.OID)
 	for _, n := range list {
 		if t, _ := readTrailers(n.Trailers); len(t.turns) > 0 {
 			continue // whether the turn is one, claims judges, here or when the commit came
@@ -129,7 +130,7 @@ func (c *course) claimed(j *judge, v *governance, branch string, list []gitstore
 }
 
 // claimMissing tells of a commit that changes the product and names no turn.
-func (j *judge) claimMissing(branch string, n gitstore.NewCommit, edits []edit) {
+func (j *judge) claimMissing(branch string, n git.NewCommit, edits []edit) {
 	for _, e := range edits {
 		path, ok := strings.CutPrefix(e.Path, j.prefix)
 		if !ok || !wire.ProjectOwned(path) || path == wire.ConfigPath {

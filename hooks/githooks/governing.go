@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
 // governor is a configuration and where it comes from.
 type governor struct {
-	content gitstore.OID // of agentxchain.json
+	content git.OID // of agentxchain.json
 	config  *config.Config
 }
 
@@ -24,33 +25,33 @@ type governor struct {
 // rules by losing or breaking the file that has them.
 type governance struct {
 	ctx     context.Context
-	repo    *gitstore.Repository
+	repo    *git.Repository
 	path    string // of agentxchain.json in the repository
-	entries map[gitstore.OID]entry
-	configs map[gitstore.OID]*config.Config // by content, nil for one that is not valid
-	governs map[gitstore.OID]*governor      // by commit, nil for none
+	entries map[git.OID]entry
+	configs map[git.OID]*config.Config // by content, nil for one that is not valid
+	governs map[git.OID]*governor      // by commit, nil for none
 	home    *home
 }
 
 // entry is what a tree has at one path; the zero value is nothing.
 type entry struct {
-	oid  gitstore.OID
-	mode gitstore.Mode
+	oid  git.OID
+	mode git.Mode
 }
 
 // home is the governed branch of the repository that new history is held against.
 type home struct {
-	tip gitstore.OID
+	tip git.OID
 	governor
 }
 
-func newGovernance(ctx context.Context, repo *gitstore.Repository, prefix string) *governance {
-	return &governance{ctx: ctx, repo: repo, path: prefix + wire.ConfigPath, entries: make(map[gitstore.OID]entry),
-		configs: make(map[gitstore.OID]*config.Config), governs: make(map[gitstore.OID]*governor)}
+func newGovernance(ctx context.Context, repo *git.Repository, prefix string) *governance {
+	return &governance{ctx: ctx, repo: repo, path: prefix + wire.ConfigPath, entries: make(map[git.OID]entry),
+		configs: make(map[git.OID]*config.Config), governs: make(map[git.OID]*governor)}
 }
 
 // entry returns what a commit holds in the place of the configuration.
-func (v *governance) entry(commit gitstore.OID) (entry, error) {
+func (v *governance) entry(commit git.OID) (entry, error) {
 	e, known := v.entries[commit]
 	if known {
 		return e, nil
@@ -63,7 +64,7 @@ func (v *governance) entry(commit gitstore.OID) (entry, error) {
 	return e, nil
 }
 
-func plainFile(m gitstore.Mode) bool { return m == gitstore.ModeFile || m == gitstore.ModeExec }
+func plainFile(m git.Mode) bool { return m == git.ModeFile || m == git.ModeExec }
 
 // valid returns the configuration an entry holds, nil when it is none that governs.
 func (v *governance) valid(e entry) (*governor, error) {
@@ -86,7 +87,7 @@ func (v *governance) valid(e entry) (*governor, error) {
 }
 
 // of returns what governs a commit, nil for nothing.
-func (v *governance) of(commit gitstore.OID) (*governor, error) {
+func (v *governance) of(commit git.OID) (*governor, error) {
 	if commit == "" {
 		return nil, nil
 	}
@@ -114,7 +115,7 @@ const maxConfigHistory = 1000
 
 // lastValid searches the history of a commit that holds no valid configuration. One
 // that was never valid still protects what it names.
-func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) {
+func (v *governance) lastValid(commit git.OID, e entry) (*governor, error) {
 	list, err := v.repo.PathCommits(v.ctx, commit, v.path, maxConfigHistory)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) 
 		if err != nil {
 			return nil, err
 		}
-		for _, at := range append([]gitstore.OID{c}, parents...) {
+		for _, at := range append([]git.OID{c}, parents...) {
 			if !v.repo.Objects().Has(v.ctx, at) {
 				continue // beyond the edge of a shallow clone
 			}
@@ -156,7 +157,7 @@ func (v *governance) lastValid(commit gitstore.OID, e entry) (*governor, error) 
 }
 
 // learn notes what a new commit holds and what governs it from then on.
-func (v *governance) learn(commit gitstore.OID, e entry, g *governor) {
+func (v *governance) learn(commit git.OID, e entry, g *governor) {
 	v.entries[commit], v.governs[commit] = e, g
 }
 
@@ -188,7 +189,7 @@ func (v *governance) homeBranch() (*home, error) {
 		if rank <= best {
 			continue
 		}
-		e, err := v.entry(gitstore.OID(tip))
+		e, err := v.entry(git.OID(tip))
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +198,7 @@ func (v *governance) homeBranch() (*home, error) {
 			return nil, err
 		}
 		if g != nil {
-			best, v.home = rank, &home{gitstore.OID(tip), *g}
+			best, v.home = rank, &home{git.OID(tip), *g}
 		}
 	}
 	return v.home, nil

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -45,7 +45,7 @@ type Result struct {
 // run first; a file that looks like ours and is not is never overwritten.
 // Installing twice changes nothing. Errors carry githooks_foreign and
 // githooks_unreadable.
-func Install(ctx context.Context, repo *gitstore.Repository, opt Options) (*Result, error) {
+func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, error) {
 	list, err := settings(ctx, repo)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func Install(ctx context.Context, repo *gitstore.Repository, opt Options) (*Resu
 }
 
 type installer struct {
-	repo  *gitstore.Repository
+	repo  *git.Repository
 	opt   Options
 	place place
 	rec   *installation
@@ -229,7 +229,7 @@ func (in *installer) beside(path string) string {
 
 // mainTop is the directory of the checkout that has the git directory in it, ""
 // when the git directory lies elsewhere.
-func mainTop(repo *gitstore.Repository) string {
+func mainTop(repo *git.Repository) string {
 	if filepath.Base(repo.CommonDir) != ".git" {
 		return ""
 	}
@@ -431,7 +431,7 @@ func (in *installer) did(what, path string) {
 // hookKey names a setting of a hook; git wants one name per command.
 func hookKey(name, member string) string { return "hook.agentxchain-" + name + "." + member }
 
-func configFile(repo *gitstore.Repository) string { return filepath.Join(repo.CommonDir, "config") }
+func configFile(repo *git.Repository) string { return filepath.Join(repo.CommonDir, "config") }
 
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // world is a repository with a stand-in for git-agentxchain that notes what it
@@ -20,7 +20,7 @@ type world struct {
 	dir  string
 	bin  string
 	log  string
-	repo *gitstore.Repository
+	repo *git.Repository
 }
 
 func newWorld(t *testing.T, bare bool) *world {
@@ -48,7 +48,7 @@ func newWorld(t *testing.T, bare bool) *world {
 func (w *world) open() {
 	w.t.Helper()
 	var err error
-	if w.repo, err = gitstore.DiscoverBare(context.Background(), w.dir); err != nil {
+	if w.repo, err = git.DiscoverBare(context.Background(), w.dir); err != nil {
 		w.t.Fatal(err)
 	}
 }

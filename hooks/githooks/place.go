@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // setting is a value of git's configuration and the scope it comes from.
@@ -17,7 +17,7 @@ type setting struct{ scope, key, value string }
 
 // settings returns what git's configuration says about hooks, in the order it
 // is read; one process.
-func settings(ctx context.Context, repo *gitstore.Repository) ([]setting, error) {
+func settings(ctx context.Context, repo *git.Repository) ([]setting, error) {
 	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp", `^(core\.hookspath|includeif\.gitdir:.*\.path|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
 	if exitStatus(err) == 1 {
 		return nil, nil // nothing of the kind is set
@@ -58,7 +58,7 @@ type place struct {
 // directory that core.hooksPath names belongs to someone else (a hook manager
 // that writes it anew, a tracked directory, all repositories of a person).
 // rec is what was installed before, or nil.
-func choose(ctx context.Context, repo *gitstore.Repository, list []setting, rec *installation) (place, error) {
+func choose(ctx context.Context, repo *git.Repository, list []setting, rec *installation) (place, error) {
 	p := place{way: WayRedirect, dir: ownDir(repo.CommonDir)}
 	for _, s := range list {
 		if s.key == "core.hookspath" && s.scope == "local" && !leadsTo(repo, s.value, p.dir) {
@@ -103,7 +103,7 @@ func choose(ctx context.Context, repo *gitstore.Repository, list []setting, rec 
 
 // exitStatus is that of a git that failed, -1 for anything else.
 func exitStatus(err error) int {
-	var ge *gitstore.GitError
+	var ge *git.GitError
 	if errors.As(err, &ge) {
 		return ge.ExitCode
 	}
@@ -114,7 +114,7 @@ func samePath(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) 
 
 // leadsTo reports a core.hooksPath that is dir, in full or from the top of the
 // checkout.
-func leadsTo(repo *gitstore.Repository, value, dir string) bool {
+func leadsTo(repo *git.Repository, value, dir string) bool {
 	if value == "" {
 		return false
 	}

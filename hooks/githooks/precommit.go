@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
@@ -26,8 +27,8 @@ import (
 // index can tell: whose turn it is and what that turn may touch.
 func (g *guarded) preCommit() error {
 	// The index takes git longest; what else will be asked for is asked beside it.
-	var head gitstore.OID
-	var others []gitstore.OID
+	var head git.OID
+	var others []git.OID
 	var runs []*gitstore.RunRecord
 	var errHead, errRuns error
 	var beside sync.WaitGroup
@@ -56,17 +57,17 @@ func (g *guarded) preCommit() error {
 	return nil
 }
 
-func (g *guarded) staged(j *judge, changes []gitstore.TreeChange, head gitstore.OID, others []gitstore.OID) error {
+func (g *guarded) staged(j *judge, changes []git.TreeChange, head git.OID, others []git.OID) error {
 	v := newGovernance(g.ctx, g.repo, j.prefix)
 	c := newCommit{parents: others, ignores: func() ([]byte, error) { return g.stagedFile(changes, head, j.prefix+".gitignore") }}
 	if head != "" {
-		c.parents = append([]gitstore.OID{head}, others...)
+		c.parents = append([]git.OID{head}, others...)
 		var err error
 		if c.config, err = v.entry(head); err != nil {
 			return err
 		}
 	}
-	if i := slices.IndexFunc(changes, func(c gitstore.TreeChange) bool { return c.Path == v.path }); i >= 0 {
+	if i := slices.IndexFunc(changes, func(c git.TreeChange) bool { return c.Path == v.path }); i >= 0 {
 		c.config = entry{changes[i].NewOID, changes[i].NewMode}
 	}
 	if _, err := j.govern(v, c, false); err != nil {
@@ -100,8 +101,8 @@ func (g *guarded) staged(j *judge, changes []gitstore.TreeChange, head gitstore.
 }
 
 // stagedFile reads a file as the index has it, from how the index differs from HEAD.
-func (g *guarded) stagedFile(changes []gitstore.TreeChange, head gitstore.OID, path string) ([]byte, error) {
-	if i := slices.IndexFunc(changes, func(c gitstore.TreeChange) bool { return c.Path == path }); i >= 0 {
+func (g *guarded) stagedFile(changes []git.TreeChange, head git.OID, path string) ([]byte, error) {
+	if i := slices.IndexFunc(changes, func(c git.TreeChange) bool { return c.Path == path }); i >= 0 {
 		if changes[i].NewOID == "" {
 			return nil, nil
 		}
@@ -117,11 +118,11 @@ func (g *guarded) stagedFile(changes []gitstore.TreeChange, head gitstore.OID, p
 
 // parentsToBe returns the parents the commit will have: HEAD, "" when nothing
 // is committed yet, and the heads being merged.
-func (g *guarded) parentsToBe() (head gitstore.OID, others []gitstore.OID, err error) {
+func (g *guarded) parentsToBe() (head git.OID, others []git.OID, err error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	switch {
 	case err == nil:
-		head = gitstore.OID(strings.TrimSpace(string(out)))
+		head = git.OID(strings.TrimSpace(string(out)))
 	case exitStatus(err) != 1:
 		return "", nil, err
 	}
@@ -130,7 +131,7 @@ func (g *guarded) parentsToBe() (head gitstore.OID, others []gitstore.OID, err e
 		return head, nil, nil
 	}
 	for line := range strings.Lines(string(data)) {
-		if oid := gitstore.OID(strings.TrimSpace(line)); oid.Valid(g.repo.ObjectFormat) {
+		if oid := git.OID(strings.TrimSpace(line)); oid.Valid(g.repo.ObjectFormat) {
 			others = append(others, oid)
 		}
 	}
@@ -140,7 +141,7 @@ func (g *guarded) parentsToBe() (head gitstore.OID, others []gitstore.OID, err e
 // turns judges product files by the turns that are under way. A person's own
 // commit between turns, or while a turn that may write is under way and has
 // declared nothing yet, is nobody's business.
-func (g *guarded) turns(j *judge, changes []gitstore.TreeChange) error {
+func (g *guarded) turns(j *judge, changes []git.TreeChange) error {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
@@ -26,10 +27,10 @@ func (g *guarded) prePush() error {
 	for lines.Scan() {
 		// <local ref> <local oid> <remote ref> <remote oid>
 		f := strings.Split(lines.Text(), " ")
-		if len(f) != 4 || !gitstore.OID(f[1]).Valid(g.repo.ObjectFormat) || !gitstore.OID(f[3]).Valid(g.repo.ObjectFormat) {
+		if len(f) != 4 || !git.OID(f[1]).Valid(g.repo.ObjectFormat) || !git.OID(f[3]).Valid(g.repo.ObjectFormat) {
 			return refuse(wire.CodeInvalidArgument, "git told of a push that cannot be read: %.80q", lines.Text())
 		}
-		m := move{ref: f[2], new: gitstore.OID(f[1]), old: gitstore.OID(f[3])}
+		m := move{ref: f[2], new: git.OID(f[1]), old: git.OID(f[3])}
 		if m.new.IsZero() {
 			m.new = ""
 		}
@@ -44,7 +45,7 @@ func (g *guarded) prePush() error {
 	shown := g.defaultBranch("refs/remotes/" + remote + "/HEAD")
 	w := &witness{g: g}
 	for _, m := range moves {
-		if run, ok := strings.CutPrefix(m.ref, gitstore.RunRefPrefix); ok {
+		if run, ok := strings.CutPrefix(m.ref, git.RunRefPrefix); ok {
 			if err := g.runMoved(run, m, w); err != nil {
 				return err
 			}
@@ -113,7 +114,7 @@ func (g *guarded) preReceive() error {
 	w := &witness{g: g}
 	var pushed []*gitstore.RunRecord
 	for _, m := range moves {
-		run, ok := strings.CutPrefix(m.ref, gitstore.RunRefPrefix)
+		run, ok := strings.CutPrefix(m.ref, git.RunRefPrefix)
 		if !ok {
 			continue
 		}
@@ -155,12 +156,12 @@ func (g *guarded) preReceive() error {
 const governedRefs = "refs/agentxchain/"
 
 // commitOf returns the commit an object leads to, "" for none.
-func (g *guarded) commitOf(oid gitstore.OID) (gitstore.OID, error) {
+func (g *guarded) commitOf(oid git.OID) (git.OID, error) {
 	out, err := g.repo.Git.Run(g.ctx, nil, "rev-parse", "--verify", "--quiet", string(oid)+"^{commit}")
 	if err != nil && exitStatus(err) != 1 && exitStatus(err) != 128 {
 		return "", err
 	}
-	return gitstore.OID(strings.TrimSpace(string(out))), nil
+	return git.OID(strings.TrimSpace(string(out))), nil
 }
 
 // defaultBranch is the branch a symbolic ref names, "" when it names none.
@@ -213,7 +214,7 @@ func (g *guarded) overwrites(m move, shown string) error {
 
 // anyConfig returns the configuration of the first governed project in a commit.
 // A commit that is not here governs nothing here.
-func (g *guarded) anyConfig(commit gitstore.OID) (*config.Config, error) {
+func (g *guarded) anyConfig(commit git.OID) (*config.Config, error) {
 	if !g.repo.Objects().Has(g.ctx, commit) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
@@ -30,7 +31,7 @@ const pushRunsLimit = 2 * time.Minute
 // a server can hold the branch against them; a failure is only told, unless the
 // setting is "require".
 func (g *guarded) pushAlong(remote string, moves []move) error {
-	isRun := func(m move) bool { return strings.HasPrefix(m.ref, gitstore.RunRefPrefix) }
+	isRun := func(m move) bool { return strings.HasPrefix(m.ref, git.RunRefPrefix) }
 	isBranch := func(m move) bool { return strings.HasPrefix(m.ref, branchPrefix) && m.new != "" }
 	// Runs that are pushed anyway would be in the way of themselves.
 	if remote == "" || slices.ContainsFunc(moves, isRun) || !slices.ContainsFunc(moves, isBranch) {
@@ -47,7 +48,7 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	ctx, stop := context.WithTimeoutCause(g.ctx, pushRunsLimit, errors.New("it took too long"))
 	defer stop()
 	// --no-verify: this hook is not asked about its own push.
-	_, err = g.repo.Git.Transport().Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote, gitstore.RunRefPrefix+"*:"+gitstore.RunRefPrefix+"*")
+	_, err = g.repo.Git.Transport().Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote, git.RunRefPrefix+"*:"+git.RunRefPrefix+"*")
 	switch {
 	case err == nil:
 		return nil

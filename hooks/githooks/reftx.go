@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -34,8 +35,8 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 			continue
 		}
 		m := move{ref: f[2]}
-		for i, to := range []*gitstore.OID{&m.old, &m.new} {
-			oid := gitstore.OID(f[i])
+		for i, to := range []*git.OID{&m.old, &m.new} {
+			oid := git.OID(f[i])
 			if !oid.Valid(format) {
 				return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
 			}
@@ -63,7 +64,7 @@ func (g *guarded) referenceTransaction() error {
 	}
 	w := &witness{g: g}
 	for _, m := range moves {
-		run, isRun := strings.CutPrefix(m.ref, gitstore.RunRefPrefix)
+		run, isRun := strings.CutPrefix(m.ref, git.RunRefPrefix)
 		if !isRun && !strings.HasPrefix(m.ref, branchPrefix) {
 			continue
 		}

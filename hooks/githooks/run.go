@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
@@ -94,7 +94,7 @@ func Run(ctx context.Context, inv Invocation) ([]Finding, error) {
 		e.Hint = "the guards are " + strings.Join(Names(), ", ")
 		return nil, e
 	}
-	repo, err := gitstore.DiscoverBare(ctx, inv.Dir)
+	repo, err := git.DiscoverBare(ctx, inv.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func Run(ctx context.Context, inv Invocation) ([]Finding, error) {
 type guarded struct {
 	ctx      context.Context
 	inv      Invocation
-	repo     *gitstore.Repository
+	repo     *git.Repository
 	findings []Finding
 	projects []string // prefixes of governed projects, "" or ending in "/"
 }

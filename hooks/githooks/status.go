@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 )
 
 // GuardState is one hook as it stands.
@@ -42,7 +42,7 @@ func (s *Standing) Silent() []GuardState {
 }
 
 // Check looks at each guard. Without an installation no git is run.
-func Check(ctx context.Context, repo *gitstore.Repository) (*Standing, error) {
+func Check(ctx context.Context, repo *git.Repository) (*Standing, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil || rec == nil {
 		return &Standing{}, err

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/durable"
 )
 
@@ -19,7 +19,7 @@ import (
 // and so is the configuration unless it was changed since. A script that was
 // changed since is left where it is (githooks_foreign). Without an installation
 // there is nothing to do.
-func Uninstall(ctx context.Context, repo *gitstore.Repository) (*Result, error) {
+func Uninstall(ctx context.Context, repo *git.Repository) (*Result, error) {
 	rec, err := loadRecord(repo.CommonDir)
 	if err != nil || rec == nil {
 		return &Result{}, err
@@ -44,7 +44,7 @@ func Uninstall(ctx context.Context, repo *gitstore.Repository) (*Result, error) 
 }
 
 type uninstaller struct {
-	repo *gitstore.Repository
+	repo *git.Repository
 	rec  *installation
 	out  *Result
 }

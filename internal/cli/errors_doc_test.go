@@ -68,7 +68,7 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 			known[c.Code] = true
 		}
 	}
-	for _, room := range []string{"protocol/wire", "gitstore", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "protocol/initiative", "restore"} {
+	for _, room := range []string{"protocol/wire", "gitstore", "gitstore/git", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "protocol/initiative", "restore"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
 	"github.com/git-agentxchain/git-agentxchain/interop/alx"
@@ -97,7 +97,7 @@ func TestBlockedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := strings.TrimSpace(repo.Git("-C", dir, "rev-parse", "HEAD"))
-	if _, err := person.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: st.State.ActiveTurns.Keys()[0], Reason: "mended", TakeCommits: true, Head: gitstore.OID(head)}); err != nil {
+	if _, err := person.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: st.State.ActiveTurns.Keys()[0], Reason: "mended", TakeCommits: true, Head: git.OID(head)}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.Status == alx.StatusCompleted })

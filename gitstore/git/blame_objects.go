@@ -1,0 +1,187 @@
+// Many objects at once by name, commits and paths of the project's own history.
+
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Named is the answer to one name of ReadNamed.
+type Named struct {
+	Found bool
+	OID   OID
+	Kind  string
+	Data  []byte
+}
+
+// ReadNamed reads objects by what git calls them, such as "<commit>:<path>" or
+// "<commit>^1", in one git process, and hands them to each in the order of the
+// names. A name git cannot resolve is answered with Found false, so is one with a
+// line feed in it and an object over 256 MiB.
+func (r *Repository) ReadNamed(ctx context.Context, names []string, each func(i int, o Named)) error {
+	if len(names) == 0 {
+		return nil
+	}
+	args := []string{"cat-file", "--batch"}
+	runCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd, err := r.Git.Command(runCtx, args)
+	if err != nil {
+		return err
+	}
+	var in bytes.Buffer
+	for _, n := range names {
+		if askable(n) {
+			in.WriteString(n)
+			in.WriteByte('\n')
+		}
+	}
+	complaint := &BoundedBuffer{Limit: MaxGitStderr}
+	cmd.Stdin, cmd.Stderr = &in, complaint
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return r.Git.Failure(args, err, "")
+	}
+	if err := cmd.Start(); err != nil {
+		return r.Git.Failure(args, err, "")
+	}
+	out := bufio.NewReaderSize(pipe, 256<<10)
+	rerr := func() error {
+		for i, n := range names {
+			if !askable(n) {
+				each(i, Named{})
+				continue
+			}
+			o, err := readNamed(out)
+			if err != nil {
+				return err
+			}
+			each(i, o)
+		}
+		return nil
+	}()
+	if rerr != nil {
+		stop()
+	}
+	werr := cmd.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return interrupted(ctx, args)
+	case rerr != nil && errors.As(rerr, new(*Error)):
+		return rerr
+	case rerr != nil:
+		return Errorf(CodeGitFailed, &GitError{Args: args, ExitCode: cmd.ProcessState.ExitCode(), Stderr: complaint.Buf.String()}, "git failed")
+	case werr != nil:
+		return r.Git.Failure(args, werr, complaint.Buf.String())
+	}
+	return nil
+}
+
+// CheckedOut returns a blob as a checkout of the path would hold it. One git process:
+// with --batch, git tells the size before filtering.
+func (r *Repository) CheckedOut(ctx context.Context, blob OID, path string) ([]byte, error) {
+	return r.Git.In(r.TopLevel).Run(ctx, nil, "cat-file", "--filters", "--path="+path, string(blob))
+}
+
+func askable(name string) bool { return name != "" && !strings.ContainsAny(name, "\n\x00") }
+
+func readNamed(out *bufio.Reader) (Named, error) {
+	line, err := out.ReadString('\n')
+	if err != nil {
+		return Named{}, err
+	}
+	line = strings.TrimSuffix(line, "\n")
+	f := strings.Fields(line)
+	for _, none := range []string{" missing", " ambiguous", " submodule"} {
+		if strings.HasSuffix(line, none) {
+			return Named{}, nil
+		}
+	}
+	if len(f) != 3 || !validKind(f[1]) {
+		return Named{}, Errorf(CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
+	}
+	size, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil || size < 0 {
+		return Named{}, Errorf(CodeGitFailed, nil, "git cat-file answered %q", ClipBytes([]byte(line)))
+	}
+	if size > maxObjectSize {
+		_, err := io.CopyN(io.Discard, out, size+1)
+		return Named{}, err
+	}
+	o := Named{Found: true, OID: OID(f[0]), Kind: f[1], Data: make([]byte, size)}
+	if _, err := io.ReadFull(out, o.Data); err != nil {
+		return Named{}, err
+	}
+	_, err = out.Discard(1)
+	return o, err
+}
+
+// Ancestry returns the parents of every commit reachable from the tips, those that
+// are not in the repository left out; nil when there are more than limit. One git
+// process.
+func (r *Repository) Ancestry(ctx context.Context, tips []OID, limit int) (map[OID][]OID, error) {
+	var in strings.Builder
+	for _, t := range tips {
+		in.WriteString(string(t) + "\n")
+	}
+	out, err := r.Git.Run(ctx, []byte(in.String()), "rev-list", "--parents", "--ignore-missing", "--max-count="+strconv.Itoa(limit+1), "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	parents := make(map[OID][]OID)
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		list := make([]OID, len(f)-1)
+		for i := range list {
+			list[i] = OID(f[i+1])
+		}
+		parents[OID(f[0])] = list
+	}
+	if len(parents) > limit {
+		return nil, nil
+	}
+	return parents, nil
+}
+
+// CommitsOf returns the newest commits reachable from HEAD that changed one of the
+// paths, which are relative to the root of the work tree; at most limit. One git
+// process.
+func (r *Repository) CommitsOf(ctx context.Context, paths []string, limit int) ([]OID, error) {
+	args := []string{"rev-list", "--max-count=" + strconv.Itoa(limit), "HEAD", "--"}
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, append(args, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	var ids []OID
+	for line := range strings.Lines(string(out)) {
+		ids = append(ids, OID(strings.TrimSpace(line)))
+	}
+	return ids, nil
+}
+
+// FormerNames returns the names a file had before renames that git can see, looking
+// at no more than limit commits that changed it. One git process.
+func (r *Repository) FormerNames(ctx context.Context, name string, limit int) ([]string, error) {
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "log", "--follow", "--max-count="+strconv.Itoa(limit), "--diff-filter=R", "--format=", "--name-status", "-z", "-M", "HEAD", "--", name)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	// R<similarity>, the old name, the new one.
+	for f := strings.Split(string(out), "\x00"); len(f) >= 3; f = f[3:] {
+		if !strings.HasPrefix(strings.TrimPrefix(f[0], "\n"), "R") {
+			return nil, Errorf(CodeGitFailed, nil, "git log answered %q for a rename", ClipBytes([]byte(f[0])))
+		}
+		names = append(names, f[1])
+	}
+	return names, nil
+}

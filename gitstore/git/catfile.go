@@ -1,0 +1,159 @@
+// A long-lived `git cat-file --batch`, started at the first question.
+package git
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// catFile asks one git process for objects, one after the other.
+type catFile struct {
+	git    *Git
+	format string
+
+	mu        sync.Mutex
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	out       *bufio.Reader
+	complaint *BoundedBuffer
+	stop      context.CancelFunc
+	closed    bool
+}
+
+// read returns an object whose hash was not checked yet.
+func (c *catFile) read(ctx context.Context, oid OID) (kind string, data []byte, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	if c.closed {
+		return "", nil, errors.New("the object store is closed")
+	}
+	if c.cmd == nil {
+		if err := c.start(); err != nil {
+			return "", nil, err
+		}
+	}
+	// A question cannot be taken back: when ctx ends, so does the process, and
+	// the next question starts another one.
+	release := context.AfterFunc(ctx, c.stop)
+	defer release()
+	kind, data, err = c.ask(oid)
+	if err == nil || CodeOf(err) == CodeObjectMissing {
+		return kind, data, err
+	}
+	exit := c.end()
+	switch {
+	case ctx.Err() != nil:
+		return "", nil, interrupted(ctx, []string{"cat-file"})
+	case CodeOf(err) != "":
+		return "", nil, err
+	case errors.As(exit, new(*exec.ExitError)):
+		cause := c.git.Failure([]string{"cat-file"}, exit, c.complaint.Buf.String())
+		if msg := c.complaint.Buf.String(); strings.Contains(msg, "promisor") || strings.Contains(msg, "could not fetch") {
+			return "", nil, Errorf(CodeObjectMissing, cause, "object %s could not be fetched from the remote of this partial clone", oid)
+		}
+		return "", nil, Corrupt(oid, cause)
+	}
+	return "", nil, Errorf(CodeGitFailed, err, "git cat-file gave no answer for %s", oid)
+}
+
+func (c *catFile) start() error {
+	ctx, stop := context.WithCancel(context.Background())
+	cmd, err := c.git.Command(ctx, []string{"cat-file", "--batch"})
+	if err != nil {
+		stop()
+		return err
+	}
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		var out io.ReadCloser
+		if out, err = cmd.StdoutPipe(); err == nil {
+			c.out = bufio.NewReaderSize(out, 32<<10)
+			c.complaint = &BoundedBuffer{Limit: MaxGitStderr}
+			cmd.Stderr = c.complaint
+			err = cmd.Start()
+		}
+	}
+	if err != nil {
+		stop()
+		return c.git.Failure([]string{"cat-file"}, err, "")
+	}
+	c.cmd, c.in, c.stop = cmd, in, stop
+	return nil
+}
+
+func (c *catFile) ask(oid OID) (kind string, data []byte, err error) {
+	if _, err := io.WriteString(c.in, string(oid)+"\n"); err != nil {
+		return "", nil, err
+	}
+	line, err := c.out.ReadSlice('\n')
+	if err != nil {
+		return "", nil, err
+	}
+	f := strings.Fields(string(line))
+	if len(f) == 2 && f[1] == "missing" {
+		return "", nil, missing(oid)
+	}
+	if len(f) != 3 || f[0] != string(oid) || !validKind(f[1]) {
+		return "", nil, fmt.Errorf("answer %q not understood", strings.TrimSpace(string(line)))
+	}
+	size, err := strconv.ParseInt(f[2], 10, 64)
+	if err != nil || size < 0 {
+		return "", nil, fmt.Errorf("answer %q not understood", strings.TrimSpace(string(line)))
+	}
+	if size > maxObjectSize {
+		return "", nil, tooLarge(oid, size)
+	}
+	data = make([]byte, size)
+	if _, err := io.ReadFull(c.out, data); err != nil {
+		return "", nil, err
+	}
+	if end, err := c.out.ReadByte(); err != nil || end != '\n' {
+		return "", nil, errors.New("answer without an end")
+	}
+	return f[1], data, nil
+}
+
+// end stops the process and returns how it ended.
+func (c *catFile) end() error {
+	if c.cmd == nil {
+		return nil
+	}
+	_ = c.in.Close()
+	// Unread output would keep git from ending by itself; it is of no use to
+	// anyone, so do not wait for it. When git already died this is a no-op and
+	// Wait still reports its own status.
+	if _, err := c.out.Peek(1); err == nil {
+		c.stop()
+	}
+	err := c.cmd.Wait()
+	c.stop()
+	c.cmd = nil
+	return err
+}
+
+func (c *catFile) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.cmd == nil {
+		return nil
+	}
+	_ = c.in.Close()
+	err := c.cmd.Wait()
+	c.stop()
+	c.cmd = nil
+	if err != nil {
+		return Errorf(CodeGitFailed, err, "git cat-file did not end cleanly")
+	}
+	return nil
+}

@@ -1,0 +1,227 @@
+// Committing the files of an accepted turn to the project's own history.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// CommitAs is what a commit and its hooks are started as.
+type CommitAs struct {
+	Hooks   string     // the directory of the hooks; "" is the one git's configuration leads to
+	Environ []string   // more variables
+	Inherit []*os.File // open files to hand on
+}
+
+// TrackedFiles lists the project's tracked files, project-relative.
+func (r *Repository) TrackedFiles(ctx context.Context) ([]string, error) {
+	out, err := r.Git.Run(ctx, nil, "ls-files", "-z", "--cached")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		if len(name) > 0 {
+			names = append(names, string(name))
+		}
+	}
+	return names, nil
+}
+
+// syncing has git write what it writes so that it survives a power cut (since 2.36;
+// what older ones leave out, and the directories, are synced in SyncCommit).
+var syncing = []string{"-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"}
+
+// CommitPaths commits exactly the given project-relative paths, as they are in
+// the work tree, with git's own commit: the repository's hooks, identity and
+// signing apply. Whatever else is staged stays staged and uncommitted. When git
+// refuses, the index is as it was. It returns the new HEAD, which is then on disk with
+// all that it holds; or HEAD as it is when a command that was ended had committed the
+// very same.
+func (r *Repository) CommitPaths(ctx context.Context, paths []string, message string) (OID, error) {
+	return r.CommitPathsAs(ctx, paths, message, CommitAs{})
+}
+
+// CommitPathsAs is CommitPaths whose processes, hooks and all, are marked.
+func (r *Repository) CommitPathsAs(ctx context.Context, paths []string, message string, as CommitAs) (OID, error) {
+	if len(paths) == 0 {
+		return "", nil
+	}
+	committer, err := r.committer(ctx, as)
+	if err != nil {
+		return "", err
+	}
+	mark, done := r.LockingGit("commit", r.commitLocks())
+	defer func() { done(err) }()
+	var oid OID
+	for range commitTries {
+		oid, err = r.commitPaths(ctx, mark, committer, paths, message)
+		switch {
+		case oid != "" && CodeOf(err) == CodeObjectMissing:
+			if berr := r.takeBack(ctx, mark(r.Git), oid, paths); berr != nil {
+				return "", errors.Join(err, berr)
+			}
+		case !prunedWhileWriting(err):
+			return oid, err
+		}
+	}
+	return "", err
+}
+
+// commitTries is how often a commit is made whose objects git's housekeeping removes
+// before they can be kept from it.
+const commitTries = 20
+
+// commitPaths makes the commit once. With an id it was made, and the error is what is
+// wrong with it.
+func (r *Repository) commitPaths(ctx context.Context, mark func(*Git) *Git, committer *Git,
+	paths []string, message string,
+) (OID, error) {
+	// A help and no more: what is lost is found out, and committed again.
+	held, release, err := r.holdPaths(ctx, committer, paths)
+	if err != nil {
+		held = nil
+	} else {
+		defer release()
+	}
+	fresh, err := r.untracked(ctx, paths)
+	if err != nil {
+		return "", err
+	}
+	from := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
+	run := func(ctx context.Context, git *Git, paths []string, args ...string) error {
+		_, err := mark(git).Run(ctx, NulTerminated(paths), slices.Concat(syncing, args, from)...)
+		return err
+	}
+	if len(fresh) > 0 {
+		// git commits by name only what the index knows.
+		if err := run(ctx, r.Git, fresh, "add", "--intent-to-add"); err != nil {
+			return "", err
+		}
+	}
+	faults.Point("checkpoint.added")
+	made := true
+	if err := run(ctx, committer, paths, "commit", "--quiet", "--only", "--cleanup=verbatim", "-m", message); err != nil {
+		if len(fresh) > 0 {
+			// Also after an interruption: the entries are ours, not the person's.
+			_ = run(context.WithoutCancel(ctx), r.Git, fresh, "reset", "--quiet")
+		}
+		if ExitCode(err) != 1 || !r.committed(ctx, paths) {
+			return "", commitRefused(err)
+		}
+		// The index alone is behind, as it is after a kill between the two.
+		made = false
+		if err := run(ctx, r.Git, paths, "reset", "--quiet"); err != nil {
+			return "", err
+		}
+	}
+	faults.Point("checkpoint.committed")
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return "", err
+	}
+	oid := OID(strings.TrimSpace(string(out)))
+	if made {
+		err = r.KeepCommit(ctx, oid, held)
+	} else if err = r.SyncCommit(ctx, oid); err != nil {
+		return "", err
+	}
+	return oid, err
+}
+
+// committed reports whether HEAD holds the paths as they are in the work tree.
+func (r *Repository) committed(ctx context.Context, paths []string) bool {
+	for len(paths) > 0 {
+		args, size, n := []string{"diff", "--no-ext-diff", "--no-textconv", "--quiet", "HEAD", "--"}, 0, 0
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
+			size += len(paths[n]) + 1
+			n++
+		}
+		if _, err := r.Git.Run(ctx, nil, append(args, paths[:n]...)...); err != nil {
+			return false
+		}
+		paths = paths[n:]
+	}
+	return true
+}
+
+// committer returns the one git that starts hooks. They and the program that signs
+// may be looked up wherever the person's PATH leads.
+func (r *Repository) committer(ctx context.Context, as CommitAs) (*Git, error) {
+	if as.Hooks == "" {
+		dir, err := r.HooksDir(ctx)
+		if err != nil {
+			return nil, err
+		}
+		as.Hooks = dir
+	}
+	c := r.Git.In(r.Git.Dir)
+	c.hooksPath, c.inherit = as.Hooks, as.Inherit
+	c.Env = append(append(dropVars(c.Env, []string{"PATH"}), "PATH="+os.Getenv("PATH")), as.Environ...)
+	return c, nil
+}
+
+// HooksDir is the directory in which git's configuration has git look for hooks.
+func (r *Repository) HooksDir(ctx context.Context) (string, error) {
+	from := r.TopLevel
+	if from == "" {
+		from = r.GitDir
+	}
+	out, err := r.Git.In(from).Run(ctx, nil, "rev-parse", "--git-path", "hooks")
+	if err != nil {
+		return "", err
+	}
+	dir := strings.TrimSuffix(string(out), "\n")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(from, dir)
+	}
+	return dir, nil
+}
+
+// commitRefused adds what to do about the commonest reason: nobody has said who
+// commits.
+func commitRefused(err error) error {
+	var e *Error
+	var ge *GitError
+	if errors.As(err, &e) && errors.As(err, &ge) && e.Hint == "" && strings.Contains(ge.Stderr, "ident") {
+		return e.WithHint("git config user.name NAME, and git config user.email ADDRESS, then again")
+	}
+	return err
+}
+
+func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
+
+// argumentBytes bounds the names given to one process as arguments.
+const argumentBytes = 64 << 10
+
+// untracked lists the files at or below the paths that git does not know and
+// does not ignore.
+func (r *Repository) untracked(ctx context.Context, paths []string) ([]string, error) {
+	var found []string
+	for len(paths) > 0 {
+		args, size, n := []string{"ls-files", "-z", "--others", "--exclude-standard", "--"}, 0, 0
+		for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
+			size += len(paths[n]) + 1
+			n++
+		}
+		out, err := r.Git.Run(ctx, nil, append(args, paths[:n]...)...)
+		if err != nil {
+			return nil, err
+		}
+		for name := range bytes.SplitSeq(out, []byte{0}) {
+			if len(name) > 0 {
+				found = append(found, string(name))
+			}
+		}
+		paths = paths[n:]
+	}
+	return found, nil
+}

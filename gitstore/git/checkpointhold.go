@@ -1,0 +1,218 @@
+// Keeping the objects of a commit that git makes from git's own housekeeping. git
+// writes them one by one as loose files, and until the branch has moved no ref reaches
+// them: git prune --expire=now removes them from under a git commit, which does not
+// notice. So the files and their trees are packed and held before git is started, and
+// the commit itself is packed as soon as it is known.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
+)
+
+const scratchCommit = "agentxchain-commit-"
+
+// adopter is what a backend offers to take over a pack of git's.
+type adopter interface {
+	adopt(pack string) (*packHold, error)
+}
+
+// aside is a place of its own for what a git of ours writes. Nobody prunes there.
+type aside struct{ *scratch.Dir }
+
+func (r *Repository) aside() (*aside, error) {
+	dir, err := scratch.New(scratchCommit)
+	if err != nil {
+		return nil, err
+	}
+	info := filepath.Join(dir.Path, "objects", "info")
+	if err = os.MkdirAll(info, 0o700); err == nil {
+		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(r.ObjectsDir+"\n"), 0o600)
+	}
+	if err != nil {
+		_ = dir.Remove()
+		return nil, err
+	}
+	return &aside{dir}, nil
+}
+
+// git is a git that uses an index there and writes its objects there. What it does is
+// nothing for the person's hooks.
+func (a *aside) git(g *Git, index string) *Git {
+	g = g.withIndex(filepath.Join(a.Path, index))
+	g.Env = append(dropVars(g.Env, []string{"GIT_OBJECT_DIRECTORY"}), "GIT_OBJECT_DIRECTORY="+filepath.Join(a.Path, "objects"))
+	g.hooksPath = ""
+	return g
+}
+
+// holdPaths packs what a commit of the paths, as they are in the work tree, will need
+// besides itself, and returns the ids, one a line. as is the git that will commit, for
+// its filters. release must be called.
+func (r *Repository) holdPaths(ctx context.Context, as *Git, paths []string) (ids []byte, release func(), err error) {
+	dir, err := r.aside()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = dir.Remove() }()
+	var base []string
+	if _, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD^{tree}"); err == nil {
+		base = []string{"--not", "HEAD^{tree}"}
+		if _, err := dir.git(as, "commit").Run(ctx, nil, "read-tree", "HEAD"); err != nil {
+			return nil, nil, err
+		}
+	}
+	// git stores two trees, that of the commit and that of the whole index, which
+	// names it from then on; what is staged besides is reached by the index of now.
+	err = copyFile(filepath.Join(r.GitDir, "index"), filepath.Join(dir.Path, "whole"), 0o600)
+	if err != nil && !Absent(err) {
+		return nil, nil, err
+	}
+	for index, filter := range map[string]string{"commit": "--no-filter", "whole": "--filter=blob:none"} {
+		g := dir.git(as, index)
+		if _, err := g.Run(ctx, NulTerminated(paths), "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
+			return nil, nil, err
+		}
+		tree, err := g.Run(ctx, nil, "write-tree")
+		if err != nil {
+			return nil, nil, err
+		}
+		list := []string{"rev-list", "--objects", "--no-object-names", filter, strings.TrimSpace(string(tree))}
+		out, err := g.Run(ctx, nil, append(list, base...)...)
+		if err != nil {
+			return nil, nil, err
+		}
+		ids = append(ids, out...)
+	}
+	release, err = r.packUp(ctx, dir, ids)
+	return ids, release, err
+}
+
+// packReached packs objects that a ref has reached a moment ago, one id a line. They
+// may be loose, or in a pack that was given up, and a prune or repack that is at work
+// has looked at the refs before; one that has not yet seen this pack leaves it alone.
+func (r *Repository) packReached(ctx context.Context, ids []byte) error {
+	dir, err := r.aside()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Remove() }()
+	release, err := r.packUp(ctx, dir, ids)
+	if err == nil {
+		release()
+		return nil
+	}
+	for id := range strings.FieldsSeq(string(ids)) {
+		if !r.Objects().Has(ctx, OID(id)) {
+			return missing(OID(id))
+		}
+	}
+	return err
+}
+
+// packUp has git write objects into a pack and puts it, held, among the repository's.
+func (r *Repository) packUp(ctx context.Context, dir *aside, ids []byte) (release func(), err error) {
+	store, ok := r.Objects().(adopter)
+	if !ok || len(bytes.TrimSpace(ids)) == 0 {
+		return func() {}, nil
+	}
+	out, err := dir.git(r.Git, "none").Run(ctx, ids, "-c", "pack.packSizeLimit=0", "-c", "pack.indexVersion=2",
+		"pack-objects", "--quiet", "--window=0", "--depth=0", "--no-reuse-delta", filepath.Join(dir.Path, "pack"))
+	if err != nil {
+		return nil, err
+	}
+	h, err := store.adopt(filepath.Join(dir.Path, "pack-"+strings.TrimSpace(string(out))))
+	if err != nil {
+		return nil, err
+	}
+	return h.Release, nil
+}
+
+// adopt copies a finished pack, named without extension, and holds the copy.
+func (s *ObjectFiles) adopt(from string) (*packHold, error) {
+	mode, err := s.packDir()
+	if err != nil {
+		return nil, err
+	}
+	path, err := newKeep(s.Packs.Dir, s.format)
+	if err != nil {
+		return nil, err
+	}
+	for _, ext := range []string{".pack", ".idx"} { // git looks for indexes
+		if err = copyFile(from+ext, path+ext, mode); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = durable.SyncDir(s.Packs.Dir)
+	}
+	var pack *os.File
+	if err == nil {
+		pack, err = os.Open(path + ".pack")
+	}
+	if err != nil {
+		removeUnfinished(path)
+		_ = os.Remove(path + KeepExt)
+		return nil, err
+	}
+	s.mark(path)
+	return &packHold{path: path, pack: pack}, nil
+}
+
+func copyFile(from, to string, mode os.FileMode) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	return putFile(to, mode, f)
+}
+
+// takeBack undoes the commit at HEAD, of which objects are lost, as if it had not been
+// made: the branch is back where it was, its files are not staged, and the reflogs do
+// not name what is not there.
+func (r *Repository) takeBack(ctx context.Context, g *Git, lost OID, paths []string) error {
+	before, err := r.Git.Run(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD@{1}")
+	if err != nil {
+		return err
+	}
+	to := strings.TrimSpace(string(before))
+	back := []string{"update-ref", "-m", "agentxchain: commit again what was lost", "HEAD", to, string(lost)}
+	if _, err := g.Run(ctx, nil, slices.Concat(syncing, back)...); err != nil {
+		return err
+	}
+	logs := []string{"HEAD"}
+	if branch, err := r.Git.Run(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		logs = append(logs, strings.TrimSpace(string(branch)))
+	}
+	for _, ref := range logs {
+		// What moved it back and, first as git counts anew after each, what it undid.
+		if _, err := g.Run(ctx, nil, "reflog", "delete", "--rewrite", ref+"@{1}", ref+"@{0}"); err != nil {
+			return fmt.Errorf("the reflog of %s: %w", ref, err)
+		}
+	}
+	_, err = g.Run(ctx, NulTerminated(paths), "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul")
+	return err
+}
+
+// prunedWhileWriting reports that a git failed because a file or directory was gone
+// that it had just made for an object, or an object that no ref reached yet. There is
+// no exit status for it.
+func prunedWhileWriting(err error) bool {
+	var ge *GitError
+	if !errors.As(err, &ge) {
+		return false
+	}
+	has := func(s string) bool { return strings.Contains(ge.Stderr, s) }
+	return has("Error building trees") ||
+		has("No such file or directory") && (has("unable to write file") || has("unable to create temporary file"))
+}

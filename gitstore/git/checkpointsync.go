@@ -1,0 +1,162 @@
+// Making a commit that git made durable: its objects, the branch, the index. git does
+// not sync the directories they are named in, and older ones not all of the files.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// maxSynced bounds how many objects of one commit are looked at.
+const maxSynced = 1 << 20
+
+// SyncCommit makes a commit that HEAD is at survive a power cut: what it has that its
+// parents have not, the branch and the index. With working_files_behind it is made but
+// not known to be durable; object_missing when git's housekeeping has removed some of it.
+func (r *Repository) SyncCommit(ctx context.Context, oid OID) error {
+	made, err := r.madeBy(ctx, oid)
+	if err != nil {
+		return err
+	}
+	return r.syncObjects(ctx, oid, made)
+}
+
+// KeepCommit is SyncCommit for a commit made a moment ago. What it has besides the
+// objects of held, one id a line, is packed.
+func (r *Repository) KeepCommit(ctx context.Context, oid OID, held []byte) error {
+	made, err := r.madeBy(ctx, oid)
+	if err != nil {
+		return err
+	}
+	kept := make(map[string]bool)
+	for line := range strings.Lines(string(held)) {
+		kept[line] = true
+	}
+	var unkept []byte
+	for line := range strings.Lines(string(made)) {
+		if !kept[line] {
+			unkept = append(unkept, line...)
+		}
+	}
+	if err := r.packReached(ctx, unkept); err != nil {
+		return err
+	}
+	return r.syncObjects(ctx, oid, made)
+}
+
+// madeBy lists what a commit has that its parents have not, one id a line.
+func (r *Repository) madeBy(ctx context.Context, oid OID) ([]byte, error) {
+	out, err := r.Git.Run(ctx, nil, "rev-list", "--objects", "--no-object-names", string(oid), "--not", string(oid)+"^@")
+	if ExitCode(err) > 0 {
+		return nil, Errorf(CodeObjectMissing, err, "commit %s has lost objects", oid.Short()).WithHint("run git fsck")
+	}
+	return out, err
+}
+
+// syncObjects syncs the objects of a commit that are files of their own, and what says
+// that it is checked out.
+func (r *Repository) syncObjects(ctx context.Context, oid OID, made []byte) error {
+	files := r.headFiles()
+	dirs := make(map[string]bool)
+	loose := looseStore{dir: r.ObjectsDir, format: r.ObjectFormat}
+	// What git add --intent-to-add writes, which another commit may come to need.
+	if empty := HashObject(r.ObjectFormat, KindBlob, nil); loose.has(empty) {
+		files = append(files, loose.path(empty))
+	}
+	n := 0
+	for line := range strings.Lines(string(made)) {
+		id := OID(strings.TrimSpace(line))
+		if n++; n > maxSynced || !id.Valid(r.ObjectFormat) {
+			break
+		}
+		if loose.has(id) {
+			files = append(files, loose.path(id))
+		} else if !r.Objects().Has(ctx, id) {
+			return missing(id)
+		}
+	}
+	for _, f := range files {
+		for dir := filepath.Dir(f); !dirs[dir]; dir = filepath.Dir(dir) {
+			dirs[dir] = true
+			if dir == r.ObjectsDir || dir == r.GitDir || dir == r.CommonDir || dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	if err := syncAll(files, slices.Collect(maps.Keys(dirs))); err != nil {
+		return Errorf(CodeWorkBehind, err, "commit %s is made, but that may not survive a power cut", oid.Short()).
+			WithHint("remove the cause and run the command again")
+	}
+	return nil
+}
+
+// headFiles are the files that say what is checked out: the index, HEAD, the branch,
+// and their logs.
+func (r *Repository) headFiles() []string {
+	files := []string{filepath.Join(r.GitDir, "index"), filepath.Join(r.GitDir, "HEAD")}
+	if r.RefFormat != "files" {
+		for _, dir := range []string{r.GitDir, r.CommonDir} {
+			if tables, err := filepath.Glob(filepath.Join(dir, "reftable", "*")); err == nil {
+				files = append(files, tables...)
+			}
+		}
+		return files
+	}
+	files = append(files, filepath.Join(r.GitDir, "logs", "HEAD"))
+	head, err := ReadBounded(filepath.Join(r.GitDir, "HEAD"), MaxPointer)
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); err == nil && ok && SafeRefName(ref) {
+		name := filepath.FromSlash(ref)
+		files = append(files, filepath.Join(r.CommonDir, name), filepath.Join(r.CommonDir, "logs", name))
+	}
+	return files
+}
+
+// syncAll syncs files, then the directories of their names; what is not there was
+// packed or removed meanwhile.
+func syncAll(files, dirs []string) error {
+	each := func(names []string, sync func(string) error) error {
+		const lanes = 8
+		return Parallel(min(lanes, len(names)), func(lane int) error {
+			var errs []error
+			for i := lane; i < len(names); i += lanes {
+				if err := sync(names[i]); err != nil && !Absent(err) {
+					errs = append(errs, err)
+				}
+			}
+			return errors.Join(errs...)
+		})
+	}
+	if err := each(files, syncFile); err != nil {
+		return err
+	}
+	return each(dirs, durable.SyncDir)
+}
+
+// syncFile syncs a file of git's, which may be read-only.
+func syncFile(name string) error {
+	fi, err := os.Lstat(name)
+	if err != nil || !fi.Mode().IsRegular() {
+		return nil //nolint:nilerr // not there any more, and nothing to sync
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

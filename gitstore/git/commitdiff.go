@@ -1,0 +1,108 @@
+// What a commit of the project's own history changed, as text for people.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FileStat is a file a commit changed. Added and Removed are lines, -1 for a binary
+// file.
+type FileStat struct {
+	Path, From     string // From is the former name of a renamed file, else ""
+	Added, Removed int
+}
+
+// CommitDiff returns what the commit changed against its first parent below the
+// project's directory: the files, and the patch unless it is longer than limit
+// bytes (then cut is true and patch nil). No program of the repository's
+// configuration is run for it: neither text conversions nor external differs.
+//
+// Errors: not_found for what is no commit here, git_failed.
+func (r *Repository) CommitDiff(ctx context.Context, commit string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
+	if commit == "" || strings.Trim(commit, "0123456789abcdef") != "" || len(commit) < 4 || len(commit) > 64 {
+		return nil, nil, false, Errorf("not_found", nil, "%q is no commit id", commit)
+	}
+	if _, err := r.Git.Run(ctx, nil, "cat-file", "-e", commit+"^{commit}"); err != nil {
+		if ExitCode(err) >= 0 {
+			return nil, nil, false, Errorf("not_found", nil, "commit %s is not in this repository", commit)
+		}
+		return nil, nil, false, err
+	}
+	args := []string{"diff-tree", "-r", "--root", "-M", "--no-commit-id", "--diff-merges=first-parent", "--no-ext-diff", "--no-textconv", "--no-color", "--relative"}
+	out, err := r.Git.Run(ctx, nil, append(args, "-z", "--numstat", commit, "--")...)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	patch, cut, err = r.patch(ctx, limit, append(args, commit, "--"))
+	return numstat(out), patch, cut, err
+}
+
+// patch runs a git that prints one; a longer one than limit bytes is cut away.
+func (r *Repository) patch(ctx context.Context, limit int64, args []string) (patch []byte, cut bool, err error) {
+	git := r.Git.In(r.Git.Dir)
+	git.MaxOutput = limit
+	args = append([]string{args[0], "-p", "--src-prefix=a/", "--dst-prefix=b/"}, args[1:]...)
+	patch, err = git.Run(ctx, nil, args...)
+	if CodeOf(err) == CodeOutputTooLarge {
+		return nil, true, nil
+	}
+	return patch, false, err
+}
+
+// WorkDiff is CommitDiff of the named project-relative files as they are in the work
+// tree, against a commit. Files git does not know are not among them. The index is
+// not refreshed. Names beyond what one process takes are left out (cut).
+func (r *Repository) WorkDiff(ctx context.Context, commit string, names []string, limit int64) (files []FileStat, patch []byte, cut bool, err error) {
+	if len(names) == 0 {
+		return nil, nil, false, nil
+	}
+	if _, _, _, err := r.CommitDiff(ctx, commit, 1); err != nil {
+		return nil, nil, false, err
+	}
+	size, n := 0, 0
+	for n < len(names) && size+len(names[n]) < argumentBytes {
+		size += len(names[n]) + 1
+		n++
+	}
+	args := []string{"diff", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--relative"}
+	rest := append([]string{commit, "--"}, names[:n]...)
+	out, err := r.Git.Run(ctx, nil, slices.Concat(args, []string{"-z", "--numstat"}, rest)...)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	patch, cut, err = r.patch(ctx, limit, slices.Concat(args, rest))
+	return numstat(out), patch, cut || n < len(names), err
+}
+
+// numstat reads "added TAB removed TAB path NUL", and for a renamed file an empty
+// path followed by both names.
+func numstat(out []byte) []FileStat {
+	var files []FileStat
+	fields := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
+	for i := 0; i < len(fields); i++ {
+		parts := strings.SplitN(string(fields[i]), "\t", 3)
+		if len(parts) != 3 {
+			continue
+		}
+		f := FileStat{Path: parts[2], Added: statCount(parts[0]), Removed: statCount(parts[1])}
+		if f.Path == "" && i+2 < len(fields) {
+			f.From, f.Path = string(fields[i+1]), string(fields[i+2])
+			i += 2
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+func statCount(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,56 @@
+// What the project's own history gained between two commits.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+)
+
+// TurnCommit is a commit as a person is shown it.
+type TurnCommit struct {
+	OID     OID
+	Author  string // name and address
+	Subject string
+	Files   []string // changed against the first parent, project-relative
+}
+
+// CommitsSince returns at most limit commits that head has and base has not, the
+// newest first; more says that there are others.
+func (r *Repository) CommitsSince(ctx context.Context, base, head OID, limit int) (commits []TurnCommit, more bool, err error) {
+	if base == head || head == "" {
+		return nil, false, nil
+	}
+	args := []string{
+		"log", "-n", strconv.Itoa(limit + 1), "-z", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--diff-merges=first-parent",
+		"--root", "--name-only", "--relative", "--format=tformat:%x01%H%x01%an <%ae>%x01%s%x01", string(head),
+	}
+	if base != "" {
+		args = append(args, "^"+string(base))
+	}
+	out, err := r.Git.Run(ctx, nil, append(args, "--")...)
+	if err != nil {
+		return nil, false, err
+	}
+	for field := range bytes.SplitSeq(out, []byte{0}) {
+		text := strings.Trim(string(field), "\n")
+		switch parts := strings.Split(text, "\x01"); {
+		case text == "":
+		case len(parts) >= 5 && parts[0] == "":
+			commits = append(commits, TurnCommit{
+				OID:     OID(parts[1]),
+				Author:  parts[2],
+				Subject: strings.Join(parts[3:len(parts)-1], " "),
+			})
+		case len(commits) > 0:
+			c := &commits[len(commits)-1]
+			c.Files = append(c.Files, text)
+		}
+	}
+	if len(commits) > limit {
+		commits, more = commits[:limit], true
+	}
+	return commits, more, nil
+}

@@ -1,0 +1,311 @@
+// Pinned configuration: nothing that the repository's own configuration names is
+// started by a git of ours.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// LocalScope is where a repository keeps the configuration of its own.
+type LocalScope struct {
+	GitDir, CommonDir string
+	top               string // root of the work tree, "" without one
+
+	mu      sync.Mutex
+	outside map[string][]string // values set outside of the repository, in order; nil when not asked yet
+}
+
+// Bounds of what is read of a repository's configuration.
+const (
+	maxIncludeDepth = 10  // as git's own
+	MaxConfigFiles  = 200 // with includes and submodules
+)
+
+// fixedPins hold for every git of ours. hooks is the directory git takes hooks from.
+func fixedPins(hooks string) []ConfigEntry {
+	return []ConfigEntry{
+		{"core.fsmonitor", "false"},
+		{"core.hooksPath", hooks},
+		{"log.showSignature", "false"}, // would start a program of gpg's
+	}
+}
+
+// askedOnly reports a call that only says what is configured. It is told the truth,
+// and starts nothing.
+func askedOnly(args []string) bool {
+	return len(args) > 0 && (args[0] == "config" || len(args) > 1 && args[0] == "rev-parse" && args[1] == "--git-path")
+}
+
+// pins are the settings a git of ours is started with. The repository's configuration
+// is read again for each: an agent may have written it a moment ago.
+func (g *Git) pins(ctx context.Context, args []string) ([]ConfigEntry, error) {
+	if askedOnly(args) {
+		return g.given, nil
+	}
+	hooks := g.hooksPath
+	if hooks == "" {
+		hooks = os.DevNull
+	}
+	pins := append(slices.Clip(g.given), fixedPins(hooks)...)
+	if g.Scope == nil {
+		return pins, nil
+	}
+	local, err := g.Scope.programs(ctx, g)
+	return append(pins, local...), err
+}
+
+// programs returns the settings that take the place of what the repository itself
+// says about programs: what is configured outside of it, else nothing at all.
+func (l *LocalScope) programs(ctx context.Context, g *Git) ([]ConfigEntry, error) {
+	var keys []string
+	entries, err := l.entries()
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if _, met := offValue(e.Key); met && !slices.Contains(keys, e.Key) {
+			keys = append(keys, e.Key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	outside, err := l.elsewhere(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	var pins []ConfigEntry
+	done := make(map[string]bool)
+	pin := func(key, off string) {
+		if done[key] {
+			return
+		}
+		done[key] = true
+		section, sub, name := SplitKey(key)
+		values := outside[key]
+		if key == "gpg.program" || key == "gpg.openpgp.program" {
+			values = slices.Concat(outside["gpg.program"], outside["gpg.openpgp.program"]) // two names of one thing
+		}
+		switch {
+		case section == "credential" && name == "helper":
+			// A list: an empty value forgets what was before it.
+			pins = append(pins, ConfigEntry{key, ""})
+			for _, v := range values {
+				pins = append(pins, ConfigEntry{key, v})
+			}
+		case section == "hook":
+			if g.hooksPath == "" || !strings.HasPrefix(sub, "agentxchain-") {
+				pins = append(pins, ConfigEntry{"hook." + sub + ".enabled", "false"})
+			}
+		case key == "gc.recentobjectshook":
+			pins = append(pins, ConfigEntry{"gc.auto", "0"}, ConfigEntry{"maintenance.auto", "false"})
+		case len(values) > 0:
+			pins = append(pins, ConfigEntry{key, values[len(values)-1]})
+		default:
+			pins = append(pins, ConfigEntry{key, off})
+		}
+	}
+	for _, key := range keys {
+		off, _ := offValue(key)
+		if section, sub, _ := SplitKey(key); section == "filter" {
+			pin("filter."+sub+".required", "false")
+		}
+		pin(key, off)
+	}
+	return pins, nil
+}
+
+// elsewhere asks git, once, what is configured outside of the repository.
+func (l *LocalScope) elsewhere(ctx context.Context, g *Git) (map[string][]string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.outside != nil {
+		return l.outside, nil
+	}
+	out, err := g.Run(ctx, nil, "config", "--list", "-z", "--show-scope")
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string][]string)
+	f := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	for i := 0; i+1 < len(f); i += 2 {
+		if f[i] == "local" || f[i] == "worktree" {
+			continue
+		}
+		key, value, ok := strings.Cut(f[i+1], "\n")
+		if !ok {
+			value = "true"
+		}
+		values[key] = append(values[key], value)
+	}
+	l.outside = values
+	return values, nil
+}
+
+// entries returns what the repository's own files set, with everything they include,
+// whatever the condition, and with those of its submodules: git looks into them with
+// their configuration and ours. A file that git could read and we cannot is an error.
+func (l *LocalScope) entries() ([]ConfigEntry, error) {
+	r := ConfigReader{Left: MaxConfigFiles}
+	for _, f := range l.Files() {
+		r.File(f, 0)
+	}
+	if m := filepath.Join(l.CommonDir, "modules"); IsDir(m) {
+		r.Modules(m, 0)
+	}
+	return r.entries, r.err
+}
+
+// Files are the configuration files of the repository itself.
+func (l *LocalScope) Files() []string {
+	return []string{filepath.Join(l.CommonDir, "config"), filepath.Join(l.GitDir, "config.worktree")}
+}
+
+// ConfigReader follows includes.
+type ConfigReader struct {
+	entries []ConfigEntry
+	Files   []string // that were read, or are named and not there
+	Left    int
+	err     error
+}
+
+func (r *ConfigReader) fail(name string, err error) {
+	if r.err == nil {
+		r.err = Errorf(CodeUnreadable, err, "git's configuration of this repository cannot be followed: %s", name).
+			WithHint("look at what the file holds, then: git config --list --show-origin")
+	}
+}
+
+func (r *ConfigReader) File(name string, depth int) {
+	if slices.Contains(r.Files, name) || r.err != nil {
+		return
+	}
+	if r.Left--; r.Left < 0 || depth > maxIncludeDepth {
+		r.fail(name, errors.New("there are too many files"))
+		return
+	}
+	r.Files = append(r.Files, name)
+	data, err := ReadConfigFile(name)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !IsNotDir(err) {
+			r.fail(name, err)
+		}
+		return
+	}
+	entries, _ := ParseConfigEntries(data) // git refuses to go on where it is not well formed
+	r.entries = append(r.entries, entries...)
+	for _, e := range entries {
+		section, _, key := SplitKey(e.Key)
+		if key != "path" || section != "include" && section != "includeif" {
+			continue
+		}
+		to, err := includedFile(name, e.Value)
+		if err != nil {
+			r.fail(e.Value, err)
+			return
+		}
+		r.File(to, depth+1)
+	}
+}
+
+// Modules reads the configuration of submodules, which may hold others.
+func (r *ConfigReader) Modules(dir string, depth int) {
+	list, err := os.ReadDir(dir)
+	if err != nil || depth > maxIncludeDepth {
+		r.fail(dir, err)
+		return
+	}
+	for _, e := range list {
+		sub := filepath.Join(dir, e.Name())
+		if !e.IsDir() || r.err != nil {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(sub, "HEAD")); err == nil {
+			r.File(filepath.Join(sub, "config"), 0)
+			r.File(filepath.Join(sub, "config.worktree"), 0)
+			if sub = filepath.Join(sub, "modules"); !IsDir(sub) {
+				continue
+			}
+		}
+		r.Modules(sub, depth+1)
+	}
+}
+
+func IsDir(name string) bool {
+	fi, err := os.Stat(name)
+	return err == nil && fi.IsDir()
+}
+
+// includedFile resolves the path of an include as git does.
+func includedFile(from, path string) (string, error) {
+	if strings.HasPrefix(path, "%(") {
+		return "", errors.New("it is relative to where git is installed")
+	}
+	if who, rest, _ := strings.Cut(path, "/"); strings.HasPrefix(who, "~") {
+		home, err := os.UserHomeDir()
+		if who != "~" {
+			var u *user.User
+			if u, err = user.Lookup(who[1:]); err == nil {
+				home = u.HomeDir
+			}
+		}
+		return filepath.Join(home, rest), err
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path), nil
+	}
+	return filepath.Join(filepath.Dir(from), path), nil
+}
+
+// ReadConfigFile reads a configuration file that is a plain file of bounded size.
+func ReadConfigFile(name string) ([]byte, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, &NotRegularError{name, fi.Mode()}
+	}
+	return ReadLimited(f, fi.Size(), MaxGitConfig)
+}
+
+// UnusedPrograms names the keys by which the repository alone configures a program
+// that our own git would meet and does not start.
+func (r *Repository) UnusedPrograms(ctx context.Context) ([]string, error) {
+	l := r.Git.Scope
+	if l == nil {
+		return nil, nil
+	}
+	entries, err := l.entries()
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, e := range entries {
+		section, sub, name := SplitKey(e.Key)
+		if _, met := offValue(e.Key); !met || name == "required" || section == "protocol" || slices.Contains(keys, e.Key) ||
+			section == "hook" && strings.HasPrefix(sub, "agentxchain-") {
+			continue
+		}
+		keys = append(keys, e.Key)
+	}
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	outside, err := l.elsewhere(ctx, r.Git)
+	return slices.DeleteFunc(keys, func(key string) bool { return len(outside[key]) > 0 }), err
+}

@@ -1,0 +1,191 @@
+// What a git of ours is told by its environment, and what it is not.
+
+package git
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// KeptVars are the variables of git that are taken over from outside. Every other
+// GIT_* is dropped: it could name a program (GIT_SSH_COMMAND, GIT_EXTERNAL_DIFF,
+// GIT_EXEC_PATH), attributes, a file to write to (GIT_TRACE) or another history
+// (GIT_GRAFT_FILE). A test compares this list with docs/threat-model.md.
+var KeptVars = []string{
+	// Git sets these for its hooks: where the repository is, which index a partial
+	// commit is made from, where a push's objects are kept until they are judged.
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE",
+	"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE",
+	// Who acts, and when.
+	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
+	"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE",
+	// Where the configuration outside of the repository is.
+	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+	// How far up a repository is looked for, and how a new one is made.
+	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_DEFAULT_HASH", "GIT_DEFAULT_REF_FORMAT",
+}
+
+// TransportVars are kept too where a person's own remote is spoken to.
+var TransportVars = []string{
+	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_ALLOW_PROTOCOL",
+	"GIT_PROTOCOL_FROM_USER", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY",
+}
+
+// LocalEnvVars are those of `git rev-parse --local-env-vars` that locate or
+// shape one repository. GIT_CONFIG_PARAMETERS and GIT_CONFIG_COUNT are left
+// out on purpose: they carry the user's -c settings, which are not tied to a
+// repository. GIT_QUARANTINE_PATH is not listed by git but belongs to them.
+var LocalEnvVars = []string{
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_OBJECT_DIRECTORY", "GIT_DIR",
+	"GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE",
+	"GIT_NO_REPLACE_OBJECTS", "GIT_REPLACE_REF_BASE", "GIT_PREFIX", "GIT_INTERNAL_SUPER_PREFIX",
+	"GIT_SHALLOW_FILE", "GIT_COMMON_DIR", "GIT_REF_STORAGE_FORMAT", "GIT_QUARANTINE_PATH",
+}
+
+// ownVars is what every git of ours is told.
+var ownVars = []string{
+	// Messages are only ever matched where git offers no exit code for the
+	// case, and then in the one locale that does not change.
+	"LC_ALL=C",
+	"GIT_TERMINAL_PROMPT=0",
+	// Reads must not take index.lock: the user's own git may run beside us.
+	"GIT_OPTIONAL_LOCKS=0",
+	// A replace ref could show another history than the recorded one.
+	"GIT_NO_REPLACE_OBJECTS=1",
+	// Paths are names here, never patterns: a directory may be called ":(top)".
+	"GIT_LITERAL_PATHSPECS=1",
+	// Nothing is shown, edited or asked by another program.
+	"GIT_PAGER=cat",
+	"GIT_EDITOR=:",
+	"GIT_SEQUENCE_EDITOR=:",
+	"GIT_ASKPASS=",
+	"GIT_PROXY_COMMAND=",
+	// A partial clone may fetch what is missing, but by no helper program.
+	"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
+	// Guards in git's hooks need not judge what was computed a moment ago.
+	storeMarker,
+}
+
+// newEnv makes the environment of git out of the one we were started in.
+func newEnv(env []string, path string) []string {
+	out := make([]string, 0, len(env)+len(ownVars)+1)
+	for _, kv := range env {
+		switch k, _, _ := strings.Cut(kv, "="); {
+		case k == "LC_ALL", k == "LANGUAGE", k == "AGENTXCHAIN_STORE", k == "PATH":
+		case strings.HasPrefix(k, "GIT_") && !slices.Contains(KeptVars, k):
+		default:
+			out = append(out, kv)
+		}
+	}
+	return append(append(out, ownVars...), "PATH="+path)
+}
+
+// Transport returns git for speaking to a remote of the person's: with the program
+// their environment names for it, and any protocol their configuration allows.
+func (g *Git) Transport() *Git {
+	t := g.In(g.Dir)
+	t.Env = dropVars(t.Env, TransportVars)
+	for _, kv := range os.Environ() {
+		if k, _, _ := strings.Cut(kv, "="); slices.Contains(TransportVars, k) {
+			t.Env = append(t.Env, kv)
+		}
+	}
+	return t
+}
+
+func dropVars(env, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		k, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(names, k)
+	})
+}
+
+// givenSettings returns the settings that an environment carries ("git -c key=value
+// agentxchain"), without those that name a program.
+func givenSettings(env []string) []ConfigEntry {
+	get := func(name string) string {
+		for _, kv := range slices.Backward(env) {
+			if v, ok := strings.CutPrefix(kv, name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	var all []ConfigEntry
+	n, _ := strconv.Atoi(get("GIT_CONFIG_COUNT"))
+	for i := range min(n, maxGiven) {
+		all = append(all, ConfigEntry{get(fmt.Sprintf("GIT_CONFIG_KEY_%d", i)), get(fmt.Sprintf("GIT_CONFIG_VALUE_%d", i))})
+	}
+	all = append(all, parseGiven(get("GIT_CONFIG_PARAMETERS"))...)
+	return slices.DeleteFunc(all, func(e ConfigEntry) bool { return e.Key == "" || ClassOf(lowered(e.Key)) == keyProgram })
+}
+
+// maxGiven bounds the settings that are taken from an environment.
+const maxGiven = 1000
+
+// parseGiven reads GIT_CONFIG_PARAMETERS: words in single quotes, 'key=value' as git
+// before 2.31 wrote them, or 'key'='value'. What is not understood is dropped.
+func parseGiven(text string) []ConfigEntry {
+	var out []ConfigEntry
+	for {
+		text = strings.TrimLeft(text, " ")
+		key, rest, ok := unquoteGiven(text)
+		if !ok {
+			return out
+		}
+		e := ConfigEntry{Key: key, Value: "true"}
+		if strings.HasPrefix(rest, "=") {
+			if e.Value, rest, ok = unquoteGiven(rest[1:]); !ok {
+				e.Value, rest = "true", strings.TrimPrefix(rest, "=") // 'key'= is a key without a value
+			}
+		} else if k, v, ok := strings.Cut(key, "="); ok {
+			e = ConfigEntry{k, v}
+		}
+		if out, text = append(out, e), rest; len(out) >= maxGiven {
+			return out
+		}
+	}
+}
+
+// unquoteGiven takes a word in single quotes; \' and \! stand outside of them.
+func unquoteGiven(text string) (word, rest string, ok bool) {
+	var b strings.Builder
+	for {
+		var in string
+		if text, ok = strings.CutPrefix(text, "'"); !ok {
+			return "", text, false
+		}
+		if in, text, ok = strings.Cut(text, "'"); !ok {
+			return "", text, false
+		}
+		b.WriteString(in)
+		if len(text) < 3 || text[0] != '\\' || text[1] != '\'' && text[1] != '!' || text[2] != '\'' {
+			return b.String(), text, true
+		}
+		b.WriteByte(text[1])
+		text = text[2:]
+	}
+}
+
+// lowered writes a key as git compares it: section and name without case.
+func lowered(key string) string {
+	first, last := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+	if first < 0 {
+		return strings.ToLower(key)
+	}
+	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
+}
+
+// configured adds settings to an environment. Names go through the environment
+// because a "-c" cannot carry every one.
+func configured(env []string, settings []ConfigEntry) []string {
+	out := make([]string, 0, len(env)+2*len(settings)+1)
+	out = append(out, env...)
+	for n, s := range settings {
+		out = append(out, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.Key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.Value))
+	}
+	return append(out, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+}

@@ -1,0 +1,79 @@
+// The store's typed errors: a stable code, a sentence, and what to do.
+package git
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Codes of Error. They are stable: callers and scripts branch on them, the
+// command line maps them to exit codes in one place.
+const (
+	CodeNotRepository     = "not_a_git_repository"
+	CodeBareRepository    = "bare_repository"
+	CodeDubiousOwnership  = "dubious_ownership"
+	CodeGitMissing        = "git_missing"
+	CodeGitTooOld         = "git_too_old"
+	CodeGitFailed         = "git_failed"
+	CodeOutputTooLarge    = "git_output_too_large"
+	CodeObjectMissing     = "object_missing"
+	CodeObjectCorrupt     = "object_corrupt"
+	CodeObjectTooLarge    = "object_too_large"
+	CodeObjectInvalid     = "object_invalid"
+	CodeRefMoved          = "ref_moved"
+	CodeRefSymbolic       = "ref_is_symbolic"
+	CodeRefBroken         = "ref_broken"
+	CodeRefLocked         = "ref_locked"
+	CodeBadRefName        = "bad_ref_name"
+	CodeBaseMissing       = "base_missing"
+	CodeLocked            = "locked"
+	CodeLockLost          = "lock_lost"
+	CodeUnsupportedFormat = "unsupported_repository_format"
+)
+
+// Error is a refusal or failure of the store.
+type Error struct {
+	Code    string // one of the Code constants
+	Message string // what is wrong, one sentence, no trailing period
+	Hint    string // what to do about it; may be empty
+	Err     error  // the cause, when there is one
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of the outermost Error in err's chain, else "".
+func CodeOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+func Errorf(code string, cause error, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: cause}
+}
+
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// ErrorCode and ErrorHint make an Error presentable by the command line.
+func (e *Error) ErrorCode() string { return e.Code }
+
+// ErrorHint returns what to do about it, "" when there is nothing to say.
+func (e *Error) ErrorHint() string { return e.Hint }
+
+const CodeUnsafeTarget = "unsafe_target" // a link or something else is where a file is to be written
+
+const CodeWorkBehind = "working_files_behind"
+
+const CodeUnreadable = "unreadable_file"

@@ -1,0 +1,205 @@
+// Files read with bounds, whatever stands in their place.
+
+package git
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/failures"
+)
+
+// Stat is what tells a changed file from an unchanged one without reading
+// it. A writer would have to restore size, times and inode to hide; fsck, which
+// always reads, finds that too.
+type Stat struct {
+	Size  int64
+	MTime int64 // nanoseconds
+	CTime int64 // nanoseconds; 0 where unknown
+	Inode uint64
+}
+
+func StatIn(root *os.Root, name string) (Stat, bool, error) {
+	fi, err := root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Stat{}, false, nil
+	case err != nil:
+		return Stat{}, false, err
+	case !fi.Mode().IsRegular():
+		return Stat{}, false, &NotRegularError{name, fi.Mode()}
+	}
+	return StatOf(fi), true, nil
+}
+
+// OpenIn opens a regular file below root for reading. The check comes before the
+// open because opening a FIFO would wait for its other end, and even one put there
+// in between must not make us wait.
+func OpenIn(root *os.Root, name string) (*os.File, Stat, error) {
+	if _, ok, err := StatIn(root, name); err != nil || !ok {
+		if err == nil {
+			err = fs.ErrNotExist
+		}
+		return nil, Stat{}, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|OpenNonblock, 0)
+	if err != nil {
+		return nil, Stat{}, err
+	}
+	fi, err := f.Stat()
+	if err == nil && !fi.Mode().IsRegular() {
+		err = &NotRegularError{name, fi.Mode()}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, Stat{}, err
+	}
+	return f, StatOf(fi), nil
+}
+
+// ReadBounded reads a file of our own outside of the project.
+func ReadBounded(name string, limit int64) ([]byte, error) {
+	fi, err := os.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, &NotRegularError{name, fi.Mode()}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return ReadLimited(f, fi.Size(), limit)
+}
+
+func ReadLimited(f io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, ErrTooLong
+	}
+	buf := bytes.NewBuffer(make([]byte, 0, size+512))
+	n, err := io.Copy(buf, io.LimitReader(f, limit+1))
+	if err == nil && n > limit {
+		err = ErrTooLong
+	}
+	return buf.Bytes(), err
+}
+
+var ErrTooLong = errors.New("file is too long")
+
+// NotRegularError says that a governed path is no plain file.
+type NotRegularError struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *NotRegularError) Error() string {
+	what := "not a regular file"
+	switch {
+	case e.Mode&fs.ModeSymlink != 0:
+		what = "a symbolic link"
+	case e.Mode.IsDir():
+		what = "a directory"
+	}
+	return e.Path + " is " + what
+}
+
+// MaxPointer bounds the small files that name another place, in bytes.
+const MaxPointer = 8 << 10
+
+// MaxGitConfig bounds a repository's configuration file, in bytes.
+const MaxGitConfig = 4 << 20
+
+// RealOr returns the path without its links, itself when that cannot be told.
+func RealOr(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	return p
+}
+
+func Within(top, dir string) bool {
+	rel, err := filepath.Rel(top, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+func ClipBytes(b []byte) []byte { return b[:min(len(b), 200)] }
+
+// Parallel runs f for 0..n-1 at once and returns their errors.
+func Parallel(n int, f func(i int) error) error {
+	if n == 1 {
+		return f(0)
+	}
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	return failures.All(errs...)
+}
+
+// PrivateName is our directory in a git directory.
+const PrivateName = "agentxchain"
+
+// OpenPrivate opens the directory sub of ours in gitDir, "" for the uppermost, and
+// makes it when create says so. fs.ErrNotExist when it is not there.
+func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
+	at, err := os.OpenRoot(gitDir)
+	if err != nil {
+		return nil, err
+	}
+	name := gitDir
+	for part := range strings.SplitSeq(path.Join(PrivateName, sub), "/") {
+		name = filepath.Join(name, part)
+		fi, err := at.Lstat(part)
+		if errors.Is(err, fs.ErrNotExist) && create {
+			if err = at.Mkdir(part, 0o777); err == nil || errors.Is(err, fs.ErrExist) {
+				if err = durable.SyncDirRoot(at, "."); err == nil {
+					fi, err = at.Lstat(part)
+				}
+			}
+		}
+		if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			err = LinkedPrivate(name)
+		}
+		var next *os.Root
+		if err == nil {
+			next, err = at.OpenRoot(part)
+		}
+		_ = at.Close()
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+func LinkedPrivate(name string) *Error {
+	return Errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else", name).
+		WithHint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
+}
+
+func RowTexts(v any, n int) ([]string, bool) {
+	list, ok := v.([]any)
+	if !ok || len(list) != n {
+		return nil, false
+	}
+	out := make([]string, n)
+	for i, x := range list {
+		if out[i], ok = x.(string); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}

@@ -1,0 +1,16 @@
+// What stat says about a working file, with change time and inode.
+
+package git
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+func StatOf(fi fs.FileInfo) Stat {
+	st := Stat{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}
+	if sys, ok := fi.Sys().(*syscall.Stat_t); ok {
+		st.CTime, st.Inode = sys.Ctim.Nano(), sys.Ino
+	}
+	return st
+}

@@ -1,0 +1,150 @@
+// The objects of a clone that is not trusted: read by its files alone, inside of
+// it, within bounds, each checked against its id.
+
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxSiblingObject bounds one object of a sibling, in bytes: a ledger segment or a
+// document, of which the latter has a bound of its own in every reader.
+const maxSiblingObject = 64 << 20
+
+// siblingObjects is the Objects of a Sibling. It follows no alternates, fetches
+// nothing and asks no git: what it does not find is missing.
+type siblingObjects struct {
+	format string
+	dir    string // objects directory, absolute
+	open   openFile
+	packs  *packSet
+}
+
+func NewSiblingObjects(format, dir string, open openFile) *siblingObjects {
+	return &siblingObjects{format: format, dir: dir, open: open,
+		packs: &packSet{Dir: filepath.Join(dir, "pack"), hashLen: HexLen(format) / 2, open: open}}
+}
+
+func (s *siblingObjects) Read(ctx context.Context, oid OID) (kind string, data []byte, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	raw, ok := oid.raw()
+	if !ok || !oid.Valid(s.format) {
+		return "", nil, missing(oid)
+	}
+	kind, data, err = s.loose(oid)
+	if err != nil {
+		var packErr error
+		if kind, data, packErr = s.packed(raw); packErr != nil {
+			if errors.Is(packErr, fs.ErrNotExist) {
+				packErr = err
+			}
+			switch {
+			case CodeOf(packErr) != "":
+				return "", nil, packErr
+			case errors.Is(packErr, fs.ErrNotExist):
+				return "", nil, missing(oid)
+			}
+			return "", nil, Corrupt(oid, packErr)
+		}
+	}
+	return kind, data, verify(s.format, oid, kind, data)
+}
+
+func (s *siblingObjects) loose(oid OID) (kind string, data []byte, err error) {
+	f, err := s.open(filepath.Join(s.dir, string(oid[:2]), string(oid[2:])))
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return decodeLoose(f, maxSiblingObject)
+}
+
+// packed returns fs.ErrNotExist when no pack holds the object.
+func (s *siblingObjects) packed(raw []byte) (kind string, data []byte, err error) {
+	for range 2 { // a repack in between moves it to another pack
+		p, off := s.packs.find(raw)
+		if p == nil {
+			return "", nil, fs.ErrNotExist
+		}
+		if kind, data, err = s.entry(p, off); !errors.Is(err, fs.ErrNotExist) {
+			return kind, data, err
+		}
+		s.packs.forget(p)
+	}
+	return "", nil, err
+}
+
+// entry reads one entry, following differences down to an object that is stored
+// whole and making the others out of it.
+func (s *siblingObjects) entry(p *packIndex, off int64) (kind string, data []byte, err error) {
+	var deltas [][]byte
+	var held int64
+	for {
+		var f *os.File
+		if f, err = p.openPack(); err != nil {
+			return "", nil, err
+		}
+		if kind, data, err = readEntry(f, off, maxSiblingObject); err == nil {
+			break
+		}
+		if !errors.Is(err, errDelta) {
+			return "", nil, err
+		}
+		d, err := readDelta(f, off, int(p.hlen), maxSiblingObject)
+		if err != nil {
+			return "", nil, err
+		}
+		deltas = append(deltas, d.data)
+		if held += int64(len(d.data)); len(deltas) > maxDeltaChain || held > maxSiblingObject {
+			return "", nil, errDeltaChain
+		}
+		if d.name == nil {
+			off = d.base
+			continue
+		}
+		if p, off = s.packs.find(d.name); p == nil {
+			if kind, data, err = s.loose(OIDFromRaw(d.name)); err != nil {
+				return "", nil, errDeltaChain
+			}
+			break
+		}
+	}
+	work := int64(len(data))
+	for i := len(deltas) - 1; i >= 0; i-- {
+		if data, err = ApplyDelta(data, deltas[i], maxSiblingObject); err != nil {
+			return "", nil, err
+		}
+		if work += int64(len(data)); work > maxDeltaWork {
+			return "", nil, errDeltaChain
+		}
+	}
+	return kind, data, nil
+}
+
+func (s *siblingObjects) Has(ctx context.Context, oid OID) bool {
+	_, _, err := s.Read(ctx, oid)
+	return err == nil
+}
+
+// Write refuses: a sibling is only looked at.
+func (s *siblingObjects) Write(context.Context, []Object) error {
+	return Errorf(CodeGitFailed, os.ErrPermission, "another clone is only read")
+}
+
+// Close gives the packs back at once, other than a store's own: there may be
+// hundreds of siblings, and nobody reads beside this.
+func (s *siblingObjects) Close() error {
+	for _, p := range s.packs.order {
+		if f := p.pack.Load(); f != nil {
+			_ = f.Close()
+		}
+	}
+	s.packs.close()
+	return nil
+}

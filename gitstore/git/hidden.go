@@ -1,0 +1,257 @@
+// What git status does not show of a work tree because it was told so outside of the
+// project's own files: flags of the index, and ignore rules that are not committed.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Hidden is what a work tree hides from git status.
+type Hidden struct {
+	Rules   string   // digest of the ignore rules outside of the project: sha256:<hex>, "none"
+	Flagged []string // files that a flag of the index hides and that differ from the index; relative to the project, sorted
+}
+
+// NoRules is Hidden.Rules where nothing but the project's own .gitignore files hides
+// untracked files.
+const NoRules = "none"
+
+// maxIgnoreRules bounds one file of ignore rules, in bytes. What is beyond it counts
+// by its length alone.
+const maxIgnoreRules = 1 << 20
+
+// Hidden asks what git status leaves out in the directory projectPrefix: tracked files
+// that are assume-unchanged or skip-worktree although they have changed, and the rules
+// of .git/info/exclude and core.excludesFile. A file that a sparse checkout left out
+// and that is not there has not changed.
+func (r *Repository) Hidden(ctx context.Context, projectPrefix string) (*Hidden, error) {
+	h := &Hidden{}
+	var err error
+	if h.Rules, err = r.ignoreRules(ctx); err != nil {
+		return nil, err
+	}
+	if flagged, known := r.indexFlagged(); known && !flagged {
+		return h, nil
+	}
+	prefix := strings.Trim(projectPrefix, "/")
+	args := []string{"ls-files", "-v", "-z"}
+	if prefix != "" {
+		args = append(args, "--", prefix)
+		prefix += "/"
+	}
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	h.Flagged, err = r.flaggedChanges(ctx, prefix, FlaggedEntries(out))
+	return h, err
+}
+
+// FlaggedEntries reads ls-files -v -z: the paths whose changes git does not look for,
+// and the letter of their flag.
+func FlaggedEntries(out []byte) map[string]string {
+	flagged := make(map[string]string)
+	for entry := range bytes.SplitSeq(out, []byte{0}) {
+		if len(entry) > 2 && (entry[0] == 'S' || entry[0] >= 'a' && entry[0] <= 'z') {
+			flagged[string(entry[2:])] = string(entry[:1])
+		}
+	}
+	return flagged
+}
+
+// flaggedChanges are those of the flagged paths below prefix whose files differ from
+// the index, without the prefix. git compares them with an index of our own, in which
+// no entry has a flag.
+func (r *Repository) flaggedChanges(ctx context.Context, prefix string, flagged map[string]string) ([]string, error) {
+	var there []string
+	for path, flag := range flagged {
+		_, err := os.Lstat(filepath.Join(r.TopLevel, filepath.FromSlash(path)))
+		if err == nil || !strings.EqualFold(flag, "s") {
+			there = append(there, path)
+		}
+	}
+	if len(there) == 0 {
+		return nil, nil
+	}
+	slices.Sort(there)
+	index, remove, err := r.unflaggedIndex(ctx, there)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	// It has no times yet: unchanged files count as changed until their contents were compared.
+	refresh := []string{"update-index", "-q", "--refresh"}
+	if _, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, refresh...); err != nil && ExitCode(err) != 1 {
+		return nil, err
+	}
+	out, err := r.Git.In(r.TopLevel).withIndex(index).Run(ctx, nil, "diff-files", "--name-only", "-z", "--no-ext-diff", r.Git.submodules())
+	if err != nil {
+		return nil, err
+	}
+	var changed []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if _, ok := slices.BinarySearch(there, name); !ok {
+			continue
+		}
+		if name, ok := strings.CutPrefix(name, prefix); ok {
+			changed = append(changed, name)
+		}
+	}
+	return slices.Compact(changed), nil
+}
+
+// unflaggedIndex writes an index that holds the entries of paths and no flags.
+func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name string, remove func(), err error) {
+	entries, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "--stage", "-z")
+	if err != nil {
+		return "", nil, err
+	}
+	var own bytes.Buffer
+	for entry := range bytes.SplitSeq(entries, []byte{0}) {
+		if _, path, ok := bytes.Cut(entry, []byte{'\t'}); ok {
+			if _, ok := slices.BinarySearch(paths, string(path)); ok {
+				own.Write(entry)
+				own.WriteByte(0)
+			}
+		}
+	}
+	dir, err := os.MkdirTemp("", "agentxchain-index-")
+	if err != nil {
+		return "", nil, Errorf(CodeGitFailed, err, "no temporary directory can be made")
+	}
+	remove = func() { _ = os.RemoveAll(dir) }
+	name = filepath.Join(dir, "index")
+	if _, err = r.Git.In(r.TopLevel).withIndex(name).Run(ctx, own.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return name, remove, nil
+}
+
+// Unignored lists the untracked files below the directory projectPrefix that the
+// project's own .gitignore files do not ignore, whatever other rules hide; sorted.
+func (r *Repository) Unignored(ctx context.Context, projectPrefix string) ([]string, error) {
+	dir := filepath.Join(r.TopLevel, filepath.FromSlash(projectPrefix))
+	out, err := r.Git.In(dir).Run(ctx, nil, "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ignoreRules digests the rules that hide untracked files and are no files of the
+// project. Comments and empty lines are no rules.
+func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
+	files := []string{filepath.Join(r.CommonDir, "info", "exclude")}
+	name, err := r.excludesFile(ctx)
+	if err != nil {
+		return "", err
+	}
+	if name != "" {
+		files = append(files, name)
+	}
+	sum, any := sha256.New(), false
+	for _, name := range files {
+		data, err := ReadBounded(name, maxIgnoreRules)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil: // git cannot use it either, or it is no list of rules
+			data = []byte(err.Error())
+		}
+		for line := range strings.SplitSeq(string(data), "\n") {
+			if line = strings.TrimRight(line, "\r"); line != "" && line[0] != '#' {
+				any = true
+				_, _ = sum.Write([]byte(line + "\n"))
+			}
+		}
+	}
+	if !any {
+		return NoRules, nil
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// excludesFile is the file of ignore rules that core.excludesFile names, else git's own
+// place for one; "" for none. The repository's own configuration is read each time, what
+// lies outside of it once.
+func (r *Repository) excludesFile(ctx context.Context) (string, error) {
+	value, set := "", false
+	if r.Git.Scope != nil {
+		entries, err := r.Git.Scope.entries()
+		if err != nil {
+			return "", err
+		}
+		for _, e := range entries {
+			if strings.EqualFold(e.Key, excludesKey) {
+				value, set = e.Value, true
+			}
+		}
+	}
+	if !set {
+		conf, err := r.Personal(ctx)
+		if err != nil {
+			return "", err
+		}
+		value, set = conf[excludesKey]
+	}
+	home, _ := os.UserHomeDir()
+	rest, below := strings.CutPrefix(value, "~/")
+	switch {
+	case !set:
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return "", nil
+		}
+		return filepath.Join(dir, "git", "ignore"), nil
+	case value == "":
+		return "", nil
+	case below:
+		return filepath.Join(home, rest), nil
+	case filepath.IsAbs(value):
+		return value, nil
+	}
+	return filepath.Join(r.TopLevel, value), nil
+}
+
+// excludesKey is core.excludesFile as git prints it.
+const excludesKey = "core.excludesfile"
+
+// Personal is what git's configuration says of the person, asked once by one git
+// process: user.*, author.* and core.excludesFile. A later line wins within one key.
+func (r *Repository) Personal(ctx context.Context) (map[string]string, error) {
+	r.personalMu.Lock()
+	defer r.personalMu.Unlock()
+	if r.person != nil {
+		return r.person, nil
+	}
+	out, err := r.Git.Run(ctx, nil, "config", "-z", "--get-regexp", `^((user|author)\.(name|email)|core\.excludesfile)$`)
+	if err != nil && ExitCode(err) != 1 {
+		return nil, err
+	}
+	conf := make(map[string]string)
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		if k, v, ok := strings.Cut(entry, "\n"); ok {
+			conf[k] = v
+		}
+	}
+	r.person = conf
+	return conf, nil
+}

@@ -1,0 +1,217 @@
+// Questions about commits: which is an ancestor, what lies between.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// HasCommit reports whether the repository holds the commit.
+func (r *Repository) HasCommit(ctx context.Context, oid OID) bool {
+	if !oid.Valid(r.ObjectFormat) {
+		return false
+	}
+	_, err := r.Git.Run(ctx, nil, "cat-file", "-e", string(oid)+"^{commit}")
+	return err == nil
+}
+
+// Ancestor reports whether commit old is tip or one that tip goes back to.
+func (r *Repository) Ancestor(ctx context.Context, old, tip OID) (bool, error) {
+	if old == tip {
+		return true, nil
+	}
+	if !old.Valid(r.ObjectFormat) || !tip.Valid(r.ObjectFormat) || !r.HasCommit(ctx, old) || !r.HasCommit(ctx, tip) {
+		return false, nil
+	}
+	_, err := r.Git.Run(ctx, nil, "merge-base", "--is-ancestor", string(old), string(tip))
+	if ExitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// CommitsBetween counts the commits that tip has and old has not.
+func (r *Repository) CommitsBetween(ctx context.Context, old, tip OID) (int, error) {
+	out, err := r.Git.Run(ctx, nil, "rev-list", "--count", string(old)+".."+string(tip))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
+}
+
+// ChangedBetween names the files of the project that differ between two commits,
+// project-relative.
+func (r *Repository) ChangedBetween(ctx context.Context, old, tip OID) ([]string, error) {
+	out, err := r.Git.Run(ctx, nil, append(append([]string{}, diffArgs...), "--name-only", "-z", string(old), string(tip), "--")...)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// CommitsBeyond lists the commits reachable from tip and from none of the refs that
+// except names, parents before children. One git process. more reports that there
+// are more than limit; none are returned then.
+func (r *Repository) CommitsBeyond(ctx context.Context, tip OID, limit int, except ...string) (list []NewCommit, more bool, err error) {
+	args := []string{"-c", "trailer.separators=:", "rev-list", "--topo-order", "--reverse", fmt.Sprintf("--max-count=%d", limit+1),
+		"--format=%P%n%(trailers:only)%x00", string(tip), "--not"}
+	out, err := r.Git.Run(ctx, nil, append(args, except...)...)
+	if err != nil {
+		return nil, false, err
+	}
+	for rest := string(out); rest != ""; {
+		var one string
+		one, rest, _ = strings.Cut(rest, "\x00\n")
+		head, one, ok := strings.Cut(one, "\n")
+		oid, named := strings.CutPrefix(head, "commit ")
+		if !ok || !named || !OID(oid).Valid(r.ObjectFormat) {
+			return nil, false, Errorf(CodeGitFailed, nil, "git rev-list answered %.80q", head)
+		}
+		if len(list) == limit {
+			return nil, true, nil
+		}
+		parents, trailers, _ := strings.Cut(one, "\n")
+		c := NewCommit{OID: OID(oid), Trailers: trailers}
+		for p := range strings.FieldsSeq(parents) {
+			c.Parents = append(c.Parents, OID(p))
+		}
+		list = append(list, c)
+	}
+	return list, false, nil
+}
+
+// PathCommits lists the newest commits up to commit that changed a file against one
+// of their parents, the newest first.
+func (r *Repository) PathCommits(ctx context.Context, commit OID, path string, limit int) ([]OID, error) {
+	out, err := r.Git.Run(ctx, nil, "--literal-pathspecs", "rev-list", "--full-history", "--topo-order", fmt.Sprintf("--max-count=%d", limit), string(commit), "--", path)
+	if err != nil {
+		return nil, err
+	}
+	var list []OID
+	for line := range strings.Lines(string(out)) {
+		list = append(list, OID(strings.TrimSpace(line)))
+	}
+	return list, nil
+}
+
+// NewCommit is a commit that a ref gains.
+type NewCommit struct {
+	OID     OID
+	Parents []OID
+	// Trailers are the trailers of its message as git separates them, not unfolded.
+	Trailers string
+}
+
+// CommitChange is what a commit changed against one of its parents, "" for none.
+type CommitChange struct {
+	Commit, Parent OID
+	Changes        []TreeChange
+}
+
+// TreeChange is one path that differs between two trees, or a tree and the index.
+type TreeChange struct {
+	Status           byte // A, D, M, T; U for an unmerged path
+	OldMode, NewMode Mode // 0 when the path is not there
+	OldOID, NewOID   OID  // "" when the path is not there
+	Path             string
+}
+
+// ParseRaw reads the raw differences of diff-index and diff-tree -z up to
+// something that is none.
+func ParseRaw(out []byte, format string) (changes []TreeChange, rest []byte, err error) {
+	for len(out) > 0 && out[0] == ':' {
+		head, after, ok := bytes.Cut(out[1:], []byte{0})
+		name, after, ok2 := bytes.Cut(after, []byte{0})
+		f := strings.Fields(string(head))
+		bad := func() ([]TreeChange, []byte, error) {
+			return nil, nil, Errorf(CodeGitFailed, nil, "git answered %q for a difference", ClipBytes(head))
+		}
+		if !ok || !ok2 || len(f) != 5 || len(f[4]) == 0 || len(name) == 0 {
+			return bad()
+		}
+		c := TreeChange{Status: f[4][0], Path: string(name)}
+		for i, m := range []*Mode{&c.OldMode, &c.NewMode} {
+			if f[i] == "000000" {
+				continue
+			}
+			if *m, err = parseMode([]byte(f[i])); err != nil {
+				return bad()
+			}
+		}
+		for i, o := range []*OID{&c.OldOID, &c.NewOID} {
+			if !OID(f[i+2]).Valid(format) {
+				return bad()
+			}
+			if oid := OID(f[i+2]); !oid.IsZero() {
+				*o = oid
+			}
+		}
+		changes = append(changes, c)
+		out = after
+	}
+	return changes, out, nil
+}
+
+// StagedChanges returns how the index differs from a commit, "" for no commit
+// yet. The index is the one git tells this process to use (GIT_INDEX_FILE).
+// Nothing of the work tree is looked at.
+func (r *Repository) StagedChanges(ctx context.Context, commit string) ([]TreeChange, error) {
+	if commit == "" {
+		commit = string(HashObject(r.ObjectFormat, KindTree, nil))
+	}
+	out, err := r.Git.Run(ctx, nil, "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=dirty", commit, "--")
+	if err != nil {
+		return nil, err
+	}
+	changes, rest, err := ParseRaw(out, r.ObjectFormat)
+	if err == nil && len(rest) > 0 {
+		err = Errorf(CodeGitFailed, nil, "git diff-index answered %q", ClipBytes(rest))
+	}
+	return changes, err
+}
+
+// CommitChanges returns what each commit changed against each of its parents,
+// which parents gives; a commit without any is compared with nothing. One git
+// process for all. That a commit is odd in other ways is no error.
+func (r *Repository) CommitChanges(ctx context.Context, commits []OID, parents map[OID][]OID) ([]CommitChange, error) {
+	var in bytes.Buffer
+	var out []CommitChange
+	for _, c := range commits {
+		for _, p := range parents[c] {
+			fmt.Fprintf(&in, "%s %s\n", c, p)
+			out = append(out, CommitChange{Commit: c, Parent: p})
+		}
+		if len(parents[c]) == 0 {
+			fmt.Fprintf(&in, "%s\n", c)
+			out = append(out, CommitChange{Commit: c})
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	// --always: each line is answered by its commit, differences or not.
+	data, err := r.Git.Run(ctx, in.Bytes(), "diff-tree", "--stdin", "--root", "--always", "-r", "--raw", "-z", "--no-renames", "--no-abbrev")
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		if !ok || OID(head) != out[i].Commit {
+			return nil, Errorf(CodeGitFailed, nil, "git diff-tree answered %q where %s was to come", ClipBytes(head), out[i].Commit)
+		}
+		if out[i].Changes, data, err = ParseRaw(rest, r.ObjectFormat); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,219 @@
+// The content of a lock file, and the judgement whether its owner holds it.
+package git
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+)
+
+// LockOwner is what a lock file says about its owner.
+type LockOwner struct {
+	PID      int
+	Acquired time.Time
+	Host     string
+	Space    string // process number space, see process.Space
+	Started  string // see process.Started
+	purpose  string
+	Token    string // tells two locks of one process apart
+}
+
+// FileLock is a lock as found on disk.
+type FileLock struct {
+	LockOwner
+	Raw    []byte
+	valid  bool // it is a lock file at all
+	ours   bool // it carries our keys
+	modify time.Time
+}
+
+const LockTime = "2006-01-02T15:04:05.000Z"
+
+// maxLockFile bounds what is read of a lock file, in bytes.
+const maxLockFile = 64 << 10
+
+func HostName() string {
+	h, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return h
+}
+
+func NewOwner(purpose string) LockOwner {
+	pid := os.Getpid()
+	return LockOwner{
+		PID: pid, Host: HostName(), Space: process.Space(), Started: process.Started(pid),
+		purpose: purpose, Token: NewToken(),
+	}
+}
+
+// Encode writes the reference's two keys first, in its layout: indented by
+// two, no newline at the end (spec/01 §6.2).
+func (o LockOwner) Encode() []byte {
+	b := ojson.Pretty(ojson.NewObject(
+		"owner_pid", o.PID,
+		"acquired_at", o.Acquired.UTC().Format(LockTime),
+		"host", o.Host,
+		"pid_space", o.Space,
+		"started", o.Started,
+		"purpose", o.purpose,
+		"token", o.Token,
+	))
+	return b[:len(b)-1]
+}
+
+func ReadLock(path string) (*FileLock, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	l := &FileLock{modify: fi.ModTime()}
+	if l.Raw, err = io.ReadAll(io.LimitReader(f, maxLockFile)); err != nil {
+		return nil, err
+	}
+	o, err := ojson.DecodeObject(l.Raw)
+	if err != nil {
+		return l, nil //nolint:nilerr // a lock nobody can read is judged by its age
+	}
+	l.PID, l.valid = o.Int("owner_pid")
+	l.Acquired, _ = time.Parse(time.RFC3339, o.String("acquired_at"))
+	l.Host, l.Space, l.Started = o.String("host"), o.String("pid_space"), o.String("started")
+	l.purpose, l.Token = o.String("purpose"), o.String("token")
+	l.ours = l.Token != ""
+	return l, nil
+}
+
+// Held returns who holds the lock, nil when nobody does.
+func (l *FileLock) Held(now time.Time) *LockedError {
+	if !l.valid {
+		// A torn write of the reference, or garbage. Its own rule is to take
+		// garbage over at once; a moment's patience costs nothing.
+		if age := now.Sub(l.modify); age >= 0 && age < lockTornAge {
+			return &LockedError{Purpose: "writing its lock", Age: age}
+		}
+		return nil
+	}
+	age := now.Sub(l.Acquired)
+	if age < -lockMaxAge {
+		// From the future: a clock was set back, or the file is made up. The
+		// file system's time is the better witness.
+		age = now.Sub(l.modify)
+	}
+	h := &LockedError{PID: l.PID, Host: l.Host, Purpose: l.purpose, Age: max(age, 0)}
+	young := !l.Acquired.IsZero() && age < lockMaxAge
+	if l.ours && (l.Host != HostName() || l.Space != process.Space()) {
+		// Another machine or container: its process numbers mean nothing here,
+		// but its heartbeat does.
+		return unless(!young, h)
+	}
+	if !process.Alive(l.PID) || process.Dead(l.PID) {
+		return nil
+	}
+	if !l.ours {
+		return unless(!young, h)
+	}
+	// Our kind holds its lock however old: the process may be stopped, or its
+	// disk slow. Only a reused process number ends it.
+	return unless(l.Started != "" && process.Started(l.PID) != l.Started, h)
+}
+
+func unless(dead bool, h *LockedError) *LockedError {
+	if dead {
+		return nil
+	}
+	return h
+}
+
+// Owner identifies a process on the machines that share a disk.
+type Owner struct {
+	PID     int    `json:"pid"`
+	Started string `json:"started"`
+	Host    string `json:"host"`
+	Space   string `json:"pid_space"`
+}
+
+// Dead reports that the process is certainly over.
+func (o Owner) Dead() bool {
+	if o.Host != HostName() || o.Space != process.Space() {
+		return false
+	}
+	return !process.Alive(o.PID) || process.Dead(o.PID) || o.Started != "" && process.Started(o.PID) != o.Started
+}
+
+// LockedError is the cause of a locked error.
+type LockedError struct {
+	PID     int
+	Host    string        // "" when the owner did not say
+	Purpose string        // "" when the owner did not say
+	Age     time.Duration // since the lock was taken or renewed
+}
+
+func (e *LockedError) Error() string {
+	s := "another process"
+	if e.PID != 0 {
+		s = fmt.Sprintf("process %d", e.PID)
+	}
+	if e.Host != "" && e.Host != HostName() {
+		s += " on " + e.Host
+	}
+	if e.Purpose != "" {
+		s += " (" + e.Purpose + ")"
+	}
+	return s + fmt.Sprintf(", renewed %s ago", e.Age.Round(time.Second))
+}
+
+const lockMaxAge = 30 * time.Second
+
+// lockTornAge is how long an unreadable lock file is believed to be a write
+// in progress: the reference truncates before it writes.
+const lockTornAge = time.Second
+
+func NewToken() string { return rand.Text() }
+
+// IsOpen reports whether a process of this system is known to have the file open.
+// Where that cannot be asked nobody has.
+func IsOpen(path string) bool {
+	procs, err := filepath.Glob("/proc/[0-9]*/fd/*")
+	if err != nil {
+		return false
+	}
+	for _, fd := range procs {
+		if target, err := os.Readlink(fd); err == nil && target == path {
+			return true
+		}
+	}
+	return false
+}
+
+// LockQuiet is how long a lock without contents must lie still before it counts as
+// left behind: git writes into one the moment it has made it.
+const LockQuiet = 1200 * time.Millisecond
+
+// RemoveLock removes a lock if it still is the file that was judged.
+func RemoveLock(path string, judged fs.FileInfo) error {
+	now, err := os.Lstat(path)
+	if err != nil || !os.SameFile(judged, now) {
+		return nil // gone, and what is there now is somebody else's
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Errorf(CodeRefLocked, err, "the lock %s was left behind and cannot be removed", path)
+	}
+	return nil
+}

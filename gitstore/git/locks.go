@@ -1,0 +1,420 @@
+// Lock files that a killed git of ours has left behind. git removes its locks when it
+// ends, also on SIGTERM, but not when it is killed, and then every later git that
+// needs the lock fails.
+//
+// Before a git of ours takes locks a note is written in the git directory: who starts
+// it, when, and which locks it may take. It is removed when that git has ended by
+// itself. A lock is removed only when it is proven to be such a git's: the note names
+// it, its owner and the git are over, the lock is not older than the note, and it
+// holds what that git was to write or lies still while no git is at work here.
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/process"
+)
+
+const (
+	lockNotes = "gitlocks" // below PrivateName in the common git directory
+
+	// storeMarker is in the environment of every git of ours.
+	storeMarker = "AGENTXCHAIN_STORE=1"
+
+	// lockNoteVar marks a git that works under a note, for whoever judges the note.
+	lockNoteVar = "AGENTXCHAIN_GIT_LOCKS"
+
+	maxLockNote = 1 << 20
+	// lockClock is how far the clocks of a file system and of the system may differ.
+	lockClock = 2 * time.Second
+)
+
+// GitLock is a lock file that git may take.
+type GitLock struct {
+	Path  string
+	Wrote OID // what git writes into it, "" when that is not known
+}
+
+// LockNote is the note of one git process.
+type LockNote struct {
+	LockOwner
+	Name  string
+	ended time.Time // when the git was killed and its owner saw it; zero while it runs
+	Locks []GitLock
+}
+
+func (n *LockNote) encode() []byte {
+	locks := make([]any, len(n.Locks))
+	for i, l := range n.Locks {
+		locks[i] = []any{l.Path, string(l.Wrote)}
+	}
+	o, err := ojson.DecodeObject(n.LockOwner.Encode())
+	if err != nil {
+		return nil
+	}
+	if !n.ended.IsZero() {
+		o.Set("ended_at", n.ended.UTC().Format(LockTime))
+	}
+	o.Set("locks", locks)
+	return ojson.Pretty(o)
+}
+
+// LockingGit notes that git is about to take locks. What mark returns works under the
+// note, and done is told how it ended.
+func (r *Repository) LockingGit(what string, locks []GitLock) (mark func(*Git) *Git, done func(error)) {
+	n := &LockNote{LockOwner: NewOwner(what), Locks: locks}
+	n.Acquired = time.Now()
+	n.Name = n.Token
+	if err := r.WriteLockNote(n); err != nil {
+		// No reason not to work; a lock that stays is then nobody's.
+		return func(g *Git) *Git { return g }, func(error) {}
+	}
+	mark = func(on *Git) *Git {
+		g := on.In(on.Dir)
+		g.Env = append(dropVars(g.Env, []string{lockNoteVar}), lockNoteVar+"="+n.Token)
+		return g
+	}
+	return mark, func(err error) {
+		if err != nil && ExitCode(err) < 0 && n.left() {
+			n.ended = time.Now()
+			if r.WriteLockNote(n) == nil {
+				return
+			}
+		}
+		r.DropLockNote(n.Name)
+	}
+}
+
+func (n *LockNote) names(path string) bool {
+	return slices.ContainsFunc(n.Locks, func(l GitLock) bool { return l.Path == path })
+}
+
+// left reports whether one of the locks is there.
+func (n *LockNote) left() bool {
+	for _, l := range n.Locks {
+		if _, err := os.Lstat(l.Path); err == nil {
+			return true
+		}
+	}
+	return len(n.spares()) > 0
+}
+
+// spares lists the second index files of a git commit that was to take index.lock.
+func (n *LockNote) spares() []string {
+	for _, l := range n.Locks {
+		if filepath.Base(l.Path) == "index.lock" {
+			found, err := filepath.Glob(filepath.Join(filepath.Dir(l.Path), "next-index-*.lock"))
+			if err == nil {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Repository) WriteLockNote(n *LockNote) error {
+	root, err := OpenPrivate(r.CommonDir, lockNotes, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return root.WriteFile(n.Name, n.encode(), 0o644) // complete before git is started
+}
+
+func (r *Repository) DropLockNote(name string) {
+	root, err := OpenPrivate(r.CommonDir, lockNotes, false)
+	if err != nil {
+		return
+	}
+	_ = root.Remove(name)
+	_ = root.Close()
+}
+
+// LockNotes reads the notes there are; one that is damaged proves nothing and is
+// removed once it is old.
+func (r *Repository) LockNotes() []*LockNote {
+	root, err := OpenPrivate(r.CommonDir, lockNotes, false)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	list, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil
+	}
+	var out []*LockNote
+	for _, e := range list {
+		data, err := readNote(root, e.Name())
+		if err != nil {
+			continue
+		}
+		if n := r.decodeLockNote(e.Name(), data); n != nil {
+			out = append(out, n)
+		} else if fi, err := e.Info(); err == nil && time.Since(fi.ModTime()) > lockMaxAge {
+			_ = root.Remove(e.Name())
+		}
+	}
+	return out
+}
+
+func readNote(root *os.Root, name string) ([]byte, error) {
+	f, st, err := OpenIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return ReadLimited(f, st.Size, maxLockNote)
+}
+
+func (r *Repository) decodeLockNote(name string, data []byte) *LockNote {
+	o, err := ojson.DecodeObject(data)
+	if err != nil || o.String("token") != name {
+		return nil
+	}
+	n := &LockNote{Name: name}
+	n.PID, _ = o.Int("owner_pid")
+	n.Acquired, err = time.Parse(time.RFC3339, o.String("acquired_at"))
+	n.Host, n.Space, n.Started = o.String("host"), o.String("pid_space"), o.String("started")
+	n.purpose, n.Token = o.String("purpose"), o.String("token")
+	n.ended, _ = time.Parse(time.RFC3339, o.String("ended_at"))
+	if err != nil || n.PID <= 0 {
+		return nil
+	}
+	for _, row := range o.Array("locks") {
+		t, ok := RowTexts(row, 2)
+		if !ok || !r.mayLock(t[0]) {
+			return nil // not what was written here
+		}
+		n.Locks = append(n.Locks, GitLock{Path: t[0], Wrote: OID(t[1])})
+	}
+	return n
+}
+
+// mayLock reports whether a path is a lock file in a git directory of the repository,
+// with no link on the way to it.
+func (r *Repository) mayLock(path string) bool {
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !strings.HasSuffix(path, ".lock") {
+		return false
+	}
+	for _, dir := range []string{r.GitDir, r.CommonDir} {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(filepath.Dir(path))
+		return err != nil || Within(dir, real)
+	}
+	return false
+}
+
+// over reports that the owner of the note and the git it started are.
+func (n *LockNote) over() bool {
+	owner := Owner{PID: n.PID, Started: n.Started, Host: n.Host, Space: n.Space}
+	if n.ended.IsZero() && !owner.Dead() {
+		return false
+	}
+	if n.Host != HostName() || n.Space != process.Space() {
+		return false
+	}
+	for until := time.Now().Add(KillGrace); ; time.Sleep(10 * time.Millisecond) {
+		busy, known := gitAtWork(func(p gitProcess) bool { return p.note == n.Token })
+		switch {
+		case !known:
+			// Processes cannot be looked at here: time has to do.
+			return time.Since(n.Acquired) > lockMaxAge
+		case busy == 0:
+			return true
+		case time.Now().After(until):
+			return false
+		}
+	}
+}
+
+// SweepLocks removes the locks that killed processes of ours have left behind, and
+// says so. The project's lock must be held.
+func (r *Repository) SweepLocks(ctx context.Context) (notices []string) {
+	for _, n := range r.LockNotes() {
+		if ctx.Err() != nil {
+			return notices
+		}
+		if !n.over() {
+			continue
+		}
+		done := true
+		for _, l := range n.Locks {
+			removed, wait := r.sweepLock(ctx, n, l)
+			if removed {
+				notices = append(notices, fmt.Sprintf("removed %s, which a git of process %d (%s) had left behind when it was killed", l.Path, n.PID, n.purpose))
+			}
+			done = done && !wait
+		}
+		for _, path := range n.spares() {
+			if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && n.covers(fi) && !IsOpen(path) {
+				_ = RemoveLock(path, fi)
+			}
+		}
+		if done {
+			r.DropLockNote(n.Name)
+		}
+	}
+	return notices
+}
+
+// covers reports whether a file is of the time in which the note's git ran.
+func (n *LockNote) covers(fi fs.FileInfo) bool {
+	at := fi.ModTime()
+	return !at.Before(n.Acquired.Add(-lockClock)) && (n.ended.IsZero() || !at.After(n.ended.Add(lockClock)))
+}
+
+// sweepLock removes one lock if it is proven; wait says that it may be later.
+func (r *Repository) sweepLock(ctx context.Context, n *LockNote, l GitLock) (removed, wait bool) {
+	judged, err := os.Lstat(l.Path)
+	if err != nil || !judged.Mode().IsRegular() || !n.covers(judged) {
+		return false, false
+	}
+	data, err := ReadBounded(l.Path, MaxPointer)
+	if l.Wrote != "" && (err != nil || len(data) > 0) {
+		if err != nil || string(bytes.TrimRight(data, "\n")) != string(l.Wrote) {
+			return false, false // somebody moves the ref elsewhere
+		}
+		return RemoveLock(l.Path, judged) == nil, false
+	}
+	// Nothing in it says whose it is.
+	if still := LockQuiet - time.Since(judged.ModTime()); still > 0 {
+		select {
+		case <-ctx.Done():
+			return false, true
+		case <-time.After(min(still, LockQuiet)):
+		}
+	}
+	now, err := os.Lstat(l.Path)
+	if err != nil {
+		return false, false
+	}
+	for _, other := range r.LockNotes() {
+		if other.Name != n.Name && other.names(l.Path) && !other.over() {
+			return false, true
+		}
+	}
+	if !os.SameFile(judged, now) || StatOf(judged) != StatOf(now) || IsOpen(l.Path) || r.foreignGit() {
+		return false, true
+	}
+	return RemoveLock(l.Path, judged) == nil, false
+}
+
+// foreignGit reports whether a git that is not ours may be at work in the repository.
+func (r *Repository) foreignGit() bool {
+	dirs := []string{r.GitDir, r.CommonDir}
+	if r.TopLevel != "" {
+		dirs = append(dirs, r.TopLevel)
+	}
+	busy, known := gitAtWork(func(p gitProcess) bool {
+		if p.ours {
+			return false
+		}
+		if p.dir == "" {
+			return true // of another user: it cannot be told where it works
+		}
+		for _, dir := range dirs {
+			if Within(dir, p.dir) {
+				return true
+			}
+		}
+		return false
+	})
+	return known && busy > 0
+}
+
+// RefLocks are the locks that git takes to move refs.
+func (r *Repository) RefLocks(updates []RefUpdate) []GitLock {
+	if r.RefFormat == "reftable" {
+		locks := []GitLock{{Path: filepath.Join(r.CommonDir, "reftable", "tables.list.lock")}}
+		if r.GitDir != r.CommonDir {
+			locks = append(locks, GitLock{Path: filepath.Join(r.GitDir, "reftable", "tables.list.lock")})
+		}
+		return locks
+	}
+	var locks []GitLock
+	for _, u := range updates {
+		locks = append(locks, GitLock{Path: filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock"), Wrote: u.New})
+		if u.New.IsZero() {
+			locks[len(locks)-1].Wrote = ""
+			locks = append(locks, GitLock{Path: filepath.Join(r.CommonDir, "packed-refs.lock")})
+		}
+		if strings.HasPrefix(u.Name, "refs/heads/") {
+			locks = append(locks, GitLock{Path: filepath.Join(r.GitDir, "HEAD.lock")})
+		}
+	}
+	return locks
+}
+
+// commitLocks are the locks that git takes to commit on the branch that is checked
+// out.
+func (r *Repository) commitLocks() []GitLock {
+	locks := []GitLock{{Path: filepath.Join(r.GitDir, "index.lock")}, {Path: filepath.Join(r.GitDir, "HEAD.lock")}}
+	if r.RefFormat == "reftable" {
+		return append(locks, r.RefLocks(nil)...)
+	}
+	head, err := ReadBounded(filepath.Join(r.GitDir, "HEAD"), MaxPointer)
+	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); err == nil && ok && SafeRefName(ref) {
+		locks = append(locks, GitLock{Path: filepath.Join(r.CommonDir, filepath.FromSlash(ref)+".lock")})
+	}
+	return locks
+}
+
+// LockFile is a lock file of git's that is there.
+type LockFile struct {
+	Path  string
+	Age   time.Duration
+	Owner string // the command of ours whose git may have made it, "" for none
+	Left  bool   // it is proven that its owner is gone
+}
+
+// GitLocks lists the lock files that keep git from moving refs, committing and
+// changing the configuration here.
+func (r *Repository) GitLocks() []LockFile {
+	notes := r.LockNotes()
+	seen := make(map[string]bool)
+	var out []LockFile
+	look := func(path string) {
+		fi, err := os.Lstat(path)
+		if err != nil || fi.IsDir() || seen[path] {
+			return
+		}
+		seen[path] = true
+		l := LockFile{Path: path, Age: max(0, time.Since(fi.ModTime()))}
+		for _, n := range notes {
+			if n.names(path) && n.covers(fi) {
+				l.Owner, l.Left = fmt.Sprintf("process %d (%s)", n.PID, n.purpose), n.over()
+			}
+		}
+		out = append(out, l)
+	}
+	for _, l := range r.commitLocks() {
+		look(l.Path)
+	}
+	for _, name := range []string{"packed-refs.lock", "config.lock", "shallow.lock"} {
+		look(filepath.Join(r.CommonDir, name))
+	}
+	_ = filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(strings.TrimSuffix(RefSpace, "/"))), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".lock") {
+			look(path)
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return out
+}

@@ -1,0 +1,147 @@
+// Reading and writing git objects: the interface and the choice of backend.
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// Kinds of objects.
+const (
+	KindBlob   = "blob"
+	KindTree   = "tree"
+	KindCommit = "commit"
+	KindTag    = "tag"
+)
+
+// maxObjectSize bounds one object in memory, in bytes. Ledger segments and
+// governed files are far smaller; a larger one is somebody's attack or mistake.
+const maxObjectSize = 256 << 20
+
+// Object is one git object. OID may be left empty before Write.
+type Object struct {
+	OID  OID
+	Kind string
+	Data []byte
+}
+
+// NewObject returns an object with its id computed for the object format.
+func NewObject(format, kind string, data []byte) Object {
+	return Object{OID: HashObject(format, kind, data), Kind: kind, Data: data}
+}
+
+// Objects reads and writes the objects of one repository. Implementations are
+// safe for concurrent use.
+type Objects interface {
+	// Read returns an object whose hash was checked. Errors: object_missing,
+	// object_corrupt (both name the id), object_too_large (over 256 MiB), or
+	// git's own failure.
+	Read(ctx context.Context, oid OID) (kind string, data []byte, err error)
+	// Write stores objects so that they survive a power cut once it returned.
+	// An object that is already stored is not written again. Empty OIDs are
+	// filled in; a wrong OID is refused with object_invalid. All or nothing is
+	// not promised: objects without a ref to them are harmless.
+	Write(ctx context.Context, objects []Object) error
+	// Has reports whether the object is stored. It answers false when it
+	// cannot find out: writing an object once more does no harm.
+	Has(ctx context.Context, oid OID) bool
+	// Close ends helper processes. The Objects must not be used after.
+	Close() error
+}
+
+// Objects returns the repository's object store, always the same one. Call
+// Close on the Repository when done.
+func (r *Repository) Objects() Objects {
+	r.ObjectsOnce.Do(func() {
+		if r.ObjectFormat == FormatSHA1 {
+			r.ObjectStore = newGoGitObjects(r)
+		} else {
+			r.ObjectStore = newCLIObjects(r)
+		}
+	})
+	return r.ObjectStore
+}
+
+// Close ends the helper processes the repository started.
+func (r *Repository) Close() error {
+	r.ObjectsOnce.Do(func() { r.ObjectStore = closedObjects{} })
+	return r.ObjectStore.Close()
+}
+
+// closedObjects stands in when a repository is closed before first use.
+type closedObjects struct{}
+
+func (closedObjects) Read(context.Context, OID) (string, []byte, error) {
+	return "", nil, os.ErrClosed
+}
+func (closedObjects) Write(context.Context, []Object) error { return os.ErrClosed }
+func (closedObjects) Has(context.Context, OID) bool         { return false }
+func (closedObjects) Close() error                          { return nil }
+
+func missing(oid OID) error {
+	return Errorf(CodeObjectMissing, nil, "object %s is not in the repository", oid).
+		WithHint("run git fsck; in a shallow or partial clone fetch the run's refs again")
+}
+
+func Corrupt(oid OID, cause error) error {
+	return Errorf(CodeObjectCorrupt, cause, "object %s is damaged", oid).
+		WithHint("run git fsck, then restore the object from another clone")
+}
+
+func tooLarge(oid OID, size int64) error {
+	return Errorf(CodeObjectTooLarge, nil, "object %s is %d bytes long, the limit is %d", oid, size, int64(maxObjectSize))
+}
+
+// verify checks that content hashes to the id it was asked for by.
+func verify(format string, oid OID, kind string, data []byte) error {
+	if got := HashObject(format, kind, data); got != oid {
+		return Corrupt(oid, errors.New("its content hashes to "+string(got)))
+	}
+	return nil
+}
+
+func validKind(kind string) bool {
+	return kind == KindBlob || kind == KindTree || kind == KindCommit || kind == KindTag
+}
+
+// prepare fills in ids, refuses wrong ones, and drops repetitions in a batch.
+func prepare(format string, objects []Object) ([]Object, error) {
+	out := make([]Object, 0, len(objects))
+	seen := make(map[OID]bool, len(objects))
+	for i := range objects {
+		o := &objects[i]
+		if !validKind(o.Kind) {
+			return nil, Errorf(CodeObjectInvalid, nil, "%q is not a kind of object", o.Kind)
+		}
+		if len(o.Data) > maxObjectSize {
+			return nil, tooLarge(o.OID, int64(len(o.Data)))
+		}
+		oid := HashObject(format, o.Kind, o.Data)
+		if o.OID == "" {
+			o.OID = oid
+		} else if o.OID != oid {
+			return nil, Errorf(CodeObjectInvalid, nil, "object %s has content that hashes to %s", o.OID, oid)
+		}
+		if !seen[oid] {
+			if err := wellFormed(format, *o); err != nil {
+				return nil, Errorf(CodeObjectInvalid, err, "the %s to be written is malformed", o.Kind)
+			}
+			seen[oid] = true
+			out = append(out, *o)
+		}
+	}
+	return out, nil
+}
+
+// wellFormed keeps trees and commits that nobody could read back out of the
+// repository.
+func wellFormed(format string, o Object) (err error) {
+	switch o.Kind {
+	case KindTree:
+		_, err = ParseTree(format, o.Data)
+	case KindCommit:
+		_, err = ParseCommit(format, o.Data)
+	}
+	return err
+}

@@ -1,0 +1,208 @@
+// What both object backends share: loose files, whole packed entries, durable
+// writes, and git itself for everything rarer.
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+// ObjectFiles reads and writes one objects directory of either hash.
+type ObjectFiles struct {
+	format string
+	loose  looseStore
+	Packs  *packSet
+	cat    *catFile
+
+	// delta resolves an entry that is stored as a difference; nil leaves such
+	// entries to git.
+	delta func(p *packIndex, off int64, oid OID) (kind string, data []byte, err error)
+
+	compactMu sync.Mutex
+
+	holdMu sync.Mutex
+	holds  []*packHold
+}
+
+func newObjectFiles(r *Repository) *ObjectFiles {
+	return &ObjectFiles{
+		format: r.ObjectFormat,
+		loose:  looseStore{dir: r.ObjectsDir, format: r.ObjectFormat},
+		Packs:  &packSet{Dir: filepath.Join(r.ObjectsDir, "pack"), hashLen: HexLen(r.ObjectFormat) / 2},
+		cat:    &catFile{git: r.Git, format: r.ObjectFormat},
+	}
+}
+
+func (s *ObjectFiles) Read(ctx context.Context, oid OID) (string, []byte, error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	if !oid.Valid(s.format) {
+		return "", nil, Errorf(CodeObjectMissing, nil, "%q is not an object id of this repository", oid)
+	}
+	kind, data, looseErr := s.loose.read(oid)
+	if looseErr == nil {
+		return kind, data, nil
+	}
+	if kind, data, err := s.readPacked(oid, s.Packs.find); err == nil {
+		return kind, data, nil
+	} else if CodeOf(err) == CodeObjectTooLarge {
+		return "", nil, err
+	}
+	// Alternates, lazily fetched objects of a partial clone, old index
+	// versions, more packs than we open, a damaged copy beside an intact one:
+	// git knows them all, and its answer is checked like any other.
+	kind, data, err := s.cat.read(ctx, oid)
+	if err == nil {
+		return kind, data, verify(s.format, oid, kind, data)
+	}
+	if CodeOf(looseErr) != "" && ctx.Err() == nil {
+		return "", nil, looseErr // we saw the damage ourselves, and can name it
+	}
+	return "", nil, err
+}
+
+// readPacked returns fs.ErrNotExist when no pack holds the object. find is
+// packSet.find, or findKnown among some packs.
+func (s *ObjectFiles) readPacked(oid OID, find func([]byte) (*packIndex, int64)) (kind string, data []byte, err error) {
+	raw, ok := oid.raw()
+	if !ok {
+		return "", nil, fs.ErrNotExist
+	}
+	// A repack may remove the pack between the lookup and the read; its
+	// objects are then in another one. Twice in a row is not a repack.
+	for range 2 {
+		p, off := find(raw)
+		if p == nil {
+			return "", nil, fs.ErrNotExist
+		}
+		if kind, data, err = s.readAt(p, off, oid); err == nil {
+			return kind, data, verify(s.format, oid, kind, data)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+		s.Packs.forget(p)
+	}
+	return "", nil, err
+}
+
+func (s *ObjectFiles) readAt(p *packIndex, off int64, oid OID) (kind string, data []byte, err error) {
+	f, err := p.openPack()
+	if err != nil {
+		return "", nil, err
+	}
+	kind, data, err = readEntry(f, off, maxObjectSize)
+	if errors.Is(err, errDelta) && s.delta != nil {
+		return s.delta(p, off, oid)
+	}
+	return kind, data, err
+}
+
+func (s *ObjectFiles) Has(ctx context.Context, oid OID) bool {
+	if !oid.Valid(s.format) || ctx.Err() != nil {
+		return false
+	}
+	if s.local(oid) {
+		return true
+	}
+	// Only alternates can still have it. Git is not asked otherwise: in a
+	// partial clone the question alone would fetch the object.
+	if _, err := os.Stat(filepath.Join(s.loose.dir, "info", "alternates")); err != nil && os.Getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES") == "" {
+		return false
+	}
+	_, err := s.cat.git.Run(ctx, nil, "cat-file", "-e", string(oid))
+	return err == nil
+}
+
+func (s *ObjectFiles) local(oid OID) bool {
+	if s.loose.has(oid) {
+		return true
+	}
+	raw, ok := oid.raw()
+	if !ok {
+		return false
+	}
+	p, _ := s.Packs.find(raw)
+	return p != nil
+}
+
+func (s *ObjectFiles) Write(ctx context.Context, objects []Object) error {
+	todo, err := prepare(s.format, objects)
+	if err != nil {
+		return err
+	}
+	s.Packs.refresh() // one look at the pack directory for the whole batch
+	todo = slices.DeleteFunc(todo, func(o Object) bool { return s.stored(o.OID) })
+	for len(todo) > 0 {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		n, size := 0, 0
+		for n < len(todo) && (n == 0 || size+len(todo[n].Data) < maxPackBytes) {
+			size += len(todo[n].Data) + 64
+			n++
+		}
+		if err := s.writeBatch(todo[:n]); err != nil {
+			return Errorf(CodeGitFailed, err, "the objects could not be written to %s", s.loose.dir)
+		}
+		todo = todo[n:]
+	}
+	return nil
+}
+
+// stored reports whether this process wrote the object a moment ago and holds it.
+// Anything else that is there may be on its way out (see packhold.go), or be damaged.
+func (s *ObjectFiles) stored(oid OID) bool {
+	if !s.holding() {
+		return false
+	}
+	_, _, err := s.readPacked(oid, func(raw []byte) (*packIndex, int64) {
+		return s.Packs.findKnown(raw, s.isHeld)
+	})
+	return err == nil
+}
+
+func (s *ObjectFiles) writeBatch(objects []Object) error {
+	mode, err := s.packDir()
+	if err != nil {
+		return err
+	}
+	h, err := writePack(s.Packs.Dir, s.format, mode, objects)
+	if err == nil {
+		s.hold(h)
+		s.mark(h.path)
+	}
+	return err
+}
+
+// packDir makes the directory of the packs if it is missing, and returns the mode of
+// what is in it.
+func (s *ObjectFiles) packDir() (fs.FileMode, error) {
+	mode, err := s.loose.modes()
+	if err != nil {
+		return 0, err
+	}
+	if err := os.Mkdir(s.Packs.Dir, 0o777); errors.Is(err, fs.ErrExist) {
+		return mode, nil
+	} else if err != nil {
+		return 0, err
+	}
+	if err := os.Chmod(s.Packs.Dir, mode); err != nil {
+		return 0, err
+	}
+	return mode, durable.SyncDir(s.loose.dir)
+}
+
+func (s *ObjectFiles) Close() error {
+	s.Abandon(nil)
+	s.Packs.close()
+	return s.cat.close()
+}

@@ -1,0 +1,711 @@
+// Tests of reading and writing objects on every kind of repository.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+	"github.com/git-agentxchain/git-agentxchain/internal/testrepo"
+)
+
+func open(t testing.TB, r *testrepo.Repo) *Repository {
+	t.Helper()
+	repo, err := Discover(context.Background(), r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := repo.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return repo
+}
+
+// aCommit returns the objects of a small commit and its id, the last one.
+func aCommit(t testing.TB, format string, seed string, n int) []Object {
+	t.Helper()
+	var objs []Object
+	var list []TreeEntry
+	for i := range n {
+		o := NewObject(format, KindBlob, []byte(fmt.Sprintf("%s blob %d\n", seed, i)))
+		objs = append(objs, o)
+		list = append(list, TreeEntry{ModeFile, fmt.Sprintf("f%03d", i), o.OID})
+	}
+	tree := NewObject(format, KindTree, EncodeTree(list))
+	raw, err := EncodeCommit(format, &Commit{Tree: tree.OID, Author: Signature{Name: "a", Email: "a@b"}, Committer: Signature{Name: "a", Email: "a@b"}, Message: seed + "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(objs, tree, NewObject(format, KindCommit, raw))
+}
+
+func TestObjectsRoundTrip(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
+		ctx := context.Background()
+		repo := open(t, r)
+		store := repo.Objects()
+		objs := aCommit(t, repo.ObjectFormat, "x", 15)
+		commit := objs[len(objs)-1].OID
+		if store.Has(ctx, commit) {
+			t.Fatal("there before it was written")
+		}
+		if _, _, err := store.Read(ctx, commit); CodeOf(err) != CodeObjectMissing || !strings.Contains(err.Error(), string(commit)) {
+			t.Fatalf("missing object: %v", err)
+		}
+		if err := store.Write(ctx, objs); err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string) {
+			t.Helper()
+			for _, o := range objs {
+				kind, data, err := store.Read(ctx, o.OID)
+				if err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+					t.Fatalf("%s: read %s: %s %q %v", when, o.OID, kind, data, err)
+				}
+				if !store.Has(ctx, o.OID) {
+					t.Fatalf("%s: does not have %s", when, o.OID)
+				}
+			}
+		}
+		check("as written")
+		// git reads the same, and finds nothing wrong with our pack.
+		if got := r.Git("cat-file", "-p", string(objs[0].OID)); got != "x blob 0" {
+			t.Fatalf("git reads %q", got)
+		}
+		r.Git("update-ref", "refs/agentxchain/runs/x", string(commit))
+		r.Fsck()
+		r.Git("verify-pack", glob(t, repo, "*.idx")[0])
+		// All objects of the repository, deltified, in one pack of git's.
+		r.Git("repack", "-q", "-a", "-d", "-f", "--depth=50")
+		check("after a repack")
+		// And as loose files.
+		unpackAll(t, repo, r)
+		check("unpacked")
+		r.Fsck()
+	})
+}
+
+func glob(t testing.TB, repo *Repository, pattern string) []string {
+	t.Helper()
+	m, err := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", pattern))
+	if err != nil || len(m) == 0 {
+		t.Fatalf("no %s in the pack directory (%v)", pattern, err)
+	}
+	return m
+}
+
+func unpackAll(t testing.TB, repo *Repository, r *testrepo.Repo) {
+	t.Helper()
+	for _, idx := range glob(t, repo, "*.idx") {
+		pack := strings.TrimSuffix(idx, ".idx") + ".pack"
+		data, err := os.ReadFile(pack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ext := range []string{".idx", ".pack", ".rev"} {
+			_ = os.Remove(strings.TrimSuffix(idx, ".idx") + ext)
+		}
+		r.GitInput(string(data), "unpack-objects", "-q")
+	}
+}
+
+// Deltas of either kind resolve to what git says, without and with go-git.
+func TestReadDeltas(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		for _, ofs := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s-ofs=%v", format, ofs), func(t *testing.T) {
+				ctx := context.Background()
+				r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+				// Edits that add up: the neighbouring version is the best base.
+				lines := make([]string, 600)
+				for i := range lines {
+					lines[i] = string(HashObject(format, KindBlob, []byte{byte(i), byte(i >> 8)}))
+				}
+				for i := range 12 {
+					for j := range 20 {
+						lines[(i*53+j*7)%600] = string(HashObject(format, KindBlob, []byte{byte(i), byte(j), 1}))
+					}
+					r.Write("big.txt", strings.Join(lines, "\n"))
+					r.CommitAll(fmt.Sprint("v", i))
+				}
+				r.Git("config", "repack.usedeltabaseoffset", fmt.Sprint(ofs))
+				r.Git("repack", "-q", "-a", "-d", "-f", "--depth=50", "--window=50")
+				if !strings.Contains(r.Git("verify-pack", "-v", globPack(t, r)), "chain length = 3") {
+					t.Fatal("no delta chains to test with:", r.Git("verify-pack", "-s", globPack(t, r)))
+				}
+				repo := open(t, r)
+				n := 0
+				for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check") + "\n") {
+					f := strings.Fields(line)
+					kind, data, err := repo.Objects().Read(ctx, OID(f[0]))
+					if err != nil || kind != f[1] || fmt.Sprint(len(data)) != f[2] {
+						t.Fatalf("%s: %s, %d bytes, %v", strings.TrimSpace(line), kind, len(data), err)
+					}
+					n++
+				}
+				if n < 40 {
+					t.Fatalf("only %d objects", n)
+				}
+				files := objectFilesOf(repo)
+				if format == FormatSHA1 && files.cat.cmd != nil {
+					t.Error("a git process was needed to read SHA-1 deltas")
+				}
+			})
+		}
+	}
+}
+
+func globPack(t testing.TB, r *testrepo.Repo) string {
+	t.Helper()
+	m, _ := filepath.Glob(filepath.Join(r.Main, ".git", "objects", "pack", "*.idx"))
+	if len(m) != 1 {
+		t.Fatalf("packs: %v", m)
+	}
+	return m[0]
+}
+
+func objectFilesOf(repo *Repository) *ObjectFiles {
+	switch o := repo.Objects().(type) {
+	case GoGitObjects:
+		return o.ObjectFiles
+	case CliObjects:
+		return o.ObjectFiles
+	}
+	return nil
+}
+
+func TestWriteSkipsWhatIsStored(t *testing.T) {
+	testrepo.Matrix(t, func(t *testing.T, r *testrepo.Repo) {
+		ctx := context.Background()
+		repo := open(t, r)
+		objs := aCommit(t, repo.ObjectFormat, "x", 3)
+		for range 3 {
+			if err := repo.Objects().Write(ctx, append(objs, objs...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(glob(t, repo, "*.pack")); n != 1 {
+			t.Fatalf("%d packs after writing the same three times", n)
+		}
+		if n := len(glob(t, repo, "*")); n != 3 {
+			t.Fatalf("left behind: %v", glob(t, repo, "*"))
+		}
+		one := NewObject(repo.ObjectFormat, KindBlob, []byte("alone"))
+		for range 2 {
+			if err := repo.Objects().Write(ctx, []Object{one}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(glob(t, repo, "*.pack")); n != 2 {
+			t.Fatalf("%d packs after writing one object twice", n)
+		}
+		// What somebody else stored may be on its way out: it is written once more.
+		r.GitInput("theirs", "hash-object", "-w", "--stdin")
+		if err := repo.Objects().Write(ctx, []Object{NewObject(repo.ObjectFormat, KindBlob, []byte("theirs"))}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(glob(t, repo, "*.keep")); n != 3 {
+			t.Fatalf("%d of 3 packs are held", n)
+		}
+		if err := repo.Objects().Write(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestWriteRefuses(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	f := repo.ObjectFormat
+	blob := NewObject(f, KindBlob, []byte("x"))
+	for name, o := range map[string]Object{
+		"kind":     {Kind: "blub", Data: []byte("x")},
+		"oid":      {Kind: KindBlob, Data: []byte("y"), OID: blob.OID},
+		"tree":     {Kind: KindTree, Data: []byte("nonsense")},
+		"dot tree": {Kind: KindTree, Data: EncodeTree([]TreeEntry{{ModeFile, "..", blob.OID}})},
+		"commit":   {Kind: KindCommit, Data: []byte("tree x\n\n")},
+	} {
+		if err := repo.Objects().Write(ctx, []Object{blob, o}); CodeOf(err) != CodeObjectInvalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if repo.Objects().Has(ctx, blob.OID) {
+		t.Error("a refused batch was written in part")
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := repo.Objects().Write(canceled, []Object{blob}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	if _, _, err := repo.Objects().Read(canceled, blob.OID); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled read: %v", err)
+	}
+	for _, bad := range []OID{"", "abc", "../../etc/passwd", OID(strings.Repeat("z", 40)), OID(strings.Repeat("A", 40))} {
+		if _, _, err := repo.Objects().Read(ctx, bad); CodeOf(err) != CodeObjectMissing {
+			t.Errorf("%q: %v", bad, err)
+		}
+		if repo.Objects().Has(ctx, bad) {
+			t.Errorf("has %q", bad)
+		}
+	}
+}
+
+// A damaged copy is named, never returned, and healed by writing again.
+func TestDamagedObjects(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		t.Run(format, func(t *testing.T) {
+			ctx := context.Background()
+			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+			repo := open(t, r)
+			one := NewObject(format, KindBlob, []byte("a blob on its own\n"))
+			r.GitInput(string(one.Data), "hash-object", "-w", "--stdin")
+			path := looseStore{repo.ObjectsDir, format}.path(one.OID)
+			good, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var other bytes.Buffer
+			if err := encodeLoose(&other, NewObject(format, KindBlob, []byte("something else"))); err != nil {
+				t.Fatal(err)
+			}
+			_ = os.Chmod(path, 0o644)
+			for name, bad := range map[string][]byte{
+				"empty": {}, "cut": good[:len(good)/2], "garbage": []byte("garbage"), "another": other.Bytes(),
+			} {
+				if err := os.WriteFile(path, bad, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := repo.Objects().Read(ctx, one.OID); CodeOf(err) != CodeObjectCorrupt || !strings.Contains(err.Error(), string(one.OID)) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if err := repo.Objects().Write(ctx, []Object{one}); err != nil {
+				t.Fatal(err)
+			}
+			if _, data, err := repo.Objects().Read(ctx, one.OID); err != nil || !bytes.Equal(data, one.Data) {
+				t.Errorf("written again: %q %v", data, err)
+			}
+			objectFilesOf(repo).Abandon(nil)
+			for _, name := range glob(t, repo, "*") {
+				_ = os.Remove(name)
+			}
+
+			objs := aCommit(t, format, "x", 4)
+			if err := repo.Objects().Write(ctx, objs); err != nil {
+				t.Fatal(err)
+			}
+			pack := strings.TrimSuffix(glob(t, repo, "*.idx")[0], ".idx") + ".pack"
+			data, err := os.ReadFile(pack)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 20; i < 60; i++ {
+				data[i] ^= 0x55
+			}
+			_ = os.Chmod(pack, 0o644)
+			if err := os.WriteFile(pack, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			bad := 0
+			for _, o := range objs {
+				_, got, err := repo.Objects().Read(ctx, o.OID)
+				switch {
+				case err == nil && !bytes.Equal(got, o.Data):
+					t.Errorf("%s: wrong content returned", o.OID)
+				case err != nil:
+					bad++
+				}
+			}
+			if bad == 0 {
+				t.Fatal("the damage was not noticed")
+			}
+			if err := repo.Objects().Write(ctx, objs); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range objs {
+				if _, got, err := repo.Objects().Read(ctx, o.OID); err != nil || !bytes.Equal(got, o.Data) {
+					t.Errorf("%s after writing again: %v", o.OID, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAlternates(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	clone := filepath.Join(t.TempDir(), "clone")
+	r.Git("clone", "-q", "--shared", r.Main, clone)
+	repo, err := Discover(ctx, clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = repo.Close() }()
+	head := OID(r.Git("rev-parse", "HEAD"))
+	if !repo.Objects().Has(ctx, head) {
+		t.Error("Has misses an alternate's object")
+	}
+	if kind, _, err := repo.Objects().Read(ctx, head); err != nil || kind != KindCommit {
+		t.Errorf("%s %v", kind, err)
+	}
+}
+
+// Extensions that keep go-git from opening a repository at all are no concern
+// of an object store that reads no configuration.
+func TestRepositoriesGoGitRefuses(t *testing.T) {
+	ctx := context.Background()
+	for name, setup := range map[string]func(r *testrepo.Repo) string{
+		"worktreeConfig": func(r *testrepo.Repo) string {
+			r.Git("config", "core.repositoryformatversion", "1")
+			r.Git("config", "extensions.worktreeConfig", "true")
+			return r.Dir
+		},
+		"sparse": func(r *testrepo.Repo) string {
+			r.Git("sparse-checkout", "set", "--cone", "d")
+			return r.Dir
+		},
+		"partialClone": func(r *testrepo.Repo) string {
+			dir := filepath.Join(t.TempDir(), "clone")
+			r.Git("config", "uploadpack.allowFilter", "true")
+			r.Git("clone", "-q", "--filter=blob:none", "--no-checkout", "file://"+r.Main, dir)
+			return dir
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := testrepo.New(t, testrepo.Options{})
+			head, blob := OID(r.Git("rev-parse", "HEAD")), OID(r.Git("rev-parse", "HEAD:a.txt"))
+			repo, err := Discover(ctx, setup(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = repo.Close() }()
+			if name == "partialClone" && repo.Objects().Has(ctx, blob) {
+				t.Error("the clone is not partial, or Has fetched the object")
+			}
+			for oid, kind := range map[OID]string{head: KindCommit, blob: KindBlob} {
+				if got, _, err := repo.Objects().Read(ctx, oid); err != nil || got != kind {
+					t.Errorf("%s: %s %v", oid, got, err)
+				}
+			}
+			if err := repo.Objects().Write(ctx, aCommit(t, repo.ObjectFormat, "x", 3)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+		repo := open(t, r)
+		ctx := context.Background()
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				for j := range 5 {
+					objs := aCommit(t, format, fmt.Sprint(i, j), 3)
+					if err := repo.Objects().Write(ctx, objs); err != nil {
+						t.Error(err)
+					}
+					for _, o := range objs {
+						if _, _, err := repo.Objects().Read(ctx, o.OID); err != nil {
+							t.Error(err)
+						}
+					}
+					if i == 0 {
+						if err := repo.Compact(ctx); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		r.Fsck()
+	}
+}
+
+// A writer killed at any point leaves a repository that git finds sound.
+func TestKilledWriter(t *testing.T) {
+	if dir := os.Getenv("OBJECTS_CHILD"); dir != "" {
+		repo, err := Discover(context.Background(), dir)
+		if err == nil {
+			err = repo.Objects().Write(context.Background(), aCommit(t, repo.ObjectFormat, "killed", 5))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, point := range []string{"objects.pack.before", "objects.pack.kept", "objects.pack.synced", "objects.pack.named", "objects.pack.after"} {
+		for _, format := range []string{FormatSHA1, FormatSHA256} {
+			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriter$")
+			cmd.Env = append(os.Environ(), "OBJECTS_CHILD="+r.Dir, faults.Env+"="+point)
+			if out, err := cmd.CombinedOutput(); err == nil {
+				t.Fatalf("%s: not killed\n%s", point, out)
+			}
+			r.Fsck()
+			repo := open(t, r)
+			objs := aCommit(t, format, "killed", 5)
+			if err := repo.Objects().Write(context.Background(), objs); err != nil {
+				t.Fatal(err)
+			}
+			r.Git("update-ref", "refs/agentxchain/runs/x", string(objs[len(objs)-1].OID))
+			r.Fsck()
+			repo.StaleHolds(true)
+			for _, name := range glob(t, repo, "*") {
+				pack := strings.TrimSuffix(name, filepath.Ext(name))
+				if _, err := os.Stat(pack + ".idx"); err != nil {
+					t.Errorf("%s: %s is left", point, name)
+				}
+			}
+			r.Git("fsck", "--full", "--strict")
+		}
+	}
+}
+
+func TestHashObjectIsGits(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+		for _, s := range []string{"", "x", "line\n", strings.Repeat("\x00\xff", 5000)} {
+			if got, want := HashObject(format, KindBlob, []byte(s)), r.GitInput(s, "hash-object", "--stdin"); string(got) != want {
+				t.Errorf("%s: %s, git says %s", format, got, want)
+			}
+		}
+		if got, want := EmptyTree(format), r.GitInput("", "mktree"); string(got) != want {
+			t.Errorf("empty tree %s, git says %s", got, want)
+		}
+	}
+}
+
+func TestOID(t *testing.T) {
+	a := OID(strings.Repeat("a", 40))
+	for _, c := range []struct {
+		oid         OID
+		format      string
+		valid, zero bool
+	}{
+		{a, FormatSHA1, true, false}, {a, FormatSHA256, false, false}, {"", FormatSHA1, false, true},
+		{ZeroOID(FormatSHA1), FormatSHA1, true, true}, {ZeroOID(FormatSHA256), FormatSHA256, true, true},
+		{OID(strings.Repeat("A", 40)), FormatSHA1, false, false}, {a, "md5", false, false}, {"", "md5", false, true},
+	} {
+		if c.oid.Valid(c.format) != c.valid || c.oid.IsZero() != c.zero {
+			t.Errorf("%q in %s: valid %v zero %v", c.oid, c.format, c.oid.Valid(c.format), c.oid.IsZero())
+		}
+	}
+}
+
+// Any content survives the loose and the packed form.
+func TestCodecsRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		format := rapid.SampledFrom([]string{FormatSHA1, FormatSHA256}).Draw(rt, "format")
+		var objs []Object
+		for _, d := range rapid.SliceOfNDistinct(rapid.SliceOfN(rapid.Byte(), 0, 300), 1, 8, func(b []byte) string { return string(b) }).Draw(rt, "blobs") {
+			objs = append(objs, NewObject(format, KindBlob, d))
+		}
+		held, err := writePack(dir, format, 0o755, objs)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer held.Release()
+		path := held.path
+		set := &packSet{Dir: dir, hashLen: HexLen(format) / 2}
+		defer set.close()
+		for _, o := range objs {
+			var loose bytes.Buffer
+			if err := encodeLoose(&loose, o); err != nil {
+				rt.Fatal(err)
+			}
+			if kind, data, err := decodeLoose(&loose, maxObjectSize); err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+				rt.Fatalf("loose: %s %q %v", kind, data, err)
+			}
+			raw, _ := o.OID.raw()
+			p, off := set.find(raw)
+			if p == nil {
+				rt.Fatalf("%s is not found", o.OID)
+			}
+			f, err := os.Open(p.path + ".pack")
+			if err != nil {
+				rt.Fatal(err)
+			}
+			kind, data, err := readEntry(f, off, maxObjectSize)
+			_ = f.Close()
+			if err != nil || kind != o.Kind || !bytes.Equal(data, o.Data) {
+				rt.Fatalf("packed: %s %q %v", kind, data, err)
+			}
+		}
+		if p, _ := set.find(make([]byte, HexLen(format)/2)); p != nil {
+			rt.Fatal("found what is not there")
+		}
+		entries, err := readRawPack(path, HexLen(format)/2)
+		if err != nil || len(entries) != len(objs) {
+			rt.Fatalf("raw pack: %d entries, %v", len(entries), err)
+		}
+		_ = os.Remove(path + ".idx")
+		_ = os.Remove(path + ".pack")
+	})
+}
+
+func encodeLoose(w io.Writer, o Object) error {
+	return deflate(w, objectHeader(o.Kind, len(o.Data)), o.Data)
+}
+
+func FuzzDecodeLoose(f *testing.F) {
+	var b bytes.Buffer
+	if err := encodeLoose(&b, NewObject(FormatSHA1, KindBlob, []byte("hello"))); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		kind, content, err := decodeLoose(bytes.NewReader(data), maxObjectSize)
+		if err == nil && (!validKind(kind) || len(content) > maxObjectSize) {
+			t.Fatalf("%q %d", kind, len(content))
+		}
+	})
+}
+
+func FuzzPackIndex(f *testing.F) {
+	dir := f.TempDir()
+	held, err := writePack(dir, FormatSHA1, 0o755, aCommit(f, FormatSHA1, "x", 2))
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer held.Release()
+	path := held.path
+	idx, _ := os.ReadFile(path + ".idx")
+	pack, _ := os.ReadFile(path + ".pack")
+	f.Add(idx, pack, int64(12))
+	f.Fuzz(func(t *testing.T, idx, pack []byte, off int64) {
+		p := &packIndex{data: idx, size: int64(len(idx)), hlen: 20}
+		if p.readHead() == nil {
+			for i := range min(p.n, 10) {
+				if raw, _, _, err := p.entry(i); err == nil {
+					p.find(raw)
+				}
+			}
+		}
+		if off >= 0 {
+			_, _, _ = readEntry(bytes.NewReader(pack), off, maxObjectSize)
+		}
+	})
+}
+
+func TestCompact(t *testing.T) {
+	for _, format := range []string{FormatSHA1, FormatSHA256} {
+		t.Run(format, func(t *testing.T) {
+			ctx := context.Background()
+			r := testrepo.New(t, testrepo.Options{ObjectFormat: format})
+			repo := open(t, r)
+			// A pack of somebody else's, which must stay.
+			r.Git("repack", "-q", "-a", "-d")
+			foreign := glob(t, repo, "*.pack")
+			var all []Object
+			most := 0
+			for i := range 120 {
+				objs := aCommit(t, format, fmt.Sprint("c", i), 4)
+				all = append(all, objs...)
+				if err := repo.Objects().Write(ctx, objs); err != nil {
+					t.Fatal(err)
+				}
+				if err := objectFilesOf(repo).reached(commitsIn(objs)); err != nil {
+					t.Fatal(err)
+				}
+				if i == 5 {
+					// A kept pack and a damaged one are left alone.
+					mine := glob(t, repo, "*.pack")
+					if err := os.WriteFile(strings.TrimSuffix(mine[0], ".pack")+".keep", nil, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.Git("update-ref", fmt.Sprint("refs/agentxchain/runs/c", i), string(objs[len(objs)-1].OID))
+				if err := repo.Compact(ctx); err != nil {
+					t.Fatal(err)
+				}
+				most = max(most, len(glob(t, repo, "*.pack")))
+			}
+			if most > 2*compactFanIn+3 {
+				t.Errorf("up to %d packs", most)
+			}
+			if _, err := os.Stat(foreign[0]); err != nil {
+				t.Error("another program's pack was removed")
+			}
+			for _, o := range all {
+				if _, data, err := repo.Objects().Read(ctx, o.OID); err != nil || !bytes.Equal(data, o.Data) {
+					t.Fatalf("%s: %v", o.OID, err)
+				}
+			}
+			r.Fsck()
+			r.Git("gc", "-q", "--prune=now")
+			if err := repo.Compact(ctx); err != nil {
+				t.Fatal(err)
+			}
+			r.Fsck()
+		})
+	}
+}
+
+func TestCompactLeavesDamagedPacks(t *testing.T) {
+	ctx := context.Background()
+	r := testrepo.New(t, testrepo.Options{})
+	repo := open(t, r)
+	for i := range compactFanIn + 1 {
+		if err := repo.Objects().Write(ctx, aCommit(t, repo.ObjectFormat, fmt.Sprint(i), 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	objectFilesOf(repo).Abandon(nil)
+	bad := glob(t, repo, "*.pack")[3]
+	data, err := os.ReadFile(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[20] ^= 0xff
+	_ = os.Chmod(bad, 0o644)
+	if err := os.WriteFile(bad, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Compact(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := glob(t, repo, "*.pack"); len(got) != 2 {
+		t.Fatalf("packs: %v", got)
+	}
+	if _, err := os.Stat(bad); err != nil {
+		t.Fatal(err)
+	}
+	if tmp, _ := filepath.Glob(filepath.Join(repo.ObjectsDir, "pack", "*"+newExt)); len(tmp) != 0 {
+		t.Fatalf("left behind %v", tmp)
+	}
+}
+
+func TestClosedObjects(t *testing.T) {
+	r := testrepo.New(t, testrepo.Options{})
+	repo, err := Discover(context.Background(), r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := repo.Objects().Read(context.Background(), EmptyTree(FormatSHA1)); !errors.Is(err, fs.ErrClosed) {
+		t.Fatal(err)
+	}
+}

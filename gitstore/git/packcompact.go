@@ -1,0 +1,247 @@
+// Folding the small packs of single commits into fewer, larger ones.
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	// compactFanIn packs of one order of magnitude become one of the next, so
+	// an object is copied about four times in the life of a repository, and
+	// their number stays below git gc's own limit of 50.
+	compactFanIn = 10
+	// compactMax is the size from which a pack is left alone, in bytes.
+	compactMax = 10 << 20
+	// compactMin: all smaller packs count as one order of magnitude.
+	compactMin = 10_000
+)
+
+// Compact folds packs this package wrote when enough of one size have
+// gathered; otherwise it only lists a directory. Other packs are never
+// touched. It may run beside readers, writers, git gc and itself: a pack is
+// removed only after everything in it is durably in another one. Call it after
+// a commit, outside of the lock; a failure loses nothing and may be ignored.
+func (r *Repository) Compact(ctx context.Context) error {
+	if c, ok := r.Objects().(interface{ compact(context.Context) error }); ok {
+		err := c.compact(ctx)
+		r.DropStaleMidx() // one may have been written from a list that has the packs folded now
+		return err
+	}
+	return nil
+}
+
+// marks is the directory that names the packs of ours. It is a hint: a lost
+// mark leaves its pack to git gc.
+func (s *ObjectFiles) marks() string {
+	return filepath.Join(s.loose.dir, "info", "agentxchain-packs")
+}
+
+func (s *ObjectFiles) mark(packPath string) {
+	file := filepath.Join(s.marks(), filepath.Base(packPath))
+	if os.WriteFile(file, nil, 0o644) != nil {
+		_ = os.MkdirAll(s.marks(), 0o777)
+		_ = os.WriteFile(file, nil, 0o644)
+	}
+}
+
+func (s *ObjectFiles) compact(ctx context.Context) error {
+	s.compactMu.Lock()
+	defer s.compactMu.Unlock()
+	marks, err := os.ReadDir(s.marks())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(marks) < compactFanIn {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(s.Packs.Dir, MidxName)); err == nil {
+		return nil // git maintenance folds packs here, and its index names ours
+	}
+	tiers := make(map[int][]string)
+	for _, m := range marks {
+		path := filepath.Join(s.Packs.Dir, m.Name())
+		fi, err := os.Stat(path + ".pack")
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			_ = os.Remove(filepath.Join(s.marks(), m.Name())) // gc took it
+		case err == nil && fi.Size() < compactMax:
+			t := int(math.Log10(float64(max(fi.Size(), compactMin))))
+			tiers[t] = append(tiers[t], path)
+		}
+	}
+	for _, paths := range tiers {
+		if len(paths) < compactFanIn {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		slices.Sort(paths)
+		if err := s.fold(paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fold copies the entries of packs into a new one and removes them. A pack
+// that proves damaged, or vanishes meanwhile, is left out: fsck's business.
+func (s *ObjectFiles) fold(paths []string) error {
+	paths = slices.DeleteFunc(paths, kept)
+	for len(paths) >= 2 {
+		folded, bad, err := s.copyPacks(paths)
+		if bad != "" {
+			paths = slices.DeleteFunc(paths, func(p string) bool { return p == bad })
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("fold packs: %w", err)
+		}
+		// Everything in it is in the packs it is made of until they are removed, and
+		// what of that a ref reaches is reached in it: it needs no hold.
+		folded.Release()
+		s.mark(folded.path)
+		for _, p := range paths {
+			// The index first: without it nobody starts to use the pack.
+			_ = os.Remove(p + ".idx")
+			_ = os.Remove(p + ".rev")
+			_ = os.Remove(p + ".pack")
+			_ = os.Remove(filepath.Join(s.marks(), filepath.Base(p)))
+		}
+		return nil
+	}
+	return nil
+}
+
+// copyPacks writes one pack with the entries of all, holding one source in
+// memory at a time. bad names a source that could not be read.
+func (s *ObjectFiles) copyPacks(paths []string) (folded *packHold, bad string, err error) {
+	hashLen := HexLen(s.format) / 2
+	mode, err := s.loose.modes()
+	if err != nil {
+		return nil, "", err
+	}
+	ids := make(map[string]bool)
+	for _, p := range paths {
+		if err := indexIDs(p, hashLen, ids); err != nil {
+			return nil, p, err
+		}
+	}
+	folded, err = BuildPack(s.Packs.Dir, s.format, mode, len(ids), func(w *PackWriter) error {
+		for _, p := range paths {
+			entries, err := readRawPack(p, hashLen)
+			if err != nil {
+				bad = p
+				return err
+			}
+			for _, e := range entries {
+				if !ids[string(e.raw)] {
+					continue // copied from an earlier pack
+				}
+				ids[string(e.raw)] = false
+				if err := w.addRaw(e.raw, e.entry); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return folded, bad, err
+}
+
+func indexIDs(path string, hashLen int, ids map[string]bool) error {
+	p, err := openIndex(nil, path, hashLen)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	for i := range p.n {
+		raw, _, _, err := p.entry(i)
+		if err != nil {
+			return err
+		}
+		ids[string(raw)] = true
+	}
+	return nil
+}
+
+// kept reports whether somebody attached a meaning to a pack that folding it
+// would lose.
+func kept(path string) bool {
+	for _, ext := range []string{".keep", ".promisor", ".mtimes", ".bitmap"} {
+		if _, err := os.Lstat(path + ext); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// rawEntry is an entry of a pack in its stored form.
+type rawEntry struct{ raw, entry []byte }
+
+// readRawPack reads a small pack whole, checking every entry against the
+// index. Packs with deltas are refused: a copy would change what an offset
+// delta refers to.
+func readRawPack(path string, hashLen int) ([]rawEntry, error) {
+	p, err := openIndex(nil, path, hashLen)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	f, err := os.Open(path + ".pack")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, compactMax+1))
+	if err != nil {
+		return nil, err
+	}
+	end := len(data) - hashLen
+	if end < 12 || len(data) > compactMax || !strings.HasPrefix(string(data[:8]), "PACK\x00\x00\x00\x02") {
+		return nil, errors.New("not a small pack")
+	}
+	type place struct {
+		off int64
+		crc uint32
+		raw []byte
+	}
+	places := make([]place, p.n)
+	for i := range places {
+		raw, crc, off, err := p.entry(uint32(i))
+		if err != nil {
+			return nil, err
+		}
+		places[i] = place{off, crc, raw}
+	}
+	slices.SortFunc(places, func(a, b place) int { return int(a.off - b.off) })
+	out := make([]rawEntry, 0, len(places))
+	for i, pl := range places {
+		next := int64(end)
+		if i+1 < len(places) {
+			next = places[i+1].off
+		}
+		if pl.off < 12 || next > int64(end) || pl.off >= next {
+			return nil, errIndex
+		}
+		entry := data[pl.off:next]
+		if crc32.ChecksumIEEE(entry) != pl.crc {
+			return nil, errors.New("pack entry is damaged")
+		}
+		if e, err := entryHeader(entry, 0); err != nil || e.kind == "" {
+			return nil, errDelta
+		}
+		out = append(out, rawEntry{pl.raw, entry})
+	}
+	return out, nil
+}

@@ -1,0 +1,146 @@
+// One entry of a pack: its header and, when it is stored whole, its contents.
+
+package git
+
+import (
+	"errors"
+	"io"
+	"sync"
+)
+
+// packEntry is the header of one entry.
+type packEntry struct {
+	kind string // "" for a delta
+	size int64  // inflated, of the delta itself for one
+	data int64  // offset of the compressed data or of a delta's base reference
+}
+
+var packKinds = [8]string{1: KindCommit, 2: KindTree, 3: KindBlob, 4: KindTag}
+
+// kindNumber is the inverse of packKinds.
+func kindNumber(kind string) byte {
+	for i, k := range packKinds {
+		if k == kind && k != "" {
+			return byte(i)
+		}
+	}
+	return 0
+}
+
+var errEntry = errors.New("malformed pack entry")
+
+// entryHeader reads the header of the entry that begins b, off in its pack.
+func entryHeader(b []byte, off int64) (packEntry, error) {
+	if len(b) == 0 {
+		return packEntry{}, errEntry
+	}
+	number := b[0] >> 4 & 7
+	e := packEntry{kind: packKinds[number], size: int64(b[0] & 15)}
+	i, shift := 1, 4
+	for b[i-1]&0x80 != 0 {
+		if i >= len(b) || shift > 53 {
+			return packEntry{}, errEntry
+		}
+		e.size |= int64(b[i]&0x7f) << shift
+		shift += 7
+		i++
+	}
+	e.data = off + int64(i)
+	if e.kind == "" && number != 6 && number != 7 {
+		return packEntry{}, errors.New("unknown pack entry type")
+	}
+	return e, nil
+}
+
+// readEntry returns an object that is stored whole and has at most limit bytes;
+// errDelta for the others.
+func readEntry(pack io.ReaderAt, off, limit int64) (kind string, data []byte, err error) {
+	w, ok := windows.Get().(*window)
+	if !ok {
+		w = &window{}
+	}
+	defer windows.Put(w)
+	defer w.look(nil, 0)
+	w.look(pack, off)
+	if err := w.fill(); err != nil {
+		return "", nil, err
+	}
+	e, err := entryHeader(w.buf[:w.n], off)
+	if err != nil {
+		return "", nil, err
+	}
+	if e.size > limit {
+		return "", nil, Errorf(CodeObjectTooLarge, nil, "an object is %d bytes long, the limit is %d", e.size, limit)
+	}
+	if e.kind == "" {
+		return "", nil, errDelta
+	}
+	w.at = int(e.data - off)
+	// A deflate stream never grows its content by more than a few bytes per
+	// block, so this is far enough and a lying size reads too little.
+	w.end = e.data + e.size + e.size/512 + 4096
+	z, err := inflate(w)
+	if err != nil {
+		return "", nil, err
+	}
+	defer zlibReaders.Put(z)
+	data, err = readExactly(z, e.size)
+	return e.kind, data, err
+}
+
+var windows sync.Pool // of *window
+
+// window reads a file from some place on. Most entries of our packs fit into it,
+// header and all, and cost one system call.
+type window struct {
+	src   io.ReaderAt
+	off   int64 // of what is read next
+	end   int64 // nothing from here on is read
+	at, n int   // buf[at:n] is not yet taken
+	buf   [8 << 10]byte
+}
+
+func (w *window) look(src io.ReaderAt, off int64) {
+	w.src, w.off, w.end, w.at, w.n = src, off, off+int64(len(w.buf)), 0, 0
+}
+
+// fill reads on; io.EOF at the end.
+func (w *window) fill() error {
+	size := min(int64(len(w.buf)), w.end-w.off)
+	if size <= 0 {
+		return io.EOF
+	}
+	n, err := w.src.ReadAt(w.buf[:size], w.off)
+	w.off += int64(n)
+	w.at, w.n = 0, n
+	switch {
+	case n > 0:
+		return nil
+	case err == nil:
+		return io.ErrNoProgress
+	}
+	return err
+}
+
+func (w *window) Read(p []byte) (int, error) {
+	if w.at == w.n {
+		if err := w.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, w.buf[w.at:w.n])
+	w.at += n
+	return n, nil
+}
+
+// ReadByte keeps the decompressor from wrapping the window in another buffer.
+func (w *window) ReadByte() (byte, error) {
+	if w.at == w.n {
+		if err := w.fill(); err != nil {
+			return 0, err
+		}
+	}
+	b := w.buf[w.at]
+	w.at++
+	return b, nil
+}

@@ -1,0 +1,278 @@
+// Holding a pack until a ref reaches it: git's housekeeping removes what no ref
+// reaches, and between the writing of an operation's objects and the move of its
+// ref none does.
+//
+// git leaves a pack alone that has a file ".keep" beside it: repack, gc, prune and
+// the tasks of maintenance do. Each look at the pack directory comes before the look
+// at the refs, so a pack is safe when the file is there before the pack gets its name
+// and until the ref has moved. Loose objects have no such protection, therefore
+// everything is written into packs; and what is stored somewhere else is written once
+// more, for it may be somebody's leftover that the next repack drops.
+
+package git
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+)
+
+const (
+	KeepExt = ".keep"
+	newExt  = ".new" // of a file of a pack that is being written, after its own
+)
+
+// packHold is a pack of ours that no ref is known to reach.
+type packHold struct {
+	path  string   // without extension
+	pack  *os.File // open, so that its bytes outlive its name
+	index []byte
+	tips  []OID // the commits in it
+}
+
+// newKeep makes the file that holds a pack to be written and returns the pack's path,
+// without extension. The name is one that nobody may have used before, not the
+// checksum that git would take: another process may be about to give a pack with the
+// same objects free, or git to remove it.
+func newKeep(packDir, format string) (string, error) {
+	owner := NewOwner("objects of an operation")
+	owner.Acquired = time.Now()
+	h := newHash(format)
+	_, _ = io.WriteString(h, owner.Token)
+	path := filepath.Join(packDir, fmt.Sprintf("pack-%x", h.Sum(nil)))
+	f, err := os.OpenFile(path+KeepExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(append(owner.Encode(), '\n'))
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = os.Remove(path + KeepExt)
+		return "", err
+	}
+	return path, nil
+}
+
+// removeUnfinished removes what was written of a pack that did not get its index. One
+// that did is git's to clean up.
+func removeUnfinished(path string) {
+	if _, err := os.Lstat(path + ".idx"); errors.Is(err, fs.ErrNotExist) {
+		_ = os.Remove(path + ".pack")
+	}
+	_ = os.Remove(path + ".pack" + newExt)
+	_ = os.Remove(path + ".idx" + newExt)
+}
+
+// commitsIn returns the ids of the commits among objects.
+func commitsIn(objects []Object) []OID {
+	var out []OID
+	for _, o := range objects {
+		if o.Kind == KindCommit {
+			out = append(out, o.OID)
+		}
+	}
+	return out
+}
+
+// isHeld reports whether the pack at path, without extension, is one of ours that
+// waits for its ref.
+func (s *ObjectFiles) isHeld(path string) bool {
+	s.holdMu.Lock()
+	defer s.holdMu.Unlock()
+	return slices.ContainsFunc(s.holds, func(h *packHold) bool { return h.path == path })
+}
+
+func (s *ObjectFiles) holding() bool {
+	s.holdMu.Lock()
+	defer s.holdMu.Unlock()
+	return len(s.holds) > 0
+}
+
+func (s *ObjectFiles) hold(h *packHold) {
+	s.holdMu.Lock()
+	defer s.holdMu.Unlock()
+	s.holds = append(s.holds, h)
+}
+
+// take removes the holds of the commits from the list, and with them those without a
+// commit, which are parts of what the commits stand for. nil takes all.
+func (s *ObjectFiles) take(tips []OID) []*packHold {
+	s.holdMu.Lock()
+	defer s.holdMu.Unlock()
+	named := func(h *packHold) bool {
+		return slices.ContainsFunc(h.tips, func(o OID) bool { return slices.Contains(tips, o) })
+	}
+	if tips != nil && !slices.ContainsFunc(s.holds, named) {
+		return nil
+	}
+	var taken, left []*packHold
+	for _, h := range s.holds {
+		if tips == nil || len(h.tips) == 0 || named(h) {
+			taken = append(taken, h)
+		} else {
+			left = append(left, h)
+		}
+	}
+	s.holds = left
+	return taken
+}
+
+// reached is told that refs have moved to commits: their packs need no hold any
+// more. It looks once more whether they are there, and puts one back that was
+// removed all the same.
+func (s *ObjectFiles) reached(tips []OID) error {
+	var errs []error
+	for _, h := range s.take(tips) {
+		errs = append(errs, h.confirm(s.Packs.Dir))
+		h.Release()
+	}
+	return errors.Join(errs...)
+}
+
+// Abandon gives packs free whose refs will not move. What is in them is git's to
+// clean up.
+func (s *ObjectFiles) Abandon(tips []OID) {
+	for _, h := range s.take(tips) {
+		h.Release()
+	}
+}
+
+func (h *packHold) Release() {
+	_ = h.pack.Close()
+	_ = os.Remove(h.path + KeepExt)
+}
+
+// confirm puts the pack back in its place should it have lost it.
+func (h *packHold) confirm(packDir string) error {
+	want, err := h.pack.Stat()
+	if err != nil {
+		return err
+	}
+	have, perr := os.Stat(h.path + ".pack")
+	_, ierr := os.Stat(h.path + ".idx")
+	if perr == nil && ierr == nil && os.SameFile(want, have) {
+		return nil
+	}
+	mode := want.Mode().Perm()
+	if _, err := h.pack.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := putFile(h.path+".pack", mode, h.pack); err != nil {
+		return err
+	}
+	if err := putFile(h.path+".idx", mode, strings.NewReader(string(h.index))); err != nil {
+		return err
+	}
+	return durable.SyncDir(packDir)
+}
+
+// putFile writes a file complete before it has its name.
+func putFile(path string, mode fs.FileMode, from io.Reader) error {
+	_ = os.Remove(path + newExt)
+	f, err := os.OpenFile(path+newExt, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if err == nil {
+		err = seal(f, mode)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// holder is what a backend offers of the above.
+type holder interface {
+	reached(tips []OID) error
+	Abandon(tips []OID)
+}
+
+// Reached tells the object store that refs have moved.
+func (r *Repository) Reached(updates []RefUpdate) error {
+	if h, ok := r.Objects().(holder); ok {
+		return h.reached(newTips(updates))
+	}
+	return nil
+}
+
+// Abandon tells it that they will not.
+func (r *Repository) Abandon(updates ...RefUpdate) {
+	if h, ok := r.Objects().(holder); ok {
+		h.Abandon(newTips(updates))
+	}
+}
+
+func newTips(updates []RefUpdate) []OID {
+	tips := make([]OID, 0, len(updates))
+	for _, u := range updates {
+		if u.New != u.Old {
+			tips = append(tips, u.New)
+		}
+	}
+	return tips
+}
+
+// StaleHold is a pack that a process which is no more has held.
+type StaleHold struct {
+	Path string // of the .keep file
+	By   string // who made it
+}
+
+// StaleHolds lists the packs that processes of ours hold who did not live to give
+// them free, proven by process number and start time. With remove they are given
+// free and what was half written goes; what no ref reaches is then git's to clean up.
+func (r *Repository) StaleHolds(remove bool) []StaleHold {
+	dir := filepath.Join(r.ObjectsDir, "pack")
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	names, err := d.Readdirnames(-1)
+	_ = d.Close()
+	if err != nil {
+		return nil
+	}
+	var stale []StaleHold
+	for _, name := range names {
+		if !strings.HasSuffix(name, KeepExt) {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		l, err := ReadLock(path)
+		if err != nil || !l.valid || !l.ours || !l.gone() {
+			continue
+		}
+		if remove {
+			removeUnfinished(strings.TrimSuffix(path, KeepExt))
+			if os.Remove(path) != nil {
+				continue
+			}
+		}
+		stale = append(stale, StaleHold{Path: path, By: fmt.Sprintf("process %d (%s)", l.PID, l.purpose)})
+	}
+	return stale
+}
+
+// gone reports that the owner is certainly over: a process of this machine, by
+// number and start time.
+func (l *FileLock) gone() bool {
+	return Owner{PID: l.PID, Started: l.Started, Host: l.Host, Space: l.Space}.Dead()
+}

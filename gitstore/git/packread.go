@@ -1,0 +1,345 @@
+// Finding and reading packed objects without loading a pack index: a handful
+// of positioned reads per lookup, whatever the size of the repository.
+package git
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// errDelta says that an entry is stored as a difference to another object.
+var errDelta = errors.New("entry is a delta")
+
+// smallIndex is the size up to which an index is kept in memory whole; the
+// packs this package writes are far below it.
+const smallIndex = 64 << 10
+
+// maxOpenIndexes bounds file handles in a repository with thousands of packs;
+// objects in the packs beyond are left to git.
+const maxOpenIndexes = 256
+
+const (
+	idxHeader = 8
+	idxFanout = 256 * 4
+)
+
+// packSet is the pack directory of one objects directory.
+type packSet struct {
+	Dir     string
+	hashLen int // bytes
+	open    openFile
+
+	mu    sync.Mutex
+	stamp time.Time // directory's mtime at the last scan
+	packs map[string]*packIndex
+	order []*packIndex
+}
+
+// openFile opens a file or directory for reading; nil is os.Open. A repository
+// that is not trusted gets one that keeps inside of it.
+type openFile func(name string) (*os.File, error)
+
+func (open openFile) file(name string) (*os.File, error) {
+	if open == nil {
+		return os.Open(name)
+	}
+	return open(name)
+}
+
+// packIndex is one index file, version 2.
+type packIndex struct {
+	path string // without the extension
+	open openFile
+	data []byte // whole content of a small index
+	file *os.File
+	pack atomic.Pointer[os.File] // the pack itself, see openPack
+	n    uint32                  // objects
+	size int64
+	fan  [256]uint32
+	hlen int64
+}
+
+// find returns the pack and offset of an object; nil when it is in none that
+// could be read.
+func (s *packSet) find(raw []byte) (*packIndex, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, off := s.lookup(raw, nil); p != nil {
+		return p, off
+	}
+	if s.scan() {
+		return s.lookup(raw, nil)
+	}
+	return nil, 0
+}
+
+// findKnown is find among those packs of the last refresh that only lets pass.
+func (s *packSet) findKnown(raw []byte, only func(path string) bool) (*packIndex, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lookup(raw, only)
+}
+
+// refresh looks for new packs.
+func (s *packSet) refresh() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scan()
+}
+
+func (s *packSet) lookup(raw []byte, only func(path string) bool) (*packIndex, int64) {
+	for i, p := range s.order {
+		if only != nil && !only(p.path) {
+			continue
+		}
+		if off, ok := p.find(raw); ok {
+			// Objects read together were mostly written together.
+			if i > 0 {
+				copy(s.order[1:i+1], s.order[:i])
+				s.order[0] = p
+			}
+			return p, off
+		}
+	}
+	return nil, 0
+}
+
+// forget drops a pack that vanished (a repack) so that the next find rescans.
+func (s *packSet) forget(p *packIndex) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop(p)
+	s.stamp = time.Time{}
+}
+
+func (s *packSet) drop(p *packIndex) {
+	if s.packs[p.path] != p {
+		return
+	}
+	delete(s.packs, p.path)
+	for i, q := range s.order {
+		if q == p {
+			s.order = append(s.order[:i], s.order[i+1:]...)
+			break
+		}
+	}
+	p.close()
+}
+
+// scan rereads the directory; false when it did not change since.
+func (s *packSet) scan() bool {
+	fi, err := os.Stat(s.Dir)
+	if err != nil {
+		return false
+	}
+	// A directory changed within the clock's grain of the last scan may change
+	// again without a new mtime, so a young stamp is never trusted.
+	if fi.ModTime().Equal(s.stamp) && time.Since(s.stamp) > 2*time.Second {
+		return false
+	}
+	d, err := s.open.file(s.Dir)
+	if err != nil {
+		return false
+	}
+	entries, err := d.ReadDir(-1)
+	_ = d.Close()
+	if err != nil {
+		return false
+	}
+	if s.packs == nil {
+		s.packs = make(map[string]*packIndex)
+	}
+	present := make(map[string]bool, len(entries))
+	changed := false
+	for _, e := range entries {
+		base, ok := strings.CutSuffix(e.Name(), ".idx")
+		if !ok || !strings.HasPrefix(base, "pack-") {
+			continue
+		}
+		path := filepath.Join(s.Dir, base)
+		present[path] = true
+		if s.packs[path] != nil || len(s.packs) >= maxOpenIndexes {
+			continue
+		}
+		if p, err := openIndex(s.open, path, s.hashLen); err == nil {
+			s.packs[path] = p
+			s.order = append(s.order, p)
+			changed = true
+		}
+	}
+	for path, p := range s.packs {
+		if !present[path] {
+			s.drop(p)
+		}
+	}
+	s.stamp = fi.ModTime()
+	return changed
+}
+
+func (s *packSet) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.order {
+		p.close()
+	}
+	s.packs, s.order, s.stamp = nil, nil, time.Time{}
+}
+
+func openIndex(open openFile, path string, hashLen int) (*packIndex, error) {
+	f, err := open.file(path + ".idx")
+	if err != nil {
+		return nil, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	p := &packIndex{path: path, open: open, file: f, size: fi.Size(), hlen: int64(hashLen)}
+	if p.size <= smallIndex {
+		p.data, err = io.ReadAll(io.LimitReader(f, smallIndex+1))
+		p.file = nil
+		_ = f.Close()
+		if err != nil {
+			return nil, err
+		}
+		p.size = int64(len(p.data))
+	}
+	if err := p.readHead(); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+var errIndex = errors.New("not a version 2 pack index")
+
+func (p *packIndex) readHead() error {
+	var b [idxHeader + idxFanout]byte
+	if err := p.readAt(b[:], 0); err != nil {
+		return err
+	}
+	if !bytes.Equal(b[:idxHeader], []byte{0xff, 't', 'O', 'c', 0, 0, 0, 2}) {
+		return errIndex
+	}
+	last := uint32(0)
+	for i := range p.fan {
+		p.fan[i] = binary.BigEndian.Uint32(b[idxHeader+4*i:])
+		if p.fan[i] < last {
+			return errIndex
+		}
+		last = p.fan[i]
+	}
+	p.n = last
+	if p.size < idxHeader+idxFanout+int64(p.n)*(p.hlen+8)+2*p.hlen {
+		return errIndex
+	}
+	return nil
+}
+
+func (p *packIndex) readAt(b []byte, off int64) error {
+	if p.file != nil {
+		_, err := p.file.ReadAt(b, off)
+		return err
+	}
+	if off < 0 || off+int64(len(b)) > int64(len(p.data)) {
+		return io.ErrUnexpectedEOF
+	}
+	copy(b, p.data[off:])
+	return nil
+}
+
+// find is a binary search among the ids that share the first byte.
+func (p *packIndex) find(raw []byte) (offset int64, ok bool) {
+	if int64(len(raw)) != p.hlen {
+		return 0, false
+	}
+	lo, hi := uint32(0), p.fan[raw[0]]
+	if raw[0] > 0 {
+		lo = p.fan[raw[0]-1]
+	}
+	var id [32]byte
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		if p.readAt(id[:p.hlen], idxHeader+idxFanout+int64(mid)*p.hlen) != nil {
+			return 0, false
+		}
+		switch c := bytes.Compare(raw, id[:p.hlen]); {
+		case c < 0:
+			hi = mid
+		case c > 0:
+			lo = mid + 1
+		default:
+			return p.offset(mid)
+		}
+	}
+	return 0, false
+}
+
+func (p *packIndex) offset(i uint32) (int64, bool) {
+	var b [8]byte
+	crcs := idxHeader + idxFanout + int64(p.n)*p.hlen
+	offs := crcs + 4*int64(p.n)
+	if p.readAt(b[:4], offs+4*int64(i)) != nil {
+		return 0, false
+	}
+	v := binary.BigEndian.Uint32(b[:4])
+	if v&(1<<31) == 0 {
+		return int64(v), true
+	}
+	at := offs + 4*int64(p.n) + 8*int64(v&^(1<<31))
+	if at+8 > p.size-2*p.hlen || p.readAt(b[:], at) != nil {
+		return 0, false
+	}
+	off := int64(binary.BigEndian.Uint64(b[:]))
+	return off, off >= 0
+}
+
+// openPack returns the pack beside the index, opened once: a replay reads tens of
+// thousands of objects from it. It is never closed by hand, since another reader
+// may be in the middle of it; the runtime closes it with its last user, and a
+// pack that a repack has removed stays readable until then.
+func (p *packIndex) openPack() (*os.File, error) {
+	if f := p.pack.Load(); f != nil {
+		return f, nil
+	}
+	f, err := p.open.file(p.path + ".pack")
+	if err != nil {
+		return nil, err
+	}
+	if !p.pack.CompareAndSwap(nil, f) {
+		_ = f.Close()
+	}
+	return p.pack.Load(), nil
+}
+
+func (p *packIndex) close() {
+	if p.file != nil {
+		_ = p.file.Close()
+	}
+}
+
+// entry returns line i of the index.
+func (p *packIndex) entry(i uint32) (raw []byte, crc uint32, off int64, err error) {
+	raw = make([]byte, p.hlen)
+	if err := p.readAt(raw, idxHeader+idxFanout+int64(i)*p.hlen); err != nil {
+		return nil, 0, 0, err
+	}
+	var b [4]byte
+	if err := p.readAt(b[:], idxHeader+idxFanout+int64(p.n)*p.hlen+4*int64(i)); err != nil {
+		return nil, 0, 0, err
+	}
+	off, ok := p.offset(i)
+	if !ok {
+		return nil, 0, 0, errIndex
+	}
+	return raw, binary.BigEndian.Uint32(b[:]), off, nil
+}

@@ -1,0 +1,255 @@
+// Running the git program: environment, cancellation, bounded output, errors.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxGitOutput bounds what one git process may answer, in bytes. The largest
+// honest answer is a status of millions of paths.
+const maxGitOutput = 256 << 20
+
+// MaxGitStderr is how much of a failing git's complaint is kept.
+const MaxGitStderr = 64 << 10
+
+// KillGrace is how long a cancelled git gets between SIGTERM, on which it
+// removes its lock files, and SIGKILL, which leaves them behind.
+const KillGrace = 2 * time.Second
+
+// Git runs git in one directory with a fixed environment. It is safe for
+// concurrent use.
+type Git struct {
+	Dir       string // working directory of every process
+	MaxOutput int64  // bytes of standard output; 0 means 256 MiB
+
+	Bin    string
+	BinErr error
+	Env    []string
+	given  []ConfigEntry // settings of the person's environment
+	Scope  *LocalScope   // whose own configuration starts nothing; nil before it is found
+
+	hooksPath string     // where git takes hooks from; "" for nowhere
+	inherit   []*os.File // handed to git and to what it starts
+	guarded   bool       // see disarm
+
+	versionMu sync.Mutex
+	version   Version
+}
+
+// GitError is a git process that ended with a failure.
+type GitError struct {
+	Args     []string // arguments after "git"
+	ExitCode int      // -1 when a signal ended it
+	Stderr   string   // its complaint, at most 64 KiB, in the C locale
+}
+
+func (e *GitError) Error() string {
+	what, args := "git", e.Args
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	if len(args) > 0 {
+		what += " " + args[0]
+	}
+	msg := strings.TrimSpace(e.Stderr)
+	if i := strings.IndexByte(msg, '\n'); i >= 0 {
+		msg = msg[:i]
+	}
+	msg = strings.TrimPrefix(msg, "fatal: ")
+	if msg == "" {
+		return fmt.Sprintf("%s ended with status %d", what, e.ExitCode)
+	}
+	return fmt.Sprintf("%s ended with status %d: %s", what, e.ExitCode, msg)
+}
+
+// NewGit returns a runner for the repository our own process works in: what
+// the caller's environment says about where it is (GIT_INDEX_FILE of a partial
+// commit, GIT_DIR of a hook) stays in force, see KeptVars.
+func NewGit(dir string) *Git { return newGit(dir, os.Environ()) }
+
+// NewForeignGit returns a runner for another repository than the one this
+// process was started in: the variables that tie git to the starting one are
+// dropped, else a hook's GIT_DIR would make us write into the wrong repository.
+func NewForeignGit(dir string) *Git { return newGit(dir, dropVars(os.Environ(), LocalEnvVars)) }
+
+func newGit(dir string, env []string) *Git {
+	p := findGit(dir)
+	return &Git{Dir: dir, Bin: p.bin, BinErr: p.err, Env: newEnv(env, p.path), given: givenSettings(env)}
+}
+
+// In returns a runner with the same environment in another directory.
+func (g *Git) In(dir string) *Git {
+	return &Git{
+		Dir:       dir,
+		MaxOutput: g.MaxOutput,
+		Bin:       g.Bin,
+		BinErr:    g.BinErr,
+		Env:       g.Env,
+		given:     g.given,
+		Scope:     g.Scope,
+		hooksPath: g.hooksPath,
+		inherit:   g.inherit,
+		guarded:   g.guarded,
+	}
+}
+
+// withIndex returns a runner that uses another index file than the repository's.
+func (g *Git) withIndex(name string) *Git {
+	out := g.In(g.Dir)
+	out.Env = append(dropVars(g.Env, []string{"GIT_INDEX_FILE"}), "GIT_INDEX_FILE="+name)
+	return out
+}
+
+// Run starts git with args, feeds it stdin and returns what it printed. The
+// error is an *Error: code git_failed wrapping a *GitError when git ended with
+// a failure, git_missing when there is no git, git_output_too_large. When ctx
+// ends first the error wraps ctx's cause.
+func (g *Git) Run(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	out, _, err := g.run(ctx, stdin, args...)
+	return out, err
+}
+
+// run also returns the warnings of a git that succeeded.
+func (g *Git) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr []byte, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, interrupted(ctx, args)
+	}
+	runCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd, err := g.Command(runCtx, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &BoundedBuffer{Limit: g.MaxOutput, full: stop}
+	if out.Limit <= 0 {
+		out.Limit = maxGitOutput
+	}
+	complaint := &BoundedBuffer{Limit: MaxGitStderr}
+	cmd.Stdout, cmd.Stderr = out, complaint
+	if stdin != nil {
+		cmd.Stdin = bytes.NewReader(stdin)
+	}
+	err = cmd.Run()
+	if runCtx.Err() != nil {
+		SweepGroup(cmd)
+	}
+	switch {
+	case out.overflow:
+		return nil, nil, Errorf(CodeOutputTooLarge, nil, "git %s printed more than %d bytes", name(args), out.Limit)
+	case ctx.Err() != nil:
+		return nil, nil, interrupted(ctx, args)
+	case err != nil:
+		return nil, nil, g.Failure(args, err, complaint.Buf.String())
+	}
+	return out.Buf.Bytes(), complaint.Buf.Bytes(), nil
+}
+
+// Command prepares a process in its own group.
+func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
+	if g.BinErr != nil {
+		return nil, Errorf(CodeGitMissing, g.BinErr, "the git program was not found").
+			WithHint("install git and make sure it is on PATH, outside of the work tree")
+	}
+	pins, err := g.pins(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, g.Bin, args...)
+	cmd.Dir, cmd.Env, cmd.ExtraFiles = g.Dir, configured(g.Env, pins), g.inherit
+	// A helper that git left running may hold the pipes open for ever.
+	cmd.WaitDelay = KillGrace
+	ownGroup(cmd)
+	return cmd, nil
+}
+
+func (g *Git) Failure(args []string, err error, complaint string) error {
+	var ee *exec.ExitError
+	if errors.As(err, &ee) {
+		return Errorf(CodeGitFailed, &GitError{Args: args, ExitCode: ee.ExitCode(), Stderr: complaint}, "git failed")
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		if _, serr := os.Stat(g.Dir); serr != nil {
+			return Errorf(CodeNotRepository, err, "the directory %s cannot be entered", g.Dir)
+		}
+		return Errorf(CodeGitMissing, err, "git could not be started").WithHint("install git and make sure it is on PATH")
+	}
+	return Errorf(CodeGitFailed, err, "git %s could not be run", name(args))
+}
+
+func interrupted(ctx context.Context, args []string) error {
+	return fmt.Errorf("git %s was interrupted: %w", name(args), context.Cause(ctx))
+}
+
+func name(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// ExitCode returns the status of a git that failed, -1 for every other error.
+func ExitCode(err error) int {
+	var ge *GitError
+	if errors.As(err, &ge) {
+		return ge.ExitCode
+	}
+	return -1
+}
+
+func ComplaintOf(err error) string {
+	var ge *GitError
+	if errors.As(err, &ge) {
+		return ge.Stderr
+	}
+	return ""
+}
+
+// BoundedBuffer keeps the first limit bytes; full is called at the first byte
+// beyond, so that a flood ends the process instead of our memory.
+type BoundedBuffer struct {
+	Buf      bytes.Buffer
+	Limit    int64
+	full     func()
+	overflow bool
+}
+
+func (b *BoundedBuffer) Write(p []byte) (int, error) {
+	room := b.Limit - int64(b.Buf.Len())
+	if int64(len(p)) <= room {
+		return b.Buf.Write(p)
+	}
+	b.Buf.Write(p[:room])
+	if b.full == nil {
+		return len(p), nil // a complaint is cut, not refused
+	}
+	if !b.overflow {
+		b.overflow = true
+		b.full()
+	}
+	return 0, io.ErrShortWrite
+}
+
+// Disarm keeps git from every other repository: it fetches nothing, and looks into
+// no submodule.
+func (g *Git) Disarm() {
+	g.guarded = true
+	g.Env = append(dropVars(g.Env, []string{"GIT_ALLOW_PROTOCOL"}), "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=")
+}
+
+// submodules says how far git looks into submodules: for a status it would start a
+// git of its own in each, with the submodule's configuration.
+func (g *Git) submodules() string {
+	if g.guarded {
+		return "--ignore-submodules=dirty"
+	}
+	return "--ignore-submodules=none"
+}

@@ -1,0 +1,439 @@
+// Reading and moving refs. Moving goes through `git update-ref` only: go-git
+// v5 writes refs in place, unsynced, and ignores git's lock files.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/durable"
+	"github.com/git-agentxchain/git-agentxchain/internal/faults"
+)
+
+// Ref is a ref and what it points at.
+type Ref struct {
+	Name   string
+	OID    OID    // "" when Broken
+	Target string // the ref it stands for when it is symbolic, else ""
+	Broken bool   // its file holds no object id
+}
+
+// RefUpdate moves one ref, if it still is where the caller last saw it.
+type RefUpdate struct {
+	Name string
+	New  OID // "" or zeros delete the ref; equal to Old only checks it
+	Old  OID // "" or zeros: the ref must not exist
+}
+
+// RefMovedError is the cause of a ref_moved error.
+type RefMovedError struct {
+	Name string
+	Want OID // where the caller believed the ref to be; "" for absent
+	Have OID // where it is; "" for absent
+}
+
+func (e *RefMovedError) Error() string {
+	return fmt.Sprintf("%s is at %s, not at %s", e.Name, orNone(e.Have), orNone(e.Want))
+}
+
+func orNone(o OID) string {
+	if o.IsZero() {
+		return "nothing"
+	}
+	return o.Short()
+}
+
+// ReadRef returns what a ref points at, "" when it does not exist. A symbolic
+// ref is refused (ref_is_symbolic): a run ref that stands for a branch would
+// make us write to the branch. A damaged one is ref_broken, never absent.
+func (r *Repository) ReadRef(ctx context.Context, name string) (OID, error) {
+	if !SafeRefName(name) {
+		return "", Errorf(CodeBadRefName, nil, "%q is not a ref name", name)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", context.Cause(ctx)
+	}
+	if r.RefFormat == "files" && sharedRef(name) {
+		if oid, known, err := r.readRefFile(name); known || err != nil {
+			return oid, err
+		}
+	}
+	return r.askRef(ctx, name)
+}
+
+// sharedRef reports whether a ref lives in the common directory for all work
+// trees; bisect, worktree and rewritten refs do not.
+func sharedRef(name string) bool {
+	for _, p := range []string{"refs/agentxchain/", "refs/heads/", "refs/tags/", "refs/remotes/"} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxPackedScan is the size of a packed-refs file up to which reading it beats
+// starting git, in bytes.
+const maxPackedScan = 1 << 20
+
+// readRefFile reads a ref of the files backend without a process. The order,
+// loose before packed, is git's own: pack-refs publishes the packed copy before
+// it removes the loose one. known is false when git has to decide.
+func (r *Repository) readRefFile(name string) (oid OID, known bool, err error) {
+	path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
+	fi, err := os.Lstat(path)
+	switch {
+	case err == nil && fi.Mode()&fs.ModeSymlink != 0:
+		return "", true, Symbolic(name, "a symbolic link")
+	case err == nil && fi.IsDir():
+		// An empty directory is what a deleted deeper ref leaves behind.
+		return r.scanPacked(name)
+	case err == nil && !fi.Mode().IsRegular():
+		return "", true, Broken(name)
+	case err == nil:
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return r.scanPacked(name) // packed in between
+		}
+		if err != nil {
+			return "", true, Errorf(CodeRefBroken, err, "the ref %s cannot be read", name)
+		}
+		if target, ok := bytes.CutPrefix(data, []byte("ref:")); ok {
+			return "", true, Symbolic(name, strings.TrimSpace(string(target)))
+		}
+		if oid := OID(bytes.TrimRight(data, " \t\r\n")); oid.Valid(r.ObjectFormat) && !oid.IsZero() {
+			return oid, true, nil
+		}
+		return "", true, Broken(name)
+	case Absent(err):
+		return r.scanPacked(name)
+	}
+	return "", false, nil
+}
+
+// Absent also covers a parent that is a file (ENOTDIR).
+func Absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || IsNotDir(err)
+}
+
+func (r *Repository) scanPacked(name string) (oid OID, known bool, err error) {
+	path := filepath.Join(r.CommonDir, "packed-refs")
+	fi, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", true, nil
+	}
+	if err != nil || fi.Size() > maxPackedScan {
+		return "", false, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", false, nil
+	}
+	line := append([]byte(" "+name), '\n')
+	i := bytes.Index(data, line)
+	if i < 0 {
+		return "", !bytes.HasSuffix(data, line[:len(line)-1]), nil // cut short: ask git
+	}
+	start := bytes.LastIndexByte(data[:i], '\n') + 1
+	if oid := OID(data[start:i]); oid.Valid(r.ObjectFormat) {
+		return oid, true, nil
+	}
+	return "", false, nil
+}
+
+// askRef has git decide, by exit codes. show-ref --verify takes full names
+// only; rev-parse would go on to try refs/heads/<name> and others.
+func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
+	target, err := r.Git.Run(ctx, nil, "symbolic-ref", "-q", name)
+	if err == nil {
+		return "", Symbolic(name, strings.TrimSpace(string(target)))
+	}
+	if ExitCode(err) != 1 {
+		return "", err
+	}
+	out, err := r.Git.Run(ctx, nil, "show-ref", "--verify", "--hash", name)
+	if err == nil {
+		oid := OID(strings.TrimSpace(string(out)))
+		if !oid.Valid(r.ObjectFormat) {
+			return "", Broken(name)
+		}
+		return oid, nil
+	}
+	if ExitCode(err) < 0 {
+		return "", err
+	}
+	_, qerr := r.Git.Run(ctx, nil, "show-ref", "--verify", "-q", name)
+	switch {
+	case qerr != nil && ExitCode(qerr) == 1:
+		return "", nil
+	case qerr == nil:
+		return "", Errorf(CodeRefBroken, err, "the ref %s points at an object that is not there", name).WithHint("run git fsck")
+	}
+	return "", err
+}
+
+func Symbolic(name, target string) error {
+	return Errorf(CodeRefSymbolic, nil, "the ref %s is symbolic, it stands for %s", name, target).
+		WithHint("look at who made it, then remove it: git symbolic-ref -d %s", name)
+}
+
+func Broken(name string) error {
+	return Errorf(CodeRefBroken, nil, "the ref %s does not hold an object id", name).
+		WithHint("run git fsck; git reflog %s shows where it was", name)
+}
+
+// ListRefs returns the refs below prefix (which ends in "/") sorted by name.
+// Symbolic and broken ones are listed as such: git's own listing leaves broken
+// refs out, and a run must not vanish because its ref was damaged.
+func (r *Repository) ListRefs(ctx context.Context, prefix string) ([]Ref, error) {
+	if !strings.HasSuffix(prefix, "/") || !SafeRefName(prefix+"x") {
+		return nil, Errorf(CodeBadRefName, nil, "%q is not a ref prefix", prefix)
+	}
+	out, err := r.Git.Run(ctx, nil, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", prefix)
+	if err != nil {
+		return nil, err
+	}
+	var refs []Ref
+	for line := range strings.Lines(string(out)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(f) != 3 || !OID(f[0]).Valid(r.ObjectFormat) {
+			return nil, Errorf(CodeGitFailed, nil, "git for-each-ref answered %q", line)
+		}
+		refs = append(refs, Ref{Name: f[1], OID: OID(f[0]), Target: f[2]})
+	}
+	if r.RefFormat == "files" && sharedRef(prefix+"x") {
+		if refs, err = r.addUnlisted(prefix, refs); err != nil {
+			return nil, err
+		}
+	}
+	return refs, nil
+}
+
+// addUnlisted finds loose ref files that git kept quiet about.
+func (r *Repository) addUnlisted(prefix string, refs []Ref) ([]Ref, error) {
+	listed := make(map[string]bool, len(refs))
+	for _, ref := range refs {
+		listed[ref.Name] = true
+	}
+	top := filepath.Join(r.CommonDir, filepath.FromSlash(prefix))
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err != nil && Absent(err) {
+				return nil // removed while we looked, or no such refs at all
+			}
+			return err
+		}
+		rel, err := filepath.Rel(r.CommonDir, path)
+		name := filepath.ToSlash(rel)
+		if err != nil || listed[name] || !SafeRefName(name) {
+			return nil
+		}
+		ref := Ref{Name: name}
+		oid, known, err := r.readRefFile(name)
+		switch {
+		case CodeOf(err) == CodeRefSymbolic:
+			ref.Target = "?" // dangling, else git had listed it
+		case err != nil:
+			ref.Broken = true
+		case !known || oid == "":
+			return nil // deleted in between
+		default:
+			ref.OID = oid // its object is missing; fsck will say so
+		}
+		refs = append(refs, ref)
+		return nil
+	})
+	slices.SortFunc(refs, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
+	return refs, err
+}
+
+// UpdateRefs moves refs in one `git update-ref --stdin` transaction, each by
+// compare-and-swap, with a reflog entry, and syncs them. When a ref is not
+// where Old says nothing moves and the error is ref_moved wrapping a
+// *RefMovedError; when another process holds its lock file it is ref_locked;
+// both are safe to retry after rereading. With working_files_behind all of them have
+// moved, but a power cut may still undo that (see behindRefs).
+//
+// One ref is moved atomically even across a crash. For several git promises
+// that only while it lives; keep what must move together under one ref.
+func (r *Repository) UpdateRefs(ctx context.Context, updates []RefUpdate, reflogMessage string) error {
+	var in bytes.Buffer
+	zero := ZeroOID(r.ObjectFormat)
+	for _, u := range updates {
+		if !SafeRefName(u.Name) {
+			return Errorf(CodeBadRefName, nil, "%q is not a ref name", u.Name)
+		}
+		for _, o := range []OID{u.New, u.Old} {
+			if !o.IsZero() && !o.Valid(r.ObjectFormat) {
+				return Errorf(CodeObjectInvalid, nil, "%q is not an object id of this repository", o)
+			}
+		}
+		if err := r.RefuseSymbolic(ctx, u.Name); err != nil {
+			return err
+		}
+		old := u.Old
+		if old.IsZero() {
+			old = zero
+		}
+		switch {
+		case u.New == u.Old || u.New.IsZero() && u.Old.IsZero():
+			fmt.Fprintf(&in, "verify %s\x00%s\x00", u.Name, old)
+		case u.New.IsZero():
+			fmt.Fprintf(&in, "delete %s\x00%s\x00", u.Name, old)
+		default:
+			fmt.Fprintf(&in, "update %s\x00%s\x00%s\x00", u.Name, u.New, old)
+		}
+	}
+	if in.Len() == 0 {
+		return nil
+	}
+	faults.Point("refs.update.before")
+	mark, done := r.LockingGit("moving a ref", r.RefLocks(updates))
+	_, err := mark(r.Git).Run(ctx, in.Bytes(), MovingRefs(reflogMessage)...)
+	done(err)
+	if err != nil && !r.arrived(ctx, updates, err) {
+		return r.ExplainUpdate(ctx, updates, err)
+	}
+	faults.Point("refs.update.after")
+	return r.AfterMove(updates)
+}
+
+// MovingRefs are the arguments of a git that moves refs as its standard input says.
+//
+// By default git does not sync refs (core.fsync, since 2.36; older ones ignore the
+// setting). Before it locks a ref it would look up the ids it is given as names of
+// refs, to warn of doubtful ones, and keep what it reads of packed-refs. A newer file
+// it tells by size, inode and second alone, so that beside git pack-refs it holds the
+// old value of a moment ago against the new one and overwrites an update (of 1,248
+// updates by three writers 17 were lost; without the look-up none of 2,657).
+// --no-deref: should the ref become symbolic after our check, it is replaced rather
+// than followed to a branch.
+func MovingRefs(reflogMessage string) []string {
+	return []string{"-c", "core.fsync=all", "-c", "core.warnAmbiguousRefs=false", "update-ref",
+		"--no-deref", "--create-reflog", "-m", ReflogLine(reflogMessage), "-z", "--stdin"}
+}
+
+// AfterMove does what is due when refs have moved: their names are made durable, and
+// the packs that were held for them are looked at once more and given free.
+func (r *Repository) AfterMove(updates []RefUpdate) error {
+	err := r.SyncRefDirs(updates)
+	if herr := r.Reached(updates); herr != nil {
+		err = errors.Join(err, behindRefs(updates, herr))
+	}
+	return err
+}
+
+// arrived reports whether a git that was ended in the middle had moved the refs all
+// the same. One that ended by itself has said so.
+func (r *Repository) arrived(ctx context.Context, updates []RefUpdate, cause error) bool {
+	if ExitCode(cause) >= 0 {
+		return false
+	}
+	moved := false
+	for _, u := range updates {
+		now, err := r.ReadRef(context.WithoutCancel(ctx), u.Name)
+		if err != nil || now != u.New && !(now.IsZero() && u.New.IsZero()) {
+			return false
+		}
+		moved = moved || u.New != u.Old
+	}
+	return moved
+}
+
+// behindRefs says that refs have moved and something after that went wrong.
+func behindRefs(updates []RefUpdate, cause error) *Error {
+	names := make([]string, len(updates))
+	for i, u := range updates {
+		names[i] = u.Name
+	}
+	return Errorf(CodeWorkBehind, cause, "%s has moved, but that may not survive a power cut", strings.Join(names, ", ")).
+		WithHint("remove the cause and run any git agentxchain command: it completes what is missing")
+}
+
+// RefuseSymbolic is the check before a move: symbolic refs, and damaged files
+// git itself would take for an absent ref (one of zeros) and overwrite. For
+// anything else git's own answer is the better one.
+func (r *Repository) RefuseSymbolic(ctx context.Context, name string) error {
+	if r.RefFormat == "files" && sharedRef(name) {
+		_, _, err := r.readRefFile(name)
+		return err
+	}
+	target, err := r.Git.Run(ctx, nil, "symbolic-ref", "-q", name)
+	if err == nil {
+		return Symbolic(name, strings.TrimSpace(string(target)))
+	}
+	if ExitCode(err) == 1 {
+		return nil
+	}
+	return err
+}
+
+// ExplainUpdate finds out why git refused by looking, not by reading English.
+func (r *Repository) ExplainUpdate(ctx context.Context, updates []RefUpdate, cause error) error {
+	if ExitCode(cause) < 0 {
+		return cause
+	}
+	for _, u := range updates {
+		have, err := r.ReadRef(ctx, u.Name)
+		if err != nil {
+			return err
+		}
+		if have != u.Old && !(have.IsZero() && u.Old.IsZero()) {
+			moved := &RefMovedError{Name: u.Name, Want: u.Old, Have: have}
+			return Errorf(CodeRefMoved, moved, "another process moved the run meanwhile").
+				WithHint("run the command again")
+		}
+	}
+	for _, u := range updates {
+		lock := filepath.Join(r.CommonDir, filepath.FromSlash(u.Name)+".lock")
+		if _, err := os.Lstat(lock); err == nil {
+			return Errorf(CodeRefLocked, cause, "another process is moving %s", u.Name).
+				WithHint("run the command again; if it goes on, git agentxchain doctor says whose %s is", lock)
+		}
+	}
+	return cause
+}
+
+// SyncRefDirs makes the renames durable: git syncs the file of a ref, not the
+// directory. Reftables and packed refs have no such file.
+func (r *Repository) SyncRefDirs(updates []RefUpdate) error {
+	if r.RefFormat != "files" {
+		return nil
+	}
+	done := make(map[string]bool)
+	for _, u := range updates {
+		dir := u.Name
+		for {
+			i := strings.LastIndexByte(dir, '/')
+			if i < 0 || done[dir[:i]] {
+				break
+			}
+			dir = dir[:i]
+			done[dir] = true
+			err := durable.SyncDir(filepath.Join(r.CommonDir, filepath.FromSlash(dir)))
+			if err != nil && !Absent(err) {
+				return behindRefs([]RefUpdate{u}, err)
+			}
+			if !u.Old.IsZero() {
+				break // the way to an existing ref is durable already
+			}
+		}
+	}
+	return nil
+}
+
+// ReflogLine makes one line of a message; an argument cannot hold NUL.
+func ReflogLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }), " ")
+	if s == "" {
+		return "agentxchain"
+	}
+	return s
+}

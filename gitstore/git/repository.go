@@ -1,0 +1,233 @@
+// Finding the git repository around a directory.
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Repository is an opened git repository and the project directory in it. All
+// paths are absolute with symbolic links resolved, as git reports them.
+type Repository struct {
+	TopLevel     string // work tree root; "" in a bare repository
+	ProjectDir   string // the directory Discover was asked about
+	Prefix       string // ProjectDir below TopLevel, "" or ending in "/"
+	GitDir       string // of this work tree
+	CommonDir    string // shared by all linked work trees
+	ObjectsDir   string // where new objects go; a quarantine inside receive hooks
+	ObjectFormat string // FormatSHA1 or FormatSHA256
+	RefFormat    string // "files" or "reftable"
+	Git          *Git   // runs in ProjectDir
+
+	ObjectsOnce sync.Once
+	ObjectStore Objects
+	personalMu  sync.Mutex
+	person      map[string]string // see personal
+	Unsound     atomic.Value      // the last chain that did not hold, a *Verdict, for servers
+}
+
+// The questions put to git, one answer line each, in this order. The last two
+// fail outside of a work tree, after the others were printed.
+var discoverFlags = []string{
+	"--is-bare-repository", "--is-inside-work-tree", "--show-object-format", "--show-ref-format",
+	"--git-dir", "--git-common-dir", "--git-path objects", "--show-prefix", "--show-toplevel",
+}
+
+const (
+	ansBare = iota
+	ansInside
+	ansObjectFormat
+	ansRefFormat
+	ansGitDir
+	ansCommonDir
+	ansObjectsDir
+	ansPrefix
+	ansTopLevel
+	ansCount
+)
+
+// Discover opens the repository that contains dir, with one git process. dir
+// may be below the work tree's root: the project then lives in a subdirectory.
+//
+// Errors carry the codes not_a_git_repository, bare_repository,
+// dubious_ownership, git_missing, git_too_old, unsupported_repository_format
+// or git_failed.
+func Discover(ctx context.Context, dir string) (*Repository, error) {
+	r, err := discover(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.TopLevel == "" {
+		return nil, Errorf(CodeBareRepository, nil, "%s is a bare repository, it has no files to work on", r.GitDir).
+			WithHint("run this in a clone that has a work tree")
+	}
+	return r, nil
+}
+
+// DiscoverBare is Discover that also opens bare repositories, for hooks that
+// run on a server. TopLevel, ProjectDir and Prefix are empty there.
+func DiscoverBare(ctx context.Context, dir string) (*Repository, error) { return discover(ctx, dir) }
+
+// DiscoverForeign opens another repository than the one this process was
+// started in (see NewForeignGit).
+func DiscoverForeign(ctx context.Context, dir string) (*Repository, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, Errorf(CodeNotRepository, err, "the directory %s cannot be entered", dir)
+	}
+	r, err := Ask(ctx, NewForeignGit(abs))
+	if err == nil && r.TopLevel == "" {
+		return nil, Errorf(CodeBareRepository, nil, "%s is a bare repository, it has no files to work on", r.GitDir)
+	}
+	return r, err
+}
+
+func discover(ctx context.Context, dir string) (*Repository, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, Errorf(CodeNotRepository, err, "the directory %s cannot be entered", dir)
+	}
+	env := os.Environ()
+	gitDir := os.Getenv("GIT_DIR")
+	if gitDir == "" {
+		return Ask(ctx, newGit(abs, env))
+	}
+	// Git resolves these against its own working directory, ours is the
+	// project directory: pin them down first.
+	for _, k := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
+		if v := os.Getenv(k); v != "" && !filepath.IsAbs(v) {
+			if p, err := filepath.Abs(v); err == nil {
+				env = append(dropVars(env, []string{k}), k+"="+p)
+			}
+		}
+	}
+	if os.Getenv("GIT_WORK_TREE") != "" {
+		return Ask(ctx, newGit(abs, env))
+	}
+	// A hook runs with GIT_DIR but without GIT_WORK_TREE, and git then takes
+	// the working directory for the root of the work tree. That is wrong for a
+	// project in a subdirectory, so look upwards from dir as git itself would
+	// without the variable, and believe the answer when it is the same
+	// repository.
+	if r, err := Ask(ctx, newGit(abs, dropVars(env, []string{"GIT_DIR", "GIT_COMMON_DIR"}))); err == nil && SameFile(r.GitDir, gitDir) {
+		return r, nil
+	}
+	return Ask(ctx, newGit(abs, env))
+}
+
+func SameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+func Ask(ctx context.Context, g *Git) (*Repository, error) {
+	args := []string{"rev-parse", "--path-format=absolute"}
+	for _, f := range discoverFlags {
+		args = append(args, strings.Fields(f)...)
+	}
+	out, err := g.Run(ctx, nil, args...)
+	if err != nil {
+		if strings.Contains(ComplaintOf(err), "must be run in a work tree") {
+			return askBare(ctx, g)
+		}
+		return nil, explainDiscovery(g.Dir, err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) > 0 && strings.HasPrefix(lines[0], "--path-format") {
+		return nil, tooOld()
+	}
+	if len(lines) != ansCount {
+		// A directory name holds a newline: ask one by one, each answer is
+		// then unambiguous.
+		if lines, err = askEach(ctx, g, discoverFlags); err != nil {
+			return nil, err
+		}
+	}
+	return newRepository(g, lines)
+}
+
+// askBare opens a repository whose answers end before the work tree questions.
+func askBare(ctx context.Context, g *Git) (*Repository, error) {
+	lines, err := askEach(ctx, g, discoverFlags[:ansPrefix])
+	if err != nil {
+		return nil, err
+	}
+	if lines[ansBare] != "true" {
+		return nil, Errorf(CodeNotRepository, nil, "%s is inside a repository's git directory, not in a work tree", g.Dir).
+			WithHint("change to the work tree and run the command again")
+	}
+	return newRepository(g, append(lines, "", ""))
+}
+
+func askEach(ctx context.Context, g *Git, flags []string) ([]string, error) {
+	lines := make([]string, 0, ansCount)
+	for _, f := range flags {
+		out, err := g.Run(ctx, nil, append([]string{"rev-parse", "--path-format=absolute"}, strings.Fields(f)...)...)
+		if err != nil {
+			return nil, explainDiscovery(g.Dir, err)
+		}
+		lines = append(lines, strings.TrimSuffix(string(out), "\n"))
+	}
+	return lines, nil
+}
+
+func newRepository(g *Git, ans []string) (*Repository, error) {
+	r := &Repository{
+		GitDir: ans[ansGitDir], CommonDir: ans[ansCommonDir], ObjectsDir: ans[ansObjectsDir],
+		Prefix: ans[ansPrefix], TopLevel: ans[ansTopLevel],
+		ObjectFormat: ans[ansObjectFormat], RefFormat: ans[ansRefFormat], Git: g,
+	}
+	if strings.HasPrefix(r.RefFormat, "--") {
+		// rev-parse repeats flags it does not know. A git without the flag
+		// cannot open anything but the files format.
+		r.RefFormat = "files"
+	}
+	if HexLen(r.ObjectFormat) == 0 {
+		return nil, Errorf(CodeUnsupportedFormat, nil, "the repository uses the unknown object format %q", r.ObjectFormat)
+	}
+	if r.TopLevel != "" {
+		r.ProjectDir = filepath.Join(r.TopLevel, filepath.FromSlash(r.Prefix))
+		g.Dir = r.ProjectDir
+	}
+	g.Scope = &LocalScope{GitDir: r.GitDir, CommonDir: r.CommonDir, top: r.TopLevel}
+	return r, nil
+}
+
+func tooOld() error {
+	return Errorf(CodeGitTooOld, nil, "the installed git is older than 2.31").WithHint("install git 2.31 or newer")
+}
+
+// explainDiscovery turns a failed rev-parse into a code. Git has one exit code
+// for all of these, so the C-locale text decides; a text we do not know stays
+// git_failed with git's own words.
+func explainDiscovery(dir string, err error) error {
+	if !errors.As(err, new(*GitError)) {
+		return err
+	}
+	msg := ComplaintOf(err)
+	switch {
+	case strings.Contains(msg, "safe.directory"):
+		where := dir
+		if i := strings.Index(msg, "safe.directory "); i >= 0 {
+			where, _, _ = strings.Cut(strings.TrimSpace(msg[i+len("safe.directory "):]), "\n")
+		}
+		return Errorf(CodeDubiousOwnership, nil, "git does not trust the repository at %s: another user owns it", dir).
+			WithHint("if you trust its owner, run: git config --global --add safe.directory %s", where)
+	case strings.Contains(msg, "not a git repository"):
+		return Errorf(CodeNotRepository, nil, "%s is not inside a git repository", dir).
+			WithHint("run git init there, or change to a repository")
+	case strings.Contains(msg, "repository extension"), strings.Contains(msg, "git repo version"):
+		return Errorf(CodeUnsupportedFormat, err, "the installed git cannot read this repository's format").
+			WithHint("install a newer git")
+	}
+	return err
+}

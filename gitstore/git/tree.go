@@ -1,0 +1,152 @@
+// Git trees: the entry list, its canonical encoding and a strict parser.
+package git
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mode is the file mode of a tree entry.
+type Mode uint32
+
+// The modes git writes. Trees of old gits may also hold 0100664.
+const (
+	ModeTree    Mode = 0o040000
+	ModeFile    Mode = 0o100644
+	ModeExec    Mode = 0o100755
+	ModeSymlink Mode = 0o120000
+	ModeGitlink Mode = 0o160000
+
+	modeOldGroupWrite Mode = 0o100664
+)
+
+func (m Mode) valid() bool {
+	switch m {
+	case ModeTree, ModeFile, ModeExec, ModeSymlink, ModeGitlink, modeOldGroupWrite:
+		return true
+	}
+	return false
+}
+
+// TreeEntry is one name in a tree. Name is raw bytes in any encoding.
+type TreeEntry struct {
+	Mode Mode
+	Name string
+	OID  OID
+}
+
+// IsTree reports whether the entry is a directory.
+func (e TreeEntry) IsTree() bool { return e.Mode == ModeTree }
+
+// EncodeTree returns the tree object of the entries in git's order, which it
+// sorts into a copy. It does not judge the entries: Write
+// refuses a tree that ParseTree would refuse.
+func EncodeTree(entries []TreeEntry) []byte {
+	sorted := slices.Clone(entries)
+	slices.SortStableFunc(sorted, CompareEntries)
+	var b []byte
+	for _, e := range sorted {
+		b = strconv.AppendUint(b, uint64(e.Mode), 8)
+		b = append(b, ' ')
+		b = append(b, e.Name...)
+		b = append(b, 0)
+		raw, _ := e.OID.raw()
+		b = append(b, raw...)
+	}
+	return b
+}
+
+func checkEntry(e TreeEntry) error {
+	switch {
+	case !e.Mode.valid():
+		return fmt.Errorf("tree entry %q has the unknown mode %o", e.Name, uint32(e.Mode))
+	case e.Name == "", e.Name == ".", e.Name == "..", strings.EqualFold(e.Name, ".git"):
+		return fmt.Errorf("%q is not a name for a tree entry", e.Name)
+	case strings.ContainsAny(e.Name, "/\x00"):
+		return fmt.Errorf("tree entry name %q holds a separator", e.Name)
+	}
+	return nil
+}
+
+// ParseTree reads a tree object of the format. It is strict: names that could
+// lead out of a directory, unknown modes, wrong order and repeated names are
+// errors, so what it returns can be written to disk name by name.
+func ParseTree(format string, data []byte) ([]TreeEntry, error) {
+	n := HexLen(format) / 2
+	if n == 0 {
+		return nil, fmt.Errorf("unknown object format %q", format)
+	}
+	var out []TreeEntry
+	// Canonical order puts "a" and "a/" (file and directory) apart, so a
+	// repeated name need not be adjacent.
+	var names map[string]bool
+	for len(data) > 0 {
+		sp := bytes.IndexByte(data[:min(len(data), 8)], ' ')
+		if sp < 1 {
+			return nil, errors.New("tree entry without a mode")
+		}
+		mode, err := parseMode(data[:sp])
+		if err != nil {
+			return nil, err
+		}
+		data = data[sp+1:]
+		end := bytes.IndexByte(data, 0)
+		if end < 0 || len(data) < end+1+n {
+			return nil, errors.New("tree ends in the middle of an entry")
+		}
+		e := TreeEntry{Mode: mode, Name: string(data[:end]), OID: OIDFromRaw(data[end+1 : end+1+n])}
+		data = data[end+1+n:]
+		if err := checkEntry(e); err != nil {
+			return nil, err
+		}
+		if len(out) > 0 {
+			if CompareEntries(out[len(out)-1], e) >= 0 {
+				return nil, fmt.Errorf("tree entry %q is out of order", e.Name)
+			}
+			if names == nil {
+				names = map[string]bool{out[0].Name: true}
+			}
+			if names[e.Name] {
+				return nil, fmt.Errorf("tree entry %q occurs twice", e.Name)
+			}
+			names[e.Name] = true
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func parseMode(b []byte) (Mode, error) {
+	var m Mode
+	for i, c := range b {
+		if c < '0' || c > '7' || i == 0 && c == '0' {
+			return 0, fmt.Errorf("tree entry mode %q", b)
+		}
+		m = m<<3 | Mode(c-'0')
+	}
+	return m, nil
+}
+
+// CompareEntries is git's order: by bytes, a directory as if its name ended
+// in a slash.
+func CompareEntries(a, b TreeEntry) int {
+	n := min(len(a.Name), len(b.Name))
+	if c := strings.Compare(a.Name[:n], b.Name[:n]); c != 0 {
+		return c
+	}
+	return int(charAt(a, n)) - int(charAt(b, n))
+}
+
+func charAt(e TreeEntry, i int) byte {
+	switch {
+	case i < len(e.Name):
+		return e.Name[i]
+	case e.IsTree():
+		return '/'
+	}
+	return 0
+}

@@ -1,0 +1,303 @@
+// What git says about the work tree: dirty paths, differences to a commit.
+package git
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+)
+
+// DirtyPath says how a path differs from HEAD. Paths are relative to the
+// project directory, slash-separated, exactly the bytes git knows.
+type DirtyPath struct {
+	Tracked   bool // known to HEAD or the index
+	Staged    bool // the index differs from HEAD
+	Deleted   bool // gone from the index or the work tree, and not there as untracked
+	Untracked bool // not in the index and not ignored; a nested repository ends in "/"
+	Unmerged  bool // in conflict
+
+	// Submodule is set for a submodule's path; then the others tell which of
+	// its aspects changed.
+	Submodule           bool
+	SubmoduleCommit     bool // another commit is checked out
+	SubmoduleModified   bool // tracked files in it were changed
+	SubmoduleNewContent bool // untracked files in it
+}
+
+// WorktreeStatus is the state of the project directory at one moment.
+type WorktreeStatus struct {
+	Head     OID                  // "" while the branch has no commit
+	Branch   string               // short name, "" when HEAD is detached
+	Unmerged []string             // paths in conflict, sorted; also in Dirty
+	Dirty    map[string]DirtyPath // every path that differs or is untracked
+}
+
+// Paths returns the dirty paths sorted by bytes.
+func (s *WorktreeStatus) Paths() []string {
+	out := make([]string, 0, len(s.Dirty))
+	for p := range s.Dirty {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Status asks git once about the directory projectPrefix, slash-separated and
+// relative to the work tree's root ("" is all of it; Repository.Prefix is the
+// project). Every failure is an error: a question git could not answer must not
+// pass for a clean tree.
+//
+// The set of paths is that of spec/02 §9.1: changes against HEAD, staged
+// changes, untracked files honouring ignore rules; and on an unborn HEAD what
+// is staged and untracked. Submodules are looked into with
+// --ignore-submodules=none, whatever the repository's settings: .gitmodules is
+// a committed file, and "ignore = all" in it would hide an actor's changes.
+// Callers that want to pass over build output in a submodule see
+// SubmoduleNewContent without the other two flags.
+func (r *Repository) Status(ctx context.Context, projectPrefix string) (*WorktreeStatus, error) {
+	args := []string{
+		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all",
+		"--no-renames", r.Git.submodules(),
+	}
+	prefix := strings.Trim(projectPrefix, "/")
+	if prefix != "" {
+		args = append(args, "--", prefix)
+		prefix += "/"
+	}
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ParseStatus(out, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if s.Head != "" && !s.Head.Valid(r.ObjectFormat) {
+		return nil, Errorf(CodeGitFailed, nil, "git status names HEAD as %q", s.Head)
+	}
+	return s, nil
+}
+
+// ParseStatus reads porcelain v2 with -z. Paths are relative to the work
+// tree's root there; those outside of prefix are left out.
+func ParseStatus(out []byte, prefix string) (*WorktreeStatus, error) {
+	s := &WorktreeStatus{Dirty: make(map[string]DirtyPath)}
+	sawHead := false
+	for len(out) > 0 {
+		rec, rest, ok := bytes.Cut(out, []byte{0})
+		if !ok {
+			return nil, statusError(rec)
+		}
+		out = rest
+		if len(rec) < 2 || rec[1] != ' ' {
+			return nil, statusError(rec)
+		}
+		var d DirtyPath
+		var path string
+		switch rec[0] {
+		case '#':
+			if oid, ok := bytes.CutPrefix(rec, []byte("# branch.oid ")); ok {
+				sawHead = true
+				if s.Head = OID(oid); s.Head == "(initial)" {
+					s.Head = ""
+				}
+			} else if b, ok := bytes.CutPrefix(rec, []byte("# branch.head ")); ok {
+				if s.Branch = string(b); s.Branch == "(detached)" {
+					s.Branch = ""
+				}
+			}
+			continue // other headers: stash count, upstream
+		case '?':
+			d, path = DirtyPath{Untracked: true}, string(rec[2:])
+		case '!':
+			continue
+		case '1', '2', 'u':
+			fields := map[byte]int{'1': 9, '2': 10, 'u': 11}[rec[0]]
+			f := bytes.SplitN(rec, []byte{' '}, fields)
+			if len(f) != fields || len(f[1]) != 2 || len(f[2]) != 4 {
+				return nil, statusError(rec)
+			}
+			d, path = trackedPath(rec[0], f[1], f[2]), string(f[fields-1])
+			if rec[0] == '2' {
+				// --no-renames forbids this; should a git ignore it, the
+				// origin is a change of its own.
+				orig, rest, ok := bytes.Cut(out, []byte{0})
+				if !ok {
+					return nil, statusError(rec)
+				}
+				out = rest
+				s.add(prefix, string(orig), DirtyPath{Tracked: true, Staged: true, Deleted: true})
+			}
+		default:
+			return nil, statusError(rec)
+		}
+		if path == "" {
+			return nil, statusError(rec)
+		}
+		s.add(prefix, path, d)
+	}
+	if !sawHead {
+		return nil, Errorf(CodeGitFailed, nil, "git status did not name HEAD")
+	}
+	slices.Sort(s.Unmerged)
+	return s, nil
+}
+
+func trackedPath(kind byte, xy, sub []byte) DirtyPath {
+	d := DirtyPath{
+		Tracked: true,
+		Staged:  xy[0] != '.',
+		Deleted: xy[1] == 'D' || xy[0] == 'D',
+	}
+	if kind == 'u' {
+		// XY of a conflict speaks of the two sides, not of index and tree.
+		d.Staged, d.Deleted, d.Unmerged = true, false, true
+	}
+	if sub[0] == 'S' {
+		d.Submodule = true
+		d.SubmoduleCommit = sub[1] == 'C'
+		d.SubmoduleModified = sub[2] == 'M'
+		d.SubmoduleNewContent = sub[3] == 'U'
+	}
+	return d
+}
+
+// add merges an entry: after `git rm --cached f` the path comes twice, as
+// deleted from the index and as untracked.
+func (s *WorktreeStatus) add(prefix, path string, d DirtyPath) {
+	path, ok := strings.CutPrefix(path, prefix)
+	if !ok || path == "" {
+		return
+	}
+	if old, ok := s.Dirty[path]; ok {
+		both := d.Untracked || old.Untracked
+		d.Tracked = d.Tracked || old.Tracked
+		d.Staged = d.Staged || old.Staged
+		d.Unmerged = d.Unmerged || old.Unmerged
+		d.Deleted = (d.Deleted || old.Deleted) && !both
+		d.Untracked = both
+	}
+	s.Dirty[path] = d
+	if d.Unmerged {
+		s.Unmerged = append(s.Unmerged, path)
+	}
+}
+
+func statusError(rec []byte) error {
+	return Errorf(CodeGitFailed, nil, "git status answered %.80q, which is not understood", rec)
+}
+
+// diffArgs switch off everything a repository or user may configure diff to
+// run or to hide.
+var diffArgs = []string{
+	"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--relative", "--ignore-submodules=none",
+}
+
+// DiffNames returns the paths that differ between the commit base and the work
+// tree, relative to the project directory and limited to it, sorted. Untracked
+// files are not among them. A base that is no commit of this repository is the
+// error base_missing, never an empty answer.
+func (r *Repository) DiffNames(ctx context.Context, base OID) ([]string, error) {
+	out, err := r.diff(ctx, base, "--name-only", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for n := range bytes.SplitSeq(out, []byte{0}) {
+		if len(n) > 0 {
+			names = append(names, string(n))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil // a path in conflict is listed twice
+}
+
+// PathChange is how a path differs between a commit and the work tree.
+type PathChange struct {
+	Path   string
+	Status byte // 'A', 'M', 'D', 'T' (type changed) or 'U' (in conflict)
+}
+
+// DiffChanges is DiffNames with the kind of each change (spec/02 §9.2).
+func (r *Repository) DiffChanges(ctx context.Context, base OID) ([]PathChange, error) {
+	out, err := r.diff(ctx, base, "--name-status", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var changes []PathChange
+	f := bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0})
+	if len(out) == 0 {
+		return nil, nil
+	}
+	if len(f)%2 != 0 {
+		return nil, Errorf(CodeGitFailed, nil, "git diff answered half a record")
+	}
+	for i := 0; i < len(f); i += 2 {
+		if len(f[i]) != 1 || len(f[i+1]) == 0 {
+			return nil, Errorf(CodeGitFailed, nil, "git diff answered %.80q, which is not understood", f[i])
+		}
+		changes = append(changes, PathChange{Path: string(f[i+1]), Status: f[i][0]})
+	}
+	slices.SortFunc(changes, func(a, b PathChange) int { return strings.Compare(a.Path, b.Path) })
+	return changes, nil
+}
+
+func (r *Repository) diff(ctx context.Context, base OID, format ...string) ([]byte, error) {
+	if !base.Valid(r.ObjectFormat) {
+		return nil, baseMissing(base, nil)
+	}
+	// ^{commit} makes git refuse a blob or tree id, and look the commit up at
+	// all: an unknown full id would otherwise only fail later, or not.
+	rev := string(base) + "^{commit}"
+	if base == EmptyTree(r.ObjectFormat) {
+		rev = string(base)
+	}
+	args := append(append(slices.Clone(diffArgs), r.Git.submodules()), format...)
+	out, err := r.Git.Run(ctx, nil, append(args, rev, "--")...)
+	if err == nil || ExitCode(err) < 0 {
+		return out, err
+	}
+	if _, verr := r.Git.Run(ctx, nil, "cat-file", "-e", rev); verr != nil && ExitCode(verr) > 0 {
+		return nil, baseMissing(base, err)
+	}
+	return nil, err
+}
+
+func baseMissing(base OID, cause error) error {
+	return Errorf(CodeBaseMissing, cause, "the baseline commit %q is not in this repository", string(base)).
+		WithHint("in a shallow clone run git fetch --unshallow; otherwise fetch the branch the turn started from")
+}
+
+// Checkout returns the commit and the branch that are checked out; both are "" while
+// the branch has no commit, the branch is when HEAD is detached.
+func (r *Repository) Checkout(ctx context.Context) (head OID, branch string, err error) {
+	out, err := r.Git.Run(ctx, nil, "rev-parse", "HEAD", "--abbrev-ref", "HEAD")
+	if err != nil {
+		if ExitCode(err) >= 0 {
+			return "", "", nil
+		}
+		return "", "", err
+	}
+	oid, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if name == "HEAD" {
+		name = ""
+	}
+	return OID(oid), name, nil
+}
+
+// IgnoredFiles lists what the work tree holds and git is told not to see, relative to
+// the work tree's root; whole directories end in a slash.
+func (r *Repository) IgnoredFiles(ctx context.Context) ([]string, error) {
+	out, err := r.Git.In(r.TopLevel).Run(ctx, nil, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		if len(name) > 0 {
+			names = append(names, string(name))
+		}
+	}
+	return names, nil
+}

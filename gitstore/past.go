@@ -1,0 +1,39 @@
+// The past of files, read with memory.
+
+package gitstore
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore/git"
+)
+
+// Past reads commits and paths of the project's history inside this process. What
+// is not there is no error.
+type Past struct{ t *treeReader }
+
+// Commit returns a commit, nil when it is not in the repository or is none.
+func (p *Past) Commit(id git.OID) (*git.Commit, error) {
+	if !id.Valid(p.t.format) {
+		return nil, nil
+	}
+	c, err := p.t.commit(id)
+	switch git.CodeOf(err) {
+	case git.CodeObjectMissing, git.CodeObjectCorrupt:
+		return nil, nil
+	}
+	return c, err
+}
+
+// Has reports whether the commit is there and holds something at the path.
+func (p *Past) Has(id git.OID, name string) (bool, error) {
+	c, err := p.Commit(id)
+	if c == nil || err != nil {
+		return false, err
+	}
+	_, ok, err := p.t.lookup(c.Tree, name)
+	return ok, err
+}
+
+// NewPast returns a reader that remembers what it read.
+func NewPast(ctx context.Context, r *git.Repository) *Past { return &Past{readTree(ctx, r)} }

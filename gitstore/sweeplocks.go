@@ -1,0 +1,48 @@
+// Locks of killed commands, swept before the store works.
+
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// SweepLocks takes the project's lock and removes what killed processes of ours have
+// left behind: lock files of git's, and packs that they held. It says what it did.
+func (s *Store) SweepLocks(ctx context.Context, wait time.Duration) ([]string, error) {
+	lock, borrowed, err := s.lockOf(ctx, "doctor", wait)
+	if err != nil {
+		return nil, err
+	}
+	if !borrowed {
+		defer func() { _ = lock.Release() }()
+	}
+	notices := s.repo.SweepLocks(ctx)
+	stale := s.repo.StaleHolds(false)
+	s.dropStaleHolds()
+	for _, h := range stale {
+		if _, err := os.Lstat(h.Path); errors.Is(err, fs.ErrNotExist) {
+			notices = append(notices, fmt.Sprintf("gave a pack free that %s had held (%s)", h.By, h.Path))
+		}
+	}
+	return notices, nil
+}
+
+// dropStaleHolds gives free what commands held that were ended, unless one of them
+// was a restore of another work tree, which a command there goes on with.
+func (s *Store) dropStaleHolds() {
+	if len(s.repo.StaleHolds(false)) == 0 {
+		return
+	}
+	for _, pattern := range []string{"agentxchain/*/restore", "worktrees/*/agentxchain/*/restore"} {
+		if found, err := filepath.Glob(filepath.Join(s.repo.CommonDir, filepath.FromSlash(pattern))); err != nil || len(found) > 0 {
+			return
+		}
+	}
+	s.repo.StaleHolds(true)
+}
