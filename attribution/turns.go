@@ -87,7 +87,7 @@ const maxOps = 20_000
 
 // mixed reports whether the file already held somebody's uncommitted work when the
 // turn was given: whose line is whose was never observed. Roles that write code get
-// a clean tree (spec/02 §10.1), so only documents of reviewers are looked into.
+// a clean tree (docs/spec/observation.md#a-clean-start), so only documents of reviewers are looked into.
 func (t *Turn) mixed(path string) (bool, error) {
 	key := t.keys[path]
 	if t.Active() || !wire.ReviewPath(key) {

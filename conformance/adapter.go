@@ -1,4 +1,4 @@
-// The adapter: one fixture in, one verdict out (spec/06 §3).
+// The adapter: one fixture in, one verdict out (docs/conformance.md#becoming-a-target).
 
 package conformance
 

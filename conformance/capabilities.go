@@ -1,4 +1,4 @@
-// capabilities.json: what an implementation claims and how its adapter is started (spec/06 §8.2).
+// capabilities.json: what an implementation claims and how its adapter is started (docs/conformance.md#checking).
 
 package conformance
 

@@ -1,4 +1,4 @@
-// Challenges: questions only an adapter that really runs fixtures can answer (spec/06 §17 1).
+// Challenges: questions only an adapter that really runs fixtures can answer (docs/compatibility.md#where-we-differ-on-purpose 1).
 
 package conformance
 

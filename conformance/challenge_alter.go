@@ -10,7 +10,7 @@ import (
 )
 
 // alteration is a changed expectation. Whatever satisfied the old one does not
-// satisfy it (spec/06 §2): a pinned value became another one, an array another
+// satisfy it (docs/conformance.md#checking): a pinned value became another one, an array another
 // length, an assertion one that asks for what cannot be there.
 type alteration struct {
 	where    string // path of the change

@@ -59,7 +59,7 @@ func nameRenames(f *Fixture, rng *rand.Rand) *renames {
 	}
 	if c := f.Setup.Object("coordinator_config"); c != nil && !ojson.Truthy(member(c, "routing")) {
 		// Without routing of its own a coordinator knows the default phases only
-		// (spec/04 §1).
+		// (docs/coordinator.md#the-configuration).
 		h.fixed["planning"], h.fixed["implementation"], h.fixed["qa"] = true, true, true
 	}
 	h.nameWords("", f.Setup)

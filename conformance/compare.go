@@ -1,4 +1,4 @@
-// The comparator: does an actual outcome satisfy a fixture's expectation (spec/06 §2).
+// The comparator: does an actual outcome satisfy a fixture's expectation (docs/conformance.md#checking).
 
 package conformance
 
@@ -33,7 +33,7 @@ func (m *Mismatch) Error() string {
 }
 
 // Compare reports whether actual satisfies expected; nil means it does
-// (spec/06 §2). Both are ojson values.
+// (docs/conformance.md#checking). Both are ojson values.
 //
 //   - An object whose member assert is a string is an assertion:
 //     nonempty_string, id_prefix (value), present, unordered_array (items). An

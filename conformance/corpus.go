@@ -1,4 +1,4 @@
-// The corpus: which fixtures there are, read whole and checked before any of them runs (spec/06 §1.1, §8.3).
+// The corpus: which fixtures there are, read whole and checked before any of them runs (docs/conformance.md#our-own-corpus).
 
 package conformance
 

@@ -3,7 +3,7 @@
 // Package conformance lets another implementation's verifier, or our own,
 // examine this engine: it reads one fixture, builds the state the fixture
 // describes in memory, drives the very engine code the commands use, and
-// compares the outcome with what the fixture expects (spec/06 §1-7).
+// compares the outcome with what the fixture expects (docs/conformance.md#our-own-corpus).
 //
 // A fixture travels adapter.go -> fixture.go -> workspace.go (config and state
 // inflation) -> one operation file -> compare.go. Operations classify outcomes

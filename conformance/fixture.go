@@ -1,4 +1,4 @@
-// One fixture document: its members, their shapes, and how its text is read (spec/06 §1.2, §1.3).
+// One fixture document: its members, their shapes, and how its text is read (docs/conformance.md#our-own-corpus).
 
 package conformance
 
@@ -32,7 +32,7 @@ type Fixture struct {
 	Raw         *ojson.Object
 }
 
-// setupKeys lists the setup members of spec/06 §1.3 in its order.
+// setupKeys lists the setup members of docs/conformance.md#our-own-corpus in its order.
 func setupKeys() []string {
 	return []string{
 		"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle",
@@ -51,7 +51,7 @@ func ReadFixture(data []byte) (*Fixture, error) {
 }
 
 // NewFixture checks the shape of a decoded fixture. All findings are in the
-// error, joined by "; ", in the words of spec/06 §1.2. The fixture refers to v,
+// error, joined by "; ", in the words of docs/conformance.md#our-own-corpus. The fixture refers to v,
 // which must not be changed afterwards.
 func NewFixture(v ojson.Value) (*Fixture, error) {
 	f, bad := shape(v)

@@ -1,4 +1,4 @@
-// Filling in the parts of a configuration that fixtures leave out (spec/06 §4.1).
+// Filling in the parts of a configuration that fixtures leave out (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -17,7 +17,7 @@ import (
 const defaultRuntime = "manual"
 
 // inflateConfig returns a copy of a fixture's configuration with the defaults
-// of spec/06 §4.1; nil and null are the empty configuration. It fails when a
+// of docs/conformance.md#becoming-a-target; nil and null are the empty configuration. It fails when a
 // section has a shape nothing can be filled into.
 func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 	if v == nil {
@@ -73,7 +73,7 @@ func fill(o *ojson.Object, key string, v any) {
 }
 
 // subset keeps the findings about a configuration that fixtures are judged by
-// (spec/06 §4.3). Fixture configurations are abbreviated: a runtime without a
+// (docs/conformance.md#becoming-a-target). Fixture configurations are abbreviated: a runtime without a
 // command or a review role on a writing runtime says nothing about the rule the
 // fixture is for.
 func subset(problems wire.Problems) wire.Problems {

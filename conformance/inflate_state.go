@@ -1,4 +1,4 @@
-// Filling in the parts of a run state that fixtures leave out (spec/06 §4.2).
+// Filling in the parts of a run state that fixtures leave out (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -34,7 +34,7 @@ func engineMembers() []string {
 	}
 }
 
-// inflateState returns the state a fixture describes: the defaults of spec/06
+// inflateState returns the state a fixture describes: the defaults of docs/conformance.md
 // §4.2 under its own members, then the engine's own load-time repair. nil and
 // null are the idle state.
 func inflateState(v ojson.Value, cfg *config.Config) (*run.State, error) {

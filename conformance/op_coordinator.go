@@ -1,4 +1,4 @@
-// The operations on a coordinator of several repositories (spec/06 §5.7).
+// The operations on a coordinator of several repositories (docs/conformance.md#becoming-a-target).
 
 package conformance
 

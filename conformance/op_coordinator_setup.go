@@ -1,4 +1,4 @@
-// A coordinator's workspace as a fixture describes it, made on disk for one operation (spec/06 §4.4).
+// A coordinator's workspace as a fixture describes it, made on disk for one operation (docs/conformance.md#becoming-a-target).
 
 package conformance
 

@@ -1,4 +1,4 @@
-// The operations on gates: leaving a phase and completing a run (spec/06 §5.3).
+// The operations on gates: leaving a phase and completing a run (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -85,7 +85,7 @@ func (w *workspace) closed(r *protocol.GateResult) outcome {
 }
 
 // reason is the one reason fixtures look at: a missing file hides all others,
-// missing verification what the documents say (spec/06 §5.3). The texts are wire.
+// missing verification what the documents say (docs/conformance.md#becoming-a-target). The texts are wire.
 func reason(r *protocol.GateResult) ojson.Value {
 	switch {
 	case len(r.MissingFiles) > 0:

@@ -1,4 +1,4 @@
-// The operation on lifecycle hooks: running those of a phase (spec/06 §5.6).
+// The operation on lifecycle hooks: running those of a phase (docs/conformance.md#becoming-a-target).
 
 package conformance
 

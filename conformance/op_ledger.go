@@ -1,4 +1,4 @@
-// The operations on records: decisions, configurations, events (spec/06 §5.4).
+// The operations on records: decisions, configurations, events (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -65,7 +65,7 @@ func validateConfig(w *workspace) (outcome, error) {
 }
 
 // configError names the first finding in the vocabulary of fixtures. Only an
-// entry role counts as an undeclared role there (spec/06 §5.4).
+// entry role counts as an undeclared role there (docs/conformance.md#becoming-a-target).
 func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 	reference := func(key string) *ojson.Object {
 		return ojson.NewObject("error_type", p.Code, "error_field", p.Field, key, p.Value)

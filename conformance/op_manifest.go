@@ -1,4 +1,4 @@
-// The operations on dispatch bundles: sealing, tampering, verification (spec/06 §5.5).
+// The operations on dispatch bundles: sealing, tampering, verification (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -115,7 +115,7 @@ func verifyDispatchManifest(w *workspace) (outcome, error) {
 }
 
 // tamper applies the setup's mutations in their order: inject, tamper, delete
-// files, delete the manifest, replace the manifest (spec/06 §5.5).
+// files, delete the manifest, replace the manifest (docs/conformance.md#becoming-a-target).
 func (w *workspace) tamper(s *sealed) error {
 	setup := w.fixture.Setup
 	for _, key := range []string{"post_finalize_inject", "post_finalize_tamper"} {

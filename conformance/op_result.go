@@ -1,4 +1,4 @@
-// The operations on turn results: validation and acceptance (spec/06 §5.2).
+// The operations on turn results: validation and acceptance (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -44,7 +44,7 @@ func validated(v *result.Validation) outcome {
 	return o
 }
 
-// detail adds the members a type of error has beside its name (spec/06 §5.2).
+// detail adds the members a type of error has beside its name (docs/conformance.md#becoming-a-target).
 // The texts are wire.
 func detail(o *ojson.Object, kind string, errs wire.Problems) {
 	i := slices.IndexFunc(errs, func(p wire.Problem) bool { return p.Code == kind })
@@ -98,7 +98,7 @@ func acceptTurn(w *workspace) (outcome, error) {
 	last := history[len(history)-1].Row
 	state := stateView(w.state)
 	// The state has one counter for assignments and acceptances; the sequence of
-	// acceptances is what the newest accepted row says (spec/06 §5.2).
+	// acceptances is what the newest accepted row says (docs/conformance.md#becoming-a-target).
 	state.Set("accepted_sequence", member(last, "accepted_sequence"))
 	// The comparator cannot see that an object is empty; an array it can.
 	state.Set("active_turn_ids", w.state.ActiveTurns.Keys())

@@ -1,4 +1,4 @@
-// The operations that move a run: init, assign, approvals, reactivation (spec/06 §5.1).
+// The operations that move a run: init, assign, approvals, reactivation (docs/conformance.md#becoming-a-target).
 
 package conformance
 

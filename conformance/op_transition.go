@@ -1,4 +1,4 @@
-// transition_state: a bare change of status, held against the table of legal transitions (spec/06 §5.1).
+// transition_state: a bare change of status, held against the table of legal transitions (docs/conformance.md#becoming-a-target).
 
 package conformance
 

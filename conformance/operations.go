@@ -1,4 +1,4 @@
-// Which fixture operation is run by what, and what it may find in its setup (spec/06 §5).
+// Which fixture operation is run by what, and what it may find in its setup (docs/conformance.md#becoming-a-target).
 
 package conformance
 

@@ -1,4 +1,4 @@
-// The verifier's side of a remote endpoint, http-fixture-v1 (spec/06 §9.1).
+// The verifier's side of a remote endpoint, http-fixture-v1 (docs/conformance.md#the-endpoint).
 
 package conformance
 

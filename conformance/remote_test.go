@@ -1,4 +1,4 @@
-// The remote client against servers that answer, and servers that do everything wrong (spec/06 §9.1).
+// The remote client against servers that answer, and servers that do everything wrong (docs/conformance.md#the-endpoint).
 
 package conformance
 

@@ -1,4 +1,4 @@
-// The report of a verification: counts, what did not pass, and the JSON other tools read (spec/06 §8.4, §8.5).
+// The report of a verification: counts, what did not pass, and the JSON other tools read (docs/conformance.md#checking).
 
 package conformance
 
@@ -125,7 +125,7 @@ func (r *Report) ExitCode() int {
 	return 2
 }
 
-// Object is the report as JSON. Our own members follow those of spec/06 §8.5:
+// Object is the report as JSON. Our own members follow those of docs/conformance.md#the-report:
 // corpus_digest and warnings always; challenge_seed, challenges_run,
 // challenges_failed and challenges when fixtures were challenged.
 func (r *Report) Object() *ojson.Object {

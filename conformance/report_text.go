@@ -1,4 +1,4 @@
-// The report of a verification for people, line by line (spec/06 §8.6).
+// The report of a verification for people, line by line (docs/conformance.md#the-report).
 
 package conformance
 

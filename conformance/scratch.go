@@ -1,4 +1,4 @@
-// The workspace as files: a scratch directory for operations that run programs (spec/06 §4).
+// The workspace as files: a scratch directory for operations that run programs (docs/conformance.md#becoming-a-target).
 
 package conformance
 

@@ -1,4 +1,4 @@
-// The endpoint other verifiers examine this program through, http-fixture-v1 (spec/06 §9.2).
+// The endpoint other verifiers examine this program through, http-fixture-v1 (docs/conformance.md#the-endpoint).
 
 package conformance
 
@@ -108,7 +108,7 @@ func quoted(s string) string {
 	return s
 }
 
-// respond decides in the order of spec/06 §9.2: place, method, token, body.
+// respond decides in the order of docs/conformance.md#the-endpoint: place, method, token, body.
 func (e *endpoint) respond(conn *http.ResponseController, r *http.Request) reply {
 	if a, refused := e.stranger(r); refused {
 		return a

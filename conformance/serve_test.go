@@ -1,4 +1,4 @@
-// The endpoint over real sockets: every row of spec/06 §9.2, and peers and fixtures that misbehave.
+// The endpoint over real sockets: every row of docs/conformance.md#the-endpoint, and peers and fixtures that misbehave.
 
 package conformance
 

@@ -1,4 +1,4 @@
-// Targets: what a verifier sends fixtures to, and what it learns from each (spec/06 §8.3, §9.1).
+// Targets: what a verifier sends fixtures to, and what it learns from each (docs/conformance.md#checking).
 
 package conformance
 

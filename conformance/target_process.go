@@ -1,4 +1,4 @@
-// Local targets: one adapter process for every fixture (spec/06 §3, §8.3).
+// Local targets: one adapter process for every fixture (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -67,7 +67,7 @@ func (t *ProcessTarget) Execute(ctx context.Context, f *Fixture) Outcome {
 	return t.read(r)
 }
 
-// read judges an adapter that ended by itself, in the order of spec/06 §8.3.
+// read judges an adapter that ended by itself, in the order of docs/conformance.md#checking.
 func (t *ProcessTarget) read(r *process.Result) Outcome {
 	if r.Exit == nil || *r.Exit < 0 || *r.Exit > 3 {
 		return oddExit(r)

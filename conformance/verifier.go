@@ -1,4 +1,4 @@
-// The verifier: which fixtures are sent to a target, and what becomes of the answers (spec/06 §8).
+// The verifier: which fixtures are sent to a target, and what becomes of the answers (docs/conformance.md#checking).
 
 package conformance
 

@@ -1,4 +1,4 @@
-// The workspace: what a fixture's setup describes, in memory, and the engine at work on it (spec/06 §4).
+// The workspace: what a fixture's setup describes, in memory, and the engine at work on it (docs/conformance.md#becoming-a-target).
 
 package conformance
 

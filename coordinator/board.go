@@ -1,4 +1,4 @@
-// The board of barriers: workstreams, their repositories, and what each still waits for (issue 8).
+// The board of barriers: workstreams, their repositories, and what each still waits for.
 
 package coordinator
 

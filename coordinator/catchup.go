@@ -1,4 +1,4 @@
-// Bringing the record up to what the repositories have done, on every command that changes it (spec/04 §13.2, §21.2).
+// Bringing the record up to what the repositories have done, on every command that changes it (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -59,7 +59,7 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 
 // acceptances tells the hooks of every acceptance that counts now. A hook that
 // changes what it must not blocks the initiative; the hooks of the others are
-// told all the same (spec/04 §21.11).
+// told all the same (docs/siblings.md).
 func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *initiative.History, r *initiative.Resynced) error {
 	if len(r.Projected) == 0 || len(s.Config.Hooks.Array(HookAfterAcceptance)) == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *
 }
 
 // invalidations are the contexts that an acceptance has overtaken, as hooks are
-// told of them (spec/04 §8.4).
+// told of them (docs/coordinator.md#what-counts).
 func invalidations(cfg *initiative.Config, h *initiative.History, a initiative.Acceptance) []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, row := range h.Rows() {

@@ -1,4 +1,4 @@
-// Carrying a change out: all of its files become the new ones, or a later reader finishes it (spec/04 §21.10).
+// Carrying a change out: all of its files become the new ones, or a later reader finishes it (docs/siblings.md).
 
 package coordinator
 

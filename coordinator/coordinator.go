@@ -1,4 +1,4 @@
-// The use-cases of an initiative: a workspace, its repositories, and who is asking (spec/04 §10).
+// The use-cases of an initiative: a workspace, its repositories, and who is asking (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -43,7 +43,7 @@ type Coordinator struct {
 }
 
 // At opens the workspace in exactly this directory; nothing above it is looked
-// at (spec/04, conventions). Close the Coordinator. The error is unreadable_file.
+// at (docs/coordinator.md, conventions). Close the Coordinator. The error is unreadable_file.
 func At(dir string, opt Options) (*Coordinator, error) {
 	s, err := Open(dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Decisions that move several repositories: all of them or none (issue 8, spec/04 §12.4, §21.3).
+// Decisions that move several repositories: all of them or none (docs/coordinator.md#gates).
 
 package coordinator
 

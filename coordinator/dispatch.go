@@ -1,4 +1,4 @@
-// Giving a turn to a repository: its own assignment, hooks and seal, and the context inside what the actor reads (spec/04 §9, §21.8).
+// Giving a turn to a repository: its own assignment, hooks and seal, and the context inside what the actor reads (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -29,7 +29,7 @@ type Given struct {
 }
 
 // Object is the dispatch for --json: {repo_id, turn_id, workstream_id, role,
-// bundle_path} (spec/04 §17), then what is ours.
+// bundle_path} (docs/commands.md), then what is ours.
 func (g *Given) Object() *ojson.Object {
 	return ojson.NewObject("action", "turn_dispatched", "repo_id", g.Repo, "turn_id", g.TurnID, "workstream_id", g.Workstream, "role", g.Role,
 		"bundle_path", g.BundlePath, "repo_run_id", g.RunID, "context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
@@ -93,7 +93,7 @@ func (c *Coordinator) noteTurn(in *git.Repository, s *Seen, repo, turn string) {
 
 // unstarted follows a repository that has started a run and then not given the
 // turn: the run is the initiative's all the same, and must not be mistaken for
-// somebody else's (spec/04 §21.4).
+// somebody else's (docs/siblings.md).
 func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment, out *runner.Assigned, why error) error {
 	if out.Run == "" || out.Run == s.State.RunOf(a.Repo) || !out.Started {
 		return why

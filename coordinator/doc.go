@@ -3,7 +3,7 @@
 // Package coordinator governs one initiative over several repositories: a
 // configuration of repositories and workstreams, barriers between them, and a
 // history projected from what each repository has accepted, never invented
-// (spec/04).
+// (docs/coordinator.md).
 //
 // The engine is pure. Project, Evaluate and their siblings take a Workspace (the
 // documents as they were read) and return a Change (rows to append, documents to

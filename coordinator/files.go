@@ -1,4 +1,4 @@
-// The coordinator's files below .agentxchain/multirepo/: places, bounds, reading (spec/04 §2).
+// The coordinator's files below .agentxchain/multirepo/: places, bounds, reading (docs/coordinator.md#files-and-refs).
 
 package coordinator
 
@@ -209,7 +209,7 @@ func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // ledger reads the rows of a JSONL file. A line that cannot be read costs that
-// line alone, not the file (spec/04 §21.10).
+// line alone, not the file (docs/siblings.md).
 func (r *reader) ledger(name string) ([]*ojson.Object, *wire.Error) {
 	data, e := r.file(name, maxLedgerBytes)
 	if e != nil {

@@ -1,4 +1,4 @@
-// The coordinator's hooks: when they are asked, what they are shown, and what is guarded meanwhile (spec/04 §14).
+// The coordinator's hooks: when they are asked, what they are shown, and what is guarded meanwhile (docs/coordinator.md#hooks).
 
 package coordinator
 
@@ -163,8 +163,8 @@ func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 }
 
 // guarded are the coordinator's own files that no hook may change: those of the
-// protocol first, in its order, then the decisions, reports and contexts (spec/04
-// §21.11).
+// protocol first, in its order, then the decisions, reports and contexts (docs/coordinator.md)
+//.
 func (c *Coordinator) guarded() []string {
 	out := []string{initiative.StatePath, initiative.HistoryPath, initiative.BarriersPath, initiative.BarrierLedgerPath, initiative.DecisionsPath, initiative.ReportPath, initiative.HookAuditPath, initiative.HookNotesPath, initiative.ConfigFile}
 	for _, dir := range []string{initiative.ContextDir, initiative.HandoffDir, initiative.ReportArchive} {
@@ -173,7 +173,7 @@ func (c *Coordinator) guarded() []string {
 	return out
 }
 
-// common adds the tail that every payload has (spec/04 §14).
+// common adds the tail that every payload has (docs/coordinator.md#hooks).
 func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 	pending := []*ojson.Object{}
 	all := ojson.NewObject()

@@ -1,4 +1,4 @@
-// Deciding on the gate that waits: everything that moves, moves together (spec/04 §12.4, §21.3).
+// Deciding on the gate that waits: everything that moves, moves together (docs/coordinator.md#gates).
 
 package coordinator
 

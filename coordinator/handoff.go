@@ -1,4 +1,4 @@
-// Work handed over from one repository's intake to a workstream (spec/04 §11.4).
+// Work handed over from one repository's intake to a workstream (docs/coordinator.md#a-turn).
 
 package coordinator
 

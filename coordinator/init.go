@@ -1,4 +1,4 @@
-// Starting an initiative in a workspace: runs of the repositories are linked or started (spec/04 §3.1).
+// Starting an initiative in a workspace: runs of the repositories are linked or started (docs/coordinator.md#files-and-refs).
 
 package coordinator
 

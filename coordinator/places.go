@@ -1,4 +1,4 @@
-// Where the repositories are and which of them a path belongs to, judged by real paths (spec/04 §1.2, §8.2).
+// Where the repositories are and which of them a path belongs to, judged by real paths (docs/coordinator.md#the-configuration).
 
 package coordinator
 
@@ -38,7 +38,7 @@ type root struct {
 // repository may lie anywhere its declared path openly says; refused are a path
 // inside the workspace that a link leads out of it, the workspace itself or a
 // directory around it, and two repositories in one place or one inside the other
-// (spec/04 §21.13).
+// (docs/siblings.md).
 func Resolve(cfg *initiative.Config, workspace string) (r *Roots, problems, optional wire.Problems) {
 	r = &Roots{}
 	abs, err := filepath.Abs(workspace)

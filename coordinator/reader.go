@@ -1,4 +1,4 @@
-// Reading the repositories of an initiative without trusting them (issue 8, spec/04 §13, §21.2).
+// Reading the repositories of an initiative without trusting them (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 

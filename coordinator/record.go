@@ -1,4 +1,4 @@
-// The record of an initiative in the coordinator's own repository (issue 8, spec/04 §2).
+// The record of an initiative in the coordinator's own repository (docs/coordinator.md#files-and-refs).
 
 package coordinator
 

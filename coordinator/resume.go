@@ -1,4 +1,4 @@
-// Resync on request, recovery from a block, and taking over a run that was started anew (spec/04 §13, §21.4).
+// Resync on request, recovery from a block, and taking over a run that was started anew (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 

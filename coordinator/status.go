@@ -1,4 +1,4 @@
-// Where an initiative stands, read without changing anything (spec/04 §15-18).
+// Where an initiative stands, read without changing anything (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -17,11 +17,11 @@ import (
 type Standing struct {
 	*Seen
 	Next     []initiative.Action
-	Warnings *ojson.Object // {count, reconciliation_required, warnings}, spec/04 §16
+	Warnings *ojson.Object // {count, reconciliation_required, warnings}, docs/coordinator.md#when-it-is-blocked
 	// Uncounted are acceptances of the repositories that do not count yet.
 	Uncounted []initiative.Mismatch
 	// Unread says why the configuration cannot be used; nil when it can. What is
-	// recorded is shown all the same, without the repositories (spec/04 §17).
+	// recorded is shown all the same, without the repositories (docs/commands.md).
 	Unread *wire.Error
 }
 
@@ -70,7 +70,7 @@ func (s *Standing) problems() []*ojson.Object {
 	return problemRows(append(append(all, s.RepoProblems...), s.Refused...))
 }
 
-// Object is the standing for --json, in the order of spec/04 §18; what is ours
+// Object is the standing for --json, in the order of docs/commands.md; what is ours
 // comes after it.
 func (s *Standing) Object() *ojson.Object {
 	st := s.State
@@ -117,7 +117,7 @@ func problemRows(list wire.Problems) []*ojson.Object {
 	return out
 }
 
-// Repos are the repositories as they are now (spec/04 §15, last rows): {repo_id,
+// Repos are the repositories as they are now (docs/coordinator.md#when-it-is-blocked, last rows): {repo_id,
 // run_id, status, phase, active_turns, details [{label, value}]}.
 func (s *Standing) Repos() []*ojson.Object {
 	out := []*ojson.Object{}
@@ -154,7 +154,7 @@ func (s *Standing) Repos() []*ojson.Object {
 // maxEvents is how much of the workspace's events.jsonl is read, from its end.
 const maxEvents = 4 << 20
 
-// warnings reads what a retry could not project (spec/04 §16).
+// warnings reads what a retry could not project (docs/coordinator.md#when-it-is-blocked).
 func (c *Coordinator) warnings(superRun string) *ojson.Object {
 	list := []*ojson.Object{}
 	name := wire.LedgerEvents.Path()

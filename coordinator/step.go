@@ -1,4 +1,4 @@
-// One step of an initiative, and steps until nothing more can be done (spec/04 §10).
+// One step of an initiative, and steps until nothing more can be done (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -35,7 +35,7 @@ type Stepped struct {
 	Resync     *initiative.Resynced // what was taken over first; nil when the step went no further
 }
 
-// Object is the step for --json (spec/04 §17).
+// Object is the step for --json (docs/commands.md).
 func (s *Stepped) Object() *ojson.Object {
 	switch {
 	case s.Given != nil:

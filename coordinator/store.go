@@ -1,4 +1,4 @@
-// A workspace on disk: one change at a time, under a lock (spec/04 §2, §21.10).
+// A workspace on disk: one change at a time, under a lock (docs/coordinator.md#files-and-refs).
 
 package coordinator
 

@@ -1,4 +1,4 @@
-// Exclusive access to a workspace, for operations of several changes (spec/04 §21.10).
+// Exclusive access to a workspace, for operations of several changes (docs/siblings.md).
 
 package coordinator
 

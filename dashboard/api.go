@@ -1,4 +1,4 @@
-// The JSON API (spec/05 §8): GET only, shapes as published.
+// The JSON API (docs/dashboard.md#api): GET only, shapes as published.
 
 package dashboard
 

@@ -1,4 +1,4 @@
-// The shapes of the API (spec/05 §8.3), member by member, and its filters.
+// The shapes of the API (docs/dashboard.md#api), member by member, and its filters.
 
 package dashboard
 

@@ -1,7 +1,7 @@
 // The server: listening, routes, bounds, and how it ends.
 
 // Package dashboard is the read-only web view of a run, of an initiative and of a
-// replayed artifact (spec/05 §8, docs/dashboard.md). It serves pages and a JSON API
+// replayed artifact (docs/dashboard.md#api, docs/dashboard.md). It serves pages and a JSON API
 // on the loopback interface, to whoever has the session's token, and changes
 // nothing: every request is a GET, and what they show is read by the server's own
 // watch over the files, never because of a request.
@@ -30,7 +30,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// DefaultPort is where a dashboard is looked for (spec/05 §8.1).
+// DefaultPort is where a dashboard is looked for (docs/dashboard.md#api).
 const DefaultPort = 3847
 
 // Bounds of what one client may cost.

@@ -85,7 +85,7 @@ func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// methodAllowed answers everything that is not a look (spec/05 §8.2).
+// methodAllowed answers everything that is not a look (docs/dashboard.md#who-gets-in).
 func (s *Server) methodAllowed(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return true

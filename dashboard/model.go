@@ -213,7 +213,7 @@ func (l *ledger) decode(rows []entry) []*ojson.Object {
 	return out
 }
 
-// decisionSummary is spec/05 §1.5.4 of the lasting decisions, nil without any.
+// decisionSummary is docs/export.md#what-is-in-it of the lasting decisions, nil without any.
 func (m *model) decisionSummary() *ojson.Object {
 	return restore.DecisionSummary(m.repoDecisions.decode(m.repoDecisions.entries()), m.object(wire.ConfigPath))
 }

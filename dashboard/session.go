@@ -21,7 +21,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Names of the session's files in the project's directory (spec/05 §8.1).
+// Names of the session's files in the project's directory (docs/dashboard.md#api).
 const (
 	PIDFile     = ".agentxchain-dashboard.pid"
 	SessionFile = ".agentxchain-dashboard.json"

@@ -166,7 +166,7 @@ func (m *model) watched() []string {
 	return out
 }
 
-// resources are the addresses of the API a file shows in (spec/05 §8.5).
+// resources are the addresses of the API a file shows in (docs/dashboard.md#api).
 func (m *model) resources(path string) []string {
 	rel, err := filepath.Rel(m.dir, path)
 	if err != nil || strings.HasPrefix(rel, "..") {

@@ -1,4 +1,4 @@
-// ASSIGNMENT.json: the turn's contract as data (spec/03 §3).
+// ASSIGNMENT.json: the turn's contract as data (docs/bundles.md#what-is-in-it).
 
 package dispatch
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// ReservedPaths are the files no actor may change (spec/02 §5.C).
+// ReservedPaths are the files no actor may change (docs/spec/results.md#artifact).
 func ReservedPaths() []string {
 	return []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), ".agentxchain/lock.json"}
 }

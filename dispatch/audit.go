@@ -1,4 +1,4 @@
-// Files that accompany a turn without being part of what was sealed (spec/03 §8).
+// Files that accompany a turn without being part of what was sealed (docs/runtimes.md#api_proxy).
 
 package dispatch
 
@@ -12,7 +12,7 @@ import (
 // auditRoot holds a directory for each turn, beside the bundles.
 const auditRoot = ".agentxchain/dispatch/audit"
 
-// LogFile is the captured output of a turn's actor (spec/03 §1).
+// LogFile is the captured output of a turn's actor (docs/bundles.md#where).
 const LogFile = "stdout.log"
 
 // AuditDir is where the program that carries out a turn leaves what it did with
@@ -35,7 +35,7 @@ func AttemptLog(turn string, attempt int) string {
 	return fmt.Sprintf("%s/attempt-%d.log", dir, max(1, attempt))
 }
 
-// AuditFiles are the names such files have (spec/03 §1). The reference writes
+// AuditFiles are the names such files have (docs/bundles.md#where). The reference writes
 // them into the bundle directory itself after sealing, so there, at top level and
 // as regular files, they are no finding. Their contents prove nothing and are
 // never handed to anybody as part of the bundle.

@@ -1,4 +1,4 @@
-// Build: the three files of a dispatch bundle (spec/03 §2-5).
+// Build: the three files of a dispatch bundle (docs/bundles.md).
 
 package dispatch
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Names of the bundle's files (spec/03 §1).
+// Names of the bundle's files (docs/bundles.md#where).
 const (
 	AssignmentFile = "ASSIGNMENT.json"
 	PromptFile     = "PROMPT.md"
@@ -49,7 +49,7 @@ type Input struct {
 	// CrossRepo is COORDINATOR_CONTEXT.json of a turn that is a part of an initiative
 	// over several repositories, else nil.
 	CrossRepo *ojson.Object
-	// Messages are the TaskMessages for the turn, oldest first (spec/08 §7).
+	// Messages are the TaskMessages for the turn, oldest first (docs/monarchic.md#messages).
 	Messages []*ojson.Object
 	// Warnings found by the caller, such as a dirty work tree.
 	Warnings []Warning
@@ -75,14 +75,14 @@ type Warning struct {
 	Message string
 }
 
-// Codes of warnings. The reference gives all of them the first (spec/03 §3).
+// Codes of warnings. The reference gives all of them the first (docs/bundles.md#what-is-in-it).
 const (
 	WarningScopeOverlap = "advisory_scope_overlap"
 	WarningDirtyTree    = "advisory_dirty_tree"
 	WarningPrompt       = "prompt_template_unreadable"
 )
 
-// dirtyNames is how many paths a warning about the work tree names (spec/03 §2).
+// dirtyNames is how many paths a warning about the work tree names (docs/bundles.md).
 const dirtyNames = 5
 
 // DirtyTree warns of changes in the work tree that the turn's baseline does not
@@ -107,7 +107,7 @@ type Bundle struct {
 }
 
 // Build renders the bundle of in.Turn. It fails with a *wire.Error when the
-// input does not name one active turn of a configured role (spec/03 §2), and
+// input does not name one active turn of a configured role (docs/bundles.md), and
 // reads nothing but through in.Exists and in.Read.
 func Build(in Input) (*Bundle, error) {
 	v, err := newView(in)
@@ -185,7 +185,7 @@ func refuse(code, format string, args ...any) *wire.Error {
 }
 
 // roleOf returns the turn's role; the conformance corpus spells the member
-// "role" (spec/03 §26).
+// "role" (docs/conformance.md).
 func roleOf(t *run.Turn) string {
 	if t.AssignedRole != "" {
 		return t.AssignedRole

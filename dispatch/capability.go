@@ -1,4 +1,4 @@
-// What a role's runtime can do with files (spec/01 §1.4, spec/02 §18).
+// What a role's runtime can do with files (docs/spec/configuration.md#roles, docs/spec/configuration.md#admission).
 
 package dispatch
 
@@ -68,7 +68,7 @@ func capabilityOf(runtimeType string, raw *ojson.Object, authority string) capab
 }
 
 // effective is the write path and the ownership of workflow artifacts for an
-// authority, as the table of spec/02 §18.
+// authority, as the table of docs/spec/configuration.md#admission.
 func (c *capability) effective(authority string) (path, ownership string) {
 	switch {
 	case authority == wire.ReviewOnly && c.runtimeType == "local_cli":

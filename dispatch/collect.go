@@ -1,4 +1,4 @@
-// Taking in what hooks and the coordinator added to a bundle (spec/03 §2).
+// Taking in what hooks and the coordinator added to a bundle (docs/bundles.md).
 
 package dispatch
 
@@ -88,7 +88,7 @@ func Core(name string) bool {
 }
 
 // coordinatorFiles are put into the bundle by the coordinator of several
-// repositories (spec/04), by the reference after the seal.
+// repositories (docs/coordinator.md), by the reference after the seal.
 func coordinatorFiles() []string {
 	return []string{CoordinatorJSON, CoordinatorText}
 }

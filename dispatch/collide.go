@@ -1,4 +1,4 @@
-// Names that some file system takes for one and the same (spec/03 §27).
+// Names that some file system takes for one and the same (docs/compatibility.md#where-we-differ-on-purpose).
 
 package dispatch
 

@@ -1,4 +1,4 @@
-// CONTEXT.md: what the run looks like to the actor (spec/03 §5).
+// CONTEXT.md: what the run looks like to the actor (docs/bundles.md#what-is-in-it).
 
 package dispatch
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// maxDecisions is the length of the decision history (spec/03 §6).
+// maxDecisions is the length of the decision history (docs/bundles.md#limits).
 const maxDecisions = 50
 
 // context writes the sections in the protocol's order. Foreign text never

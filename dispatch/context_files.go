@@ -1,4 +1,4 @@
-// The documents the phase and its gate ask for, in CONTEXT.md (spec/03 §5
+// The documents the phase and its gate ask for, in CONTEXT.md (docs/bundles.md#what-is-in-it
 // rows 13-14).
 
 package dispatch

@@ -1,4 +1,4 @@
-// The last accepted turn in CONTEXT.md (spec/03 §5 row 9).
+// The last accepted turn in CONTEXT.md (docs/bundles.md#what-is-in-it row 9).
 
 package dispatch
 
@@ -154,7 +154,7 @@ func number(o *ojson.Object, key string) string {
 	return "—"
 }
 
-// proposal shows a materialised proposal to its reviewer (spec/02 §19).
+// proposal shows a materialised proposal to its reviewer (docs/spec/observation.md#derived-reviews-and-proposals).
 func (v *view) proposal(d *document) {
 	ref := strings.TrimSuffix(v.last.Object("artifact").String("ref"), "/")
 	if !strings.HasPrefix(ref, wire.ProposedDir+"/") || !safePath(ref) {

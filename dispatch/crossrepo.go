@@ -1,4 +1,4 @@
-// What the coordinator of several repositories tells a turn, inside what its actor reads (spec/04 §11, §21.8).
+// What the coordinator of several repositories tells a turn, inside what its actor reads (docs/coordinator.md#a-turn).
 
 package dispatch
 

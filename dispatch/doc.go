@@ -5,6 +5,6 @@
 // Everything here is a pure function of its input: the store writes the files,
 // and the caller supplies the few project files that previews quote.
 //
-// Section headings and member names are wire (spec/03 §3-6, §9); the prose is
+// Section headings and member names are wire (docs/bundles.md#what-is-in-it); the prose is
 // this implementation's own.
 package dispatch

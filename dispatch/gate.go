@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 )
 
-// semanticHint says what a named evaluator checks (spec/02 §13.8), or "".
+// semanticHint says what a named evaluator checks (docs/spec/gates.md#semantic-evaluators), or "".
 func semanticHint(a config.Artifact) string {
 	switch a.Semantics {
 	case "pm_signoff":
@@ -100,8 +100,8 @@ func (v *view) humanLine() string {
 	return "Requires human approval: the run pauses there for a person. You cannot approve it, and approval from inside a turn is refused"
 }
 
-// approval foretells how a human gate of this phase will be decided (spec/02
-// §15): auto, maybe (conditions have to hold) or human. It is advice; the
+// approval foretells how a human gate of this phase will be decided (docs/spec/results.md)
+//: auto, maybe (conditions have to hold) or human. It is advice; the
 // decision is taken at acceptance.
 func (v *view) approval() string {
 	p := v.Config.ApprovalPolicy
@@ -136,7 +136,7 @@ func (v *view) approval() string {
 }
 
 // annotation is the one-line reading of a signature document, by file name
-// (spec/03 §5), or "".
+// (docs/bundles.md#what-is-in-it), or "".
 func annotation(path, text string) string {
 	name := strings.ToLower(path)
 	switch {

@@ -1,4 +1,4 @@
-// dispatch/index.json: the active bundles at a glance (spec/03 §6).
+// dispatch/index.json: the active bundles at a glance (docs/bundles.md#limits).
 
 package dispatch
 

@@ -1,4 +1,4 @@
-// Sealing a bundle: MANIFEST.json (spec/03 §9).
+// Sealing a bundle: MANIFEST.json (docs/bundles.md#the-seal).
 
 package dispatch
 
@@ -98,7 +98,7 @@ func InfoOf(data []byte) FileInfo {
 	return FileInfo{Size: int64(len(data)), SHA256: hex.EncodeToString(sum[:])}
 }
 
-// Types of ManifestError (spec/03 §9.1).
+// Types of ManifestError (docs/bundles.md#the-seal).
 const (
 	MissingManifest = "missing_manifest"
 	InvalidManifest = "invalid_manifest"
@@ -131,7 +131,7 @@ func JoinManifestErrors(errs []ManifestError) string {
 // bundle directory (recursively, slash separated) to what is there, MANIFEST.json
 // itself may be among them. No findings means the bundle is as it was sealed.
 //
-// Findings come in a fixed order (spec/03 §9.1): the manifest as a whole, then
+// Findings come in a fixed order (docs/bundles.md#the-seal): the manifest as a whole, then
 // its entries in their order with size before digest, then undeclared files in
 // byte order. Beyond the reference it refuses, as invalid_manifest, a manifest of
 // another turn, paths that leave the bundle, two entries some file system takes

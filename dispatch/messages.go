@@ -1,4 +1,4 @@
-// Messages for the turn, inside what its actor reads (spec/08 §11.6).
+// Messages for the turn, inside what its actor reads (docs/monarchic-export.md#the-mailbox).
 
 package dispatch
 

@@ -1,4 +1,4 @@
-// Which names may stand for a file of the project or of a bundle (spec/03 §10).
+// Which names may stand for a file of the project or of a bundle (docs/bundles.md#the-seal).
 
 package dispatch
 

@@ -1,5 +1,5 @@
 // Bounded previews of project files that no file content can break out of
-// (spec/03 §6).
+// (docs/bundles.md#limits).
 
 package dispatch
 

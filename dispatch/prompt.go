@@ -1,4 +1,4 @@
-// PROMPT.md: what the actor has to do and how it answers (spec/03 §4).
+// PROMPT.md: what the actor has to do and how it answers (docs/bundles.md#what-is-in-it).
 
 package dispatch
 

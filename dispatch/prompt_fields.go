@@ -1,5 +1,5 @@
 // The field rules of PROMPT.md: what a valid result looks like, member by
-// member (spec/03 §4 row 14, spec/02 §2).
+// member (docs/bundles.md#what-is-in-it row 14, docs/spec/results.md#members).
 
 package dispatch
 

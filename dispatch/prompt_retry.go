@@ -1,5 +1,5 @@
 // The sections of PROMPT.md that answer to what happened before: a rejected
-// attempt, an injected intent, a file conflict (spec/03 §4 rows 8-10).
+// attempt, an injected intent, a file conflict (docs/bundles.md#what-is-in-it rows 8-10).
 
 package dispatch
 

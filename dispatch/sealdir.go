@@ -1,5 +1,5 @@
 // Sealing and verifying a bundle where it lies, without taking it into memory
-// (spec/03 §9).
+// (docs/bundles.md#the-seal).
 
 package dispatch
 

@@ -1,4 +1,4 @@
-// The turn-result skeleton an actor fills in (spec/02 §2, spec/03 §4).
+// The turn-result skeleton an actor fills in (docs/spec/results.md#members, docs/bundles.md#what-is-in-it).
 
 package dispatch
 
@@ -141,7 +141,7 @@ func (v *view) nextRoles() []string {
 	return out
 }
 
-// idleTemplate is required of turns that look for new work (spec/02 §6).
+// idleTemplate is required of turns that look for new work (docs/spec/results.md#idle-expansion).
 func (v *view) idleTemplate() *ojson.Object {
 	c := v.Turn.IntakeContext
 	if c.String("source") != "vision_idle_expansion" {

@@ -1,4 +1,4 @@
-// The turn-result template, held against the rules of the result (spec/02 §2, §5).
+// The turn-result template, held against the rules of the result (docs/spec/results.md#members).
 
 package dispatch
 

@@ -1,4 +1,4 @@
-// A bundle as its adapter gets it: the bytes that were verified (spec/03 §10).
+// A bundle as its adapter gets it: the bytes that were verified (docs/bundles.md#the-seal).
 
 package dispatch
 
@@ -25,7 +25,7 @@ type Verified struct {
 //
 // Errors are *wire.Error: bundle_invalid when it is not as it was sealed for
 // id, with the findings under details.problems ({type, path, detail} each) and the
-// text adapters report (spec/03 §9.2) as message; bundle_too_large for a bundle
+// text adapters report (docs/bundles.md#the-seal) as message; bundle_too_large for a bundle
 // beyond DefaultLimits; bundle_unreadable.
 func OpenVerified(root *os.Root, dir string, id Identity) (*Verified, error) {
 	lim := DefaultLimits()

@@ -1,5 +1,5 @@
 // Looking into a bundle directory without being led out of it or held up in it
-// (spec/03 §10).
+// (docs/bundles.md#the-seal).
 
 package dispatch
 

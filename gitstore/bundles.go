@@ -70,7 +70,7 @@ func (r *treeReader) bundleFiles(tree git.OID) (map[string]git.OID, error) {
 }
 
 // supplements notes the recorded files of a turn's bundle that only its record
-// names: what hooks and the coordinator added to it (spec/03 §2).
+// names: what hooks and the coordinator added to it (docs/bundles.md).
 func (p *workPlan) supplements(rec *recorded, turn string) error {
 	if rec == nil || !safeName(turn) {
 		return nil
@@ -140,9 +140,9 @@ func sealedNames(seal []byte) []string {
 // logTail is how much of an actor's output is kept once its turn is over, bytes.
 const logTail = 64 << 10
 
-// KeepLog copies the end of the log in a turn's bundle directory (spec/03 §1,
+// KeepLog copies the end of the log in a turn's bundle directory (docs/bundles.md#where,
 // stdout.log) to file, both project-relative, because the bundle goes when the
-// turn is accepted and the next reviewer is shown the log (spec/03 §27). It stays
+// turn is accepted and the next reviewer is shown the log (docs/compatibility.md#where-we-differ-on-purpose). It stays
 // in this work tree; what is quoted of it is recorded with the reviewer's bundle.
 // Without a log nothing happens.
 func (s *Store) KeepLog(log, file string) error {

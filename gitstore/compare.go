@@ -173,8 +173,8 @@ func compareLines(r *treeReader, l wire.Ledger, segs []git.OID, i, off int, data
 }
 
 // amendment says why now may not replace was, or "" when it may: a checkpoint
-// adds members to a history row (spec/01 §7.4), an override marks a repo
-// decision (spec/01 §6.9), and a writer may spell the same values differently.
+// adds members to a history row (docs/spec/lifecycle.md#checkpoints), an override marks a repo
+// decision (docs/spec/state.md#repository-decisions), and a writer may spell the same values differently.
 func amendment(l wire.Ledger, was, now []byte) string {
 	a, errA := ojson.DecodeObject(was)
 	b, errB := ojson.DecodeObject(now)

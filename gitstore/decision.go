@@ -1,5 +1,5 @@
 // The record of a decision that moves refs of several repositories, from which
-// anybody can finish or undo it (issue 8: two-phase decisions).
+// anybody can finish or undo it (docs/siblings.md#deciding).
 
 package gitstore
 

@@ -300,7 +300,7 @@ func TestCacheIsOnlyACache(t *testing.T) {
 }
 
 // TestJournalReplay finishes acceptances the reference implementation prepared,
-// after a crash at each of its steps (spec/01 §6.5).
+// after a crash at each of its steps (docs/spec/lifecycle.md#accepting-a-turn).
 func TestJournalReplay(t *testing.T) {
 	for done := range 5 {
 		d := started(t)

@@ -1,4 +1,4 @@
-// Content fingerprints of work tree files (spec/02 §9.1).
+// Content fingerprints of work tree files (docs/spec/observation.md#baseline).
 package gitstore
 
 import (

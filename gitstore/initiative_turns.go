@@ -1,6 +1,6 @@
 // Which turns of a repository were given out by an initiative, noted in its git
 // directory, so that another initiative over the same clone does not take them for
-// turns a person has run (spec/04 §21.6).
+// turns a person has run (docs/siblings.md).
 
 package gitstore
 

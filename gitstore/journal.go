@@ -1,5 +1,5 @@
 // The reference implementation's crash journal: finishing an acceptance that it
-// prepared and did not complete (spec/01 §6.5).
+// prepared and did not complete (docs/spec/lifecycle.md#accepting-a-turn).
 
 package gitstore
 

@@ -117,12 +117,12 @@ func safeName(s string) bool {
 }
 
 // byProducts are the files adapters leave in a turn's staging directory
-// (spec/03 §1). They go with the turn; anything else there is somebody's.
+// (docs/bundles.md#where). They go with the turn; anything else there is somebody's.
 func byProducts() []string {
 	return []string{"provider-response.json", "api-error.json", "retry-trace.json"}
 }
 
-// bundleFiles are the files a dispatch bundle can hold (spec/03 §1), the seal last:
+// bundleFiles are the files a dispatch bundle can hold (docs/bundles.md#where), the seal last:
 // a bundle without it is one still being written.
 func bundleFiles() []string {
 	return []string{"ASSIGNMENT.json", "PROMPT.md", "CONTEXT.md", "COORDINATOR_CONTEXT.json", "COORDINATOR_CONTEXT.md",

@@ -20,7 +20,7 @@ import (
 const (
 	// lockHeartbeat is how often a held lock renews acquired_at. The reference
 	// implementation takes over any lock older than git.lockMaxAge, even of a live
-	// process (spec/01 §6.2), so a long operation must keep its lock young.
+	// process (docs/spec/lifecycle.md#accepting-a-turn), so a long operation must keep its lock young.
 	lockHeartbeat = 10 * time.Second
 )
 

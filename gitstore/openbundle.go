@@ -205,7 +205,7 @@ func (w *workDir) putRecorded(r *treeReader, dir string, recorded map[string]git
 }
 
 // actorLog is what an actor prints, written into its bundle directory after the
-// seal (spec/03 §1).
+// seal (docs/bundles.md#where).
 const actorLog = "stdout.log"
 
 // bundleEntry is anything but a directory that can be looked into, below a bundle

@@ -1,6 +1,6 @@
 // One ref, locked at its old place and ready to move: git update-ref held between
 // prepare and commit, so that refs of several repositories move together
-// (git-facts 0.5).
+//.
 
 package gitstore
 

@@ -135,7 +135,7 @@ func (s *Store) MakeDir(path string) error {
 	return nil
 }
 
-// Fingerprint returns the marker of a project-relative path (spec/02 §9.1).
+// Fingerprint returns the marker of a project-relative path (docs/spec/observation.md#baseline).
 func (s *Store) Fingerprint(path string) string { return Fingerprint(s.work.root, path) }
 
 // SettingBool reads a boolean from git's configuration; absent or malformed is false.

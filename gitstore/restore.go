@@ -1,5 +1,5 @@
 // Restore puts a set of files from elsewhere into the place of the governed ones
-// and records them as an operation: all of it or nothing (spec/05 §4).
+// and records them as an operation: all of it or nothing (docs/restore.md).
 
 package gitstore
 

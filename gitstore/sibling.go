@@ -1,5 +1,5 @@
 // A sibling: another clone that is read by its files alone, because nothing in it
-// may run and nothing it says may lead elsewhere (issue 8).
+// may run and nothing it says may lead elsewhere.
 
 package gitstore
 

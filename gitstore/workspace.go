@@ -1,4 +1,4 @@
-// The record of an initiative in the coordinator's own repository: one ref a super run, one commit a change (issue 8, spec/04 §2).
+// The record of an initiative in the coordinator's own repository: one ref a super run, one commit a change (docs/coordinator.md#files-and-refs).
 
 package gitstore
 

@@ -1,6 +1,6 @@
 // Package hooks runs lifecycle hooks: programs and web addresses that a project
 // names in agentxchain.json and that are asked for a verdict at fixed points of
-// a turn (spec/03 §11-19).
+// a turn (docs/hooks.md#fields).
 //
 // A hook sees one envelope, answers with one JSON object, and is held to its
 // time, its output and the files it may write. What happened is in the entries
@@ -15,7 +15,7 @@ import (
 )
 
 // Codes of a hook that changed a protected file, and of a guard that could not
-// do its work (spec/03 §16).
+// do its work (docs/hooks.md#protected-files).
 const (
 	CodeStateTamper   = "hook_state_tamper"
 	CodeHistoryTamper = "hook_history_tamper"
@@ -31,7 +31,7 @@ const (
 	VerdictBlock = "block"
 )
 
-// The twelve values of orchestrator_action (spec/03 §18).
+// The twelve values of orchestrator_action (docs/hooks.md#what-becomes-of-it).
 const (
 	ActionContinued      = "continued"
 	ActionWarned         = "warned"
@@ -52,7 +52,7 @@ const (
 	typeProcess = "process"
 )
 
-// Hook is one configured hook (spec/03 §11).
+// Hook is one configured hook (docs/hooks.md#fields).
 type Hook struct {
 	Phase     string
 	Name      string
@@ -130,7 +130,7 @@ type Runner struct {
 	Grace      time.Duration          // between SIGTERM and SIGKILL; 2 s when 0
 }
 
-// Outcome is what came of a phase (spec/03 §19).
+// Outcome is what came of a phase (docs/hooks.md#what-becomes-of-it).
 type Outcome struct {
 	OK      bool // the pipeline may go on
 	Blocked bool // a blocking hook said no, failed, or gave no answer
@@ -157,7 +157,7 @@ type Blocker struct{ HookName, Verdict, Message string }
 // Tamper is the first protected file found changed. Everything was put back.
 type Tamper struct{ HookName, File, Code, Message string }
 
-// Entry is what is recorded of one hook (spec/03 §17).
+// Entry is what is recorded of one hook (docs/hooks.md#what-becomes-of-it).
 type Entry struct {
 	Timestamp   string // after execution
 	Phase       string
@@ -176,7 +176,7 @@ type Entry struct {
 }
 
 // Row is the entry as a row of hook-audit.jsonl, members in the order of
-// spec/03 §17; a skipped hook has no transport.
+// docs/hooks.md#what-becomes-of-it; a skipped hook has no transport.
 func (e Entry) Row() *ojson.Object {
 	row := ojson.NewObject("timestamp", e.Timestamp, "hook_phase", e.Phase, "hook_name", e.HookName)
 	if e.Transport != "" {

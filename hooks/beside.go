@@ -1,4 +1,4 @@
-// Guarding the governed files of other projects while a hook runs (spec/04 §14).
+// Guarding the governed files of other projects while a hook runs (docs/coordinator.md#hooks).
 
 package hooks
 

@@ -84,7 +84,7 @@ func sameName(a, b string) bool {
 }
 
 // lookup finds variables of header values: the hook's own env first, then all of
-// our environment (spec/03 §14).
+// our environment (docs/hooks.md#fields).
 func (r *Runner) lookup(h Hook) func(string) (string, bool) {
 	environ := r.environ()
 	return func(name string) (string, bool) {

@@ -1,6 +1,6 @@
 //go:build unix
 
-// http hooks against a real server (spec/03 §14).
+// http hooks against a real server (docs/hooks.md#fields).
 
 package hooks
 

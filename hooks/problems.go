@@ -1,4 +1,4 @@
-// What configured hooks need and this machine does not have (spec/03 §11).
+// What configured hooks need and this machine does not have (docs/hooks.md#fields).
 
 package hooks
 

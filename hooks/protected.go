@@ -1,4 +1,4 @@
-// Which files no hook may change (spec/03 §16, §27.6).
+// Which files no hook may change (docs/hooks.md#protected-files).
 
 package hooks
 
@@ -78,7 +78,7 @@ func isRuntimeFile(p string) bool {
 	return path.Dir(path.Dir(p)) == wire.DispatchDir && slices.Contains(dispatch.AuditFiles(), path.Base(p))
 }
 
-// tamperCode is the code for a changed file (spec/03 §16).
+// tamperCode is the code for a changed file (docs/hooks.md#protected-files).
 func tamperCode(p string) string {
 	switch {
 	case strings.HasSuffix(p, "state.json"):

@@ -1,4 +1,4 @@
-// Running the hooks of a phase one after another (spec/03 §18-19).
+// Running the hooks of a phase one after another (docs/hooks.md#what-becomes-of-it).
 
 package hooks
 
@@ -106,7 +106,7 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 	return nil
 }
 
-// judge fills in verdict, message, annotations and action (spec/03 §18).
+// judge fills in verdict, message, annotations and action (docs/hooks.md#what-becomes-of-it).
 func judge(e *Entry, h Hook, a attempt, secrets secrets) {
 	pick := func(blocking, advisory string) {
 		e.Verdict, e.Action = VerdictWarn, advisory
@@ -165,7 +165,7 @@ func (r *Runner) skipped(h Hook, call Call, by string) Entry {
 	return e
 }
 
-// envelope is what every hook is given (spec/03 §12).
+// envelope is what every hook is given (docs/hooks.md#what-a-hook-is-given).
 func (r *Runner) envelope(h Hook, call Call) []byte {
 	payload := call.Payload
 	if payload == nil {

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Every action, their order, and what a hook is given (spec/03 §12-19).
+// Every action, their order, and what a hook is given (docs/hooks.md#what-a-hook-is-given).
 
 package hooks
 

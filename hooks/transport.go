@@ -1,4 +1,4 @@
-// The two transports: a program, and a POST (spec/03 §13, §14, §27.4-5).
+// The two transports: a program, and a POST (docs/hooks.md#what-a-hook-is-given).
 
 package hooks
 

@@ -1,4 +1,4 @@
-// Reading a hook's answer (spec/03 §15).
+// Reading a hook's answer (docs/hooks.md#what-a-hook-answers).
 
 package hooks
 

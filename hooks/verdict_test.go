@@ -1,4 +1,4 @@
-// Reading answers (spec/03 §15).
+// Reading answers (docs/hooks.md#what-a-hook-answers).
 
 package hooks
 

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// approveGate is agentxchain_approve_gate (spec/06 §15.1). gate_id is a gate that
+// approveGate is agentxchain_approve_gate (docs/mcp.md). gate_id is a gate that
 // waits for approval or the escalation that blocks the run.
 func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	id := strings.TrimSpace(a.String("gate_id"))
@@ -53,7 +53,7 @@ func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson
 	return nil, refusal(wire.CodeNotFound, "No open escalation found for "+shown(id)+".")
 }
 
-// intakeRecord is agentxchain_intake_record (spec/06 §15.1): it writes nothing, for
+// intakeRecord is agentxchain_intake_record (docs/mcp.md): it writes nothing, for
 // what a run works on is for people to decide.
 func intakeRecord(_ context.Context, _ *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 	source, title := strings.TrimSpace(a.String("source")), strings.TrimSpace(a.String("title"))

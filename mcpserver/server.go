@@ -2,7 +2,7 @@
 
 // Package mcpserver offers a governed project to agents over the Model Context
 // Protocol: what the run is waiting for, the instructions of a turn, staging and
-// accepting its result (spec/06 §15.1). Nothing that is for a person to decide is
+// accepting its result (docs/mcp.md). Nothing that is for a person to decide is
 // offered, and everything done through the server is recorded as done inside of a
 // turn, so that the engine refuses it too.
 package mcpserver
@@ -20,7 +20,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Identity of the server (spec/06 §15.1).
+// Identity of the server (docs/mcp.md).
 const (
 	Name    = "agentxchain"
 	Version = "1.0.0"

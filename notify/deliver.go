@@ -1,4 +1,4 @@
-// Delivery to one webhook: tries, waiting, and the audit row (spec/03 §23).
+// Delivery to one webhook: tries, waiting, and the audit row (docs/notifications.md#webhooks).
 
 package notify
 

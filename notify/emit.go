@@ -1,4 +1,4 @@
-// Emission: one event to every webhook that subscribes to it (spec/03 §23).
+// Emission: one event to every webhook that subscribes to it (docs/notifications.md#webhooks).
 
 package notify
 
@@ -60,7 +60,7 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 		return Emission{}, nil
 	}
 	if !slices.Contains(config.NotificationEvents(), e.Type) {
-		// The text is wire: spec/03 §23.
+		// The text is wire: docs/notifications.md#webhooks.
 		return Emission{}, &wire.Error{Code: wire.CodeInvalidArgument, Field: "event", Message: fmt.Sprintf("Unknown notification event %q", e.Type)}
 	}
 	at := wire.FormatTime(s.now())

@@ -1,4 +1,4 @@
-// Which events an operation amounts to, read from what it wrote (spec/03 §23).
+// Which events an operation amounts to, read from what it wrote (docs/notifications.md#webhooks).
 
 package notify
 

@@ -1,4 +1,4 @@
-// What a project wants to be told: webhooks and reminders of its configuration (spec/03 §23-24).
+// What a project wants to be told: webhooks and reminders of its configuration (docs/notifications.md#webhooks).
 
 // Package notify tells the outside what happened to a run: it derives the events
 // from an operation that was committed, sends each to the webhooks that asked for
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Events a webhook may subscribe to (spec/03 §23); config.NotificationEvents
+// Events a webhook may subscribe to (docs/notifications.md#webhooks); config.NotificationEvents
 // lists them.
 const (
 	RunBlocked        = "run_blocked"
@@ -97,7 +97,7 @@ func (c Config) Reminding() bool { return c.SLA != nil && c.Subscribed(ApprovalR
 // Event is one thing to tell.
 type Event struct {
 	Type    string
-	Payload *ojson.Object // as spec/03 §23 has it for the type
+	Payload *ojson.Object // as docs/notifications.md#webhooks has it for the type
 	Turn    *run.Turn     // the turn it is about, or nil
 	Only    []string      // names of the webhooks to tell; nil: all that subscribe
 }

@@ -1,4 +1,4 @@
-// Reminders of approvals that wait too long, and the record of those sent (spec/03 §24).
+// Reminders of approvals that wait too long, and the record of those sent (docs/notifications.md#reminders).
 
 package notify
 

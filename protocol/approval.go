@@ -1,4 +1,4 @@
-// The approval policy says when a human gate may be passed without a person (spec/02 §15).
+// The approval policy says when a human gate may be passed without a person (docs/spec/gates.md#approval-policy).
 
 package protocol
 
@@ -33,7 +33,7 @@ type ApprovalVerdict struct {
 
 // EvaluateApproval decides whether the gate may be passed without a person.
 // Everything it does not understand needs a person: an unknown action, an
-// unknown gate type, a gate that did not pass (spec/02 §24 D-30).
+// unknown gate type, a gate that did not pass (docs/compatibility.md#where-we-differ-on-purpose).
 func EvaluateApproval(cfg *config.Config, in ApprovalInput) ApprovalVerdict {
 	policy := cfg.ApprovalPolicy
 	if policy == nil {

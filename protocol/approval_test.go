@@ -1,4 +1,4 @@
-// Tests of the approval policy (spec/02 §15).
+// Tests of the approval policy (docs/spec/gates.md#approval-policy).
 
 package protocol
 

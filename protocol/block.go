@@ -1,6 +1,6 @@
 // The one routine that blocks a run and the one that clears a block: state,
 // event, escalation record and run-history row always move together
-// (spec/01 §14 rows 3, 22, 23).
+// (docs/compatibility.md#where-we-differ-on-purpose rows 3, 22, 23).
 
 package protocol
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// blockSpec is the full descriptor of a block (spec/01 §3.3).
+// blockSpec is the full descriptor of a block (docs/spec/state.md#what-blocks-a-run).
 type blockSpec struct {
 	On, Category, TypedReason string
 	Owner                     string // human, operator

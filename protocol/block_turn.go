@@ -1,5 +1,5 @@
 // Blocks that a turn causes: whose acceptance may settle them, and which turn
-// still needs a person once one is settled (spec/01 §6.4, §14 rows 3 and 4).
+// still needs a person once one is settled (docs/spec/lifecycle.md#the-next-state rows 3 and 4).
 
 package protocol
 
@@ -98,14 +98,14 @@ func (t *transition) stuck(turn *run.Turn) *blockSpec {
 		Action: d.Recovery.RecoveryAction, Detail: wire.OrEmpty(d.Recovery.Detail), Turn: turn, Retained: true}
 }
 
-// conflictBlock is the block of a turn that keeps conflicting (spec/01 §6.8).
+// conflictBlock is the block of a turn that keeps conflicting (docs/spec/observation.md#conflicts).
 func conflictBlock(turn *run.Turn, files []string) blockSpec {
 	return blockSpec{On: "human:conflict_loop:" + turn.TurnID, Category: "conflict_loop", TypedReason: "conflict_loop", Owner: run.OwnerHuman,
 		Action: fmt.Sprintf("Serialize the conflicting work, then run: git agentxchain reject %s --reassign", turn.TurnID),
 		Detail: "Conflicting files: " + strings.Join(files, ", "), Turn: turn, Retained: true}
 }
 
-// retriesBlock is the block of a turn whose attempts are used up (spec/01 §7.1).
+// retriesBlock is the block of a turn whose attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
 func (t *transition) retriesBlock(turn *run.Turn, errs []any) blockSpec {
 	detail := fmt.Sprintf("Turn rejected %d times; its attempts are used up.", turn.Attempt)
 	return blockSpec{On: "escalation:retries-exhausted:" + turn.AssignedRole, Category: "retries_exhausted", TypedReason: "retries_exhausted", Owner: run.OwnerHuman,

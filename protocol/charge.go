@@ -1,4 +1,4 @@
-// What attempts cost, and what happens when the money is used up (spec/01 §6.7,
+// What attempts cost, and what happens when the money is used up (docs/spec/lifecycle.md#budget,
 // §14 row 24: every attempt is charged, refused ones too).
 
 package protocol

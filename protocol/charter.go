@@ -55,7 +55,7 @@ func (a *acceptance) charter() {
 	a.warnings = append(a.warnings, fmt.Sprintf("Charter %s stays open: %s.", c.CharterID, why))
 }
 
-// verified holds the turn's verification to what a gate asks (spec/02 §13.2).
+// verified holds the turn's verification to what a gate asks (docs/spec/gates.md#what-a-gate-looks-at).
 func (a *acceptance) verified() bool {
 	switch a.res.Verification.Status {
 	case "pass", "attested_pass":

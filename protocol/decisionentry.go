@@ -1,4 +1,4 @@
-// Rows of decision-ledger.jsonl: the decision check and one builder per row family (spec/01 §9.2).
+// Rows of decision-ledger.jsonl: the decision check and one builder per row family (docs/spec/state.md#decision-ledger).
 
 package protocol
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of the decision ledger check (spec/06 §5.4).
+// Codes of the decision ledger check (docs/conformance.md#becoming-a-target).
 const (
 	CodeDecisionIDFormat    = "invalid_decision_id_format"
 	CodeEmptyRequiredField  = "empty_required_field"
@@ -22,19 +22,19 @@ const (
 )
 
 // DecisionCategories returns the valid categories in their published order
-// (spec/06 §5.4).
+// (docs/conformance.md#becoming-a-target).
 func DecisionCategories() []string {
 	return []string{"implementation", "architecture", "scope", "process", "quality", "release"}
 }
 
-// ValidDecisionID reports whether id has the form DEC-<digits> (spec/01 §0.4).
+// ValidDecisionID reports whether id has the form DEC-<digits> (docs/spec/README.md#identifiers).
 func ValidDecisionID(id string) bool {
 	digits, ok := strings.CutPrefix(id, "DEC-")
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // ValidateDecisionEntry checks a decision row before it is appended, in the
-// order of spec/06 §5.4: id format, statement, category, uniqueness within the
+// order of docs/conformance.md#becoming-a-target: id format, statement, category, uniqueness within the
 // run (existing reports whether the ledger holds an id). Field names the member
 // at fault; Details carries valid_values or duplicate_id.
 func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *wire.Error {
@@ -60,7 +60,7 @@ func ValidateDecisionEntry(entry *ojson.Object, existing func(id string) bool) *
 }
 
 // NewDecisionEntry returns the ledger row of a decision accepted with turn at
-// the given wire time (spec/01 §9.2).
+// the given wire time (docs/spec/state.md#decision-ledger).
 func NewDecisionEntry(d result.Decision, turn *run.Turn, phase, at string) *ojson.Object {
 	return ojson.NewObject(
 		"id", d.ID, "turn_id", turn.TurnID, "role", turn.AssignedRole, "phase", phase, "runtime_id", turn.RuntimeID,
@@ -85,7 +85,7 @@ func NewForwardRevision(at string, turn *run.Turn, phase string, forward *ojson.
 	return o
 }
 
-// NewConflictEntry returns a conflict row (spec/01 §6.8, §9.2). Kind is
+// NewConflictEntry returns a conflict row (docs/spec/observation.md#conflicts). Kind is
 // conflict_detected, conflict_rejected, conflict_resolution_selected or
 // conflict_resolved; conflict is the conflict object or its summary; more holds
 // further members (resolution_chosen, operator_reason, merge_strategy) or is nil.
@@ -128,7 +128,7 @@ func NewEscalationResolvedEntry(at, runID, phase, via, blockedOn string, escalat
 }
 
 // NewTurnReissuedEntry records that a turn was given out again; a missing
-// baseline counts as unknown and not clean (spec/01 §7.2).
+// baseline counts as unknown and not clean (docs/spec/lifecycle.md#reissuing-a-turn).
 func NewTurnReissuedEntry(at string, old *run.Turn, newRole, phase, reason string, baseline *run.Baseline) *ojson.Object {
 	brief := func(b *run.Baseline) *ojson.Object {
 		if b == nil {
@@ -156,7 +156,7 @@ func NewApprovalPolicyEntry(at, gateType, gateID, from, to string, verdict Appro
 }
 
 // NewGateFailureEntry records a failed gate: the members of last_gate_failure
-// (spec/01 §3.6) after the type.
+// (docs/spec/state.md#gate-failure) after the type.
 func NewGateFailureEntry(f *run.GateFailure) *ojson.Object {
 	o := ojson.NewObject("type", "gate_failure")
 	for k, v := range ojson.Marshal(f).All() {
@@ -167,14 +167,14 @@ func NewGateFailureEntry(f *run.GateFailure) *ojson.Object {
 	return o
 }
 
-// NewGateReconciliationEntry records that files a gate missed exist now (spec/01 §6.10).
+// NewGateReconciliationEntry records that files a gate missed exist now (docs/spec/lifecycle.md#lack-of-progress).
 func NewGateReconciliationEntry(at, gateID, gateType, phase, turnID string, missing []string) *ojson.Object {
 	return ojson.NewObject("type", "gate_reconciliation", "gate_id", ojson.OrNull(gateID), "gate_type", gateType, "phase", phase,
 		"reason", "post_acceptance_reconciliation", "previously_missing_files", missing,
 		"reconciled_at", at, "reconciled_by_turn", ojson.OrNull(turnID))
 }
 
-// GateActionRun is one command an approval ran (spec/02 §14).
+// GateActionRun is one command an approval ran (docs/spec/gates.md#gate-actions).
 type GateActionRun struct {
 	At, AttemptID, GateID, GateType, Phase string
 	RequestedByTurn, TriggerCommand        string
@@ -207,7 +207,7 @@ func NewGateActionEntry(g GateActionRun) *ojson.Object {
 		"spawn_error", ojson.OrNull(g.SpawnError), "timed_out", g.TimedOut)
 }
 
-// NewTimeoutEntry returns a timeout row (spec/01 §6.11). Kind is timeout,
+// NewTimeoutEntry returns a timeout row (docs/spec/gates.md#timeouts). Kind is timeout,
 // timeout_warning, timeout_skip or timeout_skip_failed; the skips also carry
 // from_phase, to_phase, gate_id and, when failed, reasons, which the caller sets.
 func NewTimeoutEntry(kind, at, turnID, phase string, h TimeoutHit) *ojson.Object {
@@ -219,7 +219,7 @@ func NewTimeoutEntry(kind, at, turnID, phase string, h TimeoutHit) *ojson.Object
 		"exceeded_by_minutes", h.ExceededByMinutes, "action", h.Action, "timestamp", at)
 }
 
-// NewNonProgressEntry records that the same gate failure came back too often (spec/01 §6.10).
+// NewNonProgressEntry records that the same gate failure came back too often (docs/spec/lifecycle.md#lack-of-progress).
 func NewNonProgressEntry(at, gateID, signature string, consecutive, threshold int, failing []string) *ojson.Object {
 	return ojson.NewObject("type", "non_progress_block", "gate_id", ojson.OrNull(gateID), "consecutive_turns", consecutive,
 		"threshold", threshold, "failing_files", failing, "signature", signature, "timestamp", at)

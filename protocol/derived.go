@@ -1,5 +1,5 @@
 // Files an acceptance derives for actors that cannot write any: the review of an
-// API role and the proposal of an API author (spec/02 §19).
+// API role and the proposal of an API author (docs/spec/observation.md#derived-reviews-and-proposals).
 
 package protocol
 

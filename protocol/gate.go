@@ -1,4 +1,4 @@
-// Gates decide whether a phase may be left and whether a run may complete (spec/02 §13).
+// Gates decide whether a phase may be left and whether a run may complete (docs/spec/gates.md).
 
 package protocol
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Actions of a gate evaluation (spec/02 §13.3).
+// Actions of a gate evaluation (docs/spec/gates.md#outcomes).
 const (
 	ActionNoRequest     = "no_request"
 	ActionUnknownPhase  = "unknown_phase"
@@ -99,7 +99,7 @@ func GateFiles(cfg *config.Config, phase string) []string {
 	return out
 }
 
-// EvaluatePhaseExit decides a phase transition request (spec/02 §13.3).
+// EvaluatePhaseExit decides a phase transition request (docs/spec/gates.md#outcomes).
 func EvaluatePhaseExit(in GateInput) GateResult {
 	r := GateResult{Action: ActionNoRequest}
 	if in.TransitionRequest == nil || *in.TransitionRequest == "" {
@@ -131,7 +131,7 @@ func EvaluatePhaseExit(in GateInput) GateResult {
 	return r
 }
 
-// EvaluateRunCompletion decides a run completion request (spec/02 §13.3).
+// EvaluateRunCompletion decides a run completion request (docs/spec/gates.md#outcomes).
 func EvaluateRunCompletion(in GateInput) GateResult {
 	r := GateResult{Action: ActionNoRequest}
 	if !in.CompletionRequest {
@@ -176,7 +176,7 @@ func (r *GateResult) evaluate(in GateInput, open, undefined string) {
 	}
 }
 
-// artifact applies the predicates of one file in the order of spec/02 §13.2.
+// artifact applies the predicates of one file in the order of docs/spec/gates.md#what-a-gate-looks-at.
 func (r *GateResult) artifact(in GateInput, a *config.GateArtifact) {
 	if !in.Files.Exists(a.Path) {
 		if a.Required {
@@ -217,7 +217,7 @@ func (r *GateResult) semantics(kind, path string, data []byte, sections []string
 }
 
 // verification reads the declared status; rules.strict_verification asks in
-// addition that the claim be reproducible (spec/02 §24 D-03).
+// addition that the claim be reproducible (docs/compatibility.md#where-we-differ-on-purpose).
 func (r *GateResult) verification(in GateInput) {
 	switch in.VerificationStatus {
 	case "pass", "attested_pass":
@@ -244,7 +244,7 @@ func (r *GateResult) add(f GateFinding) {
 	}
 }
 
-// Object returns the result as the protocol shows it (spec/02 §13.3); phaseExit
+// Object returns the result as the protocol shows it (docs/spec/gates.md#outcomes); phaseExit
 // adds the members of a phase exit.
 func (r *GateResult) Object(phaseExit bool) *ojson.Object {
 	o := ojson.NewObject("gate_id", r.GateID, "passed", r.Passed, "blocked_by_human_approval", r.BlockedByHuman, "reasons", slices.Clone(r.Reasons),

@@ -1,4 +1,4 @@
-// Tests of gate evaluation (spec/02 §13.1-13.3).
+// Tests of gate evaluation (docs/spec/gates.md#what-a-gate-looks-at).
 
 package protocol
 

@@ -1,4 +1,4 @@
-// Rows of history.jsonl as an acceptance and a reissue write them (spec/01 §9.1, spec/02 §7).
+// Rows of history.jsonl as an acceptance and a reissue write them (docs/spec/state.md#history, docs/spec/lifecycle.md#accepting-a-turn).
 
 package protocol
 
@@ -20,7 +20,7 @@ type HistoryEntry struct {
 	Result           *result.Result
 	FilesChanged     []string      // effective declared files
 	Verification     *ojson.Object // normalised: {status, reason, reproducible}
-	Observed         *ojson.Object // observed_artifact, spec/01 §4
+	Observed         *ojson.Object // observed_artifact, docs/spec/observation.md
 	AcceptedSequence int
 	AcceptedAt       time.Time
 	Replay           *ojson.Object // verification_replay, nil when nothing was replayed
@@ -101,7 +101,7 @@ func BuildHistoryEntry(e HistoryEntry) *ojson.Object {
 }
 
 // BuildReissuedEntry returns the row of a turn that was given up for a new one;
-// it has no accepted_sequence (spec/01 §7.2).
+// it has no accepted_sequence (docs/spec/lifecycle.md#reissuing-a-turn).
 func BuildReissuedEntry(old *run.Turn, runID, phase, reason string, at time.Time) *ojson.Object {
 	now := wire.FormatTime(at)
 	o := ojson.NewObject("turn_id", old.TurnID, "run_id", runID, "role", old.AssignedRole, "phase", phase,

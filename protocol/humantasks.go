@@ -1,4 +1,4 @@
-// HUMAN_TASKS.md: what runs need a person for, in managed sections of a file people own (spec/03 §25).
+// HUMAN_TASKS.md: what runs need a person for, in managed sections of a file people own (docs/notifications.md#human-escalations).
 
 package protocol
 

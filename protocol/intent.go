@@ -1,5 +1,5 @@
 // Intent coverage: a turn bound to an intent has to answer each item of its
-// acceptance contract (spec/01 §6.1 step 18).
+// acceptance contract (docs/spec/lifecycle.md#accepting-a-turn step 18).
 
 package protocol
 

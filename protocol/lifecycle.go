@@ -1,4 +1,4 @@
-// Phase advance, completion and the pause for a person (spec/01 §6.3, §8).
+// Phase advance, completion and the pause for a person (docs/spec/lifecycle.md#the-next-state).
 
 package protocol
 
@@ -18,8 +18,8 @@ type evaluated struct {
 }
 
 // lifecycle evaluates what the turn asked for, or parks it while siblings are
-// still at work (spec/02 §11.4). Only a completed turn moves the run
-// (spec/01 §14 row 27).
+// still at work (docs/spec/observation.md#concurrent-turns). Only a completed turn moves the run
+// (docs/compatibility.md#where-we-differ-on-purpose row 27).
 func (a *acceptance) lifecycle() evaluated {
 	s := a.t.s
 	request, complete := a.planned(a.request())
@@ -184,7 +184,7 @@ func (t *transition) pause(gate string, payload *ojson.Object) {
 	t.lastEvent("gate_pending", nil, payload)
 }
 
-// advance moves the run to the gate's next phase (spec/02 §13.5).
+// advance moves the run to the gate's next phase (docs/spec/lifecycle.md#the-next-state).
 func (t *transition) advance(g *GateResult, by, trigger string) {
 	s := t.s
 	from, to := s.Phase, g.NextPhase
@@ -273,7 +273,7 @@ func (t *transition) gateFailed(g *GateResult, kind, by string, queued bool) {
 }
 
 // reconcileGateFailure forgets a failure whose missing files have all appeared
-// (spec/01 §6.10). It does not pass the gate.
+// (docs/spec/lifecycle.md#lack-of-progress). It does not pass the gate.
 func (t *transition) reconcileGateFailure(files []FileBlob, turn *run.Turn) {
 	f := t.s.LastGateFailure
 	if f == nil || len(f.MissingFiles) == 0 || f.MissingVerification || t.s.Status == wire.StatusCompleted || t.s.Status == wire.StatusBlocked || t.gateFell {

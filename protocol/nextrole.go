@@ -1,4 +1,4 @@
-// Whose turn is it: role resolution and the next commands to run (spec/01 §12.1, §12.2).
+// Whose turn is it: role resolution and the next commands to run (docs/spec/lifecycle.md#assigning-a-turn).
 
 package protocol
 
@@ -16,7 +16,7 @@ import (
 // ResolveRole picks the role of the next turn: the override, else a due
 // delegation review, else a pending delegation, else a ready charter of the queue,
 // else a charter to materialise, else the recommendation when the phase allows it, else the phase's entry role,
-// else the first role (spec/01 §12.1). Warnings say what an override skips.
+// else the first role (docs/spec/lifecycle.md#assigning-a-turn). Warnings say what an override skips.
 // Errors: unknown_role; role_not_routed when rules.enforce_routing forbids the
 // override; charters_wait when the phase has open charters and none can be given
 // out; invalid_config without any role.
@@ -99,7 +99,7 @@ type NextAction struct {
 
 // NextActions is the next_actions member of status --json: advice on a gate that
 // cannot pass, then the way out of a block. It is empty for a run that goes its
-// way (spec/01 §12.2). escalationID is the open human escalation of the current
+// way (docs/spec/lifecycle.md#recovery). escalationID is the open human escalation of the current
 // block, or "".
 func NextActions(s *run.State, cfg *config.Config, escalationID string) []NextAction {
 	var out []NextAction

@@ -1,4 +1,4 @@
-// The non-progress guard counts turns that leave a gate failing in the same way (spec/01 §6.10).
+// The non-progress guard counts turns that leave a gate failing in the same way (docs/spec/lifecycle.md#lack-of-progress).
 
 package protocol
 
@@ -30,7 +30,7 @@ type NonProgressResult struct {
 // NonProgress probes the gate with the request that would leave the phase: the
 // next phase, or completion in the final one. A turn that touched a file the
 // gate fails on has made progress even when the gate still fails in the same
-// way (spec/02 §24 D-15).
+// way (docs/compatibility.md#where-we-differ-on-purpose).
 func NonProgress(in NonProgressInput) NonProgressResult {
 	g := in.Gate
 	g.TransitionRequest, g.CompletionRequest = nil, false

@@ -1,4 +1,4 @@
-// Tests of the non-progress guard (spec/01 §6.10).
+// Tests of the non-progress guard (docs/spec/lifecycle.md#lack-of-progress).
 
 package protocol
 

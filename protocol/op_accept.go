@@ -1,4 +1,4 @@
-// AcceptTurn decides on a staged turn result (spec/01 §6, spec/02 §7).
+// AcceptTurn decides on a staged turn result (docs/spec/lifecycle.md#accepting-a-turn).
 
 package protocol
 
@@ -19,7 +19,7 @@ const (
 )
 
 // AcceptTurn carries the staged result and what was seen of the work tree.
-// The order of its checks is that of spec/01 §6.1; nothing it refuses changes a
+// The order of its checks is that of docs/spec/lifecycle.md#accepting-a-turn; nothing it refuses changes a
 // user's file.
 type AcceptTurn struct {
 	TurnID            string                `json:"turn_id,omitempty"` // "" for the only active turn
@@ -71,7 +71,7 @@ type AcceptResult struct {
 
 func (op *AcceptTurn) apply(t *transition) *wire.Error {
 	// Asked before whether the turn is active: a turn that is in the history
-	// gets no second row, whatever became of the state (spec/06 §5.2).
+	// gets no second row, whatever became of the state (docs/conformance.md#becoming-a-target).
 	if op.AlreadyAccepted {
 		return &wire.Error{Code: wire.CodeTurnAlreadyAccepted, Field: "turn_id",
 			Message: fmt.Sprintf("Turn %s was already accepted.", op.TurnID), Hint: "git agentxchain history"}
@@ -104,7 +104,7 @@ func (op *AcceptTurn) apply(t *transition) *wire.Error {
 // acceptable says whether the run's status lets the turn be accepted. A block is
 // only passed by the turn whose own acceptance ran into it, or kept while a
 // sibling of the turn at fault is accepted; every other block needs its owner
-// (spec/01 §14 rows 3 and 4).
+// (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 4).
 func (t *transition) acceptable(turn *run.Turn) *wire.Error {
 	s := t.s
 	switch s.Status {
@@ -174,7 +174,7 @@ func DecodeStaged(path string, data []byte) (*ojson.Object, *wire.Error) {
 }
 
 // StagedProof reports whether the bytes count as an actor's output: neither
-// blank nor a bare {} (spec/02 §1).
+// blank nor a bare {} (docs/spec/state.md#files).
 func StagedProof(data []byte) bool {
 	s := wire.TrimSpace(string(data))
 	return s != "" && s != "{}"

@@ -1,4 +1,4 @@
-// The checks of an acceptance, in the order of spec/01 §6.1: what is refused, and
+// The checks of an acceptance, in the order of docs/spec/lifecycle.md#accepting-a-turn: what is refused, and
 // how the refusal is recorded.
 
 package protocol
@@ -37,7 +37,7 @@ type acceptance struct {
 }
 
 // refuse records a failed acceptance: the turn and its staged file stay, the
-// turn is marked, the event log says why (spec/02 §7).
+// turn is marked, the event log says why (docs/spec/lifecycle.md#accepting-a-turn).
 func (a *acceptance) refuse(err *wire.Error) *wire.Error {
 	t := a.t
 	if t.failure != nil {
@@ -157,7 +157,7 @@ func (a *acceptance) checkOverrides(*ojson.Object) *wire.Error {
 	return nil
 }
 
-// observe holds the declared changes against the work tree (spec/02 §10).
+// observe holds the declared changes against the work tree (docs/spec/observation.md#declared-against-observed).
 func (a *acceptance) observe(*ojson.Object) *wire.Error {
 	t, seen := a.t, a.seen
 	authority := ""
@@ -197,7 +197,7 @@ func (a *acceptance) runtimeType() string {
 }
 
 // precheckGate refuses a phase request whose gate fails on files the turn did
-// not touch (spec/02 §13.4). The candidate turn counts as a participant. A turn
+// not touch (docs/spec/gates.md#before-an-acceptance). The candidate turn counts as a participant. A turn
 // that is not completed does not move the run, so its request is not looked at.
 func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 	t := a.t
@@ -244,7 +244,7 @@ func (a *acceptance) precheckGate(*ojson.Object) *wire.Error {
 }
 
 // checkDrift refuses a result that was judged on a work tree which has changed
-// since (spec/01 §6.1 step 25): nothing was wrong with it, so it can be tried again.
+// since (docs/spec/lifecycle.md#accepting-a-turn step 25): nothing was wrong with it, so it can be tried again.
 func (a *acceptance) checkDrift(*ojson.Object) *wire.Error {
 	if len(a.op.Drift) == 0 {
 		return nil

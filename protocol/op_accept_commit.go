@@ -1,4 +1,4 @@
-// What an acceptance that was granted changes (spec/01 §6.3-6.10).
+// What an acceptance that was granted changes (docs/spec/lifecycle.md#the-next-state).
 
 package protocol
 
@@ -93,7 +93,7 @@ func (a *acceptance) observedArtifact() *ojson.Object {
 }
 
 // acceptedRef is derived from what git shows, never from what the actor says
-// (spec/02 §9.3).
+// (docs/spec/observation.md#accepted-integration-ref).
 func (a *acceptance) acceptedRef() string {
 	if a.t.env.Git.Head != "" {
 		return "git:" + a.t.env.Git.Head
@@ -123,7 +123,7 @@ func (a *acceptance) recordDecisions() {
 	t.amends = append(t.amends, amends...)
 }
 
-// nextRole derives next_recommended_role (spec/02 §2.2).
+// nextRole derives next_recommended_role (docs/spec/lifecycle.md#the-next-state).
 func (a *acceptance) nextRole() *string {
 	if a.res.Status == wire.ResultNeedsHuman || a.res.Status == wire.ResultBlocked || a.res.ProposedNextRole == "" || a.res.ProposedNextRole == "human" {
 		return nil
@@ -142,7 +142,7 @@ func (a *acceptance) nextRole() *string {
 }
 
 // unblock clears the block this acceptance settles; a sibling's block stands
-// with its reason (spec/01 §14 row 3).
+// with its reason (docs/compatibility.md#where-we-differ-on-purpose row 3).
 func (a *acceptance) unblock() {
 	if a.t.s.Status == wire.StatusBlocked && a.own {
 		a.t.settleBlock("turn_accepted")
@@ -162,7 +162,7 @@ func (a *acceptance) needsHuman() {
 }
 
 // nonProgress blocks a run whose gate fails in the same way turn after turn
-// (spec/01 §6.10, with the probe of spec/01 §14 row 15 mended).
+// (docs/spec/lifecycle.md#lack-of-progress, with the probe of docs/compatibility.md#where-we-differ-on-purpose row 15 mended).
 func (a *acceptance) nonProgress() {
 	t, s := a.t, a.t.s
 	if s.Status != wire.StatusActive {
@@ -197,7 +197,7 @@ func (a *acceptance) nonProgress() {
 }
 
 // talkSection is the human-readable record of an accepted turn in TALK.md
-// (spec/01 §6.3). Text of the actor is kept to one line each, so that it
+// (docs/spec/lifecycle.md#the-next-state). Text of the actor is kept to one line each, so that it
 // cannot pose as another section.
 func talkSection(turn *run.Turn, r *result.Result, phase string) []byte {
 	short := strings.TrimPrefix(turn.TurnID, "turn_")

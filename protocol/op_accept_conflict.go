@@ -1,5 +1,5 @@
 // Conflicts at acceptance: detection, the loop guard, the operator's merge
-// (spec/01 §6.8, spec/02 §11.3).
+// (docs/spec/observation.md#conflicts).
 
 package protocol
 

@@ -1,5 +1,5 @@
 // Delegations at acceptance: queueing, fulfilment, the parent's review
-// (spec/01 §6.6, spec/02 §2.8).
+// (docs/spec/lifecycle.md#delegation, docs/spec/results.md#delegations).
 
 package protocol
 
@@ -46,7 +46,7 @@ func (a *acceptance) delegations(entry *ojson.Object) {
 }
 
 // fulfil closes the delegation the turn worked on: completed only when the turn
-// was. A delegation is known by its parent and its id (spec/02 §24 D-07).
+// was. A delegation is known by its parent and its id (docs/compatibility.md#where-we-differ-on-purpose).
 func (a *acceptance) fulfil(entry *ojson.Object) bool {
 	ctx, s := a.turn.DelegationContext, a.t.s
 	if ctx == nil {
@@ -100,7 +100,7 @@ func (t *transition) openReview() {
 	s.PendingDelegation = review
 }
 
-// DelegationResult is one row of a pending delegation review (spec/01 §3.7); row
+// DelegationResult is one row of a pending delegation review (docs/spec/state.md#delegation); row
 // is the child's history row, nil when there is none.
 func DelegationResult(d *run.Delegation, row *ojson.Object) *ojson.Object {
 	summary := "(no summary)"

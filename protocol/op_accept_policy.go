@@ -1,4 +1,4 @@
-// Policies at acceptance: refuse, warn, or stop the run for a person (spec/02 §16).
+// Policies at acceptance: refuse, warn, or stop the run for a person (docs/spec/gates.md#policies).
 
 package protocol
 

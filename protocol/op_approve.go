@@ -1,4 +1,4 @@
-// ApprovePhase and ApproveCompletion: a person passes a gate (spec/01 §8.4).
+// ApprovePhase and ApproveCompletion: a person passes a gate (docs/spec/gates.md#approval-by-a-person).
 
 package protocol
 
@@ -21,7 +21,7 @@ type Approval struct {
 	Preview  bool        `json:"-"`                  // only ask whether it would be granted, before any action runs; never recorded
 }
 
-// ActionRun is one executed gate action (spec/02 §14).
+// ActionRun is one executed gate action (docs/spec/gates.md#gate-actions).
 type ActionRun struct {
 	AttemptID  string  `json:"attempt_id"`
 	Index      int     `json:"action_index"` // 1-based

@@ -1,4 +1,4 @@
-// AssignTurn gives a role its next turn (spec/01 §5.3).
+// AssignTurn gives a role its next turn (docs/spec/lifecycle.md#assigning-a-turn).
 
 package protocol
 
@@ -15,7 +15,7 @@ import (
 // AssignTurn assigns and dispatches a turn. The caller writes the dispatch
 // bundle in the same commit, so the turn leaves the operation as dispatched.
 type AssignTurn struct {
-	Role         string        `json:"role"` // "" resolves the next role (spec/01 §12.1)
+	Role         string        `json:"role"` // "" resolves the next role (docs/spec/lifecycle.md#assigning-a-turn)
 	Baseline     *run.Baseline `json:"baseline"`
 	Dirty        []string      `json:"dirty"`                  // dirty project-owned paths at assignment
 	Undispatched bool          `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
@@ -100,7 +100,7 @@ func (t *transition) routed(role string) *wire.Error {
 		Message: fmt.Sprintf("Role %q is not routed in phase %q (roles there: %s).", role, phase, wire.List(t.cfg.PhaseRoles(phase)))}
 }
 
-// capacity applies the concurrency rules of spec/01 §5.3.
+// capacity applies the concurrency rules of docs/spec/lifecycle.md#assigning-a-turn.
 func (t *transition) capacity(role string, route *config.Route) *wire.Error {
 	limit := 1
 	if route != nil && route.MaxConcurrentTurns > 0 {
@@ -194,7 +194,7 @@ func (t *transition) bindDelegation(turn *run.Turn) {
 	}
 }
 
-// dispatch moves a turn to dispatched (spec/01 §5.4) and says so.
+// dispatch moves a turn to dispatched (docs/spec/lifecycle.md#the-life-of-a-dispatch) and says so.
 func (t *transition) dispatch(turn *run.Turn) {
 	turn.Status = wire.TurnDispatched
 	turn.DispatchedAt = t.env.Time()

@@ -1,4 +1,4 @@
-// Audit records what hooks and webhooks answered (spec/03 §17, §23).
+// Audit records what hooks and webhooks answered (docs/hooks.md#what-becomes-of-it).
 
 package protocol
 

@@ -1,4 +1,4 @@
-// QueueCharters gives a run the tasks of a plan (spec/08 §11.5).
+// QueueCharters gives a run the tasks of a plan (docs/monarchic-export.md#kinds).
 
 package protocol
 

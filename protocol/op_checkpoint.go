@@ -1,4 +1,4 @@
-// Checkpoint records the commit that holds an accepted turn's files (spec/02 §20).
+// Checkpoint records the commit that holds an accepted turn's files (docs/spec/observation.md#checkpoint-commits).
 
 package protocol
 

@@ -1,5 +1,5 @@
 // DispatchTurn and RefreshBaseline: an assigned turn before its agent begins
-// (spec/01 §5.4, spec/06 §10.2).
+// (docs/spec/lifecycle.md#the-life-of-a-dispatch, docs/runner.md#lifecycle).
 
 package protocol
 
@@ -62,7 +62,7 @@ func (op *DispatchTurn) apply(t *transition) *wire.Error {
 // RefreshBaseline takes the work tree of now as what a turn starts from. It is for
 // what a runner itself changes between the assignment and the dispatch; once the
 // agent is at work it is refused, because that would hide the agent's own changes
-// from everybody (spec/02 §24 D-09).
+// from everybody (docs/compatibility.md#where-we-differ-on-purpose).
 type RefreshBaseline struct {
 	TurnID   string        `json:"turn_id,omitempty"` // "" is the only active turn
 	Baseline *run.Baseline `json:"baseline"`

@@ -1,4 +1,4 @@
-// Escalate and Block: stopping a run until a person has decided (spec/01 §5.5-5.6).
+// Escalate and Block: stopping a run until a person has decided (docs/spec/lifecycle.md#blocking-escalating-reactivating).
 
 package protocol
 
@@ -77,7 +77,7 @@ func (t *transition) blockResult() *BlockResult {
 
 // Block stops the run with a complete descriptor, on behalf of a runner (a
 // failed dispatch, a hook). It replaces the reference's markRunBlocked, which
-// accepted half a descriptor (spec/01 §14 row 23).
+// accepted half a descriptor (docs/compatibility.md#where-we-differ-on-purpose row 23).
 type Block struct {
 	BlockedOn   string `json:"blocked_on"`
 	Category    string `json:"category"`

@@ -1,4 +1,4 @@
-// InitRun starts a run (spec/01 §5.1).
+// InitRun starts a run (docs/spec/lifecycle.md#starting-a-run).
 
 package protocol
 
@@ -129,7 +129,7 @@ func (t *transition) idle() {
 	s.NonProgressSignature, s.NonProgressCount = nil, 0
 }
 
-// FreshState is the idle state of a project before its first run (spec/01 §3.1).
+// FreshState is the idle state of a project before its first run (docs/spec/state.md#the-state).
 func FreshState(c *config.Config, projectID string) *run.State {
 	if projectID == "" {
 		projectID = c.Project.ID

@@ -1,4 +1,4 @@
-// RecordLease: what becomes of the leases of turns, on the record (spec/08 §5, §11.5).
+// RecordLease: what becomes of the leases of turns, on the record (docs/leases.md).
 
 package protocol
 
@@ -166,7 +166,7 @@ func (op *RecordLease) passes(t *transition, turn *run.Turn, old *ojson.Object) 
 	}
 	if op.Action == LeaseActIssued && turn.Status != wire.TurnDispatched {
 		// Another runner begins; what the one before it did is not known. One
-		// turn_dispatched an attempt (spec/06 §17 row 8).
+		// turn_dispatched an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
 		events := t.events
 		t.dispatch(turn)
 		t.events = events
@@ -225,7 +225,7 @@ func (t *transition) leaseEnds(l *run.Lease, action string, turn *run.Turn) {
 }
 
 // recovery is the strict RecoveryEvent of the action, nil for one that recovers
-// nothing (spec/08 §5, §11.5).
+// nothing (docs/leases.md).
 func (op *RecordLease) recovery(t *transition, turn *run.Turn) *ojson.Object {
 	kind, step := "", ""
 	switch op.Action {
@@ -285,7 +285,7 @@ func (op *RecordLease) recovery(t *transition, turn *run.Turn) *ojson.Object {
 }
 
 // runLifecycle is a run's status as a RunLifecycleState; a block is a pause while
-// leases are served (spec/08 §11.4).
+// leases are served (docs/monarchic-export.md#kinds).
 func runLifecycle(s wire.Status) string {
 	switch s {
 	case wire.StatusIdle:
@@ -330,7 +330,7 @@ func objectPairs(o *ojson.Object) []any {
 }
 
 // LeaseEnd is when a lease that begins now ends: after ttl, or at the turn's deadline
-// when ttl is 0, never after the run's own time is up (spec/08 §11.8).
+// when ttl is 0, never after the run's own time is up (docs/leases.md#the-calls).
 func LeaseEnd(cfg *config.Config, s *run.State, turn *run.Turn, now time.Time, ttl time.Duration) time.Time {
 	until := now.Add(ttl)
 	if ttl <= 0 {

@@ -1,4 +1,4 @@
-// AdvanceTurn records how far the dispatch of a turn has come (spec/01 §5.4).
+// AdvanceTurn records how far the dispatch of a turn has come (docs/spec/lifecycle.md#the-life-of-a-dispatch).
 
 package protocol
 
@@ -27,7 +27,7 @@ func (op *AdvanceTurn) Blobs() []*Blob { return nil }
 type AdvanceResult struct{ Turn *run.Turn }
 
 // ProofStream reports whether output on the stream proves that an agent works
-// (spec/06 §15.3).
+// (docs/runtimes.md#what-is-written-while-an-agent-works).
 func ProofStream(stream string) bool {
 	switch stream {
 	case "stdout", "request", "staged_result":
@@ -74,7 +74,7 @@ func (op *AdvanceTurn) apply(t *transition) *wire.Error {
 			return blockedError(t.s, "dispatch turn "+turn.TurnID)
 		}
 		if again {
-			// One event an attempt (spec/06 §17 row 8).
+			// One event an attempt (docs/compatibility.md#where-we-differ-on-purpose row 8).
 			events := t.events
 			t.dispatch(&turn)
 			t.events = events

@@ -1,5 +1,5 @@
 // SendMessage: a message from a turn or a person to a turn, a role or a person,
-// kept in the run (spec/08 §7, §11.6).
+// kept in the run (docs/monarchic.md#messages).
 
 package protocol
 
@@ -30,7 +30,7 @@ const MessageVersion = "v1"
 const KindResponse = "clarification_response"
 
 // MessageKinds are the kinds of TaskMessage that are written: the three of the
-// strict form, then those only the portable form has (spec/08 §7.2).
+// strict form, then those only the portable form has (docs/monarchic.md#messages).
 func MessageKinds() []string {
 	return []string{"artifact_ready", "clarification_request", KindResponse, "handoff", "blocker"}
 }
@@ -55,7 +55,7 @@ func (op *SendMessage) Blobs() []*Blob { return []*Blob{op.Answers} }
 
 // SendResult is the outcome of SendMessage.
 type SendResult struct {
-	Message *ojson.Object // portable TaskMessage (spec/08 §1.1)
+	Message *ojson.Object // portable TaskMessage (docs/monarchic.md#types)
 	To      *ojson.Object // {turn}, {role} or {human: true}
 }
 
@@ -202,7 +202,7 @@ func (op *SendMessage) check(runID string) *wire.Error {
 	return nil
 }
 
-// freeMessageID refuses an id that is taken, that is not safe (spec/08 §0.5), or
+// freeMessageID refuses an id that is taken, that is not safe (docs/monarchic.md), or
 // that messages derived from the run have.
 func (t *transition) freeMessageID(id string) *wire.Error {
 	if id == "." || id == ".." || len(id) > run.MaxMessageID || !utf8.ValidString(id) || !printable(id) || strings.ContainsAny(id, `/\ `) {

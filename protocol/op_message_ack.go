@@ -1,4 +1,4 @@
-// AckMessage: what a recipient says about a message (spec/08 §7, §11.6).
+// AckMessage: what a recipient says about a message (docs/monarchic.md#messages).
 
 package protocol
 
@@ -30,7 +30,7 @@ func (op *AckMessage) Blobs() []*Blob { return []*Blob{op.Message, op.Delivered,
 
 // AckResult is the outcome of AckMessage.
 type AckResult struct {
-	Ack *ojson.Object // portable TaskMessageAck (spec/08 §1.1)
+	Ack *ojson.Object // portable TaskMessageAck (docs/monarchic.md#types)
 }
 
 func (op *AckMessage) apply(t *transition) *wire.Error {
@@ -117,7 +117,7 @@ func (op *AckMessage) last(t *transition) string {
 	return ack.String("status")
 }
 
-// ackFollows says whether a status may follow another one (spec/08 §7.2).
+// ackFollows says whether a status may follow another one (docs/monarchic.md#messages).
 func ackFollows(id, last, next string) *wire.Error {
 	if ackRank(next) > ackRank(last) {
 		return nil

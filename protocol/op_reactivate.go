@@ -1,4 +1,4 @@
-// Reactivate: a person resolves a block and the run goes on (spec/01 §5.2).
+// Reactivate: a person resolves a block and the run goes on (docs/spec/lifecycle.md#blocking-escalating-reactivating).
 
 package protocol
 
@@ -12,7 +12,7 @@ import (
 
 // Reactivate clears a block. It never passes a gate: a pending approval stays
 // pending, and a run that was blocked while it waited goes back to waiting
-// (spec/02 §24 D-19).
+// (docs/compatibility.md#where-we-differ-on-purpose).
 type Reactivate struct {
 	EscalationID string `json:"escalation_id,omitempty"` // must be the current blocker when given
 	Via          string `json:"via,omitempty"`           // operator_unblock when ""
@@ -69,7 +69,7 @@ func (op *Reactivate) apply(t *transition) *wire.Error {
 }
 
 // causeGone refuses to clear a block whose cause can be seen to stand: the next
-// assignment would only fail (spec/01 §14 row 16).
+// assignment would only fail (docs/compatibility.md#where-we-differ-on-purpose row 16).
 func (t *transition) causeGone() *wire.Error {
 	s := t.s
 	if s.BlockedReason == nil || s.BlockedReason.Category != "budget_exhausted" {

@@ -1,4 +1,4 @@
-// ReissueTurn replaces an active turn by a fresh one (spec/01 §7.2).
+// ReissueTurn replaces an active turn by a fresh one (docs/spec/lifecycle.md#reissuing-a-turn).
 
 package protocol
 
@@ -41,7 +41,7 @@ func (op *ReissueTurn) Blobs() []*Blob { return []*Blob{op.Staged} }
 type ReissueResult struct {
 	Turn    *run.Turn
 	OldTurn string
-	Delta   *ojson.Object // baseline and binding differences, spec/01 §7.2
+	Delta   *ojson.Object // baseline and binding differences, docs/spec/lifecycle.md#reissuing-a-turn
 }
 
 func (op *ReissueTurn) apply(t *transition) *wire.Error {

@@ -1,5 +1,5 @@
 // RejectTurn sends a turn back for another attempt, or escalates when its
-// attempts are used up (spec/01 §7.1).
+// attempts are used up (docs/spec/lifecycle.md#rejecting-a-turn).
 
 package protocol
 
@@ -197,7 +197,7 @@ func (op *RejectTurn) escalate(t *transition, turn *run.Turn, rejection *ojson.O
 }
 
 // ConflictContext is what the next attempt of a conflicted turn is told
-// (spec/01 §3.2); conflict is the conflict object of spec/01 §6.8.
+// (docs/spec/state.md#a-turn); conflict is the conflict object of docs/spec/observation.md#conflicts.
 func ConflictContext(turn *run.Turn, conflict *ojson.Object) *ojson.Object {
 	brief := func(rows []*ojson.Object) []*ojson.Object {
 		out := []*ojson.Object{}

@@ -1,5 +1,5 @@
 // The watchdog: turns whose agent never started or has fallen silent
-// (spec/01 §7.3, spec/06 §15.3), and dispatches that ran out of time.
+// (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works), and dispatches that ran out of time.
 
 package protocol
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Failures of a dispatch at its start (spec/06 §15.3).
+// Failures of a dispatch at its start (docs/runtimes.md#what-is-written-while-an-agent-works).
 const (
 	FailureSpawn    = "runtime_spawn_failed"
 	FailureAttach   = "stdout_attach_failed"
@@ -267,7 +267,7 @@ func (t *transition) blockLost(first TurnHealth, ghosts, stalled []string) {
 }
 
 // DispatchTimeout blocks the run because a dispatch ran out of time
-// (spec/06 §11.2); the turn stays and can be dispatched again.
+// (docs/run-loop.md#what-becomes-of-a-turn); the turn stays and can be dispatched again.
 type DispatchTimeout struct {
 	TurnID  string `json:"turn_id"`
 	Scope   string `json:"scope"`    // turn, phase, run: whose limit it was

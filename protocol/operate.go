@@ -73,7 +73,7 @@ func (t *transition) appendBytes(l wire.Ledger, data []byte) {
 }
 
 // event queues a run event. Envelopes take phase and status from the final
-// state, as an acceptance reports what it led to (spec/01 §10).
+// state, as an acceptance reports what it led to (docs/spec/state.md#events).
 func (t *transition) event(kind string, turn *run.Turn, pairs ...any) {
 	t.events = append(t.events, pendingEvent{kind, turn, ojson.NewObject(pairs...)})
 }
@@ -89,7 +89,7 @@ func (t *transition) about(turn *run.Turn) {
 }
 
 // target resolves the turn an operation is about: the named one, or the only
-// active one (spec/01 §6.1 step 1).
+// active one (docs/spec/lifecycle.md#accepting-a-turn step 1).
 func (t *transition) target(id, command string) (*run.Turn, *wire.Error) {
 	return ResolveTurn(t.s, id, command)
 }
@@ -161,7 +161,7 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 
 // writeEvents appends the queued events. What ends the operation comes last, and
 // run_completed after everything. No event is older than the one before it, even
-// when the clock of this machine is behind that of another (spec/01 §10).
+// when the clock of this machine is behind that of another (docs/spec/state.md#events).
 func (t *transition) writeEvents() *wire.Error {
 	events := append(slices.Clip(t.events), t.last...)
 	slices.SortStableFunc(events, func(a, b pendingEvent) int { return eventRank(a.kind) - eventRank(b.kind) })

@@ -196,7 +196,7 @@ func TestGatePrecheck(t *testing.T) {
 	}
 }
 
-// The candidate's own participation counts in the pre-check (spec/02 §24 D-13).
+// The candidate's own participation counts in the pre-check (docs/compatibility.md#where-we-differ-on-purpose).
 func TestAcceptGateOwnership(t *testing.T) {
 	w := startedWorld(t, sets("workflow_kit", obj(`{"phases":{"build":{"artifacts":[{"path":"docs/build.md","owned_by":"qa"}]}}}`),
 		"routing.build.allowed_next_roles", []string{"dev", "qa", "human"})).inPhase("build")

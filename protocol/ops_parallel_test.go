@@ -166,7 +166,7 @@ func TestTwoFailedTurnsNeedTwoAnswers(t *testing.T) {
 }
 
 // A run blocked for a reason of its own is not unblocked by accepting a turn
-// (spec/01 §14 row 4).
+// (docs/compatibility.md#where-we-differ-on-purpose row 4).
 func TestAcceptWhileBlocked(t *testing.T) {
 	for name, block := range map[string]Operation{
 		"operator":  &Escalate{Reason: "stop"},

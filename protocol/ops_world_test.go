@@ -227,7 +227,7 @@ func (w *opsWorld) baseline() *run.Baseline {
 	return b
 }
 
-// observe is what a store reports of the work tree (spec/02 §9.2).
+// observe is what a store reports of the work tree (docs/spec/observation.md#what-is-observed).
 func (w *opsWorld) observe(turn *run.Turn) result.Observation {
 	base := turn.Baseline
 	from := len(w.revs) - 1

@@ -1,4 +1,4 @@
-// Policies limit what turns are accepted (spec/02 §16).
+// Policies limit what turns are accepted (docs/spec/gates.md#policies).
 
 package protocol
 
@@ -13,7 +13,7 @@ import (
 )
 
 // PolicyInput is the turn about to be accepted and the run's counts without it.
-// The counts cover this run only and leave reissued turns out (spec/02 §24 D-12).
+// The counts cover this run only and leave reissued turns out (docs/compatibility.md#where-we-differ-on-purpose).
 type PolicyInput struct {
 	Phase      string
 	Role       string
@@ -58,7 +58,7 @@ func EvaluatePolicies(cfg *config.Config, in PolicyInput) []Violation {
 
 // PoliciesNeedReplay reports whether a policy that applies to the turn asks for
 // its verification to be run again. The scope is read first: a policy about
-// other phases or roles is no ground to run an agent's commands (spec/02 §24 D-04).
+// other phases or roles is no ground to run an agent's commands (docs/compatibility.md#where-we-differ-on-purpose).
 func PoliciesNeedReplay(cfg *config.Config, phase, role string) bool {
 	return slices.ContainsFunc(cfg.Policies, func(p config.Policy) bool {
 		return p.Rule == config.RuleRequireReproducibleVerify && policyApplies(&p, phase, role)

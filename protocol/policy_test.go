@@ -1,4 +1,4 @@
-// Tests of acceptance policies (spec/02 §16).
+// Tests of acceptance policies (docs/spec/gates.md#policies).
 
 package protocol
 

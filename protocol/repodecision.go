@@ -1,4 +1,4 @@
-// Repo decisions outlive their run; overriding one needs authority (spec/02 §2.3, spec/01 §6.9).
+// Repo decisions outlive their run; overriding one needs authority (docs/spec/results.md#decisions, docs/spec/state.md#repository-decisions).
 
 package protocol
 
@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Sources of a decision authority (spec/01 §9.4).
+// Sources of a decision authority (docs/spec/state.md#repository-decisions).
 const (
 	AuthorityConfigured   = "configured"
 	AuthorityHumanDefault = "human_default"
@@ -176,7 +176,7 @@ func PromoteDecisions(rows []run.Line, decisions []result.Decision, turn *run.Tu
 	return added, amends
 }
 
-// RepoDecisionsSummary is the read model of spec/01 §9.4, nil without decisions.
+// RepoDecisionsSummary is the read model of docs/spec/state.md#repository-decisions, nil without decisions.
 func RepoDecisionsSummary(cfg *config.Config, rows []run.Line) *ojson.Object {
 	if len(rows) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Tests of repo decisions (spec/02 §2.3, spec/01 §6.9, §9.4).
+// Tests of repo decisions (docs/spec/results.md#decisions, docs/spec/state.md#repository-decisions).
 
 package protocol
 

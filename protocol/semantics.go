@@ -1,4 +1,4 @@
-// Semantic evaluators judge what a gate's document says (spec/02 §13.8).
+// Semantic evaluators judge what a gate's document says (docs/spec/gates.md#semantic-evaluators).
 
 package protocol
 

@@ -1,4 +1,4 @@
-// Tests of the semantic evaluators (spec/02 §13.8).
+// Tests of the semantic evaluators (docs/spec/gates.md#semantic-evaluators).
 
 package protocol
 

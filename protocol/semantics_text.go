@@ -1,4 +1,4 @@
-// Reading of markdown the way the semantic evaluators need it (spec/02 §0, §13.8).
+// Reading of markdown the way the semantic evaluators need it (docs/spec/README.md#encoding).
 
 package protocol
 

@@ -1,4 +1,4 @@
-// session.json: the recovery hint written at governance boundaries (spec/01 §11).
+// session.json: the recovery hint written at governance boundaries (docs/spec/state.md#session).
 
 package protocol
 

@@ -1,5 +1,5 @@
 // Which operation may take a run from which status to which, and what never
-// changes within a run (spec/01 §3, §5-8, spec/06 §5.1).
+// changes within a run (docs/spec/state.md#the-state, docs/conformance.md#becoming-a-target).
 
 package protocol
 

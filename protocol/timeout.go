@@ -1,4 +1,4 @@
-// Time limits of turns, phases and runs (spec/02 §17).
+// Time limits of turns, phases and runs (docs/spec/gates.md#timeouts).
 
 package protocol
 
@@ -42,7 +42,7 @@ func (h TimeoutHit) Detail() string {
 
 func minutesText(m float64) string { return strconv.FormatFloat(m, 'f', -1, 64) }
 
-// Object returns the hit as a record (spec/02 §17).
+// Object returns the hit as a record (docs/spec/gates.md#timeouts).
 func (h TimeoutHit) Object() *ojson.Object {
 	o := ojson.NewObject("scope", h.Scope)
 	if h.Phase != "" {
@@ -196,5 +196,5 @@ func minutesDuration(m float64) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// roundMinutes rounds half up, toward positive infinity (spec/02 §0).
+// roundMinutes rounds half up, toward positive infinity (docs/spec/README.md#encoding).
 func roundMinutes(d time.Duration) int { return int(math.Floor(d.Minutes() + 0.5)) }

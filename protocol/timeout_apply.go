@@ -1,4 +1,4 @@
-// Time limits applied after an acceptance (spec/01 §6.11, spec/02 §17).
+// Time limits applied after an acceptance (docs/spec/gates.md#timeouts).
 
 package protocol
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// timeouts applies the time limits after an acceptance (spec/02 §17). A phase is
+// timeouts applies the time limits after an acceptance (docs/spec/gates.md#timeouts). A phase is
 // never skipped over a person's gate.
 func (t *transition) timeouts(turn *run.Turn, files []FileBlob) {
 	hits := EvaluateTimeouts(t.cfg, t.s, turn, t.env.Now)

@@ -1,4 +1,4 @@
-// Tests of time limits (spec/02 §17).
+// Tests of time limits (docs/spec/gates.md#timeouts).
 
 package protocol
 

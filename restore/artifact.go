@@ -1,4 +1,4 @@
-// Names, places and limits of export artifacts (spec/05 §1.1, §1.6, §2.3).
+// Names, places and limits of export artifacts (docs/export.md#what-is-in-it).
 
 package restore
 

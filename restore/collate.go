@@ -1,4 +1,4 @@
-// The order of names in an artifact (spec/05 §0.2).
+// The order of names in an artifact (docs/export.md).
 
 package restore
 

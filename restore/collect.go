@@ -1,4 +1,4 @@
-// Finding the files of an artifact (spec/05 §1.6).
+// Finding the files of an artifact (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -83,7 +83,7 @@ func (c *collected) leave(format, path string) {
 
 // bound keeps at most max files: the configuration, the state and the ledgers in
 // any case, then what else is governed, then bundles and staged results, then
-// planning documents (spec/05 §1.8, §10.4).
+// planning documents (docs/export.md#nothing-is-left-out-in-silence).
 func bound(paths []string, max int) []string {
 	if max <= 0 || len(paths) <= max {
 		return paths

@@ -1,4 +1,4 @@
-// What the exporting machine saw of a dashboard (spec/05 §1.5.2).
+// What the exporting machine saw of a dashboard (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -66,7 +66,7 @@ func small(root *os.Root, name string) ([]byte, bool) {
 }
 
 // DecisionSummary is the summary of the rows of repo-decisions.jsonl an artifact
-// carries (spec/05 §1.5.4), nil without any. config is agentxchain.json as it is
+// carries (docs/export.md#what-is-in-it), nil without any. config is agentxchain.json as it is
 // written, nil without one.
 func DecisionSummary(rows []*ojson.Object, config *ojson.Object) *ojson.Object {
 	return summarizeDecisions(rows, config)

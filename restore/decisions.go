@@ -1,4 +1,4 @@
-// The summary of decisions that outlive their run (spec/05 §1.5.4).
+// The summary of decisions that outlive their run (docs/export.md#what-is-in-it).
 
 package restore
 

@@ -1,4 +1,4 @@
-// The delegation summary, derived from accepted history (spec/05 §1.5.3).
+// The delegation summary, derived from accepted history (docs/export.md#what-is-in-it).
 
 package restore
 

@@ -1,4 +1,4 @@
-// Events of several repositories in one order (spec/05 §2.2, §3.5).
+// Events of several repositories in one order (docs/export.md#what-is-in-it).
 
 package restore
 

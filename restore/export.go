@@ -1,5 +1,5 @@
 // Exporting: what is asked for, what comes of it, and which kind it is
-// (spec/05 §1.2).
+// (docs/export.md#what-is-in-it).
 
 package restore
 

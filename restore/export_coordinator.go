@@ -1,4 +1,4 @@
-// Exporting an initiative with the runs of its repositories (spec/05 §2).
+// Exporting an initiative with the runs of its repositories (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -122,7 +122,7 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 }
 
 // exportRepository exports one repository. A project above a missing one must not
-// pass for it (spec/05 §10.6).
+// pass for it (docs/compatibility.md#where-we-differ-on-purpose).
 func exportRepository(ctx context.Context, dir, id, declared string, opt ExportOptions) (*Export, error) {
 	if declared == "" {
 		return nil, errors.New("agentxchain-multi.json gives it no path")

@@ -1,4 +1,4 @@
-// Writing file entries (spec/05 §1.7, §1.8).
+// Writing file entries (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -102,7 +102,7 @@ func (w *entryWriter) entry(f *fileRead) error {
 }
 
 // mayBeText reports files that people write: one that is not JSON although it is
-// called so must not keep a run from being exported (spec/05 §10.8).
+// called so must not keep a run from being exported (docs/compatibility.md#where-we-differ-on-purpose).
 func mayBeText(path string) bool {
 	for _, dir := range [...]string{".planning/", wire.ProposedDir + "/", wire.ReviewsDir + "/", wire.StagingDir + "/", wire.DispatchDir + "/", wire.RejectedDir + "/", ".agentxchain/reports/"} {
 		if strings.HasPrefix(path, dir) {

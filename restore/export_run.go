@@ -1,4 +1,4 @@
-// Exporting a governed run (spec/05 §1.3-§1.5).
+// Exporting a governed run (docs/export.md#what-is-in-it).
 
 package restore
 
@@ -92,7 +92,7 @@ func (r *runExport) files(ctx context.Context) error {
 	r.dashboard, r.live = dashboardSession(r.root, r.opt.Live)
 	if !r.live {
 		// What a dashboard that is gone has left proves nothing, and a restore
-		// would stumble over it (spec/05 §10.1).
+		// would stumble over it (docs/compatibility.md#where-we-differ-on-purpose).
 		c.paths = slices.DeleteFunc(c.paths, func(p string) bool { return p == pidFile || p == dashboardFile })
 	}
 	r.left = c.behind
@@ -191,7 +191,7 @@ func (r *runExport) assemble() error {
 	return nil
 }
 
-// projectOf identifies the project (spec/05 §1.4).
+// projectOf identifies the project (docs/export.md#what-is-in-it).
 func projectOf(cfg, state *ojson.Object) *ojson.Object {
 	p := object(get(cfg, "project"))
 	o := &ojson.Object{}
@@ -209,7 +209,7 @@ func projectOf(cfg, state *ojson.Object) *ojson.Object {
 	return o
 }
 
-// summary is made from the very bytes that are in the artifact (spec/05 §1.5).
+// summary is made from the very bytes that are in the artifact (docs/export.md#what-is-in-it).
 func (r *runExport) summary(cfg, st *ojson.Object) *ojson.Object {
 	w := r.w
 	var delegated any
@@ -280,7 +280,7 @@ func phaseOrder(cfg *ojson.Object, phase any) any {
 	return order
 }
 
-// provenanceOf is a run's provenance as artifacts have it (spec/05 §1.5.1).
+// provenanceOf is a run's provenance as artifacts have it (docs/export.md#what-is-in-it).
 func provenanceOf(v any) any {
 	p := object(v)
 	trigger := p.String("trigger")

@@ -1,5 +1,5 @@
 // Bytes as text: what is not UTF-8 becomes U+FFFD, one for each maximal part of a
-// sequence (spec/05 §0.3).
+// sequence (docs/export.md).
 
 package restore
 

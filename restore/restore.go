@@ -1,5 +1,5 @@
 // Restoring a run artifact into a checkout: what is asked for, the preconditions in
-// their order, and what comes of it (spec/05 §4).
+// their order, and what comes of it (docs/restore.md).
 
 package restore
 
@@ -172,7 +172,7 @@ func (t *restoring) fromBundle(ctx context.Context, b *gitstore.RunBundle) error
 	return nil
 }
 
-// check asks everything that depends on the checkout, in the order of spec/05 §4.2.
+// check asks everything that depends on the checkout, in the order of docs/restore.md#what-is-checked-in-this-order.
 func (t *restoring) check(ctx context.Context) error {
 	if err := t.sameProject(ctx); err != nil {
 		return err

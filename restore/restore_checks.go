@@ -1,5 +1,5 @@
 // What the checkout must be like for an artifact to be restored into it
-// (spec/05 §4.2, checks 8 to 11).
+// (docs/restore.md#what-is-checked-in-this-order, checks 8 to 11).
 
 package restore
 

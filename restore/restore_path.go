@@ -1,4 +1,4 @@
-// Which paths of an artifact may be written (spec/05 §4.4): names that mean the
+// Which paths of an artifact may be written (docs/restore.md): names that mean the
 // same file on every system, at or below the roots a restore replaces.
 
 package restore

@@ -128,8 +128,8 @@ func (in *incoming) projectID() string {
 	return object(get(object(in.a.config), "project")).String("id")
 }
 
-// restorable judges what can be judged without a checkout: checks 3 to 6 and 12 of
-// spec/05 §4.2, and those of §4.4 on the files.
+// restorable judges what can be judged without a checkout, of what
+// docs/restore.md#what-is-checked-in-this-order lists.
 func (in *incoming) restorable() error {
 	kind, _ := in.a.kind.(string)
 	if kind != KindRun {

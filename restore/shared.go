@@ -12,14 +12,14 @@ import (
 // compressed with zstd. Call the function it returns when done.
 func Decompress(r io.Reader) (io.Reader, func(), error) { return open(r) }
 
-// Collate compares two names in the order of an artifact (spec/05 §0.2).
+// Collate compares two names in the order of an artifact (docs/export.md).
 func Collate(a, b string) int { return collate(a, b) }
 
-// CodeUnits compares two strings by UTF-16 code units (spec/05 §0.1).
+// CodeUnits compares two strings by UTF-16 code units (docs/export.md).
 func CodeUnits(a, b string) int { return codeUnits(a, b) }
 
 // DelegationSummary derives {total_delegations_issued, delegation_chains} from the
-// rows of history.jsonl (spec/05 §1.5.3).
+// rows of history.jsonl (docs/export.md#what-is-in-it).
 func DelegationSummary(history []*ojson.Object) *ojson.Object {
 	var d delegations
 	for _, row := range history {
@@ -30,7 +30,7 @@ func DelegationSummary(history []*ojson.Object) *ojson.Object {
 }
 
 // Provenance is a run's provenance as artifacts have it, nil when it is none
-// (spec/05 §1.5.1).
+// (docs/export.md#what-is-in-it).
 func Provenance(v any) *ojson.Object { return object(provenanceOf(v)) }
 
 // Paths checks the paths of one artifact's files, one after the other: names that

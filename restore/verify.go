@@ -1,5 +1,5 @@
 // Verifying an artifact: the walk over its members, and the checks of all kinds
-// (spec/05 §3.1, §3.2).
+// (docs/export.md#what-verification-proves).
 
 package restore
 
@@ -286,7 +286,7 @@ func (v *verifier) each(item func() error) error {
 	}
 }
 
-// findings judges what was read, in the order of spec/05 §3.2.
+// findings judges what was read, in the order of docs/export.md#what-verification-proves.
 func (a *artifact) findings() []Finding {
 	if !a.isObject {
 		a.add("artifact", "this is no JSON object, so it is no artifact")
@@ -320,7 +320,7 @@ func (a *artifact) findings() []Finding {
 	return a.list
 }
 
-// isTime reports a string that is a time of ISO 8601 or RFC 3339 (spec/05 §0.1). What
+// isTime reports a string that is a time of ISO 8601 or RFC 3339 (docs/export.md). What
 // the clock of a run never writes is taken too: small letters, a space before the
 // hour, years of six digits, the midnight that ends a day.
 func isTime(v any) bool {

@@ -1,4 +1,4 @@
-// The content of a file entry, and whether its data says the same (spec/05 §3.3).
+// The content of a file entry, and whether its data says the same (docs/export.md#what-verification-proves).
 
 package restore
 

@@ -1,4 +1,4 @@
-// The checks of a coordinator artifact, and the artifacts inside it (spec/05 §3.5).
+// The checks of a coordinator artifact, and the artifacts inside it (docs/export.md#what-verification-proves).
 
 package restore
 

@@ -1,4 +1,4 @@
-// Verifying file entries: bytes, digest and data against the content (spec/05 §3.3).
+// Verifying file entries: bytes, digest and data against the content (docs/export.md#what-verification-proves).
 
 package restore
 
@@ -267,7 +267,7 @@ func (v *verifier) data(e *entry, c collector) error {
 	return v.compare(e, c, e.comparable())
 }
 
-// judge returns what is wrong with the entry, in the order of spec/05 §3.3.
+// judge returns what is wrong with the entry, in the order of docs/export.md#what-verification-proves.
 func (e *entry) judge() []Finding {
 	if !e.isObject {
 		e.add("this is no file entry, which is an object")

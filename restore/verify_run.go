@@ -1,4 +1,4 @@
-// The checks of a run artifact (spec/05 §3.4).
+// The checks of a run artifact (docs/export.md#what-verification-proves).
 
 package restore
 
@@ -149,7 +149,7 @@ func (a *artifact) turnIDs(key string, have, turns any, of string) {
 	}
 }
 
-// checkPhaseOrder checks summary.workflow_phase_order (spec/05 §3.6).
+// checkPhaseOrder checks summary.workflow_phase_order (docs/export.md#what-verification-proves).
 func (a *artifact) checkPhaseOrder(summary *ojson.Object) {
 	const path = "summary.workflow_phase_order"
 	order := get(summary, "workflow_phase_order")

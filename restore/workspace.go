@@ -1,5 +1,5 @@
 // The source checkout of a run artifact, and what keeps the artifact from being
-// restored (spec/05 §1.9).
+// restored (docs/export.md#what-is-in-it).
 
 package restore
 

@@ -18,7 +18,7 @@ import (
 
 const (
 	maxActionOutput = 10 << 20 // bytes kept of each stream of a gate action
-	tailUnits       = 1200     // UTF-16 code units recorded of a stream (spec/02 §14)
+	tailUnits       = 1200     // UTF-16 code units recorded of a stream (docs/spec/gates.md#gate-actions)
 )
 
 type actionContext struct{ gate, kind, phase, by, trigger string }

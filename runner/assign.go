@@ -117,7 +117,7 @@ func (c *change) admits(ctx context.Context, begin protocol.Operation, role stri
 	return nil
 }
 
-// InitRunOptions says how a run starts (spec/01 §5.1).
+// InitRunOptions says how a run starts (docs/spec/lifecycle.md#starting-a-run).
 type InitRunOptions struct {
 	Restart        bool // after a finished run
 	Trigger        string

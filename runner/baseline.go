@@ -18,7 +18,7 @@ type Refreshed struct {
 
 // RefreshTurnBaseline takes the work tree of now as what a turn starts from, for
 // a runner that prepares files between the assignment and the dispatch: they are
-// then not taken for the agent's work (spec/06 §10.2). Once an agent is at work,
+// then not taken for the agent's work (docs/runner.md#lifecycle). Once an agent is at work,
 // has staged a result or tries for the second time it is refused
 // (invalid_state_transition). turnID may be "" for the only active turn.
 func (r *Runner) RefreshTurnBaseline(ctx context.Context, turnID string) (*Refreshed, error) {

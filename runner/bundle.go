@@ -1,5 +1,5 @@
 // The dispatch bundle of a turn: what goes into it, and the index of all bundles
-// (spec/03 §2-6).
+// (docs/bundles.md).
 
 package runner
 
@@ -97,7 +97,7 @@ func (r *Runner) survivors(turn *run.Turn, files map[string][]byte) error {
 }
 
 // newDirt warns about changes in the work tree that are not in the turn's baseline
-// (spec/03 §2): nobody has said whose they are.
+// (docs/bundles.md): nobody has said whose they are.
 func (c *change) newDirt(turn *run.Turn) []dispatch.Warning {
 	if c.tree == nil || turn.Baseline == nil {
 		return nil
@@ -254,7 +254,7 @@ func (r *Runner) readPart(path string, limit int64, end bool) ([]byte, error) {
 const maxLog = 512 << 10
 
 // lastLog is the end of what the actor of the last accepted turn printed, for a
-// role that reviews (spec/03 §5 row 9e).
+// role that reviews (docs/bundles.md#what-is-in-it row 9e).
 func (r *Runner) lastLog(in dispatch.Input) []byte {
 	role := in.Config.Role(in.Turn.AssignedRole)
 	if role == nil || role.WriteAuthority != wire.ReviewOnly {

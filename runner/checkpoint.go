@@ -1,4 +1,4 @@
-// Checkpoint: commit an accepted turn's files and mark its history row (spec/02 §20).
+// Checkpoint: commit an accepted turn's files and mark its history row (docs/spec/observation.md#checkpoint-commits).
 
 package runner
 

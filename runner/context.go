@@ -10,7 +10,7 @@ import (
 )
 
 // protocolVersion is the version of a governed configuration (schema_version "1.0"
-// or 4; spec/01 §1).
+// or 4; docs/spec/configuration.md).
 const protocolVersion = 4
 
 // Context is the project a Runner drives.
@@ -65,7 +65,7 @@ type LoadedState struct {
 
 // LoadState reads the run without locking it or changing anything. A project
 // without a run is idle. A state that cannot be read is an error and never taken
-// for an idle one (spec/06 §17 row 10): invalid_state, state_tampered,
+// for an idle one (docs/compatibility.md#where-we-differ-on-purpose row 10): invalid_state, state_tampered,
 // ledger_tampered.
 func (r *Runner) LoadState(ctx context.Context) (*LoadedState, error) {
 	out := &LoadedState{}

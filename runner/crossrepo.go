@@ -1,4 +1,4 @@
-// The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work (spec/04 §21.8).
+// The coordinator's context of a turn: into its bundle with the dispatch, and into every later bundle of the same work (docs/siblings.md).
 
 package runner
 

@@ -20,7 +20,7 @@ import (
 type Bundle struct {
 	Path     string                       // of the directory; "" when the turn's id names none
 	Files    map[string]dispatch.FileInfo // path below the bundle directory
-	Problems []dispatch.ManifestError     // none: it is as it was sealed (spec/03 §9.1)
+	Problems []dispatch.ManifestError     // none: it is as it was sealed (docs/bundles.md#the-seal)
 	Manifest *dispatch.Manifest           // the seal as it lies there; nil when it is absent or unreadable
 
 	seal []byte

@@ -32,7 +32,7 @@ func (d *Documents) Valid() bool {
 }
 
 // CheckDocuments reads agentxchain.json and state.json and lists everything
-// wrong with them (spec/01 §1, §3.8; spec/02 §18). It takes no lock and compares
+// wrong with them (docs/spec/configuration.md; docs/spec/configuration.md#admission). It takes no lock and compares
 // nothing with the record; that is what View does.
 func (r *Runner) CheckDocuments() *Documents {
 	d := &Documents{}

@@ -20,7 +20,7 @@ import (
 )
 
 // lock tells a lock that is held from one that was left. Only taking it proves
-// that, by the very rules every command follows (spec/01 §6.2): so that is what
+// that, by the very rules every command follows (docs/spec/lifecycle.md#accepting-a-turn): so that is what
 // --fix does, and it lets go at once.
 func (d *doctor) lock(ctx context.Context) {
 	data, err := readProjectFile(d.r.Store.Dir(), wire.LockPath, 64<<10)
@@ -126,7 +126,7 @@ func (d *doctor) leftovers(context.Context) {
 // transactionsDir holds crash journals and what repairs displaced.
 const transactionsDir = ".agentxchain/transactions"
 
-// journals lists the acceptances another tool has prepared (spec/01 §6.5).
+// journals lists the acceptances another tool has prepared (docs/spec/lifecycle.md#accepting-a-turn).
 func (d *doctor) journals() []string {
 	var out []string
 	const dir = transactionsDir + "/accept"

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// hooks checks that the programs of lifecycle hooks can be started (spec/03 §11).
+// hooks checks that the programs of lifecycle hooks can be started (docs/hooks.md#fields).
 // A blocking hook that cannot start holds every turn up.
 func (d *doctor) hooks(c *config.Config) {
 	found := 0

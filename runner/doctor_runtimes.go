@@ -1,4 +1,4 @@
-// Doctor: whether the runtimes that roles are bound to could be used (spec/06 §14).
+// Doctor: whether the runtimes that roles are bound to could be used (docs/runtimes.md).
 
 package runner
 

@@ -1,4 +1,4 @@
-// What the webhooks of a configuration need on this machine (spec/03 §23).
+// What the webhooks of a configuration need on this machine (docs/notifications.md#webhooks).
 
 package runner
 

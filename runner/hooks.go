@@ -1,5 +1,5 @@
 // Lifecycle hooks of a command: when they run, what is kept of their answers, and
-// what becomes of the operation (spec/03 §19-20).
+// what becomes of the operation (docs/hooks.md#what-becomes-of-it).
 
 package runner
 
@@ -237,7 +237,7 @@ func (c *change) hook(ctx context.Context, call hooks.Call) error {
 	return c.stop.err
 }
 
-// stopped says what follows from an outcome that is not OK (spec/03 §20).
+// stopped says what follows from an outcome that is not OK (docs/hooks.md#phases).
 func (c *change) stopped(call hooks.Call, out *hooks.Outcome) *stop {
 	phase, s := call.Phase, c.view.State
 	name, verdict, detail, tamper := "unknown", "", "", ""

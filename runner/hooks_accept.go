@@ -1,5 +1,5 @@
 // Hooks around an acceptance: before_validation, after_validation and
-// before_acceptance, each once and in this order (spec/01 §6.1, spec/03 §20).
+// before_acceptance, each once and in this order (docs/spec/lifecycle.md#accepting-a-turn, docs/hooks.md#phases).
 
 package runner
 

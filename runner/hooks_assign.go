@@ -1,4 +1,4 @@
-// before_assignment: asked once the engine would give the turn (spec/03 §20).
+// before_assignment: asked once the engine would give the turn (docs/hooks.md#phases).
 
 package runner
 

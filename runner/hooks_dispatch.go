@@ -1,5 +1,5 @@
 // after_dispatch: the bundle lies in its place while hooks look at it and add to
-// it; what is there afterwards is sealed (spec/03 §2, §20).
+// it; what is there afterwards is sealed (docs/bundles.md).
 
 package runner
 
@@ -22,7 +22,7 @@ import (
 )
 
 // effectiveContext is what an adapter makes of the context; for a hook it is part
-// of the bundle's core all the same (spec/03 §16).
+// of the bundle's core all the same (docs/hooks.md#protected-files).
 const effectiveContext = "CONTEXT.effective.md"
 
 // supplemented puts the core files of a bundle into place, runs the hooks of

@@ -1,5 +1,5 @@
 // before_gate: asked when the approval of a gate would be granted, before its
-// actions run (spec/03 §20).
+// actions run (docs/hooks.md#phases).
 
 package runner
 

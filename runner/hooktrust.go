@@ -1,4 +1,4 @@
-// Trust in hooks that another document than agentxchain.json names, such as the coordinator's (spec/04 §14).
+// Trust in hooks that another document than agentxchain.json names, such as the coordinator's (docs/coordinator.md#hooks).
 
 package runner
 

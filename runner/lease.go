@@ -1,4 +1,4 @@
-// Leases of turns: looking at one, and judging who asks under it (spec/08 §5, §11.7).
+// Leases of turns: looking at one, and judging who asks under it (docs/leases.md).
 
 package runner
 
@@ -19,7 +19,7 @@ import (
 // Lease is the right of one runner to carry out one turn, for a time.
 type Lease = run.Lease
 
-// LeaseRef is how a runner names its lease (spec/08 §1.3).
+// LeaseRef is how a runner names its lease (docs/monarchic.md#types).
 type LeaseRef struct{ LeaseID, FencingToken, RunID, PlanID, StepID, TaskID string }
 
 // RefOf names a lease.

@@ -1,5 +1,5 @@
 // What happens to leases: issue, activate, renew, resume, release, expire, revoke,
-// cancellation and progress (spec/08 §5, §6.1, §11.8).
+// cancellation and progress (docs/leases.md).
 
 package runner
 

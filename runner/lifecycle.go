@@ -23,7 +23,7 @@ type Advanced struct {
 
 // AdvanceTurn records how far the dispatch of a turn has come: dispatched, starting
 // or running, with the process at work and the stream of its first output, 0 and ""
-// when unknown (spec/01 §5.4). Errors: turn_not_active, invalid_state_transition,
+// when unknown (docs/spec/lifecycle.md#the-life-of-a-dispatch). Errors: turn_not_active, invalid_state_transition,
 // run_blocked, invalid_argument.
 func (r *Runner) AdvanceTurn(ctx context.Context, op protocol.AdvanceTurn) (*Advanced, error) {
 	out := &Advanced{}
@@ -36,7 +36,7 @@ func (r *Runner) AdvanceTurn(ctx context.Context, op protocol.AdvanceTurn) (*Adv
 }
 
 // DispatchTimedOut blocks the run because the dispatch of a turn was not done in
-// its time (spec/06 §11.2): timeout:<scope>, owner operator, the turn is kept.
+// its time (docs/run-loop.md#what-becomes-of-a-turn): timeout:<scope>, owner operator, the turn is kept.
 func (r *Runner) DispatchTimedOut(ctx context.Context, op protocol.DispatchTimeout) (*Blocked, error) {
 	return r.blocked(ctx, "timeout", &op)
 }
@@ -48,7 +48,7 @@ type StagedFacts struct {
 }
 
 // LookStaged reads what is staged for a turn at its own path. Blank and {} count
-// as nothing (spec/02 §1).
+// as nothing (docs/spec/state.md#files).
 func (r *Runner) LookStaged(turnID string) (StagedFacts, error) {
 	s, err := readStaged(r.Store.Dir(), turnID)
 	if err != nil || s.data == nil || s.path == wire.FlatStagingPath || !protocol.StagedProof(s.data) {
@@ -82,7 +82,7 @@ func (r *Runner) Drive(ctx context.Context) (release func(), err error) {
 type PriorityIntent struct{ ID, Priority string }
 
 // PriorityIntent returns the intent that .agentxchain/intake/injected-priority.json
-// names, nil when there is none or it has been dealt with (spec/06 §11.2). A file
+// names, nil when there is none or it has been dealt with (docs/run-loop.md#what-becomes-of-a-turn). A file
 // that cannot be read says nothing.
 func (r *Runner) PriorityIntent() *PriorityIntent {
 	read := func(path string) *ojson.Object {

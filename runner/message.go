@@ -1,4 +1,4 @@
-// Messages: the mailbox between turns, roles and people (spec/08 §7, §11.6).
+// Messages: the mailbox between turns, roles and people (docs/monarchic.md#messages).
 
 package runner
 

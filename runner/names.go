@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Documents of a run (spec/01 §1, §3).
+// Documents of a run (docs/spec/configuration.md).
 type (
 	Config = config.Config
 	State  = run.State

@@ -1,5 +1,5 @@
 // Notifications: what an operation has to tell is sent after its lock is
-// released, and what became of it is recorded (spec/03 §23-25).
+// released, and what became of it is recorded (docs/notifications.md#webhooks).
 
 package runner
 
@@ -68,7 +68,7 @@ func (d *Done) newsOf(cfg *config.Config) *news {
 }
 
 // escalationNotices are the lines a person at the terminal always gets to see.
-// How they begin is wire (spec/03 §25).
+// How they begin is wire (docs/notifications.md#human-escalations).
 func escalationNotices(data []byte) []string {
 	var out []string
 	for line := range bytes.Lines(data) {
@@ -133,7 +133,7 @@ type Emitted struct {
 }
 
 // EmitNotifications tells the webhooks that subscribe to an event about the
-// current run and records what became of it (spec/06 §10.5). Errors: an unknown
+// current run and records what became of it (docs/runner.md#support). Errors: an unknown
 // event (invalid_argument), webhooks that are not trusted (hooks_untrusted), and
 // those of reading the run. That a webhook was not reached is in the results.
 func (r *Runner) EmitNotifications(ctx context.Context, event string, payload *Object, turn *Turn) (*Emitted, error) {

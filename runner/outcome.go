@@ -9,7 +9,7 @@ import (
 
 // Outcome says how an operation ended. It is part of every result of the
 // interface, also of one that is returned together with an error, so that a
-// service can hand on the result alone (spec/06 §10: {ok, error, error_code}).
+// service can hand on the result alone (docs/runner.md: {ok, error, error_code}).
 type Outcome struct {
 	OK    bool
 	Error string // one sentence for a person; "" when OK

@@ -1,4 +1,4 @@
-// Questions about a state, answered from the state alone (spec/06 §10.5).
+// Questions about a state, answered from the state alone (docs/runner.md#support).
 
 package runner
 

@@ -1,4 +1,4 @@
-// Verification replay: running a turn's machine evidence again (spec/02 §12.3).
+// Verification replay: running a turn's machine evidence again (docs/spec/results.md#verification-replay).
 
 package runner
 

@@ -20,7 +20,7 @@ type staged struct {
 }
 
 // staged reads the turn's staged result: its own path, else the shared one of
-// older runners (spec/02 §1).
+// older runners (docs/spec/state.md#files).
 func (c *change) staged(turnID string) (staged, error) {
 	if c.given != nil && c.given.path == wire.StagingPath(turnID) && !c.hooks.has("before_validation") {
 		return *c.given, nil

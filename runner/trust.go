@@ -1,5 +1,5 @@
 // Trust: a committed file names programs and addresses; a person agrees to them
-// on their own machine before any of them is used (spec/03 §11, §27).
+// on their own machine before any of them is used (docs/hooks.md#fields).
 
 package runner
 

@@ -214,7 +214,7 @@ type ReactivateOptions struct {
 
 // ReactivateRun lifts the current block: a person's decision, refused inside a
 // dispatched turn. The state that counts is the one on record when the lock is
-// held, never a caller's copy (spec/06 §17 row 10).
+// held, never a caller's copy (docs/compatibility.md#where-we-differ-on-purpose row 10).
 func (r *Runner) ReactivateRun(ctx context.Context, opt ReactivateOptions) (*Reactivated, error) {
 	out := &Reactivated{}
 	done, err := r.do(ctx, "unblock", func(ctx context.Context, c *change) (protocol.Operation, error) {

@@ -1,5 +1,5 @@
 // The watchdog of dispatched turns: what became of agents nobody looks after any
-// more (spec/01 §7.3, spec/06 §15.3).
+// more (docs/spec/lifecycle.md#recovery, docs/runtimes.md#what-is-written-while-an-agent-works).
 
 package runner
 

@@ -1,5 +1,5 @@
 // Looking at the work tree: baselines, observations, the files gates read
-// (spec/02 §9). Nothing here changes a file.
+// (docs/spec/observation.md). Nothing here changes a file.
 
 package runner
 
@@ -127,7 +127,7 @@ func (c *change) baseline(ctx context.Context) (*run.Baseline, error) {
 	return b, nil
 }
 
-// observe compares the work tree with a turn's baseline (spec/02 §9.2).
+// observe compares the work tree with a turn's baseline (docs/spec/observation.md#what-is-observed).
 func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observation, error) {
 	var o result.Observation
 	st, err := c.look(ctx)
@@ -161,7 +161,7 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 		changed[p] = true
 	}
 	// A file that was dirty at the start and has since been committed or reverted
-	// is in neither list; its fingerprint tells (spec/02 §24 D-09).
+	// is in neither list; its fingerprint tells (docs/compatibility.md#where-we-differ-on-purpose).
 	for _, p := range base.DirtySnapshot.Keys() {
 		changed[p] = true
 	}

@@ -25,7 +25,7 @@ type Written struct {
 }
 
 // WriteDispatchBundle makes sure that the bundle of an active turn is there, up to
-// date and sealed (spec/03 §2, spec/06 §10.5). AssignTurn, RejectTurn and
+// date and sealed (docs/bundles.md, docs/runner.md#support). AssignTurn, RejectTurn and
 // ReissueTurn have written it already; this is for a bundle that was lost or
 // damaged, and for a turn another tool has only assigned, which is dispatched by
 // it (turn_dispatched, hooks of after_dispatch). What hooks and the coordinator

@@ -14,7 +14,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Report is what the proof prints with --json (spec/06 §13).
+// Report is what the proof prints with --json (docs/runner.md#proofs).
 type Report struct {
 	Runner           string    `json:"runner"`
 	InterfaceVersion string    `json:"runner_interface_version"`

@@ -26,7 +26,7 @@ func main() {
 	})
 }
 
-// Report is the proof's result (spec/06 §13).
+// Report is the proof's result (docs/runner.md#proofs).
 type Report struct {
 	Runner           string              `json:"runner"`
 	InterfaceVersion string              `json:"runner_interface_version"`

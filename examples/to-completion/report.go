@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/examples/internal/proof"
 )
 
-// Report is the proof's result (spec/06 §13).
+// Report is the proof's result (docs/runner.md#proofs).
 type Report struct {
 	Runner              string      `json:"runner"`
 	InterfaceVersion    string      `json:"runner_interface_version"`

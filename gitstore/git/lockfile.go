@@ -57,7 +57,7 @@ func NewOwner(purpose string) LockOwner {
 }
 
 // Encode writes the reference's two keys first, in its layout: indented by
-// two, no newline at the end (spec/01 §6.2).
+// two, no newline at the end (docs/spec/lifecycle.md#accepting-a-turn).
 func (o LockOwner) Encode() []byte {
 	b := ojson.Pretty(ojson.NewObject(
 		"owner_pid", o.PID,

@@ -48,7 +48,7 @@ func (s *WorktreeStatus) Paths() []string {
 // project). Every failure is an error: a question git could not answer must not
 // pass for a clean tree.
 //
-// The set of paths is that of spec/02 §9.1: changes against HEAD, staged
+// The set of paths is that of docs/spec/observation.md#baseline: changes against HEAD, staged
 // changes, untracked files honouring ignore rules; and on an unborn HEAD what
 // is staged and untracked. Submodules are looked into with
 // --ignore-submodules=none, whatever the repository's settings: .gitmodules is
@@ -219,7 +219,7 @@ type PathChange struct {
 	Status byte // 'A', 'M', 'D', 'T' (type changed) or 'U' (in conflict)
 }
 
-// DiffChanges is DiffNames with the kind of each change (spec/02 §9.2).
+// DiffChanges is DiffNames with the kind of each change (docs/spec/observation.md#what-is-observed).
 func (r *Repository) DiffChanges(ctx context.Context, base OID) ([]PathChange, error) {
 	out, err := r.diff(ctx, base, "--name-status", "-z")
 	if err != nil {

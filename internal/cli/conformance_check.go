@@ -112,7 +112,7 @@ func runConformanceCheck(ctx context.Context, f *term.Factory, o *conformanceChe
 }
 
 // conformanceReport does the verification. Flags are judged in the order of
-// spec/06 §8.1, then the target, then the selection.
+// docs/conformance.md#checking, then the target, then the selection.
 func conformanceReport(ctx context.Context, f *term.Factory, o *conformanceCheckOptions) (*conformance.Report, error) {
 	switch {
 	case o.RemoteSet && o.TargetSet:

@@ -274,7 +274,7 @@ func newVerifyDiffCommand(f *term.Factory) *ucli.Command {
 	}
 }
 
-// runVerifyDiff prints {overall, left, right, diff, message} bare (spec/05 §6.5).
+// runVerifyDiff prints {overall, left, right, diff, message} bare (docs/reports.md#diff).
 func runVerifyDiff(ctx context.Context, f *term.Factory, left, right, format string) error {
 	asJSON := format == "json" || f.JSON()
 	l, r, err := loadSides(ctx, f, left, right)

@@ -37,7 +37,7 @@ func (d *drive) payload(res *loop.Result, n *protocol.NextAction) *ojson.Object 
 }
 
 // outcome is the error a command ends with after a loop: nil for every end that
-// was to be expected (spec/06 §12).
+// was to be expected (docs/run-loop.md).
 func outcome(ctx context.Context, res *loop.Result) error {
 	switch {
 	case ctx.Err() != nil && res.StopReason == loop.CallerStopped:

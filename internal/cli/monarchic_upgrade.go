@@ -64,7 +64,7 @@ func runMonarchicUpgrade(f *term.Factory, file string) error {
 }
 
 // upgradeLegacy tells a plan from a receipt by its shape: the tags of both
-// families are the same (spec/08 §0.2).
+// families are the same (docs/monarchic.md).
 func upgradeLegacy(o *ojson.Object) (check.Type, any, error) {
 	switch {
 	case o.Has("receipt_id"), o.Has("intent_id") && o.Has("input_digest"):

@@ -98,7 +98,7 @@ func trustingWorkspace(ctx context.Context, f *term.Factory, co *coordinator.Coo
 }
 
 // actionObjects are next actions for --json: the command of the first, or null,
-// and all (spec/04 §17).
+// and all (docs/commands.md).
 func actionObjects(o *ojson.Object, list []initiative.Action) {
 	rows := []*ojson.Object{}
 	for _, a := range list {

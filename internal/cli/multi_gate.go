@@ -94,7 +94,7 @@ func askGate(ctx context.Context, f *term.Factory, co *coordinator.Coordinator, 
 	return f.Prompt.Confirm(ctx, "Approve it?", "--yes", false)
 }
 
-// decidedOn is the answer of a decision (spec/04 §17): {gate_type, status, phase,
+// decidedOn is the answer of a decision (docs/commands.md): {gate_type, status, phase,
 // message, next_action, next_actions}, then what is ours.
 func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error {
 	payload := ojson.NewObject("gate_type", out.Gate.GateType)
@@ -120,7 +120,7 @@ func decidedOn(f *term.Factory, out *coordinator.Decision, message string) error
 	return nil
 }
 
-// gateFailure is the answer of a decision that was not made (spec/04 §19); its
+// gateFailure is the answer of a decision that was not made (docs/coordinator.md#gates); its
 // sentence is in the error of the envelope, as everywhere.
 func gateFailure(f *term.Factory, out *coordinator.Decision, err error) error {
 	var e *wire.Error

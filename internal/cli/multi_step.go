@@ -54,7 +54,7 @@ func runMultiStep(ctx context.Context, f *term.Factory, co *coordinator.Coordina
 }
 
 // hookStop adds {blocked, hook_phase, reason} to the answer of a command that a
-// hook has stopped (spec/04 §17).
+// hook has stopped (docs/commands.md).
 func hookStop(o *ojson.Object, err error, phase string) {
 	var e *wire.Error
 	if errors.As(err, &e) && e.Details.String("hook_phase") == phase {

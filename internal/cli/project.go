@@ -31,7 +31,7 @@ func openRunner(ctx context.Context, f *term.Factory) (*runner.Runner, error) {
 func tellNotices(f *term.Factory, list []string) {
 	for _, n := range list {
 		if strings.HasPrefix(n, "[agentxchain]") {
-			f.Out.Notice("%s", n) // how it begins is wire (spec/03 §25)
+			f.Out.Notice("%s", n) // how it begins is wire (docs/notifications.md#human-escalations)
 			continue
 		}
 		f.Out.Notice("note: %s", n)

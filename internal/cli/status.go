@@ -53,7 +53,7 @@ func runStatus(ctx context.Context, f *term.Factory) error {
 	return nil
 }
 
-// statusObject is status --json: the reference's members (spec/01 §12.3) where
+// statusObject is status --json: the reference's members (docs/spec/lifecycle.md#recovery) where
 // they are part of the protocol, and ours.
 func statusObject(st *runner.Standing) *ojson.Object {
 	v := st.View

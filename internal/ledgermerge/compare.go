@@ -65,7 +65,7 @@ func Compare(ledger string, earlier, later Source) (Difference, error) {
 
 // Texts yields the digests of all lines of a version, whatever they hold. With
 // unmarked, a history row that a checkpoint has marked is also yielded as it was
-// before (spec/02 §20.3): both are what was recorded.
+// before (docs/spec/observation.md#checkpoint-commits): both are what was recorded.
 func Texts(data []byte, unmarked bool) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range bytes.Lines(data) {

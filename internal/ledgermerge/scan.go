@@ -137,7 +137,7 @@ func timestamp(o *ojson.Object) string {
 }
 
 // Identity returns what makes a record of the ledger that record, "" when it is
-// known by its whole text only (spec/01 §10, spec/02 §16, spec/03 §25). ledger
+// known by its whole text only (docs/spec/state.md#events, docs/spec/gates.md#policies, docs/notifications.md#human-escalations). ledger
 // is the base name of the file, such as "history.jsonl".
 func Identity(ledger string, o *ojson.Object) string {
 	join := func(keys ...string) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// config renders agentxchain.json (spec/01 §1, §2.2): four roles that people or
+// config renders agentxchain.json (docs/spec/configuration.md.2): four roles that people or
 // any agent can play by hand, three phases with a gate each, a budget, and the
 // approval policy of the reference scaffold. Every runtime is manual, so a new
 // project works without a key, a vendor or a program to install.

@@ -9,7 +9,7 @@ const ignoreMarker = "# git-agentxchain: local working files of governed runs"
 
 // ignoreGroups lists what git need not see: the record of a run is kept under
 // refs/agentxchain/, and what lies in the work tree is a copy of it, or secret,
-// or short-lived. The paths are those of the reference layout (spec/01 §2).
+// or short-lived. The paths are those of the reference layout (docs/spec/state.md#files).
 func ignoreGroups() []blockGroup {
 	return []blockGroup{
 		{"# secrets", []string{".env"}},

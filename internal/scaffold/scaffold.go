@@ -54,7 +54,7 @@ const maxGoalUnits = 500
 // the engine's to write.
 //
 // Errors: *Error with unknown_template, or invalid_argument for parameters that
-// agentxchain.json would not accept (spec/01 §1.3).
+// agentxchain.json would not accept (docs/spec/configuration.md#members).
 func Files(template string, p Params) ([]File, error) {
 	t, ok := find(template)
 	if !ok {
@@ -85,7 +85,7 @@ func Files(template string, p Params) ([]File, error) {
 	}
 	return append(r.files,
 		// Empty ledgers tell other implementations that the project is governed
-		// (spec/01 §2.2).
+		// (docs/spec/state.md#files).
 		File{Path: ".agentxchain/history.jsonl", Content: []byte{}, Mode: 0o644},
 		File{Path: ".agentxchain/decision-ledger.jsonl", Content: []byte{}, Mode: 0o644},
 		File{Path: "TALK.md", Content: []byte(talk(p.ProjectName)), Mode: 0o644},

@@ -17,7 +17,7 @@ type Template struct {
 
 // specHints are the placeholder lines of SYSTEM_SPEC.md. Each is wholly
 // parenthesised: that is what the planning gate takes for "not filled in yet"
-// (spec/02 §13.8).
+// (docs/spec/gates.md#semantic-evaluators).
 type specHints struct{ purpose, iface, behavior, errors string }
 
 // Templates returns every template, generic first.

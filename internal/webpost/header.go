@@ -1,4 +1,4 @@
-// Configured headers: interpolation of variables and what a header may hold (spec/03 §14).
+// Configured headers: interpolation of variables and what a header may hold (docs/hooks.md#fields).
 
 package webpost
 

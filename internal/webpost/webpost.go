@@ -1,4 +1,4 @@
-// One bounded JSON POST: total deadline, body cap, no redirects, no secrets in errors (spec/03 §14, §23, §27.5).
+// One bounded JSON POST: total deadline, body cap, no redirects, no secrets in errors (docs/hooks.md#fields).
 
 // Package webpost sends one JSON document to one address and reads what comes
 // back, within a time and a size that the caller sets. It follows no redirect,

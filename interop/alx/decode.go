@@ -1,4 +1,4 @@
-// Decoding and encoding of wire documents, strict and tolerant (spec/07, WG-07).
+// Decoding and encoding of wire documents, strict and tolerant (docs/alx.md, WG-07).
 
 package alx
 

@@ -1,7 +1,7 @@
 // The ALX protocol: what the package holds, and the HTTP contract in full.
 
 // Package alx owns every wire shape of the ALX protocol v1 (wire version 1.1,
-// spec/07): envelope, solve, sessions, run events, Knowledge Blocks,
+// docs/alx.md): envelope, solve, sessions, run events, Knowledge Blocks,
 // settlements, the description of a service, and the closed vocabularies. No
 // other package declares a second copy (WG-01; a test looks). It knows no
 // transport and no run: shapes, their rules, their encoding.

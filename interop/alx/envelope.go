@@ -1,4 +1,4 @@
-// The envelope of every response: ok, correlationId, protocol, error (spec/07 "Envelope").
+// The envelope of every response: ok, correlationId, protocol, error (docs/alx.md "Envelope").
 
 package alx
 

@@ -1,4 +1,4 @@
-// Run events: what a stream sends and a page lists (spec/07 "Closed vocabularies").
+// Run events: what a stream sends and a page lists (docs/alx.md "Closed vocabularies").
 
 package alx
 

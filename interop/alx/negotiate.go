@@ -1,4 +1,4 @@
-// Version negotiation: another major version is refused, another minor is served (spec/07 "Envelope").
+// Version negotiation: another major version is refused, another minor is served (docs/alx.md "Envelope").
 
 package alx
 

@@ -1,4 +1,4 @@
-// Reading a solve request: limits, negotiation, what each member may hold (spec/07 "Solve").
+// Reading a solve request: limits, negotiation, what each member may hold (docs/alx.md "Solve").
 
 package alx
 

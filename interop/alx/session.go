@@ -1,4 +1,4 @@
-// Sessions: one governed run as its initiator sees it (spec/07 "Sessions").
+// Sessions: one governed run as its initiator sees it (docs/alx.md "Sessions").
 
 package alx
 

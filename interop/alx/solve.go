@@ -1,4 +1,4 @@
-// Solve: the request and its response (spec/07 "Solve").
+// Solve: the request and its response (docs/alx.md "Solve").
 
 package alx
 

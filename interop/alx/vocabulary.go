@@ -1,4 +1,4 @@
-// The closed vocabularies: run events, session timeline, statuses (spec/07, WG-03 and WG-04).
+// The closed vocabularies: run events, session timeline, statuses (docs/alx.md, WG-03 and WG-04).
 
 package alx
 

@@ -186,7 +186,7 @@ func mark(md protoreflect.MessageDescriptor, covered map[protoreflect.FullName]b
 	}
 }
 
-// onlyInCalls names the messages that are transport only (spec/08 §6.1).
+// onlyInCalls names the messages that are transport only (docs/leases.md#the-calls).
 func onlyInCalls(name string) bool {
 	return strings.HasSuffix(name, "Request") || strings.HasSuffix(name, "Response") ||
 		slices.Contains([]string{"LeaseRef", "LeaseStatus", "LeaseAssignment", "CancellationIntent", "RunnerCapabilities"}, name)
@@ -243,7 +243,7 @@ func protoKind(fd protoreflect.FieldDescriptor) string {
 	return kind
 }
 
-// commonPrefix is the prefix of the names of an enum's values, as spec/08 §3
+// commonPrefix is the prefix of the names of an enum's values, as docs/monarchic.md#types
 // gives it.
 func commonPrefix(e protoreflect.EnumDescriptor) string {
 	return map[protoreflect.Name]string{

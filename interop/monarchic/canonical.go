@@ -1,4 +1,4 @@
-// Canonical JSON and digests (spec/08 §11.3).
+// Canonical JSON and digests (docs/monarchic-export.md#kinds).
 
 package monarchic
 

@@ -1,4 +1,4 @@
-// Package monarchic speaks the Monarchic agent protocol v1 (spec/08). The types
+// Package monarchic speaks the Monarchic agent protocol v1 (docs/monarchic.md). The types
 // live in two packages that share names and never mix: portable, the open JSON
 // form of the protobuf messages, and strict, the closed client boundary and
 // durable authority. This package holds what both need: which types there are,

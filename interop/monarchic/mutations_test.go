@@ -1,4 +1,4 @@
-// The negative corpus of spec/08 §10.3 and everything a closed reader refuses.
+// The negative corpus of docs/monarchic.md#rules and everything a closed reader refuses.
 
 package monarchic_test
 

@@ -1,4 +1,4 @@
-// Every example of the published protocol and of spec/08, read and written back.
+// Every example of the published protocol and of docs/monarchic.md, read and written back.
 
 package monarchic_test
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Type names a type by the path of its schema file without ".json": "plan" is
-// the portable Plan, "client_boundary/plan" the strict one (spec/08 §0.2).
+// the portable Plan, "client_boundary/plan" the strict one (docs/monarchic.md).
 type Type string
 
 // Strict reports whether the type belongs to the closed family.
@@ -25,7 +25,7 @@ type entry struct {
 	goType reflect.Type
 }
 
-// table lists the types a document may be: the index of spec/08 §2.10 in its
+// table lists the types a document may be: the index of docs/monarchic.md#types in its
 // order, the other portable types, the strict ones.
 func table() []entry {
 	return []entry{

@@ -1,5 +1,5 @@
 // The upgrade of the portable plan and receipt, which the client boundary calls
-// legacy v0, to its own forms (spec/08 §4.12).
+// legacy v0, to its own forms (docs/monarchic.md#upgrading).
 
 package monarchic
 

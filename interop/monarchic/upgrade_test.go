@@ -1,4 +1,4 @@
-// The upgrade of legacy plans and receipts (spec/08 §4.12).
+// The upgrade of legacy plans and receipts (docs/monarchic.md#upgrading).
 
 package monarchic_test
 

@@ -1,4 +1,4 @@
-// Admission control: configurations that are valid but can never pass their own gates (spec/02 §18).
+// Admission control: configurations that are valid but can never pass their own gates (docs/spec/configuration.md#admission).
 
 package config
 

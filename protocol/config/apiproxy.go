@@ -1,4 +1,4 @@
-// Options of api_proxy runtimes: provider, retries, token budget (spec/01 §1.5).
+// Options of api_proxy runtimes: provider, retries, token budget (docs/spec/configuration.md#runtimes).
 
 package config
 
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Defaults of the token budget check (spec/01 §1.5).
+// Defaults of the token budget check (docs/spec/configuration.md#runtimes).
 const (
 	DefaultMaxOutputTokens    = 4096
 	DefaultSafetyMarginTokens = 2048

@@ -1,4 +1,4 @@
-// Approval policy: when a human gate may be passed without a person (spec/01 §1.8, spec/02 §15).
+// Approval policy: when a human gate may be passed without a person (docs/spec/configuration.md#approval-policy, docs/spec/gates.md#approval-policy).
 
 package config
 
@@ -37,7 +37,7 @@ func (d *decoder) approvalPolicy() {
 }
 
 // approvalRule reads action and conditions. An unreadable action stays "", which
-// every reader must treat as require_human (spec/02 D-30).
+// every reader must treat as require_human (docs/spec/results.md).
 func (s section) approvalRule(actionRequired bool) ApprovalRule {
 	rule := ApprovalRule{Raw: s.o, Action: s.enum("action", actionRequired, "", ActionAutoApprove, ActionRequireHuman)}
 	w := s.object("when")

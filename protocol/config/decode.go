@@ -1,4 +1,4 @@
-// Decoding of agentxchain.json: entry points and the order of the checks (spec/01 §1).
+// Decoding of agentxchain.json: entry points and the order of the checks (docs/spec/configuration.md).
 
 package config
 
@@ -18,7 +18,7 @@ const ConfigFile = "agentxchain.json"
 // The error is a *Error: invalid_json when data is not one JSON document,
 // invalid_config when that document is not an object. In every other case the
 // Config is filled as far as the document allows (a member of the wrong type
-// reads as absent) and Problems lists all findings in the order of spec/01
+// reads as absent) and Problems lists all findings in the order of docs/spec/README.md
 // §1.3-1.12; the configuration may govern a run only when there are none.
 func Decode(data []byte) (*Config, wire.Problems, error) {
 	v, err := ojson.Decode(data)
@@ -92,7 +92,7 @@ func Refusal(p wire.Problems) *wire.Error {
 }
 
 // WithoutDefaultKit returns a copy whose workflow kit is empty unless the
-// document declares one. Conformance fixtures are judged this way (spec/02 §13.1).
+// document declares one. Conformance fixtures are judged this way (docs/spec/gates.md#what-a-gate-looks-at).
 func (c *Config) WithoutDefaultKit() *Config {
 	out := *c
 	if !out.WorkflowKit.Explicit {

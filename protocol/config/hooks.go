@@ -1,4 +1,4 @@
-// Lifecycle hooks, as far as they can be judged without the environment (spec/03 §11).
+// Lifecycle hooks, as far as they can be judged without the environment (docs/hooks.md#fields).
 
 package config
 

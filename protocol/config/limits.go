@@ -1,4 +1,4 @@
-// Budget and timeouts (spec/01 §1.12, spec/02 §17).
+// Budget and timeouts (docs/spec/configuration.md#budget-and-timeouts, docs/spec/gates.md#timeouts).
 
 package config
 

@@ -1,4 +1,4 @@
-// The normalised form of a configuration, as status --json prints it (spec/01 §1.13).
+// The normalised form of a configuration, as status --json prints it (docs/spec/configuration.md).
 
 package config
 
@@ -8,7 +8,7 @@ import (
 )
 
 // NormalizedConfig returns the configuration with defaults filled in, in the
-// member order of spec/01 §1.13. Members the mapping does not name (prompts,
+// member order of docs/spec/configuration.md. Members the mapping does not name (prompts,
 // files, mission_planner, unknown ones) are not part of it; they stay in Raw.
 func NormalizedConfig(c *Config) *ojson.Object {
 	project := ojson.NewObject("id", c.Project.ID, "name", c.Project.Name)

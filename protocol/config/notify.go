@@ -1,4 +1,4 @@
-// Notifications and approval reminders (spec/03 §23-24).
+// Notifications and approval reminders (docs/notifications.md#webhooks).
 
 package config
 
@@ -47,7 +47,7 @@ func (d *decoder) notifications() {
 }
 
 // NotificationWarnings lists what a valid configuration of notifications cannot
-// mean: reminders that nobody is sent (spec/03 §24).
+// mean: reminders that nobody is sent (docs/notifications.md#reminders).
 func NotificationWarnings(c *Config) wire.Problems {
 	sla := c.Notifications.Object("approval_sla")
 	if enabled, ok := sla.Get("enabled"); sla == nil || ok && enabled == false {

@@ -1,4 +1,4 @@
-// Acceptance policies (spec/01 §1.11, spec/02 §16).
+// Acceptance policies (docs/spec/configuration.md#policies, docs/spec/gates.md#policies).
 
 package config
 

@@ -3,7 +3,7 @@
 package config
 
 // Codes of the Problems Decode returns. The first four are what the
-// public fixtures tell apart (spec/01 §15); the others name the rule family.
+// public fixtures tell apart (docs/conformance.md); the others name the rule family.
 const (
 	ProblemSchemaVersion     = "schema_version_invalid"
 	ProblemUndeclaredRole    = "undeclared_role_reference"

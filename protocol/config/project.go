@@ -1,4 +1,4 @@
-// Schema version, template and project identity (spec/01 §1.1-1.3).
+// Schema version, template and project identity (docs/spec/configuration.md).
 
 package config
 

@@ -1,4 +1,4 @@
-// Roles and their bindings to runtimes (spec/01 §1.4).
+// Roles and their bindings to runtimes (docs/spec/configuration.md#roles).
 
 package config
 
@@ -45,7 +45,7 @@ func (d *decoder) roles() {
 }
 
 // bindings refuses the two combinations of authority and runtime in which a
-// turn could never deliver what its role is for (spec/02 §18).
+// turn could never deliver what its role is for (docs/spec/configuration.md#admission).
 func (d *decoder) bindings() {
 	for id, r := range d.cfg.Roles.All() {
 		field := "roles." + id + ".write_authority"

@@ -1,4 +1,4 @@
-// Phases and exit gates (spec/01 §1.6-1.7, spec/02 §13.9, §14).
+// Phases and exit gates (docs/spec/configuration.md#phases, docs/spec/configuration.md#gates).
 
 package config
 
@@ -44,7 +44,7 @@ func (d *decoder) routing() {
 			}
 		}
 		// A dangling gate would be an open gate, so it is refused whether or
-		// not the document has a gates member (spec/01 §14 row 20).
+		// not the document has a gates member (docs/compatibility.md#where-we-differ-on-purpose row 20).
 		if r.ExitGate = e.text("exit_gate", false); r.ExitGate != "" && !gates.Has(r.ExitGate) {
 			d.add(ProblemUndeclaredGate, e.at("exit_gate"), r.ExitGate, "%s names %s, which is not declared in gates",
 				e.at("exit_gate"), ojson.Shown(r.ExitGate))
@@ -60,7 +60,7 @@ func (s section) undeclaredRole(key, role string) {
 }
 
 // concurrency reads max_concurrent_turns. A number above the limit counts as
-// the limit for a caller that goes on in spite of the finding (spec/06 §10).
+// the limit for a caller that goes on in spite of the finding (docs/runner.md).
 func (s section) concurrency(r *Route) {
 	s.code = ProblemMaxConcurrentTurns
 	if n := s.integer("max_concurrent_turns", 1, MaxConcurrentTurns); n != nil {
@@ -109,7 +109,7 @@ func (s section) paths(key string) []string {
 }
 
 // contained cleans p or reports why it may not be used: a gate or a prompt
-// must never read outside the project (spec/01 §14 row 20).
+// must never read outside the project (docs/compatibility.md#where-we-differ-on-purpose row 20).
 func (s section) contained(key, p string) (string, bool) {
 	clean, problem := wire.CleanPath(p)
 	if problem != "" {

@@ -1,4 +1,4 @@
-// Run rules, run-loop settings, coverage modes and prompts (spec/01 §1.2, §1.12-1.13).
+// Run rules, run-loop settings, coverage modes and prompts (docs/spec/configuration.md#members).
 
 package config
 
@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Coverage modes; absent means strict for gates (spec/02 §13.4).
+// Coverage modes; absent means strict for gates (docs/spec/gates.md#before-an-acceptance).
 const (
 	CoverageStrict  = "strict"
 	CoverageLenient = "lenient"

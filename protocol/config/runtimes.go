@@ -1,4 +1,4 @@
-// Runtimes of every type except api_proxy, whose options are in config_apiproxy.go (spec/01 §1.5).
+// Runtimes of every type except api_proxy, whose options are in config_apiproxy.go (docs/spec/configuration.md#runtimes).
 
 package config
 
@@ -162,8 +162,8 @@ func (s section) webURL(key string, required bool) {
 	}
 }
 
-// capabilities checks the declared overrides of the base contract (spec/01
-// §1.4). Unknown words are refused: they would silently mean "can do nothing".
+// capabilities checks the declared overrides of the base contract (docs/spec/README.md).
+// Unknown words are refused: they would silently mean "can do nothing".
 func (s section) capabilities() {
 	c := s.object("capabilities", "can_write_files", "proposal_support", "workflow_artifact_ownership")
 	c.enum("can_write_files", false, "", "direct", "proposal_only", "tool_defined", "unknown")

@@ -1,4 +1,4 @@
-// Schedules of unattended runs (spec/01 §1.10).
+// Schedules of unattended runs (docs/spec/configuration.md#workflow-kit).
 
 package config
 

@@ -1,4 +1,4 @@
-// The types of a decoded agentxchain.json (spec/01 §1). config.go decodes and validates.
+// The types of a decoded agentxchain.json (docs/spec/configuration.md). config.go decodes and validates.
 
 package config
 
@@ -90,7 +90,7 @@ type Gate struct {
 	Raw            *ojson.Object
 }
 
-// GateAction is a command a person's approval runs (spec/02 §14).
+// GateAction is a command a person's approval runs (docs/spec/gates.md#gate-actions).
 type GateAction struct {
 	Run       string
 	Label     string // "" when absent
@@ -110,7 +110,7 @@ type CostRate struct {
 	InputPer1M, OutputPer1M float64
 }
 
-// Policy is one acceptance policy (spec/02 §16).
+// Policy is one acceptance policy (docs/spec/gates.md#policies).
 type Policy struct {
 	ID      string
 	Rule    string
@@ -124,7 +124,7 @@ type Policy struct {
 	Allowed  []string // require_status
 }
 
-// ApprovalPolicy decides whether a human gate may be passed without a person (spec/02 §15).
+// ApprovalPolicy decides whether a human gate may be passed without a person (docs/spec/gates.md#approval-policy).
 type ApprovalPolicy struct {
 	HasPhaseTransitions bool
 	Default             string // auto_approve, require_human; "" means require_human
@@ -154,7 +154,7 @@ type Timeouts struct {
 	Action                    string // escalate (default), warn
 }
 
-// WorkflowKit lists the artifacts phases own (spec/01 §1.10).
+// WorkflowKit lists the artifacts phases own (docs/spec/configuration.md#workflow-kit).
 type WorkflowKit struct {
 	Explicit bool
 	Phases   ojson.Map[[]Artifact]
@@ -170,7 +170,7 @@ type Artifact struct {
 	Required         bool
 }
 
-// Rules are the run rules with defaults applied (spec/01 §1.13).
+// Rules are the run rules with defaults applied (docs/spec/configuration.md).
 type Rules struct {
 	ChallengeRequired bool // default true
 	MaxTurnRetries    int  // total attempts, default 2
@@ -179,7 +179,7 @@ type Rules struct {
 	StrictVerify      bool // rules.strict_verification: gates need a reproducible pass (ours, default false)
 }
 
-// RunLoop holds the run-loop settings with defaults applied (spec/01 §1.12).
+// RunLoop holds the run-loop settings with defaults applied (docs/spec/configuration.md#budget-and-timeouts).
 // Times are milliseconds.
 type RunLoop struct {
 	NonProgressThreshold int  // default 3

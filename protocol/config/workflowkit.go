@@ -1,4 +1,4 @@
-// The workflow kit: templates, defaults and declared artifacts (spec/01 §1.10, spec/02 §13.1).
+// The workflow kit: templates, defaults and declared artifacts (docs/spec/configuration.md#workflow-kit, docs/spec/gates.md#what-a-gate-looks-at).
 
 package config
 
@@ -8,7 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Artifact semantics (spec/02 §13.8).
+// Artifact semantics (docs/spec/gates.md#semantic-evaluators).
 const (
 	SemanticsPMSignoff           = "pm_signoff"
 	SemanticsSystemSpec          = "system_spec"
@@ -170,7 +170,7 @@ type GateArtifact struct {
 }
 
 // GateArtifacts merges requires_files with the phase's workflow kit by path
-// (spec/02 §13.1).
+// (docs/spec/gates.md#what-a-gate-looks-at).
 func GateArtifacts(cfg *Config, gate *Gate, phase string) []*GateArtifact {
 	var out []*GateArtifact
 	byPath := make(map[string]*GateArtifact)

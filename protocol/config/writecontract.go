@@ -1,4 +1,4 @@
-// What a role can deliver through its runtime: write path and artifact ownership (spec/01 §1.4, spec/02 §18).
+// What a role can deliver through its runtime: write path and artifact ownership (docs/spec/configuration.md#roles, docs/spec/configuration.md#admission).
 
 package config
 

@@ -1,4 +1,4 @@
-// Tests of the write contract against the matrix of spec/02 §18.
+// Tests of the write contract against the matrix of docs/spec/configuration.md#admission.
 
 package config
 

@@ -1,4 +1,4 @@
-// Barriers: when the repositories of a workstream have done what it waits for (spec/04 §6).
+// Barriers: when the repositories of a workstream have done what it waits for (docs/coordinator.md#barriers).
 
 package initiative
 
@@ -32,7 +32,7 @@ type Barrier struct {
 // BarrierID returns the id of the barrier a workstream starts with.
 func BarrierID(workstream string) string { return workstream + "_completion" }
 
-// NewBarrier returns the barrier a workstream starts with (spec/04 §6.1).
+// NewBarrier returns the barrier a workstream starts with (docs/coordinator.md#barriers).
 func NewBarrier(w *Workstream, at string) *Barrier {
 	var ids, alignment *ojson.Object
 	switch w.Barrier {
@@ -88,7 +88,7 @@ func (b *Barrier) Notes() string { return b.raw.String("notes") }
 //
 // The sequence of an ordered barrier is open once its entry repository has
 // accepted: its status says that later repositories may go on, not that they
-// are done. Its satisfied repositories are tracked to the end (spec/04 §21.9).
+// are done. Its satisfied repositories are tracked to the end (docs/siblings.md).
 func (b *Barrier) Evaluate(cfg *Config, h *History) (status string, satisfied []string) {
 	if b.Status == Satisfied && b.Type != OrderedSequence {
 		return b.Status, b.Satisfied

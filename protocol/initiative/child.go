@@ -1,4 +1,4 @@
-// What the coordinator sees of a repository: its configuration, its run and what the run accepted (spec/04 §7, §13).
+// What the coordinator sees of a repository: its configuration, its run and what the run accepted (docs/coordinator.md#a-turn).
 
 package initiative
 
@@ -83,7 +83,7 @@ func (c *Child) link(old, turn string) {
 }
 
 // Follow returns the turn that goes on with the work of turn: itself, unless it
-// was reissued (spec/04 §21.6).
+// was reissued (docs/siblings.md).
 func (c *Child) Follow(turn string) string {
 	for range len(c.reissued) + 1 {
 		next, ok := c.reissued[turn]
@@ -153,7 +153,7 @@ func (cs Children) State(repo string) *run.State {
 }
 
 // CheckPhases compares a child's phases with those of the initiative, which it
-// must follow one by one (spec/04 §1.2); nil when they agree.
+// must follow one by one (docs/coordinator.md#the-configuration); nil when they agree.
 func CheckPhases(cfg *Config, c *Child) *wire.Problem {
 	if c.Config == nil || slices.Equal(c.Config.Phases(), cfg.Phases()) {
 		return nil

@@ -1,4 +1,4 @@
-// The coordinator's configuration agentxchain-multi.json: types and decoding (spec/04 §1).
+// The coordinator's configuration agentxchain-multi.json: types and decoding (docs/coordinator.md#the-configuration).
 
 package initiative
 
@@ -20,7 +20,7 @@ const Schema = "0.1"
 // MaxConfigBytes is beyond every configuration a person could mean.
 const MaxConfigBytes = 4 << 20
 
-// Barrier types (spec/04 §6.2).
+// Barrier types (docs/coordinator.md#barriers).
 const (
 	AllReposAccepted   = "all_repos_accepted"
 	InterfaceAlignment = "interface_alignment"
@@ -85,7 +85,7 @@ type Gate struct {
 // The error is invalid_json when data is not one JSON document and
 // invalid_coordinator_config when it is no object. Otherwise the Config is filled
 // as far as the document allows and the Problems list all findings in the order
-// of spec/04 §1.1; it may coordinate a run only when there are none.
+// of docs/coordinator.md#the-configuration; it may coordinate a run only when there are none.
 func Decode(data []byte) (*Config, wire.Problems, *wire.Error) {
 	v, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: MaxConfigBytes})
 	if err != nil {

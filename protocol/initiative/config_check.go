@@ -1,4 +1,4 @@
-// Reading members of the configuration; findings are collected, nothing fails (spec/04 §1.1).
+// Reading members of the configuration; findings are collected, nothing fails (docs/coordinator.md#the-configuration).
 
 package initiative
 

@@ -1,4 +1,4 @@
-// The sections of the configuration except workstreams: project, repos, routing, gates, hooks (spec/04 §1.1).
+// The sections of the configuration except workstreams: project, repos, routing, gates, hooks (docs/coordinator.md#the-configuration).
 
 package initiative
 
@@ -149,13 +149,13 @@ func (d *decoder) gates() {
 	}
 }
 
-// HookPhases returns the phases a coordinator runs hooks in (spec/04 §14).
+// HookPhases returns the phases a coordinator runs hooks in (docs/coordinator.md#hooks).
 func HookPhases() []string {
 	return []string{"before_assignment", "after_acceptance", "before_gate", "on_escalation"}
 }
 
 // hooks holds the coordinator's hooks to the shape of a repository's
-// (spec/04 §21.11).
+// (docs/siblings.md).
 func (d *decoder) hooks() {
 	d.cfg.Hooks = d.section("hooks", "hooks_invalid")
 	for _, p := range config.CheckHooks(d.cfg.Hooks, HookPhases()) {

@@ -1,4 +1,4 @@
-// The workstreams of the configuration: their repositories, barriers and dependencies (spec/04 §1.1).
+// The workstreams of the configuration: their repositories, barriers and dependencies (docs/coordinator.md#the-configuration).
 
 package initiative
 
@@ -163,7 +163,7 @@ func (d *decoder) decisionIDs(code, at string, items []any) []string {
 const maxCycles = 10
 
 // cycles reports workstreams that wait for themselves. The wording is wire
-// (spec/04 §1.1).
+// (docs/coordinator.md#the-configuration).
 func (d *decoder) cycles() {
 	const (
 		open = 1 // on the path that is being followed

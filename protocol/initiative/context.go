@@ -1,4 +1,4 @@
-// What a repository is told of its siblings when it gets a turn: COORDINATOR_CONTEXT (spec/04 §11).
+// What a repository is told of its siblings when it gets a turn: COORDINATOR_CONTEXT (docs/coordinator.md#a-turn).
 
 package initiative
 
@@ -49,7 +49,7 @@ func NewContext(w *Workspace, a *Assignment, env protocol.Env) (*Context, *Chang
 
 // Dispatched records that a turn was given out. run is the run the turn is in,
 // which is a new one when the repository had to start one: the record follows it
-// (spec/04 §21.4).
+// (docs/siblings.md).
 func Dispatched(w *Workspace, a *Assignment, run, turn, contextRef string, env protocol.Env) *Change {
 	c := &Change{}
 	c.Record(w, &env, RowDispatched, "workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id", ojson.OrNull(run), "repo_turn_id", turn,

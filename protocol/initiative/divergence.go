@@ -1,4 +1,4 @@
-// Where the record of the initiative and the repositories disagree (spec/04 §13.1).
+// Where the record of the initiative and the repositories disagree (docs/coordinator.md#when-it-is-blocked).
 
 package initiative
 

@@ -1,4 +1,4 @@
-// Asking for a gate, approving it and refusing it (spec/04 §12.3, §12.4).
+// Asking for a gate, approving it and refusing it (docs/coordinator.md#gates).
 
 package initiative
 
@@ -53,7 +53,7 @@ func Reevaluate(w *Workspace, children Children) *Evaluation {
 
 // Approve carries the pending gate out. It is judged again first: what was ready
 // when a person was asked may be ready no more, and a blocked initiative must
-// recover before it goes on (spec/04 §21.3). by is who approved. Errors:
+// recover before it goes on (docs/siblings.md). by is who approved. Errors:
 // nothing_pending, run_blocked, invalid_state_transition, gate_failed.
 func Approve(w *Workspace, children Children, by string, env protocol.Env) (*Change, *wire.Error) {
 	s := w.State

@@ -1,4 +1,4 @@
-// Whether an initiative may leave its phase or be completed (spec/04 §12.1, §12.2).
+// Whether an initiative may leave its phase or be completed (docs/coordinator.md#gates).
 
 package initiative
 
@@ -83,7 +83,7 @@ func EvaluatePhase(w *Workspace, children Children, target string) *Evaluation {
 }
 
 // EvaluateCompletion judges the gate at the end of the initiative. A gate that
-// names no repositories waits for the required ones (spec/04 §21.13).
+// names no repositories waits for the required ones (docs/siblings.md).
 func EvaluateCompletion(w *Workspace, children Children) *Evaluation {
 	e := &Evaluation{Type: GateCompletion, Gate: ShipGate, From: w.State.Phase, RequiredRepos: []string{}}
 	if next := w.Config.NextPhase(w.State.Phase); next != "" {
@@ -137,7 +137,7 @@ func (e *Evaluation) repo(w *Workspace, children Children, repo string) *run.Sta
 }
 
 // phase blocks on a repository that waits at a gate of its own or is behind the
-// phase the initiative is about to leave (spec/04 §21.7).
+// phase the initiative is about to leave (docs/siblings.md).
 func (e *Evaluation) phase(w *Workspace, c *Child, from string) {
 	if c.Waits() {
 		e.block(BlockPendingGate, fmt.Sprintf("Repository %s waits for a person at a gate of its own.", c.ID), "repo_id", c.ID)
@@ -165,7 +165,7 @@ func (e *Evaluation) missing(s *Workstream) {
 
 // barrier blocks on a barrier that still waits for repositories. One that waits
 // for a person alone is approved with the gate; a sequence is over when its last
-// repository has accepted (spec/04 §21.5, §21.9).
+// repository has accepted (docs/siblings.md).
 func (e *Evaluation) barrier(w *Workspace, b *Barrier) {
 	waiting := b.Waiting(w.History)
 	if b.Type == OrderedSequence && b.Status == Satisfied && w.Config.Workstream(b.Workstream) == nil {

@@ -1,4 +1,4 @@
-// What to do next with an initiative (spec/04 §15).
+// What to do next with an initiative (docs/coordinator.md#when-it-is-blocked).
 
 package initiative
 
@@ -36,8 +36,8 @@ func (a Action) Object(program string) *ojson.Object {
 // NextActions returns what can be done now, most urgent first; nothing when the
 // initiative is complete. Every command is one the status allows: a record that
 // disagrees with a repository is resynced, and resumed only once it is blocked
-// (spec/04 §21.12). Turns that have ended need no resync of their own: a step takes
-// them over first (spec/04 §10.6).
+// (docs/siblings.md). Turns that have ended need no resync of their own: a step takes
+// them over first (docs/coordinator.md#a-turn).
 func NextActions(w *Workspace, children Children) []Action {
 	s := w.State
 	if s.Status == StatusCompleted {

@@ -1,4 +1,4 @@
-// The files of an initiative (spec/04 §2).
+// The files of an initiative (docs/coordinator.md#files-and-refs).
 
 package initiative
 

@@ -1,4 +1,4 @@
-// Projection: what a repository has accepted becomes a fact of the initiative (spec/04 §8).
+// Projection: what a repository has accepted becomes a fact of the initiative (docs/coordinator.md#what-counts).
 
 package initiative
 
@@ -202,7 +202,7 @@ func (c *Change) put(w *Workspace, b *Barrier) {
 	c.Barriers = c.Barriers.with(b)
 }
 
-// transition records that a barrier changed its status (spec/04 §6.3).
+// transition records that a barrier changed its status (docs/coordinator.md#barriers).
 func (c *Change) transition(b *Barrier, status string, env *protocol.Env, causation *ojson.Object) {
 	c.Effects = append(c.Effects, BarrierChange{b.ID, b.Workstream, b.Type, b.Status, status})
 	c.BarrierLedger = append(c.BarrierLedger, ojson.NewObject("type", "barrier_transition", "timestamp", env.Time(), "barrier_id", b.ID,
@@ -269,7 +269,7 @@ func (w *Workspace) isolated(repo string, files []string) *wire.Error {
 	return nil
 }
 
-// row is the projection as it is recorded (spec/04 §8.1).
+// row is the projection as it is recorded (docs/coordinator.md#what-counts).
 func (in *Acceptance) row(superRun, ref string, env *protocol.Env) *ojson.Object {
 	files := in.FilesChanged
 	if files == nil {
@@ -304,7 +304,7 @@ func (h *History) newRef(prefix string, env *protocol.Env) string {
 
 // overtaken returns the turns that were sent out and not yet accepted whose
 // context lacks what repo has just had accepted: those of other repositories in
-// the workstream, then those of workstreams that depend on it (spec/04 §8.4).
+// the workstream, then those of workstreams that depend on it (docs/coordinator.md#what-counts).
 func (w *Workspace) overtaken(repo string, stream *Workstream) []string {
 	var same, dependent []string
 	for _, row := range w.History.Open() {

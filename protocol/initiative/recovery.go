@@ -1,4 +1,4 @@
-// Recovery from a block: the report a person writes, and going on (spec/04 §13.4, §13.5).
+// Recovery from a block: the report a person writes, and going on (docs/coordinator.md#when-it-is-blocked).
 
 package initiative
 

@@ -1,4 +1,4 @@
-// Resync: the repositories are right, and the record of the initiative follows them (spec/04 §13.2).
+// Resync: the repositories are right, and the record of the initiative follows them (docs/coordinator.md#when-it-is-blocked).
 
 package initiative
 

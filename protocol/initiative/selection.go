@@ -1,4 +1,4 @@
-// Which repository works next, on which workstream and in which role (spec/04 §7).
+// Which repository works next, on which workstream and in which role (docs/coordinator.md#a-turn).
 
 package initiative
 
@@ -80,7 +80,7 @@ func (w *Workspace) BarrierOf(stream string) *Barrier {
 
 // Done reports that a workstream waits for dep no longer. A person approves a
 // shared gate together with its phase, so workstreams of that phase cannot wait
-// for the approval: they follow on the work (spec/04 §21.5).
+// for the approval: they follow on the work (docs/siblings.md).
 func (w *Workspace) Done(dep string, stream *Workstream) bool {
 	b, of := w.BarrierOf(dep), w.Config.Workstream(dep)
 	switch {
@@ -118,7 +118,7 @@ func (w *Workspace) assign(stream *Workstream, children Children) (*Assignment, 
 // candidates are the repositories that have something to do, in the order they
 // are tried. A workstream begins with its entry repository; the order of a
 // sequence is kept to the end, elsewhere a repository that is busy holds up
-// nobody (spec/04 §21.6).
+// nobody (docs/siblings.md).
 func (w *Workspace) candidates(stream *Workstream) []Assignment {
 	b := w.BarrierOf(stream.ID)
 	if b != nil && b.Type == SharedHumanGate && b.Status == Satisfied {
@@ -185,8 +185,8 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 }
 
 // blocks reports that somebody has written down that the repository waits for
-// the barrier. Waiting for a person is no reason to stop working (spec/04
-// §21.5).
+// the barrier. Waiting for a person is no reason to stop working (docs/coordinator.md)
+//.
 func (b *Barrier) blocks(repo, role string) bool {
 	if b.Status == Satisfied || b.Type == AllReposAccepted {
 		return false

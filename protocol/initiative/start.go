@@ -1,4 +1,4 @@
-// Starting an initiative: which repositories' runs it takes up, and its first record (spec/04 §3.1).
+// Starting an initiative: which repositories' runs it takes up, and its first record (docs/coordinator.md#files-and-refs).
 
 package initiative
 
@@ -66,7 +66,7 @@ type StartedRun struct {
 // state in the first phase, and a barrier for every workstream. before is the
 // state of an earlier initiative in the workspace, nil for none, and decision
 // the number of the next decision there. A live initiative is never replaced:
-// run_exists (spec/04 §21.1).
+// run_exists (docs/siblings.md).
 func Start(cfg *Config, before *State, decision int, runs []StartedRun, env protocol.Env) (*Change, *wire.Error) {
 	if before != nil && before.Status != StatusCompleted {
 		return nil, &wire.Error{Code: wire.CodeRunExists, Field: StatePath,

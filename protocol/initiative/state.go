@@ -1,4 +1,4 @@
-// The coordinator's state.json: types, reading and writing (spec/04 §3).
+// The coordinator's state.json: types, reading and writing (docs/coordinator.md#files-and-refs).
 
 package initiative
 

@@ -1,4 +1,4 @@
-// Attribution separates a turn's changes from those of turns at work beside it (spec/02 §11.2).
+// Attribution separates a turn's changes from those of turns at work beside it (docs/spec/observation.md#concurrent-turns).
 
 package result
 
@@ -30,7 +30,7 @@ type Attribution struct {
 	Unaccepted    bool           // a concurrent sibling is still active
 }
 
-// Attribute applies spec/02 §11.2. A path goes to an accepted sibling only with
+// Attribute applies docs/spec/observation.md#concurrent-turns. A path goes to an accepted sibling only with
 // the very contents it was accepted with, and to a pending one only when that
 // one declared it and this turn did not.
 func Attribute(in AttributionInput) Attribution {

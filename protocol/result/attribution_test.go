@@ -1,4 +1,4 @@
-// Tests of attribution between concurrent turns (spec/02 §11.2).
+// Tests of attribution between concurrent turns (docs/spec/observation.md#concurrent-turns).
 
 package result
 

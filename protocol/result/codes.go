@@ -1,4 +1,4 @@
-// Codes of the findings about a turn result, one per rule (spec/02 §5, spec/06 §5.2).
+// Codes of the findings about a turn result, one per rule (docs/spec/results.md#the-five-stages, docs/conformance.md#becoming-a-target).
 
 package result
 

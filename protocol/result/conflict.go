@@ -1,4 +1,4 @@
-// Conflicts: files changed by a turn and by turns accepted since it was assigned (spec/02 §11.3).
+// Conflicts: files changed by a turn and by turns accepted since it was assigned (docs/spec/observation.md#conflicts).
 
 package result
 
@@ -30,11 +30,11 @@ type ConflictInput struct {
 
 // ConflictFinding is the outcome; both members are nil without overlap.
 type ConflictFinding struct {
-	Conflict        *ojson.Object // spec/02 §11.3
+	Conflict        *ojson.Object // docs/spec/observation.md#conflicts
 	ForwardRevision *ojson.Object // {files, accepted_since_turn_ids, accepted_since}
 }
 
-// DetectConflict applies spec/01 §6.8. An overlap is a forward revision, and no
+// DetectConflict applies docs/spec/observation.md#conflicts. An overlap is a forward revision, and no
 // conflict, when the same role revises a file that is its own. A file that one
 // accepted turn only revised and another one contends for is in conflict.
 func DetectConflict(in ConflictInput) ConflictFinding {

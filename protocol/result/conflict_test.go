@@ -1,4 +1,4 @@
-// Tests of conflict detection (spec/02 §11.3).
+// Tests of conflict detection (docs/spec/observation.md#conflicts).
 
 package result
 

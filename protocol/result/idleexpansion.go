@@ -1,4 +1,4 @@
-// The idle_expansion_result member: tolerated shapes and validation (spec/02 §6).
+// The idle_expansion_result member: tolerated shapes and validation (docs/spec/results.md#idle-expansion).
 
 package result
 

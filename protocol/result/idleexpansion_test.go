@@ -1,4 +1,4 @@
-// Tests of idle expansion results (spec/02 §6).
+// Tests of idle expansion results (docs/spec/results.md#idle-expansion).
 
 package result
 

@@ -1,4 +1,4 @@
-// Normalisation of staged turn results: the order of the rules and the record of what they did (spec/02 §4).
+// Normalisation of staged turn results: the order of the rules and the record of what they did (docs/spec/results.md#normalisation).
 
 package result
 
@@ -62,7 +62,7 @@ func newNormalizer(in Input, doc *ojson.Object) *normalizer {
 // run applies the rules. Their order is part of the protocol: later ones judge
 // what earlier ones left.
 func (n *normalizer) run() {
-	n.idleSidecar()          // spec/02 §6
+	n.idleSidecar()          // docs/spec/results.md#idle-expansion
 	n.runID()                // N1
 	n.filesModified()        // N2
 	n.missingArrays()        // N3 N4

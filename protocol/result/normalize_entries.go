@@ -44,7 +44,7 @@ func (n *normalizer) decisions() {
 
 // takenDecisions is every id an invented one must not collide with: ids of the
 // run, of this result, and those a decision here overrides or that are listed
-// as repository decisions (spec/02 §24 D-14).
+// as repository decisions (docs/compatibility.md#where-we-differ-on-purpose).
 func (n *normalizer) takenDecisions(items []any) *run.DecisionIDs {
 	taken := n.in.UsedDecisions.Clone()
 	for _, item := range items {
@@ -62,7 +62,7 @@ func (n *normalizer) takenDecisions(items []any) *run.DecisionIDs {
 }
 
 // copyFirst fills a blank member from the first source that is usable; a
-// usable source that is blank itself ends the search (spec/02 §4 N12).
+// usable source that is blank itself ends the search (docs/spec/results.md#normalisation N12).
 func (n *normalizer) copyFirst(o *ojson.Object, at, member string, usable func(ojson.Value) bool, sources ...string) {
 	old, _ := o.Get(member)
 	if nonBlank(old) {

@@ -96,7 +96,7 @@ func evidenceText(o *ojson.Object) string {
 }
 
 // N17: a failing command under a pass claim is taken as an expected failure.
-// Stage D repeats it as a warning, so it never goes unseen (spec/02 §24 D-05).
+// Stage D repeats it as a warning, so it never goes unseen (docs/compatibility.md#where-we-differ-on-purpose).
 func (n *normalizer) expectedExitCodes() {
 	v := n.doc.Object("verification")
 	if v.String("status") != "pass" {

@@ -43,7 +43,7 @@ func (n *normalizer) requestNext(transition, completion string) {
 }
 
 // seriousObjection reports that consent must not be read into this result:
-// an objection of severity high or blocking is open (spec/02 §24 D-06).
+// an objection of severity high or blocking is open (docs/compatibility.md#where-we-differ-on-purpose).
 func (n *normalizer) seriousObjection() bool {
 	if n.in.SeriousObjectionOpen {
 		return true

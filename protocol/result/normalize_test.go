@@ -1,4 +1,4 @@
-// Table tests of the normalisation rules N1-N31 (spec/02 §4).
+// Table tests of the normalisation rules N1-N31 (docs/spec/results.md#normalisation).
 
 package result
 

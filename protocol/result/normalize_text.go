@@ -1,4 +1,4 @@
-// Text rules shared by normalisation and validation: blank, falsy, numbered ids, quoting (spec/02 §0).
+// Text rules shared by normalisation and validation: blank, falsy, numbered ids, quoting (docs/spec/README.md#encoding).
 
 package result
 

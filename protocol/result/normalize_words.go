@@ -1,4 +1,4 @@
-// The words by which N26 tells an approving reason from a blocking one (spec/02 §4).
+// The words by which N26 tells an approving reason from a blocking one (docs/spec/results.md#normalisation).
 
 package result
 

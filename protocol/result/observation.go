@@ -5,7 +5,7 @@ import (
 )
 
 // Observation is the work tree at acceptance, compared with the turn's baseline
-// (spec/02 §9.2). Paths are project-relative; operational paths are left out.
+// (docs/spec/observation.md#what-is-observed). Paths are project-relative; operational paths are left out.
 type Observation struct {
 	Available     bool              `json:"available"` // false outside git
 	HeadRef       *string           `json:"head_ref"`

@@ -1,4 +1,4 @@
-// Declared changes held against observed ones (spec/02 §10).
+// Declared changes held against observed ones (docs/spec/observation.md#declared-against-observed).
 
 package result
 
@@ -33,7 +33,7 @@ type ObservedInput struct {
 }
 
 // ObservedOutcome is the comparison. Nothing in the work tree is changed by it:
-// undeclared files are refused, never cleaned away (spec/02 §24 D-01).
+// undeclared files are refused, never cleaned away (docs/compatibility.md#where-we-differ-on-purpose).
 type ObservedOutcome struct {
 	Effective []string // files_changed as accepted
 	Leftover  []string // files declared as ignorable outputs that are still dirty
@@ -43,7 +43,7 @@ type ObservedOutcome struct {
 
 // EffectiveFiles is what a turn claims to have changed: its files_changed and
 // the produced files it declares as artifacts, trimmed, each once, without
-// operational paths (spec/02 §7 step 3).
+// operational paths (docs/spec/lifecycle.md#accepting-a-turn step 3).
 func EffectiveFiles(r *Result) []string {
 	paths := slices.Clone(r.FilesChanged)
 	for _, p := range r.Verification.ProducedFiles {
@@ -63,7 +63,7 @@ func EffectiveFiles(r *Result) []string {
 }
 
 // CompareObserved applies dirty parity and the comparison of declared with
-// observed files (spec/02 §10.2, §10.3).
+// observed files (docs/spec/observation.md#declared-against-observed).
 func CompareObserved(in ObservedInput) ObservedOutcome {
 	out := ObservedOutcome{Effective: in.Declared}
 	if in.Seen == nil || !in.Seen.Available {
@@ -158,7 +158,7 @@ func dirtyParity(in ObservedInput) *wire.Error {
 
 // compareWriting compares for an authoritative role. Declared files that the
 // work tree does not show changed are dropped: kept, they would make every
-// checkpoint of the turn fail (spec/02 §24 D-10).
+// checkpoint of the turn fail (docs/compatibility.md#where-we-differ-on-purpose).
 func (o *ObservedOutcome) compareWriting(in ObservedInput, ignored map[string]bool) *wire.Error {
 	declared, committed := wire.PathSet(in.Declared), wire.PathSet(in.Seen.Committed)
 	var undeclared, unowned []string
@@ -226,7 +226,7 @@ func undeclaredCommits(in ObservedInput, files []string) *wire.Error {
 
 // compareReadOnly compares for a role that may not change the project's files: a
 // reviewer, and equally a proposing role, whose changes are to arrive as a
-// proposal (spec/02 §24 D-11).
+// proposal (docs/compatibility.md#where-we-differ-on-purpose).
 func compareReadOnly(in ObservedInput, ignored map[string]bool) *wire.Error {
 	role := "review_only"
 	if in.Authority == wire.Proposed {

@@ -1,4 +1,4 @@
-// Tests of declared against observed changes (spec/02 §10).
+// Tests of declared against observed changes (docs/spec/observation.md#declared-against-observed).
 
 package result
 

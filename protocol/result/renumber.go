@@ -11,7 +11,7 @@ import (
 // RenumberDecisions gives every decision of r whose number is already in used,
 // or was used by an earlier decision of r, the next free number, in the view
 // and in r.Raw. A decision that outlives the run must be unique among the others
-// that do as well: durable are their ids, nil for none (spec/01 §14 row 14). What decisions refer to (overrides, required ids) stays as it
+// that do as well: durable are their ids, nil for none (docs/compatibility.md#where-we-differ-on-purpose row 14). What decisions refer to (overrides, required ids) stays as it
 // is: a reference means the decision that already had the number. The sets are
 // not modified. The events name what changed, in order.
 func RenumberDecisions(r *Result, used, durable *run.DecisionIDs) []NormalizationEvent {

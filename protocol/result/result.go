@@ -1,4 +1,4 @@
-// Result is the typed view of a turn result, schema 1.0 (spec/02 §2).
+// Result is the typed view of a turn result, schema 1.0 (docs/spec/results.md#members).
 
 package result
 
@@ -37,7 +37,7 @@ type Result struct {
 	Raw *ojson.Object
 }
 
-// Decision is one entry of decisions (spec/02 §2.3).
+// Decision is one entry of decisions (docs/spec/results.md#decisions).
 type Decision struct {
 	ID         string
 	Category   string // implementation, architecture, scope, process, quality, release
@@ -48,7 +48,7 @@ type Decision struct {
 	Raw        *ojson.Object
 }
 
-// Objection is one entry of objections (spec/02 §2.4).
+// Objection is one entry of objections (docs/spec/results.md#objections).
 type Objection struct {
 	ID                 string
 	Severity           string // low, medium, high, blocking
@@ -74,7 +74,7 @@ func (o *Objection) Serious() bool {
 	return o.Open() && (o.Severity == "high" || o.Severity == "blocking")
 }
 
-// Verification is what the participant claims to have checked (spec/02 §2.5).
+// Verification is what the participant claims to have checked (docs/spec/results.md#verification).
 type Verification struct {
 	Status          string // pass, fail, skipped
 	Commands        []string
@@ -98,14 +98,14 @@ type ProducedFile struct {
 	Disposition string // artifact (also when not given), ignore
 }
 
-// Artifact is the kind of work product (spec/02 §2.6).
+// Artifact is the kind of work product (docs/spec/results.md#members).
 type Artifact struct {
 	Type string // workspace, patch, commit, review
 	Ref  string // "" when absent or null
 	Raw  *ojson.Object
 }
 
-// ProposedChange is a file a proposing role wants written (spec/02 §2.7).
+// ProposedChange is a file a proposing role wants written (docs/spec/results.md#members).
 type ProposedChange struct {
 	Path            string
 	Action          string // create, modify, delete
@@ -114,7 +114,7 @@ type ProposedChange struct {
 	Raw             *ojson.Object
 }
 
-// DelegationRequest is one entry of delegations (spec/02 §2.8).
+// DelegationRequest is one entry of delegations (docs/spec/results.md#delegations).
 type DelegationRequest struct {
 	ID                  string
 	ToRole              string

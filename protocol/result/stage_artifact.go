@@ -1,4 +1,4 @@
-// Stage C: what the role may produce, and where (spec/02 §5.C).
+// Stage C: what the role may produce, and where (docs/spec/results.md#artifact).
 
 package result
 
@@ -67,7 +67,7 @@ func checkArtifact(r *stageReport, c *stageContext) {
 }
 
 // checkImplementation asks a completed implementation turn for an
-// implementation. The phase name is literal (spec/02 §5.C).
+// implementation. The phase name is literal (docs/spec/results.md#artifact).
 func checkImplementation(r *stageReport, c *stageContext, product []string) {
 	if c.phase != "implementation" || c.result.Status != wire.ResultCompleted {
 		return
@@ -142,7 +142,7 @@ func checkGovernedConfig(r *stageReport, field, p string) {
 }
 
 // isReviewRef reports an artifact reference that names a review file: the
-// orchestrator writes there (spec/02 §19). Other references are opaque.
+// orchestrator writes there (docs/spec/observation.md#derived-reviews-and-proposals). Other references are opaque.
 func isReviewRef(ref string) bool {
 	clean, _ := wire.CleanPath(ref)
 	return strings.HasPrefix(ref, wire.ReviewsDir+"/") || strings.HasPrefix(clean, wire.ReviewsDir+"/")

@@ -1,4 +1,4 @@
-// Stage B: the result belongs to the turn that is waiting for it (spec/02 §5.B).
+// Stage B: the result belongs to the turn that is waiting for it (docs/spec/results.md#the-five-stages).
 
 package result
 

@@ -1,4 +1,4 @@
-// Stage E: challenge, routing, lifecycle requests and delegations (spec/02 §5.E).
+// Stage E: challenge, routing, lifecycle requests and delegations (docs/spec/results.md#protocol-stage).
 
 package result
 
@@ -30,7 +30,7 @@ func checkProtocol(r *stageReport, c *stageContext) {
 		r.warnf(`status is "needs_human" but needs_human_reason does not say why`)
 	}
 	if (res.Status == wire.ResultBlocked || res.Status == wire.ResultFailed) && (res.PhaseTransitionRequest != nil || res.RunCompletionRequest) {
-		// Legal, but hardly what was meant (spec/02 §24 D-17).
+		// Legal, but hardly what was meant (docs/compatibility.md#where-we-differ-on-purpose).
 		r.warnf("status is %q, yet the result asks to move the run on", res.Status)
 	}
 	checkDelegations(r, c)
@@ -76,7 +76,7 @@ func checkDelegations(r *stageReport, c *stageContext) {
 		r.errorf(ProblemDelegateComplete, "delegations", "", "a turn cannot delegate work and complete the run")
 	}
 	// A delegate's turn and the parent's review of it both end a delegation;
-	// neither may open a new one (spec/02 §24 D-07).
+	// neither may open a new one (docs/compatibility.md#where-we-differ-on-purpose).
 	if t := c.in.Turn; t != nil && (t.DelegationContext != nil || t.DelegationReview != nil) {
 		r.errorf(ProblemDelegateRecursive, "delegations", "", "a turn that works on or reviews a delegation cannot delegate further")
 	}

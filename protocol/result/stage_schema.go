@@ -1,4 +1,4 @@
-// Stage A: the shape of a turn result (spec/02 §5.A).
+// Stage A: the shape of a turn result (docs/spec/results.md#the-five-stages).
 
 package result
 
@@ -181,7 +181,7 @@ func (s *schemaCheck) nullable(doc *ojson.Object, field, want string, ok func(oj
 }
 
 // cost checks the amounts too: a negative one would give budget back
-// (spec/02 §24 D-16).
+// (docs/compatibility.md#where-we-differ-on-purpose).
 func (s *schemaCheck) cost(v ojson.Value) {
 	if v == nil {
 		return

@@ -1,4 +1,4 @@
-// Stage A: decisions, objections and delegations (spec/02 §2.3, §2.4, §2.8, §5.A).
+// Stage A: decisions, objections and delegations (docs/spec/results.md#decisions).
 
 package result
 

@@ -1,4 +1,4 @@
-// Table tests of stage A (spec/02 §5.A).
+// Table tests of stage A (docs/spec/results.md#the-five-stages).
 
 package result
 

@@ -1,4 +1,4 @@
-// Table tests of stages B to E (spec/02 §5.B-§5.E).
+// Table tests of stages B to E (docs/spec/results.md#the-five-stages).
 
 package result
 

@@ -1,4 +1,4 @@
-// Stage D: the verification claim is consistent with its evidence (spec/02 §5.D).
+// Stage D: the verification claim is consistent with its evidence (docs/spec/results.md#verification-stage).
 
 package result
 

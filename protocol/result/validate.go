@@ -1,4 +1,4 @@
-// Validate: normalisation, then the five stages in order (spec/02 §3).
+// Validate: normalisation, then the five stages in order (docs/spec/results.md#the-five-stages).
 
 package result
 
@@ -39,12 +39,12 @@ type Input struct {
 	EarlierProduct bool
 	// SeriousObjectionOpen: an objection of severity high or blocking raised by
 	// an earlier turn of this run is open. Like one in the result itself it
-	// keeps a review from being read as consent (spec/02 §24 D-06).
+	// keeps a review from being read as consent (docs/compatibility.md#where-we-differ-on-purpose).
 	SeriousObjectionOpen bool
 	// UsedDecisions are the decision ids of the run; nil: none.
 	UsedDecisions *run.DecisionIDs
 	// IdleSidecar is the decoded idle-expansion-result.json next to the staged
-	// document, nil when there is none (spec/02 §6).
+	// document, nil when there is none (docs/spec/results.md#idle-expansion).
 	IdleSidecar ojson.Value
 }
 
@@ -61,13 +61,13 @@ type Validation struct {
 	Events   []NormalizationEvent // what was rewritten, in order; nil when not OK
 
 	// Validated is the result as it passed validation when an acceptance has set a
-	// request of it aside since (spec/02 §13.4), else nil.
+	// request of it aside since (docs/spec/gates.md#before-an-acceptance), else nil.
 	Validated *ojson.Object
 }
 
 // Code returns the typed code of the refusal: the first error's code where the
 // protocol names one, mutually_exclusive_requests when any error is that, else
-// the class (spec/06 §5.2). It is "" when OK.
+// the class (docs/conformance.md#becoming-a-target). It is "" when OK.
 func (v *Validation) Code() string {
 	if v.OK {
 		return ""
@@ -96,7 +96,7 @@ func (v *Validation) Notes() []string {
 }
 
 // Validate normalises a staged document and checks it in five stages;
-// it stops at the first stage with errors (spec/02 §3-§6). It never fails in any
+// it stops at the first stage with errors (docs/spec/results.md#the-five-stages). It never fails in any
 // other way than by a Validation that is not OK, whatever the document holds.
 func Validate(in Input) *Validation {
 	if in.Config == nil {

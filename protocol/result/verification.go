@@ -1,4 +1,4 @@
-// What a declared verification is worth, and what running it again showed (spec/02 §12).
+// What a declared verification is worth, and what running it again showed (docs/spec/results.md#what-a-verification-counts-as).
 
 package result
 
@@ -15,7 +15,7 @@ const (
 
 // NormalizedVerification is the orchestrator's own reading of a declared
 // verification, stored as normalized_verification. Gates read the declared
-// status, not this one (spec/02 §24 D-03).
+// status, not this one (docs/compatibility.md#where-we-differ-on-purpose).
 type NormalizedVerification struct {
 	Status       string
 	Reason       string
@@ -27,7 +27,7 @@ func (v NormalizedVerification) Object() *ojson.Object {
 	return ojson.NewObject("status", v.Status, "reason", v.Reason, "reproducible", v.Reproducible)
 }
 
-// NormalizeVerification applies spec/02 §12.1 to the verification of a turn
+// NormalizeVerification applies docs/spec/results.md#what-a-verification-counts-as to the verification of a turn
 // result. An unknown runtime type is executable; "" is manual.
 func NormalizeVerification(r *Result, runtimeType string) NormalizedVerification {
 	var declared *ojson.Object
@@ -76,7 +76,7 @@ const (
 )
 
 // ReplayOutcome is what running a turn's machine evidence again showed
-// (spec/02 §12.3).
+// (docs/spec/results.md#verification-replay).
 type ReplayOutcome struct {
 	VerifiedAt       string          `json:"verified_at"`
 	Overall          string          `json:"overall"` // Replay* constants

@@ -1,4 +1,4 @@
-// Tests of the normalised verification and replay summaries (spec/02 §12).
+// Tests of the normalised verification and replay summaries (docs/spec/results.md#what-a-verification-counts-as).
 
 package result
 

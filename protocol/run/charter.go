@@ -13,7 +13,7 @@ import (
 )
 
 // Charter is one entry of charter_queue, a member of ours: a task that somebody
-// planned outside the run (spec/08 §11.5). It belongs to a phase, is given to its
+// planned outside the run (docs/monarchic-export.md#kinds). It belongs to a phase, is given to its
 // role as one turn once everything it depends on is done, and holds the phase's
 // gate until then. Whether it is being worked on is not kept here but follows from
 // the active turns, so that a turn that is dropped or given to another can never

@@ -1,4 +1,4 @@
-// DecisionIDs: the decision numbers a run has used, as compact ranges (spec/02 §24 D-14).
+// DecisionIDs: the decision numbers a run has used, as compact ranges (docs/compatibility.md#where-we-differ-on-purpose).
 
 package run
 

@@ -1,4 +1,4 @@
-// Human escalations: the ledger rows and what is open (spec/01 §5.8).
+// Human escalations: the ledger rows and what is open (docs/notifications.md#human-escalations).
 
 package run
 
@@ -78,7 +78,7 @@ func FoldEscalations(rows []*ojson.Object) (open, completed []*ojson.Object) {
 
 // ListEscalations is the materialised view of human-escalations.jsonl: every
 // record once, newest first, with status open or resolved and, when resolved, the
-// members of its resolve row (spec/03 §25).
+// members of its resolve row (docs/notifications.md#human-escalations).
 func ListEscalations(rows []*ojson.Object) []*ojson.Object {
 	open, out := FoldEscalations(rows)
 	for _, row := range out {
@@ -117,7 +117,7 @@ func CurrentEscalation(s *State, open []*ojson.Object) *ojson.Object {
 
 // OperatorSlug turns the reason of an operator escalation into the last part of
 // blocked_on: lower case, runs of other characters as one hyphen, "operator" when
-// nothing is left (spec/01 §3.3).
+// nothing is left (docs/spec/state.md#what-blocks-a-run).
 func OperatorSlug(reason string) string {
 	var b strings.Builder
 	gap := false

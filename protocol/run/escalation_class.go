@@ -1,4 +1,4 @@
-// What an escalation asks of a person, told from its reason and its words (spec/01 §5.8, spec/03 §25).
+// What an escalation asks of a person, told from its reason and its words (docs/notifications.md#human-escalations).
 
 package run
 
@@ -8,7 +8,7 @@ import "strings"
 // needs_oauth, needs_credential, needs_payment, needs_legal,
 // needs_physical_access or needs_decision; service is a known service the texts
 // name, or "". What the typed reason says comes before any word of the texts;
-// of those, whole words count (spec/03 §25, §27).
+// of those, whole words count (docs/notifications.md#human-escalations).
 func ClassifyEscalation(blockedOn, typedReason, detail, category string) (typ, service string) {
 	text := escalationWords(blockedOn + " " + typedReason + " " + detail + " " + category)
 	typ = typeOfReason(typedReason)

@@ -1,4 +1,4 @@
-// Run events: the closed vocabulary, the envelope and its validation (spec/01 §10, spec/06 §5.4).
+// Run events: the closed vocabulary, the envelope and its validation (docs/spec/state.md#events, docs/conformance.md#becoming-a-target).
 
 package run
 
@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Codes of event validation (spec/06 §5.4).
+// Codes of event validation (docs/conformance.md#becoming-a-target).
 const (
 	CodeInvalidEvent      = "invalid_event"
 	CodeInvalidEvents     = "invalid_events"
@@ -50,7 +50,7 @@ const (
 	EventOperatorCommitReconciled = "state_reconciled_operator_commits"
 )
 
-// EventTypes returns the closed vocabulary in its published order (spec/06 §5.4).
+// EventTypes returns the closed vocabulary in its published order (docs/conformance.md#becoming-a-target).
 func EventTypes() []string {
 	return []string{
 		EventRunStarted, EventPhaseEntered,
@@ -86,8 +86,8 @@ type EventSpec struct {
 }
 
 // NewEvent returns an event row: {event_id, event_type, timestamp, run_id,
-// phase, status, turn, intent_id, payload}, every key always present (spec/01
-// §10). An unregistered type is a programming error and comes back as an error:
+// phase, status, turn, intent_id, payload}, every key always present (docs/spec/README.md).
+// An unregistered type is a programming error and comes back as an error:
 // it must never reach events.jsonl.
 func NewEvent(e EventSpec) (*ojson.Object, error) {
 	if !writable(e.Type) {
@@ -115,7 +115,7 @@ func NewEvent(e EventSpec) (*ojson.Object, error) {
 }
 
 // recoveryClassification is the payload member that tells monitors how serious
-// an automatic recovery event is (spec/01 §10); nil for other types.
+// an automatic recovery event is (docs/spec/state.md#events); nil for other types.
 func recoveryClassification(eventType string) *ojson.Object {
 	var domain, severity, outcome, mechanism string
 	switch eventType {
@@ -134,7 +134,7 @@ func recoveryClassification(eventType string) *ojson.Object {
 }
 
 // ValidateEvent returns what is wrong with one event, nil when it is valid. The
-// texts are wire: spec/06 §5.4.
+// texts are wire: docs/conformance.md#becoming-a-target.
 func ValidateEvent(v ojson.Value) []string {
 	o, ok := v.(*ojson.Object)
 	if !ok || o == nil {
@@ -163,7 +163,7 @@ func ValidateEvent(v ojson.Value) []string {
 // ValidateEventOrdering checks a timeline: run_started first, run_completed
 // last, no turn accepted before it was dispatched, times never going back. The
 // code is "" when the order is right, invalid_events when v is no timeline, else
-// ordering_violation. The texts are wire: spec/06 §5.4.
+// ordering_violation. The texts are wire: docs/conformance.md#becoming-a-target.
 func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
 	events, ok := v.([]any)
 	if !ok || len(events) == 0 {

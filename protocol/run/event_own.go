@@ -5,7 +5,7 @@ package run
 import "slices"
 
 // EventLease is the type of rows about leases of turns and about the recovery from
-// what became of them (spec/08 §5, §11.5). Its payload:
+// what became of them (docs/leases.md). Its payload:
 //
 //	{"action":   issued, restored, renewed, expired, cancelled, released, rejected, refused,
 //	             cancellation_requested, cancellation_acknowledged, started or reloaded,
@@ -20,7 +20,7 @@ const EventLease = "runner_lease"
 const EventConfigAdopted = "config_adopted"
 
 // OwnEventTypes are the types we write beside EventTypes. Other implementations
-// keep such rows and pass them over (spec/01 §10); an event that comes from
+// keep such rows and pass them over (docs/spec/state.md#events); an event that comes from
 // outside is still held against the closed vocabulary.
 func OwnEventTypes() []string {
 	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted}

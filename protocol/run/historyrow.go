@@ -1,4 +1,4 @@
-// Rows of history.jsonl: building, reading and finding them (spec/01 §9.1, spec/02 §7).
+// Rows of history.jsonl: building, reading and finding them (docs/spec/state.md#history, docs/spec/lifecycle.md#accepting-a-turn).
 
 package run
 
@@ -9,7 +9,7 @@ import (
 )
 
 // HistoryReissued is the status of the row a given-up turn leaves. Such rows are
-// no accepted turns: every reader leaves them out (spec/01 §14 row 12).
+// no accepted turns: every reader leaves them out (docs/compatibility.md#where-we-differ-on-purpose row 12).
 const HistoryReissued = "reissued"
 
 // MaxLedgerLine bounds one ledger row in bytes; a staged result is smaller.

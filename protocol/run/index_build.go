@@ -150,7 +150,7 @@ func (x *Index) Checkpointed(row *ojson.Object) {
 }
 
 // KeepRequests keeps the rows whose requests are queued or wait for approval, and
-// no others: their verification is what the gate reads (spec/02 §11.4).
+// no others: their verification is what the gate reads (docs/spec/observation.md#concurrent-turns).
 func (x *Index) KeepRequests(s *State) {
 	keep := func(row **ojson.Object, by string) {
 		switch {

@@ -1,4 +1,4 @@
-// Lease: the right of one runner to carry out one turn, for a time (spec/08 §5).
+// Lease: the right of one runner to carry out one turn, for a time (docs/leases.md).
 
 package run
 
@@ -15,7 +15,7 @@ import (
 // lease_rejection_reason of the details is one of the Reject constants.
 const CodeLeaseRefused = "lease_refused"
 
-// Lifecycle of a lease (spec/08 §3, LeaseLifecycleState).
+// Lifecycle of a lease (docs/monarchic.md#types, LeaseLifecycleState).
 const (
 	LeaseIssued    = "issued"
 	LeaseActive    = "active"
@@ -25,7 +25,7 @@ const (
 	LeaseRejected  = "rejected"
 )
 
-// Why a lease is refused (spec/08 §3, LeaseRejectionReason).
+// Why a lease is refused (docs/monarchic.md#types, LeaseRejectionReason).
 const (
 	RejectStaleToken      = "stale_fencing_token"
 	RejectExpired         = "lease_expired"
@@ -55,7 +55,7 @@ type FencingToken struct {
 	Extensions *ojson.Object `json:"extensions,omitempty"`
 }
 
-// Lease in the strict form: members, names and order are those of spec/08 §5. Times
+// Lease in the strict form: members, names and order are those of docs/leases.md. Times
 // are Unix milliseconds.
 type Lease struct {
 	LeaseID      string        `json:"lease_id"`
@@ -171,7 +171,7 @@ func DecodeLease(data []byte) (*Lease, error) {
 	return l, l.Check()
 }
 
-// Check is the well-formedness of spec/08 §5.1.
+// Check is the well-formedness of docs/leases.md.
 func (l *Lease) Check() error {
 	for _, m := range []struct{ name, id string }{{"lease_id", l.LeaseID}, {"run_id", l.RunID}, {"plan_id", l.PlanID}, {"step_id", l.StepID}, {"task_id", l.TaskID}} {
 		if m.id == "" || m.id == "." || m.id == ".." || strings.ContainsAny(m.id, "/\\\x00\n") || len(m.id) > 400 {

@@ -1,5 +1,5 @@
 // The mailbox of a run in its index: which messages wait for a turn and which ids
-// are taken (spec/08 §7, §11.6).
+// are taken (docs/monarchic.md#messages).
 
 package run
 
@@ -239,7 +239,7 @@ func (b *Mailbox) Full(named bool) *wire.Error {
 	return nil
 }
 
-// Statuses of an acknowledgement (spec/08 §7.1).
+// Statuses of an acknowledgement (docs/monarchic.md#messages).
 const (
 	AckReceived = "received" // seen
 	AckAccepted = "accepted" // will act

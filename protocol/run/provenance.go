@@ -1,4 +1,4 @@
-// Where a run comes from: provenance, the parent run, inherited context (spec/01 §5.1, §5.9).
+// Where a run comes from: provenance, the parent run, inherited context (docs/spec/lifecycle.md#starting-a-run).
 
 package run
 
@@ -82,7 +82,7 @@ func checkParent(runID string, row *ojson.Object) *wire.Error {
 }
 
 // InheritedContext is what a run takes over from its parent, read-only for the
-// child (spec/01 §5.9): {schema_version, parent_run_id, parent_status,
+// child (docs/spec/lifecycle.md#starting-a-run): {schema_version, parent_run_id, parent_status,
 // parent_completed_at, parent_phases_completed, parent_roles_used,
 // parent_blocked_reason, parent_retrospective, recent_decisions,
 // recent_accepted_turns, inherited_at, warnings?}. parent is the run-history row

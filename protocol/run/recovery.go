@@ -1,4 +1,4 @@
-// Blocks: what a blocker means, the way out of it, and the read model of both (spec/01 §3.3, §12.2).
+// Blocks: what a blocker means, the way out of it, and the read model of both (docs/spec/state.md#what-blocks-a-run).
 
 package run
 
@@ -40,7 +40,7 @@ type blockKind struct {
 	Scope    string // hook phase, timeout scope, or ""
 }
 
-// ParseBlocker reads the blocked_on vocabulary of spec/01 §3.3. Unknown values
+// ParseBlocker reads the blocked_on vocabulary of docs/spec/state.md#what-blocks-a-run. Unknown values
 // yield unknown_block: a person has to look.
 func ParseBlocker(on string) blockKind {
 	kind, rest, _ := strings.Cut(on, ":")
@@ -101,7 +101,7 @@ func ParseBlocker(on string) blockKind {
 // DescribeBlock returns the full descriptor of a run blocked on the given
 // value: category, typed reason, owner, way out, whether the turn is kept, and
 // the turn. turnID is the turn the caller knows to be concerned, or "". The
-// caller sets BlockedAt. Both spec/01 §14 rows 3 and 23 come down to this: no
+// caller sets BlockedAt. Both docs/compatibility.md#where-we-differ-on-purpose rows 3 and 23 come down to this: no
 // block without its whole descriptor.
 func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 	b := ParseBlocker(on)
@@ -126,7 +126,7 @@ func DescribeBlock(s *State, on, turnID string) *BlockedReason {
 
 // blockTurn resolves the turn a block is about: the preferred id, else
 // blocked_reason.turn_id, else escalation.from_turn_id, else the only active
-// turn (spec/01 §3.3). It is nil when none of them is active.
+// turn (docs/spec/state.md#what-blocks-a-run). It is nil when none of them is active.
 func blockTurn(s *State, preferred string) *Turn {
 	ids := []string{preferred}
 	if s.BlockedReason != nil {
@@ -143,7 +143,7 @@ func blockTurn(s *State, preferred string) *Turn {
 
 // RecoveryAction is the way out of a block in words, with the commands of this
 // program. turnID may be "". The typed reason is the contract; these words are
-// for people (spec/01 §14 row 29).
+// for people (docs/compatibility.md#where-we-differ-on-purpose row 29).
 func RecoveryAction(typedReason, on, turnID string) string {
 	b := ParseBlocker(on)
 	turn := ""
@@ -205,7 +205,7 @@ func ownRecovery(typedReason, action string) bool {
 	return typedReason != "operator_escalation" && strings.Contains(action, "git agentxchain ")
 }
 
-// RecoveryView is the read model of a waiting run (spec/01 §12.2).
+// RecoveryView is the read model of a waiting run (docs/spec/lifecycle.md#recovery).
 type RecoveryView struct {
 	TypedReason    string
 	Owner          string
@@ -227,7 +227,7 @@ func (v *RecoveryView) Object() *ojson.Object {
 
 // DeriveRecovery says why the run waits and how it goes on; nil when it waits
 // for nobody. A specific block wins over a pending approval: the approval cannot
-// be given before it is lifted (spec/01 §14 row 8).
+// be given before it is lifted (docs/compatibility.md#where-we-differ-on-purpose row 8).
 func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 	if s == nil {
 		return nil
@@ -263,7 +263,7 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 }
 
 // Guidance is advice on a gate that fails because the owner of a missing file
-// cannot write it with its runtime (spec/01 §12.2).
+// cannot write it with its runtime (docs/spec/lifecycle.md#recovery).
 type Guidance struct {
 	Code         string // invalid_binding, review_only_remote_dead_end, proposal_apply_required, tool_defined_proof_not_strong_enough
 	Phase        string

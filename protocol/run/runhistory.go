@@ -1,4 +1,4 @@
-// Rows of run-history.jsonl: one per completion or block of a run, across runs (spec/01 §9.3).
+// Rows of run-history.jsonl: one per completion or block of a run, across runs (docs/spec/state.md#run-history).
 
 package run
 

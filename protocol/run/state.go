@@ -1,4 +1,4 @@
-// State is the governed run state, state.json schema 1.1 (spec/01 §3).
+// State is the governed run state, state.json schema 1.1 (docs/spec/state.md#the-state).
 
 package run
 
@@ -47,7 +47,7 @@ type State struct {
 	Extra                  ojson.Extra
 }
 
-// Turn is one entry of active_turns (spec/01 §3.2). Optional members are
+// Turn is one entry of active_turns (docs/spec/state.md#a-turn). Optional members are
 // absent when empty.
 type Turn struct {
 	TurnID            string        `json:"turn_id"`
@@ -76,7 +76,7 @@ type Turn struct {
 	Extra             ojson.Extra
 }
 
-// Baseline is the work tree as it was when the turn was assigned (spec/02 §9.1).
+// Baseline is the work tree as it was when the turn was assigned (docs/spec/observation.md#baseline).
 type Baseline struct {
 	Kind          string            `json:"kind"` // git_worktree, no_git
 	HeadRef       *string           `json:"head_ref"`
@@ -89,7 +89,7 @@ type Baseline struct {
 	Extra       ojson.Extra
 }
 
-// BlockedReason says why a run is blocked and who can resolve it (spec/01 §3.4).
+// BlockedReason says why a run is blocked and who can resolve it (docs/spec/state.md#what-blocks-a-run).
 type BlockedReason struct {
 	Category  string   `json:"category"`
 	Recovery  Recovery `json:"recovery"`
@@ -142,7 +142,7 @@ type QueuedCompletion struct {
 	Extra           ojson.Extra
 }
 
-// GateFailure records the last failed gate (spec/01 §3.6).
+// GateFailure records the last failed gate (docs/spec/state.md#gate-failure).
 type GateFailure struct {
 	GateType            string   `json:"gate_type"` // phase_transition, run_completion
 	GateID              *string  `json:"gate_id"`
@@ -165,7 +165,7 @@ type BudgetStatus struct {
 	Extra        ojson.Extra
 }
 
-// Delegation is one entry of delegation_queue (spec/01 §3.7).
+// Delegation is one entry of delegation_queue (docs/spec/state.md#delegation).
 type Delegation struct {
 	DelegationID        string   `json:"delegation_id"`
 	ParentTurnID        string   `json:"parent_turn_id"`

@@ -1,4 +1,4 @@
-// What a state must be before the engine works on it or writes it (spec/01 §3.8).
+// What a state must be before the engine works on it or writes it (docs/spec/state.md#reading-an-older-or-foreign-state).
 
 package run
 
@@ -14,7 +14,7 @@ import (
 // CheckState returns everything wrong with a repaired state; none means valid.
 // Problems carry code invalid_state and the path of the member. A pre-run
 // "blocked" state without run and turns passes: a new run may start from it
-// (spec/01 §5.1).
+// (docs/spec/lifecycle.md#starting-a-run).
 func CheckState(s *State) wire.Problems {
 	c := &stateCheck{}
 	c.identity(s)

@@ -1,4 +1,4 @@
-// Decoding of state.json: strict on bytes and types, nothing repaired or judged (spec/01 §3).
+// Decoding of state.json: strict on bytes and types, nothing repaired or judged (docs/spec/state.md#the-state).
 
 package run
 

@@ -1,5 +1,5 @@
 // Load-time repair of a state, in memory only: what older versions and known
-// accidents of other implementations leave behind (spec/01 §3.9, §14 rows 3, 8, 23).
+// accidents of other implementations leave behind (docs/spec/state.md#reading-an-older-or-foreign-state rows 3, 8, 23).
 
 package run
 
@@ -137,7 +137,7 @@ func HasPending(s *State) bool {
 
 // approvalPause makes status, blocker and pending object agree while a gate
 // waits for a person. A run blocked for a specific reason stays blocked for it
-// (spec/01 §14 row 8).
+// (docs/compatibility.md#where-we-differ-on-purpose row 8).
 func (r *stateRepair) approvalPause() {
 	s := r.s
 	switch s.Status {
@@ -203,7 +203,7 @@ func (r *stateRepair) isExitGate(gate string) bool {
 	return route != nil && route.ExitGate == gate
 }
 
-// blocker completes the descriptor of a blocked run (spec/01 §14 rows 3 and 23).
+// blocker completes the descriptor of a blocked run (docs/compatibility.md#where-we-differ-on-purpose rows 3 and 23).
 func (r *stateRepair) blocker() {
 	s := r.s
 	if s.Status != wire.StatusBlocked {

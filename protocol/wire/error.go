@@ -14,7 +14,7 @@ type Error struct {
 	Code    string // stable token, see codes.go
 	Message string
 	Hint    string // the next command to run, or ""
-	Stage   string // failed validation stage (spec/02 §3), or ""
+	Stage   string // failed validation stage (docs/spec/results.md#the-five-stages), or ""
 	Class   string // error_class of that stage, or ""
 	Field   string // the member or path at fault, or ""
 

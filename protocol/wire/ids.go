@@ -3,7 +3,7 @@
 package wire
 
 // SafeID reports whether an id of another protocol can be used as the name of
-// something of ours (spec/08 §0.5): not empty, no path separator, no control byte.
+// something of ours (docs/monarchic.md): not empty, no path separator, no control byte.
 func SafeID(id string) bool {
 	if id == "" || id == "." || id == ".." || len(id) > MaxCharterID {
 		return false

@@ -1,4 +1,4 @@
-// Names and places of the governed files of a run (spec/01 §2).
+// Names and places of the governed files of a run (docs/spec/state.md#files).
 
 package wire
 

@@ -1,4 +1,4 @@
-// Path classes decide which files belong to actors and which to the runner (spec/02 §8, §5.C).
+// Path classes decide which files belong to actors and which to the runner (docs/spec/observation.md#path-classes).
 
 package wire
 
@@ -115,7 +115,7 @@ func BaselineExempt(path string) bool {
 func ProjectOwned(path string) bool { return !BaselineExempt(path) }
 
 // Observable reports whether a change of the path is attributed to turns
-// (spec/02 §9.2 step 4).
+// (docs/spec/observation.md#what-is-observed step 4).
 func Observable(path string) bool {
 	return !Operational(path) && !strings.HasPrefix(path, unobservedPrefix)
 }
@@ -167,7 +167,7 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 }
 
 // SortPaths sorts paths in place by UTF-16 code unit, the order of file lists
-// on the wire (spec/02 §0). It differs from byte order only for characters
+// on the wire (docs/spec/README.md#encoding). It differs from byte order only for characters
 // beyond U+FFFF.
 func SortPaths(paths []string) { slices.SortFunc(paths, compareUTF16) }
 

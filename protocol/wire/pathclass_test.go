@@ -1,4 +1,4 @@
-// Tests of path classes (spec/02 §8).
+// Tests of path classes (docs/spec/observation.md#path-classes).
 
 package wire
 

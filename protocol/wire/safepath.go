@@ -22,7 +22,7 @@ const maxPathBytes = 4096
 
 // CleanPath returns the project-relative, slash-separated form of p without
 // "." and empty components, or a reason (Path… constant) why p must not be used
-// (spec/02 §24 D-02). White space is part of a name and is kept.
+// (docs/compatibility.md#where-we-differ-on-purpose). White space is part of a name and is kept.
 //
 // A backslash is a separator on some systems and part of a name on others: the
 // checks read it as both, the clean form keeps it. Symbolic links are the

@@ -1,4 +1,4 @@
-// Vocabularies of states, turns and authorities (spec/01 §1.4, §3).
+// Vocabularies of states, turns and authorities (docs/spec/configuration.md#roles).
 
 package wire
 
@@ -14,7 +14,7 @@ const (
 	StatusFailed    Status = "failed" // reserved: read, never written
 )
 
-// Turn statuses (spec/01 §3.2).
+// Turn statuses (docs/spec/state.md#a-turn).
 const (
 	TurnAssigned         = "assigned"
 	TurnDispatched       = "dispatched"
@@ -28,14 +28,14 @@ const (
 	TurnStalled          = "stalled"
 )
 
-// Write authorities (spec/01 §1.4).
+// Write authorities (docs/spec/configuration.md#roles).
 const (
 	Authoritative = "authoritative"
 	Proposed      = "proposed"
 	ReviewOnly    = "review_only"
 )
 
-// Result statuses of a turn (spec/02 §2.2).
+// Result statuses of a turn (docs/spec/lifecycle.md#the-next-state).
 const (
 	ResultCompleted  = "completed"
 	ResultBlocked    = "blocked"

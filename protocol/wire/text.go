@@ -1,4 +1,4 @@
-// Text rules every room shares: white space, blank, lengths, quoting (spec/02 §0).
+// Text rules every room shares: white space, blank, lengths, quoting (docs/spec/README.md#encoding).
 
 package wire
 
@@ -10,7 +10,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Trim trims the white space of spec/02 §0: Unicode space separators, the
+// Trim trims the white space of docs/spec/README.md#encoding: Unicode space separators, the
 // ASCII controls, line and paragraph separators and U+FEFF, but not U+0085,
 // which strings.TrimSpace would take.
 func Trim(s string) string { return strings.TrimFunc(s, IsSpace) }
@@ -35,7 +35,7 @@ func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func Blank(s string) bool { return Trim(s) == "" }
 
 // UTF16Len is the length of s in UTF-16 code units, the unit of every limit on
-// text (spec/02 §0).
+// text (docs/spec/README.md#encoding).
 func UTF16Len(s string) int {
 	n := 0
 	for _, r := range s {

@@ -1,4 +1,4 @@
-// Times as the protocol writes and reads them (spec/01 §0.3).
+// Times as the protocol writes and reads them (docs/spec/README.md#encoding).
 
 package wire
 
@@ -10,7 +10,7 @@ import (
 const wireTime = "2006-01-02T15:04:05.000Z"
 
 // FormatTime returns t as written to the wire: RFC 3339 in UTC with exactly
-// three fraction digits, e.g. 2026-01-02T03:04:05.678Z (spec/01 §0.3).
+// three fraction digits, e.g. 2026-01-02T03:04:05.678Z (docs/spec/README.md#encoding).
 func FormatTime(t time.Time) string { return t.UTC().Format(wireTime) }
 
 // ParseTime reads an ISO 8601 date or date-time as other implementations write

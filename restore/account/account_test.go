@@ -222,7 +222,7 @@ func TestRunTellsWhoAndWhy(t *testing.T) {
 	}
 }
 
-// TestShape holds the published members of a report in their order (spec/05 §5.2, §5.3).
+// TestShape holds the published members of a report in their order (docs/reports.md#what-a-report-says).
 func TestShape(t *testing.T) {
 	a := loaded(t, newFixture(t).artifact(t))
 	report := Build(a, "x.json", Options{Now: now})

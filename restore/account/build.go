@@ -1,5 +1,5 @@
-// The report around what is told: verified, not verified, not readable (spec/05
-// §5.2).
+// The report around what is told: verified, not verified, not readable (docs/export.md)
+//.
 
 package account
 

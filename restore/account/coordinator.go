@@ -1,4 +1,4 @@
-// The model of an initiative and its repositories (spec/05 §5.4).
+// The model of an initiative and its repositories (docs/reports.md#what-a-report-says).
 
 package account
 

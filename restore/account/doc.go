@@ -1,7 +1,7 @@
 // What a report is and how it comes about.
 
 // Package account turns an export artifact into an account of the run, or of the
-// initiative with its repositories, that people and programs can read (spec/05 §5).
+// initiative with its repositories, that people and programs can read (docs/reports.md#what-a-report-says).
 //
 // Load verifies an artifact and reads of it what a report tells. Build derives the
 // one report model from that, an ordered JSON object of the published shape, and

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// humanEscalations are the records of human-escalations.jsonl (spec/03 §25) in the
+// humanEscalations are the records of human-escalations.jsonl (docs/notifications.md#human-escalations) in the
 // order they were raised: {escalation_id, status open|resolved, type, category,
 // blocked_on, detail, action, phase, turn_id, role, raised_at, resolved_at,
 // resolved_via, resolution_notes, waited_seconds}.

@@ -1,4 +1,4 @@
-// Events: the latest, how fresh it is, and what recovered or did not (spec/05
+// Events: the latest, how fresh it is, and what recovered or did not (docs/export.md
 // §5.3.2, §5.3.5).
 
 package account

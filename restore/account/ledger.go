@@ -1,5 +1,5 @@
 // What the decision ledger tells: decisions, gates, conflicts, time limits,
-// approvals (spec/05 §5.3, §5.3.4).
+// approvals (docs/reports.md#what-a-report-says).
 
 package account
 

@@ -1,4 +1,4 @@
-// The model of a run (spec/05 §5.3).
+// The model of a run (docs/reports.md#what-a-report-says).
 
 package account
 

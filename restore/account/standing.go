@@ -1,5 +1,5 @@
 // Where a run stands: what stops it, what comes next, whether it could ship, who
-// has to look (spec/05 §5.3, §5.3.6, §5.3.7).
+// has to look (docs/reports.md#what-a-report-says).
 
 package account
 

@@ -1,4 +1,4 @@
-// Turns, what they cost, what they objected to (spec/05 §5.3.1, §5.3.3).
+// Turns, what they cost, what they objected to (docs/reports.md#what-a-report-says).
 
 package account
 

@@ -1,7 +1,7 @@
-// Changes between two sides: texts, numbers, lists, maps (spec/05 §6.2, §6.3).
+// Changes between two sides: texts, numbers, lists, maps (docs/reports.md#diff).
 
 // Package diff compares two runs by their rows in run-history.jsonl, or two export
-// artifacts, and names what became worse (spec/05 §6).
+// artifacts, and names what became worse (docs/reports.md#diff).
 package diff
 
 import (

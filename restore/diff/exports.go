@@ -1,4 +1,4 @@
-// Two artifacts (spec/05 §6.3).
+// Two artifacts (docs/reports.md#diff).
 
 package diff
 

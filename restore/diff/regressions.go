@@ -1,4 +1,4 @@
-// What became worse (spec/05 §6.4).
+// What became worse (docs/reports.md#diff).
 
 package diff
 

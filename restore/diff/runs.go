@@ -1,4 +1,4 @@
-// Two runs by what run-history.jsonl says of them (spec/05 §6.2).
+// Two runs by what run-history.jsonl says of them (docs/reports.md#diff).
 
 package diff
 

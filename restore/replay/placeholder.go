@@ -1,5 +1,5 @@
 // The repositories of an initiative: inside of the workspace, and a stand-in for
-// each that could not be exported (spec/05 §7.1).
+// each that could not be exported (docs/reports.md#replay-export).
 
 package replay
 

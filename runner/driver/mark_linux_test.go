@@ -1,4 +1,4 @@
-// Child marking: an agent is known however it calls (issue 6).
+// Child marking: an agent is known however it calls.
 
 package driver_test
 

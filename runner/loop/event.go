@@ -1,4 +1,4 @@
-// What a loop tells while it works (spec/06 §11.2).
+// What a loop tells while it works (docs/run-loop.md#what-becomes-of-a-turn).
 
 package loop
 

@@ -66,7 +66,7 @@ type Options struct {
 	MaxTurns   int     // accepted turns; 0 takes run_loop.max_turns of the configuration, 50 by default
 	MaxCostUSD float64 // of this loop's turns; 0 is no limit
 
-	// How a run starts (spec/06 §11.1).
+	// How a run starts (docs/run-loop.md).
 	Start             runner.InitRunOptions
 	NewRun            bool // start another run when the last one is complete
 	NewRunFromBlocked bool // also when it is blocked: it is put away for good
@@ -115,7 +115,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// NextRole is whose turn it is by the protocol's own order (spec/06 §12): a due
+// NextRole is whose turn it is by the protocol's own order (docs/run-loop.md): a due
 // delegation review, delegated work, the charter, the legal recommendation, the
 // phase's entry role, the first role. It is nobody's, "", while active turns work
 // on what the charters of the phase wait for.

@@ -1,4 +1,4 @@
-// What came of a loop: stop reasons, history, errors (spec/06 §11.2).
+// What came of a loop: stop reasons, history, errors (docs/run-loop.md#what-becomes-of-a-turn).
 
 package loop
 

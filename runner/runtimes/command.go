@@ -1,4 +1,4 @@
-// The command of a runtime, and the prompt it is given (spec/06 §14.2, spec/03 §7).
+// The command of a runtime, and the prompt it is given (docs/runtimes.md#local_cli, docs/runtimes.md).
 
 package runtimes
 
@@ -42,7 +42,7 @@ func Command(raw *ojson.Object) []string {
 const Placeholder = "{prompt}"
 
 // PromptText is what an agent is told: the prompt, then the context behind a rule
-// (spec/03 §7). Without a context it is the prompt alone.
+// (docs/runtimes.md). Without a context it is the prompt alone.
 func PromptText(prompt, context []byte) []byte {
 	if len(bytes.TrimSpace(context)) == 0 {
 		return prompt

@@ -2,7 +2,7 @@
 
 // Package runtimes is how a dispatched turn reaches the agent that does its work:
 // the contract (this file), and one package below for each type of runtime that
-// agentxchain.json can name (seeds/agentxchain-runner-interface, spec/06 §14).
+// agentxchain.json can name (seeds/agentxchain-runner-interface, docs/runtimes.md).
 //
 // A runtime reads the sealed bundle, lets the agent work and hands back what came
 // of it. It never touches the run: staging, accepting, rejecting and blocking are
@@ -48,7 +48,7 @@ type Request struct {
 	Writable  []string // directories below them that it may write all the same
 }
 
-// Activity is a sign of life of an agent (spec/06 §15.3).
+// Activity is a sign of life of an agent (docs/runtimes.md#what-is-written-while-an-agent-works).
 type Activity struct {
 	Type    string // starting, output, diagnostic_only, silent, request, response, heartbeat
 	Summary string // one line, already safe to show
@@ -78,7 +78,7 @@ type Outcome struct {
 	Result []byte // Returned: the turn result, JSON as it was received
 
 	Reason   string // Rejected, Blocked, TimedOut: one sentence
-	Class    string // Blocked: stable error class (spec/06 §14.2-14.5), as in dispatch:<class>
+	Class    string // Blocked: stable error class (docs/runtimes.md#local_cli), as in dispatch:<class>
 	Recovery string // Blocked: what the person does next
 	Failure  string // Blocked at the start: runtime_spawn_failed, stdout_attach_failed, no_subprocess_output
 

@@ -59,7 +59,7 @@ type Project struct {
 	Runner *runner.Runner
 }
 
-// Gates of the whole lifecycle (spec/06 §13); the proof of one turn has none.
+// Gates of the whole lifecycle (docs/runner.md#proofs); the proof of one turn has none.
 func Gates() Map {
 	return Map{
 		"planning_signoff":        Map{"requires_files": []string{".planning/PM_SIGNOFF.md", ".planning/ROADMAP.md"}, "requires_human_approval": true},

@@ -1,4 +1,4 @@
-// The envelope around every --json answer (spec/07 "Envelope").
+// The envelope around every --json answer (docs/alx.md "Envelope").
 
 package term
 

@@ -72,7 +72,7 @@ func dispatch(ctx context.Context, f *Factory, app *ucli.App, inv *invocation) e
 
 // NewApp builds the command tree. urfave/cli's own help, version, completion
 // and exit handling are all off: they print to the wrong stream and exit with
-// statuses of their own (git-facts 0.7).
+// statuses of their own.
 func NewApp(f *Factory) *ucli.App {
 	app := &ucli.App{
 		Name:                      "git-agentxchain",

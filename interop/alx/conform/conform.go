@@ -1,4 +1,4 @@
-// Checking any endpoint against the wire-level guarantees WG-01 to WG-10 (seeds/alx-protocol-v1.txt, spec/07).
+// Checking any endpoint against the wire-level guarantees WG-01 to WG-10 (seeds/alx-protocol-v1.txt, docs/alx.md).
 
 // Package conform judges endpoints of the ALX protocol, ours or another's. It
 // talks to the endpoint once, then judges each rule by what was seen; nothing

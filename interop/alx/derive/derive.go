@@ -1,7 +1,7 @@
 // What a run's record says, as ALX shows it: the facts and where they come from.
 
 // Package derive turns what is recorded of a governed run into the shapes of the ALX
-// protocol (spec/07): run events, timeline, session, solve response, Knowledge Block,
+// protocol (docs/alx.md): run events, timeline, session, solve response, Knowledge Block,
 // confidence. It is pure: the same rows give the same answer, nothing is read and no
 // clock is asked. Nothing is invented: what no row says is absent.
 package derive
@@ -69,7 +69,7 @@ func (f *Facts) row(turn string) *ojson.Object {
 	return nil
 }
 
-// Status is where a session stands (spec/07 "Sessions").
+// Status is where a session stands (docs/alx.md "Sessions").
 func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
 	if o.Failed != nil {
 		return alx.StatusFailed
@@ -115,7 +115,7 @@ func (f *Facts) manual() *run.Turn {
 
 // Confidence is the share of accepted turns whose verification is a pass with machine
 // evidence, halved while an objection of high or blocking severity is open; 0 without
-// an accepted turn (spec/07 "Solve").
+// an accepted turn (docs/alx.md "Solve").
 func Confidence(f *Facts) float64 {
 	turns := f.accepted()
 	if len(turns) == 0 {

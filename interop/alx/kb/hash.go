@@ -1,4 +1,4 @@
-// kbHash: the identity of a Knowledge Block (spec/07 "Knowledge Block and kbHash").
+// kbHash: the identity of a Knowledge Block (docs/alx.md "Knowledge Block and kbHash").
 
 // Package kb gives Knowledge Blocks their identity and judges them.
 //

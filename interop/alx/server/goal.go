@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// maxGoal is how long a project's goal may be, in UTF-16 units (spec/01 §1).
+// maxGoal is how long a project's goal may be, in UTF-16 units (docs/spec/configuration.md).
 const maxGoal = 500
 
 // files are what the branch of a session begins with: agentxchain.json with the intent

@@ -1,4 +1,4 @@
-// POST /alx/v1/solve (spec/07 "Solve").
+// POST /alx/v1/solve (docs/alx.md "Solve").
 
 package server
 

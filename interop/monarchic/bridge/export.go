@@ -1,5 +1,5 @@
 // Export: objects of the Monarchic agent protocol derived from a recorded run
-// (spec/08 §11).
+// (docs/monarchic-export.md#kinds).
 
 package bridge
 

@@ -1,4 +1,4 @@
-// Artifacts: the files accepted turns left, and their results (spec/08 §11.5).
+// Artifacts: the files accepted turns left, and their results (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -200,7 +200,7 @@ func mediaType(name string) string {
 }
 
 // manifest lists every artifact of the run with the digest over all of them:
-// <logical_name>:<hex> lines joined by LF (spec/08 §10.2).
+// <logical_name>:<hex> lines joined by LF (docs/monarchic.md#rules).
 func (x *Export) manifest(bool) ([]Object, error) {
 	var all []strict.ArtifactDescriptor
 	var lines []string

@@ -1,4 +1,4 @@
-// What stops a run, and what the run comes to (spec/08 §11.5).
+// What stops a run, and what the run comes to (docs/monarchic-export.md#kinds).
 
 package bridge
 

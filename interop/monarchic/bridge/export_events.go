@@ -1,4 +1,4 @@
-// Events: the event log and the decision ledger (spec/08 §11.5).
+// Events: the event log and the decision ledger (docs/monarchic-export.md#kinds).
 
 package bridge
 

@@ -1,4 +1,4 @@
-// GateResults: what came of each evaluation of a gate (spec/08 §11.5).
+// GateResults: what came of each evaluation of a gate (docs/monarchic-export.md#kinds).
 
 package bridge
 

@@ -1,5 +1,5 @@
 // Leases and recovery: who holds which turn, and what was recovered from
-// (spec/08 §11.4, §11.5).
+// (docs/monarchic-export.md#kinds).
 
 package bridge
 

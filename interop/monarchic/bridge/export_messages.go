@@ -1,4 +1,4 @@
-// TaskMessages and their acknowledgements as a log (spec/08 §7, §11.6).
+// TaskMessages and their acknowledgements as a log (docs/monarchic.md#messages).
 
 package bridge
 

@@ -1,4 +1,4 @@
-// The Plan: what happened, is happening and waits, as steps (spec/08 §11.5).
+// The Plan: what happened, is happening and waits, as steps (docs/monarchic-export.md#kinds).
 
 package bridge
 

@@ -1,5 +1,5 @@
 // Receipts: what came of the run, of each turn, and of what they verified
-// (spec/08 §11.5).
+// (docs/monarchic-export.md#kinds).
 
 package bridge
 

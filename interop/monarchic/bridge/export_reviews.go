@@ -1,5 +1,5 @@
 // Reviews and reruns: approvals, rejections, objections, and what was done again
-// because of them (spec/08 §11.5).
+// because of them (docs/monarchic-export.md#kinds).
 
 package bridge
 

@@ -1,5 +1,5 @@
 // Roles, states and failures of a governed run in the words of the Monarchic agent
-// protocol (spec/08 §11.2, §11.4, §11.7).
+// protocol (docs/monarchic-export.md#kinds).
 
 package bridge
 
@@ -16,7 +16,7 @@ import (
 )
 
 // AgentRole is the role of the protocol that a governed role comes nearest to; the
-// write authority decides where the name says nothing (spec/08 §11.2).
+// write authority decides where the name says nothing (docs/monarchic-export.md#kinds).
 func AgentRole(roleID, authority string) portable.AgentRole {
 	id := strings.ToLower(roleID)
 	if r := portable.AgentRole(id); r != "" && slices.Contains(r.Set().Tokens, id) {

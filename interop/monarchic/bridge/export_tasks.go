@@ -1,5 +1,5 @@
 // Tasks, the Intent, and what the configuration says: contract, pipeline, roles
-// (spec/08 §11.5).
+// (docs/monarchic-export.md#kinds).
 
 package bridge
 

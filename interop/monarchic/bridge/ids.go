@@ -1,4 +1,4 @@
-// Identifiers, times and digests that an export mints (spec/08 §11.1, §11.3).
+// Identifiers, times and digests that an export mints (docs/monarchic-export.md#kinds).
 
 package bridge
 

@@ -11,7 +11,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// Kinds of plans that ReadPlan tells apart (spec/08 §0.2, §2.6, §4.3, §8.2).
+// Kinds of plans that ReadPlan tells apart (docs/monarchic.md).
 const (
 	KindPipeline       = "pipeline_spec"
 	KindPipelineLegacy = "pipeline_spec_legacy" // pipeline_id, tasks[].id, tasks[].task only

@@ -31,7 +31,7 @@ func (r *reader) judge(doc *ojson.Object, shape string) {
 }
 
 // judged are the findings for the document as the type it is. A task may be of
-// either family; it is valid if it is valid in one of them (spec/08 §4.11).
+// either family; it is valid if it is valid in one of them (docs/monarchic.md#types).
 func judged(doc *ojson.Object, kind string) []check.Finding {
 	var types []check.Type
 	switch kind {

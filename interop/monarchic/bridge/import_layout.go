@@ -62,7 +62,7 @@ const fitHint = "change the plan and import it again; --dry-run shows what would
 
 // ForNewProject lays a plan out as a project of its own: every level of the graph
 // is a phase, in parts of at most config.MaxConcurrentTurns tasks, with the roles
-// of its tasks and a gate when they ask for gates (spec/08 §11.5). Errors:
+// of its tasks and a gate when they ask for gates (docs/monarchic-export.md#kinds). Errors:
 // unknown_role, plan_unrepresentable, pipeline_invalid.
 func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 	im, bad := &Import{Plan: p}, &faults{}

@@ -151,7 +151,7 @@ func (r *reader) role(t *Task, o *ojson.Object, at string) {
 	}
 }
 
-// agentRoles are the tokens of AgentRole by number, from 1 (spec/08 §3).
+// agentRoles are the tokens of AgentRole by number, from 1 (docs/monarchic.md#types).
 func agentRoles() []string { return portable.RoleDev.Set().Tokens[1:] }
 
 // edges reads a list of ids or TaskDependency objects.
@@ -223,7 +223,7 @@ func (r *reader) gates(t *Task, o *ojson.Object, at string) {
 
 const maxGateName = 100
 
-// skills checks required_skills: none blank, none twice (spec/08 §8.1).
+// skills checks required_skills: none blank, none twice (docs/monarchic.md#types).
 func (r *reader) skills(v ojson.Value, at string) {
 	items, ok := v.([]any)
 	if !ok {

@@ -18,7 +18,7 @@ func (r *reader) ownPlan(doc *ojson.Object) *ojson.Object {
 	return plans[0]
 }
 
-// ownCharter takes a task back as it was imported (spec/08 §11: what has come
+// ownCharter takes a task back as it was imported (docs/monarchic-export.md#kinds: what has come
 // through an import is exported under the same key).
 func (r *reader) ownCharter(c *ojson.Object, at string) {
 	for _, t := range r.plan.Tasks {

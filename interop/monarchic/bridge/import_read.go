@@ -13,7 +13,7 @@ import (
 )
 
 // reader reads one document. Members are found by their canonical name or its
-// lowerCamelCase alias (spec/08 §0.4).
+// lowerCamelCase alias (docs/monarchic.md).
 type reader struct {
 	plan *Plan
 	bad  faults
@@ -121,7 +121,7 @@ func (r *reader) pipeline(doc *ojson.Object) {
 }
 
 // aware asks for what a pipeline owes once it uses a member of the role-aware
-// layout (spec/08 §8.1).
+// layout (docs/monarchic.md#types).
 func (r *reader) aware(doc *ojson.Object) {
 	for _, key := range []string{"objective", "project_key"} {
 		if !has(doc, key) {
@@ -161,7 +161,7 @@ func (r *reader) pipelineTask(o *ojson.Object, at string) {
 	r.plan.Tasks = append(r.plan.Tasks, t)
 }
 
-// connection is an edge of the campaign form (spec/08 §8.3).
+// connection is an edge of the campaign form (docs/monarchic.md#types).
 func (r *reader) connection(c *ojson.Object) {
 	from, _ := get(c, "from_task_id")
 	to, _ := get(c, "to_task_id")

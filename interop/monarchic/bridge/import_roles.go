@@ -51,7 +51,7 @@ func roleID(id string) bool {
 }
 
 // configuredRole resolves a task's role in a project: role_id, a role of the
-// token's name, or the one role the token stands for (spec/08 §11.2).
+// token's name, or the one role the token stands for (docs/monarchic-export.md#kinds).
 func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *faults) string {
 	known := func(id string) bool { return id != "human" && cfg.Role(id) != nil }
 	have := strings.Join(cfg.Roles.Keys(), ", ")

@@ -1,5 +1,5 @@
 // The mailbox of a run: messages that were sent, and what else amounts to messages
-// (spec/08 §7, §11.6).
+// (docs/monarchic.md#messages).
 
 package bridge
 

@@ -1,5 +1,5 @@
 // Delegations as messages: the handoff to the child turn and its answer
-// (spec/08 §11.6).
+// (docs/monarchic-export.md#the-mailbox).
 
 package bridge
 

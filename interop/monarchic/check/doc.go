@@ -2,7 +2,7 @@
 
 // Package check judges documents of the Monarchic agent protocol v1: against
 // the published JSON Schemas, then against the rules no schema can say
-// (spec/08 §2, §4, §5, §7, §8). Verdicts on schemas are those of
+// (docs/monarchic.md#types). Verdicts on schemas are those of
 // github.com/google/jsonschema-go; this package finds the places behind them.
 package check
 
@@ -33,8 +33,8 @@ type Finding struct {
 // Options say how to judge.
 type Options struct {
 	Type     Type // what every document is; "" finds out
-	Lenient  bool // read the short time names of early leases too (spec/08 §5)
-	Log      bool // judge the records together as one log (spec/08 §7.2)
+	Lenient  bool // read the short time names of early leases too (docs/leases.md)
+	Log      bool // judge the records together as one log (docs/monarchic.md#messages)
 	Complete bool // the run of the log has ended, whatever the log says
 }
 

@@ -23,7 +23,7 @@ type graph struct {
 	edges map[string][]edge
 }
 
-// steps checks the steps of a plan, portable or strict (spec/08 §2.6): distinct
+// steps checks the steps of a plan, portable or strict (docs/monarchic.md#types): distinct
 // ids, dependencies that are steps of the plan, no cycle.
 func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 	g := graph{edges: map[string][]edge{}}

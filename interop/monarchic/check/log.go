@@ -1,4 +1,4 @@
-// Records judged together: a mailbox, a run's leases, a run's event log (spec/08 §5.1, §7).
+// Records judged together: a mailbox, a run's leases, a run's event log (docs/leases.md).
 
 package check
 
@@ -112,7 +112,7 @@ func (l *log) message(r *record) {
 }
 
 // sequence: the rows of one run's event log count up. Upstream does not check
-// it, so it is a warning (spec/08 §4.10).
+// it, so it is a warning (docs/monarchic.md#types).
 func (l *log) sequence(r *record) {
 	run := r.obj.String("run_id")
 	if s := r.obj.String("event_type"); s == "run_completed" || s == "run_failed" {
@@ -191,7 +191,7 @@ func (l *log) finish(complete bool) {
 }
 
 // ackFollows: received, then accepted or rejected, then resolved; states may be
-// left out, and what was accepted may be declined after all (spec/08 §7.2, §11.6).
+// left out, and what was accepted may be declined after all (docs/monarchic.md#messages).
 func ackFollows(was, is string) bool {
 	return ackStage(is) > ackStage(was) || was == "accepted" && is == "rejected"
 }

@@ -1,4 +1,4 @@
-// Leases through time: transitions, fencing, one holder at a time (spec/08 §5.1).
+// Leases through time: transitions, fencing, one holder at a time (docs/leases.md).
 
 package check
 

@@ -1,4 +1,4 @@
-// A plan and what was carried out of it: receipts, verifications and leases name its steps (spec/08 §4.6, §5.1).
+// A plan and what was carried out of it: receipts, verifications and leases name its steps (docs/monarchic.md#types).
 
 package check
 

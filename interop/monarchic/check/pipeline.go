@@ -13,7 +13,7 @@ import (
 )
 
 // RoleAware tells whether a PipelineSpec declares any member of the canonical
-// layout, which makes all of them required (spec/08 §8.1).
+// layout, which makes all of them required (docs/monarchic.md#types).
 func RoleAware(spec *ojson.Object) bool {
 	if spec.Has("objective") || spec.Has("project_key") {
 		return true
@@ -104,7 +104,7 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 }
 
 // pipelineRole: a role outside of the protocol's ten is legal with a role_id
-// (spec/08 §0.5); a pipeline may name the project's own, so it is a warning.
+// (docs/monarchic.md); a pipeline may name the project's own, so it is a warning.
 func (j *judge) pipelineRole(t *ojson.Object, at string) {
 	role, _ := textOf(t, "role")
 	if id, _ := textOf(t, "role_id"); blank(role) || !blank(id) {

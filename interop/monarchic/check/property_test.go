@@ -80,7 +80,7 @@ func TestUnknownMembers(t *testing.T) {
 }
 
 // TestDefaults: what a strict reader fills in may be absent, and null where it
-// is an optional scalar or object (spec/08 §0.4, §10.3).
+// is an optional scalar or object (docs/monarchic.md).
 func TestDefaults(t *testing.T) {
 	for sample, cases := range map[string]map[string]bool{ // member -> null is as good as absence
 		"client_boundary/intent":                   {"intent_class": false},

@@ -1,4 +1,4 @@
-// The rules of leases, recovery, overrides and the service boundary (spec/08 §5, §9).
+// The rules of leases, recovery, overrides and the service boundary (docs/leases.md).
 
 package check
 
@@ -44,7 +44,7 @@ func (j *judge) authorityRules(t Type, o *ojson.Object, at string) {
 	}
 }
 
-// recovery: what each kind of event must say (spec/08 §5.1).
+// recovery: what each kind of event must say (docs/leases.md).
 func (j *judge) recovery(o *ojson.Object, at string) {
 	j.notBlank(o, at, "recovery event", "actor", "contract_version")
 	need := func(name, because string) {

@@ -54,7 +54,7 @@ func textOf(o *ojson.Object, name string) (string, bool) {
 	return s, ok
 }
 
-// roleGiven: an unspecified role needs a role_id (spec/08 §0.5).
+// roleGiven: an unspecified role needs a role_id (docs/monarchic.md).
 func (j *judge) roleGiven(o *ojson.Object, at string) {
 	role, _ := o.Get("role")
 	if role != "AGENT_ROLE_UNSPECIFIED" && role != ojson.Number("0") {
@@ -66,7 +66,7 @@ func (j *judge) roleGiven(o *ojson.Object, at string) {
 }
 
 // receiptFailure: what upstream's runs do without its schema asking for it
-// (spec/08 §2.7).
+// (docs/monarchic.md#types).
 func (j *judge) receiptFailure(o *ojson.Object, at string) {
 	failure := o.Object("failure")
 	switch status := o.String("status"); {
@@ -98,7 +98,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	}
 }
 
-// skills: ids are not blank and not twice in one list (spec/08 §8).
+// skills: ids are not blank and not twice in one list (docs/monarchic.md#types).
 func (j *judge) skills(list []any, at string) {
 	seen := map[string]bool{}
 	for i, v := range list {

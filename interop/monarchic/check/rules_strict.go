@@ -1,4 +1,4 @@
-// The rules of the strict types that no schema can say (spec/08 §4, §5, §9).
+// The rules of the strict types that no schema can say (docs/monarchic.md#types).
 
 package check
 
@@ -69,7 +69,7 @@ func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 }
 
 // version refuses another version than v1 where the strict parser asks only
-// that there is one (spec/08 §0.3).
+// that there is one (docs/monarchic.md).
 func (j *judge) version(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "version"); ok && !blank(s) && s != "v1" {
 		j.fail(wire.At(at, "version"), "unsupported_version", fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))

@@ -1,4 +1,4 @@
-// The examples the protocol's own documentation prints (seed monarchic-agent-protocol, spec/08 §4 and §5).
+// The examples the protocol's own documentation prints (seed monarchic-agent-protocol, docs/monarchic.md#types).
 
 package check
 

@@ -12,7 +12,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// canonical returns v in the spelling the schemas describe (spec/08 §0.4): in
+// canonical returns v in the spelling the schemas describe (docs/monarchic.md): in
 // the portable family snake_case for lowerCamelCase members and numbers for
 // integers written as decimal strings. v itself is not changed; what needs no
 // change is shared with it.

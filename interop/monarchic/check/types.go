@@ -17,7 +17,7 @@ type Type = monarchic.Type
 
 func fileOf(t Type) string { return string(t) + ".json" }
 
-// indexTypes are the members of schema.json, in its order (spec/08 §2.10).
+// indexTypes are the members of schema.json, in its order (docs/monarchic.md#types).
 func indexTypes() []Type { return portableTypes()[:18] }
 
 // otherPortableTypes are the portable types that are not in the index.
@@ -26,7 +26,7 @@ func otherPortableTypes() []Type { return portableTypes()[18:] }
 var portableTypes = sync.OnceValue(func() []Type { return slices.DeleteFunc(monarchic.Types(), Type.Strict) })
 
 // strictTypes are the strict types with Go structs, and those beyond the seed
-// that are recognised and no more (spec/08 §9).
+// that are recognised and no more (docs/monarchic.md#types).
 var strictTypes = sync.OnceValue(func() []Type {
 	list := slices.DeleteFunc(monarchic.Types(), func(t Type) bool { return !t.Strict() })
 	for _, t := range []Type{

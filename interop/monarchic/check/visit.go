@@ -74,7 +74,7 @@ func (j *judge) visitString(flat []place, s, name, at string) {
 }
 
 // visitNumber refuses in the strict family what the schema cannot tell from an
-// integer: 1.0 and 1e3 (spec/08 §0.4).
+// integer: 1.0 and 1e3 (docs/monarchic.md).
 func (j *judge) visitNumber(flat []place, n ojson.Number, at string) {
 	for _, p := range flat {
 		if Type(p.file).Strict() && slices.Contains(p.jsonTypes(), "integer") && strings.ContainsAny(string(n), ".eE") && !j.told(at) {
@@ -87,7 +87,7 @@ func (j *judge) visitNumber(flat []place, n ojson.Number, at string) {
 // blank tells whether nothing is left of s without Unicode white space.
 func blank(s string) bool { return strings.TrimFunc(s, unicode.IsSpace) == "" }
 
-// isID tells whether a member holds an id that must be safe (spec/08 §0.5).
+// isID tells whether a member holds an id that must be safe (docs/monarchic.md).
 func isID(name string) bool {
 	switch name {
 	case "task_id", "step_id", "plan_id", "run_id", "lease_id", "event_id", "verification_id", "receipt_id", "from_task_id", "to_task_id":
@@ -96,7 +96,7 @@ func isID(name string) bool {
 	return false
 }
 
-// safe reports an id that is none (spec/08 §0.5).
+// safe reports an id that is none (docs/monarchic.md).
 func (j *judge) safe(id, at string) {
 	if !wire.SafeID(id) && !j.told(at) {
 		j.fail(at, "id.unsafe", "this "+wire.UnsafeText(id))

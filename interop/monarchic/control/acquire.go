@@ -1,4 +1,4 @@
-// AcquireLease: which turn a runner gets, and what it is told about it (spec/08 §11.8).
+// AcquireLease: which turn a runner gets, and what it is told about it (docs/leases.md#the-calls).
 
 package control
 

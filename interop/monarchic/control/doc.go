@@ -1,6 +1,6 @@
 // What the package is for, and what it leaves in the run.
 
-// Package control serves RunnerControlService (spec/08 §6.1, §11.8): runners on this
+// Package control serves RunnerControlService (docs/leases.md#the-calls.8): runners on this
 // and other machines register, lease turns of the run, report how far they have come
 // and hand in results. What the service promises rests on the leases of package
 // runner: a ref for each, moved in the same git transaction as the run, so that

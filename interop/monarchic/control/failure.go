@@ -1,4 +1,4 @@
-// Refusals as messages: FailureDetail, LeaseRejectionReason, gRPC codes (spec/08 §11.7).
+// Refusals as messages: FailureDetail, LeaseRejectionReason, gRPC codes (docs/monarchic-export.md#kinds).
 
 package control
 
@@ -43,7 +43,7 @@ func rejectionReason(reason string) pb.LeaseRejectionReason {
 	return pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED
 }
 
-// reasonToken is the JSON spelling of a wire value, what logs name (spec/08 §5).
+// reasonToken is the JSON spelling of a wire value, what logs name (docs/leases.md).
 func reasonToken(reason pb.LeaseRejectionReason) string {
 	if reason == pb.LeaseRejectionReason_LEASE_REJECTION_EXPIRED {
 		return run.RejectExpired

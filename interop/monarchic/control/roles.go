@@ -1,4 +1,4 @@
-// Governed roles as AgentRole (spec/08 §11.2).
+// Governed roles as AgentRole (docs/monarchic-export.md#kinds).
 
 package control
 

@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Defaults of spec/08 §11.8.
+// Defaults of docs/leases.md#the-calls.
 const (
 	DefaultHeartbeat = 30 * time.Second
 	DefaultPoll      = 5 * time.Second

@@ -1,4 +1,4 @@
-// The calls of RunnerControlService (spec/08 §6.1).
+// The calls of RunnerControlService (docs/leases.md#the-calls).
 
 package control
 

@@ -1,4 +1,4 @@
-// The Task of a leased turn: the assignment as the dispatch bundle has it (spec/08 §11.5).
+// The Task of a leased turn: the assignment as the dispatch bundle has it (docs/monarchic-export.md#kinds).
 
 package control
 
@@ -15,7 +15,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
-// Files of a dispatch bundle (spec/03 §3).
+// Files of a dispatch bundle (docs/bundles.md#what-is-in-it).
 const (
 	assignmentFile = "ASSIGNMENT.json"
 	promptFile     = "PROMPT.md"

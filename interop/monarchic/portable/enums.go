@@ -1,11 +1,11 @@
-// Enums of the portable family that protobuf numbers (spec/08 §3).
+// Enums of the portable family that protobuf numbers (docs/monarchic.md#types).
 
 package portable
 
 import "github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 
 // AgentRole is one of the roles every reader knows; role_id names any other.
-// The last two travel as numbers in JSON (spec/08 §2.10).
+// The last two travel as numbers in JSON (docs/monarchic.md#types).
 type AgentRole string
 
 const (
@@ -69,7 +69,7 @@ func (OutcomeDecision) Set() *wire.Set {
 }
 
 // MessageKind is what a message is for. Protobuf numbers the first three; the
-// others, and any other text, travel beside it (spec/08 §7.2).
+// others, and any other text, travel beside it (docs/monarchic.md#messages).
 type MessageKind string
 
 const (

@@ -1,4 +1,4 @@
-// Messages between the tasks of one run (spec/08 §7.1).
+// Messages between the tasks of one run (docs/monarchic.md#messages).
 
 package portable
 

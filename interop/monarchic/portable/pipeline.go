@@ -1,4 +1,4 @@
-// Pipelines and roles, which exist in JSON only (spec/08 §8.2).
+// Pipelines and roles, which exist in JSON only (docs/monarchic.md#types).
 
 package portable
 

@@ -1,4 +1,4 @@
-// Plans and the receipt of a run (spec/08 §2.6, §2.7).
+// Plans and the receipt of a run (docs/monarchic.md#types).
 
 package portable
 
@@ -60,7 +60,7 @@ type PlanStep struct {
 // Plan is a portable plan. Times are Unix milliseconds. The members from
 // IntentID on belong to the client boundary, whose own form is strict.Plan; one
 // protobuf message serves both, so a plan that came over the wire may hold them
-// (spec/08 §0.2). Extensions exist in JSON only.
+// (docs/monarchic.md). Extensions exist in JSON only.
 type Plan struct {
 	wire.Open
 	ContractVersion string         `json:"contract_version"`
@@ -81,7 +81,7 @@ type Plan struct {
 	Extensions     *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// ResolvedRunner is the runner that was chosen for a run (spec/08 §9).
+// ResolvedRunner is the runner that was chosen for a run (docs/monarchic.md#types).
 type ResolvedRunner struct {
 	wire.Open
 	RunnerID        string        `json:"runner_id"`
@@ -93,7 +93,7 @@ type ResolvedRunner struct {
 	Extensions      *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// ExecutionReceipt says what a run did, as digests (spec/08 §2.7, §11.3).
+// ExecutionReceipt says what a run did, as digests (docs/monarchic.md#types).
 // Extensions exist in JSON only.
 type ExecutionReceipt struct {
 	wire.Open

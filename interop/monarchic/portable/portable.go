@@ -1,5 +1,5 @@
 // Package portable holds the open family of protocol objects, the JSON form of
-// the protobuf messages (spec/08 §0.2, §2, §8.2). Reading is lenient (§0.4: two
+// the protobuf messages (docs/monarchic.md#types). Reading is lenient (two
 // spellings of a member, tokens as names or numbers, integers as strings),
 // writing is canonical, and unknown members survive in their place. The
 // strict family, whose types share many names, is a package of its own so that

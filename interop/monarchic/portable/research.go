@@ -1,4 +1,4 @@
-// Experiments, measurements and where things came from (spec/08 §2.8, §2.9).
+// Experiments, measurements and where things came from (docs/monarchic.md#types).
 
 package portable
 
@@ -99,7 +99,7 @@ type Provenance struct {
 }
 
 // DeliveryContract says when a delivery is done. It exists in JSON only.
-// RiskTier is one of low, medium, high, critical (spec/08 §2.9).
+// RiskTier is one of low, medium, high, critical (docs/monarchic.md#types).
 type DeliveryContract struct {
 	wire.Open
 	Objective        string        `json:"objective"`

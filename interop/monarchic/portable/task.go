@@ -1,4 +1,4 @@
-// Tasks, what they leave behind, and what is said of them (spec/08 §2.1-2.5).
+// Tasks, what they leave behind, and what is said of them (docs/monarchic.md#types).
 
 package portable
 
@@ -23,7 +23,7 @@ type RunContext struct {
 
 // Task is work for an agent. RoleID, when set, wins over Role. DeliveryContract
 // exists in JSON only; over protobuf it travels in extensions, never in a
-// numbered field (spec/08 §1.1).
+// numbered field (docs/monarchic.md#types).
 type Task struct {
 	wire.Open
 	Version          string            `json:"version"`
@@ -120,7 +120,7 @@ type FailureDetail struct {
 	Details *ojson.Object `json:"details" wire:"omit"`
 }
 
-// RunOutcome is scores and decisions at the end of a run (spec/08 §2.7).
+// RunOutcome is scores and decisions at the end of a run (docs/monarchic.md#types).
 type RunOutcome struct {
 	wire.Open
 	Version           string          `json:"version"`

@@ -1,4 +1,4 @@
-// The campaign pipeline, the nearest closed relative of a pipeline (spec/08 §8.3).
+// The campaign pipeline, the nearest closed relative of a pipeline (docs/monarchic.md#types).
 
 package strict
 
@@ -14,7 +14,7 @@ type CampaignGate struct {
 	Workdir *string  `json:"workdir" wire:"omit"`
 }
 
-// Check holds the gate against the rules of spec/08 §8.3.
+// Check holds the gate against the rules of docs/monarchic.md#types.
 func (g *CampaignGate) Check(tell report) {
 	if blank(g.Name) {
 		tell("name", wire.RuleEmpty, "campaign_pipeline_spec gate name must not be empty")
@@ -68,12 +68,12 @@ type CampaignTask struct {
 	RequiredMCPIDs      []string         `json:"required_mcp_ids" wire:"default"`
 }
 
-// Check holds the task against the rules of spec/08 §8.3.
+// Check holds the task against the rules of docs/monarchic.md#types.
 func (t *CampaignTask) Check(tell report) {
 	notEmpty(tell, "campaign_pipeline_spec", "task_id", t.TaskID, "task_artifact", t.TaskArtifact)
 }
 
-// CampaignPipelineSpec is a campaign pipeline (spec/08 §8.3).
+// CampaignPipelineSpec is a campaign pipeline (docs/monarchic.md#types).
 type CampaignPipelineSpec struct {
 	PipelineID      string               `json:"pipeline_id"`
 	Version         string               `json:"version"`
@@ -86,7 +86,7 @@ type CampaignPipelineSpec struct {
 	Tasks           []CampaignTask       `json:"tasks"`
 }
 
-// Check holds the pipeline against the rules of spec/08 §8.3.
+// Check holds the pipeline against the rules of docs/monarchic.md#types.
 func (s *CampaignPipelineSpec) Check(tell report) {
 	notEmpty(tell, "campaign_pipeline_spec", "pipeline_id", s.PipelineID, "version", s.Version)
 	if len(s.Tasks) == 0 {

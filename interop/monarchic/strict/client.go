@@ -1,4 +1,4 @@
-// Client boundary: what a client asks for and how it is planned (spec/08 §4.1-4.4).
+// Client boundary: what a client asks for and how it is planned (docs/monarchic.md#types).
 
 package strict
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// Intent is what a client asks for (spec/08 §4.1). SubmittedAt is Unix milliseconds.
+// Intent is what a client asks for (docs/monarchic.md#types). SubmittedAt is Unix milliseconds.
 type Intent struct {
 	IntentID      string        `json:"intent_id"`
 	SubmittedAt   uint64        `json:"submitted_at"`
@@ -29,7 +29,7 @@ type StepOutput struct {
 	LogicalName string       `json:"logical_name"`
 }
 
-// PlanStep is one step of a plan (spec/08 §4.2).
+// PlanStep is one step of a plan (docs/monarchic.md#types).
 type PlanStep struct {
 	StepID          string        `json:"step_id"`
 	TaskID          string        `json:"task_id"`
@@ -47,7 +47,7 @@ type ReplanPolicy struct {
 	MaxAttempts uint32         `json:"max_attempts"`
 }
 
-// Plan is a plan made for an intent (spec/08 §4.3). CreatedAt is Unix milliseconds.
+// Plan is a plan made for an intent (docs/monarchic.md#types). CreatedAt is Unix milliseconds.
 type Plan struct {
 	PlanID         string       `json:"plan_id"`
 	IntentID       string       `json:"intent_id"`
@@ -59,7 +59,7 @@ type Plan struct {
 	InputDigest    string       `json:"input_digest"`
 }
 
-// ArtifactDescriptor names an artifact by its digest (spec/08 §4.4).
+// ArtifactDescriptor names an artifact by its digest (docs/monarchic.md#types).
 type ArtifactDescriptor struct {
 	ArtifactID      string       `json:"artifact_id"`
 	Kind            ArtifactKind `json:"kind"`
@@ -71,7 +71,7 @@ type ArtifactDescriptor struct {
 }
 
 // DigestManifest lists the artifacts of a run and their combined digest
-// (spec/08 §4.4). CreatedAt is Unix milliseconds.
+// (docs/monarchic.md#types). CreatedAt is Unix milliseconds.
 type DigestManifest struct {
 	ContractVersion     string               `json:"contract_version" wire:"default=v1"`
 	ManifestID          string               `json:"manifest_id"`
@@ -83,7 +83,7 @@ type DigestManifest struct {
 	ArtifactDescriptors []ArtifactDescriptor `json:"artifact_descriptors"`
 }
 
-// Check holds the manifest against the rules of spec/08 §4.4.
+// Check holds the manifest against the rules of docs/monarchic.md#types.
 func (m *DigestManifest) Check(tell report) {
 	notEmpty(tell, "digest manifest", "contract_version", m.ContractVersion, "manifest_id", m.ManifestID,
 		"run_id", m.RunID, "plan_id", m.PlanID, "combined_digest", m.CombinedDigest, "event_digest", m.EventDigest)
@@ -92,5 +92,5 @@ func (m *DigestManifest) Check(tell report) {
 	}
 }
 
-// blank reports whether s says nothing (spec/08 §0.4: after trimming white space).
+// blank reports whether s says nothing (docs/monarchic.md: after trimming white space).
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

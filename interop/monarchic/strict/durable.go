@@ -1,4 +1,4 @@
-// Durable authority: who holds which step, and how a run recovers (spec/08 §5).
+// Durable authority: who holds which step, and how a run recovers (docs/leases.md).
 
 package strict
 
@@ -50,8 +50,8 @@ type RecoveryEvent struct {
 	Extensions           *ojson.Object        `json:"extensions" wire:"empty"`
 }
 
-// ManualOverrideRecord is a person's act against the rules of a run (spec/08
-// §5). Times are Unix milliseconds.
+// ManualOverrideRecord is a person's act against the rules of a run (docs/monarchic.md).
+// Times are Unix milliseconds.
 type ManualOverrideRecord struct {
 	ContractVersion      string         `json:"contract_version" wire:"default=v1"`
 	OverrideID           string         `json:"override_id"`
@@ -70,7 +70,7 @@ type ManualOverrideRecord struct {
 	Extensions           *ojson.Object  `json:"extensions" wire:"empty"`
 }
 
-// Check holds the record against the rules of spec/08 §5.
+// Check holds the record against the rules of docs/leases.md.
 func (r *ManualOverrideRecord) Check(tell report) {
 	notEmpty(tell, "manual override", "contract_version", r.ContractVersion, "override_id", r.OverrideID,
 		"run_id", r.RunID, "plan_id", r.PlanID, "actor", r.Actor, "reason", r.Reason)

@@ -1,4 +1,4 @@
-// Enums of the client boundary (spec/08 §3, §4): exact tokens only.
+// Enums of the client boundary (docs/monarchic.md#types): exact tokens only.
 
 package strict
 

@@ -1,4 +1,4 @@
-// Enums of the durable authority and the service boundary (spec/08 §3, §5, §9).
+// Enums of the durable authority and the service boundary (docs/monarchic.md#types).
 
 package strict
 

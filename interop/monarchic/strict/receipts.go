@@ -1,4 +1,4 @@
-// Client boundary: what came of a plan (spec/08 §4.5-4.8).
+// Client boundary: what came of a plan (docs/monarchic.md#types).
 
 package strict
 
@@ -9,7 +9,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/monarchic/wire"
 )
 
-// ResolvedRunner is the runner that was chosen for a step (spec/08 §9).
+// ResolvedRunner is the runner that was chosen for a step (docs/monarchic.md#types).
 type ResolvedRunner struct {
 	RunnerID        string        `json:"runner_id"`
 	Model           *string       `json:"model" wire:"omit"`
@@ -20,7 +20,7 @@ type ResolvedRunner struct {
 	Extensions      *ojson.Object `json:"extensions" wire:"empty"`
 }
 
-// ExecutionReceipt says what one step did (spec/08 §4.5). Times are Unix milliseconds.
+// ExecutionReceipt says what one step did (docs/monarchic.md#types). Times are Unix milliseconds.
 type ExecutionReceipt struct {
 	ReceiptID           string               `json:"receipt_id"`
 	PlanID              string               `json:"plan_id"`
@@ -46,7 +46,7 @@ type VerificationCheck struct {
 	ArtifactIDs []string                `json:"artifact_ids"`
 }
 
-// BlockedOutcome says why something cannot go on (spec/08 §4.7).
+// BlockedOutcome says why something cannot go on (docs/monarchic.md#types).
 type BlockedOutcome struct {
 	Code              string               `json:"code"`
 	Scope             BlockedOutcomeScope  `json:"scope"`
@@ -55,7 +55,7 @@ type BlockedOutcome struct {
 	BlockingArtifacts []ArtifactDescriptor `json:"blocking_artifacts"`
 }
 
-// VerificationReceipt says what a verification found (spec/08 §4.6).
+// VerificationReceipt says what a verification found (docs/monarchic.md#types).
 // VerifiedAt is Unix milliseconds.
 type VerificationReceipt struct {
 	ContractVersion           string              `json:"contract_version" wire:"default=v1"`
@@ -70,7 +70,7 @@ type VerificationReceipt struct {
 	VerifiedAt                uint64              `json:"verified_at"`
 }
 
-// Check holds the receipt against the rules of spec/08 §4.6.
+// Check holds the receipt against the rules of docs/monarchic.md#types.
 func (r *VerificationReceipt) Check(tell report) {
 	notEmpty(tell, "verification receipt", "contract_version", r.ContractVersion)
 	failed := slices.ContainsFunc(r.Checks, func(c VerificationCheck) bool {
@@ -86,7 +86,7 @@ func (r *VerificationReceipt) Check(tell report) {
 	}
 }
 
-// ReviewDecision is what a reviewer decided (spec/08 §4.8). CreatedAt is Unix
+// ReviewDecision is what a reviewer decided (docs/monarchic.md#types). CreatedAt is Unix
 // milliseconds.
 type ReviewDecision struct {
 	DecisionID string              `json:"decision_id"`

@@ -1,9 +1,9 @@
 // Client boundary: doing parts of a plan again, pull requests, and the event
-// log of a run (spec/08 §4.9, §4.10).
+// log of a run (docs/monarchic.md#types).
 
 package strict
 
-// RerunScope says which part of a plan is to be done again (spec/08 §4.9).
+// RerunScope says which part of a plan is to be done again (docs/monarchic.md#types).
 // CreatedAt is Unix milliseconds.
 type RerunScope struct {
 	ScopeID          string       `json:"scope_id"`
@@ -17,7 +17,7 @@ type RerunScope struct {
 	CreatedAt        uint64       `json:"created_at"`
 }
 
-// RerunExecutionResult says what doing it again came to (spec/08 §4.9). Times
+// RerunExecutionResult says what doing it again came to (docs/monarchic.md#types). Times
 // are Unix milliseconds.
 type RerunExecutionResult struct {
 	ResultID         string                 `json:"result_id"`
@@ -38,7 +38,7 @@ type RerunExecutionResult struct {
 	UpdatedAt        uint64                 `json:"updated_at"`
 }
 
-// PrLifecycleState is the state of the pull request of a plan (spec/08 §4.9).
+// PrLifecycleState is the state of the pull request of a plan (docs/monarchic.md#types).
 // UpdatedAt is Unix milliseconds.
 type PrLifecycleState struct {
 	StateID             string                `json:"state_id"`
@@ -55,7 +55,7 @@ type PrLifecycleState struct {
 	UpdatedAt           uint64                `json:"updated_at"`
 }
 
-// RunEventRecord is one row of the event log of a run (spec/08 §4.10). Absent
+// RunEventRecord is one row of the event log of a run (docs/monarchic.md#types). Absent
 // step_id, task_id and message are written as null. RecordedAt is Unix
 // milliseconds.
 type RunEventRecord struct {
@@ -74,7 +74,7 @@ type RunEventRecord struct {
 	ArtifactIDs     []string       `json:"artifact_ids" wire:"default"`
 }
 
-// Check holds the row against the rules of spec/08 §4.10.
+// Check holds the row against the rules of docs/monarchic.md#types.
 func (r *RunEventRecord) Check(tell report) {
 	notEmpty(tell, "run event record", "contract_version", r.ContractVersion, "event_id", r.EventID,
 		"run_id", r.RunID, "plan_id", r.PlanID, "event_type", r.EventType, "status", r.Status)

@@ -1,4 +1,4 @@
-// Service boundary: who calls, what they used, what was exported (spec/08 §9).
+// Service boundary: who calls, what they used, what was exported (docs/monarchic.md#types).
 
 package strict
 
@@ -30,7 +30,7 @@ type AuthContext struct {
 	ExpiresAt       *uint64       `json:"expires_at" wire:"omit"`
 }
 
-// Check holds the context against the rules of spec/08 §9.
+// Check holds the context against the rules of docs/monarchic.md#types.
 func (c *AuthContext) Check(tell report) {
 	notEmpty(tell, "auth context", "contract_version", c.ContractVersion, "credential_id", c.CredentialID)
 	if c.Mechanism == "unspecified" {
@@ -57,7 +57,7 @@ type UsageRecord struct {
 	RecordedAt      uint64        `json:"recorded_at"`
 }
 
-// Check holds the record against the rules of spec/08 §9.
+// Check holds the record against the rules of docs/monarchic.md#types.
 func (r *UsageRecord) Check(tell report) {
 	notEmpty(tell, "usage record", "contract_version", r.ContractVersion)
 	if r.Category == "unspecified" {
@@ -85,7 +85,7 @@ type AuditExportManifest struct {
 	ArtifactDescriptors []ArtifactDescriptor `json:"artifact_descriptors"`
 }
 
-// Check holds the manifest against the rules of spec/08 §9.
+// Check holds the manifest against the rules of docs/monarchic.md#types.
 func (m *AuditExportManifest) Check(tell report) {
 	notEmpty(tell, "audit export manifest", "contract_version", m.ContractVersion)
 	if len(m.ArtifactDescriptors) == 0 {

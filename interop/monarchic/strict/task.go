@@ -1,5 +1,5 @@
 // Client boundary: the strict forms of a task and of a message between tasks
-// (spec/08 §4.11, §7.2).
+// (docs/monarchic.md#types).
 
 package strict
 
@@ -19,7 +19,7 @@ type RunContext struct {
 	Extensions ojson.Value `json:"extensions" wire:"omit"`
 }
 
-// Check holds the context against the rules of spec/08 §4.11.
+// Check holds the context against the rules of docs/monarchic.md#types.
 func (c *RunContext) Check(tell report) {
 	if blank(c.Repo) {
 		tell("repo", wire.RuleEmpty, "task run_context.repo must not be empty")
@@ -33,7 +33,7 @@ type RequiredMCP struct {
 	Purpose *string `json:"purpose" wire:"omit"`
 }
 
-// Task is work for an agent (spec/08 §4.11). Inputs, Constraints and Extensions
+// Task is work for an agent (docs/monarchic.md#types). Inputs, Constraints and Extensions
 // are objects.
 type Task struct {
 	Version         string        `json:"version"`
@@ -51,7 +51,7 @@ type Task struct {
 	Extensions      ojson.Value   `json:"extensions" wire:"omit"`
 }
 
-// Check holds the task against the rules of spec/08 §4.11.
+// Check holds the task against the rules of docs/monarchic.md#types.
 func (t *Task) Check(tell report) {
 	notEmpty(tell, "task", "version", t.Version, "task_id", t.TaskID, "role", t.Role, "goal", t.Goal)
 	if t.RoleID != nil && blank(*t.RoleID) {
@@ -89,7 +89,7 @@ func (t *Task) checkExtensions(tell report) {
 	}
 }
 
-// TaskMessage is a message between two tasks of one run (spec/08 §7.2).
+// TaskMessage is a message between two tasks of one run (docs/monarchic.md#messages).
 type TaskMessage struct {
 	Version      string          `json:"version"`
 	MessageID    string          `json:"message_id"`
@@ -106,7 +106,7 @@ type TaskMessage struct {
 	Extensions   ojson.Value     `json:"extensions" wire:"omit"`
 }
 
-// Check holds the message against the rules of spec/08 §7.2.
+// Check holds the message against the rules of docs/monarchic.md#messages.
 func (m *TaskMessage) Check(tell report) {
 	notEmpty(tell, "task_message", "version", m.Version, "message_id", m.MessageID, "run_id", m.RunID,
 		"from_task_id", m.FromTaskID, "to_task_id", m.ToTaskID, "created_at", m.CreatedAt)

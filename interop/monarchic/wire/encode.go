@@ -12,8 +12,8 @@ import (
 )
 
 // Encode returns the JSON form of src, a struct or enum or a pointer to one:
-// members in the order they were read, the others in declared order (spec/08
-// §0.4). Free-form maps of closed objects come out with sorted keys.
+// members in the order they were read, the others in declared order (docs/monarchic.md).
+// Free-form maps of closed objects come out with sorted keys.
 func Encode(src any) ojson.Value {
 	rv := reflect.ValueOf(src)
 	if rv.Kind() == reflect.Pointer {

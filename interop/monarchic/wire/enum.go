@@ -13,7 +13,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 )
 
-// Set describes the values of an enum (spec/08 §3).
+// Set describes the values of an enum (docs/monarchic.md#types).
 type Set struct {
 	Tokens  []string // JSON token by protobuf number; Tokens[0] stands for unspecified, "" when JSON has none
 	Zero    string   // protobuf name of number 0
@@ -66,7 +66,7 @@ func (s *Set) List() string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(s.Tokens), func(t string) bool { return t == "" }), ", ")
 }
 
-// lenient reads a token, a protobuf name or a number (spec/08 §0.4).
+// lenient reads a token, a protobuf name or a number (docs/monarchic.md).
 func (s *Set) lenient(v ojson.Value) (string, bool) {
 	switch v := v.(type) {
 	case string:

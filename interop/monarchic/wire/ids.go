@@ -1,4 +1,4 @@
-// Identifiers that may become file names (spec/08 §0.5).
+// Identifiers that may become file names (docs/monarchic.md).
 
 package wire
 

@@ -1,4 +1,4 @@
-// The api_proxy runtime: one request to a model provider for one turn (spec/06 §14.3).
+// The api_proxy runtime: one request to a model provider for one turn (docs/runtimes.md#api_proxy).
 
 // Package apiproxy asks a model provider for a turn result: the prompt and the
 // context of the bundle in one request, the result in one answer. Anthropic, OpenAI,

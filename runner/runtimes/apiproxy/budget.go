@@ -1,4 +1,4 @@
-// The token budget: what is sent when the context does not fit (spec/03 §8).
+// The token budget: what is sent when the context does not fit (docs/runtimes.md#api_proxy).
 
 package apiproxy
 
@@ -117,7 +117,7 @@ func (b *budget) render() {
 	b.final = tokens(b.context)
 }
 
-// report is TOKEN_BUDGET.json (spec/03 §8.3).
+// report is TOKEN_BUDGET.json (docs/runtimes.md#api_proxy).
 func (b *budget) report(req *runtimes.Request, c *settings) *ojson.Object {
 	rows := []*ojson.Object{}
 	seen := make(map[string]*ojson.Object)

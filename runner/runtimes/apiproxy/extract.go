@@ -1,4 +1,4 @@
-// The turn result in a model's answer (spec/06 §14.3).
+// The turn result in a model's answer (docs/runtimes.md#api_proxy).
 
 package apiproxy
 

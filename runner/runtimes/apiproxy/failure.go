@@ -1,4 +1,4 @@
-// What can go wrong with a request, in stable classes (spec/06 §14.3).
+// What can go wrong with a request, in stable classes (docs/runtimes.md#api_proxy).
 
 package apiproxy
 

@@ -1,4 +1,4 @@
-// When a request is made again, and after how long (spec/06 §14.3).
+// When a request is made again, and after how long (docs/runtimes.md#api_proxy).
 
 package apiproxy
 

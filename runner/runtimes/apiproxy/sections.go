@@ -1,4 +1,4 @@
-// The parts of CONTEXT.md that can be left out when it does not fit (spec/03 §8.1).
+// The parts of CONTEXT.md that can be left out when it does not fit (docs/runtimes.md#api_proxy).
 
 package apiproxy
 

@@ -1,4 +1,4 @@
-// One exchange with a provider, bounded in time and size (spec/06 §14.3).
+// One exchange with a provider, bounded in time and size (docs/runtimes.md#api_proxy).
 
 package apiproxy
 

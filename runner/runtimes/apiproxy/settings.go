@@ -1,4 +1,4 @@
-// The options of an api_proxy runtime (spec/06 §14.3, spec/01 §1.5).
+// The options of an api_proxy runtime (docs/runtimes.md#api_proxy, docs/spec/configuration.md#runtimes).
 
 package apiproxy
 

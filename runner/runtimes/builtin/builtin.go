@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes/remote"
 )
 
-// New makes the runtime that rt configures (spec/06 §14). A type nobody knows is
+// New makes the runtime that rt configures (docs/runtimes.md). A type nobody knows is
 // a *wire.Error of code invalid_argument.
 func New(rt *config.Runtime) (runtimes.Runtime, error) {
 	switch rt.Type {

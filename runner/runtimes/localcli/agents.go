@@ -1,4 +1,4 @@
-// What is known of particular agents' command lines: which of them cannot carry out a turn (spec/06 §14.2).
+// What is known of particular agents' command lines: which of them cannot carry out a turn (docs/runtimes.md#local_cli).
 
 package localcli
 

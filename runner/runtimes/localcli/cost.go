@@ -1,4 +1,4 @@
-// What a turn cost, from the agent's own report (spec/06 §14.2).
+// What a turn cost, from the agent's own report (docs/runtimes.md#local_cli).
 
 package localcli
 

@@ -1,4 +1,4 @@
-// Runtime local_cli: an agent that is a program on this machine (spec/06 §14.2).
+// Runtime local_cli: an agent that is a program on this machine (docs/runtimes.md#local_cli).
 
 // Package localcli hands a turn to a program: the prompt as argument, on standard
 // input or in the bundle only, the result in the staging file. Whether the turn

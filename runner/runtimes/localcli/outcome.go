@@ -1,4 +1,4 @@
-// What came of a program: the classification of its end, first match wins (spec/06 §14.2).
+// What came of a program: the classification of its end, first match wins (docs/runtimes.md#local_cli).
 
 package localcli
 

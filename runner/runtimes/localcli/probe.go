@@ -1,4 +1,4 @@
-// What a dispatch to a local program would find (spec/06 §14.2, command preflight).
+// What a dispatch to a local program would find (docs/runtimes.md#local_cli, command preflight).
 
 package localcli
 

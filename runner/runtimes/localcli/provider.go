@@ -1,4 +1,4 @@
-// Telling a provider's refusal from an agent's ordinary words (spec/06 §14.2).
+// Telling a provider's refusal from an agent's ordinary words (docs/runtimes.md#local_cli).
 
 package localcli
 

@@ -1,4 +1,4 @@
-// Watching a program at work: its output, its first sign of life, its time (spec/06 §14.2).
+// Watching a program at work: its output, its first sign of life, its time (docs/runtimes.md#local_cli).
 
 package localcli
 

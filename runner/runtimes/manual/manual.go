@@ -1,4 +1,4 @@
-// Runtime manual: a turn in a person's hands (spec/06 §14.1).
+// Runtime manual: a turn in a person's hands (docs/runtimes.md#manual).
 
 // Package manual leaves a turn to a person: it says what to do and, when asked to,
 // waits until the result lies where it belongs.
@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/runner/runtimes"
 )
 
-// Times of Wait when none are given (spec/06 §14.1).
+// Times of Wait when none are given (docs/runtimes.md#manual).
 const (
 	DefaultPoll = 2 * time.Second
 	DefaultWait = 20 * time.Minute

@@ -1,4 +1,4 @@
-// The mcp runtime: a turn as one call of a tool of an MCP server (spec/06 §14.4).
+// The mcp runtime: a turn as one call of a tool of an MCP server (docs/runtimes.md#mcp).
 
 // Package mcp carries out turns by calling the tool agentxchain_turn of a server
 // that speaks the Model Context Protocol: one that is started for the turn and
@@ -153,7 +153,7 @@ func (r *Runtime) blocked(s *session, err error) *runtimes.Outcome {
 	return out
 }
 
-// arguments are the thirteen of the tool, all strings, paths absolute (spec/06 §14.4).
+// arguments are the thirteen of the tool, all strings, paths absolute (docs/runtimes.md#mcp).
 func arguments(req *runtimes.Request) map[string]any {
 	abs := func(p string) string { return filepath.Join(req.Root, filepath.FromSlash(p)) }
 	dir := abs(req.BundleDir)

@@ -1,4 +1,4 @@
-// The turn result in what a tool answered (spec/06 §14.4).
+// The turn result in what a tool answered (docs/runtimes.md#mcp).
 
 package mcp
 

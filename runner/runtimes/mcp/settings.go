@@ -1,4 +1,4 @@
-// The options of an mcp runtime (spec/06 §14.4, spec/01 §1.5).
+// The options of an mcp runtime (docs/runtimes.md#mcp, docs/spec/configuration.md#runtimes).
 
 package mcp
 

@@ -1,4 +1,4 @@
-// Runtime remote_agent: an agent behind an HTTP address (spec/06 §14.5).
+// Runtime remote_agent: an agent behind an HTTP address (docs/runtimes.md#remote_agent).
 
 // Package remote hands a turn to a server: one POST with prompt and context, the
 // turn result as the answer.
