@@ -101,7 +101,7 @@ func (v *view) humanLine() string {
 }
 
 // approval foretells how a human gate of this phase will be decided (docs/spec/results.md)
-//: auto, maybe (conditions have to hold) or human. It is advice; the
+// : auto, maybe (conditions have to hold) or human. It is advice; the
 // decision is taken at acceptance.
 func (v *view) approval() string {
 	p := v.Config.ApprovalPolicy

@@ -194,7 +194,7 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 }
 
 // AcceptedRow reports a row of history that says its turn was accepted (docs/coordinator.md)
-//.
+// .
 func AcceptedRow(row *ojson.Object) bool {
 	return row.String("accepted_at") != "" || row.String("status") == "accepted"
 }
