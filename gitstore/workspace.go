@@ -91,25 +91,6 @@ func RecordInitiative(ctx context.Context, r *git.Repository, in Initiative) (gi
 	return up.New, err
 }
 
-// InitiativeFile returns a file of a super run's newest record, nil when the
-// record or the file is not there.
-func InitiativeFile(ctx context.Context, r *git.Repository, run, name string) ([]byte, error) {
-	if _, err := git.RunRef(run); err != nil {
-		return nil, err
-	}
-	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+run)
-	if err != nil || tip == "" {
-		return nil, err
-	}
-	read := readTree(ctx, r)
-	c, err := read.commit(tip)
-	if err != nil {
-		return nil, err
-	}
-	data, _, err := read.file(c.Tree, name)
-	return data, err
-}
-
 // OpenForeign is OpenAt for the project of another repository than the one this
 // process was started in: programs that its configuration would start are switched
 // off (see discoverSibling).

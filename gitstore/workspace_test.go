@@ -39,11 +39,11 @@ func TestRecordInitiative(t *testing.T) {
 		if got := r.Git("rev-parse", InitiativeRefPrefix+"srun_1~1"); got != string(first) {
 			t.Errorf("the first record is not the parent: %s", got)
 		}
-		data, err := InitiativeFile(ctx, repo, "srun_1", history)
+		data, err := initiativeFile(ctx, repo, "srun_1", history)
 		if err != nil || string(data) != "{}\n{}\n" {
 			t.Errorf("%q, %v", data, err)
 		}
-		if data, err := InitiativeFile(ctx, repo, "srun_2", history); err != nil || data != nil {
+		if data, err := initiativeFile(ctx, repo, "srun_2", history); err != nil || data != nil {
 			t.Errorf("a record that is not there: %q, %v", data, err)
 		}
 		if got := r.Git("log", "-1", "--format=%an %(trailers:key=Agentxchain-Run,valueonly,separator=%x2C)", string(second)); got != "Ada srun_1" {
@@ -73,8 +73,27 @@ func TestRecordInitiativeRefusesNames(t *testing.T) {
 		if _, err := RecordInitiative(context.Background(), repo, Initiative{Run: run}); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
-		if _, err := InitiativeFile(context.Background(), repo, run, "x"); git.CodeOf(err) != git.CodeBadRefName {
+		if _, err := initiativeFile(context.Background(), repo, run, "x"); git.CodeOf(err) != git.CodeBadRefName {
 			t.Errorf("%q: %v", run, err)
 		}
 	}
+}
+
+// initiativeFile returns a file of a super run's newest record, nil when the
+// record or the file is not there.
+func initiativeFile(ctx context.Context, r *git.Repository, run, name string) ([]byte, error) {
+	if _, err := git.RunRef(run); err != nil {
+		return nil, err
+	}
+	tip, err := r.ReadRef(ctx, InitiativeRefPrefix+run)
+	if err != nil || tip == "" {
+		return nil, err
+	}
+	read := readTree(ctx, r)
+	c, err := read.commit(tip)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := read.file(c.Tree, name)
+	return data, err
 }

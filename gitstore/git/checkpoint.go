@@ -197,6 +197,7 @@ func commitRefused(err error) error {
 	return err
 }
 
+// NulTerminated are paths as git reads them with -z, one or more.
 func NulTerminated(paths []string) []byte { return []byte(strings.Join(paths, "\x00") + "\x00") }
 
 // argumentBytes bounds the names given to one process as arguments.

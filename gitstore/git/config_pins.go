@@ -185,6 +185,7 @@ func (r *ConfigReader) fail(name string, err error) {
 	}
 }
 
+// File reads a configuration file and what it includes, depth includes below the first.
 func (r *ConfigReader) File(name string, depth int) {
 	if slices.Contains(r.Files, name) || r.err != nil {
 		return
@@ -240,6 +241,7 @@ func (r *ConfigReader) Modules(dir string, depth int) {
 	}
 }
 
+// IsDir reports a directory, links followed.
 func IsDir(name string) bool {
 	fi, err := os.Stat(name)
 	return err == nil && fi.IsDir()

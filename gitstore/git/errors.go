@@ -57,10 +57,12 @@ func CodeOf(err error) string {
 	return ""
 }
 
+// Errorf makes an Error with a stable code; cause may be nil.
 func Errorf(code string, cause error, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: cause}
 }
 
+// WithHint says what to do about it and returns e.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
 	return e

@@ -27,6 +27,8 @@ type Stat struct {
 	Inode uint64
 }
 
+// StatIn describes the regular file name below root; false when there is none, a
+// NotRegularError when something else stands there.
 func StatIn(root *os.Root, name string) (Stat, bool, error) {
 	fi, err := root.Lstat(name)
 	switch {
@@ -82,6 +84,7 @@ func ReadBounded(name string, limit int64) ([]byte, error) {
 	return ReadLimited(f, fi.Size(), limit)
 }
 
+// ReadLimited reads f, whose size is expected; ErrTooLong beyond limit bytes.
 func ReadLimited(f io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, ErrTooLong
@@ -127,11 +130,13 @@ func RealOr(p string) string {
 	return p
 }
 
+// Within reports dir as top or below it; both are clean paths.
 func Within(top, dir string) bool {
 	rel, err := filepath.Rel(top, dir)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
+// ClipBytes is what a message quotes of output: its first 200 bytes.
 func ClipBytes(b []byte) []byte { return b[:min(len(b), 200)] }
 
 // Parallel runs f for 0..n-1 at once and returns their errors.
@@ -185,11 +190,13 @@ func OpenPrivate(gitDir, sub string, create bool) (*os.Root, error) {
 	return at, nil
 }
 
+// LinkedPrivate refuses a private file of ours that is a link (unsafe_target).
 func LinkedPrivate(name string) *Error {
 	return Errorf(CodeUnsafeTarget, nil, "%s is a link, and what this program keeps there would be somewhere else", name).
 		WithHint("look at where it leads and who made it (ls -l %s), then remove it; what belongs there is made anew", name)
 }
 
+// RowTexts is v as a list of n texts; false when it is anything else.
 func RowTexts(v any, n int) ([]string, bool) {
 	list, ok := v.([]any)
 	if !ok || len(list) != n {

@@ -7,6 +7,7 @@ import (
 	"syscall"
 )
 
+// StatOf is what tells a changed file from an unchanged one.
 func StatOf(fi fs.FileInfo) Stat {
 	st := Stat{Size: fi.Size(), MTime: fi.ModTime().UnixNano()}
 	if sys, ok := fi.Sys().(*syscall.Stat_t); ok {

@@ -24,6 +24,7 @@ type siblingObjects struct {
 	packs  *packSet
 }
 
+// NewSiblingObjects reads the objects below dir through open, without git.
 func NewSiblingObjects(format, dir string, open openFile) *siblingObjects {
 	return &siblingObjects{format: format, dir: dir, open: open,
 		packs: &packSet{Dir: filepath.Join(dir, "pack"), hashLen: HexLen(format) / 2, open: open}}

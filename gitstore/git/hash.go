@@ -67,6 +67,7 @@ func (o OID) raw() (b []byte, ok bool) {
 	return b, err == nil
 }
 
+// OIDFromRaw spells the bytes of an id.
 func OIDFromRaw(b []byte) OID { return OID(hex.EncodeToString(b)) }
 
 // ZeroOID returns the all-zero id that git's plumbing uses for "none".

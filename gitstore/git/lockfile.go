@@ -40,6 +40,7 @@ const LockTime = "2006-01-02T15:04:05.000Z"
 // maxLockFile bounds what is read of a lock file, in bytes.
 const maxLockFile = 64 << 10
 
+// HostName is this machine's name, "" when it has none.
 func HostName() string {
 	h, err := os.Hostname()
 	if err != nil {
@@ -48,6 +49,7 @@ func HostName() string {
 	return h
 }
 
+// NewOwner is this process as the owner of a lock taken for purpose.
 func NewOwner(purpose string) LockOwner {
 	pid := os.Getpid()
 	return LockOwner{
@@ -71,6 +73,7 @@ func (o LockOwner) Encode() []byte {
 	return b[:len(b)-1]
 }
 
+// ReadLock reads a lock file; anything but a regular file is an error.
 func ReadLock(path string) (*FileLock, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -185,6 +188,7 @@ const lockMaxAge = 30 * time.Second
 // in progress: the reference truncates before it writes.
 const lockTornAge = time.Second
 
+// NewToken is a random name nobody can guess.
 func NewToken() string { return rand.Text() }
 
 // IsOpen reports whether a process of this system is known to have the file open.

@@ -123,6 +123,7 @@ func (n *LockNote) spares() []string {
 	return nil
 }
 
+// WriteLockNote notes which locks a git that is about to start may leave behind.
 func (r *Repository) WriteLockNote(n *LockNote) error {
 	root, err := OpenPrivate(r.CommonDir, lockNotes, true)
 	if err != nil {
@@ -132,6 +133,7 @@ func (r *Repository) WriteLockNote(n *LockNote) error {
 	return root.WriteFile(n.Name, n.encode(), 0o644) // complete before git is started
 }
 
+// DropLockNote removes a note whose git has ended.
 func (r *Repository) DropLockNote(name string) {
 	root, err := OpenPrivate(r.CommonDir, lockNotes, false)
 	if err != nil {

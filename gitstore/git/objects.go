@@ -84,6 +84,7 @@ func missing(oid OID) error {
 		WithHint("run git fsck; in a shallow or partial clone fetch the run's refs again")
 }
 
+// Corrupt refuses a damaged object (object_corrupt).
 func Corrupt(oid OID, cause error) error {
 	return Errorf(CodeObjectCorrupt, cause, "object %s is damaged", oid).
 		WithHint("run git fsck, then restore the object from another clone")

@@ -171,6 +171,8 @@ func (g *Git) Command(ctx context.Context, args []string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// Failure turns how a git ended into an Error with a stable code; complaint is what
+// it wrote to stderr.
 func (g *Git) Failure(args []string, err error, complaint string) error {
 	var ee *exec.ExitError
 	if errors.As(err, &ee) {
@@ -205,6 +207,7 @@ func ExitCode(err error) int {
 	return -1
 }
 
+// ComplaintOf is what a git that failed wrote to stderr, "" when err is another.
 func ComplaintOf(err error) string {
 	var ge *GitError
 	if errors.As(err, &ge) {

@@ -19,8 +19,10 @@ type RecentBlobs struct {
 	ops         int
 }
 
+// NewRecentBlobs remembers nothing yet.
 func NewRecentBlobs() *RecentBlobs { return &RecentBlobs{now: make(map[OID][]byte)} }
 
+// Get returns a remembered blob and keeps it for another generation.
 func (b *RecentBlobs) Get(oid OID) ([]byte, bool) {
 	if b == nil {
 		return nil, false

@@ -26,6 +26,7 @@ func RunRef(runID string) (string, error) {
 	return RunRefPrefix + runID, nil
 }
 
+// BadRunID says why id cannot name a run, "" when it can.
 func BadRunID(id string) string {
 	if id == "" {
 		return "is empty"

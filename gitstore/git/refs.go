@@ -179,11 +179,13 @@ func (r *Repository) askRef(ctx context.Context, name string) (OID, error) {
 	return "", err
 }
 
+// Symbolic refuses a ref that stands for another (ref_is_symbolic).
 func Symbolic(name, target string) error {
 	return Errorf(CodeRefSymbolic, nil, "the ref %s is symbolic, it stands for %s", name, target).
 		WithHint("look at who made it, then remove it: git symbolic-ref -d %s", name)
 }
 
+// Broken refuses a ref that holds no object id (ref_broken).
 func Broken(name string) error {
 	return Errorf(CodeRefBroken, nil, "the ref %s does not hold an object id", name).
 		WithHint("run git fsck; git reflog %s shows where it was", name)

@@ -120,6 +120,7 @@ func discover(ctx context.Context, dir string) (*Repository, error) {
 	return Ask(ctx, newGit(abs, env))
 }
 
+// SameFile reports two names of one file, links followed.
 func SameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
@@ -129,6 +130,7 @@ func SameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
+// Ask lets git say which repository is around the directory it runs in.
 func Ask(ctx context.Context, g *Git) (*Repository, error) {
 	args := []string{"rev-parse", "--path-format=absolute"}
 	for _, f := range discoverFlags {
