@@ -163,8 +163,7 @@ func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 }
 
 // guarded are the coordinator's own files that no hook may change: those of the
-// protocol first, in its order, then the decisions, reports and contexts (docs/coordinator.md)
-// .
+// protocol first, in its order, then the decisions, reports and contexts (docs/coordinator.md).
 func (c *Coordinator) guarded() []string {
 	out := []string{initiative.StatePath, initiative.HistoryPath, initiative.BarriersPath, initiative.BarrierLedgerPath, initiative.DecisionsPath, initiative.ReportPath, initiative.HookAuditPath, initiative.HookNotesPath, initiative.ConfigFile}
 	for _, dir := range []string{initiative.ContextDir, initiative.HandoffDir, initiative.ReportArchive} {

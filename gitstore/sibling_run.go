@@ -193,8 +193,7 @@ func (out *SiblingRun) Unrecorded() map[string]bool {
 	return turns
 }
 
-// AcceptedRow reports a row of history that says its turn was accepted (docs/coordinator.md)
-// .
+// AcceptedRow reports a row of history that says its turn was accepted (docs/coordinator.md).
 func AcceptedRow(row *ojson.Object) bool {
 	return row.String("accepted_at") != "" || row.String("status") == "accepted"
 }

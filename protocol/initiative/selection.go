@@ -185,8 +185,7 @@ func (w *Workspace) available(a *Assignment, stream *Workstream, children Childr
 }
 
 // blocks reports that somebody has written down that the repository waits for
-// the barrier. Waiting for a person is no reason to stop working (docs/coordinator.md)
-// .
+// the barrier. Waiting for a person is no reason to stop working (docs/coordinator.md).
 func (b *Barrier) blocks(repo, role string) bool {
 	if b.Status == Satisfied || b.Type == AllReposAccepted {
 		return false

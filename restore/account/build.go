@@ -1,5 +1,4 @@
-// The report around what is told: verified, not verified, not readable (docs/export.md)
-//.
+// The report around what is told: verified, not verified, not readable (docs/export.md).
 
 package account
 
