@@ -110,3 +110,24 @@ func TestIndexNamesEveryPage(t *testing.T) {
 		}
 	}
 }
+
+var source = regexp.MustCompile("`([\\w./*-]+/[\\w.*-]+\\.go)`")
+
+// TestSources finds files of code that a page names and that are somewhere else by now.
+func TestSources(t *testing.T) {
+	found := 0
+	for name, text := range pages(t) {
+		for _, m := range source.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(m[1], "NAME") {
+				continue // stands for a name
+			}
+			found++
+			if files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(m[1]))); err != nil || len(files) == 0 {
+				t.Errorf("%s names %s, which does not exist", name, m[1])
+			}
+		}
+	}
+	if found < 10 {
+		t.Fatalf("%d files of code are named, expected more", found)
+	}
+}

@@ -68,10 +68,13 @@ func TestEveryCodeHasAnExitStatus(t *testing.T) {
 			known[c.Code] = true
 		}
 	}
-	for _, room := range []string{"protocol/wire", "gitstore", "gitstore/git", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "protocol/initiative", "restore"} {
+	for _, room := range []string{
+		"protocol", "protocol/wire", "protocol/config", "protocol/run", "protocol/result", "protocol/initiative",
+		"gitstore", "gitstore/git", "dispatch", "runner", "hooks", "hooks/githooks", "coordinator", "restore",
+	} {
 		files, err := filepath.Glob(filepath.Join("..", "..", room, "*.go"))
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has %d files: %v", room, len(files), err)
 		}
 		for _, name := range files {
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
