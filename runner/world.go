@@ -213,8 +213,11 @@ func (c *change) unseen(ctx context.Context, base *run.Baseline, st *git.Worktre
 		return nil, nil // nobody looked when the turn began: what was hidden then is not known
 	}
 	h, err := c.hidden(ctx)
-	if err != nil || h.Rules == base.IgnoreRules {
-		return h.Flagged, err
+	if err != nil {
+		return nil, err
+	}
+	if h.Rules == base.IgnoreRules {
+		return h.Flagged, nil
 	}
 	repo := c.r.Store.Repository()
 	all, err := repo.Unignored(ctx, repo.Prefix)

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/scratch"
 )
 
 // Hidden is what a work tree hides from git status.
@@ -25,10 +27,6 @@ type Hidden struct {
 // NoRules is Hidden.Rules where nothing but the project's own .gitignore files hides
 // untracked files.
 const NoRules = "none"
-
-// maxIgnoreRules bounds one file of ignore rules, in bytes. What is beyond it counts
-// by its length alone.
-const maxIgnoreRules = 1 << 20
 
 // Hidden asks what git status leaves out in the directory projectPrefix: tracked files
 // that are assume-unchanged or skip-worktree although they have changed, and the rules
@@ -125,12 +123,12 @@ func (r *Repository) unflaggedIndex(ctx context.Context, paths []string) (name s
 			}
 		}
 	}
-	dir, err := os.MkdirTemp("", "agentxchain-index-")
+	dir, err := scratch.New("agentxchain-index-")
 	if err != nil {
-		return "", nil, Errorf(CodeGitFailed, err, "no temporary directory can be made")
+		return "", nil, Errorf(CodeUnreadable, err, "there is no place for a second index")
 	}
-	remove = func() { _ = os.RemoveAll(dir) }
-	name = filepath.Join(dir, "index")
+	remove = func() { _ = dir.Remove() }
+	name = filepath.Join(dir.Path, "index")
 	if _, err = r.Git.In(r.TopLevel).withIndex(name).Run(ctx, own.Bytes(), "update-index", "-z", "--index-info"); err != nil {
 		remove()
 		return "", nil, err
@@ -169,7 +167,7 @@ func (r *Repository) ignoreRules(ctx context.Context) (string, error) {
 	}
 	sum, any := sha256.New(), false
 	for _, name := range files {
-		data, err := ReadBounded(name, maxIgnoreRules)
+		data, err := ReadConfigFile(name) // through links, as git does
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
