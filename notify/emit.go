@@ -103,12 +103,6 @@ func redacted(v ojson.Value) ojson.Value {
 	switch v := v.(type) {
 	case string:
 		return secrets.Redact(v)
-	case []string:
-		out := make([]string, len(v))
-		for i, s := range v {
-			out[i] = secrets.Redact(s)
-		}
-		return out
 	case []ojson.Value:
 		out := make([]ojson.Value, len(v))
 		for i := range v {
