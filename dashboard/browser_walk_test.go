@@ -148,7 +148,7 @@ func scenes(t *testing.T) map[string]*served {
 		"much of everything":         crowded(t),
 		"an initiative":              serve(t, Options{Dir: initiative(t)}),
 		"a run of ten thousand":      serve(t, Options{Dir: longRun(t)}),
-		"a chain nobody believes":    serve(t, Options{Dir: longChain(t)}),
+		"a chain that is forged":     serve(t, Options{Dir: longChain(t)}),
 		"a project that was removed": removed(t),
 	}
 }

@@ -136,6 +136,9 @@ func TestRooms(t *testing.T) {
 // cited is a page of this repository, and a section of it.
 var cited = regexp.MustCompile(`\bdocs/[\w./-]+\.md(#[\w-]+)?`)
 
+// titled is a page with the title of a section behind it, which cannot be followed.
+var titled = regexp.MustCompile(`\bdocs/[\w./-]+\.md,? "[A-Z]`)
+
 // TestCitations follows what comments in the code name as their source.
 func TestCitations(t *testing.T) {
 	all := pages(t)
@@ -155,6 +158,9 @@ func TestCitations(t *testing.T) {
 			}
 			if strings.Contains(line, "spec/0") {
 				t.Errorf("%s:%d cites a document that is not in the repository: %s", name, n+1, strings.TrimSpace(line))
+			}
+			if m := titled.FindString(line); m != "" {
+				t.Errorf("%s:%d cites a section by its title, not by #fragment: %s", name, n+1, m)
 			}
 			for _, m := range cited.FindAllStringSubmatch(line, -1) {
 				page, fragment, _ := strings.Cut(m[0], "#")

@@ -134,7 +134,7 @@ func TestVerify(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "", "the digest of the ledgers does not follow from them"},
-		{"weaker rules that nobody adopted", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
+		{"weaker rules that were not adopted", protocol.OpExternal, func(t testing.TB, d *driver, e *treeEdit, run string) {
 			externalRecord(t, d, e, nil)
 			recordedDoc(t, d, e, run, treeConfig, weaker)
 		}, "", "the run's rules became weaker without config adopt"},

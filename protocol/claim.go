@@ -20,7 +20,7 @@ const (
 	ClaimCompleted = "run_completed"
 	ClaimReopened  = "run_reopened" // a completed run is not completed any more
 	ClaimIndex     = "index"        // the digest the rules decide on does not follow from the ledgers
-	ClaimRules     = "rules"        // a run under way is judged by weaker rules that nobody adopted
+	ClaimRules     = "rules"        // a run under way is judged by weaker rules that were never adopted
 )
 
 // Claim is something that a record says happened, that this program lets only a

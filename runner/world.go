@@ -210,7 +210,7 @@ func (c *change) observe(ctx context.Context, turn *run.Turn) (result.Observatio
 // before hide what they always hid.
 func (c *change) unseen(ctx context.Context, base *run.Baseline, st *git.WorktreeStatus) ([]string, error) {
 	if base.IgnoreRules == "" {
-		return nil, nil // nobody looked when the turn began: what was hidden then is not known
+		return nil, nil // not looked for when the turn began: what was hidden then is unknown
 	}
 	h, err := c.hidden(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ type adopter interface {
 	adopt(pack string) (*packHold, error)
 }
 
-// aside is a place of its own for what a git of ours writes. Nobody prunes there.
+// aside is a place of its own for what a git of ours writes; git prune does not look there.
 type aside struct{ *scratch.Dir }
 
 func (r *Repository) aside() (*aside, error) {

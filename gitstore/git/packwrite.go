@@ -138,7 +138,7 @@ func writePack(packDir, format string, mode fs.FileMode, objects []Object) (*pac
 // BuildPack writes, syncs and publishes a pack that fill streams entries into.
 // The file that holds the pack is there first. The pack is written under its own name,
 // as git looks for indexes alone; "tmp_" names are no good, because git prune removes
-// them from under whoever is writing. The index gets its name last, when both are
+// them from under the writer. The index gets its name last, when both are
 // complete on disk. What a crash leaves the next command removes (StaleHolds).
 func BuildPack(packDir, format string, mode fs.FileMode, count int, fill func(*PackWriter) error) (_ *packHold, err error) {
 	faults.Point("objects.pack.before")

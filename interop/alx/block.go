@@ -1,4 +1,4 @@
-// Knowledge Blocks of governed runs, and settlements (docs/alx.md "Knowledge Block and kbHash", "Deterministic surfaces").
+// Knowledge Blocks of governed runs, and settlements (docs/alx.md#knowledge-blocks).
 
 package alx
 

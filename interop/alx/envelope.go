@@ -1,4 +1,4 @@
-// The envelope of every response: ok, correlationId, protocol, error (docs/alx.md "Envelope").
+// The envelope of every response: ok, correlationId, protocol, error (docs/alx.md#envelope).
 
 package alx
 

@@ -1,4 +1,4 @@
-// Run events: what a stream sends and a page lists (docs/alx.md "Closed vocabularies").
+// Run events: what a stream sends and a page lists (docs/alx.md).
 
 package alx
 

@@ -1,4 +1,4 @@
-// Version negotiation: another major version is refused, another minor is served (docs/alx.md "Envelope").
+// Version negotiation: another major version is refused, another minor is served (docs/alx.md#envelope).
 
 package alx
 

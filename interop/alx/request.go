@@ -1,4 +1,4 @@
-// Reading a solve request: limits, negotiation, what each member may hold (docs/alx.md "Solve").
+// Reading a solve request: limits, negotiation, what each member may hold (docs/serve.md#asking).
 
 package alx
 

@@ -1,4 +1,4 @@
-// The description a service gives of itself, its paths and headers (docs/alx.md "Endpoints").
+// The description a service gives of itself, its paths and headers (docs/serve.md).
 
 package alx
 

@@ -1,4 +1,4 @@
-// Sessions: one governed run as its initiator sees it (docs/alx.md "Sessions").
+// Sessions: one governed run as its initiator sees it (docs/serve.md#sessions).
 
 package alx
 

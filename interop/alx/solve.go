@@ -1,4 +1,4 @@
-// Solve: the request and its response (docs/alx.md "Solve").
+// Solve: the request and its response (docs/serve.md#asking).
 
 package alx
 

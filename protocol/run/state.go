@@ -84,7 +84,7 @@ type Baseline struct {
 	CapturedAt    string            `json:"captured_at"`
 	DirtySnapshot ojson.Map[string] `json:"dirty_snapshot"` // path -> sha256:<hex>, deleted, unreadable
 	// IgnoreRules digests the rules outside of the project's own files that hid
-	// untracked files: sha256:<hex>, "none". "" where nobody looked for what is hidden.
+	// untracked files: sha256:<hex>, "none". "" where what is hidden was not looked for.
 	IgnoreRules string `json:"ignore_rules,omitempty"`
 	Extra       ojson.Extra
 }

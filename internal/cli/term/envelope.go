@@ -1,4 +1,4 @@
-// The envelope around every --json answer (docs/alx.md "Envelope").
+// The envelope around every --json answer (docs/alx.md#envelope).
 
 package term
 

@@ -1,4 +1,4 @@
-// The Knowledge Block of an accepted run (docs/alx.md "Knowledge Block and kbHash").
+// The Knowledge Block of an accepted run (docs/alx.md#knowledge-blocks).
 
 package derive
 

@@ -69,7 +69,7 @@ func (f *Facts) row(turn string) *ojson.Object {
 	return nil
 }
 
-// Status is where a session stands (docs/alx.md "Sessions").
+// Status is where a session stands (docs/serve.md#sessions).
 func Status(o *Origin, f *Facts, l Live) alx.SessionStatus {
 	if o.Failed != nil {
 		return alx.StatusFailed
@@ -115,7 +115,7 @@ func (f *Facts) manual() *run.Turn {
 
 // Confidence is the share of accepted turns whose verification is a pass with machine
 // evidence, halved while an objection of high or blocking severity is open; 0 without
-// an accepted turn (docs/alx.md "Solve").
+// an accepted turn (docs/serve.md#asking).
 func Confidence(f *Facts) float64 {
 	turns := f.accepted()
 	if len(turns) == 0 {

@@ -13,7 +13,7 @@ import (
 
 // Log is the events of a run as they become known. Rows are added as the ledger grows;
 // what was made of the earlier ones never changes, so sequence and id of an event are
-// the same whoever derives them, and when (docs/alx.md "Closed vocabularies").
+// the same whoever derives them, and when (docs/alx.md).
 type Log struct {
 	Events []alx.RunEvent
 

@@ -1,4 +1,4 @@
-// The answer to a solve request, from the accepted history (docs/alx.md "Solve").
+// The answer to a solve request, from the accepted history (docs/serve.md#asking).
 
 package derive
 

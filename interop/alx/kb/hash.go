@@ -1,4 +1,4 @@
-// kbHash: the identity of a Knowledge Block (docs/alx.md "Knowledge Block and kbHash").
+// kbHash: the identity of a Knowledge Block (docs/alx.md#identity).
 
 // Package kb gives Knowledge Blocks their identity and judges them.
 //

@@ -1,4 +1,4 @@
-// Judging blocks: shape, identity, lineage (docs/alx.md "Knowledge Block and kbHash").
+// Judging blocks: shape, identity, lineage (docs/alx.md#knowledge-blocks).
 
 package kb
 

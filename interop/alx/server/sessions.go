@@ -1,4 +1,4 @@
-// GET /alx/v1/sessions and /alx/v1/sessions/{id} (docs/alx.md "Sessions").
+// GET /alx/v1/sessions and /alx/v1/sessions/{id} (docs/serve.md#sessions).
 
 package server
 

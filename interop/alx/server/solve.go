@@ -1,4 +1,4 @@
-// POST /alx/v1/solve (docs/alx.md "Solve").
+// POST /alx/v1/solve (docs/serve.md#asking).
 
 package server
 

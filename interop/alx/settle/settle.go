@@ -1,4 +1,4 @@
-// Settlement: what a run cost, in integer micro-USD, attributed to turns, roles and runtimes (docs/alx.md "Deterministic surfaces").
+// Settlement: what a run cost, in integer micro-USD, attributed to turns, roles and runtimes (docs/alx.md#settlement).
 
 // Package settle does the arithmetic of settlements. Amounts are read as the
 // decimals they are written as and never become floats. The whole is rounded
