@@ -31,7 +31,10 @@ func (r *Runner) begin(ctx context.Context, purpose string) (*gitstore.Tx, *ahea
 	beside := []func(){func() { a.actor = r.actor(ctx) }}
 	if looks(purpose) {
 		a.asked = true
-		beside = append(beside, func() { a.tree, a.err = r.worktree(ctx) }, func() { a.hidden, a.hiddenErr = r.hidden(ctx) })
+		beside = append(beside, func() { a.tree, a.err = r.worktree(ctx) })
+		if purpose != "checkpoint" { // which takes no baseline and compares with none
+			beside = append(beside, func() { a.hidden, a.hiddenErr = r.hidden(ctx) })
+		}
 	}
 	tx, err := r.Store.Begin(ctx, purpose, max(0, r.opt.LockWait), beside...)
 	if err == nil && len(tx.View().Notices) > 0 {
