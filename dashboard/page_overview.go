@@ -47,6 +47,10 @@ func (v *view) lead() string {
 	switch st.Status {
 	case wire.StatusCompleted:
 		return "The run is completed."
+	case wire.StatusFailed:
+		if text := st.Abandoned.Text(); text != "" {
+			return "The run was " + plain(text)
+		}
 	case wire.StatusBlocked:
 		what := wire.OrEmpty(st.BlockedOn)
 		if si.Recovery != nil && wire.OrEmpty(si.Recovery.Detail) != "" {

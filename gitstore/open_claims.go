@@ -19,7 +19,7 @@ import (
 // harmless are the operations that build on nothing another tool passed: what stops a
 // run, sends work back or only keeps evidence is always possible.
 func harmless() []string {
-	return []string{protocol.OpConfirm, protocol.OpDeny, "escalate", "block", "reject_turn", "dispatch_timeout", "watch_turns",
+	return []string{protocol.OpConfirm, protocol.OpDeny, protocol.OpAbandon, "escalate", "block", "reject_turn", "dispatch_timeout", "watch_turns",
 		"record_audit", "record_lease", "send_message", "ack_message"}
 }
 

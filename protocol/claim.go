@@ -18,7 +18,8 @@ const (
 	ClaimPhase     = "phase_entered"  // the run is in another phase
 	ClaimActive    = "unblocked"      // a run that was blocked or paused goes on
 	ClaimCompleted = "run_completed"
-	ClaimReopened  = "run_reopened" // a completed run is not completed any more
+	ClaimReopened  = "run_reopened" // a run that was over is not over any more
+	ClaimAbandoned = "run_abandoned"
 	ClaimIndex     = "index"        // the digest the rules decide on does not follow from the ledgers
 	ClaimRules     = "rules"        // a run under way is judged by weaker rules that were never adopted
 )
@@ -48,7 +49,9 @@ func (c Claim) String() string {
 	case ClaimCompleted:
 		return "the run completed"
 	case ClaimReopened:
-		return "the completed run became " + c.To
+		return "the " + c.From + " run became " + c.To
+	case ClaimAbandoned:
+		return "the run was abandoned"
 	case ClaimIndex:
 		return "the digest of the ledgers does not follow from them"
 	case ClaimRules:
@@ -89,10 +92,13 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 	}
 	held := before.Status == wire.StatusBlocked || before.Status == wire.StatusPaused
 	switch {
-	case before.Status == wire.StatusCompleted && after.Status != wire.StatusCompleted:
+	case before.Status == wire.StatusCompleted && after.Status != wire.StatusCompleted,
+		before.Status == wire.StatusFailed && after.Status != wire.StatusFailed:
 		out = append(out, Claim{Kind: ClaimReopened, From: string(before.Status), To: string(after.Status)})
 	case before.Status != wire.StatusCompleted && after.Status == wire.StatusCompleted:
 		out = append(out, Claim{Kind: ClaimCompleted})
+	case before.Status != wire.StatusFailed && after.Status == wire.StatusFailed:
+		out = append(out, Claim{Kind: ClaimAbandoned})
 	case held && after.Status == wire.StatusActive, before.Status == wire.StatusBlocked && after.Status == wire.StatusPaused:
 		out = append(out, Claim{Kind: ClaimActive, From: string(before.Status), To: string(after.Status)})
 	}

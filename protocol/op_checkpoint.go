@@ -50,8 +50,8 @@ func (op *Checkpoint) apply(t *transition) *wire.Error {
 			"checkpoint_sha", op.Commit, "checkpointed_at", now, "intent_id", wire.Member(row, "intent_id"))
 		t.x.Checkpointed(marked)
 	}
-	if s.Status != wire.StatusCompleted {
-		// After run_completed nothing may follow in the event log; the row and the
+	if s.Status != wire.StatusCompleted && s.Status != wire.StatusFailed {
+		// After run_completed or run_abandoned nothing may follow in the event log; the row and the
 		// state say it all the same.
 		turn := &run.Turn{TurnID: op.TurnID, AssignedRole: row.String("role")}
 		t.event("turn_checkpointed", turn, "checkpoint_sha", op.Commit, "checkpointed_at", now)

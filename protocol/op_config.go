@@ -38,7 +38,7 @@ type AdoptResult struct{ Changes []AdoptedChange }
 // its beginning until it is over.
 func RulesInForce(s wire.Status) bool {
 	switch s {
-	case wire.StatusIdle, wire.StatusCompleted, "":
+	case wire.StatusIdle, wire.StatusCompleted, wire.StatusFailed, "":
 		return false
 	}
 	return true

@@ -3,8 +3,6 @@
 package protocol
 
 import (
-	"fmt"
-
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -43,21 +41,9 @@ func (op *DenyGate) apply(t *transition) *wire.Error {
 		}
 		return err
 	}
-	reason := wire.TrimSpace(op.Reason)
-	switch {
-	case reason == "":
-		return &wire.Error{
-			Code:    wire.CodeReasonRequired,
-			Field:   "reason",
-			Message: "A gate is denied with a reason: the next turn works by it.",
-			Hint:    "git agentxchain approve --deny --reason TEXT",
-		}
-	case len(reason) > maxDenial:
-		return &wire.Error{
-			Code:    wire.CodeInvalidArgument,
-			Field:   "reason",
-			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
-		}
+	reason, err := personsReason(op.Reason, "A gate is denied with a reason: the next turn works by it.", "git agentxchain approve --deny --reason TEXT")
+	if err != nil {
+		return err
 	}
 	res := &DenyResult{From: t.s.Phase, Reason: reason}
 	by, g := "", GateResult{Reasons: []string{"denied by " + t.env.Actor.Name + ": " + reason}}

@@ -50,9 +50,9 @@ func (op *InitRun) apply(t *transition) *wire.Error {
 		}
 		t.s = FreshState(t.cfg, s.ProjectID)
 		s = t.s
-	case s.Status == wire.StatusCompleted:
+	case s.Status == wire.StatusCompleted, s.Status == wire.StatusFailed:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("Run %s is already completed; a new run has to be asked for.", s.Run()),
+			Message: fmt.Sprintf("Run %s is over (%s); a new run has to be asked for.", s.Run(), s.Status),
 			Hint:    "git agentxchain assign --new-run"}
 	default:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",

@@ -190,7 +190,7 @@ func eventRank(kind string) int {
 		return 2
 	case run.EventGatePending:
 		return 3
-	case run.EventRunCompleted:
+	case run.EventRunCompleted, run.EventAbandoned:
 		return 4
 	}
 	return 0

@@ -116,6 +116,17 @@ func (w *opsWorld) reissue(turnID, role string) *ReissueTurn {
 	return op
 }
 
+// abandonment is the operation with everything that is staged.
+func (w *opsWorld) abandonment(reason string) *AbandonRun {
+	op := &AbandonRun{Reason: reason}
+	for _, id := range w.state.ActiveTurns.Keys() {
+		if doc := w.staged[id]; doc != nil {
+			op.Staged = append(op.Staged, StagedTurn{TurnID: id, Result: NewBlob(ojson.Pretty(doc))})
+		}
+	}
+	return op
+}
+
 func (w *opsWorld) approval() Operation {
 	a := Approval{Files: w.gateFiles(), Actions: []ActionRun{}}
 	gate := pendingGate(w.state)

@@ -131,6 +131,10 @@ func (w *opsWorld) cost(op Operation, tr *Transition, before float64) {
 		if tr.Failure == nil {
 			want += stagedCost(op.Staged)
 		}
+	case *AbandonRun:
+		for _, s := range op.Staged {
+			want += stagedCost(s.Result)
+		}
 	case *RejectTurn:
 		want += max(op.Cost, stagedCost(op.Staged))
 	case *ReissueTurn:

@@ -225,6 +225,10 @@ func (m *opsMachine) approve() Operation {
 	return op
 }
 
+func (m *opsMachine) abandon() Operation {
+	return m.w.abandonment(pick(m.d, "no use", " why go on? ", ""))
+}
+
 func (m *opsMachine) block() Operation {
 	on := pick(m.d, "dispatch:timeout", "hook:before_acceptance:h", "hook:before_gate:h", "turn:stalled:x")
 	d := run.DescribeBlock(m.w.state, on, m.turn())
@@ -286,7 +290,7 @@ func (m *opsMachine) operation() Operation {
 		switch s.Status {
 		case wire.StatusPaused:
 			return pick(d, m.approve, m.approve, m.approve, m.block)()
-		case wire.StatusCompleted:
+		case wire.StatusCompleted, wire.StatusFailed:
 			return pick(d, restart, m.checkpoint)()
 		case wire.StatusBlocked:
 			return pick(d, unblock, unblock, m.reissue, m.accept, m.accept, m.reject, m.approve, restart)()
@@ -299,7 +303,7 @@ func (m *opsMachine) operation() Operation {
 		}
 		return pick(d, m.accept, m.accept, m.accept, m.accept, m.accept, m.assign, m.assign, m.reject, m.reissue)()
 	}
-	return pick(d, m.assign, m.accept, m.reject, m.reissue, m.approve, m.block, escalate, unblock, m.checkpoint, restart)()
+	return pick(d, m.assign, m.accept, m.reject, m.reissue, m.approve, m.block, escalate, unblock, m.checkpoint, restart, m.abandon)()
 }
 
 func TestOperationsKeepTheirInvariants(t *testing.T) {

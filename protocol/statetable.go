@@ -22,7 +22,7 @@ type edge struct{ from, to wire.Status }
 
 // legalEdges lists the status changes of an operation; an operation that is not
 // listed has none. Completing and unpausing happen through their own operations
-// only, and "failed" is never written.
+// only, and "failed" is what a person's abandoning leads to.
 func legalEdges(op string) []edge {
 	const (
 		idle, active, paused    = wire.StatusIdle, wire.StatusActive, wire.StatusPaused
@@ -66,6 +66,8 @@ func legalEdges(op string) []edge {
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}, {completed, completed}, {idle, idle}, {bad, bad}}
 	case "dispatch_turn", "refresh_baseline", "send_message", "ack_message", "config_adopt":
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
+	case OpAbandon:
+		return []edge{{active, bad}, {paused, bad}, {blocked, bad}}
 	case OpTransitionState:
 		return []edge{{active, paused}, {active, blocked}}
 	}
@@ -192,6 +194,16 @@ func condition(before, after *run.State, op string) (problem, field string) {
 			return "a completed run waits for no approval", "pending_run_completion"
 		case op == "approve_completion" && before.PendingRunCompletion == nil:
 			return "no run completion waits for approval", "pending_run_completion"
+		}
+	case wire.StatusFailed:
+		switch {
+		case op != OpAbandon:
+		case after.Abandoned == nil:
+			return "an abandoned run says by whom and why", "abandoned"
+		case after.ActiveTurns.Len() > 0:
+			return "an abandoned run has no active turns", "active_turns"
+		case run.HasPending(after):
+			return "an abandoned run waits for no approval", "pending_phase_transition"
 		}
 	case wire.StatusIdle:
 		if after.ActiveTurns.Len() > 0 {

@@ -22,6 +22,8 @@ func inStatus(st wire.Status) *run.State {
 	case wire.StatusBlocked:
 		s.BlockedOn = new("human:x")
 		s.BlockedReason = run.DescribeBlock(s, "human:x", "")
+	case wire.StatusFailed:
+		s.Abandoned = &run.Abandonment{At: "2026-01-02T00:00:00.000Z", Reason: "x"}
 	case wire.StatusCompleted:
 		s.CompletedAt = new("2026-01-02T00:00:00.000Z")
 	}
@@ -39,6 +41,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		"reissue_turn":       "active>active active>blocked paused>paused blocked>active blocked>blocked",
 		"approve_transition": "paused>active paused>paused paused>blocked blocked>blocked",
 		OpDeny:               "paused>active",
+		OpAbandon:            "active>failed paused>failed blocked>failed",
 		"approve_completion": "paused>paused paused>blocked blocked>blocked",
 		"escalate":           "active>blocked",
 		"block":              "active>blocked paused>blocked blocked>blocked",

@@ -47,15 +47,13 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 			return nil, err
 		}
 		s := c.view.State
-		if s.Status == wire.StatusCompleted && !opt.NewRun {
-			return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-				Message: "Run " + s.Run() + " is complete; another one starts only on purpose.", Hint: "git agentxchain assign --new-run"}
+		if over(s) && !opt.NewRun {
+			return nil, anotherRun(s, "git agentxchain assign --new-run")
 		}
-		fresh := s.Status == wire.StatusIdle || opt.NewRun && s.Status == wire.StatusCompleted
-		if !fresh {
+		if s.Status != wire.StatusIdle && !over(s) {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == wire.StatusCompleted})
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: over(s)})
 		if err != nil {
 			return nil, err
 		}

@@ -39,14 +39,13 @@ func (r *Runner) QueueCharters(ctx context.Context, opt CharterOptions) (*Queued
 	op := &protocol.QueueCharters{Plan: opt.Plan, Charters: opt.Charters}
 	start := func(ctx context.Context, c *change) (protocol.Operation, error) {
 		s := c.view.State
-		if s.Status == wire.StatusCompleted && !opt.NewRun {
-			return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-				Message: "Run " + s.Run() + " is complete; another one starts only on purpose.", Hint: "ask for it with --new-run"}
+		if over(s) && !opt.NewRun {
+			return nil, anotherRun(s, "ask for it with --new-run")
 		}
-		if s.Status != wire.StatusIdle && s.Status != wire.StatusCompleted {
+		if s.Status != wire.StatusIdle && !over(s) {
 			return nil, nil
 		}
-		begin, err := c.initRun(ctx, InitRunOptions{Restart: s.Status == wire.StatusCompleted, TriggerReason: "plan " + opt.Plan.String("plan_id")})
+		begin, err := c.initRun(ctx, InitRunOptions{Restart: over(s), TriggerReason: "plan " + opt.Plan.String("plan_id")})
 		if err != nil {
 			return nil, err
 		}

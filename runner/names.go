@@ -40,6 +40,7 @@ const (
 	StatusPaused    = wire.StatusPaused
 	StatusBlocked   = wire.StatusBlocked
 	StatusCompleted = wire.StatusCompleted
+	StatusFailed    = wire.StatusFailed // a person has abandoned the run
 )
 
 // NewObject returns a JSON object of the given members: name, value, name, value.

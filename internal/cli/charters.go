@@ -71,7 +71,7 @@ func (n charterTally) print(p *term.Printer, s *run.State) {
 		text += fmt.Sprintf(", %d ready", n.ready)
 	}
 	p.Field("Charters", "%s", text)
-	if s.Status == wire.StatusCompleted {
+	if s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed {
 		return
 	}
 	for i, c := range n.open {

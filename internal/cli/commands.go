@@ -53,6 +53,7 @@ func newCommands(f *term.Factory) []*ucli.Command {
 		newApproveCommand(f, "approve-completion", &yes),
 		newConfirmCommand(f),
 		newEscalateCommand(f),
+		newAbandonCommand(f),
 		newUnblockCommand(f),
 		newCheckpointCommand(f),
 		newStatusCommand(f),

@@ -37,7 +37,7 @@ func runPlan(ctx context.Context, f *term.Factory, r *runner.Runner, o *planOpti
 		return config.Refusal(v.ConfigProblems)
 	}
 	s, cfg := v.State, v.Config
-	if s.Status == wire.StatusIdle || s.Status == wire.StatusCompleted && o.NewRun {
+	if s.Status == wire.StatusIdle || (s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed) && o.NewRun {
 		s = protocol.FreshState(cfg, "")
 	}
 	trust, err := r.TrustState(ctx)
@@ -139,6 +139,8 @@ func stands(s *run.State) string {
 		return "the run is blocked on " + term.OneLine(*s.BlockedOn)
 	case s.Status == wire.StatusCompleted:
 		return "the run is complete; --new-run starts another"
+	case s.Status == wire.StatusFailed:
+		return "the run was given up; --new-run starts another"
 	}
 	return "the run is " + string(s.Status)
 }

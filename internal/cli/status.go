@@ -139,6 +139,9 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 		}
 	}
 	p.Field("Run", "%s %s%s", term.OneLine(s.Run()), statusStyle(p, s.Status)(string(s.Status)), started)
+	if text := s.Abandoned.Text(); text != "" {
+		p.Field("Abandoned", "%s", term.OneLine(strings.TrimPrefix(text, "abandoned ")))
+	}
 	p.Field("Phase", "%s", phases(p, v.Config.Phases(), s.Phase, s.Status == wire.StatusCompleted))
 	printGateStanding(p, st)
 	for _, c := range v.Open {
@@ -210,8 +213,12 @@ func printStatus(p *term.Printer, st *runner.Standing, silent guardsGlance) {
 	} else if len(st.Turns) > 0 {
 		p.Field("Waiting for", "%s", term.OneLine(st.Turns[0].Turn.AssignedRole))
 	}
-	if s.Status == wire.StatusCompleted {
+	switch s.Status {
+	case wire.StatusCompleted:
 		p.Println("The run is complete. A new one starts with: git agentxchain assign --new-run")
+		return
+	case wire.StatusFailed:
+		p.Println("The run is over. A new one starts with: git agentxchain assign --new-run")
 		return
 	}
 	printNext(p, st.Next)
@@ -280,7 +287,7 @@ func phases(p *term.Printer, all []string, now string, done bool) string {
 // printGateStanding shows the current gate and everything it lacks.
 func printGateStanding(p *term.Printer, st *runner.Standing) {
 	g := st.Gate
-	if g == nil || st.View.State.Status == wire.StatusCompleted {
+	if s := st.View.State.Status; g == nil || s == wire.StatusCompleted || s == wire.StatusFailed {
 		return
 	}
 	if n := len(st.View.State.OpenCharters()); n > 0 {

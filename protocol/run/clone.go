@@ -88,6 +88,7 @@ func (s *State) Copy(f objectCopy) *State {
 		c.QueuedRunCompletion.Extra = f.extra(q.Extra)
 	}
 	c.LastGateFailure = s.LastGateFailure.copy(f)
+	c.Abandoned = s.Abandoned.copy(f)
 	c.BudgetStatus.RemainingUSD = copyPtr(s.BudgetStatus.RemainingUSD)
 	c.BudgetStatus.Extra = f.extra(s.BudgetStatus.Extra)
 	if s.DelegationQueue != nil {

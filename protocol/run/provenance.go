@@ -73,7 +73,7 @@ func checkParent(runID string, row *ojson.Object) *wire.Error {
 			Message: fmt.Sprintf("Run %.80s is not in the run history.", runID), Hint: "git agentxchain log"}
 	}
 	switch st := row.String("status"); st {
-	case "completed", "blocked":
+	case "completed", "blocked", "failed":
 		return nil
 	default:
 		return &wire.Error{Code: wire.CodeInvalidArgument, Field: "parent_run",

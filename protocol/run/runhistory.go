@@ -44,6 +44,11 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 		if ms, ok := wire.DurationMS(started, wire.OrEmpty(s.CompletedAt)); ok {
 			duration = ms
 		}
+	} else if a := s.Abandoned; s.Status == wire.StatusFailed && a != nil {
+		status, blocked = "failed", a.Text()
+		if ms, ok := wire.DurationMS(started, a.At); ok {
+			duration = ms
+		}
 	} else if on := wire.OrEmpty(s.BlockedOn); on != "" {
 		blocked = on
 	} else {
@@ -121,6 +126,10 @@ func retrospective(f HistoryFacts, x *Index) *ojson.Object {
 			text = x.RecentTurns[n-1].String("summary")
 		}
 		return ojson.NewObject("headline", Clip(wire.OneLine(text), headline), "terminal_reason", "completed", "next_operator_action", nil,
+			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", wire.ShellWord(s.Run())))
+	}
+	if a := s.Abandoned; s.Status == wire.StatusFailed && a != nil {
+		return ojson.NewObject("headline", Clip(a.Text(), headline), "terminal_reason", "abandoned", "next_operator_action", CmdAssign+" --new-run",
 			"follow_on_hint", fmt.Sprintf("git agentxchain run --continue-from %s --inherit-context", wire.ShellWord(s.Run())))
 	}
 	text, reason, action := f.BlockedReason, "blocked", any(nil)

@@ -44,6 +44,7 @@ type State struct {
 	RepoDecisions          []*ojson.Object          `json:"repo_decisions,omitempty"`
 	NonProgressSignature   *string                  `json:"non_progress_signature,omitempty"`
 	NonProgressCount       int                      `json:"non_progress_count,omitempty"`
+	Abandoned              *Abandonment             `json:"abandoned,omitempty"` // a member of ours
 	Extra                  ojson.Extra
 }
 

@@ -11,7 +11,7 @@ const (
 	StatusPaused    Status = "paused"
 	StatusBlocked   Status = "blocked"
 	StatusCompleted Status = "completed"
-	StatusFailed    Status = "failed" // reserved: read, never written
+	StatusFailed    Status = "failed" // a run that a person has abandoned; the reference reads it and never writes it
 )
 
 // Turn statuses (docs/spec/state.md#a-turn).

@@ -49,6 +49,12 @@ func runLead(r *ojson.Object) string {
 		} else {
 			s = append(s, "The run is in phase "+phase+"; no turn is under way.")
 		}
+	case "failed":
+		if a := r.Object("abandoned"); a != nil {
+			s = append(s, "The run was abandoned by "+say(member(a, "by"))+" in phase "+phase+": "+strings.TrimRight(say(member(a, "reason")), ".")+".")
+			break
+		}
+		s = append(s, "The run is failed.")
 	default:
 		s = append(s, "The run is "+status+".")
 	}

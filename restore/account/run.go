@@ -115,8 +115,19 @@ func (m *runModel) run() *ojson.Object {
 	r.Set("objections", m.objections())
 	r.Set("approvals", m.approvals())
 	r.Set("human_escalations", m.humanEscalations())
+	r.Set("abandoned", m.abandoned())
 	r.Set("scope", m.told())
 	return r
+}
+
+// abandoned says who ended the run for good and why, null for a run that no person
+// did.
+func (m *runModel) abandoned() any {
+	a := m.state.Object("abandoned")
+	if a == nil || m.state.String("status") != string(wire.StatusFailed) {
+		return nil
+	}
+	return ojson.NewObject("by", a.Object("by").String("name"), "reason", a.String("reason"), "at", a.String("at"), "from_status", a.String("from_status"))
 }
 
 func (m *runModel) activeRoles() []string {

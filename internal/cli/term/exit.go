@@ -141,6 +141,7 @@ func ExitTable() []exitRow {
 			{"dirty_tree", "the work tree has changes that no turn accounts for"},
 			{"checkpoint_required", "the accepted turn must be checkpointed first"},
 			{"inside_dispatched_turn", "a person's decision was attempted from inside a dispatched turn"},
+			{"turn_at_work", "the process of a turn is still running and has to end first"},
 			{"nothing_pending", "nothing waits for approval"},
 			{"nothing_to_confirm", "nothing of the run waits for a person's confirmation"},
 			{"run_exists", "a live run exists already"},

@@ -1,0 +1,63 @@
+// abandon: a person ends the run for good.
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func newAbandonCommand(f *term.Factory) *ucli.Command {
+	return &ucli.Command{
+		Name: "abandon", Category: categoryRun, Usage: "end the run for good",
+		Description: "Active turns are dropped; what they had staged is kept. A gate that waits and open requests to people are closed. " +
+			"The run's record stays, and assign --new-run starts another. While the process of a turn is at work, and inside a dispatched turn, it is refused.",
+		Flags: []ucli.Flag{
+			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded, and required"},
+		},
+		Action: func(c *ucli.Context) error {
+			if err := noArgs(c); err != nil {
+				return err
+			}
+			return runAbandon(c.Context, f, c.String("reason"))
+		},
+	}
+}
+
+func runAbandon(ctx context.Context, f *term.Factory, reason string) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.Abandon(ctx, reason)
+	tellNotices(f, out.Notices)
+	if err != nil {
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("from_status", string(out.Result.From))
+	payload.Set("reason", out.Result.Reason)
+	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
+	payload.Set("dropped_turns", out.Result.Dropped)
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("Run %s is abandoned. Its record stays.\n\n", p.Bold(term.OneLine(out.Run)))
+		p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
+		if len(out.Result.Dropped) > 0 {
+			p.Field("Dropped", "%s", term.OneLine(strings.Join(out.Result.Dropped, ", ")))
+		}
+		if out.Result.Gate != "" {
+			p.Field("Gate", "%s waits no more", term.OneLine(out.Result.Gate))
+		}
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

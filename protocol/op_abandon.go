@@ -1,0 +1,178 @@
+// AbandonRun: a person ends a run for good (docs/spec/lifecycle.md#abandoning-a-run).
+
+package protocol
+
+import (
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OpAbandon is the wire name of AbandonRun.
+const OpAbandon = "abandon_run"
+
+// AbandonRun ends a run that is not over: its turns are dropped, what it waits for
+// and what it asks of people is closed, and its status becomes failed. What it has
+// recorded stays. Only a new run leads on.
+type AbandonRun struct {
+	Reason string       `json:"reason"`
+	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged for
+}
+
+// StagedTurn is the staged result of an active turn.
+type StagedTurn struct {
+	TurnID string `json:"turn_id"`
+	Result *Blob  `json:"result"`
+}
+
+func (*AbandonRun) Name() string { return OpAbandon }
+
+func (op *AbandonRun) Blobs() []*Blob {
+	var out []*Blob
+	for _, s := range op.Staged {
+		out = append(out, s.Result)
+	}
+	return out
+}
+
+// AbandonResult is the outcome of AbandonRun.
+type AbandonResult struct {
+	From    wire.Status
+	Reason  string
+	Gate    string   // the gate that waited, "" for none
+	Dropped []string // ids of the turns that were active
+}
+
+// CheckAbandonable says whether a run may be abandoned at all.
+// Codes: inside_dispatched_turn, invalid_state_transition.
+func CheckAbandonable(s *run.State, actor Actor) *wire.Error {
+	if actor.InsideTurn != "" {
+		return &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "actor",
+			Message: actor.place() + "; an agent cannot end its own run.",
+			Hint:    "ask a person to run git agentxchain abandon in their own terminal",
+		}
+	}
+	switch s.Status {
+	case wire.StatusActive, wire.StatusPaused, wire.StatusBlocked:
+		if s.Run() != "" {
+			return nil
+		}
+	case wire.StatusCompleted, wire.StatusFailed:
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("Run %s is over (%s); there is nothing left to abandon.", wire.OrNone(s.Run()), s.Status),
+			Hint:    "git agentxchain assign --new-run",
+		}
+	}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: "No run has started; there is nothing to abandon.",
+		Hint:    "git agentxchain status",
+	}
+}
+
+// personsReason is the reason of something only a person decides, trimmed.
+// Codes: reason_required, invalid_argument.
+func personsReason(reason, why, command string) (string, *wire.Error) {
+	reason = wire.TrimSpace(reason)
+	switch {
+	case reason == "":
+		return "", &wire.Error{
+			Code:    wire.CodeReasonRequired,
+			Field:   "reason",
+			Message: why,
+			Hint:    command,
+		}
+	case len(reason) > maxDenial:
+		return "", &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "reason",
+			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
+		}
+	}
+	return reason, nil
+}
+
+func (op *AbandonRun) apply(t *transition) *wire.Error {
+	s := t.s
+	if err := CheckAbandonable(s, t.env.Actor); err != nil {
+		return err
+	}
+	reason, err := personsReason(op.Reason, "A run is abandoned with a reason: the record says why it ended.", "git agentxchain abandon --reason TEXT")
+	if err != nil {
+		return err
+	}
+	res := &AbandonResult{From: s.Status, Reason: reason, Gate: pendingGate(s), Dropped: []string{}}
+	dropped := op.drop(t, res)
+	if s.Status == wire.StatusBlocked {
+		t.clearBlock("run_abandoned")
+	}
+	t.resolveEscalations(func(*ojson.Object) bool { return true }, "run_abandoned")
+
+	by := ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
+	s.Status = wire.StatusFailed
+	s.BlockedOn, s.BlockedReason, s.Escalation = nil, nil, nil
+	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
+	s.QueuedPhaseTransition, s.QueuedRunCompletion = nil, nil
+	s.LastGateFailure, s.NextRecommendedRole = nil, nil
+	s.NonProgressSignature, s.NonProgressCount = nil, 0
+	s.Abandoned = &run.Abandonment{
+		At:         t.env.Time(),
+		By:         by,
+		Reason:     reason,
+		FromStatus: res.From,
+	}
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "run_abandoned",
+		"run_id", s.Run(),
+		"phase", s.Phase,
+		"from_status", string(res.From),
+		"gate_id", ojson.OrNull(res.Gate),
+		"dropped_turns", dropped,
+		"abandoned_by", by,
+		"reason", reason,
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.lastEvent(run.EventAbandoned, nil, ojson.NewObject("reason", reason, "by", by, "from_status", string(res.From),
+		"gate_id", ojson.OrNull(res.Gate), "dropped_turns", dropped))
+	t.runHistory("")
+	t.session = "run_abandoned"
+	t.subject = "abandon " + s.Run()
+	t.result = res
+	return nil
+}
+
+// drop removes the active turns. What they had staged is kept and paid for; the
+// delegations they worked on have failed.
+func (op *AbandonRun) drop(t *transition, res *AbandonResult) []*ojson.Object {
+	s := t.s
+	rows := []*ojson.Object{}
+	for _, id := range s.ActiveTurns.Keys() {
+		turn, _ := s.ActiveTurns.Get(id)
+		row := ojson.NewObject("turn_id", id, "role", turn.AssignedRole, "status", turn.Status, "attempt", turn.Attempt)
+		for _, staged := range op.Staged {
+			if staged.TurnID == id {
+				row.Set("kept", ojson.OrNull(t.preserve(turn, staged.Result)))
+				t.charge(stagedCost(staged.Result))
+			}
+		}
+		for i, d := range s.DelegationQueue {
+			if wire.OrEmpty(d.ChildTurnID) == id && d.Status == "active" {
+				c := *d
+				c.Status = "failed"
+				s.DelegationQueue[i] = &c
+			}
+		}
+		t.dropTurn(id)
+		res.Dropped = append(res.Dropped, id)
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,102 @@
+// Abandon: a person ends the run for good.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// CodeTurnAtWork means that the process of a dispatched turn is still running, and
+// that it has to end first.
+const CodeTurnAtWork = "turn_at_work"
+
+// Abandoned is the outcome of Abandon.
+type Abandoned struct {
+	Done
+	Result *protocol.AbandonResult
+}
+
+// Abandon ends the run for good: active turns are dropped, what they had staged is
+// kept, a gate that waits and requests to people are closed. The record stays
+// (docs/spec/lifecycle.md#abandoning-a-run).
+//
+// Errors: inside_dispatched_turn, invalid_state_transition without a run or for one
+// that is over, reason_required, invalid_argument, turn_at_work while the process of a
+// turn runs, lease_held while a runner has one, and those of every change.
+func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error) {
+	out := &Abandoned{}
+	in := r.asker()
+	if in.Turn != "" {
+		// An isolated agent cannot even take the lock; it is told why it may not before that.
+		refusal := protocol.CheckAbandonable(&run.State{}, protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
+		out.Outcome = OutcomeOf(refusal)
+		return out, refusal
+	}
+	done, err := r.do(ctx, "abandon", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if refusal := protocol.CheckAbandonable(c.view.State, c.env.Actor); refusal != nil {
+			return nil, refusal
+		}
+		op := &protocol.AbandonRun{Reason: reason}
+		if wire.TrimSpace(reason) == "" {
+			return op, nil
+		}
+		held := r.atWork().Held
+		for id, turn := range c.view.State.ActiveTurns.All() {
+			for _, at := range held {
+				if at == id {
+					return nil, turnAtWork(turn)
+				}
+			}
+			if err := c.admitted(ctx, turn, nil, nil); err != nil {
+				return nil, err
+			}
+			s, err := c.refused(id)
+			if err != nil {
+				return nil, err
+			}
+			if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
+				op.Staged = append(op.Staged, protocol.StagedTurn{TurnID: id, Result: protocol.NewBlob(s.data)})
+			}
+		}
+		return op, nil
+	})
+	out.Done = *done
+	if err == nil {
+		out.Result = done.Transition.Result.(*protocol.AbandonResult)
+	}
+	return out, err
+}
+
+func turnAtWork(turn *run.Turn) *wire.Error {
+	return &wire.Error{
+		Code:    CodeTurnAtWork,
+		Field:   "active_turns." + turn.TurnID,
+		Message: fmt.Sprintf("The process of turn %s (%s) is still at work; it has to end first.", turn.TurnID, turn.AssignedRole),
+		Hint:    "end it (Ctrl-C where git agentxchain run or step drives it), then: git agentxchain abandon --reason TEXT",
+	}
+}
+
+// over reports a run that nothing but a new one follows.
+func over(s *run.State) bool { return s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed }
+
+// anotherRun refuses to begin a run without being asked for another one.
+func anotherRun(s *run.State, hint string) *wire.Error {
+	what := "complete"
+	if s.Status == wire.StatusFailed {
+		what = "over"
+		if text := s.Abandoned.Text(); text != "" {
+			what = "over (" + run.Clip(text, 200) + ")"
+		}
+	}
+	return &wire.Error{
+		Code:    wire.CodeInvalidStateTransition,
+		Field:   "status",
+		Message: "Run " + s.Run() + " is " + what + "; another one starts only on purpose.",
+		Hint:    hint,
+	}
+}
