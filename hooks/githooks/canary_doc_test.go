@@ -41,7 +41,7 @@ func TestCanaryListIsDocumented(t *testing.T) {
 		t.Errorf("docs/git-hooks.md has\n%s\nthe rehearsal tries\n%s", strings.Join(documented, "\n"), strings.Join(tried, "\n"))
 	}
 	// Every rule of the documented table is tried, but for those the text names.
-	_, after, _ = strings.Cut(string(data), "| rule | refused is | by |\n|---|---|---|\n")
+	_, after, _ = strings.Cut(string(data), "| rule | refuses | by |\n|---|---|---|\n")
 	untried := []string{RuleOutsideScope, RuleParallelConflict, RuleRunsUnpushed, RuleTurnMissing, RuleTooManyCommits}
 	for line := range strings.Lines(after) {
 		if !strings.HasPrefix(line, "| `") {
