@@ -3,9 +3,11 @@
 package protocol
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/config"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -20,8 +22,9 @@ const (
 	ClaimCompleted = "run_completed"
 	ClaimReopened  = "run_reopened" // a run that was over is not over any more
 	ClaimAbandoned = "run_abandoned"
-	ClaimIndex     = "index"        // the digest the rules decide on does not follow from the ledgers
-	ClaimRules     = "rules"        // a run under way is judged by weaker rules that were never adopted
+	ClaimUndo      = "last_approval" // what taking an approval back leads to was changed
+	ClaimIndex     = "index"         // the digest the rules decide on does not follow from the ledgers
+	ClaimRules     = "rules"         // a run under way is judged by weaker rules that were never adopted
 )
 
 // Claim is something that a record says happened, that this program lets only a
@@ -52,6 +55,8 @@ func (c Claim) String() string {
 		return "the " + c.From + " run became " + c.To
 	case ClaimAbandoned:
 		return "the run was abandoned"
+	case ClaimUndo:
+		return "what taking the approval of gate " + c.Gate + " back leads to"
 	case ClaimIndex:
 		return "the digest of the ledgers does not follow from them"
 	case ClaimRules:
@@ -90,6 +95,10 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 	if before.Phase != after.Phase && before.Phase != "" {
 		out = append(out, Claim{Kind: ClaimPhase, From: before.Phase, To: after.Phase})
 	}
+	if a := after.LastApproval; a != nil && !sameApproval(before.LastApproval, a) {
+		_, gate, _ := a.Gate()
+		out = append(out, Claim{Kind: ClaimUndo, Gate: gate})
+	}
 	held := before.Status == wire.StatusBlocked || before.Status == wire.StatusPaused
 	switch {
 	case before.Status == wire.StatusCompleted && after.Status != wire.StatusCompleted,
@@ -103,6 +112,11 @@ func Claims(c *config.Config, before, after *run.State) []Claim {
 		out = append(out, Claim{Kind: ClaimActive, From: string(before.Status), To: string(after.Status)})
 	}
 	return out
+}
+
+// sameApproval reports whether a step left alone what taking an approval back leads to.
+func sameApproval(before, after *run.LastApproval) bool {
+	return before != nil && bytes.Equal(ojson.Compact(ojson.Marshal(before)), ojson.Compact(ojson.Marshal(after)))
 }
 
 // RulesClaim returns what an operation claims by recording the configuration now, when

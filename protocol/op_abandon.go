@@ -29,10 +29,12 @@ type StagedTurn struct {
 
 func (*AbandonRun) Name() string { return OpAbandon }
 
-func (op *AbandonRun) Blobs() []*Blob {
-	var out []*Blob
-	for _, s := range op.Staged {
-		out = append(out, s.Result)
+func (op *AbandonRun) Blobs() []*Blob { return stagedBlobs(op.Staged) }
+
+func stagedBlobs(staged []StagedTurn) []*Blob {
+	out := make([]*Blob, len(staged))
+	for i, s := range staged {
+		out[i] = s.Result
 	}
 	return out
 }
@@ -104,12 +106,14 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	if err := CheckAbandonable(s, t.env.Actor); err != nil {
 		return err
 	}
-	reason, err := personsReason(op.Reason, "A run is abandoned with a reason: the record says why it ended.", "git agentxchain abandon --reason TEXT")
+	reason, err := personsReason(op.Reason, "A run is abandoned with a reason: the record says why it ended.",
+		"git agentxchain abandon --reason TEXT")
 	if err != nil {
 		return err
 	}
-	res := &AbandonResult{From: s.Status, Reason: reason, Gate: pendingGate(s), Dropped: []string{}}
-	dropped := op.drop(t, res)
+	res := &AbandonResult{From: s.Status, Reason: reason, Gate: pendingGate(s)}
+	var dropped []*ojson.Object
+	res.Dropped, dropped = t.giveUp(op.Staged, "failed")
 	if s.Status == wire.StatusBlocked {
 		t.clearBlock("run_abandoned")
 	}
@@ -149,30 +153,31 @@ func (op *AbandonRun) apply(t *transition) *wire.Error {
 	return nil
 }
 
-// drop removes the active turns. What they had staged is kept and paid for; the
-// delegations they worked on have failed.
-func (op *AbandonRun) drop(t *transition, res *AbandonResult) []*ojson.Object {
+// giveUp removes the active turns and says what became of each. What they had staged is
+// kept and paid for; delegations they worked on get the status.
+func (t *transition) giveUp(staged []StagedTurn, delegation string) (ids []string, rows []*ojson.Object) {
 	s := t.s
-	rows := []*ojson.Object{}
+	ids, rows = []string{}, []*ojson.Object{}
 	for _, id := range s.ActiveTurns.Keys() {
 		turn, _ := s.ActiveTurns.Get(id)
 		row := ojson.NewObject("turn_id", id, "role", turn.AssignedRole, "status", turn.Status, "attempt", turn.Attempt)
-		for _, staged := range op.Staged {
-			if staged.TurnID == id {
-				row.Set("kept", ojson.OrNull(t.preserve(turn, staged.Result)))
-				t.charge(stagedCost(staged.Result))
+		for _, r := range staged {
+			if r.TurnID == id && r.Result != nil {
+				row.Set("kept", t.preserve(turn, r.Result))
+				t.charge(stagedCost(r.Result))
 			}
 		}
 		for i, d := range s.DelegationQueue {
 			if wire.OrEmpty(d.ChildTurnID) == id && d.Status == "active" {
 				c := *d
-				c.Status = "failed"
+				if c.Status = delegation; delegation == "pending" {
+					c.ChildTurnID = nil
+				}
 				s.DelegationQueue[i] = &c
 			}
 		}
 		t.dropTurn(id)
-		res.Dropped = append(res.Dropped, id)
-		rows = append(rows, row)
+		ids, rows = append(ids, id), append(rows, row)
 	}
-	return rows
+	return ids, rows
 }

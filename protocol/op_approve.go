@@ -18,6 +18,7 @@ type Approval struct {
 	Actions  []ActionRun `json:"actions"`            // gate actions the caller ran, in order
 	Unproven bool        `json:"unproven,omitempty"` // the caller could not look at the work tree; the gate is not evaluated again
 	Reason   string      `json:"reason,omitempty"`   // why, in the person's words
+	Undoable bool        `json:"undoable,omitempty"` // keep what a withdrawal goes back to; records of before did not
 	Preview  bool        `json:"-"`                  // only ask whether it would be granted, before any action runs; never recorded
 }
 

@@ -130,6 +130,7 @@ func (t *transition) finish(op Operation) (*Transition, *wire.Error) {
 	if _, evidence := op.(*Audit); !evidence {
 		t.closeStale()
 	}
+	t.noteApproval(op)
 	if err := t.writeEvents(); err != nil {
 		return nil, err
 	}

@@ -118,17 +118,24 @@ func (w *opsWorld) reissue(turnID, role string) *ReissueTurn {
 
 // abandonment is the operation with everything that is staged.
 func (w *opsWorld) abandonment(reason string) *AbandonRun {
-	op := &AbandonRun{Reason: reason}
+	return &AbandonRun{Reason: reason, Staged: w.stagedTurns()}
+}
+
+func (w *opsWorld) withdrawal(reason string) *WithdrawApproval {
+	return &WithdrawApproval{Reason: reason, Staged: w.stagedTurns()}
+}
+
+func (w *opsWorld) stagedTurns() (out []StagedTurn) {
 	for _, id := range w.state.ActiveTurns.Keys() {
 		if doc := w.staged[id]; doc != nil {
-			op.Staged = append(op.Staged, StagedTurn{TurnID: id, Result: NewBlob(ojson.Pretty(doc))})
+			out = append(out, StagedTurn{TurnID: id, Result: NewBlob(ojson.Pretty(doc))})
 		}
 	}
-	return op
+	return out
 }
 
 func (w *opsWorld) approval() Operation {
-	a := Approval{Files: w.gateFiles(), Actions: []ActionRun{}}
+	a := Approval{Files: w.gateFiles(), Actions: []ActionRun{}, Undoable: true}
 	gate := pendingGate(w.state)
 	if g := w.cfg.Gate(gate); g != nil {
 		for i, act := range g.Actions {

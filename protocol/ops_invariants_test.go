@@ -135,6 +135,10 @@ func (w *opsWorld) cost(op Operation, tr *Transition, before float64) {
 		for _, s := range op.Staged {
 			want += stagedCost(s.Result)
 		}
+	case *WithdrawApproval:
+		for _, s := range op.Staged {
+			want += stagedCost(s.Result)
+		}
 	case *RejectTurn:
 		want += max(op.Cost, stagedCost(op.Staged))
 	case *ReissueTurn:

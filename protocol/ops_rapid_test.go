@@ -229,6 +229,8 @@ func (m *opsMachine) abandon() Operation {
 	return m.w.abandonment(pick(m.d, "no use", " why go on? ", ""))
 }
 
+func (m *opsMachine) withdraw() Operation { return m.w.withdrawal(pick(m.d, "", "too early")) }
+
 func (m *opsMachine) block() Operation {
 	on := pick(m.d, "dispatch:timeout", "hook:before_acceptance:h", "hook:before_gate:h", "turn:stalled:x")
 	d := run.DescribeBlock(m.w.state, on, m.turn())
@@ -291,9 +293,12 @@ func (m *opsMachine) operation() Operation {
 		case wire.StatusPaused:
 			return pick(d, m.approve, m.approve, m.approve, m.block)()
 		case wire.StatusCompleted, wire.StatusFailed:
-			return pick(d, restart, m.checkpoint)()
+			return pick(d, restart, m.checkpoint, m.withdraw)()
 		case wire.StatusBlocked:
 			return pick(d, unblock, unblock, m.reissue, m.accept, m.accept, m.reject, m.approve, restart)()
+		}
+		if s.LastApproval != nil && d.one(5) {
+			return m.withdraw()
 		}
 		if s.ActiveTurns.Len() == 0 {
 			if len(w.projectDirty()) > 0 {
@@ -303,7 +308,7 @@ func (m *opsMachine) operation() Operation {
 		}
 		return pick(d, m.accept, m.accept, m.accept, m.accept, m.accept, m.assign, m.assign, m.reject, m.reissue)()
 	}
-	return pick(d, m.assign, m.accept, m.reject, m.reissue, m.approve, m.block, escalate, unblock, m.checkpoint, restart, m.abandon)()
+	return pick(d, m.assign, m.accept, m.reject, m.reissue, m.approve, m.block, escalate, unblock, m.checkpoint, restart, m.abandon, m.withdraw)()
 }
 
 func TestOperationsKeepTheirInvariants(t *testing.T) {

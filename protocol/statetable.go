@@ -68,6 +68,8 @@ func legalEdges(op string) []edge {
 		return []edge{{active, active}, {paused, paused}, {blocked, blocked}}
 	case OpAbandon:
 		return []edge{{active, bad}, {paused, bad}, {blocked, bad}}
+	case OpWithdraw:
+		return []edge{{active, paused}, {completed, paused}}
 	case OpTransitionState:
 		return []edge{{active, paused}, {active, blocked}}
 	}
@@ -148,7 +150,7 @@ func condition(before, after *run.State, op string) (problem, field string) {
 	}
 	if before.Phase != "" && before.Phase != after.Phase {
 		switch op {
-		case "accept_turn", "approve_transition", "init_run", "scaffold":
+		case "accept_turn", "approve_transition", "init_run", "scaffold", OpWithdraw:
 		default:
 			return fmt.Sprintf("the phase cannot go from %q to %q", before.Phase, after.Phase), "phase"
 		}
@@ -173,6 +175,9 @@ func condition(before, after *run.State, op string) (problem, field string) {
 	case wire.StatusPaused:
 		if !run.HasPending(after) {
 			return "a pause needs the gate it waits at", "pending_phase_transition"
+		}
+		if op == OpWithdraw && before.LastApproval == nil {
+			return "no approval can be taken back", "last_approval"
 		}
 		if op == "reactivate" && !run.HasPending(before) {
 			return "lifting a block begins no wait for approval", "pending_phase_transition"

@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
@@ -45,23 +46,10 @@ func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error)
 		if wire.TrimSpace(reason) == "" {
 			return op, nil
 		}
-		held := r.atWork().Held
-		for id, turn := range c.view.State.ActiveTurns.All() {
-			for _, at := range held {
-				if at == id {
-					return nil, turnAtWork(turn)
-				}
-			}
-			if err := c.admitted(ctx, turn, nil, nil); err != nil {
-				return nil, err
-			}
-			s, err := c.refused(id)
-			if err != nil {
-				return nil, err
-			}
-			if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
-				op.Staged = append(op.Staged, protocol.StagedTurn{TurnID: id, Result: protocol.NewBlob(s.data)})
-			}
+		var err error
+		op.Staged, err = c.givenUp(ctx, "git agentxchain abandon --reason TEXT")
+		if err != nil {
+			return nil, err
 		}
 		return op, nil
 	})
@@ -72,17 +60,39 @@ func (r *Runner) Abandon(ctx context.Context, reason string) (*Abandoned, error)
 	return out, err
 }
 
-func turnAtWork(turn *run.Turn) *wire.Error {
-	return &wire.Error{
-		Code:    CodeTurnAtWork,
-		Field:   "active_turns." + turn.TurnID,
-		Message: fmt.Sprintf("The process of turn %s (%s) is still at work; it has to end first.", turn.TurnID, turn.AssignedRole),
-		Hint:    "end it (Ctrl-C where git agentxchain run or step drives it), then: git agentxchain abandon --reason TEXT",
+// givenUp returns what the active turns have staged, for an operation that drops them
+// all. then is the command to try again once a process that is still at work has ended.
+// Codes: turn_at_work, and those of a lease.
+func (c *change) givenUp(ctx context.Context, then string) ([]protocol.StagedTurn, error) {
+	var out []protocol.StagedTurn
+	held := c.r.atWork().Held
+	for id, turn := range c.view.State.ActiveTurns.All() {
+		if slices.Contains(held, id) {
+			return nil, &wire.Error{
+				Code:    CodeTurnAtWork,
+				Field:   "active_turns." + id,
+				Message: fmt.Sprintf("The process of turn %s (%s) is still at work; it has to end first.", id, turn.AssignedRole),
+				Hint:    "end it (Ctrl-C where git agentxchain run or step drives it), then: " + then,
+			}
+		}
+		if err := c.admitted(ctx, turn, nil, nil); err != nil {
+			return nil, err
+		}
+		s, err := c.refused(id)
+		if err != nil {
+			return nil, err
+		}
+		if s.data != nil && s.path != wire.FlatStagingPath && protocol.StagedProof(s.data) {
+			out = append(out, protocol.StagedTurn{TurnID: id, Result: protocol.NewBlob(s.data)})
+		}
 	}
+	return out, nil
 }
 
 // over reports a run that nothing but a new one follows.
-func over(s *run.State) bool { return s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed }
+func over(s *run.State) bool {
+	return s.Status == wire.StatusCompleted || s.Status == wire.StatusFailed
+}
 
 // anotherRun refuses to begin a run without being asked for another one.
 func anotherRun(s *run.State, hint string) *wire.Error {

@@ -76,7 +76,7 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 			return nil, err
 		}
 		op := func(actions []protocol.ActionRun) protocol.Operation {
-			a := protocol.Approval{Files: files, Actions: actions, Reason: opt.Reason}
+			a := protocol.Approval{Files: files, Actions: actions, Reason: opt.Reason, Undoable: true}
 			if completion {
 				return &protocol.ApproveCompletion{Approval: a}
 			}

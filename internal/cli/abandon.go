@@ -15,8 +15,9 @@ import (
 func newAbandonCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "abandon", Category: categoryRun, Usage: "end the run for good",
-		Description: "Active turns are dropped; what they had staged is kept. A gate that waits and open requests to people are closed. " +
-			"The run's record stays, and assign --new-run starts another. While the process of a turn is at work, and inside a dispatched turn, it is refused.",
+		Description: "Active turns are dropped; what they had staged is kept. A gate that waits and open requests to people " +
+			"are closed. The run's record stays, and assign --new-run starts another. While the process of a turn is at work, " +
+			"and inside a dispatched turn, it is refused.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded, and required"},
 		},

@@ -29,11 +29,13 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 		Name: name, Category: categoryRun, Usage: usage, Hidden: completion != nil,
 		Description: "The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. " +
 			"--deny refuses the gate: the run goes back to work in its phase, and the next turn is told the reason. " +
+			"--withdraw takes the last approval back, as long as no turn was accepted after it: the run waits at the gate again. " +
 			"An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
+			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
 			&ucli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		},
@@ -41,13 +43,17 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			if err := noArgs(c); err != nil {
 				return err
 			}
-			if c.Bool("deny") {
-				for _, name := range []string{"dry-run", "allow-actions"} {
-					if c.Bool(name) {
-						return term.UsageErrorf("--deny runs nothing and asks nothing, so that --%s has no meaning beside it", name)
-					}
+			switch {
+			case c.Bool("deny"):
+				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions"); err != nil {
+					return err
 				}
 				return runDeny(c.Context, f, c.String("reason"))
+			case c.Bool("withdraw"):
+				if err := alone(c, "withdraw", "dry-run", "allow-actions"); err != nil {
+					return err
+				}
+				return runWithdraw(c.Context, f, c.String("reason"))
 			}
 			return runApprove(c.Context, f, runner.ApproveOptions{
 				Completion:   completion,
@@ -57,6 +63,16 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 			}, c.Bool("yes"))
 		},
 	}
+}
+
+// alone refuses flags that mean nothing beside the named one.
+func alone(c *ucli.Context, flag string, others ...string) error {
+	for _, name := range others {
+		if c.Bool(name) {
+			return term.UsageErrorf("--%s runs nothing and passes nothing, so that --%s has no meaning beside it", flag, name)
+		}
+	}
+	return nil
 }
 
 func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, yes bool) error {

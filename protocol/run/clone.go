@@ -71,14 +71,9 @@ func (s *State) Copy(f objectCopy) *State {
 	c.PhaseGateStatus = s.PhaseGateStatus.Clone(nil)
 	c.BudgetReservations = s.BudgetReservations.Clone(f)
 	c.BlockedReason = s.BlockedReason.copy(f)
-	if p := s.PendingPhaseTransition; p != nil {
-		c.PendingPhaseTransition = copyPtr(p)
-		c.PendingPhaseTransition.Extra = f.extra(p.Extra)
-	}
-	if p := s.PendingRunCompletion; p != nil {
-		c.PendingRunCompletion = copyPtr(p)
-		c.PendingRunCompletion.Extra = f.extra(p.Extra)
-	}
+	c.PendingPhaseTransition = s.PendingPhaseTransition.copy(f)
+	c.PendingRunCompletion = s.PendingRunCompletion.copy(f)
+	c.LastApproval = s.LastApproval.copy(f)
 	if q := s.QueuedPhaseTransition; q != nil {
 		c.QueuedPhaseTransition = copyPtr(q)
 		c.QueuedPhaseTransition.Extra = f.extra(q.Extra)

@@ -161,7 +161,7 @@ func ValidateEvent(v ojson.Value) []string {
 }
 
 // ValidateEventOrdering checks a timeline: run_started first, run_completed
-// last, no turn accepted before it was dispatched, times never going back. The
+// last unless the approval of the completion was taken back, no turn accepted before it was dispatched, times never going back. The
 // code is "" when the order is right, invalid_events when v is no timeline, else
 // ordering_violation. The texts are wire: docs/conformance.md#becoming-a-target.
 func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
@@ -175,7 +175,7 @@ func ValidateEventOrdering(v ojson.Value) (code string, errs []string) {
 		errs = append(errs, "First event must be run_started")
 	}
 	for i := range last {
-		if at(i).String("event_type") == EventRunCompleted {
+		if at(i).String("event_type") == EventRunCompleted && at(i+1).String("event_type") != EventApprovalWithdrawn {
 			errs = append(errs, "run_completed must be the last event")
 			break
 		}

@@ -23,7 +23,8 @@ const EventConfigAdopted = "config_adopted"
 // keep such rows and pass them over (docs/spec/state.md#events); an event that comes from
 // outside is still held against the closed vocabulary.
 func OwnEventTypes() []string {
-	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted, EventAbandoned}
+	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted,
+		EventAbandoned, EventApprovalWithdrawn}
 }
 
 // writable reports whether an event of the type may go to events.jsonl.

@@ -182,6 +182,15 @@ func requesters(s *State) (phase, completion string) {
 	case s.QueuedRunCompletion != nil:
 		completion = s.QueuedRunCompletion.RequestedByTurn
 	}
+	if a := s.LastApproval; a != nil && phase == "" && completion == "" {
+		// The approval can be taken back, and the gate is judged by that turn again.
+		if a.Transition != nil {
+			phase = a.Transition.RequestedByTurn
+		}
+		if a.Completion != nil {
+			completion = a.Completion.RequestedByTurn
+		}
+	}
 	return phase, completion
 }
 

@@ -39,6 +39,9 @@ func BuildHistory(f HistoryFacts) *ojson.Object {
 	}
 	var completed, duration, blocked any
 	status := "blocked"
+	if s.Status == wire.StatusPaused { // its completion was taken back
+		status = string(s.Status)
+	}
 	if s.Status == wire.StatusCompleted {
 		status, completed = "completed", wire.OrEmpty(s.CompletedAt)
 		if ms, ok := wire.DurationMS(started, wire.OrEmpty(s.CompletedAt)); ok {

@@ -44,7 +44,8 @@ type State struct {
 	RepoDecisions          []*ojson.Object          `json:"repo_decisions,omitempty"`
 	NonProgressSignature   *string                  `json:"non_progress_signature,omitempty"`
 	NonProgressCount       int                      `json:"non_progress_count,omitempty"`
-	Abandoned              *Abandonment             `json:"abandoned,omitempty"` // a member of ours
+	Abandoned              *Abandonment             `json:"abandoned,omitempty"` // a member of ours, like the next
+	LastApproval           *LastApproval            `json:"last_approval,omitempty"`
 	Extra                  ojson.Extra
 }
 

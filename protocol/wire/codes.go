@@ -46,6 +46,7 @@ const (
 	CodeGateActionFailed       = "gate_action_failed"
 	CodeInsideTurn             = "inside_dispatched_turn"
 	CodeNothingPending         = "nothing_pending"
+	CodeNothingToWithdraw      = "nothing_to_withdraw"
 	CodeReasonRequired         = "reason_required"
 	CodeRunExists              = "run_exists"
 	CodeMailboxFull            = "mailbox_full"

@@ -143,6 +143,7 @@ func ExitTable() []exitRow {
 			{"inside_dispatched_turn", "a person's decision was attempted from inside a dispatched turn"},
 			{"turn_at_work", "the process of a turn is still running and has to end first"},
 			{"nothing_pending", "nothing waits for approval"},
+			{"nothing_to_withdraw", "there is no approval that can be taken back"},
 			{"nothing_to_confirm", "nothing of the run waits for a person's confirmation"},
 			{"run_exists", "a live run exists already"},
 			{"mailbox_full", "the mailbox of the run takes no more messages for now"},

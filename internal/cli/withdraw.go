@@ -1,0 +1,47 @@
+// approve --withdraw: a person takes the last approval back.
+
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+)
+
+func runWithdraw(ctx context.Context, f *term.Factory, reason string) error {
+	r, err := openRunner(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	out, err := r.Withdraw(ctx, reason)
+	tellNotices(f, out.Notices)
+	if err != nil {
+		return err
+	}
+	payload := donePayload(&out.Done)
+	payload.Set("gate_type", out.Result.GateType)
+	payload.Set("gate_id", ojson.OrNull(out.Result.Gate))
+	payload.Set("from", ojson.OrNull(out.Result.From))
+	payload.Set("to", ojson.OrNull(out.Result.To))
+	payload.Set("approved_by", ojson.OrNull(out.Result.ApprovedBy))
+	payload.Set("reason", ojson.OrNull(out.Result.Reason))
+	payload.Set("dropped_turns", out.Result.Dropped)
+	n := next(ctx, r)
+	payload.Set("next_action", nextObject(n))
+	f.Out.Emit(payload, func(p *term.Printer) {
+		p.Printf("The approval of gate %s is taken back: the run waits at it again, in phase %s.\n\n",
+			p.Bold(term.OneLine(out.Result.Gate)), term.OneLine(out.Result.From))
+		if out.Result.Reason != "" {
+			p.Field("Reason", "%s", term.OneLine(out.Result.Reason))
+		}
+		if len(out.Result.Dropped) > 0 {
+			p.Field("Dropped", "%s", term.OneLine(strings.Join(out.Result.Dropped, ", ")))
+		}
+		printWhere(p, &out.Done)
+		printNext(p, n)
+	})
+	return nil
+}

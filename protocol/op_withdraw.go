@@ -1,0 +1,184 @@
+// WithdrawApproval: a person takes the last approval back (docs/spec/gates.md#an-approval-is-taken-back).
+
+package protocol
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// OpWithdraw is the wire name of WithdrawApproval.
+const OpWithdraw = "withdraw_approval"
+
+// WithdrawApproval takes the last approval of a person back, as long as no turn was
+// accepted after it: the run waits at the same gate again, for the same request. Turns
+// given out since are dropped.
+type WithdrawApproval struct {
+	Reason string       `json:"reason,omitempty"`
+	Staged []StagedTurn `json:"staged,omitempty"` // what the dropped turns had staged; kept, and charged for
+}
+
+func (*WithdrawApproval) Name() string      { return OpWithdraw }
+func (op *WithdrawApproval) Blobs() []*Blob { return stagedBlobs(op.Staged) }
+
+// WithdrawResult is the outcome of WithdrawApproval.
+type WithdrawResult struct {
+	GateType   string
+	Gate       string
+	From, To   string // the phase the run is in again, and the one it had entered; To is "" for a completion
+	ApprovedBy string
+	Reason     string
+	Dropped    []string // ids of the turns that were active
+}
+
+// CheckWithdrawable says whether there is an approval that can be taken back.
+// Codes: inside_dispatched_turn, nothing_to_withdraw, run_blocked.
+func CheckWithdrawable(s *run.State, actor Actor) *wire.Error {
+	if actor.InsideTurn != "" {
+		return &wire.Error{
+			Code:    wire.CodeInsideTurn,
+			Field:   "actor",
+			Message: actor.place() + "; an agent cannot take an approval back.",
+			Hint:    "ask a person to run git agentxchain approve --withdraw in their own terminal",
+		}
+	}
+	nothing := func(why, hint string) *wire.Error {
+		return &wire.Error{Code: wire.CodeNothingToWithdraw, Field: "last_approval", Message: "No approval can be taken back: " + why, Hint: hint}
+	}
+	a := s.LastApproval
+	kind, _, to := a.Gate()
+	switch {
+	case run.HasPending(s):
+		return nothing("gate "+pendingGate(s)+" still waits.", "git agentxchain approve --deny --reason TEXT refuses it")
+	case s.Status == wire.StatusFailed || s.Run() == "":
+		return nothing("the run is over, or none has begun.", "git agentxchain status")
+	case kind == "" && s.Status == wire.StatusCompleted:
+		return nothing("the approval policy completed the run, or it was approved before this could be undone.", "git agentxchain assign --new-run")
+	case kind == "", wire.OrEmpty(a.LastTurn) != wire.OrEmpty(s.LastCompletedTurnID):
+		return nothing("a turn was accepted since, a gate was passed by the approval policy or without a person, or none was approved yet.",
+			"git agentxchain escalate --reason TEXT stops the run; git agentxchain abandon --reason TEXT ends it")
+	case s.Status == wire.StatusBlocked:
+		return blockedError(s, "take the approval back")
+	case kind == run.GatePhase && (s.Status != wire.StatusActive || s.Phase != to),
+		kind == run.GateCompletion && s.Status != wire.StatusCompleted:
+		return nothing("the run has moved on since.", "git agentxchain status")
+	}
+	return nil
+}
+
+func (op *WithdrawApproval) apply(t *transition) *wire.Error {
+	s := t.s
+	if err := CheckWithdrawable(s, t.env.Actor); err != nil {
+		return err
+	}
+	reason := wire.TrimSpace(op.Reason)
+	if len(reason) > maxDenial {
+		return &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "reason",
+			Message: fmt.Sprintf("The reason has %d bytes; %d are the most.", len(reason), maxDenial),
+		}
+	}
+	a := s.LastApproval
+	kind, gate, to := a.Gate()
+	res := &WithdrawResult{GateType: kind, Gate: gate, From: s.Phase, To: to, ApprovedBy: a.By.String("name"), Reason: reason}
+	var dropped []*ojson.Object
+	res.Dropped, dropped = t.giveUp(op.Staged, "pending")
+
+	by, payload := "", ojson.NewObject("gate_type", kind)
+	if p := a.Transition; p != nil {
+		// A foreign record may lack where it came from; a run enters a phase from the one before.
+		res.From = cmp.Or(p.From, s.Phase)
+		s.Phase, s.PendingPhaseTransition, by = res.From, p, p.RequestedByTurn
+		payload.Set("from", res.From)
+		payload.Set("to", p.To)
+	} else {
+		s.PendingRunCompletion, by = a.Completion, a.Completion.RequestedByTurn
+		s.CompletedAt = nil
+	}
+	s.PhaseEnteredAt, s.NextRecommendedRole = a.PhaseEnteredAt, a.NextRole
+	if a.GateStatus == "" {
+		s.PhaseGateStatus.Delete(gate)
+	} else {
+		s.PhaseGateStatus.Set(gate, a.GateStatus)
+	}
+	s.LastGateFailure = nil
+	t.x.PhasesDone = slices.DeleteFunc(slices.Clone(t.x.PhasesDone), func(p string) bool { return p == s.Phase })
+
+	who := ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email)
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "approval_withdrawn",
+		"gate_type", kind,
+		"gate_id", ojson.OrNull(gate),
+		"from_phase", ojson.OrNull(res.From),
+		"to_phase", ojson.OrNull(to),
+		"requested_by_turn", ojson.OrNull(by),
+		"approved_by", a.By,
+		"approved_at", a.At,
+		"withdrawn_by", who,
+		"reason", ojson.OrNull(reason),
+		"dropped_turns", dropped,
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.event(run.EventApprovalWithdrawn, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate), "from", res.From, "to", ojson.OrNull(to),
+		"reason", ojson.OrNull(reason), "by", who, "dropped_turns", dropped)
+	t.pause(gate, payload)
+	if kind == run.GateCompletion {
+		t.runHistory("") // the run's row of before says that it completed
+	}
+	t.session = "approval_withdrawn"
+	t.subject = "withdraw the approval of " + gate
+	t.result = res
+	return nil
+}
+
+// noteApproval keeps what taking an approval back would lead to, and forgets it once
+// something was built on the approval.
+func (t *transition) noteApproval(op Operation) {
+	s := t.s
+	switch op := op.(type) {
+	case *ApprovePhase:
+		t.undoable(&op.Approval)
+	case *ApproveCompletion:
+		t.undoable(&op.Approval)
+	case *AcceptTurn:
+		if t.failure == nil {
+			s.LastApproval = nil
+		}
+	case *InitRun, *WithdrawApproval, *DenyGate, *AbandonRun:
+		s.LastApproval = nil
+	}
+}
+
+// undoable is noteApproval of an approval. One that a turn at work ended with cannot be
+// taken back: the turn is gone. Nor can a vote of several that leaves the gate waiting.
+func (t *transition) undoable(a *Approval) {
+	s, before := t.s, t.before
+	if t.failure != nil || run.HasPending(s) {
+		return
+	}
+	s.LastApproval = nil
+	if !a.Undoable || len(t.dropTurns) > 0 {
+		return
+	}
+	gate := pendingGate(before)
+	status, _ := before.PhaseGateStatus.Get(gate)
+	s.LastApproval = &run.LastApproval{
+		Transition:     before.PendingPhaseTransition,
+		GateStatus:     status,
+		PhaseEnteredAt: before.PhaseEnteredAt,
+		NextRole:       before.NextRecommendedRole,
+		LastTurn:       before.LastCompletedTurnID,
+		At:             t.env.Time(),
+		By:             ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email),
+	}
+	if s.Status == wire.StatusCompleted {
+		s.LastApproval.Transition, s.LastApproval.Completion = nil, before.PendingRunCompletion
+	}
+}

@@ -1,0 +1,47 @@
+// Withdraw: a person takes the last approval back.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+)
+
+// Withdrawn is the outcome of Withdraw.
+type Withdrawn struct {
+	Done
+	Result *protocol.WithdrawResult
+}
+
+// Withdraw takes the last approval of a person back, as long as no turn was accepted
+// after it: the run waits at the same gate for the same request again. Turns given out
+// since are dropped, with what they had staged kept. A run that the approval completed
+// goes on, unless another was started (docs/spec/gates.md#an-approval-is-taken-back).
+//
+// Errors: inside_dispatched_turn, nothing_to_withdraw, run_blocked, invalid_argument,
+// turn_at_work while the process of a turn runs, and those of every change.
+func (r *Runner) Withdraw(ctx context.Context, reason string) (*Withdrawn, error) {
+	out := &Withdrawn{}
+	if in := r.asker(); in.Turn != "" {
+		refusal := protocol.CheckWithdrawable(&run.State{}, protocol.Actor{InsideTurn: in.Turn, InsideWhy: in.Why})
+		out.Outcome = OutcomeOf(refusal)
+		return out, refusal
+	}
+	done, err := r.do(ctx, "withdraw", func(ctx context.Context, c *change) (protocol.Operation, error) {
+		if refusal := protocol.CheckWithdrawable(c.view.State, c.env.Actor); refusal != nil {
+			return nil, refusal
+		}
+		staged, err := c.givenUp(ctx, "git agentxchain approve --withdraw")
+		if err != nil {
+			return nil, err
+		}
+		return &protocol.WithdrawApproval{Reason: reason, Staged: staged}, nil
+	})
+	out.Done = *done
+	if err == nil {
+		out.Result = done.Transition.Result.(*protocol.WithdrawResult)
+	}
+	return out, err
+}
