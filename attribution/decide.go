@@ -197,7 +197,7 @@ func (q *inquiry) answerOrphan(g *group, l *Line, s settled) (Answer, error) {
 			return Answer{Kind: KindUnknown, Candidates: []*Turn{t, u}, Why: "two turns worked on the file at the same time"}, nil
 		}
 		if mixed, err := t.mixed(s.change.path); mixed || err != nil {
-			return Answer{Kind: KindUnknown, Candidates: []*Turn{t}, Why: "somebody had begun on the file before the turn was given"}, err
+			return Answer{Kind: KindUnknown, Candidates: []*Turn{t}, Why: "the file had uncommitted changes before the turn was assigned"}, err
 		}
 		// The commit names another turn whose change cannot be compared.
 		for _, u := range open {

@@ -127,9 +127,9 @@ func backtrack(trace [][]int, d, x, y int, inA, inB []bool) {
 	}
 }
 
-// added marks the lines of after that a change from before put there. What was
-// moved here from a file that the same change removed is not new. When the two
-// cannot be aligned only lines with a text nobody had before count.
+// added marks the lines of after that a change from before put there. What was moved
+// here from a file that the same change removed is not new. When the two cannot be
+// aligned, only lines with new text count.
 func added(before, after []string, moved map[string]bool) (marks []bool, hunks []hunk) {
 	marks = make([]bool, len(after))
 	hunks, ok := difference(before, after)

@@ -17,7 +17,7 @@ type Gate struct {
 	ID       string
 	From, To string // phases; To is "" when the run was completed
 	At       time.Time
-	Name     string // of the person who approved, "" when nobody was asked
+	Name     string // of the person who approved, "" when no person was asked
 	Email    string
 	Rule     bool // a policy approved
 }

@@ -1,4 +1,4 @@
-// Single cases: common lines, work begun by somebody else, checkpoints that hold
+// Single cases: common lines, work that another person began, checkpoints that hold
 // more than was accepted, clones and formats.
 
 package attribution_test
@@ -87,8 +87,8 @@ func TestCommonLines(t *testing.T) {
 	w.want("b.go", "person person person")
 }
 
-// What a person adds between acceptance and checkpoint is in the checkpoint, and
-// nobody can say which lines.
+// What a person adds between acceptance and checkpoint is in the checkpoint, and its
+// lines cannot be told apart.
 func TestCheckpointWithMore(t *testing.T) {
 	w := newWorld(t, 1)
 	turn := w.begin()
@@ -101,7 +101,7 @@ func TestCheckpointWithMore(t *testing.T) {
 	w.want("b.txt", "checkpoint")
 }
 
-// A reviewer's document that somebody had begun on.
+// A reviewer's document that was begun before the turn.
 func TestBegunBefore(t *testing.T) {
 	w := newWorld(t, 1)
 	cfg := filepath.Join(w.dir, wire.ConfigPath)

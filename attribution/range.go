@@ -16,8 +16,8 @@ const maxRange = 500
 // ownRange are the commits between a turn's baseline and its acceptance.
 type ownRange struct {
 	commits map[git.OID]bool
-	// sound: it is one line of commits made after the turn was given. Merges and
-	// older commits came from somebody else, and then none is the turn's for sure.
+	// sound: it is one line of commits made after the turn was given. Merges and older
+	// commits came from elsewhere, and then no commit is certainly the turn's.
 	sound bool
 }
 
@@ -104,8 +104,8 @@ func (q *inquiry) ownTurn(id git.OID, path string) (t *Turn, by Evidence, doubt 
 // maxKept bounds what is kept of the files read, in bytes.
 const maxKept = 256 << 20
 
-// confirm takes the checkpoints back whose file is not what was accepted: somebody
-// worked on it in between, and whose line is whose cannot be told.
+// confirm drops the checkpoints whose file differs from the accepted one: it was
+// changed in between, so the author of a line cannot be told.
 func (q *inquiry) confirm() error {
 	a := &asks{}
 	kept := 0

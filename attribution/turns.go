@@ -85,9 +85,10 @@ func (t *Turn) elsewhere(names map[string]bool) {
 // maxOps is how many operations of a run are looked through for a turn's beginning.
 const maxOps = 20_000
 
-// mixed reports whether the file already held somebody's uncommitted work when the
-// turn was given: whose line is whose was never observed. Roles that write code get
-// a clean tree (docs/spec/observation.md#a-clean-start), so only documents of reviewers are looked into.
+// mixed reports whether the file already had uncommitted changes when the turn was
+// assigned: the author of each line was then never observed. Roles that write code get
+// a clean tree (docs/spec/observation.md#a-clean-start), so only documents of reviewers
+// are looked into.
 func (t *Turn) mixed(path string) (bool, error) {
 	key := t.keys[path]
 	if t.Active() || !wire.ReviewPath(key) {

@@ -236,7 +236,7 @@ func (m *renames) text(s string) string {
 		return word
 	}
 	if ws, ok := strings.CutSuffix(s, "_completion"); ok && m.names && m.to[ws] != "" {
-		return m.to[ws] + "_completion" // a barrier nobody named is called so
+		return m.to[ws] + "_completion" // the name of a barrier that has none of its own
 	}
 	dotted := m.names && strings.ContainsRune(s, '.') && !strings.ContainsAny(s, " /\\\"") && !strings.HasPrefix(s, ".")
 	var b strings.Builder

@@ -60,7 +60,7 @@ type comparison struct {
 	quiet  bool
 }
 
-// silent is every mismatch while quiet; nobody reads it.
+// silent is every mismatch while quiet; it is never read.
 var silent Mismatch
 
 // spent reports that the comparison has taken all the steps it may.

@@ -84,9 +84,9 @@ func namesIn(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// harmless returns a fixture that starts programs with its programs replaced by
-// ones that do nothing to this machine, and its addresses by one where nobody
-// listens; what is not a fixture of that kind is returned as it is.
+// harmless returns a fixture that starts programs with its programs replaced by ones
+// that do nothing to this machine, and its addresses by one without a listener; what is
+// not a fixture of that kind is returned as it is.
 func harmless(data []byte) []byte {
 	f, err := ReadFixture(data)
 	if err != nil || !startsPrograms(f) {

@@ -1,4 +1,4 @@
-// What the operations on records say of a configuration nobody can use.
+// What the operations on records report for an unusable configuration.
 
 package conformance
 

@@ -26,9 +26,9 @@ const (
 	maxReplyText = 64 << 10 // bytes of a reply that is no JSON, as a report shows it
 )
 
-// Remote is a conformance endpoint reached over HTTP. It is safe for concurrent
-// use. Requests go straight to the endpoint's host: no proxy is asked and no
-// redirect followed, so the token meets nobody else.
+// Remote is a conformance endpoint reached over HTTP. It is safe for concurrent use.
+// Requests go straight to the endpoint's host: they use no proxy and follow no
+// redirect, so the token reaches no other host.
 type Remote struct {
 	base    string
 	token   string

@@ -265,7 +265,7 @@ func TestServeStopsMidFixture(t *testing.T) {
 	}
 }
 
-// TestServePeerGone: nobody waits for the outcome, so the fixture ends.
+// TestServePeerGone: the client is gone, so the fixture ends.
 func TestServePeerGone(t *testing.T) {
 	v := serveFor(t, "hang", nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -301,7 +301,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	t.Fatal("it did not happen")
 }
 
-// TestServeSlowBody: a peer that dawdles is cut off and holds up nobody.
+// TestServeSlowBody: a slow peer is cut off and delays no other request.
 func TestServeSlowBody(t *testing.T) {
 	v := serveFor(t, "1", func(s *Server) { s.Jobs, s.Queue, s.patience = 1, 0, 300*time.Millisecond })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(v.url, "http://"))

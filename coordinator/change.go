@@ -110,7 +110,7 @@ func (s *step) write(root *os.Root) error {
 const (
 	stepOpen  = iota // not written, or a ledger's rows written in part
 	stepDone         // written
-	stepOther        // somebody else has written there since
+	stepOther        // another program has written there since
 )
 
 // progress says how far a step came; rest is what a ledger still lacks.

@@ -29,9 +29,9 @@ func gitOut(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestForeignDecisionMovesNothing is about a clone that somebody has prepared: it
-// says it takes part in a decision, whose record is theirs too and names a
-// repository that knows nothing of it.
+// TestForeignDecisionMovesNothing is about a clone that an attacker has prepared: it
+// claims to take part in a decision, whose record the attacker wrote too, naming a
+// repository that is not part of it.
 func TestForeignDecisionMovesNothing(t *testing.T) {
 	ctx := context.Background()
 	victim := filepath.Join(clones(t), "repos", "web")
@@ -81,7 +81,7 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			// A command in the clone, then one on the workspace that came with it.
 			err := operate(ctx, clone, nil, "y", giveTurn)
 			if gitOut(t, victim, "rev-parse", c.ref) != p.Old {
-				t.Fatalf("somebody else's ref was moved (%v)", err)
+				t.Fatalf("a foreign ref was moved (%v)", err)
 			}
 			if data, rerr := os.ReadFile(filepath.Join(dir, initiative.ConfigFile)); rerr != nil || os.WriteFile(filepath.Join(evil, initiative.ConfigFile), data, 0o666) != nil {
 				t.Fatal(rerr)
@@ -90,10 +90,10 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 				tx.Close()
 			}
 			if gitOut(t, victim, "rev-parse", c.ref) != p.Old {
-				t.Fatal("somebody else's ref was moved")
+				t.Fatal("a foreign ref was moved")
 			}
 			if _, err := os.Lstat(lock); err != nil {
-				t.Fatal("somebody else's lock was removed")
+				t.Fatal("a foreign lock was removed")
 			}
 		})
 	}

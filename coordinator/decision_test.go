@@ -230,7 +230,7 @@ func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
 	}
 	// The lock is not ours. It stays, and so does everything else.
 	if _, err := os.Lstat(refs[0] + ".lock"); err != nil {
-		t.Fatal("somebody's lock was removed")
+		t.Fatal("a foreign lock was removed")
 	}
 	if moved, blocked := where(t, dir); len(moved) != 0 || blocked {
 		t.Fatal(moved, blocked)

@@ -91,9 +91,9 @@ func (c *Coordinator) noteTurn(in *git.Repository, s *Seen, repo, turn string) {
 	}
 }
 
-// unstarted follows a repository that has started a run and then not given the
-// turn: the run is the initiative's all the same, and must not be mistaken for
-// somebody else's (docs/siblings.md).
+// unstarted follows a repository that has started a run and then not given the turn:
+// the run still belongs to the initiative, and must not be mistaken for a foreign one
+// (docs/siblings.md).
 func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment, out *runner.Assigned, why error) error {
 	if out.Run == "" || out.Run == s.State.RunOf(a.Repo) || !out.Started {
 		return why

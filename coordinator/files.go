@@ -25,8 +25,8 @@ const (
 	lockPath    = initiative.Dir + "/coordinator.lock"
 )
 
-// Bounds of the files. A workspace may have been prepared by somebody else;
-// what is larger is refused before it is read.
+// Bounds of the files. An attacker may have prepared a workspace; a larger file is
+// refused before it is read.
 const (
 	maxDocumentBytes = 16 << 20
 	maxLedgerBytes   = 256 << 20
@@ -158,9 +158,8 @@ func (r *reader) file(name string, limit int64) ([]byte, *wire.Error) {
 	return data, nil
 }
 
-// readRegular reads a file of at most limit bytes, nil when there is none.
-// Anything but a regular file is an error: opening a pipe that somebody put there
-// would wait for ever.
+// readRegular reads a file of at most limit bytes, nil when it does not exist. Anything
+// but a regular file is an error: opening a pipe in its place would wait for ever.
 func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := root.Lstat(name)
 	switch {

@@ -71,9 +71,9 @@ func (c *Coordinator) willRun(ctx context.Context, cfg *initiative.Config, phase
 	return err
 }
 
-// fire runs the hooks of a phase and records their answers. Without hooks the
-// outcome is OK. The error is not the hooks' doing: they are not trusted, a
-// repository is being changed by somebody else, or the guard has failed.
+// fire runs the hooks of a phase and records their answers. Without hooks the outcome
+// is OK. The error is not caused by the hooks: they are not trusted, another process is
+// changing a repository, or the guard has failed.
 func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string, payload *ojson.Object) (*hooks.Outcome, error) {
 	list := hooks.FromObject(s.Config.Hooks, phase)
 	if len(list) == 0 {
@@ -107,8 +107,8 @@ func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string, p
 	return out, err
 }
 
-// hold takes the locks of the repositories: what changes there while a hook runs
-// is then the hook's doing and nobody else's.
+// hold takes the locks of the repositories: only the hook can then change something
+// there while it runs.
 func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 	var held []*gitstore.Lock
 	unlock := func() {

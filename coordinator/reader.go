@@ -38,13 +38,13 @@ type ReadOptions struct {
 	Untouched bool
 }
 
-// ReadChildren reads the repositories side by side. Each is read by its files
-// alone: no program of it runs, no setting of it counts beyond the format of its
-// repository, nothing outside of it is read. Where its run is recorded in a ref
-// the ref decides; working files count beyond it when another implementation has
-// carried the run on in a way the store would record. Without a ref the working
-// files are all there is, and the Child is Unproven. A repository owned by somebody
-// else is refused unless git's safe.directory allows it.
+// ReadChildren reads the repositories side by side. Each is read by its files alone: no
+// program of it runs, no setting of it counts beyond the format of its repository,
+// nothing outside of it is read. Where its run is recorded in a ref the ref decides;
+// working files count beyond it when another implementation has carried the run on in a
+// way the store would record. Without a ref the working files are all there is, and the
+// Child is Unproven. A repository owned by another user is refused unless git's
+// safe.directory allows it.
 //
 // A repository that cannot be read, or whose record does not hold, is a Child
 // without a State; one without a place is absent. The problems say of every

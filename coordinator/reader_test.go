@@ -191,9 +191,9 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 		code  string
 		lost  bool // the repository cannot be believed at all
 	}{
-		"in another role":          {told("role", "dev"), gitstore.CodeLedgerTampered, false},
-		"with decisions of nobody": {told("decisions", []any{ojson.NewObject("id", "DEC-101")}), gitstore.CodeLedgerTampered, false},
-		"a row":                    {claim, CodeForged, false},
+		"in another role":                  {told("role", "dev"), gitstore.CodeLedgerTampered, false},
+		"with decisions that no turn made": {told("decisions", []any{ojson.NewObject("id", "DEC-101")}), gitstore.CodeLedgerTampered, false},
+		"a row":                            {claim, CodeForged, false},
 		"a row and a state": {func(t *testing.T, dir, turn string) {
 			claim(t, dir, turn)
 			edit(t, dir, func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })

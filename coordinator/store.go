@@ -56,9 +56,9 @@ func (s *Store) Read() (*Documents, error) {
 	return d, nil
 }
 
-// Update reads the workspace, asks decide for a change and carries it out, all
-// under the workspace's lock, for which it waits up to wait; purpose is a word
-// for whoever waits. It returns what was read before the change.
+// Update reads the workspace, asks decide for a change and carries it out, all under
+// the workspace's lock, for which it waits up to wait; purpose is a word for the
+// processes that wait. It returns what was read before the change.
 //
 // Errors: config_missing, invalid_coordinator_config, workstream_cycle,
 // invalid_json, no_coordinator_run, invalid_state, unreadable_file, locked,

@@ -301,7 +301,7 @@ func TestOneWriterAtATime(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Read(); err != nil {
-		t.Errorf("reading waits for nobody: %v", err)
+		t.Errorf("reading must not wait for a lock: %v", err)
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)

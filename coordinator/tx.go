@@ -24,9 +24,9 @@ type Tx struct {
 	held  *gitstore.Lock
 }
 
-// Lock takes the lock of the workspace, for which it waits up to wait, completes
-// a change that was interrupted and reads everything; purpose is a word for
-// whoever waits. Close the Tx. Errors: those of Update before its function runs.
+// Lock takes the lock of the workspace, for which it waits up to wait, completes a
+// change that was interrupted and reads everything; purpose is a word for the processes
+// that wait. Close the Tx. Errors: those of Update before its function runs.
 func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration) (*Tx, error) {
 	return s.lock(ctx, purpose, wait, false)
 }
@@ -103,7 +103,7 @@ func (tx *Tx) files(c *initiative.Change) error {
 
 // advance brings Docs up to a change that was carried out.
 func (tx *Tx) advance(c *initiative.Change, steps []step) {
-	// Docs may be in somebody's hands: what they read stays as it was.
+	// Callers may hold Docs: what they have read does not change.
 	d := *tx.Docs
 	d.Workspace = *d.With(c)
 	d.ledgers, d.digests = maps.Clone(d.ledgers), maps.Clone(d.digests)

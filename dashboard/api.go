@@ -152,8 +152,8 @@ func (a *ask) session() any {
 	return object("session_version", "1", "mutation_token", nil, "replay_mode", a.srv.opt.Replay != nil, "capabilities", object("approve_gate", false))
 }
 
-// poll is GET /api/poll. Reminders are sent by the commands of a run, never because
-// somebody looks.
+// poll is GET /api/poll. The commands of a run send reminders; looking at the dashboard
+// never does.
 func (a *ask) poll() any {
 	return object("ok", true, "polled_at", wire.FormatTime(time.Now()), "replay_mode", a.srv.opt.Replay != nil, "governed_project_detected", a.s.Governed,
 		"state_available", a.m.has(string(wire.DocState)), "reminder_evaluation", object("reminders_sent", []any{}, "notifications_emitted", 0))

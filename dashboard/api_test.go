@@ -159,7 +159,7 @@ func TestEventFilters(t *testing.T) {
 	}
 }
 
-// A client that asks for much and never reads is let go; it holds nobody up.
+// A client that asks for much and never reads is disconnected; it delays no other.
 func TestClientThatNeverReads(t *testing.T) {
 	dir := laid(t, "")
 	row := `{"turn_id":"turn_x","summary":"` + strings.Repeat("x", 60<<10) + `"}` + "\n"

@@ -60,8 +60,8 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// hostAllowed accepts the names of this machine's loopback interface with our port:
-// a name that somebody else's server resolves to it (DNS rebinding) is refused.
+// hostAllowed accepts the names of this machine's loopback interface with our port: a
+// name that a foreign server resolves to it (DNS rebinding) is refused.
 func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil {

@@ -188,8 +188,8 @@ func everyAddress() []string {
 	return out
 }
 
-// Looking changes nothing: no ledger, no state, no index, no cache, no ref; not even
-// a time. A turn nobody works on any more stays as it is.
+// Looking changes nothing: no ledger, no state, no index, no cache, no ref; not even a
+// time. An abandoned turn stays as it is.
 func TestLookingChangesNothing(t *testing.T) {
 	dir, turn := fresh(t)
 	long := func() time.Time { return time.Now().Add(300 * time.Hour) }

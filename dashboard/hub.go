@@ -16,8 +16,8 @@ const (
 	heartbeat    = 15 * time.Second
 )
 
-// hub hands the newest change to everybody who listens. Nobody is waited for: a
-// listener that is slow gets the newest change when it comes back, not each.
+// hub hands the newest change to every listener. It waits for none: a slow listener
+// gets the newest change when it comes back, not each one.
 type hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}

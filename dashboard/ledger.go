@@ -19,7 +19,7 @@ import (
 	agentrun "github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// Bounds of what is read. Whoever wrote the files may be hostile.
+// Bounds of what is read. The author of the files may be hostile.
 const (
 	maxRow      = 16 << 20 // bytes of a row
 	maxRows     = 4_000_000

@@ -1,5 +1,5 @@
-// Load and malice over the network: many clients, clients that stall, addresses and
-// headers nobody should send, and that looking for long changes no byte.
+// Load and malice over the network: many clients, clients that stall, bad addresses and
+// headers, and that long use changes no byte.
 
 package dashboard
 
@@ -31,7 +31,7 @@ func (v *served) dial() net.Conn {
 	return conn
 }
 
-// head is the beginning of a request of somebody who has the token.
+// head is the beginning of a request with the token.
 func (v *served) head(path string) string {
 	return "GET " + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(v.base, "http://") + "\r\n" + tokenHeader + ": " + v.s.Token() + "\r\n"
 }
@@ -96,8 +96,8 @@ func TestThousandClients(t *testing.T) {
 	v.page("/")
 }
 
-// Clients that never read what they asked for, and clients that never finish asking,
-// keep nobody else waiting, and are let go.
+// Clients that never read the answer, and clients that never finish the request, delay
+// no other client and are disconnected.
 func TestClientsThatStall(t *testing.T) {
 	v := crowded(t)
 	for range 40 {

@@ -106,7 +106,7 @@ func (l *ledger) bytes() int64 {
 	return l.size
 }
 
-// signatures lists approvals that somebody has signed.
+// signatures lists signed approvals.
 func (v *view) signatures() block {
 	b := block{ID: "signatures", Title: "Signatures", Empty: "No approval of this run is signed."}
 	t := &table{Head: []string{"When", "What", "By", "Signature"}}

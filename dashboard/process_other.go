@@ -6,5 +6,5 @@ package dashboard
 
 import "os"
 
-// end ends a process; its session's files are then removed by whoever ended it.
+// end ends a process; its caller then removes the session's files.
 func end(p *os.Process) error { return p.Kill() }

@@ -27,8 +27,8 @@ const (
 	SessionFile = ".agentxchain-dashboard.json"
 )
 
-// identityPath answers who listens here to whoever asks: a number that is reused, or
-// a port, is then not taken for the dashboard a session file names.
+// identityPath says who listens here, without a token: so a reused process id or port
+// is not taken for the dashboard that a session file names.
 const identityPath = "/api/identity"
 
 // Session is a running dashboard, as its files tell.
@@ -144,7 +144,7 @@ func (s *Session) answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	// No proxy and no redirect: it is this machine or nobody.
+	// No proxy and no redirect: only this machine may answer.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -231,10 +231,10 @@ func removeStale(ctx context.Context, dir string) {
 	}
 }
 
-// claim keeps the session's files of dir from other processes until release is
-// called: a lock on the directory itself, which nothing is written for and which the
-// kernel gives back when its holder dies. A system without such locks, and one
-// that somebody holds for long, is not waited for.
+// claim keeps the session's files of dir from other processes until release is called:
+// a lock on the directory itself, which writes nothing and which the kernel releases
+// when its holder dies. claim does not wait where the system has no such locks, or
+// where another process holds the lock for long.
 func claim(dir string) (release func()) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestSessionFiles(t *testing.T) {
 	}
 	// A turn is not blamed for the files.
 	if status := wire.Operational(PIDFile) && wire.Operational(SessionFile); !status {
-		t.Error("the files count as somebody's work")
+		t.Error("the files count as changes of a turn")
 	}
 	v.s.RemoveSession()
 	for _, name := range []string{PIDFile, SessionFile} {
@@ -86,8 +86,8 @@ func TestSessionFiles(t *testing.T) {
 	}
 }
 
-// What a crash left names a process that is somebody else by now: it is not
-// believed, not signalled, and replaced.
+// After a crash the file names a process id that another process has now: the file is
+// not believed, the process is not signalled, and the file is replaced.
 func TestLeftSession(t *testing.T) {
 	dir, _ := fresh(t)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,7 +108,7 @@ func TestLeftSession(t *testing.T) {
 	for name, text := range map[string]string{
 		"another start":      fmt.Sprintf(`{"pid":%d,"port":%d,"url":"http://localhost:%d","started_at":"2026-01-01T00:00:00.000Z"}`, os.Getpid(), port, port),
 		"another process":    fmt.Sprintf(`{"pid":1,"port":%d,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`, port),
-		"nobody listens":     fmt.Sprintf(`{"pid":%d,"port":1,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`, os.Getpid()),
+		"no listener":        fmt.Sprintf(`{"pid":%d,"port":1,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`, os.Getpid()),
 		"no port":            fmt.Sprintf(`{"pid":%d,"url":"x"}`, os.Getpid()),
 		"an impossible one":  `{"pid":-1,"port":99999999}`,
 		"not JSON":           `{"pid":`,

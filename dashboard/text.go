@@ -19,8 +19,8 @@ const (
 	maxPre = 64 << 10
 )
 
-// visible is a text of somebody else's with its lines kept. That it cannot become
-// markup is the template's business.
+// visible is a foreign text with its lines kept. The template keeps it from becoming
+// markup.
 func visible(s string) string { return foreign.Visible(s) }
 
 // cut is the beginning of a text, n bytes at most.

@@ -1,5 +1,5 @@
-// What each view shows of files somebody else wrote, kind or hostile: a replayed
-// workspace made by hand.
+// What each view shows of foreign files, kind or hostile: a replayed workspace made by
+// hand.
 
 package dashboard
 
@@ -144,7 +144,7 @@ func TestPagesOfALongRun(t *testing.T) {
 	for _, c := range []struct {
 		path string
 		want int
-	}{{"/turns", n}, {"/turns?role=dev", n / 2}, {"/turns?text=number+7", 111}, {"/turns?role=nobody", 0}} {
+	}{{"/turns", n}, {"/turns?role=dev", n / 2}, {"/turns?text=number+7", 111}, {"/turns?role=absent", 0}} {
 		path, seen, last, pages := c.path, 0, n, 0
 		for path != "" {
 			got := v.page(path)

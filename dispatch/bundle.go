@@ -85,8 +85,8 @@ const (
 // dirtyNames is how many paths a warning about the work tree names (docs/bundles.md).
 const dirtyNames = 5
 
-// DirtyTree warns of changes in the work tree that the turn's baseline does not
-// know: they are nobody's, and could pass for the turn's own.
+// DirtyTree warns of changes in the work tree that the turn's baseline does not know:
+// they have no author on record, and could pass for the turn's own.
 func DirtyTree(paths []string) Warning {
 	shown := make([]string, 0, dirtyNames)
 	for _, p := range paths[:min(len(paths), dirtyNames)] {

@@ -93,10 +93,10 @@ func coordinatorFiles() []string {
 	return []string{CoordinatorJSON, CoordinatorText}
 }
 
-// Supplements returns the files of c that a new dispatch of the same turn keeps:
-// those its seal lists and that still are as they were sealed, and the
-// coordinator's. Anything else came from nobody who may add to a bundle, such as
-// the actor of an earlier attempt; it is not sealed into the next one's orders.
+// Supplements returns the files of c that a new dispatch of the same turn keeps: those
+// its seal lists and that still match the seal, and the coordinator's. Any other file
+// was added without authority, for example by the actor of an earlier attempt; it is
+// not sealed into the next bundle.
 func (c Contents) Supplements() map[string][]byte {
 	sealed := make(map[string]entry)
 	if entries, _, ok := readManifest(Identity{}, c.Files[ManifestFile]); ok {

@@ -87,7 +87,7 @@ func objectionLine(o *ojson.Object) string {
 	return s
 }
 
-// openObjections lists what earlier turns objected to and nobody has resolved.
+// openObjections lists unresolved objections of earlier turns.
 // It lives below the last turn's heading, where the context model knows it.
 func (v *view) openObjections() string {
 	rows := v.OpenObjections

@@ -1,5 +1,4 @@
-// A thousand bundles that somebody wants accepted although they are not what was
-// sealed.
+// A thousand bundles that differ from their seal and that an attacker wants accepted.
 
 package dispatch
 

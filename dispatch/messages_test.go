@@ -40,7 +40,7 @@ func TestMessagesInContext(t *testing.T) {
 	if strings.Count(text, "\n## Current State\n") != 1 {
 		t.Error("a message makes a section")
 	}
-	// Nobody can run a command there.
+	// That recipient cannot run a command.
 	in = newInput(wire.Proposed, "api_proxy")
 	in.Messages = []*ojson.Object{ojson.NewObject("message_id", "m-1", "kind", "handoff", "requires_ack", true)}
 	if b, err = Build(in); err != nil || strings.Contains(string(b.Files[ContextFile]), "message ack") {

@@ -175,7 +175,7 @@ func (v *view) capability() capability {
 
 func (v *view) singleShot() string {
 	return "## Single-Shot Execution (read carefully)\n\n" +
-		"This turn is one piece of work from start to staged result. Nobody calls you back.\n\n" +
+		"This turn is one piece of work from start to staged result. You will not be called back.\n\n" +
 		"- Run every command in the foreground and read its output before going on. Start nothing in the background whose outcome you would have to wait for.\n" +
 		"- Put nothing off to a later message: what is not in the staged result did not happen.\n" +
 		"- Stage the result last, when the work and its evidence are complete, and stop there. Do not edit files after that.\n" +

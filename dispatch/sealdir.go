@@ -128,7 +128,7 @@ func Verify(root *os.Root, dir string, id Identity) (*Report, error) {
 			r.Files[f.path] = FileInfo{Kind: f.kind}
 		default:
 			r.Files[f.path] = FileInfo{Size: f.info.Size()}
-			// Nobody vouches for an undeclared file, whatever its digest.
+			// No seal covers an undeclared file, whatever its digest.
 			if manifest == nil || declared[f.path] || f.path == ManifestFile {
 				work = append(work, f)
 			}

@@ -230,8 +230,8 @@ func TestOpenVerified(t *testing.T) {
 	}
 }
 
-// Whoever swaps files while a bundle is opened gets it refused or has no effect;
-// what is handed out is always what was sealed.
+// Swapping files while a bundle is opened has no effect or gets the bundle refused; the
+// bytes handed out are always the sealed ones.
 func TestSwapsNeverReachTheAdapter(t *testing.T) {
 	files := threeFiles()
 	root, dir := sealedBundle(t, files)

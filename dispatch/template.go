@@ -68,7 +68,7 @@ func (v *view) objectionTemplate() []*ojson.Object {
 		return nil
 	}
 	o := ojson.NewObject("id", "OBJ-001", "severity", "medium")
-	// The first turn of a run has nobody to object against; the member is optional.
+	// The first turn of a run has no earlier turn to object to; the member is optional.
 	if id := v.lastTurnID(); id != "" {
 		o.Set("against_turn_id", id)
 	}

@@ -19,9 +19,9 @@ type Verified struct {
 	files    map[string][]byte
 }
 
-// OpenVerified reads the bundle directory dir below root once, verifies what it
-// read, and hands out those very bytes: nobody can put something else in their
-// place between the verification and the use.
+// OpenVerified reads the bundle directory dir below root once, verifies what it read,
+// and hands out those very bytes: they cannot be replaced between the verification and
+// the use.
 //
 // Errors are *wire.Error: bundle_invalid when it is not as it was sealed for
 // id, with the findings under details.problems ({type, path, detail} each) and the

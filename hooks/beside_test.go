@@ -37,7 +37,7 @@ func TestSiblingsAreGuarded(t *testing.T) {
 			after := tree(t, sibling)
 			for name := range after {
 				if name == "d" || strings.HasPrefix(name, "d"+string(filepath.Separator)) {
-					delete(after, name) // what it was moved to is nobody's
+					delete(after, name) // its new place is not guarded
 				}
 			}
 			if diff := cmp.Diff(before, after); diff != "" {
@@ -56,6 +56,6 @@ func TestSiblingsLeftAlonePass(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	if _, err := os.Stat(filepath.Join(sibling, "src.txt")); err != nil {
-		t.Error("a file that nobody guards was taken away")
+		t.Error("an unguarded file was removed")
 	}
 }

@@ -70,7 +70,7 @@ func TestTamper(t *testing.T) {
 					t.Errorf("%+v", out.Tamper)
 				}
 				after := tree(t, r.Root)
-				for _, extra := range []string{"TALK2.md", bundles + "turn_b/d"} { // nobody guards these
+				for _, extra := range []string{"TALK2.md", bundles + "turn_b/d"} { // these are not guarded
 					delete(after, filepath.FromSlash(extra))
 				}
 				if diff := cmp.Diff(before, after); diff != "" {

@@ -41,7 +41,7 @@ func TestKept(t *testing.T) {
 			}
 		})
 	}
-	// What was not there is nobody's to keep.
+	// A file that did not exist is not kept.
 	r := project(t)
 	r.Kept = []string{lock}
 	if out := run(t, r, call(), shell("h", "mkdir -p .agentxchain/locks; echo > "+lock+"; "+allow, true)); !out.OK {

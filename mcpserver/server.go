@@ -26,8 +26,8 @@ const (
 	Version = "1.0.0"
 )
 
-// client stands for the turn of an agent that was not dispatched by this program:
-// a coding agent somebody has opened in the project.
+// client stands for the turn of an agent that was not dispatched by this program: a
+// coding agent that a person has opened in the project.
 const client = "mcp-client"
 
 // Options configures a server.
@@ -86,7 +86,7 @@ func refuseLine(_ []byte, problem error) ([]byte, error) {
 	return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"The line is not a JSON-RPC message."}}`), nil
 }
 
-// open opens the project for one call. Whoever calls is an agent.
+// open opens the project for one call. The caller is an agent.
 func (s *server) open(ctx context.Context) (*runner.Runner, error) {
 	return runner.Open(ctx, s.opt.Dir, runner.Options{Now: s.opt.Now, Getenv: func(name string) string {
 		v := s.opt.Getenv(name)

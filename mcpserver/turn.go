@@ -53,8 +53,8 @@ func turnInstructions(ctx context.Context, r *runner.Runner, a *ojson.Object) (*
 	return o, describe(ctx, r, v.State, turn, o)
 }
 
-// describe adds what an agent needs to carry a turn out. The texts are those that
-// were sealed: what somebody has put in their place since is refused.
+// describe adds what an agent needs to carry a turn out. The texts are the sealed ones:
+// a text that was replaced since is refused.
 func describe(ctx context.Context, r *runner.Runner, s *run.State, t *run.Turn, o *ojson.Object) error {
 	o.Set("turn_id", t.TurnID)
 	o.Set("role", t.AssignedRole)

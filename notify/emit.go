@@ -51,10 +51,10 @@ type Result struct {
 	Row       *ojson.Object
 }
 
-// Emit sends the event to the webhooks that subscribe to it, one after another in
-// the order of the configuration, all with the same event id. Every one of them
-// gets exactly one Result, also when ctx ends before its turn has come. The error
-// is about the event itself: a type nobody knows.
+// Emit sends the event to the webhooks that subscribe to it, one after another in the
+// order of the configuration, all with the same event id. Every one of them gets
+// exactly one Result, also when ctx ends before its turn has come. The error is about
+// the event itself: an unknown type.
 func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 	if len(s.Config.Webhooks) == 0 {
 		return Emission{}, nil

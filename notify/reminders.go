@@ -45,8 +45,8 @@ type approval struct {
 	run            string
 }
 
-// approvals lists what waits for a person. One without a readable requested_at is
-// not reminded of: nobody knows how long it has waited.
+// approvals lists what waits for a person. An approval without a readable requested_at
+// gets no reminder: how long it has waited is unknown.
 func approvals(s *run.State) []approval {
 	var out []approval
 	if p := s.PendingPhaseTransition; p != nil {
@@ -261,7 +261,7 @@ func readReminders(root *os.Root) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxReminders))
 }
 
-// lockReminders returns nil without an error when somebody else holds the lock.
+// lockReminders returns nil without an error when another process holds the lock.
 func lockReminders(root *os.Root, now time.Time) (unlock func(), err error) {
 	if err := root.MkdirAll(".agentxchain/locks", 0o755); err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func TestReminderOfAnotherApprovalIsNotSuppressed(t *testing.T) {
 		t.Errorf("%q", sent.keys)
 	}
 	if send(waiting("run_1", ""), after(2*time.Hour)) != 0 {
-		t.Error("nobody knows since when it waits")
+		t.Error("a reminder although the beginning of the wait is unknown")
 	}
 }
 

@@ -205,7 +205,7 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 		case isFile(filepath.Join(at, coordinatorFile)):
 			return exportCoordinator(ctx, at, opt)
 		}
-		// What is above the repository's top is somebody else's.
+		// A directory above the repository's top is not part of it.
 		_, noRepo := os.Lstat(filepath.Join(at, ".git"))
 		if up := filepath.Dir(at); up == at || noRepo == nil {
 			return nil, nothing(abs)

@@ -97,7 +97,7 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 		e.Repos++
 		child, err := exportRepository(ctx, dir, id, declared, opt)
 		if err != nil {
-			// Somebody at work there, and our own end, are no fault of the repository.
+			// A command at work there, or our own end, is not a fault of the repository.
 			if ctx.Err() != nil || codeOf(err) == git.CodeLocked || codeOf(err) == "io_failed" {
 				return nil, err
 			}

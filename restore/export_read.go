@@ -71,7 +71,7 @@ func readFiles(root *os.Root, paths []string, take func(f *fileRead) error) erro
 	}()
 	defer func() {
 		close(stop)
-		for range full { // until nobody reads any more
+		for range full { // until the reader is gone
 			free <- &fileRead{}
 		}
 	}()

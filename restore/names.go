@@ -1,4 +1,4 @@
-// Names of the store that whoever restores a run meets.
+// Names of the store that a restore uses.
 
 package restore
 

@@ -16,14 +16,14 @@ func (x *exception) fits(have string) bool { return x.ours == have || x.ours == 
 
 const (
 	itCrashes  = "The reference ends with a stack trace. We report what follows from what is there."
-	strict     = "The reference's decoder passes over characters that are no base64 and bits that nobody reads, so that one content has many spellings and text can hide in it. We take the standard one only, and report one finding for it."
+	strict     = "The reference's decoder passes over characters that are not base64 and unused bits, so that one content has many spellings and text can hide in it. We take the standard one only, and report one finding for it."
 	twice      = "The reference's parser lets the last of two members with one name count. Another reader may take the first, so that it is no artifact to rely on."
 	noISO      = "The reference takes what JavaScript's Date guesses at, days no calendar has included, where its own message demands an ISO time."
 	notMembers = "The reference counts the characters of a text as if they were members. The text is reported where it does not belong."
 )
 
-// exceptions is the whole list; docs/export.md says the same in words. Whoever adds
-// to it must know why the reference is the one that is wrong.
+// exceptions is the whole list; docs/export.md says the same in words. Add to it only
+// with the reason why the reference is wrong.
 var exceptions = []exception{
 	{name: "run summary/repo_decisions removed", ours: "summary.repo_decisions", reason: itCrashes},
 	{name: "run files removed", ours: withoutFiles, reason: itCrashes},

@@ -102,8 +102,8 @@ func shown(oid git.OID) string {
 	return oid.Short()
 }
 
-// clean refuses changes in the checkout that a restore would mix with, naming each.
-// A file that is already what the restore makes of it is in nobody's way.
+// clean refuses changes in the checkout that a restore would mix with, naming each. A
+// file that already has the restored content does not matter.
 func (t *restoring) clean(ctx context.Context) error {
 	repo := t.store.Repository()
 	status, err := repo.Status(ctx, repo.Prefix)

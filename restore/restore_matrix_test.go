@@ -71,8 +71,8 @@ func TestRestoreInEveryKindOfRepository(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideOthers has several restores and commands at once: each succeeds
-// or is told that somebody else is at work, and the end is whole.
+// TestRestoreBesideOthers has several restores and commands at once: each succeeds or
+// is told that another command is at work, and the result is consistent.
 func TestRestoreBesideOthers(t *testing.T) {
 	s := newSource(t)
 	var wg sync.WaitGroup

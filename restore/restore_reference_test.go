@@ -120,7 +120,7 @@ func TestThereAndBackWithTheReference(t *testing.T) {
 						t.Fatalf("on the way back: %v", changedNames(x, y))
 					}
 					goesOn.goOn(t, s.dir)
-					// Whoever was at work, our next command finds everything in order.
+					// After either program, our next command finds everything in order.
 					_, last := exported(t, s.dir, ExportOptions{})
 					if r := verified(t, last); !r.Passed() {
 						t.Errorf("%v", r.Findings)

@@ -102,8 +102,8 @@ type counting struct {
 	raw  *counting // what this is decompressed from, when it is
 }
 
-// A compressed artifact may become this large whatever it is made of, and after that
-// so many times as large as it is: what somebody packed to fill a disk grows faster.
+// A compressed artifact may always expand to this size, and beyond it to so many times
+// its own size: a file that was packed to fill a disk grows faster.
 const (
 	freeInflation = 16 << 30
 	maxInflation  = 1000

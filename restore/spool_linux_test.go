@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSpoolLeavesItsPlace gives up a spool that was to stay where it is: its
-// directory, empty as it may be, is somebody else's.
+// TestSpoolLeavesItsPlace gives up a spool that was to stay where it is: its directory,
+// even if empty, has another owner.
 func TestSpoolLeavesItsPlace(t *testing.T) {
 	for _, inPlace := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "out")

@@ -99,7 +99,7 @@ type verifier struct {
 	report  *Report
 	r       *scan.Reader
 	content []byte                                            // of the file being looked at, reused
-	take    func(path string, e *entry, content []byte) error // nil: nobody wants the files
+	take    func(path string, e *entry, content []byte) error // nil: the caller does not want the files
 	lossy   []byte
 }
 

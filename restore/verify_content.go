@@ -49,7 +49,7 @@ func (v *verifier) base64(e *entry) error {
 		ended = p[len(p)-1] == '='
 		padding := len(p) - len(bytes.TrimRight(p[len(p)-2:], "=")) - (len(p) - 2)
 		if err != nil {
-			e.broken = "it has other characters, or bits nobody reads"
+			e.broken = "it has other characters, or unused bits set"
 			return
 		}
 		if n != len(p)/4*3-padding {

@@ -19,8 +19,8 @@ const (
 	blockerDirty  = "Dirty path outside governed continuity roots: "
 )
 
-// workspace asks git about the checkout. It is asked while the lock is held, whose
-// own file is nobody's change.
+// workspace asks git about the checkout. It does so while it holds the lock, whose own
+// file does not count as a change.
 func (r *runExport) workspace(ctx context.Context) error {
 	repo := r.store.Repository()
 	status, err := repo.Status(ctx, repo.Prefix)

@@ -166,7 +166,7 @@ func (c *Canary) operation(line func(op string) []string) func(context.Context) 
 		if err != nil {
 			return said{}, err
 		}
-		state.Set("phase", "nobody-went-there")
+		state.Set("phase", "never-entered")
 		blob, err := c.plain.Run(ctx, ojson.Pretty(state), "hash-object", "-w", "--stdin")
 		if err != nil {
 			return said{}, err

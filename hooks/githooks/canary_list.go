@@ -16,7 +16,7 @@ import (
 func (c *Canary) trials() []trial {
 	note := c.file(".planning/rehearsal.md", "a note\n")
 	ledger, state := wire.LedgerRepoDecisions.Path(), wire.DocState
-	forged := c.file(ledger, `{"id":"DEC-999","statement":"nobody decided this"}`+"\n")
+	forged := c.file(ledger, `{"id":"DEC-999","statement":"this was never decided"}`+"\n")
 	list := []trial{
 		{act: "an honest commit", guard: PreCommit, do: c.commit(note)},
 		{act: "a ledger's record is rewritten", guard: PreCommit, rule: RuleLedgerRewritten, do: c.commit(c.rewritten)},

@@ -201,7 +201,7 @@ func (c *Canary) edited(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	state.Set("phase", "nobody-went-there")
+	state.Set("phase", "never-entered")
 	return c.stage(ctx, string(wire.DocState), ojson.Pretty(state))
 }
 

@@ -52,12 +52,11 @@ type place struct {
 	where string  // what core.hooksPath leads to now, as git writes it
 }
 
-// choose finds the place for hooks: git's configuration where git can take
-// hooks from there, as that disturbs nobody; the hooks directory when it is
-// git's own; else a directory of ours that passes everything on, because a
-// directory that core.hooksPath names belongs to someone else (a hook manager
-// that writes it anew, a tracked directory, all repositories of a person).
-// rec is what was installed before, or nil.
+// choose finds the place for hooks: git's configuration where git can take hooks from
+// there, as that leaves other hooks alone; the hooks directory when it is git's own;
+// else a directory of ours that passes everything on, because a directory that
+// core.hooksPath names has another owner (a hook manager that writes it anew, a tracked
+// directory, all repositories of a person). rec is what was installed before, or nil.
 func choose(ctx context.Context, repo *git.Repository, list []setting, rec *installation) (place, error) {
 	p := place{way: WayRedirect, dir: ownDir(repo.CommonDir)}
 	for _, s := range list {

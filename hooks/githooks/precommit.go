@@ -138,9 +138,9 @@ func (g *guarded) parentsToBe() (head git.OID, others []git.OID, err error) {
 	return head, others, err
 }
 
-// turns judges product files by the turns that are under way. A person's own
-// commit between turns, or while a turn that may write is under way and has
-// declared nothing yet, is nobody's business.
+// turns judges product files by the turns that are under way. A person's own commit
+// between turns, or while a turn that may write is under way and has declared nothing
+// yet, is not checked.
 func (g *guarded) turns(j *judge, changes []git.TreeChange) error {
 	runs, err := j.witness.list()
 	if err != nil || len(runs) == 0 {

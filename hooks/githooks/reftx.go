@@ -51,9 +51,9 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 
 const branchPrefix = "refs/heads/"
 
-// referenceTransaction judges the branches and runs a prepared transaction
-// moves. Other refs, and a HEAD that is on no branch, are nobody's business
-// until a branch takes up what they lead to.
+// referenceTransaction judges the branches and runs a prepared transaction moves. Other
+// refs, and a HEAD that is on no branch, are not judged until a branch takes up what
+// they lead to.
 func (g *guarded) referenceTransaction() error {
 	if len(g.inv.Args) > 0 && g.inv.Args[0] != "prepared" {
 		return nil

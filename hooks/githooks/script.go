@@ -24,8 +24,8 @@ type script struct {
 	Must bool
 }
 
-// text renders the script. It is found again by the digest in its second line,
-// so that a script somebody changed is not taken for ours.
+// text renders the script. The digest in its second line identifies it, so that an
+// edited script is not taken for ours.
 func (s script) text() string {
 	var b strings.Builder
 	line := func(format ...string) { b.WriteString(strings.Join(format, "") + "\n") }
@@ -110,7 +110,7 @@ func (s script) signed(body string) string {
 	return "#!/bin/sh\n" + signature + hex.EncodeToString(sum[:]) + "\n" + body
 }
 
-// ours reports a script that this program wrote and nobody changed.
+// ours reports an unchanged script of this program.
 func ours(text []byte) bool {
 	rest, ok := strings.CutPrefix(string(text), "#!/bin/sh\n"+signature)
 	if !ok {

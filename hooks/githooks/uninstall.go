@@ -184,7 +184,7 @@ func (u *uninstaller) files() error {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil {
-			continue // somebody else's by now, and check has let it pass
+			continue // another program has it now, and check has let it pass
 		}
 		if err := os.Rename(saved.Path, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return refuse(CodeHooksUnreadable, "the hook %s cannot be put back: %v", name, err)
@@ -195,7 +195,7 @@ func (u *uninstaller) files() error {
 		_ = os.Remove(filepath.Join(filepath.Dir(recordPath(u.repo.CommonDir)), anchorFile))
 	}
 	if u.rec.MadeDir {
-		_ = os.Remove(u.rec.Dir) // only when nobody else uses it
+		_ = os.Remove(u.rec.Dir) // only when it is empty
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func ownNames() map[string]bool {
 	for _, shape := range []any{SolveRequest{}, SolveResponse{}, SessionResponse{}, SessionList{}, ServiceInfo{}, RunEventPage{}, KnowledgeBlock{}, Settlement{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(shape)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if strings.ToLower(name) != name { // executionId: two words are nobody's by chance
+			if strings.ToLower(name) != name { // executionId: two words do not match by chance
 				names[name] = true
 			}
 		}

@@ -7,7 +7,7 @@ import "github.com/git-agentxchain/git-agentxchain/internal/ojson"
 // Session is what an inspection shows, and an item of the list.
 type Session struct {
 	SessionID   string        `json:"sessionId" jsonschema:"stable session identifier"`
-	UserID      string        `json:"userId" jsonschema:"who asked; empty when nobody said"`
+	UserID      string        `json:"userId" jsonschema:"who asked; empty when the request does not say"`
 	Intent      string        `json:"intent" jsonschema:"the intent as it was asked for"`
 	Status      SessionStatus `json:"status" jsonschema:"where the session stands"`
 	Progress    float64       `json:"progress" jsonschema:"0 to 1: completed phases by all phases"`

@@ -32,7 +32,7 @@ func (m *coordinatorModel) recoveryReport() *ojson.Object {
 	for _, s := range [...][2]string{{"trigger", "Trigger"}, {"impact", "Impact"}, {"mitigation", "Mitigation"}, {"owner", "Owner"}, {"exit_condition", "Exit Condition"}} {
 		v := strings.TrimSpace(sections[s[1]])
 		if strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")") && !strings.Contains(v, "\n") {
-			v = "" // the placeholder of a report nobody has filled in
+			v = "" // the placeholder of an empty report
 		}
 		o.Set(s[0], orNull(v))
 	}

@@ -3,9 +3,9 @@
 // Package account turns an export artifact into an account of the run, or of the
 // initiative with its repositories, that people and programs can read (docs/reports.md#what-a-report-says).
 //
-// Load verifies an artifact and reads of it what a report tells. Build derives the
-// one report model from that, an ordered JSON object of the published shape, and
-// Render writes it as json, text, markdown or html. The renderings know the model
-// only, never the artifact; every string in it is somebody else's, and each
-// rendering makes it harmless in one place.
+// Load verifies an artifact and reads what a report needs. Build derives the one report
+// model from that, an ordered JSON object of the published shape, and Render writes it
+// as json, text, markdown or html. The renderings know the model only, never the
+// artifact; every string in it is foreign text, and each rendering makes it harmless in
+// one place.
 package account

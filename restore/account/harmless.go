@@ -8,8 +8,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/internal/text"
 )
 
-// harmless is a text of somebody else's on one line; what is too long is cut and
-// says so.
+// harmless is a foreign text on one line; a text that is too long is cut and says so.
 func harmless(s string) string {
 	short := text.Cut(s, maxShownText)
 	if left := len(s) - len(short); left > 0 {

@@ -88,12 +88,12 @@ func checkHTML(t *testing.T, page []byte) {
 			continue
 		}
 		if !slices.Contains(elements, n.Data) {
-			t.Fatalf("an element of somebody else's: %s", n.Data)
+			t.Fatalf("a foreign element: %s", n.Data)
 		}
 		for _, a := range n.Attr {
 			width := a.Key == "style" && strings.HasPrefix(a.Val, "width:") && strings.Trim(a.Val[6:], "0123456789.") == "%"
 			if !slices.Contains(attributes, a.Key) || a.Key == "style" && !width || a.Key == "href" && !strings.HasPrefix(a.Val, "#") {
-				t.Fatalf("an attribute of somebody else's: %s=%q of %s", a.Key, a.Val, n.Data)
+				t.Fatalf("a foreign attribute: %s=%q of %s", a.Key, a.Val, n.Data)
 			}
 		}
 	}

@@ -129,9 +129,9 @@ func governanceEvent(r *ojson.Object) *ojson.Object {
 	return o
 }
 
-// approvals are the gates that were opened, by whom: by a person, or by a rule of
-// the approval policy. Where the ledger names nobody, as the reference's does not,
-// the event log says at least that it happened.
+// approvals are the opened gates and who opened them: a person, or a rule of the
+// approval policy. Where the ledger names no one, as in the reference, the event
+// log at least says that it happened.
 func (m *runModel) approvals() []*ojson.Object {
 	var out []*ojson.Object
 	named := make(map[string]bool)

@@ -179,7 +179,7 @@ func checkLines(t *testing.T, data []byte) {
 		}
 		for p := range strings.SplitSeq(props, ",") {
 			if !strings.HasPrefix(p, "title=") && !strings.HasPrefix(p, "file=") || strings.Contains(p, ":") {
-				t.Fatalf("a property of somebody else's: %q", p)
+				t.Fatalf("a foreign property: %q", p)
 			}
 		}
 	}

@@ -43,8 +43,8 @@ func (l *layer) coordinator(children []child) error {
 			repos.Set(c.id, "./"+c.dir)
 		}
 	}
-	// Where the repositories were on the machine of the export is nobody's business
-	// here: followed, those paths would lead out of the workspace.
+	// The paths of the repositories on the machine of the export are dropped: followed
+	// here, they would lead out of the workspace.
 	if err := l.root.Remove(multiConfig); err != nil && !os.IsNotExist(err) {
 		return failed(err)
 	}

@@ -121,8 +121,8 @@ func failed(err error) error {
 	return &wire.Error{Code: "io_failed", Message: "The workspace for looking at the artifact cannot be made: " + err.Error() + "."}
 }
 
-// seal takes the right to write away. The files are somebody's record: an editor or
-// a command run in there by habit should fail instead of changing it.
+// seal removes the right to write. The files are a record: an editor or a command that
+// runs there by habit should fail instead of changing it.
 func (w *Workspace) seal(ctx context.Context) error {
 	return failed(filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

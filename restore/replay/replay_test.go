@@ -310,7 +310,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A workspace that was kept has a name nobody sweeps.
+// A kept workspace has a name that no sweep removes.
 func TestKeptWorkspace(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	w, err := Open(t.Context(), bytes.NewReader(exported(t, project(t, ""), restore.ExportOptions{})), restore.VerifyOptions{})

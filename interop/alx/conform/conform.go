@@ -58,8 +58,8 @@ func Loopback(u *url.URL) bool {
 	return strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// Check talks to an endpoint and judges it. The error says that there is nobody
-// to judge (*alx.Error, unavailable) or that the URL is none.
+// Check talks to an endpoint and judges it. The error says that the endpoint cannot be
+// reached (*alx.Error, unavailable) or that the URL is not valid.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	base, err := Base(o.URL)
 	if err != nil {

@@ -324,8 +324,8 @@ func TestForeignWordsMakeNoDifference(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotSeenIsNotProven: an endpoint that lets nobody solve passes
-// nothing it was not asked.
+// TestWhatWasNotSeenIsNotProven: an endpoint that refuses every solve passes no rule
+// that was not tested.
 func TestWhatWasNotSeenIsNotProven(t *testing.T) {
 	f := newFake()
 	delete(f.runs, "run_old")

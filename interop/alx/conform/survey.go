@@ -68,7 +68,7 @@ func (s *survey) explore(ctx context.Context, wait time.Duration) {
 	s.key, s.user = "conformance-"+rand.Text(), "conformance"
 	s.info = s.do(ctx, ask{Purpose: "the service's description", Method: "GET", Path: alx.PathService + "?xUnheardOf=1"})
 	if s.info.Status == 0 || s.info.Status == 401 {
-		return // nobody is there, or nobody for us; a second look would not change it
+		return // no answer, or none to us; a second request would not change that
 	}
 	s.refused(ctx)
 	s.solve(ctx)

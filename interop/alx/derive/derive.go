@@ -27,8 +27,8 @@ type Facts struct {
 	History []*ojson.Object // history.jsonl, reissued turns included
 }
 
-// Origin is who asked for the run and what for. A run nobody asked for over the
-// protocol has one all the same, made of its own record.
+// Origin is who asked for the run and what for. A run that did not start over the
+// protocol has one too, made from its own record.
 type Origin struct {
 	SessionID      string
 	UserID         string

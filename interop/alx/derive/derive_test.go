@@ -193,8 +193,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// A record that says its run has failed has no event that tells it: the events end all the
-// same, once, and whoever follows them is let go.
+// A record that says its run has failed has no event for it: the events still end,
+// once, and followers are released.
 func TestFailedByItsRecord(t *testing.T) {
 	o := &derive.Origin{SessionID: "s", CorrelationID: "c"}
 	log := derive.NewLog(*o, "run_1")

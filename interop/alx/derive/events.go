@@ -12,8 +12,8 @@ import (
 )
 
 // Log is the events of a run as they become known. Rows are added as the ledger grows;
-// what was made of the earlier ones never changes, so sequence and id of an event are
-// the same whoever derives them, and when (docs/alx.md).
+// the events of earlier rows never change, so sequence and id of an event do not depend
+// on who derives them, and when (docs/alx.md).
 type Log struct {
 	Events []alx.RunEvent
 
@@ -150,7 +150,7 @@ func eventData(row *ojson.Object) *ojson.Object {
 func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 
 // Timeline is the life of a session (WG-03): its creation, then what the run's events
-// mean for whoever asked.
+// mean for the client.
 func Timeline(o *Origin, f *Facts, events []alx.RunEvent) []alx.TimelineEvent {
 	var out []alx.TimelineEvent
 	add := func(typ alx.TimelineEventType, id, at, summary string, data *ojson.Object) {

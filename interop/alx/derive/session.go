@@ -42,8 +42,8 @@ func Progress(f *Facts) float64 {
 	return 0
 }
 
-// NextStep is what a person should do next, with the command; "" when nobody has to do
-// anything.
+// NextStep is what a person should do next, with the command; "" when no action is
+// needed.
 func NextStep(o *Origin, f *Facts, l Live) string {
 	if o.Failed != nil {
 		return strings.TrimSpace(o.Failed.Hint)

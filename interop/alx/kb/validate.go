@@ -205,10 +205,10 @@ func inside(p string) bool {
 		!strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00")
 }
 
-// Relate judges blocks that were given together: every kbHash in the sources of
-// one must be the identity of another, and a label must not stand for two
-// blocks. Findings are added to the verdicts. A single block is left alone:
-// nobody has said where its sources are.
+// Relate judges blocks that were given together: every kbHash in the sources of one
+// must be the identity of another, and a label must not stand for two blocks. Findings
+// are added to the verdicts. A single block is not judged: its sources may be
+// elsewhere.
 func Relate(all []*Verdict) {
 	if len(all) < 2 {
 		return

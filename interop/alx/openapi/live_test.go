@@ -154,7 +154,7 @@ func TestARealServiceIsWhatItsDocumentSays(t *testing.T) {
 		{"GET", alx.PathSessions, "", 200},
 		{"GET", alx.PathSessions + "?cursor=nonsense", "", 400},
 		{"GET", alx.SessionPath(done.Execution.SessionID), "", 200},
-		{"GET", alx.SessionPath("nobody"), "", 404},
+		{"GET", alx.SessionPath("unknown"), "", 404},
 		{"GET", alx.RunEventsPath(done.ExecutionID), "", 200},
 		{"GET", alx.RunEventsPath("run_0"), "", 404},
 		{"DELETE", alx.PathSessions, "", 405},

@@ -48,7 +48,7 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation s
 	if ctx.Err() != nil {
 		return nil, false, alx.Errorf(alx.CodeUnavailable, "The client has gone.")
 	}
-	ctx = context.WithoutCancel(ctx) // whoever goes away now has asked
+	ctx = context.WithoutCancel(ctx) // a client that disconnects now has asked
 	base, err := s.ready(ctx)
 	if err != nil {
 		return nil, false, failure(err)

@@ -170,7 +170,7 @@ func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, aga
 }
 
 // workspace is the directory of a session's project: made for a run that has not begun,
-// brought back when it has and somebody removed it.
+// restored for one that has and whose directory was removed.
 func (s *Server) workspace(ctx context.Context, rec *record, begun bool) (string, error) {
 	dir := filepath.Join(rec.Workspace, filepath.FromSlash(s.home.Record().Repository().Prefix))
 	if begun {

@@ -103,8 +103,8 @@ func TestFollowedThroughAKill(t *testing.T) {
 	}
 }
 
-// Told to end, the server ends its agents, tells whoever follows, and leaves the run to
-// the next one.
+// On a signal the server ends its agents, informs its followers, and leaves the run to
+// the next server.
 func TestEndsInOrder(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{Subdir: "sub dir"}, []string{"build", "ship"}, nil)

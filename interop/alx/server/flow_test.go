@@ -103,7 +103,7 @@ func TestBlockedRun(t *testing.T) {
 	until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.Status == alx.StatusCompleted })
 }
 
-// Runs that people drive are sessions too, and nobody drives them for them.
+// Runs that people drive are sessions too, but the server does not drive them.
 func TestRunsOfPeople(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
@@ -135,8 +135,8 @@ func TestRunsOfPeople(t *testing.T) {
 	until(t, v.url, out.Run, func(s *alx.SessionResponse) bool { return s.Status == alx.StatusBlocked })
 }
 
-// A work tree somebody has removed is brought back; one that is over is removed after
-// its time, and only when git has everything in it.
+// A removed work tree is restored; the work tree of a finished run is removed after its
+// time, and only when git has everything in it.
 func TestWorkTrees(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"build", "ship"}, func(cfg *ojson.Object) {

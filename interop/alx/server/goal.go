@@ -87,9 +87,8 @@ func checkpoint(ctx context.Context, r *runner.Runner) error {
 	return nil
 }
 
-// ownGoal puts the project's own goal back: merging two branches must not be a conflict
-// about what each was asked for. A file that somebody changed meanwhile is left as it
-// is.
+// ownGoal puts the project's own goal back: merging two branches must not conflict over
+// their intents. A file that has changed in the meantime stays as it is.
 func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) error {
 	files, err := s.files(ctx, rec)
 	seeded, ok := files[wire.ConfigPath]

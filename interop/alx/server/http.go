@@ -178,7 +178,7 @@ func (s *Server) answer(c *call, to *route) {
 	}
 }
 
-// free gives the request's place back early: while it only waits it is in nobody's way.
+// free gives the request's place back early: a request that only waits needs none.
 func (c *call) free() {
 	if c.release != nil {
 		c.release()

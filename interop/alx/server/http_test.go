@@ -232,8 +232,8 @@ func edit(t *testing.T, repo *testrepo.Repo, change func(cfg *ojson.Object)) {
 	repo.CommitAll("configure")
 }
 
-// A client that never reads holds up nobody and is let go; one that sends its body a
-// byte now and then is told that its time is up.
+// A client that never reads delays no other and is disconnected; a client that sends
+// its body a byte now and then gets a timeout.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)

@@ -94,7 +94,7 @@ func (x *index) all() []*session {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.unsorted {
-		x.listed = slices.Clone(x.listed) // whoever has the old one keeps it
+		x.listed = slices.Clone(x.listed) // readers of the old one keep it
 		slices.SortFunc(x.listed, newestFirst)
 		x.unsorted = false
 	}
@@ -245,7 +245,7 @@ func ledger(at, since *runner.RecordedRun, l wire.Ledger) (rows []*ojson.Object,
 	return rows, false, nil
 }
 
-// describe says of a run nobody asked for here what its own record says.
+// describe derives a run that did not start here from its own record.
 func (s *session) describe() {
 	s.origin.Intent = s.facts.Config.Project.Goal
 	if s.facts.State.CreatedAt != nil {

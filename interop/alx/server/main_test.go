@@ -75,7 +75,7 @@ set -eu
 turn=$AGENTXCHAIN_TURN_ID
 field() { sed -n "s/^  \"$1\": \"\(.*\)\",*$/\1/p" ".agentxchain/dispatch/turns/$turn/ASSIGNMENT.json" | head -n 1; }
 now=$(field phase) next=null done=null
-echo "at work in $now for ${AGENTXCHAIN_CORRELATION_ID:-nobody}"
+echo "at work in $now for ${AGENTXCHAIN_CORRELATION_ID:-none}"
 while [ -n "${ALX_GATE:-}" ] && [ ! -e "$ALX_GATE/$now" ]; do sleep 0.02; done
 case $now in
 plan) next='"build"' ;;

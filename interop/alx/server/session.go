@@ -16,7 +16,7 @@ import (
 // session is a run as it is shown. The run may be one of ours, with a record, or one
 // that a person drives, of which there is only the ref.
 type session struct {
-	rec *record // nil for a run nobody asked for here; not changed after, replaced under mu
+	rec *record // nil for a run that did not start here; never changed, replaced under mu
 
 	mu      sync.Mutex
 	origin  derive.Origin
@@ -80,8 +80,8 @@ func newSession(rec *record, run string) *session {
 
 func (s *session) id() string { return s.origin.SessionID }
 
-// show makes what is known now what is shown, and wakes whoever waits for news. The
-// caller holds mu.
+// show publishes what is known now, and wakes those that wait for news. The caller
+// holds mu.
 func (s *session) show() {
 	s.log.Fail(&s.origin, s.facts.State)
 	s.live.Driven = s.driven

@@ -41,7 +41,7 @@ func (s *Server) solve(c *call) *alx.Error {
 	}
 	release, ok := take(s.busyIO.waits)
 	if !ok {
-		s.sendSolve(c, x, cached) // taken in; whoever asked may look later
+		s.sendSolve(c, x, cached) // accepted; the client may look later
 		return nil
 	}
 	defer release()

@@ -11,8 +11,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/interop/alx/server"
 )
 
-// A session named like a directory or a branch that is there already takes neither: what
-// is somebody's stays as it is, and who asked is told.
+// A session named like an existing directory or branch takes neither: both stay as they
+// are, and the client is told.
 func TestWhatIsSomebodysStays(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
@@ -72,7 +72,7 @@ func TestWhatIsSomebodysStays(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
 	if repo.Git("rev-parse", "agentxchain/solve/branch") != repo.Git("rev-parse", "HEAD") {
-		t.Error("somebody's branch has moved")
+		t.Error("the existing branch has moved")
 	}
 	repo.Fsck()
 }

@@ -87,9 +87,9 @@ func TestMoreThanCanBeSettled(t *testing.T) {
 	}
 }
 
-// TestPartsAddUp: whatever was recorded, in whatever order, the parts of each
-// list add up to the total, no part is more than a micro-dollar from its exact
-// share, and nobody's part depends on the order of the others.
+// TestPartsAddUp: whatever was recorded, in whatever order, the parts of each list add
+// up to the total, no part is more than a micro-dollar from its exact share, and no
+// part depends on the order of the others.
 func TestPartsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cost := rapid.OneOf(
@@ -162,7 +162,7 @@ func TestSplit(t *testing.T) {
 		}
 	})
 	if Split(5, nil) != nil {
-		t.Error("parts for nobody")
+		t.Error("parts without an owner")
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 )
 
-// leases are those that were given out, each as it was recorded last, and one for
-// every active turn that nobody has leased.
+// leases are the issued ones, each as last recorded, and one for every active turn
+// without a lease.
 func (x *Export) leases(bool) ([]Object, error) {
 	var order []string
 	newest := make(map[string]*strict.Lease)

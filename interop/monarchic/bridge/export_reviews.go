@@ -174,7 +174,7 @@ func or2(lists ...[]string) []string {
 	return []string{}
 }
 
-// objection is one that nobody has answered.
+// objection is one without an answer.
 type objection struct{ turn, role, id, severity, statement, at string }
 
 // openObjections are those of the accepted turns that stand, in the order raised.

@@ -76,7 +76,7 @@ func sound(t *testing.T, x *bridge.Export) map[string][]*ojson.Object {
 		r := s.Input("all", []byte(log.String()))
 		s.Close()
 		for _, f := range r.Findings {
-			// That nobody answered is true of these, and found.
+			// These lack an answer, and the check says so.
 			if f.Severity == check.Error && !(f.Rule == "log.ack_missing" && unanswered(x, f.Message)) {
 				t.Errorf("as a log: %v", f)
 			}

@@ -115,7 +115,7 @@ func TestMailboxOfAnEventfulRun(t *testing.T) {
 		t.Errorf("the question: %s, %s", ask.State, ask.Answered())
 	}
 	if late.State != bridge.MailUndelivered || !late.Owed() || late.Message.ToTaskID != "eng_director" {
-		t.Errorf("a message nobody got: %s to %s", late.State, late.Message.ToTaskID)
+		t.Errorf("an undelivered message: %s to %s", late.State, late.Message.ToTaskID)
 	}
 	if h := byKind["handoff"]; len(h) != 1 || h[0].State != bridge.MailDelivered || h[0].Addressed != "qa" || !strings.HasPrefix(h[0].Message.ToTaskID, "turn_") || !h[0].Owed() || h[0].Answered() != run.AckReceived {
 		t.Errorf("the message to a role: %+v", h)

@@ -27,7 +27,7 @@ const (
 type Mail struct {
 	Message   *portable.TaskMessage
 	Acks      []*portable.TaskMessageAck // in order; what delivery implies is among them
-	Derived   bool                       // it follows from the run; nobody has sent it
+	Derived   bool                       // it follows from the run and was not sent
 	State     string
 	Addressed string // turn, role or human, as the sender wrote it
 	FromRole  string // role of the sender's turn, "" for a person
@@ -141,7 +141,7 @@ func (x *Export) sent() []*Mail {
 			at = m.Acks[0].AckedAt
 		}
 		if at != "" && (len(m.Acks) == 0 || m.Acks[0].Status != portable.AckReceived) {
-			// Whoever has it in a bundle, or answers it, has got it.
+			// A recipient with the message in a bundle, or that answers it, has received it.
 			m.Acks = slices.Insert(m.Acks, 0, x.ack(id, m.Message.ToTaskID, at, portable.AckReceived, ""))
 			m.Acks[0].Extensions = ours(ojson.NewObject("implied", true))
 		}

@@ -56,8 +56,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 	}
 }
 
-// TestDanglingReference: a schema that refers to nothing is noticed, whether by
-// file, by part or by somebody else's address.
+// TestDanglingReference: a dangling reference of a schema is found, whether to a file,
+// to a part or to a foreign address.
 func TestDanglingReference(t *testing.T) {
 	for _, ref := range []string{"missing.json", "plan.json#/$defs/none", "https://example.org/plan.json", "../../../secret.json"} {
 		p := place{&jsonschema.Schema{ID: baseURI + "broken.json", Ref: ref}, "broken.json"}

@@ -134,8 +134,8 @@ func (a *assigning) next() (*runner.Lease, error) {
 	return nil, a.last
 }
 
-// waiting is an active turn this runner may have, "" for none. Whether somebody
-// holds it is found out by asking for it.
+// waiting is an active turn this runner may have, "" for none. Asking for it shows
+// whether another runner holds it.
 func (a *assigning) waiting(v *runner.View) string {
 	for id, t := range v.State.ActiveTurns.All() {
 		if t != nil && !a.tried[id] && a.serves(v.Config, t.AssignedRole, t.RuntimeID) && a.s.r.Unleased(a.ctx, v, t) == nil {
@@ -191,8 +191,8 @@ func (a *assigning) ready(id string) (string, error) {
 	return id, nil
 }
 
-// assignNew gives a turn to the role whose turn it is and returns it; "" when nobody
-// is to have one, or nobody this runner works for.
+// assignNew assigns a turn to the next role and returns it; "" when no role gets a
+// turn, or only a role that this runner does not serve.
 func (a *assigning) assignNew(v *runner.View) string {
 	st, cfg := v.State, v.Config
 	if st.Status == runner.StatusActive && !loop.Room(st, cfg) {

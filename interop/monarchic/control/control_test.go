@@ -386,7 +386,7 @@ func TestCancellationByEscalation(t *testing.T) {
 		return res
 	}
 	if res := ack(); res.Accepted {
-		t.Fatal("a cancellation nobody asked for was acknowledged")
+		t.Fatal("an acknowledgement without a cancellation was accepted")
 	}
 	_, err := s.r.Escalate(context.Background(), runner.Escalation{Reason: "a person has to look"})
 	must(t, err)

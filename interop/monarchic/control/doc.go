@@ -1,10 +1,10 @@
 // What the package is for, and what it leaves in the run.
 
-// Package control serves RunnerControlService (docs/leases.md#the-calls.8): runners on this
-// and other machines register, lease turns of the run, report how far they have come
-// and hand in results. What the service promises rests on the leases of package
-// runner: a ref for each, moved in the same git transaction as the run, so that
-// nobody whose lease has ended can complete a step, however late its request comes.
+// Package control serves RunnerControlService (docs/leases.md#the-calls.8): runners on
+// this and other machines register, lease turns of the run, report how far they have
+// come and hand in results. What the service promises rests on the leases of package
+// runner: a ref for each, moved in the same git transaction as the run, so that a
+// runner whose lease has ended cannot complete a step, however late its request comes.
 //
 // Every result goes through ordinary acceptance. The status of a reported outcome
 // skips no validation, no gate and no policy.
@@ -31,9 +31,10 @@
 //	cancellation_acknowledged   cancellation_acknowledged
 //	started, reloaded           orchestrator_started, state_reloaded
 //
-// A lease whose time was up before somebody without one acted on the turn has no row
-// of its end: whoever reads compares expires_at_ms with what came after. Progress is recorded as dispatch_progress, with the
-// members events and artifacts in the payload (canonical JSON of the messages).
+// A lease that ran out before a command without a lease acted on the turn has no row
+// for its end: readers compare expires_at_ms with the rows that follow. Progress is
+// recorded as dispatch_progress, with the members events and artifacts in the payload
+// (canonical JSON of the messages).
 //
 // The newest lease of an active turn is noted in the turn's member "lease"; the lease
 // itself is the file lease.json at refs/agentxchain/leases/<run>/<turn>.

@@ -255,7 +255,7 @@ func leaseModel() porcupine.Model {
 		Step: func(state, input, _ any) []any {
 			s, o := state.(stepState), input.(operation)
 			switch {
-			case o.Kind == "lost" && !s.done && o.Got > s.token: // somebody was given the step, and never heard of it
+			case o.Kind == "lost" && !s.done && o.Got > s.token: // a runner was given the step, and the answer got lost
 				return yes(s, stepState{o.Got, false})
 			case o.Kind == "lost":
 				return yes(s)
@@ -357,8 +357,8 @@ func (f *fight) kill(cmd *exec.Cmd) {
 	f.unlock()
 }
 
-// unlock removes what a killed git has left: a person would do it on the hint that
-// ref_locked gives. Nobody else is at work on these refs when the server is dead.
+// unlock removes what a killed git has left, as a person would on the hint of
+// ref_locked. No other process works on these refs when the server is dead.
 func (f *fight) unlock() {
 	if f.server != nil && f.server.ProcessState == nil {
 		return
@@ -501,7 +501,7 @@ func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupin
 			client++
 		}
 	}
-	// Tokens the run has on record and nobody was told of: of calls without an answer.
+	// Tokens the run has on record that no runner received: of calls without an answer.
 	told := make(map[int64]bool)
 	first := end
 	for _, o := range out {

@@ -57,7 +57,7 @@ type Call struct {
 	Method   string // without the service's name
 	Peer     string
 	Runner   string
-	Session  string // the first characters only; the whole id is nobody's business who reads logs
+	Session  string // the first characters only; logs must not reveal the whole id
 	Lease    string
 	Outcome  string // ok, none, refused, or the gRPC code of a failed call
 	Code     string // of the refusal

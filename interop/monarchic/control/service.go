@@ -224,8 +224,8 @@ type leaseAsk interface {
 	GetLease() *pb.LeaseRef
 }
 
-// holder is who asks, and under which lease. A session nobody has registered is
-// refused as one that does not hold the lease.
+// holder is who asks, and under which lease. An unregistered session is refused as one
+// that does not hold the lease.
 func (s *Server) holder(req leaseAsk) (runner.LeaseHolder, error) {
 	h := runner.LeaseHolder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {

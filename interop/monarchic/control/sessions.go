@@ -1,5 +1,5 @@
-// Registrations and sessions of runners, kept in a file of the git directory that
-// nobody but its owner can read: a restart of the server forgets none.
+// Registrations and sessions of runners, kept in a file of the git directory that only
+// its owner can read: a restart of the server forgets none.
 
 package control
 
@@ -134,7 +134,7 @@ func (s *sessions) get(id, runner string) *session {
 	return &copied
 }
 
-// forget drops sessions nobody has used for long, and the oldest beyond the bound.
+// forget drops sessions unused for long, and the oldest beyond the bound.
 func (s *sessions) forget() {
 	now := s.now()
 	all := make([]*session, 0, len(s.byID))

@@ -68,7 +68,7 @@ type RoleDefinition struct {
 	Extensions     *ojson.Object `json:"extensions" wire:"omit"`
 }
 
-// Check refuses a role nobody knows; role_id is required here and names it.
+// Check refuses an unknown role; role_id is required here and names it.
 func (r *RoleDefinition) Check(tell func(member, rule, text string)) {
 	checkRole(tell, r.Role, r.RoleID)
 }

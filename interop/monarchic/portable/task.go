@@ -41,7 +41,7 @@ type Task struct {
 	Extensions       *ojson.Object     `json:"extensions" wire:"omit"`
 }
 
-// Check refuses a role nobody knows unless role_id names the real one.
+// Check refuses an unknown role unless role_id names the real one.
 func (t *Task) Check(tell func(member, rule, text string)) { checkRole(tell, t.Role, t.RoleID) }
 
 func checkRole(tell func(member, rule, text string), role AgentRole, id string) {

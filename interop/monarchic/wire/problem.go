@@ -21,7 +21,7 @@ const (
 	RuleNumber  = "number"          // out of the range of a double
 	RuleText    = "text"            // a string that is no Unicode text
 	RuleAlias   = "alias_conflict"  // two spellings of one member with different values
-	RuleRole    = "unknown_role"    // a role token nobody knows, without role_id
+	RuleRole    = "unknown_role"    // an unknown role token, without role_id
 	RuleEmpty   = "not_empty"       // a member that must say something is blank or has no items
 	RuleMatch   = "extension_match" // a member differs from its copy in extensions
 	RuleState   = "state"           // members that exclude or demand one another

@@ -95,8 +95,8 @@ func sameObjects(a, b *Reader) (bool, error) {
 }
 
 // expect passes the name of the next member if it is key, spelled plainly, and passes
-// nothing else. The name is not remembered: whoever knows that the names it expects
-// differ from each other need not look for one that is there twice.
+// nothing else. The name is not remembered: a caller that expects different names need
+// not look for duplicates.
 func (r *Reader) expect(key []byte) bool {
 	if r.end-r.pos < len(key)+4 || plainRun(key) != len(key) {
 		return false
