@@ -52,4 +52,13 @@ const (
 	CodeMailboxFull            = "mailbox_full"
 	CodeInvalidCharter         = "invalid_charter"
 	CodeChartersWait           = "charters_wait"
+	CodeStatementInvalid       = "statement_invalid"
+	CodeEnvelopeInvalid        = "envelope_invalid"
+	CodeSignatureFormat        = "signature_format"
+	CodeSignatureInvalid       = "signature_invalid"
+	CodeSignerUnknown          = "signer_unknown"
+	CodeSignerExpired          = "signer_expired"
+	CodeSignerRevoked          = "signer_revoked"
+	CodeSignerNamespace        = "signer_namespace"
+	CodeSignersInvalid         = "signers_invalid"
 )
