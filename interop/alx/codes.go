@@ -42,9 +42,11 @@ type ErrorCode struct {
 func ErrorCodes() []ErrorCode {
 	return []ErrorCode{
 		{CodeInvalidJSON, 400, "the body is not a JSON object, or breaks the depth, duplicate-member or UTF-8 rules"},
-		{CodeInvalidRequest, 400, "a member, header or parameter is missing or has a value it cannot have; details.field names it"},
+		{CodeInvalidRequest, 400,
+			"a member, header or parameter is missing or has a value it cannot have; details.field names it"},
 		{CodeInvalidCursor, 400, "a cursor or event id was not given out by this service for this list"},
-		{CodeProtocolVersionUnsupported, 400, "the client speaks another major version; details.supportedVersions lists ours"},
+		{CodeProtocolVersionUnsupported, 400,
+			"the client speaks another major version; details.supportedVersions lists ours"},
 		{CodeUnauthorized, 401, "a bearer token is missing or wrong"},
 		{CodeForbidden, 403, "the request comes from a page or for a host that is not served"},
 		{CodeNotFound, 404, "no such path"},
@@ -61,8 +63,10 @@ func ErrorCodes() []ErrorCode {
 		{CodeTooManyRequests, 429, "as much is under way as may be; Retry-After says when to come again"},
 		{CodeInternal, 500, "a defect of the service; the correlation id finds it in the log"},
 		{CodeProjectNotReady, 503, "the repository cannot start a run as it is; the message says why"},
-		{CodeRuntimeNotAutomatic, 503, "a role's runtime is carried out by a person; details.runtimes lists what to configure"},
-		{CodeRuntimeUntrusted, 503, "the operator has not allowed the project's programs to run on the service's machine"},
+		{CodeRuntimeNotAutomatic, 503,
+			"a role's runtime is carried out by a person; details.runtimes lists what to configure"},
+		{CodeRuntimeUntrusted, 503,
+			"the operator has not allowed the project's programs to run on the service's machine"},
 		{CodeShuttingDown, 503, "the service is ending; runs go on when it is back"},
 		{CodeUnavailable, 503, "the service cannot do this now; trying again is safe"},
 	}

@@ -20,26 +20,34 @@ func TestSolveRequest(t *testing.T) {
 	for _, c := range []struct{ name, body, code, field string }{
 		{"plain", ok(``), "", ""},
 		{"unknown members", ok(`,"xNew":{"a":[1,null]},"ok":false`), "", ""},
-		{"unknown capabilities", ok(`,"protocol":{"protocol_version":"1.7","capabilities":["x-new"],"xNew":1}`), "", ""},
+		{"unknown capabilities", ok(`,"protocol":{"protocol_version":"1.7","capabilities":["x-new"],"xNew":1}`), "",
+			""},
 		{"capabilities of a strange kind", ok(`,"protocol":{"capabilities":{"a":1}}`), "", ""},
-		{"capabilities that are no names", ok(`,"protocol":{"protocol_version":"1.1","capabilities":[1,null,{"a":1}]}`), "", ""},
-		{"null for what is optional", ok(`,"protocol":null,"idempotencyKey":null,"userId":null,"sessionId":null,"correlationId":null,"constraints":null`), "", ""},
+		{"capabilities that are no names",
+			ok(`,"protocol":{"protocol_version":"1.1","capabilities":[1,null,{"a":1}]}`), "", ""},
+		{"null for what is optional",
+			ok(`,"protocol":null,"idempotencyKey":null,"userId":null,"sessionId":null,"correlationId":null,"constraints":null`),
+			"", ""},
 		{"an insane correlation id", ok(`,"correlationId":"a b"`), "", ""},
 		{"a correlation id that is no text", ok(`,"correlationId":7`), "", ""},
 		{"constraints of any kind", ok(`,"constraints":[{"a":1},"b"]`), "", ""},
 		{"other languages", `{"intent":"翻訳する 🎌"}`, "", ""},
 		{"another major", ok(`,"protocol":{"protocol_version":"2.0"}`), CodeProtocolVersionUnsupported, ""},
-		{"another major first of all", `{"goal":7,"intent":9,"protocol":{"protocol_version":"2.0"}}`, CodeProtocolVersionUnsupported, ""},
-		{"a version that is a number", ok(`,"protocol":{"protocol_version":1.1}`), CodeInvalidRequest, "protocol.protocol_version"},
+		{"another major first of all", `{"goal":7,"intent":9,"protocol":{"protocol_version":"2.0"}}`,
+			CodeProtocolVersionUnsupported, ""},
+		{"a version that is a number", ok(`,"protocol":{"protocol_version":1.1}`), CodeInvalidRequest,
+			"protocol.protocol_version"},
 		{"protocol as text", ok(`,"protocol":"1.1"`), CodeInvalidRequest, "protocol"},
 		{"no intent", `{}`, CodeInvalidRequest, "intent"},
 		{"blank intent", `{"intent":" \n\t "}`, CodeInvalidRequest, "intent"},
 		{"intent of another kind", `{"intent":["x"]}`, CodeInvalidRequest, "intent"},
 		{"intent null", `{"intent":null}`, CodeInvalidRequest, "intent"},
 		{"intent with NUL", `{"intent":"a\u0000b"}`, CodeInvalidRequest, "intent"},
-		{"intent too long", `{"intent":"` + strings.Repeat("é", MaxIntentRunes+1) + `"}`, CodeInvalidRequest, "intent"},
+		{"intent too long", `{"intent":"` + strings.Repeat("é", MaxIntentRunes+1) + `"}`, CodeInvalidRequest,
+			"intent"},
 		{"key of another kind", ok(`,"idempotencyKey":1`), CodeInvalidRequest, "idempotencyKey"},
-		{"key too long", ok(`,"idempotencyKey":"` + strings.Repeat("k", MaxIDBytes+1) + `"`), CodeInvalidRequest, "idempotencyKey"},
+		{"key too long", ok(`,"idempotencyKey":"` + strings.Repeat("k", MaxIDBytes+1) + `"`), CodeInvalidRequest,
+			"idempotencyKey"},
 		{"key with a line feed", ok(`,"idempotencyKey":"a\nb"`), CodeInvalidRequest, "idempotencyKey"},
 		{"user of control characters", ok(`,"userId":"\u001b[2J"`), CodeInvalidRequest, "userId"},
 		{"session id as a path", ok(`,"sessionId":"../../x"`), CodeInvalidRequest, "sessionId"},
@@ -51,7 +59,8 @@ func TestSolveRequest(t *testing.T) {
 		{"nothing", ``, CodeInvalidJSON, ""},
 		{"two documents", `{"intent":"a"}{}`, CodeInvalidJSON, ""},
 		{"no UTF-8", "{\"intent\":\"\xff\"}", CodeInvalidJSON, ""},
-		{"too deep", ok(`,"x":` + strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)), CodeInvalidJSON, ""},
+		{"too deep", ok(`,"x":` + strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)), CodeInvalidJSON,
+			""},
 		{"too large", ok(`,"x":"` + strings.Repeat("x", MaxBodyBytes) + `"`), CodeBodyTooLarge, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +86,8 @@ func TestSolveRequest(t *testing.T) {
 func TestStrictAndTolerant(t *testing.T) {
 	events := func(members ...string) string {
 		for i, m := range members {
-			members[i] = `{"id":"` + fmt.Sprint(i+1) + `","sequence":` + fmt.Sprint(i+1) + `,"runId":"r","correlationId":"c","at":"","data":{},` + m + `}`
+			members[i] = `{"id":"` + fmt.Sprint(i+1) + `","sequence":` + fmt.Sprint(i+1) +
+				`,"runId":"r","correlationId":"c","at":"","data":{},` + m + `}`
 		}
 		return `{` + goodHead + `,"runId":"r","ended":true,"events":[` + strings.Join(members, ",") + `]}`
 	}
@@ -91,10 +101,13 @@ func TestStrictAndTolerant(t *testing.T) {
 		tolerantOnly
 		neither
 	)
-	full := `{` + goodHead + `,"sessionId":"s","userId":"","intent":"i","status":"active","progress":0.5,"nextStep":"","summary":"","timeline":[%s]}`
-	solved := `{` + goodHead + `,"success":true,"executionId":"r","artifact":null,"result":"","confidence":1,"execution":{"status":"completed"},"steps":[],"learning":{}%s}`
+	full := `{` + goodHead +
+		`,"sessionId":"s","userId":"","intent":"i","status":"active","progress":0.5,"nextStep":"","summary":"","timeline":[%s]}`
+	solved := `{` + goodHead +
+		`,"success":true,"executionId":"r","artifact":null,"result":"","confidence":1,"execution":{"status":"completed"},"steps":[],"learning":{}%s}`
 	bad := func(code string) string {
-		return `{"ok":false,"correlationId":"c","protocol":{"protocol_version":"1.1","capabilities":[]},"error":{"code":"` + code + `","message":"m"}}`
+		return `{"ok":false,"correlationId":"c","protocol":{"protocol_version":"1.1","capabilities":[]},"error":{"code":"` +
+			code + `","message":"m"}}`
 	}
 	for _, c := range []struct {
 		name   string
@@ -110,17 +123,24 @@ func TestStrictAndTolerant(t *testing.T) {
 		{"run.failed", page, events(`"type":"run.failed","ok":false`), both},
 		{"an event without a type", page, events(`"x":1`), neither},
 		{"a type of another kind", page, events(`"type":7`), neither},
-		{"a session", session, fmt.Sprintf(full, `{"type":"session.created","id":"1","sequence":1,"at":"","summary":""}`), both},
-		{"an unknown timeline event (WG-03)", session, fmt.Sprintf(full, `{"type":"session.nap","sequence":1}`), tolerantOnly},
-		{"an unknown status", session, strings.Replace(fmt.Sprintf(full, ""), `"active"`, `"dreaming"`, 1), tolerantOnly},
+		{"a session", session, fmt.Sprintf(full,
+			`{"type":"session.created","id":"1","sequence":1,"at":"","summary":""}`), both},
+		{"an unknown timeline event (WG-03)", session, fmt.Sprintf(full,
+			`{"type":"session.nap","sequence":1}`), tolerantOnly},
+		{"an unknown status", session, strings.Replace(fmt.Sprintf(full, ""), `"active"`, `"dreaming"`,
+			1), tolerantOnly},
 		{"a session of an older minor", session, `{` + goodHead + `,"sessionId":"s","status":"active"}`, tolerantOnly},
 		{"progress out of bounds", session, strings.Replace(fmt.Sprintf(full, ""), `0.5`, `7`, 1), neither},
-		{"no session id", session, strings.Replace(fmt.Sprintf(full, ""), `"sessionId":"s"`, `"sessionId":""`, 1), neither},
+		{"no session id", session, strings.Replace(fmt.Sprintf(full, ""), `"sessionId":"s"`, `"sessionId":""`,
+			1), neither},
 		{"solved", solve, fmt.Sprintf(solved, ""), both},
 		{"unknown members (WG-07)", solve, fmt.Sprintf(solved, `,"xNew":[1]`), both},
-		{"ok beside an error (WG-08)", solve, fmt.Sprintf(solved, `,"error":{"code":"internal","message":""}`), neither},
-		{"success beside ok false", solve, `{"ok":false,` + strings.TrimPrefix(fmt.Sprintf(solved, `,"error":{"code":"internal","message":""}`), `{"ok":true,`), neither},
-		{"confidence of another kind", solve, strings.Replace(fmt.Sprintf(solved, ""), `"confidence":1`, `"confidence":"1"`, 1), neither},
+		{"ok beside an error (WG-08)", solve, fmt.Sprintf(solved,
+			`,"error":{"code":"internal","message":""}`), neither},
+		{"success beside ok false", solve, `{"ok":false,` + strings.TrimPrefix(fmt.Sprintf(solved,
+			`,"error":{"code":"internal","message":""}`), `{"ok":true,`), neither},
+		{"confidence of another kind", solve, strings.Replace(fmt.Sprintf(solved, ""), `"confidence":1`,
+			`"confidence":"1"`, 1), neither},
 		{"another major", solve, strings.Replace(fmt.Sprintf(solved, ""), `"1.1"`, `"2.0"`, 1), tolerantOnly},
 		{"a list of sessions", list, `{` + goodHead + `,"sessions":[{"sessionId":"s","status":"active"}]}`, both},
 		{"a list of strangers", list, `{` + goodHead + `,"sessions":[{"sessionId":"s","status":"x"}]}`, tolerantOnly},
@@ -168,7 +188,8 @@ func TestTheUnknownIsKeptAsideAndComesBack(t *testing.T) {
 	if len(p.Events) != 2 {
 		t.Error("encoding changed the document")
 	}
-	s := `{` + goodHead + `,"sessionId":"s","userId":"","intent":"i","status":"active","progress":0,"nextStep":"","summary":"","timeline":[` +
+	s := `{` + goodHead +
+		`,"sessionId":"s","userId":"","intent":"i","status":"active","progress":0,"nextStep":"","summary":"","timeline":[` +
 		`{"type":"session.dreamt","id":"1","sequence":1,"at":"","summary":""},{"type":"session.step","id":"2","sequence":2,"at":"","summary":"","x":null}]}`
 	r, err := Decoder{}.SessionResponse([]byte(s))
 	if err != nil || len(r.Timeline) != 1 || len(r.Aside) != 1 {

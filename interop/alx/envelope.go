@@ -39,7 +39,11 @@ func NewEnvelope(ok bool, correlation string) Envelope {
 	if !SaneCorrelationID(correlation) {
 		correlation = NewCorrelationID()
 	}
-	return Envelope{OK: ok, CorrelationID: correlation, Protocol: Protocol{Version: Version, Capabilities: Capabilities()}}
+	return Envelope{
+		OK:            ok,
+		CorrelationID: correlation,
+		Protocol:      Protocol{Version: Version, Capabilities: Capabilities()},
+	}
 }
 
 // Error is what a failed answer carries, and a Go error.

@@ -19,11 +19,13 @@ func Negotiate(client *Protocol) *Error {
 	}
 	major, ok := majorVersion(client.Version)
 	if !ok {
-		return Errorf(CodeInvalidRequest, "protocol.protocol_version must look like %s, not %s", Version, strconv.Quote(clip(client.Version))).
+		return Errorf(CodeInvalidRequest, "protocol.protocol_version must look like %s, not %s", Version,
+			strconv.Quote(clip(client.Version))).
 			With("field", "protocol.protocol_version").With("supportedVersions", SupportedVersions())
 	}
 	if ours, _ := majorVersion(Version); major != ours {
-		return Errorf(CodeProtocolVersionUnsupported, "protocol version %s is not spoken here, only major version %d", client.Version, ours).
+		return Errorf(CodeProtocolVersionUnsupported, "protocol version %s is not spoken here, only major version %d",
+			client.Version, ours).
 			With("requestedVersion", client.Version).With("supportedVersions", SupportedVersions())
 	}
 	return nil

@@ -30,7 +30,8 @@ func ownNames() map[string]bool {
 	for _, t := range TimelineEventTypes() {
 		names[string(t)] = true
 	}
-	for _, shape := range []any{SolveRequest{}, SolveResponse{}, SessionResponse{}, SessionList{}, ServiceInfo{}, RunEventPage{}, KnowledgeBlock{}, Settlement{}} {
+	for _, shape := range []any{SolveRequest{}, SolveResponse{}, SessionResponse{}, SessionList{}, ServiceInfo{},
+		RunEventPage{}, KnowledgeBlock{}, Settlement{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(shape)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if strings.ToLower(name) != name { // executionId: two words do not match by chance
@@ -47,7 +48,8 @@ func ownNames() map[string]bool {
 // it. Reading one, or using it as the name of a log attribute, declares nothing.
 func TestTheShapesAreDeclaredOnce(t *testing.T) {
 	own := ownNames()
-	for _, must := range []string{"correlationId", "executionId", "nextStep", "kbHash", "run.completed", "session.created", "idempotencyKey", "nextCursor"} {
+	for _, must := range []string{"correlationId", "executionId", "nextStep", "kbHash", "run.completed",
+		"session.created", "idempotencyKey", "nextCursor"} {
 		if !own[must] {
 			t.Fatalf("%s is not looked for", must)
 		}
@@ -83,7 +85,8 @@ func TestTheShapesAreDeclaredOnce(t *testing.T) {
 // describes documents member by member because they may be anything.
 func allowed(rel string) bool {
 	dir := rel[:strings.LastIndex(rel, "/")+1]
-	return slices.Contains([]string{"interop/alx/", "interop/alx/conform/", "interop/alx/kb/", "interop/alx/openapi/"}, dir) ||
+	return slices.Contains([]string{"interop/alx/", "interop/alx/conform/", "interop/alx/kb/", "interop/alx/openapi/"},
+		dir) ||
 		slices.Contains([]string{
 			// The command line shows verdicts on blocks and reports of its own; the
 			// members are those of its documents, named like what they speak of.
@@ -157,6 +160,7 @@ func TestErrorsDoc(t *testing.T) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != errorsDoc() {
-		t.Errorf("docs/alx-errors.md differs from codes.go (%v); run: go test ./interop/alx -run ErrorsDoc -update-docs", err)
+		t.Errorf("docs/alx-errors.md differs from codes.go (%v); run: go test ./interop/alx -run ErrorsDoc -update-docs",
+			err)
 	}
 }

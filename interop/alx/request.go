@@ -29,7 +29,8 @@ func DecodeSolveRequest(data []byte) (*SolveRequest, *Error) {
 		return nil, failure
 	}
 	if field, ok := brokenText(o, ""); !ok {
-		return nil, Errorf(CodeInvalidJSON, "%s holds half of a surrogate pair, which is no text", field).With("field", field)
+		return nil, Errorf(CodeInvalidJSON, "%s holds half of a surrogate pair, which is no text", field).With("field",
+			field)
 	}
 	r := &SolveRequest{}
 	rest := o.Clone()
@@ -58,7 +59,8 @@ func (r *SolveRequest) check() *Error {
 		return fieldError("intent", "must be a non-empty string")
 	}
 	if n := utf8.RuneCountInString(r.Intent); n > MaxIntentRunes {
-		return fieldError("intent", fmt.Sprintf("has %d characters; the limit is %d", n, MaxIntentRunes)).With("limit", MaxIntentRunes)
+		return fieldError("intent", fmt.Sprintf("has %d characters; the limit is %d", n, MaxIntentRunes)).With("limit",
+			MaxIntentRunes)
 	}
 	if strings.ContainsRune(r.Intent, 0) {
 		return fieldError("intent", "holds a NUL character")
@@ -89,9 +91,11 @@ func SaneSessionID(id string) bool {
 // nothing that cannot be printed. field is the member or header it came from.
 func CheckLabel(field, v string) *Error {
 	if len(v) > MaxIDBytes {
-		return fieldError(field, fmt.Sprintf("has %d bytes; the limit is %d", len(v), MaxIDBytes)).With("limit", MaxIDBytes)
+		return fieldError(field, fmt.Sprintf("has %d bytes; the limit is %d", len(v), MaxIDBytes)).With("limit",
+			MaxIDBytes)
 	}
-	if !utf8.ValidString(v) || strings.ContainsFunc(v, func(c rune) bool { return c < ' ' || 0x7f <= c && c <= 0x9f }) {
+	if !utf8.ValidString(v) ||
+		strings.ContainsFunc(v, func(c rune) bool { return c < ' ' || 0x7f <= c && c <= 0x9f }) {
 		return fieldError(field, "holds characters that cannot be printed")
 	}
 	return nil

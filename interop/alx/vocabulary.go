@@ -58,7 +58,8 @@ const (
 
 // TimelineEventTypes returns the whole vocabulary.
 func TimelineEventTypes() []TimelineEventType {
-	return []TimelineEventType{SessionCreated, SessionStep, SessionWaiting, SessionResumed, SessionCompleted, SessionFailed}
+	return []TimelineEventType{SessionCreated, SessionStep, SessionWaiting, SessionResumed, SessionCompleted,
+		SessionFailed}
 }
 
 // Known reports whether t is in the vocabulary.

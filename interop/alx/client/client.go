@@ -49,7 +49,8 @@ type Client struct {
 // without the path /alx/v1.
 func New(base string, opt Options) (*Client, error) {
 	u, err := url.Parse(base)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return nil, fmt.Errorf("alx: %q is no http or https URL of a service", base)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), alx.PathService)
@@ -81,7 +82,8 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("alx: %s: %s (status %d, correlation id %s)", f.Err.Code, f.Err.Message, f.Status, f.CorrelationID)
+	return fmt.Sprintf("alx: %s: %s (status %d, correlation id %s)", f.Err.Code, f.Err.Message, f.Status,
+		f.CorrelationID)
 }
 
 func (f *Failure) Unwrap() error { return f.Err }
@@ -113,12 +115,19 @@ func (c *Client) SolveAsync(ctx context.Context, r *alx.SolveRequest) (*alx.Solv
 	return c.solve(ctx, r, map[string]string{alx.HeaderPrefer: alx.PreferAsync})
 }
 
-func (c *Client) solve(ctx context.Context, r *alx.SolveRequest, header map[string]string) (*alx.SolveResponse, error) {
+func (c *Client) solve(ctx context.Context, r *alx.SolveRequest,
+	header map[string]string) (*alx.SolveResponse, error) {
 	with := *r
 	if with.Protocol == nil {
 		with.Protocol = &alx.Protocol{Version: alx.Version, Capabilities: alx.Capabilities()}
 	}
-	return ask(ctx, c, request{method: "POST", path: alx.PathSolve, body: alx.Encode(&with), header: header, correlation: r.CorrelationID}, c.decoder().SolveResponse)
+	return ask(ctx, c, request{
+		method:      "POST",
+		path:        alx.PathSolve,
+		body:        alx.Encode(&with),
+		header:      header,
+		correlation: r.CorrelationID,
+	}, c.decoder().SolveResponse)
 }
 
 // Session inspects a session.
@@ -185,7 +194,12 @@ func refusalOf(doc any) *alx.Error {
 }
 
 func (c *Client) failure(res *http.Response, why *alx.Error) *Failure {
-	return &Failure{Status: res.StatusCode, CorrelationID: res.Header.Get(alx.HeaderCorrelationID), RetryAfter: retryAfter(res.Header), Err: why}
+	return &Failure{
+		Status:        res.StatusCode,
+		CorrelationID: res.Header.Get(alx.HeaderCorrelationID),
+		RetryAfter:    retryAfter(res.Header),
+		Err:           why,
+	}
 }
 
 // send sends a request; the body of the answer is the caller's to close.

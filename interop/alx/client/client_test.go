@@ -42,7 +42,14 @@ func write(w http.ResponseWriter, status int, doc any) {
 }
 
 func event(n int64, last int64) *alx.RunEvent {
-	e := &alx.RunEvent{Type: alx.TurnAccepted, ID: "e" + strconv.FormatInt(n, 10), Sequence: n, RunID: "run_1", CorrelationID: "c", Data: &ojson.Object{}}
+	e := &alx.RunEvent{
+		Type:          alx.TurnAccepted,
+		ID:            "e" + strconv.FormatInt(n, 10),
+		Sequence:      n,
+		RunID:         "run_1",
+		CorrelationID: "c",
+		Data:          &ojson.Object{},
+	}
 	if n == last {
 		e.Type = alx.RunCompleted
 	}
@@ -59,18 +66,24 @@ func TestRequestsAndAnswers(t *testing.T) {
 		body                    map[string]any
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got.auth, got.prefer, got.sid, got.path = r.Header.Get("Authorization"), r.Header.Get("Prefer"), r.Header.Get(alx.HeaderCorrelationID), r.URL.EscapedPath()
+		got.auth, got.prefer, got.sid, got.path = r.Header.Get("Authorization"), r.Header.Get("Prefer"),
+			r.Header.Get(alx.HeaderCorrelationID), r.URL.EscapedPath()
 		data, _ := io.ReadAll(r.Body)
 		got.body = nil
 		_ = json.Unmarshal(data, &got.body)
 		head := alx.NewEnvelope(true, "c-1")
 		switch {
 		case r.URL.Path == alx.PathSolve:
-			write(w, 202, &alx.SolveResponse{Envelope: head, ExecutionID: "run_1", Execution: alx.Execution{Status: alx.StatusActive}})
+			write(w, 202, &alx.SolveResponse{
+				Envelope:    head,
+				ExecutionID: "run_1",
+				Execution:   alx.Execution{Status: alx.StatusActive},
+			})
 		case r.URL.Path == alx.PathService:
 			write(w, 200, alx.NewServiceInfo("c-1", alx.Service{Name: "n", Version: "1"}))
 		default:
-			write(w, 200, &alx.SessionResponse{Envelope: head, Session: alx.Session{SessionID: "s/1", Status: alx.StatusActive}})
+			write(w, 200,
+				&alx.SessionResponse{Envelope: head, Session: alx.Session{SessionID: "s/1", Status: alx.StatusActive}})
 		}
 	}, Options{Token: "hush", Strict: true})
 	ctx := context.Background()
@@ -78,7 +91,8 @@ func TestRequestsAndAnswers(t *testing.T) {
 	if err != nil || r.ExecutionID != "run_1" {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if got.auth != "Bearer hush" || got.prefer != alx.PreferAsync || got.sid != "mine" || got.body["intent"] != "do it" || got.body["protocol"] == nil {
+	if got.auth != "Bearer hush" || got.prefer != alx.PreferAsync || got.sid != "mine" ||
+		got.body["intent"] != "do it" || got.body["protocol"] == nil {
 		t.Errorf("sent %+v", got)
 	}
 	if _, err := c.Solve(ctx, &alx.SolveRequest{Intent: "x"}); err != nil || got.prefer != "" {
@@ -106,17 +120,28 @@ func TestFailures(t *testing.T) {
 	_, err := answer(404, refusal).Session(ctx, "x")
 	var f *Failure
 	var why *alx.Error
-	if !errors.As(err, &f) || !errors.As(err, &why) || f.Status != 404 || f.CorrelationID != "c-9" || f.RetryAfter != 7*time.Second || why.Code != alx.CodeSessionNotFound {
+	if !errors.As(err, &f) || !errors.As(err, &why) || f.Status != 404 || f.CorrelationID != "c-9" ||
+		f.RetryAfter != 7*time.Second || why.Code != alx.CodeSessionNotFound {
 		t.Fatalf("%v", err)
 	}
-	failed := string(alx.Encode(&alx.SolveResponse{Envelope: alx.NewEnvelope(false, "c-9"), ExecutionID: "run_1", Execution: alx.Execution{Status: alx.StatusFailed}, Error: alx.Errorf(alx.CodeRunFailed, "it failed")}))
+	failed := string(alx.Encode(&alx.SolveResponse{
+		Envelope:    alx.NewEnvelope(false, "c-9"),
+		ExecutionID: "run_1",
+		Execution:   alx.Execution{Status: alx.StatusFailed},
+		Error:       alx.Errorf(alx.CodeRunFailed, "it failed"),
+	}))
 	for _, status := range []int{422, 200} {
 		r, err := answer(status, failed).Solve(ctx, &alx.SolveRequest{Intent: "x"})
 		if !errors.As(err, &why) || why.Code != alx.CodeRunFailed || r == nil || r.ExecutionID != "run_1" {
 			t.Fatalf("%d %v %+v", status, err, r)
 		}
 	}
-	for name, body := range map[string]string{"text": "<html>", "a contradiction": strings.Replace(refusal, `"ok":false`, `"ok":true`, 1), "nothing": "", "half": refusal[:20]} {
+	for name, body := range map[string]string{
+		"text":            "<html>",
+		"a contradiction": strings.Replace(refusal, `"ok":false`, `"ok":true`, 1),
+		"nothing":         "",
+		"half":            refusal[:20],
+	} {
 		var bad *MalformedError
 		if _, err := answer(500, body).Session(ctx, "x"); !errors.As(err, &bad) || bad.Status != 500 {
 			t.Errorf("%s: %v", name, err)
@@ -135,7 +160,10 @@ func TestSessionsGoesThroughThePages(t *testing.T) {
 		from, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 		list := &alx.SessionList{Envelope: alx.NewEnvelope(true, "c")}
 		for i := from; i < min(from+3, all); i++ {
-			list.Sessions = append(list.Sessions, alx.SessionItem{Session: alx.Session{SessionID: fmt.Sprint(i), Status: alx.SessionStatus(r.URL.Query().Get("status"))}})
+			list.Sessions = append(list.Sessions, alx.SessionItem{Session: alx.Session{
+				SessionID: fmt.Sprint(i),
+				Status:    alx.SessionStatus(r.URL.Query().Get("status")),
+			}})
 		}
 		if from+3 < all || endless {
 			list.NextCursor = fmt.Sprint((from + 3) % 9)
@@ -223,8 +251,12 @@ func TestEventsEndWithAnError(t *testing.T) {
 		"not found": {func(w http.ResponseWriter, _ *http.Request) {
 			write(w, 404, alx.NewFailure("c", alx.Errorf(alx.CodeRunNotFound, "none")))
 		}, "run_not_found"},
-		"a page":        {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }, "no event stream"},
-		"always closed": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", alx.MediaEventStream) }, "ended before the run"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "{}")
+		}, "no event stream"},
+		"always closed": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", alx.MediaEventStream)
+		}, "ended before the run"},
 		"no JSON": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", alx.MediaEventStream)
 			_, _ = io.WriteString(w, "data: hello\n\n")
@@ -292,7 +324,8 @@ func TestUnknownEventsAreToleratedUnlessStrict(t *testing.T) {
 }
 
 func TestNewRefusesWhatIsNoURL(t *testing.T) {
-	for _, s := range []string{"", "h:1", "ftp://h", "http://", "http://u:p@h", "http://h?x", "http://h#f", "http://["} {
+	for _, s := range []string{"", "h:1", "ftp://h", "http://", "http://u:p@h", "http://h?x", "http://h#f",
+		"http://["} {
 		if _, err := New(s, Options{}); err == nil {
 			t.Errorf("%q", s)
 		}

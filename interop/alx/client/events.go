@@ -83,7 +83,8 @@ func (f *follower) connection(ctx context.Context, yield func(*alx.RunEvent, err
 		return 0, causeOf(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if media, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); res.StatusCode != http.StatusOK || strings.TrimSpace(media) != alx.MediaEventStream {
+	if media, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";"); res.StatusCode != http.StatusOK ||
+		strings.TrimSpace(media) != alx.MediaEventStream {
 		return 0, f.c.refused(res)
 	}
 	r := sse.NewReader(&watched{res.Body, func() { idle.Reset(f.c.opt.Idle) }}, alx.MaxRunEventBytes)
@@ -133,7 +134,8 @@ func (c *Client) refused(res *http.Response) error {
 // passing reports whether a refusal may be over in a while.
 func passing(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout:
 		return true
 	}
 	return false

@@ -45,7 +45,8 @@ func Base(s string) (*url.URL, error) {
 	case u.User != nil:
 		return nil, alx.Errorf(alx.CodeInvalidRequest, "a URL is no place for a password; give a token in a file")
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q has a query or fragment, which is no part of an endpoint", s)
+		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q has a query or fragment, which is no part of an endpoint",
+			s)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), alx.PathService)
 	u.RawPath = ""

@@ -385,7 +385,12 @@ func TestHostileEndpointsEndInTime(t *testing.T) {
 			t.Parallel()
 			s := httptest.NewServer(h)
 			defer s.Close()
-			r, err := Check(context.Background(), Options{URL: s.URL, Token: "secret", Request: 300 * time.Millisecond, Wait: 500 * time.Millisecond})
+			r, err := Check(context.Background(), Options{
+				URL:     s.URL,
+				Token:   "secret",
+				Request: 300 * time.Millisecond,
+				Wait:    500 * time.Millisecond,
+			})
 			var failure *alx.Error
 			switch {
 			case name == "silent":
@@ -408,8 +413,18 @@ func TestHostileEndpointsEndInTime(t *testing.T) {
 
 func TestBase(t *testing.T) {
 	for in, want := range map[string]string{
-		"http://h:1": "http://h:1", "http://h:1/": "http://h:1", "http://h/alx/v1": "http://h", "https://h/p/alx/v1/": "https://h/p",
-		"h:1": "", "ftp://h": "", "": "", "http://": "", "http://u:p@h": "", "http://h?x=1": "", "http://h#x": "", "http://[": "",
+		"http://h:1":          "http://h:1",
+		"http://h:1/":         "http://h:1",
+		"http://h/alx/v1":     "http://h",
+		"https://h/p/alx/v1/": "https://h/p",
+		"h:1":                 "",
+		"ftp://h":             "",
+		"":                    "",
+		"http://":             "",
+		"http://u:p@h":        "",
+		"http://h?x=1":        "",
+		"http://h#x":          "",
+		"http://[":            "",
 	} {
 		u, err := Base(in)
 		if (err != nil) != (want == "") || err == nil && u.String() != want {
@@ -423,7 +438,8 @@ func TestNobodyThere(t *testing.T) {
 	s.Close()
 	_, err := Check(context.Background(), Options{URL: s.URL})
 	var failure *alx.Error
-	if !errors.As(err, &failure) || failure.Code != alx.CodeUnavailable || strings.Contains(failure.Message, "dial tcp") && !strings.Contains(failure.Message, "refused") {
+	if !errors.As(err, &failure) || failure.Code != alx.CodeUnavailable ||
+		strings.Contains(failure.Message, "dial tcp") && !strings.Contains(failure.Message, "refused") {
 		t.Fatalf("%v", err)
 	}
 }

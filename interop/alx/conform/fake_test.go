@@ -111,14 +111,25 @@ func (f *fake) solve(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	f.send(w, r, 200, members(&alx.SolveResponse{
-		Envelope: alx.NewEnvelope(true, "x"), Success: true, ExecutionID: id, Artifact: block, Result: "done", Confidence: 1,
-		Execution: alx.Execution{Status: alx.StatusCompleted, SessionID: "ses_" + strings.TrimPrefix(id, "run_")},
-		Steps:     []alx.Step{{Index: 1, TurnID: "turn_1", Status: alx.StepAccepted}},
+		Envelope:    alx.NewEnvelope(true, "x"),
+		Success:     true,
+		ExecutionID: id,
+		Artifact:    block,
+		Result:      "done",
+		Confidence:  1,
+		Execution:   alx.Execution{Status: alx.StatusCompleted, SessionID: "ses_" + strings.TrimPrefix(id, "run_")},
+		Steps:       []alx.Step{{Index: 1, TurnID: "turn_1", Status: alx.StepAccepted}},
 	}))
 }
 
 func (f *fake) session(id, intent string) map[string]any {
-	s := &alx.SessionResponse{Session: alx.Session{SessionID: "ses_" + strings.TrimPrefix(id, "run_"), Intent: intent, Status: alx.StatusCompleted, Progress: 1, ExecutionID: id}}
+	s := &alx.SessionResponse{Session: alx.Session{
+		SessionID:   "ses_" + strings.TrimPrefix(id, "run_"),
+		Intent:      intent,
+		Status:      alx.StatusCompleted,
+		Progress:    1,
+		ExecutionID: id,
+	}}
 	last := alx.SessionCompleted
 	if id == "run_old" {
 		s.Status, last = alx.StatusFailed, alx.SessionFailed
@@ -147,7 +158,14 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request, id string) {
 		if after != "" && after >= fmt.Sprint(i+1) {
 			continue
 		}
-		e := (&alx.RunEvent{Type: kind, ID: fmt.Sprint(i + 1), Sequence: int64(i + 1), RunID: id, CorrelationID: "c", Data: &ojson.Object{}}).SetOK()
+		e := (&alx.RunEvent{
+			Type:          kind,
+			ID:            fmt.Sprint(i + 1),
+			Sequence:      int64(i + 1),
+			RunID:         id,
+			CorrelationID: "c",
+			Data:          &ojson.Object{},
+		}).SetOK()
 		m := members(e)
 		if f.event != nil {
 			f.event(m)
@@ -162,12 +180,17 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request, id string) {
 	for _, e := range list {
 		m := e.(map[string]any)
 		data, _ := json.Marshal(m)
-		_, _ = w.Write(sse.Append([]byte(": heartbeat\n"), sse.Event{ID: m["id"].(string), Type: fmt.Sprint(m["type"]), Data: string(data)}))
+		_, _ = w.Write(sse.Append([]byte(": heartbeat\n"), sse.Event{
+			ID:   m["id"].(string),
+			Type: fmt.Sprint(m["type"]),
+			Data: string(data),
+		}))
 	}
 }
 
 func (f *fake) fail(w http.ResponseWriter, r *http.Request, code string) {
-	f.send(w, r, alx.HTTPStatus(code), map[string]any{"ok": false, "error": map[string]any{"code": code, "message": "a sentence"}})
+	f.send(w, r, alx.HTTPStatus(code),
+		map[string]any{"ok": false, "error": map[string]any{"code": code, "message": "a sentence"}})
 }
 
 func (f *fake) send(w http.ResponseWriter, r *http.Request, status int, doc map[string]any) {

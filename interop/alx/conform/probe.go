@@ -138,7 +138,14 @@ func (x *exchange) read(res *http.Response) {
 // start sends a request; the body of the response is the caller's to read. The
 // exchange is noted either way.
 func (p *prober) start(ctx context.Context, a ask) (*exchange, *http.Response) {
-	x := &exchange{Purpose: a.Purpose, Method: a.Method, Path: a.Path, Sent: a.Body, MustFail: a.MustFail, Sid: alx.NewCorrelationID()}
+	x := &exchange{
+		Purpose:  a.Purpose,
+		Method:   a.Method,
+		Path:     a.Path,
+		Sent:     a.Body,
+		MustFail: a.MustFail,
+		Sid:      alx.NewCorrelationID(),
+	}
 	p.all = append(p.all, x)
 	var body io.Reader
 	if a.Body != "" {

@@ -78,7 +78,8 @@ func envelopes(s *survey, j *judge) {
 		case sid == "":
 			why = "correlationId must be a non-empty string, not " + ojson.Shown(id)
 		case sid != x.Sid:
-			why = fmt.Sprintf("correlationId is %s; the request's %s header said %s", ojson.Shown(sid), alx.HeaderCorrelationID, x.Sid)
+			why = fmt.Sprintf("correlationId is %s; the request's %s header said %s", ojson.Shown(sid),
+				alx.HeaderCorrelationID, x.Sid)
 		}
 		j.see(x, "correlationId", why)
 		j.see(x, "protocol", protocolProblem(x.Doc))
@@ -93,7 +94,8 @@ func protocolProblem(o *ojson.Object) string {
 		return "protocol is missing"
 	case !ok:
 		return "protocol must be an object, not " + ojson.TypeName(v)
-	case alx.Negotiate(&alx.Protocol{Version: p.String("protocol_version")}) != nil || p.String("protocol_version") == "":
+	case alx.Negotiate(&alx.Protocol{Version: p.String("protocol_version")}) != nil ||
+		p.String("protocol_version") == "":
 		v, _ := p.Get("protocol_version")
 		return fmt.Sprintf("protocol.protocol_version must be a version 1.x, not %s", ojson.Shown(v))
 	}
@@ -148,7 +150,8 @@ func runVocabulary(s *survey, j *judge) {
 			case err != nil:
 				why = "the data of the event is no JSON object: " + err.Error()
 			case e.Type != "message" && e.Type != o.String("type"):
-				why = fmt.Sprintf("the stream calls the event %q, its data %q", shorten(e.Type), shorten(o.String("type")))
+				why = fmt.Sprintf("the stream calls the event %q, its data %q", shorten(e.Type),
+					shorten(o.String("type")))
 			}
 			j.see(x.from, fmt.Sprintf("event %d of the stream", i+1), why)
 		}
@@ -177,7 +180,8 @@ func (s *survey) declared(j *judge, member string, known func(string) bool, n in
 	why := ""
 	for _, name := range names {
 		if !known(name) && !s.newer() {
-			why = fmt.Sprintf("the published list has %s, which is not in the vocabulary of version %s", ojson.Shown(name), alx.Version)
+			why = fmt.Sprintf("the published list has %s, which is not in the vocabulary of version %s",
+				ojson.Shown(name), alx.Version)
 		}
 	}
 	if why == "" && len(names) < n {
@@ -218,7 +222,8 @@ func (s *survey) newer() bool {
 func tolerance(s *survey, j *judge) {
 	parameter := func(x *exchange) {
 		if x != nil && x.Doc != nil {
-			j.seef(x, "an unknown query parameter", x.Status != 400 && x.Status != 422, "the request was refused because of it")
+			j.seef(x, "an unknown query parameter", x.Status != 400 &&
+				x.Status != 422, "the request was refused because of it")
 		}
 	}
 	parameter(s.info)

@@ -126,8 +126,9 @@ func (s *survey) oneProtocol(j *judge) {
 			first = p
 			continue
 		}
-		j.seef(x, "protocol", ojson.Equal(first, p), "protocol is not what another surface of the same service says: %s and %s",
-			shorten(compact(p)), shorten(compact(first)))
+		j.seef(x, "protocol", ojson.Equal(first, p),
+			"protocol is not what another surface of the same service says: %s and %s", shorten(compact(p)),
+			shorten(compact(first)))
 	}
 }
 
@@ -154,7 +155,8 @@ func errorCodes(s *survey, j *judge) {
 			j.see(x, "error.code for "+x.Purpose, codeProblem(x.Doc, published))
 		}
 		if first != "" && second != "" {
-			j.seef(f.second, "the same error.code again for "+f.second.Purpose, first == second, "error.code is %s now and was %s for the same request", ojson.Shown(second), ojson.Shown(first))
+			j.seef(f.second, "the same error.code again for "+f.second.Purpose, first == second,
+				"error.code is %s now and was %s for the same request", ojson.Shown(second), ojson.Shown(first))
 		}
 	}
 	for _, x := range s.all {
@@ -216,15 +218,18 @@ func canonicalFields(s *survey, j *judge) {
 		}
 	}
 	if id := s.again.doc().String("executionId"); id != "" {
-		j.seef(s.again, "executionId of the same key and request", id == s.executed, "it is %s; the first answer said %s", ojson.Shown(id), ojson.Shown(s.executed))
+		j.seef(s.again, "executionId of the same key and request", id == s.executed,
+			"it is %s; the first answer said %s", ojson.Shown(id), ojson.Shown(s.executed))
 	}
 	if s.session.doc() != nil && !s.session.failed() {
 		have(s.session, sessionShape())
 		o := s.session.Doc
 		if s.sessionID != s.executed {
-			j.seef(s.session, "sessionId", o.String("sessionId") == s.sessionID, "asked for %s, got %s", s.sessionID, ojson.Shown(o.String("sessionId")))
+			j.seef(s.session, "sessionId", o.String("sessionId") == s.sessionID, "asked for %s, got %s", s.sessionID,
+				ojson.Shown(o.String("sessionId")))
 		}
-		j.seef(s.session, "intent", o.String("intent") == s.intent, "it is %s, not what the solve asked for", ojson.Shown(o.String("intent")))
+		j.seef(s.session, "intent", o.String("intent") == s.intent, "it is %s, not what the solve asked for",
+			ojson.Shown(o.String("intent")))
 		if p, ok := o.Float("progress"); ok {
 			j.seef(s.session, "progress", 0 <= p && p <= 100, "it is %v", p)
 		}
@@ -256,7 +261,8 @@ func (s *survey) meaning(j *judge, x *exchange) {
 	}
 	if block := x.Doc.Object("artifact"); block.String("kbHash") != "" {
 		sum, err := kb.Hash(block)
-		j.seef(x, "artifact.kbHash", err == nil && sum == block.String("kbHash"), "the artifact's content hashes to %s", sum)
+		j.seef(x, "artifact.kbHash", err == nil &&
+			sum == block.String("kbHash"), "the artifact's content hashes to %s", sum)
 	}
 }
 

@@ -66,7 +66,11 @@ type stream struct {
 // endpoint refuses what it must tolerate; the refused requests start none.
 func (s *survey) explore(ctx context.Context, wait time.Duration) {
 	s.key, s.user = "conformance-"+rand.Text(), "conformance"
-	s.info = s.do(ctx, ask{Purpose: "the service's description", Method: "GET", Path: alx.PathService + "?xUnheardOf=1"})
+	s.info = s.do(ctx, ask{
+		Purpose: "the service's description",
+		Method:  "GET",
+		Path:    alx.PathService + "?xUnheardOf=1",
+	})
 	if s.info.Status == 0 || s.info.Status == 401 {
 		return // no answer, or none to us; a second request would not change that
 	}
@@ -82,12 +86,27 @@ func (s *survey) explore(ctx context.Context, wait time.Duration) {
 func (s *survey) refused(ctx context.Context) {
 	json := map[string]string{"Content-Type": alx.MediaJSON}
 	for _, a := range []ask{
-		{Purpose: "a solve request that is no JSON", Method: "POST", Path: alx.PathSolve, Body: `{"intent": `, Header: json},
+		{
+			Purpose: "a solve request that is no JSON",
+			Method:  "POST",
+			Path:    alx.PathSolve,
+			Body:    `{"intent": `,
+			Header:  json,
+		},
 		{Purpose: "a solve request without an intent", Method: "POST", Path: alx.PathSolve, Body: `{"intent": ""}`},
 		{Purpose: "a solve request of another major version", Method: "POST", Path: alx.PathSolve,
-			Body: compact(ojson.NewObject("intent", s.intent, "protocol", ojson.NewObject("protocol_version", "99.0", "capabilities", []string{})))},
-		{Purpose: "a session that does not exist", Method: "GET", Path: alx.SessionPath("no-such-session-" + strings.ToLower(rand.Text()))},
-		{Purpose: "the events of a run that does not exist", Method: "GET", Path: alx.RunEventsPath("run_" + strings.ToLower(rand.Text()))},
+			Body: compact(ojson.NewObject("intent", s.intent,
+				"protocol", ojson.NewObject("protocol_version", "99.0", "capabilities", []string{})))},
+		{
+			Purpose: "a session that does not exist",
+			Method:  "GET",
+			Path:    alx.SessionPath("no-such-session-" + strings.ToLower(rand.Text())),
+		},
+		{
+			Purpose: "the events of a run that does not exist",
+			Method:  "GET",
+			Path:    alx.RunEventsPath("run_" + strings.ToLower(rand.Text())),
+		},
 		{Purpose: "a path that does not exist", Method: "GET", Path: alx.PathService + "/no-such-path"},
 	} {
 		a.MustFail = true
@@ -103,15 +122,39 @@ func (s *survey) solve(ctx context.Context) {
 	strange.Set("protocol", ojson.NewObject("protocol_version", strangeMinor,
 		"capabilities", []string{strangeCapability}, strangeMember, true))
 	strange.Set(strangeMember, ojson.NewObject("nested", []any{ojson.Int(1), nil, "two"}))
-	s.tolerant = s.do(ctx, ask{Purpose: "solve with unknown members and capabilities, of another minor version", Method: "POST", Path: alx.PathSolve, Body: compact(strange), Header: async})
+	s.tolerant = s.do(ctx, ask{
+		Purpose: "solve with unknown members and capabilities, of another minor version",
+		Method:  "POST",
+		Path:    alx.PathSolve,
+		Body:    compact(strange),
+		Header:  async,
+	})
 	if accepted(s.tolerant) {
 		s.solved = s.tolerant
-		s.again = s.do(ctx, ask{Purpose: "the same solve again", Method: "POST", Path: alx.PathSolve, Body: compact(strange), Header: async})
+		s.again = s.do(ctx, ask{
+			Purpose: "the same solve again",
+			Method:  "POST",
+			Path:    alx.PathSolve,
+			Body:    compact(strange),
+			Header:  async,
+		})
 	} else {
-		s.plain = s.do(ctx, ask{Purpose: "solve", Method: "POST", Path: alx.PathSolve, Body: compact(plain), Header: async})
+		s.plain = s.do(ctx, ask{
+			Purpose: "solve",
+			Method:  "POST",
+			Path:    alx.PathSolve,
+			Body:    compact(plain),
+			Header:  async,
+		})
 		if accepted(s.plain) {
 			s.solved = s.plain
-			s.again = s.do(ctx, ask{Purpose: "the same solve again", Method: "POST", Path: alx.PathSolve, Body: compact(plain), Header: async})
+			s.again = s.do(ctx, ask{
+				Purpose: "the same solve again",
+				Method:  "POST",
+				Path:    alx.PathSolve,
+				Body:    compact(plain),
+				Header:  async,
+			})
 		}
 	}
 	if s.solved == nil {
@@ -137,15 +180,24 @@ func (s *survey) await(ctx context.Context, wait time.Duration) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		mark := len(s.all)
 		if s.sessionID != "" {
-			s.session = s.do(ctx, ask{Purpose: "the solve's session", Method: "GET", Path: alx.SessionPath(s.sessionID)})
+			s.session = s.do(ctx, ask{
+				Purpose: "the solve's session",
+				Method:  "GET",
+				Path:    alx.SessionPath(s.sessionID),
+			})
 		}
 		if s.executed == "" {
 			s.executed = s.session.doc().String("executionId")
 		}
 		if s.executed != "" {
-			s.events = s.do(ctx, ask{Purpose: "the solve's events", Method: "GET", Path: alx.RunEventsPath(s.executed)})
+			s.events = s.do(ctx, ask{
+				Purpose: "the solve's events",
+				Method:  "GET",
+				Path:    alx.RunEventsPath(s.executed),
+			})
 		}
-		if settled(s.session) || ended(s.events) || s.events.isStream() || time.Now().After(deadline) || ctx.Err() != nil ||
+		if settled(s.session) || ended(s.events) || s.events.isStream() || time.Now().After(deadline) ||
+			ctx.Err() != nil ||
 			(s.session == nil || s.session.Doc == nil) && (s.events == nil || s.events.Doc == nil) {
 			break
 		}
@@ -171,8 +223,13 @@ func (s *survey) await(ctx context.Context, wait time.Duration) {
 		}
 	}
 	if s.again.doc().String("executionId") == s.executed && s.executed != "" {
-		s.final = s.do(ctx, ask{Purpose: "the same solve when its run has ended", Method: "POST", Path: alx.PathSolve, Body: s.solved.Sent,
-			Header: map[string]string{alx.HeaderPrefer: alx.PreferAsync}})
+		s.final = s.do(ctx, ask{
+			Purpose: "the same solve when its run has ended",
+			Method:  "POST",
+			Path:    alx.PathSolve,
+			Body:    s.solved.Sent,
+			Header:  map[string]string{alx.HeaderPrefer: alx.PreferAsync},
+		})
 	}
 }
 
@@ -210,7 +267,11 @@ func (s *survey) lookAround(ctx context.Context) {
 			run = x.doc().String("executionId")
 		}
 		if run != "" {
-			s.pages(ctx, s.do(ctx, ask{Purpose: "the events of an earlier session", Method: "GET", Path: alx.RunEventsPath(run)}))
+			s.pages(ctx, s.do(ctx, ask{
+				Purpose: "the events of an earlier session",
+				Method:  "GET",
+				Path:    alx.RunEventsPath(run),
+			}))
 		}
 	}
 }
@@ -242,7 +303,12 @@ func (s *survey) stream(ctx context.Context, run, after string) *stream {
 	if after != "" {
 		header[alx.HeaderLastEventID] = after
 	}
-	x, res := s.start(ctx, ask{Purpose: "the solve's event stream", Method: "GET", Path: alx.RunEventsPath(run), Header: header})
+	x, res := s.start(ctx, ask{
+		Purpose: "the solve's event stream",
+		Method:  "GET",
+		Path:    alx.RunEventsPath(run),
+		Header:  header,
+	})
 	x.Sent = "Accept: " + alx.MediaEventStream
 	if after != "" {
 		x.Sent += ", Last-Event-ID: " + after

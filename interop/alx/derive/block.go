@@ -26,8 +26,14 @@ func Block(o *Origin, f *Facts) (*alx.KnowledgeBlock, error) {
 	for _, row := range turns {
 		turn, role := row.String("turn_id"), row.String("role")
 		for _, d := range row.Objects("decisions") {
-			b.Decisions = append(b.Decisions, alx.BlockDecision{ID: d.String("id"), TurnID: turn, Role: role, Category: d.String("category"),
-				Statement: d.String("statement"), Rationale: d.String("rationale")})
+			b.Decisions = append(b.Decisions, alx.BlockDecision{
+				ID:        d.String("id"),
+				TurnID:    turn,
+				Role:      role,
+				Category:  d.String("category"),
+				Statement: d.String("statement"),
+				Rationale: d.String("rationale"),
+			})
 		}
 		markers := row.Object("observed_artifact").Object("file_markers")
 		for path := range markers.All() {

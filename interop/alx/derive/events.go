@@ -90,7 +90,8 @@ func (l *Log) Fail(o *Origin, st *run.State) {
 	}
 	if o.Failed == nil {
 		if n := len(l.Events); n > 0 && st != nil && st.Status == wire.StatusFailed {
-			l.add(alx.RunFailed, "", l.Events[n-1].At, ojson.NewObject("code", alx.CodeRunFailed, "message", "the run's record says that it has failed"))
+			l.add(alx.RunFailed, "", l.Events[n-1].At,
+				ojson.NewObject("code", alx.CodeRunFailed, "message", "the run's record says that it has failed"))
 		}
 		return
 	}
@@ -124,7 +125,16 @@ func (l *Log) add(typ alx.RunEventType, id, at string, data *ojson.Object) {
 		id = l.run + "-" + strconv.FormatInt(seq, 10)
 	}
 	l.known[id] = true
-	e := alx.RunEvent{Type: typ, ID: id, Sequence: seq, RunID: l.run, SessionID: l.origin.SessionID, CorrelationID: l.origin.CorrelationID, At: at, Data: data}
+	e := alx.RunEvent{
+		Type:          typ,
+		ID:            id,
+		Sequence:      seq,
+		RunID:         l.run,
+		SessionID:     l.origin.SessionID,
+		CorrelationID: l.origin.CorrelationID,
+		At:            at,
+		Data:          data,
+	}
 	e.SetOK()
 	l.Events = append(l.Events, e)
 }
@@ -137,9 +147,23 @@ func eventData(row *ojson.Object) *ojson.Object {
 		out.Set("turnId", turn.String("turn_id"))
 		out.Set("role", turn.String("role_id"))
 	}
-	for _, m := range [][2]string{{"from", "from"}, {"to", "to"}, {"gate_id", "gate"}, {"from_phase", "from"}, {"to_phase", "to"}, {"gate_type", "gateType"},
-		{"reason", "reason"}, {"reasons", "reasons"}, {"attempt", "attempt"}, {"retrying", "retrying"}, {"category", "category"},
-		{"blocked_on", "blockedOn"}, {"detail", "detail"}, {"trigger", "trigger"}, {"completed_at", "completedAt"}} {
+	for _, m := range [][2]string{
+		{"from", "from"},
+		{"to", "to"},
+		{"gate_id", "gate"},
+		{"from_phase", "from"},
+		{"to_phase", "to"},
+		{"gate_type", "gateType"},
+		{"reason", "reason"},
+		{"reasons", "reasons"},
+		{"attempt", "attempt"},
+		{"retrying", "retrying"},
+		{"category", "category"},
+		{"blocked_on", "blockedOn"},
+		{"detail", "detail"},
+		{"trigger", "trigger"},
+		{"completed_at", "completedAt"},
+	} {
 		if v, ok := row.Object("payload").Get(m[0]); ok && v != nil && !out.Has(m[1]) {
 			out.Set(m[1], v)
 		}
@@ -154,7 +178,14 @@ func value(o *ojson.Object, key string) any { v, _ := o.Get(key); return v }
 func Timeline(o *Origin, f *Facts, events []alx.RunEvent) []alx.TimelineEvent {
 	var out []alx.TimelineEvent
 	add := func(typ alx.TimelineEventType, id, at, summary string, data *ojson.Object) {
-		out = append(out, alx.TimelineEvent{Type: typ, ID: id, Sequence: int64(len(out) + 1), At: at, Summary: summary, Data: data})
+		out = append(out, alx.TimelineEvent{
+			Type:     typ,
+			ID:       id,
+			Sequence: int64(len(out) + 1),
+			At:       at,
+			Summary:  summary,
+			Data:     data,
+		})
 	}
 	created := o.CreatedAt
 	if created == "" && len(events) > 0 {

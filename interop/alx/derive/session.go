@@ -13,8 +13,17 @@ import (
 
 // Session is the session of a run.
 func Session(o *Origin, f *Facts, l Live, events []alx.RunEvent) alx.Session {
-	s := alx.Session{SessionID: o.SessionID, UserID: o.UserID, Intent: o.Intent, Status: Status(o, f, l), Progress: Progress(f),
-		NextStep: NextStep(o, f, l), ExecutionID: f.Run, CreatedAt: o.CreatedAt, UpdatedAt: o.CreatedAt}
+	s := alx.Session{
+		SessionID:   o.SessionID,
+		UserID:      o.UserID,
+		Intent:      o.Intent,
+		Status:      Status(o, f, l),
+		Progress:    Progress(f),
+		NextStep:    NextStep(o, f, l),
+		ExecutionID: f.Run,
+		CreatedAt:   o.CreatedAt,
+		UpdatedAt:   o.CreatedAt,
+	}
 	if n := len(events); n > 0 {
 		s.UpdatedAt = events[n-1].At
 		if s.CreatedAt == "" {

@@ -26,8 +26,16 @@ func Solve(o *Origin, f *Facts, l Live, events []alx.RunEvent, now time.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &alx.SolveResponse{Envelope: alx.NewEnvelope(true, o.CorrelationID), Success: status == alx.StatusCompleted, ExecutionID: f.Run,
-		Artifact: block, Result: lastSummary(f), Confidence: Confidence(f), Steps: steps(f, settlement), IdempotencyKey: o.IdempotencyKey}
+	r := &alx.SolveResponse{
+		Envelope:       alx.NewEnvelope(true, o.CorrelationID),
+		Success:        status == alx.StatusCompleted,
+		ExecutionID:    f.Run,
+		Artifact:       block,
+		Result:         lastSummary(f),
+		Confidence:     Confidence(f),
+		Steps:          steps(f, settlement),
+		IdempotencyKey: o.IdempotencyKey,
+	}
 	r.ConfidenceScore = &r.Confidence
 	r.Execution = alx.Execution{Status: status, SessionID: o.SessionID, Turns: len(turns), Settlement: settlement}
 	if f.State != nil {
@@ -96,7 +104,13 @@ func steps(f *Facts, settlement *alx.Settlement) []alx.Step {
 	attempts := make(map[string]int)
 	for _, e := range f.Events {
 		turn := e.Object("turn").String("turn_id")
-		s := alx.Step{Index: len(out) + 1, TurnID: turn, Role: e.Object("turn").String("role_id"), Phase: e.String("phase"), EndedAt: e.String("timestamp")}
+		s := alx.Step{
+			Index:   len(out) + 1,
+			TurnID:  turn,
+			Role:    e.Object("turn").String("role_id"),
+			Phase:   e.String("phase"),
+			EndedAt: e.String("timestamp"),
+		}
 		switch e.String("event_type") {
 		case run.EventTurnAccepted:
 			row := f.row(turn)

@@ -37,17 +37,30 @@ func canonical(t *testing.T, text string) string {
 // TestNumbersOfTheStandard has the doubles of RFC 8785 appendix B by their bits.
 func TestNumbersOfTheStandard(t *testing.T) {
 	for bits, want := range map[uint64]string{
-		0x0000000000000000: "0", 0x8000000000000000: "0",
-		0x0000000000000001: "5e-324", 0x8000000000000001: "-5e-324",
-		0x7fefffffffffffff: "1.7976931348623157e+308", 0xffefffffffffffff: "-1.7976931348623157e+308",
-		0x4340000000000000: "9007199254740992", 0xc340000000000000: "-9007199254740992",
+		0x0000000000000000: "0",
+		0x8000000000000000: "0",
+		0x0000000000000001: "5e-324",
+		0x8000000000000001: "-5e-324",
+		0x7fefffffffffffff: "1.7976931348623157e+308",
+		0xffefffffffffffff: "-1.7976931348623157e+308",
+		0x4340000000000000: "9007199254740992",
+		0xc340000000000000: "-9007199254740992",
 		0x4430000000000000: "295147905179352830000",
-		0x44b52d02c7e14af5: "9.999999999999997e+22", 0x44b52d02c7e14af6: "1e+23", 0x44b52d02c7e14af7: "1.0000000000000001e+23",
-		0x444b1ae4d6e2ef4e: "999999999999999700000", 0x444b1ae4d6e2ef4f: "999999999999999900000", 0x444b1ae4d6e2ef50: "1e+21",
-		0x3eb0c6f7a0b5ed8c: "9.999999999999997e-7", 0x3eb0c6f7a0b5ed8d: "0.000001",
-		0x41b3de4355555553: "333333333.3333332", 0x41b3de4355555554: "333333333.33333325", 0x41b3de4355555555: "333333333.3333333",
-		0x41b3de4355555556: "333333333.3333334", 0x41b3de4355555557: "333333333.33333343",
-		0xbecbf647612f3696: "-0.0000033333333333333333", 0x43143ff3c1cb0959: "1424953923781206.2",
+		0x44b52d02c7e14af5: "9.999999999999997e+22",
+		0x44b52d02c7e14af6: "1e+23",
+		0x44b52d02c7e14af7: "1.0000000000000001e+23",
+		0x444b1ae4d6e2ef4e: "999999999999999700000",
+		0x444b1ae4d6e2ef4f: "999999999999999900000",
+		0x444b1ae4d6e2ef50: "1e+21",
+		0x3eb0c6f7a0b5ed8c: "9.999999999999997e-7",
+		0x3eb0c6f7a0b5ed8d: "0.000001",
+		0x41b3de4355555553: "333333333.3333332",
+		0x41b3de4355555554: "333333333.33333325",
+		0x41b3de4355555555: "333333333.3333333",
+		0x41b3de4355555556: "333333333.3333334",
+		0x41b3de4355555557: "333333333.33333343",
+		0xbecbf647612f3696: "-0.0000033333333333333333",
+		0x43143ff3c1cb0959: "1424953923781206.2",
 	} {
 		f := math.Float64frombits(bits)
 		for _, spelled := range []string{strconv.FormatFloat(f, 'e', 25, 64), strconv.FormatFloat(f, 'g', -1, 64)} {
@@ -73,7 +86,8 @@ func TestTextOfTheStandard(t *testing.T) {
 	if got := hex.EncodeToString([]byte(canonical(t, in))); got != want {
 		t.Errorf("%s", canonical(t, in))
 	}
-	sorted := canonical(t, `{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}`)
+	sorted := canonical(t,
+		`{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}`)
 	var order []string
 	for _, name := range []string{"Carriage Return", "One", "Control", "Latin Small", "Euro Sign", "Emoji", "Hebrew"} {
 		order = append(order, name)
@@ -81,12 +95,20 @@ func TestTextOfTheStandard(t *testing.T) {
 			t.Fatalf("%s is lost", name)
 		}
 	}
-	if !slices.IsSortedFunc(order, func(a, b string) int { return strings.Index(sorted, a) - strings.Index(sorted, b) }) {
+	if !slices.IsSortedFunc(order,
+		func(a, b string) int { return strings.Index(sorted, a) - strings.Index(sorted, b) }) {
 		t.Errorf("members are not in the order of their UTF-16 units: %s", sorted)
 	}
 	for in, want := range map[string]string{
-		`{"":{"":1}}`: `{"":{"":1}}`, `[]`: `[]`, `{}`: `{}`, ` null `: `null`, `"\u0000\u001f\u007f\u2028\b\f\n\r\t"`: "\"\\u0000\\u001f\u007f\u2028\\b\\f\\n\\r\\t\"",
-		`"\ud83d\ude00"`: `"😀"`, `[[],[[]]]`: `[[],[[]]]`, `{"b":1,"a":{"d":1,"c":2}}`: `{"a":{"c":2,"d":1},"b":1}`, `[56,{"d":true,"10":null,"1":[]}]`: `[56,{"1":[],"10":null,"d":true}]`,
+		`{"":{"":1}}`:                          `{"":{"":1}}`,
+		`[]`:                                   `[]`,
+		`{}`:                                   `{}`,
+		` null `:                               `null`,
+		`"\u0000\u001f\u007f\u2028\b\f\n\r\t"`: "\"\\u0000\\u001f\u007f\u2028\\b\\f\\n\\r\\t\"",
+		`"\ud83d\ude00"`:                       `"😀"`,
+		`[[],[[]]]`:                            `[[],[[]]]`,
+		`{"b":1,"a":{"d":1,"c":2}}`:            `{"a":{"c":2,"d":1},"b":1}`,
+		`[56,{"d":true,"10":null,"1":[]}]`:     `[56,{"1":[],"10":null,"d":true}]`,
 	} {
 		if got := canonical(t, in); got != want {
 			t.Errorf("%s became %q", in, got)
@@ -96,13 +118,28 @@ func TestTextOfTheStandard(t *testing.T) {
 
 func TestWhatHasNoIdentity(t *testing.T) {
 	for name, text := range map[string]string{
-		"a member twice": `{"a":1,"a":1}`, "deep down": `{"a":[{"b":1,"\u0062":2}]}`, "half a pair": `{"a":"\ud800"}`, "the other half": `{"a":"\udc00x"}`,
-		"half a pair as a name": `{"\ud800":1}`, "no UTF-8": "{\"a\":\"\xff\"}", "overlong": "{\"a\":\"\xc0\x80\"}", "beyond the doubles": `{"a":1e400}`, "and below": `{"a":-1e309}`,
-		"NaN": `{"a":NaN}`, "leading zero": `{"a":01}`, "a tail": `{"a":1}x`, "two": `{}{}`, "a list": `[]`, "text": `"x"`, "nothing": ``, "a comment": `{/**/}`, "trailing comma": `{"a":1,}`,
-		"too deep":            strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1),
-		"bottomless":          strings.Repeat("[", 1<<20),
-		"a byte order mark":   "\ufeff{}",
-		"a control character": "{\"a\":\"\n\"}",
+		"a member twice":        `{"a":1,"a":1}`,
+		"deep down":             `{"a":[{"b":1,"\u0062":2}]}`,
+		"half a pair":           `{"a":"\ud800"}`,
+		"the other half":        `{"a":"\udc00x"}`,
+		"half a pair as a name": `{"\ud800":1}`,
+		"no UTF-8":              "{\"a\":\"\xff\"}",
+		"overlong":              "{\"a\":\"\xc0\x80\"}",
+		"beyond the doubles":    `{"a":1e400}`,
+		"and below":             `{"a":-1e309}`,
+		"NaN":                   `{"a":NaN}`,
+		"leading zero":          `{"a":01}`,
+		"a tail":                `{"a":1}x`,
+		"two":                   `{}{}`,
+		"a list":                `[]`,
+		"text":                  `"x"`,
+		"nothing":               ``,
+		"a comment":             `{/**/}`,
+		"trailing comma":        `{"a":1,}`,
+		"too deep":              strings.Repeat(`{"a":`, MaxDepth+1) + "1" + strings.Repeat("}", MaxDepth+1),
+		"bottomless":            strings.Repeat("[", 1<<20),
+		"a byte order mark":     "\ufeff{}",
+		"a control character":   "{\"a\":\"\n\"}",
 	} {
 		block, err := Parse([]byte(text))
 		if err == nil {
@@ -136,16 +173,19 @@ func TestWhatIsPartOfTheIdentity(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, same := range []string{
-		`{"a":1,"kbHash":"x"}`, `{"kbId":"label","a":1}`, `{"a":1.0,"transport":{"hops":3}}`, `{"a":1e0,"_transport":null}`,
-		`{"ok":true,"correlationId":"c","protocol":{"protocol_version":"1.1"},"a":1}`, "\r\n{ \"\\u0061\" : 10E-1\t}",
+		`{"a":1,"kbHash":"x"}`, `{"kbId":"label","a":1}`, `{"a":1.0,"transport":{"hops":3}}`,
+		`{"a":1e0,"_transport":null}`,
+		`{"ok":true,"correlationId":"c","protocol":{"protocol_version":"1.1"},"a":1}`,
+		"\r\n{ \"\\u0061\" : 10E-1\t}",
 	} {
 		if hash(t, same) != known {
 			t.Errorf("%s is another", same)
 		}
 	}
 	for _, other := range []string{
-		`{"a":2}`, `{"a":"1"}`, `{"a":[1]}`, `{"A":1}`, `{"a":1,"b":null}`, `{"a":1,"sources":[]}`, `{"a":1,"sources":[{"kbHash":"x"}]}`, `{"a":1,"kbhash":"x"}`,
-		`{"a":{"kbId":"x"}}`, `{"a":1,"x":{"kbHash":"y"}}`, `{"a":1.0000000000000002}`,
+		`{"a":2}`, `{"a":"1"}`, `{"a":[1]}`, `{"A":1}`, `{"a":1,"b":null}`, `{"a":1,"sources":[]}`,
+		`{"a":1,"sources":[{"kbHash":"x"}]}`, `{"a":1,"kbhash":"x"}`, `{"a":{"kbId":"x"}}`,
+		`{"a":1,"x":{"kbHash":"y"}}`, `{"a":1.0000000000000002}`,
 	} {
 		if hash(t, other) == known {
 			t.Errorf("%s is the same", other)
@@ -155,7 +195,8 @@ func TestWhatIsPartOfTheIdentity(t *testing.T) {
 		t.Error("the order of a list makes no difference")
 	}
 	// RFC 8785 knows doubles; who needs more writes text.
-	if hash(t, `{"a":9007199254740992}`) != hash(t, `{"a":9007199254740993}`) || hash(t, `{"a":"9007199254740992"}`) == hash(t, `{"a":"9007199254740993"}`) {
+	if hash(t, `{"a":9007199254740992}`) != hash(t, `{"a":9007199254740993}`) ||
+		hash(t, `{"a":"9007199254740992"}`) == hash(t, `{"a":"9007199254740993"}`) {
 		t.Error("numbers beyond 2^53")
 	}
 	b := &alx.KnowledgeBlock{Kind: alx.BlockKindRun, KBID: "one", Intent: "i"}
@@ -240,7 +281,9 @@ func reference(v ojson.Value) []byte {
 		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]"))
 	case *ojson.Object:
 		keys := slices.Clone(v.Keys())
-		slices.SortFunc(keys, func(a, b string) int { return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))) })
+		slices.SortFunc(keys, func(a, b string) int {
+			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+		})
 		var parts [][]byte
 		for _, k := range keys {
 			e, _ := v.Get(k)

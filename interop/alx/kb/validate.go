@@ -184,7 +184,8 @@ func (v *Verdict) run(block *ojson.Object) {
 		field := fmt.Sprintf("artifacts[%d].", i)
 		switch {
 		case !inside(a.Path):
-			v.findf(FindingShape, field+"path", "must be a clean path inside the repository, not %s", ojson.Shown(a.Path))
+			v.findf(FindingShape, field+"path", "must be a clean path inside the repository, not %s",
+				ojson.Shown(a.Path))
 		case paths[a.Path]:
 			v.findf(FindingShape, field+"path", "%s is there twice", ojson.Shown(a.Path))
 		}

@@ -44,7 +44,11 @@ func TestValidate(t *testing.T) {
 	}{
 		{"good", func(*ojson.Object) {}, ""},
 		{"its own hash", set("kbHash", hash), ""},
-		{"its own hash and a label", func(o *ojson.Object) { o.Set("kbHash", hash); o.Set("kbId", "l"); o.Set("transport", 1) }, ""},
+		{"its own hash and a label", func(o *ojson.Object) {
+			o.Set("kbHash", hash)
+			o.Set("kbId", "l")
+			o.Set("transport", 1)
+		}, ""},
 		{"unknown members", func(o *ojson.Object) { o.Set("xNew", []any{nil}) }, ""},
 		{"another's hash", set("kbHash", sum0), "hash kbHash"},
 		{"a changed block", func(o *ojson.Object) { o.Set("kbHash", hash); o.Set("summary", "other") }, "hash kbHash"},
@@ -63,9 +67,11 @@ func TestValidate(t *testing.T) {
 		{"sources of another kind", set("sources", ojson.NewObject()), "lineage sources"},
 		{"a source that is a number", set("sources", []any{ojson.Int(1)}), "lineage sources[0]"},
 		{"an empty source", set("sources", []any{ojson.NewObject()}), "lineage sources[0]"},
-		{"a source without digest", set("sources", []any{ojson.NewObject("turnId", "t")}), "lineage sources[0].sha256"},
+		{"a source without digest", set("sources",
+			[]any{ojson.NewObject("turnId", "t")}), "lineage sources[0].sha256"},
 		{"a source without turn", set("sources", []any{ojson.NewObject("sha256", sum0)}), "lineage sources[0].turnId"},
-		{"a turn twice", set("sources", []any{ojson.NewObject("turnId", "t", "sha256", sum0), ojson.NewObject("turnId", "t", "sha256", sum0)}), "lineage sources[1]"},
+		{"a turn twice", set("sources", []any{ojson.NewObject("turnId", "t",
+			"sha256", sum0), ojson.NewObject("turnId", "t", "sha256", sum0)}), "lineage sources[1]"},
 		{"a block twice", set("sources", []any{sum0, ojson.NewObject("kbHash", sum0)}), "lineage sources[1]"},
 		{"a source that is no hash", set("sources", []any{"yesterday"}), "lineage sources[0]"},
 		{"no list at all", func(o *ojson.Object) { o.Delete("sources") }, "shape sources"},
@@ -95,7 +101,10 @@ func TestValidate(t *testing.T) {
 		t.Errorf("%+v %v", v, err)
 	}
 	self := ojson.NewObject("kbHash", sum0, "sources", []any{sum0})
-	if v, _ := Validate(self); !slices.ContainsFunc(v.Findings, func(f Finding) bool { return strings.Contains(f.Message, "itself") }) {
+	if v, _ := Validate(self); !slices.ContainsFunc(v.Findings, func(f Finding) bool {
+		return strings.Contains(f.Message,
+			"itself")
+	}) {
 		t.Errorf("%v", v.Findings)
 	}
 }
@@ -117,8 +126,8 @@ func TestRelate(t *testing.T) {
 	}
 	all := []*Verdict{c, b, a}
 	Relate(all)
-	if len(a.Findings) != 1 || a.Findings[0].Code != FindingLabel || len(b.Findings) > 0 || len(c.Findings) != 1 || c.Findings[0].Code != FindingUnresolved ||
-		!strings.Contains(c.Findings[0].Message, sum0) {
+	if len(a.Findings) != 1 || a.Findings[0].Code != FindingLabel || len(b.Findings) > 0 || len(c.Findings) != 1 ||
+		c.Findings[0].Code != FindingUnresolved || !strings.Contains(c.Findings[0].Message, sum0) {
 		t.Errorf("%v %v %v", a.Findings, b.Findings, c.Findings)
 	}
 }

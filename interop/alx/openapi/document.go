@@ -35,8 +35,10 @@ var document = sync.OnceValues(func() ([]byte, error) {
 				"description", "Required when the service listens on an address other machines can reach.")),
 			"parameters", parameters(),
 			"headers", ojson.NewObject(
-				"CorrelationId", ojson.NewObject("description", "The correlation id of the answer.", "schema", ojson.NewObject("type", "string")),
-				"ProtocolVersion", ojson.NewObject("description", "The wire version of the answer.", "schema", ojson.NewObject("type", "string"))),
+				"CorrelationId", ojson.NewObject("description", "The correlation id of the answer.",
+					"schema", ojson.NewObject("type", "string")),
+				"ProtocolVersion", ojson.NewObject("description", "The wire version of the answer.",
+					"schema", ojson.NewObject("type", "string"))),
 		))
 	return ojson.Pretty(doc), nil
 })
@@ -56,7 +58,8 @@ func parameters() *ojson.Object {
 	text := func() *ojson.Object { return ojson.NewObject("type", "string") }
 	number := func(most int) *ojson.Object { return ojson.NewObject("type", "integer", "minimum", 1, "maximum", most) }
 	return ojson.NewObject(
-		"CorrelationId", p(alx.HeaderCorrelationID, "header", "Taken when it is 1 to 128 letters, digits and -_.:, else replaced.", text()),
+		"CorrelationId", p(alx.HeaderCorrelationID, "header",
+			"Taken when it is 1 to 128 letters, digits and -_.:, else replaced.", text()),
 		"IdempotencyKey", p(alx.HeaderIdempotencyKey, "header", "As the member idempotencyKey of the body.", text()),
 		"Prefer", p(alx.HeaderPrefer, "header", "respond-async answers at once, with 202.", text()),
 		"LastEventId", p(alx.HeaderLastEventID, "header", "Resumes a stream after this event.", text()),
@@ -65,7 +68,8 @@ func parameters() *ojson.Object {
 		"EventLimit", p(alx.ParamLimit, "query", "At most so many.", number(alx.MaxRunEventsPage)),
 		"Limit", p(alx.ParamLimit, "query", "At most so many.", number(alx.MaxSessionsPage)),
 		"Cursor", p(alx.ParamCursor, "query", "The nextCursor of the page before.", text()),
-		"Status", p(alx.ParamStatus, "query", "Only sessions that stand so.", ojson.NewObject("type", "string", "enum", names(alx.SessionStatuses()))),
+		"Status", p(alx.ParamStatus, "query", "Only sessions that stand so.",
+			ojson.NewObject("type", "string", "enum", names(alx.SessionStatuses()))),
 		"UserId", p(alx.ParamUserID, "query", "Only sessions of this user.", text()),
 	)
 }

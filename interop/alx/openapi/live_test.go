@@ -66,8 +66,12 @@ func live(t *testing.T) string {
 	if err := demo.Automatic(t.Context(), dir, []string{self, "turn"}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(context.Background(), dir, server.Options{MaxRuns: 1, OpenAPI: openapi.Document, Runner: runner.Options{Trust: true},
-		Service: alx.Service{Name: "test", Version: "0"}})
+	s, err := server.New(context.Background(), dir, server.Options{
+		MaxRuns: 1,
+		OpenAPI: openapi.Document,
+		Runner:  runner.Options{Trust: true},
+		Service: alx.Service{Name: "test", Version: "0"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,15 +122,18 @@ func TestARealServiceIsWhatItsDocumentSays(t *testing.T) {
 		last = e.Sequence
 		types = append(types, string(e.Type))
 	}
-	if story := strings.Join(types, " "); !strings.HasPrefix(story, "run.started ") || !strings.HasSuffix(story, " run.completed") || strings.Count(story, "turn.accepted") != 2 {
+	if story := strings.Join(types, " "); !strings.HasPrefix(story, "run.started ") ||
+		!strings.HasSuffix(story, " run.completed") || strings.Count(story, "turn.accepted") != 2 {
 		t.Errorf("%s", story)
 	}
 	done, err := c.Solve(ctx, req)
-	if err != nil || !done.Success || done.ExecutionID != started.ExecutionID || done.Cached == nil || !*done.Cached || done.Artifact == nil {
+	if err != nil || !done.Success || done.ExecutionID != started.ExecutionID || done.Cached == nil || !*done.Cached ||
+		done.Artifact == nil {
 		t.Fatalf("%+v %v", done, err)
 	}
 	block := ojson.Marshal(done.Artifact)
-	if v, err := kb.Validate(block); err != nil || len(v.Findings) > 0 || v.Declared != v.Hash || len(done.Artifact.Sources) != 2 {
+	if v, err := kb.Validate(block); err != nil || len(v.Findings) > 0 || v.Declared != v.Hash ||
+		len(done.Artifact.Sources) != 2 {
 		t.Errorf("%+v %v\n%s", v, err, ojson.Pretty(block))
 	}
 	n := 0
@@ -162,7 +169,8 @@ func TestARealServiceIsWhatItsDocumentSays(t *testing.T) {
 		answer := fetched(t, x.method, url+x.path, x.body, x.status)
 		operation := doc["paths"].(map[string]any)[template(x.path)].(map[string]any)[strings.ToLower(x.method)]
 		if operation == nil {
-			operation = doc["paths"].(map[string]any)[alx.PathService].(map[string]any)["get"] // a method that is not served
+			// a method that is not served
+			operation = doc["paths"].(map[string]any)[alx.PathService].(map[string]any)["get"]
 		}
 		schema := dig(t, operation, "responses", fmt.Sprint(x.status), "content", alx.MediaJSON, "schema")
 		if err := judge(t, doc, schema, answer); err != nil {
@@ -228,7 +236,8 @@ func judge(t *testing.T, doc map[string]any, schema, answer any) error {
 		t.Fatal(err)
 	}
 	var s jsonschema.Schema
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "#/components/schemas/", "#/$defs/")), &s); err != nil {
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "#/components/schemas/", "#/$defs/")),
+		&s); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Resolve(nil)

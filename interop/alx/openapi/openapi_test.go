@@ -42,7 +42,8 @@ func TestThePublishedDocumentIsThisOne(t *testing.T) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != string(data) {
-		t.Errorf("docs/schemas/alx/openapi.json is not what the types say (%v); run: go test ./interop/alx/openapi -update", err)
+		t.Errorf("docs/schemas/alx/openapi.json is not what the types say (%v); run: go test ./interop/alx/openapi -update",
+			err)
 	}
 }
 
@@ -136,12 +137,25 @@ func accepts(t *testing.T, name string, doc any) error {
 func TestTheSchemasTakeWhatWeWriteAndNothingElse(t *testing.T) {
 	head, bad := alx.NewEnvelope(true, "c-1"), alx.NewEnvelope(false, "c-1")
 	sum := strings.Repeat("0a", 32)
-	block := &alx.KnowledgeBlock{Kind: alx.BlockKindRun, KBHash: sum, Intent: "i", Artifacts: []alx.BlockArtifact{{Path: "a", SHA256: sum}},
-		Decisions: []alx.BlockDecision{{ID: "DEC-1", Statement: "s"}}, Sources: []alx.BlockSource{{TurnID: "t", SHA256: sum}, {KBHash: sum}}}
+	block := &alx.KnowledgeBlock{
+		Kind:      alx.BlockKindRun,
+		KBHash:    sum,
+		Intent:    "i",
+		Artifacts: []alx.BlockArtifact{{Path: "a", SHA256: sum}},
+		Decisions: []alx.BlockDecision{{ID: "DEC-1", Statement: "s"}},
+		Sources:   []alx.BlockSource{{TurnID: "t", SHA256: sum}, {KBHash: sum}},
+	}
 	yes := true
 	score := 0.5
 	event := func(kind alx.RunEventType) alx.RunEvent {
-		return *(&alx.RunEvent{Type: kind, ID: "1", Sequence: 1, RunID: "r", CorrelationID: "c", Data: &ojson.Object{}}).SetOK()
+		return *(&alx.RunEvent{
+			Type:          kind,
+			ID:            "1",
+			Sequence:      1,
+			RunID:         "r",
+			CorrelationID: "c",
+			Data:          &ojson.Object{},
+		}).SetOK()
 	}
 	failure := alx.Errorf(alx.CodeNotFound, "no").With("a", 1)
 	for i, c := range []struct {
@@ -149,18 +163,55 @@ func TestTheSchemasTakeWhatWeWriteAndNothingElse(t *testing.T) {
 		doc    any
 		ok     bool
 	}{
-		{"SolveResponse", &alx.SolveResponse{Envelope: head, Execution: alx.Execution{Status: alx.StatusActive}}, true},
-		{"SolveResponse", &alx.SolveResponse{Envelope: bad, Execution: alx.Execution{Status: alx.StatusFailed}, Error: failure}, true},
-		{"SolveResponse", &alx.SolveResponse{Envelope: head, Artifact: block, Confidence: 1, ConfidenceScore: &score, Cached: &yes, Steps: []alx.Step{{Status: alx.StepAccepted}},
-			Execution: alx.Execution{Status: alx.StatusCompleted, Settlement: &alx.Settlement{Roles: []alx.Share{{ID: "dev", MicroUSD: 1}}}}}, true},
-		{"SolveResponse", &alx.SolveResponse{Envelope: head, Confidence: 2, Execution: alx.Execution{Status: alx.StatusActive}}, false},
+		{"SolveResponse", &alx.SolveResponse{Envelope: head, Execution: alx.Execution{Status: alx.StatusActive}},
+			true},
+		{"SolveResponse", &alx.SolveResponse{
+			Envelope:  bad,
+			Execution: alx.Execution{Status: alx.StatusFailed},
+			Error:     failure,
+		}, true},
+		{"SolveResponse", &alx.SolveResponse{
+			Envelope:        head,
+			Artifact:        block,
+			Confidence:      1,
+			ConfidenceScore: &score,
+			Cached:          &yes,
+			Steps:           []alx.Step{{Status: alx.StepAccepted}},
+			Execution: alx.Execution{
+				Status:     alx.StatusCompleted,
+				Settlement: &alx.Settlement{Roles: []alx.Share{{ID: "dev", MicroUSD: 1}}},
+			},
+		}, true},
+		{"SolveResponse", &alx.SolveResponse{
+			Envelope:   head,
+			Confidence: 2,
+			Execution:  alx.Execution{Status: alx.StatusActive},
+		}, false},
 		{"SolveResponse", &alx.SolveResponse{Envelope: head, Execution: alx.Execution{Status: "strange"}}, false},
 		{"SolveResponse", alx.NewFailure("c", failure), false},
-		{"SessionResponse", &alx.SessionResponse{Envelope: head, Session: alx.Session{SessionID: "s", Status: alx.StatusPaused}, Timeline: []alx.TimelineEvent{{Type: alx.SessionCreated}}}, true},
-		{"SessionResponse", &alx.SessionResponse{Envelope: head, Session: alx.Session{Status: alx.StatusPaused}, Timeline: []alx.TimelineEvent{{Type: "session.tea"}}}, false},
-		{"SessionList", &alx.SessionList{Envelope: head, Sessions: []alx.SessionItem{{Session: alx.Session{SessionID: "s", Status: alx.StatusActive}}}, NextCursor: "x"}, true},
-		{"SessionList", &alx.SessionList{Envelope: head, Sessions: []alx.SessionItem{{Session: alx.Session{Status: alx.StatusActive, Progress: 1.5}}}}, false},
-		{"RunEventPage", &alx.RunEventPage{Envelope: head, Events: []alx.RunEvent{event(alx.RunStarted), event(alx.RunCompleted), event(alx.RunFailed)}}, true},
+		{"SessionResponse", &alx.SessionResponse{
+			Envelope: head,
+			Session:  alx.Session{SessionID: "s", Status: alx.StatusPaused},
+			Timeline: []alx.TimelineEvent{{Type: alx.SessionCreated}},
+		}, true},
+		{"SessionResponse", &alx.SessionResponse{
+			Envelope: head,
+			Session:  alx.Session{Status: alx.StatusPaused},
+			Timeline: []alx.TimelineEvent{{Type: "session.tea"}},
+		}, false},
+		{"SessionList", &alx.SessionList{
+			Envelope:   head,
+			Sessions:   []alx.SessionItem{{Session: alx.Session{SessionID: "s", Status: alx.StatusActive}}},
+			NextCursor: "x",
+		}, true},
+		{"SessionList", &alx.SessionList{
+			Envelope: head,
+			Sessions: []alx.SessionItem{{Session: alx.Session{Status: alx.StatusActive, Progress: 1.5}}},
+		}, false},
+		{"RunEventPage", &alx.RunEventPage{
+			Envelope: head,
+			Events:   []alx.RunEvent{event(alx.RunStarted), event(alx.RunCompleted), event(alx.RunFailed)},
+		}, true},
 		{"RunEvent", &alx.RunEvent{Type: alx.RunFailed, OK: &yes, Data: &ojson.Object{}}, false},
 		{"RunEvent", &alx.RunEvent{Type: alx.RunCompleted, Data: &ojson.Object{}}, false},
 		{"ServiceInfo", alx.NewServiceInfo("c", alx.Service{Name: "n", Version: "1"}), true},

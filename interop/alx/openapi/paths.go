@@ -24,29 +24,50 @@ type operation struct {
 // everywhere are the refusals any path can answer with.
 func everywhere() []string {
 	return []string{
-		alx.CodeInvalidRequest, alx.CodeUnauthorized, alx.CodeForbidden, alx.CodeNotFound, alx.CodeMethodNotAllowed, alx.CodeNotAcceptable,
-		alx.CodeRequestTimeout, alx.CodeTooManyRequests, alx.CodeInternal, alx.CodeShuttingDown, alx.CodeUnavailable,
+		alx.CodeInvalidRequest, alx.CodeUnauthorized, alx.CodeForbidden, alx.CodeNotFound, alx.CodeMethodNotAllowed,
+		alx.CodeNotAcceptable, alx.CodeRequestTimeout, alx.CodeTooManyRequests, alx.CodeInternal,
+		alx.CodeShuttingDown, alx.CodeUnavailable,
 	}
 }
 
 func paths() *ojson.Object {
 	return ojson.NewObject(
-		alx.PathService, ojson.NewObject("get", operation{id: "describe", summary: "Version, vocabularies, error codes, limits.",
-			answers: map[int]string{200: "ServiceInfo"}}.object()),
-		alx.PathOpenAPI, ojson.NewObject("get", operation{id: "openapi", summary: "This document.", answers: map[int]string{200: ""}}.object()),
+		alx.PathService, ojson.NewObject("get", operation{
+			id:      "describe",
+			summary: "Version, vocabularies, error codes, limits.",
+			answers: map[int]string{200: "ServiceInfo"},
+		}.object()),
+		alx.PathOpenAPI, ojson.NewObject("get", operation{
+			id:      "openapi",
+			summary: "This document.",
+			answers: map[int]string{200: ""},
+		}.object()),
 		alx.PathSolve, ojson.NewObject("post", operation{id: "solve", summary: "Solve an intent by a governed run.",
 			parameters: []string{"IdempotencyKey", "Prefer"}, body: "SolveRequest",
 			answers: map[int]string{200: "SolveResponse", 202: "SolveResponse"},
-			codes: []string{alx.CodeInvalidJSON, alx.CodeProtocolVersionUnsupported, alx.CodeIdempotencyConflict, alx.CodeRunBlocked, alx.CodeRunFailed,
-				alx.CodeBodyTooLarge, alx.CodeUnsupportedMediaType, alx.CodeProjectNotReady, alx.CodeRuntimeNotAutomatic, alx.CodeRuntimeUntrusted}}.object()),
+			codes: []string{alx.CodeInvalidJSON, alx.CodeProtocolVersionUnsupported, alx.CodeIdempotencyConflict,
+				alx.CodeRunBlocked, alx.CodeRunFailed, alx.CodeBodyTooLarge, alx.CodeUnsupportedMediaType,
+				alx.CodeProjectNotReady, alx.CodeRuntimeNotAutomatic, alx.CodeRuntimeUntrusted}}.object()),
 		alx.PathSessions, ojson.NewObject("get", operation{id: "listSessions", summary: "Sessions, newest first.",
 			parameters: []string{"Limit", "Cursor", "Status", "UserId"}, answers: map[int]string{200: "SessionList"},
 			codes: []string{alx.CodeInvalidCursor}}.object()),
-		alx.PathSessions+"/{id}", ojson.NewObject("get", operation{id: "inspectSession", summary: "One session with its timeline.",
-			parameters: []string{"Id"}, answers: map[int]string{200: "SessionResponse"}, codes: []string{alx.CodeSessionNotFound}}.object()),
-		alx.PathRuns+"/{id}/events", ojson.NewObject("get", operation{id: "runEvents", summary: "A run's events, as a page or as a stream.",
-			parameters: []string{"Id", "After", "EventLimit", "LastEventId"}, answers: map[int]string{200: "RunEventPage"}, stream: true,
-			codes: []string{alx.CodeRunNotFound, alx.CodeInvalidCursor}}.object()),
+		alx.PathSessions+"/{id}",
+		ojson.NewObject("get", operation{
+			id:         "inspectSession",
+			summary:    "One session with its timeline.",
+			parameters: []string{"Id"},
+			answers:    map[int]string{200: "SessionResponse"},
+			codes:      []string{alx.CodeSessionNotFound},
+		}.object()),
+		alx.PathRuns+"/{id}/events",
+		ojson.NewObject("get", operation{
+			id:         "runEvents",
+			summary:    "A run's events, as a page or as a stream.",
+			parameters: []string{"Id", "After", "EventLimit", "LastEventId"},
+			answers:    map[int]string{200: "RunEventPage"},
+			stream:     true,
+			codes:      []string{alx.CodeRunNotFound, alx.CodeInvalidCursor},
+		}.object()),
 	)
 }
 
@@ -57,7 +78,8 @@ func (op operation) object() *ojson.Object {
 	}
 	o := ojson.NewObject("operationId", op.id, "summary", op.summary, "parameters", parameters)
 	if op.body != "" {
-		o.Set("requestBody", ojson.NewObject("required", true, "content", ojson.NewObject(alx.MediaJSON, ojson.NewObject("schema", schema(op.body)))))
+		o.Set("requestBody", ojson.NewObject("required", true,
+			"content", ojson.NewObject(alx.MediaJSON, ojson.NewObject("schema", schema(op.body)))))
 	}
 	responses := &ojson.Object{}
 	for _, status := range []int{200, 202} {
@@ -82,11 +104,14 @@ func (op operation) answer(status int, of string) *ojson.Object {
 	}
 	if op.stream {
 		description = "A page; with Accept: text/event-stream a stream whose data lines are RunEvent documents."
-		content.Set(alx.MediaEventStream, ojson.NewObject("schema", ojson.NewObject("type", "string", "contentMediaType", alx.MediaEventStream)))
+		content.Set(alx.MediaEventStream,
+			ojson.NewObject("schema", ojson.NewObject("type", "string", "contentMediaType", alx.MediaEventStream)))
 	}
-	headers := ojson.NewObject(alx.HeaderCorrelationID, ref("headers/CorrelationId"), alx.HeaderProtocolVersion, ref("headers/ProtocolVersion"))
+	headers := ojson.NewObject(alx.HeaderCorrelationID, ref("headers/CorrelationId"), alx.HeaderProtocolVersion,
+		ref("headers/ProtocolVersion"))
 	if status == 202 {
-		headers.Set("Location", ojson.NewObject("description", "The path of the session.", "schema", ojson.NewObject("type", "string")))
+		headers.Set("Location",
+			ojson.NewObject("description", "The path of the session.", "schema", ojson.NewObject("type", "string")))
 	}
 	return ojson.NewObject("description", description, "headers", headers, "content", content)
 }

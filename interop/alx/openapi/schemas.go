@@ -18,14 +18,15 @@ import (
 // their members.
 func shapes() []reflect.Type {
 	return []reflect.Type{
-		reflect.TypeFor[alx.Envelope](), reflect.TypeFor[alx.Protocol](), reflect.TypeFor[alx.Error](), reflect.TypeFor[alx.FailureResponse](),
-		reflect.TypeFor[alx.SolveRequest](), reflect.TypeFor[alx.SolveResponse](), reflect.TypeFor[alx.Execution](), reflect.TypeFor[alx.Step](),
-		reflect.TypeFor[alx.Learning](), reflect.TypeFor[alx.Objections](),
-		reflect.TypeFor[alx.SessionResponse](), reflect.TypeFor[alx.SessionItem](), reflect.TypeFor[alx.SessionList](), reflect.TypeFor[alx.TimelineEvent](),
-		reflect.TypeFor[alx.RunEvent](), reflect.TypeFor[alx.RunEventPage](),
-		reflect.TypeFor[alx.KnowledgeBlock](), reflect.TypeFor[alx.BlockDecision](), reflect.TypeFor[alx.BlockArtifact](),
-		reflect.TypeFor[alx.BlockVerification](), reflect.TypeFor[alx.BlockSource](),
-		reflect.TypeFor[alx.Settlement](), reflect.TypeFor[alx.Share](),
+		reflect.TypeFor[alx.Envelope](), reflect.TypeFor[alx.Protocol](), reflect.TypeFor[alx.Error](),
+		reflect.TypeFor[alx.FailureResponse](), reflect.TypeFor[alx.SolveRequest](),
+		reflect.TypeFor[alx.SolveResponse](), reflect.TypeFor[alx.Execution](), reflect.TypeFor[alx.Step](),
+		reflect.TypeFor[alx.Learning](), reflect.TypeFor[alx.Objections](), reflect.TypeFor[alx.SessionResponse](),
+		reflect.TypeFor[alx.SessionItem](), reflect.TypeFor[alx.SessionList](),
+		reflect.TypeFor[alx.TimelineEvent](), reflect.TypeFor[alx.RunEvent](), reflect.TypeFor[alx.RunEventPage](),
+		reflect.TypeFor[alx.KnowledgeBlock](), reflect.TypeFor[alx.BlockDecision](),
+		reflect.TypeFor[alx.BlockArtifact](), reflect.TypeFor[alx.BlockVerification](),
+		reflect.TypeFor[alx.BlockSource](), reflect.TypeFor[alx.Settlement](), reflect.TypeFor[alx.Share](),
 		reflect.TypeFor[alx.ServiceInfo](), reflect.TypeFor[alx.Service](), reflect.TypeFor[alx.Vocabularies](),
 		reflect.TypeFor[alx.ErrorCode](), reflect.TypeFor[alx.Endpoint](), reflect.TypeFor[alx.Limits](),
 	}
@@ -62,7 +63,10 @@ func known(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[alx.RunEventType]():      {Type: "string", Enum: anys(alx.RunEventTypes())},
 		reflect.TypeFor[alx.TimelineEventType](): {Type: "string", Enum: anys(alx.TimelineEventTypes())},
 		reflect.TypeFor[alx.SessionStatus]():     {Type: "string", Enum: anys(alx.SessionStatuses())},
-		reflect.TypeFor[alx.StepStatus]():        {Type: "string", Enum: anys([]alx.StepStatus{alx.StepAccepted, alx.StepRejected})},
+		reflect.TypeFor[alx.StepStatus](): {
+			Type: "string",
+			Enum: anys([]alx.StepStatus{alx.StepAccepted, alx.StepRejected}),
+		},
 	}
 	embedded := map[reflect.Type]bool{t: true}
 	for _, f := range reflect.VisibleFields(t) {
@@ -120,9 +124,13 @@ func refine(t reflect.Type, s *jsonschema.Schema) {
 	case reflect.TypeFor[alx.FailureResponse]():
 		no := any(false)
 		s.Properties["ok"].Const = &no
-		s.Properties["error"] = &jsonschema.Schema{Ref: "#/components/schemas/Error", Description: s.Properties["error"].Description}
+		s.Properties["error"] = &jsonschema.Schema{
+			Ref:         "#/components/schemas/Error",
+			Description: s.Properties["error"].Description,
+		}
 	case reflect.TypeFor[alx.SolveRequest]():
-		s.Properties["intent"].MinLength, s.Properties["intent"].MaxLength = jsonschema.Ptr(1), jsonschema.Ptr(alx.MaxIntentRunes)
+		s.Properties["intent"].MinLength, s.Properties["intent"].MaxLength = jsonschema.Ptr(1),
+			jsonschema.Ptr(alx.MaxIntentRunes)
 		for _, name := range []string{"userId", "idempotencyKey"} {
 			s.Properties[name].MaxLength = jsonschema.Ptr(alx.MaxIDBytes)
 		}
@@ -149,8 +157,11 @@ func refine(t reflect.Type, s *jsonschema.Schema) {
 			want, _ := kind.RequiredOK()
 			ok := any(want)
 			s.AllOf = append(s.AllOf, &jsonschema.Schema{
-				If:   &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"type": {Const: &name}}},
-				Then: &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"ok": {Const: &ok}}, Required: []string{"ok"}},
+				If: &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"type": {Const: &name}}},
+				Then: &jsonschema.Schema{
+					Properties: map[string]*jsonschema.Schema{"ok": {Const: &ok}},
+					Required:   []string{"ok"},
+				},
 			})
 		}
 	}

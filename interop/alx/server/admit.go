@@ -18,7 +18,8 @@ import (
 
 // admit finds the session of a request by its idempotency key, or makes one: its record
 // is durable when admit returns, and its run is queued. cached says that it was there.
-func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation string) (x *session, cached bool, failed *alx.Error) {
+func (s *Server) admit(ctx context.Context, req *alx.SolveRequest,
+	correlation string) (x *session, cached bool, failed *alx.Error) {
 	digest, err := requestDigest(req)
 	if err != nil {
 		return nil, false, failure(err)
@@ -28,8 +29,9 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation s
 	if req.IdempotencyKey != "" {
 		if x := s.index.key(req.UserID, req.IdempotencyKey); x != nil {
 			if x.asked().RequestDigest != digest {
-				return nil, false, alx.Errorf(alx.CodeIdempotencyConflict, "The idempotency key was used for another request.").
-					With("executionId", x.facts.Run).With("sessionId", x.id())
+				return nil, false,
+					alx.Errorf(alx.CodeIdempotencyConflict, "The idempotency key was used for another request.").
+						With("executionId", x.facts.Run).With("sessionId", x.id())
 			}
 			return x, true, nil
 		}
@@ -40,10 +42,12 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation s
 	default:
 	}
 	if req.SessionID != "" && s.index.session(req.SessionID) != nil {
-		return nil, false, alx.Errorf(alx.CodeInvalidRequest, "There is a session of that id already; leave sessionId out or take another.").With("field", "sessionId")
+		return nil, false, alx.Errorf(alx.CodeInvalidRequest,
+			"There is a session of that id already; leave sessionId out or take another.").With("field", "sessionId")
 	}
 	if n := s.waiting(); n >= s.opt.MaxQueue {
-		return nil, false, alx.Errorf(alx.CodeTooManyRequests, "%d runs are waiting already.", n).With("limit", s.opt.MaxQueue)
+		return nil, false, alx.Errorf(alx.CodeTooManyRequests, "%d runs are waiting already.", n).With("limit",
+			s.opt.MaxQueue)
 	}
 	if ctx.Err() != nil {
 		return nil, false, alx.Errorf(alx.CodeUnavailable, "The client has gone.")
@@ -57,7 +61,9 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation s
 	if tip, err := s.home.Record().Repository().ReadRef(ctx, "refs/heads/"+rec.Branch); err != nil {
 		return nil, false, failure(err)
 	} else if tip != "" {
-		return nil, false, alx.Errorf(alx.CodeInvalidRequest, "There is a branch %s already; leave sessionId out or take another.", rec.Branch).With("field", "sessionId")
+		return nil, false, alx.Errorf(alx.CodeInvalidRequest,
+			"There is a branch %s already; leave sessionId out or take another.",
+			rec.Branch).With("field", "sessionId")
 	}
 	if err := s.records.save(rec); err != nil {
 		return nil, false, alx.Errorf(alx.CodeUnavailable, "The session could not be written down: %s.", err)
@@ -72,9 +78,20 @@ func (s *Server) admit(ctx context.Context, req *alx.SolveRequest, correlation s
 
 func (s *Server) newRecord(req *alx.SolveRequest, correlation, digest string, base *runner.Base) *record {
 	now := s.opt.Now().UTC()
-	rec := &record{Schema: recordSchema, SessionID: req.SessionID, Seed: randomHex(16), Order: now.UnixNano(), UserID: req.UserID, Intent: req.Intent,
-		Constraints: req.Constraints, CorrelationID: correlation, IdempotencyKey: req.IdempotencyKey, RequestDigest: digest,
-		CreatedAt: wire.FormatTime(now), Base: string(base.Commit)}
+	rec := &record{
+		Schema:         recordSchema,
+		SessionID:      req.SessionID,
+		Seed:           randomHex(16),
+		Order:          now.UnixNano(),
+		UserID:         req.UserID,
+		Intent:         req.Intent,
+		Constraints:    req.Constraints,
+		CorrelationID:  correlation,
+		IdempotencyKey: req.IdempotencyKey,
+		RequestDigest:  digest,
+		CreatedAt:      wire.FormatTime(now),
+		Base:           string(base.Commit),
+	}
 	if rec.SessionID == "" {
 		rec.SessionID = "ses_" + randomHex(8)
 	}

@@ -102,7 +102,8 @@ func (s *Server) carryOut(x *session) {
 	})
 	snap := x.look()
 	s.opt.Meter.Drove(snap.session.Status, s.opt.Now().Sub(began))
-	log.Info("run rests", "status", string(snap.session.Status), "nextStep", snap.session.NextStep, "durationMs", s.opt.Now().Sub(began).Milliseconds())
+	log.Info("run rests", "status", string(snap.session.Status), "nextStep", snap.session.NextStep,
+		"durationMs", s.opt.Now().Sub(began).Milliseconds())
 	if again {
 		s.jobs.Go(func() {
 			t := time.NewTimer(retryBusy)
@@ -153,7 +154,12 @@ func (s *Server) drive(ctx context.Context, x *session) (stopped *alx.Error, aga
 		Environ: func() []string { return append(os.Environ(), correlationEnv+"="+rec.CorrelationID) }})
 	res := loop.Run(ctx, r, loop.Options{
 		Dispatch: func(ctx context.Context, job *loop.Dispatch) *runtimes.Outcome {
-			return agents.Dispatch(ctx, driver.Job{TurnID: job.Turn.TurnID, Deadline: job.Deadline, View: job.View, Activity: job.Activity})
+			return agents.Dispatch(ctx, driver.Job{
+				TurnID:   job.Turn.TurnID,
+				Deadline: job.Deadline,
+				View:     job.View,
+				Activity: job.Activity,
+			})
 		},
 		OnEvent: func(e loop.Event) {
 			switch e.Type {
@@ -183,8 +189,14 @@ func (s *Server) workspace(ctx context.Context, rec *record, begun bool) (string
 	if err != nil {
 		return "", err
 	}
-	return s.home.AddWorkspace(ctx, runner.WorkspaceOptions{Dir: rec.Workspace, Branch: rec.Branch, From: runner.OpID(rec.Base), Files: files,
-		Message: "Solve: " + subject(rec.Intent) + "\n\nAlx-Session: " + rec.SessionID + "\nAgentxchain-Run: " + rec.ExecutionID + "\n"})
+	return s.home.AddWorkspace(ctx, runner.WorkspaceOptions{
+		Dir:    rec.Workspace,
+		Branch: rec.Branch,
+		From:   runner.OpID(rec.Base),
+		Files:  files,
+		Message: "Solve: " + subject(rec.Intent) + "\n\nAlx-Session: " + rec.SessionID + "\nAgentxchain-Run: " +
+			rec.ExecutionID + "\n",
+	})
 }
 
 // start begins the run, once this machine trusts what it would start.
@@ -196,7 +208,8 @@ func (s *Server) start(ctx context.Context, r *runner.Runner, rec *record) error
 	if err := r.RuntimeTrusted(ctx, ctxt.Config, bound(ctxt.Config)...); err != nil {
 		return err
 	}
-	_, err = r.StartRun(ctx, rec.Seed, runner.InitRunOptions{Trigger: "manual", TriggerReason: "alx session " + rec.SessionID})
+	_, err = r.StartRun(ctx, rec.Seed,
+		runner.InitRunOptions{Trigger: "manual", TriggerReason: "alx session " + rec.SessionID})
 	return err
 }
 
@@ -246,12 +259,23 @@ func stopOf(res *loop.Result) *alx.Error {
 	case res.Err != nil:
 		return failure(res.Err)
 	case res.StopReason == loop.MaxTurnsReached:
-		return &alx.Error{Code: alx.CodeRunBlocked, Message: fmt.Sprintf("As many turns are done as run_loop.max_turns allows (%d).", res.TurnsExecuted),
-			Hint: "git agentxchain run"}
+		return &alx.Error{
+			Code:    alx.CodeRunBlocked,
+			Message: fmt.Sprintf("As many turns are done as run_loop.max_turns allows (%d).", res.TurnsExecuted),
+			Hint:    "git agentxchain run",
+		}
 	case len(res.Errors) > 0:
-		return &alx.Error{Code: alx.CodeRunBlocked, Message: strings.Join(res.Errors, "; ") + ".", Hint: "git agentxchain status"}
+		return &alx.Error{
+			Code:    alx.CodeRunBlocked,
+			Message: strings.Join(res.Errors, "; ") + ".",
+			Hint:    "git agentxchain status",
+		}
 	}
-	return &alx.Error{Code: alx.CodeRunBlocked, Message: "No role is due for a turn (" + string(res.StopReason) + ").", Hint: "git agentxchain status"}
+	return &alx.Error{
+		Code:    alx.CodeRunBlocked,
+		Message: "No role is due for a turn (" + string(res.StopReason) + ").",
+		Hint:    "git agentxchain status",
+	}
 }
 
 // failure is an error of the rooms below as the protocol tells it: a code of its closed

@@ -25,8 +25,9 @@ func TestFollowedThroughAKill(t *testing.T) {
 		}
 	}
 	first := spawn(t, repo.Dir, "ALX_GATE="+gate)
-	a := ask(t, "POST", first.url+alx.PathSolve, solveBody(t, "intent", "take good notes", "userId", "ann", "idempotencyKey", "k"),
-		"Prefer", "respond-async", "X-Correlation-Id", "trace-42")
+	a := ask(t, "POST", first.url+alx.PathSolve,
+		solveBody(t, "intent", "take good notes", "userId", "ann", "idempotencyKey", "k"), "Prefer", "respond-async",
+		"X-Correlation-Id", "trace-42")
 	got, err := alx.Decoder{Strict: true}.SolveResponse(a.raw)
 	if err != nil || a.status != 202 || a.header.Get("Location") != alx.SessionPath(got.Execution.SessionID) {
 		t.Fatalf("%d %v %v %s", a.status, err, a.header, a.raw)
@@ -36,7 +37,9 @@ func TestFollowedThroughAKill(t *testing.T) {
 	// Disconnect in the first turn, come back for the second.
 	events, _ := follow(t, first.url, run, "", func(e *alx.RunEvent) bool { return e.Type == alx.TurnDispatched })
 	open("plan")
-	more, _ := follow(t, first.url, run, events[len(events)-1].ID, func(e *alx.RunEvent) bool { return e.Type == alx.PhaseEntered })
+	more, _ := follow(t, first.url, run, events[len(events)-1].ID, func(e *alx.RunEvent) bool {
+		return e.Type == alx.PhaseEntered
+	})
 	events = append(events, more...)
 
 	// Killed while the agent of the second turn is at work and a client follows.
@@ -68,10 +71,12 @@ func TestFollowedThroughAKill(t *testing.T) {
 	}
 
 	// The same request is the same execution; everything of it is in git.
-	a = ask(t, "POST", second.url+alx.PathSolve, solveBody(t, "intent", "take good notes", "userId", "ann", "idempotencyKey", "k"))
+	a = ask(t, "POST", second.url+alx.PathSolve,
+		solveBody(t, "intent", "take good notes", "userId", "ann", "idempotencyKey", "k"))
 	got, err = alx.Decoder{Strict: true}.SolveResponse(a.raw)
-	if err != nil || a.status != 200 || !got.Success || got.ExecutionID != run || got.Cached == nil || !*got.Cached || got.Confidence != 1 ||
-		len(got.Steps) != 3 || got.Execution.Settlement.TotalMicroUSD != 750000 || got.Artifact == nil || len(got.Artifact.Sources) != 3 {
+	if err != nil || a.status != 200 || !got.Success || got.ExecutionID != run || got.Cached == nil || !*got.Cached ||
+		got.Confidence != 1 || len(got.Steps) != 3 || got.Execution.Settlement.TotalMicroUSD != 750000 ||
+		got.Artifact == nil || len(got.Artifact.Sources) != 3 {
 		t.Fatalf("%v %s", err, a.raw)
 	}
 	branch := "agentxchain/solve/" + id
@@ -89,7 +94,9 @@ func TestFollowedThroughAKill(t *testing.T) {
 	if out := repo.Git("status", "--porcelain"); out != "" {
 		t.Errorf("the developer's work tree was touched: %s", out)
 	}
-	if s := until(t, second.url, id, func(s *alx.SessionResponse) bool { return s.Status == alx.StatusCompleted }); s.Progress != 1 || s.NextStep != "git merge "+branch+": takes over what was done" {
+	if s := until(t, second.url, id, func(s *alx.SessionResponse) bool {
+		return s.Status == alx.StatusCompleted
+	}); s.Progress != 1 || s.NextStep != "git merge "+branch+": takes over what was done" {
 		t.Errorf("%+v", s.Session)
 	}
 	repo.Fsck()
@@ -142,7 +149,8 @@ func TestEndsInOrder(t *testing.T) {
 	second := spawn(t, repo.Dir, "ALX_GATE="+gate)
 	events, ended := follow(t, second.url, s.ExecutionID, "", nil)
 	if !ended {
-		t.Fatalf("%+v\n%s\n%s\n%s", events, ask(t, "GET", second.url+alx.SessionPath("mine"), "").raw, first.log, second.log)
+		t.Fatalf("%+v\n%s\n%s\n%s", events, ask(t, "GET", second.url+alx.SessionPath("mine"), "").raw, first.log,
+			second.log)
 	}
 	inOrder(t, s.ExecutionID, events)
 }

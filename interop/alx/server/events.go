@@ -20,7 +20,8 @@ func (s *Server) events(c *call) *alx.Error {
 	accept := c.r.Header.Values("Accept")
 	stream, page := quality(accept, alx.MediaEventStream), quality(accept, alx.MediaJSON)
 	if stream == 0 && page == 0 {
-		return alx.Errorf(alx.CodeNotAcceptable, "This path answers in %s and %s.", alx.MediaJSON, alx.MediaEventStream)
+		return alx.Errorf(alx.CodeNotAcceptable, "This path answers in %s and %s.", alx.MediaJSON,
+			alx.MediaEventStream)
 	}
 	x := s.index.run(c.id)
 	if x == nil {
@@ -45,7 +46,11 @@ func (s *Server) events(c *call) *alx.Error {
 	}
 	snap := x.look()
 	rest := snap.events[from:]
-	answer := &alx.RunEventPage{Envelope: alx.NewEnvelope(true, c.correlation), RunID: c.id, Events: rest[:min(limit, len(rest))]}
+	answer := &alx.RunEventPage{
+		Envelope: alx.NewEnvelope(true, c.correlation),
+		RunID:    c.id,
+		Events:   rest[:min(limit, len(rest))],
+	}
 	answer.Ended = snap.ended && len(answer.Events) == len(rest)
 	if !answer.Ended {
 		answer.NextCursor = after

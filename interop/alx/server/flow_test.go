@@ -30,7 +30,9 @@ func TestGateWaitsForAPerson(t *testing.T) {
 	v := start(t, repo.Dir, nil)
 	a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"x","sessionId":"s"}`)
 	got, err := alx.Decoder{Strict: true}.SolveResponse(a.raw)
-	if err != nil || a.status != 202 || got.Success || got.Execution.Status != alx.StatusPaused || !strings.Contains(got.Reason, "git agentxchain approve") && !strings.Contains(got.Reason, " agentxchain approve") {
+	if err != nil || a.status != 202 || got.Success || got.Execution.Status != alx.StatusPaused ||
+		!strings.Contains(got.Reason, "git agentxchain approve") &&
+			!strings.Contains(got.Reason, " agentxchain approve") {
 		t.Fatalf("%v %s", err, a.raw)
 	}
 	s := until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.Status == alx.StatusPaused })
@@ -73,7 +75,8 @@ func TestBlockedRun(t *testing.T) {
 	v := start(t, repo.Dir, nil)
 	a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"x","sessionId":"s"}`)
 	got, err := alx.Decoder{Strict: true}.SolveResponse(a.raw)
-	if err != nil || a.status != 409 || got.OK || got.Success || got.Error.Code != alx.CodeRunBlocked || got.Execution.Status != alx.StatusBlocked || got.Artifact != nil {
+	if err != nil || a.status != 409 || got.OK || got.Success || got.Error.Code != alx.CodeRunBlocked ||
+		got.Execution.Status != alx.StatusBlocked || got.Artifact != nil {
 		t.Fatalf("%v %d %s", err, a.status, a.raw)
 	}
 	s := until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.Status == alx.StatusBlocked })
@@ -97,7 +100,12 @@ func TestBlockedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := strings.TrimSpace(repo.Git("-C", dir, "rev-parse", "HEAD"))
-	if _, err := person.ReissueTurn(context.Background(), runner.ReissueOptions{TurnID: st.State.ActiveTurns.Keys()[0], Reason: "mended", TakeCommits: true, Head: git.OID(head)}); err != nil {
+	if _, err := person.ReissueTurn(context.Background(), runner.ReissueOptions{
+		TurnID:      st.State.ActiveTurns.Keys()[0],
+		Reason:      "mended",
+		TakeCommits: true,
+		Head:        git.OID(head),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.Status == alx.StatusCompleted })
@@ -152,7 +160,9 @@ func TestWorkTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	v = start(t, repo.Dir, nil)
-	s := until(t, v.url, "s", func(s *alx.SessionResponse) bool { return s.NextStep != "" && s.Status == alx.StatusCompleted })
+	s := until(t, v.url, "s", func(s *alx.SessionResponse) bool {
+		return s.NextStep != "" && s.Status == alx.StatusCompleted
+	})
 	v.stop()
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), []byte("not committed"), 0o600); err != nil {
 		t.Fatal(err)
@@ -173,7 +183,8 @@ func TestWorkTrees(t *testing.T) {
 	if out := repo.Git("show", "agentxchain/solve/t:notes/ship.txt"); !strings.HasPrefix(out, "turn_") {
 		t.Errorf("%s", out)
 	}
-	if logs, _ := filepath.Glob(filepath.Join(repo.Main, ".git", "agentxchain", "serve", "*", "logs", "t", "audit", "*")); len(logs) != 2 {
+	if logs, _ := filepath.Glob(filepath.Join(repo.Main, ".git", "agentxchain", "serve", "*", "logs", "t",
+		"audit", "*")); len(logs) != 2 {
 		t.Errorf("what agents said is gone: %v", logs)
 	}
 	if out := repo.Git("worktree", "list"); strings.Contains(out, "/t ") || !strings.Contains(out, s.SessionID) {
@@ -185,20 +196,23 @@ func TestWorkTrees(t *testing.T) {
 func TestKindsOfRepositories(t *testing.T) {
 	t.Parallel()
 	testrepo.Matrix(t, func(t *testing.T, base *testrepo.Repo) {
-		if o := base.Options; os.Getenv("AGENTXCHAIN_LONG_TESTS") == "" && o.LinkedWorktree == (o.ObjectFormat == "sha256") {
+		if o := base.Options; os.Getenv("AGENTXCHAIN_LONG_TESTS") == "" &&
+			o.LinkedWorktree == (o.ObjectFormat == "sha256") {
 			t.Skip("half of the kinds are for AGENTXCHAIN_LONG_TESTS=1")
 		}
 		repo := project(t, base.Options, []string{"ship"}, nil)
 		v := start(t, repo.Dir, nil)
 		long := strings.Repeat("make it so, ", 60) + "the end"
-		a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", long, "sessionId", "s", "constraints", []string{"no new dependencies", "keep it small"}))
+		a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", long, "sessionId", "s",
+			"constraints", []string{"no new dependencies", "keep it small"}))
 		got, err := alx.Decoder{Strict: true}.SolveResponse(a.raw)
 		if err != nil || !got.Success || got.Artifact.Intent != long {
 			t.Fatalf("%v %s", err, a.raw)
 		}
 		full := repo.Git("show", "agentxchain/solve/s:./.planning/intents/s.md")
 		goal := repo.Git("show", "agentxchain/solve/s:./notes/goal.txt")
-		if !strings.Contains(full, long) || !strings.Contains(full, "- keep it small") || !strings.Contains(goal, ".planning/intents/s.md") {
+		if !strings.Contains(full, long) || !strings.Contains(full, "- keep it small") ||
+			!strings.Contains(goal, ".planning/intents/s.md") {
 			t.Errorf("%s\n%s", full, goal)
 		}
 		repo.Fsck()
@@ -209,8 +223,10 @@ func TestKindsOfRepositories(t *testing.T) {
 func TestCorrelationReachesHooks(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, func(cfg *ojson.Object) {
-		cfg.Set("hooks", ojson.NewObject("before_assignment", []any{ojson.NewObject("name", "note", "type", "process", "timeout_ms", 5000, "mode", "advisory",
-			"command", []string{"sh", "-c", `cat >"$(git rev-parse --git-common-dir)/told"; echo '{"verdict":"allow"}'`})}))
+		cfg.Set("hooks", ojson.NewObject("before_assignment", []any{ojson.NewObject("name", "note", "type", "process",
+			"timeout_ms", 5000, "mode", "advisory",
+			"command", []string{"sh", "-c",
+				`cat >"$(git rev-parse --git-common-dir)/told"; echo '{"verdict":"allow"}'`})}))
 	})
 	v := start(t, repo.Dir, nil)
 	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"x"}`, "X-Correlation-Id", "trace-7"); a.status != 200 {

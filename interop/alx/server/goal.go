@@ -49,11 +49,13 @@ func (s *Server) files(ctx context.Context, rec *record) (map[string][]byte, err
 func (s *Server) settle(ctx context.Context, r *runner.Runner, x *session) {
 	rec := x.asked()
 	if err := checkpoint(ctx, r); err != nil {
-		s.log.Warn("files of accepted turns could not be committed", "sessionId", rec.SessionID, "branch", rec.Branch, "error", err.Error())
+		s.log.Warn("files of accepted turns could not be committed", "sessionId", rec.SessionID, "branch", rec.Branch,
+			"error", err.Error())
 		return // the next server tries again
 	}
 	if err := s.ownGoal(ctx, r, rec); err != nil {
-		s.log.Warn("the project's goal could not be put back on the run's branch", "sessionId", rec.SessionID, "branch", rec.Branch, "error", err.Error())
+		s.log.Warn("the project's goal could not be put back on the run's branch", "sessionId", rec.SessionID,
+			"branch", rec.Branch, "error", err.Error())
 	}
 	done := *rec
 	done.SettledAt = wire.FormatTime(s.opt.Now().UTC())
@@ -103,10 +105,12 @@ func (s *Server) ownGoal(ctx context.Context, r *runner.Runner, rec *record) err
 	if err != nil {
 		return err
 	}
-	if now := ojson.Compact(have.RawConfig); !bytes.Equal(now, compact(seeded)) && !bytes.Equal(now, compact(base.Raw)) {
+	if now := ojson.Compact(have.RawConfig); !bytes.Equal(now, compact(seeded)) &&
+		!bytes.Equal(now, compact(base.Raw)) {
 		return nil
 	}
-	return r.CommitFile(ctx, wire.ConfigPath, base.Raw, "Solve: the project's own goal again\n\nAlx-Session: "+rec.SessionID+"\n")
+	return r.CommitFile(ctx, wire.ConfigPath, base.Raw,
+		"Solve: the project's own goal again\n\nAlx-Session: "+rec.SessionID+"\n")
 }
 
 func compact(data []byte) []byte {

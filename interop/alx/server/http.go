@@ -103,7 +103,8 @@ func (s *Server) Handler() http.Handler {
 		}
 		s.log.LogAttrs(context.Background(), level(c.status), "request", append([]slog.Attr{
 			slog.String("method", method), slog.String("route", name), slog.Int("status", c.status),
-			slog.Float64("durationMs", float64(took.Microseconds())/1000), slog.String("correlationId", c.correlation), slog.String("remote", r.RemoteAddr)},
+			slog.Float64("durationMs", float64(took.Microseconds())/1000), slog.String("correlationId",
+				c.correlation), slog.String("remote", r.RemoteAddr)},
 			attrs(c.attrs)...)...)
 	})
 }
@@ -133,7 +134,8 @@ func (s *Server) answer(c *call, to *route) {
 			}
 			s.log.Error("a defect", "route", c.r.URL.Path, "panic", fmt.Sprint(p), "correlationId", c.correlation)
 			if c.status == 0 {
-				c.fail(alx.Errorf(alx.CodeInternal, "A defect of the service; the correlation id finds it in its log."))
+				c.fail(alx.Errorf(alx.CodeInternal,
+					"A defect of the service; the correlation id finds it in its log."))
 			}
 		}
 	}()

@@ -51,41 +51,56 @@ func TestRequests(t *testing.T) {
 		{"wrong method", "PUT", "/alx/v1/solve", "{}", nil, 405, alx.CodeMethodNotAllowed},
 		{"solve by GET", "GET", "/alx/v1/solve", "", nil, 405, alx.CodeMethodNotAllowed},
 		{"odd method", "BREW", "/alx/v1", "", nil, 405, alx.CodeMethodNotAllowed},
-		{"not JSON wanted", "GET", "/alx/v1/sessions", "", []string{"Accept", "text/html"}, 406, alx.CodeNotAcceptable},
-		{"JSON refused", "GET", "/alx/v1/sessions", "", []string{"Accept", "*/*, application/json;q=0"}, 406, alx.CodeNotAcceptable},
+		{"not JSON wanted", "GET", "/alx/v1/sessions", "", []string{"Accept", "text/html"}, 406,
+			alx.CodeNotAcceptable},
+		{"JSON refused", "GET", "/alx/v1/sessions", "", []string{"Accept", "*/*, application/json;q=0"}, 406,
+			alx.CodeNotAcceptable},
 		{"neither of events", "GET", page, "", []string{"Accept", "image/png"}, 406, alx.CodeNotAcceptable},
-		{"not JSON given", "POST", "/alx/v1/solve", "intent=x", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, alx.CodeUnsupportedMediaType},
-		{"encoded", "POST", "/alx/v1/solve", `{"intent":"x"}`, []string{"Content-Encoding", "gzip"}, 415, alx.CodeUnsupportedMediaType},
+		{"not JSON given", "POST", "/alx/v1/solve", "intent=x",
+			[]string{"Content-Type", "application/x-www-form-urlencoded"}, 415, alx.CodeUnsupportedMediaType},
+		{"encoded", "POST", "/alx/v1/solve", `{"intent":"x"}`, []string{"Content-Encoding", "gzip"}, 415,
+			alx.CodeUnsupportedMediaType},
 		{"no JSON at all", "POST", "/alx/v1/solve", `{"intent":`, nil, 400, alx.CodeInvalidJSON},
 		{"a list", "POST", "/alx/v1/solve", `[]`, nil, 400, alx.CodeInvalidJSON},
 		{"twice the same", "POST", "/alx/v1/solve", `{"intent":"x","intent":"y"}`, nil, 400, alx.CodeInvalidJSON},
 		{"no intent", "POST", "/alx/v1/solve", `{"intent":" "}`, nil, 400, alx.CodeInvalidRequest},
 		{"intent of another type", "POST", "/alx/v1/solve", `{"intent":7}`, nil, 400, alx.CodeInvalidRequest},
-		{"long intent", "POST", "/alx/v1/solve", `{"intent":"` + strings.Repeat("x", alx.MaxIntentRunes+1) + `"}`, nil, 400, alx.CodeInvalidRequest},
+		{"long intent", "POST", "/alx/v1/solve", `{"intent":"` + strings.Repeat("x", alx.MaxIntentRunes+1) + `"}`, nil,
+			400, alx.CodeInvalidRequest},
 		{"too large", "POST", "/alx/v1/solve", big, nil, 413, alx.CodeBodyTooLarge},
 		{"too deep", "POST", "/alx/v1/solve", deep, nil, 400, alx.CodeInvalidJSON},
-		{"session taken", "POST", "/alx/v1/solve", `{"intent":"x","sessionId":"one"}`, nil, 400, alx.CodeInvalidRequest},
-		{"session that is a path", "POST", "/alx/v1/solve", `{"intent":"x","sessionId":"../x"}`, nil, 400, alx.CodeInvalidRequest},
-		{"another major", "POST", "/alx/v1/solve", `{"intent":"x","protocol":{"protocol_version":"2.0"}}`, nil, 400, alx.CodeProtocolVersionUnsupported},
+		{"session taken", "POST", "/alx/v1/solve", `{"intent":"x","sessionId":"one"}`, nil, 400,
+			alx.CodeInvalidRequest},
+		{"session that is a path", "POST", "/alx/v1/solve", `{"intent":"x","sessionId":"../x"}`, nil, 400,
+			alx.CodeInvalidRequest},
+		{"another major", "POST", "/alx/v1/solve", `{"intent":"x","protocol":{"protocol_version":"2.0"}}`, nil, 400,
+			alx.CodeProtocolVersionUnsupported},
 		{"limit", "GET", "/alx/v1/sessions?limit=0", "", nil, 400, alx.CodeInvalidRequest},
 		{"status", "GET", "/alx/v1/sessions?status=happy", "", nil, 400, alx.CodeInvalidRequest},
 		{"cursor", "GET", "/alx/v1/sessions?cursor=%2e%2e", "", nil, 400, alx.CodeInvalidCursor},
 		{"event id", "GET", page + "?after=evt_0", "", nil, 400, alx.CodeInvalidCursor},
-		{"last event id", "GET", page, "", []string{"Last-Event-ID", "7", "Accept", alx.MediaEventStream}, 400, alx.CodeInvalidCursor},
+		{"last event id", "GET", page, "", []string{"Last-Event-ID", "7", "Accept", alx.MediaEventStream}, 400,
+			alx.CodeInvalidCursor},
 		{"foreign host", "GET", "/alx/v1", "", []string{"Host", "agents.example.org" + port}, 403, alx.CodeForbidden},
-		{"host that looks like ours", "GET", "/healthz", "", []string{"Host", "127.0.0.1.example.org" + port}, 403, alx.CodeForbidden},
+		{"host that looks like ours", "GET", "/healthz", "", []string{"Host", "127.0.0.1.example.org" + port}, 403,
+			alx.CodeForbidden},
 		{"localhost", "GET", "/alx/v1", "", []string{"Host", "localhost" + port}, 200, ""},
 		{"ip6", "GET", "/alx/v1", "", []string{"Host", "[::1]" + port}, 200, ""},
-		{"foreign page", "POST", "/alx/v1/solve", `{"intent":"x"}`, []string{"Origin", "https://example.org"}, 403, alx.CodeForbidden},
+		{"foreign page", "POST", "/alx/v1/solve", `{"intent":"x"}`, []string{"Origin", "https://example.org"}, 403,
+			alx.CodeForbidden},
 		{"null page", "POST", "/alx/v1/solve", `{"intent":"x"}`, []string{"Origin", "null"}, 403, alx.CodeForbidden},
-		{"cross-site", "GET", "/alx/v1/sessions", "", []string{"Sec-Fetch-Site", "cross-site"}, 403, alx.CodeForbidden},
+		{"cross-site", "GET", "/alx/v1/sessions", "", []string{"Sec-Fetch-Site", "cross-site"}, 403,
+			alx.CodeForbidden},
 	} {
 		a := ask(t, c.method, v.url+c.path, c.body, append([]string{"X-Correlation-Id", "c-1"}, c.header...)...)
-		if a.status != c.status || a.header.Get(alx.HeaderProtocolVersion) != alx.Version || a.header.Get(alx.HeaderCorrelationID) != "c-1" {
+		if a.status != c.status || a.header.Get(alx.HeaderProtocolVersion) != alx.Version ||
+			a.header.Get(alx.HeaderCorrelationID) != "c-1" {
 			t.Errorf("%s: %d %v %.300s", c.what, a.status, a.header, a.raw)
 			continue
 		}
-		if a.body.String("correlationId") != "c-1" || a.body.Object("protocol").String("protocol_version") != alx.Version || a.body.Bool("ok") != (c.status < 400) || a.code() != c.code {
+		if a.body.String("correlationId") != "c-1" ||
+			a.body.Object("protocol").String("protocol_version") != alx.Version ||
+			a.body.Bool("ok") != (c.status < 400) || a.code() != c.code {
 			t.Errorf("%s: %.300s", c.what, a.raw)
 		}
 		if c.status >= 400 {
@@ -99,14 +114,17 @@ func TestRequests(t *testing.T) {
 	}
 	for _, method := range []string{"HEAD", "OPTIONS"} {
 		a := ask(t, method, v.url+alx.PathSessions, "")
-		if len(a.raw) != 0 || a.status != map[string]int{"HEAD": 200, "OPTIONS": 204}[method] || method == "OPTIONS" && a.header.Get("Allow") != "GET, HEAD, OPTIONS" {
+		if len(a.raw) != 0 || a.status != map[string]int{"HEAD": 200, "OPTIONS": 204}[method] ||
+			method == "OPTIONS" && a.header.Get("Allow") != "GET, HEAD, OPTIONS" {
 			t.Errorf("%s: %d %v %s", method, a.status, a.header, a.raw)
 		}
 	}
-	if a := ask(t, "GET", v.url+"/alx/v1", "", "X-Correlation-Id", "not sane, this"); !alx.SaneCorrelationID(a.header.Get(alx.HeaderCorrelationID)) {
+	if a := ask(t, "GET", v.url+"/alx/v1", "", "X-Correlation-Id",
+		"not sane, this"); !alx.SaneCorrelationID(a.header.Get(alx.HeaderCorrelationID)) {
 		t.Errorf("%v", a.header)
 	}
-	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"x","correlationId":"from-body","idempotencyKey":"z"}`); a.body.String("correlationId") != "from-body" {
+	if a := ask(t, "POST", v.url+alx.PathSolve,
+		`{"intent":"x","correlationId":"from-body","idempotencyKey":"z"}`); a.body.String("correlationId") != "from-body" {
 		t.Errorf("%s", a.raw)
 	}
 }
@@ -119,7 +137,8 @@ func TestPages(t *testing.T) {
 	var want []string
 	for i := range 5 {
 		id := fmt.Sprintf("s%d", i)
-		ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", id, "userId", fmt.Sprint(i%2)), "Prefer", "respond-async")
+		ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", id, "userId", fmt.Sprint(i%2)),
+			"Prefer", "respond-async")
 		want = append([]string{id}, want...)
 	}
 	var got []string
@@ -136,7 +155,8 @@ func TestPages(t *testing.T) {
 		if cursor = list.NextCursor; cursor == "" {
 			break
 		}
-		ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "late", "sessionId", fmt.Sprintf("late%d", n)), "Prefer", "respond-async")
+		ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "late", "sessionId", fmt.Sprintf("late%d", n)),
+			"Prefer", "respond-async")
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -166,10 +186,17 @@ func TestToken(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
 	v := start(t, repo.Dir, func(o *server.Options) { o.Token = "open-sesame-open-sesame" })
-	for header, status := range map[string]int{"": 401, "Bearer wrong": 401, "Basic open-sesame-open-sesame": 401, "Bearer open-sesame-open-sesame": 200, "bearer  open-sesame-open-sesame": 200} {
+	for header, status := range map[string]int{
+		"":                                401,
+		"Bearer wrong":                    401,
+		"Basic open-sesame-open-sesame":   401,
+		"Bearer open-sesame-open-sesame":  200,
+		"bearer  open-sesame-open-sesame": 200,
+	} {
 		for _, path := range []string{alx.PathService, alx.PathSessions} {
 			a := ask(t, "GET", v.url+path, "", "Authorization", header)
-			if a.status != status || status == 401 && (a.header.Get("WWW-Authenticate") == "" || a.code() != alx.CodeUnauthorized) {
+			if a.status != status ||
+				status == 401 && (a.header.Get("WWW-Authenticate") == "" || a.code() != alx.CodeUnauthorized) {
 				t.Errorf("%q: %d %s", header, a.status, a.raw)
 			}
 		}
@@ -179,7 +206,8 @@ func TestToken(t *testing.T) {
 			t.Errorf("%s: %d", path, a.status)
 		}
 	}
-	if _, err := server.Listen(t.Context(), "0.0.0.0:0", ""); err == nil || !strings.Contains(err.Error(), "needs a token") {
+	if _, err := server.Listen(t.Context(), "0.0.0.0:0", ""); err == nil ||
+		!strings.Contains(err.Error(), "needs a token") {
 		t.Errorf("%v", err)
 	}
 	if _, err := server.Listen(t.Context(), "0.0.0.0:0", "short"); err == nil || !strings.Contains(err.Error(), "16") {
@@ -192,11 +220,14 @@ func TestToken(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	repo := project(t, testrepo.Options{}, []string{"ship"}, nil)
-	v := start(t, repo.Dir, func(o *server.Options) { o.Runner = runner.Options{Getenv: func(string) string { return "" }} })
+	v := start(t, repo.Dir, func(o *server.Options) {
+		o.Runner = runner.Options{Getenv: func(string) string { return "" }}
+	})
 	refused := func(code string, hint string) {
 		t.Helper()
 		a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"x"}`)
-		if a.status != 503 || a.code() != code || !strings.Contains(a.body.Object("error").String("hint"), hint) || a.header.Get("Retry-After") == "" {
+		if a.status != 503 || a.code() != code || !strings.Contains(a.body.Object("error").String("hint"), hint) ||
+			a.header.Get("Retry-After") == "" {
 			t.Errorf("%d %s", a.status, a.raw)
 		}
 		if n := len(ask(t, "GET", v.url+alx.PathSessions, "").body.Array("sessions")); n != 0 {
@@ -246,7 +277,8 @@ func TestSlowClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n", alx.RunEventsPath(run)); err != nil {
+		if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n",
+			alx.RunEventsPath(run)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,7 +287,9 @@ func TestSlowClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"intent\"", alx.PathSolve); err != nil {
+	if _, err := fmt.Fprintf(c,
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"intent\"",
+		alx.PathSolve); err != nil {
 		t.Fatal(err)
 	}
 	events, ended := follow(t, v.url, run, "", nil)

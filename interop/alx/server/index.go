@@ -43,7 +43,12 @@ type index struct {
 }
 
 func newIndex(r *runner.Runner) *index {
-	return &index{reader: r, byID: make(map[string]*session), byRun: make(map[string]*session), byKey: make(map[string]*session)}
+	return &index{
+		reader: r,
+		byID:   make(map[string]*session),
+		byRun:  make(map[string]*session),
+		byKey:  make(map[string]*session),
+	}
 }
 
 func keyOf(user, key string) string { return user + "\x00" + key }
@@ -264,7 +269,8 @@ func (x *index) moved() bool {
 	if err != nil {
 		return true
 	}
-	same := x.tables != nil && os.SameFile(x.tables, fi) && x.tables.ModTime().Equal(fi.ModTime()) && x.tables.Size() == fi.Size()
+	same := x.tables != nil && os.SameFile(x.tables, fi) && x.tables.ModTime().Equal(fi.ModTime()) &&
+		x.tables.Size() == fi.Size()
 	x.tables = fi
 	return !same
 }

@@ -24,7 +24,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	c := spawn(t, repo.Dir)
 	runs := make([]string, sessions)
 	for i := range sessions {
-		a := ask(t, "POST", c.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", fmt.Sprintf("s%d", i)), "Prefer", "respond-async")
+		a := ask(t, "POST", c.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", fmt.Sprintf("s%d", i)),
+			"Prefer", "respond-async")
 		if runs[i] = a.body.String("executionId"); runs[i] == "" {
 			t.Fatalf("%s", a.raw)
 		}
@@ -54,7 +55,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	for i, run := range runs {
 		events, ended := follow(t, c.url, run, "", nil)
 		if !ended {
-			t.Fatalf("run %s did not end: %+v\n%s\n%s", run, events, ask(t, "GET", c.url+alx.SessionPath(run), "").raw, c.log)
+			t.Fatalf("run %s did not end: %+v\n%s\n%s", run, events, ask(t, "GET", c.url+alx.SessionPath(run), "").raw,
+				c.log)
 		}
 		if events[0].Type == alx.RunFailed {
 			t.Fatalf("run %s: %s", run, ojson.Compact(events[0].Data))
@@ -68,7 +70,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		}
 		id := fmt.Sprintf("s%d", i)
 		until(t, c.url, id, func(s *alx.SessionResponse) bool { return s.NextStep != "" })
-		if diff := repo.Git("diff", "--name-only", "main...agentxchain/solve/"+id); accepted != 2 || diff != "notes/build.txt\nnotes/goal.txt\nnotes/ship.txt" {
+		if diff := repo.Git("diff", "--name-only", "main...agentxchain/solve/"+id); accepted != 2 ||
+			diff != "notes/build.txt\nnotes/goal.txt\nnotes/ship.txt" {
 			t.Errorf("run %s: %d turns accepted, %q", run, accepted, diff)
 		}
 	}

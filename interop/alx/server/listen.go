@@ -43,9 +43,12 @@ func Listen(ctx context.Context, addr, token string) (net.Listener, error) {
 	if !loopbackHost(host) {
 		switch {
 		case token == "":
-			return nil, AddressError(fmt.Sprintf("listening on %s needs a token: anyone who reaches the service can start the project's agents", clip(host)))
+			return nil,
+				AddressError(fmt.Sprintf("listening on %s needs a token: anyone who reaches the service can start the project's agents",
+					clip(host)))
 		case len(token) < minPublicToken:
-			return nil, AddressError(fmt.Sprintf("listening on %s needs a token of at least %d characters", clip(host), minPublicToken))
+			return nil, AddressError(fmt.Sprintf("listening on %s needs a token of at least %d characters", clip(host),
+				minPublicToken))
 		}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
@@ -59,7 +62,9 @@ func Listen(ctx context.Context, addr, token string) (net.Listener, error) {
 	// What a name stands for is known only now.
 	if token == "" && !LoopbackAddr(l.Addr().String()) {
 		_ = l.Close()
-		return nil, AddressError(fmt.Sprintf("%s is an address other machines can reach; listening there needs a token", clip(host)))
+		return nil, AddressError(
+			fmt.Sprintf("%s is an address other machines can reach; listening there needs a token", clip(host)),
+		)
 	}
 	return l, nil
 }

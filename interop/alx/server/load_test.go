@@ -35,7 +35,8 @@ func TestManySessions(t *testing.T) {
 	ids := make([]atomic.Value, sessions) // strings, of those that have begun
 	for i := range sessions {
 		wg.Go(func() {
-			a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", fmt.Sprintf("number %d", i)), "Prefer", "respond-async")
+			a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", fmt.Sprintf("number %d", i)), "Prefer",
+				"respond-async")
 			got, err := alx.Decoder{Strict: true}.SolveResponse(a.raw)
 			if err != nil || a.status != 202 {
 				t.Errorf("%d %v %s", a.status, err, a.raw)
@@ -47,7 +48,10 @@ func TestManySessions(t *testing.T) {
 			for tries := 0; !ended && tries < 10_000; tries++ {
 				var part []alx.RunEvent
 				n := 0
-				part, ended = follow(t, v.url, got.ExecutionID, last, func(*alx.RunEvent) bool { n++; return n == 1+tries%2 })
+				part, ended = follow(t, v.url, got.ExecutionID, last, func(*alx.RunEvent) bool {
+					n++
+					return n == 1+tries%2
+				})
 				if events = append(events, part...); len(events) > 0 {
 					last = events[len(events)-1].ID
 				}
@@ -117,7 +121,8 @@ func TestIdempotency(t *testing.T) {
 			defer func() { <-gate }()
 			body := `{"intent":"once","idempotencyKey":"k","constraints":{"a":1,"b":[1.0,2]}}`
 			if i%2 == 1 {
-				body = fmt.Sprintf(`{ "constraints": {"b": [1, 2e0], "a": 1.0}, "correlationId": "c-%d", "protocol": {"protocol_version": "1.0"}, "idempotencyKey": "k", "intent": "o\u006ece" }`, i)
+				body = fmt.Sprintf(`{ "constraints": {"b": [1, 2e0], "a": 1.0}, "correlationId": "c-%d", "protocol": {"protocol_version": "1.0"}, "idempotencyKey": "k", "intent": "o\u006ece" }`,
+					i)
 			}
 			a := ask(t, "POST", v.url+alx.PathSolve, body, "Prefer", "respond-async")
 			if a.status != 202 && a.status != 200 {
@@ -134,22 +139,28 @@ func TestIdempotency(t *testing.T) {
 	if runs = slices.Compact(runs); len(runs) != 1 || made.Load() != 1 {
 		t.Fatalf("%d executions, %d of them new", len(runs), made.Load())
 	}
-	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"twice","idempotencyKey":"k"}`); a.status != 409 || a.code() != alx.CodeIdempotencyConflict || a.body.Bool("ok") {
+	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"twice","idempotencyKey":"k"}`); a.status != 409 ||
+		a.code() != alx.CodeIdempotencyConflict || a.body.Bool("ok") {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
 	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"twice"}`, "Idempotency-Key", "k"); a.status != 409 {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
-	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"twice","idempotencyKey":"other"}`, "Idempotency-Key", "k"); a.status != 400 || a.code() != alx.CodeInvalidRequest {
+	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"twice","idempotencyKey":"other"}`, "Idempotency-Key",
+		"k"); a.status != 400 || a.code() != alx.CodeInvalidRequest {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
-	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"once","idempotencyKey":"k","userId":"bob"}`); a.status != 200 || a.body.Bool("cached") || a.body.String("executionId") == runs[0] {
+	if a := ask(t, "POST", v.url+alx.PathSolve,
+		`{"intent":"once","idempotencyKey":"k","userId":"bob"}`); a.status != 200 ||
+		a.body.Bool("cached") || a.body.String("executionId") == runs[0] {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
 	// The record outlives the server.
 	v.stop()
 	v = start(t, repo.Dir, nil)
-	if a := ask(t, "POST", v.url+alx.PathSolve, `{"intent":"once","idempotencyKey":"k","constraints":{"b":[1,2],"a":1}}`); a.status != 200 || !a.body.Bool("cached") || a.body.String("executionId") != runs[0] {
+	if a := ask(t, "POST", v.url+alx.PathSolve,
+		`{"intent":"once","idempotencyKey":"k","constraints":{"b":[1,2],"a":1}}`); a.status != 200 ||
+		!a.body.Bool("cached") || a.body.String("executionId") != runs[0] {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
 }

@@ -40,7 +40,9 @@ func TestMain(m *testing.M) {
 func serve(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	s, err := server.New(ctx, dir, options(func(o *server.Options) { o.Log = slog.New(slog.NewJSONHandler(os.Stderr, nil)) }))
+	s, err := server.New(ctx, dir, options(func(o *server.Options) {
+		o.Log = slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	}))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -60,8 +62,12 @@ func serve(dir string) int {
 }
 
 func options(edit func(*server.Options)) server.Options {
-	o := server.Options{Service: alx.Service{Name: "test", Version: "0"}, Heartbeat: 50 * time.Millisecond, Grace: 2 * time.Second,
-		Runner: runner.Options{Trust: true}}
+	o := server.Options{
+		Service:   alx.Service{Name: "test", Version: "0"},
+		Heartbeat: 50 * time.Millisecond,
+		Grace:     2 * time.Second,
+		Runner:    runner.Options{Trust: true},
+	}
 	if edit != nil {
 		edit(&o)
 	}
@@ -100,7 +106,8 @@ echo "done"
 func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *ojson.Object)) *testrepo.Repo {
 	t.Helper()
 	repo := testrepo.New(t, o)
-	if _, err := runner.InitProject(context.Background(), repo.Dir, runner.ProjectOptions{ID: "proj", Goal: "The project's own goal"}); err != nil {
+	if _, err := runner.InitProject(context.Background(), repo.Dir,
+		runner.ProjectOptions{ID: "proj", Goal: "The project's own goal"}); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(repo.Path(wire.ConfigPath))
@@ -116,11 +123,14 @@ func project(t testing.TB, o testrepo.Options, phases []string, edit func(cfg *o
 	}
 	routing, gates := &ojson.Object{}, &ojson.Object{}
 	for _, p := range phases {
-		routing.Set(p, ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "human"}, "exit_gate", p+"_done"))
+		routing.Set(p, ojson.NewObject("entry_role", "dev", "allowed_next_roles", []string{"dev", "human"},
+			"exit_gate", p+"_done"))
 		gates.Set(p+"_done", &ojson.Object{})
 	}
-	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Build.", "write_authority", "authoritative", "runtime", "sh")))
-	cfg.Set("runtimes", ojson.NewObject("sh", ojson.NewObject("type", "local_cli", "command", []string{"sh", "agent.sh"})))
+	cfg.Set("roles", ojson.NewObject("dev", ojson.NewObject("title", "Developer", "mandate", "Build.",
+		"write_authority", "authoritative", "runtime", "sh")))
+	cfg.Set("runtimes",
+		ojson.NewObject("sh", ojson.NewObject("type", "local_cli", "command", []string{"sh", "agent.sh"})))
 	cfg.Set("routing", routing)
 	cfg.Set("gates", gates)
 	cfg.Set("rules", ojson.NewObject("challenge_required", false, "max_turn_retries", 3))
@@ -362,7 +372,8 @@ func inOrder(t testing.TB, run string, events []alx.RunEvent) {
 		}
 		seen[e.ID] = true
 	}
-	if n := len(events); n == 0 || events[0].Type != alx.RunStarted || events[n-1].Type != alx.RunCompleted || events[n-1].OK == nil || !*events[n-1].OK {
+	if n := len(events); n == 0 || events[0].Type != alx.RunStarted || events[n-1].Type != alx.RunCompleted ||
+		events[n-1].OK == nil || !*events[n-1].OK {
 		t.Fatalf("run %s: %d events: %+v", run, n, events)
 	}
 }

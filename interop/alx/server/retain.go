@@ -38,7 +38,8 @@ func (s *Server) tidyOnce(ctx context.Context, said map[string]string) {
 	for _, x := range s.index.all() {
 		snap := x.look()
 		rec := x.asked()
-		if rec == nil || rec.RemovedAt != "" || !snap.ended || snap.session.Status != alx.StatusCompleted || ctx.Err() != nil || !snap.settled {
+		if rec == nil || rec.RemovedAt != "" || !snap.ended || snap.session.Status != alx.StatusCompleted ||
+			ctx.Err() != nil || !snap.settled {
 			continue
 		}
 		over, err := wire.ParseTime(snap.session.UpdatedAt)
@@ -46,13 +47,15 @@ func (s *Server) tidyOnce(ctx context.Context, said map[string]string) {
 			continue
 		}
 		if _, err := os.Lstat(rec.Workspace); err == nil {
-			why, err := s.home.RemoveWorkspace(ctx, rec.Workspace, filepath.Join(filepath.Dir(s.records.dir), "logs", rec.SessionID))
+			why, err := s.home.RemoveWorkspace(ctx, rec.Workspace,
+				filepath.Join(filepath.Dir(s.records.dir), "logs", rec.SessionID))
 			if err != nil {
 				why = err.Error()
 			}
 			if why != "" && said[rec.SessionID] != why {
 				said[rec.SessionID] = why
-				s.log.Warn("a finished work tree is kept", "sessionId", rec.SessionID, "workspace", rec.Workspace, "reason", why)
+				s.log.Warn("a finished work tree is kept", "sessionId", rec.SessionID, "workspace", rec.Workspace,
+					"reason", why)
 			}
 			if why != "" {
 				continue
@@ -65,6 +68,7 @@ func (s *Server) tidyOnce(ctx context.Context, said map[string]string) {
 			x.rec = &gone
 		}
 		x.mu.Unlock()
-		s.log.Info("a finished work tree is removed; branch and record stay", "sessionId", rec.SessionID, "branch", rec.Branch)
+		s.log.Info("a finished work tree is removed; branch and record stay", "sessionId", rec.SessionID,
+			"branch", rec.Branch)
 	}
 }

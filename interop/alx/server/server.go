@@ -117,8 +117,10 @@ func orElse(d, otherwise time.Duration) time.Duration {
 func (s *Server) begin(ctx context.Context, dir string) error {
 	if id := s.home.InsideTurn(); id != "" {
 		return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor",
-			Message: fmt.Sprintf("This process runs inside dispatched turn %s; an agent does its own turn and starts no others.", id),
-			Hint:    "ask a person to run git agentxchain serve in their own terminal"}
+			Message: fmt.Sprintf(
+				"This process runs inside dispatched turn %s; an agent does its own turn and starts no others.", id,
+			),
+			Hint: "ask a person to run git agentxchain serve in their own terminal"}
 	}
 	repo := s.home.Record().Repository()
 	sum := sha256.Sum256([]byte(repo.Prefix))
@@ -138,7 +140,8 @@ func (s *Server) begin(ctx context.Context, dir string) error {
 		return err
 	}
 	s.shown = s.work
-	if rel, err := filepath.Rel(repo.TopLevel, s.work); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if rel, err := filepath.Rel(repo.TopLevel, s.work); err == nil && rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		s.shown = rel
 	}
 	reader, err := runner.Open(ctx, dir, s.opt.Runner)
@@ -164,7 +167,8 @@ func (s *Server) load(ctx context.Context) error {
 	for _, rec := range list {
 		x := s.newSession(rec)
 		if _, err := s.index.refresh(ctx, x); err != nil {
-			s.log.Error("a run cannot be read", "sessionId", rec.SessionID, "executionId", rec.ExecutionID, "error", err.Error())
+			s.log.Error("a run cannot be read", "sessionId", rec.SessionID, "executionId", rec.ExecutionID,
+				"error", err.Error())
 		}
 		x.update(func() {})
 		s.index.add(x)
@@ -205,8 +209,13 @@ func (s *Server) shownWorkspace(rec *record) string {
 // for the next server to go on with.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.host.listen(l.Addr())
-	h := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	h := &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
 	s.jobs.Go(s.watch)
 	s.jobs.Go(s.tidy)
 	s.schedule()
@@ -260,5 +269,6 @@ func (s *Server) fail(x *session, why *alx.Error) {
 	}
 	x.show()
 	x.mu.Unlock()
-	s.log.Error("a session failed", "sessionId", rec.SessionID, "executionId", rec.ExecutionID, "correlationId", rec.CorrelationID, "code", why.Code, "error", why.Message)
+	s.log.Error("a session failed", "sessionId", rec.SessionID, "executionId", rec.ExecutionID,
+		"correlationId", rec.CorrelationID, "code", why.Code, "error", why.Message)
 }

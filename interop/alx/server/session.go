@@ -66,8 +66,16 @@ func newSession(rec *record, run string) *session {
 	s.live.Ahead = -1
 	if rec != nil {
 		s.order = rec.Order
-		s.origin = derive.Origin{SessionID: rec.SessionID, UserID: rec.UserID, Intent: rec.Intent, CorrelationID: rec.CorrelationID,
-			IdempotencyKey: rec.IdempotencyKey, CreatedAt: rec.CreatedAt, Failed: rec.Failed, FailedAt: rec.FailedAt}
+		s.origin = derive.Origin{
+			SessionID:      rec.SessionID,
+			UserID:         rec.UserID,
+			Intent:         rec.Intent,
+			CorrelationID:  rec.CorrelationID,
+			IdempotencyKey: rec.IdempotencyKey,
+			CreatedAt:      rec.CreatedAt,
+			Failed:         rec.Failed,
+			FailedAt:       rec.FailedAt,
+		}
 	} else {
 		s.origin = derive.Origin{SessionID: run, CorrelationID: run}
 		if !alx.SaneCorrelationID(run) {
@@ -95,7 +103,11 @@ func (s *session) show() {
 	snap.settled = !s.driven && !s.queued
 	timeline := derive.Timeline(&s.origin, &s.facts, events)
 	snap.body = newBody(func(correlation string) any {
-		return &alx.SessionResponse{Envelope: alx.NewEnvelope(true, correlation), Session: snap.session, Timeline: timeline}
+		return &alx.SessionResponse{
+			Envelope: alx.NewEnvelope(true, correlation),
+			Session:  snap.session,
+			Timeline: timeline,
+		}
 	})
 	s.shown.Store(snap)
 	close(s.changed)

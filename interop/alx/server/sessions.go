@@ -37,7 +37,8 @@ func (s *Server) sessions(c *call) *alx.Error {
 	q := c.r.URL.Query()
 	status := alx.SessionStatus(q.Get("status"))
 	if status != "" && !status.Known() {
-		return alx.Errorf(alx.CodeInvalidRequest, "status is %q, which no session has.", clip(string(status))).With("field", "status")
+		return alx.Errorf(alx.CodeInvalidRequest, "status is %q, which no session has.",
+			clip(string(status))).With("field", "status")
 	}
 	all := s.index.all()
 	from := 0

@@ -137,7 +137,8 @@ func (c *call) request() (*alx.SolveRequest, *alx.Error) {
 			return nil, why
 		}
 		if req.IdempotencyKey != "" && req.IdempotencyKey != key {
-			return nil, alx.Errorf(alx.CodeInvalidRequest, "The body's idempotencyKey and the header %s differ.", alx.HeaderIdempotencyKey).With("field", "idempotencyKey")
+			return nil, alx.Errorf(alx.CodeInvalidRequest, "The body's idempotencyKey and the header %s differ.",
+				alx.HeaderIdempotencyKey).With("field", "idempotencyKey")
 		}
 		req.IdempotencyKey = key
 	}
@@ -145,7 +146,8 @@ func (c *call) request() (*alx.SolveRequest, *alx.Error) {
 }
 
 func tooLarge() *alx.Error {
-	return alx.Errorf(alx.CodeBodyTooLarge, "The body is larger than %d bytes.", alx.MaxBodyBytes).With("limit", alx.MaxBodyBytes)
+	return alx.Errorf(alx.CodeBodyTooLarge, "The body is larger than %d bytes.", alx.MaxBodyBytes).With("limit",
+		alx.MaxBodyBytes)
 }
 
 // prefer reads what of Prefer (RFC 7240) is understood: respond-async, and wait=SECONDS,

@@ -31,7 +31,8 @@ func TestWhatIsSomebodysStays(t *testing.T) {
 	write("repository/.git/config")
 	write("pretender/file")
 	write("other/file")
-	if err := os.WriteFile(filepath.Join(work, "pretender", ".git"), []byte("gitdir: "+work+"/repository/.git\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(work, "pretender", ".git"), []byte("gitdir: "+work+"/repository/.git\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("directory", filepath.Join(work, "link")); err != nil {
@@ -46,7 +47,8 @@ func TestWhatIsSomebodysStays(t *testing.T) {
 	for _, id := range []string{"directory", "file", "repository", "pretender", "link", "worktree"} {
 		a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", id))
 		got, err := alx.Decoder{Strict: true}.SolveResponse(a.raw)
-		if err != nil || a.status != 422 || got.Error == nil || got.Error.Code != alx.CodeRunFailed || !strings.Contains(got.Error.Message, id) {
+		if err != nil || a.status != 422 || got.Error == nil || got.Error.Code != alx.CodeRunFailed ||
+			!strings.Contains(got.Error.Message, id) {
 			t.Errorf("%s: %v %d %s", id, err, a.status, a.raw)
 			continue
 		}
@@ -55,7 +57,8 @@ func TestWhatIsSomebodysStays(t *testing.T) {
 			t.Errorf("%s: %+v", id, events)
 		}
 	}
-	for _, name := range []string{"directory/file", "file", "repository/.git/config", "pretender/file", "other/file", "worktree/unsaved"} {
+	for _, name := range []string{"directory/file", "file", "repository/.git/config", "pretender/file", "other/file",
+		"worktree/unsaved"} {
 		if data, err := os.ReadFile(filepath.Join(work, name)); err != nil || string(data) != "precious" {
 			t.Errorf("%s: %q %v", name, data, err)
 		}
@@ -68,7 +71,8 @@ func TestWhatIsSomebodysStays(t *testing.T) {
 	}
 
 	repo.Git("branch", "agentxchain/solve/branch", "HEAD")
-	if a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", "branch")); a.status != 400 || a.code() != alx.CodeInvalidRequest {
+	if a := ask(t, "POST", v.url+alx.PathSolve, solveBody(t, "intent", "x", "sessionId", "branch")); a.status != 400 ||
+		a.code() != alx.CodeInvalidRequest {
 		t.Errorf("%d %s", a.status, a.raw)
 	}
 	if repo.Git("rev-parse", "agentxchain/solve/branch") != repo.Git("rev-parse", "HEAD") {

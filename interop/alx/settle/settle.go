@@ -33,7 +33,8 @@ func Run(rows []*ojson.Object, spent ojson.Value) (s *alx.Settlement, notes []st
 	read := func(what string, v ojson.Value) amount {
 		a, ok := readAmount(v)
 		if !ok {
-			notes = append(notes, fmt.Sprintf("%s is no amount in US dollars (%s); it counts as nothing.", what, ojson.Shown(v)))
+			notes = append(notes,
+				fmt.Sprintf("%s is no amount in US dollars (%s); it counts as nothing.", what, ojson.Shown(v)))
 			a = amount{digits: new(big.Int)}
 		}
 		decimals = max(decimals, a.decimals)

@@ -39,30 +39,42 @@ func TestRun(t *testing.T) {
 		turns, roles, runtimes, note string
 	}{
 		{"nothing at all", nil, nil, 0, "", "", "", ""},
-		{"the sums of floats are exact", []*ojson.Object{row("a", "dev", "x", n("0.1")), row("b", "qa", "x", n("0.2"))}, n("0.30000000000000004"), 300000, "a=100000 b=200000", "dev=100000 qa=200000", "x=300000", ""},
-		{"every spelling", []*ojson.Object{row("a", "r", "x", n("1e-2")), row("b", "r", "y", n("0.010")), row("c", "s", "y", "0.01"), row("d", "s", "x", n("1E-2"))}, nil,
+		{"the sums of floats are exact",
+			[]*ojson.Object{row("a", "dev", "x", n("0.1")), row("b", "qa", "x", n("0.2"))}, n("0.30000000000000004"),
+			300000, "a=100000 b=200000", "dev=100000 qa=200000", "x=300000", ""},
+		{"every spelling", []*ojson.Object{row("a", "r", "x", n("1e-2")), row("b", "r",
+			"y", n("0.010")), row("c", "s", "y", "0.01"), row("d", "s", "x", n("1E-2"))}, nil,
 			40000, "a=10000 b=10000 c=10000 d=10000", "r=20000 s=20000", "x=20000 y=20000", ""},
-		{"parts of a micro dollar", []*ojson.Object{row("b", "r", "x", n("0.0000004")), row("a", "s", "x", n("0.0000004")), row("c", "r", "x", n("0.0000004"))}, nil,
+		{"parts of a micro dollar", []*ojson.Object{row("b", "r",
+			"x", n("0.0000004")), row("a", "s", "x", n("0.0000004")), row("c", "r", "x", n("0.0000004"))}, nil,
 			1, "b=0 a=1 c=0", "r=0 s=1", "x=1", ""}, // 1.2 is rounded to 1, and the smallest id has it
 		{"half up", []*ojson.Object{row("a", "r", "x", n("0.0000005"))}, nil, 1, "a=1", "r=1", "x=1", ""},
 		{"below half", []*ojson.Object{row("a", "r", "x", n("0.00000049999999"))}, nil, 0, "a=0", "r=0", "x=0", ""},
-		{"refused attempts are shared", []*ojson.Object{row("a", "r", "x", n("1")), row("b", "s", "y", n("3"))}, n("5"), 5000000, "a=1250000 b=3750000", "r=1250000 s=3750000", "x=1250000 y=3750000", ""},
-		{"in equal parts when nothing else is known", []*ojson.Object{row("c", "r", "x", n("0")), row("b", "r", "y", nil), row("a", "s", "x", n("0.0"))}, n("0.00001"),
-			10, "c=3 b=3 a=4", "r=6 s=4", "x=7 y=3", ""},
-		{"a budget that says less", []*ojson.Object{row("a", "r", "x", n("2"))}, n("1"), 2000000, "a=2000000", "r=2000000", "x=2000000", ""},
+		{"refused attempts are shared", []*ojson.Object{row("a", "r", "x", n("1")), row("b", "s", "y", n("3"))},
+			n("5"), 5000000, "a=1250000 b=3750000", "r=1250000 s=3750000", "x=1250000 y=3750000", ""},
+		{"in equal parts when nothing else is known",
+			[]*ojson.Object{row("c", "r", "x", n("0")), row("b", "r", "y", nil), row("a", "s", "x", n("0.0"))},
+			n("0.00001"), 10, "c=3 b=3 a=4", "r=6 s=4", "x=7 y=3", ""},
+		{"a budget that says less", []*ojson.Object{row("a", "r", "x", n("2"))}, n("1"), 2000000, "a=2000000",
+			"r=2000000", "x=2000000", ""},
 		{"no turn to bear it", nil, n("1.5"), 1500000, "", "", "", ""},
-		{"total_usd of old", []*ojson.Object{ojson.NewObject("turn_id", "a", "role", "r", "runtime_id", "x", "cost", ojson.NewObject("total_usd", 2))}, nil, 2000000, "a=2000000", "r=2000000", "x=2000000", ""},
-		{"a negative cost", []*ojson.Object{row("a", "r", "x", n("-1")), row("b", "r", "x", n("1"))}, nil, 1000000, "a=0 b=1000000", "r=1000000", "x=1000000", `cost.usd of turn "a" is no amount`},
+		{"total_usd of old", []*ojson.Object{ojson.NewObject("turn_id", "a", "role", "r", "runtime_id", "x",
+			"cost", ojson.NewObject("total_usd", 2))}, nil, 2000000, "a=2000000", "r=2000000", "x=2000000", ""},
+		{"a negative cost", []*ojson.Object{row("a", "r", "x", n("-1")), row("b", "r", "x", n("1"))}, nil, 1000000,
+			"a=0 b=1000000", "r=1000000", "x=1000000", `cost.usd of turn "a" is no amount`},
 		{"minus nothing", []*ojson.Object{row("a", "r", "x", n("-0.0"))}, nil, 0, "a=0", "r=0", "x=0", ""},
-		{"an absurd claim", []*ojson.Object{row("a", "r", "x", n("1e300")), row("b", "r", "x", n("1"))}, nil, 1000000, "a=0 b=1000000", "r=1000000", "x=1000000", "is no amount"},
+		{"an absurd claim", []*ojson.Object{row("a", "r", "x", n("1e300")), row("b", "r", "x", n("1"))}, nil, 1000000,
+			"a=0 b=1000000", "r=1000000", "x=1000000", "is no amount"},
 		{"no number", []*ojson.Object{row("a", "r", "x", []any{})}, nil, 0, "a=0", "r=0", "x=0", "is no amount"},
 		{"no money", []*ojson.Object{row("a", "r", "x", "much")}, nil, 0, "a=0", "r=0", "x=0", "is no amount"},
 		{"no role", []*ojson.Object{row("a", "", "", n("1"))}, nil, 1000000, "a=1000000", "=1000000", "=1000000", ""},
-		{"an id twice", []*ojson.Object{row("a", "r", "x", n("0.0000004")), row("a", "r", "x", n("0.0000004"))}, nil, 1, "a=1 a=0", "r=1", "x=1", ""},
+		{"an id twice", []*ojson.Object{row("a", "r", "x", n("0.0000004")), row("a", "r", "x", n("0.0000004"))}, nil,
+			1, "a=1 a=0", "r=1", "x=1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, notes := Run(c.rows, c.spent)
-			if s.TotalMicroUSD != c.total || shares(s.Turns) != c.turns || shares(s.Roles) != c.roles || shares(s.Runtimes) != c.runtimes {
+			if s.TotalMicroUSD != c.total || shares(s.Turns) != c.turns || shares(s.Roles) != c.roles ||
+				shares(s.Runtimes) != c.runtimes {
 				t.Errorf("%d\n%s\n%s\n%s", s.TotalMicroUSD, shares(s.Turns), shares(s.Roles), shares(s.Runtimes))
 			}
 			if all := strings.Join(notes, " "); (all == "") != (c.note == "") || !strings.Contains(all, c.note) {
@@ -100,8 +112,9 @@ func TestPartsAddUp(t *testing.T) {
 		)
 		var rows []*ojson.Object
 		for i := range rapid.IntRange(0, 40).Draw(t, "turns") {
-			rows = append(rows, row(fmt.Sprintf("turn_%02d", i), rapid.SampledFrom([]string{"pm", "dev", "qa"}).Draw(t, "role"),
-				rapid.SampledFrom([]string{"a", "b"}).Draw(t, "runtime"), cost.Draw(t, "cost")))
+			rows = append(rows,
+				row(fmt.Sprintf("turn_%02d", i), rapid.SampledFrom([]string{"pm", "dev", "qa"}).Draw(t, "role"),
+					rapid.SampledFrom([]string{"a", "b"}).Draw(t, "runtime"), cost.Draw(t, "cost")))
 		}
 		var spent any
 		if rapid.Bool().Draw(t, "budget") {
@@ -167,7 +180,8 @@ func TestSplit(t *testing.T) {
 }
 
 func FuzzAmount(f *testing.F) {
-	for _, s := range []string{"1", "-1", "1e400", "1e-400", "0.1.2", "1e", "e5", ".5", "5.", "+1", "0x1", "1_0", "", "１", strings.Repeat("9", 100)} {
+	for _, s := range []string{"1", "-1", "1e400", "1e-400", "0.1.2", "1e", "e5", ".5", "5.", "+1", "0x1", "1_0", "",
+		"１", strings.Repeat("9", 100)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -29,10 +29,18 @@ func TestRead(t *testing.T) {
 		in   string
 		want []Event
 	}{
-		"one":                      {"id: 1\nevent: a\ndata: x\n\n", []Event{{"1", "a", "x"}}},
-		"line ends of all kinds":   {"data: x\r\n\r\ndata: y\r\rdata: z\n\n", []Event{{"", "message", "x"}, {"", "message", "y"}, {"", "message", "z"}}},
-		"several lines":            {"data: a\ndata:b\ndata\ndata:  c\n\n", []Event{{"", "message", "a\nb\n\n c"}}},
-		"an id stays":              {"id: 7\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", []Event{{"7", "message", "a"}, {"7", "message", "b"}, {"", "message", "c"}}},
+		"one": {"id: 1\nevent: a\ndata: x\n\n", []Event{{"1", "a", "x"}}},
+		"line ends of all kinds": {"data: x\r\n\r\ndata: y\r\rdata: z\n\n", []Event{
+			{"", "message", "x"},
+			{"", "message", "y"},
+			{"", "message", "z"},
+		}},
+		"several lines": {"data: a\ndata:b\ndata\ndata:  c\n\n", []Event{{"", "message", "a\nb\n\n c"}}},
+		"an id stays": {"id: 7\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", []Event{
+			{"7", "message", "a"},
+			{"7", "message", "b"},
+			{"", "message", "c"},
+		}},
 		"an id without data stays": {"id: 7\n\ndata: b\n\n", []Event{{"7", "message", "b"}}},
 		"a type does not":          {"event: a\n\ndata: b\n\n", []Event{{"", "message", "b"}}},
 		"comments":                 {": hello\n\n:\ndata: a\n: in between\n\n", []Event{{"", "message", "a"}}},
@@ -90,7 +98,8 @@ func FuzzWritten(f *testing.F) {
 	f.Add("a\nb", "data: x\n\n", "\r")
 	f.Fuzz(func(t *testing.T, id, kind, data string) {
 		flat := strings.NewReplacer("\r", "", "\n", "", "\x00", "")
-		want := Event{flat.Replace(id), flat.Replace(kind), strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(data)}
+		want := Event{flat.Replace(id), flat.Replace(kind),
+			strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(data)}
 		if want.Type == "" {
 			want.Type = "message"
 		}

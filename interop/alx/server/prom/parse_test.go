@@ -56,7 +56,8 @@ func parse(text string) (map[string]*parsed, error) {
 		}
 		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			name, kind, _ := strings.Cut(rest, " ")
-			if name != current || families[name].kind != "" || !slices.Contains([]string{"counter", "gauge", "histogram"}, kind) {
+			if name != current || families[name].kind != "" ||
+				!slices.Contains([]string{"counter", "gauge", "histogram"}, kind) {
 				return fail("TYPE without its HELP")
 			}
 			families[name].kind = kind
@@ -208,10 +209,17 @@ func checkHistograms(f *parsed) error {
 
 func TestEveryTextCanBeParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[\\"n\n{},=# ]{0,8}`)), 1, 6).Draw(t, "words")
+		words := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[\\"n\n{},=# ]{0,8}`)), 1, 6).Draw(t,
+			"words")
 		help := rapid.String().Draw(t, "help")
 		count := &family{name: "a_total", help: help, kind: counter, labels: []string{"l", "m"}}
-		times := &family{name: "b_seconds", help: help, kind: histogram, labels: []string{"l"}, bounds: []float64{-1, 0, 1e-9, 2.5, 1e21}}
+		times := &family{
+			name:   "b_seconds",
+			help:   help,
+			kind:   histogram,
+			labels: []string{"l"},
+			bounds: []float64{-1, 0, 1e-9, 2.5, 1e21},
+		}
 		want := make(map[[2]string]float64)
 		for _, w := range words {
 			d := rapid.Float64Range(0, 1e22).Draw(t, "d")

@@ -58,7 +58,9 @@ func (m *Meter) family(kind, name, help string, labels ...string) *family {
 		help:   help,
 		labels: labels,
 	}
-	at, _ := slices.BinarySearchFunc(m.families, name, func(f *family, name string) int { return strings.Compare(f.name, name) })
+	at, _ := slices.BinarySearchFunc(m.families, name, func(f *family, name string) int {
+		return strings.Compare(f.name, name)
+	})
 	m.families = slices.Insert(m.families, at, f)
 	return f
 }
