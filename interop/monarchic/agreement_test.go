@@ -118,7 +118,11 @@ func otherForm(t reflect.Type) []string {
 
 func TestEveryFieldHasAMemberAndBack(t *testing.T) {
 	t.Parallel()
-	renamed := map[string]string{"strict.Plan.created_at": "created_at_ms", "strict.PlanStep.dependencies": "depends_on", "strict.VerificationReceipt.verified_at": "verified_at_ms"}
+	renamed := map[string]string{
+		"strict.Plan.created_at":                 "created_at_ms",
+		"strict.PlanStep.dependencies":           "depends_on",
+		"strict.VerificationReceipt.verified_at": "verified_at_ms",
+	}
 	seen := make(map[reflect.Type]bool)
 	var agree func(goType reflect.Type, md protoreflect.MessageDescriptor)
 	agree = func(goType reflect.Type, md protoreflect.MessageDescriptor) {
@@ -189,7 +193,8 @@ func mark(md protoreflect.MessageDescriptor, covered map[protoreflect.FullName]b
 // onlyInCalls names the messages that are transport only (docs/leases.md#the-calls).
 func onlyInCalls(name string) bool {
 	return strings.HasSuffix(name, "Request") || strings.HasSuffix(name, "Response") ||
-		slices.Contains([]string{"LeaseRef", "LeaseStatus", "LeaseAssignment", "CancellationIntent", "RunnerCapabilities"}, name)
+		slices.Contains([]string{"LeaseRef", "LeaseStatus", "LeaseAssignment", "CancellationIntent",
+			"RunnerCapabilities"}, name)
 }
 
 func elem(t reflect.Type) reflect.Type {

@@ -32,7 +32,8 @@ func (g *generator) value(t reflect.Type) any {
 }
 
 func (g *generator) text() string {
-	samples := []string{"task-1", "Überprüfung", "日本語", "a/b\\c", "line\nbreak\ttab", `"quoted"`, "\u2028", "😀", "sha256:abc", " padded ", "\x7f\u0001", "v1"}
+	samples := []string{"task-1", "Überprüfung", "日本語", "a/b\\c", "line\nbreak\ttab", `"quoted"`, "\u2028", "😀",
+		"sha256:abc", " padded ", "\x7f\u0001", "v1"}
 	return samples[g.IntN(len(samples))] + strconv.Itoa(g.IntN(1000))
 }
 
@@ -97,7 +98,9 @@ func (g *generator) fill(rv reflect.Value, depth int) {
 		return
 	}
 	if set := wire.SetOf(t); set != nil {
-		tokens := slices.DeleteFunc(slices.Clone(set.Tokens), func(s string) bool { return s == "" || s == "unspecified" })
+		tokens := slices.DeleteFunc(slices.Clone(set.Tokens), func(s string) bool {
+			return s == "" || s == "unspecified"
+		})
 		rv.SetString(tokens[g.IntN(len(tokens))])
 		return
 	}

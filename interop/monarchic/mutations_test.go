@@ -49,25 +49,40 @@ func TestMutations(t *testing.T) {
 		{"client_boundary/intent", set("submitted_at", ojson.Number("1e3")), "/submitted_at", wire.RuleInteger, ""},
 		{"client_boundary/intent", set("submitted_at", "1"), "/submitted_at", wire.RuleType, ""},
 		{"client_boundary/intent", set("submitted_at", ojson.Number("18446744073709551615")), "-", "", ""},
-		{"client_boundary/intent", set("submitted_at", ojson.Number("18446744073709551616")), "/submitted_at", wire.RuleInteger, ""},
+		{"client_boundary/intent", set("submitted_at",
+			ojson.Number("18446744073709551616")), "/submitted_at", wire.RuleInteger, ""},
 		{"client_boundary/intent", set("constraints", nil), "/constraints", wire.RuleType, ""},
-		{"client_boundary/intent", set("constraints", ojson.NewObject("n", ojson.Number("1e999"))), "/constraints/n", wire.RuleNumber, ""},
+		{"client_boundary/intent", set("constraints",
+			ojson.NewObject("n", ojson.Number("1e999"))), "/constraints/n", wire.RuleNumber, ""},
 		{"client_boundary/intent", set("goal", "\xed\xa0\x80"), "/goal", wire.RuleText, ""},
 		{"client_boundary/plan", drop("intent_id"), "/intent_id", wire.RuleMissing, ""},
-		{"client_boundary/plan", func(o *ojson.Object) { o.Objects("steps")[0].Set("extra", true) }, "/steps/0/extra", wire.RuleUnknown, ""},
-		{"client_boundary/plan", func(o *ojson.Object) { o.Object("replan_policy").Set("max_attempts", ojson.Number("4294967296")) }, "/replan_policy/max_attempts", wire.RuleInteger, ""},
-		{"client_boundary/plan", func(o *ojson.Object) { o.Objects("steps")[0].Object("inputs").Set("any", []any{1, nil}) }, "-", "", ""},
+		{"client_boundary/plan", func(o *ojson.Object) {
+			o.Objects("steps")[0].Set("extra", true)
+		}, "/steps/0/extra", wire.RuleUnknown, ""},
+		{"client_boundary/plan", func(o *ojson.Object) {
+			o.Object("replan_policy").Set("max_attempts", ojson.Number("4294967296"))
+		}, "/replan_policy/max_attempts", wire.RuleInteger, ""},
+		{"client_boundary/plan", func(o *ojson.Object) {
+			o.Objects("steps")[0].Object("inputs").Set("any", []any{1, nil})
+		}, "-", "", ""},
 		{"client_boundary/plan", set("contract_version", "v1"), "/contract_version", wire.RuleUnknown, ""},
 		{"client_boundary/execution_receipt", drop("receipt_id"), "/receipt_id", wire.RuleMissing, ""},
 		{"client_boundary/execution_receipt", set("status", "complete"), "/status", wire.RuleEnum, ""},
 		{"client_boundary/verification_receipt", drop("contract_version"), "-", "", ""},
-		{"client_boundary/verification_receipt", set("contract_version", " "), "/contract_version", wire.RuleEmpty, "verification receipt contract_version must not be empty"},
+		{"client_boundary/verification_receipt", set("contract_version",
+			" "), "/contract_version", wire.RuleEmpty, "verification receipt contract_version must not be empty"},
 		{"client_boundary/verification_receipt", drop("execution_receipt_ids"), "-", "", ""},
-		{"client_boundary/verification_receipt", set("execution_receipt_ids", nil), "/execution_receipt_ids", wire.RuleType, ""},
-		{"client_boundary/verification_receipt", set("blocked_outcomes", []any{blocked}), "/blocked_outcomes", wire.RuleState, "passed verification receipts must not include blocked_outcomes"},
-		{"client_boundary/verification_receipt", set("status", "blocked"), "/blocked_outcomes", wire.RuleState, "blocked verification receipts must include at least one blocked_outcome"},
-		{"client_boundary/verification_receipt", set("status", "failed"), "/checks", wire.RuleState, "failed verification receipts must include a failed or blocked check, or a blocked_outcome"},
-		{"client_boundary/verification_receipt", func(o *ojson.Object) { o.Objects("checks")[0].Set("status", "failed") }, "-", "", ""},
+		{"client_boundary/verification_receipt", set("execution_receipt_ids",
+			nil), "/execution_receipt_ids", wire.RuleType, ""},
+		{"client_boundary/verification_receipt", set("blocked_outcomes", []any{blocked}), "/blocked_outcomes",
+			wire.RuleState, "passed verification receipts must not include blocked_outcomes"},
+		{"client_boundary/verification_receipt", set("status", "blocked"), "/blocked_outcomes", wire.RuleState,
+			"blocked verification receipts must include at least one blocked_outcome"},
+		{"client_boundary/verification_receipt", set("status", "failed"), "/checks", wire.RuleState,
+			"failed verification receipts must include a failed or blocked check, or a blocked_outcome"},
+		{"client_boundary/verification_receipt", func(o *ojson.Object) {
+			o.Objects("checks")[0].Set("status", "failed")
+		}, "-", "", ""},
 		{"client_boundary/blocked_outcome", set("scope", "galaxy"), "/scope", wire.RuleEnum, ""},
 		{"client_boundary/rerun_scope", set("trigger", "whim"), "/trigger", wire.RuleEnum, ""},
 		{"client_boundary/rerun_scope", drop("trigger"), "-", "", ""},
@@ -76,36 +91,62 @@ func TestMutations(t *testing.T) {
 		{"client_boundary/rerun_execution_result", set("status", "unspecified"), "-", "", ""},
 		{"client_boundary/run_event_record", set("stream", "gossip"), "/stream", wire.RuleEnum, ""},
 		{"client_boundary/run_event_record", set("stream", "unspecified"), "/stream", wire.RuleEnum, ""},
-		{"client_boundary/run_event_record", set("event_type", ""), "/event_type", wire.RuleEmpty, "run event record event_type must not be empty"},
-		{"client_boundary/digest_manifest", set("artifact_descriptors", []any{}), "/artifact_descriptors", wire.RuleEmpty, "digest manifest must include at least one artifact_descriptor"},
-		{"client_boundary/digest_manifest", set("manifest_id", "\u00a0"), "/manifest_id", wire.RuleEmpty, "digest manifest manifest_id must not be empty"},
+		{"client_boundary/run_event_record", set("event_type",
+			""), "/event_type", wire.RuleEmpty, "run event record event_type must not be empty"},
+		{"client_boundary/digest_manifest", set("artifact_descriptors", []any{}), "/artifact_descriptors",
+			wire.RuleEmpty, "digest manifest must include at least one artifact_descriptor"},
+		{"client_boundary/digest_manifest", set("manifest_id",
+			"\u00a0"), "/manifest_id", wire.RuleEmpty, "digest manifest manifest_id must not be empty"},
 		{"client_boundary/task", drop("task_id"), "/task_id", wire.RuleMissing, ""},
 		{"client_boundary/task", set("goal", ""), "/goal", wire.RuleEmpty, "task goal must not be empty"},
-		{"client_boundary/task", set("role_id", " "), "/role_id", wire.RuleEmpty, "task role_id must not be empty when present"},
-		{"client_boundary/task", set("inputs", []any{}), "/inputs", wire.RuleType, "task inputs must be a JSON object"},
+		{"client_boundary/task", set("role_id",
+			" "), "/role_id", wire.RuleEmpty, "task role_id must not be empty when present"},
+		{"client_boundary/task", set("inputs",
+			[]any{}), "/inputs", wire.RuleType, "task inputs must be a JSON object"},
 		{"client_boundary/task", set("objective_spec", &ojson.Object{}), "/objective_spec", wire.RuleUnknown, ""},
-		{"client_boundary/task", set("extensions", ojson.NewObject("required_mcps", []any{})), "/required_mcps", wire.RuleMatch, "task required_mcps compatibility field must match extensions.required_mcps when both are present"},
-		{"client_boundary/task", set("extensions", ojson.NewObject("interactive", true)), "/interactive", wire.RuleMatch, "task interactive compatibility field must match extensions.interactive when both are present"},
-		{"client_boundary/task", func(o *ojson.Object) { o.Object("run_context").Set("repo", "") }, "/run_context/repo", wire.RuleEmpty, "task run_context.repo must not be empty"},
+		{"client_boundary/task", set("extensions", ojson.NewObject("required_mcps", []any{})), "/required_mcps",
+			wire.RuleMatch,
+			"task required_mcps compatibility field must match extensions.required_mcps when both are present"},
+		{"client_boundary/task", set("extensions", ojson.NewObject("interactive", true)), "/interactive",
+			wire.RuleMatch,
+			"task interactive compatibility field must match extensions.interactive when both are present"},
+		{"client_boundary/task", func(o *ojson.Object) {
+			o.Object("run_context").Set("repo", "")
+		}, "/run_context/repo", wire.RuleEmpty, "task run_context.repo must not be empty"},
 		{"client_boundary/task_message", set("kind", "clarification_reply"), "/kind", wire.RuleEnum, ""},
-		{"client_boundary/task_message", set("kind", "unspecified"), "/kind", wire.RuleEnum, "task_message kind must not be unspecified"},
-		{"client_boundary/task_message", drop("kind"), "/kind", wire.RuleEnum, "task_message kind must not be unspecified"},
-		{"client_boundary/task_message", set("reply_to", "m0"), "/reply_to", wire.RuleState, "task_message reply_to is only allowed for clarification_response messages"},
+		{"client_boundary/task_message", set("kind",
+			"unspecified"), "/kind", wire.RuleEnum, "task_message kind must not be unspecified"},
+		{"client_boundary/task_message", drop("kind"), "/kind", wire.RuleEnum,
+			"task_message kind must not be unspecified"},
+		{"client_boundary/task_message", set("reply_to", "m0"), "/reply_to", wire.RuleState,
+			"task_message reply_to is only allowed for clarification_response messages"},
 		{"client_boundary/task_message", set("kind", "clarification_response"), "-", "", ""},
 		{"client_boundary/task_message", set("provenance", &ojson.Object{}), "/provenance", wire.RuleUnknown, ""},
-		{"client_boundary/task_message", set("extensions", []any{}), "/extensions", wire.RuleType, "task_message extensions must be a JSON object"},
-		{"client_boundary/campaign_pipeline_spec", func(o *ojson.Object) { o.Objects("tasks")[0].Delete("task_artifact") }, "/tasks/0/task_artifact", wire.RuleMissing, ""},
-		{"client_boundary/campaign_pipeline_spec", func(o *ojson.Object) { o.Objects("tasks")[0].Set("task_artifact", "") }, "/tasks/0/task_artifact", wire.RuleEmpty, "campaign_pipeline_spec task_artifact must not be empty"},
-		{"client_boundary/campaign_pipeline_spec", set("tasks", []any{}), "/tasks", wire.RuleEmpty, "campaign_pipeline_spec must include at least one task"},
+		{"client_boundary/task_message", set("extensions",
+			[]any{}), "/extensions", wire.RuleType, "task_message extensions must be a JSON object"},
+		{"client_boundary/campaign_pipeline_spec", func(o *ojson.Object) {
+			o.Objects("tasks")[0].Delete("task_artifact")
+		}, "/tasks/0/task_artifact", wire.RuleMissing, ""},
+		{"client_boundary/campaign_pipeline_spec", func(o *ojson.Object) {
+			o.Objects("tasks")[0].Set("task_artifact", "")
+		}, "/tasks/0/task_artifact", wire.RuleEmpty, "campaign_pipeline_spec task_artifact must not be empty"},
+		{"client_boundary/campaign_pipeline_spec", set("tasks",
+			[]any{}), "/tasks", wire.RuleEmpty, "campaign_pipeline_spec must include at least one task"},
 		{"durable_authority/lease", set("status", "lost"), "/status", wire.RuleEnum, ""},
-		{"durable_authority/lease", func(o *ojson.Object) { o.Object("fencing_token").Set("owner", "x") }, "/fencing_token/owner", wire.RuleUnknown, ""},
+		{"durable_authority/lease", func(o *ojson.Object) {
+			o.Object("fencing_token").Set("owner", "x")
+		}, "/fencing_token/owner", wire.RuleUnknown, ""},
 		{"durable_authority/lease", set("issued_at", 1), "/issued_at", wire.RuleUnknown, ""},
 		{"durable_authority/recovery_event", drop("contract_version"), "/contract_version", wire.RuleMissing, ""},
-		{"durable_authority/recovery_event", set("lease_rejection_reason", "LEASE_REJECTION_EXPIRED"), "/lease_rejection_reason", wire.RuleEnum, ""},
+		{"durable_authority/recovery_event", set("lease_rejection_reason",
+			"LEASE_REJECTION_EXPIRED"), "/lease_rejection_reason", wire.RuleEnum, ""},
 		{"durable_authority/recovery_event", set("run_state", nil), "-", "", ""},
-		{"durable_authority/manual_override_record", set("action", "unspecified"), "/action", wire.RuleEnum, "manual override action must not be unspecified"},
-		{"durable_authority/manual_override_record", set("expires_at_ms", 1), "/expires_at_ms", wire.RuleState, "manual override expires_at_ms must be greater than created_at_ms"},
-		{"durable_authority/manual_override_record", set("step_id", ""), "/step_id", wire.RuleEmpty, "manual override step_id must not be empty when present"},
+		{"durable_authority/manual_override_record", set("action",
+			"unspecified"), "/action", wire.RuleEnum, "manual override action must not be unspecified"},
+		{"durable_authority/manual_override_record", set("expires_at_ms",
+			1), "/expires_at_ms", wire.RuleState, "manual override expires_at_ms must be greater than created_at_ms"},
+		{"durable_authority/manual_override_record", set("step_id",
+			""), "/step_id", wire.RuleEmpty, "manual override step_id must not be empty when present"},
 	} {
 		o := first(t, c.name)
 		c.mutate(o)
@@ -147,7 +188,8 @@ func TestEveryStrictMemberIsGuarded(t *testing.T) {
 			o = first(t, name)
 			o.Set(m.name, nil)
 			_, err = monarchic.Decode(name, o)
-			optional := m.goType.Kind() == reflect.Pointer && m.goType != reflect.TypeFor[*ojson.Object]() || m.goType.Kind() == reflect.Interface || !m.always && wire.SetOf(m.goType) != nil
+			optional := m.goType.Kind() == reflect.Pointer && m.goType != reflect.TypeFor[*ojson.Object]() ||
+				m.goType.Kind() == reflect.Interface || !m.always && wire.SetOf(m.goType) != nil
 			if optional != (err == nil) {
 				t.Errorf("%s with %s null: %v", name, m.name, err)
 			}
@@ -172,14 +214,16 @@ func TestDefaultsAreWritten(t *testing.T) {
 		t.Errorf("defaults: %+v", r)
 	}
 	line := compact(r)
-	if !strings.HasPrefix(line, `{"contract_version":"v1","verification_id":"v","plan_id":"p1","execution_receipt_ids":[],`) {
+	if !strings.HasPrefix(line,
+		`{"contract_version":"v1","verification_id":"v","plan_id":"p1","execution_receipt_ids":[],`) {
 		t.Error(line)
 	}
 	event, err := decode[strict.RunEventRecord]([]byte(`{"event_id":"e","run_id":"r","plan_id":"p","sequence":1,"stream":"custom","recorded_at":2,"event_type":"x","status":"y"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := compact(event), `{"contract_version":"v1","event_id":"e","run_id":"r","plan_id":"p","sequence":1,"stream":"custom","recorded_at":2,"step_id":null,"task_id":null,"event_type":"x","status":"y","message":null,"artifact_ids":[]}`; got != want {
+	if got, want := compact(event),
+		`{"contract_version":"v1","event_id":"e","run_id":"r","plan_id":"p","sequence":1,"stream":"custom","recorded_at":2,"step_id":null,"task_id":null,"event_type":"x","status":"y","message":null,"artifact_ids":[]}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -187,7 +231,8 @@ func TestDefaultsAreWritten(t *testing.T) {
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"a":`, 101) + "1" + strings.Repeat("}", 101)
-	for _, text := range []string{"", " ", "{", `{"a":1,"a":2}`, "\xef\xbb\xbf{}", "{}\x00", `{"a":"` + "\xff" + `"}`, "{} {}", deep, `{"a":01}`, `{"token":"` + "\x01" + `"}`} {
+	for _, text := range []string{"", " ", "{", `{"a":1,"a":2}`, "\xef\xbb\xbf{}", "{}\x00", `{"a":"` + "\xff" + `"}`,
+		"{} {}", deep, `{"a":01}`, `{"token":"` + "\x01" + `"}`} {
 		if _, err := decode[strict.FencingToken]([]byte(text)); err == nil {
 			t.Errorf("%q is read", text)
 		}

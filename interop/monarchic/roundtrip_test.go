@@ -32,7 +32,9 @@ func TestJSONRoundTripIsByteStable(t *testing.T) {
 	for i := range messages {
 		name := names[i%len(names)]
 		v := g.value(structs[i%len(names)])
-		for form, write := range map[string]func(any) []byte{"canonical": wire.Canonical, "line": func(v any) []byte { return []byte(compact(v)) }} {
+		for form, write := range map[string]func(any) []byte{"canonical": wire.Canonical, "line": func(v any) []byte {
+			return []byte(compact(v))
+		}} {
 			data := write(v)
 			parsed, err := wire.Parse(data)
 			if err != nil {

@@ -62,12 +62,14 @@ func (p *legacyPlan) Check(tell func(member, rule, text string)) {
 }
 
 func (r *legacyReceipt) Check(tell func(member, rule, text string)) {
-	required(tell, &r.Open, "run_id", "plan_id", "plan_hash", "task_hashes", "artifact_hashes", "outcome_hash", "status", "generated_at_ms")
+	required(tell, &r.Open, "run_id", "plan_id", "plan_hash", "task_hashes", "artifact_hashes", "outcome_hash",
+		"status", "generated_at_ms")
 	if _, ok := r.executionStatus(); !ok && r.Declares("status") {
 		tell("status", wire.RuleEnum, "unknown legacy execution status '"+r.Status+"'")
 	}
 	if len(r.TaskHashes) > 1 {
-		tell("task_hashes", wire.RuleState, "legacy execution receipt contains multiple task hashes and cannot be losslessly upgraded")
+		tell("task_hashes", wire.RuleState,
+			"legacy execution receipt contains multiple task hashes and cannot be losslessly upgraded")
 	}
 }
 

@@ -28,12 +28,14 @@ func TestUpgradePlan(t *testing.T) {
 		t.Errorf("without run_id: %v %v", plan, err)
 	}
 	for text, mutate := range map[string]func(*ojson.Object){
-		"legacy task_template must be an object": func(o *ojson.Object) { o.Objects("steps")[0].Set("task_template", "text") },
-		"/steps/0/depends_on":                    func(o *ojson.Object) { o.Objects("steps")[0].Delete("depends_on") },
-		"/steps/0/task_template: is required":    func(o *ojson.Object) { o.Objects("steps")[0].Delete("task_template") },
-		"/provenance/generated_by":               func(o *ojson.Object) { o.Object("provenance").Delete("generated_by") },
-		"/steps: is required":                    drop("steps"),
-		"/created_at_ms":                         set("created_at_ms", ojson.Number("-1")),
+		"legacy task_template must be an object": func(o *ojson.Object) {
+			o.Objects("steps")[0].Set("task_template", "text")
+		},
+		"/steps/0/depends_on":                 func(o *ojson.Object) { o.Objects("steps")[0].Delete("depends_on") },
+		"/steps/0/task_template: is required": func(o *ojson.Object) { o.Objects("steps")[0].Delete("task_template") },
+		"/provenance/generated_by":            func(o *ojson.Object) { o.Object("provenance").Delete("generated_by") },
+		"/steps: is required":                 drop("steps"),
+		"/created_at_ms":                      set("created_at_ms", ojson.Number("-1")),
 	} {
 		o := first(t, "plan")
 		mutate(o)
@@ -62,18 +64,32 @@ func TestUpgradeReceipt(t *testing.T) {
 		t.Errorf("without task hashes: %v %v", receipt, err)
 	}
 	o.Set("task_hashes", []string{"a", "b"})
-	if _, err := monarchic.UpgradeReceipt(o); err == nil || !strings.Contains(err.Error(), "legacy execution receipt contains multiple task hashes and cannot be losslessly upgraded") {
+	if _, err := monarchic.UpgradeReceipt(o); err == nil ||
+		!strings.Contains(err.Error(),
+			"legacy execution receipt contains multiple task hashes and cannot be losslessly upgraded") {
 		t.Errorf("two task hashes: %v", err)
 	}
 	for status, want := range map[string]strict.ExecutionStatus{
-		"complete": "completed", "failed": "failed", "cancelled": "cancelled", "blocked": "blocked", "running": "running",
-		"mystery": "", "draft": "", "planned": "", "executing": "", "bounded": "", "unspecified": "", "unknown": "", "": "",
+		"complete":    "completed",
+		"failed":      "failed",
+		"cancelled":   "cancelled",
+		"blocked":     "blocked",
+		"running":     "running",
+		"mystery":     "",
+		"draft":       "",
+		"planned":     "",
+		"executing":   "",
+		"bounded":     "",
+		"unspecified": "",
+		"unknown":     "",
+		"":            "",
 	} {
 		o := first(t, "execution_receipt")
 		o.Set("status", status)
 		receipt, err := monarchic.UpgradeReceipt(o)
 		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "unknown legacy execution status '"+status+"'")):
+		case want == "" &&
+			(err == nil || !strings.Contains(err.Error(), "unknown legacy execution status '"+status+"'")):
 			t.Errorf("status %q: %v", status, err)
 		case want != "" && (err != nil || receipt.Status != want):
 			t.Errorf("status %q: %v %v", status, receipt, err)

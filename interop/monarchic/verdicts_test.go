@@ -37,7 +37,8 @@ func judged(name monarchic.Type, rule string) bool {
 		return true
 	case "strict.blank":
 		// A lease, its token and a recovery event may hold blanks as far as a parser cares.
-		return !strings.HasPrefix(string(name), "durable_authority/") || name == "durable_authority/manual_override_record"
+		return !strings.HasPrefix(string(name), "durable_authority/") ||
+			name == "durable_authority/manual_override_record"
 	}
 	return false
 }
@@ -68,7 +69,8 @@ func TestCodecAndSchemasAgreeOnMutations(t *testing.T) {
 					refused++
 				}
 				if invalid != (err != nil) {
-					t.Errorf("%s, %s: the codec says %v, the schemas %v\n%s", name, what, err, findings, ojson.Compact(root))
+					t.Errorf("%s, %s: the codec says %v, the schemas %v\n%s", name, what, err, findings,
+						ojson.Compact(root))
 				}
 			})
 		}
@@ -81,8 +83,10 @@ func TestCodecAndSchemasAgreeOnMutations(t *testing.T) {
 // mutate calls look with each change of o and of the objects in it, and undoes
 // the change.
 func mutate(o *ojson.Object, look func(what string)) {
-	values := []any{nil, true, "", " ", "unspecified", "garbage", "\xed\xa0\x80", ojson.Number("0"), ojson.Number("-1"), ojson.Number("1.5"),
-		ojson.Number("1.0"), ojson.Number("1e3"), ojson.Number("4294967296"), ojson.Number("18446744073709551616"), []any{}, []any{nil}, []any{"x"}, &ojson.Object{}, ojson.NewObject("x", 1)}
+	values := []any{nil, true, "", " ", "unspecified", "garbage", "\xed\xa0\x80", ojson.Number("0"),
+		ojson.Number("-1"), ojson.Number("1.5"), ojson.Number("1.0"), ojson.Number("1e3"), ojson.Number("4294967296"),
+		ojson.Number("18446744073709551616"), []any{}, []any{nil}, []any{"x"}, &ojson.Object{},
+		ojson.NewObject("x", 1)}
 	for _, key := range slices.Clone(o.Keys()) {
 		was, _ := o.Get(key)
 		for _, v := range values {
@@ -137,7 +141,8 @@ func TestCodecReadsWhatTheSchemasAccept(t *testing.T) {
 				}
 				again, err := check.Value(check.Type(name), wire.Encode(v), check.Options{})
 				if err != nil || !check.Valid(again) {
-					t.Errorf("%s, %s: writing it made it invalid: %v\n%s\n%s", name, what, again, ojson.Compact(root), ojson.Compact(wire.Encode(v)))
+					t.Errorf("%s, %s: writing it made it invalid: %v\n%s\n%s", name, what, again, ojson.Compact(root),
+						ojson.Compact(wire.Encode(v)))
 				}
 			})
 		}

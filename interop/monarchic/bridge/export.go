@@ -99,7 +99,14 @@ func Read(ctx context.Context, r *runner.Runner, opt Options) (*Export, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Export{Run: f.rec.Run, Op: f.rec.Op, opt: opt, facts: f, warned: make(map[string]bool), outputs: make(map[string]string)}
+	x := &Export{
+		Run:     f.rec.Run,
+		Op:      f.rec.Op,
+		opt:     opt,
+		facts:   f,
+		warned:  make(map[string]bool),
+		outputs: make(map[string]string),
+	}
 	if x.opt.Repo == "" {
 		x.opt.Repo = cmp.Or(origin(ctx, r), f.cfg.Project.ID, f.rec.Run)
 	}
@@ -115,14 +122,25 @@ func (x *Export) Objects(kind string, strict bool) ([]Object, error) {
 	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == kind })
 	if i < 0 {
 		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "type",
-			Message: fmt.Sprintf("There is no kind of object called %q (%s).", text.ClipRunes(kind, 80), strings.Join(KindNames(), ", "))}
+			Message: fmt.Sprintf("There is no kind of object called %q (%s).", text.ClipRunes(kind, 80),
+				strings.Join(KindNames(), ", "))}
 	}
 	k := Kinds()[i]
 	if strict && !k.Strict {
-		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("The strict family has no form of %s.", kind), Hint: "leave out --strict"}
+		return nil, &protocolwire.Error{
+			Code:    protocolwire.CodeInvalidArgument,
+			Field:   "strict",
+			Message: fmt.Sprintf("The strict family has no form of %s.", kind),
+			Hint:    "leave out --strict",
+		}
 	}
 	if !strict && !k.Portable {
-		return nil, &protocolwire.Error{Code: protocolwire.CodeInvalidArgument, Field: "strict", Message: fmt.Sprintf("Only the strict family has a form of %s.", kind), Hint: "add --strict"}
+		return nil, &protocolwire.Error{
+			Code:    protocolwire.CodeInvalidArgument,
+			Field:   "strict",
+			Message: fmt.Sprintf("Only the strict family has a form of %s.", kind),
+			Hint:    "add --strict",
+		}
 	}
 	return k.make(x, strict)
 }

@@ -48,7 +48,13 @@ func (x *Export) artifactFiles(row *ojson.Object) []artifactFile {
 	}
 	var out []artifactFile
 	for _, p := range row.Strings("files_changed") {
-		a := artifactFile{id: artifactID(turn, p), path: p, state: markers.String(p), kind: strict.ArtifactPatch, source: kind}
+		a := artifactFile{
+			id:     artifactID(turn, p),
+			path:   p,
+			state:  markers.String(p),
+			kind:   strict.ArtifactPatch,
+			source: kind,
+		}
 		if marker(a.state) {
 			a.digest = a.state
 		}
@@ -64,7 +70,13 @@ func (x *Export) artifactFiles(row *ojson.Object) []artifactFile {
 		out = append(out, a)
 	}
 	result := wire.StagingPath(turn)
-	return append(out, artifactFile{id: artifactID(turn, result), path: result, digest: x.outputDigest(row), kind: strict.ArtifactCustom, source: "report"})
+	return append(out, artifactFile{
+		id:     artifactID(turn, result),
+		path:   result,
+		digest: x.outputDigest(row),
+		kind:   strict.ArtifactCustom,
+		source: "report",
+	})
 }
 
 // outputDigest covers the result of an accepted turn. Where it is not recorded, as
@@ -92,14 +104,23 @@ func (x *Export) artifacts(strictly bool) ([]Object, error) {
 		}
 		provenance := x.provenance(row)
 		for _, a := range x.artifactFiles(row) {
-			source := ojson.NewObject("turn_id", row.String("turn_id"), "role", row.String("role"), "phase", row.String("phase"))
+			source := ojson.NewObject("turn_id", row.String("turn_id"), "role", row.String("role"),
+				"phase", row.String("phase"))
 			if a.digest != "" {
 				source.Set("digest", a.digest)
 			} else {
 				source.Set("marker", cmp.Or(a.state, "unknown"))
 			}
-			out = append(out, object("artifact", &portable.Artifact{Version: portable.Version, ArtifactID: a.id, Type: a.source, Summary: row.String("summary"), Path: a.path,
-				TaskID: row.String("turn_id"), Provenance: provenance, Extensions: ours(source)}))
+			out = append(out, object("artifact", &portable.Artifact{
+				Version:    portable.Version,
+				ArtifactID: a.id,
+				Type:       a.source,
+				Summary:    row.String("summary"),
+				Path:       a.path,
+				TaskID:     row.String("turn_id"),
+				Provenance: provenance,
+				Extensions: ours(source),
+			}))
 		}
 	}
 	return out, nil
@@ -110,8 +131,15 @@ func (x *Export) descriptors(row *ojson.Object) []strict.ArtifactDescriptor {
 	out := []strict.ArtifactDescriptor{}
 	for _, a := range x.artifactFiles(row) {
 		if a.digest != "" {
-			out = append(out, strict.ArtifactDescriptor{ArtifactID: a.id, Kind: a.kind, Digest: a.digest, MediaType: mediaType(a.path), LogicalName: a.path,
-				Producer: cmp.Or(row.String("runtime_id"), config.RuntimeManual), ContractVersion: portable.Version})
+			out = append(out, strict.ArtifactDescriptor{
+				ArtifactID:      a.id,
+				Kind:            a.kind,
+				Digest:          a.digest,
+				MediaType:       mediaType(a.path),
+				LogicalName:     a.path,
+				Producer:        cmp.Or(row.String("runtime_id"), config.RuntimeManual),
+				ContractVersion: portable.Version,
+			})
 		}
 	}
 	return out
@@ -144,8 +172,15 @@ func markers(rows ...*ojson.Object) []string {
 // provenance says how an accepted turn came about.
 func (x *Export) provenance(row *ojson.Object) *portable.Provenance {
 	turn, runtime := row.String("turn_id"), cmp.Or(row.String("runtime_id"), config.RuntimeManual)
-	p := &portable.Provenance{PromptSHA256: x.facts.handedTo(turn).prompt, CodeSHA256: hexOf([]byte(acceptedCommit(row))), Runtime: x.runtimeType(runtime), Runner: runtime,
-		Orchestrator: x.program(), CreatedAt: x.timestamp(row.String("accepted_at")), SourceTaskID: turn}
+	p := &portable.Provenance{
+		PromptSHA256: x.facts.handedTo(turn).prompt,
+		CodeSHA256:   hexOf([]byte(acceptedCommit(row))),
+		Runtime:      x.runtimeType(runtime),
+		Runner:       runtime,
+		Orchestrator: x.program(),
+		CreatedAt:    x.timestamp(row.String("accepted_at")),
+		SourceTaskID: turn,
+	}
 	if rt, ok := x.facts.cfg.Runtimes.Get(runtime); ok && rt != nil {
 		p.Model = rt.Raw.String("model")
 	}
@@ -211,8 +246,21 @@ func (x *Export) manifest(bool) ([]Object, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "type", Message: "Run " + x.Run + " has no artifacts yet; a digest manifest lists at least one.", Hint: "git agentxchain status"}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "type",
+			Message: "Run " + x.Run + " has no artifacts yet; a digest manifest lists at least one.",
+			Hint:    "git agentxchain status",
+		}
 	}
-	return []Object{object("client_boundary/digest_manifest", &strict.DigestManifest{ContractVersion: portable.Version, ManifestID: "manifest-" + x.Run, RunID: x.Run, PlanID: planID(x.Run),
-		CreatedAt: x.finishedAt(), CombinedDigest: monarchic.DigestBytes([]byte(strings.Join(lines, "\n"))), EventDigest: x.eventDigest(""), ArtifactDescriptors: all})}, nil
+	return []Object{object("client_boundary/digest_manifest", &strict.DigestManifest{
+		ContractVersion:     portable.Version,
+		ManifestID:          "manifest-" + x.Run,
+		RunID:               x.Run,
+		PlanID:              planID(x.Run),
+		CreatedAt:           x.finishedAt(),
+		CombinedDigest:      monarchic.DigestBytes([]byte(strings.Join(lines, "\n"))),
+		EventDigest:         x.eventDigest(""),
+		ArtifactDescriptors: all,
+	})}, nil
 }

@@ -19,15 +19,26 @@ func (x *Export) blocked(bool) ([]Object, error) {
 	s := x.facts.state
 	var out []Object
 	add := func(code string, scope strict.BlockedOutcomeScope, message string, details *ojson.Object) {
-		out = append(out, object("client_boundary/blocked_outcome", &strict.BlockedOutcome{Code: code, Scope: scope, Message: message, Details: details, BlockingArtifacts: []strict.ArtifactDescriptor{}}))
+		out = append(out, object("client_boundary/blocked_outcome", &strict.BlockedOutcome{
+			Code:              code,
+			Scope:             scope,
+			Message:           message,
+			Details:           details,
+			BlockingArtifacts: []strict.ArtifactDescriptor{},
+		}))
 	}
 	if b := s.BlockedReason; b != nil && s.Status == wire.StatusBlocked {
-		add(strings.ReplaceAll(cmp.Or(b.Category, "unknown"), "_", "-"), x.blockScope(b), cmp.Or(wire.OrEmpty(b.Recovery.Detail), b.Recovery.RecoveryAction, wire.OrEmpty(s.BlockedOn), "the run is blocked"),
-			ojson.NewObject("blocked_on", s.BlockedOn, "owner", b.Recovery.Owner, "typed_reason", b.Recovery.TypedReason, "recovery_action", b.Recovery.RecoveryAction, "turn_id", b.TurnID))
+		add(strings.ReplaceAll(cmp.Or(b.Category, "unknown"), "_", "-"), x.blockScope(b), cmp.Or(wire.OrEmpty(
+			b.Recovery.Detail,
+		), b.Recovery.RecoveryAction, wire.OrEmpty(s.BlockedOn), "the run is blocked"),
+			ojson.NewObject("blocked_on", s.BlockedOn, "owner", b.Recovery.Owner,
+				"typed_reason", b.Recovery.TypedReason, "recovery_action", b.Recovery.RecoveryAction,
+				"turn_id", b.TurnID))
 	}
 	wait := func(gate string, scope strict.BlockedOutcomeScope, by, what string) {
 		add("awaiting-approval", scope, "Gate "+cmp.Or(gate, noGate)+" waits for a person's approval.",
-			ojson.NewObject("blocked_on", s.BlockedOn, "owner", run.Human, "typed_reason", what, "recovery_action", "git agentxchain approve", "turn_id", ojson.OrNull(by)))
+			ojson.NewObject("blocked_on", s.BlockedOn, "owner", run.Human, "typed_reason", what,
+				"recovery_action", "git agentxchain approve", "turn_id", ojson.OrNull(by)))
 	}
 	if p := s.PendingPhaseTransition; p != nil {
 		wait(p.Gate, strict.BlockedPlan, p.RequestedByTurn, "pending_phase_transition")
@@ -40,8 +51,10 @@ func (x *Export) blocked(bool) ([]Object, error) {
 		if f.GateType == gateTypeCompletion {
 			scope = strict.BlockedRelease
 		}
-		add("gate-failed", scope, cmp.Or(strings.Join(f.Reasons, "; "), "gate "+cmp.Or(wire.OrEmpty(f.GateID), noGate)+" failed"),
-			ojson.NewObject("blocked_on", ojson.OrNull(wire.OrEmpty(f.GateID)), "owner", nil, "typed_reason", "gate_failed", "recovery_action", nil, "turn_id", f.RequestedByTurn))
+		add("gate-failed", scope,
+			cmp.Or(strings.Join(f.Reasons, "; "), "gate "+cmp.Or(wire.OrEmpty(f.GateID), noGate)+" failed"),
+			ojson.NewObject("blocked_on", ojson.OrNull(wire.OrEmpty(f.GateID)), "owner", nil,
+				"typed_reason", "gate_failed", "recovery_action", nil, "turn_id", f.RequestedByTurn))
 	}
 	return out, nil
 }
@@ -67,7 +80,14 @@ func (x *Export) blockScope(b *run.BlockedReason) strict.BlockedOutcomeScope {
 func (x *Export) outcome(bool) ([]Object, error) {
 	f := x.facts
 	s := f.state
-	o := &portable.RunOutcome{Version: portable.Version, TaskID: x.Run, RunID: x.Run, ObjectiveDecision: portable.OutcomeAccept, CostDecision: portable.OutcomeAccept, RiskDecision: portable.OutcomeAccept}
+	o := &portable.RunOutcome{
+		Version:           portable.Version,
+		TaskID:            x.Run,
+		RunID:             x.Run,
+		ObjectiveDecision: portable.OutcomeAccept,
+		CostDecision:      portable.OutcomeAccept,
+		RiskDecision:      portable.OutcomeAccept,
+	}
 	for _, status := range s.PhaseGateStatus.All() {
 		if status != wire.GatePassed {
 			o.ObjectiveDecision = portable.OutcomeIterate
@@ -106,7 +126,8 @@ func (x *Export) outcome(bool) ([]Object, error) {
 	if n := len(f.history); n > 0 {
 		o.Summary = f.history[n-1].String("summary")
 	}
-	o.Evidence = ojson.NewObject("status", string(s.Status), "phase", s.Phase, "accepted_turns", len(f.history), "gates", x.outcomeFacts().Object("gates"))
+	o.Evidence = ojson.NewObject("status", string(s.Status), "phase", s.Phase, "accepted_turns", len(f.history),
+		"gates", x.outcomeFacts().Object("gates"))
 	return []Object{object("run_outcome", o)}, nil
 }
 

@@ -28,14 +28,29 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 	for _, line := range x.facts.events {
 		row := line.Row
 		at := row.String("timestamp")
-		all = append(all, dated{at, object("event", &portable.Event{Version: portable.Version, EventType: cmp.Or(row.String("event_type"), "unknown"), Timestamp: x.timestamp(at),
-			TaskID: x.taskOf(row), Status: statusOf(row), Message: said(row.Object("payload")), FailureClass: failureClass(row, x.facts.state), Extensions: ours(row)})})
+		all = append(all, dated{at, object("event", &portable.Event{
+			Version:      portable.Version,
+			EventType:    cmp.Or(row.String("event_type"), "unknown"),
+			Timestamp:    x.timestamp(at),
+			TaskID:       x.taskOf(row),
+			Status:       statusOf(row),
+			Message:      said(row.Object("payload")),
+			FailureClass: failureClass(row, x.facts.state),
+			Extensions:   ours(row),
+		})})
 	}
 	for _, row := range x.facts.decisions {
 		at := stampOf(row)
-		all = append(all, dated{at, object("event", &portable.Event{Version: portable.Version, EventType: "decision_recorded", Timestamp: x.timestamp(at),
-			TaskID: cmp.Or(row.String("turn_id"), x.Run), Status: cmp.Or(row.String("status"), row.String("decision"), row.String("type"), "recorded"),
-			Message: cmp.Or(row.String("statement"), row.String("reason"), strings.Join(row.Strings("reasons"), "; ")), Extensions: ours(row)})})
+		all = append(all, dated{at, object("event", &portable.Event{
+			Version:   portable.Version,
+			EventType: "decision_recorded",
+			Timestamp: x.timestamp(at),
+			TaskID:    cmp.Or(row.String("turn_id"), x.Run),
+			Status:    cmp.Or(row.String("status"), row.String("decision"), row.String("type"), "recorded"),
+			Message: cmp.Or(row.String("statement"), row.String("reason"),
+				strings.Join(row.Strings("reasons"), "; ")),
+			Extensions: ours(row),
+		})})
 	}
 	slices.SortStableFunc(all, func(a, b dated) int {
 		switch {
@@ -61,7 +76,8 @@ func (x *Export) timestamp(at string) string {
 		x.warn("%q is no time; 1970 stands for it", text.ClipRunes(at, 40))
 		return "1970-01-01T00:00:00.000Z"
 	}
-	if len(at) < len("2006-01-02T15:04:05Z") || !strings.Contains(at, "T") || !strings.HasSuffix(at, "Z") && !strings.ContainsAny(at[19:], "+-") {
+	if len(at) < len("2006-01-02T15:04:05Z") || !strings.Contains(at, "T") ||
+		!strings.HasSuffix(at, "Z") && !strings.ContainsAny(at[19:], "+-") {
 		return wire.FormatTime(t) // a stamp of another form, such as a date alone
 	}
 	return at
@@ -79,9 +95,18 @@ func (x *Export) eventRecords() []Object {
 	var out []Object
 	for i, line := range x.facts.events {
 		row := line.Row
-		r := &strict.RunEventRecord{ContractVersion: portable.Version, EventID: cmp.Or(row.String("event_id"), "event-"+itoa(i+1)), RunID: x.Run, PlanID: planID(x.Run),
-			Sequence: uint64(i + 1), Stream: streamOf(row.String("event_type")), RecordedAt: x.ms(row.String("timestamp")),
-			EventType: cmp.Or(row.String("event_type"), "unknown"), Status: statusOf(row), ArtifactIDs: []string{}}
+		r := &strict.RunEventRecord{
+			ContractVersion: portable.Version,
+			EventID:         cmp.Or(row.String("event_id"), "event-"+itoa(i+1)),
+			RunID:           x.Run,
+			PlanID:          planID(x.Run),
+			Sequence:        uint64(i + 1),
+			Stream:          streamOf(row.String("event_type")),
+			RecordedAt:      x.ms(row.String("timestamp")),
+			EventType:       cmp.Or(row.String("event_type"), "unknown"),
+			Status:          statusOf(row),
+			ArtifactIDs:     []string{},
+		}
 		if id := row.Object("turn").String("turn_id"); id != "" {
 			r.StepID, r.TaskID = &id, &id
 			if r.EventType == run.EventTurnAccepted {
@@ -105,7 +130,8 @@ func streamOf(kind string) strict.RunEventStream {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(kind, p) })
 	}
 	switch {
-	case has("reissued", "retry", "reconcile"), begins("auto_retried_"), kind == "session_continuation", kind == run.EventLease:
+	case has("reissued", "retry", "reconcile"), begins("auto_retried_"), kind == "session_continuation",
+		kind == run.EventLease:
 		return strict.StreamRecovery
 	case begins("gate_", "escalation_", "human_escalation_", "conflict_"), kind == run.EventTurnConflicted:
 		return strict.StreamReview

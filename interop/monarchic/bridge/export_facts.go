@@ -63,7 +63,14 @@ func readFacts(ctx context.Context, r *runner.Runner, runID string) (*facts, err
 	if err != nil {
 		return nil, err
 	}
-	f := &facts{rec: rec, byTurn: make(map[string][]run.Line), accepted: make(map[string]*ojson.Object), handed: make(map[string]*handed), rejected: make(map[string][]string), results: make(map[string]*ojson.Object)}
+	f := &facts{
+		rec:      rec,
+		byTurn:   make(map[string][]run.Line),
+		accepted: make(map[string]*ojson.Object),
+		handed:   make(map[string]*handed),
+		rejected: make(map[string][]string),
+		results:  make(map[string]*ojson.Object),
+	}
 	if f.cfg, err = rec.Config(); err != nil {
 		return nil, err
 	}
@@ -72,7 +79,12 @@ func readFacts(ctx context.Context, r *runner.Runner, runID string) (*facts, err
 		return nil, err
 	}
 	if f.state.Run() == "" {
-		return nil, &protocolwire.Error{Code: "no_run", Field: "run_id", Message: "The project is idle: there is no run to export.", Hint: "git agentxchain assign"}
+		return nil, &protocolwire.Error{
+			Code:    "no_run",
+			Field:   "run_id",
+			Message: "The project is idle: there is no run to export.",
+			Hint:    "git agentxchain assign",
+		}
 	}
 	if data, ok, err := rec.File(string(protocolwire.DocSession)); err != nil {
 		return nil, err
@@ -109,7 +121,9 @@ func (f *facts) ledgers() error {
 		switch {
 		case !wire.SafeID(id):
 			// No turn of ours: nothing could be named after it.
-			f.warnings = append(f.warnings, fmt.Sprintf("a row of history names a turn %q, which is no safe id; it is left out", text.ClipRunes(id, 80)))
+			f.warnings = append(f.warnings, fmt.Sprintf(
+				"a row of history names a turn %q, which is no safe id; it is left out", text.ClipRunes(id, 80),
+			))
 			continue
 		case run.AcceptedRow(row, runID):
 			if f.accepted[id] != nil {

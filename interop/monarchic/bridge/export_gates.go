@@ -32,7 +32,14 @@ func (x *Export) gates(bool) ([]Object, error) {
 	approved, by := false, "" // completion was approved; the turn accepted last
 	for _, line := range x.facts.events {
 		row, p := line.Row, line.Row.Object("payload")
-		g := gateEval{row: row, by: p.String("requested_by_turn"), kind: cmp.Or(p.String("gate_type"), gateTypePhase), id: p.String("gate_id"), from: cmp.Or(p.String("from"), p.String("from_phase")), to: cmp.Or(p.String("to"), p.String("to_phase"))}
+		g := gateEval{
+			row:  row,
+			by:   p.String("requested_by_turn"),
+			kind: cmp.Or(p.String("gate_type"), gateTypePhase),
+			id:   p.String("gate_id"),
+			from: cmp.Or(p.String("from"), p.String("from_phase")),
+			to:   cmp.Or(p.String("to"), p.String("to_phase")),
+		}
 		switch row.String("event_type") {
 		case run.EventTurnAccepted:
 			by = row.Object("turn").String("turn_id")
@@ -79,7 +86,12 @@ func (x *Export) gateResult(g gateEval) Object {
 	if g.id == "" && g.row.String("event_type") != run.EventGateFailed {
 		g.id = x.exitGate(phase)
 	}
-	r := &portable.GateResult{Version: portable.Version, Gate: cmp.Or(g.id, noGate), Status: g.status, Extensions: ours(g.row)}
+	r := &portable.GateResult{
+		Version:    portable.Version,
+		Gate:       cmp.Or(g.id, noGate),
+		Status:     g.status,
+		Extensions: ours(g.row),
+	}
 	reasons := g.failure.Strings("reasons")
 	if len(reasons) == 0 {
 		reasons = g.row.Object("payload").Strings("reasons")
@@ -89,11 +101,21 @@ func (x *Export) gateResult(g gateEval) Object {
 	if missing == nil {
 		missing = []string{}
 	}
-	r.Evidence = ojson.NewObject("gate_type", g.kind, "phase", ojson.OrNull(phase), "from_phase", ojson.OrNull(cmp.Or(g.from, g.failure.String("from_phase"))), "to_phase", ojson.OrNull(cmp.Or(g.to, g.failure.String("to_phase"))),
-		"requested_by_turn", ojson.OrNull(cmp.Or(g.by, g.failure.String("requested_by_turn"))), "missing_files", missing,
-		"missing_verification", g.failure.Bool("missing_verification"), "action", g.action, "evaluated_at", g.row.String("timestamp"))
+	r.Evidence = ojson.NewObject("gate_type", g.kind, "phase", ojson.OrNull(phase),
+		"from_phase", ojson.OrNull(cmp.Or(g.from, g.failure.String("from_phase"))),
+		"to_phase", ojson.OrNull(cmp.Or(g.to, g.failure.String("to_phase"))),
+		"requested_by_turn", ojson.OrNull(cmp.Or(g.by, g.failure.String("requested_by_turn"))),
+		"missing_files", missing, "missing_verification", g.failure.Bool("missing_verification"), "action", g.action,
+		"evaluated_at", g.row.String("timestamp"))
 	if g.status == "fail" {
-		r.FailureClass = &portable.FailureClass{Category: "validation", Code: wire.CodeGateFailed, Retryable: true, Detail: r.Reason, Scope: "gate", Source: r.Gate}
+		r.FailureClass = &portable.FailureClass{
+			Category:  "validation",
+			Code:      wire.CodeGateFailed,
+			Retryable: true,
+			Detail:    r.Reason,
+			Scope:     "gate",
+			Source:    r.Gate,
+		}
 	}
 	return object("gate_result", r)
 }

@@ -63,9 +63,24 @@ func (x *Export) lease(t *run.Turn) *strict.Lease {
 	if s := x.facts.session; s.String("run_id") == x.Run {
 		session = cmp.Or(s.String("session_id"), session)
 	}
-	return &strict.Lease{LeaseID: leaseID(t.TurnID, attempt), RunID: x.Run, PlanID: planID(x.Run), StepID: t.TurnID, TaskID: t.TurnID, RunnerID: cmp.Or(t.RuntimeID, config.RuntimeManual), SessionID: session,
-		FencingToken: strict.FencingToken{Token: fencingToken(x.Run, t.TurnID, attempt), IssuedAtMs: issued, Issuer: "git-agentxchain", Scope: "run:" + x.Run + "/step:" + t.TurnID},
-		IssuedAtMs:   issued, ExpiresAtMs: max(x.ms(t.DeadlineAt), issued), Status: leaseState(t)}
+	return &strict.Lease{
+		LeaseID:   leaseID(t.TurnID, attempt),
+		RunID:     x.Run,
+		PlanID:    planID(x.Run),
+		StepID:    t.TurnID,
+		TaskID:    t.TurnID,
+		RunnerID:  cmp.Or(t.RuntimeID, config.RuntimeManual),
+		SessionID: session,
+		FencingToken: strict.FencingToken{
+			Token:      fencingToken(x.Run, t.TurnID, attempt),
+			IssuedAtMs: issued,
+			Issuer:     "git-agentxchain",
+			Scope:      "run:" + x.Run + "/step:" + t.TurnID,
+		},
+		IssuedAtMs:  issued,
+		ExpiresAtMs: max(x.ms(t.DeadlineAt), issued),
+		Status:      leaseState(t),
+	}
 }
 
 // lastDispatch is when the attempt before the given one was handed out, 0 for none.
@@ -147,11 +162,20 @@ func (x *Export) toldByLeases() map[occurrence]bool {
 func (x *Export) recovered(row *ojson.Object) *strict.RecoveryEvent {
 	kind, p := row.String("event_type"), row.Object("payload")
 	turn := row.Object("turn").String("turn_id")
-	e := &strict.RecoveryEvent{EventID: "recovery-" + row.String("event_id"), RunID: x.Run, PlanID: planID(x.Run), OccurredAtMs: x.ms(row.String("timestamp")), Actor: "git-agentxchain", ContractVersion: portable.Version}
+	e := &strict.RecoveryEvent{
+		EventID:         "recovery-" + row.String("event_id"),
+		RunID:           x.Run,
+		PlanID:          planID(x.Run),
+		OccurredAtMs:    x.ms(row.String("timestamp")),
+		Actor:           "git-agentxchain",
+		ContractVersion: portable.Version,
+	}
 	switch {
-	case kind == run.EventTurnReissued, kind == run.EventTurnRejected && p.Bool("retrying"), kind == "auto_retried_ghost", kind == "auto_retried_productive_timeout":
+	case kind == run.EventTurnReissued, kind == run.EventTurnRejected && p.Bool("retrying"),
+		kind == "auto_retried_ghost", kind == "auto_retried_productive_timeout":
 		e.Kind, e.StepState = strict.RecoveryStepRequeued, strict.StepStateReady
-	case kind == run.EventTurnStalled, kind == run.EventTurnStartFailed, kind == run.EventTurnConflicted, kind == "ghost_retry_exhausted", kind == "productive_timeout_retry_exhausted":
+	case kind == run.EventTurnStalled, kind == run.EventTurnStartFailed, kind == run.EventTurnConflicted,
+		kind == "ghost_retry_exhausted", kind == "productive_timeout_retry_exhausted":
 		e.Kind, e.StepState = strict.RecoveryStepBlocked, strict.StepStateBlocked
 	case kind == run.EventEscalationResolved, kind == run.EventHumanEscalationResolved:
 		e.Kind, e.RunState = strict.RecoveryRunRecovered, strict.RunExecuting

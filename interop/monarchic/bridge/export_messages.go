@@ -28,8 +28,20 @@ func (x *Export) messages(strictly bool) ([]Object, error) {
 }
 
 func strictMessage(m *portable.TaskMessage) *strict.TaskMessage {
-	s := &strict.TaskMessage{Version: m.Version, MessageID: m.MessageID, RunID: m.RunID, FromTaskID: m.FromTaskID, ToTaskID: m.ToTaskID, Kind: strict.TaskMessageKind(m.Kind),
-		Subject: optional(m.Subject), Body: optional(m.Body), ArtifactRefs: wire.NonNil(m.ArtifactRefs), ReplyTo: optional(m.ReplyTo), CreatedAt: m.CreatedAt, RequiresAck: m.RequiresAck}
+	s := &strict.TaskMessage{
+		Version:      m.Version,
+		MessageID:    m.MessageID,
+		RunID:        m.RunID,
+		FromTaskID:   m.FromTaskID,
+		ToTaskID:     m.ToTaskID,
+		Kind:         strict.TaskMessageKind(m.Kind),
+		Subject:      optional(m.Subject),
+		Body:         optional(m.Body),
+		ArtifactRefs: wire.NonNil(m.ArtifactRefs),
+		ReplyTo:      optional(m.ReplyTo),
+		CreatedAt:    m.CreatedAt,
+		RequiresAck:  m.RequiresAck,
+	}
 	switch m.Kind {
 	case portable.KindHandoff, portable.KindBlocker:
 		s.Kind, s.Extensions = strict.KindClarificationRequest, ojson.NewObject("kind", string(m.Kind))

@@ -40,8 +40,17 @@ func (x *Export) steps() []*step {
 		}
 	}
 	for i, row := range f.history {
-		s := &step{id: row.String("turn_id"), role: row.String("role"), phase: row.String("phase"), attempt: x.attempt(row.String("turn_id")), about: row.String("summary"),
-			source: asAccepted(row), row: row, charter: f.state.Charter(row.String("charter_id")), dependsOn: []string{}}
+		s := &step{
+			id:        row.String("turn_id"),
+			role:      row.String("role"),
+			phase:     row.String("phase"),
+			attempt:   x.attempt(row.String("turn_id")),
+			about:     row.String("summary"),
+			source:    asAccepted(row),
+			row:       row,
+			charter:   f.state.Charter(row.String("charter_id")),
+			dependsOn: []string{},
+		}
 		for j := i - 1; j >= 0; j-- {
 			if before := f.history[j]; !beside(row, before) {
 				s.dependsOn = []string{before.String("turn_id")}
@@ -52,8 +61,16 @@ func (x *Export) steps() []*step {
 		add(s)
 	}
 	for id, turn := range f.state.ActiveTurns.All() {
-		s := &step{id: id, role: turn.AssignedRole, phase: cmp.Or(f.handedTo(id).assignment.String("phase"), f.state.Phase), attempt: max(turn.Attempt, 1), source: ojson.Marshal(turn), turn: turn,
-			charter: f.state.Charter(turn.CharterID()), dependsOn: []string{}}
+		s := &step{
+			id:        id,
+			role:      turn.AssignedRole,
+			phase:     cmp.Or(f.handedTo(id).assignment.String("phase"), f.state.Phase),
+			attempt:   max(turn.Attempt, 1),
+			source:    ojson.Marshal(turn),
+			turn:      turn,
+			charter:   f.state.Charter(turn.CharterID()),
+			dependsOn: []string{},
+		}
 		for _, before := range slices.Backward(f.history) {
 			if before := before.String("turn_id"); !slices.Contains(turn.ConcurrentWith, before) {
 				s.dependsOn = []string{before}
@@ -65,13 +82,28 @@ func (x *Export) steps() []*step {
 	}
 	for _, d := range f.state.DelegationQueue {
 		if d.ChildTurnID == nil || *d.ChildTurnID == "" {
-			add(&step{id: delegationID(d.ParentTurnID, d.DelegationID), role: d.ToRole, phase: f.state.Phase, attempt: 1, about: d.Charter,
-				dependsOn: []string{d.ParentTurnID}, source: ojson.Marshal(d)})
+			add(&step{
+				id:        delegationID(d.ParentTurnID, d.DelegationID),
+				role:      d.ToRole,
+				phase:     f.state.Phase,
+				attempt:   1,
+				about:     d.Charter,
+				dependsOn: []string{d.ParentTurnID},
+				source:    ojson.Marshal(d),
+			})
 		}
 	}
 	for _, c := range f.state.CharterQueue {
 		if c.Status != run.CharterCompleted && f.state.CharterTurn(c.CharterID) == nil {
-			s := &step{id: c.CharterID, role: c.Role, phase: c.Phase, attempt: 1, about: c.Charter, charter: c, source: ojson.NewObject()}
+			s := &step{
+				id:      c.CharterID,
+				role:    c.Role,
+				phase:   c.Phase,
+				attempt: 1,
+				about:   c.Charter,
+				charter: c,
+				source:  ojson.NewObject(),
+			}
 			x.bind(s, nil)
 			add(s)
 		}
@@ -116,7 +148,8 @@ func (x *Export) charterStep(c *run.Charter) string {
 
 // beside reports whether two accepted turns were active together.
 func beside(a, b *ojson.Object) bool {
-	return slices.Contains(a.Strings("concurrent_with"), b.String("turn_id")) || slices.Contains(b.Strings("concurrent_with"), a.String("turn_id"))
+	return slices.Contains(a.Strings("concurrent_with"), b.String("turn_id")) ||
+		slices.Contains(b.Strings("concurrent_with"), a.String("turn_id"))
 }
 
 // asAccepted is a history row as its acceptance wrote it: what a checkpoint marks
@@ -144,11 +177,25 @@ func (x *Export) plan(strictly bool) ([]Object, error) {
 
 func (x *Export) portablePlan() *portable.Plan {
 	f := x.facts
-	p := &portable.Plan{ContractVersion: portable.Version, PlanID: planID(x.Run), RunID: x.Run, Objective: x.goal(), Status: planStatus(f.state),
-		CreatedAtMs: x.ms(wire.OrEmpty(f.state.CreatedAt)), UpdatedAtMs: x.ms(x.lastEventAt()),
-		Provenance: portable.PlanProvenance{GeneratedBy: "git-agentxchain", GeneratedAtMs: x.exportedAt()}, Steps: []portable.PlanStep{}}
+	p := &portable.Plan{
+		ContractVersion: portable.Version,
+		PlanID:          planID(x.Run),
+		RunID:           x.Run,
+		Objective:       x.goal(),
+		Status:          planStatus(f.state),
+		CreatedAtMs:     x.ms(wire.OrEmpty(f.state.CreatedAt)),
+		UpdatedAtMs:     x.ms(x.lastEventAt()),
+		Provenance:      portable.PlanProvenance{GeneratedBy: "git-agentxchain", GeneratedAtMs: x.exportedAt()},
+		Steps:           []portable.PlanStep{},
+	}
 	for _, s := range x.steps() {
-		o := portable.PlanStep{StepID: s.id, Description: s.about, DependsOn: s.dependsOn, TaskTemplate: x.template(s), Failure: stepFailure(s)}
+		o := portable.PlanStep{
+			StepID:       s.id,
+			Description:  s.about,
+			DependsOn:    s.dependsOn,
+			TaskTemplate: x.template(s),
+			Failure:      stepFailure(s),
+		}
 		source := s.source.Clone()
 		if s.charter != nil {
 			source.Set("charter", ojson.Marshal(s.charter))
@@ -192,11 +239,30 @@ func stepFailure(s *step) *portable.FailureDetail {
 
 func (x *Export) strictPlan() *strict.Plan {
 	f := x.facts
-	p := &strict.Plan{PlanID: planID(x.Run), IntentID: x.intentID(), PlanVersion: portable.Version, PlannerVersion: x.program(), CreatedAt: x.ms(wire.OrEmpty(f.state.CreatedAt)),
-		Steps: []strict.PlanStep{}, ReplanPolicy: strict.ReplanPolicy{Strategy: strict.ReplanRetry, MaxAttempts: uint32(max(f.cfg.Rules.MaxTurnRetries, 0))}, InputDigest: x.digest(f.config)}
+	p := &strict.Plan{
+		PlanID:         planID(x.Run),
+		IntentID:       x.intentID(),
+		PlanVersion:    portable.Version,
+		PlannerVersion: x.program(),
+		CreatedAt:      x.ms(wire.OrEmpty(f.state.CreatedAt)),
+		Steps:          []strict.PlanStep{},
+		ReplanPolicy: strict.ReplanPolicy{
+			Strategy:    strict.ReplanRetry,
+			MaxAttempts: uint32(max(f.cfg.Rules.MaxTurnRetries, 0)),
+		},
+		InputDigest: x.digest(f.config),
+	}
 	for _, s := range x.steps() {
-		o := strict.PlanStep{StepID: s.id, TaskID: s.id, Kind: x.stepKind(s), Description: s.about, Dependencies: s.dependsOn, Inputs: x.template(s), ExpectedOutputs: []strict.StepOutput{},
-			PolicyTags: []string{"phase:" + s.phase, "role:" + s.role, "attempt:" + itoa(s.attempt)}}
+		o := strict.PlanStep{
+			StepID:          s.id,
+			TaskID:          s.id,
+			Kind:            x.stepKind(s),
+			Description:     s.about,
+			Dependencies:    s.dependsOn,
+			Inputs:          x.template(s),
+			ExpectedOutputs: []strict.StepOutput{},
+			PolicyTags:      []string{"phase:" + s.phase, "role:" + s.role, "attempt:" + itoa(s.attempt)},
+		}
 		for _, a := range x.artifactFiles(s.row) {
 			o.ExpectedOutputs = append(o.ExpectedOutputs, strict.StepOutput{Kind: a.kind, LogicalName: a.path})
 		}
@@ -226,7 +292,8 @@ func (x *Export) goal() string {
 	if len(f.state.CharterPlans) == 1 {
 		charter = f.state.CharterPlans[0].String("objective")
 	}
-	return cmp.Or(f.cfg.Project.Goal, charter, f.state.Provenance.String("charter"), f.cfg.Project.Name, f.cfg.Project.ID, x.Run)
+	return cmp.Or(f.cfg.Project.Goal, charter, f.state.Provenance.String("charter"), f.cfg.Project.Name,
+		f.cfg.Project.ID, x.Run)
 }
 
 // program is this program with its version.

@@ -29,11 +29,22 @@ func (x *Export) receipt(strictly bool) ([]Object, error) {
 	case wire.StatusCompleted, wire.StatusFailed, wire.StatusBlocked:
 	default:
 		return nil, &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status", Hint: "git agentxchain status",
-			Message: "Run " + x.Run + " is " + string(s.Status) + "; a receipt is written when it is completed, failed or blocked."}
+			Message: "Run " + x.Run + " is " + string(s.Status) +
+				"; a receipt is written when it is completed, failed or blocked."}
 	}
 	outcome := x.outcomeFacts()
-	r := &portable.ExecutionReceipt{ContractVersion: portable.Version, RunID: x.Run, PlanID: planID(x.Run), PlanHash: x.planHash(), TaskHashes: x.taskHashes(),
-		ArtifactHashes: markers(x.facts.history...), OutcomeHash: x.digest(outcome), Status: planStatus(s), Failure: x.blockDetail(), GeneratedAtMs: x.finishedAt()}
+	r := &portable.ExecutionReceipt{
+		ContractVersion: portable.Version,
+		RunID:           x.Run,
+		PlanID:          planID(x.Run),
+		PlanHash:        x.planHash(),
+		TaskHashes:      x.taskHashes(),
+		ArtifactHashes:  markers(x.facts.history...),
+		OutcomeHash:     x.digest(outcome),
+		Status:          planStatus(s),
+		Failure:         x.blockDetail(),
+		GeneratedAtMs:   x.finishedAt(),
+	}
 	r.Extensions = ours(ojson.NewObject("outcome", outcome))
 	return []Object{object("execution_receipt", r)}, nil
 }
@@ -70,7 +81,8 @@ func (x *Export) taskHashes() []string {
 func (x *Export) outcomeFacts() *ojson.Object {
 	accepted := []*ojson.Object{}
 	for _, row := range x.facts.history {
-		accepted = append(accepted, ojson.NewObject("turn_id", row.String("turn_id"), "status", row.String("status"), "output_digest", x.outputDigest(row)))
+		accepted = append(accepted, ojson.NewObject("turn_id", row.String("turn_id"), "status", row.String("status"),
+			"output_digest", x.outputDigest(row)))
 	}
 	gates := ojson.NewObject()
 	for id, status := range x.facts.state.PhaseGateStatus.All() {
@@ -82,9 +94,20 @@ func (x *Export) outcomeFacts() *ojson.Object {
 func (x *Export) turnReceipt(row *ojson.Object) *strict.ExecutionReceipt {
 	turn := row.String("turn_id")
 	started := cmp.Or(row.String("started_at"), x.dispatchedAt(turn), row.String("accepted_at"))
-	return &strict.ExecutionReceipt{ReceiptID: receiptID(turn), PlanID: planID(x.Run), StepID: turn, TaskID: turn, RunnerID: cmp.Or(row.String("runtime_id"), config.RuntimeManual),
-		ContractVersion: portable.Version, Status: executionStatus(row), StartedAt: x.ms(started), FinishedAt: x.ms(row.String("accepted_at")),
-		ArtifactDescriptors: x.descriptors(row), EventDigest: x.eventDigest(turn), OutputDigest: x.outputDigest(row)}
+	return &strict.ExecutionReceipt{
+		ReceiptID:           receiptID(turn),
+		PlanID:              planID(x.Run),
+		StepID:              turn,
+		TaskID:              turn,
+		RunnerID:            cmp.Or(row.String("runtime_id"), config.RuntimeManual),
+		ContractVersion:     portable.Version,
+		Status:              executionStatus(row),
+		StartedAt:           x.ms(started),
+		FinishedAt:          x.ms(row.String("accepted_at")),
+		ArtifactDescriptors: x.descriptors(row),
+		EventDigest:         x.eventDigest(turn),
+		OutputDigest:        x.outputDigest(row),
+	}
 }
 
 // dispatchedAt is when a turn was first handed out, "" when the log does not say.
@@ -107,12 +130,25 @@ func (x *Export) verification(bool) ([]Object, error) {
 
 func (x *Export) verified(row *ojson.Object) *strict.VerificationReceipt {
 	turn, v := row.String("turn_id"), row.Object("verification")
-	r := &strict.VerificationReceipt{ContractVersion: portable.Version, VerificationID: "verification-" + turn, PlanID: planID(x.Run), ExecutionReceiptIDs: []string{receiptID(turn)},
-		VerificationPolicyVersion: verificationPolicy, Checks: []strict.VerificationCheck{}, BlockedOutcomes: []strict.BlockedOutcome{},
-		ArtifactDigestSet: markers(row), VerifiedAt: x.ms(row.String("accepted_at"))}
+	r := &strict.VerificationReceipt{
+		ContractVersion:           portable.Version,
+		VerificationID:            "verification-" + turn,
+		PlanID:                    planID(x.Run),
+		ExecutionReceiptIDs:       []string{receiptID(turn)},
+		VerificationPolicyVersion: verificationPolicy,
+		Checks:                    []strict.VerificationCheck{},
+		BlockedOutcomes:           []strict.BlockedOutcome{},
+		ArtifactDigestSet:         markers(row),
+		VerifiedAt:                x.ms(row.String("accepted_at")),
+	}
 	failed := false
 	for i, e := range v.Objects("machine_evidence") {
-		c := strict.VerificationCheck{CheckID: "check-" + itoa(i+1), Name: cmp.Or(e.String("command"), "command "+itoa(i+1)), Status: strict.CheckFailed, ArtifactIDs: []string{}}
+		c := strict.VerificationCheck{
+			CheckID:     "check-" + itoa(i+1),
+			Name:        cmp.Or(e.String("command"), "command "+itoa(i+1)),
+			Status:      strict.CheckFailed,
+			ArtifactIDs: []string{},
+		}
 		want, _ := e.Int("expected_exit_code")
 		got, known := e.Int("exit_code")
 		switch {
@@ -132,8 +168,13 @@ func (x *Export) verified(row *ojson.Object) *strict.VerificationReceipt {
 	case "fail":
 		r.Status = strict.VerificationFailed
 		if !failed {
-			r.Checks = append(r.Checks, strict.VerificationCheck{CheckID: "declared", Name: "declared", Status: strict.CheckFailed,
-				Message: cmp.Or(v.String("evidence_summary"), "the turn declares that its verification failed"), ArtifactIDs: []string{}})
+			r.Checks = append(r.Checks, strict.VerificationCheck{
+				CheckID:     "declared",
+				Name:        "declared",
+				Status:      strict.CheckFailed,
+				Message:     cmp.Or(v.String("evidence_summary"), "the turn declares that its verification failed"),
+				ArtifactIDs: []string{},
+			})
 		}
 	default:
 		r.Status = strict.VerificationPending

@@ -27,8 +27,17 @@ func (d *decided) id(about string) string {
 	return "review-" + about + "-" + itoa(d.seen[about])
 }
 
-func (d *decided) add(about string, scope strict.ReviewDecisionScope, actor string, what strict.ReviewDisposition, reason, at string) *strict.ReviewDecision {
-	r := &strict.ReviewDecision{DecisionID: d.id(about), PlanID: planID(d.x.Run), Scope: scope, Actor: actor, Decision: what, Reason: cmp.Or(reason, noReason), CreatedAt: d.x.ms(at)}
+func (d *decided) add(about string, scope strict.ReviewDecisionScope, actor string, what strict.ReviewDisposition,
+	reason, at string) *strict.ReviewDecision {
+	r := &strict.ReviewDecision{
+		DecisionID: d.id(about),
+		PlanID:     planID(d.x.Run),
+		Scope:      scope,
+		Actor:      actor,
+		Decision:   what,
+		Reason:     cmp.Or(reason, noReason),
+		CreatedAt:  d.x.ms(at),
+	}
 	d.list = append(d.list, r)
 	return r
 }
@@ -84,7 +93,8 @@ func (x *Export) approvals(d *decided) {
 		case "human_approval":
 			people[gate] = append(people[gate], row)
 		case "approval_policy":
-			d.add(gate, gateScope(row.String("gate_type")), "approval_policy", strict.DecisionApprove, row.String("reason"), row.String("timestamp"))
+			d.add(gate, gateScope(row.String("gate_type")), "approval_policy", strict.DecisionApprove,
+				row.String("reason"), row.String("timestamp"))
 		}
 	}
 	for _, l := range x.facts.events {
@@ -117,11 +127,22 @@ func (x *Export) again(d *decided) []*strict.RerunScope {
 		actors[turn] = list
 	}
 	attempts := make(map[string]int)
-	scope := func(row *ojson.Object, turn string, attempt int, trigger strict.RerunTrigger, reason string, source *string) {
+	scope := func(row *ojson.Object, turn string, attempt int, trigger strict.RerunTrigger, reason string,
+		source *string) {
 		p := row.Object("payload")
-		paths := or2(p.Strings("conflicting_files"), p.Object("conflict_context").Strings("conflicting_files"), x.conflictFiles(turn))
-		out = append(out, &strict.RerunScope{ScopeID: "rerun-" + turn + "-" + itoa(attempt), PlanID: planID(x.Run), Trigger: trigger, Reason: cmp.Or(reason, noReason), SourceDecisionID: source,
-			TaskIDs: []string{turn}, StepIDs: []string{turn}, Paths: paths, CreatedAt: x.ms(row.String("timestamp"))})
+		paths := or2(p.Strings("conflicting_files"), p.Object("conflict_context").Strings("conflicting_files"),
+			x.conflictFiles(turn))
+		out = append(out, &strict.RerunScope{
+			ScopeID:          "rerun-" + turn + "-" + itoa(attempt),
+			PlanID:           planID(x.Run),
+			Trigger:          trigger,
+			Reason:           cmp.Or(reason, noReason),
+			SourceDecisionID: source,
+			TaskIDs:          []string{turn},
+			StepIDs:          []string{turn},
+			Paths:            paths,
+			CreatedAt:        x.ms(row.String("timestamp")),
+		})
 	}
 	for _, l := range x.facts.events {
 		row, p := l.Row, l.Row.Object("payload")
@@ -184,7 +205,8 @@ func (x *Export) openObjections() []objection {
 		for _, o := range row.Objects("objections") {
 			switch o.String("status") {
 			case "", "raised", "acknowledged", "escalated":
-				open = append(open, objection{row.String("turn_id"), row.String("role"), o.String("id"), o.String("severity"), o.String("statement"), row.String("accepted_at")})
+				open = append(open, objection{row.String("turn_id"), row.String("role"), o.String("id"),
+					o.String("severity"), o.String("statement"), row.String("accepted_at")})
 			default:
 				open = slices.DeleteFunc(open, func(have objection) bool { return have.id == o.String("id") })
 			}

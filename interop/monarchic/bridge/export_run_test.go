@@ -113,8 +113,10 @@ func (p *project) accept(turn *run.Turn, members ...any) {
 func (p *project) work(turn *run.Turn, file, content string, members ...any) {
 	p.t.Helper()
 	p.repo.Write(file, content)
-	p.accept(turn, append([]any{"files_changed", []string{file}, "artifact", ojson.NewObject("type", "workspace", "ref", "git:dirty"), "verification",
-		ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "fine", "machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)})}, members...)...)
+	p.accept(turn, append([]any{"files_changed", []string{file}, "artifact", ojson.NewObject("type", "workspace",
+		"ref", "git:dirty"), "verification",
+		ojson.NewObject("status", "pass", "commands", []string{"true"}, "evidence_summary", "fine",
+			"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)})}, members...)...)
 	_, err := p.r.Checkpoint(p.ctx, turn.TurnID)
 	p.must(err)
 }
@@ -132,8 +134,19 @@ func (p *project) send(op protocol.SendMessage) string {
 func eventful(t testing.TB) *project {
 	p := newProject(t, "budget", ojson.NewObject("per_run_max_usd", 10, "per_turn_max_usd", 1))
 	pm := p.assign("pm")
-	p.send(protocol.SendMessage{ID: "ask-1", To: pm.TurnID, Kind: "clarification_request", Subject: "Which licence?", RequiresAck: true})
-	p.send(protocol.SendMessage{To: "qa", Kind: "handoff", Body: "try hard\n## not a heading\n\x1b[31m", RequiresAck: true})
+	p.send(protocol.SendMessage{
+		ID:          "ask-1",
+		To:          pm.TurnID,
+		Kind:        "clarification_request",
+		Subject:     "Which licence?",
+		RequiresAck: true,
+	})
+	p.send(protocol.SendMessage{
+		To:          "qa",
+		Kind:        "handoff",
+		Body:        "try hard\n## not a heading\n\x1b[31m",
+		RequiresAck: true,
+	})
 	p.send(protocol.SendMessage{From: pm.TurnID, To: run.Human, Kind: "blocker", Body: "who decides?"})
 	p.stage(pm)
 	_, err := p.r.RejectTurn(p.ctx, runner.RejectOptions{TurnID: pm.TurnID, Reason: "say more"})
@@ -145,20 +158,31 @@ func eventful(t testing.TB) *project {
 	_, err = p.r.ReactivateRun(p.ctx, runner.ReactivateOptions{})
 	p.must(err)
 	delegations := []*ojson.Object{
-		ojson.NewObject("id", "del-001", "to_role", "dev", "charter", "Write the parser", "acceptance_contract", []string{"it parses", "it is tested"}),
-		ojson.NewObject("id", "del-002", "to_role", "qa", "charter", "Try the parser", "acceptance_contract", []string{"it was tried"}),
+		ojson.NewObject("id", "del-001", "to_role", "dev", "charter", "Write the parser",
+			"acceptance_contract", []string{"it parses", "it is tested"}),
+		ojson.NewObject("id", "del-002", "to_role", "qa", "charter", "Try the parser",
+			"acceptance_contract", []string{"it was tried"}),
 	}
 	p.accept(pm, "delegations", delegations, "proposed_next_role", "dev", "decisions",
-		[]*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "MIT", "rationale", "agreed")})
+		[]*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "MIT", "rationale",
+			"agreed")})
 	dev := p.assign("dev")
 	re, err := p.r.ReissueTurn(p.ctx, runner.ReissueOptions{TurnID: dev.TurnID, Reason: "start over"})
 	p.must(err)
 	p.work(re.Result.Turn, "src/parser.txt", "parser\n")
 	qa := p.assign("qa")
-	p.accept(qa, "status", "failed", "summary", "it does not parse", "objections", p.objection("OBJ-001", "blocking", "it does not parse"),
-		"verification", ojson.NewObject("status", "fail", "commands", []string{"true"}, "evidence_summary", "no", "machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
+	p.accept(qa, "status", "failed", "summary", "it does not parse",
+		"objections", p.objection("OBJ-001", "blocking", "it does not parse"),
+		"verification", ojson.NewObject("status", "fail", "commands", []string{"true"}, "evidence_summary", "no",
+			"machine_evidence", []*ojson.Object{ojson.NewObject("command", "true", "exit_code", 0)}))
 	review := p.assign("pm")
-	p.send(protocol.SendMessage{ID: "late-1", To: "eng_director", Kind: "artifact_ready", Artifacts: []string{"src/parser.txt"}, RequiresAck: true})
+	p.send(protocol.SendMessage{
+		ID:          "late-1",
+		To:          "eng_director",
+		Kind:        "artifact_ready",
+		Artifacts:   []string{"src/parser.txt"},
+		RequiresAck: true,
+	})
 	p.accept(review, "run_completion_request", true)
 	return p
 }

@@ -58,7 +58,8 @@ func sound(t *testing.T, x *bridge.Export) map[string][]*ojson.Object {
 				}
 				log.Write(ojson.Compact(obj))
 				log.WriteByte('\n')
-				for _, member := range []string{"event_id", "receipt_id", "verification_id", "decision_id", "scope_id", "lease_id", "artifact_id"} {
+				for _, member := range []string{"event_id", "receipt_id", "verification_id", "decision_id", "scope_id",
+					"lease_id", "artifact_id"} {
 					if id := obj.String(member); id != "" {
 						if key := name + member + id; ids[key] {
 							t.Errorf("%s: %s %s twice", name, member, id)

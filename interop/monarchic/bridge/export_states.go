@@ -131,7 +131,8 @@ func failure(category string) (class string, retryable bool, detail string) {
 		return "timeout", true, "agent"
 	case "ghost_turn", "dispatch_error", "gate_action_failed":
 		return "environment", true, "infra"
-	case "validation_error", wire.CodeValidationFailed, "schema", "assignment", "protocol", "human_review", wire.CodeGateFailed:
+	case "validation_error", wire.CodeValidationFailed, "schema", "assignment", "protocol", "human_review",
+		wire.CodeGateFailed:
 		return "validation", true, "validation"
 	case "artifact", "verification":
 		return "validation", true, "execution"
@@ -143,10 +144,12 @@ func failure(category string) (class string, retryable bool, detail string) {
 // rejected, failed and stalled things.
 func failureClass(row *ojson.Object, state *run.State) *portable.FailureClass {
 	kind, p := row.String("event_type"), row.Object("payload")
-	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed", "stalled"}, func(s string) bool { return strings.Contains(kind, s) }) {
+	if !slices.ContainsFunc([]string{"blocked", "rejected", "failed",
+		"stalled"}, func(s string) bool { return strings.Contains(kind, s) }) {
 		return nil
 	}
-	category := cmp.Or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"), p.String("failure_type"))
+	category := cmp.Or(p.String("category"), p.String("failed_stage"), p.String("stage"), p.String("error_code"),
+		p.String("failure_type"))
 	switch kind {
 	case run.EventGateFailed:
 		category = wire.CodeGateFailed
@@ -168,7 +171,8 @@ func failureClass(row *ojson.Object, state *run.State) *portable.FailureClass {
 		c.Scope = "runner"
 	}
 	if kind == run.EventRunBlocked {
-		if on := p.String("blocked_on"); state.BlockedOn != nil && *state.BlockedOn == on && state.BlockedReason != nil {
+		if on := p.String("blocked_on"); state.BlockedOn != nil && *state.BlockedOn == on &&
+			state.BlockedReason != nil {
 			c.NextAction = state.BlockedReason.Recovery.RecoveryAction
 		}
 	}
@@ -203,5 +207,10 @@ func (x *Export) blockDetail() *portable.FailureDetail {
 		details.Set("turn_id", b.TurnID)
 	}
 	_, _, class := failure(category)
-	return &portable.FailureDetail{Class: class, Code: cmp.Or(category, "unknown"), Message: cmp.Or(text, on, "the run is blocked"), Details: details}
+	return &portable.FailureDetail{
+		Class:   class,
+		Code:    cmp.Or(category, "unknown"),
+		Message: cmp.Or(text, on, "the run is blocked"),
+		Details: details,
+	}
 }

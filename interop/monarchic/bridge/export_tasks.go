@@ -39,7 +39,8 @@ func (x *Export) tasks(strictly bool) ([]Object, error) {
 func (x *Export) task(s *step) *portable.Task {
 	a := x.facts.handedTo(s.id).assignment
 	role := x.facts.cfg.Role(s.role)
-	authority, mandate, runtime := a.String("write_authority"), "", cmp.Or(s.row.String("runtime_id"), a.String("runtime_id"))
+	authority, mandate, runtime := a.String("write_authority"), "", cmp.Or(s.row.String("runtime_id"),
+		a.String("runtime_id"))
 	if role != nil {
 		authority, mandate = cmp.Or(authority, role.WriteAuthority), role.Mandate
 	}
@@ -47,16 +48,30 @@ func (x *Export) task(s *step) *portable.Task {
 		runtime = s.turn.RuntimeID
 	}
 	charter := cmp.Or(a.Object("delegation_context").String("charter"), a.Object("intake_context").String("charter"))
-	t := &portable.Task{Version: portable.Version, TaskID: s.id, Role: AgentRole(s.role, authority), RoleID: s.role, Goal: cmp.Or(charter, mandate, cmp.Or(s.role, "a")+" turn in "+cmp.Or(s.phase, "no phase"))}
+	t := &portable.Task{
+		Version: portable.Version,
+		TaskID:  s.id,
+		Role:    AgentRole(s.role, authority),
+		RoleID:  s.role,
+		Goal:    cmp.Or(charter, mandate, cmp.Or(s.role, "a")+" turn in "+cmp.Or(s.phase, "no phase")),
+	}
 	t.Inputs = members(a, "intake_context", "delegation_context", "delegation_review", "conflict_context")
-	t.Constraints = members(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles", "budget_reservation_usd")
+	t.Constraints = members(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles",
+		"budget_reservation_usd")
 	if !t.Constraints.Has("write_authority") && authority != "" {
 		t.Constraints.Set("write_authority", authority)
 	}
 	if gate := x.exitGate(s.phase); gate != "" {
 		t.GatesRequired = []string{gate}
 	}
-	t.RunContext = &portable.RunContext{Version: portable.Version, Repo: x.opt.Repo, Worktree: ".", Image: "host", Runner: cmp.Or(runtime, "manual"), Labels: []string{s.phase, s.role, x.runtimeType(runtime)}}
+	t.RunContext = &portable.RunContext{
+		Version:  portable.Version,
+		Repo:     x.opt.Repo,
+		Worktree: ".",
+		Image:    "host",
+		Runner:   cmp.Or(runtime, "manual"),
+		Labels:   []string{s.phase, s.role, x.runtimeType(runtime)},
+	}
 	if a != nil {
 		t.Extensions = ours(a)
 	}
@@ -76,8 +91,24 @@ func members(a *ojson.Object, names ...string) *ojson.Object {
 
 func strictTask(t *portable.Task) *strict.Task {
 	role := cmp.Or(string(t.Role), string(portable.RoleUnspecified))
-	return &strict.Task{Version: t.Version, TaskID: t.TaskID, Role: role, RoleID: optional(t.RoleID), Goal: t.Goal, Inputs: t.Inputs, Constraints: t.Constraints, GatesRequired: protocolwire.NonNil(t.GatesRequired),
-		RunContext: &strict.RunContext{Version: &t.RunContext.Version, Repo: t.RunContext.Repo, Worktree: &t.RunContext.Worktree, Image: &t.RunContext.Image, Runner: &t.RunContext.Runner, Labels: t.RunContext.Labels}}
+	return &strict.Task{
+		Version:       t.Version,
+		TaskID:        t.TaskID,
+		Role:          role,
+		RoleID:        optional(t.RoleID),
+		Goal:          t.Goal,
+		Inputs:        t.Inputs,
+		Constraints:   t.Constraints,
+		GatesRequired: protocolwire.NonNil(t.GatesRequired),
+		RunContext: &strict.RunContext{
+			Version:  &t.RunContext.Version,
+			Repo:     t.RunContext.Repo,
+			Worktree: &t.RunContext.Worktree,
+			Image:    &t.RunContext.Image,
+			Runner:   &t.RunContext.Runner,
+			Labels:   t.RunContext.Labels,
+		},
+	}
 }
 
 func (x *Export) runtimeType(id string) string {
@@ -113,8 +144,18 @@ func (x *Export) intent(bool) ([]Object, error) {
 		}
 	}
 	context := x.intake()
-	return []Object{object("client_boundary/intent", &strict.Intent{IntentID: x.intentID(), SubmittedAt: x.ms(protocolwire.OrEmpty(f.state.CreatedAt)), Submitter: cmp.Or(f.state.Provenance.String("created_by"), "operator"),
-		PolicyVersion: "agentxchain/1.1", TargetRepo: x.opt.Repo, TargetRef: ref, Goal: x.goal(), IntentClass: class, Constraints: constraints, ContextDigest: x.digest(context)})}, nil
+	return []Object{object("client_boundary/intent", &strict.Intent{
+		IntentID:      x.intentID(),
+		SubmittedAt:   x.ms(protocolwire.OrEmpty(f.state.CreatedAt)),
+		Submitter:     cmp.Or(f.state.Provenance.String("created_by"), "operator"),
+		PolicyVersion: "agentxchain/1.1",
+		TargetRepo:    x.opt.Repo,
+		TargetRef:     ref,
+		Goal:          x.goal(),
+		IntentClass:   class,
+		Constraints:   constraints,
+		ContextDigest: x.digest(context),
+	})}, nil
 }
 
 // intake is the intake context the run's first turn had, {} without one.
@@ -129,7 +170,13 @@ func (x *Export) intake() *ojson.Object {
 
 func (x *Export) contract(bool) ([]Object, error) {
 	cfg := x.facts.cfg
-	c := &portable.DeliveryContract{Objective: x.goal(), RiskTier: "medium", PRStrategy: "single", ReviewPolicy: "auto", RollbackStrategy: "revert_commit"}
+	c := &portable.DeliveryContract{
+		Objective:        x.goal(),
+		RiskTier:         "medium",
+		PRStrategy:       "single",
+		ReviewPolicy:     "auto",
+		RollbackStrategy: "revert_commit",
+	}
 	for _, item := range x.intake().Strings("acceptance_contract") {
 		if strings.TrimSpace(item) != "" {
 			c.DefinitionOfDone = append(c.DefinitionOfDone, item)
@@ -175,7 +222,13 @@ func count(n int) *uint32 {
 
 func (x *Export) pipeline(bool) ([]Object, error) {
 	cfg := x.facts.cfg
-	p := &portable.PipelineSpec{Version: portable.Version, PipelineID: cmp.Or(cfg.Project.ID, x.Run), Objective: cmp.Or(cfg.Project.Goal, cfg.Project.Name, x.goal()), ProjectKey: cmp.Or(cfg.Project.ID, x.Run), Tasks: []portable.PipelineTask{}}
+	p := &portable.PipelineSpec{
+		Version:    portable.Version,
+		PipelineID: cmp.Or(cfg.Project.ID, x.Run),
+		Objective:  cmp.Or(cfg.Project.Goal, cfg.Project.Name, x.goal()),
+		ProjectKey: cmp.Or(cfg.Project.ID, x.Run),
+		Tasks:      []portable.PipelineTask{},
+	}
 	before := ""
 	for phase, route := range cfg.Routing.All() {
 		if route == nil {
@@ -185,7 +238,12 @@ func (x *Export) pipeline(bool) ([]Object, error) {
 		if r := cfg.Role(route.EntryRole); r != nil {
 			authority, mandate = r.WriteAuthority, cmp.Or(r.Mandate, r.Title)
 		}
-		t := portable.PipelineTask{ID: phase, Role: string(AgentRole(route.EntryRole, authority)), RoleID: route.EntryRole, Goal: cmp.Or(mandate, route.EntryRole+" in "+phase)}
+		t := portable.PipelineTask{
+			ID:     phase,
+			Role:   string(AgentRole(route.EntryRole, authority)),
+			RoleID: route.EntryRole,
+			Goal:   cmp.Or(mandate, route.EntryRole+" in "+phase),
+		}
 		if before != "" {
 			t.DependsOn = []portable.TaskDependency{{TaskID: before}}
 		}
@@ -204,8 +262,14 @@ func (x *Export) roles(bool) ([]Object, error) {
 		if r == nil {
 			continue
 		}
-		d := &portable.RoleDefinition{RoleID: id, DisplayName: r.Title, Description: r.Mandate, Role: AgentRole(id, r.WriteAuthority), RequiredSkills: []portable.SkillRef{},
-			Capabilities: []string{"write:" + r.WriteAuthority, "runtime:" + x.runtimeType(r.RuntimeID)}}
+		d := &portable.RoleDefinition{
+			RoleID:         id,
+			DisplayName:    r.Title,
+			Description:    r.Mandate,
+			Role:           AgentRole(id, r.WriteAuthority),
+			RequiredSkills: []portable.SkillRef{},
+			Capabilities:   []string{"write:" + r.WriteAuthority, "runtime:" + x.runtimeType(r.RuntimeID)},
+		}
 		if r.DecisionAuthority != nil {
 			d.Capabilities = append(d.Capabilities, "authority:"+itoa(*r.DecisionAuthority))
 		}

@@ -26,7 +26,8 @@ func TestExportOfAnEventfulRun(t *testing.T) {
 		t.Errorf("warnings: %v", x.Warnings)
 	}
 	plan, receipt := found["plan"][0], found["receipt"][0]
-	if got := len(plan.Objects("steps")); got != 4 || plan.String("status") != "complete" || len(receipt.Strings("task_hashes")) != 4 {
+	if got := len(plan.Objects("steps")); got != 4 || plan.String("status") != "complete" ||
+		len(receipt.Strings("task_hashes")) != 4 {
 		t.Errorf("%d steps, %s, %v", got, plan.String("status"), receipt.Strings("task_hashes"))
 	}
 	bare := plan.Clone()
@@ -42,12 +43,14 @@ func TestExportOfAnEventfulRun(t *testing.T) {
 		}
 	}
 	outcome := receipt.Object("extensions").Object("agentxchain").Object("outcome")
-	if want := hashOf(t, outcome); receipt.String("outcome_hash") != want || outcome.Objects("accepted")[0].String("output_digest") != found["receipt strict"][0].String("output_digest") {
+	if want := hashOf(t, outcome); receipt.String("outcome_hash") != want ||
+		outcome.Objects("accepted")[0].String("output_digest") != found["receipt strict"][0].String("output_digest") {
 		t.Errorf("outcome_hash %s, not %s", receipt.String("outcome_hash"), want)
 	}
 	var digests []string
 	for _, a := range found["artifacts"] {
-		if d := a.Object("extensions").Object("agentxchain").String("digest"); d != "" && !strings.HasPrefix(a.String("path"), ".agentxchain/") {
+		if d := a.Object("extensions").Object("agentxchain").String("digest"); d != "" &&
+			!strings.HasPrefix(a.String("path"), ".agentxchain/") {
 			digests = append(digests, d)
 		}
 	}
@@ -73,10 +76,12 @@ func TestExportOfAnEventfulRun(t *testing.T) {
 	if kinds["step request_changes"] != 2 || kinds["step defer"] != 3 {
 		t.Errorf("reviews: %v", kinds)
 	}
-	if r := found["reruns"]; len(r) != 2 || r[0].String("trigger") != "review_decision" || r[0].String("source_decision_id") == "" || r[1].String("trigger") != "manual" {
+	if r := found["reruns"]; len(r) != 2 || r[0].String("trigger") != "review_decision" ||
+		r[0].String("source_decision_id") == "" || r[1].String("trigger") != "manual" {
 		t.Errorf("reruns: %v", found["reruns"])
 	}
-	if o := found["outcome"][0]; o.String("risk_decision") != "escalate" || o.String("final_decision") != "escalate" || o.String("risk_level") != "critical" {
+	if o := found["outcome"][0]; o.String("risk_decision") != "escalate" || o.String("final_decision") != "escalate" ||
+		o.String("risk_level") != "critical" {
 		t.Errorf("outcome: %s", ojson.Compact(o))
 	}
 	verified := make(map[string]int)
@@ -111,24 +116,29 @@ func TestMailboxOfAnEventfulRun(t *testing.T) {
 		mails[m.Message.MessageID] = m
 	}
 	ask, late := mails["ask-1"], mails["late-1"]
-	if ask.State != bridge.MailDelivered || ask.Answered() != run.AckAccepted || ask.Owed() || ask.Acks[0].Status != run.AckReceived {
+	if ask.State != bridge.MailDelivered || ask.Answered() != run.AckAccepted || ask.Owed() ||
+		ask.Acks[0].Status != run.AckReceived {
 		t.Errorf("the question: %s, %s", ask.State, ask.Answered())
 	}
 	if late.State != bridge.MailUndelivered || !late.Owed() || late.Message.ToTaskID != "eng_director" {
 		t.Errorf("an undelivered message: %s to %s", late.State, late.Message.ToTaskID)
 	}
-	if h := byKind["handoff"]; len(h) != 1 || h[0].State != bridge.MailDelivered || h[0].Addressed != "qa" || !strings.HasPrefix(h[0].Message.ToTaskID, "turn_") || !h[0].Owed() || h[0].Answered() != run.AckReceived {
+	if h := byKind["handoff"]; len(h) != 1 || h[0].State != bridge.MailDelivered || h[0].Addressed != "qa" ||
+		!strings.HasPrefix(h[0].Message.ToTaskID, "turn_") || !h[0].Owed() || h[0].Answered() != run.AckReceived {
 		t.Errorf("the message to a role: %+v", h)
 	}
 	handoffs := byKind["handoff derived"]
-	if len(handoffs) != 2 || handoffs[0].Answered() != run.AckResolved || handoffs[1].Answered() != run.AckRejected || handoffs[1].Acks[1].Note == "" || handoffs[0].Message.Body != "it parses\nit is tested" {
+	if len(handoffs) != 2 || handoffs[0].Answered() != run.AckResolved || handoffs[1].Answered() != run.AckRejected ||
+		handoffs[1].Acks[1].Note == "" || handoffs[0].Message.Body != "it parses\nit is tested" {
 		t.Fatalf("delegations: %d", len(handoffs))
 	}
 	answers := byKind["clarification_response derived"]
-	if len(answers) != 2 || answers[0].Message.ReplyTo != handoffs[0].Message.MessageID || answers[0].Answered() != run.AckResolved || len(answers[0].Message.ArtifactRefs) != 2 {
+	if len(answers) != 2 || answers[0].Message.ReplyTo != handoffs[0].Message.MessageID ||
+		answers[0].Answered() != run.AckResolved || len(answers[0].Message.ArtifactRefs) != 2 {
 		t.Errorf("results of delegations: %+v", answers)
 	}
-	if b := byKind["blocker derived"]; len(b) != 1 || b[0].Message.ToTaskID != run.Human || b[0].Answered() != run.AckResolved || b[0].Message.Body != "legal must say" {
+	if b := byKind["blocker derived"]; len(b) != 1 || b[0].Message.ToTaskID != run.Human ||
+		b[0].Answered() != run.AckResolved || b[0].Message.Body != "legal must say" {
 		t.Errorf("the block: %+v", b)
 	}
 	if r := byKind["artifact_ready derived"]; len(r) != 1 || r[0].Message.RequiresAck || len(r[0].Acks) != 0 {
@@ -137,7 +147,8 @@ func TestMailboxOfAnEventfulRun(t *testing.T) {
 }
 
 func TestExportOfARunThatGoesOn(t *testing.T) {
-	p := newProject(t, "gates", ojson.NewObject("sign", ojson.NewObject("requires_human_approval", true), "ship", ojson.NewObject("requires_human_approval", true)))
+	p := newProject(t, "gates", ojson.NewObject("sign", ojson.NewObject("requires_human_approval", true),
+		"ship", ojson.NewObject("requires_human_approval", true)))
 	cfg := p.read(wire.ConfigPath)
 	cfg.Set("routing", p.json(twoPhases))
 	p.repo.Write(wire.ConfigPath, string(ojson.Pretty(cfg)))
@@ -147,12 +158,14 @@ func TestExportOfARunThatGoesOn(t *testing.T) {
 	if found["receipt"] != nil || len(found["leases"]) != 1 || found["leases"][0].String("status") != "active" {
 		t.Errorf("an active turn: %v", found["leases"])
 	}
-	if _, err := p.export(bridge.Options{}).Objects("receipt", false); runner.ErrorCode(err) != wire.CodeInvalidStateTransition {
+	if _, err := p.export(bridge.Options{}).Objects("receipt",
+		false); runner.ErrorCode(err) != wire.CodeInvalidStateTransition {
 		t.Errorf("the receipt of an active run: %v", err)
 	}
 	p.accept(pm, "phase_transition_request", "qa")
 	found = sound(t, p.export(bridge.Options{}))
-	if b := found["blocked"]; len(b) != 1 || b[0].String("code") != "awaiting-approval" || b[0].String("scope") != "plan" {
+	if b := found["blocked"]; len(b) != 1 || b[0].String("code") != "awaiting-approval" ||
+		b[0].String("scope") != "plan" {
 		t.Errorf("a gate that waits: %v", b)
 	}
 	_, err := p.r.Approve(p.ctx, runner.ApproveOptions{})
@@ -163,16 +176,19 @@ func TestExportOfARunThatGoesOn(t *testing.T) {
 	p.must(err)
 	found = sound(t, p.export(bridge.Options{}))
 	lease := found["leases"][0]
-	if !strings.HasSuffix(lease.Object("fencing_token").String("token"), "-"+qa.TurnID+"-0002") || lease.String("lease_id") != "lease-"+qa.TurnID+"-2" {
+	if !strings.HasSuffix(lease.Object("fencing_token").String("token"), "-"+qa.TurnID+"-0002") ||
+		lease.String("lease_id") != "lease-"+qa.TurnID+"-2" {
 		t.Errorf("the second attempt: %s", ojson.Compact(lease))
 	}
 	_, err = p.r.Escalate(p.ctx, protocol.Escalate{Reason: "stuck"})
 	p.must(err)
 	found = sound(t, p.export(bridge.Options{}))
-	if r := found["receipt"]; len(r) != 1 || r[0].Object("failure").String("class") != "policy" || r[0].String("status") != "executing" {
+	if r := found["receipt"]; len(r) != 1 || r[0].Object("failure").String("class") != "policy" ||
+		r[0].String("status") != "executing" {
 		t.Errorf("the receipt of a blocked run: %v", r)
 	}
-	if b := found["blocked"]; len(b) != 1 || b[0].String("code") != "operator-escalation" || b[0].String("scope") != "step" {
+	if b := found["blocked"]; len(b) != 1 || b[0].String("code") != "operator-escalation" ||
+		b[0].String("scope") != "step" {
 		t.Errorf("a block: %v", b)
 	}
 	_, err = p.r.ReactivateRun(p.ctx, runner.ReactivateOptions{})
@@ -185,7 +201,8 @@ func TestExportOfARunThatGoesOn(t *testing.T) {
 	for _, g := range found["gates"] {
 		gates = append(gates, g.String("gate")+" "+g.String("status"))
 	}
-	if want := []string{"sign awaiting_human_approval", "sign pass", "ship awaiting_human_approval", "ship pass"}; !slices.Equal(gates, want) {
+	if want := []string{"sign awaiting_human_approval", "sign pass", "ship awaiting_human_approval",
+		"ship pass"}; !slices.Equal(gates, want) {
 		t.Errorf("gates: %v", gates)
 	}
 }
@@ -218,7 +235,10 @@ func TestExportIsTheSameEverywhere(t *testing.T) {
 	}
 	// In a clone that has the run's ref and nothing of its working files.
 	there := t.TempDir()
-	for _, args := range [][]string{{"clone", "-q", p.repo.Dir, there}, {"-C", there, "fetch", "-q", "origin", "refs/agentxchain/runs/*:refs/agentxchain/runs/*"}} {
+	for _, args := range [][]string{
+		{"clone", "-q", p.repo.Dir, there},
+		{"-C", there, "fetch", "-q", "origin", "refs/agentxchain/runs/*:refs/agentxchain/runs/*"},
+	} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -267,7 +287,8 @@ func TestExportOfTheDemo(t *testing.T) {
 	for _, g := range found["gates"] {
 		gates = append(gates, g.String("gate")+" "+g.String("status"))
 	}
-	want := []string{"planning_signoff fail", "planning_signoff awaiting_human_approval", "planning_signoff pass", "implementation_complete pass", "qa_ship_verdict awaiting_human_approval", "qa_ship_verdict pass"}
+	want := []string{"planning_signoff fail", "planning_signoff awaiting_human_approval", "planning_signoff pass",
+		"implementation_complete pass", "qa_ship_verdict awaiting_human_approval", "qa_ship_verdict pass"}
 	if !slices.Equal(gates, want) {
 		t.Errorf("gates: %v", gates)
 	}
@@ -283,9 +304,23 @@ func TestExportOfTheDemo(t *testing.T) {
 
 func TestAgentRole(t *testing.T) {
 	for id, want := range map[string]portable.AgentRole{
-		"pm": "product_owner", "PO": "product_owner", "eng_director": "project_manager", "dev": "dev", "architect": "dev", "tester": "qa", "qa": "qa",
-		"code_review": "reviewer", "sec_ops": "security", "app-sec": "security", "secretary": "dev", "sre": "ops", "scribe": "publisher", "docs": "publisher",
-		"human": portable.RoleUnspecified, "gardener": "dev", "researcher": "researcher",
+		"pm":           "product_owner",
+		"PO":           "product_owner",
+		"eng_director": "project_manager",
+		"dev":          "dev",
+		"architect":    "dev",
+		"tester":       "qa",
+		"qa":           "qa",
+		"code_review":  "reviewer",
+		"sec_ops":      "security",
+		"app-sec":      "security",
+		"secretary":    "dev",
+		"sre":          "ops",
+		"scribe":       "publisher",
+		"docs":         "publisher",
+		"human":        portable.RoleUnspecified,
+		"gardener":     "dev",
+		"researcher":   "researcher",
 	} {
 		if got := bridge.AgentRole(id, wire.Authoritative); got != want {
 			t.Errorf("%s is %s, not %s", id, got, want)

@@ -93,7 +93,12 @@ func (f *faults) add(code, pointer, value, format string, args ...any) {
 		f.code = code
 	}
 	if f.found++; f.found <= maxFaults {
-		f.list = append(f.list, wire.Problem{Code: code, Field: pointer, Value: value, Message: at(pointer) + fmt.Sprintf(format, args...)})
+		f.list = append(f.list, wire.Problem{
+			Code:    code,
+			Field:   pointer,
+			Value:   value,
+			Message: at(pointer) + fmt.Sprintf(format, args...),
+		})
 	}
 }
 
@@ -104,13 +109,20 @@ func (f *faults) err(hint string) *wire.Error {
 		return nil
 	}
 	if n := f.found - len(f.list); n > 0 {
-		f.list = append(f.list, wire.Problem{Code: f.code, Message: fmt.Sprintf("%d more findings of this kind are not listed.", n)})
+		f.list = append(f.list,
+			wire.Problem{Code: f.code, Message: fmt.Sprintf("%d more findings of this kind are not listed.", n)})
 	}
 	said := make([]string, len(f.list))
 	for i, p := range f.list {
 		said[i] = p.Message
 	}
-	return &wire.Error{Code: f.code, Field: f.list[0].Field, Problems: f.list, Hint: hint, Message: "The plan cannot be imported: " + strings.Join(said, " ")}
+	return &wire.Error{
+		Code:     f.code,
+		Field:    f.list[0].Field,
+		Problems: f.list,
+		Hint:     hint,
+		Message:  "The plan cannot be imported: " + strings.Join(said, " "),
+	}
 }
 
 func at(pointer string) string {

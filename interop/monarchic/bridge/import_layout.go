@@ -55,7 +55,8 @@ type RoleUse struct {
 // Record is what the run keeps of the plan beside its tasks.
 func (im *Import) Record() *ojson.Object {
 	p := im.Plan
-	return ojson.NewObject("plan_id", p.ID, "kind", p.Kind, "objective", p.Objective, "project_key", p.ProjectKey, "rest", p.Rest)
+	return ojson.NewObject("plan_id", p.ID, "kind", p.Kind, "objective", p.Objective, "project_key", p.ProjectKey,
+		"rest", p.Rest)
 }
 
 const fitHint = "change the plan and import it again; --dry-run shows what would become of it"
@@ -94,7 +95,9 @@ func ForNewProject(p *Plan, opt FitOptions) (*Import, *wire.Error) {
 			im.Phases = append(im.Phases, ph)
 		}
 		if len(level) > config.MaxConcurrentTurns {
-			p.note(fmt.Sprintf("level %d", n+1), fmt.Sprintf("a level of more than %d tasks is worked off in parts, as a phase runs no more turns side by side", config.MaxConcurrentTurns))
+			p.note(fmt.Sprintf("level %d", n+1),
+				fmt.Sprintf("a level of more than %d tasks is worked off in parts, as a phase runs no more turns side by side",
+					config.MaxConcurrentTurns))
 		}
 	}
 	im.remarks()
@@ -114,7 +117,8 @@ func (im *Import) admit(cfg *config.Config, s *run.State) *wire.Error {
 		s.RunID, s.Status = &run, wire.StatusActive
 	}
 	snap := &protocol.Snapshot{Config: cfg, State: s, Index: &run.Index{Run: s.Run()}}
-	_, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters}, protocol.Env{Seed: strings.Repeat("0", 32)})
+	_, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters},
+		protocol.Env{Seed: strings.Repeat("0", 32)})
 	return err
 }
 
@@ -147,7 +151,8 @@ func queuedBefore(p *Plan, s *run.State) *wire.Error {
 		}
 	}
 	return &wire.Error{Code: CodeUnrepresentable, Field: "plan_id", Hint: "git agentxchain status shows how far it is",
-		Message: fmt.Sprintf("Run %s has the plan %s already; %d of %d charters are done, and nothing was added.", s.Run(), ojson.Shown(p.ID), done, len(p.Tasks)),
+		Message: fmt.Sprintf("Run %s has the plan %s already; %d of %d charters are done, and nothing was added.",
+			s.Run(), ojson.Shown(p.ID), done, len(p.Tasks)),
 		Details: ojson.NewObject("plan_id", p.ID, "charters", len(p.Tasks), "done", done)}
 }
 
@@ -178,7 +183,8 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 		for _, t := range level {
 			role := configuredRole(p, t, cfg, opt, bad)
 			if s.Charter(t.ID) != nil {
-				bad.add(CodeUnrepresentable, t.Pointer, t.ID, "the run has a charter %s already; tasks of another plan need other ids.", ojson.Shown(t.ID))
+				bad.add(CodeUnrepresentable, t.Pointer, t.ID,
+					"the run has a charter %s already; tasks of another plan need other ids.", ojson.Shown(t.ID))
 			}
 			from := start
 			for _, d := range t.DependsOn {
@@ -193,7 +199,9 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 				return len(roles) == 0 || slices.Contains(roles, role)
 			})
 			if at < 0 {
-				bad.add(CodeUnrepresentable, pointer(t.Pointer, "role"), role, "no phase from %s on routes to role %s; add it to routing.%s.allowed_next_roles of agentxchain.json.", names[from], role, names[len(names)-1])
+				bad.add(CodeUnrepresentable, pointer(t.Pointer, "role"), role,
+					"no phase from %s on routes to role %s; add it to routing.%s.allowed_next_roles of agentxchain.json.",
+					names[from], role, names[len(names)-1])
 				continue
 			}
 			ph := phases[from+at]
@@ -222,11 +230,15 @@ func ForProject(p *Plan, cfg *config.Config, s *run.State, opt FitOptions) (*Imp
 func (im *Import) needs(t *Task, ahead []*Phase, bad *faults) {
 	for i, g := range t.Gates {
 		if !slices.ContainsFunc(ahead, func(ph *Phase) bool { return ph.Gate == g }) {
-			bad.add(CodeUnrepresentable, pointer(t.Pointer, "gates_required", i), g, "gate %s is not the exit gate of phase %s or a later one; define gates.%s and make it the exit_gate in routing of agentxchain.json.", ojson.Shown(g), ahead[0].Name, g)
+			bad.add(CodeUnrepresentable, pointer(t.Pointer, "gates_required", i), g,
+				"gate %s is not the exit gate of phase %s or a later one; define gates.%s and make it the exit_gate in routing of agentxchain.json.",
+				ojson.Shown(g), ahead[0].Name, g)
 		}
 	}
 	if t.Human && !slices.ContainsFunc(ahead, func(ph *Phase) bool { return ph.Human }) {
-		bad.add(CodeUnrepresentable, t.Pointer, "", "the task wants a person's review, but no gate from phase %s on asks for one; set requires_human_approval of a gate in agentxchain.json.", ahead[0].Name)
+		bad.add(CodeUnrepresentable, t.Pointer, "",
+			"the task wants a person's review, but no gate from phase %s on asks for one; set requires_human_approval of a gate in agentxchain.json.",
+			ahead[0].Name)
 	}
 }
 
@@ -242,8 +254,16 @@ func (im *Import) place(t *Task, ph *Phase, role string) {
 		im.Roles = append(im.Roles, &RoleUse{ID: role, New: true})
 	}
 	im.Roles[i].Tasks++
-	c := &run.Charter{CharterID: t.ID, Phase: ph.Name, Role: role, Charter: t.Goal, AcceptanceContract: t.Contract, DependsOn: t.DependsOn,
-		GatesRequired: t.Gates, Source: t.Source}
+	c := &run.Charter{
+		CharterID:          t.ID,
+		Phase:              ph.Name,
+		Role:               role,
+		Charter:            t.Goal,
+		AcceptanceContract: t.Contract,
+		DependsOn:          t.DependsOn,
+		GatesRequired:      t.Gates,
+		Source:             t.Source,
+	}
 	if t.Told.Len() > 0 {
 		c.Task = t.Told
 	}
@@ -262,7 +282,9 @@ func (im *Import) remarks() {
 	}
 	for _, t := range im.Plan.Tasks {
 		if utf8.RuneCountInString(t.Goal) > maxPromptGoal {
-			im.Plan.note(t.Pointer, fmt.Sprintf("a goal of more than %d characters is cut in the prompt; ASSIGNMENT.json has all of it", maxPromptGoal))
+			im.Plan.note(t.Pointer, fmt.Sprintf(
+				"a goal of more than %d characters is cut in the prompt; ASSIGNMENT.json has all of it", maxPromptGoal,
+			))
 		}
 	}
 }

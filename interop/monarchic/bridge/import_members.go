@@ -87,13 +87,15 @@ func (r *reader) common(t *Task, o *ojson.Object, at string) {
 	r.gates(t, o, at)
 	for key, v := range o.All() {
 		switch k := snake(key); k {
-		case "version", "id", "task_id", "step_id", "role", "role_id", "goal", "depends_on", "gates_required", "task_template":
+		case "version", "id", "task_id", "step_id", "role", "role_id", "goal", "depends_on", "gates_required",
+			"task_template":
 		case "task":
 			if _, ok := v.(string); !ok && has(o, "goal") {
 				t.Told.Set(k, v)
 			}
 		case "run_context", "extensions":
-			r.plan.note(pointer(at, key), k+" is kept in the record and has no effect: runtimes are set in agentxchain.json")
+			r.plan.note(pointer(at, key),
+				k+" is kept in the record and has no effect: runtimes are set in agentxchain.json")
 		case "required_skills":
 			t.Told.Set(k, v)
 			r.skills(v, pointer(at, key))
@@ -186,10 +188,13 @@ func (r *reader) edge(t *Task, at, id string, o *ojson.Object) {
 	case "handoff", "review", "artifact_flow":
 		r.plan.note(at, kind+" is taken as an order of work; the task finds the work of the others in the work tree")
 	case "message_route":
-		r.bad.add(CodeUnrepresentable, at, kind, "a message route between tasks cannot be planned: turns are sent messages while the run goes on (git agentxchain monarchic message send). Take the edge out, or make it depends_on if it is an order of work.")
+		r.bad.add(CodeUnrepresentable, at, kind,
+			"a message route between tasks cannot be planned: turns are sent messages while the run goes on (git agentxchain monarchic message send). Take the edge out, or make it depends_on if it is an order of work.")
 		return
 	default:
-		r.bad.add(CodeUnrepresentable, at, kind, "an edge of kind %s cannot be carried out; the kinds are depends_on, handoff, review and artifact_flow.", ojson.Shown(kind))
+		r.bad.add(CodeUnrepresentable, at, kind,
+			"an edge of kind %s cannot be carried out; the kinds are depends_on, handoff, review and artifact_flow.",
+			ojson.Shown(kind))
 		return
 	}
 	if v, ok := get(o, "required"); ok && v == false {
@@ -209,12 +214,15 @@ func (r *reader) gates(t *Task, o *ojson.Object, at string) {
 	}
 	items, isList := v.([]any)
 	if !isList {
-		r.bad.add(CodePipelineInvalid, pointer(at, "gates_required"), ojson.Shown(v), "gates_required must be an array of names.")
+		r.bad.add(CodePipelineInvalid, pointer(at, "gates_required"), ojson.Shown(v),
+			"gates_required must be an array of names.")
 	}
 	for i, item := range items {
 		name, _ := item.(string)
-		if name = strings.TrimSpace(name); name == "" || len(name) > maxGateName || strings.ContainsFunc(name, unicode.IsControl) {
-			r.bad.add(CodePipelineInvalid, pointer(at, "gates_required", i), ojson.Shown(item), "a gate needs a name of at most %d bytes.", maxGateName)
+		if name = strings.TrimSpace(name); name == "" || len(name) > maxGateName ||
+			strings.ContainsFunc(name, unicode.IsControl) {
+			r.bad.add(CodePipelineInvalid, pointer(at, "gates_required", i), ojson.Shown(item),
+				"a gate needs a name of at most %d bytes.", maxGateName)
 		} else if !slices.Contains(t.Gates, name) {
 			t.Gates = append(t.Gates, name)
 		}
@@ -256,7 +264,8 @@ func (r *reader) contract(t *Task, v ojson.Value, at string) {
 	t.Contract = append(t.Contract, o.Strings("definition_of_done")...)
 	t.Human = t.Human || o.String("review_policy") == "human_required"
 	if len(o.Array("required_checks")) > 0 {
-		r.plan.note(pointer(at, "required_checks"), "required checks are told to the agent; name them in gates_required to hold the phase on them")
+		r.plan.note(pointer(at, "required_checks"),
+			"required checks are told to the agent; name them in gates_required to hold the phase on them")
 	}
 }
 
@@ -274,28 +283,34 @@ func (r *reader) graph() {
 		case KindTask:
 			at = "/task_id"
 		}
-		r.bad.add(CodePipelineInvalid, at, p.ID, "the id of the plan cannot be used: it must have at most 200 bytes and no /, \\ or control characters.")
+		r.bad.add(CodePipelineInvalid, at, p.ID,
+			"the id of the plan cannot be used: it must have at most 200 bytes and no /, \\ or control characters.")
 	}
 	byID := make(map[string]*Task, len(p.Tasks))
 	for _, t := range p.Tasks {
 		switch {
 		case t.ID == "":
 		case !wire.SafeID(t.ID):
-			r.bad.add(CodePipelineInvalid, t.Pointer, t.ID, "the id %s cannot be used: it must have at most 200 bytes and no /, \\ or control characters.", ojson.Shown(t.ID))
+			r.bad.add(CodePipelineInvalid, t.Pointer, t.ID,
+				"the id %s cannot be used: it must have at most 200 bytes and no /, \\ or control characters.",
+				ojson.Shown(t.ID))
 		case byID[t.ID] != nil:
-			r.bad.add(CodePipelineInvalid, t.Pointer, t.ID, "the id %s is that of %s already.", ojson.Shown(t.ID), byID[t.ID].Pointer)
+			r.bad.add(CodePipelineInvalid, t.Pointer, t.ID, "the id %s is that of %s already.", ojson.Shown(t.ID),
+				byID[t.ID].Pointer)
 		}
 		byID[t.ID] = t
 	}
 	for _, t := range p.Tasks {
 		for _, d := range t.DependsOn {
 			if byID[d] == nil {
-				r.bad.add(CodePipelineInvalid, t.Pointer, d, "%s depends on %s, which is no task of the plan.", t.ID, ojson.Shown(d))
+				r.bad.add(CodePipelineInvalid, t.Pointer, d, "%s depends on %s, which is no task of the plan.", t.ID,
+					ojson.Shown(d))
 			}
 		}
 	}
 	if circle := findCircle(p.Tasks, byID); circle != nil {
-		r.bad.add(CodePipelineInvalid, byID[circle[0]].Pointer, circle[0], "the tasks depend on each other in a circle: %s.", strings.Join(circle, " -> "))
+		r.bad.add(CodePipelineInvalid, byID[circle[0]].Pointer, circle[0],
+			"the tasks depend on each other in a circle: %s.", strings.Join(circle, " -> "))
 	}
 }
 

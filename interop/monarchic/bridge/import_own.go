@@ -35,6 +35,17 @@ func (r *reader) ownCharter(c *ojson.Object, at string) {
 		source = c
 	}
 	place, _ := c.Int("sequence")
-	r.plan.Tasks = append(r.plan.Tasks, &Task{Pointer: at, place: place, ID: r.text(c, at, "charter_id", true), RoleID: c.String("role"), Goal: r.text(c, at, "charter", true),
-		DependsOn: c.Strings("depends_on"), Gates: c.Strings("gates_required"), Contract: c.Strings("acceptance_contract"), Told: told, Source: source, Human: c.Bool("requires_human")})
+	r.plan.Tasks = append(r.plan.Tasks, &Task{
+		Pointer:   at,
+		place:     place,
+		ID:        r.text(c, at, "charter_id", true),
+		RoleID:    c.String("role"),
+		Goal:      r.text(c, at, "charter", true),
+		DependsOn: c.Strings("depends_on"),
+		Gates:     c.Strings("gates_required"),
+		Contract:  c.Strings("acceptance_contract"),
+		Told:      told,
+		Source:    source,
+		Human:     c.Bool("requires_human"),
+	})
 }

@@ -27,9 +27,13 @@ const readHint = "git agentxchain monarchic validate FILE shows every finding"
 // (package check). Errors: invalid_json, pipeline_invalid, plan_unrepresentable,
 // unsupported_version; each fault is a problem whose field is its JSON pointer.
 func ReadPlan(data []byte) (*Plan, *wire.Error) {
-	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")), ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
+	v, err := ojson.DecodeLimited([]byte(strings.TrimPrefix(string(data), "\ufeff")),
+		ojson.Limits{Bytes: MaxPlanBytes, Depth: maxPlanDepth})
 	if err != nil {
-		e := &wire.Error{Code: wire.CodeInvalidJSON, Message: "The plan is not one JSON document: " + err.Error() + "."}
+		e := &wire.Error{
+			Code:    wire.CodeInvalidJSON,
+			Message: "The plan is not one JSON document: " + err.Error() + ".",
+		}
 		var syntax *ojson.SyntaxError
 		if errors.As(err, &syntax) {
 			e.Details = ojson.NewObject("line", syntax.Line, "offset", syntax.Offset)
@@ -38,9 +42,14 @@ func ReadPlan(data []byte) (*Plan, *wire.Error) {
 	}
 	doc, ok := v.(*ojson.Object)
 	if !ok {
-		return nil, &wire.Error{Code: CodePipelineInvalid, Message: "A plan is a JSON object, not " + ojson.TypeName(v) + ".", Hint: readHint}
+		return nil, &wire.Error{
+			Code:    CodePipelineInvalid,
+			Message: "A plan is a JSON object, not " + ojson.TypeName(v) + ".",
+			Hint:    readHint,
+		}
 	}
-	if inner := doc.Object("plan"); has(inner, "steps") && !has(doc, "pipeline_id") && !has(doc, "plan_id") && !has(doc, "task_id") {
+	if inner := doc.Object("plan"); has(inner, "steps") && !has(doc, "pipeline_id") && !has(doc, "plan_id") &&
+		!has(doc, "task_id") {
 		doc = inner
 	}
 	r := &reader{plan: &Plan{Rest: &ojson.Object{}}}
@@ -73,7 +82,8 @@ func ReadPlan(data []byte) (*Plan, *wire.Error) {
 func (r *reader) version(doc *ojson.Object, key string) {
 	v, ok := get(doc, key)
 	if text, _ := v.(string); ok && text != "v1" {
-		r.bad.add(CodeUnsupported, pointer("", key), ojson.Shown(v), "version %s is not supported; supported is \"v1\".", ojson.Shown(v))
+		r.bad.add(CodeUnsupported, pointer("", key), ojson.Shown(v),
+			"version %s is not supported; supported is \"v1\".", ojson.Shown(v))
 	}
 }
 
@@ -85,7 +95,8 @@ func (r *reader) pipeline(doc *ojson.Object) {
 		r.bad.add(CodePipelineInvalid, "/tasks", "", "tasks must be an array.")
 		return
 	}
-	p.ID, p.Objective, p.ProjectKey = r.text(doc, "", "pipeline_id", true), r.text(doc, "", "objective", false), r.text(doc, "", "project_key", false)
+	p.ID, p.Objective, p.ProjectKey = r.text(doc, "", "pipeline_id",
+		true), r.text(doc, "", "objective", false), r.text(doc, "", "project_key", false)
 	p.Kind = KindPipelineLegacy
 	aware, ordered := has(doc, "objective") || has(doc, "project_key"), false
 	for i, item := range items {
@@ -96,7 +107,8 @@ func (r *reader) pipeline(doc *ojson.Object) {
 			r.bad.add(CodePipelineInvalid, at, ojson.Shown(item), "a task must be an object.")
 			continue
 		case has(o, "task_artifact"):
-			r.bad.add(CodeUnrepresentable, pointer(at, "task_artifact"), "", "the task is in a file of its own; put its goal here, as goal.")
+			r.bad.add(CodeUnrepresentable, pointer(at, "task_artifact"), "",
+				"the task is in a file of its own; put its goal here, as goal.")
 			continue
 		}
 		aware = aware || has(o, "role") || has(o, "goal") || has(o, "required_skills")
@@ -130,10 +142,12 @@ func (r *reader) aware(doc *ojson.Object) {
 	}
 	for _, t := range r.plan.Tasks {
 		if t.Role == "" && t.RoleID == "" {
-			r.bad.add(CodePipelineInvalid, pointer(t.Pointer, "role"), "", "a task of a role-aware pipeline needs role.")
+			r.bad.add(CodePipelineInvalid, pointer(t.Pointer, "role"), "",
+				"a task of a role-aware pipeline needs role.")
 		}
 		if v, ok := get(t.Source, "goal"); !ok || blank(v) {
-			r.bad.add(CodePipelineInvalid, pointer(t.Pointer, "goal"), "", "a task of a role-aware pipeline needs goal.")
+			r.bad.add(CodePipelineInvalid, pointer(t.Pointer, "goal"), "",
+				"a task of a role-aware pipeline needs goal.")
 		}
 	}
 }
@@ -156,7 +170,8 @@ func (r *reader) pipelineTask(o *ojson.Object, at string) {
 		t.Told.Set("task", text)
 	}
 	if strings.TrimSpace(t.Goal) == "" {
-		r.bad.add(CodePipelineInvalid, at, "", "the task does not say what is to be done: it needs goal, or task as text or with a goal.")
+		r.bad.add(CodePipelineInvalid, at, "",
+			"the task does not say what is to be done: it needs goal, or task as text or with a goal.")
 	}
 	r.plan.Tasks = append(r.plan.Tasks, t)
 }
@@ -185,7 +200,8 @@ func (r *reader) portablePlan(doc *ojson.Object) {
 		r.bad.add(CodePipelineInvalid, "/steps", "", "steps must be an array.")
 	}
 	ours := r.ownPlan(doc)
-	if st, _ := get(doc, "status"); ours == nil && st != nil && st != "draft" && st != "planned" && st != "unspecified" && st != "unknown" {
+	if st, _ := get(doc, "status"); ours == nil && st != nil && st != "draft" && st != "planned" &&
+		st != "unspecified" && st != "unknown" {
 		p.note("/status", "the status of the plan is not taken over: every task is done in this run")
 	}
 	recorded := false
@@ -210,7 +226,8 @@ func (r *reader) portablePlan(doc *ojson.Object) {
 	r.rest(doc, "contract_version", "plan_id", "objective", "steps")
 	slices.SortStableFunc(p.Tasks, func(a, b *Task) int { return a.place - b.place })
 	if ours != nil {
-		p.Kind, p.ID, p.Objective = cmp.Or(ours.String("kind"), p.Kind), cmp.Or(ours.String("plan_id"), p.ID), cmp.Or(ours.String("objective"), p.Objective)
+		p.Kind, p.ID, p.Objective = cmp.Or(ours.String("kind"),
+			p.Kind), cmp.Or(ours.String("plan_id"), p.ID), cmp.Or(ours.String("objective"), p.Objective)
 		p.ProjectKey, p.Rest = ours.String("project_key"), ours.Object("rest").Clone()
 	}
 }
@@ -221,7 +238,8 @@ func (r *reader) portableStep(o *ojson.Object, at string) {
 	if body, ok := tmpl.(*ojson.Object); ok {
 		r.common(t, body, pointer(at, "task_template"))
 	} else if tmpl != nil {
-		r.bad.add(CodePipelineInvalid, pointer(at, "task_template"), ojson.Shown(tmpl), "task_template must be an object.")
+		r.bad.add(CodePipelineInvalid, pointer(at, "task_template"), ojson.Shown(tmpl),
+			"task_template must be an object.")
 	}
 	r.common(t, o, at)
 	if about := r.text(o, at, "description", false); t.Goal == "" {
@@ -229,13 +247,15 @@ func (r *reader) portableStep(o *ojson.Object, at string) {
 		t.Told.Delete("description")
 	}
 	if strings.TrimSpace(t.Goal) == "" {
-		r.bad.add(CodePipelineInvalid, pointer(at, "description"), "", "the step does not say what is to be done: it needs a description, or a goal in its task_template.")
+		r.bad.add(CodePipelineInvalid, pointer(at, "description"), "",
+			"the step does not say what is to be done: it needs a description, or a goal in its task_template.")
 	}
 	for _, key := range []string{"failure", "kind", "expected_outputs", "policy_tags"} {
 		t.Told.Delete(key)
 	}
 	if has(o, "failure") {
-		r.plan.note(pointer(at, "failure"), "the failure of an earlier execution is kept in the record and has no effect")
+		r.plan.note(pointer(at, "failure"),
+			"the failure of an earlier execution is kept in the record and has no effect")
 	}
 	r.plan.Tasks = append(r.plan.Tasks, t)
 }
@@ -272,7 +292,8 @@ func (r *reader) strictPlan(doc *ojson.Object) {
 		p.Tasks = append(p.Tasks, t)
 	}
 	if replan := doc.Object("replan_policy"); replan != nil {
-		p.note("/replan_policy", "replanning is the run's own: rules.max_turn_retries and a person decide what follows a failure")
+		p.note("/replan_policy",
+			"replanning is the run's own: rules.max_turn_retries and a person decide what follows a failure")
 	}
 	r.rest(doc, "plan_id", "steps")
 }

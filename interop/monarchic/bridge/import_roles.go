@@ -35,9 +35,13 @@ func (im *Import) newRole(t *Task, opt FitOptions, bad *faults) {
 	id := im.newRoleID(t, opt)
 	switch {
 	case id == "human" || !roleID(id):
-		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role_id"), id, "%s cannot be the id of a role: it takes lowercase letters, digits, - and _, and is not human.", ojson.Shown(id))
+		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role_id"), id,
+			"%s cannot be the id of a role: it takes lowercase letters, digits, - and _, and is not human.",
+			ojson.Shown(id))
 	case t.RoleID == "" && t.Role != "" && !slices.Contains(agentRoles(), id):
-		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role"), id, "role %s is none of %s; name a role of your own with role_id.", ojson.Shown(id), strings.Join(agentRoles(), ", "))
+		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role"), id,
+			"role %s is none of %s; name a role of your own with role_id.", ojson.Shown(id),
+			strings.Join(agentRoles(), ", "))
 	case t.RoleID == "" && t.Role == "":
 		im.Plan.note(pointer(t.Pointer, "role"), "the plan names no role, so role "+id+" does the task")
 	}
@@ -59,7 +63,8 @@ func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *f
 		if known(t.RoleID) {
 			return t.RoleID
 		}
-		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role_id"), t.RoleID, "agentxchain.json has no role %s (roles: %s); add it, or name one of them.", ojson.Shown(t.RoleID), have)
+		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role_id"), t.RoleID,
+			"agentxchain.json has no role %s (roles: %s); add it, or name one of them.", ojson.Shown(t.RoleID), have)
 		return ""
 	}
 	token, key := t.Role, "role"
@@ -83,7 +88,8 @@ func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *f
 	}
 	what := "role " + ojson.Shown(token) + " is none of agentxchain.json (roles: " + have + "); " + naming
 	if t.Role == "" {
-		what = "the task names no role, and agentxchain.json has no " + token + " (roles: " + have + "); say who does such tasks with --role."
+		what = "the task names no role, and agentxchain.json has no " + token + " (roles: " + have +
+			"); say who does such tasks with --role."
 	}
 	bad.add(wire.CodeUnknownRole, pointer(t.Pointer, key), token, "%s", what)
 	return ""
@@ -116,12 +122,14 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	if goal := strings.TrimSpace(text.CutUnits(strings.TrimSpace(p.Objective), 500)); goal != "" {
 		project.Set("goal", goal)
 		if goal != strings.TrimSpace(p.Objective) {
-			p.note("/objective", "the goal of a project has 500 characters, so the objective is cut there; the run keeps all of it")
+			p.note("/objective",
+				"the goal of a project has 500 characters, so the objective is cut there; the run keeps all of it")
 		}
 	}
 	runtime, rt := personRuntime, obj("type", config.RuntimeManual)
 	if opt.Agent != "" {
-		runtime, rt = agentRuntime, obj("type", "local_cli", "command", []string{opt.Agent}, "prompt_transport", "dispatch_bundle_only")
+		runtime, rt = agentRuntime, obj("type", "local_cli", "command", []string{opt.Agent},
+			"prompt_transport", "dispatch_bundle_only")
 	}
 	roles := &ojson.Object{}
 	for _, r := range im.Roles {
@@ -129,19 +137,23 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 		if opt.Agent == "" && reviews(r.ID) {
 			r.Authority = wire.ReviewOnly
 		}
-		roles.Set(r.ID, obj("title", r.Title, "mandate", "Carry out the tasks the plan gives to this role, one at a time, and show that each is done.",
+		roles.Set(r.ID, obj("title", r.Title,
+			"mandate", "Carry out the tasks the plan gives to this role, one at a time, and show that each is done.",
 			"write_authority", r.Authority, "runtime", runtime))
 	}
 	routing, gates := &ojson.Object{}, &ojson.Object{}
 	for _, ph := range im.Phases {
-		route := obj("entry_role", ph.Roles[0], "allowed_next_roles", append(slices.Clone(ph.Roles), "human"), "max_concurrent_turns", ph.Concurrent)
+		route := obj("entry_role", ph.Roles[0], "allowed_next_roles", append(slices.Clone(ph.Roles), "human"),
+			"max_concurrent_turns", ph.Concurrent)
 		if ph.Gate != "" {
 			route.Set("exit_gate", ph.Gate)
-			gates.Set(ph.Gate, obj("requires_verification_pass", im.asksVerification(ph), "requires_human_approval", ph.Human))
+			gates.Set(ph.Gate,
+				obj("requires_verification_pass", im.asksVerification(ph), "requires_human_approval", ph.Human))
 		}
 		routing.Set(ph.Name, route)
 	}
-	doc := obj("schema_version", "1.0", "project", project, "roles", roles, "runtimes", obj(runtime, rt), "routing", routing, "gates", gates,
+	doc := obj("schema_version", "1.0", "project", project, "roles", roles, "runtimes", obj(runtime, rt),
+		"routing", routing, "gates", gates,
 		"rules", obj("max_turn_retries", 2),
 		// A plan brings no documents of its own; left out, other readers would demand the usual ones.
 		"workflow_kit", obj())
@@ -151,10 +163,17 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 	data := ojson.Pretty(doc)
 	cfg, problems, err := config.Decode(data)
 	if err != nil {
-		return nil, &wire.Error{Code: CodeUnrepresentable, Message: "The plan leads to an agentxchain.json that cannot be read: " + err.Error() + "."}
+		return nil, &wire.Error{
+			Code:    CodeUnrepresentable,
+			Message: "The plan leads to an agentxchain.json that cannot be read: " + err.Error() + ".",
+		}
 	}
 	if len(problems) > 0 {
-		return nil, &wire.Error{Code: CodeUnrepresentable, Problems: problems, Message: "The plan leads to an agentxchain.json that is not valid: " + problems.Join() + "."}
+		return nil, &wire.Error{
+			Code:     CodeUnrepresentable,
+			Problems: problems,
+			Message:  "The plan leads to an agentxchain.json that is not valid: " + problems.Join() + ".",
+		}
 	}
 	im.Config = data
 	return cfg, nil
@@ -163,7 +182,9 @@ func (im *Import) propose(opt FitOptions) (*config.Config, *wire.Error) {
 // asksVerification reports whether a task of the phase names a gate; one that is
 // there for a person alone asks for nothing else.
 func (im *Import) asksVerification(ph *Phase) bool {
-	return slices.ContainsFunc(im.Charters, func(c *run.Charter) bool { return c.Phase == ph.Name && len(c.GatesRequired) > 0 })
+	return slices.ContainsFunc(im.Charters, func(c *run.Charter) bool {
+		return c.Phase == ph.Name && len(c.GatesRequired) > 0
+	})
 }
 
 func title(id string) string {

@@ -27,18 +27,21 @@ func pipeline(tasks string) string {
 }
 
 func portablePlan(steps string) string {
-	return `{"contract_version":"v1","plan_id":"pl","objective":"ob","status":"planned","created_at_ms":1,"updated_at_ms":2,"provenance":{"generated_by":"g","generated_at_ms":1},"steps":[` + steps + `]}`
+	return `{"contract_version":"v1","plan_id":"pl","objective":"ob","status":"planned","created_at_ms":1,"updated_at_ms":2,"provenance":{"generated_by":"g","generated_at_ms":1},"steps":[` +
+		steps + `]}`
 }
 
 func strictPlan(steps string) string {
-	return `{"plan_id":"ps","intent_id":"i","plan_version":"v1","planner_version":"x","created_at":1,"steps":[` + steps + `],"replan_policy":{"strategy":"retry","max_attempts":1},"input_digest":"sha256:i"}`
+	return `{"plan_id":"ps","intent_id":"i","plan_version":"v1","planner_version":"x","created_at":1,"steps":[` +
+		steps + `],"replan_policy":{"strategy":"retry","max_attempts":1},"input_digest":"sha256:i"}`
 }
 
 // laid are the charters of a new project, a line each: id phase role deps gates goal.
 func laid(im *bridge.Import) string {
 	var b strings.Builder
 	for _, c := range im.Charters {
-		fmt.Fprintf(&b, "%s %s %s %s %s %s\n", c.CharterID, c.Phase, c.Role, strings.Join(c.DependsOn, ","), strings.Join(c.GatesRequired, ","), c.Charter)
+		fmt.Fprintf(&b, "%s %s %s %s %s %s\n", c.CharterID, c.Phase, c.Role, strings.Join(c.DependsOn, ","),
+			strings.Join(c.GatesRequired, ","), c.Charter)
 	}
 	return b.String()
 }
@@ -58,7 +61,8 @@ func TestPlansOfEveryForm(t *testing.T) {
 			bridge.KindStrictPlan, "ps", "s1 level-1 reviewer   look\ns2 level-2 back s1  make\n"},
 		"task": {`{"version":"v1","task_id":"t","role":"dev","goal":"g","gates_required":["qa","security"]}`,
 			bridge.KindTask, "task-t", "t level-1 dev  qa,security g\n"},
-		"task with a role by number": {`{"version":"v1","task_id":"t","role":9,"goal":"g"}`, bridge.KindTask, "task-t", "t level-1 researcher   g\n"},
+		"task with a role by number": {`{"version":"v1","task_id":"t","role":9,"goal":"g"}`, bridge.KindTask, "task-t",
+			"t level-1 researcher   g\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := bridge.ReadPlan([]byte("\ufeff" + c.doc))
@@ -78,25 +82,39 @@ func TestPlansOfEveryForm(t *testing.T) {
 
 func TestPlansThatAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ doc, code, pointer string }{
-		"no JSON":               {`{"a":`, wire.CodeInvalidJSON, ""},
-		"a list":                {`[]`, bridge.CodePipelineInvalid, ""},
-		"no plan":               {`{"version":"v1"}`, bridge.CodePipelineInvalid, ""},
-		"no tasks":              {pipeline(``), bridge.CodePipelineInvalid, ""},
-		"another version":       {strings.Replace(pipeline(`{"id":"a","role":"dev","goal":"x"}`), `"v1"`, `"v2"`, 1), bridge.CodeUnsupported, "/version"},
-		"circle":                {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":["b"]},{"id":"b","role":"dev","goal":"x","depends_on":["a"]}`), bridge.CodePipelineInvalid, "/tasks/0/depends_on/0"},
-		"unknown dependency":    {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":["z"]}`), bridge.CodePipelineInvalid, "/tasks/0/depends_on/0"},
-		"twice the same id":     {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"a","role":"dev","goal":"x"}`), bridge.CodePipelineInvalid, "/tasks/1/id"},
-		"unsafe id":             {pipeline(`{"id":"../a","role":"dev","goal":"x"}`), bridge.CodePipelineInvalid, "/tasks/0/id"},
-		"message route":         {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"b","role":"dev","goal":"x","depends_on":[{"task_id":"a","kind":"message_route"}]}`), bridge.CodeUnrepresentable, "/tasks/1/depends_on/0"},
-		"task in a file":        {pipeline(`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"}`), bridge.CodeUnrepresentable, "/tasks/0/task_artifact"},
-		"role without role_id":  {pipeline(`{"id":"a","role":"wizard","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role"},
-		"role_id that is none":  {pipeline(`{"id":"a","role":"dev","role_id":"Big One","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id"},
-		"a person as role":      {pipeline(`{"id":"a","role":"dev","role_id":"human","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id"},
-		"no goal":               {pipeline(`{"id":"a","role":"dev"}`), bridge.CodePipelineInvalid, "/tasks/0/goal"},
-		"skills twice":          {pipeline(`{"id":"a","role":"dev","goal":"x","required_skills":["s","s"]}`), bridge.CodePipelineInvalid, "/tasks/0/required_skills/1"},
-		"no objective":          {`{"version":"v1","pipeline_id":"p","project_key":"k","tasks":[{"id":"a","role":"dev","goal":"x"}]}`, bridge.CodePipelineInvalid, "/objective"},
-		"strict with more":      {strings.Replace(strictPlan(``), `"plan_id"`, `"more":1,"plan_id"`, 1), bridge.CodePipelineInvalid, "/more"},
-		"step without template": {portablePlan(`{"step_id":"s","description":"d"}`), bridge.CodePipelineInvalid, "/steps/0/task_template"},
+		"no JSON":  {`{"a":`, wire.CodeInvalidJSON, ""},
+		"a list":   {`[]`, bridge.CodePipelineInvalid, ""},
+		"no plan":  {`{"version":"v1"}`, bridge.CodePipelineInvalid, ""},
+		"no tasks": {pipeline(``), bridge.CodePipelineInvalid, ""},
+		"another version": {strings.Replace(pipeline(`{"id":"a","role":"dev","goal":"x"}`), `"v1"`, `"v2"`,
+			1), bridge.CodeUnsupported, "/version"},
+		"circle": {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":["b"]},{"id":"b","role":"dev","goal":"x","depends_on":["a"]}`),
+			bridge.CodePipelineInvalid, "/tasks/0/depends_on/0"},
+		"unknown dependency": {pipeline(`{"id":"a","role":"dev","goal":"x","depends_on":["z"]}`),
+			bridge.CodePipelineInvalid, "/tasks/0/depends_on/0"},
+		"twice the same id": {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"a","role":"dev","goal":"x"}`),
+			bridge.CodePipelineInvalid, "/tasks/1/id"},
+		"unsafe id": {pipeline(`{"id":"../a","role":"dev","goal":"x"}`), bridge.CodePipelineInvalid,
+			"/tasks/0/id"},
+		"message route": {pipeline(`{"id":"a","role":"dev","goal":"x"},{"id":"b","role":"dev","goal":"x","depends_on":[{"task_id":"a","kind":"message_route"}]}`),
+			bridge.CodeUnrepresentable, "/tasks/1/depends_on/0"},
+		"task in a file": {pipeline(`{"id":"a","role":"dev","goal":"x","task_artifact":"a.json"}`),
+			bridge.CodeUnrepresentable, "/tasks/0/task_artifact"},
+		"role without role_id": {pipeline(`{"id":"a","role":"wizard","goal":"x"}`), wire.CodeUnknownRole,
+			"/tasks/0/role"},
+		"role_id that is none": {pipeline(`{"id":"a","role":"dev","role_id":"Big One","goal":"x"}`),
+			wire.CodeUnknownRole, "/tasks/0/role_id"},
+		"a person as role": {pipeline(`{"id":"a","role":"dev","role_id":"human","goal":"x"}`),
+			wire.CodeUnknownRole, "/tasks/0/role_id"},
+		"no goal": {pipeline(`{"id":"a","role":"dev"}`), bridge.CodePipelineInvalid, "/tasks/0/goal"},
+		"skills twice": {pipeline(`{"id":"a","role":"dev","goal":"x","required_skills":["s","s"]}`),
+			bridge.CodePipelineInvalid, "/tasks/0/required_skills/1"},
+		"no objective": {`{"version":"v1","pipeline_id":"p","project_key":"k","tasks":[{"id":"a","role":"dev","goal":"x"}]}`,
+			bridge.CodePipelineInvalid, "/objective"},
+		"strict with more": {strings.Replace(strictPlan(``), `"plan_id"`, `"more":1,"plan_id"`,
+			1), bridge.CodePipelineInvalid, "/more"},
+		"step without template": {portablePlan(`{"step_id":"s","description":"d"}`), bridge.CodePipelineInvalid,
+			"/steps/0/task_template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := bridge.ReadPlan([]byte(c.doc))
@@ -131,7 +149,8 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 	if got := string(ojson.Compact(c.Task)); got != `{"inputs":{"n":1.50},"constraints":{"no_network":true},"required_skills":[{"id":"s","required":true}],"color":"red","delivery_contract":{"objective":"o","definition_of_done":["it runs","it stops"],"required_checks":["c"],"risk_tier":"low","review_policy":"human_required"}}` {
 		t.Errorf("told: %s", got)
 	}
-	if !slices.Equal(c.AcceptanceContract, []string{"it runs", "it stops"}) || c.Source.Object("extensions").String("k") != "v" || c.Source.Object("run_context").String("image") != "i" {
+	if !slices.Equal(c.AcceptanceContract, []string{"it runs", "it stops"}) ||
+		c.Source.Object("extensions").String("k") != "v" || c.Source.Object("run_context").String("image") != "i" {
 		t.Errorf("charter %s", ojson.Compact(ojson.Marshal(c)))
 	}
 	if n, _ := im.Record().Object("rest").Int("budget"); n != 7 {
@@ -142,11 +161,13 @@ func TestNothingOfATaskIsLost(t *testing.T) {
 		noted = append(noted, n.Pointers...)
 	}
 	slices.Sort(noted)
-	if want := []string{"/tasks/0/constraints", "/tasks/0/delivery_contract/required_checks", "/tasks/0/extensions", "/tasks/0/required_skills", "/tasks/0/run_context"}; !slices.Equal(noted, want) {
+	if want := []string{"/tasks/0/constraints", "/tasks/0/delivery_contract/required_checks", "/tasks/0/extensions",
+		"/tasks/0/required_skills", "/tasks/0/run_context"}; !slices.Equal(noted, want) {
 		t.Errorf("noted %q", noted)
 	}
 	cfg := configOf(t, im)
-	if g := cfg.Gate("review"); g == nil || !g.RequiresHuman || g.RequiresVerify || cfg.Role("dev").WriteAuthority != wire.Authoritative || cfg.Role("dev").RuntimeType != "local_cli" {
+	if g := cfg.Gate("review"); g == nil || !g.RequiresHuman || g.RequiresVerify ||
+		cfg.Role("dev").WriteAuthority != wire.Authoritative || cfg.Role("dev").RuntimeType != "local_cli" {
 		t.Errorf("config %s", im.Config)
 	}
 }
@@ -188,10 +209,13 @@ func TestFittingAProject(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	if got := laid(im); im.Config != nil || got != "s planning pm   x\nd build dev s  x\nt build tester d works x\nr ship pm t  x\n" {
+	if got := laid(im); im.Config != nil ||
+		got != "s planning pm   x\nd build dev s  x\nt build tester d works x\nr ship pm t  x\n" {
 		t.Errorf("laid out as\n%s", got)
 	}
-	im, refusal = fit(pipeline(`{"id":"s","role":"product_owner","goal":"x"}`), func(s *run.State) { s.Phase = "build" })
+	im, refusal = fit(pipeline(`{"id":"s","role":"product_owner","goal":"x"}`), func(s *run.State) {
+		s.Phase = "build"
+	})
 	if refusal != nil || laid(im) != "s ship pm   x\n" {
 		t.Errorf("%v, %s", refusal, laid(im))
 	}
@@ -199,12 +223,18 @@ func TestFittingAProject(t *testing.T) {
 		doc, code, pointer string
 		change             func(*run.State)
 	}{
-		"no such role":       {pipeline(`{"id":"a","role":"security","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role", nil},
-		"no such role_id":    {pipeline(`{"id":"a","role":"dev","role_id":"back","goal":"x"}`), wire.CodeUnknownRole, "/tasks/0/role_id", nil},
-		"role not any more":  {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0/role", func(s *run.State) { s.Phase = "ship" }},
-		"dev after the last": {pipeline(`{"id":"a","role":"product_owner","goal":"x","depends_on":["b"]},{"id":"b","role":"qa","goal":"x","depends_on":["c"],"gates_required":["nobody"]},{"id":"c","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/1/gates_required/0", nil},
-		"gate that is past":  {pipeline(`{"id":"a","role":"dev","goal":"x","gates_required":["scope"]}`), bridge.CodeUnrepresentable, "/tasks/0/gates_required/0", nil},
-		"id taken":           {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0", func(s *run.State) { s.CharterQueue = []*run.Charter{{CharterID: "a"}} }},
+		"no such role": {pipeline(`{"id":"a","role":"security","goal":"x"}`), wire.CodeUnknownRole,
+			"/tasks/0/role", nil},
+		"no such role_id": {pipeline(`{"id":"a","role":"dev","role_id":"back","goal":"x"}`), wire.CodeUnknownRole,
+			"/tasks/0/role_id", nil},
+		"role not any more": {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable,
+			"/tasks/0/role", func(s *run.State) { s.Phase = "ship" }},
+		"dev after the last": {pipeline(`{"id":"a","role":"product_owner","goal":"x","depends_on":["b"]},{"id":"b","role":"qa","goal":"x","depends_on":["c"],"gates_required":["nobody"]},{"id":"c","role":"dev","goal":"x"}`),
+			bridge.CodeUnrepresentable, "/tasks/1/gates_required/0", nil},
+		"gate that is past": {pipeline(`{"id":"a","role":"dev","goal":"x","gates_required":["scope"]}`),
+			bridge.CodeUnrepresentable, "/tasks/0/gates_required/0", nil},
+		"id taken": {pipeline(`{"id":"a","role":"dev","goal":"x"}`), bridge.CodeUnrepresentable, "/tasks/0",
+			func(s *run.State) { s.CharterQueue = []*run.Charter{{CharterID: "a"}} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := fit(c.doc, c.change); err == nil || err.Code != c.code || err.Field != c.pointer {
@@ -228,13 +258,16 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 					deps = append(deps, fmt.Sprint("t", d))
 				}
 			}
-			tasks[i] = ojson.NewObject("id", fmt.Sprint("t", i), "role", rapid.SampledFrom(roles).Draw(t, "role"), "goal", "do it", "depends_on", deps)
+			tasks[i] = ojson.NewObject("id", fmt.Sprint("t", i), "role", rapid.SampledFrom(roles).Draw(t, "role"),
+				"goal", "do it", "depends_on", deps)
 			if rapid.Bool().Draw(t, "gate") {
-				tasks[i].Set("gates_required", []string{rapid.SampledFrom([]string{"qa", "a b", "x/y"}).Draw(t, "name")})
+				tasks[i].Set("gates_required",
+					[]string{rapid.SampledFrom([]string{"qa", "a b", "x/y"}).Draw(t, "name")})
 			}
 		}
 		shuffled := rapid.Permutation(tasks).Draw(t, "order")
-		doc := ojson.NewObject("version", "v1", "pipeline_id", "p", "objective", "o", "project_key", "k", "tasks", shuffled)
+		doc := ojson.NewObject("version", "v1", "pipeline_id", "p", "objective", "o", "project_key", "k",
+			"tasks", shuffled)
 		p, err := bridge.ReadPlan(ojson.Compact(doc))
 		if err != nil {
 			t.Fatal(err)
@@ -271,7 +304,8 @@ func TestEveryGraphBecomesAProject(t *testing.T) {
 		runID := "run_0000000000000001"
 		s.RunID = &runID
 		snap := &protocol.Snapshot{Config: cfg, State: s, Index: &run.Index{Run: runID}}
-		if _, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters}, protocol.Env{Seed: strings.Repeat("0", 32)}); err != nil {
+		if _, err := protocol.Apply(snap, &protocol.QueueCharters{Plan: im.Record(), Charters: im.Charters},
+			protocol.Env{Seed: strings.Repeat("0", 32)}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -330,11 +364,14 @@ func TestLargePlans(t *testing.T) {
 	if err := refusal(many(protocol.MaxCharters+1, "dev", "")); err == nil || err.Code != wire.CodeInvalidCharter {
 		t.Errorf("%v", err)
 	}
-	if err := refusal(many(20, "dev", `,"inputs":{"text":"`+strings.Repeat("x", protocol.MaxCharterBytes/20)+`"}`)); err == nil || err.Code != wire.CodeInvalidCharter || !strings.Contains(err.Message, "Split the plan") {
+	if err := refusal(many(20, "dev",
+		`,"inputs":{"text":"`+strings.Repeat("x", protocol.MaxCharterBytes/20)+`"}`)); err == nil ||
+		err.Code != wire.CodeInvalidCharter || !strings.Contains(err.Message, "Split the plan") {
 		t.Errorf("%v", err)
 	}
 	err := refusal(many(500, "wizard", ""))
-	if err == nil || len(err.Problems) != 26 || err.Problems[25].Message != "475 more findings of this kind are not listed." {
+	if err == nil || len(err.Problems) != 26 ||
+		err.Problems[25].Message != "475 more findings of this kind are not listed." {
 		t.Errorf("%v", err)
 	}
 }

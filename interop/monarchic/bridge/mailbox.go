@@ -44,7 +44,8 @@ func (m *Mail) Answered() string {
 // Owed reports whether the recipient still has to say something: an acknowledgement
 // is asked for, and all there is of it is that the message got there.
 func (m *Mail) Owed() bool {
-	return m.Message.RequiresAck && !slices.ContainsFunc(m.Acks, func(a *portable.TaskMessageAck) bool { return !implied(a) })
+	return m.Message.RequiresAck &&
+		!slices.ContainsFunc(m.Acks, func(a *portable.TaskMessageAck) bool { return !implied(a) })
 }
 
 // implied reports whether an acknowledgement follows from a delivery.
@@ -95,7 +96,8 @@ func (x *Export) sent() []*Mail {
 		switch kind := row.String("event_type"); {
 		case kind == run.EventMessageSent && m == nil:
 			msg, err := portable.From[portable.TaskMessage](p.Object("message"))
-			if err != nil || !wire.SafeID(msg.MessageID) || msg.RunID != x.Run || !slices.Contains(protocol.MessageKinds(), string(msg.Kind)) {
+			if err != nil || !wire.SafeID(msg.MessageID) || msg.RunID != x.Run ||
+				!slices.Contains(protocol.MessageKinds(), string(msg.Kind)) {
 				x.warn("event %s holds no message of this run", row.String("event_id"))
 				continue
 			}
@@ -105,7 +107,11 @@ func (x *Export) sent() []*Mail {
 				msg.ReplyTo = ""
 			}
 			to := p.Object("to")
-			m = &Mail{Message: msg, Addressed: cmp.Or(to.String("turn"), to.String("role"), run.Human), FromRole: row.Object("turn").String("role_id")}
+			m = &Mail{
+				Message:   msg,
+				Addressed: cmp.Or(to.String("turn"), to.String("role"), run.Human),
+				FromRole:  row.Object("turn").String("role_id"),
+			}
 			if msg.Extensions = msg.Extensions.Clone(); msg.Extensions == nil {
 				msg.Extensions = ojson.NewObject()
 			}
@@ -168,7 +174,15 @@ func (x *Export) waiting(to string) string {
 }
 
 func (x *Export) ack(id, by, at, status, note string) *portable.TaskMessageAck {
-	return &portable.TaskMessageAck{Version: portable.Version, MessageID: id, RunID: x.Run, TaskID: by, AckedAt: x.timestamp(at), Status: status, Note: note}
+	return &portable.TaskMessageAck{
+		Version:   portable.Version,
+		MessageID: id,
+		RunID:     x.Run,
+		TaskID:    by,
+		AckedAt:   x.timestamp(at),
+		Status:    status,
+		Note:      note,
+	}
 }
 
 // blockers are blocks that a person has to lift; lifting one is the answer.
@@ -179,14 +193,27 @@ func (x *Export) blockers() []*Mail {
 		id := "block-" + row.String("escalation_id")
 		if row.String("kind") == "raised" {
 			m := &Mail{Derived: true, State: MailDelivered, Addressed: run.Human, FromRole: row.String("role_id"),
-				Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: cmp.Or(row.String("turn_id"), x.Run), ToTaskID: run.Human, Kind: portable.KindBlocker,
-					Subject: subjectLine(cmp.Or(row.String("typed_reason"), row.String("category"), row.String("blocked_on"))), Body: cmp.Or(row.String("detail"), row.String("recovery_action")),
-					ArtifactRefs: []string{}, CreatedAt: x.timestamp(row.String("created_at")), RequiresAck: true, Extensions: ours(row)}}
+				Message: &portable.TaskMessage{
+					Version:    portable.Version,
+					MessageID:  id,
+					RunID:      x.Run,
+					FromTaskID: cmp.Or(row.String("turn_id"), x.Run),
+					ToTaskID:   run.Human,
+					Kind:       portable.KindBlocker,
+					Subject: subjectLine(cmp.Or(row.String("typed_reason"), row.String("category"),
+						row.String("blocked_on"))),
+					Body:         cmp.Or(row.String("detail"), row.String("recovery_action")),
+					ArtifactRefs: []string{},
+					CreatedAt:    x.timestamp(row.String("created_at")),
+					RequiresAck:  true,
+					Extensions:   ours(row),
+				}}
 			byID[id] = m
 			out = append(out, m)
 		} else if m := byID[id]; m != nil && row.String("kind") == "resolved" {
 			at := row.String("resolved_at")
-			m.Acks = append(m.Acks, x.ack(id, run.Human, at, portable.AckReceived, ""), x.ack(id, run.Human, at, portable.AckResolved, row.String("resolution_notes")))
+			m.Acks = append(m.Acks, x.ack(id, run.Human, at, portable.AckReceived, ""),
+				x.ack(id, run.Human, at, portable.AckResolved, row.String("resolution_notes")))
 		}
 	}
 	return out
@@ -218,9 +245,18 @@ func (x *Export) ready() []*Mail {
 			continue
 		}
 		out = append(out, &Mail{Derived: true, State: MailDelivered, Addressed: to, FromRole: row.String("role"),
-			Message: &portable.TaskMessage{Version: portable.Version, MessageID: "artifacts-" + turn, RunID: x.Run, FromTaskID: turn, ToTaskID: to, Kind: portable.KindArtifactReady,
-				Subject: subjectLine(row.String("summary")), ArtifactRefs: x.artifactIDs(turn), CreatedAt: x.timestamp(row.String("accepted_at")),
-				Extensions: ours(ojson.NewObject("turn_id", turn, "files_changed", row.Strings("files_changed")))}})
+			Message: &portable.TaskMessage{
+				Version:      portable.Version,
+				MessageID:    "artifacts-" + turn,
+				RunID:        x.Run,
+				FromTaskID:   turn,
+				ToTaskID:     to,
+				Kind:         portable.KindArtifactReady,
+				Subject:      subjectLine(row.String("summary")),
+				ArtifactRefs: x.artifactIDs(turn),
+				CreatedAt:    x.timestamp(row.String("accepted_at")),
+				Extensions:   ours(ojson.NewObject("turn_id", turn, "files_changed", row.Strings("files_changed"))),
+			}})
 	}
 	return out
 }

@@ -32,9 +32,20 @@ func (x *Export) handoff(row, d *ojson.Object) *Mail {
 	parent := row.String("turn_id")
 	id := delegationID(parent, d.String("id"))
 	m := &Mail{Derived: true, State: MailWaiting, Addressed: d.String("to_role"), FromRole: row.String("role"),
-		Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: parent, ToTaskID: id, Kind: portable.KindHandoff,
-			Subject: subjectLine(d.String("charter")), Body: strings.Join(d.Strings("acceptance_contract"), "\n"), ArtifactRefs: []string{},
-			CreatedAt: x.timestamp(row.String("accepted_at")), RequiresAck: true, Extensions: ours(d)}}
+		Message: &portable.TaskMessage{
+			Version:      portable.Version,
+			MessageID:    id,
+			RunID:        x.Run,
+			FromTaskID:   parent,
+			ToTaskID:     id,
+			Kind:         portable.KindHandoff,
+			Subject:      subjectLine(d.String("charter")),
+			Body:         strings.Join(d.Strings("acceptance_contract"), "\n"),
+			ArtifactRefs: []string{},
+			CreatedAt:    x.timestamp(row.String("accepted_at")),
+			RequiresAck:  true,
+			Extensions:   ours(d),
+		}}
 	child, done := x.childOf(parent, d.String("id"))
 	if child == "" {
 		if x.ended() {
@@ -52,9 +63,11 @@ func (x *Export) handoff(row, d *ojson.Object) *Mail {
 			m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckAccepted, ""))
 		}
 	case done.String("status") == wire.ResultCompleted:
-		m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckAccepted, ""), x.ack(id, child, done.String("accepted_at"), portable.AckResolved, ""))
+		m.Acks = append(m.Acks, x.ack(id, child, given, portable.AckAccepted, ""),
+			x.ack(id, child, done.String("accepted_at"), portable.AckResolved, ""))
 	default:
-		m.Acks = append(m.Acks, x.ack(id, child, done.String("accepted_at"), portable.AckRejected, cmp.Or(done.String("summary"), done.String("status"))))
+		m.Acks = append(m.Acks, x.ack(id, child, done.String("accepted_at"), portable.AckRejected,
+			cmp.Or(done.String("summary"), done.String("status"))))
 	}
 	return m
 }
@@ -86,14 +99,26 @@ func (x *Export) handback(h *Mail, row, d *ojson.Object) *Mail {
 	}
 	id := h.Message.MessageID + ".result"
 	m := &Mail{Derived: true, State: MailWaiting, Addressed: row.String("role"), FromRole: done.String("role"),
-		Message: &portable.TaskMessage{Version: portable.Version, MessageID: id, RunID: x.Run, FromTaskID: child, ToTaskID: parent, Kind: portable.KindClarificationResponse,
-			Body: cmp.Or(done.String("summary"), done.String("status")), ArtifactRefs: x.artifactIDs(child), ReplyTo: h.Message.MessageID,
-			CreatedAt: x.timestamp(done.String("accepted_at")), Extensions: ours(ojson.NewObject("turn_id", child, "status", done.String("status")))}}
+		Message: &portable.TaskMessage{
+			Version:      portable.Version,
+			MessageID:    id,
+			RunID:        x.Run,
+			FromTaskID:   child,
+			ToTaskID:     parent,
+			Kind:         portable.KindClarificationResponse,
+			Body:         cmp.Or(done.String("summary"), done.String("status")),
+			ArtifactRefs: x.artifactIDs(child),
+			ReplyTo:      h.Message.MessageID,
+			CreatedAt:    x.timestamp(done.String("accepted_at")),
+			Extensions:   ours(ojson.NewObject("turn_id", child, "status", done.String("status"))),
+		}}
 	for _, r := range x.facts.history {
 		if r.Object("delegation_review").String("parent_turn_id") == parent {
 			reviewer, at := r.String("turn_id"), r.String("accepted_at")
 			m.Message.ToTaskID, m.State = reviewer, MailDelivered
-			m.Acks = append(m.Acks, x.ack(id, reviewer, cmp.Or(x.dispatchedAt(reviewer), at), portable.AckReceived, ""), x.ack(id, reviewer, at, portable.AckResolved, ""))
+			m.Acks = append(m.Acks,
+				x.ack(id, reviewer, cmp.Or(x.dispatchedAt(reviewer), at), portable.AckReceived, ""),
+				x.ack(id, reviewer, at, portable.AckResolved, ""))
 			return m
 		}
 	}

@@ -39,7 +39,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.ID != baseURI+file || p.Title == "" || p.Description == "" || p.Schema.Schema != "https://json-schema.org/draft/2020-12/schema" {
+		if p.ID != baseURI+file || p.Title == "" || p.Description == "" ||
+			p.Schema.Schema != "https://json-schema.org/draft/2020-12/schema" {
 			t.Errorf("%s: $id %s, title %q", file, p.ID, p.Title)
 		}
 		if _, err := schemas().compiled(p); err != nil {
@@ -59,7 +60,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 // TestDanglingReference: a dangling reference of a schema is found, whether to a file,
 // to a part or to a foreign address.
 func TestDanglingReference(t *testing.T) {
-	for _, ref := range []string{"missing.json", "plan.json#/$defs/none", "https://example.org/plan.json", "../../../secret.json"} {
+	for _, ref := range []string{"missing.json", "plan.json#/$defs/none", "https://example.org/plan.json",
+		"../../../secret.json"} {
 		p := place{&jsonschema.Schema{ID: baseURI + "broken.json", Ref: ref}, "broken.json"}
 		if _, err := schemas().compiled(p); err == nil {
 			t.Errorf("%s resolves", ref)
@@ -85,20 +87,24 @@ func TestIndex(t *testing.T) {
 // TestAmbiguous: an object that is two members of the index at once fails it,
 // and both are named.
 func TestAmbiguous(t *testing.T) {
-	r := New(Options{}).Input("-", []byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","gate":"qa","status":"pass"}`))
-	if r.Valid() || len(r.Findings) != 1 || r.Findings[0].Rule != "type.ambiguous" || !strings.Contains(r.Findings[0].Message, "task, gate_result") {
+	r := New(Options{}).Input("-",
+		[]byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","gate":"qa","status":"pass"}`))
+	if r.Valid() || len(r.Findings) != 1 || r.Findings[0].Rule != "type.ambiguous" ||
+		!strings.Contains(r.Findings[0].Message, "task, gate_result") {
 		t.Errorf("%+v", r)
 	}
 	if !slices.Equal(r.Matched, []Type{"task", "gate_result"}) {
 		t.Errorf("matched %v", r.Matched)
 	}
-	if r := New(Options{Type: "task"}).Input("-", []byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","gate":"qa","status":"pass"}`)); !r.Valid() {
+	if r := New(Options{Type: "task"}).Input("-",
+		[]byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","gate":"qa","status":"pass"}`)); !r.Valid() {
 		t.Errorf("as a task: %v", r.Findings)
 	}
 }
 
 func TestNoType(t *testing.T) {
-	for _, doc := range []string{`{}`, `{"a":1}`, `3`, `true`, `null`, `"wizardry"`, `{"version":"v1"}`, `[{}]`, `[[]]`, `{"id":"x"}`} {
+	for _, doc := range []string{`{}`, `{"a":1}`, `3`, `true`, `null`, `"wizardry"`, `{"version":"v1"}`, `[{}]`,
+		`[[]]`, `{"id":"x"}`} {
 		r := New(Options{}).Input("-", []byte(doc))
 		if r.Valid() || r.Unreadable != "" || r.Findings[0].Rule != "type.none" {
 			t.Errorf("%s: %+v", doc, r)
@@ -109,16 +115,26 @@ func TestNoType(t *testing.T) {
 // TestNearest: what is no type is held against the one it resembles.
 func TestNearest(t *testing.T) {
 	r := New(Options{}).Input("-", []byte(`{"version":"v1","task_id":"t","role":"dev"}`))
-	if got := words(r.Findings); !slices.Equal(got, []string{" type.none", "/goal required"}) || r.Types[0].Type != "task" {
+	if got := words(r.Findings); !slices.Equal(got, []string{" type.none", "/goal required"}) ||
+		r.Types[0].Type != "task" {
 		t.Errorf("%v %q", r.Types, got)
 	}
 }
 
 func TestParseType(t *testing.T) {
 	for name, want := range map[string]Type{
-		"task": "task", "TaskMessageAck": "task_message_ack", "plan.json": "plan", "client_boundary/plan": "client_boundary/plan",
-		"client_boundary.PlanStep": "client_boundary/plan_step", "lease": "durable_authority/lease", "FencingToken": "durable_authority/fencing_token",
-		"ClientBoundary/Intent": "client_boundary/intent", "nothing": "", "": "", "/": "", "schema": "",
+		"task":                     "task",
+		"TaskMessageAck":           "task_message_ack",
+		"plan.json":                "plan",
+		"client_boundary/plan":     "client_boundary/plan",
+		"client_boundary.PlanStep": "client_boundary/plan_step",
+		"lease":                    "durable_authority/lease",
+		"FencingToken":             "durable_authority/fencing_token",
+		"ClientBoundary/Intent":    "client_boundary/intent",
+		"nothing":                  "",
+		"":                         "",
+		"/":                        "",
+		"schema":                   "",
 	} {
 		if got, ok := ParseType(name); got != want || ok != (want != "") {
 			t.Errorf("%q is read as %q", name, got)
@@ -145,10 +161,14 @@ func TestHostileInput(t *testing.T) {
 		{"nul", task[:len(task)-2] + "\x00\"}", "control character", nil},
 		{"long number", task + `,"x":` + strings.Repeat("9", 500) + "}", "400 characters", nil},
 		{"crlf", strings.ReplaceAll(task, ",", ",\r\n") + "}\r\n", "", nil},
-		{"escaped nul", `{"version":"v1","task_id":"t\u0000","role":"dev","goal":"g"}`, "", []string{"/task_id id.unsafe"}},
-		{"double", task + `,"goal":"h","inputs":{"a":[{"b":1,"b":2}]}}`, "", []string{"/goal json.duplicate_member", "/inputs/a/0/b json.duplicate_member"}},
-		{"huge", task + `,"inputs":{"n":1e999,"m":-1e999,"k":123456789012345678901234567890}}`, "", []string{"/inputs/m number.range", "/inputs/n number.range"}},
-		{"surrogate", task + `,"inputs":{"s":"\ud800x","ok":"\ud83d\ude00"}}`, "", []string{"/inputs/s text.surrogate"}},
+		{"escaped nul", `{"version":"v1","task_id":"t\u0000","role":"dev","goal":"g"}`, "",
+			[]string{"/task_id id.unsafe"}},
+		{"double", task + `,"goal":"h","inputs":{"a":[{"b":1,"b":2}]}}`, "",
+			[]string{"/goal json.duplicate_member", "/inputs/a/0/b json.duplicate_member"}},
+		{"huge", task + `,"inputs":{"n":1e999,"m":-1e999,"k":123456789012345678901234567890}}`, "",
+			[]string{"/inputs/m number.range", "/inputs/n number.range"}},
+		{"surrogate", task + `,"inputs":{"s":"\ud800x","ok":"\ud83d\ude00"}}`, "",
+			[]string{"/inputs/s text.surrogate"}},
 		{"surrogate name", task + `,"inputs":{"\udfff":1}}`, "", []string{"/inputs/\xed\xbf\xbf text.surrogate"}},
 	} {
 		r := New(Options{}).Input("-", []byte(c.in))
@@ -162,14 +182,16 @@ func TestHostileInput(t *testing.T) {
 			t.Errorf("%s: %s %q, want %q", c.name, r.Unreadable, got, c.want)
 		}
 	}
-	if r := New(Options{}).Input("-", bytes.Repeat([]byte(" "), MaxBytes+1)); !strings.Contains(r.Unreadable, "64 MiB") {
+	if r := New(Options{}).Input("-",
+		bytes.Repeat([]byte(" "), MaxBytes+1)); !strings.Contains(r.Unreadable, "64 MiB") {
 		t.Errorf("too long: %q", r.Unreadable)
 	}
 }
 
 func TestLines(t *testing.T) {
 	task := `{"version":"v1","task_id":"t","role":"dev","goal":"g"}`
-	r := New(Options{}).Input("-", []byte(task+"\r\n\n"+`{"version":"v1","task_id":"t","role":"dev"}`+"\nnonsense\n"+task))
+	r := New(Options{}).Input("-",
+		[]byte(task+"\r\n\n"+`{"version":"v1","task_id":"t","role":"dev"}`+"\nnonsense\n"+task))
 	if r.Format != "jsonl" || r.Records != 3 || r.Unreadable != "line 4 is not JSON" {
 		t.Errorf("%+v", r)
 	}
@@ -192,8 +214,10 @@ func TestLines(t *testing.T) {
 // TestCollection: documents by kind in one object are judged one by one.
 func TestCollection(t *testing.T) {
 	task := `{"version":"v1","task_id":"t","role":"dev","goal":"g"}`
-	r := New(Options{}).Input("-", []byte(`{"tasks":[`+task+`,{"version":"v1","task_id":"t","role":"dev"}],"events":[],"plan":`+task+`}`))
-	if got := words(r.Findings); r.Records != 3 || !slices.Equal(got, []string{"/tasks/1 type.none", "/tasks/1/goal required"}) {
+	r := New(Options{}).Input("-",
+		[]byte(`{"tasks":[`+task+`,{"version":"v1","task_id":"t","role":"dev"}],"events":[],"plan":`+task+`}`))
+	if got := words(r.Findings); r.Records != 3 ||
+		!slices.Equal(got, []string{"/tasks/1 type.none", "/tasks/1/goal required"}) {
 		t.Errorf("%d %q", r.Records, got)
 	}
 	for _, doc := range []string{`{"tasks":1}`, `{"tasks":[],"a":[]}`, `{}`} {
@@ -228,19 +252,39 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 	b.WriteString("]}")
 	r = New(Options{Type: "pipeline_spec"}).Input("-", []byte(b.String()))
-	if got := words(r.Findings); !slices.Equal(got, []string{"/tasks/0/depends_on/0 pipeline.cycle"}) || len(r.Findings[0].Message) > 400 {
+	if got := words(r.Findings); !slices.Equal(got, []string{"/tasks/0/depends_on/0 pipeline.cycle"}) ||
+		len(r.Findings[0].Message) > 400 {
 		t.Errorf("%v", r.Findings)
 	}
 }
 
 func TestDateTime(t *testing.T) {
 	for s, want := range map[string]bool{
-		"2026-03-04T05:06:07Z": true, "2026-03-04t05:06:07z": true, "2026-03-04T05:06:07.123456789012+14:00": true, "2016-12-31T23:59:60Z": true,
-		"2017-01-01T00:59:60+01:00": true, "2016-12-31T23:58:60Z": false, "2024-02-29T00:00:00Z": true, "2026-02-29T00:00:00Z": false,
-		"2026-13-01T00:00:00Z": false, "2026-00-01T00:00:00Z": false, "2026-01-00T00:00:00Z": false, "2026-01-01T24:00:00Z": false,
-		"2026-03-04T05:06:07": false, "2026-03-04 05:06:07Z": false, "2026-03-04T05:06Z": false, "2026-03-04T05:06:07.Z": false,
-		"2026-03-04T05:06:07+1:00": false, "2026-03-04T05:06:07+24:00": false, "2026-03-04T05:06:07+01:60": false, "": false, "now": false,
-		"2026-03-04T05:06:07.5": false, "２026-03-04T05:06:07Z": false, "2026-03-04T05:06:07Zx": false, "0000-01-01T00:00:00Z": true,
+		"2026-03-04T05:06:07Z":                   true,
+		"2026-03-04t05:06:07z":                   true,
+		"2026-03-04T05:06:07.123456789012+14:00": true,
+		"2016-12-31T23:59:60Z":                   true,
+		"2017-01-01T00:59:60+01:00":              true,
+		"2016-12-31T23:58:60Z":                   false,
+		"2024-02-29T00:00:00Z":                   true,
+		"2026-02-29T00:00:00Z":                   false,
+		"2026-13-01T00:00:00Z":                   false,
+		"2026-00-01T00:00:00Z":                   false,
+		"2026-01-00T00:00:00Z":                   false,
+		"2026-01-01T24:00:00Z":                   false,
+		"2026-03-04T05:06:07":                    false,
+		"2026-03-04 05:06:07Z":                   false,
+		"2026-03-04T05:06Z":                      false,
+		"2026-03-04T05:06:07.Z":                  false,
+		"2026-03-04T05:06:07+1:00":               false,
+		"2026-03-04T05:06:07+24:00":              false,
+		"2026-03-04T05:06:07+01:60":              false,
+		"":                                       false,
+		"now":                                    false,
+		"2026-03-04T05:06:07.5":                  false,
+		"２026-03-04T05:06:07Z":                   false,
+		"2026-03-04T05:06:07Zx":                  false,
+		"0000-01-01T00:00:00Z":                   true,
 	} {
 		if isDateTime(s) != want {
 			t.Errorf("%q: want %v", s, want)
@@ -254,11 +298,13 @@ func TestLenient(t *testing.T) {
 	if r := New(Options{Type: "durable_authority/fencing_token"}).Input("-", early); r.Valid() {
 		t.Error("the short name is read without being asked for")
 	}
-	if r := New(Options{Lenient: true}).Input("-", early); !r.Valid() || r.Types[0].Type != "durable_authority/fencing_token" {
+	if r := New(Options{Lenient: true}).Input("-", early); !r.Valid() ||
+		r.Types[0].Type != "durable_authority/fencing_token" {
 		t.Errorf("%+v", r)
 	}
 	both := []byte(`{"token":"f-1","issued_at":1,"issued_at_ms":2,"issuer":"orch","scope":"s"}`)
-	if got := words(New(Options{Lenient: true, Type: "durable_authority/fencing_token"}).Input("-", both).Findings); !slices.Equal(got, []string{"/issued_at alias.conflict"}) {
+	if got := words(New(Options{Lenient: true, Type: "durable_authority/fencing_token"}).Input("-",
+		both).Findings); !slices.Equal(got, []string{"/issued_at alias.conflict"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -272,7 +318,9 @@ func TestNamelessMember(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	}
-	if r := New(Options{}).Input("-", []byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","":2}`)); !r.Valid() || r.Types[0].Type != "task" {
+	if r := New(Options{}).Input("-",
+		[]byte(`{"version":"v1","task_id":"t","role":"dev","goal":"g","":2}`)); !r.Valid() ||
+		r.Types[0].Type != "task" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -281,8 +329,15 @@ func TestNamelessMember(t *testing.T) {
 func TestStrictIntegers(t *testing.T) {
 	doc := `{"token":"f-1","issued_at_ms":%s,"issuer":"orch","scope":"s"}`
 	for literal, want := range map[string]string{
-		"0": "", "18446744073709551615": "", "18446744073709551616": "maximum", "1.0": "integer.spelling", "1e3": "integer.spelling",
-		"-1": "minimum", "1.5": "type", `"5"`: "type", "null": "type",
+		"0":                    "",
+		"18446744073709551615": "",
+		"18446744073709551616": "maximum",
+		"1.0":                  "integer.spelling",
+		"1e3":                  "integer.spelling",
+		"-1":                   "minimum",
+		"1.5":                  "type",
+		`"5"`:                  "type",
+		"null":                 "type",
 	} {
 		r := New(Options{Type: "durable_authority/fencing_token"}).Input("-", fmt.Appendf(nil, doc, literal))
 		var rules []string

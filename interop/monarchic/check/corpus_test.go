@@ -64,13 +64,15 @@ func TestValidSamples(t *testing.T) {
 				t.Errorf("%s: warns %v", path, r.Findings)
 			}
 			want := sampleType(path)
-			if strings.HasSuffix(path, ".jsonl") || path == "valid/list.json" || strings.HasPrefix(path, "valid/legacy_v0/") {
+			if strings.HasSuffix(path, ".jsonl") || path == "valid/list.json" ||
+				strings.HasPrefix(path, "valid/legacy_v0/") {
 				continue
 			}
 			if !slices.Contains(r.Matched, want) {
 				t.Errorf("%s is taken for %v", path, r.Matched)
 			}
-			if len(r.Matched) > 0 && r.Types[0].Type != want && data[0] == '{' && want != "client_boundary/task_message" {
+			if len(r.Matched) > 0 && r.Types[0].Type != want && data[0] == '{' &&
+				want != "client_boundary/task_message" {
 				t.Errorf("%s is judged as %s", path, r.Types[0].Type)
 			}
 			if r := New(Options{Type: want}).Input(path, data); !r.Valid() {

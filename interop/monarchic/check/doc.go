@@ -60,7 +60,12 @@ func (j *judge) add(sev Severity, pointer, rule, message string) {
 		j.more++
 		return
 	}
-	j.findings = append(j.findings, Finding{Pointer: bounded(j.original(pointer)), Rule: rule, Severity: sev, Message: message})
+	j.findings = append(j.findings, Finding{
+		Pointer:  bounded(j.original(pointer)),
+		Rule:     rule,
+		Severity: sev,
+		Message:  message,
+	})
 }
 
 // bounded keeps a pointer into a document with endless names from being endless.

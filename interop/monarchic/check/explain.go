@@ -65,17 +65,22 @@ func (j *judge) explainValue(p place, value any, at string) bool {
 		return false
 	case p.Const != nil && only(jsonschema.Schema{Const: p.Const}):
 		if isVersion(at) {
-			j.fail(at, "unsupported_version", fmt.Sprintf("version %s is not supported; %s is", shown(value), shown(*p.Const)))
+			j.fail(at, "unsupported_version",
+				fmt.Sprintf("version %s is not supported; %s is", shown(value), shown(*p.Const)))
 		} else {
 			j.fail(at, "const", fmt.Sprintf("must be %s, not %s", shown(*p.Const), shown(value)))
 		}
 		return false
 	}
-	if (p.Minimum != nil || p.ExclusiveMinimum != nil) && only(jsonschema.Schema{Minimum: p.Minimum, ExclusiveMinimum: p.ExclusiveMinimum}) {
-		j.fail(at, "minimum", fmt.Sprintf("%s is too small: %s", shown(value), bound("at least", p.Minimum, "more than", p.ExclusiveMinimum)))
+	if (p.Minimum != nil || p.ExclusiveMinimum != nil) &&
+		only(jsonschema.Schema{Minimum: p.Minimum, ExclusiveMinimum: p.ExclusiveMinimum}) {
+		j.fail(at, "minimum", fmt.Sprintf("%s is too small: %s", shown(value),
+			bound("at least", p.Minimum, "more than", p.ExclusiveMinimum)))
 	}
-	if (p.Maximum != nil || p.ExclusiveMaximum != nil) && only(jsonschema.Schema{Maximum: p.Maximum, ExclusiveMaximum: p.ExclusiveMaximum}) {
-		j.fail(at, "maximum", fmt.Sprintf("%s is too large: %s", shown(value), bound("at most", p.Maximum, "less than", p.ExclusiveMaximum)))
+	if (p.Maximum != nil || p.ExclusiveMaximum != nil) &&
+		only(jsonschema.Schema{Maximum: p.Maximum, ExclusiveMaximum: p.ExclusiveMaximum}) {
+		j.fail(at, "maximum", fmt.Sprintf("%s is too large: %s", shown(value),
+			bound("at most", p.Maximum, "less than", p.ExclusiveMaximum)))
 	}
 	if p.MinLength != nil && only(jsonschema.Schema{MinLength: p.MinLength}) {
 		j.fail(at, "minLength", "must not be empty")

@@ -36,7 +36,8 @@ func (j *judge) steps(plan *ojson.Object, at, dependencies string) {
 		}
 		here := wire.Item(at, i)
 		if _, double := g.edges[id]; double {
-			j.fail(wire.At(here, "step_id"), "plan.duplicate_step", fmt.Sprintf("there is another step %s", ojson.Shown(id)))
+			j.fail(wire.At(here, "step_id"), "plan.duplicate_step",
+				fmt.Sprintf("there is another step %s", ojson.Shown(id)))
 			continue
 		}
 		g.ids = append(g.ids, id)
@@ -56,7 +57,8 @@ func (j *judge) graph(g graph, family, noun string) {
 		kept := g.edges[id][:0]
 		for _, e := range g.edges[id] {
 			if _, ok := g.edges[e.to]; !ok {
-				j.fail(e.at, family+".unknown_dependency", fmt.Sprintf("%s %s waits for %s, which is no %s here", noun, ojson.Shown(id), ojson.Shown(e.to), noun))
+				j.fail(e.at, family+".unknown_dependency", fmt.Sprintf("%s %s waits for %s, which is no %s here", noun,
+					ojson.Shown(id), ojson.Shown(e.to), noun))
 				continue
 			}
 			kept = append(kept, e)

@@ -140,8 +140,8 @@ func (s *Session) documents(r *Result, v ojson.Value, line int) {
 func isCollection(o *ojson.Object) bool {
 	for k, v := range o.All() {
 		switch k {
-		case "intent", "plan", "tasks", "events", "gates", "artifacts", "receipt", "verification", "reviews", "reruns", "blocked",
-			"outcome", "messages", "leases", "recovery", "manifest", "contract", "pipeline", "roles":
+		case "intent", "plan", "tasks", "events", "gates", "artifacts", "receipt", "verification", "reviews", "reruns",
+			"blocked", "outcome", "messages", "leases", "recovery", "manifest", "contract", "pipeline", "roles":
 		default:
 			return false
 		}
@@ -233,7 +233,14 @@ func (s *Session) record(r *Result, v ojson.Value, line int, at string) {
 	if !ok || d.Nearest || !logged(d.Type) {
 		return
 	}
-	entry := &record{obj: canonicalObject(d.Type, o, s.opts), typ: d.Type, result: r, line: line, at: at, advice: s.log == nil}
+	entry := &record{
+		obj:    canonicalObject(d.Type, o, s.opts),
+		typ:    d.Type,
+		result: r,
+		line:   line,
+		at:     at,
+		advice: s.log == nil,
+	}
 	if s.log != nil {
 		s.log.take(entry)
 	} else {

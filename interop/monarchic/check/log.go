@@ -59,8 +59,8 @@ func newLog() *log {
 // logged tells whether a log remembers records of a type.
 func logged(t Type) bool {
 	switch t {
-	case "task_message", "client_boundary/task_message", "task_message_ack", "durable_authority/lease", "client_boundary/run_event_record",
-		"execution_receipt", "run_outcome", "durable_authority/recovery_event",
+	case "task_message", "client_boundary/task_message", "task_message_ack", "durable_authority/lease",
+		"client_boundary/run_event_record", "execution_receipt", "run_outcome", "durable_authority/recovery_event",
 		"client_boundary/plan", "client_boundary/execution_receipt", "client_boundary/verification_receipt":
 		return true
 	}
@@ -100,11 +100,13 @@ func (l *log) message(r *record) {
 	id := key{run, r.obj.String("message_id")}
 	if reply, ok := textOf(r.obj, "reply_to"); ok {
 		if _, earlier := l.messages[key{run, reply}]; !earlier {
-			r.fail("reply_to", "log.reply", fmt.Sprintf("no earlier message of run %s is called %s", ojson.Shown(run), ojson.Shown(reply)))
+			r.fail("reply_to", "log.reply",
+				fmt.Sprintf("no earlier message of run %s is called %s", ojson.Shown(run), ojson.Shown(reply)))
 		}
 	}
 	if _, double := l.messages[id]; double {
-		r.fail("message_id", "log.duplicate_message", fmt.Sprintf("run %s has a message %s already", ojson.Shown(run), ojson.Shown(id.id)))
+		r.fail("message_id", "log.duplicate_message",
+			fmt.Sprintf("run %s has a message %s already", ojson.Shown(run), ojson.Shown(id.id)))
 		return
 	}
 	l.messages[id] = r
@@ -158,18 +160,21 @@ func (l *log) finish(complete bool) {
 		m := l.messages[key{run, id}]
 		switch {
 		case m == nil && len(runs[id]) > 0:
-			a.fail("run_id", "log.ack_run", fmt.Sprintf("message %s belongs to another run than %s", ojson.Shown(id), ojson.Shown(run)))
+			a.fail("run_id", "log.ack_run",
+				fmt.Sprintf("message %s belongs to another run than %s", ojson.Shown(id), ojson.Shown(run)))
 			continue
 		case m == nil:
 			a.fail("message_id", "log.ack_message", fmt.Sprintf("there is no message %s", ojson.Shown(id)))
 			continue
 		case m.obj.String("to_task_id") != task:
-			a.fail("task_id", "log.ack_recipient", fmt.Sprintf("message %s went to %s, not to %s", ojson.Shown(id), ojson.Shown(m.obj.String("to_task_id")), ojson.Shown(task)))
+			a.fail("task_id", "log.ack_recipient", fmt.Sprintf("message %s went to %s, not to %s", ojson.Shown(id),
+				ojson.Shown(m.obj.String("to_task_id")), ojson.Shown(task)))
 			continue
 		}
 		was, is := last[m], a.obj.String("status")
 		if was != "" && ackStage(is) != 0 && !ackFollows(was, is) {
-			a.fail("status", "log.ack_order", fmt.Sprintf("message %s is %s already; %s cannot follow", ojson.Shown(id), was, is))
+			a.fail("status", "log.ack_order",
+				fmt.Sprintf("message %s is %s already; %s cannot follow", ojson.Shown(id), was, is))
 			continue
 		}
 		if ackStage(is) != 0 || was == "" {
@@ -181,7 +186,8 @@ func (l *log) finish(complete bool) {
 			continue
 		}
 		id, run := m.obj.String("message_id"), m.obj.String("run_id")
-		message := fmt.Sprintf("message %s asks for an acknowledgement and %s gave none", ojson.Shown(id), ojson.Shown(m.obj.String("to_task_id")))
+		message := fmt.Sprintf("message %s asks for an acknowledgement and %s gave none", ojson.Shown(id),
+			ojson.Shown(m.obj.String("to_task_id")))
 		if complete || l.ended[run] {
 			m.fail("requires_ack", "log.ack_missing", message)
 		} else {

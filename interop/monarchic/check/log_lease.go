@@ -27,14 +27,16 @@ func (l *log) lease(r *record) {
 	if before := l.leases[id]; before != nil {
 		was := before.obj.String("status")
 		if was != status && !slices.Contains(leaseMoves(was), status) {
-			r.fail("status", "log.lease_transition", fmt.Sprintf("lease %s was %s and cannot become %s", ojson.Shown(id), was, status))
+			r.fail("status", "log.lease_transition",
+				fmt.Sprintf("lease %s was %s and cannot become %s", ojson.Shown(id), was, status))
 		}
 	}
 	l.fence(r, step)
 	l.leases[id] = r
 	switch holder := l.active[step]; {
 	case status == "active" && holder != "" && holder != id:
-		r.fail("status", "log.lease_exclusive", fmt.Sprintf("lease %s of the same step is active", ojson.Shown(holder)))
+		r.fail("status", "log.lease_exclusive",
+			fmt.Sprintf("lease %s of the same step is active", ojson.Shown(holder)))
 	case status == "active":
 		l.active[step] = id
 	case holder == id:
@@ -52,7 +54,8 @@ func (l *log) fence(r *record, step key) {
 	}
 	old, now := before.obj.Object("fencing_token"), r.obj.Object("fencing_token")
 	same := before.obj.String("lease_id") == r.obj.String("lease_id") &&
-		before.obj.String("runner_id") == r.obj.String("runner_id") && before.obj.String("session_id") == r.obj.String("session_id")
+		before.obj.String("runner_id") == r.obj.String("runner_id") &&
+		before.obj.String("session_id") == r.obj.String("session_id")
 	if old == nil || now == nil || same && old.String("token") == now.String("token") {
 		return
 	}
@@ -65,9 +68,11 @@ func (l *log) fence(r *record, step key) {
 	case old.String("token") == now.String("token"):
 		r.fail("fencing_token", "log.fencing", "a lease that changes hands needs another fencing token")
 	case old.String("scope") != now.String("scope"):
-		r.fail("fencing_token", "log.fencing", fmt.Sprintf("the fencing token is for %s, the one before for %s", ojson.Shown(now.String("scope")), ojson.Shown(old.String("scope"))))
+		r.fail("fencing_token", "log.fencing", fmt.Sprintf("the fencing token is for %s, the one before for %s",
+			ojson.Shown(now.String("scope")), ojson.Shown(old.String("scope"))))
 	case x != nil && y != nil && y.Cmp(x) <= 0:
-		r.fail("fencing_token", "log.fencing", fmt.Sprintf("the fencing token was issued at %s, not after the one before (%s)", y, x))
+		r.fail("fencing_token", "log.fencing",
+			fmt.Sprintf("the fencing token was issued at %s, not after the one before (%s)", y, x))
 	}
 	l.tokens[step] = r
 }

@@ -54,9 +54,11 @@ func (p *plans) finish() {
 		task, ok := p.steps[key{plan, step}]
 		switch {
 		case !ok:
-			r.add(sev, "step_id", "log.step", fmt.Sprintf("plan %s has no step %s", ojson.Shown(plan), ojson.Shown(step)))
+			r.add(sev, "step_id", "log.step",
+				fmt.Sprintf("plan %s has no step %s", ojson.Shown(plan), ojson.Shown(step)))
 		case task != r.obj.String("task_id"):
-			r.add(sev, "task_id", "log.step", fmt.Sprintf("step %s of plan %s is task %s", ojson.Shown(step), ojson.Shown(plan), ojson.Shown(task)))
+			r.add(sev, "task_id", "log.step",
+				fmt.Sprintf("step %s of plan %s is task %s", ojson.Shown(step), ojson.Shown(plan), ojson.Shown(task)))
 		}
 	}
 	for _, v := range p.verifications {
@@ -64,9 +66,12 @@ func (p *plans) finish() {
 			receipt := p.receipts[id]
 			switch plan := v.obj.String("plan_id"); {
 			case receipt == nil && len(p.receipts) > 0:
-				v.fail("execution_receipt_ids", "log.receipt", fmt.Sprintf("there is no execution receipt %s", ojson.Shown(id)))
+				v.fail("execution_receipt_ids", "log.receipt",
+					fmt.Sprintf("there is no execution receipt %s", ojson.Shown(id)))
 			case receipt != nil && receipt.obj.String("plan_id") != plan:
-				v.fail("execution_receipt_ids", "log.receipt", fmt.Sprintf("execution receipt %s, number %d, is of another plan than %s", ojson.Shown(id), i+1, ojson.Shown(plan)))
+				v.fail("execution_receipt_ids", "log.receipt",
+					fmt.Sprintf("execution receipt %s, number %d, is of another plan than %s", ojson.Shown(id), i+1,
+						ojson.Shown(plan)))
 			}
 		}
 	}

@@ -60,7 +60,8 @@ func (j *judge) pipelineTask(t *ojson.Object, at string, aware bool, g *graph) {
 		j.filled(t, at, "pipeline.role_aware", "every task of a role-aware pipeline", "role", "goal")
 		j.pipelineRole(t, at)
 	} else if !t.Has("task") {
-		j.fail(wire.At(at, "task"), "pipeline.task_body", `a task of a pipeline that is not role-aware needs a body in "task"`)
+		j.fail(wire.At(at, "task"), "pipeline.task_body",
+			`a task of a pipeline that is not role-aware needs a body in "task"`)
 	}
 	if !ok {
 		return
@@ -93,7 +94,8 @@ func (j *judge) waitsFor(t *ojson.Object, at string) []edge {
 			continue
 		}
 		if seen[kind+" "+to] {
-			j.fail(where, "pipeline.duplicate_dependency", fmt.Sprintf("the dependency %s is there twice", ojson.Shown(to)))
+			j.fail(where, "pipeline.duplicate_dependency",
+				fmt.Sprintf("the dependency %s is there twice", ojson.Shown(to)))
 		}
 		seen[kind+" "+to] = true
 		if kind != "message_route" {
@@ -110,9 +112,11 @@ func (j *judge) pipelineRole(t *ojson.Object, at string) {
 	if id, _ := textOf(t, "role_id"); blank(role) || !blank(id) {
 		return
 	}
-	known := []string{"product_owner", "project_manager", "dev", "qa", "reviewer", "security", "ops", "publisher", "researcher", "verification", "scribe"}
+	known := []string{"product_owner", "project_manager", "dev", "qa", "reviewer", "security", "ops", "publisher",
+		"researcher", "verification", "scribe"}
 	if !slices.Contains(known, strings.ToLower(role)) {
-		j.warn(wire.At(at, "role"), "role.unknown", fmt.Sprintf("%s is no role of the protocol; role_id names a role of one's own", ojson.Shown(role)))
+		j.warn(wire.At(at, "role"), "role.unknown",
+			fmt.Sprintf("%s is no role of the protocol; role_id names a role of one's own", ojson.Shown(role)))
 	}
 }
 

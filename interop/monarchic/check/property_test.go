@@ -18,7 +18,8 @@ func objectSamples(t testing.TB) map[string]*ojson.Object {
 	t.Helper()
 	out := map[string]*ojson.Object{}
 	for path, data := range samples(t, "valid") {
-		if v, err := ojson.Decode(data); err == nil && !strings.HasSuffix(path, ".jsonl") && !strings.Contains(path, "legacy_v0") {
+		if v, err := ojson.Decode(data); err == nil && !strings.HasSuffix(path, ".jsonl") &&
+			!strings.Contains(path, "legacy_v0") {
 			if o, ok := v.(*ojson.Object); ok {
 				out[path] = o
 			}
@@ -83,17 +84,43 @@ func TestUnknownMembers(t *testing.T) {
 // is an optional scalar or object (docs/monarchic.md).
 func TestDefaults(t *testing.T) {
 	for sample, cases := range map[string]map[string]bool{ // member -> null is as good as absence
-		"client_boundary/intent":                   {"intent_class": false},
-		"client_boundary/verification_receipt":     {"contract_version": false, "execution_receipt_ids": false},
-		"client_boundary/rerun_scope":              {"trigger": false, "source_decision_id": true, "task_ids": false, "paths": false},
-		"client_boundary/rerun_execution_result":   {"matched_strategy": false, "status": false, "root_tasks": false},
-		"client_boundary/pr_lifecycle_state":       {"pr_number": true, "review_decision": true, "verification_receipt": true, "blocked_outcomes": false},
-		"client_boundary/run_event_record":         {"contract_version": false, "step_id": true, "message": true, "artifact_ids": false},
-		"client_boundary/digest_manifest":          {"contract_version": false},
-		"client_boundary/task":                     {"role_id": true, "run_context": true, "interactive": true, "required_mcps": false, "extensions": true},
-		"client_boundary/task_message":             {"subject": true, "artifact_refs": false, "requires_ack": false},
-		"durable_authority/fencing_token":          {"extensions": false},
-		"durable_authority/manual_override_record": {"contract_version": false, "step_id": true, "expires_at_ms": true, "affected_artifact_ids": false},
+		"client_boundary/intent":               {"intent_class": false},
+		"client_boundary/verification_receipt": {"contract_version": false, "execution_receipt_ids": false},
+		"client_boundary/rerun_scope": {
+			"trigger":            false,
+			"source_decision_id": true,
+			"task_ids":           false,
+			"paths":              false,
+		},
+		"client_boundary/rerun_execution_result": {"matched_strategy": false, "status": false, "root_tasks": false},
+		"client_boundary/pr_lifecycle_state": {
+			"pr_number":            true,
+			"review_decision":      true,
+			"verification_receipt": true,
+			"blocked_outcomes":     false,
+		},
+		"client_boundary/run_event_record": {
+			"contract_version": false,
+			"step_id":          true,
+			"message":          true,
+			"artifact_ids":     false,
+		},
+		"client_boundary/digest_manifest": {"contract_version": false},
+		"client_boundary/task": {
+			"role_id":       true,
+			"run_context":   true,
+			"interactive":   true,
+			"required_mcps": false,
+			"extensions":    true,
+		},
+		"client_boundary/task_message":    {"subject": true, "artifact_refs": false, "requires_ack": false},
+		"durable_authority/fencing_token": {"extensions": false},
+		"durable_authority/manual_override_record": {
+			"contract_version":      false,
+			"step_id":               true,
+			"expires_at_ms":         true,
+			"affected_artifact_ids": false,
+		},
 	} {
 		o, ok := objectSamples(t)["valid/"+sample+".minimal.json"]
 		if !ok {
@@ -116,8 +143,9 @@ func TestDefaults(t *testing.T) {
 // mutate changes a random place of a document.
 func mutate(t *rapid.T, v ojson.Value) ojson.Value {
 	value := rapid.SampledFrom([]ojson.Value{
-		nil, true, ojson.Number("0"), ojson.Number("-1"), ojson.Number("1.0"), ojson.Number("1.5"), ojson.Number("18446744073709551616"),
-		"", " ", "x", "v2", "unspecified", "DEV", []any{}, []any{"x"}, []any{ojson.Number("1")}, &ojson.Object{}, ojson.NewObject("a", "b"),
+		nil, true, ojson.Number("0"), ojson.Number("-1"), ojson.Number("1.0"), ojson.Number("1.5"),
+		ojson.Number("18446744073709551616"), "", " ", "x", "v2", "unspecified", "DEV", []any{}, []any{"x"},
+		[]any{ojson.Number("1")}, &ojson.Object{}, ojson.NewObject("a", "b"),
 	})
 	switch v := v.(type) {
 	case *ojson.Object:

@@ -76,7 +76,8 @@ func (j *judge) override(o *ojson.Object, at string) {
 	j.specified(o, at, label, "action")
 	from, to := moment(o, "created_at_ms"), moment(o, "expires_at_ms")
 	if from != nil && to != nil && to.Cmp(from) <= 0 {
-		j.fail(wire.At(at, "expires_at_ms"), "override.times", "manual override expires_at_ms must be greater than created_at_ms")
+		j.fail(wire.At(at, "expires_at_ms"), "override.times",
+			"manual override expires_at_ms must be greater than created_at_ms")
 	}
 }
 
@@ -84,20 +85,24 @@ const queueJobVersion = "monarchic.control-plane.queue-job.v1"
 
 func (j *judge) queueJob(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "contract_version"); ok && strings.TrimSpace(s) != queueJobVersion {
-		j.fail(wire.At(at, "contract_version"), "unsupported_version", fmt.Sprintf("version %s is not supported; %q is", ojson.Shown(s), queueJobVersion))
+		j.fail(wire.At(at, "contract_version"), "unsupported_version",
+			fmt.Sprintf("version %s is not supported; %q is", ojson.Shown(s), queueJobVersion))
 	}
 	dispatch := o.Object("dispatch")
 	if queue, ok := textOf(o, "queue"); ok && dispatch.Has("queue") && dispatch.String("queue") != queue {
 		j.fail(wire.At(at, "queue"), "queue.mismatch", "the queue must be that of the dispatch")
 	}
-	if tenant := o.Object("auth_context").Object("tenant"); tenant != nil && tenant.String("tenant_id") != dispatch.String("tenant_id") {
-		j.fail(wire.At(wire.At(wire.At(at, "auth_context"), "tenant"), "tenant_id"), "queue.mismatch", "the tenant must be that of the dispatch")
+	if tenant := o.Object("auth_context").Object("tenant"); tenant != nil &&
+		tenant.String("tenant_id") != dispatch.String("tenant_id") {
+		j.fail(wire.At(wire.At(wire.At(at, "auth_context"), "tenant"), "tenant_id"), "queue.mismatch",
+			"the tenant must be that of the dispatch")
 	}
 	snapshot := o.Object("run_snapshot")
 	for _, name := range []string{"tenant_id", "project_key", "run_id"} {
 		for _, spelling := range []string{name, camel(name)} {
 			if v, ok := snapshot.Get(spelling); ok && dispatch != nil && v != dispatch.String(name) {
-				j.fail(wire.At(wire.At(at, "run_snapshot"), spelling), "queue.mismatch", fmt.Sprintf("must be the %s of the dispatch", name))
+				j.fail(wire.At(wire.At(at, "run_snapshot"), spelling), "queue.mismatch",
+					fmt.Sprintf("must be the %s of the dispatch", name))
 			}
 		}
 	}

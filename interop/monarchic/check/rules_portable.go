@@ -27,14 +27,16 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	case "plan":
 		j.steps(o, at, "depends_on")
 	case "plan_step":
-		j.distinct(o.Array("depends_on"), wire.At(at, "depends_on"), "plan.duplicate_dependency", "the dependency %s is there twice")
+		j.distinct(o.Array("depends_on"), wire.At(at, "depends_on"), "plan.duplicate_dependency",
+			"the dependency %s is there twice")
 	case "execution_receipt":
 		j.receiptFailure(o, at)
 	case "task_message":
 		j.portableMessage(o, at)
 	case "task_message_ack":
 		if s, ok := textOf(o, "status"); ok && !blank(s) && ackStage(s) == 0 {
-			j.warn(wire.At(at, "status"), "ack.unknown_status", fmt.Sprintf("%s is none of received, accepted, rejected, resolved", ojson.Shown(s)))
+			j.warn(wire.At(at, "status"), "ack.unknown_status",
+				fmt.Sprintf("%s is none of received, accepted, rejected, resolved", ojson.Shown(s)))
 		}
 	case "pipeline_spec":
 		j.pipeline(o, at)
@@ -86,7 +88,8 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 		return
 	}
 	if repliesWrongly(o) {
-		j.warn(wire.At(at, "reply_to"), "message.reply_kind", "in the strict family only a clarification_response has a reply_to")
+		j.warn(wire.At(at, "reply_to"), "message.reply_kind",
+			"in the strict family only a clarification_response has a reply_to")
 	}
 	s, ok := kind.(string)
 	if !ok || blank(s) {
@@ -94,7 +97,8 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	}
 	known := []string{"artifact_ready", "clarification_request", "clarification_response", "handoff", "blocker"}
 	if token := strings.ToLower(strings.TrimPrefix(s, "TASK_MESSAGE_KIND_")); !slices.Contains(known, token) {
-		j.warn(wire.At(at, "kind"), "message.unknown_kind", fmt.Sprintf("%s is none of %s", ojson.Shown(s), strings.Join(known, ", ")))
+		j.warn(wire.At(at, "kind"), "message.unknown_kind",
+			fmt.Sprintf("%s is none of %s", ojson.Shown(s), strings.Join(known, ", ")))
 	}
 }
 

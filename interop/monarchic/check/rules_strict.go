@@ -16,14 +16,17 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 	case "client_boundary/plan":
 		j.steps(o, at, "dependencies")
 	case "client_boundary/plan_step":
-		j.distinct(o.Array("dependencies"), wire.At(at, "dependencies"), "plan.duplicate_dependency", "the dependency %s is there twice")
+		j.distinct(o.Array("dependencies"), wire.At(at, "dependencies"), "plan.duplicate_dependency",
+			"the dependency %s is there twice")
 	case "client_boundary/digest_manifest":
-		j.notBlank(o, at, "digest manifest", "contract_version", "manifest_id", "run_id", "plan_id", "combined_digest", "event_digest")
+		j.notBlank(o, at, "digest manifest", "contract_version", "manifest_id", "run_id", "plan_id", "combined_digest",
+			"event_digest")
 		j.notEmpty(o, at, "artifact_descriptors", "digest manifest must include at least one artifact_descriptor")
 	case "client_boundary/verification_receipt":
 		j.verification(o, at)
 	case "client_boundary/run_event_record":
-		j.notBlank(o, at, "run event record", "contract_version", "event_id", "run_id", "plan_id", "event_type", "status")
+		j.notBlank(o, at, "run event record", "contract_version", "event_id", "run_id", "plan_id", "event_type",
+			"status")
 	case "client_boundary/task":
 		j.strictTask(o, at)
 	case "client_boundary/task_message":
@@ -31,7 +34,8 @@ func (j *judge) strictRules(t Type, o *ojson.Object, at string) {
 	case "client_boundary/campaign_pipeline_spec":
 		j.campaign(o, at)
 	case "client_boundary/bootstrap_planning_context":
-		j.notBlank(o, at, "bootstrap planning context", "project_key", "target_repo", "campaign_goal", "priority_profile")
+		j.notBlank(o, at, "bootstrap planning context", "project_key", "target_repo", "campaign_goal",
+			"priority_profile")
 		j.specified(o, at, "bootstrap planning context", "planning_mode")
 	case "client_boundary/publication_action":
 		j.publication(o, at)
@@ -72,13 +76,15 @@ func (j *judge) notEmpty(o *ojson.Object, at, name, message string) {
 // that there is one (docs/monarchic.md).
 func (j *judge) version(o *ojson.Object, at string) {
 	if s, ok := textOf(o, "version"); ok && !blank(s) && s != "v1" {
-		j.fail(wire.At(at, "version"), "unsupported_version", fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
+		j.fail(wire.At(at, "version"), "unsupported_version",
+			fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
 	}
 }
 
 func (j *judge) verification(o *ojson.Object, at string) {
 	j.notBlank(o, at, "verification receipt", "contract_version")
-	j.distinct(o.Array("execution_receipt_ids"), wire.At(at, "execution_receipt_ids"), "verification.duplicate_receipt", "the receipt %s is there twice")
+	j.distinct(o.Array("execution_receipt_ids"), wire.At(at, "execution_receipt_ids"),
+		"verification.duplicate_receipt", "the receipt %s is there twice")
 	for i, v := range o.Array("execution_receipt_ids") {
 		if s, ok := v.(string); ok {
 			j.safe(s, wire.Item(wire.At(at, "execution_receipt_ids"), i))
@@ -88,18 +94,21 @@ func (j *judge) verification(o *ojson.Object, at string) {
 	switch o.String("status") {
 	case "passed":
 		if blocked {
-			j.fail(wire.At(at, "blocked_outcomes"), "verification.passed", "passed verification receipts must not include blocked_outcomes")
+			j.fail(wire.At(at, "blocked_outcomes"), "verification.passed",
+				"passed verification receipts must not include blocked_outcomes")
 		}
 	case "blocked":
 		if !blocked {
-			j.fail(wire.At(at, "blocked_outcomes"), "verification.blocked", "blocked verification receipts must include at least one blocked_outcome")
+			j.fail(wire.At(at, "blocked_outcomes"), "verification.blocked",
+				"blocked verification receipts must include at least one blocked_outcome")
 		}
 	case "failed":
 		for _, c := range o.Objects("checks") {
 			blocked = blocked || c.String("status") == "failed" || c.String("status") == "blocked"
 		}
 		if !blocked {
-			j.fail(wire.At(at, "checks"), "verification.failed", "failed verification receipts must include a failed or blocked check, or a blocked_outcome")
+			j.fail(wire.At(at, "checks"), "verification.failed",
+				"failed verification receipts must include a failed or blocked check, or a blocked_outcome")
 		}
 	}
 }
@@ -121,7 +130,8 @@ func (j *judge) strictTask(o *ojson.Object, at string) {
 			continue
 		}
 		if !ojson.Equal(own, other) {
-			j.fail(wire.At(at, name), "task.compatibility", fmt.Sprintf("task %s compatibility field must match extensions.%s when both are present", name, name))
+			j.fail(wire.At(at, name), "task.compatibility",
+				fmt.Sprintf("task %s compatibility field must match extensions.%s when both are present", name, name))
 		}
 	}
 }
@@ -133,7 +143,8 @@ func (j *judge) strictMessage(o *ojson.Object, at string) {
 		j.fail(wire.At(at, "kind"), "message.kind", "task_message kind must not be unspecified")
 	}
 	if repliesWrongly(o) {
-		j.fail(wire.At(at, "reply_to"), "message.reply_kind", "task_message reply_to is only allowed for clarification_response messages")
+		j.fail(wire.At(at, "reply_to"), "message.reply_kind",
+			"task_message reply_to is only allowed for clarification_response messages")
 	}
 }
 
@@ -153,7 +164,8 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 	}
 	for i, g := range o.Object("gate_policy").Objects("required_gates") {
 		if s, ok := textOf(g, "name"); ok && blank(s) {
-			j.fail(wire.At(wire.Item(wire.At(wire.At(at, "gate_policy"), "required_gates"), i), "name"), "strict.blank", label+" gate name must not be empty")
+			j.fail(wire.At(wire.Item(wire.At(wire.At(at, "gate_policy"), "required_gates"), i), "name"),
+				"strict.blank", label+" gate name must not be empty")
 		}
 	}
 }
@@ -161,7 +173,8 @@ func (j *judge) campaign(o *ojson.Object, at string) {
 func (j *judge) publication(o *ojson.Object, at string) {
 	status, kind := o.String("status"), o.String("kind")
 	if reason, _ := textOf(o, "failure_reason"); (status == "blocked" || status == "failed") && blank(reason) {
-		j.fail(wire.At(at, "failure_reason"), "publication.reason", "a publication that is blocked or failed says why in failure_reason")
+		j.fail(wire.At(at, "failure_reason"), "publication.reason",
+			"a publication that is blocked or failed says why in failure_reason")
 	}
 	if status != "applied" {
 		return
@@ -170,7 +183,8 @@ func (j *judge) publication(o *ojson.Object, at string) {
 	case "open_pull_request", "update_pull_request", "merge_pull_request":
 		pr := o.Object("pull_request")
 		if !pr.Has("number") && !pr.Has("url") && !pr.Has("title") {
-			j.fail(wire.At(at, "pull_request"), "publication.pull_request", "an applied pull request has a number, a url or a title")
+			j.fail(wire.At(at, "pull_request"), "publication.pull_request",
+				"an applied pull request has a number, a url or a title")
 		}
 	}
 }

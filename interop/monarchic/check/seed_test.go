@@ -23,7 +23,9 @@ func TestDocumentedExamples(t *testing.T) {
 			"steps":[{"step_id":"s1","task_id":"t1","kind":"review","description":"Check scope","dependencies":[],"inputs":{},
 			"expected_outputs":[{"kind":"custom","logical_name":"notes"}],"policy_tags":[]}],"replan_policy":{"strategy":"retry","max_attempts":1},"input_digest":"sha256:i1"}`},
 		"client_boundary/blocked_outcome": {`{"code":"gate-open","scope":"plan","message":"Sign-off missing.","details":{"gate":"g1"},"blocking_artifacts":[]}`},
-		"durable_authority/fencing_token": {`{"token":"f-r1-s1-0002","issued_at_ms":1760000000000,"issuer":"orch","scope":"run:r1/step:s1"}`},
+		"durable_authority/fencing_token": {
+			`{"token":"f-r1-s1-0002","issued_at_ms":1760000000000,"issuer":"orch","scope":"run:r1/step:s1"}`,
+		},
 		"durable_authority/recovery_event": {`{"event_id":"rec-9","run_id":"r1","plan_id":"p1","step_id":"s1","kind":"step_requeued","occurred_at_ms":1760000005000,
 			"actor":"orch","details":{"attempt":2},"contract_version":"v1","run_state":"executing","step_state":"ready"}`},
 	} {

@@ -66,7 +66,8 @@ func (j *judge) canonicalObject(flat []place, v *ojson.Object, at string) ojson.
 			differ(k)
 			if own, both := v.Get(name); both {
 				if !ojson.Equal(own, e) {
-					j.fail(wire.At(at, k), "alias.conflict", fmt.Sprintf("%q and %q are the same member, and differ", k, name))
+					j.fail(wire.At(at, k), "alias.conflict",
+						fmt.Sprintf("%q and %q are the same member, and differ", k, name))
 				}
 				continue
 			}
@@ -110,7 +111,8 @@ func (j *judge) canonicalName(flat []place, k string) string {
 // meantBy is the member of a place that k is another spelling of; "" for none.
 func meantBy(p place, k string) string {
 	if Type(p.file).Strict() {
-		if name := k + "_ms"; strings.HasPrefix(p.file, "durable_authority/") && isEarly(k) && p.Properties[name] != nil {
+		if name := k + "_ms"; strings.HasPrefix(p.file, "durable_authority/") && isEarly(k) &&
+			p.Properties[name] != nil {
 			return name
 		}
 		return ""

@@ -30,10 +30,12 @@ var portableTypes = sync.OnceValue(func() []Type { return slices.DeleteFunc(mona
 var strictTypes = sync.OnceValue(func() []Type {
 	list := slices.DeleteFunc(monarchic.Types(), func(t Type) bool { return !t.Strict() })
 	for _, t := range []Type{
-		"client_boundary/bootstrap_intent", "client_boundary/bootstrap_plan", "client_boundary/bootstrap_planning_context",
-		"client_boundary/publication_action", "client_boundary/moderation_decision", "client_boundary/map_operation_bundle",
+		"client_boundary/bootstrap_intent", "client_boundary/bootstrap_plan",
+		"client_boundary/bootstrap_planning_context", "client_boundary/publication_action",
+		"client_boundary/moderation_decision", "client_boundary/map_operation_bundle",
 		"service_boundary/principal_ref", "service_boundary/tenant_ref", "service_boundary/auth_context",
-		"service_boundary/usage_record", "service_boundary/audit_export_manifest", "service_boundary/control_plane_queue_job",
+		"service_boundary/usage_record", "service_boundary/audit_export_manifest",
+		"service_boundary/control_plane_queue_job",
 	} {
 		if !slices.Contains(list, t) {
 			list = append(list, t)

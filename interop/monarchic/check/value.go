@@ -75,7 +75,8 @@ func document(v ojson.Value, o Options) (*judge, Detection) {
 	j := newJudge(o)
 	switch {
 	case d.Ambiguous():
-		j.fail("", "type.ambiguous", fmt.Sprintf("the document is valid as each of %s; --type says which is meant", names(d.Matched)))
+		j.fail("", "type.ambiguous",
+			fmt.Sprintf("the document is valid as each of %s; --type says which is meant", names(d.Matched)))
 		return j, d
 	case d.Type == "":
 		j.fail("", "type.none", fmt.Sprintf("%s is none of the types; --type says which is meant", ojson.TypeName(v)))
@@ -88,11 +89,14 @@ func document(v ojson.Value, o Options) (*judge, Detection) {
 		}
 	}
 	if d.Nearest {
-		r.j.fail("", "type.none", fmt.Sprintf("the document is none of the types; what follows is what keeps it from being %s, the nearest", d.Type))
+		r.j.fail("", "type.none", fmt.Sprintf(
+			"the document is none of the types; what follows is what keeps it from being %s, the nearest", d.Type,
+		))
 	}
 	j = r.judge()
 	if o.Type != "" && j.errors() > 0 {
-		if other, asIt := detect(v, Options{Lenient: o.Lenient}); asIt != nil && other.Type != o.Type && asIt.judge().errors() == 0 {
+		if other, asIt := detect(v, Options{Lenient: o.Lenient}); asIt != nil && other.Type != o.Type &&
+			asIt.judge().errors() == 0 {
 			j.warn("", "type.other", fmt.Sprintf("the document is valid as %s", other.Type))
 		}
 	}

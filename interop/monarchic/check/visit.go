@@ -68,7 +68,8 @@ func (j *judge) visitString(flat []place, s, name, at string) {
 	case filled:
 		j.fail(at, "text.blank", "must hold more than white space")
 	}
-	if strict && name == "contract_version" && s != "v1" && !blank(s) && !strings.HasSuffix(flat[0].file, "/control_plane_queue_job.json") {
+	if strict && name == "contract_version" && s != "v1" && !blank(s) &&
+		!strings.HasSuffix(flat[0].file, "/control_plane_queue_job.json") {
 		j.fail(at, "unsupported_version", fmt.Sprintf("version %s is not supported; \"v1\" is", ojson.Shown(s)))
 	}
 }
@@ -77,7 +78,8 @@ func (j *judge) visitString(flat []place, s, name, at string) {
 // integer: 1.0 and 1e3 (docs/monarchic.md).
 func (j *judge) visitNumber(flat []place, n ojson.Number, at string) {
 	for _, p := range flat {
-		if Type(p.file).Strict() && slices.Contains(p.jsonTypes(), "integer") && strings.ContainsAny(string(n), ".eE") && !j.told(at) {
+		if Type(p.file).Strict() && slices.Contains(p.jsonTypes(), "integer") &&
+			strings.ContainsAny(string(n), ".eE") && !j.told(at) {
 			j.fail(at, "integer.spelling", fmt.Sprintf("%s must be written as an integer", ojson.Shown(n)))
 			return
 		}
@@ -90,7 +92,8 @@ func blank(s string) bool { return strings.TrimFunc(s, unicode.IsSpace) == "" }
 // isID tells whether a member holds an id that must be safe (docs/monarchic.md).
 func isID(name string) bool {
 	switch name {
-	case "task_id", "step_id", "plan_id", "run_id", "lease_id", "event_id", "verification_id", "receipt_id", "from_task_id", "to_task_id":
+	case "task_id", "step_id", "plan_id", "run_id", "lease_id", "event_id", "verification_id", "receipt_id",
+		"from_task_id", "to_task_id":
 		return true
 	}
 	return false

@@ -119,7 +119,12 @@ func (a *assigning) next() (*runner.Lease, error) {
 		a.tried[turn] = true
 		var res *runner.Leased
 		err = a.s.patiently(a.ctx, func() (err error) {
-			res, err = a.s.r.IssueLease(a.ctx, runner.IssueOptions{TurnID: turn, RunnerID: a.who.Runner, SessionID: a.who.ID, TTL: a.s.opt.TTL})
+			res, err = a.s.r.IssueLease(a.ctx, runner.IssueOptions{
+				TurnID:    turn,
+				RunnerID:  a.who.Runner,
+				SessionID: a.who.ID,
+				TTL:       a.s.opt.TTL,
+			})
 			return err
 		})
 		if err == nil {
@@ -138,7 +143,8 @@ func (a *assigning) next() (*runner.Lease, error) {
 // whether another runner holds it.
 func (a *assigning) waiting(v *runner.View) string {
 	for id, t := range v.State.ActiveTurns.All() {
-		if t != nil && !a.tried[id] && a.serves(v.Config, t.AssignedRole, t.RuntimeID) && a.s.r.Unleased(a.ctx, v, t) == nil {
+		if t != nil && !a.tried[id] && a.serves(v.Config, t.AssignedRole, t.RuntimeID) &&
+			a.s.r.Unleased(a.ctx, v, t) == nil {
 			return id
 		}
 	}
@@ -175,8 +181,12 @@ func (a *assigning) ready(id string) (string, error) {
 			_, err := a.s.r.WriteDispatchBundle(a.ctx, id)
 			return err
 		case wire.TurnFailedAcceptance, wire.TurnConflicted:
-			_, err := a.s.r.RejectTurn(a.ctx, runner.RejectOptions{TurnID: id, Stage: "acceptance", Reason: cmp.Or(t.FailureReason, "its result was not accepted"),
-				Reassign: t.Status == wire.TurnConflicted})
+			_, err := a.s.r.RejectTurn(a.ctx, runner.RejectOptions{
+				TurnID:   id,
+				Stage:    "acceptance",
+				Reason:   cmp.Or(t.FailureReason, "its result was not accepted"),
+				Reassign: t.Status == wire.TurnConflicted,
+			})
 			return err
 		}
 		out, err := a.s.r.ReissueTurn(a.ctx, runner.ReissueOptions{TurnID: id, Reason: "the turn was " + t.Status})
@@ -211,7 +221,10 @@ func (a *assigning) assignNew(v *runner.View) string {
 		return "" // whose turn it is decides; another role does not push in
 	}
 	var out *runner.Assigned
-	err = a.s.patiently(a.ctx, func() (err error) { out, err = a.s.r.AssignTurn(a.ctx, runner.AssignOptions{Role: role}); return err })
+	err = a.s.patiently(a.ctx, func() (err error) {
+		out, err = a.s.r.AssignTurn(a.ctx, runner.AssignOptions{Role: role})
+		return err
+	})
 	if err == nil {
 		return out.Turn.TurnID
 	}
@@ -220,9 +233,11 @@ func (a *assigning) assignNew(v *runner.View) string {
 	if !errors.As(err, &refusal) {
 		return ""
 	}
-	if id := refusal.Details.String("turn_id"); refusal.Code == wire.CodeCheckpointRequired && id != "" && !a.s.opt.NoCheckpoint && !a.checkpointed[id] {
+	if id := refusal.Details.String("turn_id"); refusal.Code == wire.CodeCheckpointRequired && id != "" &&
+		!a.s.opt.NoCheckpoint && !a.checkpointed[id] {
 		a.checkpointed[id] = true
-		if cerr := a.s.patiently(a.ctx, func() error { _, err := a.s.r.Checkpoint(a.ctx, id); return err }); cerr != nil {
+		if cerr := a.s.patiently(a.ctx,
+			func() error { _, err := a.s.r.Checkpoint(a.ctx, id); return err }); cerr != nil {
 			a.last = cerr
 			return ""
 		}
@@ -238,7 +253,10 @@ func (s *Server) assignment(ctx context.Context, l *runner.Lease) (*pb.LeaseAssi
 	if err != nil {
 		return nil, err
 	}
-	own, _ := structpb.NewStruct(map[string]any{"agentxchain": map[string]any{"expires_at_ms": float64(l.ExpiresAtMS), "fencing_scope": l.FencingToken.Scope}})
+	own, _ := structpb.NewStruct(map[string]any{"agentxchain": map[string]any{
+		"expires_at_ms": float64(l.ExpiresAtMS),
+		"fencing_scope": l.FencingToken.Scope,
+	}})
 	return &pb.LeaseAssignment{Lease: refMessage(runner.RefOf(l)), Task: task, IssuedAtMs: uint64(l.IssuedAtMS),
 		LeaseTtlMs: uint64(max(1, l.ExpiresAtMS-l.IssuedAtMS)), Extensions: own}, nil
 }

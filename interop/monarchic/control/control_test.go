@@ -111,11 +111,17 @@ func serve(t *testing.T, edit func(o *control.Options)) *served {
 	t.Helper()
 	s := &served{t: t, dir: t.TempDir(), now: time.Now().UTC().Truncate(time.Millisecond)}
 	makeProject(t, s.dir)
-	s.opt = control.Options{TTL: time.Minute, Now: s.clock, Version: "test", Poll: 10 * time.Millisecond, Log: func(c control.Call) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.calls = append(s.calls, c)
-	}}
+	s.opt = control.Options{
+		TTL:     time.Minute,
+		Now:     s.clock,
+		Version: "test",
+		Poll:    10 * time.Millisecond,
+		Log: func(c control.Call) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.calls = append(s.calls, c)
+		},
+	}
 	if edit != nil {
 		edit(&s.opt)
 	}
@@ -154,7 +160,8 @@ func (s *served) start() (stop func()) {
 	})
 }
 
-func (s *served) dial(creds credentials.TransportCredentials, opts ...grpc.DialOption) pbgrpc.RunnerControlServiceClient {
+func (s *served) dial(creds credentials.TransportCredentials,
+	opts ...grpc.DialOption) pbgrpc.RunnerControlServiceClient {
 	s.t.Helper()
 	conn, err := grpc.NewClient(s.addr, append(opts, grpc.WithTransportCredentials(creds))...)
 	must(s.t, err)
@@ -171,9 +178,14 @@ type agent struct {
 
 func (s *served) register(id string, caps *pb.RunnerCapabilities) *agent {
 	s.t.Helper()
-	res, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: id, Capabilities: caps})
+	res, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{
+		ContractVersion: "v1",
+		RunnerId:        id,
+		Capabilities:    caps,
+	})
 	must(s.t, err)
-	if res.SessionId == "" || res.HeartbeatIntervalMs == 0 || res.LeasePollIntervalMs == 0 || res.ContractVersion != "v1" || res.OrchestratorId != "git-agentxchain/test" {
+	if res.SessionId == "" || res.HeartbeatIntervalMs == 0 || res.LeasePollIntervalMs == 0 ||
+		res.ContractVersion != "v1" || res.OrchestratorId != "git-agentxchain/test" {
 		s.t.Fatalf("registered as %v", res)
 	}
 	return &agent{s, id, res.SessionId}
@@ -181,7 +193,12 @@ func (s *served) register(id string, caps *pb.RunnerCapabilities) *agent {
 
 func (a *agent) acquire() *pb.AcquireLeaseResponse {
 	a.s.t.Helper()
-	res, err := a.s.c.AcquireLease(context.Background(), &pb.AcquireLeaseRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, AvailableSlots: 1})
+	res, err := a.s.c.AcquireLease(context.Background(), &pb.AcquireLeaseRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		AvailableSlots:  1,
+	})
 	must(a.s.t, err)
 	return res
 }
@@ -197,16 +214,30 @@ func (a *agent) lease() *pb.LeaseAssignment {
 
 func (a *agent) started(l *pb.LeaseRef) *pb.ReportStepStartedResponse {
 	a.s.t.Helper()
-	res, err := a.s.c.ReportStepStarted(context.Background(), &pb.ReportStepStartedRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: l, StartedAt: time.Now().Format(time.RFC3339)})
+	res, err := a.s.c.ReportStepStarted(context.Background(), &pb.ReportStepStartedRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		Lease:           l,
+		StartedAt:       time.Now().Format(time.RFC3339),
+	})
 	must(a.s.t, err)
 	return res
 }
 
 func (a *agent) outcome(l *pb.LeaseRef, result *structpb.Value) *pb.ReportStepOutcomeResponse {
 	a.s.t.Helper()
-	req := &pb.ReportStepOutcomeRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: l, Status: pb.PlanStatus_COMPLETE}
+	req := &pb.ReportStepOutcomeRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		Lease:           l,
+		Status:          pb.PlanStatus_COMPLETE,
+	}
 	if result != nil {
-		req.Extensions = &structpb.Struct{Fields: map[string]*structpb.Value{"agentxchain": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"turn_result": result}})}}
+		req.Extensions = &structpb.Struct{Fields: map[string]*structpb.Value{"agentxchain": structpb.NewStructValue(
+			&structpb.Struct{Fields: map[string]*structpb.Value{"turn_result": result}},
+		)}}
 	}
 	res, err := a.s.c.ReportStepOutcome(context.Background(), req)
 	must(a.s.t, err)
@@ -221,9 +252,13 @@ func resultOf(a *pb.LeaseAssignment, summary string) *structpb.Value {
 		next = "critic"
 	}
 	for k, v := range map[string]any{
-		"summary": summary, "decisions": []any{}, "files_changed": []any{}, "proposed_next_role": next, "verification": map[string]any{"status": "skipped"},
-		"artifact":   map[string]any{"type": "review", "ref": nil},
-		"objections": []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "a real doubt"}},
+		"summary":            summary,
+		"decisions":          []any{},
+		"files_changed":      []any{},
+		"proposed_next_role": next,
+		"verification":       map[string]any{"status": "skipped"},
+		"artifact":           map[string]any{"type": "review", "ref": nil},
+		"objections":         []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "a real doubt"}},
 	} {
 		tmpl.Fields[k], _ = structpb.NewValue(v)
 	}
@@ -242,8 +277,10 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	a := s.register("worker-1", nil)
 	as := a.lease()
 	own := as.Task.Extensions.Fields["agentxchain"].GetStructValue().Fields
-	if as.LeaseTtlMs != 60000 || as.Task.TaskId != as.Lease.StepId || as.Task.RoleId != "pm" || as.Task.Role != pb.AgentRole_PRODUCT_OWNER || as.Task.Goal == "" ||
-		!strings.Contains(own["prompt"].GetStringValue(), as.Lease.StepId) || as.Lease.PlanId != "plan-"+as.Lease.RunId {
+	if as.LeaseTtlMs != 60000 || as.Task.TaskId != as.Lease.StepId || as.Task.RoleId != "pm" ||
+		as.Task.Role != pb.AgentRole_PRODUCT_OWNER || as.Task.Goal == "" ||
+		!strings.Contains(own["prompt"].GetStringValue(), as.Lease.StepId) ||
+		as.Lease.PlanId != "plan-"+as.Lease.RunId {
 		t.Fatalf("assigned %v", as)
 	}
 	// The answer was lost: asked again, the same lease comes.
@@ -253,17 +290,40 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	if res := a.started(as.Lease); !res.Accepted {
 		t.Fatalf("start refused: %v", res.Failure)
 	}
-	pr, err := s.c.ReportStepProgress(context.Background(), &pb.ReportStepProgressRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: as.Lease,
-		Events: []*pb.Event{{Version: "v1", EventType: "compiled", Timestamp: "2026-01-01T00:00:00Z", TaskId: as.Lease.TaskId, Status: "running"}}})
+	pr, err := s.c.ReportStepProgress(context.Background(), &pb.ReportStepProgressRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		Lease:           as.Lease,
+		Events: []*pb.Event{{
+			Version:   "v1",
+			EventType: "compiled",
+			Timestamp: "2026-01-01T00:00:00Z",
+			TaskId:    as.Lease.TaskId,
+			Status:    "running",
+		}},
+	})
 	must(t, err)
 	if !pr.Accepted || len(pr.Cancellations) > 0 {
 		t.Fatalf("progress refused: %v", pr)
 	}
-	if rn, err := s.c.RenewLease(context.Background(), &pb.RenewLeaseRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: as.Lease}); err != nil || !rn.Accepted || rn.LeaseTtlMs == 0 || rn.Failure != nil {
+	if rn, err := s.c.RenewLease(context.Background(), &pb.RenewLeaseRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		Lease:           as.Lease,
+	}); err != nil ||
+		!rn.Accepted || rn.LeaseTtlMs == 0 || rn.Failure != nil {
 		t.Fatalf("renewal refused: %v %v", rn, err)
 	}
 	wantOutcome := func(status pb.PlanStatus) *pb.ReportStepOutcomeResponse {
-		res, err := s.c.ReportStepOutcome(context.Background(), &pb.ReportStepOutcomeRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: as.Lease, Status: status})
+		res, err := s.c.ReportStepOutcome(context.Background(), &pb.ReportStepOutcomeRequest{
+			ContractVersion: "v1",
+			RunnerId:        a.id,
+			SessionId:       a.session,
+			Lease:           as.Lease,
+			Status:          status,
+		})
 		must(t, err)
 		return res
 	}
@@ -281,7 +341,9 @@ func TestAStepFromRegistrationToOutcome(t *testing.T) {
 	if v.State.ActiveTurns.Len() != 0 || *v.State.LastCompletedTurnID != as.Lease.StepId {
 		t.Fatalf("the run after it: %s", v.State.Encode())
 	}
-	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.String("event_type") == "dispatch_progress" })
+	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool {
+		return o.String("event_type") == "dispatch_progress"
+	})
 	must(t, err)
 	if len(rows) != 1 || rows[0].Row.Object("payload").Objects("events")[0].String("event_type") != "compiled" {
 		t.Fatalf("progress on record: %v", rows)
@@ -298,10 +360,12 @@ func TestAnInvalidResultIsSentBack(t *testing.T) {
 	}
 	// The same turn, another attempt, another token.
 	next := a.lease()
-	if next.Lease.StepId != as.Lease.StepId || next.Lease.FencingToken == as.Lease.FencingToken || next.Task.Extensions.Fields["agentxchain"].GetStructValue().Fields["attempt"].GetNumberValue() != 2 {
+	if next.Lease.StepId != as.Lease.StepId || next.Lease.FencingToken == as.Lease.FencingToken ||
+		next.Task.Extensions.Fields["agentxchain"].GetStructValue().Fields["attempt"].GetNumberValue() != 2 {
 		t.Fatalf("after the refusal %v", next)
 	}
-	if res := a.outcome(as.Lease, resultOf(next, "late")); res.Accepted || res.Failure.GetCode() != run.RejectStaleToken {
+	if res := a.outcome(as.Lease, resultOf(next, "late")); res.Accepted ||
+		res.Failure.GetCode() != run.RejectStaleToken {
 		t.Fatalf("the old token: %v", res)
 	}
 	if res := a.outcome(next.Lease, resultOf(next, "better")); !res.Accepted {
@@ -318,16 +382,28 @@ func TestResumeAfterRestart(t *testing.T) {
 	b := s.register("worker-1", nil)
 	res := b.outcome(as.Lease, resultOf(as, "from the wrong session"))
 	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectSession)
-	got, err := s.c.ResumeLease(context.Background(), &pb.ResumeLeaseRequest{ContractVersion: "v1", RunnerId: b.id, SessionId: b.session, Lease: as.Lease})
+	got, err := s.c.ResumeLease(context.Background(), &pb.ResumeLeaseRequest{
+		ContractVersion: "v1",
+		RunnerId:        b.id,
+		SessionId:       b.session,
+		Lease:           as.Lease,
+	})
 	must(t, err)
-	if !got.Accepted || got.Lease.FencingToken.Token == as.Lease.FencingToken || got.CurrentFencingToken != got.Lease.FencingToken.Token || got.ExpiresAtMs != got.Lease.ExpiresAtMs ||
+	if !got.Accepted || got.Lease.FencingToken.Token == as.Lease.FencingToken ||
+		got.CurrentFencingToken != got.Lease.FencingToken.Token || got.ExpiresAtMs != got.Lease.ExpiresAtMs ||
 		got.Reason != pb.LeaseRejectionReason_LEASE_REJECTION_REASON_UNSPECIFIED || got.Lease.SessionId != b.session {
 		t.Fatalf("resumed as %v", got)
 	}
 	// The session before knows nothing of it.
-	late, err := s.c.ResumeLease(context.Background(), &pb.ResumeLeaseRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: as.Lease})
+	late, err := s.c.ResumeLease(context.Background(), &pb.ResumeLeaseRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		Lease:           as.Lease,
+	})
 	must(t, err)
-	if late.Accepted || late.Reason != pb.LeaseRejectionReason_LEASE_REJECTION_STALE_FENCING_TOKEN || late.CurrentFencingToken != got.CurrentFencingToken {
+	if late.Accepted || late.Reason != pb.LeaseRejectionReason_LEASE_REJECTION_STALE_FENCING_TOKEN ||
+		late.CurrentFencingToken != got.CurrentFencingToken {
 		t.Fatalf("the old token resumed: %v", late)
 	}
 	s.mu.Lock()
@@ -335,12 +411,24 @@ func TestResumeAfterRestart(t *testing.T) {
 		t.Errorf("the refused resumption is logged as %+v", c)
 	}
 	s.mu.Unlock()
-	hb, err := s.c.Heartbeat(context.Background(), &pb.HeartbeatRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, ActiveLeases: []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}}})
+	hb, err := s.c.Heartbeat(context.Background(), &pb.HeartbeatRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+		ActiveLeases:    []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}},
+	})
 	must(t, err)
 	if len(hb.Cancellations) != 1 || !hb.Cancellations[0].Force || hb.Cancellations[0].Reason != run.RejectStaleToken {
 		t.Fatalf("the old session is told %v", hb.Cancellations)
 	}
-	fresh := &pb.LeaseRef{LeaseId: got.Lease.LeaseId, FencingToken: got.CurrentFencingToken, RunId: got.Lease.RunId, PlanId: got.Lease.PlanId, StepId: got.Lease.StepId, TaskId: got.Lease.TaskId}
+	fresh := &pb.LeaseRef{
+		LeaseId:      got.Lease.LeaseId,
+		FencingToken: got.CurrentFencingToken,
+		RunId:        got.Lease.RunId,
+		PlanId:       got.Lease.PlanId,
+		StepId:       got.Lease.StepId,
+		TaskId:       got.Lease.TaskId,
+	}
 	if res := b.outcome(fresh, resultOf(as, "done")); !res.Accepted {
 		t.Fatalf("the resumed lease: %v", res.Failure)
 	}
@@ -381,7 +469,13 @@ func TestCancellationByEscalation(t *testing.T) {
 	as := a.lease()
 	_ = a.started(as.Lease)
 	ack := func() *pb.AckCancellationResponse {
-		res, err := s.c.AckCancellation(context.Background(), &pb.AckCancellationRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, Lease: as.Lease, Status: "stopped"})
+		res, err := s.c.AckCancellation(context.Background(), &pb.AckCancellationRequest{
+			ContractVersion: "v1",
+			RunnerId:        a.id,
+			SessionId:       a.session,
+			Lease:           as.Lease,
+			Status:          "stopped",
+		})
 		must(t, err)
 		return res
 	}
@@ -391,11 +485,17 @@ func TestCancellationByEscalation(t *testing.T) {
 	_, err := s.r.Escalate(context.Background(), runner.Escalation{Reason: "a person has to look"})
 	must(t, err)
 	beat := func() []*pb.CancellationIntent {
-		hb, err := s.c.Heartbeat(context.Background(), &pb.HeartbeatRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session, ActiveLeases: []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}}})
+		hb, err := s.c.Heartbeat(context.Background(), &pb.HeartbeatRequest{
+			ContractVersion: "v1",
+			RunnerId:        a.id,
+			SessionId:       a.session,
+			ActiveLeases:    []*pb.LeaseStatus{{Lease: as.Lease, State: "running"}},
+		})
 		must(t, err)
 		return hb.Cancellations
 	}
-	if c := beat(); len(c) != 1 || c[0].Lease.LeaseId != as.Lease.LeaseId || c[0].Force || !strings.Contains(c[0].Reason, "a person has to look") || c[0].RequestedAtMs == 0 {
+	if c := beat(); len(c) != 1 || c[0].Lease.LeaseId != as.Lease.LeaseId || c[0].Force ||
+		!strings.Contains(c[0].Reason, "a person has to look") || c[0].RequestedAtMs == 0 {
 		t.Fatalf("told %v", c)
 	}
 	first := beat()[0].RequestedAtMs
@@ -411,7 +511,9 @@ func TestCancellationByEscalation(t *testing.T) {
 	if res := ack(); !res.Accepted {
 		t.Fatalf("acknowledgement refused: %v", res.Failure)
 	}
-	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool { return o.Object("payload").Has("recovery") })
+	rows, err := s.r.Record().TailRows(context.Background(), wire.LedgerEvents, 0, func(o *ojson.Object) bool {
+		return o.Object("payload").Has("recovery")
+	})
 	must(t, err)
 	var kinds []string
 	for _, row := range rows {
@@ -438,11 +540,19 @@ func TestRunnersGetWhatTheyServe(t *testing.T) {
 	if res := two.acquire(); res.Assignment != nil {
 		t.Fatalf("a third turn where two fit: %v", res.Assignment)
 	}
-	_, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "x", Capabilities: &pb.RunnerCapabilities{Labels: []string{"runtime:none-such"}}})
+	_, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{
+		ContractVersion: "v1",
+		RunnerId:        "x",
+		Capabilities:    &pb.RunnerCapabilities{Labels: []string{"runtime:none-such"}},
+	})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Errorf("an unknown runtime: %v", err)
 	}
-	limited, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "limited", MaxParallelLeases: 1})
+	limited, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{
+		ContractVersion:   "v1",
+		RunnerId:          "limited",
+		MaxParallelLeases: 1,
+	})
 	must(t, err)
 	s.later(2 * time.Minute) // both leases end
 	l := &agent{s, "limited", limited.SessionId}
@@ -461,20 +571,38 @@ func TestRequestsNobodyAnswers(t *testing.T) {
 		code codes.Code
 		err  error
 	}{
-		"version":      {codes.InvalidArgument, second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v2", RunnerId: "x"}))},
-		"no version":   {codes.InvalidArgument, second(s.c.Heartbeat(ctx, &pb.HeartbeatRequest{RunnerId: a.id, SessionId: a.session}))},
-		"no runner":    {codes.InvalidArgument, second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1"}))},
-		"path":         {codes.InvalidArgument, second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "../x"}))},
-		"control byte": {codes.InvalidArgument, second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "a\x1b[31m"}))},
-		"session":      {codes.FailedPrecondition, second(s.c.Heartbeat(ctx, &pb.HeartbeatRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: "made up"}))},
-		"other runner": {codes.FailedPrecondition, second(s.c.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: "v1", RunnerId: "else", SessionId: a.session}))},
-		"too much":     {codes.ResourceExhausted, second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: strings.Repeat("x", 17<<20)}))},
+		"version": {codes.InvalidArgument,
+			second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v2", RunnerId: "x"}))},
+		"no version": {codes.InvalidArgument,
+			second(s.c.Heartbeat(ctx, &pb.HeartbeatRequest{RunnerId: a.id, SessionId: a.session}))},
+		"no runner": {codes.InvalidArgument,
+			second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1"}))},
+		"path": {codes.InvalidArgument,
+			second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "../x"}))},
+		"control byte": {codes.InvalidArgument,
+			second(s.c.RegisterRunner(ctx, &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "a\x1b[31m"}))},
+		"session": {codes.FailedPrecondition, second(s.c.Heartbeat(ctx, &pb.HeartbeatRequest{
+			ContractVersion: "v1",
+			RunnerId:        a.id,
+			SessionId:       "made up",
+		}))},
+		"other runner": {codes.FailedPrecondition, second(s.c.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+			ContractVersion: "v1",
+			RunnerId:        "else",
+			SessionId:       a.session,
+		}))},
+		"too much": {codes.ResourceExhausted, second(s.c.RegisterRunner(ctx,
+			&pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: strings.Repeat("x", 17<<20)}))},
 	} {
 		if status.Code(c.err) != c.code {
 			t.Errorf("%s: %v, want %s", name, c.err, c.code)
 		}
 	}
-	res, err := s.c.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{ContractVersion: "v1", RunnerId: a.id, SessionId: a.session})
+	res, err := s.c.ReportStepStarted(ctx, &pb.ReportStepStartedRequest{
+		ContractVersion: "v1",
+		RunnerId:        a.id,
+		SessionId:       a.session,
+	})
 	must(t, err)
 	wantFailure(t, res.Failure, res.Accepted, "policy", run.RejectUnknown)
 	s.mu.Lock()
@@ -499,7 +627,12 @@ func TestTokenAndTLS(t *testing.T) {
 	with := func(v string) context.Context {
 		return metadata.AppendToOutgoingContext(context.Background(), "authorization", v)
 	}
-	for name, ctx := range map[string]context.Context{"none": context.Background(), "wrong": with("Bearer a-long-secres"), "empty": with("Bearer "), "another scheme": with("Basic a-long-secret")} {
+	for name, ctx := range map[string]context.Context{
+		"none":           context.Background(),
+		"wrong":          with("Bearer a-long-secres"),
+		"empty":          with("Bearer "),
+		"another scheme": with("Basic a-long-secret"),
+	} {
 		if _, err := c.RegisterRunner(ctx, req); status.Code(err) != codes.Unauthenticated {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -522,7 +655,8 @@ func TestListenOnlyWhereItMay(t *testing.T) {
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	must(t, err)
 	defer func() { _ = conn.Close() }()
-	h, err := healthpb.NewHealthClient(conn).Check(context.Background(), &healthpb.HealthCheckRequest{Service: "monarchic.agent_protocol.v1.RunnerControlService"})
+	h, err := healthpb.NewHealthClient(conn).Check(context.Background(),
+		&healthpb.HealthCheckRequest{Service: "monarchic.agent_protocol.v1.RunnerControlService"})
 	if err != nil || h.Status != healthpb.HealthCheckResponse_SERVING {
 		t.Errorf("health: %v %v", h, err)
 	}
@@ -550,7 +684,8 @@ func TestListenOnlyWhereItMay(t *testing.T) {
 	if _, err := srv.Listen(context.Background(), taken.Addr().String()); err == nil {
 		t.Error("it listens on an address that is taken")
 	}
-	if events, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "events.jsonl")); err == nil && strings.Contains(string(events), "orchestrator_started") {
+	if events, err := os.ReadFile(filepath.Join(dir, ".agentxchain", "events.jsonl")); err == nil &&
+		strings.Contains(string(events), "orchestrator_started") {
 		t.Error("a service that never listened is on record")
 	}
 	if _, err := control.New(context.Background(), control.Options{Runner: r}); runner.ErrorCode(err) != "locked" {
@@ -563,8 +698,17 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
-	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	tmpl := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "localhost"},
+		DNSNames:              []string{"localhost"},
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
 	must(t, err)
 	cert, err := x509.ParseCertificate(der)
@@ -576,5 +720,7 @@ func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 
 // extension is extensions.agentxchain with one member.
 func extension(name string, v *structpb.Value) *structpb.Struct {
-	return &structpb.Struct{Fields: map[string]*structpb.Value{"agentxchain": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{name: v}})}}
+	return &structpb.Struct{Fields: map[string]*structpb.Value{
+		"agentxchain": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{name: v}}),
+	}}
 }

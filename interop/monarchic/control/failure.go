@@ -53,7 +53,8 @@ func reasonToken(reason pb.LeaseRejectionReason) string {
 
 // refused turns a refusal into what the answer carries; a failure of the server
 // itself stays an error of the call. A refused lease is put on record.
-func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string, err error) (*pb.FailureDetail, error) {
+func (s *Server) refused(ctx context.Context, h runner.LeaseHolder, asked string,
+	err error) (*pb.FailureDetail, error) {
 	if err == nil {
 		return nil, nil
 	}
@@ -81,13 +82,14 @@ func classOf(e *wire.Error) string {
 		return "execution"
 	}
 	switch e.Code {
-	case wire.CodeInvalidArgument, wire.CodeInvalidJSON, wire.CodeValidationFailed, wire.CodeStagedMissing, wire.CodeStaleStaging:
+	case wire.CodeInvalidArgument, wire.CodeInvalidJSON, wire.CodeValidationFailed, wire.CodeStagedMissing,
+		wire.CodeStaleStaging:
 		return "validation"
-	case wire.CodePolicyViolation, wire.CodePolicyEscalation, wire.CodeHookBlocked, wire.CodeRunBlocked, wire.CodeAwaitingApproval,
-		wire.CodeBudgetExhausted, wire.CodeInsideTurn:
+	case wire.CodePolicyViolation, wire.CodePolicyEscalation, wire.CodeHookBlocked, wire.CodeRunBlocked,
+		wire.CodeAwaitingApproval, wire.CodeBudgetExhausted, wire.CodeInsideTurn:
 		return "policy"
-	case wire.CodeConflict, wire.CodeDirtyTreeMismatch, wire.CodeUndeclaredOutputs, wire.CodeArtifactMismatch, wire.CodeReplayDrift,
-		runner.CodeSiblingsAtWork:
+	case wire.CodeConflict, wire.CodeDirtyTreeMismatch, wire.CodeUndeclaredOutputs, wire.CodeArtifactMismatch,
+		wire.CodeReplayDrift, runner.CodeSiblingsAtWork:
 		return "execution"
 	}
 	return "unknown"
@@ -97,7 +99,11 @@ const maxDetails = 64 << 10
 
 // failure is a FailureDetail; details that are too large are left out.
 func failure(class, code, message string, details *ojson.Object) *pb.FailureDetail {
-	out := &pb.FailureDetail{Class: class, Code: cmp.Or(code, "failed"), Message: cmp.Or(strings.ToValidUTF8(message, "\ufffd"), "refused")}
+	out := &pb.FailureDetail{
+		Class:   class,
+		Code:    cmp.Or(code, "failed"),
+		Message: cmp.Or(strings.ToValidUTF8(message, "\ufffd"), "refused"),
+	}
 	if details != nil && details.Len() > 0 && len(ojson.Compact(details)) <= maxDetails {
 		out.Details, _ = structpb.NewStruct(toMap(details))
 	}
@@ -110,7 +116,8 @@ func failed(err error) error {
 	switch runner.ErrorCode(err) {
 	case "locked", "lock_lost", "ref_moved", "ref_locked", "state_moved":
 		code = connect.CodeUnavailable
-	case "no_run", "not_a_project", "invalid_config", "invalid_state", "ledger_tampered", "state_tampered", "hooks_untrusted":
+	case "no_run", "not_a_project", "invalid_config", "invalid_state", "ledger_tampered", "state_tampered",
+		"hooks_untrusted":
 		code = connect.CodeFailedPrecondition
 	}
 	switch {
@@ -150,7 +157,8 @@ func (f *refusals) first(key string, now time.Time) bool {
 
 // recordRefusal keeps the refusal of a lease of a turn that is active, once.
 func (s *Server) recordRefusal(ctx context.Context, h runner.LeaseHolder, reason, asked string) {
-	if reason == run.RejectUnknown || !s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {
+	if reason == run.RejectUnknown ||
+		!s.refusals.first(h.Ref.LeaseID+"\x00"+h.Ref.FencingToken+"\x00"+h.SessionID+"\x00"+reason, s.opt.Now()) {
 		return
 	}
 	list, _, err := s.r.Leases(ctx, "")

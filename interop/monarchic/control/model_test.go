@@ -71,7 +71,8 @@ func serverChild() int {
 	}
 	var s *control.Server
 	for range 200 { // the lock of the one that was killed just now
-		if s, err = control.New(ctx, control.Options{Runner: r, TTL: fightTTL, Poll: 20 * time.Millisecond}); err == nil {
+		if s, err = control.New(ctx,
+			control.Options{Runner: r, TTL: fightTTL, Poll: 20 * time.Millisecond}); err == nil {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -144,7 +145,11 @@ func runnerChild() int {
 	}
 	conn, err := grpc.NewClient(os.Getenv(childAddr), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.2, MaxDelay: 100 * time.Millisecond}, MinConnectTimeout: time.Second}))
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{
+			BaseDelay:  20 * time.Millisecond,
+			Multiplier: 1.2,
+			MaxDelay:   100 * time.Millisecond,
+		}, MinConnectTimeout: time.Second}))
 	if err != nil {
 		return 1
 	}
@@ -167,7 +172,12 @@ func runnerChild() int {
 func (f *fighter) turn() bool {
 	var as *pb.LeaseAssignment
 	f.call(operation{Kind: "acquire"}, func(ctx context.Context, o *operation) error {
-		res, err := f.c.AcquireLease(ctx, &pb.AcquireLeaseRequest{ContractVersion: "v1", RunnerId: "fighter", SessionId: f.session, AvailableSlots: 1})
+		res, err := f.c.AcquireLease(ctx, &pb.AcquireLeaseRequest{
+			ContractVersion: "v1",
+			RunnerId:        "fighter",
+			SessionId:       f.session,
+			AvailableSlots:  1,
+		})
 		if err != nil {
 			return err
 		}
@@ -187,11 +197,22 @@ func (f *fighter) turn() bool {
 		_ = time.AfterFunc(4*time.Second, cancel)
 		return ctx
 	}
-	_, _ = f.c.ReportStepStarted(ask(), &pb.ReportStepStartedRequest{ContractVersion: "v1", RunnerId: "fighter", SessionId: f.session, Lease: ref})
+	_, _ = f.c.ReportStepStarted(ask(), &pb.ReportStepStartedRequest{
+		ContractVersion: "v1",
+		RunnerId:        "fighter",
+		SessionId:       f.session,
+		Lease:           ref,
+	})
 	time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
 	if rand.IntN(4) == 0 {
-		f.call(operation{Kind: "resume", Step: ref.StepId, Token: held}, func(ctx context.Context, o *operation) error {
-			res, err := f.c.ResumeLease(ctx, &pb.ResumeLeaseRequest{ContractVersion: "v1", RunnerId: "fighter", SessionId: f.session, Lease: ref})
+		f.call(operation{Kind: "resume", Step: ref.StepId, Token: held}, func(ctx context.Context,
+			o *operation) error {
+			res, err := f.c.ResumeLease(ctx, &pb.ResumeLeaseRequest{
+				ContractVersion: "v1",
+				RunnerId:        "fighter",
+				SessionId:       f.session,
+				Lease:           ref,
+			})
 			if err != nil {
 				return err
 			}
@@ -208,14 +229,15 @@ func (f *fighter) turn() bool {
 	// holders.
 	for range 2 {
 		answered := false
-		f.call(operation{Kind: "complete", Step: ref.StepId, Token: held}, func(ctx context.Context, o *operation) error {
-			res, err := f.c.ReportStepOutcome(ctx, outcomeOf(f.session, ref, as, held))
-			if err != nil {
-				return err
-			}
-			answered, o.OK, o.Reason = true, res.Accepted, res.Failure.GetCode()
-			return nil
-		})
+		f.call(operation{Kind: "complete", Step: ref.StepId, Token: held},
+			func(ctx context.Context, o *operation) error {
+				res, err := f.c.ReportStepOutcome(ctx, outcomeOf(f.session, ref, as, held))
+				if err != nil {
+					return err
+				}
+				answered, o.OK, o.Reason = true, res.Accepted, res.Failure.GetCode()
+				return nil
+			})
 		if answered {
 			break
 		}
@@ -224,8 +246,14 @@ func (f *fighter) turn() bool {
 }
 
 func outcomeOf(session string, ref *pb.LeaseRef, as *pb.LeaseAssignment, token int64) *pb.ReportStepOutcomeRequest {
-	return &pb.ReportStepOutcomeRequest{ContractVersion: "v1", RunnerId: "fighter", SessionId: session, Lease: ref, Status: pb.PlanStatus_COMPLETE,
-		Extensions: extension("turn_result", resultOf(as, "token "+strconv.FormatInt(token, 10)))}
+	return &pb.ReportStepOutcomeRequest{
+		ContractVersion: "v1",
+		RunnerId:        "fighter",
+		SessionId:       session,
+		Lease:           ref,
+		Status:          pb.PlanStatus_COMPLETE,
+		Extensions:      extension("turn_result", resultOf(as, "token "+strconv.FormatInt(token, 10))),
+	}
 }
 
 // stepState is what the model knows of one step.
@@ -255,7 +283,8 @@ func leaseModel() porcupine.Model {
 		Step: func(state, input, _ any) []any {
 			s, o := state.(stepState), input.(operation)
 			switch {
-			case o.Kind == "lost" && !s.done && o.Got > s.token: // a runner was given the step, and the answer got lost
+			case o.Kind == "lost" && !s.done &&
+				o.Got > s.token: // a runner was given the step, and the answer got lost
 				return yes(s, stepState{o.Got, false})
 			case o.Kind == "lost":
 				return yes(s)
@@ -337,7 +366,8 @@ type fight struct {
 func (f *fight) child(kind, name string) *exec.Cmd {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childVar+"="+kind, childDir+"="+f.dir, childAddr+"="+f.addr, childName+"="+name, childLog+"="+filepath.Join(f.logs, orServer(name)+".jsonl"))
+	cmd.Env = append(os.Environ(), childVar+"="+kind, childDir+"="+f.dir, childAddr+"="+f.addr, childName+"="+name,
+		childLog+"="+filepath.Join(f.logs, orServer(name)+".jsonl"))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its git processes die and sleep with it
 	must(f.t, cmd.Start())
@@ -363,12 +393,13 @@ func (f *fight) unlock() {
 	if f.server != nil && f.server.ProcessState == nil {
 		return
 	}
-	_ = filepath.WalkDir(filepath.Join(f.dir, ".git", "refs", "agentxchain"), func(path string, d os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".lock") {
-			_ = os.Remove(path)
-		}
-		return nil
-	})
+	_ = filepath.WalkDir(filepath.Join(f.dir, ".git", "refs", "agentxchain"),
+		func(path string, d os.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".lock") {
+				_ = os.Remove(path)
+			}
+			return nil
+		})
 	for _, name := range []string{"packed-refs.lock", "index.lock", "HEAD.lock"} {
 		_ = os.Remove(filepath.Join(f.dir, ".git", name))
 	}
@@ -399,7 +430,9 @@ func (f *fight) judge() {
 	defer func() { _ = r.Close() }()
 	_, err = r.ExpireLeases(ctx) // and what was killed half way is completed
 	must(t, err)
-	rows, err := r.Record().TailRows(ctx, wire.LedgerHistory, 0, func(o *ojson.Object) bool { return o.String("status") != "reissued" })
+	rows, err := r.Record().TailRows(ctx, wire.LedgerHistory, 0, func(o *ojson.Object) bool {
+		return o.String("status") != "reissued"
+	})
 	must(t, err)
 	accepted := make(map[string]int64)
 	for _, row := range rows {
@@ -413,7 +446,8 @@ func (f *fight) judge() {
 	}
 	issued, err := r.Record().TailRows(ctx, wire.LedgerEvents, 0, func(o *ojson.Object) bool {
 		a := o.Object("payload").String("action")
-		return o.String("event_type") == run.EventLease && (a == protocol.LeaseActIssued || a == protocol.LeaseActRestored)
+		return o.String("event_type") == run.EventLease &&
+			(a == protocol.LeaseActIssued || a == protocol.LeaseActRestored)
 	})
 	must(t, err)
 	history := f.history(accepted, issued)
@@ -425,7 +459,8 @@ func (f *fight) judge() {
 		case out.OK:
 			completed++
 			if accepted[out.Step] != out.Token {
-				t.Errorf("step %s was completed with token %d, the run holds the result of %d", out.Step, out.Token, accepted[out.Step])
+				t.Errorf("step %s was completed with token %d, the run holds the result of %d", out.Step, out.Token,
+					accepted[out.Step])
 			}
 		default:
 			refused[out.Reason]++
@@ -437,7 +472,8 @@ func (f *fight) judge() {
 		_ = porcupine.VisualizePath(leaseModel(), info, path)
 		t.Errorf("the history is not linearizable (%s); see %s", result, path)
 	}
-	t.Logf("%d operations, %d steps on record, %d completions answered, refused: %v", len(history), len(accepted), completed, refused)
+	t.Logf("%d operations, %d steps on record, %d completions answered, refused: %v", len(history), len(accepted),
+		completed, refused)
 	if len(accepted) < fightSteps {
 		t.Errorf("only %d steps were completed: the proof says nothing", len(accepted))
 	}
@@ -497,7 +533,13 @@ func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupin
 			answered[key] = true
 			done := o
 			done.Done, done.OK = true, true
-			out = append(out, porcupine.Operation{ClientId: client, Input: done, Output: done, Call: o.At, Return: end})
+			out = append(out, porcupine.Operation{
+				ClientId: client,
+				Input:    done,
+				Output:   done,
+				Call:     o.At,
+				Return:   end,
+			})
 			client++
 		}
 	}
@@ -513,7 +555,13 @@ func (f *fight) history(accepted map[string]int64, issued []run.Line) []porcupin
 		at, _ := l.Object("fencing_token").Int("issued_at_ms")
 		if !told[int64(at)] {
 			lost := operation{Kind: "lost", Step: l.String("step_id"), Got: int64(at)}
-			out = append(out, porcupine.Operation{ClientId: client, Input: lost, Output: lost, Call: first, Return: end})
+			out = append(out, porcupine.Operation{
+				ClientId: client,
+				Input:    lost,
+				Output:   lost,
+				Call:     first,
+				Return:   end,
+			})
 			client++
 		}
 	}

@@ -27,7 +27,8 @@ const (
 // ReportStepOutcome stages extensions.agentxchain.turn_result (an object, or its JSON
 // text when the bytes matter) and accepts it. A result that is refused sends the turn
 // back for another attempt, as the run loop does; the lease is rejected then.
-func (s *Server) ReportStepOutcome(ctx context.Context, req *pb.ReportStepOutcomeRequest) (*pb.ReportStepOutcomeResponse, error) {
+func (s *Server) ReportStepOutcome(ctx context.Context,
+	req *pb.ReportStepOutcomeRequest) (*pb.ReportStepOutcomeResponse, error) {
 	out := &pb.ReportStepOutcomeResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
 	h, err := s.holder(req)
 	if err == nil {
@@ -45,7 +46,8 @@ func (s *Server) ReportStepOutcome(ctx context.Context, req *pb.ReportStepOutcom
 		var res *runner.Accepted
 		if res, err = s.outcome(ctx, req, h, data); err == nil {
 			out.Accepted = true
-			out.Extensions = ext("turn_id", h.Ref.StepID, "run_status", string(res.State.Status), "phase", res.State.Phase)
+			out.Extensions = ext("turn_id", h.Ref.StepID, "run_status", string(res.State.Status),
+				"phase", res.State.Phase)
 			return out, nil
 		}
 	}
@@ -57,25 +59,33 @@ func (s *Server) inadmissible(req *pb.ReportStepOutcomeRequest) *pb.FailureDetai
 	switch req.Status {
 	case pb.PlanStatus_COMPLETE, pb.PlanStatus_FAILED, pb.PlanStatus_CANCELLED:
 	default:
-		return failure("validation", CodeStatusInadmissble, "The status of an outcome is complete, failed or cancelled.", nil)
+		return failure("validation", CodeStatusInadmissble,
+			"The status of an outcome is complete, failed or cancelled.", nil)
 	}
 	return badTime("finished_at", req.FinishedAt)
 }
 
 // outcome records what came beside the result, then has the result judged.
-func (s *Server) outcome(ctx context.Context, req *pb.ReportStepOutcomeRequest, h runner.LeaseHolder, data []byte) (*runner.Accepted, error) {
+func (s *Server) outcome(ctx context.Context, req *pb.ReportStepOutcomeRequest, h runner.LeaseHolder,
+	data []byte) (*runner.Accepted, error) {
 	payload, bad := progress(req.Events, req.Artifacts)
 	if bad != nil {
 		return nil, &wire.Error{Code: bad.Code, Message: bad.Message}
 	}
 	if payload != nil {
-		if err := s.patiently(ctx, func() error { _, err := s.r.ReportProgress(ctx, h, payload); return err }); err != nil {
+		if err := s.patiently(ctx,
+			func() error { _, err := s.r.ReportProgress(ctx, h, payload); return err }); err != nil {
 			return nil, err
 		}
 	}
 	var res *runner.Accepted
 	err := s.patiently(ctx, func() (err error) {
-		res, err = s.r.AcceptTurn(ctx, runner.AcceptOptions{TurnID: h.Ref.StepID, Lease: &h, Result: data, Patient: s.others(ctx, h.Ref.StepID)})
+		res, err = s.r.AcceptTurn(ctx, runner.AcceptOptions{
+			TurnID:  h.Ref.StepID,
+			Lease:   &h,
+			Result:  data,
+			Patient: s.others(ctx, h.Ref.StepID),
+		})
 		return err
 	})
 	if res != nil && res.Result != nil && res.Result.Entry != nil {
@@ -90,7 +100,8 @@ func (s *Server) outcome(ctx context.Context, req *pb.ReportStepOutcomeRequest, 
 // others reports whether other turns are active: what the work tree holds may be theirs.
 func (s *Server) others(ctx context.Context, turn string) bool {
 	v, err := s.r.View(ctx)
-	return err == nil && (v.State.ActiveTurns.Len() > 1 || v.State.ActiveTurns.Len() == 1 && !v.State.ActiveTurns.Has(turn))
+	return err == nil &&
+		(v.State.ActiveTurns.Len() > 1 || v.State.ActiveTurns.Len() == 1 && !v.State.ActiveTurns.Has(turn))
 }
 
 // sendBack has another attempt made of a turn whose result was refused.
@@ -110,7 +121,13 @@ func (s *Server) sendBack(ctx context.Context, h runner.LeaseHolder, refusal err
 	default:
 		return
 	}
-	opt := runner.RejectOptions{TurnID: turn.TurnID, Stage: "validation", Reason: oneLine(refusal.Error(), 2000), Reassign: turn.Status == wire.TurnConflicted, Lease: &h}
+	opt := runner.RejectOptions{
+		TurnID:   turn.TurnID,
+		Stage:    "validation",
+		Reason:   oneLine(refusal.Error(), 2000),
+		Reassign: turn.Status == wire.TurnConflicted,
+		Lease:    &h,
+	}
 	var e *wire.Error
 	if errors.As(refusal, &e) {
 		if e.Stage != "" {
@@ -131,11 +148,14 @@ func turnResult(extensions *structpb.Struct) ([]byte, *pb.FailureDetail) {
 		return ojson.Pretty(o), nil
 	case *structpb.Value_StringValue:
 		if _, err := ojson.DecodeObject([]byte(v.StringValue)); err != nil {
-			return nil, failure("validation", wire.CodeInvalidJSON, "extensions.agentxchain.turn_result is a string that holds no JSON object: "+oneLine(err.Error(), 300), nil)
+			return nil, failure("validation", wire.CodeInvalidJSON,
+				"extensions.agentxchain.turn_result is a string that holds no JSON object: "+oneLine(err.Error(), 300),
+				nil)
 		}
 		return []byte(v.StringValue), nil
 	}
-	return nil, failure("validation", CodeTurnResultMissing, "An outcome carries the turn's result in extensions.agentxchain.turn_result; this one has none.", nil)
+	return nil, failure("validation", CodeTurnResultMissing,
+		"An outcome carries the turn's result in extensions.agentxchain.turn_result; this one has none.", nil)
 }
 
 // progress is the payload that events and artifacts are recorded with, nil for none.
@@ -144,14 +164,16 @@ func progress(events []*pb.Event, artifacts []*pb.Artifact) (*ojson.Object, *pb.
 		return nil, nil
 	}
 	if len(events)+len(artifacts) > maxMessages {
-		return nil, failure("validation", CodeTooManyMessages, fmt.Sprintf("One report holds at most %d events and artifacts.", maxMessages), nil)
+		return nil, failure("validation", CodeTooManyMessages,
+			fmt.Sprintf("One report holds at most %d events and artifacts.", maxMessages), nil)
 	}
 	out := &ojson.Object{}
 	var list []any
 	for _, e := range events {
 		o, err := messageObject(e)
 		if err != nil {
-			return nil, failure("validation", wire.CodeInvalidArgument, "An event cannot be recorded: "+oneLine(err.Error(), 300), nil)
+			return nil, failure("validation", wire.CodeInvalidArgument,
+				"An event cannot be recorded: "+oneLine(err.Error(), 300), nil)
 		}
 		list = append(list, o)
 	}
@@ -162,7 +184,8 @@ func progress(events []*pb.Event, artifacts []*pb.Artifact) (*ojson.Object, *pb.
 	for _, a := range artifacts {
 		o, err := messageObject(a)
 		if err != nil {
-			return nil, failure("validation", wire.CodeInvalidArgument, "An artifact cannot be recorded: "+oneLine(err.Error(), 300), nil)
+			return nil, failure("validation", wire.CodeInvalidArgument,
+				"An artifact cannot be recorded: "+oneLine(err.Error(), 300), nil)
 		}
 		list = append(list, o)
 	}

@@ -46,7 +46,9 @@ func agentRole(cfg *runner.Config, id string) string {
 	if strings.Contains(name, "review") {
 		return "reviewer"
 	}
-	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '_' || r == '-' || r == ' ' || r == '.' }) {
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool {
+		return r == '_' || r == '-' || r == ' ' || r == '.'
+	}) {
 		if strings.HasPrefix(word, "sec") {
 			return "security"
 		}

@@ -93,7 +93,12 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = func(Call) {}
 	}
-	s := &Server{opt: opt, r: opt.Runner, calls: make(chan struct{}, maxCalls), token: sha256.Sum256([]byte(opt.Token))}
+	s := &Server{
+		opt:   opt,
+		r:     opt.Runner,
+		calls: make(chan struct{}, maxCalls),
+		token: sha256.Sum256([]byte(opt.Token)),
+	}
 	release, err := s.r.ServeLeases(ctx)
 	if err != nil {
 		return nil, err
@@ -152,9 +157,11 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	switch {
 	case local:
 	case s.opt.Token == "" || s.opt.TLS == nil:
-		return nil, AddressError{addr, "other machines may reach it, which needs --token-file, --tls-cert and --tls-key"}
+		return nil,
+			AddressError{addr, "other machines may reach it, which needs --token-file, --tls-cert and --tls-key"}
 	case len(s.opt.Token) < minToken:
-		return nil, AddressError{addr, fmt.Sprintf("other machines may reach it, which needs a token of at least %d characters", minToken)}
+		return nil, AddressError{addr,
+			fmt.Sprintf("other machines may reach it, which needs a token of at least %d characters", minToken)}
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)

@@ -34,10 +34,13 @@ func (s *Server) orchestrator() string {
 // checkAsk refuses a request no call can answer.
 func checkAsk(a ask) error {
 	if v := a.GetContractVersion(); v != contractVersion {
-		return refuse(connect.CodeInvalidArgument, "unsupported_version: contract_version %q is not served; supported: %s", text.Clip(v, 40), contractVersion)
+		return refuse(connect.CodeInvalidArgument,
+			"unsupported_version: contract_version %q is not served; supported: %s", text.Clip(v, 40), contractVersion)
 	}
 	if id := a.GetRunnerId(); !safeName(id) {
-		return refuse(connect.CodeInvalidArgument, "invalid_argument: runner_id must be a name of at most %d bytes without slashes and control characters", maxName)
+		return refuse(connect.CodeInvalidArgument,
+			"invalid_argument: runner_id must be a name of at most %d bytes without slashes and control characters",
+			maxName)
 	}
 	return nil
 }
@@ -45,7 +48,8 @@ func checkAsk(a ask) error {
 // RegisterRunner opens a session. A runner_id that names a configured runtime binds
 // the session to it, and so does a label runtime:<id>; any other runner serves all
 // runtimes.
-func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerRequest) (*pb.RegisterRunnerResponse, error) {
+func (s *Server) RegisterRunner(ctx context.Context,
+	req *pb.RegisterRunnerRequest) (*pb.RegisterRunnerResponse, error) {
 	c, err := s.r.LoadContext(ctx)
 	if err != nil {
 		return nil, failed(err)
@@ -53,7 +57,8 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	one := session{Runner: req.RunnerId, MaxLeases: int(min(req.MaxParallelLeases, 1000))}
 	caps := req.GetCapabilities()
 	if len(caps.GetSupportedTaskVersions()) > 0 && !slices.Contains(caps.GetSupportedTaskVersions(), contractVersion) {
-		return nil, refuse(connect.CodeInvalidArgument, "unsupported_version: tasks are of version %s, which the runner does not support", contractVersion)
+		return nil, refuse(connect.CodeInvalidArgument,
+			"unsupported_version: tasks are of version %s, which the runner does not support", contractVersion)
 	}
 	if len(caps.GetSupportedRoles())+len(caps.GetSupportedRoleIds())+len(caps.GetLabels()) > 1000 {
 		return nil, refuse(connect.CodeInvalidArgument, "invalid_argument: more than 1000 capabilities")
@@ -70,7 +75,8 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	for _, label := range caps.GetLabels() {
 		if id, ok := strings.CutPrefix(label, "runtime:"); ok {
 			if !c.Config.Runtimes.Has(id) {
-				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q", wire.ConfigPath, text.Clip(id, 80))
+				return nil, refuse(connect.CodeInvalidArgument, "unknown_runtime: %s defines no runtime %q",
+					wire.ConfigPath, text.Clip(id, 80))
 			}
 			one.Runtime = id
 		}
@@ -79,8 +85,13 @@ func (s *Server) RegisterRunner(ctx context.Context, req *pb.RegisterRunnerReque
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &pb.RegisterRunnerResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator(), SessionId: made.ID,
-		HeartbeatIntervalMs: millis(s.opt.Heartbeat), LeasePollIntervalMs: millis(s.opt.Poll)}, nil
+	return &pb.RegisterRunnerResponse{
+		ContractVersion:     contractVersion,
+		OrchestratorId:      s.orchestrator(),
+		SessionId:           made.ID,
+		HeartbeatIntervalMs: millis(s.opt.Heartbeat),
+		LeasePollIntervalMs: millis(s.opt.Poll),
+	}, nil
 }
 
 // Heartbeat answers with what the runner is to give up.
@@ -102,7 +113,12 @@ func (s *Server) Heartbeat(ctx context.Context, req *pb.HeartbeatRequest) (*pb.H
 	if err != nil {
 		return nil, failed(err)
 	}
-	return &pb.HeartbeatResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator(), NextHeartbeatMs: millis(s.opt.Heartbeat), Cancellations: stop}, nil
+	return &pb.HeartbeatResponse{
+		ContractVersion: contractVersion,
+		OrchestratorId:  s.orchestrator(),
+		NextHeartbeatMs: millis(s.opt.Heartbeat),
+		Cancellations:   stop,
+	}, nil
 }
 
 // RenewLease gives the holder more time.
@@ -131,7 +147,10 @@ func (s *Server) ResumeLease(ctx context.Context, req *pb.ResumeLeaseRequest) (*
 	h, err := s.holder(req)
 	var res *runner.Leased
 	if err == nil {
-		err = s.patiently(ctx, func() (err error) { res, err = s.r.ResumeLease(ctx, h, req.SessionId, s.opt.TTL); return err })
+		err = s.patiently(ctx, func() (err error) {
+			res, err = s.r.ResumeLease(ctx, h, req.SessionId, s.opt.TTL)
+			return err
+		})
 	}
 	if err == nil {
 		out.Accepted, out.Lease = true, leaseMessage(res.Lease)
@@ -147,13 +166,15 @@ func (s *Server) ResumeLease(ctx context.Context, req *pb.ResumeLeaseRequest) (*
 		out.Reason = pb.LeaseRejectionReason_LEASE_REJECTION_RUN_NOT_EXECUTABLE
 	}
 	if res != nil && res.Lease != nil {
-		out.Lease, out.ExpiresAtMs, out.CurrentFencingToken = leaseMessage(res.Lease), uint64(res.Lease.ExpiresAtMS), res.Lease.FencingToken.Token
+		out.Lease, out.ExpiresAtMs, out.CurrentFencingToken = leaseMessage(res.Lease), uint64(res.Lease.ExpiresAtMS),
+			res.Lease.FencingToken.Token
 	}
 	return out, nil
 }
 
 // ReportStepStarted makes the lease active and the turn run.
-func (s *Server) ReportStepStarted(ctx context.Context, req *pb.ReportStepStartedRequest) (*pb.ReportStepStartedResponse, error) {
+func (s *Server) ReportStepStarted(ctx context.Context,
+	req *pb.ReportStepStartedRequest) (*pb.ReportStepStartedResponse, error) {
 	out := &pb.ReportStepStartedResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
 	h, err := s.holder(req)
 	if err == nil {
@@ -168,7 +189,8 @@ func (s *Server) ReportStepStarted(ctx context.Context, req *pb.ReportStepStarte
 }
 
 // ReportStepProgress records what the runner tells of its work.
-func (s *Server) ReportStepProgress(ctx context.Context, req *pb.ReportStepProgressRequest) (*pb.ReportStepProgressResponse, error) {
+func (s *Server) ReportStepProgress(ctx context.Context,
+	req *pb.ReportStepProgressRequest) (*pb.ReportStepProgressResponse, error) {
 	out := &pb.ReportStepProgressResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
 	h, err := s.holder(req)
 	if err == nil {
@@ -192,11 +214,15 @@ func (s *Server) ReportStepProgress(ctx context.Context, req *pb.ReportStepProgr
 }
 
 // AckCancellation takes the runner's word that it has stopped.
-func (s *Server) AckCancellation(ctx context.Context, req *pb.AckCancellationRequest) (*pb.AckCancellationResponse, error) {
+func (s *Server) AckCancellation(ctx context.Context,
+	req *pb.AckCancellationRequest) (*pb.AckCancellationResponse, error) {
 	out := &pb.AckCancellationResponse{ContractVersion: contractVersion, OrchestratorId: s.orchestrator()}
 	h, err := s.holder(req)
 	if err == nil {
-		err = s.patiently(ctx, func() error { _, err := s.r.AckCancel(ctx, h, req.Status, req.GetMessage()); return err })
+		err = s.patiently(ctx, func() error {
+			_, err := s.r.AckCancel(ctx, h, req.Status, req.GetMessage())
+			return err
+		})
 	}
 	out.Accepted = err == nil
 	out.Failure, err = s.refused(ctx, h, "ack_cancellation", err)
@@ -213,7 +239,8 @@ type sessionAsk interface {
 func (s *Server) session(req sessionAsk) (*session, error) {
 	one := s.sessions.get(req.GetSessionId(), req.GetRunnerId())
 	if one == nil {
-		return nil, refuse(connect.CodeFailedPrecondition, run.RejectSession+": there is no such session of this runner; call RegisterRunner")
+		return nil, refuse(connect.CodeFailedPrecondition,
+			run.RejectSession+": there is no such session of this runner; call RegisterRunner")
 	}
 	return one, nil
 }
@@ -229,15 +256,21 @@ type leaseAsk interface {
 func (s *Server) holder(req leaseAsk) (runner.LeaseHolder, error) {
 	h := runner.LeaseHolder{Ref: refOf(req.GetLease()), RunnerID: req.GetRunnerId(), SessionID: req.GetSessionId()}
 	if s.sessions.get(h.SessionID, h.RunnerID) == nil {
-		return h, &wire.Error{Code: run.CodeLeaseRefused, Field: "session_id", Message: "There is no such session of this runner.", Hint: "call RegisterRunner, then ResumeLease",
-			Details: ojson.NewObject("lease_rejection_reason", run.RejectSession)}
+		return h, &wire.Error{
+			Code:    run.CodeLeaseRefused,
+			Field:   "session_id",
+			Message: "There is no such session of this runner.",
+			Hint:    "call RegisterRunner, then ResumeLease",
+			Details: ojson.NewObject("lease_rejection_reason", run.RejectSession),
+		}
 	}
 	return h, nil
 }
 
 // cancellations are the requests to give leases up: those of this session that the
 // run does not allow any more, and those among refs that do not hold any more.
-func (s *Server) cancellations(ctx context.Context, who *session, refs []*pb.LeaseRef) ([]*pb.CancellationIntent, error) {
+func (s *Server) cancellations(ctx context.Context, who *session,
+	refs []*pb.LeaseRef) ([]*pb.CancellationIntent, error) {
 	list, _, err := s.r.Leases(ctx, "")
 	if err != nil {
 		return nil, err
@@ -251,7 +284,12 @@ func (s *Server) cancellations(ctx context.Context, who *session, refs []*pb.Lea
 	tell := func(ref runner.LeaseRef, reason string, at int64, force bool) {
 		if !told[ref.LeaseID+ref.FencingToken] {
 			told[ref.LeaseID+ref.FencingToken] = true
-			out = append(out, &pb.CancellationIntent{Lease: refMessage(ref), Reason: reason, RequestedAtMs: uint64(max(0, at)), Force: force})
+			out = append(out, &pb.CancellationIntent{
+				Lease:         refMessage(ref),
+				Reason:        reason,
+				RequestedAtMs: uint64(max(0, at)),
+				Force:         force,
+			})
 		}
 	}
 	for _, l := range list {
@@ -262,7 +300,8 @@ func (s *Server) cancellations(ctx context.Context, who *session, refs []*pb.Lea
 		if at == 0 && v.State.Status != runner.StatusActive {
 			reason = stopReason(v.State)
 			h := runner.LeaseHolder{Ref: runner.RefOf(l.Lease), RunnerID: who.Runner, SessionID: who.ID}
-			if err := s.patiently(ctx, func() error { _, err := s.r.AskCancel(ctx, h, reason, false); return err }); err != nil {
+			if err := s.patiently(ctx,
+				func() error { _, err := s.r.AskCancel(ctx, h, reason, false); return err }); err != nil {
 				return out, err
 			}
 			at = s.opt.Now().UnixMilli()

@@ -22,10 +22,11 @@ import (
 
 // session is one registration of a runner.
 type session struct {
-	ID           string    `json:"session_id"`
-	Runner       string    `json:"runner_id"`
-	Runtime      string    `json:"runtime_id,omitempty"` // the only runtime it serves; any when empty
-	Roles        []string  `json:"roles,omitempty"`      // tokens of AgentRole it serves; any when both lists are empty
+	ID      string `json:"session_id"`
+	Runner  string `json:"runner_id"`
+	Runtime string `json:"runtime_id,omitempty"` // the only runtime it serves; any when empty
+	// tokens of AgentRole it serves; any when both lists are empty
+	Roles        []string  `json:"roles,omitempty"`
 	RoleIDs      []string  `json:"role_ids,omitempty"`
 	MaxLeases    int       `json:"max_parallel_leases"` // no limit when 0
 	RegisteredAt time.Time `json:"registered_at"`

@@ -32,7 +32,12 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 	}
 	turn, ok := v.State.ActiveTurns.Get(turnID)
 	if !ok {
-		return nil, &wire.Error{Code: wire.CodeTurnNotActive, Field: "turn_id", Message: "Turn " + turnID + " is not active.", Hint: "git agentxchain status"}
+		return nil, &wire.Error{
+			Code:    wire.CodeTurnNotActive,
+			Field:   "turn_id",
+			Message: "Turn " + turnID + " is not active.",
+			Hint:    "git agentxchain status",
+		}
 	}
 	bundle, err := s.r.OpenBundle(ctx, v, turn)
 	if err != nil {
@@ -55,16 +60,30 @@ func (s *Server) task(ctx context.Context, turnID string) (*pb.Task, error) {
 	if goal == "" && role != nil {
 		goal = role.Mandate
 	}
-	out := &pb.Task{Version: contractVersion, TaskId: turnID, Role: roleValue(agentRole(v.Config, turn.AssignedRole)), RoleId: turn.AssignedRole,
-		Goal:          cmp.Or(goal, turn.AssignedRole+" turn in "+v.State.Phase),
-		Inputs:        pick(a, "intake_context", "delegation_context", "delegation_review", "conflict_context", "last_rejection"),
-		Constraints:   pick(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles", "budget_reservation_usd"),
-		RunContext:    &pb.RunContext{Version: contractVersion, Repo: v.Config.Project.ID, Worktree: ".", Image: "host", Runner: turn.RuntimeID, Labels: []string{v.State.Phase, turn.AssignedRole}},
+	out := &pb.Task{
+		Version: contractVersion,
+		TaskId:  turnID,
+		Role:    roleValue(agentRole(v.Config, turn.AssignedRole)),
+		RoleId:  turn.AssignedRole,
+		Goal:    cmp.Or(goal, turn.AssignedRole+" turn in "+v.State.Phase),
+		Inputs: pick(a, "intake_context", "delegation_context", "delegation_review", "conflict_context",
+			"last_rejection"),
+		Constraints: pick(a, "write_authority", "reserved_paths", "deadline_at", "allowed_next_roles",
+			"budget_reservation_usd"),
+		RunContext: &pb.RunContext{
+			Version:  contractVersion,
+			Repo:     v.Config.Project.ID,
+			Worktree: ".",
+			Image:    "host",
+			Runner:   turn.RuntimeID,
+			Labels:   []string{v.State.Phase, turn.AssignedRole},
+		},
 		GatesRequired: gates(v, turn),
 	}
-	own := ojson.NewObject("run_id", v.State.Run(), "turn_id", turnID, "role", turn.AssignedRole, "runtime_id", turn.RuntimeID, "phase", v.State.Phase, "attempt", turn.Attempt,
-		"deadline_at", turn.DeadlineAt, "bundle_path", wire.BundleDir(turnID), "staging_path", wire.StagingPath(turnID),
-		"prompt", file(promptFile), "context", file(contextFile), "turn_result_template", template)
+	own := ojson.NewObject("run_id", v.State.Run(), "turn_id", turnID, "role", turn.AssignedRole,
+		"runtime_id", turn.RuntimeID, "phase", v.State.Phase, "attempt", turn.Attempt, "deadline_at", turn.DeadlineAt,
+		"bundle_path", wire.BundleDir(turnID), "staging_path", wire.StagingPath(turnID), "prompt", file(promptFile),
+		"context", file(contextFile), "turn_result_template", template)
 	if out.Extensions, err = structpb.NewStruct(map[string]any{"agentxchain": toMap(own)}); err != nil {
 		return nil, err
 	}

@@ -38,13 +38,15 @@ func TestEveryMethodOfTheProtoIsServed(t *testing.T) {
 		for j := range methods.Len() {
 			m := methods.Get(j)
 			path := "/" + string(services.Get(i).FullName()) + "/" + string(m.Name())
-			err := conn.Invoke(context.Background(), path, dynamicpb.NewMessage(m.Input()), dynamicpb.NewMessage(m.Output()))
+			err := conn.Invoke(context.Background(), path, dynamicpb.NewMessage(m.Input()),
+				dynamicpb.NewMessage(m.Output()))
 			if status.Code(err) != codes.InvalidArgument { // it has no contract_version
 				t.Errorf("%s: %v, want InvalidArgument", path, err)
 			}
 		}
 	}
-	err := conn.Invoke(context.Background(), "/monarchic.agent_protocol.v1.RunnerControlService/Other", &healthpb.HealthCheckRequest{}, &healthpb.HealthCheckResponse{})
+	err := conn.Invoke(context.Background(), "/monarchic.agent_protocol.v1.RunnerControlService/Other",
+		&healthpb.HealthCheckRequest{}, &healthpb.HealthCheckResponse{})
 	if status.Code(err) != codes.Unimplemented {
 		t.Errorf("a method that does not exist: %v, want Unimplemented", err)
 	}
@@ -96,7 +98,8 @@ func TestHealthIsWatched(t *testing.T) {
 
 func TestCompressedRequestsAreRefused(t *testing.T) {
 	s := serve(t, nil)
-	_, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "x"}, grpc.UseCompressor("gzip"))
+	_, err := s.c.RegisterRunner(context.Background(), &pb.RegisterRunnerRequest{ContractVersion: "v1", RunnerId: "x"},
+		grpc.UseCompressor("gzip"))
 	if status.Code(err) != codes.Unimplemented {
 		t.Errorf("gzip: %v, want Unimplemented", err)
 	}
@@ -111,9 +114,11 @@ func TestOnlyGRPCIsSpoken(t *testing.T) {
 	h1 := &http.Transport{}
 	defer h1.CloseIdleConnections()
 	defer h2.CloseIdleConnections()
-	for _, kind := range []string{"application/json", "application/proto", "application/grpc-web+proto", "application/grpc+json", "application/connect+json", "text/plain", ""} {
+	for _, kind := range []string{"application/json", "application/proto", "application/grpc-web+proto",
+		"application/grpc+json", "application/connect+json", "text/plain", ""} {
 		for name, transport := range map[string]*http.Transport{"HTTP/2": h2, "HTTP/1.1": h1} {
-			req, err := http.NewRequest(http.MethodPost, path, bytes.NewReader([]byte(`{"contractVersion":"v1","runnerId":"x"}`)))
+			req, err := http.NewRequest(http.MethodPost, path,
+				bytes.NewReader([]byte(`{"contractVersion":"v1","runnerId":"x"}`)))
 			must(t, err)
 			req.Header.Set("Content-Type", kind)
 			res, err := transport.RoundTrip(req)

@@ -23,17 +23,45 @@ import (
 )
 
 func refOf(r *pb.LeaseRef) runner.LeaseRef {
-	return runner.LeaseRef{LeaseID: r.GetLeaseId(), FencingToken: r.GetFencingToken(), RunID: r.GetRunId(), PlanID: r.GetPlanId(), StepID: r.GetStepId(), TaskID: r.GetTaskId()}
+	return runner.LeaseRef{
+		LeaseID:      r.GetLeaseId(),
+		FencingToken: r.GetFencingToken(),
+		RunID:        r.GetRunId(),
+		PlanID:       r.GetPlanId(),
+		StepID:       r.GetStepId(),
+		TaskID:       r.GetTaskId(),
+	}
 }
 
 func refMessage(r runner.LeaseRef) *pb.LeaseRef {
-	return &pb.LeaseRef{LeaseId: r.LeaseID, FencingToken: r.FencingToken, RunId: r.RunID, PlanId: r.PlanID, StepId: r.StepID, TaskId: r.TaskID}
+	return &pb.LeaseRef{
+		LeaseId:      r.LeaseID,
+		FencingToken: r.FencingToken,
+		RunId:        r.RunID,
+		PlanId:       r.PlanID,
+		StepId:       r.StepID,
+		TaskId:       r.TaskID,
+	}
 }
 
 func leaseMessage(l *runner.Lease) *pb.Lease {
-	out := &pb.Lease{LeaseId: l.LeaseID, RunId: l.RunID, PlanId: l.PlanID, StepId: l.StepID, TaskId: l.TaskID, RunnerId: l.RunnerID, SessionId: l.SessionID,
-		FencingToken: &pb.FencingToken{Token: l.FencingToken.Token, IssuedAtMs: uint64(max(0, l.FencingToken.IssuedAtMS)), Issuer: l.FencingToken.Issuer, Scope: l.FencingToken.Scope},
-		IssuedAtMs:   uint64(max(0, l.IssuedAtMS)), ExpiresAtMs: uint64(max(0, l.ExpiresAtMS))}
+	out := &pb.Lease{
+		LeaseId:   l.LeaseID,
+		RunId:     l.RunID,
+		PlanId:    l.PlanID,
+		StepId:    l.StepID,
+		TaskId:    l.TaskID,
+		RunnerId:  l.RunnerID,
+		SessionId: l.SessionID,
+		FencingToken: &pb.FencingToken{
+			Token:      l.FencingToken.Token,
+			IssuedAtMs: uint64(max(0, l.FencingToken.IssuedAtMS)),
+			Issuer:     l.FencingToken.Issuer,
+			Scope:      l.FencingToken.Scope,
+		},
+		IssuedAtMs:  uint64(max(0, l.IssuedAtMS)),
+		ExpiresAtMs: uint64(max(0, l.ExpiresAtMS)),
+	}
 	switch l.Status {
 	case run.LeaseIssued:
 		out.Status = pb.LeaseLifecycleState_LEASE_ISSUED
@@ -118,7 +146,8 @@ func badTime(member, at string) *pb.FailureDetail {
 		return nil
 	}
 	if _, err := time.Parse(time.RFC3339Nano, at); err != nil {
-		return failure("validation", CodeInvalidTime, fmt.Sprintf("%s takes an RFC 3339 time, not %q.", member, text.Clip(at, 60)), nil)
+		return failure("validation", CodeInvalidTime,
+			fmt.Sprintf("%s takes an RFC 3339 time, not %q.", member, text.Clip(at, 60)), nil)
 	}
 	return nil
 }
@@ -172,5 +201,7 @@ func millis(d time.Duration) uint64 { return uint64(max(0, d.Milliseconds())) }
 
 // oneLine makes one harmless line of a text.
 func oneLine(s string, n int) string {
-	return text.Clip(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " "), n)
+	return text.Clip(strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " "), n)
 }

@@ -45,8 +45,9 @@ const (
 // Set describes the enum.
 func (PlanStatus) Set() *wire.Set {
 	return &wire.Set{
-		Tokens: []string{"unspecified", "draft", "planned", "executing", "complete", "bounded", "failed", "cancelled", "unknown"},
-		Zero:   "PLAN_STATUS_UNSPECIFIED",
+		Tokens: []string{"unspecified", "draft", "planned", "executing", "complete", "bounded", "failed", "cancelled",
+			"unknown"},
+		Zero: "PLAN_STATUS_UNSPECIFIED",
 	}
 }
 

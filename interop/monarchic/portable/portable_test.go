@@ -115,7 +115,9 @@ func TestWhatEvenALenientReaderRefuses(t *testing.T) {
 
 func TestEditsKeepEverythingElse(t *testing.T) {
 	t.Parallel()
-	task, err := decode[portable.Task]([]byte(`{"zz":1,"goal":"g","role":"dev","role_id":"r","x":{"b":1.0,"a":2},"task_id":"t","version":"v1"}`))
+	task, err := decode[portable.Task](
+		[]byte(`{"zz":1,"goal":"g","role":"dev","role_id":"r","x":{"b":1.0,"a":2},"task_id":"t","version":"v1"}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,9 @@ func TestEditsKeepEverythingElse(t *testing.T) {
 		t.Error(got)
 	}
 	// A bare string stays one only while it says all there is.
-	spec, err := decode[portable.PipelineSpec]([]byte(`{"pipeline_id":"p","tasks":[{"id":"b","depends_on":["a","c"]}]}`))
+	spec, err := decode[portable.PipelineSpec](
+		[]byte(`{"pipeline_id":"p","tasks":[{"id":"b","depends_on":["a","c"]}]}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +155,9 @@ func TestMadeObjectsSayEverythingRequired(t *testing.T) {
 		t.Error(got)
 	}
 	inf := math.Inf(-1)
-	if got := compact(&portable.RunOutcome{ObjectiveScore: &inf}); got != `{"version":"","task_id":"","objective_score":"-Infinity"}` {
+	if got := compact(&portable.RunOutcome{
+		ObjectiveScore: &inf,
+	}); got != `{"version":"","task_id":"","objective_score":"-Infinity"}` {
 		t.Error(got)
 	}
 }

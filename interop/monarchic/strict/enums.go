@@ -35,7 +35,8 @@ const (
 
 // Set describes the enum.
 func (ArtifactKind) Set() *wire.Set {
-	return set("ARTIFACT_KIND_UNSPECIFIED", "ARTIFACT_KIND_", "", "plan", "execution_receipt", "verification_receipt", "event_log", "digest_manifest", "proof_manifest", "patch", "test_report", "build_log", "bundle", "custom")
+	return set("ARTIFACT_KIND_UNSPECIFIED", "ARTIFACT_KIND_", "", "plan", "execution_receipt", "verification_receipt",
+		"event_log", "digest_manifest", "proof_manifest", "patch", "test_report", "build_log", "bundle", "custom")
 }
 
 // PlanStepKind says what a step is for.
@@ -51,7 +52,8 @@ const (
 
 // Set describes the enum.
 func (PlanStepKind) Set() *wire.Set {
-	return set("PLAN_STEP_KIND_UNSPECIFIED", "PLAN_STEP_KIND_", "", "analysis", "execution", "verification", "review", "merge", "release", "custom")
+	return set("PLAN_STEP_KIND_UNSPECIFIED", "PLAN_STEP_KIND_", "", "analysis", "execution", "verification", "review",
+		"merge", "release", "custom")
 }
 
 // ReplanStrategy says what is done when a step fails.
@@ -107,7 +109,8 @@ const (
 
 // Set describes the enum.
 func (VerificationCheckStatus) Set() *wire.Set {
-	return set("VERIFICATION_CHECK_STATUS_UNSPECIFIED", "VERIFICATION_CHECK_STATUS_", "", "passed", "failed", "blocked", "skipped")
+	return set("VERIFICATION_CHECK_STATUS_UNSPECIFIED", "VERIFICATION_CHECK_STATUS_", "", "passed", "failed",
+		"blocked", "skipped")
 }
 
 // BlockedOutcomeScope says what is blocked.
@@ -125,7 +128,8 @@ const (
 
 // Set describes the enum.
 func (BlockedOutcomeScope) Set() *wire.Set {
-	return set("BLOCKED_OUTCOME_SCOPE_UNSPECIFIED", "BLOCKED_OUTCOME_SCOPE_", "", "intent", "plan", "step", "run", "verification", "merge", "release")
+	return set("BLOCKED_OUTCOME_SCOPE_UNSPECIFIED", "BLOCKED_OUTCOME_SCOPE_", "", "intent", "plan", "step", "run",
+		"verification", "merge", "release")
 }
 
 // ReviewDecisionScope says what was reviewed.
@@ -139,7 +143,8 @@ const (
 
 // Set describes the enum.
 func (ReviewDecisionScope) Set() *wire.Set {
-	return set("REVIEW_DECISION_SCOPE_UNSPECIFIED", "REVIEW_DECISION_SCOPE_", "", "plan", "step", "pull_request", "verification", "release")
+	return set("REVIEW_DECISION_SCOPE_UNSPECIFIED", "REVIEW_DECISION_SCOPE_", "", "plan", "step", "pull_request",
+		"verification", "release")
 }
 
 // ReviewDisposition says what the reviewer wants.
@@ -154,7 +159,8 @@ const (
 
 // Set describes the enum.
 func (ReviewDisposition) Set() *wire.Set {
-	return set("REVIEW_DISPOSITION_UNSPECIFIED", "REVIEW_DISPOSITION_", "", "approve", "request_changes", "reject", "defer")
+	return set("REVIEW_DISPOSITION_UNSPECIFIED", "REVIEW_DISPOSITION_", "", "approve", "request_changes",
+		"reject", "defer")
 }
 
 // RerunTrigger says why something is done again.
@@ -175,7 +181,8 @@ type RerunSelectionStrategy string
 
 // Set describes the enum.
 func (RerunSelectionStrategy) Set() *wire.Set {
-	return set("RERUN_SELECTION_STRATEGY_UNSPECIFIED", "RERUN_SELECTION_STRATEGY_", "unspecified", "task_ids", "step_ids", "paths")
+	return set("RERUN_SELECTION_STRATEGY_UNSPECIFIED", "RERUN_SELECTION_STRATEGY_", "unspecified", "task_ids",
+		"step_ids", "paths")
 }
 
 // RerunExecutionStatus says what doing it again came to.
@@ -183,7 +190,8 @@ type RerunExecutionStatus string
 
 // Set describes the enum.
 func (RerunExecutionStatus) Set() *wire.Set {
-	return set("RERUN_EXECUTION_STATUS_UNSPECIFIED", "RERUN_EXECUTION_STATUS_", "unspecified", "pending", "succeeded", "failed", "partial")
+	return set("RERUN_EXECUTION_STATUS_UNSPECIFIED", "RERUN_EXECUTION_STATUS_", "unspecified", "pending", "succeeded",
+		"failed", "partial")
 }
 
 // RunEventStream says which part of a run an event belongs to.
@@ -200,7 +208,8 @@ const (
 
 // Set describes the enum.
 func (RunEventStream) Set() *wire.Set {
-	return set("RUN_EVENT_STREAM_UNSPECIFIED", "RUN_EVENT_STREAM_", "", "execution", "recovery", "review", "verification", "lifecycle", "custom")
+	return set("RUN_EVENT_STREAM_UNSPECIFIED", "RUN_EVENT_STREAM_", "", "execution", "recovery",
+		"review", "verification", "lifecycle", "custom")
 }
 
 // TaskMessageKind says what a message is for.
@@ -213,7 +222,8 @@ const (
 
 // Set describes the enum.
 func (TaskMessageKind) Set() *wire.Set {
-	return set("TASK_MESSAGE_KIND_UNSPECIFIED", "TASK_MESSAGE_KIND_", "unspecified", "artifact_ready", "clarification_request", "clarification_response")
+	return set("TASK_MESSAGE_KIND_UNSPECIFIED", "TASK_MESSAGE_KIND_", "unspecified", "artifact_ready",
+		"clarification_request", "clarification_response")
 }
 
 // ConnectionKind says what an edge of a campaign pipeline means.
@@ -221,5 +231,6 @@ type ConnectionKind string
 
 // Set describes the enum.
 func (ConnectionKind) Set() *wire.Set {
-	return set("CAMPAIGN_PIPELINE_CONNECTION_KIND_UNSPECIFIED", "CAMPAIGN_PIPELINE_CONNECTION_KIND_", "", "depends_on", "handoff", "review", "message_route", "artifact_flow")
+	return set("CAMPAIGN_PIPELINE_CONNECTION_KIND_UNSPECIFIED", "CAMPAIGN_PIPELINE_CONNECTION_KIND_", "", "depends_on",
+		"handoff", "review", "message_route", "artifact_flow")
 }

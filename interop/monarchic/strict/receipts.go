@@ -80,9 +80,11 @@ func (r *VerificationReceipt) Check(tell report) {
 	case r.Status == VerificationPassed && blocked:
 		tell("blocked_outcomes", wire.RuleState, "passed verification receipts must not include blocked_outcomes")
 	case r.Status == VerificationBlocked && !blocked:
-		tell("blocked_outcomes", wire.RuleState, "blocked verification receipts must include at least one blocked_outcome")
+		tell("blocked_outcomes", wire.RuleState,
+			"blocked verification receipts must include at least one blocked_outcome")
 	case r.Status == VerificationFailed && !failed && !blocked:
-		tell("checks", wire.RuleState, "failed verification receipts must include a failed or blocked check, or a blocked_outcome")
+		tell("checks", wire.RuleState,
+			"failed verification receipts must include a failed or blocked check, or a blocked_outcome")
 	}
 }
 

@@ -89,6 +89,7 @@ type AuditExportManifest struct {
 func (m *AuditExportManifest) Check(tell report) {
 	notEmpty(tell, "audit export manifest", "contract_version", m.ContractVersion)
 	if len(m.ArtifactDescriptors) == 0 {
-		tell("artifact_descriptors", wire.RuleEmpty, "audit export manifest must include at least one artifact_descriptor")
+		tell("artifact_descriptors", wire.RuleEmpty,
+			"audit export manifest must include at least one artifact_descriptor")
 	}
 }

@@ -12,8 +12,19 @@ import (
 )
 
 func lease() *strict.Lease {
-	return &strict.Lease{LeaseID: "l", RunID: "r", PlanID: "p", StepID: "s", TaskID: "t", RunnerID: "rn", SessionID: "ss",
-		FencingToken: strict.FencingToken{Token: "f"}, IssuedAtMs: 1, ExpiresAtMs: 2, Status: strict.LeaseActive}
+	return &strict.Lease{
+		LeaseID:      "l",
+		RunID:        "r",
+		PlanID:       "p",
+		StepID:       "s",
+		TaskID:       "t",
+		RunnerID:     "rn",
+		SessionID:    "ss",
+		FencingToken: strict.FencingToken{Token: "f"},
+		IssuedAtMs:   1,
+		ExpiresAtMs:  2,
+		Status:       strict.LeaseActive,
+	}
 }
 
 func TestValidateHoldsMadeValuesToTheRules(t *testing.T) {
@@ -27,7 +38,10 @@ func TestValidateHoldsMadeValuesToTheRules(t *testing.T) {
 	if err := strict.Validate(l); !errors.As(err, &problems) || problems[0].Pointer != "/status" {
 		t.Errorf("status lost: %v", err)
 	}
-	if err := strict.Validate(&strict.VerificationReceipt{ContractVersion: "v1", Status: strict.VerificationBlocked}); err == nil {
+	if err := strict.Validate(&strict.VerificationReceipt{
+		ContractVersion: "v1",
+		Status:          strict.VerificationBlocked,
+	}); err == nil {
 		t.Error("a blocked receipt without outcome is valid")
 	}
 }

@@ -71,7 +71,8 @@ func (t *Task) checkExtensions(tell report) {
 	}
 	compare := func(key string, v ojson.Value) {
 		if old, there := ext.Get(key); there && !ojson.Equal(old, v) {
-			tell(key, wire.RuleMatch, "task "+key+" compatibility field must match extensions."+key+" when both are present")
+			tell(key, wire.RuleMatch,
+				"task "+key+" compatibility field must match extensions."+key+" when both are present")
 		}
 	}
 	if t.InteractionMode != nil {

@@ -75,7 +75,8 @@ func (d *decoder) openObject(o *ojson.Object, rv reflect.Value, at string, l *la
 		if canonical, ok := l.alias[key]; ok {
 			if other, both := o.Get(canonical); both {
 				if !ojson.Equal(v, other) {
-					d.fault(At(at, key), RuleAlias, "says something else than "+canonical+", of which it is the other name")
+					d.fault(At(at, key), RuleAlias,
+						"says something else than "+canonical+", of which it is the other name")
 				}
 				continue
 			}

@@ -57,7 +57,8 @@ func TestLimits(t *testing.T) {
 func TestMillionsOfFaults(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		`{"version":"v1","task_id":"t","role":"dev","goal":"g","gates_required":[` + strings.Repeat("1,", 500_000) + `1]}`,
+		`{"version":"v1","task_id":"t","role":"dev","goal":"g","gates_required":[` + strings.Repeat("1,",
+			500_000) + `1]}`,
 		`{"required_mcps":[` + strings.Repeat(`{},`, 200_000) + `{}]}`,
 	} {
 		var task strict.Task
@@ -71,7 +72,8 @@ func TestMillionsOfFaults(t *testing.T) {
 	for i := range 200_000 {
 		wide.Set("k"+strconv.Itoa(i), i)
 	}
-	if err := wire.Decode(wide, new(strict.Task)); err == nil || !strings.HasSuffix(err.Error(), "or even more than that)") {
+	if err := wire.Decode(wide, new(strict.Task)); err == nil ||
+		!strings.HasSuffix(err.Error(), "or even more than that)") {
 		t.Error(err)
 	}
 	if err := wire.Decode(wide, new(portable.Task)); err != nil {
@@ -82,7 +84,14 @@ func TestMillionsOfFaults(t *testing.T) {
 func TestEnumSets(t *testing.T) {
 	t.Parallel()
 	set := wire.SetOf(reflect.TypeFor[strict.LeaseRejectionReason]())
-	for token, want := range map[string]int32{"stale_fencing_token": 1, "lease_expired": 2, "": 0, "LEASE_REJECTION_REASON_UNSPECIFIED": 0, "99": 99, "-5": -5} {
+	for token, want := range map[string]int32{
+		"stale_fencing_token":                1,
+		"lease_expired":                      2,
+		"":                                   0,
+		"LEASE_REJECTION_REASON_UNSPECIFIED": 0,
+		"99":                                 99,
+		"-5":                                 -5,
+	} {
 		n, ok := set.Number(token)
 		if !ok || n != want {
 			t.Errorf("%q is %d %v", token, n, ok)
