@@ -62,7 +62,8 @@ func OwnCapabilities(version, protocolVersion, protocol string, command []string
 		"adapter", adapter,
 		"tiers", []any{ojson.Int(1), ojson.Int(2), ojson.Int(3)},
 		"surfaces", surfaces,
-		"metadata", ojson.NewObject("name", "git agentxchain", "url", "https://github.com/git-agentxchain/git-agentxchain"),
+		"metadata", ojson.NewObject("name", "git agentxchain",
+			"url", "https://github.com/git-agentxchain/git-agentxchain"),
 	)
 }
 
@@ -159,7 +160,8 @@ func (c *Capabilities) adapter(o *ojson.Object, protocol string) (bad []string) 
 	for i, v := range list {
 		word, ok := v.(string)
 		if !ok || strings.ContainsRune(word, 0) || i == 0 && blank(word) {
-			return append(bad, fmt.Sprintf("capabilities.adapter.command[%d] must be text a program can be started with", i))
+			return append(bad,
+				fmt.Sprintf("capabilities.adapter.command[%d] must be text a program can be started with", i))
 		}
 		c.Command = append(c.Command, word)
 	}
@@ -182,7 +184,8 @@ func (c *Capabilities) CheckSurface(surface string) error {
 	if len(claimed) == 0 {
 		claimed = []string{"none"}
 	}
-	return wireError(`Surface "%s" is not claimed in capabilities.json. Claimed surfaces: %s`, text.Clip(surface, 100), strings.Join(claimed, ", "))
+	return wireError(`Surface "%s" is not claimed in capabilities.json. Claimed surfaces: %s`, text.Clip(surface, 100),
+		strings.Join(claimed, ", "))
 }
 
 // Claimed lists the surfaces that are claimed, in the order of the document.

@@ -1,4 +1,5 @@
-// Challenges: questions only an adapter that really runs fixtures can answer (docs/compatibility.md#where-we-differ-on-purpose 1).
+// Challenges: questions only an adapter that really runs fixtures can answer
+// (docs/compatibility.md#where-we-differ-on-purpose 1).
 
 package conformance
 
@@ -96,15 +97,18 @@ type variant struct {
 
 // challenge puts all challenges of a fixture that passed. It returns how many
 // there were and those answered wrongly.
-func (c *Challenger) challenge(ctx context.Context, t Target, f CorpusFixture, first Outcome) (run int, failed []ChallengeFailure) {
+func (c *Challenger) challenge(ctx context.Context, t Target, f CorpusFixture,
+	first Outcome) (run int, failed []ChallengeFailure) {
 	id, _ := f.Raw.Get("fixture_id")
 	surface, _ := f.Raw.Get("surface")
 	fail := func(kind string, want, got Status, actual ojson.Value, format string, args ...any) {
-		failed = append(failed, ChallengeFailure{id, surface, kind, want, got, fmt.Sprintf(format, args...), keptActual(actual)})
+		failed = append(failed,
+			ChallengeFailure{id, surface, kind, want, got, fmt.Sprintf(format, args...), keptActual(actual)})
 	}
 	run = 1
 	if m := Compare(f.Expected, first.Actual); m != nil {
-		fail(ChallengeActual, StatusPass, first.Status, first.Actual, "the answer was pass, but its actual does not satisfy the expectation: %v", m)
+		fail(ChallengeActual, StatusPass, first.Status, first.Actual,
+			"the answer was pass, but its actual does not satisfy the expectation: %v", m)
 	}
 	for _, v := range c.variants(f) {
 		if ctx.Err() != nil {
@@ -114,10 +118,12 @@ func (c *Challenger) challenge(ctx context.Context, t Target, f CorpusFixture, f
 		o := t.Execute(ctx, v.fixture)
 		switch {
 		case o.Status != v.want:
-			fail(v.kind, v.want, o.Status, o.Actual, "%s, the answer must be %s, not %s: %s", v.what, v.want, o.Status, text.Clip(o.Message, 300))
+			fail(v.kind, v.want, o.Status, o.Actual, "%s, the answer must be %s, not %s: %s", v.what, v.want, o.Status,
+				text.Clip(o.Message, 300))
 		case o.Status == StatusPass || o.Actual != nil:
 			if m := Compare(v.truth, o.Actual); m != nil {
-				fail(v.kind, v.want, o.Status, o.Actual, "%s, the answer is %s, but its actual is not the outcome of this fixture: %v", v.what, o.Status, m)
+				fail(v.kind, v.want, o.Status, o.Actual,
+					"%s, the answer is %s, but its actual is not the outcome of this fixture: %v", v.what, o.Status, m)
 			}
 		}
 	}

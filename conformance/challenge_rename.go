@@ -131,7 +131,8 @@ func (h *harvest) id(s string) {
 // numbered takes DEC-001, OBJ-001 and del-001.
 func (h *harvest) numbered(s string) {
 	prefix, digits, ok := strings.Cut(s, "-")
-	if !ok || prefix != "DEC" && prefix != "OBJ" && prefix != "del" || len(digits) < 3 || len(digits) > 9 || !allOf(digits, digit) {
+	if !ok || prefix != "DEC" && prefix != "OBJ" && prefix != "del" || len(digits) < 3 || len(digits) > 9 ||
+		!allOf(digits, digit) {
 		return
 	}
 	h.take(s, func() string {
@@ -161,15 +162,16 @@ func (h *harvest) nameWords(key string, v ojson.Value) {
 	case string:
 		switch key {
 		case "role", "role_id", "assigned_role", "entry_role", "to_role", "proposed_next_role", "allowed_next_roles",
-			"runtime", "runtime_id", "exit_gate", "gate", "phase", "current_phase", "requested_phase", "phase_transition_request",
-			"repo_id", "entry_repo", "workstream_id", "depends_on":
+			"runtime", "runtime_id", "exit_gate", "gate", "phase", "current_phase", "requested_phase",
+			"phase_transition_request", "repo_id", "entry_repo", "workstream_id", "depends_on":
 			h.name(v)
 		}
 	}
 }
 
 func (h *harvest) name(s string) {
-	if len(s) < 2 || s[0] < 'a' || s[0] > 'z' || !allOf(s, func(c byte) bool { return wordByte(c) && (c < 'A' || c > 'Z') }) {
+	if len(s) < 2 || s[0] < 'a' || s[0] > 'z' ||
+		!allOf(s, func(c byte) bool { return wordByte(c) && (c < 'A' || c > 'Z') }) {
 		return // odd on purpose
 	}
 	h.take(s, func() string { return letters(h.rng, max(len(s), 4)) })
@@ -238,7 +240,8 @@ func (m *renames) text(s string) string {
 	if ws, ok := strings.CutSuffix(s, "_completion"); ok && m.names && m.to[ws] != "" {
 		return m.to[ws] + "_completion" // the name of a barrier that has none of its own
 	}
-	dotted := m.names && strings.ContainsRune(s, '.') && !strings.ContainsAny(s, " /\\\"") && !strings.HasPrefix(s, ".")
+	dotted := m.names && strings.ContainsRune(s, '.') && !strings.ContainsAny(s, " /\\\"") &&
+		!strings.HasPrefix(s, ".")
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		if !wordByte(s[i]) {
@@ -267,10 +270,11 @@ func (m *renames) text(s string) string {
 // isEnumKey names members whose values are words of the protocol or prose.
 func isEnumKey(key string) bool {
 	switch key {
-	case "type", "category", "status", "kind", "severity", "verdict", "operation", "assert", "error_type", "action", "write_authority",
-		"failed_stage", "stages_passed", "completion_barrier", "mode", "transport", "event_type", "durability", "result",
-		"orchestrator_action", "hook_phase", "title", "name", "description", "mandate", "summary", "charter", "statement", "rationale", "reason",
-		"detail", "trigger", "target_status", "new_status", "previous_status", "valid_values", "command", "path":
+	case "type", "category", "status", "kind", "severity", "verdict", "operation", "assert", "error_type", "action",
+		"write_authority", "failed_stage", "stages_passed", "completion_barrier", "mode", "transport", "event_type",
+		"durability", "result", "orchestrator_action", "hook_phase", "title", "name", "description", "mandate",
+		"summary", "charter", "statement", "rationale", "reason", "detail", "trigger", "target_status", "new_status",
+		"previous_status", "valid_values", "command", "path":
 		return true
 	}
 	return false

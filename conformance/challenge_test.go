@@ -1,4 +1,5 @@
-// Challenges: an altered expectation holds for nothing, a renamed fixture is the same fixture, no faithful adapter is accused.
+// Challenges: an altered expectation holds for nothing, a renamed fixture is the same
+// fixture, no faithful adapter is accused.
 
 package conformance
 
@@ -39,7 +40,8 @@ func anyOutcome(depth int) *rapid.Generator[ojson.Value] {
 			}).Draw(t, "array")
 		}
 		o := ojson.NewObject()
-		for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"result", "status", "errors", "length", "state"}), 0, 3, rapid.ID).Draw(t, "keys") {
+		for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"result", "status", "errors", "length",
+			"state"}), 0, 3, rapid.ID).Draw(t, "keys") {
 			o.Set(k, anyOutcome(depth-1).Draw(t, k))
 		}
 		return o
@@ -90,7 +92,8 @@ func satisfiedBy(t *rapid.T, actual ojson.Value) ojson.Value {
 
 func TestAlteredExpectationsHoldForNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		actual := ojson.Value(ojson.NewObject("result", anyOutcome(3).Draw(t, "result"), "state", anyOutcome(3).Draw(t, "state"), "errors", anyOutcome(2).Draw(t, "errors")))
+		actual := ojson.Value(ojson.NewObject("result", anyOutcome(3).Draw(t, "result"),
+			"state", anyOutcome(3).Draw(t, "state"), "errors", anyOutcome(2).Draw(t, "errors")))
 		expected := satisfiedBy(t, actual)
 		if m := Compare(expected, actual); m != nil {
 			t.Fatalf("the generator is wrong: %v", m)
@@ -141,7 +144,13 @@ func corpora(t testing.TB) map[string]*Corpus {
 func TestChallengesAccuseNoFaithfulAdapter(t *testing.T) {
 	for name, c := range corpora(t) {
 		c := sample(c, 200)
-		v := &Verifier{Capabilities: caps(1, 2, 3), Target: faithful(), Corpus: c, Tier: 3, Challenger: NewChallenger(c, 3)}
+		v := &Verifier{
+			Capabilities: caps(1, 2, 3),
+			Target:       faithful(),
+			Corpus:       c,
+			Tier:         3,
+			Challenger:   NewChallenger(c, 3),
+		}
 		r, err := v.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +208,8 @@ func TestRenamesAreConsistent(t *testing.T) {
 					was, _ := f.Raw.Get(part)
 					is, _ := again.Raw.Get(part)
 					if !ojson.Equal(was, is) {
-						t.Errorf("%s %s: %s is not the same after renaming there and back:\n%s\n%s", name, f.Path, part, ojson.Compact(was), ojson.Compact(is))
+						t.Errorf("%s %s: %s is not the same after renaming there and back:\n%s\n%s", name, f.Path,
+							part, ojson.Compact(was), ojson.Compact(is))
 					}
 				}
 				for _, old := range m.order {
@@ -260,7 +270,13 @@ func TestChallengesCatchStubs(t *testing.T) {
 			return fail
 		},
 	} {
-		v := &Verifier{Capabilities: &Capabilities{Implementation: name, Tiers: []int{1, 2, 3}}, Target: s, Corpus: c, Tier: 3, Challenger: NewChallenger(c, 11)}
+		v := &Verifier{
+			Capabilities: &Capabilities{Implementation: name, Tiers: []int{1, 2, 3}},
+			Target:       s,
+			Corpus:       c,
+			Tier:         3,
+			Challenger:   NewChallenger(c, 11),
+		}
 		r, err := v.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)

@@ -67,7 +67,8 @@ var silent Mismatch
 func (c *comparison) spent() bool { return c.budget < 0 }
 
 func tooMuch(path string) *Mismatch {
-	return &Mismatch{text.Clip(path, 400), "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
+	return &Mismatch{text.Clip(path,
+		400), "a comparison of bounded size", "more than " + strconv.Itoa(maxComparisons) + " steps"}
 }
 
 // match holds expected against actual; there is false for a missing member.
@@ -216,7 +217,8 @@ func (c *comparison) unordered(path string, items, got []any) *Mismatch {
 	for _, i := range left {
 		if !c.augment(path, items, got, owner, i) {
 			c.quiet = quiet
-			return c.differ(path, phrase("an element of its own for item "+strconv.Itoa(i)+" "+show(items[i])), any(got), true)
+			return c.differ(path, phrase("an element of its own for item "+strconv.Itoa(i)+" "+show(items[i])),
+				any(got), true)
 		}
 	}
 	return nil

@@ -106,7 +106,8 @@ func TestCompare(t *testing.T) {
 		// nothing for the second item.
 		{`{"assert":"unordered_array","items":[{"a":1},{"a":1,"b":2}]}`, `[{"a":1,"b":2},{"a":1}]`, true},
 		{`{"assert":"unordered_array","items":[{"assert":"present"},"x","y"]}`, `["x","y","z"]`, true},
-		{`{"assert":"unordered_array","items":[{"assert":"present"},{"assert":"nonempty_string"},"x"]}`, `["x","y",1]`, true},
+		{`{"assert":"unordered_array","items":[{"assert":"present"},{"assert":"nonempty_string"},"x"]}`, `["x","y",1]`,
+			true},
 		{`{"assert":"unordered_array","items":["x","x",{"assert":"present"}]}`, `["x","y","z"]`, false},
 	} {
 		m := Compare(parse(t, c.expected), parse(t, c.actual))
@@ -159,7 +160,8 @@ func genValue(depth int) *rapid.Generator[any] {
 		rapid.Map(rapid.SliceOfN(sub, 0, 4), func(a []any) any { return a }),
 		rapid.Custom(func(t *rapid.T) any {
 			o := ojson.NewObject()
-			for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "0", "length"}), 0, 4, rapid.ID[string]).Draw(t, "keys") {
+			for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "0", "length"}), 0, 4,
+				rapid.ID[string]).Draw(t, "keys") {
 				o.Set(k, sub.Draw(t, k))
 			}
 			return o
@@ -204,14 +206,16 @@ func holdsEmpty(v ojson.Value) bool {
 // TestUnorderedAcceptsWhatGreedyAccepts compares with the plain greedy rule and
 // with trying all assignments.
 func TestUnorderedAcceptsWhatGreedyAccepts(t *testing.T) {
-	item := rapid.SampledFrom([]any{ojson.Int(1), ojson.Int(2), "a", "b", ojson.NewObject("assert", "present"), ojson.NewObject("assert", "nonempty_string")})
+	item := rapid.SampledFrom([]any{ojson.Int(1), ojson.Int(2), "a", "b", ojson.NewObject("assert",
+		"present"), ojson.NewObject("assert", "nonempty_string")})
 	element := rapid.SampledFrom([]any{ojson.Int(1), ojson.Int(2), "a", "b", nil})
 	rapid.Check(t, func(t *rapid.T) {
 		items := rapid.SliceOfN(item, 0, 5).Draw(t, "items")
 		got := rapid.SliceOfN(element, len(items), len(items)).Draw(t, "elements")
 		matched := Compare(ojson.NewObject("assert", "unordered_array", "items", items), got) == nil
 		if want := assignable(items, got, make([]bool, len(got))); matched != want {
-			t.Fatalf("items %s, elements %s: matched %v, an assignment exists: %v", ojson.Compact(items), ojson.Compact(got), matched, want)
+			t.Fatalf("items %s, elements %s: matched %v, an assignment exists: %v", ojson.Compact(items),
+				ojson.Compact(got), matched, want)
 		}
 	})
 }

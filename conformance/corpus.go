@@ -1,4 +1,5 @@
-// The corpus: which fixtures there are, read whole and checked before any of them runs (docs/conformance.md#our-own-corpus).
+// The corpus: which fixtures there are, read whole and checked before any of them runs
+// (docs/conformance.md#our-own-corpus).
 
 package conformance
 
@@ -120,7 +121,8 @@ func readCorpus(root, shown string, tree fs.FS) (*Corpus, error) {
 		}
 		// Reports and challenges name fixtures by their id.
 		if first, twice := ids[f.ID]; twice {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s and %s have the same fixture_id %s", first, name, show(f.ID)))
+			c.Warnings = append(c.Warnings,
+				fmt.Sprintf("%s and %s have the same fixture_id %s", first, name, show(f.ID)))
 		}
 		ids[f.ID] = name
 		c.Fixtures = append(c.Fixtures, CorpusFixture{name, f})

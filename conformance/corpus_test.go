@@ -91,9 +91,21 @@ func TestPublicCorpus(t *testing.T) {
 // the fixtures other names: an adapter that knows the names fails here.
 func TestPublicCorpusRenamed(t *testing.T) {
 	rename := regexp.MustCompile(`\b(dev|pm|qa|run_001|turn_abc|turn_001|local|cloud|quality_gate|planning_gate|ship_gate|qa_ship_verdict|feature)\b`)
-	names := map[string]string{"dev": "builder", "pm": "steward", "qa": "assayer", "run_001": "run_7f3", "turn_abc": "turn_k9", "turn_001": "turn_m2",
-		"local": "near", "cloud": "far", "quality_gate": "gate_of_steel", "planning_gate": "first_gate", "ship_gate": "harbour", "qa_ship_verdict": "last_word",
-		"feature": "marvel"}
+	names := map[string]string{
+		"dev":             "builder",
+		"pm":              "steward",
+		"qa":              "assayer",
+		"run_001":         "run_7f3",
+		"turn_abc":        "turn_k9",
+		"turn_001":        "turn_m2",
+		"local":           "near",
+		"cloud":           "far",
+		"quality_gate":    "gate_of_steel",
+		"planning_gate":   "first_gate",
+		"ship_gate":       "harbour",
+		"qa_ship_verdict": "last_word",
+		"feature":         "marvel",
+	}
 	for name, data := range corpus(t) {
 		changed := rename.ReplaceAllStringFunc(string(data), func(s string) string { return names[s] })
 		changed = strings.Replace(changed, `"fixture_id": "`, `"fixture_id": "ZZ-`, 1)

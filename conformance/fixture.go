@@ -36,8 +36,9 @@ type Fixture struct {
 func setupKeys() []string {
 	return []string{
 		"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle",
-		"post_finalize_inject", "post_finalize_tamper", "post_finalize_delete", "post_finalize_delete_manifest", "post_finalize_corrupt_manifest",
-		"coordinator_config", "repos", "coordinator_state", "barriers", "coordinator_history", "barrier_ledger",
+		"post_finalize_inject", "post_finalize_tamper", "post_finalize_delete", "post_finalize_delete_manifest",
+		"post_finalize_corrupt_manifest", "coordinator_config", "repos", "coordinator_state", "barriers",
+		"coordinator_history", "barrier_ledger",
 	}
 }
 
@@ -68,12 +69,19 @@ func shape(v ojson.Value) (*Fixture, []string) {
 		return nil, []string{"fixture must be a JSON object"}
 	}
 	var bad []string
-	for _, name := range []string{"fixture_id", "tier", "surface", "description", "type", "setup", "input", "expected"} {
+	for _, name := range []string{"fixture_id", "tier", "surface", "description", "type", "setup", "input",
+		"expected"} {
 		if !o.Has(name) {
 			bad = append(bad, fmt.Sprintf("missing required field %q", name))
 		}
 	}
-	f := &Fixture{Raw: o, ID: textOf(o, "fixture_id"), Surface: textOf(o, "surface"), Description: textOf(o, "description"), Type: textOf(o, "type")}
+	f := &Fixture{
+		Raw:         o,
+		ID:          textOf(o, "fixture_id"),
+		Surface:     textOf(o, "surface"),
+		Description: textOf(o, "description"),
+		Type:        textOf(o, "type"),
+	}
 	if o.Has("tier") {
 		if f.Tier, _ = o.Int("tier"); f.Tier < 1 || f.Tier > 3 {
 			bad = append(bad, "tier must be 1, 2, or 3")

@@ -159,7 +159,12 @@ func TestProcessTargetLeavesNothing(t *testing.T) {
 	}
 	root := t.TempDir()
 	look := surroundings(t)
-	for mode, want := range map[string]Status{"1": StatusPass, "hang": StatusError, "crash": StatusError, "locked": StatusPass} {
+	for mode, want := range map[string]Status{
+		"1":      StatusPass,
+		"hang":   StatusError,
+		"crash":  StatusError,
+		"locked": StatusPass,
+	} {
 		t.Setenv(adapterVariable, mode)
 		target := &ProcessTarget{Root: root, Command: []string{self}, Timeout: DefaultTimeout}
 		if mode == "hang" {

@@ -54,7 +54,8 @@ func inflateConfig(v ojson.Value) (*ojson.Object, error) {
 		for id, v := range c.Object(section).All() {
 			o, ok := v.(*ojson.Object)
 			if !ok {
-				return nil, fmt.Errorf("%s.%s must be an object, not %s", section, text.Clip(id, 80), ojson.TypeName(v))
+				return nil, fmt.Errorf("%s.%s must be an object, not %s", section, text.Clip(id, 80),
+					ojson.TypeName(v))
 			}
 			if section == "runtimes" {
 				fill(o, "type", config.RuntimeManual)

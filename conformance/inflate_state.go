@@ -29,8 +29,9 @@ func stateDefaults(projectID string) *ojson.Object {
 func engineMembers() []string {
 	return []string{
 		"created_at", "phase_entered_at", "completed_at", "last_completed_turn_id", "last_completed_turn",
-		"queued_phase_transition", "queued_run_completion", "budget_status", "delegation_queue", "pending_delegation_review",
-		"next_recommended_role", "provenance", "inherited_context", "repo_decisions", "non_progress_signature", "non_progress_count",
+		"queued_phase_transition", "queued_run_completion", "budget_status", "delegation_queue",
+		"pending_delegation_review", "next_recommended_role", "provenance", "inherited_context", "repo_decisions",
+		"non_progress_signature", "non_progress_count",
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 
 func TestInflateConfig(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{`null`, `{"schema_version":"1.0","project":{"id":"conformance-target","name":"Conformance Target"},"roles":{},"runtimes":{},"routing":{},"gates":{},"rules":{"challenge_required":true}}`},
+		{`null`,
+			`{"schema_version":"1.0","project":{"id":"conformance-target","name":"Conformance Target"},"roles":{},"runtimes":{},"routing":{},"gates":{},"rules":{"challenge_required":true}}`},
 		{`{"schema_version":"9","rules":{"challenge_required":false,"x":1},"hooks":{"h":[]}}`,
 			`{"schema_version":"9","rules":{"challenge_required":false,"x":1},"hooks":{"h":[]},"project":{"id":"conformance-target","name":"Conformance Target"},"roles":{},"runtimes":{},"routing":{},"gates":{}}`},
 		{`{"project":{"id":"p"},"roles":{"smith":{}}}`,
@@ -42,28 +43,36 @@ func TestInflateConfig(t *testing.T) {
 }
 
 func TestInflateState(t *testing.T) {
-	raw, err := inflateConfig(parse(t, `{"project":{"id":"p"},"roles":{"smith":{"runtime":"forge"}},"runtimes":{"forge":{}}}`))
+	raw, err := inflateConfig(parse(t,
+		`{"project":{"id":"p"},"roles":{"smith":{"runtime":"forge"}},"runtimes":{"forge":{}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg, _ := config.DecodeObject(raw)
 	for _, c := range []struct{ in, want string }{
-		{`null`, `{"schema_version":"1.1","run_id":null,"project_id":"p","status":"idle","phase":"planning","accepted_integration_ref":null,"active_turns":{},
+		{`null`,
+			`{"schema_version":"1.1","run_id":null,"project_id":"p","status":"idle","phase":"planning","accepted_integration_ref":null,"active_turns":{},
 			"pending_phase_transition":null,"pending_run_completion":null,"blocked_on":null,"blocked_reason":null,"escalation":null,"last_gate_failure":null,
 			"accepted_sequence":0,"turn_sequence":0,"budget_reservations":{},"phase_gate_status":{}}`},
-		{`{"schema_version":"7","accepted_sequence":4,"status":null}`, `{"schema_version":"1.1","accepted_sequence":4,"status":"idle"}`},
+		{`{"schema_version":"7","accepted_sequence":4,"status":null}`,
+			`{"schema_version":"1.1","accepted_sequence":4,"status":"idle"}`},
 		{`{"active_turns":{"turn_x":{"role":"smith","note":1}}}`,
 			`{"active_turns":{"turn_x":{"turn_id":"turn_x","assigned_role":"smith","role":"smith","runtime_id":"forge","status":"running","attempt":1,"assigned_sequence":1,"note":1}}}`},
-		{`{"active_turns":{"turn_x":{}}}`, `{"active_turns":{"turn_x":{"assigned_role":"dev","runtime_id":"manual"}}}`},
+		{`{"active_turns":{"turn_x":{}}}`,
+			`{"active_turns":{"turn_x":{"assigned_role":"dev","runtime_id":"manual"}}}`},
 		{`{"active_turns":{"turn_x":{"assigned_role":"smith","role":"cook","runtime_id":"stove","attempt":2,"assigned_sequence":9}}}`,
 			`{"active_turns":{"turn_x":{"assigned_role":"smith","runtime_id":"stove","attempt":2,"assigned_sequence":9}}}`},
 		// The engine's own repair.
-		{`{"status":"blocked","blocked_on":"human:x"}`, `{"status":"blocked","blocked_reason":{"category":"needs_human"}}`},
-		{`{"status":"blocked","blocked_on":"escalation:retries-exhausted:smith"}`, `{"blocked_reason":{"category":"retries_exhausted"}}`},
+		{`{"status":"blocked","blocked_on":"human:x"}`,
+			`{"status":"blocked","blocked_reason":{"category":"needs_human"}}`},
+		{`{"status":"blocked","blocked_on":"escalation:retries-exhausted:smith"}`,
+			`{"blocked_reason":{"category":"retries_exhausted"}}`},
 		{`{"status":"blocked","blocked_on":"dispatch:x"}`, `{"blocked_reason":{"category":"dispatch_error"}}`},
 		{`{"status":"blocked","blocked_on":"policy:x"}`, `{"blocked_reason":{"category":"policy_escalation"}}`},
-		{`{"status":"paused","run_id":"r","blocked_on":"escalation:operator:x"}`, `{"status":"blocked","blocked_reason":{"category":"operator_escalation"}}`},
-		{`{"status":"active","run_id":"r","blocked_reason":{"category":"x","recovery":{},"blocked_at":"","turn_id":null}}`, `{"status":"active","blocked_reason":null}`},
+		{`{"status":"paused","run_id":"r","blocked_on":"escalation:operator:x"}`,
+			`{"status":"blocked","blocked_reason":{"category":"operator_escalation"}}`},
+		{`{"status":"active","run_id":"r","blocked_reason":{"category":"x","recovery":{},"blocked_at":"","turn_id":null}}`,
+			`{"status":"active","blocked_reason":null}`},
 	} {
 		s, err := inflateState(parse(t, c.in), cfg)
 		if err != nil {
@@ -85,9 +94,10 @@ func TestInflateState(t *testing.T) {
 
 func TestSetupMembersAreCheckedByOperation(t *testing.T) {
 	known := setupKeys()
-	for _, op := range []string{"initialize_run", "assign_turn", "approve_transition", "approve_completion", "resolve_blocked", "transition_state",
-		"validate_turn_result", "accept_turn", "evaluate_phase_exit", "evaluate_run_completion", "append_decision", "validate_config", "validate_event",
-		"validate_event_ordering", "verify_dispatch_manifest", "inspect_dispatch_manifest", "run_hooks"} {
+	for _, op := range []string{"initialize_run", "assign_turn", "approve_transition", "approve_completion",
+		"resolve_blocked", "transition_state", "validate_turn_result", "accept_turn", "evaluate_phase_exit",
+		"evaluate_run_completion", "append_decision", "validate_config", "validate_event", "validate_event_ordering",
+		"verify_dispatch_manifest", "inspect_dispatch_manifest", "run_hooks"} {
 		o, err := lookup(op)
 		if err != nil {
 			t.Fatal(err)

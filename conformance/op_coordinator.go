@@ -28,7 +28,10 @@ func validateCoordinatorConfig(w *workspace) (outcome, error) {
 	case *ojson.Object:
 		_, problems = multirepo.DecodeObject(v)
 	default:
-		problems = wire.Problems{{Code: "config_invalid", Message: multirepo.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v)}}
+		problems = wire.Problems{{
+			Code:    "config_invalid",
+			Message: multirepo.ConfigFile + " must hold a JSON object, not " + ojson.TypeName(v),
+		}}
 	}
 	if refused := multirepo.ConfigError(problems); refused != nil {
 		return ojson.NewObject("result", "error", "error_type", refused.Code, "errors", multirepo.Lines(problems)), nil

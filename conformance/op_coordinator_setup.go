@@ -1,4 +1,5 @@
-// A coordinator's workspace as a fixture describes it, made on disk for one operation (docs/conformance.md#becoming-a-target).
+// A coordinator's workspace as a fixture describes it, made on disk for one operation
+// (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -37,7 +38,9 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 	if v := member(setup, "coordinator_config"); v != nil {
 		in.put(multirepo.ConfigFile, ojson.Pretty(v))
 	}
-	for _, doc := range []struct{ key, path string }{{"coordinator_state", multirepo.StatePath}, {"barriers", multirepo.BarriersPath}} {
+	for _, doc := range []struct {
+		key, path string
+	}{{"coordinator_state", multirepo.StatePath}, {"barriers", multirepo.BarriersPath}} {
 		v := member(setup, doc.key)
 		o, ok := v.(*ojson.Object)
 		if !ok && v != nil {
@@ -47,7 +50,9 @@ func newInitiative(setup *ojson.Object) (*initiative, error) {
 			in.put(doc.path, ojson.Pretty(o))
 		}
 	}
-	for _, l := range []struct{ key, path string }{{"coordinator_history", multirepo.HistoryPath}, {"barrier_ledger", multirepo.BarrierLedgerPath}} {
+	for _, l := range []struct {
+		key, path string
+	}{{"coordinator_history", multirepo.HistoryPath}, {"barrier_ledger", multirepo.BarrierLedgerPath}} {
 		list, err := rows(member(setup, l.key))
 		if err != nil {
 			return nil, fmt.Errorf("setup.%s: %w", l.key, err)
@@ -154,7 +159,8 @@ func repoDir(id string, v ojson.Value) (string, error) {
 	dir := path.Join(initiativeDir, p)
 	if path.IsAbs(p) || dir == "." || dir == initiativeDir || !filepath.IsLocal(filepath.FromSlash(dir)) ||
 		strings.HasPrefix(dir+"/", path.Join(initiativeDir, ".agentxchain")+"/") {
-		return "", fmt.Errorf("the path %s does not name a directory of its own below or beside the workspace", show(p))
+		return "", fmt.Errorf("the path %s does not name a directory of its own below or beside the workspace",
+			show(p))
 	}
 	return dir, nil
 }

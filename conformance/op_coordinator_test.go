@@ -40,28 +40,48 @@ func TestCoordinatorOperations(t *testing.T) {
 		status                   Status
 	}{
 		{"as it is", "", "", "", StatusPass},
-		{"a projection that is there", `"repo_id": "two", "workstream_id": "ws", "accepted_turn": {"turn_id": "t2"`, `"repo_id": "one", "workstream_id": "ws", "accepted_turn": {"turn_id": "t1"`,
-			`{"result":"success","projection_ref":"proj_before","barrier_effects":[],"barrier_snapshot":{"b":{"status":"partially_satisfied"}},"context_invalidations":[]}`, StatusPass},
-		{"another decision", `{"id": "DEC-2"}`, `{"id": "DEC-3"}`, `{"result":"success","barrier_effects":[],"barrier_snapshot":{"b":{"status":"partially_satisfied"}}}`, StatusPass},
-		{"a sibling's file", `["y"]`, `["../../../one/src/a"]`, `{"result":"error","error_type":"cross_repo_write_violation"}`, StatusPass},
+		{"a projection that is there", `"repo_id": "two", "workstream_id": "ws", "accepted_turn": {"turn_id": "t2"`,
+			`"repo_id": "one", "workstream_id": "ws", "accepted_turn": {"turn_id": "t1"`,
+			`{"result":"success","projection_ref":"proj_before","barrier_effects":[],"barrier_snapshot":{"b":{"status":"partially_satisfied"}},"context_invalidations":[]}`,
+			StatusPass},
+		{"another decision", `{"id": "DEC-2"}`, `{"id": "DEC-3"}`,
+			`{"result":"success","barrier_effects":[],"barrier_snapshot":{"b":{"status":"partially_satisfied"}}}`,
+			StatusPass},
+		{"a sibling's file", `["y"]`, `["../../../one/src/a"]`,
+			`{"result":"error","error_type":"cross_repo_write_violation"}`, StatusPass},
 		{"a file that begins with dots", `["y"]`, `["..y/z"]`, "", StatusPass},
-		{"no such repository", `"repo_id": "two", "workstream_id"`, `"repo_id": "six", "workstream_id"`, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
-		{"no such workstream", `"workstream_id": "ws", "accepted_turn"`, `"workstream_id": "x", "accepted_turn"`, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
+		{"no such repository", `"repo_id": "two", "workstream_id"`, `"repo_id": "six", "workstream_id"`,
+			`{"result":"error","error_type":"projection_failed"}`, StatusPass},
+		{"no such workstream", `"workstream_id": "ws", "accepted_turn"`, `"workstream_id": "x", "accepted_turn"`,
+			`{"result":"error","error_type":"projection_failed"}`, StatusPass},
 		{"no turn", `"turn_id": "t2", `, ``, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
-		{"a repository outside of the workstream", `"repos": ["one", "two"], "entry_repo"`, `"repos": ["one"], "entry_repo"`, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
-		{"history of another run", `"super_run_id": "srun", "projection_ref"`, `"super_run_id": "old", "projection_ref"`, `{"result":"success","barrier_snapshot":{"b":{"status":"partially_satisfied"}}}`, StatusPass},
-		{"a configuration that is wrong", `"entry_repo": "one"`, `"entry_repo": "x"`, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
-		{"two repositories in one place", `"two": {"path": "./repos/two"}`, `"two": {"path": "../one"}`, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
-		{"another status is a failure", `"barrier_snapshot": {"b": {"status": "satisfied"}}`, `"barrier_snapshot": {"b": {"status": "pending"}}`, "", StatusFail},
-		{"no state", `"coordinator_state": {"super_run_id": "srun", "status": "active", "phase": "qa", "repo_runs": {}},`, ``, "", StatusError},
+		{"a repository outside of the workstream", `"repos": ["one", "two"], "entry_repo"`,
+			`"repos": ["one"], "entry_repo"`, `{"result":"error","error_type":"projection_failed"}`, StatusPass},
+		{"history of another run", `"super_run_id": "srun", "projection_ref"`,
+			`"super_run_id": "old", "projection_ref"`,
+			`{"result":"success","barrier_snapshot":{"b":{"status":"partially_satisfied"}}}`, StatusPass},
+		{"a configuration that is wrong", `"entry_repo": "one"`, `"entry_repo": "x"`,
+			`{"result":"error","error_type":"projection_failed"}`, StatusPass},
+		{"two repositories in one place", `"two": {"path": "./repos/two"}`, `"two": {"path": "../one"}`,
+			`{"result":"error","error_type":"projection_failed"}`, StatusPass},
+		{"another status is a failure", `"barrier_snapshot": {"b": {"status": "satisfied"}}`,
+			`"barrier_snapshot": {"b": {"status": "pending"}}`, "", StatusFail},
+		{"no state",
+			`"coordinator_state": {"super_run_id": "srun", "status": "active", "phase": "qa", "repo_runs": {}},`, ``,
+			"", StatusError},
 		{"a state that is none", `"status": "active", "phase"`, `"status": "tired", "phase"`, "", StatusError},
 		{"a member of a repository that is not known", `"two": {}`, `"two": {"odd": 1}`, "", StatusError},
-		{"a repository outside of the scratch directory", `"path": "../one", "files"`, `"path": "../../one", "files"`, "", StatusError},
-		{"a repository in the coordinator's files", `"two": {}`, `"two": {"path": ".agentxchain/multirepo"}`, "", StatusError},
+		{"a repository outside of the scratch directory", `"path": "../one", "files"`, `"path": "../../one", "files"`,
+			"", StatusError},
+		{"a repository in the coordinator's files", `"two": {}`, `"two": {"path": ".agentxchain/multirepo"}`, "",
+			StatusError},
 		{"a file outside of its repository", `"src/a"`, `"../a"`, "", StatusError},
-		{"a setup member of another room", `"repos": {"one": {"path": "../one", "files"`, `"ledger": [{}], "repos": {"one": {"path": "../one", "files"`, "", StatusError},
+		{"a setup member of another room", `"repos": {"one": {"path": "../one", "files"`,
+			`"ledger": [{}], "repos": {"one": {"path": "../one", "files"`, "", StatusError},
 		{"history that is none", `{"type": "turn_dispatched"`, `7, {"type": "turn_dispatched"`, "", StatusError},
-		{"a turn that is none", `"accepted_turn": {"turn_id": "t2", "files_changed": ["y"], "decisions": [{"id": "DEC-2"}]}`, `"accepted_turn": 7`, "", StatusError},
+		{"a turn that is none",
+			`"accepted_turn": {"turn_id": "t2", "files_changed": ["y"], "decisions": [{"id": "DEC-2"}]}`,
+			`"accepted_turn": 7`, "", StatusError},
 	} {
 		text := coordinatorFixture
 		if c.from != "" {
@@ -84,7 +104,8 @@ func TestCoordinatorOperations(t *testing.T) {
 
 func TestCoordinatorConfigOperation(t *testing.T) {
 	fixture := func(config, expected string) []byte {
-		return []byte(`{"fixture_id":"X","tier":3,"surface":"coordinator","description":"d","type":"validate","setup":{` + config + `},"input":{"operation":"validate_coordinator_config","args":{}},"expected":` + expected + `}`)
+		return []byte(`{"fixture_id":"X","tier":3,"surface":"coordinator","description":"d","type":"validate","setup":{` +
+			config + `},"input":{"operation":"validate_coordinator_config","args":{}},"expected":` + expected + `}`)
 	}
 	for _, c := range []struct {
 		config, expected string
@@ -104,8 +125,24 @@ func TestCoordinatorConfigOperation(t *testing.T) {
 // The public fixtures of coordinators with every name changed: an adapter that
 // knows the names fails here.
 func TestCoordinatorCorpusRenamed(t *testing.T) {
-	names := map[string]string{"api": "engine", "web": "hull", "core": "keel", "core_barrier": "sluice", "backend": "stern", "frontend": "bow", "alpha": "port", "beta": "star",
-		"srun_test_001": "srun_q", "turn_api_001": "turn_k", "turn_web_001": "turn_m", "DEC-101": "DEC-7", "DEC-201": "DEC-8", "proj_core_api_prev": "proj_z", "run_api_001": "run_e", "run_web_001": "run_h"}
+	names := map[string]string{
+		"api":                "engine",
+		"web":                "hull",
+		"core":               "keel",
+		"core_barrier":       "sluice",
+		"backend":            "stern",
+		"frontend":           "bow",
+		"alpha":              "port",
+		"beta":               "star",
+		"srun_test_001":      "srun_q",
+		"turn_api_001":       "turn_k",
+		"turn_web_001":       "turn_m",
+		"DEC-101":            "DEC-7",
+		"DEC-201":            "DEC-8",
+		"proj_core_api_prev": "proj_z",
+		"run_api_001":        "run_e",
+		"run_web_001":        "run_h",
+	}
 	word := regexp.MustCompile(`[A-Za-z0-9_-]+`)
 	n := 0
 	for name, data := range corpus(t) {

@@ -49,7 +49,8 @@ func evaluatePhaseExit(w *workspace) (outcome, error) {
 		return ojson.NewObject("result", "error", "action", "gate_error", "error_type", protocol.ActionUnknownPhase,
 			"phase_unchanged", w.phaseUnchanged(), "state_unchanged", w.stateUnchanged()), nil
 	case protocol.ActionAdvance:
-		return ojson.NewObject("result", "success", "action", r.Action, "new_phase", r.NextPhase, "gate_id", r.GateID), nil
+		return ojson.NewObject("result", "success", "action", r.Action, "new_phase", r.NextPhase,
+			"gate_id", r.GateID), nil
 	case protocol.ActionAwaitHuman:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusPaused),
 			"pending_phase_transition", ojson.NewObject("from", in.Phase, "to", r.NextPhase, "gate", r.GateID)), nil
@@ -70,7 +71,8 @@ func evaluateRunCompletion(w *workspace) (outcome, error) {
 	r := protocol.EvaluateRunCompletion(in)
 	switch r.Action {
 	case protocol.ActionComplete:
-		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusCompleted), "gate_id", r.GateID), nil
+		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusCompleted),
+			"gate_id", r.GateID), nil
 	case protocol.ActionAwaitHuman:
 		return ojson.NewObject("result", "success", "action", r.Action, "new_status", string(wire.StatusPaused),
 			"pending_run_completion", ojson.NewObject("phase", in.Phase, "gate", r.GateID)), nil
@@ -80,8 +82,8 @@ func evaluateRunCompletion(w *workspace) (outcome, error) {
 
 // closed is the outcome of an evaluation that lets nothing through.
 func (w *workspace) closed(r *protocol.GateResult) outcome {
-	return ojson.NewObject("result", "success", "action", r.Action, "state_unchanged", w.stateUnchanged(), "reason", reason(r),
-		"reasons", r.Reasons, "missing_files", r.MissingFiles)
+	return ojson.NewObject("result", "success", "action", r.Action, "state_unchanged", w.stateUnchanged(),
+		"reason", reason(r), "reasons", r.Reasons, "missing_files", r.MissingFiles)
 }
 
 // reason is the one reason fixtures look at: a missing file hides all others,

@@ -39,13 +39,24 @@ func runHooks(w *workspace) (outcome, error) {
 	if runID == "" {
 		runID = payload.String("run_id")
 	}
-	r := hooks.Runner{Root: s.project(), Now: func() time.Time { return w.now }, Environ: func() []string { return s.environ(os.Environ()) }, Scratch: s.base}
-	out, err := r.Run(w.ctx, list, hooks.Call{Phase: phase, RunID: runID, TurnID: payload.String("turn_id"), Payload: payload})
+	r := hooks.Runner{
+		Root:    s.project(),
+		Now:     func() time.Time { return w.now },
+		Environ: func() []string { return s.environ(os.Environ()) },
+		Scratch: s.base,
+	}
+	out, err := r.Run(w.ctx, list, hooks.Call{
+		Phase:   phase,
+		RunID:   runID,
+		TurnID:  payload.String("turn_id"),
+		Payload: payload,
+	})
 	if err != nil {
 		return nil, err
 	}
 	rows := out.Rows()
-	actual := ojson.NewObject("result", "success", "hook_ok", out.OK, "blocked", out.Blocked, "audit_entry", nil, "audit_entries", rows)
+	actual := ojson.NewObject("result", "success", "hook_ok", out.OK, "blocked", out.Blocked, "audit_entry", nil,
+		"audit_entries", rows)
 	if len(rows) > 0 {
 		actual.Set("audit_entry", rows[0])
 	}

@@ -15,7 +15,8 @@ import (
 func hookFixture(expected string, commands ...string) []byte {
 	var hooks []string
 	for i, c := range commands {
-		hooks = append(hooks, `{"name":"h`+string(rune('0'+i))+`","type":"process","command":`+c+`,"timeout_ms":20000,"mode":"blocking"}`)
+		hooks = append(hooks, `{"name":"h`+string(rune('0'+i))+`","type":"process","command":`+c+
+			`,"timeout_ms":20000,"mode":"blocking"}`)
 	}
 	return []byte(`{"fixture_id":"T","tier":2,"surface":"hook_audit","description":"d","type":"validate","setup":{
 		"config":{"roles":{"dev":{"runtime":"manual"}},"hooks":{"before_gate":[` + strings.Join(hooks, ",") + `]}},
@@ -37,7 +38,8 @@ func TestRunHooks(t *testing.T) {
 		commands []string
 		status   Status
 	}{
-		"no hooks": {`{"result":"success","hook_ok":true,"blocked":false,"audit_entry":null,"audit_entries":[]}`, nil, StatusPass},
+		"no hooks": {`{"result":"success","hook_ok":true,"blocked":false,"audit_entry":null,"audit_entries":[]}`, nil,
+			StatusPass},
 		"what is there": {`{"hook_ok":true,"audit_entry":{"run_id":"run_7","turn_id":"turn_a","orchestrator_action":"continued"}}`,
 			[]string{script(`set -e; test "$(cat docs/a.md)" = text; test "$(cat .agentxchain/dispatch/turns/turn_a/PROMPT.md)" = prompt
 				test "$(cat .agentxchain/history.jsonl)" = '{"turn_id":"turn_1"}'; test -e .agentxchain/decision-ledger.jsonl; test ! -s .agentxchain/decision-ledger.jsonl
@@ -48,10 +50,13 @@ func TestRunHooks(t *testing.T) {
 		"tamper": {`{"hook_ok":false,"blocked":false,"audit_entry":{"verdict":null,"orchestrator_action":"aborted_tamper"}}`,
 			[]string{script("rm -r .agentxchain; " + allow), script(allow)}, StatusPass},
 		"litter": {`{"hook_ok":true}`,
-			[]string{script(`mkdir -p d/e "$HOME/x" "$TMPDIR/y"; touch d/e/f; chmod 000 d/e d; chmod 500 "$HOME"; ` + allow)}, StatusPass},
-		"a program that is not installed": {`{"hook_ok":true}`, []string{`["no-such-program-anywhere"]`}, StatusNotImplemented},
-		"a file that is not there":        {`{"hook_ok":false,"audit_entry":{"orchestrator_action":"blocked_failure","exit_code":null}}`, []string{`["./none"]`}, StatusPass},
-		"no command":                      {`{"hook_ok":false}`, []string{`[]`}, StatusPass},
+			[]string{script(`mkdir -p d/e "$HOME/x" "$TMPDIR/y"; touch d/e/f; chmod 000 d/e d; chmod 500 "$HOME"; ` +
+				allow)}, StatusPass},
+		"a program that is not installed": {`{"hook_ok":true}`, []string{`["no-such-program-anywhere"]`},
+			StatusNotImplemented},
+		"a file that is not there": {`{"hook_ok":false,"audit_entry":{"orchestrator_action":"blocked_failure","exit_code":null}}`,
+			[]string{`["./none"]`}, StatusPass},
+		"no command": {`{"hook_ok":false}`, []string{`[]`}, StatusPass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r := testAdapter().Execute(hookFixture(tc.expected, tc.commands...)); r.Status != tc.status {
@@ -60,7 +65,8 @@ func TestRunHooks(t *testing.T) {
 			look(t)
 		})
 	}
-	bad := strings.Replace(string(hookFixture(`{}`)), `"docs/a.md":"text"`, `"docs":"x","docs/a.md":"text","docs/b.md":"y"`, 1)
+	bad := strings.Replace(string(hookFixture(`{}`)), `"docs/a.md":"text"`,
+		`"docs":"x","docs/a.md":"text","docs/b.md":"y"`, 1)
 	if r := testAdapter().Execute([]byte(bad)); r.Status != StatusError || !strings.Contains(r.Message, "docs") {
 		t.Errorf("%s", r.Line())
 	}

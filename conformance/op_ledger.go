@@ -37,7 +37,8 @@ func appendDecision(w *workspace) (outcome, error) {
 	}
 	w.take(protocol.Append{Ledger: wire.LedgerDecisions, Data: append(ojson.Compact(entry), '\n')})
 	rows := w.ledgers[wire.LedgerDecisions]
-	return ojson.NewObject("result", "success", "ledger_length", len(rows), "ledger_last_entry", rows[len(rows)-1].Row), nil
+	return ojson.NewObject("result", "success", "ledger_length", len(rows),
+		"ledger_last_entry", rows[len(rows)-1].Row), nil
 }
 
 // validateConfig judges args.config, filled in like a setup's.
@@ -48,7 +49,8 @@ func validateConfig(w *workspace) (outcome, error) {
 	}
 	raw, err := inflateConfig(v)
 	if err != nil {
-		return ojson.NewObject("result", "error", "error_type", wire.CodeInvalidConfig, "errors", []string{"config " + err.Error()}), nil
+		return ojson.NewObject("result", "error", "error_type", wire.CodeInvalidConfig,
+			"errors", []string{"config " + err.Error()}), nil
 	}
 	_, all := config.DecodeObject(raw)
 	problems := subset(all)
@@ -83,7 +85,8 @@ func configError(p wire.Problem, raw *ojson.Object) *ojson.Object {
 				actual = string(ojson.Float(f))
 			}
 		}
-		return ojson.NewObject("error_type", config.ProblemSchemaVersion, "expected_version", "1.0", "actual_version", actual)
+		return ojson.NewObject("error_type", config.ProblemSchemaVersion, "expected_version", "1.0",
+			"actual_version", actual)
 	case p.Code == config.ProblemUndeclaredRole && strings.HasSuffix(p.Field, ".entry_role"):
 		return reference("referenced_role")
 	case p.Code == config.ProblemUndeclaredRuntime:

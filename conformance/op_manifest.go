@@ -60,7 +60,11 @@ func (w *workspace) seal() (*sealed, outcome, error) {
 	if turn == "" {
 		return nil, nil, fmt.Errorf("input.args.turn_id must name a turn")
 	}
-	s := &sealed{files: maps.Clone(w.bundles[turn]), id: dispatch.Identity{RunID: w.state.Run(), TurnID: turn, Role: "dev"}}
+	s := &sealed{files: maps.Clone(w.bundles[turn]), id: dispatch.Identity{
+		RunID:  w.state.Run(),
+		TurnID: turn,
+		Role:   "dev",
+	}}
 	if s.id.RunID == "" {
 		s.id.RunID = "run_001"
 	}
@@ -105,13 +109,15 @@ func verifyDispatchManifest(w *workspace) (outcome, error) {
 		rows[i] = e.Object()
 	}
 	if len(errs) > 0 {
-		return ojson.NewObject("result", "error", "error_type", errs[0].Type, "manifest_valid", false, "verification_errors", rows), nil
+		return ojson.NewObject("result", "error", "error_type", errs[0].Type, "manifest_valid", false,
+			"verification_errors", rows), nil
 	}
 	doc, err := ojson.DecodeObject(s.manifest)
 	if err != nil {
 		return nil, fmt.Errorf("the verified manifest cannot be read: %w", err)
 	}
-	return ojson.NewObject("result", "success", "manifest_valid", true, "manifest", doc, "verification_errors", rows), nil
+	return ojson.NewObject("result", "success", "manifest_valid", true, "manifest", doc,
+		"verification_errors", rows), nil
 }
 
 // tamper applies the setup's mutations in their order: inject, tamper, delete
@@ -201,7 +207,8 @@ func inspectDispatchManifest(w *workspace) (outcome, error) {
 		return refused, err
 	}
 	if errs := s.verify(); len(errs) > 0 {
-		return ojson.NewObject("result", "error", "error_type", errs[0].Type, "error", dispatch.JoinManifestErrors(errs)), nil
+		return ojson.NewObject("result", "error", "error_type", errs[0].Type,
+			"error", dispatch.JoinManifestErrors(errs)), nil
 	}
 	m, errs := dispatch.Inspect(s.manifest)
 	if len(errs) > 0 {

@@ -33,7 +33,8 @@ func (w *workspace) resultTurn() *run.Turn {
 // validated is a validation as fixtures see it.
 func validated(v *result.Validation) outcome {
 	if v.OK {
-		return ojson.NewObject("result", "success", "stages_passed", result.Stages(), "errors", []any{}, "warnings", v.Warnings)
+		return ojson.NewObject("result", "success", "stages_passed", result.Stages(), "errors", []any{},
+			"warnings", v.Warnings)
 	}
 	kind := v.Code()
 	o := ojson.NewObject("result", "error", "failed_stage", v.Stage, "error_type", kind)
@@ -102,7 +103,8 @@ func acceptTurn(w *workspace) (outcome, error) {
 	state.Set("accepted_sequence", member(last, "accepted_sequence"))
 	// The comparator cannot see that an object is empty; an array it can.
 	state.Set("active_turn_ids", w.state.ActiveTurns.Keys())
-	o := ojson.NewObject("result", "success", "state", state, "history_length", len(history), "history_last_entry", last)
+	o := ojson.NewObject("result", "success", "state", state, "history_length", len(history),
+		"history_last_entry", last)
 	if r, ok := tr.Result.(*protocol.AcceptResult); ok {
 		o.Set("warnings", r.Warnings)
 	}

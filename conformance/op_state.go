@@ -59,7 +59,11 @@ func assignTurn(w *workspace) (outcome, error) {
 	if o := w.unfit(); o != nil {
 		return o, nil
 	}
-	return w.move(&protocol.AssignTurn{Role: role, Baseline: &run.Baseline{Kind: "no_git", Clean: true, CapturedAt: wire.FormatTime(w.now)}})
+	return w.move(&protocol.AssignTurn{Role: role, Baseline: &run.Baseline{
+		Kind:       "no_git",
+		Clean:      true,
+		CapturedAt: wire.FormatTime(w.now),
+	}})
 }
 
 func approveTransition(w *workspace) (outcome, error) {
@@ -77,7 +81,10 @@ func approveCompletion(w *workspace) (outcome, error) {
 			return nil, err
 		}
 	}
-	return w.move(&protocol.ApproveCompletion{Approval: protocol.Approval{Files: w.files, Actions: []protocol.ActionRun{}}})
+	return w.move(&protocol.ApproveCompletion{Approval: protocol.Approval{
+		Files:   w.files,
+		Actions: []protocol.ActionRun{},
+	}})
 }
 
 // noActions keeps an approval from being judged without the commands its gate
@@ -99,7 +106,8 @@ func resolveBlocked(w *workspace) (outcome, error) {
 	}
 	if action != "resume" || w.state.Status != wire.StatusBlocked {
 		return w.moved(&wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: "only a blocked run can be resumed, and resume is the only action; the run is " + string(w.state.Status)}), nil
+			Message: "only a blocked run can be resumed, and resume is the only action; the run is " +
+				string(w.state.Status)}), nil
 	}
 	return w.move(&protocol.Reactivate{})
 }

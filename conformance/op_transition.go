@@ -1,4 +1,5 @@
-// transition_state: a bare change of status, held against the table of legal transitions (docs/conformance.md#becoming-a-target).
+// transition_state: a bare change of status, held against the table of legal transitions
+// (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -86,7 +87,8 @@ func noPath(what string) *wire.Error {
 // looked at: it is the graver finding.
 func (w *workspace) immutable(doc *ojson.Object) *wire.Error {
 	after, _ := run.DecodeStateObject(doc)
-	if e := protocol.LegalTransition(w.state, after, protocol.OpTransitionState); e != nil && e.Code == wire.CodeImmutableField {
+	if e := protocol.LegalTransition(w.state, after, protocol.OpTransitionState); e != nil &&
+		e.Code == wire.CodeImmutableField {
 		return e
 	}
 	return nil
@@ -125,7 +127,8 @@ func (w *workspace) escalate(doc *ojson.Object) (*wire.Error, error) {
 		op.TurnID = turn.TurnID
 	}
 	r := run.DescribeBlock(w.state, on, op.TurnID)
-	op.Category, op.TypedReason, op.Owner, op.Action = r.Category, r.Recovery.TypedReason, r.Recovery.Owner, r.Recovery.RecoveryAction
+	op.Category, op.TypedReason, op.Owner, op.Action = r.Category, r.Recovery.TypedReason, r.Recovery.Owner,
+		r.Recovery.RecoveryAction
 	tr, refused := w.propose(op)
 	if refused != nil {
 		return refused, nil

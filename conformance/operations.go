@@ -25,7 +25,8 @@ func lookup(name string) (operation, error) {
 	local := []string{"config", "state", "turn_result", "history", "ledger", "filesystem", "dispatch_bundle"}
 	sealed := append([]string{"post_finalize_inject", "post_finalize_tamper", "post_finalize_delete",
 		"post_finalize_delete_manifest", "post_finalize_corrupt_manifest"}, local...)
-	initiative := []string{"coordinator_config", "repos", "coordinator_state", "barriers", "coordinator_history", "barrier_ledger"}
+	initiative := []string{"coordinator_config", "repos", "coordinator_state", "barriers", "coordinator_history",
+		"barrier_ledger"}
 	var run func(*workspace) (outcome, error)
 	setup := local
 	switch name {

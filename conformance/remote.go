@@ -80,7 +80,8 @@ func remoteBase(base string) (string, error) {
 			err = inner
 		}
 		if strings.Contains(base, "@") {
-			return "", wireError("Invalid remote URL: it cannot be parsed, and is not shown because it may hold a password")
+			return "",
+				wireError("Invalid remote URL: it cannot be parsed, and is not shown because it may hold a password")
 		}
 		reason = err.Error()
 	case u.User != nil:

@@ -1,4 +1,5 @@
-// The remote client against servers that answer, and servers that do everything wrong (docs/conformance.md#the-endpoint).
+// The remote client against servers that answer, and servers that do everything wrong
+// (docs/conformance.md#the-endpoint).
 
 package conformance
 
@@ -52,8 +53,10 @@ func TestNewRemote(t *testing.T) {
 		{"http://h?a=b", "", `Invalid remote URL "http://h?a=b": it must not have a query`},
 		{"http://h?", "", `Invalid remote URL "http://h?": it must not have a query`},
 		{"http://h#x", "", `Invalid remote URL "http://h#x": it must not have a fragment`},
-		{"http://me:pw0rd@h/", "", `Invalid remote URL "http://me:xxxxx@h/": it must not hold a user name or password; give a token with --token`},
-		{"http://me:pw0rd@h\x7f/", "", `Invalid remote URL: it cannot be parsed, and is not shown because it may hold a password`},
+		{"http://me:pw0rd@h/", "",
+			`Invalid remote URL "http://me:xxxxx@h/": it must not hold a user name or password; give a token with --token`},
+		{"http://me:pw0rd@h\x7f/", "",
+			`Invalid remote URL: it cannot be parsed, and is not shown because it may hold a password`},
 	} {
 		r, err := NewRemote(c.base, "", time.Second)
 		switch {
@@ -64,14 +67,21 @@ func TestNewRemote(t *testing.T) {
 		}
 	}
 	for _, token := range []string{"a b", "a\r\nX: y", "t\u00e4", " "} {
-		if _, err := NewRemote("http://h", token, time.Second); err == nil || strings.Contains(err.Error(), token) && token != " " {
+		if _, err := NewRemote("http://h", token, time.Second); err == nil ||
+			strings.Contains(err.Error(), token) && token != " " {
 			t.Errorf("token %q: %v", token, err)
 		}
 	}
 	if _, err := NewRemote("http://h", "", 0); err == nil {
 		t.Error("a timeout of nothing")
 	}
-	for base, want := range map[string]bool{"http://example.org": true, "https://example.org": false, "http://127.0.0.1:1": false, "http://localhost": false, "http://[::1]": false} {
+	for base, want := range map[string]bool{
+		"http://example.org":  true,
+		"https://example.org": false,
+		"http://127.0.0.1:1":  false,
+		"http://localhost":    false,
+		"http://[::1]":        false,
+	} {
 		if got := remoteTo(t, base, "t", time.Second).Exposed(); got != want {
 			t.Errorf("%s: exposed %v", base, got)
 		}
@@ -98,19 +108,22 @@ func TestRemoteRequest(t *testing.T) {
 	defer srv.Close()
 	r := remoteTo(t, srv.URL+"/prefix/", "tok", time.Minute)
 	f := mustFixture(t, eventFixture)
-	if out := r.Execute(context.Background(), f); out.Status != StatusPass || out.Message != "yes" || string(ojson.Compact(out.Actual)) != `{"a":1.50}` {
+	if out := r.Execute(context.Background(), f); out.Status != StatusPass || out.Message != "yes" ||
+		string(ojson.Compact(out.Actual)) != `{"a":1.50}` {
 		t.Errorf("outcome %+v", out)
 	}
 	s := <-got
 	want := string(ojson.Compact(f.Raw))
 	if s.line != "POST /prefix/conform/execute" || s.body != want || s.head.Get("Length") != fmt.Sprint(len(want)) ||
-		s.head.Get("Content-Type") != "application/json" || s.head.Get("Authorization") != "Bearer tok" || s.head.Get("Connection") != "close" {
+		s.head.Get("Content-Type") != "application/json" || s.head.Get("Authorization") != "Bearer tok" ||
+		s.head.Get("Connection") != "close" {
 		t.Errorf("request %+v", s)
 	}
 	if _, err := r.Capabilities(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if s = <-got; s.line != "GET /prefix/conform/capabilities" || s.body != "" || s.head.Get("Authorization") != "Bearer tok" || s.head.Get("Connection") != "close" {
+	if s = <-got; s.line != "GET /prefix/conform/capabilities" || s.body != "" ||
+		s.head.Get("Authorization") != "Bearer tok" || s.head.Get("Connection") != "close" {
 		t.Errorf("request %+v", s)
 	}
 	r = remoteTo(t, srv.URL, "", time.Minute)
@@ -145,7 +158,8 @@ func TestRemoteOutcomes(t *testing.T) {
 		{"cut short", 200, `{"status":"pass"`, "Malformed response: …", `{"body":"{\"status\":\"pass\""}`},
 		{"empty", 200, " \n", `Adapter response missing valid "status"`, "{}"},
 		{"no status", 200, `{"a":1}`, `Adapter response missing valid "status"`, `{"a":1}`},
-		{"another status", 200, `{"status":"passed"}`, `Adapter response missing valid "status"`, `{"status":"passed"}`},
+		{"another status", 200, `{"status":"passed"}`, `Adapter response missing valid "status"`,
+			`{"status":"passed"}`},
 		{"null", 200, `null`, "Adapter response must be a JSON object, not null", "null"},
 		{"too deep", 200, strings.Repeat("[", 5000), "Malformed response: …", `{"body":"[…`},
 		{"not UTF-8", 500, "\xff\xfe", "HTTP 500: \ufffd", `{"body":"` + "\ufffd" + `"}`},
@@ -258,19 +272,22 @@ func TestRemoteBrokenConnections(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, out)
 		}
 		_, err := r.Capabilities(context.Background())
-		if err == nil || !fits(err.Error(), "Failed to fetch remote capabilities "+c.want) || strings.Contains(err.Error(), "t0ken") || strings.Contains(err.Error(), url) {
+		if err == nil || !fits(err.Error(), "Failed to fetch remote capabilities "+c.want) ||
+			strings.Contains(err.Error(), "t0ken") || strings.Contains(err.Error(), url) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	l, _ := net.Listen("tcp", "127.0.0.1:0")
 	l.Close()
 	r := remoteTo(t, "http://"+l.Addr().String(), "", time.Minute)
-	if out := r.Execute(context.Background(), mustFixture(t, eventFixture)); !strings.HasPrefix(out.Message, "HTTP fixture execution network error: dial tcp ") {
+	if out := r.Execute(context.Background(), mustFixture(t,
+		eventFixture)); !strings.HasPrefix(out.Message, "HTTP fixture execution network error: dial tcp ") {
 		t.Errorf("refused: %+v", out)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if out := r.Execute(ctx, mustFixture(t, eventFixture)); out.Status != StatusError || !strings.Contains(out.Message, "ended early") {
+	if out := r.Execute(ctx, mustFixture(t, eventFixture)); out.Status != StatusError ||
+		!strings.Contains(out.Message, "ended early") {
 		t.Errorf("canceled: %+v", out)
 	}
 }
@@ -303,7 +320,8 @@ func TestRemoteAgainstServe(t *testing.T) {
 	if _, err := NewCapabilities(doc, ProtocolHTTP); err != nil {
 		t.Error(err)
 	}
-	if _, err := bad.Capabilities(context.Background()); err == nil || err.Error() != "Failed to fetch remote capabilities: HTTP 401" {
+	if _, err := bad.Capabilities(context.Background()); err == nil ||
+		err.Error() != "Failed to fetch remote capabilities: HTTP 401" {
 		t.Error(err)
 	}
 	f := mustFixture(t, eventFixture)

@@ -1,4 +1,5 @@
-// The report of a verification: counts, what did not pass, and the JSON other tools read (docs/conformance.md#checking).
+// The report of a verification: counts, what did not pass, and the JSON other tools read
+// (docs/conformance.md#checking).
 
 package conformance
 
@@ -155,7 +156,8 @@ func (r *Report) Object() *ojson.Object {
 func (t *TierSummary) object() *ojson.Object {
 	surfaces := ojson.NewObject()
 	for name, c := range t.Surfaces.All() {
-		surfaces.Set(name, ojson.NewObject("passed", c.Passed, "failed", c.Failed, "errored", c.Errored, "not_implemented", c.NotImplemented))
+		surfaces.Set(name, ojson.NewObject("passed", c.Passed, "failed", c.Failed, "errored", c.Errored,
+			"not_implemented", c.NotImplemented))
 	}
 	o := ojson.NewObject(
 		"status", t.Status,

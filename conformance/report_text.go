@@ -33,7 +33,8 @@ func (r *Report) WriteText(w io.Writer, ink Ink) error {
 		if n := t.Count.NotImplemented; n > 0 {
 			more = fmt.Sprintf(", %d not implemented", n)
 		}
-		line("  tier_%d: %s (%d/%d passed%s)", t.Tier, ink.verdict(t.Status, t.Status), t.Count.Passed, t.Count.Run(), more)
+		line("  tier_%d: %s (%d/%d passed%s)", t.Tier, ink.verdict(t.Status, t.Status), t.Count.Passed, t.Count.Run(),
+			more)
 		for _, f := range t.NotImplemented {
 			line("    %s %s: %s", ink.Faint("○"), ink.Safe(plain(f.ID)), ink.Safe(f.Message))
 		}

@@ -1,4 +1,5 @@
-// The workspace as files: a scratch directory for operations that run programs (docs/conformance.md#becoming-a-target).
+// The workspace as files: a scratch directory for operations that run programs
+// (docs/conformance.md#becoming-a-target).
 
 package conformance
 

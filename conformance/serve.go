@@ -96,7 +96,8 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if e.Log != nil {
 		e.log.Lock()
 		defer e.log.Unlock()
-		e.Log(fmt.Sprintf("%s %s %s %d %dB %dms", r.RemoteAddr, quoted(r.Method), quoted(r.URL.Path), a.status, len(data), time.Since(start).Milliseconds()))
+		e.Log(fmt.Sprintf("%s %s %s %d %dB %dms", r.RemoteAddr, quoted(r.Method), quoted(r.URL.Path), a.status,
+			len(data), time.Since(start).Milliseconds()))
 	}
 }
 
@@ -113,7 +114,10 @@ func (e *endpoint) respond(conn *http.ResponseController, r *http.Request) reply
 	if a, refused := e.stranger(r); refused {
 		return a
 	}
-	method := map[string]string{"/conform/capabilities": http.MethodGet, "/conform/execute": http.MethodPost}[r.URL.Path]
+	method := map[string]string{
+		"/conform/capabilities": http.MethodGet,
+		"/conform/execute":      http.MethodPost,
+	}[r.URL.Path]
 	switch {
 	case method == "" || r.URL.RawQuery != "" || r.URL.ForceQuery:
 		return says(http.StatusNotFound, "Not found")

@@ -61,11 +61,13 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 		s.Hosts = []string{"localhost", "127.0.0.1", "::1", host}
 	} else {
 		if s.Token == "" {
-			return nil, badAddress("listening on %s needs a token: anyone who reaches the endpoint can run commands through it",
-				text.Clip(host, 100))
+			return nil,
+				badAddress("listening on %s needs a token: anyone who reaches the endpoint can run commands through it",
+					text.Clip(host, 100))
 		}
 		if len(s.Token) < minPublicToken {
-			return nil, badAddress("listening on %s needs a token of at least %d characters", text.Clip(host, 100), minPublicToken)
+			return nil, badAddress("listening on %s needs a token of at least %d characters", text.Clip(host, 100),
+				minPublicToken)
 		}
 		s.Hosts = nil // the token says who may ask; the names of this host are unknown
 	}

@@ -41,7 +41,10 @@ func (e *endpoint) run(ctx context.Context, fixture ojson.Value) reply {
 	case r.StartErr != nil:
 		return says(http.StatusInternalServerError, "the adapter cannot be started")
 	case r.TimedOut:
-		return graded(Result{Status: StatusError, Message: fmt.Sprintf("the fixture did not end within %dms", timeout.Milliseconds())})
+		return graded(Result{
+			Status:  StatusError,
+			Message: fmt.Sprintf("the fixture did not end within %dms", timeout.Milliseconds()),
+		})
 	case r.Overflow:
 		return says(http.StatusInternalServerError, "the outcome is larger than %d MiB", maxAnswer>>20)
 	}
@@ -64,7 +67,8 @@ func graded(r Result) reply { return reply{status: http.StatusOK, body: r.Object
 // need to be found and to print text, nothing that may be a secret.
 func EndpointEnviron(lookup func(string) string) []string {
 	var out []string
-	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SYSTEMROOT", "COMSPEC", "PATHEXT", "WINDIR"} {
+	for _, name := range []string{"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SHELL", "SYSTEMROOT", "COMSPEC",
+		"PATHEXT", "WINDIR"} {
 		if v := lookup(name); v != "" {
 			out = append(out, name+"="+v)
 		}

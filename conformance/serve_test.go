@@ -1,4 +1,5 @@
-// The endpoint over real sockets: every row of docs/conformance.md#the-endpoint, and peers and fixtures that misbehave.
+// The endpoint over real sockets: every row of docs/conformance.md#the-endpoint, and
+// peers and fixtures that misbehave.
 
 package conformance
 
@@ -116,8 +117,10 @@ func TestServeTable(t *testing.T) {
 	}{
 		{"capabilities", "GET", "/conform/capabilities", "", []string{auth}, 200, ""},
 		{"pass", "POST", "/conform/execute", eventFixture, []string{auth}, 200, "pass"},
-		{"fail", "POST", "/conform/execute", strings.Replace(eventFixture, "invalid_events", "x", 1), []string{auth}, 200, "fail"},
-		{"unknown operation", "POST", "/conform/execute", strings.Replace(eventFixture, "validate_event_ordering", "sing", 1), []string{auth}, 200, "not_implemented"},
+		{"fail", "POST", "/conform/execute", strings.Replace(eventFixture, "invalid_events", "x",
+			1), []string{auth}, 200, "fail"},
+		{"unknown operation", "POST", "/conform/execute", strings.Replace(eventFixture, "validate_event_ordering",
+			"sing", 1), []string{auth}, 200, "not_implemented"},
 		{"no fixture", "POST", "/conform/execute", "{}", []string{auth}, 200, "error"},
 		{"no object", "POST", "/conform/execute", "null", []string{auth}, 200, "error"},
 		{"largest", "POST", "/conform/execute", fits, []string{auth}, 200, "pass"},
@@ -127,9 +130,12 @@ func TestServeTable(t *testing.T) {
 		{"deep", "POST", "/conform/execute", strings.Repeat("[", 100000), []string{auth}, 400, "Invalid JSON: "},
 		{"no token", "POST", "/conform/execute", eventFixture, nil, 401, "Unauthorized"},
 		{"no token for capabilities", "GET", "/conform/capabilities", "", nil, 401, "Unauthorized"},
-		{"wrong token", "GET", "/conform/capabilities", "", []string{"Authorization: Bearer s3cret-tokem"}, 401, "Unauthorized"},
-		{"part of the token", "GET", "/conform/capabilities", "", []string{"Authorization: Bearer s3cret"}, 401, "Unauthorized"},
-		{"another scheme", "GET", "/conform/capabilities", "", []string{"Authorization: bearer s3cret-token"}, 401, "Unauthorized"},
+		{"wrong token", "GET", "/conform/capabilities", "", []string{"Authorization: Bearer s3cret-tokem"}, 401,
+			"Unauthorized"},
+		{"part of the token", "GET", "/conform/capabilities", "", []string{"Authorization: Bearer s3cret"}, 401,
+			"Unauthorized"},
+		{"another scheme", "GET", "/conform/capabilities", "", []string{"Authorization: bearer s3cret-token"}, 401,
+			"Unauthorized"},
 		{"method before token", "POST", "/conform/capabilities", "", nil, 405, "Method not allowed"},
 		{"method", "GET", "/conform/execute", "", []string{auth}, 405, "Method not allowed"},
 		{"head", "HEAD", "/conform/capabilities", "", []string{auth}, 405, ""},
@@ -138,8 +144,10 @@ func TestServeTable(t *testing.T) {
 		{"empty query", "POST", "/conform/execute?", eventFixture, []string{auth}, 404, "Not found"},
 		{"another place", "GET", "/", "", []string{auth}, 404, "Not found"},
 		{"below", "GET", "/conform/capabilities/", "", []string{auth}, 404, "Not found"},
-		{"a web page", "POST", "/conform/execute", eventFixture, []string{auth, "Origin: http://example.org"}, 403, "requests from web pages are refused"},
-		{"a name that points here", "GET", "/conform/capabilities", "", []string{auth, "Host: evil.example:80"}, 403, "the Host header names another host"},
+		{"a web page", "POST", "/conform/execute", eventFixture, []string{auth, "Origin: http://example.org"}, 403,
+			"requests from web pages are refused"},
+		{"a name that points here", "GET", "/conform/capabilities", "", []string{auth, "Host: evil.example:80"}, 403,
+			"the Host header names another host"},
 		{"localhost", "GET", "/conform/capabilities", "", []string{auth, "Host: LocalHost:1"}, 200, ""},
 		{"loopback of the other kind", "GET", "/conform/capabilities", "", []string{auth, "Host: [::1]"}, 200, ""},
 	} {
@@ -148,7 +156,8 @@ func TestServeTable(t *testing.T) {
 		if status == 200 {
 			got = o.String("status")
 		}
-		if status != c.status || got != c.want && !(strings.HasSuffix(c.want, ": ") && strings.HasPrefix(got, c.want)) {
+		if status != c.status ||
+			got != c.want && !(strings.HasSuffix(c.want, ": ") && strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %d %s", c.name, status, ojson.Compact(o))
 		}
 		if status == 405 && h.Get("Allow") == "" || status == 401 && h.Get("WWW-Authenticate") != "Bearer" {
@@ -162,7 +171,8 @@ func TestServeTable(t *testing.T) {
 	if err := v.stop(); err != nil {
 		t.Error(err)
 	}
-	if log := v.log.String(); strings.Contains(log, "s3cret") || !strings.Contains(log, " POST /conform/execute 200 ") {
+	if log := v.log.String(); strings.Contains(log, "s3cret") ||
+		!strings.Contains(log, " POST /conform/execute 200 ") {
 		t.Errorf("log: %s", log)
 	}
 }
@@ -181,11 +191,13 @@ func TestServeBrokenAdapters(t *testing.T) {
 	}
 	v := serveFor(t, "hang", func(s *Server) { s.Timeout = 200 * time.Millisecond })
 	status, o, _ := v.ask(t, "POST", "/conform/execute", eventFixture)
-	if status != 200 || o.String("status") != "error" || o.String("message") != "the fixture did not end within 200ms" || !o.Has("actual") {
+	if status != 200 || o.String("status") != "error" ||
+		o.String("message") != "the fixture did not end within 200ms" || !o.Has("actual") {
 		t.Errorf("hang: %d %s", status, ojson.Compact(o))
 	}
 	v = serveFor(t, "1", func(s *Server) { s.Command = []string{filepath.Join(t.TempDir(), "absent")} })
-	if status, o, _ := v.ask(t, "POST", "/conform/execute", eventFixture); status != 500 || o.String("message") != "the adapter cannot be started" {
+	if status, o, _ := v.ask(t, "POST", "/conform/execute", eventFixture); status != 500 ||
+		o.String("message") != "the adapter cannot be started" {
 		t.Errorf("absent: %d %s", status, ojson.Compact(o))
 	}
 	v = serveFor(t, "locked", nil)
@@ -204,7 +216,8 @@ func TestServeContainment(t *testing.T) {
 		t.Errorf("a secret went along: %s", ojson.Compact(o))
 	}
 	dir := actual.String("dir")
-	if dir == "" || filepath.Dir(dir) != v.tmp || actual.String("tmp") != dir || !actual.Object("env").Has("HOME="+dir) {
+	if dir == "" || filepath.Dir(dir) != v.tmp || actual.String("tmp") != dir ||
+		!actual.Object("env").Has("HOME="+dir) {
 		t.Errorf("directories: %s", ojson.Compact(actual))
 	}
 }
@@ -215,7 +228,8 @@ func TestServeManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
-			if status, o, _ := v.ask(t, "POST", "/conform/execute", eventFixture); status != 200 || o.String("status") != "pass" {
+			if status, o, _ := v.ask(t, "POST", "/conform/execute", eventFixture); status != 200 ||
+				o.String("status") != "pass" {
 				t.Errorf("%d %s", status, ojson.Compact(o))
 			}
 		})
@@ -320,7 +334,8 @@ func TestServeSlowBody(t *testing.T) {
 		t.Errorf("beside a slow body: %d", status)
 	}
 	data, err := io.ReadAll(conn)
-	if err != nil || !bytes.HasPrefix(data, []byte("HTTP/1.1 408 ")) || !bytes.Contains(data, []byte(`{"message":"the body did not arrive in time"}`)) {
+	if err != nil || !bytes.HasPrefix(data, []byte("HTTP/1.1 408 ")) ||
+		!bytes.Contains(data, []byte(`{"message":"the body did not arrive in time"}`)) {
 		t.Errorf("slow body: %v, %q", err, data)
 	}
 	if data, err = io.ReadAll(headers); err != nil || bytes.HasPrefix(data, []byte("HTTP/1.1 200")) {
@@ -334,7 +349,8 @@ func TestListen(t *testing.T) {
 		{"localhost:0", "", ""},
 		{":0", "", ""},
 		{"0", "", ""},
-		{"0.0.0.0:0", "", "listening on 0.0.0.0 needs a token: anyone who reaches the endpoint can run commands through it"},
+		{"0.0.0.0:0", "",
+			"listening on 0.0.0.0 needs a token: anyone who reaches the endpoint can run commands through it"},
 		{"[::]:0", "", "listening on :: needs a token: anyone who reaches the endpoint can run commands through it"},
 		{"0.0.0.0:0", "short", "listening on 0.0.0.0 needs a token of at least 16 characters"},
 		{"0.0.0.0:0", "long enough for it", ""},

@@ -56,8 +56,15 @@ func (v *Verifier) Run(ctx context.Context) (*Report, error) {
 		now = time.Now
 	}
 	r := &Report{
-		Implementation: v.Capabilities.Implementation, ProtocolVersion: v.Capabilities.ProtocolVersion, Tier: v.Tier, Time: now(),
-		TargetRoot: v.TargetRoot, Remote: v.Remote, FixtureRoot: v.Corpus.Root, Digest: v.Corpus.Digest(), Warnings: v.Corpus.Warnings,
+		Implementation:  v.Capabilities.Implementation,
+		ProtocolVersion: v.Capabilities.ProtocolVersion,
+		Tier:            v.Tier,
+		Time:            now(),
+		TargetRoot:      v.TargetRoot,
+		Remote:          v.Remote,
+		FixtureRoot:     v.Corpus.Root,
+		Digest:          v.Corpus.Digest(),
+		Warnings:        v.Corpus.Warnings,
 	}
 	for tier := 1; tier <= v.Tier; tier++ {
 		t := &TierSummary{Tier: tier, Status: "pass", Surfaces: &ojson.Map[*Count]{}}

@@ -37,7 +37,8 @@ func testCorpus(t *testing.T, rows ...string) *Corpus {
 		if _, err := fmt.Sscan(row, &id, &tier, &surface); err != nil {
 			t.Fatal(err)
 		}
-		text := fmt.Sprintf(`{"fixture_id":%q,"tier":%d,"surface":%q,"description":"d","type":"validate","setup":{},"input":{"operation":"validate_event"},"expected":{}}`, id, tier, surface)
+		text := fmt.Sprintf(`{"fixture_id":%q,"tier":%d,"surface":%q,"description":"d","type":"validate","setup":{},"input":{"operation":"validate_event"},"expected":{}}`,
+			id, tier, surface)
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.json", i)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +67,22 @@ func TestOverallPrecedence(t *testing.T) {
 		{"a failure", map[string]Outcome{"A": fail}, []int{1, 2}, StatusFail, "fail", "pass"},
 		{"error then failure", map[string]Outcome{"A": broken, "B": fail}, []int{1, 2}, StatusError, "error", "pass"},
 		{"failure then error", map[string]Outcome{"A": fail, "B": broken}, []int{1, 2}, StatusError, "error", "pass"},
-		{"error in one tier, failure in the next", map[string]Outcome{"B": broken, "C": fail}, []int{1, 2}, StatusError, "error", "fail"},
-		{"not implemented", map[string]Outcome{"A": later, "B": later, "C": later}, []int{1, 2}, StatusPass, "pass", "pass"},
+		{"error in one tier, failure in the next", map[string]Outcome{"B": broken, "C": fail}, []int{1, 2},
+			StatusError, "error", "fail"},
+		{"not implemented", map[string]Outcome{
+			"A": later,
+			"B": later,
+			"C": later,
+		}, []int{1, 2}, StatusPass, "pass", "pass"},
 		{"a tier not claimed", map[string]Outcome{"C": fail}, []int{1}, StatusPass, "pass", "skipped"},
 		{"no tier claimed", nil, []int{3}, StatusError, "skipped", "skipped"},
 	} {
-		r, err := (&Verifier{Capabilities: caps(x.tiers...), Target: scripted(x.answers), Corpus: c, Tier: 2}).Run(context.Background())
+		r, err := (&Verifier{
+			Capabilities: caps(x.tiers...),
+			Target:       scripted(x.answers),
+			Corpus:       c,
+			Tier:         2,
+		}).Run(context.Background())
 		if err != nil {
 			t.Fatalf("%s: %v", x.name, err)
 		}
@@ -86,11 +97,18 @@ func TestOverallPrecedence(t *testing.T) {
 
 func TestReportShape(t *testing.T) {
 	c := testCorpus(t, "A 1 s", "B 1 s", "C 1 u", "D 2 u", "E 3 u")
-	r, err := (&Verifier{Capabilities: caps(1, 3), Corpus: c, Tier: 2, TargetRoot: "/t", Now: testClock, Target: scripted(map[string]Outcome{
-		"A": {Status: StatusFail, Message: "f", Actual: ojson.NewObject("k", "v")},
-		"B": {Status: StatusNotImplemented, Message: "later"},
-		"C": {Status: StatusError, Message: "e"},
-	})}).Run(context.Background())
+	r, err := (&Verifier{
+		Capabilities: caps(1, 3),
+		Corpus:       c,
+		Tier:         2,
+		TargetRoot:   "/t",
+		Now:          testClock,
+		Target: scripted(map[string]Outcome{
+			"A": {Status: StatusFail, Message: "f", Actual: ojson.NewObject("k", "v")},
+			"B": {Status: StatusNotImplemented, Message: "later"},
+			"C": {Status: StatusError, Message: "e"},
+		}),
+	}).Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +130,8 @@ func TestReportShape(t *testing.T) {
 	if err := r.WriteText(&b, Ink{Bold: same, Good: same, Bad: same, Faint: same, Safe: same}); err != nil {
 		t.Fatal(err)
 	}
-	text := "\n  AgentXchain Protocol Conformance\n  " + strings.Repeat("─", 44) + "\n  Target: /t\n  Implementation: x\n  Tier requested: 2\n\n" +
+	text := "\n  AgentXchain Protocol Conformance\n  " + strings.Repeat("─",
+		44) + "\n  Target: /t\n  Implementation: x\n  Tier requested: 2\n\n" +
 		"  Overall: ERROR\n  tier_1: error (0/3 passed, 1 not implemented)\n    ○ B: later\n    ✗ A: f\n    ✗ C: e\n  tier_2: skipped (0/0 passed)\n\n"
 	if diff := cmp.Diff(text, b.String()); diff != "" {
 		t.Error(diff)
@@ -126,7 +145,9 @@ func TestOrderIsThatOfTheCorpus(t *testing.T) {
 	}
 	c := testCorpus(t, rows...)
 	slow := stub(func(f *Fixture) Outcome {
-		time.Sleep(time.Duration(len(f.ID)+int(f.ID[2])) % 7 * time.Millisecond) //nolint:durationcheck // any order will do
+		time.Sleep(
+			time.Duration(len(f.ID)+int(f.ID[2])) % 7 * time.Millisecond,
+		) //nolint:durationcheck // any order will do
 		return Outcome{Status: StatusFail, Message: f.ID}
 	})
 	r, err := (&Verifier{Capabilities: caps(1), Target: slow, Corpus: c, Tier: 1, Jobs: 8}).Run(context.Background())
@@ -155,18 +176,24 @@ func TestCapabilities(t *testing.T) {
 	const adapter = `"adapter":{"protocol":"stdio-fixture-v1","command":["a"]}`
 	for _, x := range []struct{ doc, want string }{
 		{`{"implementation":"x","tiers":[1,2.0],` + adapter + `}`, ""},
-		{`{"implementation":" ","tiers":[1],` + adapter + `}`, "capabilities.implementation must be a non-empty string"},
+		{`{"implementation":" ","tiers":[1],` + adapter + `}`,
+			"capabilities.implementation must be a non-empty string"},
 		{`{"implementation":7,"tiers":[1],` + adapter + `}`, "capabilities.implementation must be a non-empty string"},
 		{`{"implementation":"x","tiers":[],` + adapter + `}`, "capabilities.tiers must be a non-empty array"},
 		{`{"implementation":"x","tiers":{},` + adapter + `}`, "capabilities.tiers must be a non-empty array"},
-		{`{"implementation":"x","tiers":["1",0,1.5,null],` + adapter + `}`, `capabilities.tiers contains invalid tier "1"; capabilities.tiers contains invalid tier "0"; ` +
-			`capabilities.tiers contains invalid tier "1.5"; capabilities.tiers contains invalid tier "null"`},
+		{`{"implementation":"x","tiers":["1",0,1.5,null],` + adapter + `}`,
+			`capabilities.tiers contains invalid tier "1"; capabilities.tiers contains invalid tier "0"; ` +
+				`capabilities.tiers contains invalid tier "1.5"; capabilities.tiers contains invalid tier "null"`},
 		{`{"implementation":"x","tiers":[1],"adapter":[]}`, "capabilities.adapter must be an object"},
 		{`{"implementation":"x","tiers":[1],"adapter":null}`, "capabilities.adapter must be an object"},
-		{`{"implementation":"x","tiers":[1],"adapter":{}}`, `capabilities.adapter.protocol must be "stdio-fixture-v1"; capabilities.adapter.command must be a non-empty array`},
-		{`{"implementation":"x","tiers":[1],"adapter":{"protocol":"stdio-fixture-v1","command":["a",1]}}`, "capabilities.adapter.command[1] must be text a program can be started with"},
-		{`{"implementation":"x","tiers":[1],"adapter":{"protocol":"stdio-fixture-v1","command":[""]}}`, "capabilities.adapter.command[0] must be text a program can be started with"},
-		{`{"implementation":"x","tiers":[1],"adapter":{"protocol":"stdio-fixture-v1","command":["a\u0000b"]}}`, "capabilities.adapter.command[0] must be text a program can be started with"},
+		{`{"implementation":"x","tiers":[1],"adapter":{}}`,
+			`capabilities.adapter.protocol must be "stdio-fixture-v1"; capabilities.adapter.command must be a non-empty array`},
+		{`{"implementation":"x","tiers":[1],"adapter":{"protocol":"stdio-fixture-v1","command":["a",1]}}`,
+			"capabilities.adapter.command[1] must be text a program can be started with"},
+		{`{"implementation":"x","tiers":[1],"adapter":{"protocol":"stdio-fixture-v1","command":[""]}}`,
+			"capabilities.adapter.command[0] must be text a program can be started with"},
+		{`{"implementation":"x","tiers":[1],"adapter":{"protocol":"stdio-fixture-v1","command":["a\u0000b"]}}`,
+			"capabilities.adapter.command[0] must be text a program can be started with"},
 		{`null`, "capabilities must be an object, not null"},
 		{`"x"`, "capabilities must be an object, not a string"},
 	} {
@@ -189,12 +216,14 @@ func TestSurfaceClaims(t *testing.T) {
 	for _, x := range []struct{ surfaces, ask, want string }{
 		{`null`, "anything", ""},
 		{`{"a":true,"b":false,"c":1,"d":0,"e":"yes","f":"","g":null}`, "a", ""},
-		{`{"a":true,"b":false,"c":1,"d":0,"e":"yes","f":"","g":null}`, "b", `Surface "b" is not claimed in capabilities.json. Claimed surfaces: a, c, e`},
+		{`{"a":true,"b":false,"c":1,"d":0,"e":"yes","f":"","g":null}`, "b",
+			`Surface "b" is not claimed in capabilities.json. Claimed surfaces: a, c, e`},
 		{`{}`, "a", `Surface "a" is not claimed in capabilities.json. Claimed surfaces: none`},
 		{`["a"]`, "a", `Surface "a" is not claimed in capabilities.json. Claimed surfaces: none`},
 		{`{}`, "", ""},
 	} {
-		v, err := ojson.Decode([]byte(`{"implementation":"x","tiers":[1],"adapter":{"protocol":"http-fixture-v1"},"surfaces":` + x.surfaces + `}`))
+		v, err := ojson.Decode([]byte(`{"implementation":"x","tiers":[1],"adapter":{"protocol":"http-fixture-v1"},"surfaces":` +
+			x.surfaces + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +288,8 @@ func TestOpenCorpus(t *testing.T) {
 	write(root+"1/notes.md", "no fixture")
 	write(root+"2/deep/er/b.json", strings.Replace(good, `"A"`, `"B"`, 1))
 	write("outside.json", "not JSON")
-	if err := os.Symlink(filepath.Join(dir, "outside.json"), filepath.Join(dir, filepath.FromSlash(root), "link.json")); err != nil {
+	if err := os.Symlink(filepath.Join(dir, "outside.json"),
+		filepath.Join(dir, filepath.FromSlash(root), "link.json")); err != nil {
 		t.Skip("no symbolic links here")
 	}
 	c, err := OpenCorpus(dir)
@@ -267,7 +297,12 @@ func TestOpenCorpus(t *testing.T) {
 		t.Fatalf("%+v %v", c, err)
 	}
 	// What was not read is told, what cannot be a fixture is not.
-	for link, to := range map[string]string{"more": "..", "notes": "1/notes.md", "gone": "nowhere", "1/in.json": "a.json"} {
+	for link, to := range map[string]string{
+		"more":      "..",
+		"notes":     "1/notes.md",
+		"gone":      "nowhere",
+		"1/in.json": "a.json",
+	} {
 		if err := os.Symlink(filepath.FromSlash(to), filepath.Join(dir, filepath.FromSlash(root+link))); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +312,8 @@ func TestOpenCorpus(t *testing.T) {
 		t.Fatalf("%+v %v", c, err)
 	}
 	const passed = " is a symbolic link and was passed over"
-	if diff := cmp.Diff([]string{`"1/in.json"` + passed, `"link.json"` + passed, `"more"` + passed}, c.Warnings); diff != "" {
+	if diff := cmp.Diff([]string{`"1/in.json"` + passed, `"link.json"` + passed,
+		`"more"` + passed}, c.Warnings); diff != "" {
 		t.Error(diff)
 	}
 	// Every file is checked, that of another tier too.
@@ -285,8 +321,9 @@ func TestOpenCorpus(t *testing.T) {
 	_, err = OpenCorpus(dir)
 	file := filepath.Join(dir, filepath.FromSlash(root), "3", "c.json") + ": "
 	want := ""
-	for i, s := range []string{`missing required field "description"`, `missing required field "type"`, `missing required field "setup"`,
-		`missing required field "input"`, `missing required field "expected"`, "tier must be 1, 2, or 3"} {
+	for i, s := range []string{`missing required field "description"`, `missing required field "type"`,
+		`missing required field "setup"`, `missing required field "input"`, `missing required field "expected"`,
+		"tier must be 1, 2, or 3"} {
 		if i > 0 {
 			want += "; "
 		}

@@ -1,4 +1,5 @@
-// The workspace: what a fixture's setup describes, in memory, and the engine at work on it (docs/conformance.md#becoming-a-target).
+// The workspace: what a fixture's setup describes, in memory, and the engine at work on
+// it (docs/conformance.md#becoming-a-target).
 
 package conformance
 
@@ -102,7 +103,8 @@ func (w *workspace) setFiles(setup *ojson.Object) error {
 	if !ok && v != nil {
 		return fmt.Errorf("must be an object, not %s", ojson.TypeName(v))
 	}
-	made := []string{wire.ConfigPath, string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), wire.FlatStagingPath}
+	made := []string{wire.ConfigPath, string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(),
+		wire.FlatStagingPath}
 	for p, v := range o.All() {
 		data, ok := v.(string)
 		if !ok {
