@@ -1,4 +1,5 @@
-// Turns the coordinator finds without a record of its own: given out by a command that was killed, or run by a person in the repository (docs/coordinator.md#a-turn).
+// Turns the coordinator finds without a record of its own: given out by a command that
+// was killed, or run by a person in the repository (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -59,7 +60,8 @@ func (c *Coordinator) adopt(ctx context.Context, s *Seen, env protocol.Env) *ini
 // settle lets a repository complete its working files when its run has a turn
 // whose bundle is not there: the kill may have come in between.
 func (c *Coordinator) settle(ctx context.Context, repo, dir, turn string) {
-	if _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(dispatch.BundleDir(turn)))); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(dir,
+		filepath.FromSlash(dispatch.BundleDir(turn)))); !errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	r, err := c.childRunner(ctx, dir, nil)

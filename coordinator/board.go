@@ -60,7 +60,11 @@ func (s *Standing) Board() []Row {
 }
 
 func (s *Standing) row(stream *initiative.Workstream) Row {
-	r := Row{Workstream: stream, Barrier: s.BarrierOf(stream.ID), Current: stream.Phase == s.State.Phase && s.State.Status != initiative.StatusCompleted}
+	r := Row{
+		Workstream: stream,
+		Barrier:    s.BarrierOf(stream.ID),
+		Current:    stream.Phase == s.State.Phase && s.State.Status != initiative.StatusCompleted,
+	}
 	for _, repo := range stream.Repos {
 		r.Cells = append(r.Cells, s.cell(stream, r.Barrier, repo))
 	}
@@ -104,7 +108,8 @@ func (s *Standing) cell(stream *initiative.Workstream, b *initiative.Barrier, re
 		c.State = CellPartial
 	case s.Children[repo].Waits() && stream.Phase == s.State.Phase:
 		c.State = CellGate
-	case stream.Phase == s.State.Phase && slices.Index(s.Config.Phases(), child.Phase) < slices.Index(s.Config.Phases(), stream.Phase):
+	case stream.Phase == s.State.Phase &&
+		slices.Index(s.Config.Phases(), child.Phase) < slices.Index(s.Config.Phases(), stream.Phase):
 		c.State = CellBehind
 	}
 	return c
@@ -126,7 +131,8 @@ func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier
 	for _, repo := range waiting.Keys() {
 		ids, _ := waiting.Get(repo)
 		switch {
-		case b.Type == initiative.OrderedSequence && len(out) == 0 && repo != stream.EntryRepo && !slices.Contains(accepted, stream.EntryRepo):
+		case b.Type == initiative.OrderedSequence && len(out) == 0 && repo != stream.EntryRepo &&
+			!slices.Contains(accepted, stream.EntryRepo):
 			out = append(out, fmt.Sprintf("%s, after %s", repo, stream.EntryRepo))
 		case len(ids) > 0 && slices.Contains(accepted, repo):
 			out = append(out, fmt.Sprintf("%s to decide %s", repo, strings.Join(ids, ", ")))
@@ -148,12 +154,14 @@ func (s *Standing) waitsFor(stream *initiative.Workstream, b *initiative.Barrier
 func (r *Row) Object() *ojson.Object {
 	cells := []*ojson.Object{}
 	for _, c := range r.Cells {
-		cells = append(cells, ojson.NewObject("repo_id", c.Repo, "entry", c.Entry, "state", c.State, "turn_id", ojson.OrNull(c.Turn), "missing_decisions", append([]string{}, c.Missing...)))
+		cells = append(cells, ojson.NewObject("repo_id", c.Repo, "entry", c.Entry, "state", c.State,
+			"turn_id", ojson.OrNull(c.Turn), "missing_decisions", append([]string{}, c.Missing...)))
 	}
 	id, kind, status := initiative.BarrierID(r.Workstream.ID), r.Workstream.Barrier, "missing"
 	if r.Barrier != nil {
 		id, kind, status = r.Barrier.ID, r.Barrier.Type, r.Barrier.Status
 	}
-	return ojson.NewObject("workstream_id", r.Workstream.ID, "phase", r.Workstream.Phase, "current", r.Current, "depends_on", append([]string{}, r.Workstream.DependsOn...),
-		"barrier_id", id, "type", kind, "status", status, "repos", cells, "waits_for", append([]string{}, r.WaitsFor...))
+	return ojson.NewObject("workstream_id", r.Workstream.ID, "phase", r.Workstream.Phase, "current", r.Current,
+		"depends_on", append([]string{}, r.Workstream.DependsOn...), "barrier_id", id, "type", kind, "status", status,
+		"repos", cells, "waits_for", append([]string{}, r.WaitsFor...))
 }

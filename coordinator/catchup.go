@@ -1,4 +1,5 @@
-// Bringing the record up to what the repositories have done, on every command that changes it (docs/coordinator.md#when-it-is-blocked).
+// Bringing the record up to what the repositories have done, on every command that
+// changes it (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -60,7 +61,8 @@ func (c *Coordinator) catchUp(ctx context.Context, tx *Tx) (*Seen, *CaughtUp, er
 // acceptances tells the hooks of every acceptance that counts now. A hook that
 // changes what it must not blocks the initiative; the hooks of the others are
 // told all the same (docs/siblings.md).
-func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *initiative.History, r *initiative.Resynced) error {
+func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *initiative.History,
+	r *initiative.Resynced) error {
 	if len(r.Projected) == 0 || len(s.Config.Hooks.Array(HookAfterAcceptance)) == 0 {
 		return nil
 	}
@@ -78,10 +80,12 @@ func (c *Coordinator) acceptances(ctx context.Context, tx *Tx, s *Seen, before *
 		if run != nil && run.RunID != nil {
 			runID = *run.RunID
 		}
-		out, err := c.fire(ctx, tx, s, HookAfterAcceptance, ojson.NewObject("workstream_id", a.Workstream, "repo_id", a.Repo, "repo_run_id", runID,
-			"projection_ref", p.Ref, "repo_turn_id", a.TurnID, "summary", a.Summary, "files_changed", append([]string{}, a.FilesChanged...),
-			"decisions", append([]any{}, a.Decisions...), "verification", ojson.CloneValue(a.Verification), "barrier_effects", effects,
-			"context_invalidations", invalidations(s.Config, before, a), "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
+		out, err := c.fire(ctx, tx, s, HookAfterAcceptance, ojson.NewObject("workstream_id", a.Workstream,
+			"repo_id", a.Repo, "repo_run_id", runID, "projection_ref", p.Ref, "repo_turn_id", a.TurnID,
+			"summary", a.Summary, "files_changed", append([]string{}, a.FilesChanged...),
+			"decisions", append([]any{}, a.Decisions...), "verification", ojson.CloneValue(a.Verification),
+			"barrier_effects", effects, "context_invalidations", invalidations(s.Config, before, a),
+			"coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 		if err != nil {
 			return err
 		}
@@ -110,14 +114,17 @@ func invalidations(cfg *initiative.Config, h *initiative.History, a initiative.A
 		why := ""
 		switch {
 		case slices.Contains(row.Strings("upstream_repo_ids"), a.Repo):
-			why = fmt.Sprintf("Context %s told of %s before it had this turn accepted", row.String("context_ref"), a.Repo)
+			why = fmt.Sprintf("Context %s told of %s before it had this turn accepted", row.String("context_ref"),
+				a.Repo)
 		case stream == a.Workstream || slices.Contains(row.Strings("relevant_workstream_ids"), a.Workstream):
-			why = fmt.Sprintf("Context %s is about workstream %s too, in which %s has had a turn accepted", row.String("context_ref"), a.Workstream, a.Repo)
+			why = fmt.Sprintf("Context %s is about workstream %s too, in which %s has had a turn accepted",
+				row.String("context_ref"), a.Workstream, a.Repo)
 		default:
 			continue
 		}
-		out = append(out, ojson.NewObject("target_repo_id", target, "context_ref", row.String("context_ref"), "workstream_id", stream,
-			"source_repo_id", a.Repo, "files_changed", append([]string{}, a.FilesChanged...), "reason", why))
+		out = append(out, ojson.NewObject("target_repo_id", target, "context_ref", row.String("context_ref"),
+			"workstream_id", stream, "source_repo_id", a.Repo, "files_changed", append([]string{}, a.FilesChanged...),
+			"reason", why))
 	}
 	return out
 }
@@ -146,8 +153,9 @@ func (c *Coordinator) escalate(ctx context.Context, tx *Tx, s *Seen) {
 	for repo, r := range s.State.RepoRuns.All() {
 		runs.Set(repo, ojson.Marshal(r))
 	}
-	out, err := c.fire(ctx, tx, s, HookOnEscalation, ojson.NewObject("workstream_id", nil, "repo_id", nil, "repo_run_id", nil,
-		"blocked_reason", s.State.BlockedReason, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase, "repo_runs", runs))
+	out, err := c.fire(ctx, tx, s, HookOnEscalation, ojson.NewObject("workstream_id", nil, "repo_id", nil,
+		"repo_run_id", nil, "blocked_reason", s.State.BlockedReason, "coordinator_status", string(s.State.Status),
+		"coordinator_phase", s.State.Phase, "repo_runs", runs))
 	if err == nil {
 		if e := stopped(HookOnEscalation, out); e != nil {
 			err = e
@@ -171,7 +179,11 @@ func blockedError(s *initiative.State) *wire.Error {
 
 // reportFile is the report of a block, unless there is one.
 func reportFile(reason string, env protocol.Env) initiative.File {
-	return initiative.File{Path: initiative.ReportPath, Data: []byte(initiative.Report(reason, env.Time())), Keep: true}
+	return initiative.File{
+		Path: initiative.ReportPath,
+		Data: []byte(initiative.Report(reason, env.Time())),
+		Keep: true,
+	}
 }
 
 // hasReport reports whether there is a recovery report, or something in its place.

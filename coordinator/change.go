@@ -58,10 +58,18 @@ func (d *Documents) steps(c *initiative.Change) []step {
 	rows(initiative.HookAuditPath, c.HookAudit)
 	rows(initiative.HookNotesPath, c.HookNotes)
 	if c.Barriers != nil {
-		out = append(out, step{File: initiative.BarriersPath, Data: string(ojson.Pretty(c.Barriers.Object())), Before: d.digests[initiative.BarriersPath]})
+		out = append(out, step{
+			File:   initiative.BarriersPath,
+			Data:   string(ojson.Pretty(c.Barriers.Object())),
+			Before: d.digests[initiative.BarriersPath],
+		})
 	}
 	if c.State != nil {
-		out = append(out, step{File: initiative.StatePath, Data: string(ojson.Pretty(c.State.Object())), Before: d.digests[initiative.StatePath]})
+		out = append(out, step{
+			File:   initiative.StatePath,
+			Data:   string(ojson.Pretty(c.State.Object())),
+			Before: d.digests[initiative.StatePath],
+		})
 	}
 	return out
 }
@@ -197,7 +205,8 @@ func finish(root *os.Root) (wire.Problems, error) {
 func complete(root *os.Root, steps []step) (problems wire.Problems, err error) {
 	for _, s := range steps {
 		if !s.known() {
-			problems = append(problems, abandoned(pendingPath, "its record names a file that is not the coordinator's")...)
+			problems = append(problems,
+				abandoned(pendingPath, "its record names a file that is not the coordinator's")...)
 			continue
 		}
 		state, rest, at, err := s.progress(root)
@@ -221,14 +230,19 @@ func complete(root *os.Root, steps []step) (problems wire.Problems, err error) {
 }
 
 func abandoned(name, why string) wire.Problems {
-	return wire.Problems{{Code: "change_abandoned", Field: name, Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why)}}
+	return wire.Problems{{
+		Code:    "change_abandoned",
+		Field:   name,
+		Message: fmt.Sprintf("a change of %s that was interrupted could not be completed: %s", path.Base(name), why),
+	}}
 }
 
 // known reports a file that a change may write. The record of a change lies in
 // a directory that others can write to.
 func (s *step) known() bool {
 	switch s.File {
-	case initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath:
+	case initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath,
+		initiative.HookNotesPath:
 		return s.Append && s.Size >= 0
 	case initiative.BarriersPath, initiative.StatePath:
 		return !s.Append

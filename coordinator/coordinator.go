@@ -22,9 +22,10 @@ import (
 
 // Options configures a Coordinator. The zero value is what the command line uses.
 type Options struct {
-	Now      func() time.Time    // clock; time.Now when nil
-	Seed     func() string       // 32 hex digits for each operation's ids; random when nil
-	LockWait time.Duration       // for other commands on the workspace and its repositories; 10 s when 0, none when negative
+	Now  func() time.Time // clock; time.Now when nil
+	Seed func() string    // 32 hex digits for each operation's ids; random when nil
+	// for other commands on the workspace and its repositories; 10 s when 0, none when negative
+	LockWait time.Duration
 	Getenv   func(string) string // for identity, trust and dispatch markers; os.Getenv when nil
 	Terminal bool                // a person at a terminal is asking
 	Trust    bool                // use hooks without stored trust; not inside a dispatched turn
@@ -188,8 +189,13 @@ func unresolved(d *Documents) error {
 		return nil
 	}
 	p := d.RepoProblems
-	e := &wire.Error{Code: initiative.CodeRepoUnresolved, Field: p[0].Field, Problems: p, Message: initiative.ConfigFile + ": " + p[0].Message,
-		Hint: "correct the paths in " + initiative.ConfigFile + ", or bring the repositories where it says"}
+	e := &wire.Error{
+		Code:     initiative.CodeRepoUnresolved,
+		Field:    p[0].Field,
+		Problems: p,
+		Message:  initiative.ConfigFile + ": " + p[0].Message,
+		Hint:     "correct the paths in " + initiative.ConfigFile + ", or bring the repositories where it says",
+	}
 	if n := len(p) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)
 	}

@@ -38,7 +38,11 @@ type Participant struct {
 // MoveRef is a participant that moves one prepared ref, such as that of the
 // coordinator's own record (gitstore.PrepareInitiative).
 func MoveRef(repo string, r *git.Repository, m gitstore.Move) Participant {
-	return Participant{Repo: repo, Ops: []string{m.Op}, Act: func(ctx context.Context, publish gitstore.Publish) error { return publish(ctx, r, m) }}
+	return Participant{
+		Repo: repo,
+		Ops:  []string{m.Op},
+		Act:  func(ctx context.Context, publish gitstore.Publish) error { return publish(ctx, r, m) },
+	}
 }
 
 // Decided is what a decision moved.
@@ -130,7 +134,13 @@ type ended struct {
 }
 
 func newRound(ctx context.Context, parts []Participant) *round {
-	r := &round{parts: parts, ready: make(chan move), over: make(chan ended), left: len(parts), waits: make(map[int]bool)}
+	r := &round{
+		parts: parts,
+		ready: make(chan move),
+		over:  make(chan ended),
+		left:  len(parts),
+		waits: make(map[int]bool),
+	}
 	r.ctx, r.stop = context.WithCancelCause(ctx)
 	for range parts {
 		r.answer = append(r.answer, make(chan error, 1))
@@ -200,7 +210,11 @@ func (r *round) refused(i int, err error) error {
 
 // undo tells the Acts that nothing moves and waits for them to end.
 func (r *round) undo(cause error) error {
-	e := &git.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because not all repositories could move", Err: cause}
+	e := &git.Error{
+		Code:    gitstore.CodeDecisionUndone,
+		Message: "nothing was decided, because not all repositories could move",
+		Err:     cause,
+	}
 	var hinted interface{ ErrorHint() string }
 	if errors.As(cause, &hinted) {
 		e.Hint = hinted.ErrorHint()

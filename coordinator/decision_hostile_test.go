@@ -38,8 +38,10 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 	if err := operate(ctx, victim, nil, "x", giveTurn); err != nil {
 		t.Fatal(err)
 	}
-	gitOut(t, victim, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "one")
-	gitOut(t, victim, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "two")
+	gitOut(t, victim, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m",
+		"one")
+	gitOut(t, victim, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m",
+		"two")
 	run := gitOut(t, victim, "for-each-ref", "--format=%(refname)", git.RunRefPrefix)
 	for _, c := range []struct {
 		name, ref string
@@ -52,13 +54,23 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			d.Outcome, d.BegunAt = gitstore.OutcomeMove, "2020-01-01T00:00:00Z"
 			part := func(dir, ref string) gitstore.Participant {
 				at := gitOut(t, dir, "rev-parse", ref)
-				return gitstore.Participant{Repo: "x", GitDir: filepath.Join(dir, ".git"), Ref: ref, Old: at, New: at, Reflog: "x", Objects: "sha1", Refs: "files"}
+				return gitstore.Participant{
+					Repo:    "x",
+					GitDir:  filepath.Join(dir, ".git"),
+					Ref:     ref,
+					Old:     at,
+					New:     at,
+					Reflog:  "x",
+					Objects: "sha1",
+					Refs:    "files",
+				}
 			}
 			p := part(victim, c.ref)
 			p.New = gitOut(t, victim, "rev-parse", c.ref+"^")
 			d.Participants = append(d.Participants, p)
 			if c.own {
-				d.Participants = append(d.Participants, part(clone, gitOut(t, clone, "for-each-ref", "--format=%(refname)", git.RunRefPrefix)))
+				d.Participants = append(d.Participants,
+					part(clone, gitOut(t, clone, "for-each-ref", "--format=%(refname)", git.RunRefPrefix)))
 			}
 			sum := sha256.Sum256([]byte(evil))
 			notes := filepath.Join(clone, ".git", "agentxchain", "decisions")
@@ -83,7 +95,8 @@ func TestForeignDecisionMovesNothing(t *testing.T) {
 			if gitOut(t, victim, "rev-parse", c.ref) != p.Old {
 				t.Fatalf("a foreign ref was moved (%v)", err)
 			}
-			if data, rerr := os.ReadFile(filepath.Join(dir, initiative.ConfigFile)); rerr != nil || os.WriteFile(filepath.Join(evil, initiative.ConfigFile), data, 0o666) != nil {
+			if data, rerr := os.ReadFile(filepath.Join(dir, initiative.ConfigFile)); rerr != nil ||
+				os.WriteFile(filepath.Join(evil, initiative.ConfigFile), data, 0o666) != nil {
 				t.Fatal(rerr)
 			}
 			if tx, err := open(t, evil).Lock(ctx, "next", time.Second); err == nil {

@@ -80,7 +80,8 @@ func (r *round) prepare(tx *Tx, c *initiative.Change, d *gitstore.Decision, pend
 }
 
 // carryOut moves the refs and the coordinator's files and lets the Acts go on.
-func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []move, pending []*gitstore.Pending) (*Decided, error) {
+func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []move,
+	pending []*gitstore.Pending) (*Decided, error) {
 	failed := make([]error, len(pending))
 	var wg sync.WaitGroup
 	for i, p := range pending {
@@ -105,7 +106,10 @@ func (r *round) carryOut(tx *Tx, d *gitstore.Decision, steps []step, moves []mov
 			err = unwritten(err)
 		}
 	case err == nil:
-		err = errors.Join(&git.Error{Code: gitstore.CodeDecisionUndone, Message: "nothing was decided, because another program moved a repository meanwhile"}, d.Remove())
+		err = errors.Join(&git.Error{
+			Code:    gitstore.CodeDecisionUndone,
+			Message: "nothing was decided, because another program moved a repository meanwhile",
+		}, d.Remove())
 	}
 	out := &Decided{Moved: make(map[string]git.OID)}
 	for i, p := range pending {
@@ -138,9 +142,17 @@ func (s *Store) settleDecision(ctx context.Context) (wire.Problems, error) {
 		return nil, err
 	}
 	faults.Point("decision.settled")
-	report := wire.Problems{{Code: "decision_taken_back", Field: gitstore.DecisionFile, Message: "a decision that was interrupted before it was made was taken back; no repository has moved"}}
+	report := wire.Problems{{
+		Code:    "decision_taken_back",
+		Field:   gitstore.DecisionFile,
+		Message: "a decision that was interrupted before it was made was taken back; no repository has moved",
+	}}
 	if moved {
-		report = wire.Problems{{Code: "decision_finished", Field: gitstore.DecisionFile, Message: "a decision that was interrupted was finished in all of its repositories"}}
+		report = wire.Problems{{
+			Code:    "decision_finished",
+			Field:   gitstore.DecisionFile,
+			Message: "a decision that was interrupted was finished in all of its repositories",
+		}}
 		steps := make([]step, len(d.Steps))
 		for i, o := range d.Steps {
 			ojson.Unmarshal(o, &steps[i])

@@ -32,8 +32,10 @@ const childConfig = `{"schema_version":"1.0","project":{"id":"demo","name":"Demo
 `
 
 // operate runs one operation in the repository at dir.
-func operate(ctx context.Context, dir string, publish gitstore.Publish, seed string, op func(*gitstore.View) protocol.Operation) error {
-	s, err := gitstore.OpenForeign(ctx, dir, gitstore.Options{Publish: publish, Actor: &protocol.Actor{Name: "Ada", Email: "ada@example.org"}})
+func operate(ctx context.Context, dir string, publish gitstore.Publish, seed string,
+	op func(*gitstore.View) protocol.Operation) error {
+	s, err := gitstore.OpenForeign(ctx, dir,
+		gitstore.Options{Publish: publish, Actor: &protocol.Actor{Name: "Ada", Email: "ada@example.org"}})
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,11 @@ func startRun(v *gitstore.View) protocol.Operation {
 }
 
 func giveTurn(*gitstore.View) protocol.Operation {
-	return &protocol.AssignTurn{Role: "qa", Baseline: &run.Baseline{Kind: "git_worktree", Clean: true, CapturedAt: "2026-01-02T03:04:05.000Z"}}
+	return &protocol.AssignTurn{Role: "qa", Baseline: &run.Baseline{
+		Kind:       "git_worktree",
+		Clean:      true,
+		CapturedAt: "2026-01-02T03:04:05.000Z",
+	}}
 }
 
 var childTemplate = sync.OnceValues(func() (string, error) {
@@ -78,8 +84,13 @@ var childTemplate = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer func() { _ = s.Close() }()
-	if err := s.WriteNew([]gitstore.NewFile{{Path: wire.ConfigPath, Data: []byte(childConfig)}, {Path: string(wire.DocState), Data: protocol.FreshState(cfg, "").Encode()},
-		{Path: wire.LedgerHistory.Path()}, {Path: wire.LedgerDecisions.Path()}, {Path: wire.LedgerTalk.Path(), Data: []byte("# Talk\n")}}); err != nil {
+	if err := s.WriteNew([]gitstore.NewFile{
+		{Path: wire.ConfigPath, Data: []byte(childConfig)},
+		{Path: string(wire.DocState), Data: protocol.FreshState(cfg, "").Encode()},
+		{Path: wire.LedgerHistory.Path()},
+		{Path: wire.LedgerDecisions.Path()},
+		{Path: wire.LedgerTalk.Path(), Data: []byte("# Talk\n")},
+	}); err != nil {
 		return "", err
 	}
 	return dir, operate(context.Background(), dir, nil, "init", startRun)
@@ -125,9 +136,13 @@ func decideAll(dir string) (*Decided, error) {
 	var parts []Participant
 	for _, repo := range []string{"web", "api", "docs"} {
 		path, _ := tx.Docs.Roots.Path(repo)
-		parts = append(parts, Participant{Repo: repo, Ops: []string{"assign_turn"}, Act: func(ctx context.Context, publish gitstore.Publish) error {
-			return operate(ctx, path, publish, "assign-"+repo, giveTurn)
-		}})
+		parts = append(parts, Participant{
+			Repo: repo,
+			Ops:  []string{"assign_turn"},
+			Act: func(ctx context.Context, publish gitstore.Publish) error {
+				return operate(ctx, path, publish, "assign-"+repo, giveTurn)
+			},
+		})
 	}
 	return tx.Decide(context.Background(), initiative.Block(&tx.Docs.Workspace, "decided", at("block")), parts)
 }
@@ -137,7 +152,8 @@ func decideAll(dir string) (*Decided, error) {
 func where(t testing.TB, dir string) (moved []string, blocked bool) {
 	t.Helper()
 	for _, repo := range []string{"web", "api", "docs"} {
-		out, err := exec.Command("git", "-C", filepath.Join(dir, "repos", repo), "for-each-ref", "--format=%(subject)", "refs/agentxchain/runs").Output()
+		out, err := exec.Command("git", "-C", filepath.Join(dir, "repos", repo), "for-each-ref", "--format=%(subject)",
+			"refs/agentxchain/runs").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +237,8 @@ func TestDecideUndoesWhenOneRefIsLocked(t *testing.T) {
 		t.Fatal(refs, err)
 	}
 	old := time.Now().Add(-time.Minute)
-	if err := errors.Join(os.WriteFile(refs[0]+".lock", nil, 0o666), os.Chtimes(refs[0]+".lock", old, old)); err != nil {
+	if err := errors.Join(os.WriteFile(refs[0]+".lock", nil, 0o666),
+		os.Chtimes(refs[0]+".lock", old, old)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = decideAll(dir)
@@ -304,10 +321,12 @@ func TestDecisionKilled(t *testing.T) {
 	}
 	type kill struct{ point, git, next string }
 	var cases []kill
-	points := []string{"decision.gathered", "decision.started", "coordinator.change.files", "decision.noted", "decision.written", "decision.prepared:1", "decision.prepared:2", "decision.prepared:3",
-		"decision.made", "decision.moving:1", "decision.moving:2", "decision.moving:3", "decision.moved", "decision.settled", "coordinator.change.begun", "coordinator.change.step:1",
-		"coordinator.change.step:2", "decision.files"}
-	gits := []string{"decision.started", "decision.noted", "decision.written", "decision.prepared", "decision.made", "decision.moved"}
+	points := []string{"decision.gathered", "decision.started", "coordinator.change.files", "decision.noted",
+		"decision.written", "decision.prepared:1", "decision.prepared:2", "decision.prepared:3", "decision.made",
+		"decision.moving:1", "decision.moving:2", "decision.moving:3", "decision.moved", "decision.settled",
+		"coordinator.change.begun", "coordinator.change.step:1", "coordinator.change.step:2", "decision.files"}
+	gits := []string{"decision.started", "decision.noted", "decision.written", "decision.prepared", "decision.made",
+		"decision.moved"}
 	long := os.Getenv("AGENTXCHAIN_LONG_TESTS") != ""
 	for i, p := range points {
 		if long {
@@ -339,7 +358,8 @@ func TestDecisionKilled(t *testing.T) {
 			}
 			if c.next != "workspace" {
 				// The next command is one in a repository.
-				s, err := gitstore.OpenForeign(context.Background(), filepath.Join(dir, "repos", c.next), gitstore.Options{})
+				s, err := gitstore.OpenForeign(context.Background(), filepath.Join(dir, "repos", c.next),
+					gitstore.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

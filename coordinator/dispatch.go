@@ -1,4 +1,5 @@
-// Giving a turn to a repository: its own assignment, hooks and seal, and the context inside what the actor reads (docs/coordinator.md#a-turn).
+// Giving a turn to a repository: its own assignment, hooks and seal, and the context
+// inside what the actor reads (docs/coordinator.md#a-turn).
 
 package coordinator
 
@@ -31,8 +32,9 @@ type Given struct {
 // Object is the dispatch for --json: {repo_id, turn_id, workstream_id, role,
 // bundle_path} (docs/commands.md), then what is ours.
 func (g *Given) Object() *ojson.Object {
-	return ojson.NewObject("action", "turn_dispatched", "repo_id", g.Repo, "turn_id", g.TurnID, "workstream_id", g.Workstream, "role", g.Role,
-		"bundle_path", g.BundlePath, "repo_run_id", g.RunID, "context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
+	return ojson.NewObject("action", "turn_dispatched", "repo_id", g.Repo, "turn_id", g.TurnID,
+		"workstream_id", g.Workstream, "role", g.Role, "bundle_path", g.BundlePath, "repo_run_id", g.RunID,
+		"context_ref", g.ContextRef, "reason", g.Reason, "run_started", g.Started)
 }
 
 // give gives a turn out. The context is recorded first and the turn last: a kill
@@ -40,12 +42,18 @@ func (g *Given) Object() *ojson.Object {
 func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*Given, error) {
 	dir, ok := s.Roots.Path(a.Repo)
 	if !ok {
-		return nil, &wire.Error{Code: initiative.CodeRepoUnresolved, Field: "repos." + a.Repo, Message: "Repository " + a.Repo + " has no place that can be used."}
+		return nil, &wire.Error{
+			Code:    initiative.CodeRepoUnresolved,
+			Field:   "repos." + a.Repo,
+			Message: "Repository " + a.Repo + " has no place that can be used.",
+		}
 	}
 	cx, ch := initiative.NewContext(&s.Workspace, a, c.env(ctx))
 	cx.HandOver(handoffs(c.store.root, s.State.SuperRunID, a.Workstream))
-	ch.Files = []initiative.File{{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
-		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)}}
+	ch.Files = []initiative.File{
+		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorJSON), Data: ojson.Pretty(cx.JSON)},
+		{Path: path.Join(initiative.ContextDir, cx.Ref, dispatch.CoordinatorText), Data: []byte(cx.Text)},
+	}
 	if err := tx.Commit(ch); err != nil {
 		return nil, err
 	}
@@ -58,14 +66,20 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 		return nil, inRepo(a.Repo, dir, err)
 	}
 	defer func() { _ = r.Close() }()
-	out, err := r.AssignTurn(ctx, runner.AssignOptions{Role: a.Role, NewRun: child.State.Status == wire.StatusCompleted,
-		CrossRepo: &runner.CrossRepo{JSON: ojson.Pretty(cx.JSON), Text: []byte(cx.Text)}})
+	out, err := r.AssignTurn(ctx, runner.AssignOptions{
+		Role:      a.Role,
+		NewRun:    child.State.Status == wire.StatusCompleted,
+		CrossRepo: &runner.CrossRepo{JSON: ojson.Pretty(cx.JSON), Text: []byte(cx.Text)},
+	})
 	for _, n := range out.Notices {
 		c.note(a.Repo + ": " + n)
 	}
 	if out.Turn == nil {
 		if err == nil {
-			err = &wire.Error{Code: wire.CodeInvalidState, Message: "The turn was given out, but the repository does not say which it is."}
+			err = &wire.Error{
+				Code:    wire.CodeInvalidState,
+				Message: "The turn was given out, but the repository does not say which it is.",
+			}
 		}
 		return nil, c.unstarted(ctx, tx, s, a, out, inRepo(a.Repo, dir, err))
 	}
@@ -74,10 +88,18 @@ func (c *Coordinator) give(ctx context.Context, tx *Tx, s *Seen, a *initiative.A
 	}
 	faults.Point("coordinator.dispatch.assigned")
 	c.noteTurn(r.Store.Repository(), s, a.Repo, out.Turn.TurnID)
-	g := &Given{Assignment: *a, RunID: out.Run, TurnID: out.Turn.TurnID, ContextRef: cx.Ref, Started: out.Started, Warnings: out.Warnings,
-		BundlePath: filepath.Join(dir, filepath.FromSlash(dispatch.BundleDir(out.Turn.TurnID)))}
+	g := &Given{
+		Assignment: *a,
+		RunID:      out.Run,
+		TurnID:     out.Turn.TurnID,
+		ContextRef: cx.Ref,
+		Started:    out.Started,
+		Warnings:   out.Warnings,
+		BundlePath: filepath.Join(dir, filepath.FromSlash(dispatch.BundleDir(out.Turn.TurnID))),
+	}
 	done := initiative.Dispatched(&s.Workspace, a, g.RunID, g.TurnID, g.ContextRef, c.env(ctx))
-	if err := c.commit(context.WithoutCancel(ctx), tx, "dispatch", "Gave "+a.Repo+" a turn of workstream "+a.Workstream, done); err != nil {
+	if err := c.commit(context.WithoutCancel(ctx), tx, "dispatch",
+		"Gave "+a.Repo+" a turn of workstream "+a.Workstream, done); err != nil {
 		return g, err
 	}
 	s.Documents = tx.Docs
@@ -94,11 +116,13 @@ func (c *Coordinator) noteTurn(in *git.Repository, s *Seen, repo, turn string) {
 // unstarted follows a repository that has started a run and then not given the turn:
 // the run still belongs to the initiative, and must not be mistaken for a foreign one
 // (docs/siblings.md).
-func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment, out *runner.Assigned, why error) error {
+func (c *Coordinator) unstarted(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment, out *runner.Assigned,
+	why error) error {
 	if out.Run == "" || out.Run == s.State.RunOf(a.Repo) || !out.Started {
 		return why
 	}
-	if err := c.commit(context.WithoutCancel(ctx), tx, "relink", "Took over the run that "+a.Repo+" has started", followRun(&s.Workspace, a.Repo, out.Run, c.env(ctx))); err != nil {
+	if err := c.commit(context.WithoutCancel(ctx), tx, "relink", "Took over the run that "+a.Repo+" has started",
+		followRun(&s.Workspace, a.Repo, out.Run, c.env(ctx))); err != nil {
 		c.note(err.Error())
 	}
 	s.Documents = tx.Docs
@@ -112,5 +136,11 @@ func (c *Coordinator) childRunner(ctx context.Context, dir string, publish gitst
 	if err != nil {
 		return nil, err
 	}
-	return runner.New(s, runner.Options{Now: c.opt.Now, LockWait: c.opt.LockWait, Getenv: c.opt.Getenv, Terminal: c.opt.Terminal, Trust: c.opt.Trust}), nil
+	return runner.New(s, runner.Options{
+		Now:      c.opt.Now,
+		LockWait: c.opt.LockWait,
+		Getenv:   c.opt.Getenv,
+		Terminal: c.opt.Terminal,
+		Trust:    c.opt.Trust,
+	}), nil
 }

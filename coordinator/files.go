@@ -113,13 +113,18 @@ func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Doc
 	case state != nil:
 		if d.State, e = initiative.DecodeState(state); e != nil {
 			if e.Hint == "" {
-				e.Hint = "when the workspace is in a git repository its newest record has the last good one: git for-each-ref --sort=-committerdate refs/agentxchain/initiatives, then git show REF:" + initiative.StatePath
+				e.Hint = "when the workspace is in a git repository its newest record has the last good one: git for-each-ref --sort=-committerdate refs/agentxchain/initiatives, then git show REF:" +
+					initiative.StatePath
 			}
 			return nil, e
 		}
 	case !fresh:
-		return nil, &wire.Error{Code: initiative.CodeNoCoordinator, Field: initiative.StatePath, Message: "No initiative has been started in this workspace.",
-			Hint: "git agentxchain multi init"}
+		return nil, &wire.Error{
+			Code:    initiative.CodeNoCoordinator,
+			Field:   initiative.StatePath,
+			Message: "No initiative has been started in this workspace.",
+			Hint:    "git agentxchain multi init",
+		}
 	}
 	barriers, e := r.document(initiative.BarriersPath)
 	if e != nil {
@@ -153,7 +158,11 @@ func (r *reader) documents(cfg *initiative.Config, dir string, fresh bool) (*Doc
 func (r *reader) file(name string, limit int64) ([]byte, *wire.Error) {
 	data, err := readRegular(r.root, name, limit)
 	if err != nil {
-		return nil, &wire.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
+		return nil, &wire.Error{
+			Code:    "unreadable_file",
+			Field:   name,
+			Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err)),
+		}
 	}
 	return data, nil
 }
@@ -199,7 +208,11 @@ func (r *reader) document(name string) (*ojson.Object, *wire.Error) {
 	}
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
-		return nil, &wire.Error{Code: wire.CodeInvalidState, Field: name, Message: fmt.Sprintf("%s is not valid JSON: %v", name, err)}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidState,
+			Field:   name,
+			Message: fmt.Sprintf("%s is not valid JSON: %v", name, err),
+		}
 	}
 	r.docs.digests[name] = digest(data)
 	return o, nil

@@ -1,4 +1,5 @@
-// The coordinator's hooks: when they are asked, what they are shown, and what is guarded meanwhile (docs/coordinator.md#hooks).
+// The coordinator's hooks: when they are asked, what they are shown, and what is guarded
+// meanwhile (docs/coordinator.md#hooks).
 
 package coordinator
 
@@ -54,7 +55,12 @@ func (c *Coordinator) Hooks(ctx context.Context) (*runner.OtherHooks, error) {
 }
 
 func (c *Coordinator) hooksOf(ctx context.Context, cfg *initiative.Config) runner.OtherHooks {
-	return runner.OtherHooks{Dir: c.store.Dir(), Hooks: cfg.Hooks, Store: c.repository(ctx), Opt: runner.Options{Getenv: c.opt.Getenv, Trust: c.opt.Trust}}
+	return runner.OtherHooks{
+		Dir:   c.store.Dir(),
+		Hooks: cfg.Hooks,
+		Store: c.repository(ctx),
+		Opt:   runner.Options{Getenv: c.opt.Getenv, Trust: c.opt.Trust},
+	}
 }
 
 // willRun refuses a command, before anything of it has happened, when it would
@@ -74,7 +80,8 @@ func (c *Coordinator) willRun(ctx context.Context, cfg *initiative.Config, phase
 // fire runs the hooks of a phase and records their answers. Without hooks the outcome
 // is OK. The error is not caused by the hooks: they are not trusted, another process is
 // changing a repository, or the guard has failed.
-func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string, payload *ojson.Object) (*hooks.Outcome, error) {
+func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string,
+	payload *ojson.Object) (*hooks.Outcome, error) {
 	list := hooks.FromObject(s.Config.Hooks, phase)
 	if len(list) == 0 {
 		return &hooks.Outcome{OK: true}, nil
@@ -93,10 +100,16 @@ func (c *Coordinator) fire(ctx context.Context, tx *Tx, s *Seen, phase string, p
 		full.Set(k, v)
 	}
 	c.common(s, full)
-	out, err := r.Run(ctx, list, hooks.Call{Phase: phase, RunID: s.State.SuperRunID, Payload: full, Protected: c.guarded()})
+	out, err := r.Run(ctx, list, hooks.Call{
+		Phase:     phase,
+		RunID:     s.State.SuperRunID,
+		Payload:   full,
+		Protected: c.guarded(),
+	})
 	if out != nil {
 		ch := &initiative.Change{HookAudit: out.Rows(), HookNotes: out.Annotations}
-		if cerr := c.commit(context.WithoutCancel(ctx), tx, "hooks", "Hooks of "+phase+" have answered", ch); cerr != nil {
+		if cerr := c.commit(context.WithoutCancel(ctx), tx, "hooks", "Hooks of "+phase+" have answered",
+			ch); cerr != nil {
 			err = errors.Join(err, cerr)
 		}
 		s.Documents = tx.Docs
@@ -124,7 +137,8 @@ func (c *Coordinator) hold(ctx context.Context, s *Seen) (func(), error) {
 		err := makeDirIn(dir, path.Dir(wire.LockPath))
 		if err == nil {
 			var l *gitstore.Lock
-			if l, err = gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "coordinator hooks", c.wait()); err == nil {
+			if l, err = gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(wire.LockPath)),
+				"coordinator hooks", c.wait()); err == nil {
 				held = append(held, l)
 			}
 		}
@@ -165,7 +179,9 @@ func (c *Coordinator) siblings(s *Seen) []hooks.Sibling {
 // guarded are the coordinator's own files that no hook may change: those of the
 // protocol first, in its order, then the decisions, reports and contexts (docs/coordinator.md).
 func (c *Coordinator) guarded() []string {
-	out := []string{initiative.StatePath, initiative.HistoryPath, initiative.BarriersPath, initiative.BarrierLedgerPath, initiative.DecisionsPath, initiative.ReportPath, initiative.HookAuditPath, initiative.HookNotesPath, initiative.ConfigFile}
+	out := []string{initiative.StatePath, initiative.HistoryPath, initiative.BarriersPath,
+		initiative.BarrierLedgerPath, initiative.DecisionsPath, initiative.ReportPath, initiative.HookAuditPath,
+		initiative.HookNotesPath, initiative.ConfigFile}
 	for _, dir := range []string{initiative.ContextDir, initiative.HandoffDir, initiative.ReportArchive} {
 		out = append(out, filesBelow(c.store.root, dir)...)
 	}
@@ -179,8 +195,9 @@ func (c *Coordinator) common(s *Seen, o *ojson.Object) {
 	for _, b := range s.Barriers.All() {
 		all.Set(b.ID, ojson.NewObject("status", b.Status, "type", b.Type))
 		if b.Status != initiative.Satisfied {
-			pending = append(pending, ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream, "type", b.Type, "status", b.Status,
-				"required_repos", append([]string{}, b.Required...), "satisfied_repos", append([]string{}, b.Satisfied...)))
+			pending = append(pending, ojson.NewObject("barrier_id", b.ID, "workstream_id", b.Workstream,
+				"type", b.Type, "status", b.Status, "required_repos", append([]string{}, b.Required...),
+				"satisfied_repos", append([]string{}, b.Satisfied...)))
 		}
 	}
 	var gate any
@@ -202,14 +219,29 @@ func stopped(phase string, out *hooks.Outcome) *wire.Error {
 	case out.OK:
 		return nil
 	case out.Tamper != nil:
-		return &wire.Error{Code: out.Tamper.Code, Field: "hooks." + phase, Message: out.Tamper.Message + " What it changed was put back.",
-			Details: ojson.NewObject("hook_phase", phase, "hook_name", out.Tamper.HookName), Hint: "mend the hook, then run the command again"}
+		return &wire.Error{
+			Code:    out.Tamper.Code,
+			Field:   "hooks." + phase,
+			Message: out.Tamper.Message + " What it changed was put back.",
+			Details: ojson.NewObject("hook_phase", phase, "hook_name", out.Tamper.HookName),
+			Hint:    "mend the hook, then run the command again",
+		}
 	case out.Blocker != nil:
 		b := out.Blocker
-		return &wire.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: fmt.Sprintf("Hook %s of %s said no: %s", ojson.Shown(b.HookName), phase, b.Message),
-			Details: ojson.NewObject("hook_phase", phase, "hook_name", b.HookName, "verdict", b.Verdict), Hint: "settle what the hook asks for, then run the command again"}
+		return &wire.Error{
+			Code:    "hook_blocked",
+			Field:   "hooks." + phase,
+			Message: fmt.Sprintf("Hook %s of %s said no: %s", ojson.Shown(b.HookName), phase, b.Message),
+			Details: ojson.NewObject("hook_phase", phase, "hook_name", b.HookName, "verdict", b.Verdict),
+			Hint:    "settle what the hook asks for, then run the command again",
+		}
 	}
-	return &wire.Error{Code: "hook_blocked", Field: "hooks." + phase, Message: "A hook of " + phase + " said no.", Details: ojson.NewObject("hook_phase", phase)}
+	return &wire.Error{
+		Code:    "hook_blocked",
+		Field:   "hooks." + phase,
+		Message: "A hook of " + phase + " said no.",
+		Details: ojson.NewObject("hook_phase", phase),
+	}
 }
 
 // inRepo says in which repository an error arose and where to put it right.

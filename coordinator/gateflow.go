@@ -107,9 +107,11 @@ func (c *Coordinator) beforeGate(ctx context.Context, tx *Tx, s *Seen, out *Deci
 	if len(ev.Workstreams) == 1 {
 		stream = ev.Workstreams[0].String("workstream_id")
 	}
-	hook, err := c.fire(ctx, tx, s, HookBeforeGate, ojson.NewObject("workstream_id", stream, "repo_id", nil, "repo_run_id", nil, "gate_type", g.GateType, "gate", g.Gate,
-		"from_phase", ojson.OrNull(g.From), "to_phase", ojson.OrNull(g.To), "required_repos", append([]string{}, g.RequiredRepos...),
-		"human_barriers", append([]string{}, ev.HumanBarriers...), "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
+	hook, err := c.fire(ctx, tx, s, HookBeforeGate, ojson.NewObject("workstream_id", stream, "repo_id", nil,
+		"repo_run_id", nil, "gate_type", g.GateType, "gate", g.Gate, "from_phase", ojson.OrNull(g.From),
+		"to_phase", ojson.OrNull(g.To), "required_repos", append([]string{}, g.RequiredRepos...),
+		"human_barriers", append([]string{}, ev.HumanBarriers...), "coordinator_status", string(s.State.Status),
+		"coordinator_phase", s.State.Phase))
 	if err != nil {
 		return err
 	}
@@ -125,9 +127,19 @@ func expected(g *initiative.PendingGate, want string) *wire.Error {
 	case want == "" || g != nil && g.Gate == want:
 		return nil
 	case g == nil:
-		return &wire.Error{Code: wire.CodeNothingPending, Field: "gate", Message: fmt.Sprintf("No gate of the initiative waits for a decision, %s neither.", ojson.Shown(want)), Hint: Program + " multi status"}
+		return &wire.Error{
+			Code:    wire.CodeNothingPending,
+			Field:   "gate",
+			Message: fmt.Sprintf("No gate of the initiative waits for a decision, %s neither.", ojson.Shown(want)),
+			Hint:    Program + " multi status",
+		}
 	}
-	return &wire.Error{Code: wire.CodeInvalidArgument, Field: "gate", Message: fmt.Sprintf("Gate %s waits for a decision, not %s.", g.Gate, ojson.Shown(want)), Hint: Program + " multi status"}
+	return &wire.Error{
+		Code:    wire.CodeInvalidArgument,
+		Field:   "gate",
+		Message: fmt.Sprintf("Gate %s waits for a decision, not %s.", g.Gate, ojson.Shown(want)),
+		Hint:    Program + " multi status",
+	}
 }
 
 // decide carries the approval out in the initiative, in every repository that
@@ -140,7 +152,8 @@ func (c *Coordinator) decide(ctx context.Context, tx *Tx, out *Decision, opt App
 		return hinted(e)
 	}
 	if n := len(ch.History); n > 0 {
-		ch.History[n-1].Set("approved_by", ojson.NewObject("name", ojson.OrNull(env.Actor.Name), "email", ojson.OrNull(env.Actor.Email), "terminal", env.Actor.Terminal))
+		ch.History[n-1].Set("approved_by", ojson.NewObject("name", ojson.OrNull(env.Actor.Name),
+			"email", ojson.OrNull(env.Actor.Email), "terminal", env.Actor.Terminal))
 	}
 	op, subject := "approve_gate", "Approved gate "+out.Gate.Gate
 	if out.Gate.GateType != initiative.GateCompletion || opt.InitiativeOnly {
@@ -214,7 +227,8 @@ func (c *Coordinator) completing(s *Seen, opt ApproveOptions) []Participant {
 				return inRepo(repo, dir, err)
 			}
 			defer func() { _ = r.Close() }()
-			if _, err = r.Approve(ctx, runner.ApproveOptions{Completion: &yes, AllowActions: opt.AllowActions}); err != nil {
+			if _, err = r.Approve(ctx,
+				runner.ApproveOptions{Completion: &yes, AllowActions: opt.AllowActions}); err != nil {
 				return inRepo(repo, dir, err)
 			}
 			return nil

@@ -1,4 +1,5 @@
-// Starting an initiative in a workspace: runs of the repositories are linked or started (docs/coordinator.md#files-and-refs).
+// Starting an initiative in a workspace: runs of the repositories are linked or started
+// (docs/coordinator.md#files-and-refs).
 
 package coordinator
 
@@ -63,12 +64,23 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 			run.RunID, run.Phase = st.Run(), st.Phase
 		} else if run.RunID, run.Phase, err = c.startRun(ctx, s, step.Repo); err != nil {
 			if !d.Config.Repo(step.Repo).Required {
-				out.Optional = append(out.Optional, wire.Problem{Code: CodeStartFailed, Field: "repos." + step.Repo, Value: step.Repo, Message: err.Error()})
+				out.Optional = append(out.Optional, wire.Problem{
+					Code:    CodeStartFailed,
+					Field:   "repos." + step.Repo,
+					Value:   step.Repo,
+					Message: err.Error(),
+				})
 				continue
 			}
-			e := &wire.Error{Code: CodeStartFailed, Field: "repos." + step.Repo, Message: err.Error(), Hint: "put it right, then: " + Program + " multi init"}
+			e := &wire.Error{
+				Code:    CodeStartFailed,
+				Field:   "repos." + step.Repo,
+				Message: err.Error(),
+				Hint:    "put it right, then: " + Program + " multi init",
+			}
 			if len(began) > 0 {
-				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.", initiative.OrNone(began))
+				e.Message += fmt.Sprintf(" Runs have begun in %s; the next start goes on with them.",
+					initiative.OrNone(began))
 			}
 			return nil, e
 		} else {
@@ -82,7 +94,8 @@ func (c *Coordinator) Init(ctx context.Context) (*Started, error) {
 	}
 	if d.State != nil {
 		dir := path.Join(initiative.Dir, "archive", safeName(d.State.SuperRunID))
-		ch.Files = append(ch.Files, initiative.File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.Object())}, initiative.File{Path: dir + "/barriers.json", Data: ojson.Pretty(d.Barriers.Object())})
+		ch.Files = append(ch.Files, initiative.File{Path: dir + "/state.json", Data: ojson.Pretty(d.State.Object())},
+			initiative.File{Path: dir + "/barriers.json", Data: ojson.Pretty(d.Barriers.Object())})
 	}
 	if err := tx.Commit(ch); err != nil {
 		return nil, err
@@ -115,7 +128,10 @@ func safeName(s string) string {
 func (c *Coordinator) startRun(ctx context.Context, s *Seen, repo string) (run, phase string, err error) {
 	dir, ok := s.Roots.Path(repo)
 	if !ok {
-		return "", "", &wire.Error{Code: initiative.CodeRepoUnresolved, Message: "Repository " + repo + " has no place that can be used."}
+		return "", "", &wire.Error{
+			Code:    initiative.CodeRepoUnresolved,
+			Message: "Repository " + repo + " has no place that can be used.",
+		}
 	}
 	r, err := c.childRunner(ctx, dir, nil)
 	if err != nil {
@@ -153,8 +169,13 @@ func startFailed(problems, refused wire.Problems) *wire.Error {
 			}
 		}
 	}
-	e := &wire.Error{Code: CodeStartFailed, Field: problems[0].Field, Problems: problems, Message: "The initiative cannot start: " + problems[0].Message,
-		Hint: "put it right, then: " + Program + " multi init"}
+	e := &wire.Error{
+		Code:     CodeStartFailed,
+		Field:    problems[0].Field,
+		Problems: problems,
+		Message:  "The initiative cannot start: " + problems[0].Message,
+		Hint:     "put it right, then: " + Program + " multi init",
+	}
 	if n := len(problems) - 1; n > 0 {
 		e.Message += fmt.Sprintf(" (and %d more)", n)
 	}

@@ -26,7 +26,10 @@ func StandingOfFiles(dir string) (*Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Standing{Seen: &Seen{Documents: d, Children: make(initiative.Children)}, Warnings: (&Coordinator{store: st}).warnings(d.State.SuperRunID)}
+	s := &Standing{
+		Seen:     &Seen{Documents: d, Children: make(initiative.Children)},
+		Warnings: (&Coordinator{store: st}).warnings(d.State.SuperRunID),
+	}
 	for _, id := range d.Config.Repos.Keys() {
 		if path, ok := d.Roots.Path(id); ok {
 			s.Children[id] = childOfFiles(id, path, &s.Refused)
@@ -43,7 +46,12 @@ func StandingOfFiles(dir string) (*Standing, error) {
 
 func childOfFiles(id, path string, refused *wire.Problems) *initiative.Child {
 	refuse := func(message string) *initiative.Child {
-		*refused = append(*refused, wire.Problem{Code: "repo_not_governed", Field: "repos." + id, Value: id, Message: "repository " + id + ": " + message})
+		*refused = append(*refused, wire.Problem{
+			Code:    "repo_not_governed",
+			Field:   "repos." + id,
+			Value:   id,
+			Message: "repository " + id + ": " + message,
+		})
 		return initiative.NewChild(id, path, nil, nil, nil, nil)
 	}
 	root, err := os.OpenRoot(path)

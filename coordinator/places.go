@@ -1,4 +1,5 @@
-// Where the repositories are and which of them a path belongs to, judged by real paths (docs/coordinator.md#the-configuration).
+// Where the repositories are and which of them a path belongs to, judged by real paths
+// (docs/coordinator.md#the-configuration).
 
 package coordinator
 
@@ -89,10 +90,12 @@ func (r *Roots) place(id string, repo *initiative.Repo) (problem *wire.Problem) 
 		at.info, _ = os.Stat(real)
 	}
 	if within(r.Workspace, declared) && !within(r.Workspace, real) {
-		return fail("repo_path_escapes", "%s lies in the workspace, but a symbolic link leads to %s; declare that path itself", repo.Path, real)
+		return fail("repo_path_escapes",
+			"%s lies in the workspace, but a symbolic link leads to %s; declare that path itself", repo.Path, real)
 	}
 	if within(real, r.Workspace) {
-		return fail("repo_path_workspace", "%s is the workspace or a directory around it; a repository must be below or beside the workspace", real)
+		return fail("repo_path_workspace",
+			"%s is the workspace or a directory around it; a repository must be below or beside the workspace", real)
 	}
 	for other, o := range r.list.All() {
 		switch {
@@ -137,11 +140,24 @@ func (r *Roots) Owner(repo, file string) (string, *wire.Error) {
 	at, ok := r.list.Get(repo)
 	switch {
 	case !ok:
-		return "", &wire.Error{Code: initiative.CodeRepoUnresolved, Field: repo, Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo))}
+		return "", &wire.Error{
+			Code:    initiative.CodeRepoUnresolved,
+			Field:   repo,
+			Message: fmt.Sprintf("Repository %s has no place on this machine.", ojson.Shown(repo)),
+		}
 	case at.bad != nil && at.bad.Code != problemMissing:
-		return "", &wire.Error{Code: initiative.CodeRepoUnresolved, Field: at.bad.Field, Problems: wire.Problems{*at.bad}, Message: "The " + at.bad.Message + "."}
+		return "", &wire.Error{
+			Code:     initiative.CodeRepoUnresolved,
+			Field:    at.bad.Field,
+			Problems: wire.Problems{*at.bad},
+			Message:  "The " + at.bad.Message + ".",
+		}
 	case strings.TrimSpace(file) == "" || strings.IndexByte(file, 0) >= 0 || len(file) > maxPathBytes:
-		return "", &wire.Error{Code: wire.CodeInvalidArgument, Field: "files_changed", Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file))}
+		return "", &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "files_changed",
+			Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file)),
+		}
 	}
 	owner, e := r.owner(at.path, file)
 	if e == nil && owner == repo && strings.Contains(file, `\`) {
@@ -163,7 +179,8 @@ func (r *Roots) owner(base, file string) (string, *wire.Error) {
 	real, _, err := realPath(base, native)
 	if err != nil {
 		return "", &wire.Error{Code: wire.CodeInvalidArgument, Field: "files_changed",
-			Message: fmt.Sprintf("files_changed names %s, and it cannot be found out where that is: %s.", ojson.Shown(file), reason(err))}
+			Message: fmt.Sprintf("files_changed names %s, and it cannot be found out where that is: %s.",
+				ojson.Shown(file), reason(err))}
 	}
 	owner, deepest := "", -1
 	for id, at := range r.list.All() {

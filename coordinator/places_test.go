@@ -55,8 +55,8 @@ func repoConfig(paths ...string) *initiative.Config {
 }
 
 func TestResolve(t *testing.T) {
-	dir := tree(t, "ws/repos/api/", "ws/repos/web/src/", "sibling/", "outside/", "ws/file", "ws/link -> repos/api", "ws/out -> ../outside", "ws/loop -> loop",
-		"ws/self -> .", "alias -> ws")
+	dir := tree(t, "ws/repos/api/", "ws/repos/web/src/", "sibling/", "outside/", "ws/file", "ws/link -> repos/api",
+		"ws/out -> ../outside", "ws/loop -> loop", "ws/self -> .", "alias -> ws")
 	for _, c := range []struct {
 		name, workspace string
 		paths           []string
@@ -95,8 +95,9 @@ func TestResolve(t *testing.T) {
 }
 
 func TestOwner(t *testing.T) {
-	dir := tree(t, "ws/a/src/f", "ws/b/src/g", "ws/ab/", "ws/a/tob -> ../b", "ws/a/deep -> src", "ws/a/abs -> $/ws/b/src", "ws/a/out -> $/elsewhere",
-		"ws/a/round -> tob/../a/src", "ws/a/loop -> loop", "ws/b/home -> ../a", "elsewhere/", "ws/a/..foo/x")
+	dir := tree(t, "ws/a/src/f", "ws/b/src/g", "ws/ab/", "ws/a/tob -> ../b", "ws/a/deep -> src",
+		"ws/a/abs -> $/ws/b/src", "ws/a/out -> $/elsewhere", "ws/a/round -> tob/../a/src", "ws/a/loop -> loop",
+		"ws/b/home -> ../a", "elsewhere/", "ws/a/..foo/x")
 	r, problems, _ := Resolve(repoConfig("a", "b", "ab", "?gone"), filepath.Join(dir, "ws"))
 	if len(problems) > 0 {
 		t.Fatal(problems)

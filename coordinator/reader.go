@@ -51,7 +51,8 @@ type ReadOptions struct {
 // repository what was refused and why: Field is repos.<id>, Value the repository.
 // Codes: those of gitstore.OpenSibling, Sibling.ReadRun and fsck, those of decoding
 // a state, repo_not_governed, and acceptance_forged.
-func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots, opt ReadOptions) (initiative.Children, wire.Problems) {
+func ReadChildren(ctx context.Context, cfg *initiative.Config, roots *Roots,
+	opt ReadOptions) (initiative.Children, wire.Problems) {
 	r := &childReader{ctx: ctx, opt: opt}
 	if r.opt.Cache == "" {
 		r.opt.Cache = cacheDir(roots.Workspace)

@@ -48,7 +48,8 @@ func settled(rows []*ojson.Object, turn string) bool {
 
 // history returns rows in the order they were appended: all of them, or from the
 // oldest that is of one of the turns on. newest is the last row.
-func (r *childReader) history(run *gitstore.SiblingRun, turns []string, all bool) (rows []*ojson.Object, newest *ojson.Object, err error) {
+func (r *childReader) history(run *gitstore.SiblingRun, turns []string,
+	all bool) (rows []*ojson.Object, newest *ojson.Object, err error) {
 	left := slices.Clone(turns)
 	for row, err := range run.Rows(r.ctx, wire.LedgerHistory, "") {
 		if err != nil {
@@ -93,12 +94,16 @@ func (r *childReader) forged(out *childRead, run *gitstore.SiblingRun, want []st
 			return
 		}
 		turn := row.String("turn_id")
-		if newest != nil && turn == newest.String("turn_id") && row.String("status") == newest.String("status") || named == maxFindings {
+		if newest != nil && turn == newest.String("turn_id") && row.String("status") == newest.String("status") ||
+			named == maxFindings {
 			return
 		}
-		if gitstore.AcceptedRow(row) && out.child.Accepted(turn) == nil && (all || slices.Contains(want, out.child.Origin(turn))) {
+		if gitstore.AcceptedRow(row) && out.child.Accepted(turn) == nil &&
+			(all || slices.Contains(want, out.child.Origin(turn))) {
 			named++
-			out.problem(CodeForged, "its working history says turn %s was accepted, and run %s does not record that; it does not count", ojson.Shown(turn), run.Run)
+			out.problem(CodeForged,
+				"its working history says turn %s was accepted, and run %s does not record that; it does not count",
+				ojson.Shown(turn), run.Run)
 		}
 	}
 }

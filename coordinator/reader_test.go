@@ -27,18 +27,29 @@ func acceptTurn(t testing.TB, dir, seed string) string {
 	err := operate(context.Background(), dir, nil, seed, func(v *gitstore.View) protocol.Operation {
 		turn := v.State.OnlyTurn()
 		id = turn.TurnID
-		data := ojson.Pretty(ojson.NewObject("schema_version", "1.0", "run_id", v.Run, "turn_id", id, "role", "qa", "runtime_id", "m", "status", "completed",
-			"summary", "done", "decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "Small.", "rationale", "Easy.")},
-			"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "Names.", "status", "raised")},
+		data := ojson.Pretty(ojson.NewObject("schema_version", "1.0", "run_id", v.Run, "turn_id", id, "role", "qa",
+			"runtime_id", "m", "status", "completed", "summary", "done",
+			"decisions", []*ojson.Object{ojson.NewObject("id", "DEC-001", "category", "scope", "statement", "Small.",
+				"rationale", "Easy.")},
+			"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "Names.",
+				"status", "raised")},
 			"files_changed", []string{}, "artifacts_created", []string{},
-			"verification", ojson.NewObject("status", "skipped", "commands", []string{}, "evidence_summary", "none", "machine_evidence", []*ojson.Object{}),
-			"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "qa", "phase_transition_request", nil, "run_completion_request", false,
-			"needs_human_reason", nil, "cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", ojson.Number("0.01"))))
+			"verification", ojson.NewObject("status", "skipped", "commands", []string{}, "evidence_summary", "none",
+				"machine_evidence", []*ojson.Object{}),
+			"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "qa",
+			"phase_transition_request", nil, "run_completion_request", false, "needs_human_reason", nil,
+			"cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", ojson.Number("0.01"))))
 		name := filepath.Join(dir, filepath.FromSlash(wire.StagingPath(id)))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, data, 0o666)); err != nil {
 			t.Fatal(err)
 		}
-		return &protocol.AcceptTurn{StagedPath: wire.StagingPath(id), Staged: protocol.NewBlob(data), Seen: result.Observation{Available: true}, Files: []protocol.FileBlob{}, Proposed: []protocol.FileBlob{}}
+		return &protocol.AcceptTurn{
+			StagedPath: wire.StagingPath(id),
+			Staged:     protocol.NewBlob(data),
+			Seen:       result.Observation{Available: true},
+			Files:      []protocol.FileBlob{},
+			Proposed:   []protocol.FileBlob{},
+		}
 	})
 	if err != nil {
 		t.Fatalf("%+v", err)
@@ -85,13 +96,15 @@ func TestReadChildren(t *testing.T) {
 	cache := t.TempDir()
 	for _, opt := range []ReadOptions{
 		{}, {Acceptances: true}, {Acceptances: true, Cache: cache}, {Acceptances: true, Cache: cache},
-		{Acceptances: true, Turns: map[string][]string{"api": {first}}}, {Acceptances: true, Turns: map[string][]string{"api": {second, "turn_never"}}},
+		{Acceptances: true, Turns: map[string][]string{"api": {first}}},
+		{Acceptances: true, Turns: map[string][]string{"api": {second, "turn_never"}}},
 	} {
 		got, problems := readAll(t, dir, opt)
 		if len(problems) > 0 || len(got) != 3 {
 			t.Fatalf("%v %v", got, problems)
 		}
-		if got["web"].State.ActiveTurns.Len() != 1 || got["api"].State.ActiveTurns.Len() != 0 || got["api"].Config == nil || got["api"].Unproven {
+		if got["web"].State.ActiveTurns.Len() != 1 || got["api"].State.ActiveTurns.Len() != 0 ||
+			got["api"].Config == nil || got["api"].Unproven {
 			t.Fatalf("%+v", got["api"])
 		}
 		switch {
@@ -136,7 +149,8 @@ func TestReadChildrenWithoutARecord(t *testing.T) {
 	}
 	// What was recorded once cannot become a mere claim.
 	got, problems = readAll(t, dir, ReadOptions{Acceptances: true, Cache: cache})
-	if codes := about(problems, "api"); len(codes) != 1 || codes[0] != gitstore.CodeChainBroken || got["api"].State != nil || got["api"].Accepted(turn) != nil {
+	if codes := about(problems, "api"); len(codes) != 1 || codes[0] != gitstore.CodeChainBroken ||
+		got["api"].State != nil || got["api"].Accepted(turn) != nil {
 		t.Fatalf("%v %+v", problems, got["api"])
 	}
 }
@@ -155,19 +169,24 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 	}
 	claim := func(t *testing.T, dir, turn string) {
 		o, _ := ojson.DecodeObject([]byte(contents(t, dir, state)))
-		write(t, dir, wire.LedgerHistory.Path(), contents(t, dir, wire.LedgerHistory.Path())+string(ojson.Compact(ojson.NewObject("turn_id", turn,
-			"run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review", "accepted_at", "2026-01-02T04:04:05.000Z")))+"\n")
+		write(t, dir, wire.LedgerHistory.Path(), contents(t, dir,
+			wire.LedgerHistory.Path())+string(ojson.Compact(ojson.NewObject("turn_id", turn,
+			"run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review",
+			"accepted_at", "2026-01-02T04:04:05.000Z")))+"\n")
 	}
 	// told claims it with all that goes with it, but for what the row is given.
 	told := func(row ...any) func(t *testing.T, dir, turn string) {
 		return func(t *testing.T, dir, turn string) {
 			o, _ := ojson.DecodeObject([]byte(contents(t, dir, state)))
-			r := ojson.NewObject("turn_id", turn, "run_id", o.String("run_id"), "role", "qa", "status", "completed", "summary", "forged", "phase", "review", "accepted_at", "2026-01-02T04:04:05.000Z")
+			r := ojson.NewObject("turn_id", turn, "run_id", o.String("run_id"), "role", "qa", "status", "completed",
+				"summary", "forged", "phase", "review", "accepted_at", "2026-01-02T04:04:05.000Z")
 			for i := 0; i < len(row); i += 2 {
 				r.Set(row[i].(string), row[i+1])
 			}
-			event := ojson.NewObject("event_id", "evt_0123456789abcdef", "event_type", run.EventTurnAccepted, "timestamp", "2026-01-02T04:04:05.000Z", "run_id", o.String("run_id"),
-				"phase", "review", "status", "active", "turn", ojson.NewObject("turn_id", turn, "role_id", "qa"), "intent_id", nil, "payload", ojson.NewObject())
+			event := ojson.NewObject("event_id", "evt_0123456789abcdef", "event_type", run.EventTurnAccepted,
+				"timestamp", "2026-01-02T04:04:05.000Z", "run_id", o.String("run_id"), "phase", "review",
+				"status", "active", "turn", ojson.NewObject("turn_id", turn, "role_id", "qa"), "intent_id", nil,
+				"payload", ojson.NewObject())
 			for l, o := range map[wire.Ledger]*ojson.Object{wire.LedgerHistory: r, wire.LedgerEvents: event} {
 				write(t, dir, l.Path(), contents(t, dir, l.Path())+string(ojson.Compact(o))+"\n")
 			}
@@ -191,9 +210,10 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 		code  string
 		lost  bool // the repository cannot be believed at all
 	}{
-		"in another role":                  {told("role", "dev"), gitstore.CodeLedgerTampered, false},
-		"with decisions that no turn made": {told("decisions", []any{ojson.NewObject("id", "DEC-101")}), gitstore.CodeLedgerTampered, false},
-		"a row":                            {claim, CodeForged, false},
+		"in another role": {told("role", "dev"), gitstore.CodeLedgerTampered, false},
+		"with decisions that no turn made": {told("decisions",
+			[]any{ojson.NewObject("id", "DEC-101")}), gitstore.CodeLedgerTampered, false},
+		"a row": {claim, CodeForged, false},
 		"a row and a state": {func(t *testing.T, dir, turn string) {
 			claim(t, dir, turn)
 			edit(t, dir, func(o *ojson.Object) { o.Set("active_turns", ojson.NewObject()) })
@@ -213,11 +233,16 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			ref := git("", "for-each-ref", "--format=%(refname)", "refs/agentxchain/runs")
 			t.Setenv("GIT_INDEX_FILE", filepath.Join(t.TempDir(), "index"))
 			git("", "read-tree", ref)
-			for path, data := range map[string]string{"state.json": contents(t, dir, state), "ledger/history/000000/00": contents(t, dir, wire.LedgerHistory.Path())} {
-				git("", "update-index", "--add", "--cacheinfo", "100644,"+git(data, "hash-object", "-w", "--stdin")+","+path)
+			for path, data := range map[string]string{
+				"state.json":               contents(t, dir, state),
+				"ledger/history/000000/00": contents(t, dir, wire.LedgerHistory.Path()),
+			} {
+				git("", "update-index", "--add", "--cacheinfo",
+					"100644,"+git(data, "hash-object", "-w", "--stdin")+","+path)
 			}
 			old := git("", "log", "-1", "--format=%B", ref)
-			git("", "update-ref", ref, git(strings.ReplaceAll(old, "assign_turn", "accept_turn"), "commit-tree", git("", "write-tree"), "-p", ref))
+			git("", "update-ref", ref, git(strings.ReplaceAll(old, "assign_turn", "accept_turn"), "commit-tree",
+				git("", "write-tree"), "-p", ref))
 		}, gitstore.FindReplay, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +255,8 @@ func TestForgedAcceptancesAreNamed(t *testing.T) {
 			for _, turns := range []map[string][]string{nil, {"api": {turn}}} {
 				got, problems := readAll(t, dir, ReadOptions{Acceptances: true, Turns: turns})
 				codes := about(problems, "api")
-				if len(codes) == 0 || !strings.Contains(strings.Join(codes, " "), c.code) || len(codes) != len(problems) {
+				if len(codes) == 0 || !strings.Contains(strings.Join(codes, " "), c.code) ||
+					len(codes) != len(problems) {
 					t.Fatalf("%v", problems)
 				}
 				if got["api"].Accepted(turn) != nil || (got["api"].State == nil) != c.lost {
@@ -252,8 +278,12 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 		set  func(dir string) error
 		code string
 	}{
-		"huge state": {func(dir string) error { return os.Truncate(filepath.Join(dir, string(wire.DocState)), 1<<30) }, git.CodeUnreadable},
-		"no config":  {func(dir string) error { return os.Remove(filepath.Join(dir, wire.ConfigPath)) }, "repo_not_governed"},
+		"huge state": {func(dir string) error {
+			return os.Truncate(filepath.Join(dir, string(wire.DocState)), 1<<30)
+		}, git.CodeUnreadable},
+		"no config": {func(dir string) error {
+			return os.Remove(filepath.Join(dir, wire.ConfigPath))
+		}, "repo_not_governed"},
 		"bad config": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, wire.ConfigPath), []byte(`{"roles":1}`), 0o666)
 		}, "repo_not_governed"},
@@ -267,7 +297,8 @@ func TestReadChildrenNamesWhatItRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, problems := readAll(t, dir, ReadOptions{Acceptances: true})
-			if codes := about(problems, "api"); len(codes) != 1 || codes[0] != c.code || got["api"].State != nil || got["web"].State == nil {
+			if codes := about(problems, "api"); len(codes) != 1 || codes[0] != c.code || got["api"].State != nil ||
+				got["web"].State == nil {
 				t.Fatalf("%v %+v", problems, got["api"])
 			}
 		})
@@ -300,7 +331,8 @@ func manyClones(t testing.TB, n, turns int) (*initiative.Config, *Roots) {
 		}
 		repos = append(repos, fmt.Sprintf(`%q:{"path":%q}`, name, name))
 	}
-	cfg, problems, e := initiative.Decode([]byte(`{"schema_version":"0.1","project":{"id":"x","name":"X"},"repos":{` + strings.Join(repos, ",") +
+	cfg, problems, e := initiative.Decode([]byte(`{"schema_version":"0.1","project":{"id":"x","name":"X"},"repos":{` +
+		strings.Join(repos, ",") +
 		`},"workstreams":{"w":{"phase":"review","repos":["r000"],"entry_repo":"r000","depends_on":[],"completion_barrier":"all_repos_accepted"}},"routing":{"review":{"entry_workstream":"w"}}}`))
 	if e != nil || len(problems) > 0 {
 		t.Fatal(e, problems)
@@ -325,7 +357,11 @@ func BenchmarkReadChildren(b *testing.B) {
 	for _, n := range []int{50, 500} {
 		cfg, roots := manyClones(b, n, 10)
 		cache := b.TempDir()
-		for _, opt := range []ReadOptions{{Cache: "-"}, {Acceptances: true, Cache: cache}, {Acceptances: true, Cache: "-"}} {
+		for _, opt := range []ReadOptions{
+			{Cache: "-"},
+			{Acceptances: true, Cache: cache},
+			{Acceptances: true, Cache: "-"},
+		} {
 			b.Run(fmt.Sprintf("%d acceptances=%v cache=%v", n, opt.Acceptances, opt.Cache != "-"), func(b *testing.B) {
 				for b.Loop() {
 					children, problems := ReadChildren(context.Background(), cfg, roots, opt)

@@ -32,7 +32,13 @@ func (c *Coordinator) record(ctx context.Context, d *Documents, op, subject stri
 // initiative gathers what is recorded: the documents and ledgers, contexts and
 // reports, but nothing that belongs to this machine alone.
 func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject string) (gitstore.Initiative, error) {
-	in := gitstore.Initiative{Run: d.State.SuperRunID, Op: op, Subject: subject, Files: make(map[string][]byte), Env: c.env(ctx)}
+	in := gitstore.Initiative{
+		Run:     d.State.SuperRunID,
+		Op:      op,
+		Subject: subject,
+		Files:   make(map[string][]byte),
+		Env:     c.env(ctx),
+	}
 	keep := func(name string) error {
 		limit := int64(maxDocumentBytes)
 		if strings.HasSuffix(name, ".jsonl") {
@@ -44,7 +50,9 @@ func (c *Coordinator) initiative(ctx context.Context, d *Documents, op, subject 
 		}
 		return err
 	}
-	for _, name := range []string{initiative.StatePath, initiative.BarriersPath, initiative.HistoryPath, initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath, initiative.ReportPath, initiative.ConfigFile} {
+	for _, name := range []string{initiative.StatePath, initiative.BarriersPath, initiative.HistoryPath,
+		initiative.DecisionsPath, initiative.BarrierLedgerPath, initiative.HookAuditPath, initiative.HookNotesPath,
+		initiative.ReportPath, initiative.ConfigFile} {
 		if err := keep(name); err != nil {
 			return in, err
 		}

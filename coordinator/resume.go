@@ -1,4 +1,5 @@
-// Resync on request, recovery from a block, and taking over a run that was started anew (docs/coordinator.md#when-it-is-blocked).
+// Resync on request, recovery from a block, and taking over a run that was started anew
+// (docs/coordinator.md#when-it-is-blocked).
 
 package coordinator
 
@@ -33,7 +34,12 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 			return nil, err
 		}
 		s := c.see(ctx, d, true)
-		return &ResyncDone{DryRun: true, Mismatches: initiative.Divergence(&s.Workspace, s.Children), State: s.State, Next: initiative.NextActions(&s.Workspace, s.Children)}, nil
+		return &ResyncDone{
+			DryRun:     true,
+			Mismatches: initiative.Divergence(&s.Workspace, s.Children),
+			State:      s.State,
+			Next:       initiative.NextActions(&s.Workspace, s.Children),
+		}, nil
 	}
 	tx, err := c.begin(ctx, "resync")
 	if err != nil {
@@ -50,7 +56,8 @@ func (c *Coordinator) Resync(ctx context.Context, dryRun bool) (*ResyncDone, err
 	out := &ResyncDone{State: s.State, Next: initiative.NextActions(&s.Workspace, s.Children)}
 	if caught != nil {
 		out.Mismatches = caught.Mismatches
-		if r := caught.Resync; len(caught.Mismatches)+len(r.Barriers)+len(r.Repos)+len(r.Errors) > 0 || r.BlockedReason != "" {
+		if r := caught.Resync; len(caught.Mismatches)+len(r.Barriers)+len(r.Repos)+len(r.Errors) > 0 ||
+			r.BlockedReason != "" {
 			out.Resync = r
 		}
 	}
@@ -122,7 +129,8 @@ func (c *Coordinator) Resume(ctx context.Context, relink []string) (*Resumed, er
 		if e != nil {
 			op, subject = "resync", "Took over what the repositories have done"
 		} else {
-			total.Files = append(total.Files, initiative.File{Path: path.Join(initiative.ReportArchive, archiveName(env)), Data: data})
+			total.Files = append(total.Files,
+				initiative.File{Path: path.Join(initiative.ReportArchive, archiveName(env)), Data: data})
 		}
 		before := s.History
 		if err := c.commit(ctx, tx, op, subject, total); err != nil {
@@ -159,23 +167,41 @@ func personOnly(a protocol.Actor, what, command string) *wire.Error {
 	if a.InsideTurn == "" {
 		return nil
 	}
-	return &wire.Error{Code: wire.CodeInsideTurn, Field: "actor", Message: protocol.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
-		Hint: "ask a person to run " + command + " in their own terminal"}
+	return &wire.Error{
+		Code:    wire.CodeInsideTurn,
+		Field:   "actor",
+		Message: protocol.InsideTurnText(a.InsideTurn, a.InsideWhy) + "; an agent cannot " + what + ".",
+		Hint:    "ask a person to run " + command + " in their own terminal",
+	}
 }
 
 // Relink follows a repository whose run was started anew on purpose: the
 // initiative goes on with the run it is on now, and what was accepted in the old
 // one keeps counting. Errors: unknown_repo, and invalid_argument when the
 // repository is on no other run.
-func Relink(w *initiative.Workspace, children initiative.Children, repo string, env protocol.Env) (*initiative.Change, *wire.Error) {
+func Relink(w *initiative.Workspace, children initiative.Children, repo string,
+	env protocol.Env) (*initiative.Change, *wire.Error) {
 	child := children[repo]
 	switch {
 	case w.Config.Repo(repo) == nil:
-		return nil, &wire.Error{Code: initiative.CodeUnknownRepo, Field: "repo_id", Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo), initiative.ConfigFile, initiative.OrNone(w.Config.Repos.Keys()))}
+		return nil, &wire.Error{
+			Code:  initiative.CodeUnknownRepo,
+			Field: "repo_id",
+			Message: fmt.Sprintf("There is no repository %s in %s; it has %s.", ojson.Shown(repo),
+				initiative.ConfigFile, initiative.OrNone(w.Config.Repos.Keys())),
+		}
 	case child == nil || child.State == nil || child.Run() == "":
-		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on no run that could be followed."}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "repo_id",
+			Message: "Repository " + repo + " is on no run that could be followed.",
+		}
 	case child.Run() == w.State.RunOf(repo):
-		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "repo_id", Message: "Repository " + repo + " is on the run the initiative knows already."}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "repo_id",
+			Message: "Repository " + repo + " is on the run the initiative knows already.",
+		}
 	}
 	return followRun(w, repo, child.Run(), env), nil
 }
@@ -196,13 +222,16 @@ func followRun(w *initiative.Workspace, repo, run string, env protocol.Env) *ini
 	gone := []*ojson.Object{}
 	for _, row := range w.History.Open() {
 		if row.String("repo_id") == repo && row.String("repo_run_id") != run {
-			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"), "type", initiative.MismatchDisappear))
+			gone = append(gone, ojson.NewObject("repo_id", repo, "turn_id", row.String("repo_turn_id"),
+				"type", initiative.MismatchDisappear))
 		}
 	}
 	ch.Record(w, &env, "repo_relinked", "repo_id", repo, "from_run_id", ojson.OrNull(was), "to_run_id", run)
 	if len(gone) > 0 {
-		ch.Record(w, &env, initiative.RowResynced, "resynced_repos", []string{repo}, "barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
+		ch.Record(w, &env, initiative.RowResynced, "resynced_repos", []string{repo},
+			"barrier_changes", []*ojson.Object{}, "blocked_reason", nil, "acknowledged_turns", gone)
 	}
-	ch.Decide(w, &env, w.State.Phase, initiative.DecidedRecovery, fmt.Sprintf("Went on with run %s of %s", run, repo), "repo_id", repo, "repo_run_id", run, "from", was, "to", run)
+	ch.Decide(w, &env, w.State.Phase, initiative.DecidedRecovery, fmt.Sprintf("Went on with run %s of %s", run, repo),
+		"repo_id", repo, "repo_run_id", run, "from", was, "to", run)
 	return ch
 }

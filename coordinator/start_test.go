@@ -24,9 +24,15 @@ func TestStartOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() (*initiative.Change, error) {
-		_, c, err := s.update(context.Background(), "start", time.Second, true, func(d *Documents) (*initiative.Change, *wire.Error) {
-			return initiative.Start(d.Config, d.State, d.NextDecision, []initiative.StartedRun{{Repo: "api", RunID: "run_1", Phase: "design", Initialized: true}, {Repo: "web", RunID: "run_2", Phase: "design", Initialized: false}}, at("s"))
-		})
+		_, c, err := s.update(context.Background(), "start", time.Second, true,
+			func(d *Documents) (*initiative.Change, *wire.Error) {
+				return initiative.Start(d.Config, d.State, d.NextDecision, []initiative.StartedRun{{
+					Repo:        "api",
+					RunID:       "run_1",
+					Phase:       "design",
+					Initialized: true,
+				}, {Repo: "web", RunID: "run_2", Phase: "design", Initialized: false}}, at("s"))
+			})
 		return c, err
 	}
 	if _, err := begin(); err != nil {
@@ -36,17 +42,21 @@ func TestStartOnDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`^srun_1767323045678_[0-9a-f]{8}$`).MatchString(d.State.SuperRunID) || d.State.Phase != "design" || d.Barriers.Get("launch_completion") == nil {
+	if !regexp.MustCompile(`^srun_1767323045678_[0-9a-f]{8}$`).MatchString(d.State.SuperRunID) ||
+		d.State.Phase != "design" || d.Barriers.Get("launch_completion") == nil {
 		t.Errorf("%+v", d.State)
 	}
-	want := `{"schema_version":"0.1","super_run_id":"` + d.State.SuperRunID + `","project_id":"shop","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_1","status":"initialized","phase":"design","initialized_by_coordinator":true},"web":{"run_id":"run_2","status":"linked","phase":"design","initialized_by_coordinator":false}},"pending_gate":null,"phase_gate_status":{},"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`
+	want := `{"schema_version":"0.1","super_run_id":"` + d.State.SuperRunID +
+		`","project_id":"shop","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_1","status":"initialized","phase":"design","initialized_by_coordinator":true},"web":{"run_id":"run_2","status":"linked","phase":"design","initialized_by_coordinator":false}},"pending_gate":null,"phase_gate_status":{},"created_at":"2026-01-02T03:04:05.678Z","updated_at":"2026-01-02T03:04:05.678Z"}`
 	if got := string(ojson.Compact(d.State.Object())); got != want {
 		t.Errorf("\n%s\n%s", got, want)
 	}
-	if got := contents(t, dir, initiative.HistoryPath); !strings.HasSuffix(got, `"timestamp":"2026-01-02T03:04:05.678Z"}`+"\n") {
+	if got := contents(t, dir,
+		initiative.HistoryPath); !strings.HasSuffix(got, `"timestamp":"2026-01-02T03:04:05.678Z"}`+"\n") {
 		t.Error(got)
 	}
-	if got := contents(t, dir, initiative.DecisionsPath); !strings.Contains(got, `"id":"DEC-COORD-001"`) || !strings.Contains(got, `"category":"initialization"`) {
+	if got := contents(t, dir, initiative.DecisionsPath); !strings.Contains(got, `"id":"DEC-COORD-001"`) ||
+		!strings.Contains(got, `"category":"initialization"`) {
 		t.Error(got)
 	}
 	// A live initiative is not replaced, a complete one is followed by the next,
@@ -57,14 +67,17 @@ func TestStartOnDisk(t *testing.T) {
 	if _, err := project(s, handedIn("web", "polish", "t1"), "s"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, dir, initiative.StatePath, strings.Replace(contents(t, dir, initiative.StatePath), `"active"`, `"completed"`, 1))
-	_, _, err = s.update(context.Background(), "start", time.Second, true, func(d *Documents) (*initiative.Change, *wire.Error) {
-		return initiative.Start(d.Config, d.State, d.NextDecision, nil, at("other"))
-	})
+	write(t, dir, initiative.StatePath,
+		strings.Replace(contents(t, dir, initiative.StatePath), `"active"`, `"completed"`, 1))
+	_, _, err = s.update(context.Background(), "start", time.Second, true,
+		func(d *Documents) (*initiative.Change, *wire.Error) {
+			return initiative.Start(d.Config, d.State, d.NextDecision, nil, at("other"))
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err = s.Read(); err != nil || len(d.History.Accepted("polish")) != 0 || d.NextDecision != 3 || d.Barriers.Get("polish_completion").Status != initiative.Pending {
+	if d, err = s.Read(); err != nil || len(d.History.Accepted("polish")) != 0 || d.NextDecision != 3 ||
+		d.Barriers.Get("polish_completion").Status != initiative.Pending {
 		t.Errorf("%v %+v", err, d)
 	}
 }

@@ -91,11 +91,13 @@ func (s *Standing) Object() *ojson.Object {
 			pending = append(pending, o)
 		}
 	}
-	return ojson.NewObject("super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "repo_runs", runs, "pending_barriers", pending,
-		"pending_gate", gateObject(st.PendingGate), "blocked_reason", ojson.OrNull(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
+	return ojson.NewObject("super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase,
+		"repo_runs", runs, "pending_barriers", pending, "pending_gate", gateObject(st.PendingGate),
+		"blocked_reason", ojson.OrNull(st.BlockedReason), "created_at", st.CreatedAt, "updated_at", st.UpdatedAt,
 		"phase_gate_status", gates, "barriers", s.Barriers.Object(), "next_actions", nextObjects(s.Next),
-		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt), "repos", s.Repos(), "coordinator_warnings", s.Warnings,
-		"problems", s.problems(), "optional_problems", problemRows(s.OptionalProblems))
+		"project_id", st.ProjectID, "completed_at", ojson.OrNull(st.CompletedAt), "repos", s.Repos(),
+		"coordinator_warnings", s.Warnings, "problems", s.problems(),
+		"optional_problems", problemRows(s.OptionalProblems))
 }
 
 func gateObject(g *initiative.PendingGate) any {
@@ -146,7 +148,8 @@ func (s *Standing) Repos() []*ojson.Object {
 			}
 			turns = append(turns, child.ActiveTurns.Keys()...)
 		}
-		out = append(out, ojson.NewObject("repo_id", repo, "run_id", ojson.OrNull(id), "status", status, "phase", ojson.OrNull(phase), "active_turns", turns, "details", details))
+		out = append(out, ojson.NewObject("repo_id", repo, "run_id", ojson.OrNull(id), "status", status,
+			"phase", ojson.OrNull(phase), "active_turns", turns, "details", details))
 	}
 	return out
 }
@@ -192,7 +195,9 @@ func warningOf(row *ojson.Object, superRun string) *ojson.Object {
 	if code == "" {
 		code = "coordinator_acceptance_projection_incomplete"
 	}
-	return ojson.NewObject("event_id", ojson.OrNull(row.String("event_id")), "timestamp", ojson.OrNull(row.String("timestamp")), "run_id", ojson.OrNull(row.String("run_id")),
-		"workstream_id", ojson.OrNull(p.String("workstream_id")), "repo_id", ojson.OrNull(p.String("repo_id")), "reissued_turn_id", ojson.OrNull(p.String("reissued_turn_id")),
-		"warning_code", code, "warning_message", ojson.OrNull(p.String("warning_message")))
+	return ojson.NewObject("event_id", ojson.OrNull(row.String("event_id")),
+		"timestamp", ojson.OrNull(row.String("timestamp")), "run_id", ojson.OrNull(row.String("run_id")),
+		"workstream_id", ojson.OrNull(p.String("workstream_id")), "repo_id", ojson.OrNull(p.String("repo_id")),
+		"reissued_turn_id", ojson.OrNull(p.String("reissued_turn_id")), "warning_code", code,
+		"warning_message", ojson.OrNull(p.String("warning_message")))
 }

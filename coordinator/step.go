@@ -108,15 +108,22 @@ func orNil(e *wire.Error) error {
 }
 
 func awaiting(g *initiative.PendingGate) *wire.Error {
-	return &wire.Error{Code: wire.CodeAwaitingApproval, Field: "pending_gate", Message: "Gate " + g.Gate + " (" + g.GateType + ") waits for a person.",
-		Details: ojson.NewObject("gate", g.Gate, "gate_type", g.GateType), Hint: Program + " multi approve-gate"}
+	return &wire.Error{
+		Code:    wire.CodeAwaitingApproval,
+		Field:   "pending_gate",
+		Message: "Gate " + g.Gate + " (" + g.GateType + ") waits for a person.",
+		Details: ojson.NewObject("gate", g.Gate, "gate_type", g.GateType),
+		Hint:    Program + " multi approve-gate",
+	}
 }
 
 // beforeAssignment asks the hooks about a turn that would be given out. Their no
 // leaves everything as it is.
-func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen, a *initiative.Assignment) (*wire.Error, error) {
-	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream, "repo_id", a.Repo,
-		"repo_run_id", ojson.OrNull(s.State.RunOf(a.Repo)), "role", a.Role, "coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
+func (c *Coordinator) beforeAssignment(ctx context.Context, tx *Tx, s *Seen,
+	a *initiative.Assignment) (*wire.Error, error) {
+	out, err := c.fire(ctx, tx, s, HookBeforeAssignment, ojson.NewObject("workstream_id", a.Workstream,
+		"repo_id", a.Repo, "repo_run_id", ojson.OrNull(s.State.RunOf(a.Repo)), "role", a.Role,
+		"coordinator_status", string(s.State.Status), "coordinator_phase", s.State.Phase))
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +155,8 @@ func notReady(no *initiative.Refusal, ev *initiative.Evaluation) *wire.Error {
 	e := ev.Refusal()
 	e.Code, e.Field, e.Problems = CodeNotAssignable, no.Workstream, nil
 	e.Message = "No workstream can be worked on: " + no.Detail
-	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", ojson.OrNull(no.Workstream), "repo_id", ojson.OrNull(no.Repo), "gate", ev.Object())
+	e.Details = ojson.NewObject("reason", no.Reason, "detail", no.Detail, "workstream_id", ojson.OrNull(no.Workstream),
+		"repo_id", ojson.OrNull(no.Repo), "gate", ev.Object())
 	e.Hint = Program + " multi barriers"
 	return e
 }

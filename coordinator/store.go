@@ -64,11 +64,13 @@ func (s *Store) Read() (*Documents, error) {
 // invalid_json, no_coordinator_run, invalid_state, unreadable_file, locked,
 // io_failed, and what decide returns; then nothing was written, unless the code
 // is io_failed.
-func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
+func (s *Store) Update(ctx context.Context, purpose string, wait time.Duration,
+	decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	return s.update(ctx, purpose, wait, false, decide)
 }
 
-func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool, decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
+func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, fresh bool,
+	decide func(*Documents) (*initiative.Change, *wire.Error)) (*Documents, *initiative.Change, error) {
 	tx, err := s.lock(ctx, purpose, wait, fresh)
 	if err != nil {
 		return nil, nil, err
@@ -86,7 +88,11 @@ func (s *Store) update(ctx context.Context, purpose string, wait time.Duration, 
 }
 
 func failed(name string, err error) *wire.Error {
-	return &wire.Error{Code: "unreadable_file", Field: name, Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err))}
+	return &wire.Error{
+		Code:    "unreadable_file",
+		Field:   name,
+		Message: fmt.Sprintf("%s cannot be read: %s.", name, reason(err)),
+	}
 }
 
 func writeNew(root *os.Root, f initiative.File) error {
@@ -102,6 +108,10 @@ func writeNew(root *os.Root, f initiative.File) error {
 }
 
 func noConfig(dir string) *wire.Error {
-	return &wire.Error{Code: initiative.CodeConfigMissing, Field: initiative.ConfigFile, Message: fmt.Sprintf("There is no %s in %s.", initiative.ConfigFile, dir),
-		Hint: "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C"}
+	return &wire.Error{
+		Code:    initiative.CodeConfigMissing,
+		Field:   initiative.ConfigFile,
+		Message: fmt.Sprintf("There is no %s in %s.", initiative.ConfigFile, dir),
+		Hint:    "run this in the directory that holds " + initiative.ConfigFile + ", or name it with -C",
+	}
 }

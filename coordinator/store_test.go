@@ -27,7 +27,8 @@ func workspaceDir(t testing.TB) string {
 	dir := tree(t, "repos/web/", "repos/api/", "repos/docs/", ".agentxchain/multirepo/")
 	cfg := decoded(t, shop)
 	write(t, dir, initiative.ConfigFile, shop)
-	write(t, dir, initiative.StatePath, `{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
+	write(t, dir, initiative.StatePath,
+		`{"super_run_id":"srun_1","status":"active","phase":"design","repo_runs":{"api":{"run_id":"run_api","status":"linked"},"web":{"run_id":"run_web"}},"mine":[1]}`)
 	write(t, dir, initiative.BarriersPath, string(ojson.Pretty(initiative.NewBarriers(cfg, "t0").Object())))
 	return dir
 }
@@ -60,9 +61,10 @@ func open(t testing.TB, dir string) *Store {
 
 // project projects on disk.
 func project(s *Store, in initiative.Acceptance, seed string) (*initiative.Change, error) {
-	_, c, err := s.Update(context.Background(), "test", 10*time.Second, func(d *Documents) (*initiative.Change, *wire.Error) {
-		return initiative.Project(&d.Workspace, in, at(seed))
-	})
+	_, c, err := s.Update(context.Background(), "test", 10*time.Second,
+		func(d *Documents) (*initiative.Change, *wire.Error) {
+			return initiative.Project(&d.Workspace, in, at(seed))
+		})
 	return c, err
 }
 
@@ -101,10 +103,12 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 	if err != nil || len(d.Findings)+len(d.RepoProblems) > 0 {
 		t.Fatalf("%v %+v", err, d)
 	}
-	if b := d.Barriers.Get("contract_completion"); b.Status != initiative.Satisfied || strings.Join(b.Satisfied, " ") != "api web" {
+	if b := d.Barriers.Get("contract_completion"); b.Status != initiative.Satisfied ||
+		strings.Join(b.Satisfied, " ") != "api web" {
 		t.Errorf("%+v", b)
 	}
-	if !strings.Contains(contents(t, dir, initiative.BarriersPath), "{\n  \"contract_completion\": {\n    \"workstream_id\"") {
+	if !strings.Contains(contents(t, dir, initiative.BarriersPath),
+		"{\n  \"contract_completion\": {\n    \"workstream_id\"") {
 		t.Errorf("%s", contents(t, dir, initiative.BarriersPath))
 	}
 	if _, err := os.Lstat(filepath.Join(dir, pendingPath)); err == nil {
@@ -112,12 +116,14 @@ func TestUpdateWritesTheProtocolsFiles(t *testing.T) {
 	}
 	// A refusal writes nothing.
 	before := contents(t, dir, initiative.HistoryPath)
-	if _, err := project(s, handedIn("api", "build", "t2", "../web/x"), "s"); code(err) != initiative.CodeCrossRepoWrite || contents(t, dir, initiative.HistoryPath) != before {
+	if _, err := project(s, handedIn("api", "build", "t2", "../web/x"),
+		"s"); code(err) != initiative.CodeCrossRepoWrite || contents(t, dir, initiative.HistoryPath) != before {
 		t.Errorf("%v", err)
 	}
 	// state.json keeps what it does not know.
 	d.State.Phase = "make"
-	if got := string(ojson.Compact(d.State.Object())); !strings.Contains(got, `"mine":[1]`) || !strings.HasPrefix(got, `{"super_run_id"`) {
+	if got := string(ojson.Compact(d.State.Object())); !strings.Contains(got, `"mine":[1]`) ||
+		!strings.HasPrefix(got, `{"super_run_id"`) {
 		t.Errorf("%s", got)
 	}
 }
@@ -130,9 +136,11 @@ func TestBadLinesCostThemselvesOnly(t *testing.T) {
 	}
 	good := contents(t, dir, initiative.HistoryPath)
 	write(t, dir, initiative.HistoryPath, "{torn\n\n"+good+"[1]\n{\"a\":1,\"a\":2}\n{\"type\":\"acceptance_proj")
-	write(t, dir, initiative.DecisionsPath, `{"id":"DEC-COORD-041"}`+"\nx\n"+`{"id":"DEC-COORD-7"}{`+"\n"+`{"id":"DEC-COORD-x"}`)
+	write(t, dir, initiative.DecisionsPath,
+		`{"id":"DEC-COORD-041"}`+"\nx\n"+`{"id":"DEC-COORD-7"}{`+"\n"+`{"id":"DEC-COORD-x"}`)
 	d, err := s.Read()
-	if err != nil || len(d.Findings) != 6 || d.Findings[0].Field != initiative.HistoryPath+":1" || d.NextDecision != 42 {
+	if err != nil || len(d.Findings) != 6 || d.Findings[0].Field != initiative.HistoryPath+":1" ||
+		d.NextDecision != 42 {
 		t.Fatalf("%v %+v", err, d)
 	}
 	if got := d.History.Accepted("polish"); len(got) != 1 {
@@ -187,7 +195,9 @@ func TestHostileFiles(t *testing.T) {
 			os.Remove(filepath.Join(dir, initiative.StatePath))
 			os.Symlink(filepath.Join(outside, "state.json"), filepath.Join(dir, initiative.StatePath))
 		},
-		"a directory in place of a ledger": func(dir string) { os.Mkdir(filepath.Join(dir, initiative.HistoryPath), 0o755) },
+		"a directory in place of a ledger": func(dir string) {
+			os.Mkdir(filepath.Join(dir, initiative.HistoryPath), 0o755)
+		},
 		"a directory of links": func(dir string) {
 			os.RemoveAll(filepath.Join(dir, ".agentxchain"))
 			os.Symlink(outside, filepath.Join(dir, ".agentxchain"))
@@ -225,7 +235,8 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 		points = append(points, fmt.Sprint("coordinator.change.step:", i))
 	}
 	for i := 1; i <= 2; i++ {
-		points = append(points, fmt.Sprint("durable.append.before:", i), fmt.Sprint("durable.append.written:", i), fmt.Sprint("durable.append.after:", i))
+		points = append(points, fmt.Sprint("durable.append.before:", i), fmt.Sprint("durable.append.written:", i),
+			fmt.Sprint("durable.append.after:", i))
 	}
 	for _, point := range points {
 		dir := workspaceDir(t)
@@ -261,30 +272,39 @@ func TestKilledBetweenTheFiles(t *testing.T) {
 func TestInterruptedChangeAndAnotherWriter(t *testing.T) {
 	dir := workspaceDir(t)
 	write(t, dir, initiative.HistoryPath, "{\"type\":\"other\"}\n{\"type\":\"more\"}\n")
-	row := `{"type":"acceptance_projection","super_run_id":"srun_1","projection_ref":"proj_x","workstream_id":"polish","repo_id":"web","repo_turn_id":"t"}` + "\n"
+	row := `{"type":"acceptance_projection","super_run_id":"srun_1","projection_ref":"proj_x","workstream_id":"polish","repo_id":"web","repo_turn_id":"t"}` +
+		"\n"
 	record := func(steps ...step) {
-		write(t, dir, pendingPath, string(ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: initiative.Schema, Steps: steps}))))
+		write(t, dir, pendingPath,
+			string(ojson.Pretty(ojson.Marshal(&pendingChange{SchemaVersion: initiative.Schema, Steps: steps}))))
 	}
-	record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 17}, step{File: initiative.BarriersPath, Data: "{}\n", Before: "0000"},
-		step{File: "../../evil", Data: "x"}, step{File: initiative.StatePath, Data: "x", Append: true})
+	record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 17},
+		step{File: initiative.BarriersPath, Data: "{}\n", Before: "0000"}, step{File: "../../evil", Data: "x"},
+		step{File: initiative.StatePath, Data: "x", Append: true})
 	s := open(t, dir)
-	d, c, err := s.Update(context.Background(), "test", time.Second, func(d *Documents) (*initiative.Change, *wire.Error) {
-		return initiative.Evaluate(&d.Workspace, at("s")), nil
-	})
+	d, c, err := s.Update(context.Background(), "test", time.Second,
+		func(d *Documents) (*initiative.Change, *wire.Error) {
+			return initiative.Evaluate(&d.Workspace, at("s")), nil
+		})
 	if err != nil || !c.Empty() || len(d.Findings) != 4 {
 		t.Fatalf("%v %+v %+v", err, c, d)
 	}
-	if contents(t, dir, pendingPath) != "" || len(d.History.Accepted("polish")) != 0 || d.Barriers.Get("polish_completion") == nil {
+	if contents(t, dir, pendingPath) != "" || len(d.History.Accepted("polish")) != 0 ||
+		d.Barriers.Get("polish_completion") == nil {
 		t.Error("an abandoned change left its traces")
 	}
 	write(t, dir, pendingPath, "{")
-	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil || len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
+	if d, _, err = s.Update(context.Background(), "test", time.Second,
+		func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil ||
+		len(d.Findings) != 1 || contents(t, dir, pendingPath) != "" {
 		t.Errorf("%v %+v", err, d)
 	}
 	// Half of a row is completed.
 	write(t, dir, initiative.HistoryPath, "{}\n"+row[:20])
 	record(step{File: initiative.HistoryPath, Data: row, Append: true, Size: 3})
-	if d, _, err = s.Update(context.Background(), "test", time.Second, func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil || len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
+	if d, _, err = s.Update(context.Background(), "test", time.Second,
+		func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil }); err != nil ||
+		len(d.Findings) != 0 || len(d.History.Accepted("polish")) != 1 {
 		t.Errorf("%v %+v", err, d)
 	}
 }
@@ -296,7 +316,9 @@ func TestOneWriterAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, dir)
-	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*initiative.Change, *wire.Error) { return &initiative.Change{}, nil })
+	_, _, err = s.Update(context.Background(), "test", 0, func(*Documents) (*initiative.Change, *wire.Error) {
+		return &initiative.Change{}, nil
+	})
 	if code(err) != "locked" {
 		t.Errorf("%v", err)
 	}

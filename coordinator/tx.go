@@ -118,6 +118,10 @@ func (tx *Tx) advance(c *initiative.Change, steps []step) {
 }
 
 func unwritten(err error) error {
-	return &wire.Error{Code: "io_failed", Field: initiative.Dir, Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
-		Hint: "nothing is lost: the next command completes the change"}
+	return &wire.Error{
+		Code:    "io_failed",
+		Field:   initiative.Dir,
+		Message: fmt.Sprintf("The coordinator's files could not be written: %v", err),
+		Hint:    "nothing is lost: the next command completes the change",
+	}
 }
