@@ -78,7 +78,8 @@ func (s *Server) api(mux *http.ServeMux) {
 	on("events", (*ask).events)
 	on("run-history", (*ask).runHistory)
 	doc("chain-reports", func(a *ask) any {
-		return a.documents(".agentxchain/reports", "chain-", "reports", a.limit("limit", 0), "completed_at", "started_at")
+		return a.documents(".agentxchain/reports", "chain-", "reports", a.limit("limit", 0),
+			"completed_at", "started_at")
 	})
 	doc("missions", func(a *ask) any {
 		return a.documents(".agentxchain/missions", "", "missions", a.limit("limit", 20), "updated_at", "created_at")
@@ -149,14 +150,16 @@ func (a *ask) stream(l *ledger, rows []entry) {
 // session is GET /api/session. Nothing can be done here, so there is no token to do
 // it with.
 func (a *ask) session() any {
-	return object("session_version", "1", "mutation_token", nil, "replay_mode", a.srv.opt.Replay != nil, "capabilities", object("approve_gate", false))
+	return object("session_version", "1", "mutation_token", nil, "replay_mode", a.srv.opt.Replay != nil,
+		"capabilities", object("approve_gate", false))
 }
 
 // poll is GET /api/poll. The commands of a run send reminders; looking at the dashboard
 // never does.
 func (a *ask) poll() any {
-	return object("ok", true, "polled_at", wire.FormatTime(time.Now()), "replay_mode", a.srv.opt.Replay != nil, "governed_project_detected", a.s.Governed,
-		"state_available", a.m.has(string(wire.DocState)), "reminder_evaluation", object("reminders_sent", []any{}, "notifications_emitted", 0))
+	return object("ok", true, "polled_at", wire.FormatTime(time.Now()), "replay_mode", a.srv.opt.Replay != nil,
+		"governed_project_detected", a.s.Governed, "state_available", a.m.has(string(wire.DocState)),
+		"reminder_evaluation", object("reminders_sent", []any{}, "notifications_emitted", 0))
 }
 
 // events is GET /api/events?type&since&limit&run_id: run_id counts after limit.

@@ -45,7 +45,8 @@ func (a *ask) initiative() *coordinator.Standing {
 	switch {
 	case !a.m.has(multirepo.ConfigFile):
 		message := "There is no " + multirepo.ConfigFile + " here; git agentxchain multi init makes one."
-		writeJSON(a.w, http.StatusNotFound, object("ok", false, "code", "coordinator_config_missing", "error", message, "errors", []string{"config_missing: " + message}))
+		writeJSON(a.w, http.StatusNotFound, object("ok", false, "code", "coordinator_config_missing", "error", message,
+			"errors", []string{"config_missing: " + message}))
 		return nil
 	case err != nil:
 		c := protocolError(err)
@@ -53,21 +54,24 @@ func (a *ask) initiative() *coordinator.Standing {
 		case c != nil && c.code == multirepo.CodeNoCoordinator:
 			apiError(a.w, http.StatusNotFound, "coordinator_state_missing", err.Error())
 		case c != nil && (c.code == multirepo.CodeInvalidConfig || c.code == multirepo.CodeWorkstreamCycle):
-			writeJSON(a.w, http.StatusUnprocessableEntity, object("ok", false, "code", "coordinator_config_invalid", "error", err.Error(), "errors", problemLines(err)))
+			writeJSON(a.w, http.StatusUnprocessableEntity, object("ok", false, "code", "coordinator_config_invalid",
+				"error", err.Error(), "errors", problemLines(err)))
 		default:
 			apiError(a.w, http.StatusInternalServerError, "coordinator_state_unreadable", err.Error())
 		}
 		return nil
 	case a.s.Standing != nil && a.s.Standing.Unread != nil:
 		e := a.s.Standing.Unread
-		writeJSON(a.w, http.StatusUnprocessableEntity, object("ok", false, "code", "coordinator_config_invalid", "error", e.Error(), "errors", problemLines(e)))
+		writeJSON(a.w, http.StatusUnprocessableEntity,
+			object("ok", false, "code", "coordinator_config_invalid", "error", e.Error(), "errors", problemLines(e)))
 		return nil
 	}
 	return a.s.Standing
 }
 
 func problemLines(err error) []string {
-	if e, ok := err.(*wire.Error); ok && len(e.Problems) > 0 { //nolint:errorlint // what the coordinator returns is not wrapped
+	if e, ok := err.(*wire.Error); ok &&
+		len(e.Problems) > 0 { //nolint:errorlint // what the coordinator returns is not wrapped
 		return multirepo.Lines(e.Problems)
 	}
 	return []string{err.Error()}
@@ -80,7 +84,8 @@ func (a *ask) blockers() {
 		return
 	}
 	st := in.State
-	phase, completion := multirepo.EvaluatePhase(&in.Workspace, in.Children, ""), multirepo.EvaluateCompletion(&in.Workspace, in.Children)
+	phase, completion := multirepo.EvaluatePhase(&in.Workspace, in.Children,
+		""), multirepo.EvaluateCompletion(&in.Workspace, in.Children)
 	mode, active := "phase_transition", phase
 	switch {
 	case st.PendingGate != nil:
@@ -99,8 +104,10 @@ func (a *ask) blockers() {
 	for _, x := range in.Next {
 		next = append(next, x.Object(coordinator.Program))
 	}
-	writeJSON(a.w, http.StatusOK, object("mode", mode, "super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason),
-		"pending_gate", pending, "active", active.Object(), "next_actions", next, "evaluations", object("phase_transition", phase.Object(), "run_completion", completion.Object())))
+	writeJSON(a.w, http.StatusOK, object("mode", mode, "super_run_id", st.SuperRunID, "status", string(st.Status),
+		"phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason), "pending_gate", pending,
+		"active", active.Object(), "next_actions", next,
+		"evaluations", object("phase_transition", phase.Object(), "run_completion", completion.Object())))
 }
 
 // repoStatus is GET /api/coordinator/repo-status.
@@ -108,7 +115,8 @@ func (a *ask) repoStatus() {
 	if in := a.initiative(); in != nil {
 		out := []*ojson.Object{}
 		for _, r := range in.Repos() {
-			out = append(out, object("repo_id", r.String("repo_id"), "run_id", get(r, "run_id"), "status", r.String("status"), "phase", get(r, "phase"), "details", get(r, "details")))
+			out = append(out, object("repo_id", r.String("repo_id"), "run_id", get(r, "run_id"),
+				"status", r.String("status"), "phase", get(r, "phase"), "details", get(r, "details")))
 		}
 		writeJSON(a.w, http.StatusOK, out)
 	}
@@ -129,8 +137,9 @@ func (a *ask) coordinatorTimeouts() {
 		if repo := in.Config.Repo(id); repo != nil {
 			path = repo.Path
 		}
-		row := object("repo_id", id, "path", path, "run_id", get(r, "run_id"), "status", r.String("status"), "phase", get(r, "phase"), "details", get(r, "details"),
-			"configured", false, "config", nil, "live", nil, "events", []any{}, "error", nil)
+		row := object("repo_id", id, "path", path, "run_id", get(r, "run_id"), "status", r.String("status"),
+			"phase", get(r, "phase"), "details", get(r, "details"), "configured", false, "config", nil, "live", nil,
+			"events", []any{}, "error", nil)
 		switch {
 		case c == nil || c.Config == nil:
 			row.Set("error", object("code", "config_missing", "error", "Its configuration cannot be read."))
@@ -163,16 +172,19 @@ func (a *ask) coordinatorTimeouts() {
 		}
 	}
 	st := in.State
-	writeJSON(a.w, http.StatusOK, object("ok", true, "super_run_id", st.SuperRunID, "status", string(st.Status), "phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason),
-		"summary", object("repo_count", len(repos), "configured_repo_count", configured, "repos_with_live_exceeded", exceeded, "repos_with_live_warnings", warned,
-			"repo_event_count", events, "coordinator_event_count", len(own)), "coordinator_events", own, "repos", repos))
+	writeJSON(a.w, http.StatusOK, object("ok", true, "super_run_id", st.SuperRunID, "status", string(st.Status),
+		"phase", st.Phase, "blocked_reason", ojson.OrNull(st.BlockedReason),
+		"summary", object("repo_count", len(repos), "configured_repo_count", configured,
+			"repos_with_live_exceeded", exceeded, "repos_with_live_warnings", warned, "repo_event_count", events,
+			"coordinator_event_count", len(own)), "coordinator_events", own, "repos", repos))
 }
 
 // timeoutRows are the rows of a repository's decision ledger about limits of time.
 func timeoutRows(dir string) []*ojson.Object {
 	out := []*ojson.Object{}
 	eachRow(dir, wire.LedgerDecisions.Path(), func(raw []byte) {
-		if o, err := agentrun.DecodeLedgerLine(raw); err == nil && strings.HasPrefix(o.String("type"), "timeout") && len(out) < 200 {
+		if o, err := agentrun.DecodeLedgerLine(raw); err == nil && strings.HasPrefix(o.String("type"), "timeout") &&
+			len(out) < 200 {
 			out = append(out, o)
 		}
 	})
@@ -232,7 +244,8 @@ func (a *ask) coordinatorEvents() {
 		var own []*ojson.Object
 		eachRow(path, wire.LedgerEvents.Path(), func(raw []byte) {
 			o, err := agentrun.DecodeLedgerLine(raw)
-			if err != nil || len(types) > 0 && !contains(types, firstText(o, "event_type", "type")) || !since.IsZero() && !timeOf(o, "timestamp").After(since) {
+			if err != nil || len(types) > 0 && !contains(types, firstText(o, "event_type", "type")) ||
+				!since.IsZero() && !timeOf(o, "timestamp").After(since) {
 				return
 			}
 			o.Set("repo_id", id)

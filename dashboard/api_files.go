@@ -122,5 +122,6 @@ func (a *ask) watchResults() any {
 		last = ojson.OrNull(firstText(docs[0], "timestamp", "created_at"))
 	}
 	return object("ok", true, "total", len(docs), "corrupt", corrupt, "recent", limited(docs, a.limit("limit", 25)),
-		"summary", object("by_status", status, "errored", errored, "deduplicated", same, "routed", routed, "unrouted", unrouted, "corrupt", corrupt, "last_timestamp", last))
+		"summary", object("by_status", status, "errored", errored, "deduplicated", same, "routed", routed,
+			"unrouted", unrouted, "corrupt", corrupt, "last_timestamp", last))
 }

@@ -20,7 +20,8 @@ import (
 // rule and are left out.
 func (a *ask) notifications() {
 	if a.srv.opt.Replay != nil {
-		writeJSON(a.w, http.StatusOK, object("ok", true, "replay_mode", true, "message", "Notification audit is live-only and not available in replay mode."))
+		writeJSON(a.w, http.StatusOK, object("ok", true, "replay_mode", true,
+			"message", "Notification audit is live-only and not available in replay mode."))
 		return
 	}
 	if a.unusable() {
@@ -30,7 +31,8 @@ func (a *ask) notifications() {
 	hooks := []*ojson.Object{}
 	for _, w := range n.Objects("webhooks") {
 		events := w.Strings("events")
-		hooks = append(hooks, object("name", ojson.OrNull(w.String("name")), "timeout_ms", get(w, "timeout_ms"), "event_count", len(events), "events", append([]string{}, events...)))
+		hooks = append(hooks, object("name", ojson.OrNull(w.String("name")), "timeout_ms", get(w, "timeout_ms"),
+			"event_count", len(events), "events", append([]string{}, events...)))
 	}
 	var sla any
 	if o := n.Object("approval_sla"); o != nil {
@@ -38,7 +40,8 @@ func (a *ask) notifications() {
 		if v, ok := get(o, "enabled").(bool); ok {
 			enabled = v
 		}
-		sla = object("enabled", enabled, "reminder_after_seconds", append([]any{}, o.Array("reminder_after_seconds")...))
+		sla = object("enabled", enabled,
+			"reminder_after_seconds", append([]any{}, o.Array("reminder_after_seconds")...))
 	}
 	rows := a.m.notifications.entries()
 	delivered, failed, late := 0, 0, 0
@@ -58,8 +61,10 @@ func (a *ask) notifications() {
 	}
 	recent := slices.Clone(full[max(0, len(full)-10):])
 	slices.Reverse(recent)
-	writeJSON(a.w, http.StatusOK, object("ok", true, "configured", len(hooks) > 0, "webhooks", hooks, "approval_sla", sla,
-		"summary", object("total_attempts", len(rows), "delivered", delivered, "failed", failed, "timed_out", late, "last_emitted_at", ojson.OrNull(last), "last_failure_at", ojson.OrNull(lastFailure)),
+	writeJSON(a.w, http.StatusOK, object("ok", true, "configured", len(hooks) > 0, "webhooks", hooks,
+		"approval_sla", sla,
+		"summary", object("total_attempts", len(rows), "delivered", delivered, "failed", failed, "timed_out", late,
+			"last_emitted_at", ojson.OrNull(last), "last_failure_at", ojson.OrNull(lastFailure)),
 		"recent", append([]*ojson.Object{}, recent...)))
 }
 
@@ -70,7 +75,8 @@ func (a *ask) connectors() {
 	}
 	out := []*ojson.Object{}
 	for id, rt := range a.s.Sight.View.Config.Runtimes.All() {
-		if rt != nil && (rt.Type == "local_cli" || rt.Type == "api_proxy" || rt.Type == "mcp" || rt.Type == "remote_agent") {
+		if rt != nil &&
+			(rt.Type == "local_cli" || rt.Type == "api_proxy" || rt.Type == "mcp" || rt.Type == "remote_agent") {
 			out = append(out, a.connector(id, rt))
 		}
 	}
@@ -156,9 +162,11 @@ func (a *ask) connector(id string, rt *config.Runtime) *ojson.Object {
 		}
 		return wire.FormatTime(t)
 	}
-	return object("runtime_id", id, "type", rt.Type, "target", target(rt), "state", state, "reachable", reachable, "active_turn_ids", turns, "active_roles", roles,
-		"last_turn_id", ojson.OrNull(last.Turn), "last_role", ojson.OrNull(last.Role), "last_phase", ojson.OrNull(last.Phase), "last_attempt_at", stamp(tried), "last_success_at", stamp(good.Time),
-		"last_failure_at", stamp(bad.Time), "latency_ms", latency, "attempts_made", attempts, "last_error", ojson.OrNull(bad.Text))
+	return object("runtime_id", id, "type", rt.Type, "target", target(rt), "state", state, "reachable", reachable,
+		"active_turn_ids", turns, "active_roles", roles, "last_turn_id", ojson.OrNull(last.Turn),
+		"last_role", ojson.OrNull(last.Role), "last_phase", ojson.OrNull(last.Phase), "last_attempt_at", stamp(tried),
+		"last_success_at", stamp(good.Time), "last_failure_at", stamp(bad.Time), "latency_ms", latency,
+		"attempts_made", attempts, "last_error", ojson.OrNull(bad.Text))
 }
 
 // runtimeOf is the runtime of the turn an event is about.

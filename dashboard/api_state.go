@@ -52,7 +52,8 @@ func (a *ask) state() {
 	guidance := (&agentrun.RecoveryView{Guidance: agentrun.DeriveGuidance(st, cfg)}).Object().Array("runtime_guidance")
 	doc.Set("runtime_guidance", append([]any{}, guidance...))
 	actions := []any{}
-	if a.srv.opt.Replay == nil && st.Status != wire.StatusIdle && st.Status != wire.StatusActive && st.Status != wire.StatusCompleted {
+	if a.srv.opt.Replay == nil && st.Status != wire.StatusIdle && st.Status != wire.StatusActive &&
+		st.Status != wire.StatusCompleted {
 		for _, n := range protocol.NextActions(st, cfg, si.Escalation.String("escalation_id")) {
 			actions = append(actions, object("command", n.Command, "reason", n.Reason))
 		}
@@ -93,7 +94,8 @@ func (a *ask) continuity() any {
 			if si.Head != "" && base != "" {
 				drift = si.Head != base
 				if si.Head != base {
-					warnings = append(warnings, "HEAD is "+short(si.Head)+", and was "+short(base)+" at the checkpoint")
+					warnings = append(warnings,
+						"HEAD is "+short(si.Head)+", and was "+short(base)+" at the checkpoint")
 				}
 			}
 			if n := si.Next; n != nil {
@@ -101,8 +103,9 @@ func (a *ask) continuity() any {
 			}
 		}
 	}
-	return object("checkpoint", checkpoint, "stale_checkpoint", stale, "recovery_report_path", recovery, "restart_recommended", false, "recommended_command", command,
-		"recommended_reason", why, "recommended_detail", detail, "drift_detected", drift, "drift_warnings", warnings)
+	return object("checkpoint", checkpoint, "stale_checkpoint", stale, "recovery_report_path", recovery,
+		"restart_recommended", false, "recommended_command", command, "recommended_reason", why,
+		"recommended_detail", detail, "drift_detected", drift, "drift_warnings", warnings)
 }
 
 // gateActions is GET /api/gate-actions: those of the pending gate.
@@ -127,7 +130,8 @@ func (a *ask) gateActions() any {
 		if !ok {
 			limit = 900_000
 		}
-		list = append(list, object("index", i+1, "label", ojson.OrNull(x.String("label")), "run", x.String("run"), "timeout_ms", limit))
+		list = append(list, object("index", i+1, "label", ojson.OrNull(x.String("label")), "run", x.String("run"),
+			"timeout_ms", limit))
 	}
 	out.Set("configured", list)
 	out.Set("latest_attempt", a.lastAttempt(gate, kind))
@@ -159,7 +163,8 @@ func (a *ask) lastAttempt(gate, kind string) any {
 		}
 	}
 	slices.Reverse(actions)
-	return object("attempt_id", ojson.OrNull(id), "gate_id", gate, "gate_type", kind, "status", status, "attempted_at", ojson.OrNull(at), "actions", actions)
+	return object("attempt_id", ojson.OrNull(id), "gate_id", gate, "gate_type", kind, "status", status,
+		"attempted_at", ojson.OrNull(at), "actions", actions)
 }
 
 // kit is GET /api/workflow-kit-artifacts: those of the phase, and whether they are
@@ -186,9 +191,12 @@ func (a *ask) kit() {
 			owner, how = entryRole, "entry_role"
 		}
 		_, err := a.m.root.Stat(filepath.FromSlash(x.Path))
-		out = append(out, object("path", x.Path, "required", x.Required, "semantics", ojson.OrNull(x.Semantics), "owned_by", owner, "owner_resolution", how, "exists", err == nil))
+		out = append(out, object("path", x.Path, "required", x.Required, "semantics", ojson.OrNull(x.Semantics),
+			"owned_by", owner, "owner_resolution", how, "exists", err == nil))
 	}
-	slices.SortStableFunc(out, func(x, y *ojson.Object) int { return cmp.Or(restore.Collate(x.String("path"), y.String("path")), 0) })
+	slices.SortStableFunc(out, func(x, y *ojson.Object) int {
+		return cmp.Or(restore.Collate(x.String("path"), y.String("path")), 0)
+	})
 	writeJSON(a.w, http.StatusOK, object("ok", true, "phase", ojson.OrNull(st.Phase), "artifacts", out))
 }
 
@@ -200,13 +208,15 @@ func (a *ask) timeouts() {
 	st, cfg := a.s.Sight.View.State, a.s.Sight.View.Config
 	events := a.ledgerRows("timeout")
 	if cfg.Timeouts == nil {
-		writeJSON(a.w, http.StatusOK, object("ok", true, "configured", false, "config", nil, "live", nil, "live_context", nil, "events", events))
+		writeJSON(a.w, http.StatusOK,
+			object("ok", true, "configured", false, "config", nil, "live", nil, "live_context", nil, "events", events))
 		return
 	}
 	writeJSON(a.w, http.StatusOK, timeoutsOf(object("ok", true), st, cfg, a, events))
 }
 
-func timeoutsOf(doc *ojson.Object, st *agentrun.State, cfg *config.Config, a *ask, events []*ojson.Object) *ojson.Object {
+func timeoutsOf(doc *ojson.Object, st *agentrun.State, cfg *config.Config, a *ask,
+	events []*ojson.Object) *ojson.Object {
 	doc.Set("configured", true)
 	doc.Set("config", timeoutConfig(cfg))
 	doc.Set("live", liveTimeouts(st, cfg, a))
@@ -239,10 +249,13 @@ func timeoutConfig(cfg *config.Config) *ojson.Object {
 	overrides := []*ojson.Object{}
 	for _, p := range cfg.Phases() {
 		if r := cfg.Route(p); r != nil && (r.TimeoutMinutes != nil || r.TimeoutAction != "") {
-			overrides = append(overrides, object("phase", p, "timeout_minutes", number(r.TimeoutMinutes), "timeout_action", ojson.OrNull(r.TimeoutAction)))
+			overrides = append(overrides, object("phase", p, "timeout_minutes", number(r.TimeoutMinutes),
+				"timeout_action", ojson.OrNull(r.TimeoutAction)))
 		}
 	}
-	return object("per_turn_minutes", number(t.PerTurn), "per_phase_minutes", number(t.PerPhase), "per_run_minutes", number(t.PerRun), "action", cmp.Or(t.Action, config.TimeoutEscalate), "phase_overrides", overrides)
+	return object("per_turn_minutes", number(t.PerTurn), "per_phase_minutes", number(t.PerPhase),
+		"per_run_minutes", number(t.PerRun), "action", cmp.Or(t.Action, config.TimeoutEscalate),
+		"phase_overrides", overrides)
 }
 
 func liveTimeouts(st *agentrun.State, cfg *config.Config, a *ask) *ojson.Object {

@@ -24,7 +24,8 @@ import (
 func (v *served) doc(path string) *ojson.Object {
 	v.t.Helper()
 	status, header, body := v.fetch("GET", "/api/"+path)
-	if status != 200 || header.Get("Content-Type") != "application/json; charset=utf-8" || header.Get("Cache-Control") != "no-cache" {
+	if status != 200 || header.Get("Content-Type") != "application/json; charset=utf-8" ||
+		header.Get("Cache-Control") != "no-cache" {
 		v.t.Fatalf("/api/%s: %d %v", path, status, header)
 	}
 	o, err := ojson.DecodeObject([]byte(body))
@@ -67,9 +68,12 @@ func TestShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc.Set("timeouts", ojson.NewObject("per_turn_minutes", 30, "per_run_minutes", 600, "action", "warn"))
-	doc.Set("notifications", ojson.NewObject("webhooks", []*ojson.Object{ojson.NewObject("name", "w", "url", "http://secret.example/token", "events", []string{"run_blocked", "approval_sla_reminder"}, "timeout_ms", 1000)},
+	doc.Set("notifications", ojson.NewObject("webhooks", []*ojson.Object{ojson.NewObject("name", "w",
+		"url", "http://secret.example/token", "events", []string{"run_blocked", "approval_sla_reminder"},
+		"timeout_ms", 1000)},
 		"approval_sla", ojson.NewObject("enabled", true, "reminder_after_seconds", []any{ojson.Int(3600)})))
-	doc.Object("runtimes").Set("remote", ojson.NewObject("type", "remote_agent", "url", "https://user:password@agents.example/run?key=secret"))
+	doc.Object("runtimes").Set("remote",
+		ojson.NewObject("type", "remote_agent", "url", "https://user:password@agents.example/run?key=secret"))
 	if err := os.WriteFile(config, ojson.Pretty(doc), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -94,28 +98,39 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	state := v.doc("state")
-	if keys := state.Keys(); !slices.Equal(keys[len(keys)-3:], []string{"runtime_guidance", "next_actions", "dispatch_progress"}) || !state.Object("active_turns").Has(turn.TurnID) {
+	if keys := state.Keys(); !slices.Equal(keys[len(keys)-3:], []string{"runtime_guidance", "next_actions",
+		"dispatch_progress"}) || !state.Object("active_turns").Has(turn.TurnID) {
 		t.Errorf("the state ends with %v", keys)
 	}
 	c := v.doc("connectors").Objects("connectors")
-	if len(c) != 1 || strings.Join(c[0].Keys(), " ") != "runtime_id type target state reachable active_turn_ids active_roles last_turn_id last_role last_phase last_attempt_at last_success_at last_failure_at latency_ms attempts_made last_error" {
+	if len(c) != 1 ||
+		strings.Join(c[0].Keys(),
+			" ") != "runtime_id type target state reachable active_turn_ids active_roles last_turn_id last_role last_phase last_attempt_at last_success_at last_failure_at latency_ms attempts_made last_error" {
 		t.Errorf("connectors: %s", ojson.Compact(c))
 	} else if c[0].String("state") != "never_used" || c[0].String("target") != "https://agents.example/run" {
 		t.Errorf("the connector: %s", ojson.Compact(c[0]))
 	}
 	n := v.doc("notifications")
-	if strings.Contains(string(ojson.Compact(n)), "secret") || strings.Join(n.Objects("webhooks")[0].Keys(), " ") != "name timeout_ms event_count events" {
+	if strings.Contains(string(ojson.Compact(n)), "secret") ||
+		strings.Join(n.Objects("webhooks")[0].Keys(), " ") != "name timeout_ms event_count events" {
 		t.Errorf("notifications: %s", ojson.Compact(n))
 	}
 	b := v.doc("timeouts").Objects("budget")
-	if len(b) != 2 || strings.Join(b[0].Keys(), " ") != "scope limit_minutes elapsed_minutes remaining_minutes remaining_seconds deadline_iso exceeded action" {
+	if len(b) != 2 ||
+		strings.Join(b[0].Keys(),
+			" ") != "scope limit_minutes elapsed_minutes remaining_minutes remaining_seconds deadline_iso exceeded action" {
 		t.Errorf("the limits: %s", ojson.Compact(b))
 	}
 	kit := v.doc("workflow-kit-artifacts").Objects("artifacts")
-	if len(kit) == 0 || strings.Join(kit[0].Keys(), " ") != "path required semantics owned_by owner_resolution exists" {
+	if len(kit) == 0 ||
+		strings.Join(kit[0].Keys(), " ") != "path required semantics owned_by owner_resolution exists" {
 		t.Errorf("artifacts: %s", ojson.Compact(kit))
 	}
-	for path, code := range map[string]string{"coordinator/blockers": "coordinator_config_missing", "coordinator/repo-status": "coordinator_config_missing", "coordinator/timeouts": "coordinator_config_missing"} {
+	for path, code := range map[string]string{
+		"coordinator/blockers":    "coordinator_config_missing",
+		"coordinator/repo-status": "coordinator_config_missing",
+		"coordinator/timeouts":    "coordinator_config_missing",
+	} {
 		if got := v.api(path, 404).(map[string]any); got["code"] != code || got["ok"] != false {
 			t.Errorf("/api/%s: %v", path, got)
 		}
@@ -131,9 +146,13 @@ func TestEventFilters(t *testing.T) {
 	dir := laid(t, "")
 	var b strings.Builder
 	for i := range 120 {
-		fmt.Fprintf(&b, `{"event_id":"evt_%d","event_type":"%s","timestamp":"2026-01-01T00:%02d:%02d.000Z","run_id":"run_%d","payload":{}}`+"\n", i, []string{"a", "b", "c"}[i%3], i/60, i%60, i%2)
+		fmt.Fprintf(&b,
+			`{"event_id":"evt_%d","event_type":"%s","timestamp":"2026-01-01T00:%02d:%02d.000Z","run_id":"run_%d","payload":{}}`+
+				"\n",
+			i, []string{"a", "b", "c"}[i%3], i/60, i%60, i%2)
 	}
-	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path())), []byte(b.String()), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path())), []byte(b.String()),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	v := serve(t, Options{Dir: dir, Replay: &Replay{}})
@@ -142,9 +161,15 @@ func TestEventFilters(t *testing.T) {
 		n           int
 		first, last string
 	}{
-		{"", 50, "evt_70", "evt_119"}, {"?limit=0", 120, "evt_0", "evt_119"}, {"?limit=3", 3, "evt_117", "evt_119"}, {"?limit=x", 50, "evt_70", "evt_119"},
-		{"?type=a&limit=0", 40, "evt_0", "evt_117"}, {"?type=a,%20c&limit=0", 80, "evt_0", "evt_119"}, {"?type=nosuch", 0, "", ""},
-		{"?since=2026-01-01T00:01:50.000Z", 9, "evt_111", "evt_119"}, {"?limit=4&run_id=run_0", 2, "evt_116", "evt_118"},
+		{"", 50, "evt_70", "evt_119"},
+		{"?limit=0", 120, "evt_0", "evt_119"},
+		{"?limit=3", 3, "evt_117", "evt_119"},
+		{"?limit=x", 50, "evt_70", "evt_119"},
+		{"?type=a&limit=0", 40, "evt_0", "evt_117"},
+		{"?type=a,%20c&limit=0", 80, "evt_0", "evt_119"},
+		{"?type=nosuch", 0, "", ""},
+		{"?since=2026-01-01T00:01:50.000Z", 9, "evt_111", "evt_119"},
+		{"?limit=4&run_id=run_0", 2, "evt_116", "evt_118"},
 	} {
 		list := v.api("events"+c.query, 200).([]any)
 		id := func(i int) string {
@@ -154,7 +179,8 @@ func TestEventFilters(t *testing.T) {
 			return list[i].(map[string]any)["event_id"].(string)
 		}
 		if len(list) != c.n || id(0) != c.first || id(max(0, len(list)-1)) != c.last {
-			t.Errorf("events%s: %d from %s to %s, want %d from %s to %s", c.query, len(list), id(0), id(max(0, len(list)-1)), c.n, c.first, c.last)
+			t.Errorf("events%s: %d from %s to %s, want %d from %s to %s", c.query, len(list), id(0),
+				id(max(0, len(list)-1)), c.n, c.first, c.last)
 		}
 	}
 }
@@ -163,7 +189,8 @@ func TestEventFilters(t *testing.T) {
 func TestClientThatNeverReads(t *testing.T) {
 	dir := laid(t, "")
 	row := `{"turn_id":"turn_x","summary":"` + strings.Repeat("x", 60<<10) + `"}` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerHistory.Path())), []byte(strings.Repeat(row, 400)), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(wire.LedgerHistory.Path())),
+		[]byte(strings.Repeat(row, 400)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	v := serve(t, Options{Dir: dir, Replay: &Replay{}})
@@ -173,7 +200,8 @@ func TestClientThatNeverReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = conn.Close() }()
-		_, _ = io.WriteString(conn, fmt.Sprintf("GET /api/history HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n", strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token()))
+		_, _ = io.WriteString(conn, fmt.Sprintf("GET /api/history HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n",
+			strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token()))
 	}
 	done := make(chan int, 1)
 	go func() {

@@ -121,9 +121,11 @@ func standing(s string) cell {
 	switch s {
 	case "completed", "passed", "active", "accepted", "pass", "satisfied", "allowed", "clean", "delivered", "linked":
 		t = good
-	case "paused", "pending", "needs_human", "retrying", "warned", "warn", "partially_satisfied", "pending_gate", "stale", "behind":
+	case "paused", "pending", "needs_human", "retrying", "warned", "warn", "partially_satisfied", "pending_gate",
+		"stale", "behind":
 		t = warn
-	case "blocked", "failed", "fail", "failed_acceptance", "failed_start", "stalled", "rejected", "conflicted", "error", "overridden", "unreadable", "aborted":
+	case "blocked", "failed", "fail", "failed_acceptance", "failed_start", "stalled", "rejected", "conflicted",
+		"error", "overridden", "unreadable", "aborted":
 		t = bad
 	}
 	return cell{Text: plain(words(s)), Tone: t}

@@ -26,7 +26,8 @@ func judge(ctx context.Context, t testing.TB, axe, rules string) (serious []viol
 	if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](axe+";true")); err != nil || !ok {
 		t.Fatalf("axe-core does not run: %v", err)
 	}
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](`axe.run(document, {resultTypes: ['violations'] `+rules+`}).then(r => r.violations.map(v =>
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](`axe.run(document, {resultTypes: ['violations'] `+
+		rules+`}).then(r => r.violations.map(v =>
 		({id: v.id, impact: v.impact || '', help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + n.failureSummary.slice(0, 300))})))`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatalf("axe-core does not run: %v", err)
@@ -62,8 +63,13 @@ func TestBrowserAxe(t *testing.T) {
 	writeFile(t, broken, ".agentxchain/state.json", "{")
 	halved, _ := fresh(t)
 	appendFile(t, halved, ".agentxchain/history.jsonl", "{\"half\":\n")
-	for name, v := range map[string]*served{"an artifact": replayOf(t, ""), "an initiative": serve(t, Options{Dir: initiative(t)}), "a run under way": serve(t, Options{Dir: live}),
-		"a broken state": serve(t, Options{Dir: broken}), "half a line": serve(t, Options{Dir: halved})} {
+	for name, v := range map[string]*served{
+		"an artifact":     replayOf(t, ""),
+		"an initiative":   serve(t, Options{Dir: initiative(t)}),
+		"a run under way": serve(t, Options{Dir: live}),
+		"a broken state":  serve(t, Options{Dir: broken}),
+		"half a line":     serve(t, Options{Dir: halved}),
+	} {
 		t.Run(name, func(t *testing.T) {
 			paths := []string{"/", "/integrity"}
 			switch s := v.s.model.now(); name {
@@ -72,7 +78,8 @@ func TestBrowserAxe(t *testing.T) {
 			case "an initiative":
 				paths = []string{"/board"}
 			case "a run under way":
-				paths = []string{"/", "/timeline", "/ops/" + string(s.Ops[0].Op), "/turns/" + s.Sight.Turns[0].Turn.TurnID}
+				paths = []string{"/", "/timeline", "/ops/" + string(s.Ops[0].Op),
+					"/turns/" + s.Sight.Turns[0].Turn.TurnID}
 			}
 			if name == "an artifact" {
 				paths = append([]string{"closed"}, paths...) // before one is let in there is a page too
@@ -95,7 +102,8 @@ func TestBrowserAxe(t *testing.T) {
 						rules = ", runOnly: ['color-contrast']" // the rest is the same page
 					}
 					for _, f := range judge(ctx, t, string(source), rules) {
-						t.Errorf("%q, %s: %s (%s): %s\n%s", path, scheme, f.ID, f.Impact, f.Help, strings.Join(f.Nodes, "\n"))
+						t.Errorf("%q, %s: %s (%s): %s\n%s", path, scheme, f.ID, f.Impact, f.Help,
+							strings.Join(f.Nodes, "\n"))
 					}
 				}
 			}

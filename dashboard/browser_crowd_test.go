@@ -31,10 +31,14 @@ func crowded(t testing.TB) *served {
 	}
 	var phases, gates []string
 	for i := range 80 {
-		phases = append(phases, fmt.Sprintf(`"phase%02d":{"entry_role":"pm","allowed_next_roles":["pm","human"],"exit_gate":"gate%02d"}`, i, i))
-		gates = append(gates, fmt.Sprintf(`"gate%02d":{"requires_files":%s,"requires_human_approval":true}`, i, list(40, func(j int) string { return fmt.Sprintf(`"docs/%d/%d.md"`, i, j) })))
+		phases = append(phases, fmt.Sprintf(
+			`"phase%02d":{"entry_role":"pm","allowed_next_roles":["pm","human"],"exit_gate":"gate%02d"}`, i, i,
+		))
+		gates = append(gates, fmt.Sprintf(`"gate%02d":{"requires_files":%s,"requires_human_approval":true}`, i,
+			list(40, func(j int) string { return fmt.Sprintf(`"docs/%d/%d.md"`, i, j) })))
 	}
-	writeFile(t, dir, "agentxchain.json", `{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"Crowded"},
+	writeFile(t, dir, "agentxchain.json",
+		`{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"Crowded"},
  "roles":{"pm":{"title":"PM","mandate":"plans","write_authority":"review_only","runtime":"manual"}},"runtimes":{"manual":{"type":"manual"}},
  "routing":{"planning":{"entry_role":"pm","allowed_next_roles":["pm","human"]},`+strings.Join(phases, ",")+`},"gates":{`+strings.Join(gates, ",")+`}}`)
 	rows(".agentxchain/history.jsonl", 1, func(int) string {
@@ -49,25 +53,31 @@ func crowded(t testing.TB) *served {
 "verification":{"status":"pass","machine_evidence":` + list(900, func(i int) string { return fmt.Sprintf(`{"command":"make %d","exit_code":0}`, i) }) + `}}`
 	})
 	rows(".agentxchain/history.jsonl", 1500, func(i int) string {
-		return fmt.Sprintf(`{"turn_id":"turn_d%d","run_id":"run_1","role":"pm","phase":"planning","status":"completed","summary":"Delegated","accepted_at":"2026-01-01T00:50:00.000Z","delegations_issued":%s}`, i,
+		return fmt.Sprintf(`{"turn_id":"turn_d%d","run_id":"run_1","role":"pm","phase":"planning","status":"completed","summary":"Delegated","accepted_at":"2026-01-01T00:50:00.000Z","delegations_issued":%s}`,
+			i,
 			list(3, func(j int) string {
 				return fmt.Sprintf(`{"id":"del_%d_%d","to_role":"dev","charter":"Build it"}`, i, j)
 			}))
 	})
 	rows(".agentxchain/repo-decisions.jsonl", 3000, func(i int) string {
-		return fmt.Sprintf(`{"id":"DEC-%d","run_id":"run_1","role":"pm","category":"api","statement":"Way %d","status":"%s","overridden_by":"DEC-101","durability":"repo"}`, 1000+i, i, []string{"active", "overridden"}[i%2])
+		return fmt.Sprintf(`{"id":"DEC-%d","run_id":"run_1","role":"pm","category":"api","statement":"Way %d","status":"%s","overridden_by":"DEC-101","durability":"repo"}`,
+			1000+i, i, []string{"active", "overridden"}[i%2])
 	})
 	rows(".agentxchain/decision-ledger.jsonl", 3000, func(i int) string {
-		return fmt.Sprintf(`{"type":"human_approval","gate_id":"gate%d","approved_by":{"name":"Grace"},"signature":"-----BEGIN","timestamp":"2026-01-01T00:11:00.000Z"}`, i)
+		return fmt.Sprintf(`{"type":"human_approval","gate_id":"gate%d","approved_by":{"name":"Grace"},"signature":"-----BEGIN","timestamp":"2026-01-01T00:11:00.000Z"}`,
+			i)
 	})
 	rows(".agentxchain/events.jsonl", 3000, func(i int) string {
-		return fmt.Sprintf(`{"event_id":"evt_n%d","event_type":"kind_%d","timestamp":"2026-01-01T01:00:00.000Z","run_id":"run_%d","phase":"phase%d","turn":{"turn_id":"turn_big","role_id":"role%d"},"payload":{"reason":"r"}}`, i, i, i, i, i)
+		return fmt.Sprintf(`{"event_id":"evt_n%d","event_type":"kind_%d","timestamp":"2026-01-01T01:00:00.000Z","run_id":"run_%d","phase":"phase%d","turn":{"turn_id":"turn_big","role_id":"role%d"},"payload":{"reason":"r"}}`,
+			i, i, i, i, i)
 	})
 	rows(".agentxchain/hook-audit.jsonl", 3000, func(i int) string {
-		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:05:00.000Z","hook_phase":"p%d","hook_name":"h%d","verdict":"allow","orchestrator_action":"a%d"}`, i, i, i)
+		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:05:00.000Z","hook_phase":"p%d","hook_name":"h%d","verdict":"allow","orchestrator_action":"a%d"}`,
+			i, i, i)
 	})
 	rows(".agentxchain/hook-annotations.jsonl", 3000, func(i int) string {
-		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:05:00.000Z","hook_name":"h%d","turn_id":"turn_big","annotations":[{"key":"k","value":"v"}]}`, i)
+		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:05:00.000Z","hook_name":"h%d","turn_id":"turn_big","annotations":[{"key":"k","value":"v"}]}`,
+			i)
 	})
 	manyRepositories(t, dir, list)
 	rows(".agentxchain/notification-audit.jsonl", 900, func(int) string { return `{"half":` })
@@ -84,16 +94,22 @@ func manyRepositories(t testing.TB, dir string, list func(int, func(int) string)
 	}
 	ids := list(300, func(i int) string { return fmt.Sprintf(`"repo%03d"`, i) })
 	writeFile(t, dir, "agentxchain-multi.json", `{"schema_version":"0.1","project":{"id":"many","name":"Many"},"repos":`+
-		object(300, func(i int) string { return fmt.Sprintf(`"repo%03d":{"path":"./repos/repo%03d"}`, i, i) })+`,"workstreams":`+
-		object(120, func(i int) string {
-			return fmt.Sprintf(`"stream%03d":{"phase":"planning","repos":%s,"entry_repo":"repo000","depends_on":[],"completion_barrier":"all_repos_accepted"}`, i, ids)
-		})+`,"routing":{"planning":{"entry_workstream":"stream000"}}}`)
-	writeFile(t, dir, ".agentxchain/multirepo/state.json", `{"schema_version":"0.1","super_run_id":"srun_1","project_id":"many","status":"active","phase":"planning","repo_runs":`+
 		object(300, func(i int) string {
-			return fmt.Sprintf(`"repo%03d":{"run_id":"run_%d","status":"linked","phase":"planning","initialized_by_coordinator":false}`, i, i)
-		})+`,"pending_gate":null,"phase_gate_status":{}}`)
+			return fmt.Sprintf(`"repo%03d":{"path":"./repos/repo%03d"}`, i, i)
+		})+`,"workstreams":`+
+		object(120, func(i int) string {
+			return fmt.Sprintf(`"stream%03d":{"phase":"planning","repos":%s,"entry_repo":"repo000","depends_on":[],"completion_barrier":"all_repos_accepted"}`,
+				i, ids)
+		})+`,"routing":{"planning":{"entry_workstream":"stream000"}}}`)
+	writeFile(t, dir, ".agentxchain/multirepo/state.json",
+		`{"schema_version":"0.1","super_run_id":"srun_1","project_id":"many","status":"active","phase":"planning","repo_runs":`+
+			object(300, func(i int) string {
+				return fmt.Sprintf(`"repo%03d":{"run_id":"run_%d","status":"linked","phase":"planning","initialized_by_coordinator":false}`,
+					i, i)
+			})+`,"pending_gate":null,"phase_gate_status":{}}`)
 	writeFile(t, dir, ".agentxchain/multirepo/barriers.json", object(120, func(i int) string {
-		return fmt.Sprintf(`"stream%03d_completion":{"workstream_id":"stream%03d","type":"all_repos_accepted","status":"pending","required_repos":%s,"satisfied_repos":[]}`, i, i, ids)
+		return fmt.Sprintf(`"stream%03d_completion":{"workstream_id":"stream%03d","type":"all_repos_accepted","status":"pending","required_repos":%s,"satisfied_repos":[]}`,
+			i, i, ids)
 	}))
 }
 
@@ -107,7 +123,8 @@ func TestBoardOfManyRepositories(t *testing.T) {
 	seen := map[string]bool{}
 	for path, pages := "/board", 0; path != ""; pages++ {
 		got := v.page(path)
-		if pages == 0 && (!strings.Contains(got, "300 unreadable") || !strings.Contains(got, "stream000") || strings.Contains(got, "stream119") || !strings.Contains(got, ">Next<")) {
+		if pages == 0 && (!strings.Contains(got, "300 unreadable") || !strings.Contains(got, "stream000") ||
+			strings.Contains(got, "stream119") || !strings.Contains(got, ">Next<")) {
 			i := strings.Index(got, "Workstreams</h2>")
 			t.Errorf("the first page:\n%.3000s", got[max(0, i):])
 		}

@@ -118,10 +118,25 @@ func begin(t testing.TB, dir string, args ...string) (session map[string]any, cm
 func stage(t testing.TB, dir string, assigned map[string]any, summary string) {
 	t.Helper()
 	result := assigned["result_template"].(map[string]any)
-	for k, v := range map[string]any{"summary": summary, "files_changed": []any{}, "proposed_next_role": "human", "artifact": map[string]any{"type": "review", "ref": nil},
-		"decisions":    []any{},
-		"objections":   []any{map[string]any{"id": "OBJ-001", "severity": "low", "statement": "A doubt.", "status": "raised"}},
-		"verification": map[string]any{"status": "skipped", "commands": []any{}, "evidence_summary": "Read only.", "machine_evidence": []any{}}} {
+	for k, v := range map[string]any{
+		"summary":            summary,
+		"files_changed":      []any{},
+		"proposed_next_role": "human",
+		"artifact":           map[string]any{"type": "review", "ref": nil},
+		"decisions":          []any{},
+		"objections": []any{map[string]any{
+			"id":        "OBJ-001",
+			"severity":  "low",
+			"statement": "A doubt.",
+			"status":    "raised",
+		}},
+		"verification": map[string]any{
+			"status":           "skipped",
+			"commands":         []any{},
+			"evidence_summary": "Read only.",
+			"machine_evidence": []any{},
+		},
+	} {
 		result[k] = v
 	}
 	data, err := json.Marshal(result)
@@ -201,11 +216,15 @@ func lengthen(t testing.TB, dir string, n int) {
 	ref := git("", "for-each-ref", "--format=%(refname)", "refs/agentxchain/runs/")
 	tip, message := git("", "rev-parse", ref), git("", "log", "-1", "--format=%B", ref)
 	turn := message[strings.Index(message, "turn_"):][:21]
-	accepted := strings.NewReplacer("assign "+turn+" to dev (building)", "accept "+turn+" (dev, building): completed", "assign_turn", "accept_turn").Replace(message)
+	accepted := strings.NewReplacer("assign "+turn+" to dev (building)", "accept "+turn+" (dev, building): completed",
+		"assign_turn", "accept_turn").Replace(message)
 	var b strings.Builder
 	for i := range n {
-		said := strings.ReplaceAll([]string{message, accepted}[i%2], turn, fmt.Sprintf("turn_%08x%08x", i/2*0x9e3779b1&0xffffffff, i/2))
-		fmt.Fprintf(&b, "commit refs/lengthened\nmark :%d\ncommitter Bench <bench@example.org> %d +0000\ndata %d\n%s\n", i+1, 1_790_000_000+60*i, len(said), said)
+		said := strings.ReplaceAll([]string{message, accepted}[i%2], turn,
+			fmt.Sprintf("turn_%08x%08x", i/2*0x9e3779b1&0xffffffff, i/2))
+		fmt.Fprintf(&b,
+			"commit refs/lengthened\nmark :%d\ncommitter Bench <bench@example.org> %d +0000\ndata %d\n%s\n", i+1,
+			1_790_000_000+60*i, len(said), said)
 		if i == 0 {
 			fmt.Fprintf(&b, "from %s~1\n\n", tip)
 		} else {
@@ -259,7 +278,8 @@ func commit(t testing.TB, dir string, args ...string) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "git", append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "git",
+		append([]string{"-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %v: %v: %s", args, err, out)

@@ -47,7 +47,12 @@ func TestBrowserLongRun(t *testing.T) {
 	firsts := func() []string {
 		return ask1[[]string](ctx, t, `[...document.querySelectorAll('tbody tr')].map(r => r.cells[1].innerText)`)
 	}
-	for path, lead := range map[string]string{"/timeline": fmt.Sprint(ops, " operations are recorded"), "/turns": fmt.Sprint(turns, " turns in the history"), "/decisions": " entries in the ledger", "/event-log": " events, the newest first"} {
+	for path, lead := range map[string]string{
+		"/timeline":  fmt.Sprint(ops, " operations are recorded"),
+		"/turns":     fmt.Sprint(turns, " turns in the history"),
+		"/decisions": " entries in the ledger",
+		"/event-log": " events, the newest first",
+	} {
 		open(ctx, t, base(path)+path)
 		shows(ctx, t, lead)
 		if path == "/turns" { // above the list is the turn under way
@@ -59,7 +64,8 @@ func TestBrowserLongRun(t *testing.T) {
 			ask1[bool](ctx, t, `(document.getElementById('active').remove(), true)`)
 		}
 		two := firsts()
-		if len(one) != pageSize || len(two) != pageSize || path != "/event-log" && slices.ContainsFunc(one, func(s string) bool { return slices.Contains(two, s) }) {
+		if len(one) != pageSize || len(two) != pageSize ||
+			path != "/event-log" && slices.ContainsFunc(one, func(s string) bool { return slices.Contains(two, s) }) {
 			t.Errorf("%s: the pages %v and %v", path, one, two)
 		}
 		follow(ctx, t, "a[rel=prev]")
@@ -77,11 +83,14 @@ func TestBrowserLongRun(t *testing.T) {
 	}
 	// A filter of operations, and a text in the middle of the run.
 	open(ctx, t, chain.base+"/timeline?type=accept_turn")
-	if got := ask1[[]string](ctx, t, `[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].innerText)`); len(got) != pageSize || slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "accept ") }) {
+	if got := ask1[[]string](ctx, t,
+		`[...document.querySelectorAll('tbody tr')].map(r => r.cells[2].innerText)`); len(got) != pageSize ||
+		slices.ContainsFunc(got, func(s string) bool { return !strings.HasPrefix(s, "accept ") }) {
 		t.Errorf("of one type: %v", got)
 	}
 	open(ctx, t, v.base+"/turns?text=Did+step+7001.")
-	if got := ask1[string](ctx, t, `document.querySelector('#turns tbody').innerText`); strings.Count(got, "Did step") != 1 {
+	if got := ask1[string](ctx, t,
+		`document.querySelector('#turns tbody').innerText`); strings.Count(got, "Did step") != 1 {
 		t.Errorf("filtered: %s", got)
 	}
 	open(ctx, t, v.base+"/search?q=step+4242+twice")
@@ -91,7 +100,8 @@ func TestBrowserLongRun(t *testing.T) {
 	if nodes := ask1[int](ctx, t, `document.querySelectorAll('*').length`); nodes > maxNodes {
 		t.Errorf("%d elements", nodes)
 	}
-	for _, path := range []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/delegations", "/integrity", "/search?q=step+77"} {
+	for _, path := range []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/delegations", "/integrity",
+		"/search?q=step+77"} {
 		wait(ctx, t, base(path)+path, path)
 	}
 	// It goes on: an acceptance elsewhere is seen in a run of this length too.
@@ -118,7 +128,8 @@ func wait(ctx context.Context, t testing.TB, address, name string) {
 		eventually(t, "painting "+name, func() bool {
 			return holdsTrue(ctx, `performance.getEntriesByName('first-contentful-paint').length === 1`)
 		})
-		times, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](`[performance.getEntriesByType('navigation')[0].responseEnd, performance.getEntriesByName('first-contentful-paint')[0].startTime]`))
+		times, err := chromedp.Run(ctx,
+			chromedp.Evaluate[[]float64](`[performance.getEntriesByType('navigation')[0].responseEnd, performance.getEntriesByName('first-contentful-paint')[0].startTime]`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,5 +137,6 @@ func wait(ctx context.Context, t testing.TB, address, name string) {
 	}
 	slices.Sort(answered)
 	slices.Sort(painted)
-	t.Logf("%-18s answered in %4.0f ms, first paint after %4.0f ms (at most %4.0f)", name, answered[visits/2], painted[visits/2], painted[visits-1])
+	t.Logf("%-18s answered in %4.0f ms, first paint after %4.0f ms (at most %4.0f)", name, answered[visits/2],
+		painted[visits/2], painted[visits-1])
 }

@@ -29,7 +29,8 @@ const (
 )
 
 // pictures are the views that have one.
-var pictures = []string{"overview", "overview-dark", "overview-phone", "timeline", "turn", "operation", "decisions", "events", "hooks", "delegations", "integrity", "board", "search", "replay"}
+var pictures = []string{"overview", "overview-dark", "overview-phone", "timeline", "turn", "operation", "decisions",
+	"events", "hooks", "delegations", "integrity", "board", "search", "replay"}
 
 // TestPictures holds the documentation to having a picture of each view, and no
 // other.
@@ -86,7 +87,8 @@ func TestTakePictures(t *testing.T) {
 	}
 	take := func(v *served, name, path string) {
 		open(ctx, t, v.base+path)
-		ask1[bool](ctx, t, `(document.querySelectorAll('#diff').forEach(d => d.open = true), document.getElementById('live').textContent = '', true)`)
+		ask1[bool](ctx, t,
+			`(document.querySelectorAll('#diff').forEach(d => d.open = true), document.getElementById('live').textContent = '', true)`)
 		picture(ctx, t, name)
 	}
 	window(ctx, t, 1120, 840)
@@ -113,7 +115,8 @@ func TestTakePictures(t *testing.T) {
 
 	now, seed = clockwork(time.Second)
 	dir := testrepo.New(t, testrepo.Options{}).Dir
-	if _, err := runner.InitProject(t.Context(), dir, runner.ProjectOptions{ID: "shop", Name: "Shop", Goal: "Sell things."}); err != nil {
+	if _, err := runner.InitProject(t.Context(), dir,
+		runner.ProjectOptions{ID: "shop", Name: "Shop", Goal: "Sell things."}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := runner.Open(t.Context(), dir, runner.Options{Now: now, Seed: seed})

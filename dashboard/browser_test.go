@@ -109,7 +109,9 @@ func TestBrowser(t *testing.T) {
 	if at := ask1[string](ctx, t, `location.href`); at != v.base+"/" {
 		t.Errorf("the ticket leads to %s", at)
 	}
-	for _, path := range []string{"/", "/timeline", "/turns", "/turns/" + turn.TurnID, "/ops/" + string(v.s.model.now().Ops[0].Op), "/decisions", "/event-log", "/hooks", "/delegations", "/integrity", "/search?q=pm"} {
+	for _, path := range []string{"/", "/timeline", "/turns", "/turns/" + turn.TurnID,
+		"/ops/" + string(v.s.model.now().Ops[0].Op), "/decisions", "/event-log", "/hooks", "/delegations",
+		"/integrity", "/search?q=pm"} {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(360, 800), chromedp.Navigate(v.base+path)); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +129,8 @@ func TestBrowser(t *testing.T) {
 			wide: [document.documentElement.scrollWidth, innerWidth], styled: getComputedStyle(document.body).maxWidth,
 			double: [...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) !== i),
 			empty: [...document.querySelectorAll('a,button,summary')].filter(e => !e.textContent.trim()).map(e => e.outerHTML)})`)
-		if s.Heads != 1 || s.Marks != "header nav main footer" || s.Wide[0] > s.Wide[1] || len(s.Double) > 0 || len(s.Empty) > 0 || s.Title == "" || s.Styled == "none" {
+		if s.Heads != 1 || s.Marks != "header nav main footer" || s.Wide[0] > s.Wide[1] || len(s.Double) > 0 ||
+			len(s.Empty) > 0 || s.Title == "" || s.Styled == "none" {
 			t.Errorf("%s: %+v", path, s)
 		}
 		if c := heard.take(); len(c) > 0 {
@@ -153,7 +156,8 @@ func TestBrowser(t *testing.T) {
 	if !ask1[bool](ctx, t, `window.stays === true`) {
 		t.Error("the page was reloaded")
 	}
-	if said := ask1[string](ctx, t, `document.getElementById('live').innerText`); !strings.Contains(said, "The run is blocked") {
+	if said := ask1[string](ctx, t,
+		`document.getElementById('live').innerText`); !strings.Contains(said, "The run is blocked") {
 		t.Errorf("what is read out: %q", said)
 	}
 	// Keys: to the search field, and from link to link.
@@ -161,7 +165,8 @@ func TestBrowser(t *testing.T) {
 	if at := ask1[string](ctx, t, `document.activeElement.id`); at != "q" {
 		t.Errorf("/ leads to %q", at)
 	}
-	ask1[bool](ctx, t, `(document.activeElement.blur(), document.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true})))`)
+	ask1[bool](ctx, t,
+		`(document.activeElement.blur(), document.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true})))`)
 	if at := ask1[string](ctx, t, `document.activeElement.tagName`); at != "A" {
 		t.Errorf("j leads to %q", at)
 	}

@@ -24,7 +24,8 @@ func shows(ctx context.Context, t testing.TB, text string) {
 		t.Fatal(err)
 	}
 	eventually(t, "the page saying "+text, func() bool {
-		return holdsTrue(ctx, `document.readyState === 'complete' && document.body.innerText.includes(`+string(quoted)+`)`)
+		return holdsTrue(ctx,
+			`document.readyState === 'complete' && document.body.innerText.includes(`+string(quoted)+`)`)
 	})
 }
 
@@ -63,7 +64,11 @@ func TestBrowserFollows(t *testing.T) {
 	shows(ctx, t, "The plan is written.")
 	shows(ctx, t, "No turn is under way.")
 	stayed("an acceptance", begun)
-	for _, c := range []struct{ path, text string }{{"/timeline", "4 operations are recorded"}, {"/turns", "pm"}, {"/event-log", "turn assigned"}} {
+	for _, c := range []struct{ path, text string }{
+		{"/timeline", "4 operations are recorded"},
+		{"/turns", "pm"},
+		{"/event-log", "turn assigned"},
+	} {
 		if c.path != "/timeline" {
 			stay(c.path)
 			continue
@@ -120,9 +125,15 @@ func TestBrowserReplaysAnArtifact(t *testing.T) {
 	heard := overhear(ctx, t, base)
 	open(ctx, t, session["open_url"].(string))
 	for path, texts := range map[string][]string{
-		"/": {"The run is completed.", "A replay of", "replay", "This is a replay"}, "/timeline": {"an artifact has no record of operations", "run completed"}, "/turns": {"Wrote greet.sh and its test."},
-		"/decisions": {"DEC-001"}, "/event-log": {"gate approved"}, "/hooks": {"No hook has run."}, "/delegations": {"No work has been delegated."},
-		"/integrity": {"verified when it was opened", "history.jsonl"}, "/search?q=greet": {"greet.sh"},
+		"/":               {"The run is completed.", "A replay of", "replay", "This is a replay"},
+		"/timeline":       {"an artifact has no record of operations", "run completed"},
+		"/turns":          {"Wrote greet.sh and its test."},
+		"/decisions":      {"DEC-001"},
+		"/event-log":      {"gate approved"},
+		"/hooks":          {"No hook has run."},
+		"/delegations":    {"No work has been delegated."},
+		"/integrity":      {"verified when it was opened", "history.jsonl"},
+		"/search?q=greet": {"greet.sh"},
 	} {
 		open(ctx, t, base+path)
 		page := ask1[walked](ctx, t, lookRound)
@@ -167,7 +178,8 @@ func TestBrowserByKeyboard(t *testing.T) {
 	v := serve(t, Options{Dir: dir})
 	v.enter(ctx, t)
 	at := func() string {
-		return ask1[string](ctx, t, `(e => e.className === 'skip' ? 'skip' : e.id || (e.textContent.trim() || e.name || e.tagName))(document.activeElement)`)
+		return ask1[string](ctx, t,
+			`(e => e.className === 'skip' ? 'skip' : e.id || (e.textContent.trim() || e.name || e.tagName))(document.activeElement)`)
 	}
 	const tab, enter = "\t", "\r"
 	press(ctx, t, tab)
@@ -185,11 +197,14 @@ func TestBrowserByKeyboard(t *testing.T) {
 	for range 14 {
 		press(ctx, t, tab)
 		order = append(order, at())
-		if !ask1[bool](ctx, t, `getComputedStyle(document.activeElement).outlineStyle !== 'none' || document.activeElement.className === 'skip'`) {
+		if !ask1[bool](ctx, t,
+			`getComputedStyle(document.activeElement).outlineStyle !== 'none' || document.activeElement.className === 'skip'`) {
 			t.Errorf("%s: where one is cannot be seen", at())
 		}
 	}
-	if got, want := strings.Join(order, ", "), "skip, q, Find, Overview, Timeline, Turns, Decisions, Events, Hooks, Delegations, Integrity"; !strings.HasPrefix(got, want) {
+	if got, want := strings.Join(order, ", "),
+		"skip, q, Find, Overview, Timeline, Turns, Decisions, Events, Hooks, Delegations, Integrity"; !strings.HasPrefix(got,
+		want) {
 		t.Errorf("the order is %s", got)
 	}
 	// A view by its number, a turn by j and Enter, a search by / and Enter.
@@ -214,7 +229,8 @@ func TestBrowserByKeyboard(t *testing.T) {
 	eventually(t, "the search", func() bool {
 		return holdsTrue(ctx, `location.pathname === '/search' && document.readyState === 'complete'`)
 	})
-	if got := ask1[string](ctx, t, `document.body.innerText + location.href`); !strings.Contains(got, "what you are looking for") {
+	if got := ask1[string](ctx, t,
+		`document.body.innerText + location.href`); !strings.Contains(got, "what you are looking for") {
 		t.Errorf("found:\n%s", got)
 	}
 	// A filter, by keyboard alone.
@@ -222,8 +238,11 @@ func TestBrowserByKeyboard(t *testing.T) {
 	ask1[bool](ctx, t, `(document.querySelector('form.filter input[name=text]').focus(), true)`)
 	press(ctx, t, "accept")
 	press(ctx, t, enter)
-	eventually(t, "the filter", func() bool { return holdsTrue(ctx, `location.search !== '' && document.readyState === 'complete'`) })
-	if got := ask1[string](ctx, t, `document.querySelector('main').innerText`); !strings.Contains(got, "accept") || strings.Contains(got, "init run") {
+	eventually(t, "the filter", func() bool {
+		return holdsTrue(ctx, `location.search !== '' && document.readyState === 'complete'`)
+	})
+	if got := ask1[string](ctx, t, `document.querySelector('main').innerText`); !strings.Contains(got, "accept") ||
+		strings.Contains(got, "init run") {
 		t.Errorf("filtered:\n%s", got)
 	}
 }
@@ -231,7 +250,9 @@ func TestBrowserByKeyboard(t *testing.T) {
 // click is a mouse's, on the middle of what selector names.
 func click(ctx context.Context, t testing.TB, selector string) {
 	t.Helper()
-	at := ask1[[]float64](ctx, t, `(e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(document.querySelector('`+selector+`'))`)
+	at := ask1[[]float64](ctx, t,
+		`(e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2] })(document.querySelector('`+
+			selector+`'))`)
 	if err := chromedp.Do(ctx, chromedp.MouseClickXY(at[0], at[1])); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +265,8 @@ func TestBrowserWithoutScripts(t *testing.T) {
 	finished, _ := played(t)
 	tell(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	defer tell(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{})
-	for _, v := range []*served{serve(t, Options{Dir: dir}), serve(t, Options{Dir: finished}), serve(t, Options{Dir: initiative(t)})} {
+	for _, v := range []*served{serve(t,
+		Options{Dir: dir}), serve(t, Options{Dir: finished}), serve(t, Options{Dir: initiative(t)})} {
 		v.enter(ctx, t)
 		for _, path := range v.views() {
 			open(ctx, t, v.base+path)

@@ -84,7 +84,9 @@ func window(ctx context.Context, t testing.TB, width, height int64) {
 // prefer asks for light or dark.
 func prefer(ctx context.Context, t testing.TB, scheme string) {
 	t.Helper()
-	tell(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	tell(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme},
+	}})
 }
 
 // tell gives the browser a command.
@@ -101,13 +103,16 @@ func tell[P, R any](ctx context.Context, t testing.TB, command cdp.Command[P, R]
 
 // views are the addresses of all that a served run has.
 func (v *served) views() []string {
-	out := []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/hooks", "/delegations", "/integrity", "/search", "/search?q=a", "/nothing"}
+	out := []string{"/", "/timeline", "/turns", "/decisions", "/event-log", "/hooks", "/delegations", "/integrity",
+		"/search", "/search?q=a", "/nothing"}
 	s := v.s.model.now()
 	if len(s.Ops) > 0 {
-		out = append(out, "/ops/"+string(s.Ops[0].Op), "/ops/"+string(s.Ops[len(s.Ops)-1].Op), "/timeline?type="+s.Ops[0].Name)
+		out = append(out, "/ops/"+string(s.Ops[0].Op), "/ops/"+string(s.Ops[len(s.Ops)-1].Op),
+			"/timeline?type="+s.Ops[0].Name)
 	}
 	if rows := v.s.model.history.entries(); len(rows) > 0 {
-		out = append(out, "/turns/"+rows[len(rows)-1].Turn, "/turns/"+rows[0].Turn, "/turns?role="+rows[0].Role, "/turns?text=nothing+like+this")
+		out = append(out, "/turns/"+rows[len(rows)-1].Turn, "/turns/"+rows[0].Turn, "/turns?role="+rows[0].Role,
+			"/turns?text=nothing+like+this")
 	}
 	if s.Sight != nil && len(s.Sight.Turns) > 0 {
 		out = append(out, "/turns/"+s.Sight.Turns[0].Turn.TurnID)
@@ -203,13 +208,15 @@ func TestBrowserEveryView(t *testing.T) {
 				}
 				for _, width := range []int64{768, 1280} {
 					window(ctx, t, width, 900)
-					if wide := ask1[[]int](ctx, t, `[document.documentElement.scrollWidth, innerWidth]`); wide[0] > wide[1] {
+					if wide := ask1[[]int](ctx, t,
+						`[document.documentElement.scrollWidth, innerWidth]`); wide[0] > wide[1] {
 						t.Errorf("%s: %d wide in a window of %d", path, wide[0], wide[1])
 					}
 				}
 				for _, c := range heard.take() {
 					// One is not there, and an operation cannot be read of a project that is gone.
-					if !strings.Contains(c, "404") && !(strings.Contains(c, "500") && name == "a project that was removed") {
+					if !strings.Contains(c, "404") &&
+						!(strings.Contains(c, "500") && name == "a project that was removed") {
 						t.Errorf("%s: the browser objects: %s", path, c)
 					}
 				}

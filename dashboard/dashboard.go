@@ -94,8 +94,14 @@ func New(ctx context.Context, opt Options) (*Server, error) {
 	opt.Runner.Now = opt.Now
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails: it crashes the process instead
-	s := &Server{opt: opt, token: hex.EncodeToString(b[:]), pid: os.Getpid(), started: time.Now().UTC().Truncate(time.Millisecond),
-		heavy: make(chan struct{}, 4), done: make(chan struct{})}
+	s := &Server{
+		opt:     opt,
+		token:   hex.EncodeToString(b[:]),
+		pid:     os.Getpid(),
+		started: time.Now().UTC().Truncate(time.Millisecond),
+		heavy:   make(chan struct{}, 4),
+		done:    make(chan struct{}),
+	}
 	var err error
 	if s.model, err = newModel(ctx, opt); err != nil {
 		return nil, err
@@ -109,11 +115,19 @@ func (s *Server) Listen(port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, &wire.Error{Code: CodePortBusy, Field: "port", Message: fmt.Sprintf("Port %d is already in use. Try --port <number>.", port),
-			Hint: "--port 0 takes any port that is free"}
+		return nil, &wire.Error{
+			Code:    CodePortBusy,
+			Field:   "port",
+			Message: fmt.Sprintf("Port %d is already in use. Try --port <number>.", port),
+			Hint:    "--port 0 takes any port that is free",
+		}
 	case err != nil:
-		return nil, &wire.Error{Code: "io_failed", Field: "port", Message: fmt.Sprintf("Port %d cannot be listened on: %s.", port, reason(err)),
-			Hint: "--port 0 takes any port that is free"}
+		return nil, &wire.Error{
+			Code:    "io_failed",
+			Field:   "port",
+			Message: fmt.Sprintf("Port %d cannot be listened on: %s.", port, reason(err)),
+			Hint:    "--port 0 takes any port that is free",
+		}
 	}
 	s.port = l.Addr().(*net.TCPAddr).Port
 	return netutil.LimitListener(l, maxConnections), nil
@@ -157,8 +171,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	var watching sync.WaitGroup
 	watching.Go(func() { s.model.watch(ctx) })
 	web := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: readWait, ReadTimeout: readWait, IdleTimeout: idleWait, WriteTimeout: writeWait, MaxHeaderBytes: maxHeader,
-		ErrorLog: log.New(logWriter{s.opt.Log}, "", 0), BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: readWait,
+		ReadTimeout:       readWait,
+		IdleTimeout:       idleWait,
+		WriteTimeout:      writeWait,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(logWriter{s.opt.Log}, "", 0),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(l) }()

@@ -87,7 +87,9 @@ func (v *served) fetch(method, path string, header ...string) (int, http.Header,
 			req.Header.Del(header[i])
 		}
 	}
-	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	resp, err := client.Do(req)
 	if err != nil {
 		v.t.Fatalf("%s %s: %v", method, path, err)
@@ -177,10 +179,12 @@ func TestPagesOfARun(t *testing.T) {
 	id := turn["turn_id"].(string)
 	op := string(v.s.model.now().Ops[0].Op)
 	for path, want := range map[string][]string{
-		"/":             {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff", "<svg class=\"track\"", "of $50.00 spent"},
-		"/timeline":     {"17 operations are recorded", "/ops/" + op, "Ann Author"},
-		"/turns":        {"/turns/" + id, "Wrote greet.sh and its test."},
-		"/turns/" + id:  {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.", "class=\"add\"", "turn checkpointed"},
+		"/": {"The run is completed.", run, "aria-current=\"page\"", "Phases", "planning_signoff",
+			"<svg class=\"track\"", "of $50.00 spent"},
+		"/timeline": {"17 operations are recorded", "/ops/" + op, "Ann Author"},
+		"/turns":    {"/turns/" + id, "Wrote greet.sh and its test."},
+		"/turns/" + id: {"Wrote greet.sh and its test.", "sh greet_test.sh", "greet.sh", "POSIX sh, no dependencies.",
+			"class=\"add\"", "turn checkpointed"},
 		"/ops/" + op:    {"phase_gate_status", ".agentxchain/events.jsonl", "Ann Author"},
 		"/decisions":    {"DEC-001", "An empty name is refused", "human approval"},
 		"/event-log":    {"run completed", "gate approved"},
@@ -195,9 +199,12 @@ func TestPagesOfARun(t *testing.T) {
 			}
 		}
 	}
-	eventually(t, "the check of the record", func() bool { return strings.Contains(v.page("/integrity"), "17 operations checked, nothing wrong.") })
+	eventually(t, "the check of the record", func() bool {
+		return strings.Contains(v.page("/integrity"), "17 operations checked, nothing wrong.")
+	})
 	for _, path := range []string{"/nothing", "/turns/turn_x", "/ops/0123456789", "/board", "/ops/--help"} {
-		if status, _, body := v.fetch("GET", path, "Accept", "text/html"); status != 404 || !strings.Contains(body, "<h1") {
+		if status, _, body := v.fetch("GET", path, "Accept", "text/html"); status != 404 ||
+			!strings.Contains(body, "<h1") {
 			t.Errorf("%s: %d\n%s", path, status, body)
 		}
 	}
@@ -206,7 +213,8 @@ func TestPagesOfARun(t *testing.T) {
 func TestLive(t *testing.T) {
 	dir, turn := fresh(t)
 	v := serve(t, Options{Dir: dir})
-	if got := v.page("/"); !strings.Contains(got, "1 turn is under way in phase planning: pm.") || !strings.Contains(got, "git agentxchain accept "+turn.TurnID) {
+	if got := v.page("/"); !strings.Contains(got, "1 turn is under way in phase planning: pm.") ||
+		!strings.Contains(got, "git agentxchain accept "+turn.TurnID) {
 		t.Errorf("the overview:\n%s", got)
 	}
 	listening := v.listen()
@@ -230,7 +238,8 @@ func TestLive(t *testing.T) {
 			t.Fatalf("no event told of the escalation; the page is\n%s", got)
 		}
 	}
-	if !strings.Contains(got, "The run is blocked") || !strings.Contains(got, "who pays for &lt;b&gt;this") || strings.Contains(got, "<b>this") {
+	if !strings.Contains(got, "The run is blocked") || !strings.Contains(got, "who pays for &lt;b&gt;this") ||
+		strings.Contains(got, "<b>this") {
 		t.Errorf("after an escalation:\n%s", got)
 	}
 }
@@ -251,7 +260,8 @@ func (v *served) listen() <-chan string {
 		v.t.Fatal(err)
 	}
 	v.t.Cleanup(func() { _ = conn.Close() })
-	_, _ = fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n", strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token())
+	_, _ = fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n",
+		strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token())
 	out, hello := make(chan string, 100), make(chan struct{})
 	go func() {
 		buf, rest, said := make([]byte, 4096), "", false

@@ -30,19 +30,23 @@ func firstText(row *ojson.Object, keys ...string) string {
 
 func digestHistory(row *ojson.Object, e *entry) {
 	e.Time = timeOf(row, "accepted_at", "rejected_at", "timestamp", "projected_at")
-	e.Turn, e.Run, e.Role, e.Phase = row.String("turn_id"), row.String("run_id"), row.String("role"), row.String("phase")
-	e.Status, e.Text, e.ID, e.Ref = row.String("status"), row.String("summary"), row.String("turn_id"), row.String("runtime_id")
+	e.Turn, e.Run, e.Role, e.Phase = row.String("turn_id"), row.String("run_id"), row.String("role"),
+		row.String("phase")
+	e.Status, e.Text, e.ID, e.Ref = row.String("status"), row.String("summary"), row.String("turn_id"),
+		row.String("runtime_id")
 }
 
 func digestEvent(row *ojson.Object, e *entry) {
 	e.Time = timeOf(row, "timestamp")
-	e.Kind, e.Run, e.Phase, e.Status, e.ID = firstText(row, "event_type", "type"), row.String("run_id"), row.String("phase"), row.String("status"), row.String("event_id")
+	e.Kind, e.Run, e.Phase, e.Status, e.ID = firstText(row, "event_type",
+		"type"), row.String("run_id"), row.String("phase"), row.String("status"), row.String("event_id")
 	turn := row.Object("turn")
 	e.Turn, e.Role = turn.String("turn_id"), firstText(turn, "role_id", "assigned_role", "role")
 	p := row.Object("payload")
 	e.Ref = firstText(p, "gate_id", "runtime_id")
 	var parts []string
-	for _, k := range [...]string{"reason", "from_phase", "to_phase", "gate_id", "checkpoint_sha", "detail", "message", "blocked_on", "error_code"} {
+	for _, k := range [...]string{"reason", "from_phase", "to_phase", "gate_id", "checkpoint_sha", "detail", "message",
+		"blocked_on", "error_code"} {
 		if s := p.String(k); s != "" {
 			parts = append(parts, strings.ReplaceAll(k, "_", " ")+" "+s)
 		}
@@ -76,6 +80,7 @@ func digestAny(row *ojson.Object, e *entry) {
 	e.Time = timeOf(row, "timestamp", "recorded_at", "created_at", "emitted_at", "accepted_at", "completed_at")
 	e.Kind, e.ID = firstText(row, "type", "event_type", "kind", "status"), firstText(row, "id", "run_id", "event_id")
 	e.Turn, e.Run = firstText(row, "turn_id", "repo_turn_id"), firstText(row, "run_id", "repo_run_id")
-	e.Role, e.Phase, e.Status, e.Ref = row.String("role"), row.String("phase"), row.String("status"), firstText(row, "repo_id", "workstream_id")
+	e.Role, e.Phase, e.Status, e.Ref = row.String("role"), row.String("phase"), row.String("status"), firstText(row,
+		"repo_id", "workstream_id")
 	e.Text = firstText(row, "summary", "statement", "message", "detail", "reason")
 }

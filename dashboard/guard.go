@@ -31,7 +31,8 @@ func (s *Server) Handler() http.Handler {
 				if s.opt.Log != nil {
 					s.opt.Log("a request could not be answered: " + visible(asText(p)))
 				}
-				s.fail(w, r, http.StatusInternalServerError, "internal", "This page could not be made. The dashboard goes on; reload, or look with git agentxchain status.")
+				s.fail(w, r, http.StatusInternalServerError, "internal",
+					"This page could not be made. The dashboard goes on; reload, or look with git agentxchain status.")
 			}
 		}()
 		h := w.Header()
@@ -65,7 +66,9 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil {
-		if strings.ContainsAny(r.Host, "/@ \\") || r.Host == "" || strings.Count(r.Host, ":") > 1 && !strings.HasPrefix(r.Host, "[") || strings.Contains(r.Host, "[") != strings.Contains(r.Host, "]") {
+		if strings.ContainsAny(r.Host, "/@ \\") || r.Host == "" ||
+			strings.Count(r.Host, ":") > 1 && !strings.HasPrefix(r.Host, "[") ||
+			strings.Contains(r.Host, "[") != strings.Contains(r.Host, "]") {
 			s.fail(w, r, http.StatusBadRequest, "malformed_host", "The Host header is not a host.")
 			return false
 		}
@@ -81,7 +84,8 @@ func (s *Server) hostAllowed(w http.ResponseWriter, r *http.Request) bool {
 			return true
 		}
 	}
-	s.fail(w, r, http.StatusForbidden, "host_not_allowed", "This dashboard answers to localhost and 127.0.0.1 with its own port only.")
+	s.fail(w, r, http.StatusForbidden, "host_not_allowed",
+		"This dashboard answers to localhost and 127.0.0.1 with its own port only.")
 	return false
 }
 
@@ -91,7 +95,8 @@ func (s *Server) methodAllowed(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	w.Header().Set("Allow", "GET, HEAD")
-	writeJSON(w, http.StatusMethodNotAllowed, object("error", "Method not allowed. This dashboard only shows; gates are approved with git agentxchain approve."))
+	writeJSON(w, http.StatusMethodNotAllowed, object("error",
+		"Method not allowed. This dashboard only shows; gates are approved with git agentxchain approve."))
 	return false
 }
 
@@ -140,7 +145,13 @@ func (s *Server) entered(w http.ResponseWriter, r *http.Request) bool {
 	q.Del("token")
 	q.Del("ticket")
 	if valid {
-		http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{
+			Name:     s.cookie(),
+			Value:    s.token,
+			Path:     "/",
+			HttpOnly: true,
+			SameSite: http.SameSiteStrictMode,
+		})
 	}
 	// A path of two slashes would be another host.
 	to := "/" + strings.TrimLeft(r.URL.EscapedPath(), "/\\")

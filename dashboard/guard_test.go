@@ -32,30 +32,40 @@ func TestWhoMayAsk(t *testing.T) {
 		says               string
 	}{
 		{"with the token", "GET", "/api/state", nil, 200, `"status":"active"`},
-		{"without", "GET", "/api/state", []string{tokenHeader, ""}, 403, `{"ok":false,"code":"invalid_token","error":"Valid X-AgentXchain-Token is required."}`},
+		{"without", "GET", "/api/state", []string{tokenHeader, ""}, 403,
+			`{"ok":false,"code":"invalid_token","error":"Valid X-AgentXchain-Token is required."}`},
 		{"a page without", "GET", "/", []string{tokenHeader, "", "Accept", "text/html"}, 403, "closed to you"},
 		{"an asset without", "GET", "/assets/live.js", []string{tokenHeader, ""}, 403, "invalid_token"},
-		{"the look of the page that refuses", "GET", "/assets/style.css", []string{tokenHeader, ""}, 200, "prefers-color-scheme"},
+		{"the look of the page that refuses", "GET", "/assets/style.css", []string{tokenHeader, ""}, 200,
+			"prefers-color-scheme"},
 		{"events without", "GET", "/events", []string{tokenHeader, ""}, 403, "invalid_token"},
 		{"a wrong one", "GET", "/api/state", []string{tokenHeader, strings.Repeat("a", 48)}, 403, "invalid_token"},
 		{"a wrong one in the address", "GET", "/?token=nonsense", []string{tokenHeader, ""}, 403, "invalid_token"},
-		{"a wrong header beats the cookie", "GET", "/api/state", []string{tokenHeader, "x", "Cookie", "agentxchain-" + port + "=" + v.s.Token()}, 403, "invalid_token"},
-		{"the cookie", "GET", "/api/state", []string{tokenHeader, "", "Cookie", "agentxchain-" + port + "=" + v.s.Token()}, 200, "active"},
-		{"the cookie of another port", "GET", "/api/state", []string{tokenHeader, "", "Cookie", "agentxchain-1=" + v.s.Token()}, 403, "invalid_token"},
-		{"the token in the API's address", "GET", "/api/session?token=" + v.s.Token(), []string{tokenHeader, ""}, 200, `"session_version":"1"`},
+		{"a wrong header beats the cookie", "GET", "/api/state",
+			[]string{tokenHeader, "x", "Cookie", "agentxchain-" + port + "=" + v.s.Token()}, 403, "invalid_token"},
+		{"the cookie", "GET", "/api/state",
+			[]string{tokenHeader, "", "Cookie", "agentxchain-" + port + "=" + v.s.Token()}, 200, "active"},
+		{"the cookie of another port", "GET", "/api/state",
+			[]string{tokenHeader, "", "Cookie", "agentxchain-1=" + v.s.Token()}, 403, "invalid_token"},
+		{"the token in the API's address", "GET", "/api/session?token=" + v.s.Token(), []string{tokenHeader, ""}, 200,
+			`"session_version":"1"`},
 		{"who listens", "GET", identityPath, []string{tokenHeader, ""}, 200, `"program":"git-agentxchain dashboard"`},
 		{"localhost", "GET", "/api/poll", []string{"Host", "localhost:" + port}, 200, `"ok":true`},
 		{"LOCALHOST", "GET", "/api/poll", []string{"Host", "LOCALHOST:" + port}, 200, `"ok":true`},
 		{"a rebound name", "GET", "/api/poll", []string{"Host", "evil.example:" + port}, 403, "host_not_allowed"},
 		{"another port", "GET", "/api/poll", []string{"Host", "localhost:1"}, 403, "host_not_allowed"},
 		{"no port", "GET", "/api/poll", []string{"Host", "localhost"}, 403, "host_not_allowed"},
-		{"another address of this machine", "GET", "/api/poll", []string{"Host", "0.0.0.0:" + port}, 403, "host_not_allowed"},
+		{"another address of this machine", "GET", "/api/poll", []string{"Host", "0.0.0.0:" + port}, 403,
+			"host_not_allowed"},
 		{"no number", "GET", "/api/poll", []string{"Host", "localhost:99999"}, 400, "malformed_host"},
 		{"our origin", "GET", "/api/poll", []string{"Origin", v.base}, 200, `"ok":true`},
 		{"another origin", "GET", "/api/poll", []string{"Origin", "http://evil.example"}, 403, "origin_not_allowed"},
 		{"no origin's origin", "GET", "/api/poll", []string{"Origin", "null"}, 403, "origin_not_allowed"},
-		{"another port's page", "GET", "/api/poll", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"}, 403, "origin_not_allowed"},
-		{"a script of another site", "GET", "/assets/live.js", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, 403, "origin_not_allowed"},
+		{"another port's page", "GET", "/api/poll", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"},
+			403, "origin_not_allowed"},
+		{"a script of another site", "GET", "/assets/live.js",
+			[]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, 403,
+			"origin_not_allowed"},
 		{"POST", "POST", "/api/actions/approve-gate", nil, 405, "Method not allowed."},
 		{"DELETE", "DELETE", "/", nil, 405, "Method not allowed."},
 		{"OPTIONS", "OPTIONS", "/api/state", nil, 405, "Method not allowed."},
@@ -69,7 +79,8 @@ func TestWhoMayAsk(t *testing.T) {
 		if status != c.status || !strings.Contains(body, c.says) {
 			t.Errorf("%s: %d %s, want %d with %q", c.name, status, strings.TrimSpace(body), c.status, c.says)
 		}
-		if header.Get("Content-Security-Policy") != policy || header.Get("Access-Control-Allow-Origin") != "" || header.Get("X-Content-Type-Options") != "nosniff" {
+		if header.Get("Content-Security-Policy") != policy || header.Get("Access-Control-Allow-Origin") != "" ||
+			header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: headers %v", c.name, header)
 		}
 		if status == 405 && header.Get("Allow") != "GET, HEAD" {
@@ -89,7 +100,8 @@ func TestEntering(t *testing.T) {
 	for _, address := range []string{v.s.OpenURL(), v.s.OpenURL() + "&role=pm", v.s.TicketURL()} {
 		status, header := enter(address)
 		c := header.Get("Set-Cookie")
-		if status != 303 || !strings.HasPrefix(header.Get("Location"), "/") || strings.Contains(header.Get("Location"), "to") {
+		if status != 303 || !strings.HasPrefix(header.Get("Location"), "/") ||
+			strings.Contains(header.Get("Location"), "to") {
 			t.Errorf("%s: %d to %q", address, status, header.Get("Location"))
 		}
 		for _, want := range []string{v.s.cookie() + "=" + v.s.Token(), "HttpOnly", "SameSite=Strict", "Path=/"} {
@@ -105,7 +117,8 @@ func TestEntering(t *testing.T) {
 	if status, header := enter(ticket); status != 403 || header.Get("Set-Cookie") != "" {
 		t.Errorf("a used ticket: %d", status)
 	}
-	if status, header := enter(v.base + "//evil.example/?token=" + v.s.Token()); status == 303 && header.Get("Location") != "/evil.example/" {
+	if status, header := enter(v.base + "//evil.example/?token=" + v.s.Token()); status == 303 &&
+		header.Get("Location") != "/evil.example/" {
 		t.Errorf("led to %q", header.Get("Location"))
 	}
 }
@@ -176,13 +189,16 @@ func treeOf(t *testing.T, dir string) map[string]string {
 // everyAddress asks for everything there is.
 func everyAddress() []string {
 	var out []string
-	for _, p := range []string{"", "timeline", "timeline?type=accept_turn&text=x", "turns", "decisions", "event-log", "hooks", "integrity", "delegations", "search?q=pm", "board"} {
+	for _, p := range []string{"", "timeline", "timeline?type=accept_turn&text=x", "turns", "decisions", "event-log",
+		"hooks", "integrity", "delegations", "search?q=pm", "board"} {
 		out = append(out, "/"+p)
 	}
-	for _, p := range []string{"session", "poll", "state", "continuity", "history", "ledger", "hooks/audit", "hooks/annotations", "repo-decisions-summary", "events", "events?limit=0",
-		"run-history", "chain-reports", "missions", "plans", "gate-actions", "watch-results", "workflow-kit-artifacts", "notifications", "connectors", "timeouts",
-		"coordinator/state", "coordinator/history", "coordinator/ledger", "coordinator/barriers", "coordinator/barrier-ledger", "coordinator/hooks/audit", "coordinator/events",
-		"coordinator/blockers", "coordinator/repo-status", "coordinator/timeouts"} {
+	for _, p := range []string{"session", "poll", "state", "continuity", "history", "ledger", "hooks/audit",
+		"hooks/annotations", "repo-decisions-summary", "events", "events?limit=0", "run-history", "chain-reports",
+		"missions", "plans", "gate-actions", "watch-results", "workflow-kit-artifacts", "notifications", "connectors",
+		"timeouts", "coordinator/state", "coordinator/history", "coordinator/ledger", "coordinator/barriers",
+		"coordinator/barrier-ledger", "coordinator/hooks/audit", "coordinator/events", "coordinator/blockers",
+		"coordinator/repo-status", "coordinator/timeouts"} {
 		out = append(out, "/api/"+p)
 	}
 	return out
@@ -234,17 +250,23 @@ func TestBadLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = f.WriteString("{\"half\": \n[1,2]\nnull\n\xff\xfe\n\n{\"a\":1,\"a\":2}\n" + strings.Repeat("[", 100_000) + "\n" + string(ojson.Compact(ojson.NewObject("event_type", "<script>alert(1)</script>", "timestamp", "2026-01-01T00:00:00.000Z"))) + "\n{\"unfinished\":")
+	_, _ = f.WriteString("{\"half\": \n[1,2]\nnull\n\xff\xfe\n\n{\"a\":1,\"a\":2}\n" + strings.Repeat("[", 100_000) +
+		"\n" +
+		string(ojson.Compact(ojson.NewObject("event_type", "<script>alert(1)</script>",
+			"timestamp", "2026-01-01T00:00:00.000Z"))) +
+		"\n{\"unfinished\":")
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "reading the lines", func() bool { return len(v.api("events?limit=0", 200).([]any)) == good+1 })
 	got := v.page("/event-log")
-	if !strings.Contains(got, "6 lines are left out") || !strings.Contains(got, "&lt;script&gt;alert(1)") || strings.Contains(got, "<script>alert") {
+	if !strings.Contains(got, "6 lines are left out") || !strings.Contains(got, "&lt;script&gt;alert(1)") ||
+		strings.Contains(got, "<script>alert") {
 		t.Errorf("the events:\n%s", mainOf(got))
 	}
 	for _, a := range everyAddress() {
-		if status, _, body := v.fetch("GET", a, "Accept", "text/html"); status >= 500 && !strings.Contains(body, "tampered") && !strings.Contains(body, "ledger") {
+		if status, _, body := v.fetch("GET", a, "Accept", "text/html"); status >= 500 &&
+			!strings.Contains(body, "tampered") && !strings.Contains(body, "ledger") {
 			t.Errorf("%s: %d %s", a, status, mainOf(body))
 		}
 	}
@@ -261,7 +283,8 @@ func TestManyClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		stuck = append(stuck, conn)
-		_, _ = fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n", strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token())
+		_, _ = fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n\r\n",
+			strings.TrimPrefix(v.base, "http://"), tokenHeader, v.s.Token())
 	}
 	defer func() {
 		for _, c := range stuck {
@@ -278,7 +301,8 @@ func TestManyClients(t *testing.T) {
 	failed := make(chan error, clients)
 	for i := range clients {
 		wg.Go(func() {
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, v.base+[]string{"/", "/api/state", "/timeline", "/api/events"}[i%4], nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+				v.base+[]string{"/", "/api/state", "/timeline", "/api/events"}[i%4], nil)
 			if err != nil {
 				failed <- err
 				return

@@ -85,7 +85,8 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, version uint64, done
 	l := h.join()
 	if l == nil {
 		w.Header().Set("Retry-After", "30")
-		apiError(w, http.StatusServiceUnavailable, "too_many_listeners", "Too many pages listen for changes; reload to see them.")
+		apiError(w, http.StatusServiceUnavailable, "too_many_listeners",
+			"Too many pages listen for changes; reload to see them.")
 		return
 	}
 	defer h.leave(l)
@@ -120,7 +121,8 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, version uint64, done
 			}
 		case <-l.wake:
 			v, resources := h.take(l)
-			if !send("event: change\ndata: %s\n\n", ojson.Compact(ojson.NewObject("version", int(v), "resources", resources))) {
+			if !send("event: change\ndata: %s\n\n",
+				ojson.Compact(ojson.NewObject("version", int(v), "resources", resources))) {
 				return
 			}
 		}

@@ -184,7 +184,8 @@ func (l *ledger) take(text []byte) {
 	for _, word := range []*string{&e.Kind, &e.Run, &e.Role, &e.Phase, &e.Status, &e.Ref} {
 		*word = l.word(*word)
 	}
-	e.ID, e.Turn, e.Text = strings.Clone(cut(e.ID, maxText)), strings.Clone(cut(e.Turn, maxText)), strings.Clone(cut(e.Text, maxText))
+	e.ID, e.Turn, e.Text = strings.Clone(cut(e.ID, maxText)), strings.Clone(cut(e.Turn, maxText)),
+		strings.Clone(cut(e.Text, maxText))
 	if e.Turn != "" {
 		l.byTurn[e.Turn] = len(l.rows)
 	}

@@ -51,7 +51,9 @@ func TestLedgerGrows(t *testing.T) {
 		var text string
 		line := rapid.OneOf(
 			rapid.Custom(func(rt *rapid.T) string {
-				return fmt.Sprintf(`{"event_type":%q,"turn":{"turn_id":"turn_%d"},"payload":{"reason":%q}}`, rapid.StringMatching(`[a-z]{1,5}`).Draw(rt, "kind"), rapid.IntRange(0, 9).Draw(rt, "turn"), rapid.StringMatching(`[ -~]{0,40}`).Draw(rt, "reason"))
+				return fmt.Sprintf(`{"event_type":%q,"turn":{"turn_id":"turn_%d"},"payload":{"reason":%q}}`,
+					rapid.StringMatching(`[a-z]{1,5}`).Draw(rt, "kind"), rapid.IntRange(0, 9).Draw(rt, "turn"),
+					rapid.StringMatching(`[ -~]{0,40}`).Draw(rt, "reason"))
 			}),
 			rapid.SampledFrom([]string{"", "{", "null", "[1]", "\xff", "  "}),
 		)
@@ -100,7 +102,8 @@ func TestLedgerGrows(t *testing.T) {
 }
 
 func FuzzLedger(f *testing.F) {
-	for _, s := range []string{"", "{}\n", `{"event_type":"x","turn":{"turn_id":"t"}}` + "\n", "{\n}\n", "[]\n\n\n", "\x00\n", `{"payload":{"reason":"` + strings.Repeat("x", 300) + `"}}` + "\n"} {
+	for _, s := range []string{"", "{}\n", `{"event_type":"x","turn":{"turn_id":"t"}}` + "\n", "{\n}\n", "[]\n\n\n",
+		"\x00\n", `{"payload":{"reason":"` + strings.Repeat("x", 300) + `"}}` + "\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -108,7 +111,9 @@ func FuzzLedger(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "l.jsonl"), data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, digest := range []func(*ledger){func(l *ledger) { l.digest = digestAny }, func(l *ledger) { l.digest = digestHistory }, func(l *ledger) { l.digest = digestDecision }, func(l *ledger) { l.digest = digestHook }} {
+		for _, digest := range []func(*ledger){func(l *ledger) { l.digest = digestAny }, func(l *ledger) {
+			l.digest = digestHistory
+		}, func(l *ledger) { l.digest = digestDecision }, func(l *ledger) { l.digest = digestHook }} {
 			l := readAll(t, dir)
 			digest(l)
 			l.reset()
@@ -138,8 +143,10 @@ func TestNothingIsMissedAtTheStart(t *testing.T) {
 	for range 5 {
 		dir, turn := fresh(t)
 		v := serve(t, Options{Dir: dir, Every: 50 * time.Millisecond})
-		appendFile(t, dir, ".agentxchain/events.jsonl", `{"event_type":"early","timestamp":"2026-01-01T00:00:00.000Z"}`+"\n")
-		writeFile(t, dir, ".agentxchain/staging/"+turn.TurnID+"/turn-result.json", `{"turn_id":"`+turn.TurnID+`","status":"completed","summary":"Done."}`)
+		appendFile(t, dir, ".agentxchain/events.jsonl",
+			`{"event_type":"early","timestamp":"2026-01-01T00:00:00.000Z"}`+"\n")
+		writeFile(t, dir, ".agentxchain/staging/"+turn.TurnID+"/turn-result.json",
+			`{"turn_id":"`+turn.TurnID+`","status":"completed","summary":"Done."}`)
 		eventually(t, "what was written at the start", func() bool {
 			return strings.Contains(v.page("/event-log"), "early") && strings.Contains(v.page("/"), "result staged")
 		})

@@ -33,7 +33,8 @@ func (v *served) dial() net.Conn {
 
 // head is the beginning of a request with the token.
 func (v *served) head(path string) string {
-	return "GET " + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(v.base, "http://") + "\r\n" + tokenHeader + ": " + v.s.Token() + "\r\n"
+	return "GET " + path + " HTTP/1.1\r\nHost: " + strings.TrimPrefix(v.base, "http://") + "\r\n" + tokenHeader +
+		": " + v.s.Token() + "\r\n"
 }
 
 // clients asks for pages, many at a time, and tells what went wrong.
@@ -83,7 +84,8 @@ func TestThousandClients(t *testing.T) {
 		clients = 1000
 	}
 	before := runtime.NumGoroutine()
-	wrong := v.clients(clients, "/", "/turns", "/timeline?text=r", "/search?q=way", "/delegations", "/api/state", "/api/history", "/api/events?limit=0", "/decisions", "/integrity")
+	wrong := v.clients(clients, "/", "/turns", "/timeline?text=r", "/search?q=way", "/delegations", "/api/state",
+		"/api/history", "/api/events?limit=0", "/decisions", "/integrity")
 	for i, err := range wrong {
 		if i < 5 {
 			t.Error(err)
@@ -143,20 +145,30 @@ func TestHostileRequests(t *testing.T) {
 		"a name as a number":           {"GET / HTTP/1.1\r\nHost: 2130706433:" + port + "\r\n", "403"},
 		"another loopback address":     {"GET / HTTP/1.1\r\nHost: 127.0.0.2:" + port + "\r\n", "403"},
 		"a zone":                       {"GET / HTTP/1.1\r\nHost: [::1%25lo]:" + port + "\r\n", "400 403"},
-		"an address in the line":       {"GET http://evil.example:" + port + "/ HTTP/1.1\r\nHost: " + host + "\r\n", "403"},
-		"a line that is too long":      {v.head("/search?q=" + long), "414"},
-		"a line that is far too long":  {"GET /search?q=" + strings.Repeat(long, 4) + " HTTP/1.1\r\nHost: " + host + "\r\n", "414 431"},
-		"a header that is too long":    {"GET / HTTP/1.1\r\nHost: " + host + "\r\nX-A: " + strings.Repeat(long, 4) + "\r\n", "431"},
-		"headers without end":          {"GET / HTTP/1.1\r\nHost: " + host + "\r\n" + strings.Repeat("X-A: b\r\n", 20_000), "431"},
-		"an old version":               {"GET / HTTP/1.0\r\n", "400"},
-		"no version":                   {"GET /\r\n", "400"},
-		"a version to come":            {"GET / HTTP/9.9\r\nHost: " + host + "\r\n", "505 400"},
-		"two lengths":                  {"GET / HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 1\r\nContent-Length: 2\r\n", "400"},
-		"a length and pieces":          {"POST / HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "400 405"},
-		"pieces of another kind":       {"POST / HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: gzip, chunked\r\n", "400 501 405"},
-		"a tunnel":                     {"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n", "400 403 405"},
-		"a method that is none":        {"NONSENSE / HTTP/1.1\r\nHost: " + host + "\r\n", "405"},
-		"an upgrade":                   {"GET /events HTTP/1.1\r\nHost: " + host + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n", "403"},
+		"an address in the line": {"GET http://evil.example:" + port + "/ HTTP/1.1\r\nHost: " + host + "\r\n",
+			"403"},
+		"a line that is too long": {v.head("/search?q=" + long), "414"},
+		"a line that is far too long": {"GET /search?q=" + strings.Repeat(long, 4) + " HTTP/1.1\r\nHost: " + host +
+			"\r\n",
+			"414 431"},
+		"a header that is too long": {"GET / HTTP/1.1\r\nHost: " + host + "\r\nX-A: " + strings.Repeat(long,
+			4) + "\r\n",
+			"431"},
+		"headers without end": {"GET / HTTP/1.1\r\nHost: " + host + "\r\n" + strings.Repeat("X-A: b\r\n", 20_000),
+			"431"},
+		"an old version":    {"GET / HTTP/1.0\r\n", "400"},
+		"no version":        {"GET /\r\n", "400"},
+		"a version to come": {"GET / HTTP/9.9\r\nHost: " + host + "\r\n", "505 400"},
+		"two lengths": {"GET / HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+			"400"},
+		"a length and pieces": {"POST / HTTP/1.1\r\nHost: " + host +
+			"\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "400 405"},
+		"pieces of another kind": {"POST / HTTP/1.1\r\nHost: " + host + "\r\nTransfer-Encoding: gzip, chunked\r\n",
+			"400 501 405"},
+		"a tunnel":              {"CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n", "400 403 405"},
+		"a method that is none": {"NONSENSE / HTTP/1.1\r\nHost: " + host + "\r\n", "405"},
+		"an upgrade": {"GET /events HTTP/1.1\r\nHost: " + host + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n",
+			"403"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := v.dial()
@@ -174,10 +186,16 @@ func TestHostileRequests(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(dir, "out.txt")); err != nil {
 		t.Logf("no symbolic links here: %v", err)
 	}
-	for _, path := range []string{"/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt", "/assets/../../secret.txt", "/assets/..%5c..%5csecret.txt", "/turns/..%2f..%2fsecret.txt", "/turns/%2e%2e", "/turns/..",
-		"/ops/..%2f..%2fHEAD", "/ops/--output=x", "/ops/HEAD", "/ops/refs%2fheads%2fmain", "//evil.example/", "/\\evil.example", "/%00", "/turns/%00", "/turns/%ff%fe", "/turns/" + strings.Repeat("a", 5000), "/api/../secret.txt",
-		"/turns/%0d%0aSet-Cookie:x", "/search?q=%ff%00%0d%0a", "/timeline?before=-1&after=999999999999999999999", "/timeline?before=9223372036854775807", "/turns?after=-5", "/event-log?before=%00", "/search?q=" + strings.Repeat("%22", 1000),
-		"/turns?" + strings.Repeat("role=x&", 500), "/timeline?a=%zz", "/search?q=;&;q=%", "/api/events?limit=-99999999999999999999", "/api/events?since=%00&type=,,,", "/api/missions?mission=../../x", "/api/run-history?limit=1e9"} {
+	for _, path := range []string{"/../secret.txt", "/..%2fsecret.txt", "/%2e%2e/secret.txt",
+		"/assets/../../secret.txt", "/assets/..%5c..%5csecret.txt", "/turns/..%2f..%2fsecret.txt", "/turns/%2e%2e",
+		"/turns/..", "/ops/..%2f..%2fHEAD", "/ops/--output=x", "/ops/HEAD", "/ops/refs%2fheads%2fmain",
+		"//evil.example/", "/\\evil.example", "/%00", "/turns/%00", "/turns/%ff%fe",
+		"/turns/" + strings.Repeat("a", 5000), "/api/../secret.txt", "/turns/%0d%0aSet-Cookie:x",
+		"/search?q=%ff%00%0d%0a", "/timeline?before=-1&after=999999999999999999999",
+		"/timeline?before=9223372036854775807", "/turns?after=-5", "/event-log?before=%00",
+		"/search?q=" + strings.Repeat("%22", 1000), "/turns?" + strings.Repeat("role=x&", 500), "/timeline?a=%zz",
+		"/search?q=;&;q=%", "/api/events?limit=-99999999999999999999", "/api/events?since=%00&type=,,,",
+		"/api/missions?mission=../../x", "/api/run-history?limit=1e9"} {
 		conn := v.dial()
 		_, _ = io.WriteString(conn, v.head(path)+"Accept: text/html\r\nConnection: close\r\n\r\n")
 		answer, err := io.ReadAll(io.LimitReader(conn, 4<<20))
@@ -185,13 +203,18 @@ func TestHostileRequests(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		first, rest, _ := strings.Cut(string(answer), "\r\n")
-		if strings.Contains(first, " 5") || strings.Contains(rest, "SECRET") || strings.Contains(rest, "\r\nSet-Cookie") || strings.Contains(first, " 30") && strings.Contains(rest, "Location: //") {
+		if strings.Contains(first, " 5") || strings.Contains(rest, "SECRET") ||
+			strings.Contains(rest, "\r\nSet-Cookie") ||
+			strings.Contains(first, " 30") && strings.Contains(rest, "Location: //") {
 			t.Errorf("%s: %s\n%.300s", path, first, rest)
 		}
 	}
-	for _, cookie := range []string{"", "=", "agentxchain-" + port, "agentxchain-" + port + "=", v.s.cookie() + "=\"" + v.s.Token() + "x\"", strings.Repeat(v.s.cookie()+"=x; ", 800), "\x01\x02", v.s.cookie() + "=" + strings.ToUpper(v.s.Token()) + "x"} {
+	for _, cookie := range []string{"", "=", "agentxchain-" + port, "agentxchain-" + port + "=",
+		v.s.cookie() + "=\"" + v.s.Token() + "x\"", strings.Repeat(v.s.cookie()+"=x; ", 800), "\x01\x02",
+		v.s.cookie() + "=" + strings.ToUpper(v.s.Token()) + "x"} {
 		conn := v.dial()
-		_, _ = io.WriteString(conn, "GET /api/state HTTP/1.1\r\nHost: "+host+"\r\nCookie: "+cookie+"\r\nConnection: close\r\n\r\n")
+		_, _ = io.WriteString(conn,
+			"GET /api/state HTTP/1.1\r\nHost: "+host+"\r\nCookie: "+cookie+"\r\nConnection: close\r\n\r\n")
 		line, _ := bufio.NewReader(conn).ReadString('\n')
 		if !strings.Contains(line, " 403 ") && !strings.Contains(line, " 400 ") {
 			t.Errorf("cookie %.40q: %q", cookie, line)
@@ -203,9 +226,11 @@ func TestHostileRequests(t *testing.T) {
 
 // methods asks for everything in every way but to look.
 func (v *served) methods(t *testing.T, turn string) {
-	for _, path := range append(everyAddress(), "/events", "/assets/style.css", "/turns/"+turn, "/api/identity", "/nothing", "/api/actions/approve-gate") {
+	for _, path := range append(everyAddress(), "/events", "/assets/style.css", "/turns/"+turn, "/api/identity",
+		"/nothing", "/api/actions/approve-gate") {
 		for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} {
-			if status, header, body := v.fetch(method, path); status != 405 || header.Get("Allow") != "GET, HEAD" || !strings.Contains(body, "Method not allowed") {
+			if status, header, body := v.fetch(method, path); status != 405 || header.Get("Allow") != "GET, HEAD" ||
+				!strings.Contains(body, "Method not allowed") {
 				t.Errorf("%s %s: %d, Allow %q, %s", method, path, status, header.Get("Allow"), body)
 			}
 		}
@@ -213,7 +238,8 @@ func (v *served) methods(t *testing.T, turn string) {
 			continue // it goes on until one leaves
 		}
 		status, _, whole := v.fetch("GET", path, "Accept", "text/html")
-		if got, header, body := v.fetch("HEAD", path, "Accept", "text/html"); got != status || body != "" || header.Get("Content-Type") == "" && whole != "" {
+		if got, header, body := v.fetch("HEAD", path, "Accept", "text/html"); got != status || body != "" ||
+			header.Get("Content-Type") == "" && whole != "" {
 			t.Errorf("HEAD %s: %d and %d bytes, where GET says %d", path, got, len(body), status)
 		}
 	}
@@ -274,7 +300,10 @@ func TestPollingChangesNothing(t *testing.T) {
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "its end", func() bool { _, err := os.Stat(filepath.Join(dir, SessionFile)); return os.IsNotExist(err) })
+		eventually(t, "its end", func() bool {
+			_, err := os.Stat(filepath.Join(dir, SessionFile))
+			return os.IsNotExist(err)
+		})
 		for _, name := range []string{SessionFile, PIDFile} {
 			if _, err := os.Stat(filepath.Join(dir, name)); !os.IsNotExist(err) {
 				t.Errorf("%s is still there: %v", name, err)

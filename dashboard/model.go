@@ -88,7 +88,8 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 	}
 	if m.root, err = os.OpenRoot(m.dir); err != nil {
 		_ = m.src.close()
-		return nil, &wire.Error{Code: "io_failed", Message: "The directory " + m.dir + " cannot be read: " + reason(err) + "."}
+		return nil,
+			&wire.Error{Code: "io_failed", Message: "The directory " + m.dir + " cannot be read: " + reason(err) + "."}
 	}
 	add := func(path string, digest func(*ojson.Object, *entry)) *ledger {
 		l := newLedger(m.root, path, digest)
@@ -96,11 +97,16 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 		m.byPath[path] = l
 		return l
 	}
-	m.history, m.events, m.decisions = add(wire.LedgerHistory.Path(), digestHistory), add(wire.LedgerEvents.Path(), digestEvent), add(wire.LedgerDecisions.Path(), digestDecision)
-	m.hookAudit, m.hookNotes = add(wire.LedgerHookAudit.Path(), digestHook), add(wire.LedgerHookAnnotations.Path(), digestHook)
-	m.runHistory, m.repoDecisions = add(wire.LedgerRunHistory.Path(), digestAny), add(wire.LedgerRepoDecisions.Path(), digestDecision)
-	m.escalations, m.notifications = add(wire.LedgerEscalations.Path(), digestAny), add(wire.LedgerNotifications.Path(), digestAny)
-	m.coHistory, m.coLedger, m.coBarriers = add(multirepo.HistoryPath, digestAny), add(multirepo.DecisionsPath, digestDecision), add(multirepo.BarrierLedgerPath, digestAny)
+	m.history, m.events, m.decisions = add(wire.LedgerHistory.Path(),
+		digestHistory), add(wire.LedgerEvents.Path(), digestEvent), add(wire.LedgerDecisions.Path(), digestDecision)
+	m.hookAudit, m.hookNotes = add(wire.LedgerHookAudit.Path(),
+		digestHook), add(wire.LedgerHookAnnotations.Path(), digestHook)
+	m.runHistory, m.repoDecisions = add(wire.LedgerRunHistory.Path(),
+		digestAny), add(wire.LedgerRepoDecisions.Path(), digestDecision)
+	m.escalations, m.notifications = add(wire.LedgerEscalations.Path(),
+		digestAny), add(wire.LedgerNotifications.Path(), digestAny)
+	m.coHistory, m.coLedger, m.coBarriers = add(multirepo.HistoryPath,
+		digestAny), add(multirepo.DecisionsPath, digestDecision), add(multirepo.BarrierLedgerPath, digestAny)
 	m.coHooks, m.coNotes = add(multirepo.HookAuditPath, digestHook), add(multirepo.HookNotesPath, digestHook)
 	m.check = newChecker(m.src, opt.Now)
 	if err := m.refresh(ctx); err != nil {
@@ -115,7 +121,8 @@ func newModel(ctx context.Context, opt Options) (_ *model, err error) {
 }
 
 func notGoverned(dir string) error {
-	return &wire.Error{Code: "not_a_project", Message: "There is nothing governed in " + dir + ": neither " + wire.ConfigPath + " nor " + multirepo.ConfigFile + ".",
+	return &wire.Error{Code: "not_a_project", Message: "There is nothing governed in " + dir + ": neither " +
+		wire.ConfigPath + " nor " + multirepo.ConfigFile + ".",
 		Hint: "git agentxchain init"}
 }
 

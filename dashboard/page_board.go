@@ -37,19 +37,28 @@ func board(v *view) error {
 		v.Notices = append(v.Notices, toned(w.String("warning_message"), warn))
 	}
 	if len(v.Notices) > 20 {
-		v.Notices = append(v.Notices[:20:20], text("and "+plain(len(v.Notices)-20)+" more: git agentxchain multi status"))
+		v.Notices = append(v.Notices[:20:20],
+			text("and "+plain(len(v.Notices)-20)+" more: git agentxchain multi status"))
 	}
 	next := block{ID: "next", Title: "What comes next", Empty: "Nothing has to be done."}
 	if len(in.Next) > 0 && v.srv.opt.Replay == nil {
 		next.Empty, next.Table = "", &table{Head: []string{"Do", "Because"}}
 		for _, a := range in.Next {
-			next.Table.Rows = append(next.Table.Rows, []cell{code(coordinator.Program + " " + a.Command), text(a.Reason)})
+			next.Table.Rows = append(next.Table.Rows,
+				[]cell{code(coordinator.Program + " " + a.Command), text(a.Reason)})
 		}
 	}
 	v.Blocks = append(v.Blocks, next, initiativePhases(in), workstreams(v, in), repositories(v, in))
 	if g := st.PendingGate; g != nil {
-		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{{"Gate", code(g.Gate)}, {"Kind", text(words(g.GateType))}, {"From", text(g.From)}, {"To", text(g.To)},
-			{"Asked", v.moment(instant(g.RequestedAt))}, {"Repositories", text(strings.Join(g.RequiredRepos, ", "))}, {"Approves", text(strings.Join(g.HumanBarriers, ", "))}}})
+		v.Blocks = append(v.Blocks, block{ID: "gate", Title: "The gate that waits", Facts: []fact{
+			{"Gate", code(g.Gate)},
+			{"Kind", text(words(g.GateType))},
+			{"From", text(g.From)},
+			{"To", text(g.To)},
+			{"Asked", v.moment(instant(g.RequestedAt))},
+			{"Repositories", text(strings.Join(g.RequiredRepos, ", "))},
+			{"Approves", text(strings.Join(g.HumanBarriers, ", "))},
+		}})
 	}
 	v.Blocks = append(v.Blocks, coordinatorStory(v))
 	v.Blocks = append(v.Blocks, v.findingsOf(v.m.coHistory, v.m.coLedger, v.m.coBarriers)...)
@@ -210,7 +219,9 @@ func repositories(v *view, in *coordinator.Standing) block {
 		for _, d := range r.Objects("details") {
 			notes = append(notes, d.String("label")+" "+d.String("value"))
 		}
-		t.Rows = append(t.Rows, []cell{text(r.String("repo_id")), standing(r.String("status")), text(r.String("phase")), code(r.String("run_id")), text(strings.Join(r.Strings("active_turns"), ", ")), text(strings.Join(notes, ", "))})
+		t.Rows = append(t.Rows, []cell{text(r.String("repo_id")), standing(r.String("status")),
+			text(r.String("phase")), code(r.String("run_id")), text(strings.Join(r.Strings("active_turns"), ", ")),
+			text(strings.Join(notes, ", "))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

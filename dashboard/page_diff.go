@@ -51,10 +51,12 @@ func (v *view) changed(row *ojson.Object) block {
 	}
 	switch {
 	case errors.Is(err, errNoRecord) && sha != "":
-		b.Note, b.Table = "An artifact has no diffs: what was committed at "+plain(short(sha))+" is in the project's repository.", fileNames(names)
+		b.Note, b.Table = "An artifact has no diffs: what was committed at "+plain(short(sha))+
+			" is in the project's repository.", fileNames(names)
 		return b
 	case errors.Is(err, errNoRecord):
-		b.Note, b.Table = "The turn's files were not committed when the artifact was made, and an artifact has no diffs.", fileNames(names)
+		b.Note, b.Table = "The turn's files were not committed when the artifact was made, and an artifact has no diffs.",
+			fileNames(names)
 		return b
 	case err != nil:
 		b.Note, b.Table = "There is no diff: "+plain(err.Error()), fileNames(names)
@@ -122,7 +124,8 @@ func ofProject(names []string) (out []string) {
 func (v *view) unknownToGit(names []string, known []runner.FileStat, t *table) []byte {
 	var out []byte
 	for _, n := range ofProject(names) {
-		if slices.ContainsFunc(known, func(f runner.FileStat) bool { return f.Path == n }) || len(t.Rows) >= maxTurnFiles || len(out) > maxPatch {
+		if slices.ContainsFunc(known, func(f runner.FileStat) bool { return f.Path == n }) ||
+			len(t.Rows) >= maxTurnFiles || len(out) > maxPatch {
 			continue
 		}
 		data, err := readSmall(v.m.root, n, maxPre)

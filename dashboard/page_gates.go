@@ -62,7 +62,9 @@ func (v *view) gates() block {
 	}
 	b.Table = t
 	if folded > 0 {
-		b.Parts = append(b.Parts, block{ID: "gates-later", Note: "What " + counted(folded, "other gate asks for is shown when its phase is reached.", "other gates ask for is shown when their phases are reached.")})
+		b.Parts = append(b.Parts, block{ID: "gates-later", Note: "What " + counted(folded,
+			"other gate asks for is shown when its phase is reached.",
+			"other gates ask for is shown when their phases are reached.")})
 	}
 	if f := si.View.State.LastGateFailure; f != nil {
 		b.Note = fmt.Sprintf("Last refused: %s, %s.", plain(wire.OrEmpty(f.GateID)),
@@ -148,13 +150,19 @@ func (v *view) limits() *block {
 	if len(list) == 0 {
 		return nil
 	}
-	b := &block{ID: "limits", Title: "Limits of time", Table: &table{Head: []string{"Limit", "Allowed", "Used", "Left", "Then"}}}
+	b := &block{
+		ID:    "limits",
+		Title: "Limits of time",
+		Table: &table{Head: []string{"Limit", "Allowed", "Used", "Left", "Then"}},
+	}
 	for _, t := range list {
 		left := text(lasting(time.Duration(t.RemainingSeconds) * time.Second))
 		if t.Exceeded {
 			left = toned("exceeded", bad)
 		}
-		b.Table.Rows = append(b.Table.Rows, []cell{text(strings.TrimSpace(t.Scope + " " + t.Phase)), text(fmt.Sprintf("%g min", t.LimitMinutes)), text(fmt.Sprintf("%d min", t.ElapsedMinutes)), left, text(words(t.Action))})
+		b.Table.Rows = append(b.Table.Rows, []cell{text(strings.TrimSpace(t.Scope + " " + t.Phase)),
+			text(fmt.Sprintf("%g min", t.LimitMinutes)), text(fmt.Sprintf("%d min", t.ElapsedMinutes)), left,
+			text(words(t.Action))})
 	}
 	return b
 }

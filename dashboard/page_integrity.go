@@ -51,9 +51,15 @@ func integrity(v *view) error {
 		}
 		v.Lead = counted(d.Report.Ops, "operation", "operations") + " checked, nothing wrong."
 		if found > 0 {
-			v.Lead = counted(d.Report.Ops, "operation", "operations") + " checked, " + counted(found, "finding", "findings") + "."
+			v.Lead = counted(d.Report.Ops, "operation", "operations") + " checked, " + counted(found, "finding",
+				"findings") + "."
 		}
-		b.Facts = []fact{{"Checked", v.moment(d.At)}, {"Took", text(lasting(d.Took))}, {"Runs", text(counted(d.Report.Runs, "run", "runs"))}, {"More", code("git agentxchain fsck --replay")}}
+		b.Facts = []fact{
+			{"Checked", v.moment(d.At)},
+			{"Took", text(lasting(d.Took))},
+			{"Runs", text(counted(d.Report.Runs, "run", "runs"))},
+			{"More", code("git agentxchain fsck --replay")},
+		}
 		if len(t.Rows) > 0 {
 			b.Table = t
 		}
@@ -71,7 +77,11 @@ func integrity(v *view) error {
 	}
 	slices.SortFunc(all, func(a, b *ledger) int { return compare(a.name, b.name) })
 	v.Blocks = append(v.Blocks, v.findingsOf(all...)...)
-	files := block{ID: "ledgers", Title: "Ledgers", Table: &table{Head: []string{"File", "Rows", "Bytes", "Lines that are no rows"}}}
+	files := block{
+		ID:    "ledgers",
+		Title: "Ledgers",
+		Table: &table{Head: []string{"File", "Rows", "Bytes", "Lines that are no rows"}},
+	}
 	for _, l := range all {
 		if !l.exists() {
 			continue
@@ -81,7 +91,8 @@ func integrity(v *view) error {
 		if badLines > 0 {
 			tone = warn
 		}
-		files.Table.Rows = append(files.Table.Rows, []cell{code(l.name), value(len(l.entries())), value(l.bytes()), toned(plain(badLines), tone)})
+		files.Table.Rows = append(files.Table.Rows,
+			[]cell{code(l.name), value(len(l.entries())), value(l.bytes()), toned(plain(badLines), tone)})
 	}
 	if len(files.Table.Rows) == 0 {
 		files.Table, files.Empty = nil, "There is no ledger yet."
@@ -126,7 +137,8 @@ func (v *view) signatures() block {
 			b.Note = fmt.Sprintf("The newest %d.", pageSize/2)
 			break
 		}
-		t.Rows = append(t.Rows, []cell{v.moment(timeOf(o, "timestamp")), code(o.String("gate_id")), text(o.Object("approved_by").String("name")), code(cut(plain(s), 60))})
+		t.Rows = append(t.Rows, []cell{v.moment(timeOf(o, "timestamp")), code(o.String("gate_id")),
+			text(o.Object("approved_by").String("name")), code(cut(plain(s), 60))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t

@@ -26,7 +26,8 @@ func decisions(v *view) error {
 	}}}
 	picked, older, newer := v.window(len(rows), func(i int) bool {
 		e := &rows[i]
-		return (kind == "" || e.Kind == kind) && (role == "" || e.Role == role) && (phase == "" || e.Phase == phase) && (q == "" || holds(q, e.Text, e.ID, e.Ref, e.Turn))
+		return (kind == "" || e.Kind == kind) && (role == "" || e.Role == role) && (phase == "" || e.Phase == phase) &&
+			(q == "" || holds(q, e.Text, e.ID, e.Ref, e.Turn))
 	})
 	b.Older, b.Newer = older, newer
 	b.Table = &table{Head: []string{"When", "What", "About", "Role", "Phase", "Statement", "Standing", "Turn"}}
@@ -49,7 +50,8 @@ func decisions(v *view) error {
 		if e.ID == "" {
 			what = text(words(e.Kind))
 		}
-		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), what, text(e.Ref), text(e.Role), text(e.Phase), text(e.Text), status, turnLink(e.Turn)})
+		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), what, text(e.Ref), text(e.Role), text(e.Phase),
+			text(e.Text), status, turnLink(e.Turn)})
 	}
 	if len(picked) == 0 {
 		b.Table, b.Empty = nil, "No decision fits the filter."
@@ -57,7 +59,8 @@ func decisions(v *view) error {
 			b.Empty = "Nothing has been decided yet."
 		}
 	}
-	v.Lead = counted(len(rows), "entry", "entries") + " in the ledger: decisions, verdicts of gates, approvals, conflicts."
+	v.Lead = counted(len(rows), "entry",
+		"entries") + " in the ledger: decisions, verdicts of gates, approvals, conflicts."
 	v.Blocks = append(v.Blocks, b)
 	if v.s.Governed {
 		v.Blocks = append(v.Blocks, v.lastingDecisions(v.m.decisionSummary()))
@@ -91,7 +94,8 @@ func (v *view) lastingDecisions(s *ojson.Object) block {
 		if i < len(over) {
 			status = toned("overridden by "+o.String("overridden_by"), warn)
 		}
-		t.Rows = append(t.Rows, []cell{code(o.String("id")), status, text(o.String("statement")), text(o.String("role")), authority(o), code(o.String("overrides"))})
+		t.Rows = append(t.Rows, []cell{code(o.String("id")), status, text(o.String("statement")),
+			text(o.String("role")), authority(o), code(o.String("overrides"))})
 	}
 	b.Table = t
 	b.Note = fmt.Sprintf("%d in force, %d overridden.", len(active), len(over))
@@ -116,13 +120,15 @@ func hooksPage(v *view) error {
 	}}}
 	picked, older, newer := v.window(len(rows), func(i int) bool {
 		e := &rows[i]
-		return (phase == "" || e.Kind == phase) && (name == "" || e.Ref == name) && (status == "" || e.Status == status)
+		return (phase == "" || e.Kind == phase) && (name == "" || e.Ref == name) &&
+			(status == "" || e.Status == status)
 	})
 	b.Older, b.Newer = older, newer
 	b.Table = &table{Head: []string{"When", "Phase", "Hook", "Outcome", "Message", "Turn"}}
 	for _, i := range picked {
 		e := &rows[i]
-		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(words(e.Kind)), code(e.Ref), hookStanding(e.Status), text(e.Text), turnLink(e.Turn)})
+		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(words(e.Kind)), code(e.Ref),
+			hookStanding(e.Status), text(e.Text), turnLink(e.Turn)})
 	}
 	v.Lead = counted(len(rows), "call of a hook", "calls of hooks") + " on record."
 	if len(picked) == 0 {
@@ -133,13 +139,18 @@ func hooksPage(v *view) error {
 	}
 	v.Blocks = append(v.Blocks, b)
 	if said := notes.entries(); len(said) > 0 {
-		n := block{ID: "annotations", Title: "What hooks noted", Table: &table{Head: []string{"When", "Hook", "Turn", "Note"}}}
+		n := block{
+			ID:    "annotations",
+			Title: "What hooks noted",
+			Table: &table{Head: []string{"When", "Hook", "Turn", "Note"}},
+		}
 		full := notes.decode(said[max(0, len(said)-pageSize):])
 		slices.Reverse(full)
 		for _, o := range full {
 			var e entry
 			digestHook(o, &e)
-			n.Table.Rows = append(n.Table.Rows, []cell{v.moment(e.Time), code(e.Ref), turnLink(e.Turn), text(string(ojson.Compact(get(o, "annotations"))))})
+			n.Table.Rows = append(n.Table.Rows, []cell{v.moment(e.Time), code(e.Ref), turnLink(e.Turn),
+				text(string(ojson.Compact(get(o, "annotations"))))})
 		}
 		v.Blocks = append(v.Blocks, n)
 	}

@@ -51,7 +51,8 @@ func delegations(v *view) error {
 	shown := 0
 	var branch func(c *ojson.Object, depth int) item
 	branch = func(c *ojson.Object, depth int) item {
-		it := item{Cells: []cell{text(c.String("parent_role")), turnLink(c.String("parent_turn_id")), standing(c.String("outcome"))}}
+		it := item{Cells: []cell{text(c.String("parent_role")), turnLink(c.String("parent_turn_id")),
+			standing(c.String("outcome"))}}
 		if r := c.String("review_turn_id"); r != "" {
 			it.Cells = append(it.Cells, text("reviewed in"), turnLink(r))
 		}
@@ -60,7 +61,8 @@ func delegations(v *view) error {
 				it.Parts = append(it.Parts, item{Cells: []cell{text("and more")}})
 				break
 			}
-			leaf := item{Cells: []cell{code(d.String("delegation_id")), text("to " + d.String("to_role") + ":"), text(d.String("charter")), standing(d.String("status")), turnLink(d.String("child_turn_id"))}}
+			leaf := item{Cells: []cell{code(d.String("delegation_id")), text("to " + d.String("to_role") + ":"),
+				text(d.String("charter")), standing(d.String("status")), turnLink(d.String("child_turn_id"))}}
 			if missing := d.Strings("missing_decision_ids"); len(missing) > 0 {
 				leaf.Cells = append(leaf.Cells, toned("lacks "+strings.Join(missing, ", "), bad))
 			}
@@ -72,7 +74,9 @@ func delegations(v *view) error {
 		}
 		return it
 	}
-	picked, older, newer := v.windowOf("", pageSize/4, len(chains), func(i int) bool { return !child[chains[i].String("parent_turn_id")] })
+	picked, older, newer := v.windowOf("", pageSize/4, len(chains), func(i int) bool {
+		return !child[chains[i].String("parent_turn_id")]
+	})
 	b.Older, b.Newer = older, newer
 	for _, i := range picked {
 		b.Tree = append(b.Tree, branch(chains[i], 0))
@@ -87,10 +91,15 @@ func delegations(v *view) error {
 	}
 	v.Blocks = append(v.Blocks, b)
 	if si := v.s.Sight; si != nil && len(si.View.State.DelegationQueue) > 0 {
-		q := block{ID: "queue", Title: "Waiting and under way", Table: &table{Head: []string{"Delegation", "From", "To", "Charter", "Status", "Turn"}}}
+		q := block{
+			ID:    "queue",
+			Title: "Waiting and under way",
+			Table: &table{Head: []string{"Delegation", "From", "To", "Charter", "Status", "Turn"}},
+		}
 		for i, d := range si.View.State.DelegationQueue {
 			if i < pageSize && d != nil {
-				q.Table.Rows = append(q.Table.Rows, []cell{code(d.DelegationID), text(d.ParentRole), text(d.ToRole), text(d.Charter), standing(d.Status), turnLink(wire.OrEmpty(d.ChildTurnID))})
+				q.Table.Rows = append(q.Table.Rows, []cell{code(d.DelegationID), text(d.ParentRole), text(d.ToRole),
+					text(d.Charter), standing(d.Status), turnLink(wire.OrEmpty(d.ChildTurnID))})
 			}
 		}
 		v.Blocks = append(v.Blocks, q)
@@ -126,12 +135,22 @@ func search(v *view) error {
 	for _, in := range []struct {
 		l    *ledger
 		name string
-	}{{v.m.history, "turn"}, {v.m.decisions, "decision ledger"}, {v.m.repoDecisions, "lasting decision"}, {v.m.escalations, "escalation"}, {v.m.events, "event"}, {v.m.hookAudit, "hook"},
-		{v.m.coHistory, "initiative"}, {v.m.coLedger, "initiative's ledger"}} {
+	}{
+		{v.m.history, "turn"},
+		{v.m.decisions, "decision ledger"},
+		{v.m.repoDecisions, "lasting decision"},
+		{v.m.escalations, "escalation"},
+		{v.m.events, "event"},
+		{v.m.hookAudit, "hook"},
+		{v.m.coHistory, "initiative"},
+		{v.m.coLedger, "initiative's ledger"},
+	} {
 		hits, done := in.l.find(ctx, needle, strings.ToLower(v.Query), searchHits-len(b.Table.Rows))
 		for i := range hits {
 			e := &hits[i].entry
-			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(in.name), text(cmp.Or(words(e.Kind), e.ID)), text(e.Role), text(cmp.Or(hits[i].around, e.Text)), turnLink(e.Turn)})
+			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(in.name),
+				text(cmp.Or(words(e.Kind), e.ID)), text(e.Role), text(cmp.Or(hits[i].around, e.Text)),
+				turnLink(e.Turn)})
 		}
 		if !done {
 			full = true
@@ -140,7 +159,8 @@ func search(v *view) error {
 	}
 	v.Lead = counted(len(b.Table.Rows), "place holds", "places hold") + " what you are looking for."
 	if full {
-		v.Lead = "The first " + counted(len(b.Table.Rows), "place", "places") + " that were found; narrow the search for others."
+		v.Lead = "The first " + counted(len(b.Table.Rows), "place",
+			"places") + " that were found; narrow the search for others."
 	}
 	if len(b.Table.Rows) == 0 {
 		b.Table, b.Empty, v.Lead = nil, "Nothing in the ledgers holds this text.", ""

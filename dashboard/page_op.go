@@ -33,8 +33,17 @@ func opPage(v *view) error {
 		return err
 	}
 	v.Lead = plain(d.Subject)
-	b := block{ID: "operation", Title: "Operation", Facts: []fact{{"Kind", text(words(d.Name))}, {"When", v.moment(d.Time)}, {"By", text(d.Actor + " <" + d.Email + ">")},
-		{"Role", text(d.Role)}, {"Turn", turnLink(d.Turn)}, {"Run", code(d.Run)}, {"Commit", code(string(d.Op))}, {"State", code(d.StateDigest)}, {"Code at", code(short(d.CodeHead))}}}
+	b := block{ID: "operation", Title: "Operation", Facts: []fact{
+		{"Kind", text(words(d.Name))},
+		{"When", v.moment(d.Time)},
+		{"By", text(d.Actor + " <" + d.Email + ">")},
+		{"Role", text(d.Role)},
+		{"Turn", turnLink(d.Turn)},
+		{"Run", code(d.Run)},
+		{"Commit", code(string(d.Op))},
+		{"State", code(d.StateDigest)},
+		{"Code at", code(short(d.CodeHead))},
+	}}
 	if len(d.Parents) > 0 {
 		b.Facts = append(b.Facts, fact{"After", opLink(string(d.Parents[0]))})
 	}
@@ -72,7 +81,12 @@ func opPage(v *view) error {
 	if len(d.Files) > 0 {
 		files.Empty, files.Table = "", fileNames(d.Files)
 	}
-	record := block{ID: "record", Parts: []block{{ID: "record-document", Title: "The record", Folded: true, Pre: longText(string(ojson.Pretty(d.Record)), maxPre)}}}
+	record := block{ID: "record", Parts: []block{{
+		ID:     "record-document",
+		Title:  "The record",
+		Folded: true,
+		Pre:    longText(string(ojson.Pretty(d.Record)), maxPre),
+	}}}
 	v.Blocks = []block{b, changes, files, record}
 	return nil
 }

@@ -59,7 +59,8 @@ func (v *view) lead() string {
 		return "The run is blocked: " + plain(what)
 	}
 	if p := st.PendingPhaseTransition; p != nil {
-		return fmt.Sprintf("A person is waited for: gate %s, from %s to %s.", plain(p.Gate), plain(p.From), plain(p.To))
+		return fmt.Sprintf("A person is waited for: gate %s, from %s to %s.", plain(p.Gate), plain(p.From),
+			plain(p.To))
 	}
 	if p := st.PendingRunCompletion; p != nil {
 		return "A person is waited for: gate " + plain(p.Gate) + " completes the run."
@@ -79,7 +80,8 @@ func (v *view) lead() string {
 			}
 			who = append(who, s)
 		}
-		return fmt.Sprintf("%s in phase %s: %s.", counted(n, "turn is under way", "turns are under way"), plain(st.Phase), plain(strings.Join(who, ", ")))
+		return fmt.Sprintf("%s in phase %s: %s.", counted(n, "turn is under way", "turns are under way"),
+			plain(st.Phase), plain(strings.Join(who, ", ")))
 	}
 	if si.View.Run == "" || st.Status == wire.StatusIdle {
 		return "No run has been started yet."
@@ -94,22 +96,30 @@ func (v *view) notices() (out []cell) {
 		out = append(out, toned("agentxchain.json: "+p.Message, bad))
 	}
 	if d := v.m.check.verdict(); d.Report != nil && !d.Report.Clean() {
-		out = append(out, cell{Text: "The record of the run does not hold; see what was found.", Href: "/integrity", Tone: bad})
+		out = append(out, cell{
+			Text: "The record of the run does not hold; see what was found.",
+			Href: "/integrity",
+			Tone: bad,
+		})
 	}
 	for _, l := range si.Lost {
-		out = append(out, toned(fmt.Sprintf("Turn %s (%s) is %s: %s", l.Turn.TurnID, l.Turn.AssignedRole, l.Kind, words(l.Failure)), bad))
+		out = append(out, toned(fmt.Sprintf("Turn %s (%s) is %s: %s", l.Turn.TurnID, l.Turn.AssignedRole, l.Kind,
+			words(l.Failure)), bad))
 	}
 	for _, n := range slices.Concat(si.View.Notices, si.View.StateNotes) {
 		out = append(out, toned(n, warn))
 	}
 	if n := v.unreadable(); n > 0 {
-		out = append(out, cell{Text: counted(n, "line of the ledgers is no row", "lines of the ledgers are no rows") + " and left out; see which.", Href: "/integrity", Tone: warn})
+		out = append(out, cell{Text: counted(n, "line of the ledgers is no row",
+			"lines of the ledgers are no rows") + " and left out; see which.", Href: "/integrity", Tone: warn})
 	}
 	if v.s.OpsErr != nil {
 		out = append(out, toned("The recorded operations cannot be read: "+v.s.OpsErr.Error(), bad))
 	}
 	if si.Untrusted {
-		out = append(out, toned("Hooks or runtimes are configured that this machine does not trust yet: git agentxchain hooks trust.", warn))
+		out = append(out,
+			toned("Hooks or runtimes are configured that this machine does not trust yet: git agentxchain hooks trust.",
+				warn))
 	}
 	if len(out) > 20 {
 		out = append(out[:20:20], text(fmt.Sprintf("and %d more", len(out)-20)))
@@ -190,7 +200,11 @@ func (v *view) waiting() *block {
 	if r == nil {
 		return nil
 	}
-	b := &block{ID: "waiting", Title: "Why it waits", Facts: []fact{{"Reason", toned(words(r.TypedReason), warn)}, {"Who has to act", text(r.Owner)}}}
+	b := &block{
+		ID:    "waiting",
+		Title: "Why it waits",
+		Facts: []fact{{"Reason", toned(words(r.TypedReason), warn)}, {"Who has to act", text(r.Owner)}},
+	}
 	if d := wire.OrEmpty(r.Detail); d != "" {
 		b.Facts = append(b.Facts, fact{"Detail", text(d)})
 	}
@@ -199,7 +213,8 @@ func (v *view) waiting() *block {
 		b.Facts = append(b.Facts, fact{"Since", v.moment(instant(br.BlockedAt))})
 	}
 	if e := si.Escalation; e != nil {
-		b.Facts = append(b.Facts, fact{"Escalation", code(e.String("escalation_id"))}, fact{"Asked", text(firstText(e, "detail", "reason", "title"))})
+		b.Facts = append(b.Facts, fact{"Escalation", code(e.String("escalation_id"))},
+			fact{"Asked", text(firstText(e, "detail", "reason", "title"))})
 	}
 	for _, g := range r.Guidance {
 		b.Facts = append(b.Facts, fact{"Advice", text(g.Reason + " " + g.Command)})
@@ -232,7 +247,8 @@ func (v *view) activeRow(ts runner.TurnStanding) []cell {
 	if ts.Staged != "" {
 		staged = toned("staged", good)
 	}
-	return []cell{turnLink(ts.Turn.TurnID), text(ts.Turn.AssignedRole), text(ts.Turn.RuntimeID), standing(ts.Turn.Status), v.moment(instant(ts.Turn.AssignedAt)), deadline, staged}
+	return []cell{turnLink(ts.Turn.TurnID), text(ts.Turn.AssignedRole), text(ts.Turn.RuntimeID),
+		standing(ts.Turn.Status), v.moment(instant(ts.Turn.AssignedAt)), deadline, staged}
 }
 
 func (v *view) lastDecisions() block {
@@ -256,7 +272,8 @@ func (v *view) lastTurns() block {
 	t := &table{Head: []string{"When", "Turn", "Role", "Phase", "What was done"}}
 	for i := len(rows) - 1; i >= 0 && len(t.Rows) < 5; i-- {
 		if e := &rows[i]; v.ofRun(e) {
-			t.Rows = append(t.Rows, []cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase), text(e.Text)})
+			t.Rows = append(t.Rows,
+				[]cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase), text(e.Text)})
 		}
 	}
 	if len(t.Rows) > 0 {
@@ -301,7 +318,8 @@ func (v *view) about() block {
 	add("Started", v.moment(instant(wire.OrEmpty(st.CreatedAt))))
 	add("Completed", v.moment(instant(wire.OrEmpty(st.CompletedAt))))
 	if st.Provenance != nil {
-		add("Started by", text(strings.TrimSpace(st.Provenance.String("created_by")+" "+st.Provenance.String("trigger")+" "+st.Provenance.String("trigger_reason"))))
+		add("Started by", text(strings.TrimSpace(st.Provenance.String("created_by")+" "+
+			st.Provenance.String("trigger")+" "+st.Provenance.String("trigger_reason"))))
 		add("Goes on from", code(st.Provenance.String("parent_run_id")))
 	}
 	add("Branch", text(si.Branch))

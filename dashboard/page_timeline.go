@@ -20,7 +20,16 @@ func (v *view) happenings() (n int, at func(i int) happening, recorded bool) {
 	if ops := v.s.Ops; len(ops) > 0 {
 		return len(ops), func(i int) happening {
 			op := &ops[len(ops)-1-i]
-			return happening{Time: op.Time, Op: string(op.Op), Kind: op.Name, Turn: op.Turn, Role: op.Role, Phase: v.s.phases[i], Who: op.Actor, Title: op.Subject}
+			return happening{
+				Time:  op.Time,
+				Op:    string(op.Op),
+				Kind:  op.Name,
+				Turn:  op.Turn,
+				Role:  op.Role,
+				Phase: v.s.phases[i],
+				Who:   op.Actor,
+				Title: op.Subject,
+			}
 		}, true
 	}
 	rows := v.m.events.entries()
@@ -42,24 +51,30 @@ func timeline(v *view) error {
 	}}}
 	rows, older, newer := v.window(n, func(i int) bool {
 		h := at(i)
-		return (role == "" || h.Role == role) && (phase == "" || h.Phase == phase) && (kind == "" || h.Kind == kind) && (q == "" || holds(q, h.Title, h.Who, h.Turn, h.Op, h.Kind))
+		return (role == "" || h.Role == role) && (phase == "" || h.Phase == phase) && (kind == "" || h.Kind == kind) &&
+			(q == "" || holds(q, h.Title, h.Who, h.Turn, h.Op, h.Kind))
 	})
 	b.Older, b.Newer = older, newer
 	if recorded {
 		v.Lead = counted(n, "operation is", "operations are") + " recorded. Each is a commit of the run's own history."
 		b.Table = &table{Head: []string{"When", "Operation", "What", "Role", "Phase", "Turn", "By"}}
 	} else {
-		v.Lead = "The events of the run; " + map[bool]string{true: "an artifact has no record of operations.", false: "no operation is recorded."}[v.srv.opt.Replay != nil]
+		v.Lead = "The events of the run; " + map[bool]string{
+			true:  "an artifact has no record of operations.",
+			false: "no operation is recorded.",
+		}[v.srv.opt.Replay != nil]
 		b.Table = &table{Head: []string{"When", "Event", "What", "Role", "Phase", "Turn"}}
 	}
 	for _, i := range rows {
 		h := at(i)
 		if recorded {
 			what := opLink(h.Op)
-			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(h.Time), what, {Text: plain(h.Title)}, text(h.Role), text(h.Phase), turnLink(h.Turn), text(h.Who)})
+			b.Table.Rows = append(b.Table.Rows, []cell{v.moment(h.Time), what, {Text: plain(h.Title)}, text(h.Role),
+				text(h.Phase), turnLink(h.Turn), text(h.Who)})
 			continue
 		}
-		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(h.Time), text(words(h.Kind)), text(h.Title), text(h.Role), text(h.Phase), turnLink(h.Turn)})
+		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(h.Time), text(words(h.Kind)), text(h.Title), text(h.Role),
+			text(h.Phase), turnLink(h.Turn)})
 	}
 	if len(rows) == 0 {
 		b.Table, b.Empty = nil, "Nothing has happened yet."
@@ -83,13 +98,15 @@ func events(v *view) error {
 	}}}
 	picked, older, newer := v.window(len(rows), func(i int) bool {
 		e := &rows[i]
-		return (kind == "" || e.Kind == kind) && (run == "" || e.Run == run) && (q == "" || holds(q, e.Text, e.Kind, e.Turn, e.ID, e.Role))
+		return (kind == "" || e.Kind == kind) && (run == "" || e.Run == run) &&
+			(q == "" || holds(q, e.Text, e.Kind, e.Turn, e.ID, e.Role))
 	})
 	b.Older, b.Newer = older, newer
 	b.Table = &table{Head: []string{"When", "Event", "Status", "Phase", "Role", "Turn", "What"}}
 	for _, i := range picked {
 		e := &rows[i]
-		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(words(e.Kind)), standing(e.Status), text(e.Phase), text(e.Role), turnLink(e.Turn), text(e.Text)})
+		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), text(words(e.Kind)), standing(e.Status),
+			text(e.Phase), text(e.Role), turnLink(e.Turn), text(e.Text)})
 	}
 	v.Lead = counted(len(rows), "event", "events") + ", the newest first."
 	if len(picked) == 0 {
@@ -116,7 +133,12 @@ func (v *view) findingsOf(list ...*ledger) (out []block) {
 		}
 	}
 	if all > 0 {
-		out = append(out, block{ID: "unreadable", Title: "Lines that are no rows", Note: counted(all, "line is", "lines are") + " left out: " + "nothing that lists rows counts them.", Table: t})
+		out = append(out, block{
+			ID:    "unreadable",
+			Title: "Lines that are no rows",
+			Note:  counted(all, "line is", "lines are") + " left out: " + "nothing that lists rows counts them.",
+			Table: t,
+		})
 	}
 	return out
 }

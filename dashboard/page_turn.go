@@ -27,13 +27,15 @@ func turns(v *view) error {
 	}}}
 	picked, older, newer := v.window(len(rows), func(i int) bool {
 		e := &rows[i]
-		return (role == "" || e.Role == role) && (phase == "" || e.Phase == phase) && (status == "" || e.Status == status) && (q == "" || holds(q, e.Text, e.Turn))
+		return (role == "" || e.Role == role) && (phase == "" || e.Phase == phase) &&
+			(status == "" || e.Status == status) && (q == "" || holds(q, e.Text, e.Turn))
 	})
 	b.Older, b.Newer = older, newer
 	b.Table = &table{Head: []string{"When", "Turn", "Role", "Phase", "Status", "What was done"}}
 	for _, i := range picked {
 		e := &rows[i]
-		b.Table.Rows = append(b.Table.Rows, []cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase), standing(e.Status), text(e.Text)})
+		b.Table.Rows = append(b.Table.Rows,
+			[]cell{v.moment(e.Time), turnLink(e.Turn), text(e.Role), text(e.Phase), standing(e.Status), text(e.Text)})
 	}
 	v.Lead = counted(len(rows), "turn", "turns") + " in the history, the newest first."
 	if len(picked) == 0 {
@@ -70,7 +72,8 @@ func turnPage(v *view) error {
 	}
 	switch {
 	case active != nil:
-		v.Lead = fmt.Sprintf("%s has this turn: %s.", plain(active.Turn.AssignedRole), words(plain(active.Turn.Status)))
+		v.Lead = fmt.Sprintf("%s has this turn: %s.", plain(active.Turn.AssignedRole),
+			words(plain(active.Turn.Status)))
 		v.Blocks = append(v.Blocks, v.assigned(active))
 	case row != nil:
 		v.Lead = plain(row.String("summary"))
@@ -83,17 +86,29 @@ func turnPage(v *view) error {
 	v.Blocks = append(v.Blocks, v.papers(id, active != nil)...)
 	v.Blocks = append(v.Blocks, v.turnStory(id))
 	if row != nil {
-		v.Blocks = append(v.Blocks, block{ID: "row", Parts: []block{{ID: "as-recorded", Title: "The row as it is recorded", Folded: true, Pre: longText(string(ojson.Pretty(row)), maxPre)}}})
+		v.Blocks = append(v.Blocks, block{ID: "row", Parts: []block{{
+			ID:     "as-recorded",
+			Title:  "The row as it is recorded",
+			Folded: true,
+			Pre:    longText(string(ojson.Pretty(row)), maxPre),
+		}}})
 	}
 	return nil
 }
 
 func (v *view) assigned(ts *runner.TurnStanding) block {
 	t := ts.Turn
-	b := block{ID: "assignment", Title: "Assignment", Facts: []fact{{"Role", text(t.AssignedRole)}, {"Runtime", text(t.RuntimeID)}, {"Status", standing(t.Status)},
-		{"Attempt", text(fmt.Sprint(t.Attempt))}, {"Assigned", v.moment(instant(t.AssignedAt))}, {"Deadline", v.activeRow(*ts)[5]}}}
+	b := block{ID: "assignment", Title: "Assignment", Facts: []fact{
+		{"Role", text(t.AssignedRole)},
+		{"Runtime", text(t.RuntimeID)},
+		{"Status", standing(t.Status)},
+		{"Attempt", text(fmt.Sprint(t.Attempt))},
+		{"Assigned", v.moment(instant(t.AssignedAt))},
+		{"Deadline", v.activeRow(*ts)[5]},
+	}}
 	if role := v.s.Sight.View.Config.Role(t.AssignedRole); role != nil {
-		b.Facts = append(b.Facts, fact{"Mandate", text(role.Mandate)}, fact{"May write", text(words(role.WriteAuthority))})
+		b.Facts = append(b.Facts, fact{"Mandate", text(role.Mandate)},
+			fact{"May write", text(words(role.WriteAuthority))})
 	}
 	if t.Baseline != nil && t.Baseline.HeadRef != nil {
 		b.Facts = append(b.Facts, fact{"Started from", code(short(*t.Baseline.HeadRef))})
@@ -117,8 +132,13 @@ func (v *view) assigned(ts *runner.TurnStanding) block {
 }
 
 func (v *view) result(row *ojson.Object) block {
-	b := block{ID: "result", Title: "Result", Facts: []fact{{"Status", standing(row.String("status"))}, {"Role", text(row.String("role"))}, {"Phase", text(row.String("phase"))},
-		{"Runtime", text(row.String("runtime_id"))}, {"Accepted", v.moment(timeOf(row, "accepted_at"))}}}
+	b := block{ID: "result", Title: "Result", Facts: []fact{
+		{"Status", standing(row.String("status"))},
+		{"Role", text(row.String("role"))},
+		{"Phase", text(row.String("phase"))},
+		{"Runtime", text(row.String("runtime_id"))},
+		{"Accepted", v.moment(timeOf(row, "accepted_at"))},
+	}}
 	add := func(label string, c cell) {
 		if c.Text != "" {
 			b.Facts = append(b.Facts, fact{label, c})
@@ -153,14 +173,21 @@ func (v *view) result(row *ojson.Object) block {
 
 func verification(row *ojson.Object) block {
 	b := block{ID: "verification", Title: "Verification", Empty: "Nothing was verified."}
-	said, judged, replay := row.Object("verification"), row.Object("normalized_verification"), row.Object("verification_replay")
+	said, judged, replay := row.Object("verification"), row.Object("normalized_verification"),
+		row.Object("verification_replay")
 	if said.Len() == 0 && judged.Len() == 0 {
 		return b
 	}
 	b.Empty = ""
-	b.Facts = []fact{{"Said", standing(said.String("status"))}, {"Judged", standing(judged.String("status"))}, {"Because", text(judged.String("reason"))}, {"Evidence", text(said.String("evidence_summary"))}}
+	b.Facts = []fact{
+		{"Said", standing(said.String("status"))},
+		{"Judged", standing(judged.String("status"))},
+		{"Because", text(judged.String("reason"))},
+		{"Evidence", text(said.String("evidence_summary"))},
+	}
 	if replay != nil {
-		b.Facts = append(b.Facts, fact{"Replayed", standing(replay.String("overall"))}, fact{"Replay said", text(firstText(replay, "reason", "summary"))})
+		b.Facts = append(b.Facts, fact{"Replayed", standing(replay.String("overall"))},
+			fact{"Replay said", text(firstText(replay, "reason", "summary"))})
 	}
 	evidence := said.Objects("machine_evidence")
 	if len(evidence) > 0 {
@@ -174,7 +201,8 @@ func verification(row *ojson.Object) block {
 			if n, ok := e.Int("exit_code"); !ok || n != 0 {
 				tone = warn
 			}
-			b.Table.Rows = append(b.Table.Rows, []cell{code(e.String("command")), toned(plain(get(e, "exit_code")), tone), text(firstText(e, "summary", "description", "stdout_excerpt", "output"))})
+			b.Table.Rows = append(b.Table.Rows, []cell{code(e.String("command")), toned(plain(get(e, "exit_code")),
+				tone), text(firstText(e, "summary", "description", "stdout_excerpt", "output"))})
 		}
 	} else {
 		for i, c := range said.Array("commands") {
@@ -198,7 +226,8 @@ func objections(row *ojson.Object) block {
 		if s := o.String("severity"); s == "high" || s == "blocking" || s == "critical" {
 			sev.Tone = bad
 		}
-		t.Rows = append(t.Rows, []cell{code(o.String("id")), sev, text(o.String("statement")), text(o.String("status"))})
+		t.Rows = append(t.Rows,
+			[]cell{code(o.String("id")), sev, text(o.String("statement")), text(o.String("status"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
@@ -213,7 +242,8 @@ func decided(row *ojson.Object) block {
 		if i == pageSize {
 			break
 		}
-		t.Rows = append(t.Rows, []cell{decisionLink(o.String("id")), text(o.String("category")), text(o.String("statement")), text(o.String("rationale"))})
+		t.Rows = append(t.Rows, []cell{decisionLink(o.String("id")), text(o.String("category")),
+			text(o.String("statement")), text(o.String("rationale"))})
 	}
 	if len(t.Rows) > 0 {
 		b.Empty, b.Table = "", t
@@ -231,14 +261,24 @@ func (v *view) papers(id string, active bool) (out []block) {
 	b := block{ID: "papers", Title: "What it was given"}
 	for _, name := range [...]string{"PROMPT.md", "ASSIGNMENT.json", "CONTEXT.md"} {
 		if data, err := readSmall(v.m.root, dir+"/"+name, 8<<20); err == nil && data != nil {
-			b.Parts = append(b.Parts, block{ID: "paper-" + strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(name, ".md"), ".json")), Title: name, Folded: true, Pre: longText(string(data), maxPre)})
+			b.Parts = append(b.Parts, block{
+				ID:     "paper-" + strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(name, ".md"), ".json")),
+				Title:  name,
+				Folded: true,
+				Pre:    longText(string(data), maxPre),
+			})
 		}
 	}
 	if len(b.Parts) > 0 {
 		out = append(out, b)
 	}
 	if data, err := readSmall(v.m.root, wire.StagingPath(id), 8<<20); active && err == nil && data != nil {
-		out = append(out, block{ID: "staged", Title: "What is staged", Parts: []block{{ID: "staged-result", Title: wire.StagingPath(id), Folded: true, Pre: longText(string(data), maxPre)}}})
+		out = append(out, block{ID: "staged", Title: "What is staged", Parts: []block{{
+			ID:     "staged-result",
+			Title:  wire.StagingPath(id),
+			Folded: true,
+			Pre:    longText(string(data), maxPre),
+		}}})
 	}
 	return out
 }

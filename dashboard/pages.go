@@ -102,7 +102,11 @@ func (s *Server) routes(mux *http.ServeMux) {
 
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	kind := map[string]string{"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}[name]
+	kind := map[string]string{
+		"style.css": "text/css; charset=utf-8",
+		"live.js":   "text/javascript; charset=utf-8",
+		"icon.svg":  "image/svg+xml",
+	}[name]
 	data, err := assets.ReadFile("assets/" + name)
 	if err != nil || kind == "" {
 		s.fail(w, r, http.StatusNotFound, "not_found", "There is no page at this address.")
@@ -114,15 +118,36 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) newView(r *http.Request) *view {
-	v := &view{s: s.model.now(), m: s.model, q: r.URL.Query(), r: r, srv: s, In: true, Live: s.opt.Replay == nil, Now: s.opt.Now()}
+	v := &view{
+		s:    s.model.now(),
+		m:    s.model,
+		q:    r.URL.Query(),
+		r:    r,
+		srv:  s,
+		In:   true,
+		Live: s.opt.Replay == nil,
+		Now:  s.opt.Now(),
+	}
 	v.Version = v.s.Version
 	v.Foot = "As of " + v.s.At.Local().Format("15:04:05") + "."
-	v.Nav = []navItem{{"/", "Overview", false}, {"/timeline", "Timeline", false}, {"/turns", "Turns", false}, {"/decisions", "Decisions", false},
-		{"/event-log", "Events", false}, {"/hooks", "Hooks", false}, {"/delegations", "Delegations", false}, {"/integrity", "Integrity", false}}
+	v.Nav = []navItem{
+		{"/", "Overview", false},
+		{"/timeline", "Timeline", false},
+		{"/turns", "Turns", false},
+		{"/decisions", "Decisions", false},
+		{"/event-log", "Events", false},
+		{"/hooks", "Hooks", false},
+		{"/delegations", "Delegations", false},
+		{"/integrity", "Integrity", false},
+	}
 	if v.s.Initiative {
 		v.Nav = append(v.Nav, navItem{"/board", "Board", false})
 		if !v.s.Governed {
-			v.Nav = []navItem{{"/board", "Board", false}, {"/decisions", "Decisions", false}, {"/hooks", "Hooks", false}}
+			v.Nav = []navItem{
+				{"/board", "Board", false},
+				{"/decisions", "Decisions", false},
+				{"/hooks", "Hooks", false},
+			}
 		}
 	}
 	for i := range v.Nav {
@@ -150,7 +175,8 @@ func (v *view) head() {
 		}
 	case in != nil:
 		v.Project = plain(in.Config.ProjectName)
-		v.Head = append(v.Head, standing(string(in.State.Status)), text("phase "+in.State.Phase), code(in.State.SuperRunID))
+		v.Head = append(v.Head, standing(string(in.State.Status)), text("phase "+in.State.Phase),
+			code(in.State.SuperRunID))
 	}
 }
 
@@ -202,7 +228,8 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, status int, v *v
 
 // fail answers with an error: JSON for the API, a page for people.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, id, message string) {
-	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/events" || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+	if strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/events" ||
+		!strings.Contains(r.Header.Get("Accept"), "text/html") {
 		apiError(w, status, id, message)
 		return
 	}

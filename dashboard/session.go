@@ -51,7 +51,8 @@ func (s *Server) Session() *Session {
 
 // identity is GET /api/identity: {program, pid, started_at}. Nothing in it is secret.
 func (s *Server) identity(w http.ResponseWriter) {
-	writeJSON(w, http.StatusOK, ojson.NewObject("program", "git-agentxchain dashboard", "pid", s.pid, "started_at", wire.FormatTime(s.started)))
+	writeJSON(w, http.StatusOK, ojson.NewObject("program", "git-agentxchain dashboard", "pid", s.pid,
+		"started_at", wire.FormatTime(s.started)))
 }
 
 // WriteSession tells in the project's directory that this server runs, in place of
@@ -72,7 +73,11 @@ func (s *Server) WriteSession(ctx context.Context) (other *Session, err error) {
 	}
 	if err != nil {
 		s.RemoveSession()
-		return nil, &wire.Error{Code: "io_failed", Field: SessionFile, Message: "The session of the dashboard cannot be written: " + reason(err) + "."}
+		return nil, &wire.Error{
+			Code:    "io_failed",
+			Field:   SessionFile,
+			Message: "The session of the dashboard cannot be written: " + reason(err) + ".",
+		}
 	}
 	return nil, nil
 }
@@ -145,7 +150,10 @@ func (s *Session) answers(ctx context.Context) bool {
 		return false
 	}
 	// No proxy and no redirect: only this machine may answer.
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	resp, err := client.Do(req)
 	if err != nil {
 		return false
@@ -177,7 +185,10 @@ func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error)
 		err = end(p)
 	}
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return nil, &wire.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) cannot be ended: %s.", s.PID, reason(err))}
+		return nil, &wire.Error{
+			Code:    "io_failed",
+			Message: fmt.Sprintf("The dashboard (process %d) cannot be ended: %s.", s.PID, reason(err)),
+		}
 	}
 	until := time.Now().Add(wait)
 	for s.answers(ctx) || has(dir, s) {
@@ -185,8 +196,12 @@ func Stop(ctx context.Context, dir string, wait time.Duration) (*Session, error)
 			return nil, context.Cause(ctx)
 		}
 		if time.Now().After(until) {
-			return nil, &wire.Error{Code: "io_failed", Message: fmt.Sprintf("The dashboard (process %d) was asked to end and still runs after %s.", s.PID, wait),
-				Hint: "look at what it does, and end the process yourself"}
+			return nil, &wire.Error{
+				Code: "io_failed",
+				Message: fmt.Sprintf("The dashboard (process %d) was asked to end and still runs after %s.", s.PID,
+					wait),
+				Hint: "look at what it does, and end the process yourself",
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

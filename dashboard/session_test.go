@@ -62,13 +62,15 @@ func TestSessionFiles(t *testing.T) {
 		URL       string
 		Started   string `json:"started_at"`
 	}
-	if err := json.Unmarshal(data, &doc); err != nil || doc.PID != os.Getpid() || doc.Port != v.s.Port() || doc.URL != fmt.Sprintf("http://localhost:%d", v.s.Port()) || instant(doc.Started).IsZero() {
+	if err := json.Unmarshal(data, &doc); err != nil || doc.PID != os.Getpid() || doc.Port != v.s.Port() ||
+		doc.URL != fmt.Sprintf("http://localhost:%d", v.s.Port()) || instant(doc.Started).IsZero() {
 		t.Errorf("%s: %v", data, err)
 	}
 	if got := Running(t.Context(), dir); got == nil || got.PID != os.Getpid() {
 		t.Errorf("running: %+v", got)
 	}
-	if got := exportedSession(t, dir); got.String("status") != "running" || got.String("url") != doc.URL || got.String("started_at") != doc.Started {
+	if got := exportedSession(t, dir); got.String("status") != "running" || got.String("url") != doc.URL ||
+		got.String("started_at") != doc.Started {
 		t.Errorf("an export says %s", ojson.Compact(got))
 	}
 	// A turn is not blamed for the files.
@@ -95,7 +97,8 @@ func TestLeftSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"program":"git-agentxchain dashboard","pid":%d,"started_at":"2020-01-01T00:00:00.000Z"}`, os.Getpid())
+		_, _ = fmt.Fprintf(w,
+			`{"program":"git-agentxchain dashboard","pid":%d,"started_at":"2020-01-01T00:00:00.000Z"}`, os.Getpid())
 	}), ReadHeaderTimeout: time.Second}
 	go func() { _ = web.Serve(other) }()
 	defer func() { _ = web.Close() }()
@@ -106,9 +109,12 @@ func TestLeftSession(t *testing.T) {
 	}
 	port := other.Addr().(*net.TCPAddr).Port
 	for name, text := range map[string]string{
-		"another start":      fmt.Sprintf(`{"pid":%d,"port":%d,"url":"http://localhost:%d","started_at":"2026-01-01T00:00:00.000Z"}`, os.Getpid(), port, port),
-		"another process":    fmt.Sprintf(`{"pid":1,"port":%d,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`, port),
-		"no listener":        fmt.Sprintf(`{"pid":%d,"port":1,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`, os.Getpid()),
+		"another start": fmt.Sprintf(`{"pid":%d,"port":%d,"url":"http://localhost:%d","started_at":"2026-01-01T00:00:00.000Z"}`,
+			os.Getpid(), port, port),
+		"another process": fmt.Sprintf(`{"pid":1,"port":%d,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`,
+			port),
+		"no listener": fmt.Sprintf(`{"pid":%d,"port":1,"url":"x","started_at":"2020-01-01T00:00:00.000Z"}`,
+			os.Getpid()),
 		"no port":            fmt.Sprintf(`{"pid":%d,"url":"x"}`, os.Getpid()),
 		"an impossible one":  `{"pid":-1,"port":99999999}`,
 		"not JSON":           `{"pid":`,
@@ -153,7 +159,9 @@ func TestPortBusy(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	_, err = s.Listen(v.s.Port())
 	var refused *wire.Error
-	if e := err; e == nil || !asError(e, &refused) || refused.Code != CodePortBusy || !strings.Contains(refused.Message, fmt.Sprintf("Port %d is already in use. Try --port <number>.", v.s.Port())) {
+	if e := err; e == nil || !asError(e, &refused) || refused.Code != CodePortBusy ||
+		!strings.Contains(refused.Message,
+			fmt.Sprintf("Port %d is already in use. Try --port <number>.", v.s.Port())) {
 		t.Errorf("%v", err)
 	}
 }
@@ -165,7 +173,10 @@ func asError(err error, to **wire.Error) bool {
 }
 
 func TestNothingGoverned(t *testing.T) {
-	for dir, code := range map[string]string{t.TempDir(): "not_a_git_repository", testrepo.New(t, testrepo.Options{}).Dir: "not_a_project"} {
+	for dir, code := range map[string]string{
+		t.TempDir():                             "not_a_git_repository",
+		testrepo.New(t, testrepo.Options{}).Dir: "not_a_project",
+	} {
 		_, err := New(context.Background(), Options{Dir: dir})
 		if got := runner.ErrorCode(err); got != code {
 			t.Errorf("%q, not %q: %v", got, code, err)

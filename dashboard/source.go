@@ -95,7 +95,11 @@ func (s *live) initiative(ctx context.Context) (*coordinator.Standing, error) {
 	s.coMu.Lock()
 	defer s.coMu.Unlock()
 	if s.co == nil {
-		co, err := coordinator.At(s.dir, coordinator.Options{Now: s.opt.Now, Getenv: s.opt.Runner.Getenv, Untouched: true})
+		co, err := coordinator.At(s.dir, coordinator.Options{
+			Now:       s.opt.Now,
+			Getenv:    s.opt.Runner.Getenv,
+			Untouched: true,
+		})
 		if err != nil {
 			return nil, err
 		}

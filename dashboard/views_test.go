@@ -35,13 +35,15 @@ func laid(t testing.TB, p string) string {
 			t.Fatal(err)
 		}
 	}
-	write("agentxchain.json", `{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"Pro~ject","goal":"A goal~"},
+	write("agentxchain.json",
+		`{"schema_version":"1.0","template":"generic","project":{"id":"p","name":"Pro~ject","goal":"A goal~"},
  "roles":{"pm":{"title":"PM~","mandate":"plans~","write_authority":"review_only","runtime":"manual"},"dev":{"title":"Dev","mandate":"builds","write_authority":"authoritative","runtime":"manual"}},
  "runtimes":{"manual":{"type":"manual"}},
  "routing":{"planning":{"entry_role":"pm","allowed_next_roles":["pm","dev","human"],"exit_gate":"signoff"},"building":{"entry_role":"dev","allowed_next_roles":["dev","pm","human"]}},
  "gates":{"signoff":{"requires_files":["PLAN.md"],"requires_human_approval":true}},
  "timeouts":{"per_run_minutes":60,"action":"warn"},"budget":{"per_run_max_usd":10}}`)
-	write(".agentxchain/state.json", `{"schema_version":"1.1","run_id":"run_1","project_id":"p","status":"active","phase":"planning","created_at":"2026-01-01T00:00:00.000Z","phase_entered_at":"2026-01-01T00:00:00.000Z",
+	write(".agentxchain/state.json",
+		`{"schema_version":"1.1","run_id":"run_1","project_id":"p","status":"active","phase":"planning","created_at":"2026-01-01T00:00:00.000Z","phase_entered_at":"2026-01-01T00:00:00.000Z",
  "accepted_integration_ref":null,"turn_sequence":4,"last_completed_turn_id":"turn_3","blocked_on":null,"blocked_reason":null,"escalation":null,"queued_phase_transition":null,"queued_run_completion":null,"last_gate_failure":null,
  "phase_gate_status":{"signoff":"pending"},"budget_reservations":{},"budget_status":{"spent_usd":9,"remaining_usd":1},
  "active_turns":{"turn_4":{"turn_id":"turn_4","assigned_role":"pm","status":"running","attempt":1,"assigned_at":"2026-01-01T01:00:00.000Z","deadline_at":"2026-01-01T01:30:00.000Z","runtime_id":"manual","assigned_sequence":4,"concurrent_with":[],
@@ -70,23 +72,34 @@ func laid(t testing.TB, p string) string {
 
 func replayOf(t testing.TB, p string) *served {
 	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
-	return serve(t, Options{Dir: laid(t, p), Now: func() time.Time { return at }, Replay: &Replay{Artifact: "run.json" + p, Exported: "2026-01-01T02:00:00.000Z", Schema: "0.3", Partial: []string{"big" + p + ".jsonl"}}})
+	return serve(t, Options{Dir: laid(t, p), Now: func() time.Time { return at }, Replay: &Replay{
+		Artifact: "run.json" + p,
+		Exported: "2026-01-01T02:00:00.000Z",
+		Schema:   "0.3",
+		Partial:  []string{"big" + p + ".jsonl"},
+	}})
 }
 
 func TestViews(t *testing.T) {
 	v := replayOf(t, "")
 	for path, want := range map[string][]string{
-		"/": {"1 turn is under way in phase planning: pm (result staged).", "What signoff asks for", "Required file missing: PLAN.md", "the approval of a person", "This is a replay", "overdue since 30 min", "signoff", "PLAN.md", "$9.00 of $10.00 spent, 90 %", `class="fill warn"`,
-			`class="current"`, "for 2 h 0 min", "exceeded", "A goal", "big.jsonl"},
-		"/turns/turn_1":          {"Planned", "make test", "it is red", "Too big", "DEC-001", "were not committed when the artifact was made", "a.md", "$1.50"},
-		"/turns/turn_2":          {"Delegated by", "/turns/turn_1", "Build it", "Nothing was verified"},
-		"/turns/turn_3":          {"An artifact has no diffs", "0123456789"},
-		"/turns/turn_4":          {"pm has this turn: running.", "sent back", "an error", "Do this now", "staged", "plans"},
-		"/timeline":              {"an artifact has no record of operations", "turn dispatched", "/turns/turn_4"},
-		"/decisions":             {"overridden by DEC-009", "overridden by DEC-101", "1 in force, 1 overridden.", "New way", "DEC-100"},
-		"/hooks":                 {"guard", "blocked", "not now", "noted"},
-		"/delegations":           {"del_1", "Build it", "del_3", "Ask", `class="badge warn"`, "reviewed in", "mixed"},
-		"/integrity":             {"verified when it was opened", "Grace", "-----BEGIN", "big.jsonl", ".agentxchain/events.jsonl"},
+		"/": {"1 turn is under way in phase planning: pm (result staged).", "What signoff asks for",
+			"Required file missing: PLAN.md", "the approval of a person", "This is a replay", "overdue since 30 min",
+			"signoff", "PLAN.md", "$9.00 of $10.00 spent, 90 %", `class="fill warn"`, `class="current"`,
+			"for 2 h 0 min", "exceeded", "A goal", "big.jsonl"},
+		"/turns/turn_1": {"Planned", "make test", "it is red", "Too big", "DEC-001",
+			"were not committed when the artifact was made", "a.md", "$1.50"},
+		"/turns/turn_2": {"Delegated by", "/turns/turn_1", "Build it", "Nothing was verified"},
+		"/turns/turn_3": {"An artifact has no diffs", "0123456789"},
+		"/turns/turn_4": {"pm has this turn: running.", "sent back", "an error", "Do this now", "staged",
+			"plans"},
+		"/timeline": {"an artifact has no record of operations", "turn dispatched", "/turns/turn_4"},
+		"/decisions": {"overridden by DEC-009", "overridden by DEC-101", "1 in force, 1 overridden.",
+			"New way", "DEC-100"},
+		"/hooks":       {"guard", "blocked", "not now", "noted"},
+		"/delegations": {"del_1", "Build it", "del_3", "Ask", `class="badge warn"`, "reviewed in", "mixed"},
+		"/integrity": {"verified when it was opened", "Grace", "-----BEGIN", "big.jsonl",
+			".agentxchain/events.jsonl"},
 		"/event-log?type=nosuch": {"Nothing fits the filter."},
 		"/search?q=TOO+BIG":      {"1 place holds", "statement: Too big", "/turns/turn_1"},
 		"/search?q=%22":          {"Nothing in the ledgers holds this text."},
@@ -103,7 +116,8 @@ func TestViews(t *testing.T) {
 		}
 	}
 	// The tree: what turn_2 delegated hangs below what it was delegated.
-	if got := v.page("/delegations"); strings.Index(got, "del_3") < strings.Index(got, "del_1") || strings.Index(got, "del_3") > strings.Index(got, "del_2") {
+	if got := v.page("/delegations"); strings.Index(got, "del_3") < strings.Index(got, "del_1") ||
+		strings.Index(got, "del_3") > strings.Index(got, "del_2") {
 		t.Errorf("the tree:\n%s", mainOf(got))
 	}
 	// Nothing is reconciled: the overdue turn is still at work.
@@ -114,8 +128,10 @@ func TestViews(t *testing.T) {
 
 func TestHostileTextStaysText(t *testing.T) {
 	v := replayOf(t, poison)
-	for _, path := range append(everyAddress(), "/turns/turn_1", "/turns/turn_2", "/turns/turn_3", "/turns/turn_4", "/search?q=%3Cscript%3E%22", "/timeline?text=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
-		"/turns/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/%3Cscript%3E", "/timeline?role=%22%20onfocus=%22alert(1)", "/turns?before=%22%3E", "/turns/..%2f..%2fagentxchain.json") {
+	for _, path := range append(everyAddress(), "/turns/turn_1", "/turns/turn_2", "/turns/turn_3", "/turns/turn_4",
+		"/search?q=%3Cscript%3E%22", "/timeline?text=%22%3E%3Cscript%3Ealert(1)%3C/script%3E",
+		"/turns/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/%3Cscript%3E", "/timeline?role=%22%20onfocus=%22alert(1)",
+		"/turns?before=%22%3E", "/turns/..%2f..%2fagentxchain.json") {
 		_, header, got := v.fetch("GET", path, "Accept", "text/html")
 		if strings.HasPrefix(header.Get("Content-Type"), "application/json") {
 			continue
@@ -135,9 +151,13 @@ func TestPagesOfALongRun(t *testing.T) {
 	const n = 1234
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, `{"turn_id":"turn_%05d","run_id":"run_1","role":"%s","phase":"planning","status":"completed","summary":"Turn number %d","accepted_at":"2026-01-01T00:00:00.000Z"}`+"\n", i, []string{"pm", "dev"}[i%2], i)
+		fmt.Fprintf(&b,
+			`{"turn_id":"turn_%05d","run_id":"run_1","role":"%s","phase":"planning","status":"completed","summary":"Turn number %d","accepted_at":"2026-01-01T00:00:00.000Z"}`+
+				"\n",
+			i, []string{"pm", "dev"}[i%2], i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".agentxchain", "history.jsonl"), []byte(b.String()), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".agentxchain", "history.jsonl"), []byte(b.String()),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	v := serve(t, Options{Dir: dir, Replay: &Replay{}})
@@ -183,7 +203,8 @@ func TestPagesOfALongRun(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(got, `<a rel="prev" href="`)
 	back, _, _ := strings.Cut(rest, `"`)
-	if got := v.page(html.UnescapeString(back)); !strings.Contains(got, "turn_01233") || !strings.Contains(got, "turn_01134") {
+	if got := v.page(html.UnescapeString(back)); !strings.Contains(got, "turn_01233") ||
+		!strings.Contains(got, "turn_01134") {
 		t.Errorf("%s is not the first page:\n%s", back, mainOf(got))
 	}
 }

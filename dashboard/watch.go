@@ -122,14 +122,16 @@ func (m *model) fingerprint() string {
 // an agent that fell silent.
 func (m *model) stateChanged() bool {
 	s := m.now()
-	return s.Sight != nil && (len(s.Sight.Lost) > 0 || slices.ContainsFunc(s.Sight.Turns, func(t runner.TurnStanding) bool { return t.Overdue }))
+	return s.Sight != nil && (len(s.Sight.Lost) > 0 ||
+		slices.ContainsFunc(s.Sight.Turns, func(t runner.TurnStanding) bool { return t.Overdue }))
 }
 
 // watched are the files whose change matters, absolute.
 func (m *model) watched() []string {
-	names := []string{wire.ConfigPath, string(wire.DocState), string(wire.DocSession), string(wire.DocHumanTasks), multirepo.ConfigFile,
-		multirepo.StatePath, multirepo.BarriersPath, multirepo.ReportPath, ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/reports",
-		".agentxchain/missions", ".agentxchain/missions/plans", ".agentxchain/watch-results"}
+	names := []string{wire.ConfigPath, string(wire.DocState), string(wire.DocSession), string(wire.DocHumanTasks),
+		multirepo.ConfigFile, multirepo.StatePath, multirepo.BarriersPath, multirepo.ReportPath,
+		".agentxchain/SESSION_RECOVERY.md", ".agentxchain/reports", ".agentxchain/missions",
+		".agentxchain/missions/plans", ".agentxchain/watch-results"}
 	for name := range m.byPath {
 		names = append(names, name)
 	}
@@ -159,7 +161,8 @@ func (m *model) watched() []string {
 	if s.Standing != nil && s.Standing.Roots != nil {
 		for _, id := range s.Standing.Config.Repos.Keys() {
 			if path, ok := s.Standing.Roots.Path(id); ok && len(out) < maxWatched {
-				out = append(out, filepath.Join(path, filepath.FromSlash(string(wire.DocState))), filepath.Join(path, filepath.FromSlash(wire.LedgerEvents.Path())))
+				out = append(out, filepath.Join(path, filepath.FromSlash(string(wire.DocState))),
+					filepath.Join(path, filepath.FromSlash(wire.LedgerEvents.Path())))
 			}
 		}
 	}
@@ -200,11 +203,13 @@ func (m *model) resources(path string) []string {
 	case strings.HasPrefix(name, ".agentxchain/watch-results"):
 		return []string{"/api/watch-results"}
 	}
-	return []string{"/api/state", "/api/workflow-kit-artifacts", "/api/timeouts", "/api/connectors", "/api/gate-actions"}
+	return []string{"/api/state", "/api/workflow-kit-artifacts", "/api/timeouts", "/api/connectors",
+		"/api/gate-actions"}
 }
 
 func coordinatorResources() []string {
-	return []string{"/api/coordinator/state", "/api/coordinator/history", "/api/coordinator/ledger", "/api/coordinator/barriers", "/api/coordinator/barrier-ledger",
-		"/api/coordinator/hooks/audit", "/api/coordinator/hooks/annotations", "/api/coordinator/events", "/api/coordinator/blockers",
+	return []string{"/api/coordinator/state", "/api/coordinator/history", "/api/coordinator/ledger",
+		"/api/coordinator/barriers", "/api/coordinator/barrier-ledger", "/api/coordinator/hooks/audit",
+		"/api/coordinator/hooks/annotations", "/api/coordinator/events", "/api/coordinator/blockers",
 		"/api/coordinator/repo-status", "/api/coordinator/timeouts"}
 }
