@@ -61,8 +61,9 @@ func (w *world) accept(turn string, files []string) {
 	doc, err := w.r.Template(w.ctx, turn)
 	w.must(err)
 	doc = doc.Clone()
-	for k, v := range ojson.NewObject("decisions", []any{}, "summary", "work", "verification", ojson.NewObject("status", "skipped"),
-		"files_changed", files, "proposed_next_role", "pm").All() {
+	for k, v := range ojson.NewObject("decisions", []any{}, "summary", "work",
+		"verification", ojson.NewObject("status", "skipped"), "files_changed", files,
+		"proposed_next_role", "pm").All() {
 		doc.Set(k, v)
 	}
 	path := filepath.Join(w.dir, filepath.FromSlash(wire.StagingPath(turn)))
@@ -88,7 +89,8 @@ func BenchmarkLines(b *testing.B) {
 		for what, ranges := range map[string][]git.LineRange{"whole file": nil, "one line": {{From: 2500, To: 2500}}} {
 			b.Run(name+"/"+what, func(b *testing.B) {
 				for b.Loop() {
-					if _, err := attribution.Lines(w.ctx, w.r.Store.Repository(), attribution.Query{Path: "big.x9", Ranges: ranges, ProjectID: "proj"}); err != nil {
+					if _, err := attribution.Lines(w.ctx, w.r.Store.Repository(),
+						attribution.Query{Path: "big.x9", Ranges: ranges, ProjectID: "proj"}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -68,7 +68,8 @@ func (c *change) matches(data []byte, from source) bool {
 		return true
 	}
 	// The working file may have had other line ends.
-	return strings.IndexByte(string(data), '\r') < 0 && m == fingerprint([]byte(strings.ReplaceAll(string(data), "\n", "\r\n")))
+	return strings.IndexByte(string(data), '\r') < 0 &&
+		m == fingerprint([]byte(strings.ReplaceAll(string(data), "\n", "\r\n")))
 }
 
 // maxFiltered is how many files are put through the checkout's filters to compare
@@ -207,7 +208,8 @@ func (q *inquiry) readVersions() error {
 		}
 	}
 	for _, m := range misses {
-		if m.from == fromCheckpoint && !slices.ContainsFunc(m.c.versions, func(v *version) bool { return v.from == fromCheckpoint }) {
+		if m.from == fromCheckpoint &&
+			!slices.ContainsFunc(m.c.versions, func(v *version) bool { return v.from == fromCheckpoint }) {
 			m.c.altered = &m.text
 		}
 	}
@@ -259,7 +261,8 @@ func (q *inquiry) offer(data []byte) {
 		if sum == "" {
 			sum = fingerprint(data)
 		}
-		if m, _ := c.turn.mark(c.path); m == sum || strings.IndexByte(string(data), '\r') < 0 && c.matches(data, fromElsewhere) {
+		if m, _ := c.turn.mark(c.path); m == sum ||
+			strings.IndexByte(string(data), '\r') < 0 && c.matches(data, fromElsewhere) {
 			c.versions = append(c.versions, c.version(data, fromElsewhere))
 		}
 	}

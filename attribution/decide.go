@@ -194,15 +194,27 @@ func (q *inquiry) answerOrphan(g *group, l *Line, s settled) (Answer, error) {
 	if s.change != nil {
 		t := s.change.turn
 		if u := q.book.sharedWith(t, s.change.path); u != nil {
-			return Answer{Kind: KindUnknown, Candidates: []*Turn{t, u}, Why: "two turns worked on the file at the same time"}, nil
+			return Answer{
+				Kind:       KindUnknown,
+				Candidates: []*Turn{t, u},
+				Why:        "two turns worked on the file at the same time",
+			}, nil
 		}
 		if mixed, err := t.mixed(s.change.path); mixed || err != nil {
-			return Answer{Kind: KindUnknown, Candidates: []*Turn{t}, Why: "the file had uncommitted changes before the turn was assigned"}, err
+			return Answer{
+				Kind:       KindUnknown,
+				Candidates: []*Turn{t},
+				Why:        "the file had uncommitted changes before the turn was assigned",
+			}, err
 		}
 		// The commit names another turn whose change cannot be compared.
 		for _, u := range open {
 			if slices.Contains(g.named, u) {
-				return Answer{Kind: KindUnknown, Candidates: []*Turn{t, u}, Why: "the commit names one turn and its content speaks for another"}, nil
+				return Answer{
+					Kind:       KindUnknown,
+					Candidates: []*Turn{t, u},
+					Why:        "the commit names one turn and its content speaks for another",
+				}, nil
 			}
 		}
 		by := ByContent
@@ -247,7 +259,8 @@ func (q *inquiry) openTurns(g *group, l *Line) ([]*Turn, error) {
 	var open []*Turn
 	for _, t := range q.book.turns {
 		switch {
-		case t.Active() && !(t.declares(g.path) || slices.ContainsFunc(t.files, func(p string) bool { return q.becameOf(p, g) })),
+		case t.Active() &&
+			!(t.declares(g.path) || slices.ContainsFunc(t.files, func(p string) bool { return q.becameOf(p, g) })),
 			!t.Active() && !slices.ContainsFunc(q.opaque[t], func(c *change) bool { return q.mayHold(c, g, text(l)) }):
 			continue
 		}

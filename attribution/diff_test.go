@@ -73,7 +73,13 @@ func TestDifferenceGivesUp(t *testing.T) {
 }
 
 func TestSplitLines(t *testing.T) {
-	for text, want := range map[string][]string{"": nil, "\n": {""}, "a": {"a"}, "a\n": {"a"}, "a\r\nb\n\n": {"a", "b", ""}} {
+	for text, want := range map[string][]string{
+		"":           nil,
+		"\n":         {""},
+		"a":          {"a"},
+		"a\n":        {"a"},
+		"a\r\nb\n\n": {"a", "b", ""},
+	} {
 		if got := splitLines(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}

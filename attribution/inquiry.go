@@ -63,8 +63,16 @@ type group struct {
 // Errors: not_found when git does not know the file, invalid_argument when a range
 // is outside of it, and what reading the recorded runs leads to.
 func Lines(ctx context.Context, repo *git.Repository, query Query) (*Report, error) {
-	q := &inquiry{ctx: ctx, repo: repo, past: gitstore.NewPast(ctx, repo), query: &query, shallow: repo.ShallowCommits(), names: map[string]bool{query.Path: true},
-		there: make(map[string]map[git.OID]int), blobs: make(map[string]git.Named)}
+	q := &inquiry{
+		ctx:     ctx,
+		repo:    repo,
+		past:    gitstore.NewPast(ctx, repo),
+		query:   &query,
+		shallow: repo.ShallowCommits(),
+		names:   map[string]bool{query.Path: true},
+		there:   make(map[string]map[git.OID]int),
+		blobs:   make(map[string]git.Named),
+	}
 	blamed, err := repo.Blame(ctx, query.Path, query.Ranges)
 	if err != nil {
 		return nil, err

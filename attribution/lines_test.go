@@ -28,7 +28,11 @@ func (w *world) write(name, text string) {
 // answers is one word a line: the kind, and with a turn the evidence.
 func (w *world) answers(name string, ranges ...git.LineRange) string {
 	w.t.Helper()
-	report, err := attribution.Lines(w.ctx, w.r.Store.Repository(), attribution.Query{Path: name, Ranges: ranges, ProjectID: "proj"})
+	report, err := attribution.Lines(w.ctx, w.r.Store.Repository(), attribution.Query{
+		Path:      name,
+		Ranges:    ranges,
+		ProjectID: "proj",
+	})
 	w.must(err)
 	var words []string
 	for i := range report.Lines {
@@ -78,7 +82,8 @@ func TestCommonLines(t *testing.T) {
 	w.want("a.go", "person person checkpoint checkpoint checkpoint checkpoint")
 	w.git("commit", "-q", "--amend", "-m", "no trailers")
 	w.want("a.go", "person person patch patch patch patch")
-	w.write("a.go", "func before() {\n}\n\nfunc writtenByTheTurn() {\n\treturn\n}\n\nfunc ofAPerson() {\n\treturn\n}\n")
+	w.write("a.go",
+		"func before() {\n}\n\nfunc writtenByTheTurn() {\n\treturn\n}\n\nfunc ofAPerson() {\n\treturn\n}\n")
 	w.git("commit", "-q", "-a", "--amend", "--no-edit")
 	w.want("a.go", "person person content content content content unknown person unknown unknown")
 	w.write("b.go", "func ofAPerson() {\n\treturn\n}\n")
@@ -130,8 +135,11 @@ func (w *world) stageReview(turn string, files []string) {
 	doc, err := w.r.Template(w.ctx, turn)
 	w.must(err)
 	doc = doc.Clone()
-	for k, v := range ojson.NewObject("decisions", []any{}, "summary", "looked", "verification", ojson.NewObject("status", "skipped"), "files_changed", files,
-		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "a real doubt")}, "proposed_next_role", "pm").All() {
+	for k, v := range ojson.NewObject("decisions", []any{}, "summary", "looked",
+		"verification", ojson.NewObject("status", "skipped"), "files_changed", files,
+		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low",
+			"statement", "a real doubt")},
+		"proposed_next_role", "pm").All() {
 		doc.Set(k, v)
 	}
 	w.write(wire.StagingPath(turn), string(ojson.Pretty(doc)))

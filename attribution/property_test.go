@@ -47,7 +47,14 @@ func newWorld(t testing.TB, seed uint64) *world {
 	t.Setenv("GIT_COMMITTER_DATE", "")
 	_ = os.Unsetenv("GIT_AUTHOR_DATE")
 	_ = os.Unsetenv("GIT_COMMITTER_DATE")
-	w := &world{t: t, ctx: context.Background(), dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 7)), owner: map[string]string{}, stats: map[string]int{}}
+	w := &world{
+		t:     t,
+		ctx:   context.Background(),
+		dir:   t.TempDir(),
+		rnd:   rand.New(rand.NewPCG(seed, 7)),
+		owner: map[string]string{},
+		stats: map[string]int{},
+	}
 	w.git("init", "-q", "-b", "main")
 	w.git("config", "gc.auto", "0")
 	w.git("config", "core.fsync", "none")
@@ -91,7 +98,8 @@ func (w *world) git(args ...string) string {
 	w.t.Helper()
 	out, err := w.tryGit(nil, args...)
 	if err != nil {
-		w.t.Fatalf("git %s: %v\n%s\n%s", strings.Join(args, " "), err, out, strings.Join(w.log[max(0, len(w.log)-25):], "\n"))
+		w.t.Fatalf("git %s: %v\n%s\n%s", strings.Join(args, " "), err, out,
+			strings.Join(w.log[max(0, len(w.log)-25):], "\n"))
 	}
 	return out
 }
@@ -235,7 +243,8 @@ func (w *world) step() string {
 		return "human"
 	case n < 44:
 		w.side(4)
-		return "rebase" + w.orAbort("rebase", nil, "rebase", "-q", "-X", []string{"ours", "theirs"}[w.rnd.IntN(2)], "side")
+		return "rebase" + w.orAbort("rebase", nil, "rebase", "-q", "-X", []string{"ours", "theirs"}[w.rnd.IntN(2)],
+			"side")
 	case n < 56:
 		at, _ := w.back(6)
 		script := filepath.Join(w.t.TempDir(), "edit")
@@ -246,7 +255,8 @@ func (w *world) step() string {
 			fmt.Fprintf(&b, "sed -i.bak '%ds/^pick/%s/' \"$1\"\n", i, words[w.rnd.IntN(len(words))])
 		}
 		w.must(os.WriteFile(script, []byte(b.String()), 0o777))
-		return "rebase -i" + w.orAbort("rebase", []string{"GIT_SEQUENCE_EDITOR=" + script}, "rebase", "-q", "-i", "-X", "theirs", at)
+		return "rebase -i" + w.orAbort("rebase", []string{"GIT_SEQUENCE_EDITOR=" + script}, "rebase", "-q", "-i", "-X",
+			"theirs", at)
 	case n < 64:
 		if w.rnd.IntN(3) > 0 {
 			w.edit(w.anyFile(), human, 1+w.rnd.IntN(2))
@@ -274,22 +284,26 @@ func (w *world) step() string {
 		return fmt.Sprintf("squash of %d%s", k, out)
 	case n < 77:
 		// Any commit git still has, turns' abandoned ones included.
-		all := strings.Split(w.git("rev-list", "--all", "--no-merges", "--max-count=40", "--exclude=refs/agentxchain/*", "--reflog"), "\n")
+		all := strings.Split(w.git("rev-list", "--all", "--no-merges", "--max-count=40",
+			"--exclude=refs/agentxchain/*", "--reflog"), "\n")
 		all = slices.DeleteFunc(all, func(s string) bool { return len(s) != 40 })
 		pick := all[w.rnd.IntN(len(all))]
 		if w.git("ls-tree", "-d", "--name-only", pick, ".planning") == "" {
 			return "nothing"
 		}
-		return "cherry-pick" + w.orAbort("cherry-pick", nil, "cherry-pick", "--allow-empty", "--keep-redundant-commits", "-X", "theirs", pick)
+		return "cherry-pick" + w.orAbort("cherry-pick", nil, "cherry-pick", "--allow-empty",
+			"--keep-redundant-commits", "-X", "theirs", pick)
 	case n < 84:
 		list := strings.Split(w.git("rev-list", "--no-merges", "--max-count=6", "HEAD"), "\n")
 		if len(list) < 3 {
 			return "nothing"
 		}
-		return "revert" + w.orAbort("revert", nil, "revert", "--no-edit", "-X", "theirs", list[w.rnd.IntN(len(list)-2)])
+		return "revert" + w.orAbort("revert", nil, "revert", "--no-edit", "-X", "theirs",
+			list[w.rnd.IntN(len(list)-2)])
 	case n < 90:
 		w.side(5)
-		return "merge" + w.orAbort("merge", nil, "merge", "-q", "--no-ff", "-m", "merged", "-X", []string{"ours", "theirs"}[w.rnd.IntN(2)], "side")
+		return "merge" + w.orAbort("merge", nil, "merge", "-q", "--no-ff", "-m", "merged", "-X",
+			[]string{"ours", "theirs"}[w.rnd.IntN(2)], "side")
 	case n < 95:
 		name := w.anyFile()
 		w.git("mv", name, fmt.Sprintf("r%d%s", w.rnd.IntN(1_000_000), filepath.Ext(name)))
@@ -336,8 +350,11 @@ func (w *world) check(name string) {
 			case len(l.Candidates) == 1:
 				w.stats["unknown, but the turn is the only one it may be"]++
 			}
-			if want != human && !slices.ContainsFunc(l.Candidates, func(t *attribution.Turn) bool { return t.ID == want }) {
-				w.t.Fatalf("%s line %d (%s): %s is not among those it may be of: %s; commit %.12s of %s before %s\n%s", name, l.Number, token, want, l.Why, l.Commit.OID, l.Path, l.Previous, strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
+			if want != human &&
+				!slices.ContainsFunc(l.Candidates, func(t *attribution.Turn) bool { return t.ID == want }) {
+				w.t.Fatalf("%s line %d (%s): %s is not among those it may be of: %s; commit %.12s of %s before %s\n%s",
+					name, l.Number, token, want, l.Why, l.Commit.OID, l.Path, l.Previous,
+					strings.Join(w.log[max(0, len(w.log)-60):], "\n"))
 			}
 			continue
 		case attribution.KindTurn:
@@ -349,7 +366,8 @@ func (w *world) check(name string) {
 			w.stats["person"]++
 		}
 		if got != want {
-			w.t.Fatalf("%s line %d (%s): written by %s, attributed to %s (%s %s), commit %.12s of %s %q\nlast steps:\n%s\n%s", name, l.Number, token, want, got, l.Kind, l.Evidence, l.Commit.OID, l.Path, l.Commit.Summary,
+			w.t.Fatalf("%s line %d (%s): written by %s, attributed to %s (%s %s), commit %.12s of %s %q\nlast steps:\n%s\n%s",
+				name, l.Number, token, want, got, l.Kind, l.Evidence, l.Commit.OID, l.Path, l.Commit.Summary,
 				strings.Join(w.log[max(0, len(w.log)-40):], "\n"), w.git("log", "--oneline", "-15"))
 		}
 	}

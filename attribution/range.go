@@ -88,7 +88,8 @@ func (q *inquiry) ownTurn(id git.OID, path string) (t *Turn, by Evidence, doubt 
 		return nil, "", doubt, nil
 	}
 	t, by = claims[0].t, claims[0].by
-	if m, known := t.mark(path); known && (m == "" || m == gitstore.FingerprintDeleted || m == gitstore.FingerprintUnreadable) {
+	if m, known := t.mark(path); known &&
+		(m == "" || m == gitstore.FingerprintDeleted || m == gitstore.FingerprintUnreadable) {
 		return nil, "", []*Turn{t}, nil // declared, but not changed by the turn
 	}
 	if u := q.book.sharedWith(t, path); u != nil {

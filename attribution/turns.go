@@ -204,9 +204,21 @@ func (b *book) readRows(rec *gitstore.RunRecord, prefix string, seen map[string]
 
 func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Turn {
 	seen := row.Object("observed_artifact")
-	t := &Turn{Run: row.String("run_id"), ID: row.String("turn_id"), Role: row.String("role"), Runtime: row.String("runtime_id"), Phase: row.String("phase"),
-		Row: row, Record: rec, marks: seen.Object("file_markers"), keys: make(map[string]string), beside: row.Strings("concurrent_with"),
-		baseline: commitRef(seen.String("baseline_ref")), head: commitRef(seen.String("accepted_ref")), checkpoint: git.OID(row.String("checkpoint_sha"))}
+	t := &Turn{
+		Run:        row.String("run_id"),
+		ID:         row.String("turn_id"),
+		Role:       row.String("role"),
+		Runtime:    row.String("runtime_id"),
+		Phase:      row.String("phase"),
+		Row:        row,
+		Record:     rec,
+		marks:      seen.Object("file_markers"),
+		keys:       make(map[string]string),
+		beside:     row.Strings("concurrent_with"),
+		baseline:   commitRef(seen.String("baseline_ref")),
+		head:       commitRef(seen.String("accepted_ref")),
+		checkpoint: git.OID(row.String("checkpoint_sha")),
+	}
 	if t.Run == "" {
 		t.Run = rec.Run
 	}
@@ -225,9 +237,20 @@ func acceptedTurn(rec *gitstore.RunRecord, row *ojson.Object, prefix string) *Tu
 	return t
 }
 
-func activeTurn(rec *gitstore.RunRecord, state *run.State, id string, a *run.Turn, prefix string, staged func(string) ([]string, bool)) *Turn {
-	t := &Turn{Run: rec.Run, ID: id, Role: a.AssignedRole, Runtime: a.RuntimeID, Phase: state.Phase, Record: rec, keys: make(map[string]string),
-		beside: a.ConcurrentWith, assigned: a.AssignedSequence, silent: true}
+func activeTurn(rec *gitstore.RunRecord, state *run.State, id string, a *run.Turn, prefix string,
+	staged func(string) ([]string, bool)) *Turn {
+	t := &Turn{
+		Run:      rec.Run,
+		ID:       id,
+		Role:     a.AssignedRole,
+		Runtime:  a.RuntimeID,
+		Phase:    state.Phase,
+		Record:   rec,
+		keys:     make(map[string]string),
+		beside:   a.ConcurrentWith,
+		assigned: a.AssignedSequence,
+		silent:   true,
+	}
 	if a.Baseline != nil && a.Baseline.HeadRef != nil {
 		t.baseline = git.OID(*a.Baseline.HeadRef)
 	}

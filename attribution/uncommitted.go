@@ -20,7 +20,8 @@ func (q *inquiry) answerUncommitted(g *group) error {
 			if err != nil {
 				return err
 			}
-			if len(c.pairs) > 0 && q.work != nil && !mixed && c.matches(q.work, fromElsewhere) && q.book.sharedWith(t, c.path) == nil {
+			if len(c.pairs) > 0 && q.work != nil && !mixed && c.matches(q.work, fromElsewhere) &&
+				q.book.sharedWith(t, c.path) == nil {
 				left = c
 			} else {
 				may = append(may, t)
@@ -35,7 +36,11 @@ func (q *inquiry) answerUncommitted(g *group) error {
 		case left != nil && at < len(left.pairs[0].new) && left.pairs[0].new[at]:
 			l.Answer = Answer{Kind: KindTurn, Turn: left.turn, Evidence: ByAccepted}
 		case len(may) > 0:
-			l.Answer = Answer{Kind: KindUnknown, Candidates: may, Why: "it is not committed, and the turn's work on the file is not checkpointed yet"}
+			l.Answer = Answer{
+				Kind:       KindUnknown,
+				Candidates: may,
+				Why:        "it is not committed, and the turn's work on the file is not checkpointed yet",
+			}
 		default:
 			l.Answer = Answer{Kind: KindPending}
 		}
