@@ -16,9 +16,10 @@ import (
 
 // Limits of deliveries.
 const (
-	DefaultAttempts = 3                // tries of one delivery
-	TotalTime       = 60 * time.Second // what all deliveries of one command may take together; the caller's context holds it
-	StatusTime      = 10 * time.Second // the same when only looking, as status does
+	DefaultAttempts = 3 // tries of one delivery
+	// what all deliveries of one command may take together; the caller's context holds it
+	TotalTime  = 60 * time.Second
+	StatusTime = 10 * time.Second // the same when only looking, as status does
 
 	firstWait   = 500 * time.Millisecond
 	waitFactor  = 4
@@ -46,8 +47,9 @@ func (d *delivery) row(eventID, event, webhook, at string) *ojson.Object {
 	if d.status > 0 {
 		status = d.status
 	}
-	o := ojson.NewObject("event_id", eventID, "event_type", event, "notification_name", webhook, "transport", "webhook",
-		"delivered", d.delivered, "status_code", status, "timed_out", d.timedOut, "duration_ms", d.took.Milliseconds(), "message", d.message, "emitted_at", at)
+	o := ojson.NewObject("event_id", eventID, "event_type", event, "notification_name", webhook,
+		"transport", "webhook", "delivered", d.delivered, "status_code", status, "timed_out", d.timedOut,
+		"duration_ms", d.took.Milliseconds(), "message", d.message, "emitted_at", at)
 	if d.excerpt != "" {
 		o.Set("stderr_excerpt", d.excerpt)
 	}
@@ -101,7 +103,8 @@ func (d *delivery) answer(r *webpost.Response, req webpost.Request, w *Webhook) 
 	switch {
 	case r.TimedOut:
 		d.status = 0
-		d.message = fmt.Sprintf("Timed out after %dms", min(w.Timeout, r.Duration.Truncate(time.Millisecond)).Milliseconds())
+		d.message = fmt.Sprintf("Timed out after %dms",
+			min(w.Timeout, r.Duration.Truncate(time.Millisecond)).Milliseconds())
 	case errors.Is(r.Err, context.Canceled):
 		d.status = 0
 		d.message = "Interrupted before the webhook answered"

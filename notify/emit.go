@@ -61,7 +61,11 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 	}
 	if !slices.Contains(config.NotificationEvents(), e.Type) {
 		// The text is wire: docs/notifications.md#webhooks.
-		return Emission{}, &wire.Error{Code: wire.CodeInvalidArgument, Field: "event", Message: fmt.Sprintf("Unknown notification event %q", e.Type)}
+		return Emission{}, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "event",
+			Message: fmt.Sprintf("Unknown notification event %q", e.Type),
+		}
 	}
 	at := wire.FormatTime(s.now())
 	out := Emission{EventID: s.newID()}
@@ -76,7 +80,11 @@ func (s *Sender) Emit(ctx context.Context, e Event, run Run) (Emission, error) {
 		}
 		d := s.deliver(ctx, w, body)
 		s.wear(w, &d)
-		out.Results = append(out.Results, Result{Webhook: w.Name, Delivered: d.delivered, Row: d.row(out.EventID, e.Type, w.Name, at)})
+		out.Results = append(out.Results, Result{
+			Webhook:   w.Name,
+			Delivered: d.delivered,
+			Row:       d.row(out.EventID, e.Type, w.Name, at),
+		})
 	}
 	return out, nil
 }
@@ -89,11 +97,14 @@ func (s *Sender) envelope(e Event, run Run, id, at string) *ojson.Object {
 	}
 	var turn any
 	if t := e.Turn; t != nil {
-		turn = ojson.NewObject("turn_id", ojson.OrNull(t.TurnID), "role_id", ojson.OrNull(t.AssignedRole), "attempt", positive(t.Attempt), "assigned_sequence", positive(t.AssignedSequence))
+		turn = ojson.NewObject("turn_id", ojson.OrNull(t.TurnID), "role_id", ojson.OrNull(t.AssignedRole),
+			"attempt", positive(t.Attempt), "assigned_sequence", positive(t.AssignedSequence))
 	}
 	return ojson.NewObject("schema_version", envelopeVersion, "event_id", id, "event_type", e.Type, "emitted_at", at,
-		"project", ojson.NewObject("id", cmp.Or(s.Project.ID, "unknown"), "name", cmp.Or(s.Project.Name, "Unknown"), "root", s.Project.Root),
-		"run", ojson.NewObject("run_id", ojson.OrNull(run.ID), "status", ojson.OrNull(run.Status), "phase", ojson.OrNull(run.Phase)),
+		"project", ojson.NewObject("id", cmp.Or(s.Project.ID, "unknown"), "name", cmp.Or(s.Project.Name, "Unknown"),
+			"root", s.Project.Root),
+		"run", ojson.NewObject("run_id", ojson.OrNull(run.ID), "status", ojson.OrNull(run.Status),
+			"phase", ojson.OrNull(run.Phase)),
 		"turn", turn, "payload", payload)
 }
 

@@ -59,13 +59,18 @@ func webhook(name, url string, events ...string) Webhook {
 
 // sender waits for nothing and writes down what it would have waited.
 func sender(waits *[]time.Duration, hooks ...Webhook) *Sender {
-	return &Sender{Config: Config{Webhooks: hooks}, Project: Project{ID: "p1", Name: "P", Root: "/p"}, Now: func() time.Time { return now }, ID: func() string { return "notif_1" },
+	return &Sender{
+		Config:  Config{Webhooks: hooks},
+		Project: Project{ID: "p1", Name: "P", Root: "/p"},
+		Now:     func() time.Time { return now },
+		ID:      func() string { return "notif_1" },
 		Wait: func(ctx context.Context, d time.Duration) error {
 			if waits != nil {
 				*waits = append(*waits, d)
 			}
 			return ctx.Err()
-		}}
+		},
+	}
 }
 
 func emit(t *testing.T, s *Sender, e Event) Emission {
@@ -86,8 +91,13 @@ func row(r Result) string {
 
 func TestEmitSendsOneEnvelopeToEverySubscriber(t *testing.T) {
 	a, b, c := newHook(t, ok), newHook(t, ok), newHook(t, ok)
-	s := sender(nil, webhook("a", a.URL, RunBlocked, RunCompleted), webhook("b", b.URL, RunCompleted), webhook("c", c.URL, RunBlocked))
-	out := emit(t, s, Event{Type: RunBlocked, Payload: ojson.NewObject("category", "x"), Turn: &run.Turn{TurnID: "turn_1", AssignedRole: "dev", Attempt: 2}})
+	s := sender(nil, webhook("a", a.URL, RunBlocked, RunCompleted), webhook("b", b.URL, RunCompleted),
+		webhook("c", c.URL, RunBlocked))
+	out := emit(t, s, Event{
+		Type:    RunBlocked,
+		Payload: ojson.NewObject("category", "x"),
+		Turn:    &run.Turn{TurnID: "turn_1", AssignedRole: "dev", Attempt: 2},
+	})
 	want := `{"schema_version":"0.1","event_id":"notif_1","event_type":"run_blocked","emitted_at":"2026-03-04T05:06:07.008Z",` +
 		`"project":{"id":"p1","name":"P","root":"/p"},"run":{"run_id":"run_1","status":"blocked","phase":"qa"},` +
 		`"turn":{"turn_id":"turn_1","role_id":"dev","attempt":2,"assigned_sequence":null},"payload":{"category":"x"}}`
@@ -125,7 +135,8 @@ func TestEmitNullsWhatIsUnknown(t *testing.T) {
 	if err := json.Unmarshal([]byte(a.bodies[0]), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Project["id"] != "unknown" || got.Project["name"] != "Unknown" || got.Run["run_id"] != nil || got.Turn != nil || got.Payload == nil {
+	if got.Project["id"] != "unknown" || got.Project["name"] != "Unknown" || got.Run["run_id"] != nil ||
+		got.Turn != nil || got.Payload == nil {
 		t.Errorf("%s", a.bodies[0])
 	}
 }
@@ -134,13 +145,15 @@ func TestEmitNullsWhatIsUnknown(t *testing.T) {
 func TestSecretsStay(t *testing.T) {
 	h := newHook(t, ok)
 	key := "ghp_T9s8R7q6P5o4" + "N3m2L1k0J9i8H7g6F5e4D3c2"
-	payload := ojson.NewObject("detail", "refused with "+key, "list", []string{"x " + key}, "rows", []ojson.Value{ojson.NewObject("reason", key)}, "count", 3, "none", nil)
+	payload := ojson.NewObject("detail", "refused with "+key, "list", []string{"x " + key},
+		"rows", []ojson.Value{ojson.NewObject("reason", key)}, "count", 3, "none", nil)
 	emit(t, sender(nil, webhook("w", h.URL, "run_blocked")), Event{Type: "run_blocked", Payload: payload})
 	if len(h.bodies) != 1 {
 		t.Fatalf("%d bodies were sent, 1 expected", len(h.bodies))
 	}
 	body := h.bodies[0]
-	if strings.Contains(body, key) || strings.Count(body, "[REDACTED github-token]") != 3 || !json.Valid([]byte(body)) || !strings.Contains(body, `"count":3,"none":null`) {
+	if strings.Contains(body, key) || strings.Count(body, "[REDACTED github-token]") != 3 ||
+		!json.Valid([]byte(body)) || !strings.Contains(body, `"count":3,"none":null`) {
 		t.Errorf("sent %s", body)
 	}
 	if payload.String("detail") != "refused with "+key {
@@ -150,11 +163,13 @@ func TestSecretsStay(t *testing.T) {
 
 func TestEmitUnknownEvent(t *testing.T) {
 	s := sender(nil)
-	if out, err := s.Emit(t.Context(), Event{Type: "no_such"}, Run{}); err != nil || out.EventID != "" || len(out.Results) != 0 {
+	if out, err := s.Emit(t.Context(), Event{Type: "no_such"}, Run{}); err != nil || out.EventID != "" ||
+		len(out.Results) != 0 {
 		t.Errorf("without webhooks: %+v %v", out, err)
 	}
 	s = sender(nil, webhook("a", "http://127.0.0.1:1", RunBlocked))
-	if _, err := s.Emit(t.Context(), Event{Type: "no_such"}, Run{}); err == nil || err.Error() != `Unknown notification event "no_such"` {
+	if _, err := s.Emit(t.Context(), Event{Type: "no_such"}, Run{}); err == nil ||
+		err.Error() != `Unknown notification event "no_such"` {
 		t.Errorf("%v", err)
 	}
 }
@@ -169,10 +184,14 @@ func TestRetries(t *testing.T) {
 		waits    []time.Duration
 	}{
 		{"at once", ok, true, "Delivered", 1, nil},
-		{"the third time", status(503, 429, 204), true, "Delivered", 3, []time.Duration{500 * time.Millisecond, 2 * time.Second}},
-		{"never", status(500), false, "Webhook returned HTTP 500", 3, []time.Duration{500 * time.Millisecond, 2 * time.Second}},
+		{"the third time", status(503, 429,
+			204), true, "Delivered", 3, []time.Duration{500 * time.Millisecond, 2 * time.Second}},
+		{"never", status(500), false, "Webhook returned HTTP 500", 3,
+			[]time.Duration{500 * time.Millisecond, 2 * time.Second}},
 		{"refused", status(403), false, "Webhook returned HTTP 403", 1, nil},
-		{"redirected", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }, false, "Webhook returned HTTP 302", 1, nil},
+		{"redirected", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/x", http.StatusFound)
+		}, false, "Webhook returned HTTP 302", 1, nil},
 		{"asked to wait", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3")
 			w.WriteHeader(503)
@@ -187,7 +206,9 @@ func TestRetries(t *testing.T) {
 			var waits []time.Duration
 			out := emit(t, sender(&waits, webhook("a", h.URL, RunBlocked)), Event{Type: RunBlocked})
 			r := out.Results[0].Row
-			if n, _ := r.Int("attempts"); n != tc.attempts || len(h.bodies) != n || r.String("message") != tc.message || out.Results[0].Delivered != tc.ok || r.Bool("delivered") != tc.ok {
+			if n, _ := r.Int("attempts"); n != tc.attempts || len(h.bodies) != n ||
+				r.String("message") != tc.message || out.Results[0].Delivered != tc.ok ||
+				r.Bool("delivered") != tc.ok {
 				t.Errorf("%d requests, row %s", len(h.bodies), row(out.Results[0]))
 			}
 			if d := cmp.Diff(tc.waits, waits); d != "" {
@@ -214,9 +235,11 @@ func TestUnreachable(t *testing.T) {
 	_ = l.Close()
 	w := webhook("a", url, RunBlocked)
 	w.Headers, w.Env = ojson.NewObject("Authorization", "Bearer ${T}"), ojson.NewObject("T", "hunter2hunter2")
-	out := emit(t, sender(new([]time.Duration), w, webhook("b", newHook(t, ok).URL, RunBlocked)), Event{Type: RunBlocked})
+	out := emit(t, sender(new([]time.Duration), w, webhook("b", newHook(t, ok).URL, RunBlocked)),
+		Event{Type: RunBlocked})
 	r := out.Results[0].Row
-	if n, _ := r.Int("attempts"); n != 3 || r.Bool("delivered") || r.Bool("timed_out") || !strings.Contains(r.String("message"), "refused") {
+	if n, _ := r.Int("attempts"); n != 3 || r.Bool("delivered") || r.Bool("timed_out") ||
+		!strings.Contains(r.String("message"), "refused") {
 		t.Errorf("%s", row(out.Results[0]))
 	}
 	if code, _ := r.Get("status_code"); code != nil {
@@ -254,19 +277,22 @@ func TestHeaders(t *testing.T) {
 	s.Lookup = func(name string) (string, bool) {
 		return map[string]string{"TOKEN": "abc", "OWN": "theirs"}[name], name == "TOKEN" || name == "OWN"
 	}
-	if out := emit(t, s, Event{Type: RunBlocked}); !out.Results[0].Delivered || h.heads[0].Get("Authorization") != "Bearer abc" || h.heads[0].Get("X-Own") != "mine" {
+	if out := emit(t, s, Event{Type: RunBlocked}); !out.Results[0].Delivered ||
+		h.heads[0].Get("Authorization") != "Bearer abc" || h.heads[0].Get("X-Own") != "mine" {
 		t.Errorf("%v", h.heads)
 	}
 	s.Lookup = nil
 	out := emit(t, s, Event{Type: RunBlocked})
 	r := out.Results[0].Row
-	if n, _ := r.Int("attempts"); n != 0 || r.String("message") != "Unresolved HTTP hook header variables: Authorization:TOKEN" || len(h.bodies) != 1 {
+	if n, _ := r.Int("attempts"); n != 0 ||
+		r.String("message") != "Unresolved HTTP hook header variables: Authorization:TOKEN" || len(h.bodies) != 1 {
 		t.Errorf("%s", row(out.Results[0]))
 	}
 	s.Lookup = func(string) (string, bool) { return "abc\r\nX-Evil: s3cret", true }
 	out = emit(t, s, Event{Type: RunBlocked})
 	r = out.Results[0].Row
-	if n, _ := r.Int("attempts"); n != 1 || r.Bool("delivered") || len(h.bodies) != 1 || strings.Contains(row(out.Results[0]), "s3cret") {
+	if n, _ := r.Int("attempts"); n != 1 || r.Bool("delivered") || len(h.bodies) != 1 ||
+		strings.Contains(row(out.Results[0]), "s3cret") {
 		t.Errorf("%s", row(out.Results[0]))
 	}
 }
@@ -295,7 +321,8 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	s := sender(nil, webhook("a", h.URL, RunBlocked), webhook("b", h.URL, RunBlocked), webhook("c", h.URL, RunCompleted))
+	s := sender(nil, webhook("a", h.URL, RunBlocked), webhook("b", h.URL, RunBlocked),
+		webhook("c", h.URL, RunCompleted))
 	out, err := s.Emit(ctx, Event{Type: RunBlocked}, Run{})
 	if err != nil || len(out.Results) != 2 || len(h.bodies) != 1 {
 		t.Fatalf("%+v %v", out, err)
@@ -311,14 +338,16 @@ func TestTimeUsedUp(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	out, err := sender(nil, webhook("a", "http://127.0.0.1:1", RunBlocked)).Emit(ctx, Event{Type: RunBlocked}, Run{})
-	if err != nil || len(out.Results) != 1 || out.Results[0].Row.String("message") != "Not sent: the time for notifications was used up" {
+	if err != nil || len(out.Results) != 1 ||
+		out.Results[0].Row.String("message") != "Not sent: the time for notifications was used up" {
 		t.Fatalf("%+v %v", out, err)
 	}
 }
 
 func TestOnly(t *testing.T) {
 	a, b := newHook(t, ok), newHook(t, ok)
-	out := emit(t, sender(nil, webhook("a", a.URL, RunBlocked), webhook("b", b.URL, RunBlocked)), Event{Type: RunBlocked, Only: []string{"b"}})
+	out := emit(t, sender(nil, webhook("a", a.URL, RunBlocked), webhook("b", b.URL, RunBlocked)),
+		Event{Type: RunBlocked, Only: []string{"b"}})
 	if len(out.Results) != 1 || len(a.bodies) != 0 || len(b.bodies) != 1 {
 		t.Errorf("%+v", out)
 	}
@@ -334,10 +363,12 @@ func TestRead(t *testing.T) {
 	}
 	c := read(`{"webhooks":[{"name":"a","url":"http://h","events":["run_blocked","approval_sla_reminder"],"timeout_ms":250,"headers":{"X":"1"}},{"name":"","url":"x"},{"name":"b","url":"http://h"},7],
 		"approval_sla":{"reminder_after_seconds":[300,"x",600]},"local":true}`)
-	if len(c.Webhooks) != 1 || c.Webhooks[0].Timeout != 250*time.Millisecond || !c.Reminding() || len(c.SLA.Thresholds) != 2 {
+	if len(c.Webhooks) != 1 || c.Webhooks[0].Timeout != 250*time.Millisecond || !c.Reminding() ||
+		len(c.SLA.Thresholds) != 2 {
 		t.Errorf("%+v", c)
 	}
-	for _, s := range []string{`{}`, `{"approval_sla":{"enabled":false,"reminder_after_seconds":[300]}}`, `{"approval_sla":{}}`, `{"approval_sla":{"enabled":"yes","reminder_after_seconds":[300]}}`} {
+	for _, s := range []string{`{}`, `{"approval_sla":{"enabled":false,"reminder_after_seconds":[300]}}`,
+		`{"approval_sla":{}}`, `{"approval_sla":{"enabled":"yes","reminder_after_seconds":[300]}}`} {
 		if c := read(s); c.SLA != nil || c.Reminding() {
 			t.Errorf("%s: %+v", s, c.SLA)
 		}

@@ -77,11 +77,13 @@ func (d *derivation) events(typ string) []*ojson.Object {
 func (d *derivation) resolved() {
 	for _, e := range d.events(run.EventHumanEscalationResolved) {
 		p := e.Object("payload")
-		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", member(p, "type"), "service", member(p, "service"), "resolved_via", member(p, "resolved_via"))
+		d.add(HumanResolved, "", "escalation_id", p.String("escalation_id"), "type", member(p, "type"),
+			"service", member(p, "service"), "resolved_via", member(p, "resolved_via"))
 	}
 	for _, row := range d.rows[wire.LedgerDecisions] {
 		if row.String("decision") == "escalation_resolved" {
-			d.add(EscalationLifted, row.String("turn_id"), "blocked_on", member(row, "blocked_on"), "resolved_via", member(row, "resolved_via"), "previous_escalation", member(row, "escalation"))
+			d.add(EscalationLifted, row.String("turn_id"), "blocked_on", member(row, "blocked_on"),
+				"resolved_via", member(row, "resolved_via"), "previous_escalation", member(row, "escalation"))
 		}
 	}
 }
@@ -103,8 +105,10 @@ func (d *derivation) blocked() {
 	if row := run.CurrentEscalation(s, open); row != nil {
 		current = brief(row)
 	}
-	d.add(RunBlocked, turn, "category", ojson.OrNull(b.Category), "blocked_on", s.BlockedOn, "typed_reason", ojson.OrNull(b.Recovery.TypedReason), "owner", ojson.OrNull(b.Recovery.Owner),
-		"recovery_action", ojson.OrNull(b.Recovery.RecoveryAction), "detail", b.Recovery.Detail, "human_escalation", current)
+	d.add(RunBlocked, turn, "category", ojson.OrNull(b.Category), "blocked_on", s.BlockedOn,
+		"typed_reason", ojson.OrNull(b.Recovery.TypedReason), "owner", ojson.OrNull(b.Recovery.Owner),
+		"recovery_action", ojson.OrNull(b.Recovery.RecoveryAction), "detail", b.Recovery.Detail,
+		"human_escalation", current)
 	for _, row := range d.rows[wire.LedgerEscalations] {
 		if row.String("kind") == "raised" {
 			d.out = append(d.out, Event{Type: HumanRaised, Payload: brief(row), Turn: d.turn(turn)})
@@ -114,15 +118,17 @@ func (d *derivation) blocked() {
 		if e.Object("payload").String("source") != "operator" {
 			continue
 		}
-		d.add(OperatorEscalated, turn, "source", "operator", "blocked_on", s.BlockedOn, "reason", member(e.Object("payload"), "reason"),
-			"detail", b.Recovery.Detail, "recovery_action", ojson.OrNull(b.Recovery.RecoveryAction))
+		d.add(OperatorEscalated, turn, "source", "operator", "blocked_on", s.BlockedOn,
+			"reason", member(e.Object("payload"), "reason"), "detail", b.Recovery.Detail,
+			"recovery_action", ojson.OrNull(b.Recovery.RecoveryAction))
 	}
 }
 
 // brief is what is told of a human escalation.
 func brief(row *ojson.Object) *ojson.Object {
-	return ojson.NewObject("escalation_id", row.String("escalation_id"), "type", member(row, "type"), "service", member(row, "service"),
-		"action", member(row, "action"), "resolution_command", member(row, "resolution_command"))
+	return ojson.NewObject("escalation_id", row.String("escalation_id"), "type", member(row, "type"),
+		"service", member(row, "service"), "action", member(row, "action"),
+		"resolution_command", member(row, "resolution_command"))
 }
 
 func (d *derivation) pending() {
@@ -130,10 +136,12 @@ func (d *derivation) pending() {
 		return
 	}
 	if p := d.t.State.PendingPhaseTransition; p != nil {
-		d.add(PhasePending, p.RequestedByTurn, "from", p.From, "to", p.To, "gate", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn))
+		d.add(PhasePending, p.RequestedByTurn, "from", p.From, "to", p.To, "gate", p.Gate,
+			"requested_by_turn", ojson.OrNull(p.RequestedByTurn))
 	}
 	if p := d.t.State.PendingRunCompletion; p != nil {
-		d.add(CompletionPending, p.RequestedByTurn, "gate", p.Gate, "requested_by_turn", ojson.OrNull(p.RequestedByTurn), "requested_at", ojson.OrNull(p.RequestedAt))
+		d.add(CompletionPending, p.RequestedByTurn, "gate", p.Gate,
+			"requested_by_turn", ojson.OrNull(p.RequestedByTurn), "requested_at", ojson.OrNull(p.RequestedAt))
 	}
 }
 

@@ -132,9 +132,13 @@ func (s *Sent) Due(c Config, st *run.State, now time.Time) []Reminder {
 			if sent && len(only) == 0 {
 				continue
 			}
-			p := ojson.NewObject("approval_type", a.kind, "requested_at", a.since, "elapsed_seconds", elapsed, "threshold_seconds", threshold,
-				"reminder_index", j+1, "total_thresholds", len(c.SLA.Thresholds))
-			for _, m := range []struct{ key, value string }{{"from_phase", a.from}, {"to_phase", a.to}, {"gate", a.gate}} {
+			p := ojson.NewObject("approval_type", a.kind, "requested_at", a.since, "elapsed_seconds", elapsed,
+				"threshold_seconds", threshold, "reminder_index", j+1, "total_thresholds", len(c.SLA.Thresholds))
+			for _, m := range []struct{ key, value string }{
+				{"from_phase", a.from},
+				{"to_phase", a.to},
+				{"gate", a.gate},
+			} {
 				if m.value != "" {
 					p.Set(m.key, m.value)
 				}

@@ -16,12 +16,19 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-var reminding = Config{Webhooks: []Webhook{webhook("a", "http://h", ApprovalReminder), webhook("b", "http://h", ApprovalReminder)}, SLA: &SLA{Thresholds: []int64{300, 600}}}
+var reminding = Config{
+	Webhooks: []Webhook{webhook("a", "http://h", ApprovalReminder), webhook("b", "http://h", ApprovalReminder)},
+	SLA:      &SLA{Thresholds: []int64{300, 600}},
+}
 
 const asked = "2026-03-04T05:00:00.000Z"
 
 func waiting(runID, at string) *run.State {
-	s := &run.State{Status: wire.StatusPaused, Phase: "planning", PendingPhaseTransition: &run.PendingTransition{From: "planning", To: "build", Gate: "g", RequestedAt: at}}
+	s := &run.State{
+		Status:                 wire.StatusPaused,
+		Phase:                  "planning",
+		PendingPhaseTransition: &run.PendingTransition{From: "planning", To: "build", Gate: "g", RequestedAt: at},
+	}
 	s.RunID = &runID
 	return s
 }
@@ -121,7 +128,9 @@ func TestFailedReminders(t *testing.T) {
 }
 
 func TestForeignKeys(t *testing.T) {
-	sent := ParseSent([]byte(`["pending_run_completion:300","pending_phase_transition:300","something else",7,"something else"]`))
+	sent := ParseSent(
+		[]byte(`["pending_run_completion:300","pending_phase_transition:300","something else",7,"something else"]`),
+	)
 	if due := sent.Due(reminding, waiting("run_1", asked), after(400*time.Second)); len(due) != 1 {
 		t.Errorf("%v", due)
 	}
@@ -226,7 +235,8 @@ func TestRemindRefusesWhatIsNoFile(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, RemindersPath), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := Remind(root, reminding, waiting("run_1", asked), after(time.Hour), func(Event) ([]Result, bool) { t.Error("sent"); return nil, true }); err == nil {
+	if err := Remind(root, reminding, waiting("run_1", asked), after(time.Hour),
+		func(Event) ([]Result, bool) { t.Error("sent"); return nil, true }); err == nil {
 		t.Error("no error")
 	}
 }
