@@ -87,8 +87,18 @@ func FromObject(all *ojson.Object, phase string) []Hook {
 	out := make([]Hook, len(list))
 	for i, o := range list {
 		ms, _ := o.Int("timeout_ms")
-		out[i] = Hook{Phase: phase, Name: o.String("name"), Type: o.String("type"), Command: o.Strings("command"), URL: o.String("url"),
-			Headers: o.Object("headers"), TimeoutMS: ms, Blocking: o.String("mode") == "blocking", Env: o.Object("env"), EnvNames: o.Strings("env_names")}
+		out[i] = Hook{
+			Phase:     phase,
+			Name:      o.String("name"),
+			Type:      o.String("type"),
+			Command:   o.Strings("command"),
+			URL:       o.String("url"),
+			Headers:   o.Object("headers"),
+			TimeoutMS: ms,
+			Blocking:  o.String("mode") == "blocking",
+			Env:       o.Object("env"),
+			EnvNames:  o.Strings("env_names"),
+		}
 		if out[i].Type != typeHTTP {
 			out[i].Type = typeProcess
 		}
@@ -113,7 +123,8 @@ type Runner struct {
 	Now           func() time.Time // time.Now when nil
 	ExtraEnvNames []string         // variables handed on to every process hook
 	Guarded       []string         // project-relative files protected in every call
-	Kept          []string         // project-relative files no hook may remove; their contents are ours to renew meanwhile
+	// project-relative files no hook may remove; their contents are ours to renew meanwhile
+	Kept []string
 
 	// Beside are further projects whose governed files no hook may change: the
 	// siblings of a coordinator's workspace.

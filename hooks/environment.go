@@ -16,10 +16,13 @@ import (
 // git's (GIT_*) is ever handed on, for it would tie the git commands of a hook
 // to the command that runs it.
 func InheritedNames() []string {
-	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP", "TERM", "XDG_*"}
+	names := []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "TEMP", "TMP",
+		"TERM", "XDG_*"}
 	if runtime.GOOS == "windows" {
-		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
-			"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE")
+		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE",
+			"USERNAME", "HOMEDRIVE", "HOMEPATH",
+			"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",
+			"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE")
 	}
 	return names
 }
@@ -36,7 +39,8 @@ func (r *Runner) environment(h Hook, call Call) []string {
 	var env []string
 	for _, kv := range r.environ() {
 		name, _, ok := strings.Cut(kv, "=")
-		if ok && !isGitName(name) && (inherited(name) || slices.ContainsFunc(asked, func(a string) bool { return sameName(a, name) })) {
+		if ok && !isGitName(name) &&
+			(inherited(name) || slices.ContainsFunc(asked, func(a string) bool { return sameName(a, name) })) {
 			env = append(env, kv)
 		}
 	}
@@ -57,7 +61,8 @@ func (r *Runner) environment(h Hook, call Call) []string {
 func ownEnv(h Hook) []string {
 	var env []string
 	for name, v := range h.Env.All() {
-		if s, ok := v.(string); ok && name != "" && !strings.ContainsAny(name, "=\x00") && !strings.Contains(s, "\x00") {
+		if s, ok := v.(string); ok && name != "" && !strings.ContainsAny(name, "=\x00") &&
+			!strings.Contains(s, "\x00") {
 			env = append(env, name+"="+s)
 		}
 	}
@@ -66,7 +71,8 @@ func ownEnv(h Hook) []string {
 
 func inherited(name string) bool {
 	for _, p := range InheritedNames() {
-		if prefix, ok := strings.CutSuffix(p, "*"); ok && len(name) >= len(prefix) && sameName(name[:len(prefix)], prefix) || sameName(p, name) {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok && len(name) >= len(prefix) &&
+			sameName(name[:len(prefix)], prefix) || sameName(p, name) {
 			return true
 		}
 	}

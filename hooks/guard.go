@@ -157,7 +157,9 @@ func (g *guard) swapped() []string {
 }
 
 func under(dirs []string, p string) bool {
-	return slices.ContainsFunc(dirs, func(d string) bool { return len(p) > len(d) && p[:len(d)] == d && p[len(d)] == '/' })
+	return slices.ContainsFunc(dirs, func(d string) bool {
+		return len(p) > len(d) && p[:len(d)] == d && p[len(d)] == '/'
+	})
 }
 
 // added lists files that are new in closed bundles.

@@ -36,16 +36,18 @@ func TestTamperProperty(t *testing.T) {
 	guarded := func(all map[string]string) map[string]string {
 		out := make(map[string]string)
 		for p, text := range all {
-			if strings.HasPrefix(text, "d") || strings.HasPrefix(p, ".agentxchain/staging") || p == "free.txt" || strings.Contains(p, "free") {
+			if strings.HasPrefix(text, "d") || strings.HasPrefix(p, ".agentxchain/staging") || p == "free.txt" ||
+				strings.Contains(p, "free") {
 				continue
 			}
 			out[p] = text
 		}
 		return out
 	}
-	paths := []string{".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/session.json", "TALK.md", "HUMAN_TASKS.md", "agentxchain.json",
-		bundles + "turn_b/extra/deep/note.md", bundles + "turn_b/extra", bundles + "turn_b/added.md", bundles + "turn_a/MANIFEST.json",
-		"free.txt", ".agentxchain/free/x", ".agentxchain/staging/turn_a/turn-result.json"}
+	paths := []string{".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/session.json", "TALK.md",
+		"HUMAN_TASKS.md", "agentxchain.json", bundles + "turn_b/extra/deep/note.md", bundles + "turn_b/extra",
+		bundles + "turn_b/added.md", bundles + "turn_a/MANIFEST.json", "free.txt", ".agentxchain/free/x",
+		".agentxchain/staging/turn_a/turn-result.json"}
 	rapid.Check(t, func(rt *rapid.T) {
 		if err := os.RemoveAll(r.Root); err != nil {
 			rt.Fatal(err)
@@ -57,7 +59,8 @@ func TestTamperProperty(t *testing.T) {
 		var changes []change
 		for range rapid.IntRange(0, 4).Draw(rt, "changes") {
 			changes = append(changes, change{
-				rapid.SampledFrom([]string{"write", "append", "remove", "mkdir", "link", "chmod", "rename", "touch"}).Draw(rt, "kind"),
+				rapid.SampledFrom([]string{"write", "append", "remove", "mkdir", "link", "chmod", "rename",
+					"touch"}).Draw(rt, "kind"),
 				rapid.SampledFrom(paths).Draw(rt, "path"), rapid.SampledFrom(paths).Draw(rt, "other")})
 		}
 		var during map[string]string
@@ -97,7 +100,8 @@ func TestTamperProperty(t *testing.T) {
 			rt.Fatal(err)
 		}
 		changed := cmp.Diff(guarded(before), guarded(during)) != ""
-		for _, p := range []string{".agentxchain/session.json", "HUMAN_TASKS.md"} { // a directory in their place counts
+		for _, p := range []string{".agentxchain/session.json",
+			"HUMAN_TASKS.md"} { // a directory in their place counts
 			changed = changed || strings.HasPrefix(during[p], "d")
 		}
 		if changed != (out.Tamper != nil) {

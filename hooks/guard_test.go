@@ -27,8 +27,11 @@ func TestTamper(t *testing.T) {
 		name, script, file, code string
 	}{
 		{"write", "echo x >> .agentxchain/history.jsonl", ".agentxchain/history.jsonl", CodeHistoryTamper},
-		{"same length", "printf '{\"run_id\":\"run_2\"}\\n' > .agentxchain/state.json", ".agentxchain/state.json", CodeStateTamper},
-		{"same length and time", "touch -r .agentxchain/state.json t; printf '{\"run_id\":\"run_2\"}\\n' > .agentxchain/state.json; touch -r t .agentxchain/state.json; rm t", ".agentxchain/state.json", CodeStateTamper},
+		{"same length", "printf '{\"run_id\":\"run_2\"}\\n' > .agentxchain/state.json", ".agentxchain/state.json",
+			CodeStateTamper},
+		{"same length and time",
+			"touch -r .agentxchain/state.json t; printf '{\"run_id\":\"run_2\"}\\n' > .agentxchain/state.json; touch -r t .agentxchain/state.json; rm t",
+			".agentxchain/state.json", CodeStateTamper},
 		{"delete", "rm .agentxchain/decision-ledger.jsonl", ".agentxchain/decision-ledger.jsonl", CodeLedgerTamper},
 		{"create", "echo '{}' > .agentxchain/run-history.jsonl", ".agentxchain/run-history.jsonl", CodeHistoryTamper},
 		{"create a directory", "mkdir -p .agentxchain/session.json/x", ".agentxchain/session.json", CodeBundleTamper},
@@ -36,21 +39,33 @@ func TestTamper(t *testing.T) {
 		{"events", ": > .agentxchain/events.jsonl", ".agentxchain/events.jsonl", CodeBundleTamper},
 		{"configuration", "echo >> agentxchain.json", "agentxchain.json", CodeBundleTamper},
 		{"talk", "rm TALK.md", "TALK.md", CodeBundleTamper},
-		{"replace", "cp .agentxchain/state.json t; echo >> t; mv t .agentxchain/state.json", ".agentxchain/state.json", CodeStateTamper},
-		{"replace by a directory", "rm .agentxchain/state.json; mkdir .agentxchain/state.json; touch .agentxchain/state.json/x", ".agentxchain/state.json", CodeStateTamper},
-		{"link to a copy", "cp .agentxchain/state.json ../axc; ln -sf ../axc .agentxchain/state.json", ".agentxchain/state.json", CodeStateTamper},
+		{"replace", "cp .agentxchain/state.json t; echo >> t; mv t .agentxchain/state.json", ".agentxchain/state.json",
+			CodeStateTamper},
+		{"replace by a directory",
+			"rm .agentxchain/state.json; mkdir .agentxchain/state.json; touch .agentxchain/state.json/x",
+			".agentxchain/state.json", CodeStateTamper},
+		{"link to a copy", "cp .agentxchain/state.json ../axc; ln -sf ../axc .agentxchain/state.json",
+			".agentxchain/state.json", CodeStateTamper},
 		{"link inside", "mv TALK.md TALK2.md; ln -s TALK2.md TALK.md", "TALK.md", CodeBundleTamper},
-		{"pipe", "rm .agentxchain/state.json; mkfifo .agentxchain/state.json", ".agentxchain/state.json", CodeStateTamper},
-		{"through a hard link", "ln .agentxchain/state.json t; echo x >> t; rm t", ".agentxchain/state.json", CodeStateTamper},
+		{"pipe", "rm .agentxchain/state.json; mkfifo .agentxchain/state.json", ".agentxchain/state.json",
+			CodeStateTamper},
+		{"through a hard link", "ln .agentxchain/state.json t; echo x >> t; rm t", ".agentxchain/state.json",
+			CodeStateTamper},
 		{"mode", "chmod 600 .agentxchain/state.json", ".agentxchain/state.json", CodeStateTamper},
 		{"unreadable", "chmod 000 .agentxchain/history.jsonl", ".agentxchain/history.jsonl", CodeHistoryTamper},
-		{"all of it", "rm -rf .agentxchain/state.json .agentxchain/history.jsonl .agentxchain/decision-ledger.jsonl .agentxchain/dispatch", ".agentxchain/state.json", CodeStateTamper},
-		{"own bundle", "echo x > " + bundles + "turn_a/ASSIGNMENT.json", bundles + "turn_a/ASSIGNMENT.json", CodeBundleTamper},
+		{"all of it",
+			"rm -rf .agentxchain/state.json .agentxchain/history.jsonl .agentxchain/decision-ledger.jsonl .agentxchain/dispatch",
+			".agentxchain/state.json", CodeStateTamper},
+		{"own bundle", "echo x > " + bundles + "turn_a/ASSIGNMENT.json", bundles + "turn_a/ASSIGNMENT.json",
+			CodeBundleTamper},
 		{"own manifest", "rm " + bundles + "turn_a/MANIFEST.json", bundles + "turn_a/MANIFEST.json", CodeBundleTamper},
-		{"other bundle", "echo x > " + bundles + "turn_b/extra/deep/note.md", bundles + "turn_b/extra/deep/note.md", CodeBundleTamper},
+		{"other bundle", "echo x > " + bundles + "turn_b/extra/deep/note.md", bundles + "turn_b/extra/deep/note.md",
+			CodeBundleTamper},
 		{"new file in own bundle", "echo x > " + bundles + "turn_a/new", bundles + "turn_a/new", CodeBundleTamper},
-		{"new file in another bundle", "mkdir -p " + bundles + "turn_b/d; echo x > " + bundles + "turn_b/d/new", bundles + "turn_b/d/new", CodeBundleTamper},
-		{"directory for a link", "mv " + bundles + "turn_b/extra ../axd; ln -s ../axd " + bundles + "turn_b/extra", bundles + "turn_b/extra/deep/note.md", CodeBundleTamper},
+		{"new file in another bundle", "mkdir -p " + bundles + "turn_b/d; echo x > " + bundles + "turn_b/d/new",
+			bundles + "turn_b/d/new", CodeBundleTamper},
+		{"directory for a link", "mv " + bundles + "turn_b/extra ../axd; ln -s ../axd " + bundles + "turn_b/extra",
+			bundles + "turn_b/extra/deep/note.md", CodeBundleTamper},
 		{"caller's file", "echo x > src.go", "src.go", CodeBundleTamper},
 		{"runner's file", "echo x > guarded.txt", "guarded.txt", CodeBundleTamper},
 	} {
@@ -63,7 +78,8 @@ func TestTamper(t *testing.T) {
 				c := call()
 				c.Protected = []string{"src.go", "../outside", "/etc/passwd"}
 				out := run(t, r, c, shell("h", tc.script+"; "+allow, blocking), shell("later", allow, true))
-				if out.Tamper == nil || out.OK || out.Blocked || len(out.Entries) != 1 || out.Entries[0].Action != ActionAbortedTamper {
+				if out.Tamper == nil || out.OK || out.Blocked || len(out.Entries) != 1 ||
+					out.Entries[0].Action != ActionAbortedTamper {
 					t.Fatalf("%+v", out)
 				}
 				if out.Tamper.File != tc.file || out.Tamper.Code != tc.code {
@@ -102,7 +118,11 @@ func TestSwappedParents(t *testing.T) {
 			}
 			t.Fatalf("%s: %+v", script, out)
 		}
-		for p, want := range map[string]string{".agentxchain/state.json": stateText, ".agentxchain/history.jsonl": historyText, bundles + "turn_b/extra/deep/note.md": "note"} {
+		for p, want := range map[string]string{
+			".agentxchain/state.json":             stateText,
+			".agentxchain/history.jsonl":          historyText,
+			bundles + "turn_b/extra/deep/note.md": "note",
+		} {
 			if got, err := os.ReadFile(filepath.Join(r.Root, p)); err != nil || string(got) != want {
 				t.Errorf("%s: %s: %q, %v", script, p, got, err)
 			}
@@ -135,11 +155,13 @@ func TestLinksOfTheProject(t *testing.T) {
 // TestAllowed: what hooks may change.
 func TestAllowed(t *testing.T) {
 	for _, tc := range []struct{ phase, script string }{
-		{"before_gate", "echo x > src.go; mkdir .agentxchain/own; touch .agentxchain/own/f; touch .agentxchain/state.json"},
+		{"before_gate",
+			"echo x > src.go; mkdir .agentxchain/own; touch .agentxchain/own/f; touch .agentxchain/state.json"},
 		{"before_gate", "echo x > " + bundles + "turn_a/stdout.log"},
 		{"before_gate", "mkdir " + bundles + "turn_c"},
 		{"before_validation", "echo '{}' > .agentxchain/staging/turn_a/turn-result.json"},
-		{"after_dispatch", "mkdir " + bundles + "turn_a/sub; echo x > " + bundles + "turn_a/sub/POLICY.md; echo y > " + bundles + "turn_a/NOTE.md"},
+		{"after_dispatch", "mkdir " + bundles + "turn_a/sub; echo x > " + bundles +
+			"turn_a/sub/POLICY.md; echo y > " + bundles + "turn_a/NOTE.md"},
 	} {
 		r := project(t)
 		c := call()
@@ -153,7 +175,8 @@ func TestAllowed(t *testing.T) {
 func TestPhases(t *testing.T) {
 	for _, tc := range []struct{ phase, script, file string }{
 		{"after_dispatch", "echo x > " + bundles + "turn_a/ASSIGNMENT.json", bundles + "turn_a/ASSIGNMENT.json"},
-		{"after_dispatch", "echo x > " + bundles + "turn_a/CONTEXT.effective.md", bundles + "turn_a/CONTEXT.effective.md"},
+		{"after_dispatch", "echo x > " + bundles + "turn_a/CONTEXT.effective.md",
+			bundles + "turn_a/CONTEXT.effective.md"},
 		{"after_dispatch", "echo x > " + bundles + "turn_b/NOTE.md", bundles + "turn_b/NOTE.md"},
 		{"after_validation", "echo '{}' > .agentxchain/staging/turn_a/turn-result.json", wire.StagingPath("turn_a")},
 		{"before_acceptance", "echo '{}' > " + wire.FlatStagingPath, wire.FlatStagingPath},
@@ -192,7 +215,8 @@ func TestBigFiles(t *testing.T) {
 				r.Restorable = func(p string) bool { return p != ".agentxchain/history.jsonl" }
 			}
 			put(t, r.Root, ".agentxchain/history.jsonl", string(big))
-			out, err := r.Run(context.Background(), []Hook{shell("h", "rm .agentxchain/history.jsonl; "+allow, true)}, call())
+			out, err := r.Run(context.Background(), []Hook{shell("h", "rm .agentxchain/history.jsonl; "+allow, true)},
+				call())
 			got, readErr := os.ReadFile(filepath.Join(r.Root, ".agentxchain/history.jsonl"))
 			if name == "copied" || name == "restored" || name == "another" {
 				if err != nil || out.Tamper == nil || readErr != nil || !bytes.Equal(got, big) {
@@ -200,7 +224,8 @@ func TestBigFiles(t *testing.T) {
 				}
 			} else {
 				var e *wire.Error
-				if !errors.As(err, &e) || e.Code != CodeGuardFailed || out.OK || !strings.Contains(e.Message, "history.jsonl") {
+				if !errors.As(err, &e) || e.Code != CodeGuardFailed || out.OK ||
+					!strings.Contains(e.Message, "history.jsonl") {
 					t.Errorf("%v", err)
 				}
 			}
@@ -245,10 +270,12 @@ func TestHostile(t *testing.T) {
 		ms                   int
 	}{
 		{"ignores SIGTERM", "trap '' TERM; while :; do sleep 1; done", ActionBlockedTimeout, 200},
-		{"writes on SIGTERM", "trap 'echo x > .agentxchain/state.json; exit 0' TERM; sleep 60 & wait", ActionAbortedTamper, 200},
+		{"writes on SIGTERM", "trap 'echo x > .agentxchain/state.json; exit 0' TERM; sleep 60 & wait",
+			ActionAbortedTamper, 200},
 		{"daemon holds the pipe", "sleep 60 & " + allow, ActionContinued, 20000},
 		{"daemon writes later", "(" + later + ") & " + allow, ActionContinued, 20000},
-		{"daemon of its own writes later", "setsid sh -c '" + later + "' <&- >&- 2>&- & " + allow, ActionContinued, 20000},
+		{"daemon of its own writes later", "setsid sh -c '" + later + "' <&- >&- 2>&- & " + allow, ActionContinued,
+			20000},
 		{"floods standard output", "exec head -c 1000000000 /dev/zero", ActionBlockedFailure, 20000},
 		{"floods standard error", "head -c 1000000000 /dev/zero >&2; " + allow, ActionBlockedFailure, 20000},
 		{"floods for ever", "exec yes", ActionBlockedFailure, 20000},

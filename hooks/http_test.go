@@ -41,7 +41,9 @@ func TestHTTP(t *testing.T) {
 	answer("/text", 200, "ok")
 	answer("/500", 500, "oh\n"+strings.Repeat("é", 300))
 	answer("/404", 404, `{"verdict":"allow"}`)
-	mux.HandleFunc("/302", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) })
+	mux.HandleFunc("/302", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	})
 	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, _ *http.Request) {
 		elsewhere.Add(1)
 		_, _ = io.WriteString(w, `{"verdict":"allow"}`)
@@ -115,7 +117,8 @@ func TestHTTP(t *testing.T) {
 			}
 			out := run(t, r, call(), h)
 			e := out.Entries[0]
-			if e.Action != tc.action || e.Transport != "http" || e.ExitCode == nil || *e.ExitCode != tc.exit || e.TimedOut != (tc.ms > 0) {
+			if e.Action != tc.action || e.Transport != "http" || e.ExitCode == nil || *e.ExitCode != tc.exit ||
+				e.TimedOut != (tc.ms > 0) {
 				t.Errorf("%s", ojson.Compact(e.Row()))
 			}
 			if !strings.HasPrefix(e.Stderr, tc.stderr) || tc.stderr == "" && e.Stderr != "" {
@@ -135,7 +138,8 @@ func TestHTTPRequest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
 		body, _ := io.ReadAll(r.Body)
-		if r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(string(body), `{"hook_phase":"before_gate","hook_name":"h"`) {
+		if r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" ||
+			!strings.HasPrefix(string(body), `{"hook_phase":"before_gate","hook_name":"h"`) {
 			t.Errorf("%s %v %s", r.Method, r.Header, body)
 		}
 		if r.Header.Get("Authorization") != "Bearer from-the-environment" || r.Header.Get("X-Own") != "own-env-value" {
@@ -153,7 +157,8 @@ func TestHTTPRequest(t *testing.T) {
 	r.Environ = func() []string { return []string{"TOKEN=from-the-environment", "OWN=wrong"} }
 	for _, path := range []string{"/ok", "/bad"} {
 		h := web("h", server.URL+path, false)
-		h.Headers = ojson.NewObject("Authorization", "Bearer ${TOKEN}", "X-Own", "${OWN}", "content-type", "text/plain")
+		h.Headers = ojson.NewObject("Authorization", "Bearer ${TOKEN}", "X-Own", "${OWN}",
+			"content-type", "text/plain")
 		h.Env = ojson.NewObject("OWN", "own-env-value")
 		e := run(t, r, call(), h).Entries[0]
 		row := string(ojson.Compact(e.Row()))
@@ -164,7 +169,8 @@ func TestHTTPRequest(t *testing.T) {
 	h := web("h", server.URL, true)
 	h.Headers = ojson.NewObject("A", "${NOT_SET}", "B", "${TOKEN} ${ALSO_NOT}")
 	e := run(t, r, call(), h).Entries[0]
-	if e.Stderr != "Unresolved HTTP hook header variables: A:NOT_SET, B:ALSO_NOT" || *e.ExitCode != 1 || e.Action != ActionBlockedFailure {
+	if e.Stderr != "Unresolved HTTP hook header variables: A:NOT_SET, B:ALSO_NOT" || *e.ExitCode != 1 ||
+		e.Action != ActionBlockedFailure {
 		t.Errorf("%s", ojson.Compact(e.Row()))
 	}
 	if requests.Load() != 2 {

@@ -90,11 +90,23 @@ func tree(t testing.TB, root string) map[string]string {
 const allow = `echo '{"verdict":"allow"}'`
 
 func shell(name, script string, blocking bool) Hook {
-	return Hook{Phase: "before_gate", Name: name, Type: "process", Command: []string{"/bin/sh", "-c", script}, TimeoutMS: 20000, Blocking: blocking}
+	return Hook{
+		Phase:     "before_gate",
+		Name:      name,
+		Type:      "process",
+		Command:   []string{"/bin/sh", "-c", script},
+		TimeoutMS: 20000,
+		Blocking:  blocking,
+	}
 }
 
 func call() Call {
-	return Call{Phase: "before_gate", RunID: "run_1", TurnID: "turn_a", Payload: ojson.NewObject("gate_type", "phase_transition")}
+	return Call{
+		Phase:   "before_gate",
+		RunID:   "run_1",
+		TurnID:  "turn_a",
+		Payload: ojson.NewObject("gate_type", "phase_transition"),
+	}
 }
 
 func run(t *testing.T, r *Runner, c Call, hooks ...Hook) *Outcome {

@@ -74,7 +74,8 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 	}
 	if changed != "" {
 		if err := g.restore(); err != nil {
-			return guardError(fmt.Errorf("hook %s changed %s, and not everything could be put back: %w", show(h.Name), changed, err))
+			return guardError(fmt.Errorf("hook %s changed %s, and not everything could be put back: %w", show(h.Name),
+				changed, err))
 		}
 	} else if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -100,8 +101,9 @@ func (r *Runner) one(ctx context.Context, g *guard, h Hook, call Call, out *Outc
 		out.Blocker = &Blocker{HookName: h.Name, Verdict: VerdictBlock, Message: messageText(e.Message)}
 	}
 	if call.Phase == "after_acceptance" && len(e.Annotations) > 0 {
-		out.Annotations = append(out.Annotations, ojson.NewObject("timestamp", e.Timestamp, "turn_id", ojson.OrNull(call.TurnID),
-			"hook_name", h.Name, "annotations", e.Annotations))
+		out.Annotations = append(out.Annotations,
+			ojson.NewObject("timestamp", e.Timestamp, "turn_id", ojson.OrNull(call.TurnID),
+				"hook_name", h.Name, "annotations", e.Annotations))
 	}
 	return nil
 }
@@ -148,14 +150,21 @@ func judge(e *Entry, h Hook, a attempt, secrets secrets) {
 
 // timeout is the hook's time, kept within what a configuration may say.
 func (h Hook) timeout() time.Duration {
-	if d := time.Duration(h.TimeoutMS) * time.Millisecond; h.TimeoutMS > 0 && h.TimeoutMS <= int(maxTimeout.Milliseconds()) {
+	if d := time.Duration(h.TimeoutMS) * time.Millisecond; h.TimeoutMS > 0 &&
+		h.TimeoutMS <= int(maxTimeout.Milliseconds()) {
 		return d
 	}
 	return maxTimeout
 }
 
 func (r *Runner) entry(h Hook, call Call) Entry {
-	return Entry{Timestamp: wire.FormatTime(r.now()), Phase: call.Phase, HookName: h.Name, RunID: call.RunID, TurnID: call.TurnID}
+	return Entry{
+		Timestamp: wire.FormatTime(r.now()),
+		Phase:     call.Phase,
+		HookName:  h.Name,
+		RunID:     call.RunID,
+		TurnID:    call.TurnID,
+	}
 }
 
 func (r *Runner) skipped(h Hook, call Call, by string) Entry {
@@ -194,6 +203,9 @@ func (r *Runner) environ() []string {
 }
 
 func guardError(err error) error {
-	return &wire.Error{Code: CodeGuardFailed, Message: "The files that hooks must not change could not be guarded: " + err.Error() + ".",
-		Hint: "git agentxchain doctor"}
+	return &wire.Error{
+		Code:    CodeGuardFailed,
+		Message: "The files that hooks must not change could not be guarded: " + err.Error() + ".",
+		Hint:    "git agentxchain doctor",
+	}
 }

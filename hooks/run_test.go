@@ -43,9 +43,15 @@ func TestActions(t *testing.T) {
 		{allow + "; exit 1", false, ActionWarnedFailure, "warn", `Hook "h" failed (exit code 1)`, "1"},
 		{"echo hello", true, ActionBlockedInvalid, "block", `Hook "h" produced invalid JSON output`, "0"},
 		{"true", false, ActionWarnedInvalid, "warn", `Hook "h" produced invalid JSON output`, "0"},
-		{tamper, true, ActionAbortedTamper, "", "Hook tampered with protected file .agentxchain/state.json (SHA-256 digest mismatch). Protected content restored.", "0"},
-		{tamper, false, ActionAbortedTamper, "", "Hook tampered with protected file .agentxchain/state.json (SHA-256 digest mismatch). Protected content restored.", "0"},
-		{tamper + "; exit 3", true, ActionAbortedTamper, "", "Hook tampered with protected file .agentxchain/state.json (SHA-256 digest mismatch). Protected content restored.", "3"},
+		{tamper, true, ActionAbortedTamper, "",
+			"Hook tampered with protected file .agentxchain/state.json (SHA-256 digest mismatch). Protected content restored.",
+			"0"},
+		{tamper, false, ActionAbortedTamper, "",
+			"Hook tampered with protected file .agentxchain/state.json (SHA-256 digest mismatch). Protected content restored.",
+			"0"},
+		{tamper + "; exit 3", true, ActionAbortedTamper, "",
+			"Hook tampered with protected file .agentxchain/state.json (SHA-256 digest mismatch). Protected content restored.",
+			"3"},
 	} {
 		mode := map[bool]string{true: "blocking", false: "advisory"}[tc.blocking]
 		t.Run(tc.action+"/"+mode+"/"+tc.exit, func(t *testing.T) {
@@ -59,7 +65,8 @@ func TestActions(t *testing.T) {
 			e := out.Entries[0]
 			row := e.Row()
 			code, _ := row.Get("exit_code")
-			if e.Action != tc.action || e.Verdict != tc.verdict || messageText(e.Message) != tc.message || string(ojson.Compact(code)) != tc.exit {
+			if e.Action != tc.action || e.Verdict != tc.verdict || messageText(e.Message) != tc.message ||
+				string(ojson.Compact(code)) != tc.exit {
 				t.Errorf("entry %s", ojson.Compact(row))
 			}
 			if e.TimedOut != strings.HasSuffix(tc.action, "_timeout") {
@@ -67,7 +74,8 @@ func TestActions(t *testing.T) {
 			}
 			blocked := strings.HasPrefix(tc.action, "blocked")
 			tampered := tc.action == ActionAbortedTamper
-			if out.Blocked != blocked || out.OK == (blocked || tampered) || (out.Tamper != nil) != tampered || (out.Blocker != nil) != blocked {
+			if out.Blocked != blocked || out.OK == (blocked || tampered) || (out.Tamper != nil) != tampered ||
+				(out.Blocker != nil) != blocked {
 				t.Errorf("outcome %+v", out)
 			}
 			switch {
@@ -79,7 +87,8 @@ func TestActions(t *testing.T) {
 					t.Errorf("the later hook is not entered as skipped: %+v", out.Entries)
 				}
 			case tampered:
-				if out.Tamper.Code != CodeStateTamper || out.Tamper.File != ".agentxchain/state.json" || len(out.Entries) != 1 {
+				if out.Tamper.Code != CodeStateTamper || out.Tamper.File != ".agentxchain/state.json" ||
+					len(out.Entries) != 1 {
 					t.Errorf("tamper %+v, %d entries", out.Tamper, len(out.Entries))
 				}
 			case len(out.Entries) != 2 || out.Entries[1].Action != ActionContinued:
@@ -125,7 +134,8 @@ func TestEnvelope(t *testing.T) {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	run(t, r, Call{Phase: "before_gate"}, shell("h", "cat > seen; "+allow, true))
-	if got, _ := os.ReadFile(filepath.Join(r.Root, "seen")); !strings.HasSuffix(string(got), `,"payload":{}}`) || !strings.Contains(string(got), `"run_id":""`) {
+	if got, _ := os.ReadFile(filepath.Join(r.Root, "seen")); !strings.HasSuffix(string(got), `,"payload":{}}`) ||
+		!strings.Contains(string(got), `"run_id":""`) {
 		t.Errorf("%s", got)
 	}
 }
@@ -154,7 +164,8 @@ func TestProgramMissing(t *testing.T) {
 		h := shell("h", "", true)
 		h.Command = argv
 		out := run(t, r, call(), h)
-		if e := out.Entries[0]; e.Action != ActionBlockedFailure || e.ExitCode != nil || e.Stderr == "" || messageText(e.Message) != `Hook "h" failed (exit code null)` {
+		if e := out.Entries[0]; e.Action != ActionBlockedFailure || e.ExitCode != nil || e.Stderr == "" ||
+			messageText(e.Message) != `Hook "h" failed (exit code null)` {
 			t.Errorf("%q: %s", argv, ojson.Compact(e.Row()))
 		}
 	}
@@ -164,13 +175,16 @@ func TestProgramMissing(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	r := project(t)
 	r.Environ = func() []string {
-		return []string{"PATH=/usr/bin:/bin", "HOME=/home/me", "LC_ALL=C", "XDG_CACHE_HOME=/c", "AWS_SECRET_ACCESS_KEY=s3cr3t-value", "GIT_DIR=/x", "GIT_ASKPASS=y",
-			"HANDED_ON=by-the-hook", "ALSO_HANDED_ON=by-the-person", "AGENTXCHAIN_RUN_ID=wrong", "SSH_AUTH_SOCK=/s", "LANGUAGE=de", "=odd", "plain"}
+		return []string{"PATH=/usr/bin:/bin", "HOME=/home/me", "LC_ALL=C", "XDG_CACHE_HOME=/c",
+			"AWS_SECRET_ACCESS_KEY=s3cr3t-value", "GIT_DIR=/x", "GIT_ASKPASS=y", "HANDED_ON=by-the-hook",
+			"ALSO_HANDED_ON=by-the-person", "AGENTXCHAIN_RUN_ID=wrong", "SSH_AUTH_SOCK=/s", "LANGUAGE=de", "=odd",
+			"plain"}
 	}
 	r.ExtraEnvNames = []string{"ALSO_HANDED_ON", "GIT_DIR"}
 	h := shell("h", "env > seen; "+allow, true)
 	h.EnvNames = []string{"HANDED_ON", "GIT_ASKPASS", "NOT_SET"}
-	h.Env = ojson.NewObject("OWN", "1", "HOME", "/elsewhere", "AGENTXCHAIN_HOOK_NAME", "other", "BAD=NAME", "x", "NUL", "a\x00b")
+	h.Env = ojson.NewObject("OWN", "1", "HOME", "/elsewhere", "AGENTXCHAIN_HOOK_NAME", "other", "BAD=NAME", "x", "NUL",
+		"a\x00b")
 	run(t, r, call(), h)
 	data, _ := os.ReadFile(filepath.Join(r.Root, "seen"))
 	got := strings.Split(strings.TrimSpace(string(data)), "\n")
@@ -179,8 +193,9 @@ func TestEnvironment(t *testing.T) {
 		return slices.Contains([]string{"PWD", "OLDPWD", "SHLVL", "_", "AGENTXCHAIN_PROCESS_MARK"}, name)
 	})
 	slices.Sort(got)
-	want := []string{"AGENTXCHAIN_HOOK_NAME=h", "AGENTXCHAIN_HOOK_PHASE=before_gate", "AGENTXCHAIN_PROJECT_ROOT=" + r.Root, "AGENTXCHAIN_RUN_ID=run_1",
-		"ALSO_HANDED_ON=by-the-person", "HANDED_ON=by-the-hook", "HOME=/elsewhere", "LC_ALL=C", "OWN=1", "PATH=/usr/bin:/bin", "XDG_CACHE_HOME=/c"}
+	want := []string{"AGENTXCHAIN_HOOK_NAME=h", "AGENTXCHAIN_HOOK_PHASE=before_gate",
+		"AGENTXCHAIN_PROJECT_ROOT=" + r.Root, "AGENTXCHAIN_RUN_ID=run_1", "ALSO_HANDED_ON=by-the-person",
+		"HANDED_ON=by-the-hook", "HOME=/elsewhere", "LC_ALL=C", "OWN=1", "PATH=/usr/bin:/bin", "XDG_CACHE_HOME=/c"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -190,10 +205,13 @@ func TestEnvironment(t *testing.T) {
 func TestSecretsOfAProcess(t *testing.T) {
 	r := project(t)
 	r.Environ = func() []string { return []string{"PATH=/usr/bin:/bin", "TOKEN=very-secret-token"} }
-	h := shell("h", `echo "bad $TOKEN" >&2; printf '{"verdict":"block","message":"%s","annotations":[{"key":"k","value":"%s"}]}' "no $TOKEN" "$TOKEN"`, true)
+	h := shell("h",
+		`echo "bad $TOKEN" >&2; printf '{"verdict":"block","message":"%s","annotations":[{"key":"k","value":"%s"}]}' "no $TOKEN" "$TOKEN"`,
+		true)
 	h.EnvNames = []string{"TOKEN"}
 	out := run(t, r, call(), h)
-	if row := string(ojson.Compact(out.Entries[0].Row())); strings.Contains(row, "very-secret") || strings.Count(row, "***") != 3 || strings.Contains(out.Blocker.Message, "secret") {
+	if row := string(ojson.Compact(out.Entries[0].Row())); strings.Contains(row, "very-secret") ||
+		strings.Count(row, "***") != 3 || strings.Contains(out.Blocker.Message, "secret") {
 		t.Errorf("%s %+v", row, out.Blocker)
 	}
 }
@@ -245,10 +263,12 @@ func TestFromObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := FromObject(all, "before_gate")
-	if len(got) != 3 || !got[0].Blocking || got[0].TimeoutMS != 500 || got[0].EnvNames[0] != "B" || got[1].Blocking || got[1].timeout() != maxTimeout || got[2].Type != "process" {
+	if len(got) != 3 || !got[0].Blocking || got[0].TimeoutMS != 500 || got[0].EnvNames[0] != "B" || got[1].Blocking ||
+		got[1].timeout() != maxTimeout || got[2].Type != "process" {
 		t.Errorf("%+v", got)
 	}
-	if FromObject(all, "on_escalation") != nil || FromObject(nil, "before_gate") != nil || FromConfig(nil, "before_gate") != nil {
+	if FromObject(all, "on_escalation") != nil || FromObject(nil, "before_gate") != nil ||
+		FromConfig(nil, "before_gate") != nil {
 		t.Error("phases without hooks")
 	}
 }
@@ -258,7 +278,8 @@ func BenchmarkNoHooks(b *testing.B) {
 	r := &Runner{Root: "/nowhere"}
 	b.ReportAllocs()
 	for b.Loop() {
-		if out, err := r.Run(context.Background(), FromObject(nil, "before_gate"), Call{Phase: "before_gate"}); err != nil || !out.OK {
+		if out, err := r.Run(context.Background(), FromObject(nil, "before_gate"),
+			Call{Phase: "before_gate"}); err != nil || !out.OK {
 			b.Fatal(err)
 		}
 	}

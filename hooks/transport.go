@@ -43,7 +43,13 @@ func handedOn(names, env []string) secrets {
 func (r *Runner) start(ctx context.Context, h Hook, call Call, env []string) attempt {
 	res := process.Run(ctx, process.Spec{Argv: h.Command, Dir: r.Root, Env: env, Stdin: r.envelope(h, call),
 		Timeout: h.timeout(), Grace: r.Grace, Limit: maxOutput, KillOnOverflow: true})
-	a := attempt{exit: res.Exit, timedOut: res.TimedOut, stdout: res.Stdout, stderr: string(res.Stderr), elapsed: res.Duration}
+	a := attempt{
+		exit:     res.Exit,
+		timedOut: res.TimedOut,
+		stdout:   res.Stdout,
+		stderr:   string(res.Stderr),
+		elapsed:  res.Duration,
+	}
 	switch {
 	case res.StartErr != nil:
 		a.stderr = "the program could not be started: " + res.StartErr.Error()
@@ -79,9 +85,16 @@ func (r *Runner) post(ctx context.Context, h Hook, call Call) (attempt, secrets)
 		return v, ok
 	})
 	if len(missing) > 0 {
-		return attempt{exit: code(1), stderr: "Unresolved HTTP hook header variables: " + strings.Join(missing, ", ")}, seen
+		return attempt{exit: code(1), stderr: "Unresolved HTTP hook header variables: " + strings.Join(missing, ", ")},
+			seen
 	}
-	req := webpost.Request{URL: h.URL, Headers: headers, Body: r.envelope(h, call), Timeout: h.timeout(), MaxBody: maxOutput}
+	req := webpost.Request{
+		URL:     h.URL,
+		Headers: headers,
+		Body:    r.envelope(h, call),
+		Timeout: h.timeout(),
+		MaxBody: maxOutput,
+	}
 	res := webpost.Post(ctx, req)
 	a := attempt{elapsed: res.Duration}
 	switch {
@@ -92,7 +105,8 @@ func (r *Runner) post(ctx context.Context, h Hook, call Call) (attempt, secrets)
 	case !res.OK():
 		// Masked before it is cut: half a secret would not be recognised.
 		a.exit = code(1)
-		a.stderr = fmt.Sprintf("HTTP %d: %s", res.Status, cut(seen.redact(req.Redact(string(res.Body))), maxBodyExcerpt))
+		a.stderr = fmt.Sprintf("HTTP %d: %s", res.Status,
+			cut(seen.redact(req.Redact(string(res.Body))), maxBodyExcerpt))
 	case res.Overflow:
 		a.exit, a.stderr = code(1), fmt.Sprintf("the response is longer than %d bytes", maxOutput)
 	default:

@@ -56,7 +56,8 @@ func parseAnswer(stdout []byte, hide secrets) (answer, bool) {
 		}
 		value, isText := member(n, "value").(string)
 		if key := n.String("key"); isText && isKey(key) {
-			a.annotations = append(a.annotations, ojson.NewObject("key", key, "value", cut(hide.redact(value), maxAnnotation)))
+			a.annotations = append(a.annotations,
+				ojson.NewObject("key", key, "value", cut(hide.redact(value), maxAnnotation)))
 		}
 	}
 	return a, true

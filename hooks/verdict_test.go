@@ -54,7 +54,8 @@ func TestParseAnswerBounds(t *testing.T) {
 	long := strings.Repeat("😀", 3000)
 	items := strings.Repeat(`{"key":"k","value":"`+long+`"},`, 20)
 	a, ok := parseAnswer([]byte(`{"verdict":"warn","message":"`+long+`","annotations":[7,`+items+`7]}`), nil)
-	if !ok || a.message != strings.Repeat("😀", 2048) || len(a.annotations) != 15 || a.annotations[0].String("value") != strings.Repeat("😀", 500) {
+	if !ok || a.message != strings.Repeat("😀", 2048) || len(a.annotations) != 15 ||
+		a.annotations[0].String("value") != strings.Repeat("😀", 500) {
 		t.Errorf("%v, %d annotations", ok, len(a.annotations))
 	}
 	a, ok = parseAnswer([]byte(`{"verdict":"warn","message":["`+long+`"]}`), nil)
@@ -71,7 +72,8 @@ func TestParseAnswerBounds(t *testing.T) {
 // else is in it; what is kept obeys the bounds.
 func TestAnswerProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := ojson.NewObject("verdict", rapid.SampledFrom([]any{"allow", "warn", "block", "deny", nil, ojson.Int(1), true}).Draw(t, "verdict"))
+		o := ojson.NewObject("verdict",
+			rapid.SampledFrom([]any{"allow", "warn", "block", "deny", nil, ojson.Int(1), true}).Draw(t, "verdict"))
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z0-9_-]{0,5}`))
 		if rapid.Bool().Draw(t, "has message") {
 			o.Set("message", text.Draw(t, "message"))
@@ -95,7 +97,8 @@ func TestAnswerProperty(t *testing.T) {
 		if !ok {
 			return
 		}
-		if a.verdict != verdict || len(a.annotations) != kept || messageText(a.message) != cut(o.String("message"), maxMessage) {
+		if a.verdict != verdict || len(a.annotations) != kept ||
+			messageText(a.message) != cut(o.String("message"), maxMessage) {
 			t.Fatalf("%+v", a)
 		}
 	})
@@ -106,7 +109,16 @@ func TestCut(t *testing.T) {
 		in   string
 		n    int
 		want string
-	}{{"abc", 5, "abc"}, {"abc", 2, "ab"}, {"a😀b", 2, "a"}, {"a😀b", 3, "a😀"}, {"é\xff", 5, "é\ufffd"}, {"", 0, ""}, {"a", 0, ""}, {strings.Repeat("€", 9), 4, "€€€€"}} {
+	}{
+		{"abc", 5, "abc"},
+		{"abc", 2, "ab"},
+		{"a😀b", 2, "a"},
+		{"a😀b", 3, "a😀"},
+		{"é\xff", 5, "é\ufffd"},
+		{"", 0, ""},
+		{"a", 0, ""},
+		{strings.Repeat("€", 9), 4, "€€€€"},
+	} {
 		if got := cut(tc.in, tc.n); got != tc.want {
 			t.Errorf("cut(%q, %d) = %q", tc.in, tc.n, got)
 		}

@@ -43,7 +43,14 @@ func (g *guarded) branch(m move, pushed bool, w *witness) error {
 	}
 	c := &course{g: g, move: m, pushed: pushed, witness: w}
 	for _, prefix := range prefixes {
-		c.judges = append(c.judges, &judge{ctx: g.ctx, repo: g.repo, prefix: prefix, report: g.find, witness: w, strict: pushed})
+		c.judges = append(c.judges, &judge{
+			ctx:     g.ctx,
+			repo:    g.repo,
+			prefix:  prefix,
+			report:  g.find,
+			witness: w,
+			strict:  pushed,
+		})
 		c.rules = append(c.rules, newGovernance(g.ctx, g.repo, prefix))
 	}
 	more, err := c.gained()
@@ -254,7 +261,8 @@ func (c *course) atHome(j *judge, v *governance, n newCommit, governor *governor
 // tip judges where a ref arrives, whatever is new to it: what it led to was governed,
 // so what it leads to is.
 func (c *course) tip() error {
-	if c.move.old == "" || !c.g.repo.Objects().Has(c.g.ctx, c.move.old) || len(c.g.findings) > 0 || !strings.HasPrefix(c.move.ref, branchPrefix) {
+	if c.move.old == "" || !c.g.repo.Objects().Has(c.g.ctx, c.move.old) || len(c.g.findings) > 0 ||
+		!strings.HasPrefix(c.move.ref, branchPrefix) {
 		return nil
 	}
 	if len(c.list) == 1 && len(c.list[0].Parents) == 1 && c.list[0].Parents[0] == c.move.old {

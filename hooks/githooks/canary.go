@@ -99,7 +99,8 @@ func (c *Canary) make(ctx context.Context) error {
 		return refuse(CodeHooksUnreadable, "there is no place for the rehearsal: %v", err)
 	}
 	c.plain = git.NewForeignGit(c.work)
-	kind := []string{"init", "--quiet", "--template=", "--initial-branch=main", "--object-format=" + c.repo.ObjectFormat}
+	kind := []string{"init", "--quiet", "--template=", "--initial-branch=main",
+		"--object-format=" + c.repo.ObjectFormat}
 	if c.repo.RefFormat != "" && c.repo.RefFormat != "files" {
 		kind = append(kind, "--ref-format="+c.repo.RefFormat)
 	}
@@ -118,10 +119,12 @@ func (c *Canary) make(ctx context.Context) error {
 		}
 	}
 	c.env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
-		return strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "GIT_EXEC_PATH=") || strings.HasPrefix(kv, "AGENTXCHAIN_") || strings.HasPrefix(kv, "LC_") || strings.HasPrefix(kv, "LANG")
+		return strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "GIT_EXEC_PATH=") ||
+			strings.HasPrefix(kv, "AGENTXCHAIN_") || strings.HasPrefix(kv, "LC_") || strings.HasPrefix(kv, "LANG")
 	})
-	c.env = append(c.env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		canaryMarker+"=1", "PRE_COMMIT_ALLOW_NO_CONFIG=1") // its hook runs ours and has no configuration here
+	c.env = append(c.env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_CONFIG_GLOBAL="+os.DevNull,
+		"GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", canaryMarker+"=1",
+		"PRE_COMMIT_ALLOW_NO_CONFIG=1") // its hook runs ours and has no configuration here
 	return nil
 }
 
@@ -158,7 +161,13 @@ func (c *Canary) arm(ctx context.Context) error {
 		_, err := g.Run(ctx, nil, append([]string{"config", "--file", filepath.Join(guarded, "config")}, args...)...)
 		return err
 	}
-	rec := &installation{Way: c.rec.Way, Binary: c.rec.Binary, Dir: c.rec.Dir, Names: c.rec.Names, Projects: c.rec.Projects}
+	rec := &installation{
+		Way:      c.rec.Way,
+		Binary:   c.rec.Binary,
+		Dir:      c.rec.Dir,
+		Names:    c.rec.Names,
+		Projects: c.rec.Projects,
+	}
 	if err := rec.save(guarded); err != nil {
 		return refuse(CodeHooksUnreadable, "the rehearsal cannot be prepared: %v", err)
 	}
@@ -184,7 +193,8 @@ func (c *Canary) arm(ctx context.Context) error {
 		// Git passes over a hook that is not there or not executable. Hooks that are
 		// no guards have no part in this.
 		if path := filepath.Join(from, name); executable(path) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexec "+quote(path)+" \"$@\"\n"), 0o755); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexec "+quote(path)+" \"$@\"\n"),
+				0o755); err != nil {
 				return refuse(CodeHooksUnreadable, "the rehearsal cannot be prepared: %v", err)
 			}
 		}
@@ -210,7 +220,13 @@ type said struct {
 
 // git runs git in the guarded work tree.
 func (c *Canary) git(ctx context.Context, extra []string, args ...string) (said, error) {
-	res := process.Run(ctx, process.Spec{Argv: append([]string{"git"}, args...), Dir: c.work, Env: append(slices.Clone(c.env), extra...), Timeout: trialLimit, Limit: 64 << 10})
+	res := process.Run(ctx, process.Spec{
+		Argv:    append([]string{"git"}, args...),
+		Dir:     c.work,
+		Env:     append(slices.Clone(c.env), extra...),
+		Timeout: trialLimit,
+		Limit:   64 << 10,
+	})
 	switch {
 	case res.Canceled:
 		return said{}, context.Cause(ctx)

@@ -137,7 +137,9 @@ func (c *Canary) deep(edit staging, line func(oid string) []string) func(context
 		}
 		var in bytes.Buffer
 		for i := range 1000 {
-			fmt.Fprintf(&in, "commit refs/canary/deep\ncommitter Canary <canary@localhost> %d +0000\ndata 9\nrehearsal\n", 1700000000+i)
+			fmt.Fprintf(&in,
+				"commit refs/canary/deep\ncommitter Canary <canary@localhost> %d +0000\ndata 9\nrehearsal\n",
+				1700000000+i)
 			if i == 0 {
 				fmt.Fprintf(&in, "from %s\n", first)
 			}

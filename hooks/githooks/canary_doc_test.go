@@ -38,7 +38,8 @@ func TestCanaryListIsDocumented(t *testing.T) {
 		tried = append(tried, fmt.Sprintf("| `%s` | %s | %s |", x.guard, x.act, expected))
 	}
 	if !slices.Equal(documented, tried) {
-		t.Errorf("docs/git-hooks.md has\n%s\nthe rehearsal tries\n%s", strings.Join(documented, "\n"), strings.Join(tried, "\n"))
+		t.Errorf("docs/git-hooks.md has\n%s\nthe rehearsal tries\n%s", strings.Join(documented, "\n"),
+			strings.Join(tried, "\n"))
 	}
 	// Every rule of the documented table is tried, but for those the text names.
 	_, after, _ = strings.Cut(string(data), "| rule | refuses | by |\n|---|---|---|\n")

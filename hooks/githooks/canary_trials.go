@@ -109,7 +109,8 @@ func (c *Canary) begin(ctx context.Context, turn string) error {
 		return err
 	}
 	c.base = strings.TrimSpace(string(out))
-	if out, err = c.plain.Run(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname) %(objectname)", git.RunRefPrefix); err != nil {
+	if out, err = c.plain.Run(ctx, nil, "for-each-ref", "--count=1", "--format=%(refname) %(objectname)",
+		git.RunRefPrefix); err != nil {
 		return err
 	}
 	var found bool
@@ -148,7 +149,8 @@ func (c *Canary) stage(ctx context.Context, path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.plain.Run(ctx, nil, "update-index", "--add", "--cacheinfo", "100644,"+strings.TrimSpace(string(oid))+","+c.prefix+path)
+	_, err = c.plain.Run(ctx, nil, "update-index", "--add", "--cacheinfo",
+		"100644,"+strings.TrimSpace(string(oid))+","+c.prefix+path)
 	return err
 }
 

@@ -13,7 +13,8 @@ import (
 
 // trailersOf separates the trailers of a message, without unfolding them.
 func (g *guarded) trailersOf(message []byte) (string, error) {
-	out, err := g.repo.Git.Run(g.ctx, message, "-c", "trailer.separators=:", "interpret-trailers", "--only-trailers", "--only-input", "--no-divider")
+	out, err := g.repo.Git.Run(g.ctx, message, "-c", "trailer.separators=:", "interpret-trailers", "--only-trailers",
+		"--only-input", "--no-divider")
 	return string(out), err
 }
 
@@ -77,7 +78,8 @@ func (c *course) claimsWanted() error {
 				except = []string{string(c.move.old)}
 			}
 			var more bool
-			if list, more, err = c.g.repo.CommitsBeyond(c.g.ctx, c.move.new, gitstore.MaxNewCommits, except...); err != nil {
+			if list, more, err = c.g.repo.CommitsBeyond(c.g.ctx, c.move.new, gitstore.MaxNewCommits,
+				except...); err != nil {
 				return err
 			}
 			if more {
@@ -95,7 +97,8 @@ func (c *course) claimsWanted() error {
 }
 
 func (g *governor) wantsTurn(branch string) bool {
-	return g != nil && slices.ContainsFunc(g.config.RequireTurn, func(p string) bool { return wire.MatchPath(p, branch) })
+	return g != nil &&
+		slices.ContainsFunc(g.config.RequireTurn, func(p string) bool { return wire.MatchPath(p, branch) })
 }
 
 // claimed judges whether commits that change the product name a turn.

@@ -110,7 +110,8 @@ func (j *judge) adopted(c *config.Config) (bool, error) {
 // lost tells of a commit that has no valid configuration where a parent is governed.
 func (j *judge) lost(v *governance, e entry) {
 	f := Finding{Rule: RuleConfigLost, Path: v.path, Commit: j.commit,
-		Hint: "git restore --staged --source=HEAD -- '" + v.path + "'; to end the governance of this repository: git agentxchain hooks uninstall"}
+		Hint: "git restore --staged --source=HEAD -- '" + v.path +
+			"'; to end the governance of this repository: git agentxchain hooks uninstall"}
 	switch {
 	case e.oid == "":
 		f.Message = "the configuration would be gone from a branch it governs"
@@ -154,8 +155,13 @@ func (j *judge) weakened(path string, from, to *governor) error {
 	if err != nil || ok {
 		return err
 	}
-	j.report(Finding{Rule: RuleConfigWeakened, Path: path, Commit: j.commit, Message: "weaker rules that no run has adopted: " + shownChanges(changes),
-		Hint: "git agentxchain config adopt, then push the run with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'"})
+	j.report(Finding{
+		Rule:    RuleConfigWeakened,
+		Path:    path,
+		Commit:  j.commit,
+		Message: "weaker rules that no run has adopted: " + shownChanges(changes),
+		Hint:    "git agentxchain config adopt, then push the run with the branch: git push REMOTE 'refs/agentxchain/runs/*:refs/agentxchain/runs/*'",
+	})
 	return nil
 }
 

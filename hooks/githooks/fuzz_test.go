@@ -13,8 +13,10 @@ import (
 func FuzzUpdates(f *testing.F) {
 	one, two, zero := strings.Repeat("1", 40), strings.Repeat("a2", 20), strings.Repeat("0", 40)
 	for _, s := range []string{
-		"", zero + " " + one + " refs/heads/main\n", one + " " + two + " refs/heads/a b\n" + two + " " + zero + " HEAD\n",
-		"ref:refs/heads/a " + one + " HEAD\n", zero + " ref:refs/heads/b HEAD\n", one + " " + two + "\n", "x y z\n", "\n", one + " " + two + " \n", strings.Repeat("9", 9000),
+		"", zero + " " + one + " refs/heads/main\n",
+		one + " " + two + " refs/heads/a b\n" + two + " " + zero + " HEAD\n",
+		"ref:refs/heads/a " + one + " HEAD\n", zero + " ref:refs/heads/b HEAD\n", one + " " + two + "\n",
+		"x y z\n", "\n", one + " " + two + " \n", strings.Repeat("9", 9000),
 	} {
 		f.Add([]byte(s))
 	}
@@ -29,7 +31,8 @@ func FuzzUpdates(f *testing.F) {
 		var want, got []string
 		for line := range strings.Lines(string(in)) {
 			line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-			if old, rest, _ := strings.Cut(line, " "); !strings.HasPrefix(old, "ref:") && !strings.HasPrefix(rest, "ref:") {
+			if old, rest, _ := strings.Cut(line, " "); !strings.HasPrefix(old, "ref:") &&
+				!strings.HasPrefix(rest, "ref:") {
 				want = append(want, line)
 			}
 		}
@@ -55,8 +58,10 @@ func FuzzUpdates(f *testing.F) {
 // forge another line, and what is taken reads the same again.
 func FuzzTrailers(f *testing.F) {
 	for _, s := range []string{
-		"", "Agentxchain-Turn: turn_1\nAgentxchain-Role: pm\n", "agentxchain-turn:turn_1\n", "Agentxchain-Turn: a\n b\n", "Agentxchain-Run: \n",
-		"Signed-off-by: A\n more\nAgentxchain-Run: run_1\n", "Agentxchain-Turn: a\rAgentxchain-Role: x\n", "Agentxchain-Turn: a\x00b\n", "AGENTXCHAIN-TURN : x\n", "\tx\n",
+		"", "Agentxchain-Turn: turn_1\nAgentxchain-Role: pm\n", "agentxchain-turn:turn_1\n",
+		"Agentxchain-Turn: a\n b\n", "Agentxchain-Run: \n", "Signed-off-by: A\n more\nAgentxchain-Run: run_1\n",
+		"Agentxchain-Turn: a\rAgentxchain-Role: x\n", "Agentxchain-Turn: a\x00b\n", "AGENTXCHAIN-TURN : x\n",
+		"\tx\n",
 	} {
 		f.Add(s)
 	}
@@ -80,7 +85,9 @@ func FuzzTrailers(f *testing.F) {
 			}
 		}
 		second, worse := readTrailers(again.String())
-		if len(worse) > 0 || strings.Join(second.runs, " ") != strings.Join(got.runs, " ") || strings.Join(second.turns, " ") != strings.Join(got.turns, " ") || strings.Join(second.roles, " ") != strings.Join(got.roles, " ") {
+		if len(worse) > 0 || strings.Join(second.runs, " ") != strings.Join(got.runs, " ") ||
+			strings.Join(second.turns, " ") != strings.Join(got.turns, " ") ||
+			strings.Join(second.roles, " ") != strings.Join(got.roles, " ") {
 			t.Errorf("%+v is read again as %+v, %v", got, second, worse)
 		}
 		if len(bad) == 0 && got.empty() && strings.Contains(text, "\n"+TrailerTurn+": x\n") {

@@ -168,7 +168,8 @@ func (v *governance) homeBranch() (*home, error) {
 	if v.home != nil {
 		return v.home, nil
 	}
-	out, err := v.repo.Git.Run(v.ctx, nil, "for-each-ref", "--sort=-committerdate", "--format=%(HEAD)%(objectname) %(refname)", branchPrefix)
+	out, err := v.repo.Git.Run(v.ctx, nil, "for-each-ref", "--sort=-committerdate",
+		"--format=%(HEAD)%(objectname) %(refname)", branchPrefix)
 	if err != nil {
 		return nil, err
 	}

@@ -76,9 +76,22 @@ func Install(ctx context.Context, repo *git.Repository, opt Options) (*Result, e
 			return nil, err
 		}
 	}
-	in := &installer{repo: repo, opt: opt, place: p, rec: rec, list: list, out: &Result{Way: p.way, Dir: p.dir, Names: names, Chained: map[string]string{}}}
+	in := &installer{
+		repo:  repo,
+		opt:   opt,
+		place: p,
+		rec:   rec,
+		list:  list,
+		out:   &Result{Way: p.way, Dir: p.dir, Names: names, Chained: map[string]string{}},
+	}
 	if in.rec == nil {
-		in.rec = &installation{Way: p.way, Dir: p.dir, Saved: map[string]savedHook{}, FormerPath: p.path, FormerDir: p.where}
+		in.rec = &installation{
+			Way:        p.way,
+			Dir:        p.dir,
+			Saved:      map[string]savedHook{},
+			FormerPath: p.path,
+			FormerDir:  p.where,
+		}
 		if in.rec.ConfigBefore, err = os.ReadFile(configFile(repo)); err != nil {
 			return nil, refuse(CodeHooksUnreadable, "git's configuration of this repository cannot be read: %v", err)
 		}
@@ -278,7 +291,8 @@ func (in *installer) keep(name, path string) (string, error) {
 	if known {
 		// A hook manager has put its own hook over ours, as they do. What ours ran
 		// before it is still kept; only one can be.
-		e := refuse(CodeHooksForeign, "%s was replaced since it was installed, and %s is kept already", path, saved.Path)
+		e := refuse(CodeHooksForeign, "%s was replaced since it was installed, and %s is kept already", path,
+			saved.Path)
 		if _, err := os.Lstat(saved.Path); err == nil {
 			if same, _ := os.ReadFile(saved.Path); string(same) != string(text) {
 				e.Hint = "remove the one of the two you do not want, then: git agentxchain hooks install"
@@ -364,7 +378,8 @@ func (in *installer) redirect(ctx context.Context) error {
 		return err
 	}
 	dir := filepath.Dir(recordPath(in.repo.CommonDir))
-	text := []byte("# made by git agentxchain hooks install\n[core]\n\thooksPath = " + configQuote(in.place.dir) + "\n")
+	text := []byte("# made by git agentxchain hooks install\n[core]\n\thooksPath = " + configQuote(in.place.dir) +
+		"\n")
 	if have, err := os.ReadFile(filepath.Join(dir, anchorFile)); err != nil || string(have) != string(text) {
 		if err := durable.WriteFile(dir, anchorFile, text, 0o644); err != nil {
 			return refuse(CodeHooksUnreadable, "the place of the hooks cannot be written: %v", err)
@@ -373,7 +388,8 @@ func (in *installer) redirect(ctx context.Context) error {
 	}
 	for _, old := range in.rec.Anchors {
 		if !slices.Contains(anchors(in.repo.CommonDir), old) {
-			if _, err := in.repo.Git.Run(ctx, nil, "config", "--local", "--unset-all", includeKey(old)); err != nil && exitStatus(err) != 5 {
+			if _, err := in.repo.Git.Run(ctx, nil, "config", "--local", "--unset-all", includeKey(old)); err != nil &&
+				exitStatus(err) != 5 {
 				return err
 			}
 		}

@@ -32,8 +32,15 @@ func newWorld(t *testing.T, bare bool) *world {
 		t.Setenv(k+"_EMAIL", "tester@example.com")
 	}
 	home := t.TempDir()
-	w := &world{t: t, dir: filepath.Join(home, "a repo's place"), bin: filepath.Join(home, "it's here", "git-agentxchain"), log: filepath.Join(home, "log")}
-	w.write(w.bin, "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'"+w.log+"'\ncase $3 in pre-push|reference-transaction|pre-receive) sed 's/^/in: /' >>'"+w.log+"';; esac\n[ ! -e '"+w.log+".no' ]\n", 0o755)
+	w := &world{
+		t:   t,
+		dir: filepath.Join(home, "a repo's place"),
+		bin: filepath.Join(home, "it's here", "git-agentxchain"),
+		log: filepath.Join(home, "log"),
+	}
+	w.write(w.bin, "#!/bin/sh\nprintf '%s\\n' \"$*\" >>'"+w.log+
+		"'\ncase $3 in pre-push|reference-transaction|pre-receive) sed 's/^/in: /' >>'"+w.log+
+		"';; esac\n[ ! -e '"+w.log+".no' ]\n", 0o755)
 	args := []string{"init", "-q", "-b", "main", w.dir}
 	if bare {
 		args = append(args, "--bare")
@@ -104,8 +111,9 @@ func (w *world) snapshot() string {
 	var b strings.Builder
 	_ = filepath.WalkDir(w.dir, func(path string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(w.dir, path)
-		if err != nil || strings.HasPrefix(rel, ".git/objects") || strings.HasPrefix(rel, ".git/logs") || strings.HasPrefix(rel, ".git/refs") || strings.HasSuffix(rel, ".sample") ||
-			rel == ".git/packed-refs" || rel == ".git/index" || rel == ".git/COMMIT_EDITMSG" {
+		if err != nil || strings.HasPrefix(rel, ".git/objects") || strings.HasPrefix(rel, ".git/logs") ||
+			strings.HasPrefix(rel, ".git/refs") || strings.HasSuffix(rel, ".sample") || rel == ".git/packed-refs" ||
+			rel == ".git/index" || rel == ".git/COMMIT_EDITMSG" {
 			return nil
 		}
 		info, _ := d.Info()
@@ -178,13 +186,17 @@ func TestInstallIsUndoneToTheByte(t *testing.T) {
 			w.called()
 			w.git("commit", "-q", "-m", "one")
 			got := w.called()
-			for _, want := range []string{"hooks run pre-commit\n", "hooks run prepare-commit-msg .git/COMMIT_EDITMSG message\n", "hooks run commit-msg .git/COMMIT_EDITMSG\n", "hooks run reference-transaction prepared\n", " refs/heads/main\n"} {
+			for _, want := range []string{"hooks run pre-commit\n",
+				"hooks run prepare-commit-msg .git/COMMIT_EDITMSG message\n",
+				"hooks run commit-msg .git/COMMIT_EDITMSG\n", "hooks run reference-transaction prepared\n",
+				" refs/heads/main\n"} {
 				if !strings.Contains(got, want) {
 					t.Errorf("git commit did not lead to %q:\n%s", want, got)
 				}
 			}
 			ran, _ := os.ReadFile(filepath.Join(w.dir, "theirs"))
-			if want := strings.Contains(name, "hook there") || strings.Contains(name, "linked") || strings.Contains(name, "hooksPath"); want != (string(ran) == "theirs\n") {
+			if want := strings.Contains(name, "hook there") || strings.Contains(name, "linked") ||
+				strings.Contains(name, "hooksPath"); want != (string(ran) == "theirs\n") {
 				t.Errorf("the hook that was there wrote %q", ran)
 			}
 			_ = os.Remove(filepath.Join(w.dir, "theirs"))
@@ -204,7 +216,8 @@ func TestInstallIsUndoneToTheByte(t *testing.T) {
 			// A guard whose program is gone says so, and how to get it back.
 			gone := w.bin + ".gone"
 			_ = os.Rename(w.bin, gone)
-			if out, err := w.try("commit", "-q", "--allow-empty", "-m", "three"); err == nil || !strings.Contains(out, "git-agentxchain hooks install") {
+			if out, err := w.try("commit", "-q", "--allow-empty", "-m", "three"); err == nil ||
+				!strings.Contains(out, "git-agentxchain hooks install") {
 				t.Errorf("without the program: %v\n%s", err, out)
 			}
 			st, _ = Check(context.Background(), w.repo)
@@ -241,7 +254,8 @@ func TestUninstallKeepsWhatWasSetSince(t *testing.T) {
 	if _, err := Uninstall(context.Background(), w.repo); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.git("config", "user.nickname") + w.git("config", "--local", "core.hooksPath"); got != "kept\n.githooks\n" {
+	if got := w.git("config",
+		"user.nickname") + w.git("config", "--local", "core.hooksPath"); got != "kept\n.githooks\n" {
 		t.Errorf("the configuration says %q", got)
 	}
 	if out, err := w.try("config", "--get-regexp", `^(hook|merge|diff)\.`); err == nil {
@@ -294,7 +308,8 @@ func TestAHookPutOverOursIsChained(t *testing.T) {
 	}
 	w.called()
 	w.git("commit", "-q", "--allow-empty", "-m", "one")
-	if _, err := os.Stat(filepath.Join(w.dir, "manager")); err != nil || !strings.Contains(w.called(), "hooks run pre-commit") {
+	if _, err := os.Stat(filepath.Join(w.dir, "manager")); err != nil ||
+		!strings.Contains(w.called(), "hooks run pre-commit") {
 		t.Error("one of the two did not run")
 	}
 }

@@ -76,7 +76,13 @@ const (
 // change judges one path.
 func (j *judge) change(e edit) error {
 	say := func(rule, hint, format string, args ...any) {
-		j.report(Finding{Rule: rule, Path: e.Path, Commit: j.commit, Message: fmt.Sprintf(format, args...), Hint: hint})
+		j.report(Finding{
+			Rule:    rule,
+			Path:    e.Path,
+			Commit:  j.commit,
+			Message: fmt.Sprintf(format, args...),
+			Hint:    hint,
+		})
 	}
 	gone := e.NewOID == ""
 	path, ok := j.inProject(e, say)
@@ -84,7 +90,8 @@ func (j *judge) change(e edit) error {
 		return nil
 	}
 	if of, disguised := wire.Disguise(path); disguised && !gone {
-		say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'", "some systems open it as %s", of)
+		say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'",
+			"some systems open it as %s", of)
 		return nil
 	}
 	j.protected(e, path, say)
@@ -92,7 +99,8 @@ func (j *judge) change(e edit) error {
 	switch {
 	case gone:
 	case wire.GovernedDirectory(path):
-		say(RuleDisguisedPath, "put the directory itself there", "a governed directory must be a directory, not a file, a link or a submodule")
+		say(RuleDisguisedPath, "put the directory itself there",
+			"a governed directory must be a directory, not a file, a link or a submodule")
 		return nil
 	case kind != wire.NotGoverned && !plainFile(e.NewMode):
 		say(RuleDisguisedPath, "put the file itself there", "a governed file must be a plain file, not a link")
@@ -140,13 +148,17 @@ func (j *judge) inProject(e edit, say sayer) (string, bool) {
 		return path, ok
 	}
 	if strings.HasPrefix(j.prefix, e.Path+"/") {
-		say(RuleDisguisedPath, "put the directory itself there", "the governed project lies below it, so it must be a directory")
+		say(RuleDisguisedPath, "put the directory itself there",
+			"the governed project lies below it, so it must be a directory")
 		return "", false
 	}
-	if !strings.HasPrefix(e.Path, j.prefix[:1]) || strings.HasPrefix(strings.ToLower(e.Path), strings.ToLower(j.prefix)) || !isASCII(e.Path) || strings.Contains(e.Path, "~") {
+	if !strings.HasPrefix(e.Path, j.prefix[:1]) ||
+		strings.HasPrefix(strings.ToLower(e.Path), strings.ToLower(j.prefix)) || !isASCII(e.Path) ||
+		strings.Contains(e.Path, "~") {
 		if folded, ok := strings.CutPrefix(wire.FoldPath(e.Path), wire.FoldPath(j.prefix)+"/"); ok {
 			if kind := wire.GovernedPath(folded); kind != wire.NotGoverned {
-				say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'", "some systems open it as %s", j.prefix+folded)
+				say(RuleDisguisedPath, "git mv it to an honest name, or leave it out: git rm --cached -- '"+e.Path+"'",
+					"some systems open it as %s", j.prefix+folded)
 			}
 		}
 	}
@@ -165,11 +177,14 @@ func (j *judge) protected(e edit, path string, say sayer) {
 			continue
 		}
 		if !plain && e.NewOID != "" {
-			say(RuleDisguisedPath, "give it another name", "some systems open it as a file that %s protects (%s)", wire.ConfigPath, p)
+			say(RuleDisguisedPath, "give it another name", "some systems open it as a file that %s protects (%s)",
+				wire.ConfigPath, p)
 			return
 		}
-		say(RuleProtectedPath, "git restore --staged -- '"+e.Path+"'; or take the pattern out of git_hooks.protected in "+wire.ConfigPath+
-			" in a commit of its own, and while a run is under way adopt it: git agentxchain config adopt", "%s protects it (%s)", wire.ConfigPath, p)
+		say(RuleProtectedPath, "git restore --staged -- '"+e.Path+
+			"'; or take the pattern out of git_hooks.protected in "+wire.ConfigPath+
+			" in a commit of its own, and while a run is under way adopt it: git agentxchain config adopt",
+			"%s protects it (%s)", wire.ConfigPath, p)
 		return
 	}
 }
@@ -191,7 +206,8 @@ func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (ref
 		return false, nil // it should never have been there
 	}
 	if to := j.arrivals[e.OldOID]; to != "" && e.OldOID != "" {
-		say(RuleGovernedRemoved, "git mv it back, or copy it: git restore --staged --source=HEAD -- '"+e.Path+"'", "it is moved to %s; commands and guards look for it where it was", to)
+		say(RuleGovernedRemoved, "git mv it back, or copy it: git restore --staged --source=HEAD -- '"+e.Path+"'",
+			"it is moved to %s; commands and guards look for it where it was", to)
 		return true, nil
 	}
 	if kind != wire.GovernedLedger && kind != wire.GovernedState {
@@ -206,7 +222,8 @@ func (j *judge) removed(e edit, path string, kind wire.Governed, say sayer) (ref
 	if err != nil || ignoredBy(text, path) {
 		return false, err
 	}
-	say(RuleGovernedRemoved, "git restore --staged --source=HEAD -- '"+e.Path+"'; to stop tracking it, name it in .gitignore in the same commit: git agentxchain doctor --fix",
+	say(RuleGovernedRemoved, "git restore --staged --source=HEAD -- '"+e.Path+
+		"'; to stop tracking it, name it in .gitignore in the same commit: git agentxchain doctor --fix",
 		"it would go away from every clone that takes the commit")
 	return true, nil
 }
@@ -232,7 +249,8 @@ func (j *judge) talk(e edit, say sayer) error {
 	}
 	ok, err := j.witness.talk(next)
 	if err == nil && !ok {
-		err = j.unconfirmed1(RuleOrchestratorOwned, say, "it is not the talk of any run; only this program appends to it")
+		err = j.unconfirmed1(RuleOrchestratorOwned, say,
+			"it is not the talk of any run; only this program appends to it")
 	}
 	return err
 }
@@ -245,7 +263,8 @@ func (j *judge) tasks(e edit, say sayer) error {
 	}
 	ok, err := j.witness.tasks(next)
 	if err == nil && !ok {
-		err = j.unconfirmed1(RuleOrchestratorOwned, say, "its managed sections are not what any run recorded; write outside of them")
+		err = j.unconfirmed1(RuleOrchestratorOwned, say,
+			"its managed sections are not what any run recorded; write outside of them")
 	}
 	return err
 }
@@ -303,7 +322,8 @@ func (j *judge) own(e edit, path string, say sayer) error {
 		if runs, err := j.witness.list(); err != nil || !known && !j.strict && len(runs) == 0 {
 			return err
 		}
-		say(RuleOrchestratorOwned, "git restore --staged -- '"+e.Path+"'", "only the coordinator writes it, and no initiative recorded it so")
+		say(RuleOrchestratorOwned, "git restore --staged -- '"+e.Path+"'",
+			"only the coordinator writes it, and no initiative recorded it so")
 		return nil
 	}
 	say(RuleOrchestratorOwned, "git restore --staged -- '"+e.Path+"'", "only this program writes it")

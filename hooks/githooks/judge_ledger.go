@@ -61,7 +61,8 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 		}
 		switch {
 		case len(gone) > 0:
-			say(RuleLedgerTruncated, restoreHint, "%s gone, the first was line %d", text.Count(len(gone), "record is", "records are"), gone[0].Line)
+			say(RuleLedgerTruncated, restoreHint, "%s gone, the first was line %d",
+				text.Count(len(gone), "record is", "records are"), gone[0].Line)
 			return nil
 		case d.Moved:
 			say(RuleLedgerRewritten, restoreHint, "its records stand in another order")
@@ -87,10 +88,12 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 		return err
 	}
 	if why != "" {
-		say(RuleLedgerUnconfirmed, lookHint, "%s in no run that is believed, the first is line %d; not believed is %s", text.Count(len(added), "record is", "records are"), first.Line, why)
+		say(RuleLedgerUnconfirmed, lookHint, "%s in no run that is believed, the first is line %d; not believed is %s",
+			text.Count(len(added), "record is", "records are"), first.Line, why)
 		return nil
 	}
-	say(RuleLedgerUnconfirmed, hint, "%s in no run, the first is line %d", text.Count(len(added), "record is", "records are"), first.Line)
+	say(RuleLedgerUnconfirmed, hint, "%s in no run, the first is line %d",
+		text.Count(len(added), "record is", "records are"), first.Line)
 	return nil
 }
 

@@ -22,11 +22,14 @@ func managers() []manager {
 			w.write(filepath.Join(w.dir, ".husky/pre-commit"), "echo theirs >theirs\n", 0o644)
 		}, func() []string { return []string{"husky"} }},
 		{"lefthook", func(w *world) {
-			w.write(filepath.Join(w.dir, "lefthook.yml"), "pre-commit:\n  jobs:\n    - run: echo theirs >theirs\n      glob: '*'\n", 0o644)
+			w.write(filepath.Join(w.dir, "lefthook.yml"),
+				"pre-commit:\n  jobs:\n    - run: echo theirs >theirs\n      glob: '*'\n", 0o644)
 		}, func() []string { return []string{"lefthook", "install"} }},
 		{"pre-commit", func(w *world) {
 			w.t.Setenv("PRE_COMMIT_HOME", w.t.TempDir())
-			w.write(filepath.Join(w.dir, ".pre-commit-config.yaml"), "repos:\n- repo: local\n  hooks:\n  - {id: t, name: t, language: system, entry: sh -c 'echo theirs >theirs', always_run: true, pass_filenames: false}\n", 0o644)
+			w.write(filepath.Join(w.dir, ".pre-commit-config.yaml"),
+				"repos:\n- repo: local\n  hooks:\n  - {id: t, name: t, language: system, entry: sh -c 'echo theirs >theirs', always_run: true, pass_filenames: false}\n",
+				0o644)
 			w.git("add", ".pre-commit-config.yaml") // it refuses to run with an unstaged configuration
 		}, func() []string { return []string{"pre-commit", "install"} }},
 	}

@@ -36,7 +36,9 @@ func readsInput(name string) bool {
 // gitNames are all client-side hooks git may start from a hooks directory: a
 // directory that stands in for another passes every one of them on.
 func gitNames() []string {
-	return []string{"applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout", "post-commit", "post-index-change",
-		"post-merge", "post-receive", "post-rewrite", "post-update", "pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push",
-		"pre-rebase", "pre-receive", "prepare-commit-msg", "proc-receive", "push-to-checkout", "reference-transaction", "sendemail-validate", "update"}
+	return []string{"applypatch-msg", "commit-msg", "fsmonitor-watchman", "post-applypatch", "post-checkout",
+		"post-commit", "post-index-change", "post-merge", "post-receive", "post-rewrite", "post-update",
+		"pre-applypatch", "pre-auto-gc", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "pre-receive",
+		"prepare-commit-msg", "proc-receive", "push-to-checkout", "reference-transaction", "sendemail-validate",
+		"update"}
 }

@@ -18,7 +18,8 @@ type setting struct{ scope, key, value string }
 // settings returns what git's configuration says about hooks, in the order it
 // is read; one process.
 func settings(ctx context.Context, repo *git.Repository) ([]setting, error) {
-	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp", `^(core\.hookspath|includeif\.gitdir:.*\.path|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
+	out, err := repo.Git.Run(ctx, nil, "config", "-z", "--show-scope", "--get-regexp",
+		`^(core\.hookspath|includeif\.gitdir:.*\.path|hook\..*|merge\.agentxchain\..*|diff\.agentxchain\..*)$`)
 	if exitStatus(err) == 1 {
 		return nil, nil // nothing of the kind is set
 	}
@@ -78,7 +79,8 @@ func choose(ctx context.Context, repo *git.Repository, list []setting, rec *inst
 			p.where = s.value
 		}
 	}
-	if dir, _ := last(list, "core.hookspath"); p.where == "" && rec != nil && rec.Way == WayRedirect && leadsTo(repo, dir, rec.Dir) {
+	if dir, _ := last(list, "core.hookspath"); p.where == "" && rec != nil && rec.Way == WayRedirect &&
+		leadsTo(repo, dir, rec.Dir) {
 		p.path, p.where = rec.FormerPath, rec.FormerDir // our own value has taken its place
 	}
 	if p.where == "" {

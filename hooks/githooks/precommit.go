@@ -59,7 +59,9 @@ func (g *guarded) preCommit() error {
 
 func (g *guarded) staged(j *judge, changes []git.TreeChange, head git.OID, others []git.OID) error {
 	v := newGovernance(g.ctx, g.repo, j.prefix)
-	c := newCommit{parents: others, ignores: func() ([]byte, error) { return g.stagedFile(changes, head, j.prefix+".gitignore") }}
+	c := newCommit{parents: others, ignores: func() ([]byte, error) {
+		return g.stagedFile(changes, head, j.prefix+".gitignore")
+	}}
 	if head != "" {
 		c.parents = append([]git.OID{head}, others...)
 		var err error
@@ -185,8 +187,14 @@ func (r *turnRules) judge(path string) *Finding {
 	var reviewers, proposers, writers []string
 	for id, t := range r.state.ActiveTurns.All() {
 		if files := conflictFiles(t); slices.Contains(files, path) {
-			return &Finding{Rule: RuleParallelConflict, Turn: id, Message: "the turn is in conflict with another one over it",
-				Hint: "git agentxchain reject " + id + " --reason TEXT gives the turn again; git agentxchain accept " + id + " --resolution human_merge takes what you merged"}
+			return &Finding{
+				Rule:    RuleParallelConflict,
+				Turn:    id,
+				Message: "the turn is in conflict with another one over it",
+				Hint: "git agentxchain reject " + id +
+					" --reason TEXT gives the turn again; git agentxchain accept " + id +
+					" --resolution human_merge takes what you merged",
+			}
 		}
 		role := r.config.Role(t.AssignedRole)
 		switch {
@@ -204,14 +212,26 @@ func (r *turnRules) judge(path string) *Finding {
 	case len(writers) == 0 && wire.ReviewPath(path):
 		return nil
 	case len(writers)+len(proposers) == 0:
-		return &Finding{Rule: RuleReviewOnly, Turn: reviewers[0], Message: "only a review is under way, and a review changes no product files",
-			Hint: "finish the review first: git agentxchain accept; or, if the work is your own: git commit --no-verify"}
+		return &Finding{
+			Rule:    RuleReviewOnly,
+			Turn:    reviewers[0],
+			Message: "only a review is under way, and a review changes no product files",
+			Hint:    "finish the review first: git agentxchain accept; or, if the work is your own: git commit --no-verify",
+		}
 	case len(writers) == 0:
-		return &Finding{Rule: RuleOutsideScope, Turn: proposers[0], Message: "the turn under way proposes changes and does not make them",
-			Hint: "put it under proposed_changes of the turn's result; or, if the work is your own: git commit --no-verify"}
+		return &Finding{
+			Rule:    RuleOutsideScope,
+			Turn:    proposers[0],
+			Message: "the turn under way proposes changes and does not make them",
+			Hint:    "put it under proposed_changes of the turn's result; or, if the work is your own: git commit --no-verify",
+		}
 	case r.declared != nil && !r.declared[path]:
-		return &Finding{Rule: RuleOutsideScope, Turn: writers[0], Message: "the turn's staged result does not declare it",
-			Hint: "add it to files_changed of the result; or, if the work is your own: git commit --no-verify"}
+		return &Finding{
+			Rule:    RuleOutsideScope,
+			Turn:    writers[0],
+			Message: "the turn's staged result does not declare it",
+			Hint:    "add it to files_changed of the result; or, if the work is your own: git commit --no-verify",
+		}
 	}
 	return nil
 }

@@ -188,8 +188,12 @@ func (g *guarded) overwrites(m move, shown string) error {
 	protected := g.protectedBranch(config, name, shown)
 	if m.new == "" {
 		if protected {
-			g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: "the branch is protected and would be deleted",
-				Hint: "change git_hooks.protected_branches in " + wire.ConfigPath + ", or delete it on the server"})
+			g.find(Finding{
+				Rule:    RuleHistoryRewritten,
+				Path:    m.ref,
+				Message: "the branch is protected and would be deleted",
+				Hint:    "change git_hooks.protected_branches in " + wire.ConfigPath + ", or delete it on the server",
+			})
 		}
 		return nil
 	}
@@ -207,8 +211,13 @@ func (g *guarded) overwrites(m move, shown string) error {
 	case exitStatus(err) != 1:
 		return err
 	}
-	g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: fmt.Sprintf("it would no longer lead to %.12s, and the branch is protected", m.old),
-		Hint: "git pull --rebase, then push without force; or change git_hooks.protected_branches in " + wire.ConfigPath})
+	g.find(Finding{
+		Rule:    RuleHistoryRewritten,
+		Path:    m.ref,
+		Message: fmt.Sprintf("it would no longer lead to %.12s, and the branch is protected", m.old),
+		Hint: "git pull --rebase, then push without force; or change git_hooks.protected_branches in " +
+			wire.ConfigPath,
+	})
 	return nil
 }
 

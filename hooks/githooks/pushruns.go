@@ -48,7 +48,8 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 	ctx, stop := context.WithTimeoutCause(g.ctx, pushRunsLimit, errors.New("it took too long"))
 	defer stop()
 	// --no-verify: this hook is not asked about its own push.
-	_, err = g.repo.Git.Transport().Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", remote, git.RunRefPrefix+"*:"+git.RunRefPrefix+"*")
+	_, err = g.repo.Git.Transport().Run(ctx, nil, "push", "--quiet", "--no-verify", "--no-follow-tags",
+		"--recurse-submodules=no", remote, git.RunRefPrefix+"*:"+git.RunRefPrefix+"*")
 	switch {
 	case err == nil:
 		return nil
@@ -56,9 +57,11 @@ func (g *guarded) pushAlong(remote string, moves []move) error {
 		return err
 	case wanted == pushRunsRequired:
 		g.find(Finding{Rule: RuleRunsUnpushed, Path: remote, Message: "the runs could not be pushed: " + err.Error(),
-			Hint: "git fetch " + remote + " 'refs/agentxchain/runs/*:refs/agentxchain/runs/*' shows what is there; or: git config agentxchain.pushRuns true"})
+			Hint: "git fetch " + remote +
+				" 'refs/agentxchain/runs/*:refs/agentxchain/runs/*' shows what is there; or: git config agentxchain.pushRuns true"})
 	case g.inv.Stderr != nil:
-		_, _ = fmt.Fprintf(g.inv.Stderr, "agentxchain: the runs were not pushed along: %s\n", text.OneLine(err.Error()))
+		_, _ = fmt.Fprintf(g.inv.Stderr, "agentxchain: the runs were not pushed along: %s\n",
+			text.OneLine(err.Error()))
 	}
 	return nil
 }

@@ -73,7 +73,8 @@ func loadRecord(commonDir string) (*installation, error) {
 	}
 	in := &installation{}
 	if err := json.Unmarshal(data, in); err != nil {
-		return nil, refuse(CodeHooksUnreadable, "%s holds no record of installed hooks: %v", recordPath(commonDir), err)
+		return nil, refuse(CodeHooksUnreadable, "%s holds no record of installed hooks: %v", recordPath(commonDir),
+			err)
 	}
 	in.rebase(commonDir)
 	return in, nil

@@ -29,7 +29,8 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 	for lines.Scan() {
 		f := strings.SplitN(lines.Text(), " ", 3)
 		if len(f) != 3 || len(out) == maxUpdates {
-			return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
+			return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q",
+				lines.Text())
 		}
 		if strings.HasPrefix(f[0], "ref:") || strings.HasPrefix(f[1], "ref:") {
 			continue
@@ -38,7 +39,8 @@ func parseUpdates(in io.Reader, format string) ([]move, error) {
 		for i, to := range []*git.OID{&m.old, &m.new} {
 			oid := git.OID(f[i])
 			if !oid.Valid(format) {
-				return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q", lines.Text())
+				return nil, refuse(wire.CodeInvalidArgument, "git told of an update that cannot be read: %.80q",
+					lines.Text())
 			}
 			if !oid.IsZero() {
 				*to = oid
@@ -102,8 +104,12 @@ func (g *guarded) deleted(m move) error {
 	if err != nil || config == nil || !g.protectedBranch(config, strings.TrimPrefix(m.ref, branchPrefix), "") {
 		return err
 	}
-	g.find(Finding{Rule: RuleHistoryRewritten, Path: m.ref, Message: "the branch is protected and would be deleted, or another would take its name",
-		Hint: "change git_hooks.protected_branches in " + wire.ConfigPath + " first"})
+	g.find(Finding{
+		Rule:    RuleHistoryRewritten,
+		Path:    m.ref,
+		Message: "the branch is protected and would be deleted, or another would take its name",
+		Hint:    "change git_hooks.protected_branches in " + wire.ConfigPath + " first",
+	})
 	return nil
 }
 
@@ -115,7 +121,8 @@ const maxOps = 20000
 func (g *guarded) runMoved(run string, m move, w *witness) error {
 	if m.new == "" {
 		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: "the record of the run would be gone",
-			Hint: "keep it; to remove it all the same: git agentxchain hooks uninstall, then git update-ref -d " + m.ref})
+			Hint: "keep it; to remove it all the same: git agentxchain hooks uninstall, then git update-ref -d " +
+				m.ref})
 		return nil
 	}
 	if cut, err := gitstore.CutBack(g.ctx, g.repo, run, m.old, m.new); err != nil || cut {
@@ -126,12 +133,22 @@ func (g *guarded) runMoved(run string, m move, w *witness) error {
 		if g.ctx.Err() != nil {
 			return err
 		}
-		g.find(Finding{Rule: RuleRunChain, Path: m.ref, Message: err.Error(), Hint: "git agentxchain fsck --run " + run})
+		g.find(Finding{
+			Rule:    RuleRunChain,
+			Path:    m.ref,
+			Message: err.Error(),
+			Hint:    "git agentxchain fsck --run " + run,
+		})
 		return nil
 	}
 	why, err := w.prove(r)
 	if err == nil && why != "" {
-		g.find(Finding{Rule: RuleRunUnproven, Path: m.ref, Message: why, Hint: "git agentxchain fsck --replay --run " + run + ", in the clone it comes from"})
+		g.find(Finding{
+			Rule:    RuleRunUnproven,
+			Path:    m.ref,
+			Message: why,
+			Hint:    "git agentxchain fsck --replay --run " + run + ", in the clone it comes from",
+		})
 	}
 	return err
 }

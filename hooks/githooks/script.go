@@ -50,7 +50,8 @@ func (s script) text() string {
 	if chained {
 		if s.Must {
 			line(`[ -e "$next" ] || [ -h "$next" ] || [ -n "$`, canaryMarker, `" ] || {`)
-			line(`	echo "agentxchain: the `, s.Name, ` hook that was here before is gone from $next; put it back, or do without it: git-agentxchain hooks install" >&2`)
+			line(`	echo "agentxchain: the `, s.Name,
+				` hook that was here before is gone from $next; put it back, or do without it: git-agentxchain hooks install" >&2`)
 			line(`	exit 1`)
 			line(`}`)
 		}
@@ -82,7 +83,8 @@ func (s script) text() string {
 		line(`esac`)
 	}
 	line(`[ -x "$bin" ] || bin=$(command -v git-agentxchain) || {`)
-	line(`	echo "agentxchain: git-agentxchain is gone, so the `, s.Name, ` guard cannot judge this; install it again and run: git-agentxchain hooks install" >&2`)
+	line(`	echo "agentxchain: git-agentxchain is gone, so the `, s.Name,
+		` guard cannot judge this; install it again and run: git-agentxchain hooks install" >&2`)
 	line(`	exit 1`)
 	line(`}`)
 	if buffered {
@@ -139,7 +141,9 @@ func (s script) parse(text []byte) script {
 	return s
 }
 
-var assignments = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(bin|next|beside)='((?:[^']|'\\'')*)'$`) })
+var assignments = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(bin|next|beside)='((?:[^']|'\\'')*)'$`)
+})
 
 // chained is the path of the hook a script in dir runs first, "" for none.
 func (s script) chained(dir string) string {

@@ -130,7 +130,8 @@ func (g *guarded) owner() (*owner, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := s.OnlyTurn(); t != nil && declared != nil && !slices.ContainsFunc(paths, func(p string) bool { return !declared[p] }) {
+	if t := s.OnlyTurn(); t != nil && declared != nil &&
+		!slices.ContainsFunc(paths, func(p string) bool { return !declared[p] }) {
 		return &owner{s.Run(), t.TurnID, t.AssignedRole}, nil
 	}
 	return g.acceptedOwner(runs[0], paths)
@@ -224,7 +225,12 @@ func (t trailers) empty() bool { return len(t.runs)+len(t.turns)+len(t.roles) ==
 // separated but not unfolded.
 func readTrailers(text string) (t trailers, bad []Finding) {
 	forged := func(key, format string, args ...any) {
-		bad = append(bad, Finding{Rule: RuleForgedTrailer, Path: key, Message: fmt.Sprintf(format, args...), Hint: trailerHint})
+		bad = append(bad, Finding{
+			Rule:    RuleForgedTrailer,
+			Path:    key,
+			Message: fmt.Sprintf(format, args...),
+			Hint:    trailerHint,
+		})
 	}
 	ours := ""
 	for line := range strings.Lines(text) {
@@ -246,7 +252,8 @@ func readTrailers(text string) (t trailers, bad []Finding) {
 			}
 			ours = k.name
 			switch {
-			case value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) || len(value) > 200:
+			case value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) ||
+				len(value) > 200:
 				forged(ours, "%q is no name of one", clip(value))
 			case !slices.Contains(*k.to, value):
 				*k.to = append(*k.to, value)
@@ -262,7 +269,12 @@ const trailerHint = "leave the trailer out; the hook adds what is true, and git 
 // turns, as that of a squash does.
 func checkTrailers(t trailers, runs []*gitstore.RunRecord) (found []Finding, err error) {
 	forged := func(key, format string, args ...any) {
-		found = append(found, Finding{Rule: RuleForgedTrailer, Path: key, Message: fmt.Sprintf(format, args...), Hint: trailerHint})
+		found = append(found, Finding{
+			Rule:    RuleForgedTrailer,
+			Path:    key,
+			Message: fmt.Sprintf(format, args...),
+			Hint:    trailerHint,
+		})
 	}
 	var owners []owner
 	for _, turn := range t.turns {

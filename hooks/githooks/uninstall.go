@@ -69,7 +69,8 @@ func (u *uninstaller) check() error {
 			e.Hint = "remove it yourself, then: git agentxchain hooks uninstall"
 			return e
 		case kept:
-			e := refuse(CodeHooksForeign, "another hook was put over %s since; the one that was there before is at %s", path, u.rec.Saved[name].Path)
+			e := refuse(CodeHooksForeign, "another hook was put over %s since; the one that was there before is at %s",
+				path, u.rec.Saved[name].Path)
 			e.Hint = "keep the one you want at its place, remove the other, then: git agentxchain hooks uninstall"
 			return e
 		}

@@ -316,7 +316,8 @@ func (g *guarded) throughDoor(r *gitstore.RunRecord) (string, error) {
 		return err.Error(), nil
 	}
 	if len(v.Open) > 0 {
-		return fmt.Sprintf("run %s: %s, which no operation of its own decided and no person has confirmed", r.Run, v.Open[0].Claim), nil
+		return fmt.Sprintf("run %s: %s, which no operation of its own decided and no person has confirmed", r.Run,
+			v.Open[0].Claim), nil
 	}
 	return "", nil
 }
