@@ -20,7 +20,12 @@ func limit(about string) argument {
 }
 
 func turnArgument() argument {
-	return argument{name: "turn_id", kind: typeText, about: "Id of an active turn; may be left out when there is only one.", most: 200}
+	return argument{
+		name:  "turn_id",
+		kind:  typeText,
+		about: "Id of an active turn; may be left out when there is only one.",
+		most:  200,
+	}
 }
 
 // status is agentxchain_status.
@@ -33,8 +38,10 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 	s := v.State
 	turns := []*ojson.Object{}
 	for _, t := range st.Turns {
-		o := ojson.NewObject("turn_id", t.Turn.TurnID, "role", t.Turn.AssignedRole, "status", t.Turn.Status, "phase", s.Phase, "attempt", t.Turn.Attempt,
-			"runtime_id", t.Turn.RuntimeID, "age_seconds", int(t.Age/time.Second), "staged", t.Staged != "", "staging_path", wire.StagingPath(t.Turn.TurnID))
+		o := ojson.NewObject("turn_id", t.Turn.TurnID, "role", t.Turn.AssignedRole, "status", t.Turn.Status,
+			"phase", s.Phase, "attempt", t.Turn.Attempt, "runtime_id", t.Turn.RuntimeID,
+			"age_seconds", int(t.Age/time.Second), "staged", t.Staged != "",
+			"staging_path", wire.StagingPath(t.Turn.TurnID))
 		if !t.Deadline.IsZero() {
 			o.Set("deadline_at", wire.FormatTime(t.Deadline))
 		}
@@ -43,8 +50,9 @@ func status(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Obje
 		}
 		turns = append(turns, o)
 	}
-	o := ojson.NewObject("project", v.Config.Project.Name, "protocol_mode", "governed", "run_id", ojson.OrNull(s.Run()), "phase", s.Phase, "status", string(s.Status),
-		"active_turns", turns, "pending_gates", pendingGates(s), "blocked", s.Status == wire.StatusBlocked, "blocked_on", s.BlockedOn)
+	o := ojson.NewObject("project", v.Config.Project.Name, "protocol_mode", "governed",
+		"run_id", ojson.OrNull(s.Run()), "phase", s.Phase, "status", string(s.Status), "active_turns", turns,
+		"pending_gates", pendingGates(s), "blocked", s.Status == wire.StatusBlocked, "blocked_on", s.BlockedOn)
 	if st.Gate != nil {
 		o.Set("gate", gateObject(*st.Gate))
 	}
@@ -83,10 +91,12 @@ func continuous(r *runner.Runner) *ojson.Object {
 func pendingGates(s *run.State) []*ojson.Object {
 	out := []*ojson.Object{}
 	if p := s.PendingPhaseTransition; p != nil {
-		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "phase_transition", "from", p.From, "to", p.To, "requested_by_turn", ojson.OrNull(p.RequestedByTurn)))
+		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "phase_transition", "from", p.From, "to", p.To,
+			"requested_by_turn", ojson.OrNull(p.RequestedByTurn)))
 	}
 	if p := s.PendingRunCompletion; p != nil {
-		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "run_completion", "requested_by_turn", ojson.OrNull(p.RequestedByTurn)))
+		out = append(out, ojson.NewObject("gate_id", p.Gate, "type", "run_completion",
+			"requested_by_turn", ojson.OrNull(p.RequestedByTurn)))
 	}
 	return out
 }
@@ -109,13 +119,19 @@ func gates(ctx context.Context, r *runner.Runner, _ *ojson.Object) (*ojson.Objec
 	for _, g := range list {
 		rows = append(rows, gateObject(g))
 	}
-	return ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase, "pending_gates", pendingGates(v.State), "gates", rows,
+	return ojson.NewObject("run_id", ojson.OrNull(v.State.Run()), "phase", v.State.Phase,
+		"pending_gates", pendingGates(v.State), "gates", rows,
 		"note", "Approvals are for people: git agentxchain approve, in their own terminal."), nil
 }
 
 // listing is a tool that shows the end of a ledger, newest last.
-func listing(name, about, member string, l wire.Ledger, def int, current bool, keep func(a, row *ojson.Object) bool, more ...argument) tool {
-	return tool{name: name, about: about, reads: true, args: append([]argument{limit("How many rows, counted from the newest.")}, more...),
+func listing(name, about, member string, l wire.Ledger, def int, current bool, keep func(a, row *ojson.Object) bool,
+	more ...argument) tool {
+	return tool{
+		name:  name,
+		about: about,
+		reads: true,
+		args:  append([]argument{limit("How many rows, counted from the newest.")}, more...),
 		call: func(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Object, error) {
 			n, ok := a.Int("limit")
 			if !ok {
@@ -143,12 +159,14 @@ func listing(name, about, member string, l wire.Ledger, def int, current bool, k
 				o.Set("truncated", true)
 			}
 			return o, nil
-		}}
+		},
+	}
 }
 
 // tail reads the end of a ledger, bounded; cut says that older rows were left out
 // for their size.
-func tail(ctx context.Context, r *runner.Runner, l wire.Ledger, n int, keep func(*ojson.Object) bool) (rows []*ojson.Object, cut bool, err error) {
+func tail(ctx context.Context, r *runner.Runner, l wire.Ledger, n int,
+	keep func(*ojson.Object) bool) (rows []*ojson.Object, cut bool, err error) {
 	lines, err := r.Store.TailRows(ctx, l, n, keep)
 	if err != nil {
 		return nil, false, err

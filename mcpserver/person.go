@@ -38,7 +38,8 @@ func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson
 		}
 	}
 	if s.Status != wire.StatusBlocked {
-		return nil, refusal(wire.CodeNotFound, fmt.Sprintf("Run is not blocked (status: %q). Nothing to approve.", s.Status))
+		return nil, refusal(wire.CodeNotFound,
+			fmt.Sprintf("Run is not blocked (status: %q). Nothing to approve.", s.Status))
 	}
 	for _, open := range v.Index.OpenEscalations {
 		if open.String("escalation_id") != id {
@@ -48,7 +49,8 @@ func approveGate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson
 			return nil, refusal(wire.CodeInvalidArgument, shown(id)+" is not the current blocker for this run.")
 		}
 		return ojson.NewObject("gate_id", id, "type", open.String("type"), "detail", open.String("detail"),
-			"instruction", "Only a person can lift a block. Ask one to run, in their own terminal: git agentxchain unblock "+id), nil
+			"instruction", "Only a person can lift a block. Ask one to run, in their own terminal: git agentxchain unblock "+
+				id), nil
 	}
 	return nil, refusal(wire.CodeNotFound, "No open escalation found for "+shown(id)+".")
 }
@@ -68,6 +70,7 @@ func intakeRecord(_ context.Context, _ *runner.Runner, a *ojson.Object) (*ojson.
 	}
 	o.Set("recorded", false)
 	// No command line contains foreign words: a person might paste it into a shell.
-	o.Set("instruction", "Nothing was recorded: new work is taken on by people. Show this to a person, who adds it to the project's goal or charter; to have the current run wait for them, call agentxchain_escalate.")
+	o.Set("instruction",
+		"Nothing was recorded: new work is taken on by people. Show this to a person, who adds it to the project's goal or charter; to have the current run wait for them, call agentxchain_escalate.")
 	return o, nil
 }

@@ -46,21 +46,22 @@ func resources() []resource {
 		}}
 	}
 	turn := func(file, about, kind string) resource {
-		return resource{"turn/" + file, "active turn: " + file, about, kind, func(ctx context.Context, r *runner.Runner) ([]byte, error) {
-			v, err := r.View(ctx)
-			if err != nil {
-				return nil, err
-			}
-			t, refused := protocol.ResolveTurn(v.State, "", "show")
-			if refused != nil {
-				return nil, refused
-			}
-			data, err := sealed(ctx, r, t, file)
-			if err == nil && data == nil {
-				err = refusal(wire.CodeNotFound, "The bundle of turn "+t.TurnID+" has no "+file+".")
-			}
-			return data, err
-		}}
+		return resource{"turn/" + file, "active turn: " + file, about, kind,
+			func(ctx context.Context, r *runner.Runner) ([]byte, error) {
+				v, err := r.View(ctx)
+				if err != nil {
+					return nil, err
+				}
+				t, refused := protocol.ResolveTurn(v.State, "", "show")
+				if refused != nil {
+					return nil, refused
+				}
+				data, err := sealed(ctx, r, t, file)
+				if err == nil && data == nil {
+					err = refusal(wire.CodeNotFound, "The bundle of turn "+t.TurnID+" has no "+file+".")
+				}
+				return data, err
+			}}
 	}
 	return []resource{
 		document("state", "The state of the run, as it is on disk.", wire.DocState),
@@ -86,7 +87,11 @@ func (s *server) addResources(out *mcp.Server) {
 				if d.kind == jsonType {
 					shown = string(text.JSON(data))
 				}
-				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: req.Params.URI, MIMEType: d.kind, Text: shown}}}, nil
+				return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{
+					URI:      req.Params.URI,
+					MIMEType: d.kind,
+					Text:     shown,
+				}}}, nil
 			})
 	}
 }

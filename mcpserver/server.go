@@ -71,7 +71,14 @@ const maxLine = 12 << 20
 // message is answered with an error and otherwise ignored. It returns nil when the
 // client has gone.
 func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error {
-	err := New(opt).Run(ctx, &mcpwire.Stream{In: in, Out: out, Line: maxLine, InTurn: "tools/call", Drain: true, Odd: refuseLine})
+	err := New(opt).Run(ctx, &mcpwire.Stream{
+		In:     in,
+		Out:    out,
+		Line:   maxLine,
+		InTurn: "tools/call",
+		Drain:  true,
+		Odd:    refuseLine,
+	})
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil
 	}
@@ -83,7 +90,9 @@ func refuseLine(_ []byte, problem error) ([]byte, error) {
 	if errors.Is(problem, mcpwire.ErrTooLong) {
 		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The message is too long."}}`), nil
 	}
-	return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"The line is not a JSON-RPC message."}}`), nil
+	return []byte(
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"The line is not a JSON-RPC message."}}`,
+	), nil
 }
 
 // open opens the project for one call. The caller is an agent.

@@ -83,7 +83,12 @@ func (t tool) schema() map[string]any {
 			required = append(required, a.name)
 		}
 	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	return map[string]any{
+		"type":                 "object",
+		"properties":           properties,
+		"required":             required,
+		"additionalProperties": false,
+	}
 }
 
 func (a argument) limit() int {
@@ -163,7 +168,8 @@ func (a argument) check(v ojson.Value) string {
 }
 
 // answer carries the call out. What the run refuses is an answer too (ok false).
-func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Runner, error), root string, args *ojson.Object) *mcp.CallToolResult {
+func (t tool) answer(ctx context.Context, open func(context.Context) (*runner.Runner, error), root string,
+	args *ojson.Object) *mcp.CallToolResult {
 	r, err := open(ctx)
 	if err != nil {
 		return answer(failed(err, root))
@@ -216,7 +222,9 @@ func refusal(code, message string) error { return &wire.Error{Code: code, Messag
 
 // answer is the one text block of an answer.
 func answer(o *ojson.Object) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSuffix(string(text.JSON(ojson.Pretty(o))), "\n")}}}
+	return &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.TextContent{Text: strings.TrimSuffix(string(text.JSON(ojson.Pretty(o))), "\n")},
+	}}
 }
 
 // wrong is the answer to a call that makes no sense.

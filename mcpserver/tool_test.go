@@ -22,14 +22,27 @@ func named(t testing.TB, name string) tool {
 
 func TestArguments(t *testing.T) {
 	for _, c := range []struct{ tool, args, problem string }{
-		{"agentxchain_status", ``, ""}, {"agentxchain_status", `null`, ""}, {"agentxchain_status", `{}`, ""},
+		{"agentxchain_status", ``, ""},
+		{"agentxchain_status", `null`, ""},
+		{"agentxchain_status", `{}`, ""},
 		{"agentxchain_status", `{"x":1}`, `takes no argument "x"; it takes none`},
-		{"agentxchain_status", `[]`, "cannot be read"}, {"agentxchain_status", `{`, "cannot be read"},
-		{"agentxchain_events", `{"limit":1}`, ""}, {"agentxchain_events", `{"limit":1000}`, ""}, {"agentxchain_events", `{"limit":null}`, ""}, {"agentxchain_events", `{"limit":5.0}`, ""},
-		{"agentxchain_events", `{"limit":0}`, "whole number"}, {"agentxchain_events", `{"limit":1001}`, "whole number"}, {"agentxchain_events", `{"limit":1.5}`, "whole number"}, {"agentxchain_events", `{"limit":"5"}`, "whole number"},
-		{"agentxchain_accept_turn", `{"checkpoint":true,"turn_id":"t"}`, ""}, {"agentxchain_accept_turn", `{"checkpoint":"yes"}`, "true or false"}, {"agentxchain_accept_turn", `{"turn_id":7}`, "must be a string, not a number"},
+		{"agentxchain_status", `[]`, "cannot be read"},
+		{"agentxchain_status", `{`, "cannot be read"},
+		{"agentxchain_events", `{"limit":1}`, ""},
+		{"agentxchain_events", `{"limit":1000}`, ""},
+		{"agentxchain_events", `{"limit":null}`, ""},
+		{"agentxchain_events", `{"limit":5.0}`, ""},
+		{"agentxchain_events", `{"limit":0}`, "whole number"},
+		{"agentxchain_events", `{"limit":1001}`, "whole number"},
+		{"agentxchain_events", `{"limit":1.5}`, "whole number"},
+		{"agentxchain_events", `{"limit":"5"}`, "whole number"},
+		{"agentxchain_accept_turn", `{"checkpoint":true,"turn_id":"t"}`, ""},
+		{"agentxchain_accept_turn", `{"checkpoint":"yes"}`, "true or false"},
+		{"agentxchain_accept_turn", `{"turn_id":7}`, "must be a string, not a number"},
 		{"agentxchain_accept_turn", `{"turn_id":"` + strings.Repeat("x", 201) + `"}`, "longer than 200 bytes"},
-		{"agentxchain_stage_result", `{"result":{}}`, ""}, {"agentxchain_stage_result", `{"result":"{}"}`, ""}, {"agentxchain_stage_result", `{"result":[]}`, "must be a JSON object"},
+		{"agentxchain_stage_result", `{"result":{}}`, ""},
+		{"agentxchain_stage_result", `{"result":"{}"}`, ""},
+		{"agentxchain_stage_result", `{"result":[]}`, "must be a JSON object"},
 		{"agentxchain_stage_result", `{"result":{},"result":{}}`, "cannot be read"},
 	} {
 		_, problem := named(t, c.tool).read([]byte(c.args))
@@ -52,11 +65,13 @@ func TestSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := ojson.DecodeObject(data)
-		if err != nil || o.String("type") != "object" || o.Bool("additionalProperties") || !o.Has("additionalProperties") || o.Object("properties").Len() != len(x.args) {
+		if err != nil || o.String("type") != "object" || o.Bool("additionalProperties") ||
+			!o.Has("additionalProperties") || o.Object("properties").Len() != len(x.args) {
 			t.Errorf("%s: %s", x.name, data)
 		}
 	}
-	for _, need := range []string{"status", "events", "history", "approve_gate", "intake_record", "assign_turn", "stage_result", "accept_turn", "decisions", "gates"} {
+	for _, need := range []string{"status", "events", "history", "approve_gate", "intake_record", "assign_turn",
+		"stage_result", "accept_turn", "decisions", "gates"} {
 		if !seen["agentxchain_"+need] {
 			t.Errorf("there is no agentxchain_%s", need)
 		}

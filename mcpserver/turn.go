@@ -121,7 +121,8 @@ func stage(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Objec
 	if err != nil {
 		return nil, err
 	}
-	return ojson.NewObject("turn_id", got.TurnID, "staging_path", got.Path, "bytes", got.Size, "next", "agentxchain_verify_turn, then agentxchain_accept_turn"), nil
+	return ojson.NewObject("turn_id", got.TurnID, "staging_path", got.Path, "bytes", got.Size,
+		"next", "agentxchain_verify_turn, then agentxchain_accept_turn"), nil
 }
 
 // verify is agentxchain_verify_turn. Nothing is run and nothing recorded.
@@ -154,7 +155,8 @@ func accept(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 		return o, err
 	}
 	res := got.Result
-	o := ojson.NewObject("run_id", got.Run, "turn_id", res.Turn.TurnID, "status", string(got.State.Status), "phase", got.State.Phase, "accepted", res.Entry)
+	o := ojson.NewObject("run_id", got.Run, "turn_id", res.Turn.TurnID, "status", string(got.State.Status),
+		"phase", got.State.Phase, "accepted", res.Entry)
 	if len(res.Warnings) > 0 {
 		o.Set("warnings", res.Warnings)
 	}
@@ -202,7 +204,8 @@ func reject(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Obje
 		return nil, err
 	}
 	t := got.Result.Turn
-	return ojson.NewObject("run_id", got.Run, "turn_id", t.TurnID, "attempt", t.Attempt, "turn_status", t.Status, "status", string(got.State.Status), "blocked_on", got.State.BlockedOn), nil
+	return ojson.NewObject("run_id", got.Run, "turn_id", t.TurnID, "attempt", t.Attempt, "turn_status", t.Status,
+		"status", string(got.State.Status), "blocked_on", got.State.BlockedOn), nil
 }
 
 // escalate is agentxchain_escalate: the one way out that is always open to an agent.
@@ -210,10 +213,15 @@ func escalate(ctx context.Context, r *runner.Runner, a *ojson.Object) (*ojson.Ob
 	if a.String("reason") == "" {
 		return nil, refusal(wire.CodeInvalidArgument, "reason is required: what a person has to decide.")
 	}
-	got, err := r.Escalate(ctx, protocol.Escalate{TurnID: a.String("turn_id"), Reason: a.String("reason"), Detail: a.String("detail")})
+	got, err := r.Escalate(ctx, protocol.Escalate{
+		TurnID: a.String("turn_id"),
+		Reason: a.String("reason"),
+		Detail: a.String("detail"),
+	})
 	if err != nil {
 		return nil, err
 	}
-	return ojson.NewObject("run_id", got.Run, "status", string(got.State.Status), "blocked_on", got.Result.BlockedOn, "escalation_id", ojson.OrNull(got.Result.EscalationID),
+	return ojson.NewObject("run_id", got.Run, "status", string(got.State.Status), "blocked_on", got.Result.BlockedOn,
+		"escalation_id", ojson.OrNull(got.Result.EscalationID),
 		"instruction", "The run waits for a person now. Tell them, and stop."), nil
 }
