@@ -20,7 +20,12 @@ type ExportedBundle struct {
 // run's lock is held, so it is the history of the very state in the artifact.
 func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOptions) (*ExportedBundle, error) {
 	if run == "" {
-		return nil, &wire.Error{Code: gitstore.CodeNoRun, Field: "bundle", Message: "There is no run whose history could be bundled.", Hint: "start one with git agentxchain assign, or export without --bundle"}
+		return nil, &wire.Error{
+			Code:    gitstore.CodeNoRun,
+			Field:   "bundle",
+			Message: "There is no run whose history could be bundled.",
+			Hint:    "start one with git agentxchain assign, or export without --bundle",
+		}
 	}
 	path := opt.Bundle
 	refs, err := gitstore.RunRefs(ctx, store.Repository(), run)
@@ -43,7 +48,11 @@ func bundle(ctx context.Context, store *gitstore.Store, run string, opt ExportOp
 		b.Refs = append(b.Refs, r.Name)
 	}
 	if err := syncFile(path, &b.Bytes); err != nil {
-		return nil, &wire.Error{Code: "io_failed", Field: "bundle", Message: "The bundle cannot be written: " + err.Error() + "."}
+		return nil, &wire.Error{
+			Code:    "io_failed",
+			Field:   "bundle",
+			Message: "The bundle cannot be written: " + err.Error() + ".",
+		}
 	}
 	return b, nil
 }

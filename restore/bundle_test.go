@@ -49,7 +49,8 @@ func TestBundleBringsTheHistory(t *testing.T) {
 	if out.Plan.Relation != gitstore.RestoreSame || len(out.Bundle.Refs) != 4 {
 		t.Errorf("%+v %+v", out.Plan, out.Bundle.Refs)
 	}
-	for _, name := range []string{ref, "refs/agentxchain/proofs/" + id, "refs/agentxchain/signatures/" + id + "/ada", "refs/notes/agentxchain"} {
+	for _, name := range []string{ref, "refs/agentxchain/proofs/" + id, "refs/agentxchain/signatures/" + id + "/ada",
+		"refs/notes/agentxchain"} {
 		if a, b := testGit(t, s.dir, "rev-parse", name), testGit(t, s.clone, "rev-parse", name); a != b {
 			t.Errorf("%s is at %s, not at %s", name, b, a)
 		}
@@ -59,7 +60,8 @@ func TestBundleBringsTheHistory(t *testing.T) {
 	goOn(t, s.clone)
 	tip := testGit(t, s.clone, "rev-parse", ref)
 	newer, ahead := bundled(t, s.clone)
-	if out, err := into(t, s.clone, bytes.NewReader(newer), Options{Bundle: file}); err != nil || out.Bundle.Refs[0].Relation == gitstore.BundleForward {
+	if out, err := into(t, s.clone, bytes.NewReader(newer), Options{Bundle: file}); err != nil ||
+		out.Bundle.Refs[0].Relation == gitstore.BundleForward {
 		t.Errorf("%v", err)
 	}
 	if now := testGit(t, s.clone, "rev-parse", ref); now != tip {
@@ -128,35 +130,38 @@ func TestHostileBundlesAreRefused(t *testing.T) {
 	forged := func(commit string) []byte {
 		testGit(t, s.dir, "update-ref", "refs/agentxchain/runs/run_forged", commit)
 		defer testGit(t, s.dir, "update-ref", "-d", "refs/agentxchain/runs/run_forged")
-		return bytes.Replace(made("refs/agentxchain/runs/run_forged"), []byte("run_forged"), []byte(strings.TrimPrefix(ref, git.RunRefPrefix)), 1)
+		return bytes.Replace(made("refs/agentxchain/runs/run_forged"), []byte("run_forged"),
+			[]byte(strings.TrimPrefix(ref, git.RunRefPrefix)), 1)
 	}
 	list := map[string][]byte{
-		"empty":                    {},
-		"an artifact":              artifact,
-		"half":                     good[:len(good)/2],
-		"head alone":               good[:head],
-		"head without an end":      good[:head-1],
-		"a flipped bit":            flip(head + (len(good)-head)/2),
-		"a flipped checksum":       flip(len(good) - 3),
-		"more behind its end":      append(slices.Clone(good), "more"...),
-		"another commit":           changedHead(tip, strings.Repeat("ab", 20)),
-		"no commit":                changedHead(tip, "zz"+tip[2:]),
-		"a branch":                 made("main"),
-		"a branch beside":          made(ref, "main"),
-		"HEAD":                     made(ref, "HEAD"),
-		"another branch's name":    changedHead(ref, "refs/heads/main"),
-		"a path for a name":        changedHead(ref, "refs/agentxchain/runs/../../heads/main"),
-		"a lock for a name":        changedHead(ref, "refs/agentxchain/runs/x.lock"),
-		"an option for a name":     changedHead(ref, "--upload-pack=x"),
-		"a pattern for a name":     changedHead(ref, "refs/agentxchain/runs/*"),
-		"an initiative":            changedHead(ref, "refs/agentxchain/initiatives/x"),
-		"twice the same":           changedHead(tip+" "+ref+"\n", tip+" "+ref+"\n"+tip+" "+ref+"\n"),
-		"what it builds on":        changedHead("# v2 git bundle\n", "# v2 git bundle\n-"+tip+" x\n"),
-		"another version":          changedHead("# v2 git bundle", "# v9 git bundle"),
-		"a filter":                 changedHead("# v2 git bundle\n", "# v3 git bundle\n@object-format=sha1\n@filter=blob:none\n"),
-		"another object format":    changedHead("# v2 git bundle\n", "# v3 git bundle\n@object-format=sha256\n"),
-		"a long line":              changedHead(ref, ref+strings.Repeat("x", 20000)),
-		"many refs":                append([]byte("# v2 git bundle\n"), bytes.Repeat([]byte(tip+" refs/agentxchain/runs/x\n"), 100000)...),
+		"empty":                 {},
+		"an artifact":           artifact,
+		"half":                  good[:len(good)/2],
+		"head alone":            good[:head],
+		"head without an end":   good[:head-1],
+		"a flipped bit":         flip(head + (len(good)-head)/2),
+		"a flipped checksum":    flip(len(good) - 3),
+		"more behind its end":   append(slices.Clone(good), "more"...),
+		"another commit":        changedHead(tip, strings.Repeat("ab", 20)),
+		"no commit":             changedHead(tip, "zz"+tip[2:]),
+		"a branch":              made("main"),
+		"a branch beside":       made(ref, "main"),
+		"HEAD":                  made(ref, "HEAD"),
+		"another branch's name": changedHead(ref, "refs/heads/main"),
+		"a path for a name":     changedHead(ref, "refs/agentxchain/runs/../../heads/main"),
+		"a lock for a name":     changedHead(ref, "refs/agentxchain/runs/x.lock"),
+		"an option for a name":  changedHead(ref, "--upload-pack=x"),
+		"a pattern for a name":  changedHead(ref, "refs/agentxchain/runs/*"),
+		"an initiative":         changedHead(ref, "refs/agentxchain/initiatives/x"),
+		"twice the same":        changedHead(tip+" "+ref+"\n", tip+" "+ref+"\n"+tip+" "+ref+"\n"),
+		"what it builds on":     changedHead("# v2 git bundle\n", "# v2 git bundle\n-"+tip+" x\n"),
+		"another version":       changedHead("# v2 git bundle", "# v9 git bundle"),
+		"a filter": changedHead("# v2 git bundle\n",
+			"# v3 git bundle\n@object-format=sha1\n@filter=blob:none\n"),
+		"another object format": changedHead("# v2 git bundle\n", "# v3 git bundle\n@object-format=sha256\n"),
+		"a long line":           changedHead(ref, ref+strings.Repeat("x", 20000)),
+		"many refs": append([]byte("# v2 git bundle\n"),
+			bytes.Repeat([]byte(tip+" refs/agentxchain/runs/x\n"), 100000)...),
 		"a commit that is no run":  forged(empty),
 		"a run without a start":    forged(rootless),
 		"a run with two parents":   forged(merged),

@@ -96,7 +96,8 @@ func bound(paths []string, max int) []string {
 			n = 0
 		case strings.HasPrefix(p, ".planning/"):
 			n = 3
-		case strings.HasPrefix(p, ".agentxchain/dispatch/"), strings.HasPrefix(p, ".agentxchain/staging/"), strings.HasPrefix(p, ".agentxchain/transactions/"):
+		case strings.HasPrefix(p, ".agentxchain/dispatch/"), strings.HasPrefix(p, ".agentxchain/staging/"),
+			strings.HasPrefix(p, ".agentxchain/transactions/"):
 			n = 2
 		}
 		classes[n] = append(classes[n], p)

@@ -61,7 +61,8 @@ func summarizeDecisions(rows []*ojson.Object, config *ojson.Object) *ojson.Objec
 	if categories == nil {
 		categories = []string{}
 	}
-	return ojson.NewObject("total", len(rows), "active_count", len(active), "overridden_count", len(overridden), "active", active, "overridden", overridden,
+	return ojson.NewObject("total", len(rows), "active_count", len(active), "overridden_count", len(overridden),
+		"active", active, "overridden", overridden,
 		"operator_summary", ojson.NewObject("active_categories", categories, "highest_active_authority_level", top,
 			"highest_active_authority_role", topRole, "highest_active_authority_source", topSource,
 			"superseding_active_count", supersede, "overridden_with_successor_count", succeeded))

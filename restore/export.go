@@ -200,8 +200,12 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 		case isFile(filepath.Join(at, wire.ConfigPath)):
 			return exportRun(ctx, at, "", opt)
 		case isFile(filepath.Join(at, coordinatorFile)) && opt.Bundle != "":
-			return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "bundle", Message: "A bundle is the history of one run, and this is an initiative with several repositories.",
-				Hint: "export with --bundle in each of its repositories"}
+			return nil, &wire.Error{
+				Code:    wire.CodeInvalidArgument,
+				Field:   "bundle",
+				Message: "A bundle is the history of one run, and this is an initiative with several repositories.",
+				Hint:    "export with --bundle in each of its repositories",
+			}
 		case isFile(filepath.Join(at, coordinatorFile)):
 			return exportCoordinator(ctx, at, opt)
 		}
@@ -214,7 +218,8 @@ func Prepare(ctx context.Context, dir string, opt ExportOptions) (*Export, error
 }
 
 func nothing(dir string) error {
-	return &wire.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.", wire.ConfigPath, coordinatorFile, dir),
+	return &wire.Error{Code: CodeNoExport, Message: fmt.Sprintf("There is neither %s nor %s in %s or above it.",
+		wire.ConfigPath, coordinatorFile, dir),
 		Hint: "change to a governed project or a coordinator's workspace, or make a project with git agentxchain init"}
 }
 

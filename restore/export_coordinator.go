@@ -30,7 +30,8 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 	}
 	defer func() { _ = root.Close() }()
 	if _, err := root.Stat(initiative.Dir); err == nil {
-		lock, err := gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export", opt.LockWait)
+		lock, err := gitstore.AcquireLock(ctx, filepath.Join(dir, filepath.FromSlash(coordinatorLock)), "export",
+			opt.LockWait)
 		if err != nil {
 			return nil, err
 		}
@@ -76,8 +77,9 @@ func exportCoordinator(ctx context.Context, dir string, opt ExportOptions) (_ *E
 		member(false, "export_kind", KindCoordinator),
 		member(false, "exported_at", wire.FormatTime(opt.Now())),
 		member(false, "workspace_root", place(opt.From, dir)),
-		member(false, "coordinator", ojson.NewObject("project_id", orNull(get(p, "id")), "project_name", orNull(get(p, "name")),
-			"schema_version", orNull(get(cfg, "schema_version")), "repo_count", size(get(cfg, "repos")), "workstream_count", size(get(cfg, "workstreams")))),
+		member(false, "coordinator", ojson.NewObject("project_id", orNull(get(p, "id")),
+			"project_name", orNull(get(p, "name")), "schema_version", orNull(get(cfg, "schema_version")),
+			"repo_count", size(get(cfg, "repos")), "workstream_count", size(get(cfg, "workstreams")))),
 		{text: append(memberName(false, "summary"), short[:len(short)-1]...), write: aggregated},
 		{text: append(append([]byte("}"), memberName(false, "files")...), '{')},
 	}
@@ -104,7 +106,8 @@ func (e *Export) repositories(ctx context.Context, dir string, cfg *ojson.Object
 			message := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "\ufffd")
 			e.Failed++
 			e.Notices = append(e.Notices, "The repository "+id+" is in the artifact as failed: "+message)
-			parts = append(parts, part{text: append(append(text, ':'), ojson.Compact(ojson.NewObject("ok", false, "path", declared, "error", message))...)})
+			parts = append(parts, part{text: append(append(text, ':'),
+				ojson.Compact(ojson.NewObject("ok", false, "path", declared, "error", message))...)})
 			continue
 		}
 		e.repos = append(e.repos, child)
@@ -170,9 +173,11 @@ func (e *Export) coordinatorSummary(w *entryWriter, cfg *ojson.Object) (*ojson.O
 	}
 	sortEvents(all)
 	repos, types := countEvents(all)
-	start := ojson.Compact(ojson.NewObject("total_events", len(all), "repos_with_events", repos, "event_type_counts", types))
+	start := ojson.Compact(ojson.NewObject("total_events", len(all), "repos_with_events", repos,
+		"event_type_counts", types))
 	return summary, func(out io.Writer) error {
-		if _, err := out.Write(append(append([]byte(`,"aggregated_events":`), start[:len(start)-1]...), `,"events":[`...)); err != nil {
+		if _, err := out.Write(append(append([]byte(`,"aggregated_events":`), start[:len(start)-1]...),
+			`,"events":[`...)); err != nil {
 			return err
 		}
 		for i, ev := range all {

@@ -38,7 +38,13 @@ type entryWriter struct {
 }
 
 func newEntryWriter(spool *spool, max int) *entryWriter {
-	return &entryWriter{spool: spool, max: max, reader: scan.Bytes(nil, scan.Limits{}), documents: make(map[string][]byte), rows: make(map[string]int)}
+	return &entryWriter{
+		spool:     spool,
+		max:       max,
+		reader:    scan.Bytes(nil, scan.Limits{}),
+		documents: make(map[string][]byte),
+		rows:      make(map[string]int),
+	}
 }
 
 // entry writes the entry of one file.
@@ -50,8 +56,12 @@ func (w *entryWriter) entry(f *fileRead) error {
 	w.content = f.content
 	if wrong != nil {
 		if !mayBeText(path) {
-			return &wire.Error{Code: CodeContent, Field: path, Message: fmt.Sprintf("%s is not what its name says: %v.", path, wrong),
-				Hint: "git agentxchain fsck says what is recorded of it; git agentxchain repair --from-ref puts the recorded file back"}
+			return &wire.Error{
+				Code:    CodeContent,
+				Field:   path,
+				Message: fmt.Sprintf("%s is not what its name says: %v.", path, wrong),
+				Hint:    "git agentxchain fsck says what is recorded of it; git agentxchain repair --from-ref puts the recorded file back",
+			}
 		}
 		format = formatText
 	}
@@ -104,7 +114,8 @@ func (w *entryWriter) entry(f *fileRead) error {
 // mayBeText reports files that people write: one that is not JSON although it is
 // called so must not keep a run from being exported (docs/compatibility.md#where-we-differ-on-purpose).
 func mayBeText(path string) bool {
-	for _, dir := range [...]string{".planning/", wire.ProposedDir + "/", wire.ReviewsDir + "/", wire.StagingDir + "/", wire.DispatchDir + "/", wire.RejectedDir + "/", ".agentxchain/reports/"} {
+	for _, dir := range [...]string{".planning/", wire.ProposedDir + "/", wire.ReviewsDir + "/", wire.StagingDir + "/",
+		wire.DispatchDir + "/", wire.RejectedDir + "/", ".agentxchain/reports/"} {
 		if strings.HasPrefix(path, dir) {
 			return true
 		}
@@ -159,7 +170,8 @@ func (w *entryWriter) text() error {
 }
 
 func (w *entryWriter) document(f *fileRead) error {
-	if p := f.path; p == statePath || p == wire.ConfigPath || p == coordinatorFile || strings.HasPrefix(p, multiDir+"/") {
+	if p := f.path; p == statePath || p == wire.ConfigPath || p == coordinatorFile ||
+		strings.HasPrefix(p, multiDir+"/") {
 		w.documents[p] = slices.Clone(w.content)
 	}
 	if f.compact != nil {

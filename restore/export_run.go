@@ -31,7 +31,8 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 	defer func() { _ = tx.Close() }()
 	view := tx.View()
 	if view.StateBytes == nil {
-		return nil, &wire.Error{Code: gitstore.CodeNoRun, Field: statePath, Message: "There is no run to export: " + statePath + " does not exist.",
+		return nil, &wire.Error{Code: gitstore.CodeNoRun, Field: statePath, Message: "There is no run to export: " +
+			statePath + " does not exist.",
 			Hint: "start a run with git agentxchain assign, or bring a recorded one here with git agentxchain repair --from-ref RUN"}
 	}
 	e := &Export{Kind: KindRun, Notices: slices.Clone(view.Notices)}
@@ -66,7 +67,11 @@ func exportRun(ctx context.Context, dir, repo string, opt ExportOptions) (_ *Exp
 }
 
 func temporary(err error) error {
-	return &wire.Error{Code: "io_failed", Message: "The files cannot be kept until the artifact is written: " + err.Error() + ".", Hint: "TMPDIR names the directory for temporary files"}
+	return &wire.Error{
+		Code:    "io_failed",
+		Message: "The files cannot be kept until the artifact is written: " + err.Error() + ".",
+		Hint:    "TMPDIR names the directory for temporary files",
+	}
 }
 
 // runExport is one run artifact in the making.

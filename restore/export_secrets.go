@@ -63,7 +63,8 @@ func (s *secretSearch) search(path string, content []byte) {
 		case !slices.Contains(s.prints, x.Fingerprint):
 			s.prints = append(s.prints, x.Fingerprint)
 		}
-		s.found = append(s.found, ojson.NewObject("path", path, "line", x.Line, "rule", x.Rule, "fingerprint", x.Fingerprint))
+		s.found = append(s.found,
+			ojson.NewObject("path", path, "line", x.Line, "rule", x.Rule, "fingerprint", x.Fingerprint))
 	}
 }
 
@@ -75,20 +76,23 @@ func (s *secretSearch) refusal() error {
 	var places []string
 	for _, o := range s.found {
 		line, _ := o.Int("line")
-		places = append(places, fmt.Sprintf("%s:%d (%s, %s)", text.OneLine(o.String("path")), line, o.String("rule"), o.String("fingerprint")))
+		places = append(places, fmt.Sprintf("%s:%d (%s, %s)", text.OneLine(o.String("path")), line, o.String("rule"),
+			o.String("fingerprint")))
 	}
 	if s.more > 0 {
 		places = append(places, fmt.Sprintf("and %d more", s.more))
 	}
 	where, way := "Files of the run hold", "revoke the secret and take it out of the file"
 	if s.history {
-		where, way = "The run's history holds", "revoke the secret and export without --bundle, since what was recorded stays"
+		where, way = "The run's history holds",
+			"revoke the secret and export without --bundle, since what was recorded stays"
 	}
 	return &wire.Error{
 		Code:    CodeSecretFound,
 		Field:   s.found[0].String("path"),
 		Message: where + " what looks like secrets: " + strings.Join(places, ", ") + ".",
-		Hint:    way + "; or, when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints, " --allow-secret "),
+		Hint: way + "; or, when it is none: git agentxchain export --allow-secret " + strings.Join(s.prints,
+			" --allow-secret "),
 		Details: ojson.NewObject("secrets", s.found, "more", s.more),
 	}
 }

@@ -47,7 +47,8 @@ func (o *Onto) Object() *ojson.Object {
 	for _, d := range o.Deciding {
 		list = append(list, ojson.NewObject("path", d.Path, "holds", d.Holds, "why", d.Why))
 	}
-	return ojson.NewObject("exported", string(o.Exported), "target", string(o.Head), "relation", o.Relation, "commits", o.Commits, "deciding", list, "passed", o.Passed)
+	return ojson.NewObject("exported", string(o.Exported), "target", string(o.Head), "relation", o.Relation,
+		"commits", o.Commits, "deciding", list, "passed", o.Passed)
 }
 
 func (t *restoring) relate(ctx context.Context, want, have git.OID) (*Onto, error) {
@@ -87,11 +88,14 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 	case headUnknown:
 		return o.refuse("commit %s, which the artifact belongs to, is not in this repository", whereFrom(t))
 	case headUnborn:
-		return o.refuse("the branch that is checked out has no commit, and the artifact belongs to %s", "git checkout "+shown(o.Exported))
+		return o.refuse("the branch that is checked out has no commit, and the artifact belongs to %s",
+			"git checkout "+shown(o.Exported))
 	case headBehind:
-		return o.refuse("this checkout is behind commit %s, which the artifact belongs to", "git merge --ff-only "+shown(o.Exported))
+		return o.refuse("this checkout is behind commit %s, which the artifact belongs to",
+			"git merge --ff-only "+shown(o.Exported))
 	case headApart:
-		return o.refuse("this checkout does not go on from commit %s, which the artifact belongs to", "git checkout "+shown(o.Exported))
+		return o.refuse("this checkout does not go on from commit %s, which the artifact belongs to",
+			"git checkout "+shown(o.Exported))
 	}
 	repo := t.store.Repository()
 	state := object(t.a.a.state)
@@ -107,7 +111,9 @@ func (o *Onto) judge(ctx context.Context, t *restoring) error {
 		case Restorable(p):
 			o.add(p, false, "committed since the export, and "+t.otherwise(p))
 		case turns.Len() > 0 && wire.Observable(p):
-			o.add(p, false, fmt.Sprintf("committed since the export, and turn %s would be taken for its author: its baseline is from before", turns.Keys()[0]))
+			o.add(p, false,
+				fmt.Sprintf("committed since the export, and turn %s would be taken for its author: its baseline is from before",
+					turns.Keys()[0]))
 		default:
 			o.Passed++
 		}
@@ -157,11 +163,20 @@ func (o *Onto) add(path string, holds bool, why string) {
 }
 
 func (o *Onto) refuse(format, hint string) error {
-	return &wire.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: strings.ToUpper(format[:1]) + fmt.Sprintf(format[1:], shown(o.Exported)) + ".", Hint: hint}
+	return &wire.Error{
+		Code:    CodeHeadMismatch,
+		Field:   "workspace.git.head_sha",
+		Message: strings.ToUpper(format[:1]) + fmt.Sprintf(format[1:], shown(o.Exported)) + ".",
+		Hint:    hint,
+	}
 }
 
 func (o *Onto) verdict(t *restoring) error {
-	e := &wire.Error{Code: CodeContradicted, Field: "workspace.git.head_sha", Hint: "git checkout " + shown(o.Exported) + ", or export again where the run is"}
+	e := &wire.Error{
+		Code:  CodeContradicted,
+		Field: "workspace.git.head_sha",
+		Hint:  "git checkout " + shown(o.Exported) + ", or export again where the run is",
+	}
 	if len(t.store.Repository().ShallowCommits()) > 0 {
 		e.Hint += "; this clone is shallow, git fetch --unshallow may bring what is missing"
 	}
@@ -169,13 +184,18 @@ func (o *Onto) verdict(t *restoring) error {
 	for _, d := range o.Deciding {
 		if !d.Holds {
 			lines = append(lines, printable(d.Path)+": "+d.Why)
-			e.Problems = append(e.Problems, wire.Problem{Code: CodeContradicted, Field: d.Path, Message: printable(d.Path) + ": " + d.Why})
+			e.Problems = append(e.Problems, wire.Problem{
+				Code:    CodeContradicted,
+				Field:   d.Path,
+				Message: printable(d.Path) + ": " + d.Why,
+			})
 		}
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	e.Message = fmt.Sprintf("What was committed since %s (%s) contradicts the artifact: %s.", shown(o.Exported), text.Count(o.Commits, "commit", "commits"), strings.Join(lines[:min(len(lines), 10)], "; "))
+	e.Message = fmt.Sprintf("What was committed since %s (%s) contradicts the artifact: %s.", shown(o.Exported),
+		text.Count(o.Commits, "commit", "commits"), strings.Join(lines[:min(len(lines), 10)], "; "))
 	if len(lines) > 10 {
 		e.Message += fmt.Sprintf(" There are %d more.", len(lines)-10)
 	}

@@ -13,7 +13,9 @@ import (
 func sha(b []byte) [32]byte { return sha256.Sum256(b) }
 
 func TestCollation(t *testing.T) {
-	want := []string{".agentxchain/dispatch/index.json", ".agentxchain/SESSION_RECOVERY.md", ".agentxchain/session.json", ".agentxchain/state.json", ".planning/a.md", ".planning/A.md", ".planning/ab.md", "agentxchain.json", "TALK.md", "turn_10", "turn_9"}
+	want := []string{".agentxchain/dispatch/index.json", ".agentxchain/SESSION_RECOVERY.md",
+		".agentxchain/session.json", ".agentxchain/state.json", ".planning/a.md", ".planning/A.md", ".planning/ab.md",
+		"agentxchain.json", "TALK.md", "turn_10", "turn_9"}
 	have := slices.Clone(want)
 	slices.Reverse(have)
 	slices.SortFunc(have, collate)
@@ -47,13 +49,15 @@ func TestText(t *testing.T) {
 }
 
 func TestBound(t *testing.T) {
-	paths := []string{".agentxchain/dispatch/a", ".agentxchain/events.jsonl", ".agentxchain/session.json", ".agentxchain/state.json", ".planning/a", "agentxchain.json"}
+	paths := []string{".agentxchain/dispatch/a", ".agentxchain/events.jsonl", ".agentxchain/session.json",
+		".agentxchain/state.json", ".planning/a", "agentxchain.json"}
 	for max, want := range map[int][]string{
 		0: paths,
 		6: paths,
 		1: {".agentxchain/events.jsonl", ".agentxchain/state.json", "agentxchain.json"},
 		4: {".agentxchain/events.jsonl", ".agentxchain/state.json", "agentxchain.json", ".agentxchain/session.json"},
-		5: {".agentxchain/events.jsonl", ".agentxchain/state.json", "agentxchain.json", ".agentxchain/session.json", ".agentxchain/dispatch/a"},
+		5: {".agentxchain/events.jsonl", ".agentxchain/state.json", "agentxchain.json", ".agentxchain/session.json",
+			".agentxchain/dispatch/a"},
 	} {
 		if have := bound(paths, max); !slices.Equal(have, want) {
 			t.Errorf("%d files: %q", max, have)
@@ -63,8 +67,12 @@ func TestBound(t *testing.T) {
 
 func TestGenerated(t *testing.T) {
 	for path, want := range map[string]bool{
-		".agentxchain/reports/report-a.md": true, ".agentxchain/reports/export-a.json": true, ".agentxchain/reports/chain-.json": false,
-		".agentxchain/reports/report-a/b.md": false, ".agentxchain/reports/report-a.txt": false, ".planning/report-a.md": false,
+		".agentxchain/reports/report-a.md":   true,
+		".agentxchain/reports/export-a.json": true,
+		".agentxchain/reports/chain-.json":   false,
+		".agentxchain/reports/report-a/b.md": false,
+		".agentxchain/reports/report-a.txt":  false,
+		".planning/report-a.md":              false,
 	} {
 		if wire.GeneratedReport(path) != want {
 			t.Errorf("%s: %v", path, !want)

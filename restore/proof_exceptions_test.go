@@ -32,16 +32,40 @@ var exceptions = []exception{
 	{name: "initiative repos/api/export/files removed", ours: "*", reason: itCrashes},
 	{name: "initiative repos/api/export/files null", ours: "*", reason: itCrashes},
 	{name: "initiative repos/api/export/files text", ours: "*", reason: itCrashes},
-	{name: "initiative summary/aggregated_events/repos_with_events object", ours: "summary.aggregated_events.repos_with_events", reason: itCrashes},
+	{
+		name:   "initiative summary/aggregated_events/repos_with_events object",
+		ours:   "summary.aggregated_events.repos_with_events",
+		reason: itCrashes,
+	},
 	{name: "history: an entry that is null", ours: otherChains, reason: itCrashes},
 	{name: `history: {"turn_id":"t","role":"pm","delegations_issued":[null]}`, ours: otherChains, reason: itCrashes},
-	{name: "decisions: null", ours: "summary.repo_decisions.total summary.repo_decisions.active_count summary.repo_decisions.overridden_count summary.repo_decisions.active summary.repo_decisions.overridden summary.repo_decisions.operator_summary", reason: itCrashes},
-	{name: `document {"export_kind":"agentxchain_run_export","files":null,"summary":{},"state":{}}`, ours: "*", reason: itCrashes},
+	{
+		name:   "decisions: null",
+		ours:   "summary.repo_decisions.total summary.repo_decisions.active_count summary.repo_decisions.overridden_count summary.repo_decisions.active summary.repo_decisions.overridden summary.repo_decisions.operator_summary",
+		reason: itCrashes,
+	},
+	{
+		name:   `document {"export_kind":"agentxchain_run_export","files":null,"summary":{},"state":{}}`,
+		ours:   "*",
+		reason: itCrashes,
+	},
 
-	{name: "run files/.agentxchain/state.json/content_base64 longer", ours: "files..agentxchain/state.json", reason: strict},
-	{name: "run files/.agentxchain/history.jsonl/content_base64 longer", ours: "files..agentxchain/history.jsonl", reason: strict},
+	{
+		name:   "run files/.agentxchain/state.json/content_base64 longer",
+		ours:   "files..agentxchain/state.json",
+		reason: strict,
+	},
+	{
+		name:   "run files/.agentxchain/history.jsonl/content_base64 longer",
+		ours:   "files..agentxchain/history.jsonl",
+		reason: strict,
+	},
 	{name: "run files/TALK.md/content_base64 longer", ours: "files.TALK.md", reason: strict},
-	{name: "initiative files/.agentxchain/multirepo/state.json/content_base64 longer", ours: "files..agentxchain/multirepo/state.json", reason: strict},
+	{
+		name:   "initiative files/.agentxchain/multirepo/state.json/content_base64 longer",
+		ours:   "files..agentxchain/multirepo/state.json",
+		reason: strict,
+	},
 	{name: "TALK.md in base64 *", ours: "files.TALK.md", reason: strict},
 
 	{name: "run in a repository of an initiative twice", ours: unreadable, reason: twice},

@@ -139,16 +139,20 @@ func handmadeInitiative(t testing.TB) *ojson.Object {
 	event := func(id, at, kind string) string {
 		return `{"event_id":"` + id + `","timestamp":"` + at + `","event_type":"` + kind + `"}`
 	}
-	early, late := event("evt_1", "2026-01-01T00:00:00Z", "run_started"), event("evt_0", "2026-01-02T00:00:00Z", "turn_dispatched")
-	setFile(api, ".agentxchain/events.jsonl", formatJSONL, late+"\n"+early+"\n", []any{parsed(t, []byte(late)), parsed(t, []byte(early))})
+	early, late := event("evt_1", "2026-01-01T00:00:00Z",
+		"run_started"), event("evt_0", "2026-01-02T00:00:00Z", "turn_dispatched")
+	setFile(api, ".agentxchain/events.jsonl", formatJSONL, late+"\n"+early+"\n",
+		[]any{parsed(t, []byte(late)), parsed(t, []byte(early))})
 	files := ojson.NewObject("files", &ojson.Object{})
 	document := func(name, content string) *ojson.Object {
 		o := parsed(t, []byte(content))
 		setFile(files, name, formatJSON, content, o)
 		return o
 	}
-	config := document(coordinatorFile, `{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{"api":{"path":"api"},"web":{"path":"web"},"gone":{"path":"gone"}},"workstreams":{"core":{}},"routing":{"planning":{}}}`)
-	document(multiDir+"/state.json", `{"super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"api":{"status":"linked"},"web":{}}}`)
+	config := document(coordinatorFile,
+		`{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{"api":{"path":"api"},"web":{"path":"web"},"gone":{"path":"gone"}},"workstreams":{"core":{}},"routing":{"planning":{}}}`)
+	document(multiDir+"/state.json",
+		`{"super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"api":{"status":"linked"},"web":{}}}`)
 	document(multiDir+"/barriers.json", `{"b":{"status":"pending"}}`)
 	setFile(files, multiDir+"/history.jsonl", formatJSONL, "{\"n\":1}\n", []any{ojson.NewObject("n", 1)})
 	tagged := func(s string) *ojson.Object {
@@ -156,14 +160,20 @@ func handmadeInitiative(t testing.TB) *ojson.Object {
 		o.Set("repo_id", "api")
 		return o
 	}
-	return ojson.NewObject("schema_version", "0.3", "export_kind", KindCoordinator, "exported_at", "2026-01-02T03:04:05.678Z", "workspace_root", ".",
-		"coordinator", ojson.NewObject("project_id", "co", "project_name", "Co", "schema_version", "0.1", "repo_count", 3, "workstream_count", 1),
-		"summary", ojson.NewObject("super_run_id", "srun_1", "status", "active", "phase", "planning", "workflow_phase_order", []any{"planning"},
-			"repo_run_statuses", ojson.NewObject("api", "linked", "web", "unknown"), "barrier_count", 1, "history_entries", 1, "decision_entries", 0,
+	return ojson.NewObject("schema_version", "0.3", "export_kind", KindCoordinator,
+		"exported_at", "2026-01-02T03:04:05.678Z", "workspace_root", ".",
+		"coordinator", ojson.NewObject("project_id", "co", "project_name", "Co", "schema_version", "0.1",
+			"repo_count", 3, "workstream_count", 1),
+		"summary", ojson.NewObject("super_run_id", "srun_1", "status", "active", "phase", "planning",
+			"workflow_phase_order", []any{"planning"},
+			"repo_run_statuses", ojson.NewObject("api", "linked", "web", "unknown"), "barrier_count", 1,
+			"history_entries", 1, "decision_entries", 0,
 			"aggregated_events", ojson.NewObject("total_events", 2, "repos_with_events", []any{"api"},
-				"event_type_counts", ojson.NewObject("run_started", 1, "turn_dispatched", 1), "events", []any{tagged(early), tagged(late)})),
+				"event_type_counts", ojson.NewObject("run_started", 1, "turn_dispatched", 1),
+				"events", []any{tagged(early), tagged(late)})),
 		"files", files.Object("files"), "config", config,
-		"repos", ojson.NewObject("api", ojson.NewObject("ok", true, "path", "api", "export", api), "web", ojson.NewObject("ok", true, "path", "web", "export", web),
+		"repos", ojson.NewObject("api", ojson.NewObject("ok", true, "path", "api", "export", api),
+			"web", ojson.NewObject("ok", true, "path", "web", "export", web),
 			"gone", ojson.NewObject("ok", false, "path", "gone", "error", "there is nothing")))
 }
 
@@ -186,7 +196,8 @@ func allMutants(t testing.TB) []mutant {
 	})...)
 	list = append(list, mutateAll(t, "initiative", initiative, func(path string) bool {
 		in, ok := strings.CutPrefix(path, "repos/")
-		return !strings.HasPrefix(path, "config/") && (!strings.HasPrefix(path, "files/") || strings.HasSuffix(path, "/state.json")) &&
+		return !strings.HasPrefix(path, "config/") &&
+			(!strings.HasPrefix(path, "files/") || strings.HasSuffix(path, "/state.json")) &&
 			(!ok || in == "api" || in == "gone" || in == "api/export" || in == "api/export/files")
 	})...)
 	return append(list, byHand(t, run, initiative)...)
@@ -220,23 +231,29 @@ func byHand(t testing.TB, run, initiative []byte) []mutant {
 		o.Object("summary").Delete("dashboard_session")
 		o.Object("summary").Delete("workflow_phase_order")
 	})
-	from("run in a repository of an initiative twice", initiative, `"web":{"ok":true,"path":"web","export":{`, `"web":{"ok":true,"path":"web","export":null,"export":{`)
+	from("run in a repository of an initiative twice", initiative, `"web":{"ok":true,"path":"web","export":{`,
+		`"web":{"ok":true,"path":"web","export":null,"export":{`)
 	from("path twice, the last counts", run, `"TALK.md":{`, `"TALK.md":{},"TALK.md":{`)
 	from("member twice, the last counts", run, `"project_root":"."`, `"project_root":"","project_root":"."`)
 	from("member twice, the last is wrong", run, `"project_root":"."`, `"project_root":".","project_root":""`)
-	for _, at := range []string{"2026-01-02", "2026-01", "2026", "2026-01-02T03:04Z", "2026-01-02T03:04:05", "2026-01-02T03:04:05+02:00", "2026-01-02 03:04:05", "2026-13-01T00:00:00Z",
-		"2026-02-30T00:00:00Z", "2026-02-30", "2026-01-02T24:00:00Z", "2026-01-02T25:00:00Z", "2026-01-02T03:04:60Z", "2026-01-02t03:04:05z", "Fri, 02 Jan 2026 03:04:05 GMT", "2 January 2026", "now", " 2026-01-02", "2026-01-02T03:04:05.123456789Z", "+002026-01-02T03:04:05Z", "1", "x 1"} {
+	for _, at := range []string{"2026-01-02", "2026-01", "2026", "2026-01-02T03:04Z", "2026-01-02T03:04:05",
+		"2026-01-02T03:04:05+02:00", "2026-01-02 03:04:05", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z",
+		"2026-02-30", "2026-01-02T24:00:00Z", "2026-01-02T25:00:00Z", "2026-01-02T03:04:60Z", "2026-01-02t03:04:05z",
+		"Fri, 02 Jan 2026 03:04:05 GMT", "2 January 2026", "now", " 2026-01-02", "2026-01-02T03:04:05.123456789Z",
+		"+002026-01-02T03:04:05Z", "1", "x 1"} {
 		from("exported at "+at, run, "2026-01-02T03:04:05.678Z", at)
 	}
 	for _, n := range []string{"3.0", "3e0", "0.3e1", "30e-1", "3.0000000000000001", "-0", "1e400", "3.5"} {
 		from("history_entries "+n, run, `"history_entries":3`, `"history_entries":`+n)
 		from("decision_entries "+n, run, `"decision_entries":0`, `"decision_entries":`+n)
 	}
-	for _, b := range []string{"IyBUYWxr_wo=", "IyBUYWxr/wo", "IyBU YWxr/wo=", "IyBUYWxr/wp=", "IyBUYWxr/wo==", "IyBUYWxr/wo=====", "IyBUYWxr/wo=AAAA", "!!!!", "I", "IyBUYWxr\\n/wo=", "\\u0049yBUYWxr/wo="} {
+	for _, b := range []string{"IyBUYWxr_wo=", "IyBUYWxr/wo", "IyBU YWxr/wo=", "IyBUYWxr/wp=", "IyBUYWxr/wo==",
+		"IyBUYWxr/wo=====", "IyBUYWxr/wo=AAAA", "!!!!", "I", "IyBUYWxr\\n/wo=", "\\u0049yBUYWxr/wo="} {
 		from("TALK.md in base64 "+b, run, "IyBUYWxr/wo=", b)
 	}
 	text := `"data":"# Talk` + "\ufffd" + `\n"`
-	for _, d := range []string{`"data":"# Talk\ufffd\u000a"`, `"data":"\u0023 Talk\uFFFD\n"`, `"data":"# Talk\ud83d\n"`, `"data":"# Talk\n"`, `"data":["# Talk"]`, `"data":{}`} {
+	for _, d := range []string{`"data":"# Talk\ufffd\u000a"`, `"data":"\u0023 Talk\uFFFD\n"`,
+		`"data":"# Talk\ud83d\n"`, `"data":"# Talk\n"`, `"data":["# Talk"]`, `"data":{}`} {
 		from("TALK.md with "+d, run, text, d)
 	}
 	for _, x := range []struct{ name, content, data, format string }{
@@ -290,7 +307,8 @@ func byHand(t testing.TB, run, initiative []byte) []mutant {
 			o.Object("files").Set("x", "ENTRY")
 		})
 		last := &list[len(list)-1]
-		last.data = bytes.Replace(last.data, []byte(`"ENTRY"`), []byte(`{"format":"`+format+`","bytes":9,"sha256":"`+strings.Repeat("0", 64)+`","content_base64":null`+members+`}`), 1)
+		last.data = bytes.Replace(last.data, []byte(`"ENTRY"`), []byte(`{"format":"`+format+
+			`","bytes":9,"sha256":"`+strings.Repeat("0", 64)+`","content_base64":null`+members+`}`), 1)
 	}
 	for _, f := range []string{formatJSON, formatJSONL, formatText} {
 		left(f+" without a word", f, `,"data":null`)
@@ -306,7 +324,9 @@ func byHand(t testing.TB, run, initiative []byte) []mutant {
 			}
 		}
 	}
-	for _, n := range []string{`"total_entries":1,"retained_entries":2`, `"total_entries":"3","retained_entries":1`, `"total_entries":3,"retained_entries":1.0`, `"total_entries":-1,"retained_entries":-1`, `"retained_entries":1`, `"total_entries":0.5,"retained_entries":1`, `"total_entries":1e400,"retained_entries":1`} {
+	for _, n := range []string{`"total_entries":1,"retained_entries":2`, `"total_entries":"3","retained_entries":1`,
+		`"total_entries":3,"retained_entries":1.0`, `"total_entries":-1,"retained_entries":-1`, `"retained_entries":1`,
+		`"total_entries":0.5,"retained_entries":1`, `"total_entries":1e400,"retained_entries":1`} {
 		left("lines counted "+n, formatJSONL, `,"data":[1],"truncated":true,`+n)
 	}
 	history := func(name, content string, data ...any) {
@@ -318,11 +338,15 @@ func byHand(t testing.TB, run, initiative []byte) []mutant {
 	history("nothing", "", []any{}...)
 	history("an entry that is null", "null\n", nil)
 	history("entries that are no objects", "1\n\"x\"\n", 1, "x")
-	for _, line := range []string{`{"turn_id":"t","role":"pm","delegations_issued":[]}`, `{"turn_id":"t","role":"pm","delegations_issued":{}}`, `{"turn_id":"t","role":"pm","delegations_issued":[null]}`, `{"turn_id":"t","delegations_issued":[{"id":"d"}]}`,
+	for _, line := range []string{`{"turn_id":"t","role":"pm","delegations_issued":[]}`,
+		`{"turn_id":"t","role":"pm","delegations_issued":{}}`,
+		`{"turn_id":"t","role":"pm","delegations_issued":[null]}`, `{"turn_id":"t","delegations_issued":[{"id":"d"}]}`,
 		`{"delegation_review":{"parent_turn_id":"t","results":null}}`, `{"delegation_context":"d1"}`} {
 		history(line, line+"\n", parsed(t, []byte(line)))
 	}
-	for _, line := range []string{`null`, `1`, `{}`, `{"id":"D","category":"c","statement":"s","role":"x","run_id":"r","status":"active"}`, `{"id":"D","category":7,"statement":"s","role":"dev","run_id":"r","status":"odd"}`} {
+	for _, line := range []string{`null`, `1`, `{}`,
+		`{"id":"D","category":"c","statement":"s","role":"x","run_id":"r","status":"active"}`,
+		`{"id":"D","category":7,"statement":"s","role":"dev","run_id":"r","status":"odd"}`} {
 		set("decisions: "+line, func(o *ojson.Object) {
 			v, err := ojson.Decode([]byte(line))
 			if err != nil {
@@ -331,7 +355,9 @@ func byHand(t testing.TB, run, initiative []byte) []mutant {
 			setFile(o, ".agentxchain/repo-decisions.jsonl", formatJSONL, line+"\n", []any{v})
 		})
 	}
-	set("decisions: none left, claimed", func(o *ojson.Object) { setFile(o, ".agentxchain/repo-decisions.jsonl", formatJSONL, "", []any{}) })
+	set("decisions: none left, claimed", func(o *ojson.Object) {
+		setFile(o, ".agentxchain/repo-decisions.jsonl", formatJSONL, "", []any{})
+	})
 	set("turns: ids in the order of the alphabet", func(o *ojson.Object) {
 		state := `{"run_id":"run_1","status":"active","phase":"plan","active_turns":{"turn_9":{},"turn_10":{},"turn_B":{},"turn_a":{},"turn-1":{}},"retained_turns":[]}`
 		setFile(o, ".agentxchain/state.json", formatJSON, state, parsed(t, []byte(state)))
@@ -349,17 +375,30 @@ func byHand(t testing.TB, run, initiative []byte) []mutant {
 		}
 		o.Object("summary").Set("active_turn_ids", ids)
 	})
-	from("initiative inside an initiative", initiative, `"export":{"schema_version":"0.3","export_kind":"agentxchain_run_export"`, `"export":{"schema_version":"0.3","export_kind":"agentxchain_coordinator_export"`)
-	from("initiative with an artifact of no kind", initiative, `"export":{"schema_version":"0.3","export_kind":"agentxchain_run_export"`, `"export":{"schema_version":"0.3","export_kind":"other"`)
-	from("initiative with a flipped content in a repository", initiative, `"content_base64":"IyBUYWxr/wo="`, `"content_base64":"IyBUYWxq/wo="`)
-	from("initiative with a failed repository that has events", initiative, `"api":{"ok":true`, `"api":{"ok":false,"error":"x"`)
-	from("initiative that lists a failed repository", initiative, `"repos_with_events":["api"]`, `"repos_with_events":["api","gone"]`)
-	from("initiative with an unknown repository", initiative, `"repos":{"api":{"ok":true`, `"repos":{"other":{"ok":false,"path":"o","error":"e"},"api":{"ok":true`)
+	from("initiative inside an initiative", initiative,
+		`"export":{"schema_version":"0.3","export_kind":"agentxchain_run_export"`,
+		`"export":{"schema_version":"0.3","export_kind":"agentxchain_coordinator_export"`)
+	from("initiative with an artifact of no kind", initiative,
+		`"export":{"schema_version":"0.3","export_kind":"agentxchain_run_export"`,
+		`"export":{"schema_version":"0.3","export_kind":"other"`)
+	from("initiative with a flipped content in a repository", initiative, `"content_base64":"IyBUYWxr/wo="`,
+		`"content_base64":"IyBUYWxq/wo="`)
+	from("initiative with a failed repository that has events", initiative, `"api":{"ok":true`,
+		`"api":{"ok":false,"error":"x"`)
+	from("initiative that lists a failed repository", initiative, `"repos_with_events":["api"]`,
+		`"repos_with_events":["api","gone"]`)
+	from("initiative with an unknown repository", initiative, `"repos":{"api":{"ok":true`,
+		`"repos":{"other":{"ok":false,"path":"o","error":"e"},"api":{"ok":true`)
 	from("initiative with a truthy ok", initiative, `"api":{"ok":true`, `"api":{"ok":1`)
-	from("initiative with an event that has one member more", initiative, `"repo_id":"api"}`, `"repo_id":"api","more":1}`)
-	for _, doc := range []string{`null`, `[]`, `"x"`, `7`, `{}`, `{"export_kind":"agentxchain_run_export"}`, `{"export_kind":"agentxchain_coordinator_export"}`, `{"export_kind":null}`, `{"files":{"":{}}}`, `{"files":[1]}`,
-		`{"export_kind":"agentxchain_run_export","files":null,"summary":{},"state":{}}`, `{"export_kind":"agentxchain_run_export","files":{},"summary":{},"state":{}}`, `{"export_kind":"agentxchain_run_export","files":{},"summary":{"workflow_phase_order":[[]],"phase":7},"state":{"phase":7}}`,
-		`{"export_kind":"agentxchain_coordinator_export","files":{},"summary":{},"repos":[]}`, `{"export_kind":"agentxchain_coordinator_export","files":null,"summary":{},"repos":{"a":1,"b":null,"c":{},"d":{"ok":true},"e":{"ok":false}}}`} {
+	from("initiative with an event that has one member more", initiative, `"repo_id":"api"}`,
+		`"repo_id":"api","more":1}`)
+	for _, doc := range []string{`null`, `[]`, `"x"`, `7`, `{}`, `{"export_kind":"agentxchain_run_export"}`,
+		`{"export_kind":"agentxchain_coordinator_export"}`, `{"export_kind":null}`, `{"files":{"":{}}}`,
+		`{"files":[1]}`, `{"export_kind":"agentxchain_run_export","files":null,"summary":{},"state":{}}`,
+		`{"export_kind":"agentxchain_run_export","files":{},"summary":{},"state":{}}`,
+		`{"export_kind":"agentxchain_run_export","files":{},"summary":{"workflow_phase_order":[[]],"phase":7},"state":{"phase":7}}`,
+		`{"export_kind":"agentxchain_coordinator_export","files":{},"summary":{},"repos":[]}`,
+		`{"export_kind":"agentxchain_coordinator_export","files":null,"summary":{},"repos":{"a":1,"b":null,"c":{},"d":{"ok":true},"e":{"ok":false}}}`} {
 		list = append(list, mutant{"document " + doc, []byte(doc)})
 	}
 	return list

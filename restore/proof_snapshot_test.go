@@ -47,7 +47,8 @@ func exportWhileTurnsAreAccepted(t *testing.T) {
 		exports <- func() error {
 			for last := false; !last; {
 				last = ended.Load() // once more behind the last turn
-				e, err := Prepare(context.Background(), repo.Dir, ExportOptions{LockWait: time.Minute, TempDir: os.TempDir()})
+				e, err := Prepare(context.Background(), repo.Dir,
+					ExportOptions{LockWait: time.Minute, TempDir: os.TempDir()})
 				if err != nil {
 					return err
 				}
@@ -80,7 +81,8 @@ func exportWhileTurnsAreAccepted(t *testing.T) {
 
 func TestInitiativeIsReadUnderItsLock(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, coordinatorFile, `{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{},"workstreams":{}}`)
+	write(t, dir, coordinatorFile,
+		`{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{},"workstreams":{}}`)
 	write(t, dir, multiDir+"/state.json", `{}`)
 	lock, err := gitstore.AcquireLock(t.Context(), filepath.Join(dir, coordinatorLock), "test", 0)
 	if err != nil {
@@ -118,7 +120,8 @@ func TestFilesAreReadInOrder(t *testing.T) {
 			}
 			have = append(have, f.path)
 			want, _ := os.ReadFile(filepath.Join(dir, f.path))
-			if f.path == "missing" && f.err == nil || f.path != "missing" && (f.err != nil || !bytes.Equal(f.content, want) || f.digest != sha(want)) {
+			if f.path == "missing" && f.err == nil ||
+				f.path != "missing" && (f.err != nil || !bytes.Equal(f.content, want) || f.digest != sha(want)) {
 				t.Errorf("%s: %v, %d bytes", f.path, f.err, len(f.content))
 			}
 			return nil
@@ -205,7 +208,8 @@ func TestWritingFails(t *testing.T) {
 	if n, err := e.WriteTo(&again); err != nil || int(n) != len(data) || !bytes.Equal(again.Bytes(), data) {
 		t.Errorf("afterwards %d bytes, %v", n, err)
 	}
-	if _, err := Prepare(t.Context(), repo.Dir, ExportOptions{TempDir: filepath.Join(repo.Dir, wire.ConfigPath)}); codeOf(err) != "io_failed" {
+	if _, err := Prepare(t.Context(), repo.Dir,
+		ExportOptions{TempDir: filepath.Join(repo.Dir, wire.ConfigPath)}); codeOf(err) != "io_failed" {
 		t.Errorf("without a place for temporary files: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

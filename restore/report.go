@@ -46,8 +46,9 @@ func (r *Report) Object(input string) *ojson.Object {
 	if unproven == nil {
 		unproven = []string{}
 	}
-	return ojson.NewObject("overall", overall, "schema_version", orNull(r.SchemaVersion), "export_kind", orNull(r.ExportKind),
-		"file_count", r.FileCount, "repo_count", r.RepoCount, "errors", lines, "input", input, "unproven", unproven)
+	return ojson.NewObject("overall", overall, "schema_version", orNull(r.SchemaVersion),
+		"export_kind", orNull(r.ExportKind), "file_count", r.FileCount, "repo_count", r.RepoCount, "errors", lines,
+		"input", input, "unproven", unproven)
 }
 
 // InputError says that there is no artifact to judge: it cannot be read, or it is

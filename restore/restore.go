@@ -80,7 +80,11 @@ func Restore(ctx context.Context, r io.Reader, opt Options) (*Outcome, error) {
 			return nil, err
 		}
 	} else if opt.Bundle == "" {
-		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "input", Message: "There is neither an artifact nor a bundle to restore."}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "input",
+			Message: "There is neither an artifact nor a bundle to restore.",
+		}
 	}
 	store, err := opt.Open(ctx)
 	if err != nil {
@@ -128,9 +132,17 @@ func (t *restoring) prepare(ctx context.Context) error {
 		return t.fromBundle(ctx, b)
 	}
 	a := t.a
-	t.out.Run, t.out.Status, t.out.Exported, t.out.Files, t.out.Unwritten = a.run(), a.status(), a.exportedAt(), len(a.files), a.skipped
-	t.in = &gitstore.Incoming{Files: a.files, Open: a.open, Roots: RestoreRoots(), Spare: wire.GeneratedReport, Bundle: b,
-		Detail: ojson.NewObject("exported_at", a.exportedAt(), "head", a.head(), "files", len(a.files)), Reason: "an export artifact"}
+	t.out.Run, t.out.Status, t.out.Exported, t.out.Files, t.out.Unwritten = a.run(), a.status(), a.exportedAt(),
+		len(a.files), a.skipped
+	t.in = &gitstore.Incoming{
+		Files:  a.files,
+		Open:   a.open,
+		Roots:  RestoreRoots(),
+		Spare:  wire.GeneratedReport,
+		Bundle: b,
+		Detail: ojson.NewObject("exported_at", a.exportedAt(), "head", a.head(), "files", len(a.files)),
+		Reason: "an export artifact",
+	}
 	if b == nil {
 		return nil
 	}
@@ -139,8 +151,13 @@ func (t *restoring) prepare(ctx context.Context) error {
 			return nil
 		}
 	}
-	return &wire.Error{Code: gitstore.CodeHistoryInvalid, Field: "bundle", Message: fmt.Sprintf("The bundle holds nothing of run %s, which the artifact is about.", or(t.out.Run, "(none)")),
-		Hint: "name the bundle that was made together with the artifact"}
+	return &wire.Error{
+		Code:  gitstore.CodeHistoryInvalid,
+		Field: "bundle",
+		Message: fmt.Sprintf("The bundle holds nothing of run %s, which the artifact is about.",
+			or(t.out.Run, "(none)")),
+		Hint: "name the bundle that was made together with the artifact",
+	}
 }
 
 // fromBundle brings in the governed files of the newest operation in a bundle.
@@ -157,7 +174,11 @@ func (t *restoring) fromBundle(ctx context.Context, b *gitstore.RunBundle) error
 	for _, d := range wire.Documents() {
 		roots = append(roots, string(d))
 	}
-	t.in = &gitstore.Incoming{Bundle: b, Detail: ojson.NewObject("bundle", string(files.Op)), Reason: "a bundle of its history"}
+	t.in = &gitstore.Incoming{
+		Bundle: b,
+		Detail: ojson.NewObject("bundle", string(files.Op)),
+		Reason: "a bundle of its history",
+	}
 	for _, p := range files.Paths() {
 		data := files.Files[p]
 		t.in.Files = append(t.in.Files, gitstore.IncomingFile{Path: p, Size: int64(len(data)), SHA256: digestOf(data)})
@@ -189,10 +210,15 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 		t.out.Plan, err = t.store.PlanRestore(ctx, t.in)
 		return err
 	}
-	t.out.Plan, err = t.store.Restore(ctx, t.in, gitstore.RestoreOptions{Wait: t.opt.LockWait, Check: t.check, Progress: t.opt.Progress})
+	t.out.Plan, err = t.store.Restore(ctx, t.in, gitstore.RestoreOptions{
+		Wait:     t.opt.LockWait,
+		Check:    t.check,
+		Progress: t.opt.Progress,
+	})
 	t.out.Done = err == nil
 	if t.out.Done && t.configIsNew(ctx) {
-		t.out.Notices = append(t.out.Notices, wire.ConfigPath+" in the artifact is not the one that is committed here; what it names to run needs your trust again")
+		t.out.Notices = append(t.out.Notices, wire.ConfigPath+
+			" in the artifact is not the one that is committed here; what it names to run needs your trust again")
 	}
 	return err
 }
@@ -200,7 +226,8 @@ func (t *restoring) carryOut(ctx context.Context) (err error) {
 // configIsNew reports that the restore brought a configuration other than the
 // committed one. The same one with the line ends of a checkout is not other.
 func (t *restoring) configIsNew(ctx context.Context) bool {
-	if !slices.ContainsFunc(t.out.Plan.Actions, func(a gitstore.RestoreAction) bool { return a.Path == wire.ConfigPath }) {
+	if !slices.ContainsFunc(t.out.Plan.Actions,
+		func(a gitstore.RestoreAction) bool { return a.Path == wire.ConfigPath }) {
 		return false
 	}
 	repo := t.store.Repository()

@@ -34,8 +34,12 @@ func (t *restoring) sameProject(ctx context.Context) error {
 	if theirs == here && here != "" {
 		return nil
 	}
-	return &wire.Error{Code: CodeProjectMismatch, Field: "project.id", Message: fmt.Sprintf("It was exported from the project %s, and this is %s.", named(theirs), named(here)),
-		Hint: "change to a clone of the project it was exported from"}
+	return &wire.Error{
+		Code:    CodeProjectMismatch,
+		Field:   "project.id",
+		Message: fmt.Sprintf("It was exported from the project %s, and this is %s.", named(theirs), named(here)),
+		Hint:    "change to a clone of the project it was exported from",
+	}
 }
 
 func named(id string) string {
@@ -54,7 +58,11 @@ func (t *restoring) projectHere() (string, error) {
 	}
 	o, err := ojson.DecodeObject(data)
 	if err != nil {
-		return "", &wire.Error{Code: wire.CodeInvalidConfig, Field: wire.ConfigPath, Message: wire.ConfigPath + " of this project is not JSON: " + err.Error() + "."}
+		return "", &wire.Error{
+			Code:    wire.CodeInvalidConfig,
+			Field:   wire.ConfigPath,
+			Message: wire.ConfigPath + " of this project is not JSON: " + err.Error() + ".",
+		}
 	}
 	return o.Object("project").String("id"), nil
 }
@@ -80,10 +88,16 @@ func (t *restoring) sameHead(ctx context.Context) error {
 		return err
 	}
 	if !t.opt.Onto {
-		e := &wire.Error{Code: CodeHeadMismatch, Field: "workspace.git.head_sha", Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want), shown(have))}
+		e := &wire.Error{
+			Code:  CodeHeadMismatch,
+			Field: "workspace.git.head_sha",
+			Message: fmt.Sprintf("The artifact belongs to commit %s, and this checkout is at %s.", shown(want),
+				shown(have)),
+		}
 		switch onto.Relation {
 		case headAhead:
-			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters", shown(want), text.Count(onto.Commits, "commit", "commits"))
+			e.Hint = fmt.Sprintf("go back with git checkout %s, or let --onto find out whether what was committed since (%s) matters",
+				shown(want), text.Count(onto.Commits, "commit", "commits"))
 		case headUnknown:
 			e.Hint = whereFrom(t)
 		default:
@@ -112,10 +126,15 @@ func (t *restoring) clean(ctx context.Context) error {
 	}
 	e := &wire.Error{Code: wire.CodeDirtyTree, Field: "worktree"}
 	add := func(path, what string) {
-		e.Problems = append(e.Problems, wire.Problem{Code: wire.CodeDirtyTree, Field: path, Message: printable(path) + " (" + what + ")"})
+		e.Problems = append(e.Problems, wire.Problem{
+			Code:    wire.CodeDirtyTree,
+			Field:   path,
+			Message: printable(path) + " (" + what + ")",
+		})
 	}
 	for _, p := range status.Paths() {
-		if operationalNow(p) || Restorable(strings.TrimSuffix(p, "/")) && !status.Dirty[p].Unmerged && t.in.Holds(t.store, p) {
+		if operationalNow(p) ||
+			Restorable(strings.TrimSuffix(p, "/")) && !status.Dirty[p].Unmerged && t.in.Holds(t.store, p) {
 			continue
 		}
 		add(p, dirtyKind(status.Dirty[p]))
@@ -162,7 +181,13 @@ func dirtyKind(d git.DirtyPath) string {
 	for _, k := range []struct {
 		is   bool
 		name string
-	}{{d.Unmerged, "in conflict"}, {d.Submodule, "submodule changed"}, {d.Untracked, "untracked"}, {d.Deleted, "deleted"}, {d.Staged, "staged"}} {
+	}{
+		{d.Unmerged, "in conflict"},
+		{d.Submodule, "submodule changed"},
+		{d.Untracked, "untracked"},
+		{d.Deleted, "deleted"},
+		{d.Staged, "staged"},
+	} {
 		if k.is {
 			kinds = append(kinds, k.name)
 		}

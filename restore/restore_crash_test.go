@@ -71,7 +71,13 @@ func crashCases(t *testing.T) []*crashCase {
 		}
 		return p
 	}
-	fresh := &crashCase{name: "fresh", dir: s.clone, artifact: file("first.json", s.artifact), before: governedBytes(t, s.clone), after: governedBytes(t, s.dir)}
+	fresh := &crashCase{
+		name:     "fresh",
+		dir:      s.clone,
+		artifact: file("first.json", s.artifact),
+		before:   governedBytes(t, s.clone),
+		after:    governedBytes(t, s.dir),
+	}
 	behind := &crashCase{name: "behind", dir: filepath.Join(base, "behind")}
 	testGit(t, base, "clone", "-q", s.dir, behind.dir)
 	restoreOK(t, behind.dir, s.artifact, Options{})
@@ -83,7 +89,13 @@ func crashCases(t *testing.T) []*crashCase {
 		t.Fatal("no bundle")
 	}
 	behind.artifact, behind.after = file("second.json", next), governedBytes(t, s.dir)
-	whole := &crashCase{name: "bundle", dir: filepath.Join(base, "whole"), artifact: behind.artifact, bundle: filepath.Join(base, "run.bundle"), after: behind.after}
+	whole := &crashCase{
+		name:     "bundle",
+		dir:      filepath.Join(base, "whole"),
+		artifact: behind.artifact,
+		bundle:   filepath.Join(base, "run.bundle"),
+		after:    behind.after,
+	}
 	testGit(t, base, "clone", "-q", s.dir, whole.dir)
 	whole.before = governedBytes(t, whole.dir)
 	return []*crashCase{fresh, behind, whole}
@@ -130,11 +142,13 @@ func (c *crashCase) settled(t *testing.T, dir, where string, n int) (isNew bool)
 	files := governedBytes(t, dir)
 	isOld, isNew := maps.Equal(files, c.before), maps.Equal(files, c.after)
 	if isOld == isNew {
-		t.Fatalf("%s: %s: neither old nor new: %v; %v", c.name, where, changedNames(files, c.before), changedNames(files, c.after))
+		t.Fatalf("%s: %s: neither old nor new: %v; %v", c.name, where, changedNames(files, c.before),
+			changedNames(files, c.after))
 	}
 	sound(t, dir)
 	if isNew && c.name == "behind" {
-		kept, _ := filepath.Glob(filepath.Join(dir, ".agentxchain/transactions/restore-*/kept/.agentxchain/intake/old.json"))
+		kept, _ := filepath.Glob(filepath.Join(dir,
+			".agentxchain/transactions/restore-*/kept/.agentxchain/intake/old.json"))
 		if len(kept) != 1 {
 			t.Errorf("%s: %s: the displaced file is not kept", c.name, where)
 		}
@@ -145,7 +159,8 @@ func (c *crashCase) settled(t *testing.T, dir, where string, n int) (isNew bool)
 	testGit(t, dir, "fsck", "--strict", "--no-dangling")
 	if isOld {
 		// What did not happen can be done again.
-		if out, err := child(dir+"|"+c.artifact+map[bool]string{true: "|" + c.bundle}[c.bundle != ""], "").CombinedOutput(); err != nil {
+		if out, err := child(dir+"|"+c.artifact+map[bool]string{true: "|" + c.bundle}[c.bundle != ""],
+			"").CombinedOutput(); err != nil {
 			t.Fatalf("%s: %s: again: %v\n%s", c.name, where, err, out)
 		}
 		if files := governedBytes(t, dir); !maps.Equal(files, c.after) {
@@ -156,8 +171,9 @@ func (c *crashCase) settled(t *testing.T, dir, where string, n int) (isNew bool)
 }
 
 func restorePoints() []string {
-	return []string{"lock.acquired", "restore.noted", "restore.staged:1", "restore.staged:4", "restore.objects", "restore.ready", "refs.update.before", "refs.update.after", "restore.ref",
-		"restore.removed", "restore.placed:1", "restore.placed:5", "restore.before-state", "restore.after-state", "restore.swept"}
+	return []string{"lock.acquired", "restore.noted", "restore.staged:1", "restore.staged:4", "restore.objects",
+		"restore.ready", "refs.update.before", "refs.update.after", "restore.ref", "restore.removed",
+		"restore.placed:1", "restore.placed:5", "restore.before-state", "restore.after-state", "restore.swept"}
 }
 
 func long() bool { return os.Getenv("AGENTXCHAIN_LONG_TESTS") != "" }

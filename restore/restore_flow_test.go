@@ -56,7 +56,8 @@ func TestThereAndBack(t *testing.T) {
 	// An older artifact is one person's decision; what it displaces is kept, and the
 	// newer operations stay in the run's history.
 	before := governedBytes(t, s.dir)
-	if out = restoreOK(t, s.dir, s.artifact, Options{}); out.Plan.Relation != gitstore.RestoreReplaces || out.Plan.Kept == "" {
+	if out = restoreOK(t, s.dir, s.artifact, Options{}); out.Plan.Relation != gitstore.RestoreReplaces ||
+		out.Plan.Kept == "" {
 		t.Fatalf("%+v", out.Plan)
 	}
 	kept, err := os.ReadFile(filepath.Join(s.dir, out.Plan.Kept, string(wire.DocState)))
@@ -78,7 +79,8 @@ func TestThereAndBack(t *testing.T) {
 	sound(t, s.dir)
 	// Once more: nothing is left to do.
 	_, again := exported(t, s.dir, ExportOptions{})
-	if out = restoreOK(t, s.dir, again, Options{}); out.Plan.Relation != gitstore.RestoreSame || len(out.Plan.Actions) > 0 {
+	if out = restoreOK(t, s.dir, again, Options{}); out.Plan.Relation != gitstore.RestoreSame ||
+		len(out.Plan.Actions) > 0 {
 		t.Errorf("%+v", out.Plan)
 	}
 }
@@ -115,7 +117,11 @@ func TestRestoreReplacesWhatIsThere(t *testing.T) {
 	if !maps.Equal(a, b) {
 		t.Errorf("other files: %v", changedNames(a, b))
 	}
-	for p, want := range map[string]string{".agentxchain/reviews/old/x.md": "goes\n", ".agentxchain/missions/plan/deep/x": "goes\n", ".agentxchain/intake/a": "goes\n"} {
+	for p, want := range map[string]string{
+		".agentxchain/reviews/old/x.md":     "goes\n",
+		".agentxchain/missions/plan/deep/x": "goes\n",
+		".agentxchain/intake/a":             "goes\n",
+	} {
 		if got, err := os.ReadFile(filepath.Join(s.clone, out.Plan.Kept, p)); err != nil || string(got) != want {
 			t.Errorf("%s is not kept: %q %v", p, got, err)
 		}
@@ -143,13 +149,24 @@ func TestCheckoutIsRefused(t *testing.T) {
 	}{
 		{wire.CodeDirtyTree, "a.txt (modified)", func(dir string) { write(t, dir, "a.txt", "changed\n") }},
 		{wire.CodeDirtyTree, "new.txt (untracked)", func(dir string) { write(t, dir, "new.txt", "x\n") }},
-		{wire.CodeDirtyTree, "a.txt (staged)", func(dir string) { write(t, dir, "a.txt", "changed\n"); testGit(t, dir, "add", "a.txt") }},
+		{wire.CodeDirtyTree, "a.txt (staged)", func(dir string) {
+			write(t, dir, "a.txt", "changed\n")
+			testGit(t, dir, "add", "a.txt")
+		}},
 		{wire.CodeDirtyTree, "d/e.txt (deleted)", func(dir string) { _ = os.Remove(filepath.Join(dir, "d/e.txt")) }},
-		{wire.CodeDirtyTree, ".planning/ROADMAP.md (modified)", func(dir string) { write(t, dir, ".planning/ROADMAP.md", "changed\n") }},
-		{wire.CodeDirtyTree, ".planning/new.md (untracked)", func(dir string) { write(t, dir, ".planning/new.md", "x\n") }},
+		{wire.CodeDirtyTree, ".planning/ROADMAP.md (modified)", func(dir string) {
+			write(t, dir, ".planning/ROADMAP.md", "changed\n")
+		}},
+		{wire.CodeDirtyTree, ".planning/new.md (untracked)", func(dir string) {
+			write(t, dir, ".planning/new.md", "x\n")
+		}},
 		{wire.CodeDirtyTree, `"x\x1b[31m\n" (untracked)`, func(dir string) { write(t, dir, "x\x1b[31m\n", "x\n") }},
-		{CodeHeadMismatch, "belongs to commit", func(dir string) { testGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more") }},
-		{CodeHeadMismatch, "belongs to commit", func(dir string) { testGit(t, dir, "checkout", "-q", "--orphan", "other") }},
+		{CodeHeadMismatch, "belongs to commit", func(dir string) {
+			testGit(t, dir, "commit", "-q", "--allow-empty", "-m", "more")
+		}},
+		{CodeHeadMismatch, "belongs to commit", func(dir string) {
+			testGit(t, dir, "checkout", "-q", "--orphan", "other")
+		}},
 		{CodeProjectMismatch, "other", func(dir string) {
 			data, err := os.ReadFile(filepath.Join(dir, wire.ConfigPath))
 			if err != nil {
@@ -190,7 +207,8 @@ func lockAsAnother(t *testing.T, dir string) {
 	if err != nil {
 		// The file is torn for now; it is replaced by a whole one.
 		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(wire.LockPath)))
-		if lock, err = gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test", 0); err != nil {
+		if lock, err = gitstore.AcquireLock(t.Context(), filepath.Join(dir, filepath.FromSlash(wire.LockPath)), "test",
+			0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -217,7 +235,9 @@ func TestOnto(t *testing.T) {
 	}{
 		{"product, no turn", quiet, func(dir string) { write(t, dir, "a.txt", "x\n") }, "", ""},
 		{"product, a turn", s.artifact, func(dir string) { write(t, dir, "a.txt", "x\n") }, CodeContradicted, "a.txt"},
-		{"planning, other bytes", quiet, func(dir string) { write(t, dir, planned, "x\n") }, CodeContradicted, planned},
+		{"planning, other bytes", quiet, func(dir string) {
+			write(t, dir, planned, "x\n")
+		}, CodeContradicted, planned},
 		{"planning, there and back", quiet, func(dir string) {
 			data, _ := os.ReadFile(filepath.Join(dir, planned))
 			write(t, dir, planned, "x\n")
@@ -261,8 +281,10 @@ func TestOnto(t *testing.T) {
 // TestInitiativesAreRefused: only the artifact of one run can be restored.
 func TestInitiativesAreRefused(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, coordinatorFile, `{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{"gone":{"path":"gone"}},"workstreams":{"core":{}},"routing":{"planning":{}}}`)
-	write(t, dir, multiDir+"/state.json", `{"super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"gone":{"status":"linked"}}}`)
+	write(t, dir, coordinatorFile,
+		`{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{"gone":{"path":"gone"}},"workstreams":{"core":{}},"routing":{"planning":{}}}`)
+	write(t, dir, multiDir+"/state.json",
+		`{"super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"gone":{"status":"linked"}}}`)
 	_, data := exported(t, dir, ExportOptions{})
 	passes(t, data)
 	s := newSource(t)

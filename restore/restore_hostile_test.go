@@ -183,39 +183,64 @@ func hostiles() []hostile {
 		list = append(list, hostile{name, code, f})
 	}
 	for _, p := range []string{
-		"../x", "..", ".", "", "/etc/passwd", "//x", "/", "a", "x.txt", ".git/config", ".git/hooks/post-checkout", ".gitattributes", ".gitmodules", "HUMAN_TASKS.md",
-		".planning", ".agentxchain", ".agentxchain/prompts/pm.md", ".agentxchain/locks/accept-turn.lock", ".agentxchain/transactions/x", ".agentxchain/state.json/x",
-		".agentxchain/reviews/../../../x", ".agentxchain/reviews/../../x", ".planning/../../outside", ".planning/..", ".planning/./x", ".planning//x", ".planning/x/", ".planning/x/../../../y",
-		"./.planning/x", ".planning/x/.", "TALK.md/../../x", ".PLANNING/x", ".Agentxchain/history.jsonl", "Agentxchain.json", "agentxchain.json/..",
-		`.planning\..\..\x`, `.planning/a\b`, `..\x`, `C:\x`, "C:/x", "C:x", `\\host\share\x`, ".planning/x\x00y", ".planning/x\x00",
-		".planning/.git/config", ".planning/.GIT/config", ".planning/.Git/hooks/pre-commit", ".planning/.git", ".planning/.git\u200c/config", ".planning/.g\u200dit/config", ".planning/\ufeff.git/config", ".planning/.gi\u202et/x",
-		".planning/git~1/config", ".planning/GIT~1/config", ".planning/.git /config", ".planning/.git./config", ".planning/.git. . /config", ".planning/.git::$INDEX_ALLOCATION/config", ".planning/.git:x/config",
-		".planning/．git/config", ".planning/.ｇｉｔ/config", ".planning/.g\u0131t\u0000", ".planning/.gi\u206ft/x", ".planning/.g\u034fit/x",
-		".planning/" + strings.Repeat("a", 256), ".planning/" + strings.Repeat("d/", 2100) + "x", ".planning/\ufffd",
+		"../x", "..", ".", "", "/etc/passwd", "//x", "/", "a", "x.txt", ".git/config", ".git/hooks/post-checkout",
+		".gitattributes", ".gitmodules", "HUMAN_TASKS.md", ".planning", ".agentxchain",
+		".agentxchain/prompts/pm.md", ".agentxchain/locks/accept-turn.lock", ".agentxchain/transactions/x",
+		".agentxchain/state.json/x", ".agentxchain/reviews/../../../x", ".agentxchain/reviews/../../x",
+		".planning/../../outside", ".planning/..", ".planning/./x", ".planning//x", ".planning/x/",
+		".planning/x/../../../y", "./.planning/x", ".planning/x/.", "TALK.md/../../x", ".PLANNING/x",
+		".Agentxchain/history.jsonl", "Agentxchain.json", "agentxchain.json/..", `.planning\..\..\x`,
+		`.planning/a\b`, `..\x`, `C:\x`, "C:/x", "C:x", `\\host\share\x`, ".planning/x\x00y", ".planning/x\x00",
+		".planning/.git/config", ".planning/.GIT/config", ".planning/.Git/hooks/pre-commit", ".planning/.git",
+		".planning/.git\u200c/config", ".planning/.g\u200dit/config", ".planning/\ufeff.git/config",
+		".planning/.gi\u202et/x", ".planning/git~1/config", ".planning/GIT~1/config", ".planning/.git /config",
+		".planning/.git./config", ".planning/.git. . /config", ".planning/.git::$INDEX_ALLOCATION/config",
+		".planning/.git:x/config", ".planning/．git/config", ".planning/.ｇｉｔ/config", ".planning/.g\u0131t\u0000",
+		".planning/.gi\u206ft/x", ".planning/.g\u034fit/x", ".planning/" + strings.Repeat("a", 256),
+		".planning/" + strings.Repeat("d/", 2100) + "x", ".planning/\ufffd",
 	} {
 		add(CodeUnsafePath, "path "+fmt.Sprintf("%.60q", p), withFile(p))
 	}
 	for _, pair := range [][2]string{
-		{".planning/Notes.md", ".planning/notes.md"}, {".planning/\u00e9.md", ".planning/e\u0301.md"}, {".planning/a", ".planning/a/b"}, {".planning/a/b", ".planning/a"},
-		{".planning/stra\u00dfe", ".planning/STRASSE"}, {".planning/x", ".planning/x."}, {".planning/x", ".planning/x "}, {".planning/D/a", ".planning/d/b"}, {".planning/zwj", ".planning/z\u200dwj"},
+		{".planning/Notes.md", ".planning/notes.md"},
+		{".planning/\u00e9.md", ".planning/e\u0301.md"},
+		{".planning/a", ".planning/a/b"},
+		{".planning/a/b", ".planning/a"},
+		{".planning/stra\u00dfe", ".planning/STRASSE"},
+		{".planning/x", ".planning/x."},
+		{".planning/x", ".planning/x "},
+		{".planning/D/a", ".planning/d/b"},
+		{".planning/zwj", ".planning/z\u200dwj"},
 	} {
 		add(CodeUnsafePath, fmt.Sprintf("twins %q %q", pair[0], pair[1]), withFile(pair[0], pair[1]))
 	}
 	// What is no document that two readers read alike.
 	input := map[string]func(*testing.T, []byte) io.Reader{
-		"empty":                           func(*testing.T, []byte) io.Reader { return strings.NewReader("") },
-		"truncated":                       func(_ *testing.T, a []byte) io.Reader { return bytes.NewReader(a[:len(a)/2]) },
-		"trailing":                        func(_ *testing.T, a []byte) io.Reader { return bytes.NewReader(append(slices.Clone(a), "{}"...)) },
-		"byte order mark":                 func(_ *testing.T, a []byte) io.Reader { return bytes.NewReader(append([]byte("\ufeff"), a...)) },
-		"duplicate kind":                  replaced(`"export_kind":`, `"export_kind":"agentxchain_run_export","export_kind":`),
-		"duplicate file":                  replaced(`"agentxchain.json":{"format"`, `"agentxchain.json":{},"agentxchain.json":{"format"`),
-		"duplicate sha":                   replaced(`"sha256":`, `"sha256":"x","sha256":`),
-		"duplicate key spelled otherwise": replaced(`"agentxchain.json":{"format"`, `"\u0061gentxchain.json":{},"agentxchain.json":{"format"`),
-		"deep nesting":                    replaced(`"schema_version":`, `"x":`+strings.Repeat("[", 100000)+strings.Repeat("]", 100000)+`,"schema_version":`),
-		"deep without an end":             func(*testing.T, []byte) io.Reader { return strings.NewReader(strings.Repeat(`{"a":`, 200000)) },
-		"invalid UTF-8":                   replaced(`"schema_version":`, "\"x\":\"\xff\",\"schema_version\":"),
-		"bare words":                      replaced(`"schema_version":`, `"x":NaN,"schema_version":`),
-		"broken zstd":                     func(_ *testing.T, a []byte) io.Reader { return bytes.NewReader(zstded(a)[:200]) },
+		"empty": func(*testing.T, []byte) io.Reader { return strings.NewReader("") },
+		"truncated": func(_ *testing.T, a []byte) io.Reader {
+			return bytes.NewReader(a[:len(a)/2])
+		},
+		"trailing": func(_ *testing.T, a []byte) io.Reader {
+			return bytes.NewReader(append(slices.Clone(a), "{}"...))
+		},
+		"byte order mark": func(_ *testing.T, a []byte) io.Reader {
+			return bytes.NewReader(append([]byte("\ufeff"), a...))
+		},
+		"duplicate kind": replaced(`"export_kind":`,
+			`"export_kind":"agentxchain_run_export","export_kind":`),
+		"duplicate file": replaced(`"agentxchain.json":{"format"`,
+			`"agentxchain.json":{},"agentxchain.json":{"format"`),
+		"duplicate sha": replaced(`"sha256":`, `"sha256":"x","sha256":`),
+		"duplicate key spelled otherwise": replaced(`"agentxchain.json":{"format"`,
+			`"\u0061gentxchain.json":{},"agentxchain.json":{"format"`),
+		"deep nesting": replaced(`"schema_version":`,
+			`"x":`+strings.Repeat("[", 100000)+strings.Repeat("]", 100000)+`,"schema_version":`),
+		"deep without an end": func(*testing.T, []byte) io.Reader {
+			return strings.NewReader(strings.Repeat(`{"a":`, 200000))
+		},
+		"invalid UTF-8": replaced(`"schema_version":`, "\"x\":\"\xff\",\"schema_version\":"),
+		"bare words":    replaced(`"schema_version":`, `"x":NaN,"schema_version":`),
+		"broken zstd":   func(_ *testing.T, a []byte) io.Reader { return bytes.NewReader(zstded(a)[:200]) },
 		"zstd of noise": func(*testing.T, []byte) io.Reader {
 			return strings.NewReader("\x28\xb5\x2f\xfd\xff\xff\xff\xff\xff\xff\xff")
 		},
@@ -244,41 +269,55 @@ func hostiles() []hostile {
 		"huge length":        file(func(e *ojson.Object) { e.Set("bytes", ojson.Number("9007199254740993")) }),
 		"length 1e400":       file(func(e *ojson.Object) { e.Set("bytes", ojson.Number("1e400")) }),
 		"negative length":    file(func(e *ojson.Object) { e.Set("bytes", -1) }),
-		"base64 with lines":  file(func(e *ojson.Object) { s := e.String("content_base64"); e.Set("content_base64", s[:8]+"\n"+s[8:]) }),
-		"base64 url":         file(func(e *ojson.Object) { e.Set("content_base64", "-_-_") }),
-		"base64 unpadded":    file(func(e *ojson.Object) { e.Set("content_base64", "YQ") }),
-		"base64 overfull":    file(func(e *ojson.Object) { e.Set("content_base64", "YR==") }),
-		"base64 after end":   file(func(e *ojson.Object) { e.Set("content_base64", "YQ==YQ==") }),
-		"content a number":   file(func(e *ojson.Object) { e.Set("content_base64", 7) }),
-		"content missing":    file(func(e *ojson.Object) { e.Delete("content_base64") }),
-		"data forged":        file(func(e *ojson.Object) { e.Set("data", "other") }),
-		"no entry":           edited(func(o *ojson.Object) { o.Object("files").Set(planned, nil) }),
-		"format":             file(func(e *ojson.Object) { e.Set("format", "exe") }),
-		"state forged":       edited(func(o *ojson.Object) { o.Object("state").Set("status", "completed") }),
-		"config forged":      edited(func(o *ojson.Object) { o.Object("config").Set("x", 1) }),
-		"another project":    edited(func(o *ojson.Object) { o.Object("project").Set("id", "other") }),
-		"counts":             edited(func(o *ojson.Object) { o.Object("summary").Set("history_entries", ojson.Number("9007199254740993")) }),
-		"run id":             edited(func(o *ojson.Object) { o.Object("summary").Set("run_id", "run_forged") }),
-		"lone surrogate":     replaced(`"`+planned+`":`, `".planning/\ud800":`),
-		"number past 2^53":   bigNumber,
+		"base64 with lines": file(func(e *ojson.Object) {
+			s := e.String("content_base64")
+			e.Set("content_base64", s[:8]+"\n"+s[8:])
+		}),
+		"base64 url":       file(func(e *ojson.Object) { e.Set("content_base64", "-_-_") }),
+		"base64 unpadded":  file(func(e *ojson.Object) { e.Set("content_base64", "YQ") }),
+		"base64 overfull":  file(func(e *ojson.Object) { e.Set("content_base64", "YR==") }),
+		"base64 after end": file(func(e *ojson.Object) { e.Set("content_base64", "YQ==YQ==") }),
+		"content a number": file(func(e *ojson.Object) { e.Set("content_base64", 7) }),
+		"content missing":  file(func(e *ojson.Object) { e.Delete("content_base64") }),
+		"data forged":      file(func(e *ojson.Object) { e.Set("data", "other") }),
+		"no entry":         edited(func(o *ojson.Object) { o.Object("files").Set(planned, nil) }),
+		"format":           file(func(e *ojson.Object) { e.Set("format", "exe") }),
+		"state forged":     edited(func(o *ojson.Object) { o.Object("state").Set("status", "completed") }),
+		"config forged":    edited(func(o *ojson.Object) { o.Object("config").Set("x", 1) }),
+		"another project":  edited(func(o *ojson.Object) { o.Object("project").Set("id", "other") }),
+		"counts": edited(func(o *ojson.Object) {
+			o.Object("summary").Set("history_entries", ojson.Number("9007199254740993"))
+		}),
+		"run id":           edited(func(o *ojson.Object) { o.Object("summary").Set("run_id", "run_forged") }),
+		"lone surrogate":   replaced(`"`+planned+`":`, `".planning/\ud800":`),
+		"number past 2^53": bigNumber,
 	}
 	for _, name := range slices.Sorted(maps.Keys(false_)) {
 		add(CodeUnverified, name, false_[name])
 	}
 	// What holds, and still cannot be restored.
 	git := func(o *ojson.Object) *ojson.Object { return o.Object("workspace").Object("git") }
-	add(CodeNoWorkspace, "no workspace", edited(func(o *ojson.Object) { o.Set("schema_version", "0.2"); o.Delete("workspace") }))
+	add(CodeNoWorkspace, "no workspace", edited(func(o *ojson.Object) {
+		o.Set("schema_version", "0.2")
+		o.Delete("workspace")
+	}))
 	add(CodeUnsupported, "not supported", edited(func(o *ojson.Object) {
 		git(o).Set("restore_supported", false)
 		git(o).Set("restore_blockers", []string{"because"})
 	}))
-	add(CodeHeadMismatch, "another commit", edited(func(o *ojson.Object) { git(o).Set("head_sha", strings.Repeat("ab", 20)) }))
-	add(CodeHeadMismatch, "an option for a commit", edited(func(o *ojson.Object) { git(o).Set("head_sha", "--output=x") }))
+	add(CodeHeadMismatch, "another commit", edited(func(o *ojson.Object) {
+		git(o).Set("head_sha", strings.Repeat("ab", 20))
+	}))
+	add(CodeHeadMismatch, "an option for a commit", edited(func(o *ojson.Object) {
+		git(o).Set("head_sha", "--output=x")
+	}))
 	add(CodeContentMissing, "skipped", edited(func(o *ojson.Object) {
 		entryOf(o, planned).Set("content_base64", nil)
 		entryOf(o, planned).Set("content_base64_skipped", true)
 	}))
-	add(CodeContentMissing, "capped", edited(func(o *ojson.Object) { o.Object("summary").Set("export_files_truncated", true) }))
+	add(CodeContentMissing, "capped", edited(func(o *ojson.Object) {
+		o.Object("summary").Set("export_files_truncated", true)
+	}))
 	add(gitstore.CodeUnfitRun, "a run that no ref can name", runNamed("run/../../heads/main"))
 	add(gitstore.CodeUnfitRun, "a run named like a lock", runNamed("run.lock"))
 	add(gitstore.CodeUnfitRun, "a ledger that is none", edited(func(o *ojson.Object) {
@@ -366,9 +405,15 @@ func TestHostileTargets(t *testing.T) {
 			}
 			return os.Symlink(outside, filepath.Join(dir, ".agentxchain"))
 		},
-		"dispatch":    func(dir string) error { return os.Symlink(outside, filepath.Join(dir, ".agentxchain/dispatch")) },
-		"link inside": func(dir string) error { return os.Symlink("../src", filepath.Join(dir, ".agentxchain/dispatch")) },
-		"state":       func(dir string) error { return os.Symlink("../a.txt", filepath.Join(dir, ".agentxchain/state.json")) },
+		"dispatch": func(dir string) error {
+			return os.Symlink(outside, filepath.Join(dir, ".agentxchain/dispatch"))
+		},
+		"link inside": func(dir string) error {
+			return os.Symlink("../src", filepath.Join(dir, ".agentxchain/dispatch"))
+		},
+		"state": func(dir string) error {
+			return os.Symlink("../a.txt", filepath.Join(dir, ".agentxchain/state.json"))
+		},
 		"dangling ledger": func(dir string) error {
 			return os.Symlink(outside+"/x", filepath.Join(dir, ".agentxchain/history.jsonl"))
 		},

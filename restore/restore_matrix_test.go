@@ -23,7 +23,8 @@ import (
 func TestRestoreInEveryKindOfRepository(t *testing.T) {
 	for _, o := range testrepo.Kinds() {
 		for _, sub := range []string{"", "deep/project"} {
-			if usual := (o.ObjectFormat == "sha256") == o.LinkedWorktree && (sub == "" || !o.LinkedWorktree); !usual && !long() {
+			if usual := (o.ObjectFormat == "sha256") == o.LinkedWorktree && (sub == "" || !o.LinkedWorktree); !usual &&
+				!long() {
 				continue
 			}
 			o := o
@@ -78,7 +79,8 @@ func TestRestoreBesideOthers(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			if _, err := into(t, s.clone, bytes.NewReader(s.artifact), Options{LockWait: 20 * time.Second}); err != nil {
+			if _, err := into(t, s.clone, bytes.NewReader(s.artifact),
+				Options{LockWait: 20 * time.Second}); err != nil {
 				t.Errorf("%v (%s)", err, codeIn(err))
 			}
 		})
@@ -168,15 +170,18 @@ func TestRestoreCancelled(t *testing.T) {
 // TestPathsThatAreAllowed: whatever an exporter collects under an ordinary name can
 // be restored, and what is allowed stays inside.
 func TestPathsThatAreAllowed(t *testing.T) {
-	for _, p := range []string{"agentxchain.json", "TALK.md", ".agentxchain/state.json", ".agentxchain/dispatch/turns/turn_1/PROMPT.md", ".planning/a b/\u00e9 'x'.md", ".planning/.hidden", ".planning/...",
-		".planning/git", ".planning/.gitkeep", ".planning/.github/x", ".planning/git~", ".planning/nul.txt", ".agentxchain/transactions/accept/turn_1.json", ".planning/\u65e5\u672c.md"} {
+	for _, p := range []string{"agentxchain.json", "TALK.md", ".agentxchain/state.json",
+		".agentxchain/dispatch/turns/turn_1/PROMPT.md", ".planning/a b/\u00e9 'x'.md", ".planning/.hidden",
+		".planning/...", ".planning/git", ".planning/.gitkeep", ".planning/.github/x", ".planning/git~",
+		".planning/nul.txt", ".agentxchain/transactions/accept/turn_1.json", ".planning/\u65e5\u672c.md"} {
 		var r pathRules
 		if err := r.check(p); err != nil {
 			t.Errorf("%q: %v", p, err)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		p := rapid.SampledFrom(RestoreRoots()).Draw(rt, "root") + rapid.StringOf(rapid.SampledFrom([]rune{'/', '.', '\\', 'a', 'g', 'i', 't', '~', '1', ' ', '\x00', '\u200c', ':', 'G'})).Draw(rt, "rest")
+		p := rapid.SampledFrom(RestoreRoots()).Draw(rt, "root") + rapid.StringOf(rapid.SampledFrom([]rune{'/', '.',
+			'\\', 'a', 'g', 'i', 't', '~', '1', ' ', '\x00', '\u200c', ':', 'G'})).Draw(rt, "rest")
 		var r pathRules
 		if r.check(p) != nil {
 			return
@@ -188,7 +193,8 @@ func TestPathsThatAreAllowed(t *testing.T) {
 }
 
 func FuzzRestorePath(f *testing.F) {
-	for _, h := range []string{".planning/x", "../x", ".planning/.git\u200c/x", ".agentxchain/reviews/../x", "TALK.md", string(wire.DocState)} {
+	for _, h := range []string{".planning/x", "../x", ".planning/.git\u200c/x", ".agentxchain/reviews/../x", "TALK.md",
+		string(wire.DocState)} {
 		f.Add(h)
 	}
 	f.Fuzz(func(t *testing.T, p string) {

@@ -28,8 +28,13 @@ func TestOtherCommitsAreExplained(t *testing.T) {
 		code     string
 		say      []string // in the message or the hint
 	}{
-		{"renamed", nil, s.artifact, commit("mv", planned, ".planning/other.md"), CodeContradicted, []string{"(1 commit)", ".planning/other.md: committed since the export, and the artifact does not have it", planned + ": committed since the export, and it is not here as the artifact has it"}},
-		{"no commit on the branch", nil, s.artifact, func(dir string) { testGit(t, dir, "checkout", "-q", "--orphan", "empty") }, CodeHeadMismatch, []string{"has no commit", "git checkout"}},
+		{"renamed", nil, s.artifact, commit("mv", planned,
+			".planning/other.md"), CodeContradicted, []string{"(1 commit)",
+			".planning/other.md: committed since the export, and the artifact does not have it",
+			planned + ": committed since the export, and it is not here as the artifact has it"}},
+		{"no commit on the branch", nil, s.artifact, func(dir string) {
+			testGit(t, dir, "checkout", "-q", "--orphan", "empty")
+		}, CodeHeadMismatch, []string{"has no commit", "git checkout"}},
 		{"elsewhere", nil, later, nothing, "", nil},
 		{"shallow", []string{"--depth=1"}, s.artifact, nothing, CodeHeadMismatch, []string{"git fetch --unshallow"}},
 	} {

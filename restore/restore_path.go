@@ -29,8 +29,12 @@ type pathRules struct {
 }
 
 func unsafePath(path, format string, args ...any) error {
-	return &wire.Error{Code: CodeUnsafePath, Field: "files." + path, Message: fmt.Sprintf("The artifact's file %q may not be written: %s.", path, fmt.Sprintf(format, args...)),
-		Hint: "no exporter writes such a path; find out where the artifact comes from"}
+	return &wire.Error{
+		Code:    CodeUnsafePath,
+		Field:   "files." + path,
+		Message: fmt.Sprintf("The artifact's file %q may not be written: %s.", path, fmt.Sprintf(format, args...)),
+		Hint:    "no exporter writes such a path; find out where the artifact comes from",
+	}
 }
 
 // check refuses a path that may not be written.
@@ -100,8 +104,9 @@ func gitName(part string) bool {
 func fold(part string) string {
 	part = strings.Map(func(r rune) rune {
 		switch {
-		case r >= '\u200c' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u206a' && r <= '\u206f', r == '\ufeff',
-			unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
+		case r >= '\u200c' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u206a' && r <= '\u206f',
+			r == '\ufeff', unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), unicode.Is(unicode.Cf, r),
+			unicode.Is(unicode.Variation_Selector, r):
 			return -1
 		}
 		return r

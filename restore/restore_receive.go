@@ -65,7 +65,11 @@ func receive(ctx context.Context, r io.Reader, opt VerifyOptions) (_ *incoming, 
 // unverified lists the first findings, as many as a person reads.
 func unverified(report *Report) error {
 	const most = 20
-	e := &wire.Error{Code: CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything; get the artifact again from where it was made"}
+	e := &wire.Error{
+		Code:  CodeUnverified,
+		Field: "input",
+		Hint:  "git agentxchain verify export FILE lists everything; get the artifact again from where it was made",
+	}
 	var lines []string
 	for i, f := range report.Findings {
 		if i == most {
@@ -89,7 +93,11 @@ func (in *incoming) take(path string, e *entry, content []byte) error {
 		in.refused = in.paths.check(path)
 	}
 	if in.refused == nil && len(in.files) == maxRestoreFiles {
-		in.refused = &wire.Error{Code: CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxRestoreFiles)}
+		in.refused = &wire.Error{
+			Code:    CodeUnsafePath,
+			Field:   "files",
+			Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxRestoreFiles),
+		}
 	}
 	if in.refused != nil {
 		return nil
@@ -108,7 +116,9 @@ func (in *incoming) take(path string, e *entry, content []byte) error {
 
 // open returns the bytes of a file.
 func (in *incoming) open(path string) (io.Reader, error) {
-	i, ok := slices.BinarySearchFunc(in.files, path, func(f gitstore.IncomingFile, p string) int { return strings.Compare(f.Path, p) })
+	i, ok := slices.BinarySearchFunc(in.files, path, func(f gitstore.IncomingFile, p string) int {
+		return strings.Compare(f.Path, p)
+	})
 	if !ok {
 		return nil, fmt.Errorf("%s is not in the artifact", path)
 	}
@@ -133,7 +143,11 @@ func (in *incoming) projectID() string {
 func (in *incoming) restorable() error {
 	kind, _ := in.a.kind.(string)
 	if kind != KindRun {
-		e := &wire.Error{Code: CodeKind, Field: "export_kind", Message: fmt.Sprintf("Only the artifact of a run can be restored, and this is %s.", show(in.a.kind))}
+		e := &wire.Error{
+			Code:    CodeKind,
+			Field:   "export_kind",
+			Message: fmt.Sprintf("Only the artifact of a run can be restored, and this is %s.", show(in.a.kind)),
+		}
 		if kind == KindCoordinator {
 			e.Message = "This artifact is of an initiative with several repositories; only that of one run can be restored."
 			e.Hint = "export each repository by itself, with git agentxchain export in it, and restore each of them"
@@ -142,18 +156,30 @@ func (in *incoming) restorable() error {
 	}
 	git := in.git()
 	if git == nil {
-		return &wire.Error{Code: CodeNoWorkspace, Field: "workspace.git", Message: "The artifact does not say which commit it was made at (workspace.git is missing), so it cannot be told whether it fits here.",
-			Hint: "artifacts of schema 0.2 lack it: export the run again, with this version"}
+		return &wire.Error{
+			Code:    CodeNoWorkspace,
+			Field:   "workspace.git",
+			Message: "The artifact does not say which commit it was made at (workspace.git is missing), so it cannot be told whether it fits here.",
+			Hint:    "artifacts of schema 0.2 lack it: export the run again, with this version",
+		}
 	}
 	if !git.Bool("restore_supported") {
 		why := git.Strings("restore_blockers")
-		e := &wire.Error{Code: CodeUnsupported, Field: "workspace.git.restore_supported", Message: "The artifact says of itself that it cannot be restored, without a reason."}
+		e := &wire.Error{
+			Code:    CodeUnsupported,
+			Field:   "workspace.git.restore_supported",
+			Message: "The artifact says of itself that it cannot be restored, without a reason.",
+		}
 		if len(why) > 0 {
 			e.Message = "The artifact cannot be restored. Its exporter says: " + strings.Join(why, "; ")
 			e.Hint = "put that right where it was made, then export again"
 		}
 		for _, w := range why {
-			e.Problems = append(e.Problems, wire.Problem{Code: CodeUnsupported, Field: "workspace.git.restore_blockers", Message: w})
+			e.Problems = append(e.Problems, wire.Problem{
+				Code:    CodeUnsupported,
+				Field:   "workspace.git.restore_blockers",
+				Message: w,
+			})
 		}
 		return e
 	}
@@ -164,10 +190,15 @@ func (in *incoming) restorable() error {
 		return in.refused
 	}
 	if len(in.without) > 0 || in.summary().Bool("export_files_truncated") {
-		e := &wire.Error{Code: CodeContentMissing, Field: "files", Message: "Files were left out of the artifact when it was made; restoring it would delete the rest.",
-			Hint: "export again without --max-files and --max-jsonl-entries"}
+		e := &wire.Error{
+			Code:    CodeContentMissing,
+			Field:   "files",
+			Message: "Files were left out of the artifact when it was made; restoring it would delete the rest.",
+			Hint:    "export again without --max-files and --max-jsonl-entries",
+		}
 		if n := len(in.without); n > 0 {
-			e.Message = "The artifact does not carry the bytes of " + someOf(in.without, 10) + ", so it cannot be restored."
+			e.Message = "The artifact does not carry the bytes of " + someOf(in.without,
+				10) + ", so it cannot be restored."
 			e.Field = "files." + in.without[0]
 		}
 		return e

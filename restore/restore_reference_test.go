@@ -85,13 +85,18 @@ func (r referenceHand) goOn(t *testing.T, dir string) {
 		t.Fatalf("%d active turns", turns.Len())
 	}
 	turn := turns.Object(turns.Keys()[0])
-	result := ojson.NewObject("schema_version", "1.0", "run_id", state.String("run_id"), "turn_id", turn.String("turn_id"), "role", turn.String("assigned_role"),
-		"runtime_id", turn.String("runtime_id"), "status", "completed", "summary", "done as asked", "decisions", []any{},
-		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low", "statement", "the scope is not settled yet", "status", "raised")},
+	result := ojson.NewObject("schema_version", "1.0", "run_id", state.String("run_id"),
+		"turn_id", turn.String("turn_id"), "role", turn.String("assigned_role"),
+		"runtime_id", turn.String("runtime_id"), "status", "completed", "summary", "done as asked",
+		"decisions", []any{},
+		"objections", []*ojson.Object{ojson.NewObject("id", "OBJ-001", "severity", "low",
+			"statement", "the scope is not settled yet", "status", "raised")},
 		"files_changed", []any{}, "artifacts_created", []any{},
-		"verification", ojson.NewObject("status", "skipped", "commands", []any{}, "evidence_summary", "none", "machine_evidence", []any{}),
+		"verification", ojson.NewObject("status", "skipped", "commands", []any{}, "evidence_summary", "none",
+			"machine_evidence", []any{}),
 		"artifact", ojson.NewObject("type", "review", "ref", nil), "proposed_next_role", "human",
-		"phase_transition_request", nil, "run_completion_request", false, "needs_human_reason", nil, "cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", 0))
+		"phase_transition_request", nil, "run_completion_request", false, "needs_human_reason", nil,
+		"cost", ojson.NewObject("input_tokens", 1, "output_tokens", 1, "usd", 0))
 	result.Set("proposed_next_role", "pm")
 	write(t, dir, wire.StagingPath(turn.String("turn_id")), string(ojson.Pretty(result)))
 	r.run(t, dir, "accept-turn")

@@ -112,11 +112,18 @@ func TestExportedRunsVerify(t *testing.T) {
 		write(t, dir, ".agentxchain-dashboard.json", `{"pid":77,"url":"http://localhost:1"}`)
 		e, data := exported(t, dir, ExportOptions{})
 		o := passes(t, data)
-		if o.String("schema_version") != "0.3" || o.String("export_kind") != KindRun || o.String("project_root") != "." {
+		if o.String("schema_version") != "0.3" || o.String("export_kind") != KindRun ||
+			o.String("project_root") != "." {
 			t.Errorf("the head is %s", data[:200])
 		}
 		files := o.Object("files")
-		for name, format := range map[string]string{".planning/broken.json": "text", ".planning/twice.json": "json", ".planning/lines.jsonl": "jsonl", ".planning/été 😀.md": "text", "agentxchain.json": "json"} {
+		for name, format := range map[string]string{
+			".planning/broken.json": "text",
+			".planning/twice.json":  "json",
+			".planning/lines.jsonl": "jsonl",
+			".planning/été 😀.md":    "text",
+			"agentxchain.json":      "json",
+		} {
 			if have := files.Object(name).String("format"); have != format {
 				t.Errorf("%s is exported as %q", name, have)
 			}
@@ -166,12 +173,14 @@ func TestExportLeavesOutWhatIsAsked(t *testing.T) {
 	write(t, repo.Dir, ".planning/lines.jsonl", strings.Repeat("{}\n", 30))
 	e, data := exported(t, repo.Dir, ExportOptions{MaxJSONLEntries: 10})
 	r := verified(t, data)
-	if !r.Passed() || len(r.Unproven) != 1 || r.Unproven[0] != "files..planning/lines.jsonl" || len(e.Cut) != 1 || len(e.Blockers) != 1 {
+	if !r.Passed() || len(r.Unproven) != 1 || r.Unproven[0] != "files..planning/lines.jsonl" || len(e.Cut) != 1 ||
+		len(e.Blockers) != 1 {
 		t.Errorf("%+v %v %v", r, e.Cut, e.Blockers)
 	}
 	_, data = exported(t, repo.Dir, ExportOptions{MaxFiles: 1})
 	o := passes(t, data)
-	if s := o.Object("summary"); !s.Bool("export_files_truncated") || o.Object("workspace").Object("git").Bool("restore_supported") {
+	if s := o.Object("summary"); !s.Bool("export_files_truncated") ||
+		o.Object("workspace").Object("git").Bool("restore_supported") {
 		t.Errorf("the summary is %s", ojson.Compact(s))
 	}
 	for _, name := range []string{"agentxchain.json", statePath, wire.LedgerEvents.Path()} {
@@ -223,8 +232,10 @@ func TestExportInitiative(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	write(t, dir, coordinatorFile, `{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{"web":{"path":"web"},"api":{"path":"./api"},"gone":{"path":"gone"}},"workstreams":{"core":{}},"routing":{"planning":{}}}`)
-	write(t, dir, multiDir+"/state.json", `{"super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"api":{"status":"linked"},"web":{}}}`)
+	write(t, dir, coordinatorFile,
+		`{"schema_version":"0.1","project":{"id":"co","name":"Co"},"repos":{"web":{"path":"web"},"api":{"path":"./api"},"gone":{"path":"gone"}},"workstreams":{"core":{}},"routing":{"planning":{}}}`)
+	write(t, dir, multiDir+"/state.json",
+		`{"super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"api":{"status":"linked"},"web":{}}}`)
 	write(t, dir, multiDir+"/barriers.json", `{"b":{}}`)
 	write(t, dir, multiDir+"/history.jsonl", "{}\n{}\n")
 	e, data := exported(t, dir, ExportOptions{})
@@ -233,7 +244,8 @@ func TestExportInitiative(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	events := o.Object("summary").Object("aggregated_events")
-	if n, _ := events.Int("total_events"); n == 0 || len(events.Array("events")) != n || len(events.Strings("repos_with_events")) != 2 {
+	if n, _ := events.Int("total_events"); n == 0 || len(events.Array("events")) != n ||
+		len(events.Strings("repos_with_events")) != 2 {
 		t.Errorf("events: %.300s", ojson.Compact(events))
 	}
 	if root := o.Object("repos").Object("api").Object("export").String("project_root"); root != "api" {
@@ -253,7 +265,8 @@ func TestExportSaysWhatCannotBeRestored(t *testing.T) {
 	repo.CommitAll("governed")
 	e, data := exported(t, repo.Dir, ExportOptions{})
 	o := passes(t, data)
-	if len(e.Blockers) != 2 || !strings.Contains(e.Blockers[0]+e.Blockers[1], "backslash") || !strings.Contains(e.Blockers[0]+e.Blockers[1], "the same file") {
+	if len(e.Blockers) != 2 || !strings.Contains(e.Blockers[0]+e.Blockers[1], "backslash") ||
+		!strings.Contains(e.Blockers[0]+e.Blockers[1], "the same file") {
 		t.Errorf("%q", e.Blockers)
 	}
 	if o.Object("workspace").Object("git").Bool("restore_supported") || !o.Object("files").Has(`.planning/a\b.md`) {

@@ -104,17 +104,18 @@ func governedBytes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, root := range RestoreRoots() {
-		_ = filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)), func(p string, d os.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				data, err := os.ReadFile(p)
-				if err != nil {
-					t.Fatal(err)
+		_ = filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)),
+			func(p string, d os.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() {
+					data, err := os.ReadFile(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					rel, _ := filepath.Rel(dir, p)
+					out[filepath.ToSlash(rel)] = string(data)
 				}
-				rel, _ := filepath.Rel(dir, p)
-				out[filepath.ToSlash(rel)] = string(data)
-			}
-			return nil
-		})
+				return nil
+			})
 	}
 	return out
 }

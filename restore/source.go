@@ -22,7 +22,8 @@ func open(r io.Reader) (io.Reader, func(), error) {
 	if !bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		return b, func() {}, nil
 	}
-	z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +33,12 @@ func open(r io.Reader) (io.Reader, func(), error) {
 // readAhead reads from src while what it read before is looked at. It is for files,
 // which never keep a reader waiting. done ends it.
 func readAhead(src io.Reader) (r io.Reader, done func()) {
-	a := &ahead{full: make(chan chunk), free: make(chan []byte, 2), stop: make(chan struct{}), ended: make(chan struct{})}
+	a := &ahead{
+		full:  make(chan chunk),
+		free:  make(chan []byte, 2),
+		stop:  make(chan struct{}),
+		ended: make(chan struct{}),
+	}
 	for range cap(a.free) {
 		a.free <- make([]byte, 256<<10)
 	}

@@ -39,7 +39,8 @@ func Verify(ctx context.Context, r io.Reader, opt VerifyOptions) (*Report, error
 // verifyArtifact is Verify that also returns what was read, and hands each file entry
 // of a run artifact to take when that is not nil. content is its bytes until take
 // returns, when it has any.
-func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, take func(path string, e *entry, content []byte) error) (*artifact, *Report, error) {
+func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions,
+	take func(path string, e *entry, content []byte) error) (*artifact, *Report, error) {
 	if opt.MaxBytes == 0 {
 		opt.MaxBytes = 1 << 40
 	}
@@ -62,7 +63,12 @@ func verifyArtifact(ctx context.Context, r io.Reader, opt VerifyOptions, take fu
 		return nil, nil, &InputError{Message: "The artifact cannot be decompressed: " + err.Error(), Err: err}
 	}
 	defer done()
-	v := &verifier{opt: opt, report: &Report{}, take: take, r: scan.New(&counting{ctx: ctx, r: src, max: opt.MaxBytes, raw: raw}, scan.Limits{})}
+	v := &verifier{
+		opt:    opt,
+		report: &Report{},
+		take:   take,
+		r:      scan.New(&counting{ctx: ctx, r: src, max: opt.MaxBytes, raw: raw}, scan.Limits{}),
+	}
 	a, err := v.artifact("", false)
 	if err == nil {
 		err = v.r.End()
@@ -157,9 +163,23 @@ func (a *artifact) add(path, format string, args ...any) {
 // it; events asks for its events.
 func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 	no := absent{}
-	a := &artifact{schema: no, kind: no, exportedAt: no, projectRoot: no, project: no, workspaceRoot: no, coordinator: no,
-		summary: no, workspace: no, config: no, state: no,
-		inFiles: make(map[string]bool), rows: make(map[string]int), sums: make(map[string]scan.Digest), documents: make(map[string]any)}
+	a := &artifact{
+		schema:        no,
+		kind:          no,
+		exportedAt:    no,
+		projectRoot:   no,
+		project:       no,
+		workspaceRoot: no,
+		coordinator:   no,
+		summary:       no,
+		workspace:     no,
+		config:        no,
+		state:         no,
+		inFiles:       make(map[string]bool),
+		rows:          make(map[string]int),
+		sums:          make(map[string]scan.Digest),
+		documents:     make(map[string]any),
+	}
 	kind, err := v.r.Kind()
 	if err != nil || kind != "object" {
 		if err == nil {
@@ -168,8 +188,18 @@ func (v *verifier) artifact(repo string, events bool) (*artifact, error) {
 		return a, err
 	}
 	a.isObject = true
-	into := map[string]*any{"schema_version": &a.schema, "export_kind": &a.kind, "exported_at": &a.exportedAt, "project_root": &a.projectRoot,
-		"project": &a.project, "workspace_root": &a.workspaceRoot, "coordinator": &a.coordinator, "workspace": &a.workspace, "config": &a.config, "state": &a.state}
+	into := map[string]*any{
+		"schema_version": &a.schema,
+		"export_kind":    &a.kind,
+		"exported_at":    &a.exportedAt,
+		"project_root":   &a.projectRoot,
+		"project":        &a.project,
+		"workspace_root": &a.workspaceRoot,
+		"coordinator":    &a.coordinator,
+		"workspace":      &a.workspace,
+		"config":         &a.config,
+		"state":          &a.state,
+	}
 	if err := v.r.Enter('{'); err != nil {
 		return nil, err
 	}
@@ -336,7 +366,8 @@ func isTime(v any) bool {
 	if last := len(b) - 1; last > day && b[last] == 'z' {
 		b[last] = 'Z'
 	}
-	if clock := b[min(len(b), day):]; bytes.HasPrefix(clock, []byte("T24:00")) && !bytes.ContainsAny(clock[len("T24"):min(len(clock), len("T24:00:00"))], "123456789") {
+	if clock := b[min(len(b), day):]; bytes.HasPrefix(clock, []byte("T24:00")) &&
+		!bytes.ContainsAny(clock[len("T24"):min(len(clock), len("T24:00:00"))], "123456789") {
 		copy(clock, "T00")
 	}
 	_, err := wire.ParseTime(string(b))

@@ -95,10 +95,14 @@ func (a *artifact) checkCoordinator() {
 		a.add("coordinator", "the coordinator is missing or no object")
 	} else {
 		declared := object(get(config, "project"))
-		a.same("coordinator.project_id", get(c, "project_id"), orNull(get(declared, "id")), "the configuration's project.id")
-		a.same("coordinator.project_name", get(c, "project_name"), orNull(get(declared, "name")), "the configuration's project.name")
-		a.count("coordinator.repo_count", get(c, "repo_count"), size(get(config, "repos")), "repositories in the configuration")
-		a.count("coordinator.workstream_count", get(c, "workstream_count"), size(get(config, "workstreams")), "workstreams in the configuration")
+		a.same("coordinator.project_id", get(c, "project_id"), orNull(get(declared, "id")),
+			"the configuration's project.id")
+		a.same("coordinator.project_name", get(c, "project_name"), orNull(get(declared, "name")),
+			"the configuration's project.name")
+		a.count("coordinator.repo_count", get(c, "repo_count"), size(get(config, "repos")),
+			"repositories in the configuration")
+		a.count("coordinator.workstream_count", get(c, "workstream_count"), size(get(config, "workstreams")),
+			"workstreams in the configuration")
 	}
 	if summary := object(a.summary); summary == nil {
 		a.add("summary", "the summary is missing or no object")
@@ -138,8 +142,10 @@ func (a *artifact) checkCoordinatorSummary(summary *ojson.Object) {
 	}
 	barriers := object(a.documents[multiDir+"/barriers.json"])
 	a.count("summary.barrier_count", get(summary, "barrier_count"), barriers.Len(), "barriers in barriers.json")
-	a.count("summary.history_entries", get(summary, "history_entries"), a.rows[multiDir+"/history.jsonl"], "entries of multirepo/history.jsonl")
-	a.count("summary.decision_entries", get(summary, "decision_entries"), a.rows[multiDir+"/decision-ledger.jsonl"], "entries of multirepo/decision-ledger.jsonl")
+	a.count("summary.history_entries", get(summary, "history_entries"), a.rows[multiDir+"/history.jsonl"],
+		"entries of multirepo/history.jsonl")
+	a.count("summary.decision_entries", get(summary, "decision_entries"), a.rows[multiDir+"/decision-ledger.jsonl"],
+		"entries of multirepo/decision-ledger.jsonl")
 }
 
 // repoStatuses are the statuses of the repositories as a coordinator's state, nil
@@ -200,7 +206,8 @@ func (a *artifact) checkEvents() {
 	var all []event
 	for _, e := range a.repos {
 		if e.ok == any(false) && contains(listed, e.id) {
-			a.add(path+".repos_with_events", "the repository %s failed, so nothing proves that it has events", show(e.id))
+			a.add(path+".repos_with_events", "the repository %s failed, so nothing proves that it has events",
+				show(e.id))
 		}
 		if truthy(e.ok) && e.nested != nil {
 			all = append(all, e.nested.events...)
@@ -218,7 +225,8 @@ func (a *artifact) checkEvents() {
 	same := a.aggregated.array && len(a.aggregated.events) == len(all)
 	for i := 0; same && i < len(all); i++ {
 		if same = a.aggregated.events[i] == all[i].digest; !same {
-			a.add(path+".events", "%s is not the one that the repositories' artifacts have there", fmt.Sprintf("event %d", i+1))
+			a.add(path+".events", "%s is not the one that the repositories' artifacts have there",
+				fmt.Sprintf("event %d", i+1))
 			return
 		}
 	}

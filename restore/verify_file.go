@@ -77,7 +77,8 @@ func (v *verifier) files(a *artifact, repo string, events bool) error {
 				return err
 			}
 		}
-		if e.isObject && e.content == nil && (e.truncated == true || e.skipped == true) && len(a.unproven) < maxFindings {
+		if e.isObject && e.content == nil && (e.truncated == true || e.skipped == true) &&
+			len(a.unproven) < maxFindings {
 			a.unproven = append(a.unproven, e.path)
 		}
 	}
@@ -167,7 +168,17 @@ func (a *artifact) collector(path, repo string, events bool) collector {
 // entry reads one file entry.
 func (v *verifier) entry(path string, c collector) (*entry, error) {
 	no := absent{}
-	e := &entry{path: "files." + path, format: no, bytes: no, sha256: no, truncated: no, skipped: no, total: no, retained: no, content: no}
+	e := &entry{
+		path:      "files." + path,
+		format:    no,
+		bytes:     no,
+		sha256:    no,
+		truncated: no,
+		skipped:   no,
+		total:     no,
+		retained:  no,
+		content:   no,
+	}
 	if kind, err := v.r.Kind(); err != nil || kind != "object" {
 		if err == nil {
 			err = v.r.Skip()

@@ -21,8 +21,10 @@ func (a *artifact) checkRun() {
 		declared := object(get(config, "project"))
 		a.same("project.id", get(p, "id"), get(declared, "id"), "the configuration's project.id")
 		a.same("project.name", get(p, "name"), get(declared, "name"), "the configuration's project.name")
-		a.same("project.template", get(p, "template"), or(get(config, "template"), "generic"), "the configuration's template, or generic without one")
-		a.same("project.protocol_mode", get(p, "protocol_mode"), or(get(config, "protocol_mode"), or(get(state, "protocol_mode"), "governed")), "the exported mode")
+		a.same("project.template", get(p, "template"), or(get(config, "template"), "generic"),
+			"the configuration's template, or generic without one")
+		a.same("project.protocol_mode", get(p, "protocol_mode"),
+			or(get(config, "protocol_mode"), or(get(state, "protocol_mode"), "governed")), "the exported mode")
 	}
 	summary := object(a.summary)
 	if summary == nil {
@@ -204,7 +206,8 @@ func (a *artifact) checkDelegations(have any) {
 	}
 	want, total := a.history.summary()
 	o := object(have)
-	a.count(path+".total_delegations_issued", get(o, "total_delegations_issued"), total, "delegations in history.jsonl")
+	a.count(path+".total_delegations_issued", get(o, "total_delegations_issued"), total,
+		"delegations in history.jsonl")
 	if !deepEqual(get(o, "delegation_chains"), get(want, "delegation_chains")) {
 		a.add(path+".delegation_chains", "these are not the chains that follow from history.jsonl")
 	}

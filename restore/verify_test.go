@@ -23,7 +23,9 @@ import (
 func handmade(t testing.TB) *ojson.Object {
 	files := &ojson.Object{}
 	add := func(name, format, content string) {
-		e := ojson.NewObject("format", format, "bytes", len(content), "sha256", fmt.Sprintf("%x", sha([]byte(content))), "content_base64", base64.StdEncoding.EncodeToString([]byte(content)))
+		e := ojson.NewObject("format", format, "bytes", len(content),
+			"sha256", fmt.Sprintf("%x", sha([]byte(content))),
+			"content_base64", base64.StdEncoding.EncodeToString([]byte(content)))
 		switch format {
 		case formatJSON:
 			v, err := ojson.Decode([]byte(content))
@@ -50,16 +52,20 @@ func handmade(t testing.TB) *ojson.Object {
 	state := `{"run_id":"run_1","status":"active","phase":"plan","active_turns":{"turn_b":{},"turn_a":{}},"retained_turns":{}}`
 	add("agentxchain.json", formatJSON, config)
 	add(".agentxchain/state.json", formatJSON, state)
-	add(".agentxchain/history.jsonl", formatJSONL, `{"turn_id":"t_p","role":"pm","delegations_issued":[{"id":"d1","to_role":"dev","charter":"c"},{"id":"d2","to_role":"qa","charter":"c"}]}`+"\n"+
-		`{"turn_id":"t_c","role":"dev","delegation_context":{"delegation_id":"d1"}}`+"\n"+
-		`{"turn_id":"t_r","role":"pm","delegation_review":{"parent_turn_id":"t_p","results":[{"delegation_id":"d1","status":"completed"},{"delegation_id":"d2","status":"failed"}]}}`+"\n")
-	add(".agentxchain/repo-decisions.jsonl", formatJSONL, `{"id":"DEC-1","category":"arch","statement":"s","role":"pm","run_id":"r","status":"active"}`+"\n"+
-		`{"id":"DEC-2","statement":"s","role":"human","status":"overridden","overridden_by":"DEC-1"}`+"\n")
+	add(".agentxchain/history.jsonl", formatJSONL,
+		`{"turn_id":"t_p","role":"pm","delegations_issued":[{"id":"d1","to_role":"dev","charter":"c"},{"id":"d2","to_role":"qa","charter":"c"}]}`+
+			"\n"+`{"turn_id":"t_c","role":"dev","delegation_context":{"delegation_id":"d1"}}`+"\n"+
+			`{"turn_id":"t_r","role":"pm","delegation_review":{"parent_turn_id":"t_p","results":[{"delegation_id":"d1","status":"completed"},{"delegation_id":"d2","status":"failed"}]}}`+
+			"\n")
+	add(".agentxchain/repo-decisions.jsonl", formatJSONL,
+		`{"id":"DEC-1","category":"arch","statement":"s","role":"pm","run_id":"r","status":"active"}`+"\n"+
+			`{"id":"DEC-2","statement":"s","role":"human","status":"overridden","overridden_by":"DEC-1"}`+"\n")
 	add("TALK.md", formatText, "# Talk\xff\n")
 	add(".agentxchain/dispatch/index.json", formatJSON, `{}`)
 	add(".agentxchain/intake/a.json", formatJSON, `{}`)
 	decode := func(s string) ojson.Value { v, _ := ojson.Decode([]byte(s)); return v }
-	return ojson.NewObject("schema_version", "0.3", "export_kind", KindRun, "exported_at", "2026-01-02T03:04:05.678Z", "project_root", ".",
+	return ojson.NewObject("schema_version", "0.3", "export_kind", KindRun, "exported_at", "2026-01-02T03:04:05.678Z",
+		"project_root", ".",
 		"project", decode(`{"id":"p","name":"P","template":"lib","protocol_mode":"governed"}`),
 		"summary", decode(`{"run_id":"run_1","status":"active","phase":"plan","workflow_phase_order":["plan","build"],"active_turn_ids":["turn_a","turn_b"],"retained_turn_ids":[],
 		"history_entries":3,"decision_entries":0,"hook_audit_entries":0,"notification_audit_entries":0,"dispatch_artifact_files":1,"staging_artifact_files":0,"intake_present":true,"coordinator_present":false,
@@ -87,8 +93,10 @@ func TestFindings(t *testing.T) {
 		{"export_kind", `7`, "export_kind export_kind"},
 		{"export_kind", `"other"`, "export_kind"},
 		{"exported_at", `"yesterday"`, "exported_at"},
-		{"config", `[]`, "config project.id project.name project.template config summary.repo_decisions.active summary.repo_decisions.overridden summary.repo_decisions.operator_summary"},
-		{"files", `null`, "files config state summary.history_entries summary.dispatch_artifact_files summary.intake_present summary.delegation_summary summary.repo_decisions"},
+		{"config", `[]`,
+			"config project.id project.name project.template config summary.repo_decisions.active summary.repo_decisions.overridden summary.repo_decisions.operator_summary"},
+		{"files", `null`,
+			"files config state summary.history_entries summary.dispatch_artifact_files summary.intake_present summary.delegation_summary summary.repo_decisions"},
 		{"project_root", `""`, "project_root"},
 		{"project", `1`, "project"},
 		{"project.template", `"generic"`, "project.template"},
@@ -105,17 +113,20 @@ func TestFindings(t *testing.T) {
 		{"summary.phase", `"ship"`, "summary.phase summary.phase"},
 		{"summary.workflow_phase_order", `null`, ""},
 		{"summary.workflow_phase_order", `[]`, "summary.workflow_phase_order"},
-		{"summary.workflow_phase_order", `["plan",1," "," a","plan"]`, "summary.workflow_phase_order[1] summary.workflow_phase_order[2] summary.workflow_phase_order[3] summary.workflow_phase_order"},
+		{"summary.workflow_phase_order", `["plan",1," "," a","plan"]`,
+			"summary.workflow_phase_order[1] summary.workflow_phase_order[2] summary.workflow_phase_order[3] summary.workflow_phase_order"},
 		{"summary.history_entries", `3.0`, ""},
 		{"summary.history_entries", `"3"`, "summary.history_entries"},
 		{"summary.delegation_summary", `null`, "summary.delegation_summary"},
-		{"summary.delegation_summary.total_delegations_issued", `1`, "summary.delegation_summary.total_delegations_issued"},
+		{"summary.delegation_summary.total_delegations_issued", `1`,
+			"summary.delegation_summary.total_delegations_issued"},
 		{"summary.repo_decisions", "", "summary.repo_decisions"},
 		{"summary.repo_decisions.operator_summary", `{}`, "summary.repo_decisions.operator_summary"},
 		{"summary.dashboard_session", "", ""},
 		{"summary.dashboard_session", `null`, "summary.dashboard_session"},
 		{"summary.dashboard_session.status", `"asleep"`, "summary.dashboard_session.status"},
-		{"summary.dashboard_session.status", `"not_running"`, "summary.dashboard_session.pid summary.dashboard_session.started_at"},
+		{"summary.dashboard_session.status", `"not_running"`,
+			"summary.dashboard_session.pid summary.dashboard_session.started_at"},
 		{"summary.dashboard_session.pid", `null`, "summary.dashboard_session.pid"},
 		{"files.TALK/md", `[]`, "files.TALK.md"},
 		{"files.TALK/md.format", `"yaml"`, "files.TALK.md"},
@@ -170,7 +181,8 @@ func mutants(t *testing.T, data []byte) {
 		}
 		rng := rand.New(rand.NewPCG(1, uint64(i)))
 		where := mutate(rng, o, "")
-		if where == "" || strings.HasPrefix(where, ".summary.") && !checked(where) || strings.HasPrefix(where, ".workspace") || unchecked(where) {
+		if where == "" || strings.HasPrefix(where, ".summary.") && !checked(where) ||
+			strings.HasPrefix(where, ".workspace") || unchecked(where) {
 			continue
 		}
 		if r := verified(t, ojson.Compact(o)); r.Passed() {
@@ -180,8 +192,10 @@ func mutants(t *testing.T, data []byte) {
 }
 
 func checked(where string) bool {
-	for _, k := range []string{"_entries", "_ids", "delegation", "decisions", "aggregated", "run_id", "status", ".phase"} {
-		if strings.Contains(where, k) && !strings.Contains(where, "dashboard") && !strings.Contains(where, "provenance") {
+	for _, k := range []string{"_entries", "_ids", "delegation", "decisions", "aggregated", "run_id", "status",
+		".phase"} {
+		if strings.Contains(where, k) && !strings.Contains(where, "dashboard") &&
+			!strings.Contains(where, "provenance") {
 			return true
 		}
 	}
@@ -190,7 +204,9 @@ func checked(where string) bool {
 
 // unchecked are members that nothing in an artifact proves.
 func unchecked(where string) bool {
-	for _, k := range []string{"exported_at", "project_root", ".goal", "project.schema_version", "workspace", ".path", ".error", "project_goal", "inherited", "dashboard", "provenance", "summary.export_files", "summary.total_coll", "summary.included", "phase_order", "coordinator.schema_version", "export.summary", "export.project."} {
+	for _, k := range []string{"exported_at", "project_root", ".goal", "project.schema_version", "workspace", ".path",
+		".error", "project_goal", "inherited", "dashboard", "provenance", "summary.export_files", "summary.total_coll",
+		"summary.included", "phase_order", "coordinator.schema_version", "export.summary", "export.project."} {
 		if strings.Contains(where, k) && !strings.Contains(where, ".files") {
 			return true
 		}
@@ -251,7 +267,8 @@ func TestOrderAndPiecesDoNotMatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Verify(context.Background(), iotest.HalfReader(bytes.NewReader(ojson.Pretty(shuffled))), VerifyOptions{})
+		b, err := Verify(context.Background(), iotest.HalfReader(bytes.NewReader(ojson.Pretty(shuffled))),
+			VerifyOptions{})
 		if err != nil || fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Fatalf("%v, in other pieces %v (%v)", a, b, err)
 		}
@@ -263,7 +280,9 @@ func TestOrderAndPiecesDoNotMatter(t *testing.T) {
 
 func bigEntry(lines int) *ojson.Object {
 	text := strings.Repeat("line\n", lines)
-	return ojson.NewObject("data", text, "format", "text", "bytes", len(text), "sha256", fmt.Sprintf("%x", sha([]byte(text))), "content_base64", base64.StdEncoding.EncodeToString([]byte(text)))
+	return ojson.NewObject("data", text, "format", "text", "bytes", len(text),
+		"sha256", fmt.Sprintf("%x", sha([]byte(text))),
+		"content_base64", base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
 // shuffle puts the members of every object into another order.
@@ -310,7 +329,8 @@ func TestNoArtifact(t *testing.T) {
 	if _, err := Verify(t.Context(), strings.NewReader(doc), VerifyOptions{MaxBytes: 100}); err == nil {
 		t.Error("the limit of the whole is not kept")
 	}
-	if _, err := Verify(t.Context(), strings.NewReader(string(ojson.Compact(bigArtifact()))), VerifyOptions{MaxFile: 1000}); err == nil {
+	if _, err := Verify(t.Context(), strings.NewReader(string(ojson.Compact(bigArtifact()))),
+		VerifyOptions{MaxFile: 1000}); err == nil {
 		t.Error("the limit of a file is not kept")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -330,7 +350,8 @@ func FuzzVerify(f *testing.F) {
 	f.Add([]byte(`{"export_kind":"agentxchain_coordinator_export","files":{"agentxchain-multi.json":{}},"repos":{"a":{"ok":true,"export":{"files":null}},"b":null},"summary":{"aggregated_events":{"events":[null]}}}`))
 	f.Add([]byte(`{"export_kind":"agentxchain_run_export","files":{".agentxchain/history.jsonl":{"data":[null,1,{"delegations_issued":[null]},{"delegation_review":{"results":[1]}}]}},"summary":{},"state":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Verify(context.Background(), bytes.NewReader(data), VerifyOptions{MaxBytes: 1 << 20, MaxFile: 1 << 20})
+		r, err := Verify(context.Background(), bytes.NewReader(data),
+			VerifyOptions{MaxBytes: 1 << 20, MaxFile: 1 << 20})
 		if err == nil && r.Passed() && !bytes.Contains(data, []byte("agentxchain")) {
 			t.Fatalf("%q passes", data)
 		}

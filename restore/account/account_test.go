@@ -51,16 +51,21 @@ func object(t testing.TB, text string) *ojson.Object {
 
 func newFixture(t testing.TB) *fixture {
 	return &fixture{
-		state: object(t, `{"schema_version":"1.1","run_id":"`+run+`","project_id":"proj","status":"blocked","phase":"implementation","created_at":"2026-03-04T11:00:00.000Z",
+		state: object(t, `{"schema_version":"1.1","run_id":"`+run+
+			`","project_id":"proj","status":"blocked","phase":"implementation","created_at":"2026-03-04T11:00:00.000Z",
 			"accepted_integration_ref":null,"active_turns":{},"turn_sequence":3,"last_completed_turn_id":"turn_2","blocked_on":"budget:exhausted",
 			"blocked_reason":{"category":"budget_exhausted","recovery":{"typed_reason":"budget_exhausted","owner":"human","recovery_action":"raise the budget","turn_retained":false,"detail":"all is spent"},"blocked_at":"2026-03-04T12:00:00.000Z","turn_id":null},
 			"escalation":null,"queued_phase_transition":null,"queued_run_completion":null,"last_gate_failure":null,"phase_gate_status":{"planning_signoff":"passed","implementation_complete":"failed"},
 			"budget_reservations":{},"budget_status":{"spent_usd":10.5,"remaining_usd":-0.5,"warn_mode":true,"exhausted":true}}`),
 		history: []string{
-			`{"turn_id":"turn_0","run_id":"` + oldRun + `","role":"pm","phase":"planning","status":"completed","summary":"an older run","cost":{"usd":100},"accepted_sequence":1,"accepted_at":"2026-03-01T10:00:00.000Z","decisions":[],"objections":[],"files_changed":[]}`,
-			`{"turn_id":"turn_2","run_id":"` + run + `","role":"dev","phase":"implementation","status":"completed","summary":"built it","cost":{"total_usd":0.2,"input_tokens":7},"accepted_sequence":2,"accepted_at":"2026-03-04T11:50:00.000Z","duration_ms":90000,"decisions":[],"objections":["OBJ-9"],"files_changed":["a.go","b.go"]}`,
-			`{"turn_id":"turn_1","run_id":"` + run + `","role":"pm","phase":"planning","status":"completed","summary":"planned it","cost":{"usd":0.1,"input_tokens":10,"output_tokens":5},"accepted_sequence":1,"accepted_at":"2026-03-04T11:10:00.000Z","phase_transition_request":"implementation","decisions":[{"id":"DEC-001"}],"objections":[{"id":"OBJ-001","severity":"high","statement":"who asked for this?","status":"raised"}],"files_changed":[]}`,
-			`{"turn_id":"turn_x","run_id":"` + run + `","role":"dev","phase":"planning","status":"reissued","summary":"given up","cost":{"usd":50},"files_changed":[],"accepted_at":"2026-03-04T11:20:00.000Z"}`,
+			`{"turn_id":"turn_0","run_id":"` + oldRun +
+				`","role":"pm","phase":"planning","status":"completed","summary":"an older run","cost":{"usd":100},"accepted_sequence":1,"accepted_at":"2026-03-01T10:00:00.000Z","decisions":[],"objections":[],"files_changed":[]}`,
+			`{"turn_id":"turn_2","run_id":"` + run +
+				`","role":"dev","phase":"implementation","status":"completed","summary":"built it","cost":{"total_usd":0.2,"input_tokens":7},"accepted_sequence":2,"accepted_at":"2026-03-04T11:50:00.000Z","duration_ms":90000,"decisions":[],"objections":["OBJ-9"],"files_changed":["a.go","b.go"]}`,
+			`{"turn_id":"turn_1","run_id":"` + run +
+				`","role":"pm","phase":"planning","status":"completed","summary":"planned it","cost":{"usd":0.1,"input_tokens":10,"output_tokens":5},"accepted_sequence":1,"accepted_at":"2026-03-04T11:10:00.000Z","phase_transition_request":"implementation","decisions":[{"id":"DEC-001"}],"objections":[{"id":"OBJ-001","severity":"high","statement":"who asked for this?","status":"raised"}],"files_changed":[]}`,
+			`{"turn_id":"turn_x","run_id":"` + run +
+				`","role":"dev","phase":"planning","status":"reissued","summary":"given up","cost":{"usd":50},"files_changed":[],"accepted_at":"2026-03-04T11:20:00.000Z"}`,
 		},
 		decisions: []string{
 			`{"id":"DEC-001","turn_id":"turn_0","role":"pm","phase":"planning","category":"scope","statement":"of the older run","rationale":"r","created_at":"2026-03-01T10:00:00.000Z"}`,
@@ -72,10 +77,14 @@ func newFixture(t testing.TB) *fixture {
 			`{"timestamp":"2026-03-04T11:57:00.000Z","decision":"policy_escalation","turn_id":"turn_2","violations":[{"policy_id":"p","rule":"r","message":"too much"}]}`,
 		},
 		events: []string{
-			`{"event_id":"e0","event_type":"run_started","timestamp":"2026-03-01T10:00:00.000Z","run_id":"` + oldRun + `"}`,
-			`{"event_id":"e9","event_type":"run_started","timestamp":"2026-03-04T10:00:00.000Z","run_id":"` + run + `"}`,
-			`{"event_id":"e1","event_type":"ghost_retry_exhausted","timestamp":"2026-03-04T11:59:00.000Z","run_id":"` + run + `","payload":{"exhaustion_reason":"same_signature_repeat"}}`,
-			`{"event_id":"e2","event_type":"phase_entered","timestamp":"2026-03-04T12:00:00.000Z","run_id":"` + run + `","phase":"implementation","payload":{"from":"planning","to":"implementation"}}`,
+			`{"event_id":"e0","event_type":"run_started","timestamp":"2026-03-01T10:00:00.000Z","run_id":"` + oldRun +
+				`"}`,
+			`{"event_id":"e9","event_type":"run_started","timestamp":"2026-03-04T10:00:00.000Z","run_id":"` + run +
+				`"}`,
+			`{"event_id":"e1","event_type":"ghost_retry_exhausted","timestamp":"2026-03-04T11:59:00.000Z","run_id":"` +
+				run + `","payload":{"exhaustion_reason":"same_signature_repeat"}}`,
+			`{"event_id":"e2","event_type":"phase_entered","timestamp":"2026-03-04T12:00:00.000Z","run_id":"` + run +
+				`","phase":"implementation","payload":{"from":"planning","to":"implementation"}}`,
 		},
 		files: map[string]string{},
 	}
@@ -84,7 +93,8 @@ func newFixture(t testing.TB) *fixture {
 // lay writes the fixture into a repository of its own.
 func (f *fixture) lay(t testing.TB, dir string) {
 	t.Helper()
-	if _, err := runner.InitProject(context.Background(), dir, runner.ProjectOptions{ID: "proj", Name: "Proj"}); err != nil {
+	if _, err := runner.InitProject(context.Background(), dir,
+		runner.ProjectOptions{ID: "proj", Name: "Proj"}); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{
@@ -113,7 +123,8 @@ func (f *fixture) lay(t testing.TB, dir string) {
 // exported is the artifact of what is governed in dir.
 func exported(t testing.TB, dir string) []byte {
 	t.Helper()
-	e, err := restore.Prepare(context.Background(), dir, restore.ExportOptions{TempDir: t.TempDir(), Now: func() time.Time { return now }})
+	e, err := restore.Prepare(context.Background(), dir,
+		restore.ExportOptions{TempDir: t.TempDir(), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +193,8 @@ func TestRunIsScopedAndCostsAreRight(t *testing.T) {
 	if n := len(r.Array("gate_failures")); n != 1 {
 		t.Errorf("%d gate failures", n)
 	}
-	if got := r.Object("recent_event_summary"); count(got, "recent_count") != 2 || got.Object("latest_event").String("summary") != "phase_entered planning -> implementation" {
+	if got := r.Object("recent_event_summary"); count(got, "recent_count") != 2 ||
+		got.Object("latest_event").String("summary") != "phase_entered planning -> implementation" {
 		t.Errorf("recent events %s", ojson.Compact(got))
 	}
 	if n := count(r.Object("scope"), "turns_of_other_runs"); n != 1 {
@@ -197,7 +209,8 @@ func TestRunIsScopedAndCostsAreRight(t *testing.T) {
 func TestRunTellsWhoAndWhy(t *testing.T) {
 	r := runOf(t, newFixture(t).artifact(t), Options{})
 	a := r.Objects("approvals")
-	if len(a) != 1 || a[0].String("by") != "Grace" || a[0].String("gate_id") != "planning_signoff" || !a[0].Bool("by_person") {
+	if len(a) != 1 || a[0].String("by") != "Grace" || a[0].String("gate_id") != "planning_signoff" ||
+		!a[0].Bool("by_person") {
 		t.Errorf("approvals %s", ojson.Compact(a))
 	}
 	o := r.Objects("objections")
@@ -208,13 +221,15 @@ func TestRunTellsWhoAndWhy(t *testing.T) {
 	if len(g) != 2 || g[0].String("type") != "policy_escalation" || g[1].String("resolution_method") != "human_merge" {
 		t.Errorf("governance events, by time: %s", ojson.Compact(g))
 	}
-	if c := r.Object("recovery_classification"); c.String("health_score") != "critical" || count(c.Object("by_domain").Object("ghost"), "exhausted") != 1 {
+	if c := r.Object("recovery_classification"); c.String("health_score") != "critical" ||
+		count(c.Object("by_domain").Object("ghost"), "exhausted") != 1 {
 		t.Errorf("recoveries %s", ojson.Compact(c))
 	}
 	if s := r.Object("ship_status"); s.String("overall") != "fail" || count(s, "dimensions_total") != 5 {
 		t.Errorf("ship status %s", ojson.Compact(s))
 	}
-	if h := r.Object("human_attention"); h.String("overall") != "attention" || !slices.Equal(h.Strings("categories"), []string{"budget_policy"}) {
+	if h := r.Object("human_attention"); h.String("overall") != "attention" ||
+		!slices.Equal(h.Strings("categories"), []string{"budget_policy"}) {
 		t.Errorf("attention %s", ojson.Compact(h))
 	}
 	if n := r.Objects("next_actions"); len(n) == 0 || n[0].String("command") == "" {
@@ -253,7 +268,8 @@ func TestPeopleAreShown(t *testing.T) {
 	report := Build(a, "x.json", Options{Now: now})
 	for _, format := range []string{"text", "markdown", "html"} {
 		page := string(Render(report, format))
-		for _, want := range []string{"all is spent", "Grace", "Plain text only", "who asked for this?", "PASS", "planning", "$0.30", "built it", "raise the budget", "no test ran", "of earlier runs"} {
+		for _, want := range []string{"all is spent", "Grace", "Plain text only", "who asked for this?", "PASS",
+			"planning", "$0.30", "built it", "raise the budget", "no test ran", "of earlier runs"} {
 			if !strings.Contains(strings.ReplaceAll(page, "\\", ""), want) {
 				t.Errorf("the %s does not say %q", format, want)
 			}
@@ -262,7 +278,8 @@ func TestPeopleAreShown(t *testing.T) {
 			t.Errorf("the %s tells of another run", format)
 		}
 	}
-	if text := string(Render(report, "text")); !strings.Contains(text, "Budget: spent $10.50, remaining -$0.50 [OVER BUDGET]") {
+	if text := string(Render(report,
+		"text")); !strings.Contains(text, "Budget: spent $10.50, remaining -$0.50 [OVER BUDGET]") {
 		t.Error("the text does not say that the budget is overspent")
 	}
 }
@@ -270,7 +287,8 @@ func TestPeopleAreShown(t *testing.T) {
 func TestNotVerifiedIsNotReported(t *testing.T) {
 	data := bytes.Replace(newFixture(t).artifact(t), []byte(`"history_entries":4`), []byte(`"history_entries":5`), 1)
 	report := Build(loaded(t, data), "x.json", Options{Now: now})
-	if report.String("overall") != "fail" || report.Has("subject") || len(report.Object("verification").Strings("errors")) != 1 {
+	if report.String("overall") != "fail" || report.Has("subject") ||
+		len(report.Object("verification").Strings("errors")) != 1 {
 		t.Fatalf("%s", ojson.Compact(report))
 	}
 	for _, format := range Formats() {
@@ -297,12 +315,15 @@ func TestNoArtifact(t *testing.T) {
 func TestLongListsAreCutAndSaidSo(t *testing.T) {
 	f := newFixture(t)
 	for i := range 700 {
-		f.history = append(f.history, fmt.Sprintf(`{"turn_id":"turn_n%d","run_id":%q,"role":"dev","status":"completed","summary":"step %d","accepted_sequence":%d,"accepted_at":"2026-03-04T11:51:00.000Z"}`, i, run, i, i+10))
+		f.history = append(f.history,
+			fmt.Sprintf(`{"turn_id":"turn_n%d","run_id":%q,"role":"dev","status":"completed","summary":"step %d","accepted_sequence":%d,"accepted_at":"2026-03-04T11:51:00.000Z"}`,
+				i, run, i, i+10))
 	}
 	report := Build(loaded(t, f.artifact(t)), "x", Options{Now: now})
 	for _, format := range []string{"text", "markdown", "html"} {
 		page := string(Render(report, format))
-		if !strings.Contains(page, "step 699") || strings.Contains(page, "step 3 ") || !strings.Contains(strings.ReplaceAll(page, "\\", ""), "202 earlier turns omitted") {
+		if !strings.Contains(page, "step 699") || strings.Contains(page, "step 3 ") ||
+			!strings.Contains(strings.ReplaceAll(page, "\\", ""), "202 earlier turns omitted") {
 			t.Errorf("the %s does not show the end of the list, or does not say what it leaves out", format)
 		}
 	}

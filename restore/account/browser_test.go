@@ -97,13 +97,16 @@ func lookAt(ctx context.Context, t *testing.T, html []byte, plain bool) {
 	}
 	scheme := func(name string) string {
 		err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+			_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+			})
 			return err
 		}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ask[string](ctx, t, `getComputedStyle(document.body).backgroundColor + ' ' + getComputedStyle(document.body).color`)
+		return ask[string](ctx, t,
+			`getComputedStyle(document.body).backgroundColor + ' ' + getComputedStyle(document.body).color`)
 	}
 	desk, phone := width(1200), width(360)
 	light, dark := scheme("light"), scheme("dark")
@@ -112,7 +115,8 @@ func lookAt(ctx context.Context, t *testing.T, html []byte, plain bool) {
 		t.Fatal(err)
 	}
 	if seen.Scripts+seen.Images+seen.Frames+seen.Handlers+int(requests.Load())+int(dialogs.Load()) != 0 {
-		t.Errorf("%d scripts, %d images, %d frames, %d handlers, %d requests, %d dialogs", seen.Scripts, seen.Images, seen.Frames, seen.Handlers, requests.Load(), dialogs.Load())
+		t.Errorf("%d scripts, %d images, %d frames, %d handlers, %d requests, %d dialogs", seen.Scripts, seen.Images,
+			seen.Frames, seen.Handlers, requests.Load(), dialogs.Load())
 	}
 	if len(seen.Links) > 0 {
 		t.Errorf("links that lead nowhere on the page: %v", seen.Links)
@@ -152,7 +156,8 @@ func ask[T any](ctx context.Context, t *testing.T, expression string) T {
 func luminance(t *testing.T, colours string) bool {
 	t.Helper()
 	var a, b [3]int
-	if _, err := fmt.Sscanf(colours, "rgb(%d, %d, %d) rgb(%d, %d, %d)", &a[0], &a[1], &a[2], &b[0], &b[1], &b[2]); err != nil {
+	if _, err := fmt.Sscanf(colours, "rgb(%d, %d, %d) rgb(%d, %d, %d)", &a[0], &a[1], &a[2], &b[0], &b[1],
+		&b[2]); err != nil {
 		t.Fatalf("%q: %v", colours, err)
 	}
 	return a[0]+a[1]+a[2] > b[0]+b[1]+b[2]

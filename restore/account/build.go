@@ -23,7 +23,8 @@ const (
 func Build(a *Artifact, input string, opt Options) *ojson.Object {
 	verification := a.Verification.Object(input)
 	verification.Delete("input")
-	report := ojson.NewObject("report_version", Version, "overall", "pass", "generated_at", wire.FormatTime(opt.Now), "input", input)
+	report := ojson.NewObject("report_version", Version, "overall", "pass", "generated_at", wire.FormatTime(opt.Now),
+		"input", input)
 	if !a.Verification.Passed() {
 		report.Set("overall", "fail")
 		report.Set("message", "The artifact contradicts itself, so nothing is reported of it.")
@@ -49,5 +50,6 @@ func Failure(input, message string) *ojson.Object {
 // Contradiction is the report when what would have to be read is not what was
 // recorded.
 func Contradiction(input, message string) *ojson.Object {
-	return ojson.NewObject("overall", "fail", "input", input, "message", message, "verification", ojson.NewObject("overall", "fail", "errors", []string{message}))
+	return ojson.NewObject("overall", "fail", "input", input, "message", message,
+		"verification", ojson.NewObject("overall", "fail", "errors", []string{message}))
 }

@@ -42,7 +42,8 @@ func newCoordinatorModel(a *Artifact, opt Options) *coordinatorModel {
 			return !opt.AllRuns && id != "" && other != "" && other != id
 		})
 	}
-	m.own, m.decisions, m.ledger = mine(m.rows(multiHistory)), mine(m.rows(multiDecisions)), mine(m.rows(multiBarrierLedger))
+	m.own, m.decisions, m.ledger = mine(m.rows(multiHistory)), mine(m.rows(multiDecisions)),
+		mine(m.rows(multiBarrierLedger))
 	for _, r := range a.Repos {
 		rec := m.super.Object("repo_runs").Object(r.ID)
 		c := childRun{Repo: r, label: rec.String("status"), run: rec.String("run_id"), phase: rec.String("phase")}
@@ -80,8 +81,10 @@ func normalLabel(label string) string {
 
 func (m *coordinatorModel) subject() *ojson.Object {
 	c := m.a.Head.Object("coordinator")
-	o := ojson.NewObject("kind", KindCoordinator, "coordinator", ojson.NewObject("project_id", orNull(member(c, "project_id")), "project_name", orNull(member(c, "project_name")),
-		"schema_version", orNull(member(c, "schema_version")), "repo_count", count(c, "repo_count"), "workstream_count", count(c, "workstream_count")))
+	o := ojson.NewObject("kind", KindCoordinator,
+		"coordinator", ojson.NewObject("project_id", orNull(member(c, "project_id")),
+			"project_name", orNull(member(c, "project_name")), "schema_version", orNull(member(c, "schema_version")),
+			"repo_count", count(c, "repo_count"), "workstream_count", count(c, "workstream_count")))
 	o.Set("run", m.superRun())
 	o.Set("coordinator_timeline", m.timeline())
 	o.Set("aggregated_event_timeline", m.aggregated())
@@ -94,7 +97,8 @@ func (m *coordinatorModel) subject() *ojson.Object {
 	}
 	o.Set("recovery_report", m.recoveryReport())
 	o.Set("repos", m.repos())
-	o.Set("artifacts", ojson.NewObject("history_entries", count(m.summary, "history_entries"), "decision_entries", count(m.summary, "decision_entries")))
+	o.Set("artifacts", ojson.NewObject("history_entries", count(m.summary, "history_entries"),
+		"decision_entries", count(m.summary, "decision_entries")))
 	return o
 }
 
@@ -154,12 +158,14 @@ func (m *coordinatorModel) superRun() *ojson.Object {
 			good++
 		}
 	}
-	return ojson.NewObject("super_run_id", of("super_run_id"), "status", of("status"), "phase", of("phase"), "blocked_reason", blocked, "pending_gate", gate,
-		"run_id_mismatches", mismatches, "repo_status_drifts", drifts, "terminal_observability_note", m.note(mismatches, drifts),
-		"recent_coordinator_events", latest, "recent_child_repo_events", recent(m.childEvents(), m.opt.Now),
-		"next_actions", m.nextActions(blocked, gate, mismatches, drifts),
-		"created_at", created, "completed_at", completed, "duration_seconds", seconds(created, completed),
-		"barrier_count", count(m.summary, "barrier_count"), "repo_status_counts", counts, "repo_ok_count", good, "repo_error_count", len(m.children)-good)
+	return ojson.NewObject("super_run_id", of("super_run_id"), "status", of("status"), "phase", of("phase"),
+		"blocked_reason", blocked, "pending_gate", gate, "run_id_mismatches", mismatches, "repo_status_drifts", drifts,
+		"terminal_observability_note", m.note(mismatches, drifts), "recent_coordinator_events", latest,
+		"recent_child_repo_events", recent(m.childEvents(), m.opt.Now),
+		"next_actions", m.nextActions(blocked, gate, mismatches, drifts), "created_at", created,
+		"completed_at", completed, "duration_seconds", seconds(created, completed),
+		"barrier_count", count(m.summary, "barrier_count"), "repo_status_counts", counts, "repo_ok_count", good,
+		"repo_error_count", len(m.children)-good)
 }
 
 // disagreements are repositories on another run, or in another status, than the
@@ -170,7 +176,8 @@ func (m *coordinatorModel) disagreements() (mismatches, drifts []*ojson.Object) 
 			continue
 		}
 		if run := c.summary.String("run_id"); run != "" && c.run != "" && run != c.run {
-			mismatches = append(mismatches, ojson.NewObject("repo_id", c.ID, "expected_run_id", c.run, "actual_run_id", run))
+			mismatches = append(mismatches,
+				ojson.NewObject("repo_id", c.ID, "expected_run_id", c.run, "actual_run_id", run))
 		}
 		if label, own := normalLabel(c.label), m.status[c.ID]; label != "unknown" && own != "unknown" && label != own {
 			drifts = append(drifts, ojson.NewObject("repo_id", c.ID, "coordinator_status", label, "repo_status", own))
@@ -198,7 +205,8 @@ func (m *coordinatorModel) note(mismatches, drifts []*ojson.Object) any {
 	return "The initiative is completed, so nothing is to be done, but the " + what + " from its record."
 }
 
-func (m *coordinatorModel) nextActions(blocked any, gate *ojson.Object, mismatches, drifts []*ojson.Object) []*ojson.Object {
+func (m *coordinatorModel) nextActions(blocked any, gate *ojson.Object,
+	mismatches, drifts []*ojson.Object) []*ojson.Object {
 	out := []*ojson.Object{}
 	add := func(code, command, reason string) {
 		out = append(out, ojson.NewObject("code", code, "command", "git agentxchain multi "+command, "reason", reason))
@@ -222,7 +230,8 @@ func (m *coordinatorModel) nextActions(blocked any, gate *ojson.Object, mismatch
 	switch {
 	case len(mismatches) > 0:
 		for _, x := range mismatches {
-			add("repo_run_id_mismatch", repair, fmt.Sprintf("Repository %s is on run %s, the initiative expects %s.", x.String("repo_id"), x.String("actual_run_id"), x.String("expected_run_id")))
+			add("repo_run_id_mismatch", repair, fmt.Sprintf("Repository %s is on run %s, the initiative expects %s.",
+				x.String("repo_id"), x.String("actual_run_id"), x.String("expected_run_id")))
 		}
 		pending()
 	case len(drifts) > 0:
@@ -257,13 +266,14 @@ func (m *coordinatorModel) repos() []*ojson.Object {
 			project = c.Export.Head.Object("project")
 			run, phase = orNull(member(c.summary, "run_id")), orNull(member(c.summary, "phase"))
 		}
-		o := ojson.NewObject("repo_id", c.ID, "path", orNull(c.Path), "ok", c.OK, "status", m.status[c.ID], "run_id", run, "phase", phase,
-			"project_id", ojson.OrNull(project.String("id")), "project_name", ojson.OrNull(project.String("name")),
-			"error", orNull(c.Error))
+		o := ojson.NewObject("repo_id", c.ID, "path", orNull(c.Path), "ok", c.OK, "status", m.status[c.ID],
+			"run_id", run, "phase", phase, "project_id", ojson.OrNull(project.String("id")),
+			"project_name", ojson.OrNull(project.String("name")), "error", orNull(c.Error))
 		if c.OK && c.Export != nil {
 			r := newRunModel(c.Export, m.opt).run()
-			for _, k := range [...]string{"turns", "decisions", "approval_policy_events", "governance_events", "gate_failures", "timeout_events", "hook_summary", "gate_summary",
-				"recovery_summary", "continuity", "blocked_on", "cost_summary", "objections", "approvals", "phases"} {
+			for _, k := range [...]string{"turns", "decisions", "approval_policy_events", "governance_events",
+				"gate_failures", "timeout_events", "hook_summary", "gate_summary", "recovery_summary", "continuity",
+				"blocked_on", "cost_summary", "objections", "approvals", "phases"} {
 				o.Set(k, member(r, k))
 			}
 		}
@@ -278,7 +288,8 @@ func (m *coordinatorModel) barriers() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, id := range sortedNames(all.Keys()) {
 		b := all.Object(id)
-		o := ojson.NewObject("barrier_id", id, "workstream_id", ojson.OrNull(b.String("workstream_id")), "type", ojson.OrNull(b.String("type")), "status", cmp.Or(b.String("status"), "unknown"),
+		o := ojson.NewObject("barrier_id", id, "workstream_id", ojson.OrNull(b.String("workstream_id")),
+			"type", ojson.OrNull(b.String("type")), "status", cmp.Or(b.String("status"), "unknown"),
 			"required_repos", texts(b, "required_repos"), "satisfied_repos", texts(b, "satisfied_repos"))
 		if required := b.Object("required_decision_ids_by_repo"); required != nil {
 			o.Set("required_decision_ids_by_repo", required)
@@ -295,7 +306,8 @@ func (m *coordinatorModel) satisfied(workstream string, required *ojson.Object) 
 	for _, repo := range required.Keys() {
 		have := []string{}
 		for _, r := range m.own {
-			if r.String("type") != "acceptance_projection" || r.String("repo_id") != repo || r.String("workstream_id") != workstream {
+			if r.String("type") != "acceptance_projection" || r.String("repo_id") != repo ||
+				r.String("workstream_id") != workstream {
 				continue
 			}
 			for _, id := range ids(r, "decisions") {
@@ -317,7 +329,8 @@ func (m *coordinatorModel) transitions() []*ojson.Object {
 		}
 		c := r.Object("causation")
 		o := pick(r, "barrier_id", "timestamp", "previous_status", "new_status")
-		o.Set("summary", fmt.Sprintf("%s: %s -> %s", cmp.Or(r.String("barrier_id"), "a barrier"), cmp.Or(r.String("previous_status"), "unknown"), cmp.Or(r.String("new_status"), "unknown")))
+		o.Set("summary", fmt.Sprintf("%s: %s -> %s", cmp.Or(r.String("barrier_id"), "a barrier"),
+			cmp.Or(r.String("previous_status"), "unknown"), cmp.Or(r.String("new_status"), "unknown")))
 		o.Set("workstream_id", ojson.OrNull(c.String("workstream_id")))
 		o.Set("repo_id", ojson.OrNull(c.String("repo_id")))
 		o.Set("trigger", first(c, "trigger", "gate_type"))

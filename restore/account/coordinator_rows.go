@@ -29,7 +29,13 @@ func (m *coordinatorModel) recoveryReport() *ojson.Object {
 		}
 	}
 	o := ojson.NewObject("present", true)
-	for _, s := range [...][2]string{{"trigger", "Trigger"}, {"impact", "Impact"}, {"mitigation", "Mitigation"}, {"owner", "Owner"}, {"exit_condition", "Exit Condition"}} {
+	for _, s := range [...][2]string{
+		{"trigger", "Trigger"},
+		{"impact", "Impact"},
+		{"mitigation", "Mitigation"},
+		{"owner", "Owner"},
+		{"exit_condition", "Exit Condition"},
+	} {
 		v := strings.TrimSpace(sections[s[1]])
 		if strings.HasPrefix(v, "(") && strings.HasSuffix(v, ")") && !strings.Contains(v, "\n") {
 			v = "" // the placeholder of an empty report
@@ -61,8 +67,9 @@ func (m *coordinatorModel) aggregated() []*ojson.Object {
 func (m *coordinatorModel) asEvents() []*ojson.Object {
 	out := make([]*ojson.Object, 0, len(m.own))
 	for _, r := range m.own {
-		e := ojson.NewObject("event_type", cmp.Or(r.String("type"), "unknown_event"), "timestamp", ojson.OrNull(r.String("timestamp")), "turn_id", first(r, "repo_turn_id"), "role", ojson.OrNull(r.String("role")),
-			"repo_id", ojson.OrNull(r.String("repo_id")))
+		e := ojson.NewObject("event_type", cmp.Or(r.String("type"), "unknown_event"),
+			"timestamp", ojson.OrNull(r.String("timestamp")), "turn_id", first(r, "repo_turn_id"),
+			"role", ojson.OrNull(r.String("role")), "repo_id", ojson.OrNull(r.String("repo_id")))
 		out = append(out, e)
 	}
 	return out
@@ -84,8 +91,9 @@ func (m *coordinatorModel) timeline() []*ojson.Object {
 		if repo == nil {
 			repo = ojson.OrNull(r.String("target_repo_id"))
 		}
-		out = append(out, ojson.NewObject("type", cmp.Or(r.String("type"), "unknown"), "timestamp", ojson.OrNull(r.String("timestamp")), "summary", historySummary(r),
-			"repo_id", repo, "workstream_id", ojson.OrNull(r.String("workstream_id")), "details", details))
+		out = append(out, ojson.NewObject("type", cmp.Or(r.String("type"), "unknown"),
+			"timestamp", ojson.OrNull(r.String("timestamp")), "summary", historySummary(r), "repo_id", repo,
+			"workstream_id", ojson.OrNull(r.String("workstream_id")), "details", details))
 	}
 	return out
 }
@@ -99,7 +107,8 @@ func historySummary(r *ojson.Object) string {
 	case "context_generated":
 		return fmt.Sprintf("Context for %s in workstream %s", name("target_repo_id"), name("workstream_id"))
 	case "turn_dispatched":
-		return fmt.Sprintf("%s of %s was given work in workstream %s", name("role"), name("repo_id"), name("workstream_id"))
+		return fmt.Sprintf("%s of %s was given work in workstream %s", name("role"), name("repo_id"),
+			name("workstream_id"))
 	case "acceptance_projection":
 		s := fmt.Sprintf("A turn of %s counts for workstream %s", name("repo_id"), name("workstream_id"))
 		if v := r.String("summary"); v != "" {

@@ -40,10 +40,12 @@ func initiative(t *testing.T, status, reason, gate string) []byte {
 {"type":"acceptance_projection","timestamp":"2026-01-01T10:00:00.000Z","super_run_id":"srun_0","workstream_id":"w","repo_id":"api","summary":"of an older initiative","decisions":["DEC-002"]}
 {"type":"run_completed","timestamp":"2026-03-04T12:00:00.000Z","super_run_id":"srun_1","gate":"initiative_ship"}
 `,
-		multiBarriers:      `{"w_completion":{"workstream_id":"w","type":"named_decisions","status":"partially_satisfied","required_repos":["api","web"],"satisfied_repos":[],"required_decision_ids_by_repo":{"api":["DEC-001","DEC-002"]}}}`,
-		multiDecisions:     `{"id":"DEC-COORD-001","timestamp":"2026-03-04T09:00:01.000Z","super_run_id":"srun_1","role":"coordinator","phase":"planning","category":"initialization","statement":"began"}` + "\n",
-		multiBarrierLedger: `{"type":"barrier_transition","timestamp":"2026-03-04T10:00:00.000Z","barrier_id":"w_completion","previous_status":"pending","new_status":"partially_satisfied","causation":{"super_run_id":"srun_1","workstream_id":"w","repo_id":"api"}}` + "\n",
-		multiRecovery:      "# Report\n\n## Trigger\n\nthe key is gone\n\n## Impact\n\n(describe it)\n\n## Exit Condition\n\na new key\n",
+		multiBarriers: `{"w_completion":{"workstream_id":"w","type":"named_decisions","status":"partially_satisfied","required_repos":["api","web"],"satisfied_repos":[],"required_decision_ids_by_repo":{"api":["DEC-001","DEC-002"]}}}`,
+		multiDecisions: `{"id":"DEC-COORD-001","timestamp":"2026-03-04T09:00:01.000Z","super_run_id":"srun_1","role":"coordinator","phase":"planning","category":"initialization","statement":"began"}` +
+			"\n",
+		multiBarrierLedger: `{"type":"barrier_transition","timestamp":"2026-03-04T10:00:00.000Z","barrier_id":"w_completion","previous_status":"pending","new_status":"partially_satisfied","causation":{"super_run_id":"srun_1","workstream_id":"w","repo_id":"api"}}` +
+			"\n",
+		multiRecovery: "# Report\n\n## Trigger\n\nthe key is gone\n\n## Impact\n\n(describe it)\n\n## Exit Condition\n\na new key\n",
 	} {
 		p := filepath.Join(top, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
@@ -69,13 +71,15 @@ func initiativeOf(t *testing.T, data []byte) (report, subject *ojson.Object) {
 func TestInitiative(t *testing.T) {
 	report, s := initiativeOf(t, initiative(t, "blocked", `"the key is gone"`, "null"))
 	r := s.Object("run")
-	if s.String("kind") != KindCoordinator || r.String("super_run_id") != "srun_1" || r.String("blocked_reason") != "the key is gone" {
+	if s.String("kind") != KindCoordinator || r.String("super_run_id") != "srun_1" ||
+		r.String("blocked_reason") != "the key is gone" {
 		t.Errorf("run %s", ojson.Compact(r))
 	}
 	if x := r.Objects("run_id_mismatches"); len(x) != 1 || x[0].String("actual_run_id") != run {
 		t.Errorf("mismatches %s", ojson.Compact(x))
 	}
-	if x := r.Objects("repo_status_drifts"); len(x) != 1 || x[0].String("repo_status") != "blocked" || x[0].String("coordinator_status") != "active" {
+	if x := r.Objects("repo_status_drifts"); len(x) != 1 || x[0].String("repo_status") != "blocked" ||
+		x[0].String("coordinator_status") != "active" {
 		t.Errorf("drifts %s", ojson.Compact(x))
 	}
 	if x := r.Objects("next_actions"); len(x) != 1 || x[0].String("command") != "git agentxchain multi resume" {
@@ -96,12 +100,14 @@ func TestInitiative(t *testing.T) {
 		t.Errorf("recovery report %s", ojson.Compact(rec))
 	}
 	repos := s.Objects("repos")
-	if len(repos) != 2 || len(repos[0].Array("turns")) != 2 || repos[1].Bool("ok") || repos[1].String("error") == "" || repos[1].Has("turns") {
+	if len(repos) != 2 || len(repos[0].Array("turns")) != 2 || repos[1].Bool("ok") || repos[1].String("error") == "" ||
+		repos[1].Has("turns") {
 		t.Errorf("repos %s", ojson.Compact(repos))
 	}
 	for _, format := range []string{"text", "markdown", "html"} {
 		page := strings.ReplaceAll(string(Render(report, format)), "\\", "")
-		for _, want := range []string{"The initiative is blocked: the key is gone.", "failed export", "Plain text only.", "a new key", "began"} {
+		for _, want := range []string{"The initiative is blocked: the key is gone.", "failed export",
+			"Plain text only.", "a new key", "began"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the %s does not say %q", format, want)
 			}
@@ -119,13 +125,15 @@ func TestInitiative(t *testing.T) {
 func TestInitiativeStanding(t *testing.T) {
 	_, s := initiativeOf(t, initiative(t, "completed", "null", "null"))
 	r := s.Object("run")
-	if len(r.Array("next_actions")) != 0 || r.String("terminal_observability_note") == "" || r.String("completed_at") != "2026-03-04T12:00:00.000Z" {
+	if len(r.Array("next_actions")) != 0 || r.String("terminal_observability_note") == "" ||
+		r.String("completed_at") != "2026-03-04T12:00:00.000Z" {
 		t.Errorf("completed: %s", ojson.Compact(r))
 	}
 	if n, _ := r.Int("duration_seconds"); n != 3*3600-1 {
 		t.Errorf("it took %d s", n)
 	}
-	_, s = initiativeOf(t, initiative(t, "paused", "null", `{"gate":"initiative_ship","gate_type":"run_completion","required_repos":["api"]}`))
+	_, s = initiativeOf(t, initiative(t, "paused", "null",
+		`{"gate":"initiative_ship","gate_type":"run_completion","required_repos":["api"]}`))
 	r = s.Object("run")
 	if g := r.Object("pending_gate"); g.String("gate") != "initiative_ship" || len(g.Strings("required_repos")) != 1 {
 		t.Errorf("pending: %s", ojson.Compact(r))

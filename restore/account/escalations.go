@@ -22,7 +22,8 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 			continue
 		}
 		o := &ojson.Object{}
-		for _, k := range [...]string{"escalation_id", "status", "type", "category", "blocked_on", "detail", "action", "phase", "turn_id", "role", "raised_at", "resolved_at", "resolved_via", "resolution_notes"} {
+		for _, k := range [...]string{"escalation_id", "status", "type", "category", "blocked_on", "detail", "action",
+			"phase", "turn_id", "role", "raised_at", "resolved_at", "resolved_via", "resolution_notes"} {
 			o.Set(k, ojson.OrNull(row.String(cmp.Or(map[string]string{"role": "role_id",
 				"raised_at": "created_at"}[k], k))))
 		}
@@ -34,7 +35,8 @@ func (m *runModel) humanEscalations() []*ojson.Object {
 
 // escalationsSection tells what the run waited for a person for, and how long.
 func escalationsSection(r *ojson.Object) section {
-	return listing("Human Escalations", "escalations", r.Objects("human_escalations"), []string{"When", "Standing", "Type", "Why", "Turn", "Resolved", "After"}, func(o *ojson.Object) []cell {
+	return listing("Human Escalations", "escalations", r.Objects("human_escalations"), []string{"When", "Standing",
+		"Type", "Why", "Turn", "Resolved", "After"}, func(o *ojson.Object) []cell {
 		status := standing(member(o, "status"))
 		if o.String("status") == "open" && r.String("status") != string(wire.StatusCompleted) {
 			status.tone = bad
@@ -43,7 +45,8 @@ func escalationsSection(r *ojson.Object) section {
 		if notes := say(member(o, "resolution_notes")); notes != "" {
 			how += ": " + notes
 		}
-		return []cell{moment(member(o, "raised_at")), status, plain(member(o, "type")), plain(first(o, "detail", "blocked_on", "action")),
-			code(member(o, "turn_id")), {text: how}, {text: lasting(member(o, "waited_seconds"))}}
+		return []cell{moment(member(o, "raised_at")), status, plain(member(o, "type")),
+			plain(first(o, "detail", "blocked_on", "action")), code(member(o, "turn_id")), {text: how},
+			{text: lasting(member(o, "waited_seconds"))}}
 	})
 }

@@ -19,7 +19,8 @@ func ofRun(a *Artifact, all bool) *ojson.Object {
 func TestRunTellsWhatAPersonWasNeededFor(t *testing.T) {
 	f := newFixture(t)
 	raised := func(id, run, at, detail string) string {
-		return fmt.Sprintf(`{"kind":"raised","escalation_id":%q,"created_at":%q,"run_id":%q,"type":"needs_decision","blocked_on":"non_progress","detail":%q,"turn_id":"turn_2","role_id":"dev","waited_seconds":"x"}`, id, at, run, detail)
+		return fmt.Sprintf(`{"kind":"raised","escalation_id":%q,"created_at":%q,"run_id":%q,"type":"needs_decision","blocked_on":"non_progress","detail":%q,"turn_id":"turn_2","role_id":"dev","waited_seconds":"x"}`,
+			id, at, run, detail)
 	}
 	f.files[pathHuman] = strings.Join([]string{
 		raised("hesc_0", oldRun, "2026-03-01T10:00:00.000Z", "of the older run"),
@@ -39,10 +40,13 @@ func TestRunTellsWhatAPersonWasNeededFor(t *testing.T) {
 		}
 	}
 	list := ofRun(a, false).Objects("human_escalations")
-	if o := list[0]; o.String("escalation_id") != "hesc_1" || o.String("status") != "resolved" || o.String("detail") != "nothing moves" || say(member(o, "waited_seconds")) != "120" || o.String("resolution_notes") != "wrote the notes" {
+	if o := list[0]; o.String("escalation_id") != "hesc_1" || o.String("status") != "resolved" ||
+		o.String("detail") != "nothing moves" || say(member(o, "waited_seconds")) != "120" ||
+		o.String("resolution_notes") != "wrote the notes" {
 		t.Errorf("%s", ojson.Compact(o))
 	}
-	if o := list[1]; o.String("status") != "open" || member(o, "resolved_at") != nil || member(o, "waited_seconds") != nil {
+	if o := list[1]; o.String("status") != "open" || member(o, "resolved_at") != nil ||
+		member(o, "waited_seconds") != nil {
 		t.Errorf("%s", ojson.Compact(o))
 	}
 	for _, format := range []string{"text", "markdown", "html"} {

@@ -22,7 +22,8 @@ func recent(events []*ojson.Object, now time.Time) *ojson.Object {
 		at, err := wire.ParseTime(e.String("timestamp"))
 		return err == nil, err == nil && now.Sub(at) <= recentWindow
 	}
-	o := ojson.NewObject("window_minutes", int(recentWindow/time.Minute), "freshness", "no_events", "recent_count", 0, "latest_event", nil)
+	o := ojson.NewObject("window_minutes", int(recentWindow/time.Minute), "freshness", "no_events", "recent_count", 0,
+		"latest_event", nil)
 	if len(events) == 0 {
 		return o
 	}
@@ -63,8 +64,10 @@ func eventObject(e *ojson.Object) *ojson.Object {
 	if role == nil {
 		role = first(e, "role_id", "role")
 	}
-	return ojson.NewObject("event_type", eventType(e, "unknown_event"), "timestamp", ojson.OrNull(e.String("timestamp")), "phase", ojson.OrNull(e.String("phase")), "status", ojson.OrNull(e.String("status")),
-		"turn_id", id, "role_id", role, "repo_id", ojson.OrNull(e.String("repo_id")), "summary", eventSummary(e))
+	return ojson.NewObject("event_type", eventType(e, "unknown_event"),
+		"timestamp", ojson.OrNull(e.String("timestamp")), "phase", ojson.OrNull(e.String("phase")),
+		"status", ojson.OrNull(e.String("status")), "turn_id", id, "role_id", role,
+		"repo_id", ojson.OrNull(e.String("repo_id")), "summary", eventSummary(e))
 }
 
 // eventSummary is an event in a few words.
@@ -133,17 +136,21 @@ func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
 	p := e.Object("payload")
 	switch eventType(e, "") {
 	case "auto_retried_ghost":
-		return recoveryKind{"ghost", "medium", "recovered", "auto_retry", "A turn that never started was given out again"}, true
+		return recoveryKind{"ghost", "medium", "recovered", "auto_retry",
+			"A turn that never started was given out again"}, true
 	case "auto_retried_productive_timeout":
-		return recoveryKind{"ghost", "medium", "recovered", "auto_retry", "A turn that ran out of time at work was given out again"}, true
+		return recoveryKind{"ghost", "medium", "recovered", "auto_retry",
+			"A turn that ran out of time at work was given out again"}, true
 	case "ghost_retry_exhausted":
-		k = recoveryKind{"ghost", "high", "exhausted", "auto_retry", "Turns that never start are not given out again any more"}
+		k = recoveryKind{"ghost", "high", "exhausted", "auto_retry",
+			"Turns that never start are not given out again any more"}
 		if p.String("exhaustion_reason") == "same_signature_repeat" {
 			k.severity = "critical"
 		}
 		return k, true
 	case "productive_timeout_retry_exhausted":
-		return recoveryKind{"ghost", "high", "exhausted", "auto_retry", "Turns that run out of time are not given out again any more"}, true
+		return recoveryKind{"ghost", "high", "exhausted", "auto_retry",
+			"Turns that run out of time are not given out again any more"}, true
 	case agentrun.EventBudgetExceededWarn:
 		k = recoveryKind{"budget", "medium", "pending", "config_change", "The budget is used up or nearly so"}
 		if left, ok := p.Float("remaining_usd"); ok && left <= 0 {
@@ -151,11 +158,14 @@ func recoveryOf(e *ojson.Object) (k recoveryKind, ok bool) {
 		}
 		return k, true
 	case "retained_claude_auth_escalation_reclassified":
-		return recoveryKind{"credential", "medium", "pending", "env_refresh", "A runtime's credentials have to be renewed"}, true
+		return recoveryKind{"credential", "medium", "pending", "env_refresh",
+			"A runtime's credentials have to be renewed"}, true
 	case "continuous_paused_active_run_recovered":
-		return recoveryKind{"crash", "medium", "recovered", "loop_guard", "A paused loop found its run still active and went on"}, true
+		return recoveryKind{"crash", "medium", "recovered", "loop_guard",
+			"A paused loop found its run still active and went on"}, true
 	case "session_failed_recovered_active_run":
-		return recoveryKind{"crash", "medium", "recovered", "loop_guard", "A failed session found its run still active and went on"}, true
+		return recoveryKind{"crash", "medium", "recovered", "loop_guard",
+			"A failed session found its run still active and went on"}, true
 	}
 	return k, false
 }
@@ -186,8 +196,9 @@ func classify(events []*ojson.Object) *ojson.Object {
 		add(domains.Object(k.domain), "total")
 		add(domains.Object(k.domain), k.outcome)
 		add(total, k.outcome)
-		timeline = append(timeline, ojson.NewObject("event_id", ojson.OrNull(e.String("event_id")), "timestamp", ojson.OrNull(e.String("timestamp")), "event_type", eventType(e, ""),
-			"domain", k.domain, "severity", k.severity, "outcome", k.outcome, "mechanism", k.mechanism, "summary", k.summary))
+		timeline = append(timeline, ojson.NewObject("event_id", ojson.OrNull(e.String("event_id")),
+			"timestamp", ojson.OrNull(e.String("timestamp")), "event_type", eventType(e, ""), "domain", k.domain,
+			"severity", k.severity, "outcome", k.outcome, "mechanism", k.mechanism, "summary", k.summary))
 	}
 	if len(timeline) == 0 {
 		return nil
@@ -199,5 +210,6 @@ func classify(events []*ojson.Object) *ojson.Object {
 	case count(total, "exhausted") > 0 || count(total, "manual") > 0:
 		health = "degraded"
 	}
-	return ojson.NewObject("total_recovery_events", len(timeline), "by_domain", domains, "by_outcome", total, "timeline", byTime(timeline), "health_score", health)
+	return ojson.NewObject("total_recovery_events", len(timeline), "by_domain", domains, "by_outcome", total,
+		"timeline", byTime(timeline), "health_score", health)
 }

@@ -64,7 +64,8 @@ func checkPages(t *testing.T, report *ojson.Object) {
 			t.Fatalf("the %s is not UTF-8", format)
 		}
 		if i := strings.IndexFunc(page, func(r rune) bool { return r != '\n' && text.Hostile(r) }); i >= 0 {
-			t.Fatalf("the %s has a character that drives terminals or reorders text at %d: %q", format, i, page[max(i-20, 0):i+4])
+			t.Fatalf("the %s has a character that drives terminals or reorders text at %d: %q", format, i,
+				page[max(i-20, 0):i+4])
 		}
 	}
 	checkHTML(t, Render(report, "html"))
@@ -75,7 +76,9 @@ func checkPages(t *testing.T, report *ojson.Object) {
 func checkHTML(t *testing.T, page []byte) {
 	t.Helper()
 	elements := strings.Fields("html head meta title style body header p h1 h2 h3 h4 h5 h6 strong ul li span code i nav a main section dl div dt dd table thead tbody tr th td footer")
-	attributes := strings.Fields("lang charset http-equiv content name dir class id href scope data-label style aria-label aria-hidden")
+	attributes := strings.Fields(
+		"lang charset http-equiv content name dir class id href scope data-label style aria-label aria-hidden",
+	)
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +94,10 @@ func checkHTML(t *testing.T, page []byte) {
 			t.Fatalf("a foreign element: %s", n.Data)
 		}
 		for _, a := range n.Attr {
-			width := a.Key == "style" && strings.HasPrefix(a.Val, "width:") && strings.Trim(a.Val[6:], "0123456789.") == "%"
-			if !slices.Contains(attributes, a.Key) || a.Key == "style" && !width || a.Key == "href" && !strings.HasPrefix(a.Val, "#") {
+			width := a.Key == "style" && strings.HasPrefix(a.Val, "width:") &&
+				strings.Trim(a.Val[6:], "0123456789.") == "%"
+			if !slices.Contains(attributes, a.Key) || a.Key == "style" && !width ||
+				a.Key == "href" && !strings.HasPrefix(a.Val, "#") {
 				t.Fatalf("a foreign attribute: %s=%q of %s", a.Key, a.Val, n.Data)
 			}
 		}
@@ -172,13 +177,16 @@ func TestHostileReport(t *testing.T) {
 func TestHugeTexts(t *testing.T) {
 	f := newFixture(t)
 	huge := strings.Repeat("<b>ä\u202e", 10<<20/8)
-	f.files[pathHistory] = strings.Join(f.history, "\n") + "\n" + string(ojson.Compact(ojson.NewObject("turn_id", "turn_h", "run_id", run, "role", huge[:3000], "status", "completed",
-		"summary", huge, "accepted_sequence", 9, "accepted_at", "2026-03-04T11:51:00.000Z"))) + "\n"
+	f.files[pathHistory] = strings.Join(f.history, "\n") + "\n" +
+		string(ojson.Compact(ojson.NewObject("turn_id", "turn_h", "run_id", run, "role", huge[:3000],
+			"status", "completed", "summary", huge, "accepted_sequence", 9,
+			"accepted_at", "2026-03-04T11:51:00.000Z"))) + "\n"
 	report := Build(loaded(t, f.artifact(t)), "x", Options{Now: now})
 	checkPages(t, report)
 	for _, format := range []string{"text", "markdown", "html"} {
 		page := Render(report, format)
-		if len(page) > 200<<10 || !bytes.Contains(page, []byte("more bytes)")) && !bytes.Contains(page, []byte(`more bytes\)`)) {
+		if len(page) > 200<<10 ||
+			!bytes.Contains(page, []byte("more bytes)")) && !bytes.Contains(page, []byte(`more bytes\)`)) {
 			t.Errorf("the %s has %d bytes", format, len(page))
 		}
 	}

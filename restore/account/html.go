@@ -27,7 +27,8 @@ func (p *page) html() []byte {
 	w := &htmlWriter{}
 	w.raw(htmlHead)
 	w.text(p.title + " · AgentXchain governance report")
-	w.raw("</title>\n<style>\n" + htmlStyle + "</style>\n</head>\n<body>\n<header>\n<p class=\"kicker\">AgentXchain governance report</p>\n<h1 dir=\"auto\">")
+	w.raw("</title>\n<style>\n" + htmlStyle +
+		"</style>\n</head>\n<body>\n<header>\n<p class=\"kicker\">AgentXchain governance report</p>\n<h1 dir=\"auto\">")
 	w.text(p.title)
 	w.raw("</h1>\n<p class=\"lead\" dir=\"auto\">")
 	w.text(p.lead)
@@ -105,7 +106,9 @@ func (w *htmlWriter) cell(c cell) {
 	w.text(c.text)
 	w.raw("</" + tag + ">")
 	if c.share > 0 {
-		fmt.Fprintf(&w.b, "<span class=\"bar\" aria-hidden=\"true\"><i class=\"%s\" style=\"width:%.1f%%\"></i></span>", c.tone, 100*min(c.share, 1))
+		fmt.Fprintf(&w.b,
+			"<span class=\"bar\" aria-hidden=\"true\"><i class=\"%s\" style=\"width:%.1f%%\"></i></span>", c.tone,
+			100*min(c.share, 1))
 	}
 }
 

@@ -64,8 +64,9 @@ func ledgerSections(rows []*ojson.Object, coordinator bool) *ojson.Object {
 			governance = append(governance, g)
 		}
 	}
-	return ojson.NewObject("decisions", orEmpty(decisions), "approval_policy_events", orEmpty(policy), "governance_events", orEmpty(byTime(governance)),
-		"gate_failures", orEmpty(failures), "gate_actions", orEmpty(byTime(actions)), "timeout_events", orEmpty(timeouts))
+	return ojson.NewObject("decisions", orEmpty(decisions), "approval_policy_events", orEmpty(policy),
+		"governance_events", orEmpty(byTime(governance)), "gate_failures", orEmpty(failures),
+		"gate_actions", orEmpty(byTime(actions)), "timeout_events", orEmpty(timeouts))
 }
 
 func gateAction(r *ojson.Object) *ojson.Object {

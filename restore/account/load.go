@@ -174,7 +174,8 @@ func (l *loader) artifact() (*Artifact, error) {
 				a.Repos = append(a.Repos, repo)
 				return err
 			})
-		case "schema_version", "export_kind", "exported_at", "project_root", "workspace_root", "project", "summary", "workspace", "config", "state", "coordinator":
+		case "schema_version", "export_kind", "exported_at", "project_root", "workspace_root", "project", "summary",
+			"workspace", "config", "state", "coordinator":
 			var v any
 			v, err = l.value()
 			a.Head.Set(key, v)
@@ -216,7 +217,8 @@ func (l *loader) repo(id string) (Repo, error) {
 // told reports whether a report looks into a file, and whether it is a ledger.
 func told(path string) (wanted, ledger bool) {
 	switch path {
-	case pathHistory, pathDecisions, pathEvents, pathHookAudit, pathHuman, multiHistory, multiDecisions, multiBarrierLedger:
+	case pathHistory, pathDecisions, pathEvents, pathHookAudit, pathHuman, multiHistory, multiDecisions,
+		multiBarrierLedger:
 		return true, true
 	case pathSession, pathVerdict, multiState, multiBarriers, multiRecovery:
 		return true, false

@@ -146,11 +146,13 @@ func standing(v any) cell {
 	s := say(v)
 	c := cell{text: s}
 	switch s {
-	case "completed", "passed", "pass", "approved", "satisfied", "done", "succeeded", "recovered", "healthy", "accepted", "clear":
+	case "completed", "passed", "pass", "approved", "satisfied", "done", "succeeded", "recovered", "healthy",
+		"accepted", "clear":
 		c.tone = good
 	case "blocked", "failed", "fail", "error", "rejected", "exhausted", "critical", "crashed", "conflicted":
 		c.tone = bad
-	case "pending", "partially_satisfied", "paused", "needs_human", "unknown", "degraded", "mixed", "attention", "current":
+	case "pending", "partially_satisfied", "paused", "needs_human", "unknown", "degraded", "mixed", "attention",
+		"current":
 		c.tone = warn
 	}
 	return c

@@ -10,10 +10,13 @@ import (
 )
 
 func (p *page) rest(r *ojson.Object) {
-	p.add(listing("Gate Failures", "gate failures", r.Objects("gate_failures"), []string{"When", "Gate", "Turn", "Reasons"}, func(o *ojson.Object) []cell {
-		return []cell{moment(member(o, "failed_at")), code(member(o, "gate_id")), code(member(o, "requested_by_turn")), plain(reasonsOf(o))}
+	p.add(listing("Gate Failures", "gate failures", r.Objects("gate_failures"), []string{"When", "Gate", "Turn",
+		"Reasons"}, func(o *ojson.Object) []cell {
+		return []cell{moment(member(o, "failed_at")), code(member(o, "gate_id")), code(member(o, "requested_by_turn")),
+			plain(reasonsOf(o))}
 	}))
-	p.add(listing("Gate Actions", "gate actions", r.Objects("gate_actions"), []string{"When", "Gate", "Action", "Command", "Outcome", "Output"}, func(o *ojson.Object) []cell {
+	p.add(listing("Gate Actions", "gate actions", r.Objects("gate_actions"), []string{"When", "Gate", "Action",
+		"Command", "Outcome", "Output"}, func(o *ojson.Object) []cell {
 		out := say(member(o, "status"))
 		if v := say(member(o, "exit_code")); v != "" {
 			out += ", exit status " + v
@@ -21,50 +24,70 @@ func (p *page) rest(r *ojson.Object) {
 		if o.Bool("timed_out") {
 			out += ", out of time"
 		}
-		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), plain(member(o, "action_label")), code(member(o, "command")),
-			{text: out, tone: standing(member(o, "status")).tone}, code(first(o, "spawn_error", "stderr_tail", "stdout_tail"))}
+		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), plain(member(o, "action_label")),
+			code(member(o, "command")), {text: out, tone: standing(member(o, "status")).tone},
+			code(first(o, "spawn_error", "stderr_tail", "stdout_tail"))}
 	}))
 	p.events(r)
 	p.add(delegationSection(r.Object("delegation_summary")))
 	p.add(repoDecisionSection(r.Object("repo_decisions")))
 	if s := r.Object("ship_status"); s != nil {
 		sec := section{title: "Ship Status", facts: []fact{{"Overall", standing(member(s, "overall"))},
-			{"Dimensions", cell{text: fmt.Sprintf("%d of %d in order", count(s, "dimensions_passed"), count(s, "dimensions_total"))}}}}
+			{"Dimensions", cell{text: fmt.Sprintf("%d of %d in order", count(s, "dimensions_passed"),
+				count(s, "dimensions_total"))}}}}
 		for _, why := range s.Array("blocking_reasons") {
 			sec.items = append(sec.items, plain(why))
 		}
 		p.add(sec)
 	}
-	p.add(listing("Intake Linkage", "intents", r.Objects("intake_links"), []string{"Intent", "Status", "Priority", "Turn", "Updated"}, func(o *ojson.Object) []cell {
-		return []cell{code(member(o, "intent_id")), standing(member(o, "status")), plain(member(o, "priority")), code(member(o, "target_turn")), moment(member(o, "updated_at"))}
+	p.add(listing("Intake Linkage", "intents", r.Objects("intake_links"), []string{"Intent", "Status", "Priority",
+		"Turn", "Updated"}, func(o *ojson.Object) []cell {
+		return []cell{code(member(o, "intent_id")), standing(member(o, "status")), plain(member(o, "priority")),
+			code(member(o, "target_turn")), moment(member(o, "updated_at"))}
 	}))
 	if h := r.Object("hook_summary"); h != nil {
-		sec := section{title: "Hook Activity", facts: []fact{{"Runs", plain(member(h, "total"))}, {"Blocked", plain(member(h, "blocked"))}}}
+		sec := section{
+			title: "Hook Activity",
+			facts: []fact{{"Runs", plain(member(h, "total"))}, {"Blocked", plain(member(h, "blocked"))}},
+		}
 		for k, v := range h.Object("events").All() {
 			sec.items = append(sec.items, cell{text: harmless(k) + ": " + say(v)})
 		}
 		p.add(sec)
 	}
 	if c := r.Object("recovery_classification"); c != nil {
-		sec := listing("Recovery Classification", "recoveries", c.Objects("timeline"), []string{"When", "What", "Domain", "Severity", "Outcome"}, func(o *ojson.Object) []cell {
-			return []cell{moment(member(o, "timestamp")), plain(member(o, "summary")), plain(member(o, "domain")), standing(member(o, "severity")), standing(member(o, "outcome"))}
+		sec := listing("Recovery Classification", "recoveries", c.Objects("timeline"), []string{"When", "What",
+			"Domain", "Severity", "Outcome"}, func(o *ojson.Object) []cell {
+			return []cell{moment(member(o, "timestamp")), plain(member(o, "summary")), plain(member(o, "domain")),
+				standing(member(o, "severity")), standing(member(o, "outcome"))}
 		})
-		sec.facts = []fact{{"Health", standing(member(c, "health_score"))}, {"Events", plain(member(c, "total_recovery_events"))}}
+		sec.facts = []fact{
+			{"Health", standing(member(c, "health_score"))},
+			{"Events", plain(member(c, "total_recovery_events"))},
+		}
 		p.add(sec)
 	}
-	p.add(listing("Workflow Artifacts", "artifacts", r.Objects("workflow_kit_artifacts"), []string{"Path", "Required", "Owner", "There"}, func(o *ojson.Object) []cell {
-		there := toned(member(o, "exists"), good)
-		if !o.Bool("exists") {
-			there.tone = neutral
-			if o.Bool("required") {
-				there.tone = bad
+	p.add(listing("Workflow Artifacts", "artifacts", r.Objects("workflow_kit_artifacts"),
+		[]string{"Path", "Required", "Owner", "There"}, func(o *ojson.Object) []cell {
+			there := toned(member(o, "exists"), good)
+			if !o.Bool("exists") {
+				there.tone = neutral
+				if o.Bool("required") {
+					there.tone = bad
+				}
 			}
-		}
-		return []cell{code(member(o, "path")), plain(member(o, "required")), plain(member(o, "owned_by")), there}
-	}))
+			return []cell{code(member(o, "path")), plain(member(o, "required")), plain(member(o, "owned_by")), there}
+		}))
 	if c := r.Object("continuity"); c != nil {
 		sec := section{title: "Continuity"}
-		for _, x := range [...][2]string{{"session_id", "Session"}, {"run_id", "Run"}, {"checkpoint_reason", "Last checkpoint"}, {"last_turn_id", "Last turn"}, {"last_role", "Last role"}, {"last_phase", "Last phase"}} {
+		for _, x := range [...][2]string{
+			{"session_id", "Session"},
+			{"run_id", "Run"},
+			{"checkpoint_reason", "Last checkpoint"},
+			{"last_turn_id", "Last turn"},
+			{"last_role", "Last role"},
+			{"last_phase", "Last phase"},
+		} {
 			if v := plain(member(c, x[0])); v.text != "" {
 				sec.facts = append(sec.facts, fact{x[1], v})
 			}
@@ -92,13 +115,18 @@ func reasonsOf(o *ojson.Object) []string {
 
 // events are the sections that runs and initiatives share.
 func (p *page) events(r *ojson.Object) {
-	p.add(listing("Approval Policy", "approvals", r.Objects("approval_policy_events"), []string{"When", "Gate", "Action", "Why"}, func(o *ojson.Object) []cell {
-		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), plain(member(o, "action")), plain(member(o, "reason"))}
+	p.add(listing("Approval Policy", "approvals", r.Objects("approval_policy_events"), []string{"When", "Gate",
+		"Action", "Why"}, func(o *ojson.Object) []cell {
+		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), plain(member(o, "action")),
+			plain(member(o, "reason"))}
 	}))
-	p.add(listing("Governance Events", "events", r.Objects("governance_events"), []string{"When", "What", "Turn", "Role", "Detail"}, func(o *ojson.Object) []cell {
-		return []cell{moment(member(o, "timestamp")), plain(member(o, "type")), code(member(o, "turn_id")), plain(member(o, "role")), {text: governanceText(o)}}
+	p.add(listing("Governance Events", "events", r.Objects("governance_events"), []string{"When", "What", "Turn",
+		"Role", "Detail"}, func(o *ojson.Object) []cell {
+		return []cell{moment(member(o, "timestamp")), plain(member(o, "type")), code(member(o, "turn_id")),
+			plain(member(o, "role")), {text: governanceText(o)}}
 	}))
-	p.add(listing("Timeout Events", "events", r.Objects("timeout_events"), []string{"When", "What", "Scope", "Turn", "Limit", "Over by", "Action"}, func(o *ojson.Object) []cell {
+	p.add(listing("Timeout Events", "events", r.Objects("timeout_events"), []string{"When", "What", "Scope", "Turn",
+		"Limit", "Over by", "Action"}, func(o *ojson.Object) []cell {
 		minutes := func(key string) cell {
 			v := say(member(o, key))
 			if v != "" {
@@ -106,7 +134,9 @@ func (p *page) events(r *ojson.Object) {
 			}
 			return cell{text: v}
 		}
-		return []cell{moment(member(o, "timestamp")), plain(member(o, "type")), plain(member(o, "scope")), code(member(o, "turn_id")), minutes("limit_minutes"), minutes("exceeded_by_minutes"), plain(member(o, "action"))}
+		return []cell{moment(member(o, "timestamp")), plain(member(o, "type")), plain(member(o, "scope")),
+			code(member(o, "turn_id")), minutes("limit_minutes"), minutes("exceeded_by_minutes"),
+			plain(member(o, "action"))}
 	}))
 }
 
@@ -118,7 +148,14 @@ func governanceText(o *ojson.Object) string {
 	if files := say(member(o, "conflicting_files")); files != "" {
 		parts = append(parts, "files "+files)
 	}
-	for _, x := range [...][2]string{{"operator_reason", ""}, {"resolution_method", "by "}, {"blocked_on", "on "}, {"reason", ""}, {"previous_blocked_on", "was "}, {"resolved_via", "via "}} {
+	for _, x := range [...][2]string{
+		{"operator_reason", ""},
+		{"resolution_method", "by "},
+		{"blocked_on", "on "},
+		{"reason", ""},
+		{"previous_blocked_on", "was "},
+		{"resolved_via", "via "},
+	} {
 		if v := say(member(o, x[0])); v != "" {
 			parts = append(parts, x[1]+v)
 		}
@@ -137,23 +174,31 @@ func delegationSection(d *ojson.Object) section {
 			rows = append(rows, row)
 		}
 	}
-	s := listing("Delegation Summary", "delegations", rows, []string{"Id", "From", "To", "Task", "Standing", "Decisions missing"}, func(o *ojson.Object) []cell {
+	s := listing("Delegation Summary", "delegations", rows, []string{"Id", "From", "To", "Task", "Standing",
+		"Decisions missing"}, func(o *ojson.Object) []cell {
 		missing := toned(member(o, "missing_decision_ids"), bad)
-		return []cell{code(member(o, "delegation_id")), plain(member(o, "from")), plain(member(o, "to_role")), plain(member(o, "charter")), standing(member(o, "status")), missing}
+		return []cell{code(member(o, "delegation_id")), plain(member(o, "from")), plain(member(o, "to_role")),
+			plain(member(o, "charter")), standing(member(o, "status")), missing}
 	})
 	return s
 }
 
 func repoDecisionSection(d *ojson.Object) section {
-	s := listing("Repo Decisions", "decisions", d.Objects("active"), []string{"Id", "Category", "Statement", "Role", "Authority", "Replaces"}, func(o *ojson.Object) []cell {
-		return []cell{code(member(o, "id")), plain(member(o, "category")), plain(member(o, "statement")), plain(member(o, "role")), plain(member(o, "authority_level")), code(member(o, "overrides"))}
+	s := listing("Repo Decisions", "decisions", d.Objects("active"), []string{"Id", "Category", "Statement", "Role",
+		"Authority", "Replaces"}, func(o *ojson.Object) []cell {
+		return []cell{code(member(o, "id")), plain(member(o, "category")), plain(member(o, "statement")),
+			plain(member(o, "role")), plain(member(o, "authority_level")), code(member(o, "overrides"))}
 	})
 	if d != nil {
-		s.facts = []fact{{"In force", plain(member(d, "active_count"))}, {"Overridden", plain(member(d, "overridden_count"))}}
+		s.facts = []fact{
+			{"In force", plain(member(d, "active_count"))},
+			{"Overridden", plain(member(d, "overridden_count"))},
+		}
 	}
-	t, note := rowsOf("decisions", d.Objects("overridden"), []string{"Id", "Statement", "Overridden by"}, func(o *ojson.Object) []cell {
-		return []cell{code(member(o, "id")), plain(member(o, "statement")), code(member(o, "overridden_by"))}
-	})
+	t, note := rowsOf("decisions", d.Objects("overridden"), []string{"Id", "Statement", "Overridden by"},
+		func(o *ojson.Object) []cell {
+			return []cell{code(member(o, "id")), plain(member(o, "statement")), code(member(o, "overridden_by"))}
+		})
 	if t != nil {
 		s.parts = append(s.parts, section{title: "Overridden", table: t, note: note})
 	}

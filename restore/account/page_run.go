@@ -39,7 +39,8 @@ func runLead(r *ojson.Object) string {
 	case "completed":
 		s = append(s, "The run is completed.")
 	case "blocked":
-		why := cmp.Or(say(member(r.Object("recovery_summary"), "detail")), say(member(r, "blocked_on")), say(member(r, "blocked_reason")))
+		why := cmp.Or(say(member(r.Object("recovery_summary"), "detail")), say(member(r, "blocked_on")),
+			say(member(r, "blocked_reason")))
 		s = append(s, "The run is blocked in phase "+phase+": "+strings.TrimRight(why, ".")+".")
 	case "paused":
 		s = append(s, "The run waits in phase "+phase+".")
@@ -51,7 +52,8 @@ func runLead(r *ojson.Object) string {
 		}
 	case "failed":
 		if a := r.Object("abandoned"); a != nil {
-			s = append(s, "The run was abandoned by "+say(member(a, "by"))+" in phase "+phase+": "+strings.TrimRight(say(member(a, "reason")), ".")+".")
+			s = append(s, "The run was abandoned by "+say(member(a, "by"))+" in phase "+phase+": "+
+				strings.TrimRight(say(member(a, "reason")), ".")+".")
 			break
 		}
 		s = append(s, "The run is failed.")
@@ -64,7 +66,8 @@ func runLead(r *ojson.Object) string {
 			passed++
 		}
 	}
-	tail := text.Count(len(r.Array("turns")), "turn", "turns") + " accepted, " + text.Count(len(r.Array("decisions")), "decision", "decisions")
+	tail := text.Count(len(r.Array("turns")), "turn", "turns") + " accepted, " + text.Count(len(r.Array("decisions")),
+		"decision", "decisions")
 	if len(gates) > 0 {
 		tail += fmt.Sprintf(", %d of %s passed", passed, text.Count(len(gates), "gate", "gates"))
 	}
@@ -80,10 +83,12 @@ func runCards(r *ojson.Object) []fact {
 				done++
 			}
 		}
-		cards = append(cards, fact{"Phase", cell{text: fmt.Sprintf("%s (%d of %d done)", say(member(r, "phase")), done, len(phases)), share: float64(done) / float64(len(phases))}})
+		cards = append(cards, fact{"Phase", cell{text: fmt.Sprintf("%s (%d of %d done)", say(member(r, "phase")), done,
+			len(phases)), share: float64(done) / float64(len(phases))}})
 	}
-	cards = append(cards, fact{"Turns", plain(len(r.Array("turns")))}, fact{"Decisions", plain(len(r.Array("decisions")))},
-		fact{"Objections", plain(len(r.Array("objections")))}, costCard(r))
+	cards = append(cards, fact{"Turns", plain(len(r.Array("turns")))},
+		fact{"Decisions", plain(len(r.Array("decisions")))}, fact{"Objections", plain(len(r.Array("objections")))},
+		costCard(r))
 	if d := lasting(member(r, "duration_seconds")); d != "" {
 		cards = append(cards, fact{"Duration", cell{text: d}})
 	}
@@ -149,7 +154,12 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 	add("Duration", cell{text: lasting(member(r, "duration_seconds"))})
 	if pv := r.Object("provenance"); pv != nil {
 		text := say(member(pv, "trigger"))
-		for _, x := range [...][2]string{{"parent_run_id", " from run "}, {"intake_intent_id", " for intent "}, {"trigger_reason", ", "}, {"created_by", ", by "}} {
+		for _, x := range [...][2]string{
+			{"parent_run_id", " from run "},
+			{"intake_intent_id", " for intent "},
+			{"trigger_reason", ", "},
+			{"created_by", ", by "},
+		} {
 			if v := say(member(pv, x[0])); v != "" {
 				text += x[1] + v
 			}
@@ -165,11 +175,16 @@ func runHead(project, r, artifacts *ojson.Object) []fact {
 		add("Latest event", latestText(e))
 	}
 	if s := r.Object("scope"); s != nil && count(s, "turns_of_other_runs") > 0 {
-		add("Not told", cell{text: text.Count(count(s, "turns_of_other_runs"), "turn", "turns") + " of earlier runs in the same ledgers; --all-runs tells them"})
+		add("Not told", cell{text: text.Count(count(s, "turns_of_other_runs"), "turn",
+			"turns") + " of earlier runs in the same ledgers; --all-runs tells them"})
 	}
-	add("Entries", cell{text: fmt.Sprintf("%d history, %d decisions, %d hook audit, %d notifications; %d dispatch and %d staging files", count(artifacts, "history_entries"),
-		count(artifacts, "decision_entries"), count(artifacts, "hook_audit_entries"), count(artifacts, "notification_audit_entries"),
-		count(artifacts, "dispatch_artifact_files"), count(artifacts, "staging_artifact_files"))})
+	add("Entries",
+		cell{
+			text: fmt.Sprintf("%d history, %d decisions, %d hook audit, %d notifications; %d dispatch and %d staging files",
+				count(artifacts, "history_entries"), count(artifacts, "decision_entries"),
+				count(artifacts, "hook_audit_entries"), count(artifacts, "notification_audit_entries"),
+				count(artifacts, "dispatch_artifact_files"), count(artifacts, "staging_artifact_files")),
+		})
 	return head
 }
 
@@ -183,7 +198,8 @@ func named(n, names any) cell {
 }
 
 func recentText(e *ojson.Object) string {
-	return fmt.Sprintf("%s, %d in the last %d minutes", say(member(e, "freshness")), count(e, "recent_count"), count(e, "window_minutes"))
+	return fmt.Sprintf("%s, %d in the last %d minutes", say(member(e, "freshness")), count(e, "recent_count"),
+		count(e, "window_minutes"))
 }
 
 func latestText(e *ojson.Object) cell {
@@ -191,13 +207,16 @@ func latestText(e *ojson.Object) cell {
 	if last == nil {
 		return cell{}
 	}
-	return cell{text: strings.TrimSpace(say(member(last, "summary")) + " at " + moment(member(last, "timestamp")).text)}
+	return cell{
+		text: strings.TrimSpace(say(member(last, "summary")) + " at " + moment(member(last, "timestamp")).text),
+	}
 }
 
 func nextSection(r *ojson.Object) section {
-	return listing("Next Actions", "actions", r.Objects("next_actions"), []string{"Do", "Because"}, func(o *ojson.Object) []cell {
-		return []cell{code(member(o, "command")), plain(member(o, "reason"))}
-	})
+	return listing("Next Actions", "actions", r.Objects("next_actions"), []string{"Do", "Because"},
+		func(o *ojson.Object) []cell {
+			return []cell{code(member(o, "command")), plain(member(o, "reason"))}
+		})
 }
 
 func blockSection(r *ojson.Object) section {
@@ -206,7 +225,14 @@ func blockSection(r *ojson.Object) section {
 	if rec == nil {
 		return s
 	}
-	for _, x := range [...][2]string{{"category", "Category"}, {"typed_reason", "Reason"}, {"detail", "Detail"}, {"owner", "Who has to act"}, {"recovery_action", "Way out"}, {"turn_id", "Turn"}} {
+	for _, x := range [...][2]string{
+		{"category", "Category"},
+		{"typed_reason", "Reason"},
+		{"detail", "Detail"},
+		{"owner", "Who has to act"},
+		{"recovery_action", "Way out"},
+		{"turn_id", "Turn"},
+	} {
 		if c := plain(member(rec, x[0])); c.text != "" {
 			s.facts = append(s.facts, fact{x[1], c})
 		}
@@ -249,7 +275,8 @@ func gatesSection(r *ojson.Object) section {
 }
 
 func approvalsSection(r *ojson.Object) section {
-	return listing("Approvals", "approvals", r.Objects("approvals"), []string{"When", "Gate", "Opened", "By", "Why"}, func(o *ojson.Object) []cell {
+	return listing("Approvals", "approvals", r.Objects("approvals"), []string{"When", "Gate", "Opened", "By",
+		"Why"}, func(o *ojson.Object) []cell {
 		opened := say(member(o, "gate_type"))
 		if opened == "run_completion" {
 			opened = "completion of the run"
@@ -260,23 +287,28 @@ func approvalsSection(r *ojson.Object) section {
 		if mail := say(member(o, "email")); mail != "" {
 			by += " <" + mail + ">"
 		}
-		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), {text: opened}, {text: by}, plain(member(o, "reason"))}
+		return []cell{moment(member(o, "timestamp")), code(member(o, "gate_id")), {text: opened}, {text: by},
+			plain(member(o, "reason"))}
 	})
 }
 
 func decisionsSection(r *ojson.Object) section {
-	return listing("Decisions", "decisions", r.Objects("decisions"), []string{"Id", "Role", "Phase", "Statement", "Rationale"}, func(o *ojson.Object) []cell {
-		return []cell{code(member(o, "id")), plain(member(o, "role")), plain(member(o, "phase")), plain(member(o, "statement")), plain(member(o, "rationale"))}
+	return listing("Decisions", "decisions", r.Objects("decisions"), []string{"Id", "Role", "Phase", "Statement",
+		"Rationale"}, func(o *ojson.Object) []cell {
+		return []cell{code(member(o, "id")), plain(member(o, "role")), plain(member(o, "phase")),
+			plain(member(o, "statement")), plain(member(o, "rationale"))}
 	})
 }
 
 func objectionsSection(r *ojson.Object) section {
-	return listing("Objections", "objections", r.Objects("objections"), []string{"Id", "Role", "Severity", "Statement", "Status"}, func(o *ojson.Object) []cell {
+	return listing("Objections", "objections", r.Objects("objections"), []string{"Id", "Role", "Severity", "Statement",
+		"Status"}, func(o *ojson.Object) []cell {
 		sev := plain(member(o, "severity"))
 		if sev.text == "high" || sev.text == "blocking" || sev.text == "critical" {
 			sev.tone = bad
 		}
-		return []cell{code(member(o, "id")), plain(member(o, "role")), sev, plain(member(o, "statement")), plain(member(o, "status"))}
+		return []cell{code(member(o, "id")), plain(member(o, "role")), sev, plain(member(o, "statement")),
+			plain(member(o, "status"))}
 	})
 }
 
@@ -288,9 +320,11 @@ func costSection(r *ojson.Object) section {
 	}
 	total, _ := finite(c, "total_usd")
 	s.facts = []fact{{"Total", cell{text: money(member(c, "total_usd"))}},
-		{"Turns with a cost", cell{text: fmt.Sprintf("%d of %d", count(c, "costed_turn_count"), count(c, "turn_count"))}}}
+		{"Turns with a cost",
+			cell{text: fmt.Sprintf("%d of %d", count(c, "costed_turn_count"), count(c, "turn_count"))}}}
 	if v := member(c, "total_input_tokens"); v != nil {
-		s.facts = append(s.facts, fact{"Tokens", cell{text: say(v) + " in, " + say(member(c, "total_output_tokens")) + " out"}})
+		s.facts = append(s.facts,
+			fact{"Tokens", cell{text: say(v) + " in, " + say(member(c, "total_output_tokens")) + " out"}})
 	}
 	share := func(o *ojson.Object) float64 {
 		if f, _ := finite(o, "usd"); total > 0 && f > 0 {
@@ -299,8 +333,10 @@ func costSection(r *ojson.Object) section {
 		return 0
 	}
 	for _, by := range [...][3]string{{"By role", "by_role", "role"}, {"By phase", "by_phase", "phase"}} {
-		t, note := rowsOf("rows", c.Objects(by[1]), []string{strings.ToUpper(by[2][:1]) + by[2][1:], "Cost", "Turns"}, func(o *ojson.Object) []cell {
-			return []cell{plain(member(o, by[2])), {text: money(member(o, "usd")), share: share(o)}, plain(member(o, "turns"))}
+		t, note := rowsOf("rows", c.Objects(by[1]), []string{strings.ToUpper(by[2][:1]) + by[2][1:], "Cost",
+			"Turns"}, func(o *ojson.Object) []cell {
+			return []cell{plain(member(o, by[2])), {text: money(member(o, "usd")), share: share(o)},
+				plain(member(o, "turns"))}
 		})
 		if t != nil {
 			s.parts = append(s.parts, section{title: by[0], table: t, note: note})
@@ -310,7 +346,8 @@ func costSection(r *ojson.Object) section {
 }
 
 func turnsSection(r *ojson.Object) section {
-	return listing("Turn Timeline", "turns", r.Objects("turns"), []string{"When", "Role", "Phase", "Turn", "What was done", "Files", "Cost", "Took"}, func(o *ojson.Object) []cell {
+	return listing("Turn Timeline", "turns", r.Objects("turns"), []string{"When", "Role", "Phase", "Turn",
+		"What was done", "Files", "Cost", "Took"}, func(o *ojson.Object) []cell {
 		done := say(member(o, "summary"))
 		if st := say(member(o, "status")); st != "completed" {
 			done = "[" + st + "] " + done
@@ -318,7 +355,8 @@ func turnsSection(r *ojson.Object) section {
 		if to := say(member(o, "phase_transition")); to != "" {
 			done += " (asks for phase " + to + ")"
 		}
-		return []cell{moment(member(o, "accepted_at")), plain(member(o, "role")), plain(member(o, "phase")), code(member(o, "turn_id")), {text: done},
-			plain(member(o, "files_changed_count")), {text: money(member(o, "cost_usd"))}, {text: milliseconds(member(o, "duration_ms"))}}
+		return []cell{moment(member(o, "accepted_at")), plain(member(o, "role")), plain(member(o, "phase")),
+			code(member(o, "turn_id")), {text: done}, plain(member(o, "files_changed_count")),
+			{text: money(member(o, "cost_usd"))}, {text: milliseconds(member(o, "duration_ms"))}}
 	})
 }

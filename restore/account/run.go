@@ -26,7 +26,13 @@ type runModel struct {
 }
 
 func newRunModel(a *Artifact, opt Options) *runModel {
-	m := &runModel{a: a, opt: opt, summary: a.Head.Object("summary"), state: a.Head.Object("state"), config: a.Head.Object("config")}
+	m := &runModel{
+		a:       a,
+		opt:     opt,
+		summary: a.Head.Object("summary"),
+		state:   a.Head.Object("state"),
+		config:  a.Head.Object("config"),
+	}
 	history := m.rows(pathHistory)
 	m.scope = newScope(m.summary.String("run_id"), m.state, history, opt.AllRuns)
 	m.history = m.scope.keep(history)
@@ -53,10 +59,12 @@ func (m *runModel) document(path string) *ojson.Object {
 // subject is the governed_run subject.
 func (m *runModel) subject() *ojson.Object {
 	p := m.a.Head.Object("project")
-	project := ojson.NewObject("id", orNull(member(p, "id")), "name", orNull(member(p, "name")), "goal", orNull(member(p, "goal")),
-		"template", cmp.Or(p.String("template"), "generic"), "protocol_mode", orNull(member(p, "protocol_mode")), "schema_version", orNull(member(p, "schema_version")))
+	project := ojson.NewObject("id", orNull(member(p, "id")), "name", orNull(member(p, "name")),
+		"goal", orNull(member(p, "goal")), "template", cmp.Or(p.String("template"), "generic"),
+		"protocol_mode", orNull(member(p, "protocol_mode")), "schema_version", orNull(member(p, "schema_version")))
 	artifacts := &ojson.Object{}
-	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries", "notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
+	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries",
+		"notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
 		artifacts.Set(k, count(m.summary, k))
 	}
 	artifacts.Set("intake_present", m.summary.Bool("intake_present"))
@@ -81,18 +89,15 @@ func (m *runModel) run() *ojson.Object {
 		inherited = orNull(member(st, "inherited_context"))
 	}
 	r := ojson.NewObject(
-		"run_id", orNull(member(s, "run_id")), "status", orNull(member(s, "status")), "phase", orNull(member(s, "phase")),
-		"blocked_on", orNull(member(st, "blocked_on")), "blocked_reason", orNull(member(st, "blocked_reason")),
-		"provenance", provenance, "inherited_context", inherited,
-		"active_turn_count", len(active), "retained_turn_count", len(retained),
+		"run_id", orNull(member(s, "run_id")), "status", orNull(member(s, "status")),
+		"phase", orNull(member(s, "phase")), "blocked_on", orNull(member(st, "blocked_on")),
+		"blocked_reason", orNull(member(st, "blocked_reason")), "provenance", provenance,
+		"inherited_context", inherited, "active_turn_count", len(active), "retained_turn_count", len(retained),
 		"active_turn_ids", texts(s, "active_turn_ids"), "retained_turn_ids", texts(s, "retained_turn_ids"),
-		"active_roles", m.activeRoles(),
-		"budget_status", budget(st.Object("budget_status")),
-		"cost_summary", costs(turns),
-		"dashboard_session", dashboard(s.Object("dashboard_session")),
-		"recent_event_summary", recent(m.events, m.opt.Now),
-		"created_at", created, "completed_at", completed, "duration_seconds", seconds(created, completed),
-		"turns", turns,
+		"active_roles", m.activeRoles(), "budget_status", budget(st.Object("budget_status")),
+		"cost_summary", costs(turns), "dashboard_session", dashboard(s.Object("dashboard_session")),
+		"recent_event_summary", recent(m.events, m.opt.Now), "created_at", created, "completed_at", completed,
+		"duration_seconds", seconds(created, completed), "turns", turns,
 	)
 	for k, v := range ledgerSections(m.ledger, false).All() {
 		r.Set(k, v)
@@ -127,7 +132,8 @@ func (m *runModel) abandoned() any {
 	if a == nil || m.state.String("status") != string(wire.StatusFailed) {
 		return nil
 	}
-	return ojson.NewObject("by", a.Object("by").String("name"), "reason", a.String("reason"), "at", a.String("at"), "from_status", a.String("from_status"))
+	return ojson.NewObject("by", a.Object("by").String("name"), "reason", a.String("reason"), "at", a.String("at"),
+		"from_status", a.String("from_status"))
 }
 
 func (m *runModel) activeRoles() []string {
@@ -148,7 +154,8 @@ func (m *runModel) told() *ojson.Object {
 			others++
 		}
 	}
-	return ojson.NewObject("run_id", orNull(member(m.summary, "run_id")), "all_runs", m.opt.AllRuns, "turns_of_other_runs", others)
+	return ojson.NewObject("run_id", orNull(member(m.summary, "run_id")), "all_runs", m.opt.AllRuns,
+		"turns_of_other_runs", others)
 }
 
 // phases are the phases in their order: {phase, status (done, current, ahead), gate}.
@@ -164,7 +171,8 @@ func (m *runModel) phases() []*ojson.Object {
 		case i == now:
 			status = "current"
 		}
-		out = append(out, ojson.NewObject("phase", p, "status", status, "exit_gate", ojson.OrNull(m.config.Object("routing").Object(p).String("exit_gate"))))
+		out = append(out, ojson.NewObject("phase", p, "status", status,
+			"exit_gate", ojson.OrNull(m.config.Object("routing").Object(p).String("exit_gate"))))
 	}
 	return out
 }
@@ -196,7 +204,8 @@ func dashboard(d *ojson.Object) *ojson.Object {
 	if !slices.Contains([]string{"running", "pid_only", "stale", "not_running"}, d.String("status")) {
 		return nil
 	}
-	return ojson.NewObject("status", d.String("status"), "pid", integer(d, "pid"), "url", ojson.OrNull(d.String("url")), "started_at", ojson.OrNull(d.String("started_at")))
+	return ojson.NewObject("status", d.String("status"), "pid", integer(d, "pid"),
+		"url", ojson.OrNull(d.String("url")), "started_at", ojson.OrNull(d.String("started_at")))
 }
 
 // gateSummary is phase_gate_status as a list.
@@ -215,7 +224,8 @@ func hookSummary(rows []*ojson.Object) *ojson.Object {
 	blocked := 0
 	events := &ojson.Object{}
 	for _, r := range rows {
-		if ojson.Truthy(member(r, "blocked")) || r.String("result") == "blocked" || r.String("orchestrator_action") == "blocked" {
+		if ojson.Truthy(member(r, "blocked")) || r.String("result") == "blocked" ||
+			r.String("orchestrator_action") == "blocked" {
 			blocked++
 		}
 		kind, _ := first(r, "event", "hook_phase").(string)
@@ -239,10 +249,12 @@ func (m *runModel) intake() []*ojson.Object {
 	}
 	for _, p := range sortedNames(paths) {
 		d := m.document(p)
-		if run := d.String("target_run"); d.String("intent_id") == "" || run == "" || run != m.summary.String("run_id") {
+		if run := d.String("target_run"); d.String("intent_id") == "" || run == "" ||
+			run != m.summary.String("run_id") {
 			continue
 		}
-		o := pick(d, "intent_id", "event_id", "status", "priority", "template", "target_turn", "started_at", "updated_at")
+		o := pick(d, "intent_id", "event_id", "status", "priority", "template", "target_turn", "started_at",
+			"updated_at")
 		out = append(out, o)
 	}
 	stamp := func(o *ojson.Object) string { s, _ := first(o, "updated_at", "started_at").(string); return s }
@@ -255,7 +267,8 @@ func (m *runModel) continuity() *ojson.Object {
 	if d == nil {
 		return nil
 	}
-	o := pick(d, "session_id", "run_id", "started_at", "last_checkpoint_at", "last_turn_id", "last_phase", "last_role", "checkpoint_reason")
+	o := pick(d, "session_id", "run_id", "started_at", "last_checkpoint_at", "last_turn_id", "last_phase", "last_role",
+		"checkpoint_reason")
 	mine, theirs := m.summary.String("run_id"), d.String("run_id")
 	o.Set("stale_checkpoint", mine != "" && theirs != "" && mine != theirs)
 	return o

@@ -11,8 +11,9 @@ import (
 func slim(path string, row *ojson.Object) *ojson.Object {
 	switch path {
 	case pathHistory:
-		o := only(row, "turn_id", "run_id", "role", "phase", "status", "summary", "objections", "phase_transition_request", "concurrent_with", "cost",
-			"accepted_sequence", "accepted_at", "started_at", "duration_ms", "delegations_issued", "delegation_context", "delegation_review")
+		o := only(row, "turn_id", "run_id", "role", "phase", "status", "summary", "objections",
+			"phase_transition_request", "concurrent_with", "cost", "accepted_sequence", "accepted_at", "started_at",
+			"duration_ms", "delegations_issued", "delegation_context", "delegation_review")
 		o.Set("decisions", ids(row, "decisions"))
 		if v := row.Object("verification"); v != nil {
 			o.Set("verification", only(v, "status"))
@@ -23,12 +24,15 @@ func slim(path string, row *ojson.Object) *ojson.Object {
 		o.Set(filesChanged, len(row.Array(filesChanged)))
 		return o
 	case pathHuman:
-		return only(row, "kind", "escalation_id", "run_id", "phase", "type", "category", "blocked_on", "detail", "action", "turn_id", "role_id", "created_at", "resolved_at", "resolved_via", "resolution_notes")
+		return only(row, "kind", "escalation_id", "run_id", "phase", "type", "category", "blocked_on", "detail",
+			"action", "turn_id", "role_id", "created_at", "resolved_at", "resolved_via", "resolution_notes")
 	case pathEvents:
-		o := only(row, "event_id", "event_type", "type", "timestamp", "run_id", "phase", "status", "turn", "turn_id", "role", "role_id", "repo_id", "summary")
+		o := only(row, "event_id", "event_type", "type", "timestamp", "run_id", "phase", "status", "turn", "turn_id",
+			"role", "role_id", "repo_id", "summary")
 		if p := row.Object("payload"); p != nil {
-			o.Set("payload", only(p, "from", "from_phase", "to", "to_phase", "gate_id", "gate", "gate_type", "requested_by_turn", "resolution", "workstream_id", "repo_id", "count",
-				"intents", "intent_ids", "previous_run_id", "next_run_id", "next_objective", "objective", "exhaustion_reason", "remaining_usd"))
+			o.Set("payload", only(p, "from", "from_phase", "to", "to_phase", "gate_id", "gate", "gate_type",
+				"requested_by_turn", "resolution", "workstream_id", "repo_id", "count", "intents", "intent_ids",
+				"previous_run_id", "next_run_id", "next_objective", "objective", "exhaustion_reason", "remaining_usd"))
 		}
 		return o
 	}

@@ -29,9 +29,11 @@ func (m *runModel) recovery() *ojson.Object {
 	if list := r.Array("runtime_guidance"); list != nil {
 		guidance = list
 	}
-	return ojson.NewObject("category", ojson.OrNull(b.String("category")), "typed_reason", ojson.OrNull(r.String("typed_reason")), "owner", ojson.OrNull(r.String("owner")),
-		"recovery_action", ojson.OrNull(r.String("recovery_action")), "detail", ojson.OrNull(r.String("detail")), "turn_retained", retained,
-		"blocked_at", ojson.OrNull(b.String("blocked_at")), "turn_id", ojson.OrNull(b.String("turn_id")), "runtime_guidance", guidance)
+	return ojson.NewObject("category", ojson.OrNull(b.String("category")),
+		"typed_reason", ojson.OrNull(r.String("typed_reason")), "owner", ojson.OrNull(r.String("owner")),
+		"recovery_action", ojson.OrNull(r.String("recovery_action")), "detail", ojson.OrNull(r.String("detail")),
+		"turn_retained", retained, "blocked_at", ojson.OrNull(b.String("blocked_at")),
+		"turn_id", ojson.OrNull(b.String("turn_id")), "runtime_guidance", guidance)
 }
 
 // nextActions are the commands that get the run going again, [{command, reason}].
@@ -77,10 +79,13 @@ func (m *runModel) kit() any {
 		if owner == nil {
 			owner, resolution = entry, "entry_role"
 		}
-		out = append(out, ojson.NewObject("path", path, "required", required, "semantics", ojson.OrNull(a.String("semantics")), "owned_by", owner,
-			"owner_resolution", resolution, "exists", m.a.Files[path] != nil))
+		out = append(out, ojson.NewObject("path", path, "required", required,
+			"semantics", ojson.OrNull(a.String("semantics")), "owned_by", owner, "owner_resolution", resolution,
+			"exists", m.a.Files[path] != nil))
 	}
-	slices.SortStableFunc(out, func(a, b *ojson.Object) int { return restore.Collate(a.String("path"), b.String("path")) })
+	slices.SortStableFunc(out, func(a, b *ojson.Object) int {
+		return restore.Collate(a.String("path"), b.String("path"))
+	})
 	return out
 }
 
@@ -170,7 +175,8 @@ func (m *runModel) ship() *ojson.Object {
 		}
 		reasons = append(reasons, d.reason)
 	}
-	return ojson.NewObject("overall", overall, "dimensions_passed", good, "dimensions_total", len(dims), "blocking_reasons", reasons)
+	return ojson.NewObject("overall", overall, "dimensions_passed", good, "dimensions_total", len(dims),
+		"blocking_reasons", reasons)
 }
 
 // verdict reads the line "## Verdict: ..." of the ship verdict: is it affirmative?
@@ -222,7 +228,8 @@ func (m *runModel) attention() *ojson.Object {
 	if items > 0 {
 		overall = "attention"
 	}
-	return ojson.NewObject("overall", overall, "items_count", items, "blocking_count", blocking, "categories", sortedNames(categories))
+	return ojson.NewObject("overall", overall, "items_count", items, "blocking_count", blocking,
+		"categories", sortedNames(categories))
 }
 
 // charters tells which roles say what they are for; nil without a configuration.
@@ -239,5 +246,6 @@ func (m *runModel) charters() *ojson.Object {
 		}
 	}
 	slices.SortFunc(bad, restore.CodeUnits)
-	return ojson.NewObject("total", roles.Len(), "well_formed", roles.Len()-len(bad), "incomplete", len(bad), "incomplete_role_ids", bad)
+	return ojson.NewObject("total", roles.Len(), "well_formed", roles.Len()-len(bad), "incomplete", len(bad),
+		"incomplete_role_ids", bad)
 }

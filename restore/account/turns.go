@@ -35,8 +35,10 @@ func (m *runModel) accepted() []*ojson.Object {
 func (m *runModel) turns() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {
-		t := ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"), "status", cmp.Or(r.String("status"), "unknown"),
-			"summary", r.String("summary"), "phase", ojson.OrNull(r.String("phase")), "phase_transition", ojson.OrNull(r.String("phase_transition_request")),
+		t := ojson.NewObject("turn_id", r.String("turn_id"), "role", r.String("role"),
+			"status", cmp.Or(r.String("status"), "unknown"), "summary", r.String("summary"),
+			"phase", ojson.OrNull(r.String("phase")),
+			"phase_transition", ojson.OrNull(r.String("phase_transition_request")),
 			"files_changed_count", count(r, filesChanged))
 		if list := r.Strings("concurrent_with"); len(list) > 0 {
 			t.Set("concurrent_with", list)
@@ -112,7 +114,8 @@ func costs(turns []*ojson.Object) *ojson.Object {
 		in, hasIn := finite(t, "input_tokens")
 		out, hasOut := finite(t, "output_tokens")
 		tokens = tokens || hasIn || hasOut
-		for _, s := range []*sum{&total, to(roles, cmp.Or(t.String("role"), "unknown")), to(phases, cmp.Or(t.String("phase"), "unknown"))} {
+		for _, s := range []*sum{&total, to(roles,
+			cmp.Or(t.String("role"), "unknown")), to(phases, cmp.Or(t.String("phase"), "unknown"))} {
 			s.usd, s.turns, s.in, s.out = s.usd+usd, s.turns+1, s.in+in, s.out+out
 		}
 	}
@@ -132,13 +135,15 @@ func costs(turns []*ojson.Object) *ojson.Object {
 	byRole, byPhase := []*ojson.Object{}, []*ojson.Object{}
 	for _, k := range names(roles) {
 		s := roles[k]
-		byRole = append(byRole, ojson.NewObject("role", k, "usd", dollars(s.usd), "turns", s.turns, "input_tokens", ojson.Float(s.in), "output_tokens", ojson.Float(s.out)))
+		byRole = append(byRole, ojson.NewObject("role", k, "usd", dollars(s.usd), "turns", s.turns,
+			"input_tokens", ojson.Float(s.in), "output_tokens", ojson.Float(s.out)))
 	}
 	for _, k := range names(phases) {
 		byPhase = append(byPhase, ojson.NewObject("phase", k, "usd", dollars(phases[k].usd), "turns", phases[k].turns))
 	}
-	return ojson.NewObject("total_usd", dollars(total.usd), "total_input_tokens", tokenCount(total.in), "total_output_tokens", tokenCount(total.out),
-		"turn_count", len(turns), "costed_turn_count", costed, "by_role", byRole, "by_phase", byPhase)
+	return ojson.NewObject("total_usd", dollars(total.usd), "total_input_tokens", tokenCount(total.in),
+		"total_output_tokens", tokenCount(total.out), "turn_count", len(turns), "costed_turn_count", costed,
+		"by_role", byRole, "by_phase", byPhase)
 }
 
 // objections are what the run's turns objected to.
@@ -146,7 +151,8 @@ func (m *runModel) objections() []*ojson.Object {
 	out := []*ojson.Object{}
 	for _, r := range m.accepted() {
 		for _, o := range r.Objects("objections") {
-			row := ojson.NewObject("id", ojson.OrNull(o.String("id")), "turn_id", r.String("turn_id"), "role", r.String("role"), "phase", ojson.OrNull(r.String("phase")))
+			row := ojson.NewObject("id", ojson.OrNull(o.String("id")), "turn_id", r.String("turn_id"),
+				"role", r.String("role"), "phase", ojson.OrNull(r.String("phase")))
 			for _, k := range [...]string{"severity", "against_turn_id", "statement", "status"} {
 				row.Set(k, ojson.OrNull(o.String(k)))
 			}

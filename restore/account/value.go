@@ -102,7 +102,9 @@ func dollars(f float64) ojson.Number { return ojson.Float(math.Round(f*1e9) / 1e
 // byTime sorts rows by the text of their time, stable: ledgers are in order where
 // times are equal or missing.
 func byTime(rows []*ojson.Object) []*ojson.Object {
-	slices.SortStableFunc(rows, func(a, b *ojson.Object) int { return restore.CodeUnits(a.String("timestamp"), b.String("timestamp")) })
+	slices.SortStableFunc(rows, func(a, b *ojson.Object) int {
+		return restore.CodeUnits(a.String("timestamp"), b.String("timestamp"))
+	})
 	return rows
 }
 

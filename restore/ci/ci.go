@@ -51,7 +51,11 @@ func Suites(report *ojson.Object) []Suite {
 		}
 		for i, e := range list {
 			if i == maxFindings {
-				s.Cases = append(s.Cases, Case{Name: "further findings", Outcome: Failed, Message: fmt.Sprintf("%d findings are not listed", len(list)-i)})
+				s.Cases = append(s.Cases, Case{
+					Name:    "further findings",
+					Outcome: Failed,
+					Message: fmt.Sprintf("%d findings are not listed", len(list)-i),
+				})
 				break
 			}
 			where, message, ok := strings.Cut(e, ": ")
@@ -204,7 +208,11 @@ func coordinatorSuites(subject *ojson.Object) []Suite {
 			inner = append(inner, runSuites(line(repo.String("repo_id")), body)...)
 		}
 	}
-	return append([]Suite{{Name: "Initiative", Class: "agentxchain.initiative", Cases: []Case{c}}, barriers, repos}, inner...)
+	return append([]Suite{{
+		Name:  "Initiative",
+		Class: "agentxchain.initiative",
+		Cases: []Case{c},
+	}, barriers, repos}, inner...)
 }
 
 // InOrder reports whether no case failed or could not be looked at.

@@ -74,7 +74,8 @@ func junit(t *testing.T, data []byte) document {
 		}
 	}
 	if d.Tests != tests || d.Failures != failures || d.Errors != errors || d.Skipped != skipped {
-		t.Errorf("it says %d %d %d %d and has %d %d %d %d", d.Tests, d.Failures, d.Errors, d.Skipped, tests, failures, errors, skipped)
+		t.Errorf("it says %d %d %d %d and has %d %d %d %d", d.Tests, d.Failures, d.Errors, d.Skipped, tests, failures,
+			errors, skipped)
 	}
 	return d
 }
@@ -92,7 +93,8 @@ func TestJUnit(t *testing.T) {
 		report           string
 		failures, errors int
 	}{
-		{`{"overall":"pass","subject":{"kind":"governed_run","run":{"status":"active","gate_summary":[{"gate_id":"a","status":"pending"}]}}}`, 0, 0},
+		{`{"overall":"pass","subject":{"kind":"governed_run","run":{"status":"active","gate_summary":[{"gate_id":"a","status":"pending"}]}}}`,
+			0, 0},
 		{`{"overall":"fail","message":"m","verification":{"errors":["state: is not so","files.x: is not so"]}}`, 2, 0},
 		{`{"overall":"fail","message":"m"}`, 1, 0},
 		{`{"overall":"error","message":"m"}`, 0, 1},
@@ -102,7 +104,8 @@ func TestJUnit(t *testing.T) {
 	} {
 		suites := Suites(object(t, c.report))
 		d := junit(t, JUnit(suites))
-		if d.Failures != c.failures || d.Errors != c.errors || d.Tests == 0 || InOrder(suites) != (c.failures+c.errors == 0) {
+		if d.Failures != c.failures || d.Errors != c.errors || d.Tests == 0 ||
+			InOrder(suites) != (c.failures+c.errors == 0) {
 			t.Errorf("%s: %d failures, %d errors of %d", c.report, d.Failures, d.Errors, d.Tests)
 		}
 	}
@@ -123,7 +126,8 @@ func TestGitHub(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
-	if out := string(Outputs(object(t, blockedRun))); out != "run_status=blocked\nrun_id=run_1\nphase=qa\nblocked=true\nturn_count=2\ndecision_count=1\n" {
+	if out := string(Outputs(object(t,
+		blockedRun))); out != "run_status=blocked\nrun_id=run_1\nphase=qa\nblocked=true\nturn_count=2\ndecision_count=1\n" {
 		t.Errorf("outputs %q", out)
 	}
 }
@@ -174,7 +178,8 @@ func checkLines(t *testing.T, data []byte) {
 		rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "::")
 		head, _, found := strings.Cut(rest, "::")
 		level, props, _ := strings.Cut(head, " ")
-		if !ok || !found || level != "notice" && level != "warning" && level != "error" || strings.ContainsAny(line, "\r\x00\x1b") {
+		if !ok || !found || level != "notice" && level != "warning" && level != "error" ||
+			strings.ContainsAny(line, "\r\x00\x1b") {
 			t.Fatalf("no command of ours: %q", line)
 		}
 		for p := range strings.SplitSeq(props, ",") {

@@ -109,8 +109,14 @@ func Outputs(report *ojson.Object) []byte {
 	}
 	status := line(r.String("status"))
 	var b bytes.Buffer
-	for _, kv := range [...][2]string{{"run_status", status}, {"run_id", line(r.String("run_id") + r.String("super_run_id"))}, {"phase", line(r.String("phase"))},
-		{"blocked", fmt.Sprint(blockedOn(r) != "" || status == "blocked")}, {"turn_count", fmt.Sprint(turns)}, {"decision_count", fmt.Sprint(len(decisions(subject)))}} {
+	for _, kv := range [...][2]string{
+		{"run_status", status},
+		{"run_id", line(r.String("run_id") + r.String("super_run_id"))},
+		{"phase", line(r.String("phase"))},
+		{"blocked", fmt.Sprint(blockedOn(r) != "" || status == "blocked")},
+		{"turn_count", fmt.Sprint(turns)},
+		{"decision_count", fmt.Sprint(len(decisions(subject)))},
+	} {
 		fmt.Fprintf(&b, "%s=%s\n", kv[0], kv[1])
 	}
 	return b.Bytes()

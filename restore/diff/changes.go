@@ -48,7 +48,8 @@ func lists(left, right *ojson.Object, fields []field) *ojson.Object {
 	out := &ojson.Object{}
 	for _, f := range fields {
 		l, r := left.Strings(f.key), right.Strings(f.key)
-		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "added", without(r, l), "removed", without(l, r), "changed", !slices.Equal(l, r)))
+		out.Set(f.key, ojson.NewObject("label", f.label, "left", l, "right", r, "added", without(r, l),
+			"removed", without(l, r), "changed", !slices.Equal(l, r)))
 	}
 	return out
 }

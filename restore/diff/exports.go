@@ -18,31 +18,76 @@ import (
 // Errors: invalid_argument for artifacts of different or unknown kinds.
 func Exports(left, right *account.Artifact, leftRef, rightRef string) (*ojson.Object, error) {
 	if left.Kind != right.Kind {
-		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "export_kind", Message: fmt.Sprintf("The artifacts are of different kinds: %s and %s.", kindName(left.Kind), kindName(right.Kind)),
-			Hint: "compare two artifacts of runs, or two of initiatives"}
+		return nil, &wire.Error{
+			Code:  wire.CodeInvalidArgument,
+			Field: "export_kind",
+			Message: fmt.Sprintf("The artifacts are of different kinds: %s and %s.", kindName(left.Kind),
+				kindName(right.Kind)),
+			Hint: "compare two artifacts of runs, or two of initiatives",
+		}
 	}
 	if left.Kind != restore.KindRun && left.Kind != restore.KindCoordinator {
-		return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "export_kind", Message: fmt.Sprintf("Artifacts of the kind %s cannot be compared.", kindName(left.Kind))}
+		return nil, &wire.Error{
+			Code:    wire.CodeInvalidArgument,
+			Field:   "export_kind",
+			Message: fmt.Sprintf("Artifacts of the kind %s cannot be compared.", kindName(left.Kind)),
+		}
 	}
 	coordinator := left.Kind == restore.KindCoordinator
 	kind, l, r := "run", runSide(left), runSide(right)
-	scalarFields := []field{{"run_id", "Run ID"}, {"status", "Status"}, {"phase", "Phase"}, {"project_name", "Project"}, {"project_goal", "Goal"}, {"provenance_trigger", "Trigger"}, {"dashboard_status", "Dashboard"}}
-	numberFields := []field{{"history_entries", "History entries"}, {"decision_entries", "Decision entries"}, {"hook_audit_entries", "Hook audit entries"},
-		{"notification_audit_entries", "Notification audit entries"}, {"dispatch_artifact_files", "Dispatch artifacts"}, {"staging_artifact_files", "Staging artifacts"},
-		{"total_delegations_issued", "Delegations"}, {"active_repo_decision_count", "Active repo decisions"}, {"overridden_repo_decision_count", "Overridden repo decisions"}}
-	listFields := []field{{"active_turn_ids", "Active turns"}, {"retained_turn_ids", "Retained turns"}, {"active_repo_decision_ids", "Active repo decisions"}, {"overridden_repo_decision_ids", "Overridden repo decisions"}}
+	scalarFields := []field{
+		{"run_id", "Run ID"},
+		{"status", "Status"},
+		{"phase", "Phase"},
+		{"project_name", "Project"},
+		{"project_goal", "Goal"},
+		{"provenance_trigger", "Trigger"},
+		{"dashboard_status", "Dashboard"},
+	}
+	numberFields := []field{
+		{"history_entries", "History entries"},
+		{"decision_entries", "Decision entries"},
+		{"hook_audit_entries", "Hook audit entries"},
+		{"notification_audit_entries", "Notification audit entries"},
+		{"dispatch_artifact_files", "Dispatch artifacts"},
+		{"staging_artifact_files", "Staging artifacts"},
+		{"total_delegations_issued", "Delegations"},
+		{"active_repo_decision_count", "Active repo decisions"},
+		{"overridden_repo_decision_count", "Overridden repo decisions"},
+	}
+	listFields := []field{
+		{"active_turn_ids", "Active turns"},
+		{"retained_turn_ids", "Retained turns"},
+		{"active_repo_decision_ids", "Active repo decisions"},
+		{"overridden_repo_decision_ids", "Overridden repo decisions"},
+	}
 	if coordinator {
 		kind, l, r = "coordinator", coordinatorSide(left), coordinatorSide(right)
-		scalarFields = []field{{"super_run_id", "Super run ID"}, {"status", "Status"}, {"phase", "Phase"}, {"project_name", "Project"}}
-		numberFields = []field{{"barrier_count", "Barriers"}, {"history_entries", "History entries"}, {"decision_entries", "Decision entries"}, {"total_events", "Aggregated events"}}
+		scalarFields = []field{
+			{"super_run_id", "Super run ID"},
+			{"status", "Status"},
+			{"phase", "Phase"},
+			{"project_name", "Project"},
+		}
+		numberFields = []field{
+			{"barrier_count", "Barriers"},
+			{"history_entries", "History entries"},
+			{"decision_entries", "Decision entries"},
+			{"total_events", "Aggregated events"},
+		}
 		listFields = []field{{"repo_ids", "Repos"}, {"repos_with_events", "Repos with events"}}
 	}
 	scalar, numeric, list := scalars(l, r, scalarFields), numbers(l, r, numberFields), lists(l, r, listFields)
-	out := ojson.NewObject("comparison_mode", "export", "subject_kind", kind, "export_kind", left.Kind, "left_ref", leftRef, "right_ref", rightRef, "changed", false,
-		"left", l, "right", r, "scalar_changes", scalar, "numeric_changes", numeric, "list_changes", list)
+	out := ojson.NewObject("comparison_mode", "export", "subject_kind", kind, "export_kind", left.Kind,
+		"left_ref", leftRef, "right_ref", rightRef, "changed", false, "left", l, "right", r, "scalar_changes", scalar,
+		"numeric_changes", numeric, "list_changes", list)
 	groups := []any{scalar, numeric, list}
 	if coordinator {
-		for _, m := range [...]struct{ key, from, label string }{{"repo_status_changes", "repo_statuses", "Repo status"}, {"repo_export_changes", "repo_export_status", "Repo export ok"}, {"event_type_changes", "event_type_counts", "Event type"}} {
+		for _, m := range [...]struct{ key, from, label string }{
+			{"repo_status_changes", "repo_statuses", "Repo status"},
+			{"repo_export_changes", "repo_export_status", "Repo export ok"},
+			{"event_type_changes", "event_type_counts", "Event type"},
+		} {
 			rows := entries(l.Object(m.from), r.Object(m.from), m.label, m.key == "event_type_changes")
 			out.Set(m.key, rows)
 			groups = append(groups, rows)
@@ -90,9 +135,13 @@ func runSide(a *account.Artifact) *ojson.Object {
 	if goal == nil {
 		goal = ojson.OrNull(project.String("goal"))
 	}
-	o := ojson.NewObject("export_kind", a.Kind, "run_id", ojson.OrNull(s.String("run_id")), "status", ojson.OrNull(s.String("status")), "phase", ojson.OrNull(s.String("phase")), "workflow_phase_order", order(s),
-		"project_name", ojson.OrNull(project.String("name")), "project_goal", goal, "provenance_trigger", ojson.OrNull(s.Object("provenance").String("trigger")), "dashboard_status", ojson.OrNull(s.Object("dashboard_session").String("status")))
-	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries", "notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
+	o := ojson.NewObject("export_kind", a.Kind, "run_id", ojson.OrNull(s.String("run_id")),
+		"status", ojson.OrNull(s.String("status")), "phase", ojson.OrNull(s.String("phase")),
+		"workflow_phase_order", order(s), "project_name", ojson.OrNull(project.String("name")), "project_goal", goal,
+		"provenance_trigger", ojson.OrNull(s.Object("provenance").String("trigger")),
+		"dashboard_status", ojson.OrNull(s.Object("dashboard_session").String("status")))
+	for _, k := range [...]string{"history_entries", "decision_entries", "hook_audit_entries",
+		"notification_audit_entries", "dispatch_artifact_files", "staging_artifact_files"} {
 		o.Set(k, numeric(s, k))
 	}
 	d, rd := s.Object("delegation_summary"), s.Object("repo_decisions")
@@ -165,8 +214,13 @@ func coordinatorSide(a *account.Artifact) *ojson.Object {
 	if counts == nil {
 		counts = &ojson.Object{}
 	}
-	return ojson.NewObject("export_kind", a.Kind, "super_run_id", ojson.OrNull(s.String("super_run_id")), "status", ojson.OrNull(s.String("status")), "phase", ojson.OrNull(s.String("phase")), "workflow_phase_order", order(s),
-		"project_name", ojson.OrNull(a.Head.Object("coordinator").String("project_name")), "barrier_count", numeric(s, "barrier_count"), "history_entries", numeric(s, "history_entries"),
-		"decision_entries", numeric(s, "decision_entries"), "total_events", numeric(events, "total_events"), "repo_ids", names(repos), "repos_with_events", names(events.Strings("repos_with_events")),
-		"repo_statuses", statuses, "coordinator_repo_statuses", labels, "repo_export_status", exported, "event_type_counts", counts)
+	return ojson.NewObject("export_kind", a.Kind, "super_run_id", ojson.OrNull(s.String("super_run_id")),
+		"status", ojson.OrNull(s.String("status")), "phase", ojson.OrNull(s.String("phase")),
+		"workflow_phase_order", order(s),
+		"project_name", ojson.OrNull(a.Head.Object("coordinator").String("project_name")),
+		"barrier_count", numeric(s, "barrier_count"), "history_entries", numeric(s, "history_entries"),
+		"decision_entries", numeric(s, "decision_entries"), "total_events", numeric(events, "total_events"),
+		"repo_ids", names(repos), "repos_with_events", names(events.Strings("repos_with_events")),
+		"repo_statuses", statuses, "coordinator_repo_statuses", labels, "repo_export_status", exported,
+		"event_type_counts", counts)
 }

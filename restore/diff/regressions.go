@@ -20,8 +20,8 @@ const (
 type findings struct{ list []*ojson.Object }
 
 func (f *findings) add(prefix, category, severity, message, field string, left, right any) {
-	f.list = append(f.list, ojson.NewObject("id", fmt.Sprintf("%s-%03d", prefix, len(f.list)+1), "category", category, "severity", severity,
-		"message", message, "field", field, "left", left, "right", right))
+	f.list = append(f.list, ojson.NewObject("id", fmt.Sprintf("%s-%03d", prefix, len(f.list)+1), "category", category,
+		"severity", severity, "message", message, "field", field, "left", left, "right", right))
 }
 
 func (f *findings) rows() []*ojson.Object {
@@ -55,7 +55,8 @@ func shown(v any) string {
 }
 
 func summary(outcome, risk string, highlights []string, n int) *ojson.Object {
-	return ojson.NewObject("outcome", outcome, "risk_level", risk, "highlights", highlights[:min(len(highlights), 3)], "changed_field_count", n)
+	return ojson.NewObject("outcome", outcome, "risk_level", risk, "highlights", highlights[:min(len(highlights), 3)],
+		"changed_field_count", n)
 }
 
 // highlights are plain changes in words.
@@ -111,7 +112,8 @@ func fell(left, right any) bool {
 func regressions(l, r *ojson.Object, coordinator bool) *findings {
 	f := &findings{}
 	if a, b := value(l, "status"), value(r, "status"); fell(a, b) {
-		f.add("REG-STATUS", "status", severe, fmt.Sprintf("The run is %s now and was %s", shown(b), shown(a)), "status", a, b)
+		f.add("REG-STATUS", "status", severe, fmt.Sprintf("The run is %s now and was %s", shown(b), shown(a)),
+			"status", a, b)
 	}
 	f.phases(l, r)
 	if coordinator {
@@ -120,7 +122,10 @@ func regressions(l, r *ojson.Object, coordinator bool) *findings {
 		f.shrank("REG-EVENT-LOSS", "events", "total_events", "events of repositories", l, r)
 		return f
 	}
-	for _, b := range [...][4]string{{"REG-BUDGET-WARN", mild, "budget_warn_mode", "More was spent than the budget allows"}, {"REG-BUDGET-EXHAUST", severe, "budget_exhausted", "The budget is exhausted"}} {
+	for _, b := range [...][4]string{
+		{"REG-BUDGET-WARN", mild, "budget_warn_mode", "More was spent than the budget allows"},
+		{"REG-BUDGET-EXHAUST", severe, "budget_exhausted", "The budget is exhausted"},
+	} {
 		if !l.Bool(b[2]) && r.Bool(b[2]) {
 			f.add(b[0], "budget", b[1], b[3], b[2], false, true)
 		}
@@ -128,13 +133,16 @@ func regressions(l, r *ojson.Object, coordinator bool) *findings {
 	const overridden = "overridden_repo_decision_count"
 	a, _ := number(value(l, overridden))
 	if b, ok := number(value(r, overridden)); ok && b > a {
-		f.add("REG-DECISION-OVERRIDE", "decisions", mild, fmt.Sprintf("More repository decisions are overridden: %v, before %v", b, a), overridden, ojson.Float(a), value(r, overridden))
+		f.add("REG-DECISION-OVERRIDE", "decisions", mild,
+			fmt.Sprintf("More repository decisions are overridden: %v, before %v", b, a), overridden, ojson.Float(a),
+			value(r, overridden))
 	}
 	for id, v := range r.Object("delegation_missing_decisions").All() {
 		before := l.Object("delegation_missing_decisions").Strings(id)
 		now, _ := v.([]any)
 		if missing := without(r.Object("delegation_missing_decisions").Strings(id), before); len(missing) > 0 {
-			f.add("REG-DELEGATION-MISSING", "delegation", severe, fmt.Sprintf("Delegation %q lacks decisions it had to bring: %s", id, strings.Join(missing, ", ")),
+			f.add("REG-DELEGATION-MISSING", "delegation", severe,
+				fmt.Sprintf("Delegation %q lacks decisions it had to bring: %s", id, strings.Join(missing, ", ")),
 				"delegation_summary."+id+".missing_decision_ids", before, now)
 		}
 	}
@@ -146,16 +154,21 @@ func (f *findings) phases(l, r *ojson.Object) {
 	lo, ro := value(l, "workflow_phase_order"), value(r, "workflow_phase_order")
 	a, b := value(l, "phase"), value(r, "phase")
 	if lo != nil && ro != nil && !ojson.Equal(lo, ro) {
-		f.add("REG-PHASE-ORDER", "phase", mild, "The phases are others or in another order, so where the run stands was not compared", "workflow_phase_order", lo, ro)
+		f.add("REG-PHASE-ORDER", "phase", mild,
+			"The phases are others or in another order, so where the run stands was not compared",
+			"workflow_phase_order", lo, ro)
 	}
 	switch {
 	case a != nil && b == nil:
-		f.add("REG-PHASE", "phase", mild, fmt.Sprintf("The run was in phase %q and is in none now", shown(a)), "phase", a, nil)
+		f.add("REG-PHASE", "phase", mild, fmt.Sprintf("The run was in phase %q and is in none now", shown(a)), "phase",
+			a, nil)
 	case a != nil && lo != nil && ojson.Equal(lo, ro):
 		order := l.Strings("workflow_phase_order")
 		i, j := slices.Index(order, shown(a)), slices.Index(order, shown(b))
 		if i >= 0 && j >= 0 && j < i {
-			f.add("REG-PHASE", "phase", mild, fmt.Sprintf("The run went back from phase %q (%d.) to %q (%d.)", shown(a), i+1, shown(b), j+1), "phase", a, b)
+			f.add("REG-PHASE", "phase", mild,
+				fmt.Sprintf("The run went back from phase %q (%d.) to %q (%d.)", shown(a), i+1, shown(b), j+1),
+				"phase", a, b)
 		}
 	}
 }
@@ -187,12 +200,15 @@ func (f *findings) repositories(l, r *ojson.Object) {
 	}
 	for _, id := range names(r.Object("repo_statuses").Keys()) {
 		if a, b := value(l.Object("repo_statuses"), id), value(r.Object("repo_statuses"), id); fell(a, b) {
-			f.add("REG-REPO-STATUS", "repo_status", severe, fmt.Sprintf("Repository %q is %s now and was %s", id, shown(b), shown(a)), "repo_statuses."+id, a, b)
+			f.add("REG-REPO-STATUS", "repo_status", severe,
+				fmt.Sprintf("Repository %q is %s now and was %s", id, shown(b), shown(a)), "repo_statuses."+id, a, b)
 		}
 	}
 	for _, id := range names(r.Object("repo_export_status").Keys()) {
 		if l.Object("repo_export_status").Bool(id) && !r.Object("repo_export_status").Bool(id) {
-			f.add("REG-REPO-EXPORT", "repo_export", severe, fmt.Sprintf("Repository %q could be exported and cannot be now", id), "repo_export_status."+id, true, false)
+			f.add("REG-REPO-EXPORT", "repo_export", severe,
+				fmt.Sprintf("Repository %q could be exported and cannot be now", id), "repo_export_status."+id, true,
+				false)
 		}
 	}
 }
@@ -200,6 +216,7 @@ func (f *findings) repositories(l, r *ojson.Object) {
 func (f *findings) shrank(prefix, category, key, what string, l, r *ojson.Object) {
 	a, okA := number(value(l, key))
 	if b, okB := number(value(r, key)); okA && okB && a > 0 && b < a {
-		f.add(prefix, category, mild, fmt.Sprintf("There are fewer %s: %v, before %v", what, b, a), key, value(l, key), value(r, key))
+		f.add(prefix, category, mild, fmt.Sprintf("There are fewer %s: %v, before %v", what, b, a), key, value(l, key),
+			value(r, key))
 	}
 }

@@ -31,12 +31,21 @@ func Find(rows []*ojson.Object, ref string) (*ojson.Object, error) {
 	case 1:
 		return run.RunHistoryRow(rows, found[0]), nil
 	case 0:
-		return nil, &wire.Error{Code: wire.CodeNotFound, Field: "run_id", Message: fmt.Sprintf("No run in the history is called %.80s.", ref),
-			Hint: "git agentxchain status names the current run; .agentxchain/run-history.jsonl has those that were blocked or completed"}
+		return nil, &wire.Error{
+			Code:    wire.CodeNotFound,
+			Field:   "run_id",
+			Message: fmt.Sprintf("No run in the history is called %.80s.", ref),
+			Hint:    "git agentxchain status names the current run; .agentxchain/run-history.jsonl has those that were blocked or completed",
+		}
 	}
 	shown := found[:min(len(found), 5)]
-	return nil, &wire.Error{Code: wire.CodeInvalidArgument, Field: "run_id", Message: fmt.Sprintf("%.80s is the beginning of %d runs: %s.", ref, len(found), strings.Join(shown, ", ")),
-		Hint: "give more of the id", Details: ojson.NewObject("matches", found)}
+	return nil, &wire.Error{
+		Code:    wire.CodeInvalidArgument,
+		Field:   "run_id",
+		Message: fmt.Sprintf("%.80s is the beginning of %d runs: %s.", ref, len(found), strings.Join(shown, ", ")),
+		Hint:    "give more of the id",
+		Details: ojson.NewObject("matches", found),
+	}
 }
 
 // side is what is compared of a run.
@@ -60,12 +69,16 @@ func side(row *ojson.Object) *ojson.Object {
 	if gates == nil {
 		gates = &ojson.Object{}
 	}
-	return ojson.NewObject("run_id", ojson.OrNull(row.String("run_id")), "status", ojson.OrNull(row.String("status")), "trigger", trigger, "template", ojson.OrNull(row.String("template")),
-		"connector_used", ojson.OrNull(row.String("connector_used")), "model_used", ojson.OrNull(row.String("model_used")), "blocked_reason", ojson.OrNull(row.String("blocked_reason")),
-		"next_action", next, "headline", ojson.OrNull(retro.String("headline")), "inheritable", run.Inheritable(row),
-		"total_turns", numeric(row, "total_turns"), "decisions_count", numeric(row, "decisions_count"), "total_cost_usd", numeric(row, "total_cost_usd"),
-		"budget_limit_usd", numeric(row, "budget_limit_usd"), "duration_ms", numeric(row, "duration_ms"),
-		"phases_completed", names(row.Strings("phases_completed")), "roles_used", names(roles), "gate_results", gates, "recorded_at", ojson.OrNull(row.String("recorded_at")))
+	return ojson.NewObject("run_id", ojson.OrNull(row.String("run_id")), "status", ojson.OrNull(row.String("status")),
+		"trigger", trigger, "template", ojson.OrNull(row.String("template")),
+		"connector_used", ojson.OrNull(row.String("connector_used")),
+		"model_used", ojson.OrNull(row.String("model_used")),
+		"blocked_reason", ojson.OrNull(row.String("blocked_reason")), "next_action", next,
+		"headline", ojson.OrNull(retro.String("headline")), "inheritable", run.Inheritable(row),
+		"total_turns", numeric(row, "total_turns"), "decisions_count", numeric(row, "decisions_count"),
+		"total_cost_usd", numeric(row, "total_cost_usd"), "budget_limit_usd", numeric(row, "budget_limit_usd"),
+		"duration_ms", numeric(row, "duration_ms"), "phases_completed", names(row.Strings("phases_completed")),
+		"roles_used", names(roles), "gate_results", gates, "recorded_at", ojson.OrNull(row.String("recorded_at")))
 }
 
 // Runs compares two rows of run-history.jsonl: {changed, left, right,
@@ -73,19 +86,36 @@ func side(row *ojson.Object) *ojson.Object {
 // regression_count, has_regressions, summary}.
 func Runs(leftRow, rightRow *ojson.Object) *ojson.Object {
 	l, r := side(leftRow), side(rightRow)
-	scalar := scalars(l, r, []field{{"status", "Status"}, {"trigger", "Trigger"}, {"template", "Template"}, {"connector_used", "Connector"}, {"model_used", "Model"},
-		{"blocked_reason", "Blocked reason"}, {"next_action", "Next action"}, {"headline", "Headline"}, {"inheritable", "Inheritance snapshot"}})
-	numeric := numbers(l, r, []field{{"total_turns", "Turns"}, {"decisions_count", "Decisions"}, {"total_cost_usd", "Cost"}, {"budget_limit_usd", "Budget"}, {"duration_ms", "Duration"}})
+	scalar := scalars(l, r, []field{
+		{"status", "Status"},
+		{"trigger", "Trigger"},
+		{"template", "Template"},
+		{"connector_used", "Connector"},
+		{"model_used", "Model"},
+		{"blocked_reason", "Blocked reason"},
+		{"next_action", "Next action"},
+		{"headline", "Headline"},
+		{"inheritable", "Inheritance snapshot"},
+	})
+	numeric := numbers(l, r, []field{
+		{"total_turns", "Turns"},
+		{"decisions_count", "Decisions"},
+		{"total_cost_usd", "Cost"},
+		{"budget_limit_usd", "Budget"},
+		{"duration_ms", "Duration"},
+	})
 	list := lists(l, r, []field{{"phases_completed", "Phases"}, {"roles_used", "Roles"}})
 	gates := []*ojson.Object{}
 	for _, e := range entries(l.Object("gate_results"), r.Object("gate_results"), "Gate", false) {
-		gates = append(gates, ojson.NewObject("gate_id", value(e, "key"), "left", value(e, "left"), "right", value(e, "right"), "changed", e.Bool("changed")))
+		gates = append(gates, ojson.NewObject("gate_id", value(e, "key"), "left", value(e, "left"),
+			"right", value(e, "right"), "changed", e.Bool("changed")))
 	}
 	n := changed(scalar, numeric, list, gates)
 	worse, better := signals(l, r)
 	found := worse.rows()
-	return ojson.NewObject("changed", n > 0, "left", l, "right", r, "scalar_changes", scalar, "numeric_changes", numeric, "list_changes", list, "gate_changes", gates,
-		"regressions", found, "regression_count", len(found), "has_regressions", len(found) > 0,
+	return ojson.NewObject("changed", n > 0, "left", l, "right", r, "scalar_changes", scalar,
+		"numeric_changes", numeric, "list_changes", list, "gate_changes", gates, "regressions", found,
+		"regression_count", len(found), "has_regressions", len(found) > 0,
 		"summary", runSummary(worse, better, n, highlights(scalar, numeric, list, gates)))
 }
 
@@ -113,7 +143,8 @@ func signals(l, r *ojson.Object) (worse *findings, better []string) {
 	ls, rs := value(l, "status"), value(r, "status")
 	switch {
 	case statusRank(rs) < statusRank(ls):
-		worse.add("REG-STATUS", "status", severe, fmt.Sprintf("The run ended worse: %s after %s", shown(rs), shown(ls)), "status", ls, rs)
+		worse.add("REG-STATUS", "status", severe,
+			fmt.Sprintf("The run ended worse: %s after %s", shown(rs), shown(ls)), "status", ls, rs)
 	case statusRank(rs) > statusRank(ls):
 		better = append(better, fmt.Sprintf("The run ended better: %s after %s", shown(rs), shown(ls)))
 	}
@@ -128,13 +159,15 @@ func signals(l, r *ojson.Object) (worse *findings, better []string) {
 		a, b := value(lg, g), value(rg, g)
 		switch {
 		case shut(b) && !shut(a):
-			worse.add("REG-GATE", "gate", severe, fmt.Sprintf("Gate %q is %s now", g, shown(b)), "gate_results."+g, a, b)
+			worse.add("REG-GATE", "gate", severe, fmt.Sprintf("Gate %q is %s now", g, shown(b)), "gate_results."+g, a,
+				b)
 		case shut(a) && open(b):
 			better = append(better, fmt.Sprintf("Gate %q is %s now", g, shown(b)))
 		}
 	}
 	if gone := without(l.Strings("phases_completed"), r.Strings("phases_completed")); len(gone) > 0 {
-		worse.add("REG-PHASE", "phase", mild, "Phases are no longer completed: "+strings.Join(gone, ", "), "phases_completed", value(l, "phases_completed"), value(r, "phases_completed"))
+		worse.add("REG-PHASE", "phase", mild, "Phases are no longer completed: "+strings.Join(gone, ", "),
+			"phases_completed", value(l, "phases_completed"), value(r, "phases_completed"))
 	}
 	return worse, better
 }

@@ -47,7 +47,8 @@ func (w *Workspace) lay(ctx context.Context, src io.Reader, root *os.Root) error
 	if err := l.artifact("", l.head, &children); err != nil {
 		return err
 	}
-	w.Kind, w.Schema, w.Exported = l.head.String("export_kind"), l.head.String("schema_version"), l.head.String("exported_at")
+	w.Kind, w.Schema, w.Exported = l.head.String("export_kind"), l.head.String("schema_version"),
+		l.head.String("exported_at")
 	summary := l.head.Object("summary")
 	if w.Run = summary.String("run_id"); w.Kind == restore.KindCoordinator {
 		w.Run = summary.String("super_run_id")
@@ -167,7 +168,11 @@ func (l *layer) file(dir, name string, paths *restore.Paths) error {
 		return err
 	}
 	if l.w.Files++; l.w.Files > maxFiles {
-		return &wire.Error{Code: restore.CodeUnsafePath, Field: "files", Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxFiles)}
+		return &wire.Error{
+			Code:    restore.CodeUnsafePath,
+			Field:   "files",
+			Message: fmt.Sprintf("The artifact has more than %d files, which no run has.", maxFiles),
+		}
 	}
 	to := path.Join(dir, name)
 	whole := false

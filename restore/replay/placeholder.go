@@ -88,22 +88,32 @@ func (l *layer) placeholder(c child, config *ojson.Object) error {
 	}{
 		{wire.ConfigPath, ojson.NewObject("schema_version", "1.0", "template", "generic",
 			"project", ojson.NewObject("id", c.id+"-replay-placeholder", "name", c.id+" Replay Placeholder"),
-			"roles", ojson.NewObject(replayRole, ojson.NewObject("title", "Replay Placeholder", "mandate", "Stand in for a repository that was not exported.", "write_authority", "review_only", "runtime", "replay-placeholder")),
+			"roles", ojson.NewObject(replayRole, ojson.NewObject("title", "Replay Placeholder",
+				"mandate", "Stand in for a repository that was not exported.", "write_authority", "review_only",
+				"runtime", "replay-placeholder")),
 			"runtimes", ojson.NewObject("replay-placeholder", ojson.NewObject("type", "manual")),
-			"routing", routing, "gates", empty(), "prompts", ojson.NewObject(replayRole, ".agentxchain/prompts/replay.md"),
+			"routing", routing, "gates", empty(),
+			"prompts", ojson.NewObject(replayRole, ".agentxchain/prompts/replay.md"),
 			"rules", ojson.NewObject("challenge_required", true, "max_turn_retries", 2, "max_deadlock_cycles", 2))},
-		{".agentxchain/state.json", ojson.NewObject("schema_version", "1.1", "run_id", or("run_id", nil), "project_id", c.id+"-replay-placeholder",
-			"status", or("status", "blocked"), "phase", or("phase", order[0]), "accepted_integration_ref", nil, "active_turns", empty(), "turn_sequence", 0,
-			"retained_turns", empty(), "last_completed_turn_id", nil, "blocked_on", nil, "blocked_reason", nil, "escalation", nil,
-			"phase_gate_status", empty(), "budget_reservations", empty(), "budget_status", ojson.NewObject("spent_usd", 0, "remaining_usd", nil))},
+		{".agentxchain/state.json", ojson.NewObject("schema_version", "1.1", "run_id", or("run_id", nil),
+			"project_id", c.id+"-replay-placeholder", "status", or("status", "blocked"),
+			"phase", or("phase", order[0]), "accepted_integration_ref", nil, "active_turns", empty(),
+			"turn_sequence", 0, "retained_turns", empty(), "last_completed_turn_id", nil, "blocked_on", nil,
+			"blocked_reason", nil, "escalation", nil, "phase_gate_status", empty(), "budget_reservations", empty(),
+			"budget_status", ojson.NewObject("spent_usd", 0, "remaining_usd", nil))},
 	}
 	for _, d := range documents {
 		if err := l.document(path.Join(c.dir, d.name), d.doc); err != nil {
 			return err
 		}
 	}
-	texts := [][2]string{{".agentxchain/history.jsonl", ""}, {".agentxchain/events.jsonl", ""}, {".agentxchain/decision-ledger.jsonl", ""},
-		{".agentxchain/prompts/replay.md", "# Placeholder\n\nThis repository could not be exported. What is here stands in for it, so that the initiative can be looked at.\n"}}
+	texts := [][2]string{
+		{".agentxchain/history.jsonl", ""},
+		{".agentxchain/events.jsonl", ""},
+		{".agentxchain/decision-ledger.jsonl", ""},
+		{".agentxchain/prompts/replay.md",
+			"# Placeholder\n\nThis repository could not be exported. What is here stands in for it, so that the initiative can be looked at.\n"},
+	}
 	for _, t := range texts {
 		if err := l.told(path.Join(c.dir, t[0]), "text", t[1]); err != nil {
 			return err

@@ -95,7 +95,11 @@ func Open(ctx context.Context, r io.Reader, opt restore.VerifyOptions) (_ *Works
 }
 
 func unverified(report *restore.Report) error {
-	e := &wire.Error{Code: restore.CodeUnverified, Field: "input", Hint: "git agentxchain verify export FILE lists everything"}
+	e := &wire.Error{
+		Code:  restore.CodeUnverified,
+		Field: "input",
+		Hint:  "git agentxchain verify export FILE lists everything",
+	}
 	var lines []string
 	for i, f := range report.Findings {
 		if i == 5 {
@@ -118,7 +122,10 @@ func failed(err error) error {
 	if errors.As(err, &ours) || errors.As(err, &input) {
 		return err
 	}
-	return &wire.Error{Code: "io_failed", Message: "The workspace for looking at the artifact cannot be made: " + err.Error() + "."}
+	return &wire.Error{
+		Code:    "io_failed",
+		Message: "The workspace for looking at the artifact cannot be made: " + err.Error() + ".",
+	}
 }
 
 // seal removes the right to write. The files are a record: an editor or a command that
@@ -169,8 +176,9 @@ func (w *Workspace) Session(input string, port int, url string) *ojson.Object {
 	if port > 0 {
 		at, address = ojson.Int(port), url
 	}
-	return ojson.NewObject("port", at, "url", address, "export_file", input, "run_id", run, "export_schema_version", w.Schema,
-		"files_restored", w.Files, "temp_dir", w.Dir, "export_kind", w.Kind, "repos", repos, "partial", w.Partial)
+	return ojson.NewObject("port", at, "url", address, "export_file", input, "run_id", run,
+		"export_schema_version", w.Schema, "files_restored", w.Files, "temp_dir", w.Dir, "export_kind", w.Kind,
+		"repos", repos, "partial", w.Partial)
 }
 
 // repoDir is where a repository goes: by its name when that is a plain one.

@@ -172,9 +172,12 @@ func TestInitiative(t *testing.T) {
 	top := testrepo.New(t, testrepo.Options{}).Dir
 	project(t, filepath.Join(top, "api"))
 	project(t, filepath.Join(top, "web"))
-	write(t, top, "agentxchain-multi.json", `{"schema_version":"0.1","project":{"id":"suite","name":"Suite"},"repos":{"api":{"path":"./api","keep":1},"web":{"path":"../`+filepath.Base(top)+`/web"}},
+	write(t, top, "agentxchain-multi.json",
+		`{"schema_version":"0.1","project":{"id":"suite","name":"Suite"},"repos":{"api":{"path":"./api","keep":1},"web":{"path":"../`+
+			filepath.Base(top)+`/web"}},
 		"workstreams":{"w":{"phase":"planning","repos":["api","web"],"entry_repo":"api","depends_on":[],"completion_barrier":"all_repos_accepted"}},"routing":{"planning":{},"ship":{}}}`)
-	write(t, top, ".agentxchain/multirepo/state.json", `{"schema_version":"0.1","super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"web":{"run_id":"run_9","status":"active","phase":"ship"}}}`)
+	write(t, top, ".agentxchain/multirepo/state.json",
+		`{"schema_version":"0.1","super_run_id":"srun_1","status":"active","phase":"planning","repo_runs":{"web":{"run_id":"run_9","status":"active","phase":"ship"}}}`)
 	write(t, filepath.Join(top, "web"), ".agentxchain/history.jsonl", "{bad\n")
 	data := exported(t, top, restore.ExportOptions{})
 	alone(t)
@@ -194,12 +197,14 @@ func TestInitiative(t *testing.T) {
 	if n, _ := cfg.Object("repos").Object("api").Int("keep"); n != 1 {
 		t.Error("the rest of the configuration is not kept")
 	}
-	if a, b := read(t, filepath.Join(top, "api"), ".agentxchain/state.json"), read(t, w.Dir, w.Repos[0].Path+"/.agentxchain/state.json"); a != b {
+	if a, b := read(t, filepath.Join(top, "api"), ".agentxchain/state.json"),
+		read(t, w.Dir, w.Repos[0].Path+"/.agentxchain/state.json"); a != b {
 		t.Error("the state of api is not what was exported")
 	}
 	web := filepath.Join(w.Dir, filepath.FromSlash(w.Repos[1].Path))
 	n := 0
-	for _, f := range []string{"agentxchain.json", ".agentxchain/state.json", ".agentxchain/history.jsonl", ".agentxchain/events.jsonl", ".agentxchain/decision-ledger.jsonl", ".agentxchain/prompts/replay.md"} {
+	for _, f := range []string{"agentxchain.json", ".agentxchain/state.json", ".agentxchain/history.jsonl",
+		".agentxchain/events.jsonl", ".agentxchain/decision-ledger.jsonl", ".agentxchain/prompts/replay.md"} {
 		read(t, web, f)
 		n++
 	}
@@ -225,8 +230,9 @@ func with(t *testing.T, data []byte, files map[string]string) []byte {
 	doc := v.(*ojson.Object)
 	for name, content := range files {
 		sum := sha256.Sum256([]byte(content))
-		doc.Object("files").Set(name, ojson.NewObject("format", "text", "bytes", len(content), "sha256", hex.EncodeToString(sum[:]),
-			"content_base64", base64.StdEncoding.EncodeToString([]byte(content)), "data", content))
+		doc.Object("files").Set(name,
+			ojson.NewObject("format", "text", "bytes", len(content), "sha256", hex.EncodeToString(sum[:]),
+				"content_base64", base64.StdEncoding.EncodeToString([]byte(content)), "data", content))
 	}
 	s := doc.Object("summary")
 	for _, k := range []string{"total_collected_files", "included_files"} {
@@ -241,16 +247,24 @@ func TestHostileNames(t *testing.T) {
 	alone(t)
 	open(t, with(t, data, map[string]string{".planning/fine.md": "x"})) // the tool for the test works
 	long := ".planning/" + strings.Repeat("x", 300)
-	for _, name := range []string{"../x", "/abs", "..", ".", "", ".agentxchain/reviews/../../x", ".planning/./x", `a\b`, `.planning\..\..\x`, ".planning//x", ".planning/.git/config", ".planning/.GIT/config",
-		".planning/.g\u200cit/config", ".planning/git~1/config", "C:/x", "C:x", ".planning/a\x00b", ".git/config", "README.md", long, ".agentxchain/state.json/x", ".planning/..", ".planning/x/", ".Planning/y"} {
-		_, err := Open(t.Context(), bytes.NewReader(with(t, data, map[string]string{name: "x"})), restore.VerifyOptions{})
+	for _, name := range []string{"../x", "/abs", "..", ".", "", ".agentxchain/reviews/../../x", ".planning/./x",
+		`a\b`, `.planning\..\..\x`, ".planning//x", ".planning/.git/config", ".planning/.GIT/config",
+		".planning/.g\u200cit/config", ".planning/git~1/config", "C:/x", "C:x", ".planning/a\x00b", ".git/config",
+		"README.md", long, ".agentxchain/state.json/x", ".planning/..", ".planning/x/", ".Planning/y"} {
+		_, err := Open(t.Context(), bytes.NewReader(with(t, data, map[string]string{name: "x"})),
+			restore.VerifyOptions{})
 		var e *wire.Error
 		if !errors.As(err, &e) || e.Code != restore.CodeUnsafePath && e.Code != restore.CodeUnverified {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	for _, pair := range [][2]string{{".planning/a", ".planning/A"}, {".planning/b", ".planning/b/c"}, {".planning/\u00e9", ".planning/e\u0301"}} {
-		_, err := Open(t.Context(), bytes.NewReader(with(t, data, map[string]string{pair[0]: "x", pair[1]: "y"})), restore.VerifyOptions{})
+	for _, pair := range [][2]string{
+		{".planning/a", ".planning/A"},
+		{".planning/b", ".planning/b/c"},
+		{".planning/\u00e9", ".planning/e\u0301"},
+	} {
+		_, err := Open(t.Context(), bytes.NewReader(with(t, data, map[string]string{pair[0]: "x", pair[1]: "y"})),
+			restore.VerifyOptions{})
 		var e *wire.Error
 		if !errors.As(err, &e) || e.Code != restore.CodeUnsafePath {
 			t.Errorf("%q and %q: %v", pair[0], pair[1], err)
@@ -261,7 +275,9 @@ func TestHostileNames(t *testing.T) {
 func TestRefused(t *testing.T) {
 	data := exported(t, project(t, ""), restore.ExportOptions{})
 	alone(t)
-	_, err := Open(t.Context(), bytes.NewReader(bytes.Replace(data, []byte(`"history_entries":0`), []byte(`"history_entries":1`), 1)), restore.VerifyOptions{})
+	_, err := Open(t.Context(),
+		bytes.NewReader(bytes.Replace(data, []byte(`"history_entries":0`), []byte(`"history_entries":1`), 1)),
+		restore.VerifyOptions{})
 	var e *wire.Error
 	if !errors.As(err, &e) || e.Code != restore.CodeUnverified || !strings.Contains(e.Message, "history_entries") {
 		t.Errorf("%v", err)
@@ -313,7 +329,8 @@ func TestInterrupted(t *testing.T) {
 // A kept workspace has a name that no sweep removes.
 func TestKeptWorkspace(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	w, err := Open(t.Context(), bytes.NewReader(exported(t, project(t, ""), restore.ExportOptions{})), restore.VerifyOptions{})
+	w, err := Open(t.Context(), bytes.NewReader(exported(t, project(t, ""), restore.ExportOptions{})),
+		restore.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

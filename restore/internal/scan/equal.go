@@ -48,7 +48,8 @@ func Same(a, b *Reader) (bool, error) {
 	if bytes.Equal(ta, tb) {
 		return true, nil
 	}
-	return isNumber(ca) && isNumber(cb) && (bytes.Equal(canonicalNumber(ta), canonicalNumber(tb)) || rounded(ta, tb)), nil
+	return isNumber(ca) && isNumber(cb) &&
+		(bytes.Equal(canonicalNumber(ta), canonicalNumber(tb)) || rounded(ta, tb)), nil
 }
 
 // rounded reports whether a is what JavaScript makes of the number b when it reads

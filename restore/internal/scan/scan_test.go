@@ -19,8 +19,10 @@ import (
 // documents are values with white space and escapes, as text.
 func documents() *rapid.Generator[string] {
 	space := rapid.SampledFrom([]string{"", "", "", " ", "\n", "\t\r\n  "})
-	text := rapid.SampledFrom([]string{`""`, `"a"`, `"é€😀"`, `"\u00e9\n\"\\\/"`, `"\ud83d\ude00"`, `"\ud83d"`, `"` + strings.Repeat("lang ", 3400) + `"`, `"` + strings.Repeat(`\n12345`, 2500) + `"`})
-	leaf := rapid.OneOf(text, rapid.SampledFrom([]string{"0", "-0", "1", "-1.5e3", "1e400", "9007199254740993", "1.0", "true", "false", "null"}))
+	text := rapid.SampledFrom([]string{`""`, `"a"`, `"é€😀"`, `"\u00e9\n\"\\\/"`, `"\ud83d\ude00"`, `"\ud83d"`,
+		`"` + strings.Repeat("lang ", 3400) + `"`, `"` + strings.Repeat(`\n12345`, 2500) + `"`})
+	leaf := rapid.OneOf(text, rapid.SampledFrom([]string{"0", "-0", "1", "-1.5e3", "1e400", "9007199254740993", "1.0",
+		"true", "false", "null"}))
 	var value func(depth int) *rapid.Generator[string]
 	value = func(depth int) *rapid.Generator[string] {
 		if depth == 0 {
@@ -38,7 +40,8 @@ func documents() *rapid.Generator[string] {
 			case 1:
 				var items []string
 				for i := range rapid.SampledFrom([]int{0, 1, 2, 3, 30 / depth}).Draw(t, "members") {
-					items = append(items, s()+fmt.Sprintf(`"k\u00%02x%d"`, 0x41+i%20, i)+s()+":"+value(depth-1).Draw(t, "member")+s())
+					items = append(items,
+						s()+fmt.Sprintf(`"k\u00%02x%d"`, 0x41+i%20, i)+s()+":"+value(depth-1).Draw(t, "member")+s())
 				}
 				return s() + "{" + s() + strings.Join(items, ",") + "}" + s()
 			}
@@ -113,7 +116,8 @@ func TestAgreesWithDecoder(t *testing.T) {
 		_, _ = r.Item()
 		r.Capture(&seen)
 		r.Mark()
-		if err := errors.Join(r.Skip(), r.Stop()); err != nil || strings.TrimSpace(seen.String()) != strings.TrimSpace(doc) {
+		if err := errors.Join(r.Skip(), r.Stop()); err != nil ||
+			strings.TrimSpace(seen.String()) != strings.TrimSpace(doc) {
 			t.Fatalf("%.500q is captured as %q: %v", doc, seen.String(), err)
 		}
 		if marked, ok := r.Marked(); !ok || !bytes.Equal(marked, seen.Bytes()) {
@@ -242,7 +246,8 @@ func TestLimits(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	for _, s := range []string{`{"a":[1,"\ud83d",{"b":null}]}`, `{"a":1,"a":2}`, `[[[[`, `"\u12`, `-`, "\"\xff\"", `1e9999`} {
+	for _, s := range []string{`{"a":[1,"\ud83d",{"b":null}]}`, `{"a":1,"a":2}`, `[[[[`, `"\u12`, `-`, "\"\xff\"",
+		`1e9999`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
