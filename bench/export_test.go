@@ -103,7 +103,14 @@ func largePlans(b *testing.B, dir, flat string) {
 			name = fmt.Sprintf("document%03d.json", i)
 			var rows []any
 			for size := 0; size < 215_000; size += 260 {
-				rows = append(rows, map[string]any{"id": len(rows), "name": words[len(rows)%2000], "score": rnd.Float64(), "ok": i%2 == 0, "tags": words[:4], "note": text(120)})
+				rows = append(rows, map[string]any{
+					"id":    len(rows),
+					"name":  words[len(rows)%2000],
+					"score": rnd.Float64(),
+					"ok":    i%2 == 0,
+					"tags":  words[:4],
+					"note":  text(120),
+				})
 			}
 			if data, err = json.Marshal(map[string]any{"rows": rows}); err != nil {
 				b.Fatal(err)

@@ -27,7 +27,8 @@ func BenchmarkSeal(b *testing.B) {
 		b.Skip("sha256sum is not installed")
 	}
 	sealer := filepath.Join(b.TempDir(), "seal")
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", sealer, "./seal").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", sealer,
+		"./seal").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	dir := b.TempDir()

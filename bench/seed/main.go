@@ -16,10 +16,12 @@ import (
 func main() {
 	bin := flag.String("bin", "git-agentxchain", "the `PROGRAM` to play turns with")
 	turns := flag.Int("turns", 10, "accepted turns; beyond ten they are made up")
-	kind := flag.String("kind", string(play.Review), "what turns do: review (no file) or changes (a file each, committed)")
+	kind := flag.String("kind", string(play.Review),
+		"what turns do: review (no file) or changes (a file each, committed)")
 	staged := flag.Bool("staged", true, "leave a turn with a staged result")
 	flag.Usage = func() {
-		_, _ = fmt.Fprintln(flag.CommandLine.Output(), "usage: seed [flags] DIR\n\nMakes a governed project in DIR, which must not exist or be empty.")
+		_, _ = fmt.Fprintln(flag.CommandLine.Output(),
+			"usage: seed [flags] DIR\n\nMakes a governed project in DIR, which must not exist or be empty.")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

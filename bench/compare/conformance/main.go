@@ -39,8 +39,10 @@ func main() {
 	measure.Launched()
 	var o options
 	flag.StringVar(&o.ours, "ours", "git-agentxchain", "our `PROGRAM`")
-	flag.StringVar(&o.reference, "reference", "", "the reference `COMMAND`, words separated by spaces; without it only ours is measured")
-	flag.StringVar(&o.target, "reference-target", "", "the reference's checkout `DIR`, whose capabilities name its adapter")
+	flag.StringVar(&o.reference, "reference", "",
+		"the reference `COMMAND`, words separated by spaces; without it only ours is measured")
+	flag.StringVar(&o.target, "reference-target", "",
+		"the reference's checkout `DIR`, whose capabilities name its adapter")
 	flag.StringVar(&o.fixtures, "fixtures", "", "the corpus `DIR`; by default the reference's, else ours")
 	flag.StringVar(&o.surface, "surface", "", "one surface only, by `NAME`")
 	flag.IntVar(&o.runs, "runs", 5, "runs of each")
@@ -78,7 +80,8 @@ func compare(o options) error {
 			case err != nil:
 				return fmt.Errorf("%s: %w", r.name, err)
 			case counts != rows[0].counts && rows[0].counts != "":
-				return fmt.Errorf("%s reports %s, %s reports %s: not the same corpus", r.name, counts, rows[0].name, rows[0].counts)
+				return fmt.Errorf("%s reports %s, %s reports %s: not the same corpus", r.name, counts, rows[0].name,
+					rows[0].counts)
 			}
 			r.counts = counts
 			if i > 0 {
@@ -86,11 +89,12 @@ func compare(o options) error {
 			}
 		}
 	}
-	fmt.Printf("%s, %d runs each\n\n| verifier and adapter | median | fastest | processor | ratio, median |\n|---|---|---|---|---|\n", rows[0].counts, o.runs)
+	fmt.Printf("%s, %d runs each\n\n| verifier and adapter | median | fastest | processor | ratio, median |\n|---|---|---|---|---|\n",
+		rows[0].counts, o.runs)
 	for _, r := range rows {
 		wall := r.series.Wall()
-		fmt.Printf("| %s | %s | %s | %s | %.1f |\n", r.name, short(wall.Median), short(wall.Min), short(r.series.CPU().Median),
-			measure.SpreadOf(measure.Ratios(rows[0].series, r.series)).Median)
+		fmt.Printf("| %s | %s | %s | %s | %.1f |\n", r.name, short(wall.Median), short(wall.Min),
+			short(r.series.CPU().Median), measure.SpreadOf(measure.Ratios(rows[0].series, r.series)).Median)
 	}
 	return nil
 }

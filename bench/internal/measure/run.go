@@ -76,7 +76,12 @@ func launch(work string) error {
 	s := cmd.ProcessState
 	report := os.NewFile(costFD, "cost")
 	defer func() { _ = report.Close() }()
-	return json.NewEncoder(report).Encode(Cost{Wall: wall, CPU: s.UserTime() + s.SystemTime(), Peak: peak(s), Exit: s.ExitCode()})
+	return json.NewEncoder(report).Encode(Cost{
+		Wall: wall,
+		CPU:  s.UserTime() + s.SystemTime(),
+		Peak: peak(s),
+		Exit: s.ExitCode(),
+	})
 }
 
 // Run runs a program once. That it ended with a failure is no error: Cost.Exit

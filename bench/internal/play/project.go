@@ -55,7 +55,11 @@ func Environment() []string {
 // New makes a project in dir, a directory that does not exist or is empty.
 func New(dir, bin string, kind Kind) (*Project, error) {
 	p := &Project{Dir: dir, Bin: bin, Kind: kind, last: make(map[string]int64)}
-	for name, content := range map[string]string{wire.ConfigPath: config, ".gitignore": ignore, "README.md": "# Bench\n"} {
+	for name, content := range map[string]string{
+		wire.ConfigPath: config,
+		".gitignore":    ignore,
+		"README.md":     "# Bench\n",
+	} {
 		if err := p.write(name, content); err != nil {
 			return nil, err
 		}
@@ -105,7 +109,8 @@ func (p *Project) Stage(assigned []byte) error {
 		"objections", []any{obj("id", fmt.Sprintf("OBJ-%03d", n), "severity", "low",
 			"statement", fmt.Sprintf("Nothing checks step %d twice.", n), "status", "raised")},
 		"files_changed", []any{},
-		"verification", obj("status", "skipped", "commands", []any{}, "evidence_summary", "Read only.", "machine_evidence", []any{}),
+		"verification", obj("status", "skipped", "commands", []any{}, "evidence_summary", "Read only.",
+			"machine_evidence", []any{}),
 		"artifact", obj("type", "review", "ref", nil),
 		"proposed_next_role", "dev",
 	).All() {

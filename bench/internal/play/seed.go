@@ -17,7 +17,8 @@ import (
 
 // grown are the ledgers a turn adds to.
 func grown() []string {
-	return []string{wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), wire.LedgerEvents.Path(), wire.LedgerTalk.Path()}
+	return []string{wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), wire.LedgerEvents.Path(),
+		wire.LedgerTalk.Path()}
 }
 
 // measureLedgers notes where the ledgers end before a turn.
@@ -73,8 +74,12 @@ func (p *Project) Grow(total int) error {
 			text := strings.ReplaceAll(string(row), p.turn, turn)
 			text = strings.ReplaceAll(text, short(p.turn), short(turn))
 			text = numbered.ReplaceAllString(text, fmt.Sprintf("${1}%03d", p.step))
-			text = sequences.ReplaceAllString(text, fmt.Sprintf(`"assigned_sequence":%d,"accepted_sequence":%d`, seq+1, seq+2))
-			text = events.ReplaceAllStringFunc(text, func(string) string { event++; return fmt.Sprintf("evt_%08x%08x", i, event) })
+			text = sequences.ReplaceAllString(text,
+				fmt.Sprintf(`"assigned_sequence":%d,"accepted_sequence":%d`, seq+1, seq+2))
+			text = events.ReplaceAllStringFunc(text, func(string) string {
+				event++
+				return fmt.Sprintf("evt_%08x%08x", i, event)
+			})
 			files[name].WriteString(text)
 		}
 		seq += 2
