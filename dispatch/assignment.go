@@ -12,7 +12,8 @@ import (
 
 // ReservedPaths are the files no actor may change (docs/spec/results.md#artifact).
 func ReservedPaths() []string {
-	return []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(), ".agentxchain/lock.json"}
+	return []string{string(wire.DocState), wire.LedgerHistory.Path(), wire.LedgerDecisions.Path(),
+		".agentxchain/lock.json"}
 }
 
 // assignment returns the document with its members in wire order.
@@ -53,22 +54,26 @@ func (v *view) assignment() *ojson.Object {
 		o.Set("intake_context", d)
 	}
 	if c := t.ConflictContext; c != nil {
-		d := pick(c, member{"prior_attempt_turn_id", nil}, member{"prior_attempt_number", nil}, member{"conflict_type", "file_conflict"},
-			member{"conflicting_files", []any{}}, member{"accepted_turns_since", []any{}}, member{"forward_revision_files", []any{}},
-			member{"forward_revision_turns_since", []any{}}, member{"non_conflicting_files_preserved", []any{}}, member{"guidance", nil})
+		d := pick(c, member{"prior_attempt_turn_id", nil}, member{"prior_attempt_number", nil},
+			member{"conflict_type", "file_conflict"}, member{"conflicting_files", []any{}},
+			member{"accepted_turns_since", []any{}}, member{"forward_revision_files", []any{}},
+			member{"forward_revision_turns_since", []any{}}, member{"non_conflicting_files_preserved", []any{}},
+			member{"guidance", nil})
 		o.Set("conflict_context", d)
 	}
 	if c := t.DelegationContext; c != nil {
-		o.Set("delegation_context", pick(c, member{"delegation_id", nil}, member{"parent_turn_id", nil}, member{"parent_role", nil},
-			member{"charter", nil}, member{"acceptance_contract", []any{}}, member{"required_decision_ids", []any{}}))
+		o.Set("delegation_context", pick(c, member{"delegation_id", nil}, member{"parent_turn_id", nil},
+			member{"parent_role", nil}, member{"charter", nil}, member{"acceptance_contract", []any{}},
+			member{"required_decision_ids", []any{}}))
 	}
 	if c := t.DelegationReview; c != nil {
 		var results []*ojson.Object
 		for _, r := range c.Objects("results") {
-			results = append(results, pick(r, member{"delegation_id", nil}, member{"child_turn_id", nil}, member{"to_role", nil},
-				member{"charter", nil}, member{"acceptance_contract", []any{}}, member{"required_decision_ids", []any{}},
-				member{"satisfied_decision_ids", []any{}}, member{"missing_decision_ids", []any{}}, member{"summary", nil},
-				member{"status", nil}, member{"files_changed", []any{}}, member{"verification", nil}))
+			results = append(results, pick(r, member{"delegation_id", nil}, member{"child_turn_id", nil},
+				member{"to_role", nil}, member{"charter", nil}, member{"acceptance_contract", []any{}},
+				member{"required_decision_ids", []any{}}, member{"satisfied_decision_ids", []any{}},
+				member{"missing_decision_ids", []any{}}, member{"summary", nil}, member{"status", nil},
+				member{"files_changed", []any{}}, member{"verification", nil}))
 		}
 		d := pick(c, member{"parent_turn_id", nil})
 		d.Set("results", results)
@@ -145,7 +150,8 @@ func (v *view) warnings() []Warning {
 			if why == "" {
 				why = "the file could not be read"
 			}
-			ws = append(ws, Warning{WarningPrompt, "the instructions of role " + v.roleID + " at " + line(path) + " are left out of the prompt: " + line(why)})
+			ws = append(ws, Warning{WarningPrompt, "the instructions of role " + v.roleID + " at " + line(path) +
+				" are left out of the prompt: " + line(why)})
 		}
 	}
 	return ws
@@ -162,8 +168,9 @@ func (v *view) overlaps(t *run.Turn) []Warning {
 		}
 		for _, theirs := range v.scope(roleOf(s)) {
 			if mine, ok := meets(own, theirs); ok {
-				out = append(out, Warning{WarningScopeOverlap, "role " + roleOf(t) + " (scope " + line(mine) + ") and role " + roleOf(s) +
-					" (turn " + id + ", scope " + line(theirs) + ") are active together and may edit the same files"})
+				out = append(out, Warning{WarningScopeOverlap, "role " + roleOf(t) + " (scope " + line(mine) +
+					") and role " + roleOf(s) + " (turn " + id + ", scope " + line(theirs) +
+					") are active together and may edit the same files"})
 				break
 			}
 		}

@@ -96,7 +96,8 @@ func DirtyTree(paths []string) Warning {
 	if len(paths) > dirtyNames {
 		text += ", ..."
 	}
-	return Warning{WarningDirtyTree, fmt.Sprintf("the work tree has %d changes that the turn did not start from: %s", len(paths), text)}
+	return Warning{WarningDirtyTree, fmt.Sprintf("the work tree has %d changes that the turn did not start from: %s",
+		len(paths), text)}
 }
 
 // Bundle is what the store writes into the turn's bundle directory before it
@@ -156,7 +157,8 @@ func newView(in Input) (*view, error) {
 	}
 	v := &view{Input: in, roleID: roleOf(t), staging: wire.StagingPath(t.TurnID)}
 	if v.role = in.Config.Role(v.roleID); v.role == nil {
-		e := refuse(wire.CodeUnknownRole, "turn %s is assigned to role %q, which the configuration does not define", t.TurnID, v.roleID)
+		e := refuse(wire.CodeUnknownRole, "turn %s is assigned to role %q, which the configuration does not define",
+			t.TurnID, v.roleID)
 		e.Field = "roles"
 		return nil, e
 	}

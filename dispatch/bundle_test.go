@@ -29,16 +29,19 @@ func TestPromptSections(t *testing.T) {
 		want []string
 	}{
 		"all": {fullInput(t, wire.ReviewOnly, "manual"), []string{
-			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules", "### Write Authority: review_only",
-			"### Charter Materialization Required", "## Workflow-Kit Responsibilities", "## Phase Exit Gate", "## Previous Attempt Failed",
-			"### Active Injected Intent — respond to this as your primary charter", "## File Conflict - Retry Required", "## Role-Specific Instructions",
+			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules",
+			"### Write Authority: review_only", "### Charter Materialization Required",
+			"## Workflow-Kit Responsibilities", "## Phase Exit Gate", "## Previous Attempt Failed",
+			"### Active Injected Intent — respond to this as your primary charter",
+			"## File Conflict - Retry Required", "## Role-Specific Instructions",
 			"## Single-Shot Execution (read carefully)", "## Required Output", "### Field Rules"}},
 		"minimal": {minimal, []string{
-			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules", "### Write Authority: authoritative",
-			"## Single-Shot Execution (read carefully)", "## Required Output", "### Field Rules"}},
+			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules",
+			"### Write Authority: authoritative", "## Single-Shot Execution (read carefully)",
+			"## Required Output", "### Field Rules"}},
 		"implementation": {implementation, []string{
-			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules", "### Write Authority: authoritative",
-			"### Implementation Phase: Code Production Required",
+			"# Turn Assignment: Product Manager (pm)", "## Your Mandate", "## Protocol Rules",
+			"### Write Authority: authoritative", "### Implementation Phase: Code Production Required",
 			"## Single-Shot Execution (read carefully)", "## Required Output", "### Field Rules"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,16 +58,23 @@ func TestPromptTellsHowToAnswer(t *testing.T) {
 		authority, runtime string
 		want, never        []string
 	}{
-		{wire.ReviewOnly, "manual", []string{"`artifact.type` is `review`", "At least one objection", "`.planning/`"}, []string{"proposed_changes"}},
-		{wire.ReviewOnly, "api_proxy", []string{".agentxchain/reviews/turn_00112233445566bb-pm-review.md", "You cannot write these files"}, []string{"proposed_changes"}},
-		{wire.Proposed, "remote_agent", []string{"`proposed_changes[]`", "`artifact.type` is `patch`", `"type": "patch"`, ".agentxchain/proposed/turn_00112233445566bb/"}, []string{"git:dirty"}},
-		{wire.Authoritative, "local_cli", []string{`"ref": "git:dirty"`, "not declared makes the result fail"}, []string{"proposed_changes"}},
+		{wire.ReviewOnly, "manual", []string{"`artifact.type` is `review`", "At least one objection", "`.planning/`"},
+			[]string{"proposed_changes"}},
+		{wire.ReviewOnly, "api_proxy",
+			[]string{".agentxchain/reviews/turn_00112233445566bb-pm-review.md", "You cannot write these files"},
+			[]string{"proposed_changes"}},
+		{wire.Proposed, "remote_agent", []string{"`proposed_changes[]`", "`artifact.type` is `patch`",
+			`"type": "patch"`, ".agentxchain/proposed/turn_00112233445566bb/"}, []string{"git:dirty"}},
+		{wire.Authoritative, "local_cli", []string{`"ref": "git:dirty"`, "not declared makes the result fail"},
+			[]string{"proposed_changes"}},
 	} {
 		t.Run(tc.authority+" "+tc.runtime, func(t *testing.T) {
 			_, prompt, _ := build(t, newInput(tc.authority, tc.runtime))
-			want := append(tc.want, ".agentxchain/staging/turn_00112233445566bb/turn-result.json", "git agentxchain accept turn_00112233445566bb",
-				"`planning`, `implementation`", "set `phase_transition_request` to `implementation`", "a person decides", "`.agentxchain/lock.json`",
-				"Required by the phase's workflow kit as well: `.planning/ROADMAP.md`", "`.planning/PM_SIGNOFF.md` — MISSING")
+			want := append(tc.want, ".agentxchain/staging/turn_00112233445566bb/turn-result.json",
+				"git agentxchain accept turn_00112233445566bb", "`planning`, `implementation`",
+				"set `phase_transition_request` to `implementation`", "a person decides", "`.agentxchain/lock.json`",
+				"Required by the phase's workflow kit as well: `.planning/ROADMAP.md`",
+				"`.planning/PM_SIGNOFF.md` — MISSING")
 			for _, w := range want {
 				if !strings.Contains(prompt, w) {
 					t.Errorf("prompt lacks %q", w)
@@ -87,9 +97,11 @@ func TestApprovalOutlook(t *testing.T) {
 		phase        string
 		want         string
 	}{
-		"no policy":    {nil, false, "planning", "human"},
-		"rule":         {&config.ApprovalPolicy{Rules: []config.ApprovalRule{auto}}, false, "planning", "auto"},
-		"conditional":  {&config.ApprovalPolicy{Rules: []config.ApprovalRule{{Action: "auto_approve", When: &config.ApprovalWhen{GatePassed: true}}}}, false, "planning", "maybe"},
+		"no policy": {nil, false, "planning", "human"},
+		"rule":      {&config.ApprovalPolicy{Rules: []config.ApprovalRule{auto}}, false, "planning", "auto"},
+		"conditional": {&config.ApprovalPolicy{Rules: []config.ApprovalRule{
+			{Action: "auto_approve", When: &config.ApprovalWhen{GatePassed: true}},
+		}}, false, "planning", "maybe"},
 		"credentialed": {&config.ApprovalPolicy{Rules: []config.ApprovalRule{auto}}, true, "planning", "human"},
 		"default":      {&config.ApprovalPolicy{Default: "auto_approve"}, false, "planning", "auto"},
 		"completion":   {&config.ApprovalPolicy{RunCompletion: &auto}, false, "implementation", "auto"},
@@ -111,16 +123,22 @@ func TestApprovalOutlook(t *testing.T) {
 }
 
 func TestContextSections(t *testing.T) {
-	reviewer := []string{"# Execution Context", "## Current State", "## Project Goal", "## Intake Intent", "## Delegation Context", "## Delegation Review", "### del-002 → dev",
-		"## Runtime Capability Contract", "## Active Repo Decisions", "## Inherited Run Context", "## Last Accepted Turn", "### Open Objections", "### Files Changed",
-		"### Changed File Previews", "#### `src/a.go`", "### Proposed Artifact", "### Proposed File Previews", "#### `new.go` (create)",
-		"### Verification", "### Dispatch Log Excerpt", "### Observed Artifact", "## Decision History", "## Blockers", "## Escalation",
-		"## Workflow Artifacts", "### `.planning/ROADMAP.md`", "## Gate Required Files", "### `.planning/PM_SIGNOFF.md` — exists", "## Phase Gate Status"}
+	reviewer := []string{"# Execution Context", "## Current State", "## Project Goal", "## Intake Intent",
+		"## Delegation Context", "## Delegation Review", "### del-002 → dev", "## Runtime Capability Contract",
+		"## Active Repo Decisions", "## Inherited Run Context", "## Last Accepted Turn", "### Open Objections",
+		"### Files Changed", "### Changed File Previews", "#### `src/a.go`", "### Proposed Artifact",
+		"### Proposed File Previews", "#### `new.go` (create)", "### Verification", "### Dispatch Log Excerpt",
+		"### Observed Artifact", "## Decision History", "## Blockers", "## Escalation", "## Workflow Artifacts",
+		"### `.planning/ROADMAP.md`", "## Gate Required Files", "### `.planning/PM_SIGNOFF.md` — exists",
+		"## Phase Gate Status"}
 	other := slices.DeleteFunc(slices.Clone(reviewer), func(h string) bool {
-		return strings.HasPrefix(h, "####") || strings.Contains(h, "Preview") || strings.Contains(h, "Proposed") || strings.Contains(h, "Excerpt") || strings.Contains(h, ".planning/")
+		return strings.HasPrefix(h, "####") || strings.Contains(h, "Preview") || strings.Contains(h, "Proposed") ||
+			strings.Contains(h, "Excerpt") || strings.Contains(h, ".planning/")
 	})
 	_, _, minimal := build(t, newInput(wire.Authoritative, "manual"))
-	if d := cmp.Diff([]string{"# Execution Context", "## Current State", "## Project Goal", "## Runtime Capability Contract", "## Workflow Artifacts", "## Gate Required Files", "## Phase Gate Status"}, headings(minimal)); d != "" {
+	if d := cmp.Diff([]string{"# Execution Context", "## Current State", "## Project Goal",
+		"## Runtime Capability Contract", "## Workflow Artifacts", "## Gate Required Files",
+		"## Phase Gate Status"}, headings(minimal)); d != "" {
 		t.Error(d)
 	}
 	for authority, want := range map[string][]string{wire.ReviewOnly: reviewer, wire.Authoritative: other} {
@@ -162,7 +180,8 @@ func TestContextContents(t *testing.T) {
 
 func TestInheritedInFullOnFirstTurn(t *testing.T) {
 	in := newInput(wire.Authoritative, "manual")
-	in.State.InheritedContext = obj(t, `{"parent_run_id":"run_p","recent_decisions":[{"id":"DEC-009","statement":"old ways","decided_by":"dev"}],"recent_accepted_turns":[{"turn_id":"turn_q","role":"dev","phase":"qa","summary":"shipped"}]}`)
+	in.State.InheritedContext = obj(t,
+		`{"parent_run_id":"run_p","recent_decisions":[{"id":"DEC-009","statement":"old ways","decided_by":"dev"}],"recent_accepted_turns":[{"turn_id":"turn_q","role":"dev","phase":"qa","summary":"shipped"}]}`)
 	_, _, context := build(t, in)
 	for _, want := range []string{"**DEC-009** (dev): old ways", "`turn_q` (dev, qa): shipped"} {
 		if !strings.Contains(context, want) {
@@ -182,17 +201,20 @@ func TestRowOfAnotherRunIsNotTheLastTurn(t *testing.T) {
 
 func TestAssignment(t *testing.T) {
 	a, _, _ := build(t, newInput(wire.ReviewOnly, "manual"))
-	want := []string{"run_id", "turn_id", "phase", "role", "runtime_id", "write_authority", "accepted_integration_ref", "staging_result_path", "reserved_paths",
-		"allowed_next_roles", "attempt", "deadline_at", "assigned_sequence", "budget_reservation_usd", "active_siblings"}
+	want := []string{"run_id", "turn_id", "phase", "role", "runtime_id", "write_authority", "accepted_integration_ref",
+		"staging_result_path", "reserved_paths", "allowed_next_roles", "attempt", "deadline_at", "assigned_sequence",
+		"budget_reservation_usd", "active_siblings"}
 	if d := cmp.Diff(want, a.Keys()); d != "" {
 		t.Error(d)
 	}
 	in := fullInput(t, wire.ReviewOnly, "manual")
-	in.Config.Raw = obj(t, `{"roles":{"pm":{"declared_file_scope":["docs/**"]},"dev":{"declared_file_scope":["src","docs/api"]}}}`)
+	in.Config.Raw = obj(t,
+		`{"roles":{"pm":{"declared_file_scope":["docs/**"]},"dev":{"declared_file_scope":["src","docs/api"]}}}`)
 	in.State.ActiveTurns.Set("turn_sib", &run.Turn{TurnID: "turn_sib", AssignedRole: "dev", Status: wire.TurnRunning})
 	in.Warnings = []Warning{{"dirty_tree", "x is dirty"}}
 	a, _, _ = build(t, in)
-	if d := cmp.Diff(append(want, "intake_context", "conflict_context", "delegation_context", "delegation_review", "advisory_warnings"), a.Keys()); d != "" {
+	if d := cmp.Diff(append(want, "intake_context", "conflict_context", "delegation_context", "delegation_review",
+		"advisory_warnings"), a.Keys()); d != "" {
 		t.Error(d)
 	}
 	check := func(got ojson.Value, want string) {
@@ -202,11 +224,14 @@ func TestAssignment(t *testing.T) {
 		}
 	}
 	sib, _ := a.Get("active_siblings")
-	check(sib, `[{"turn_id":"turn_sib","role":"dev","status":"running","assigned_sequence":null,"declared_file_scope":["src","docs/api"]}]`)
+	check(sib,
+		`[{"turn_id":"turn_sib","role":"dev","status":"running","assigned_sequence":null,"declared_file_scope":["src","docs/api"]}]`)
 	usd, _ := a.Get("budget_reservation_usd")
 	check(usd, "2")
-	check(a.Object("intake_context"), `{"intent_id":"intent_1","event_id":"evt_1","source":null,"category":"feature","charter":"Add search.","acceptance_contract":["finds words","is fast"],"phase_scope":null}`)
-	check(a.Object("conflict_context"), `{"prior_attempt_turn_id":"turn_x","prior_attempt_number":1,"conflict_type":"file_conflict","conflicting_files":["a.go"],"accepted_turns_since":[{"turn_id":"turn_y","role":"dev","files_changed":["a.go"]}],"forward_revision_files":[],"forward_revision_turns_since":[],"non_conflicting_files_preserved":[],"guidance":"rebase"}`)
+	check(a.Object("intake_context"),
+		`{"intent_id":"intent_1","event_id":"evt_1","source":null,"category":"feature","charter":"Add search.","acceptance_contract":["finds words","is fast"],"phase_scope":null}`)
+	check(a.Object("conflict_context"),
+		`{"prior_attempt_turn_id":"turn_x","prior_attempt_number":1,"conflict_type":"file_conflict","conflicting_files":["a.go"],"accepted_turns_since":[{"turn_id":"turn_y","role":"dev","files_changed":["a.go"]}],"forward_revision_files":[],"forward_revision_turns_since":[],"non_conflicting_files_preserved":[],"guidance":"rebase"}`)
 	ws := a.Objects("advisory_warnings")
 	if len(ws) != 2 || ws[0].String("code") != WarningScopeOverlap || ws[1].String("code") != "dirty_tree" {
 		t.Errorf("warnings %v", string(ojson.Compact(ws)))
@@ -218,8 +243,15 @@ func TestScopesMeet(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"src", "src/x", true}, {"src/", "src", true}, {"src/**", "src/a.go", true}, {"./src", "src/*", true}, {"**", "x", true},
-		{"src", "srcs", false}, {"src/a.go", "src/b.go", false}, {"src/a*.go", "src/b", true}, {"docs", "src", false},
+		{"src", "src/x", true},
+		{"src/", "src", true},
+		{"src/**", "src/a.go", true},
+		{"./src", "src/*", true},
+		{"**", "x", true},
+		{"src", "srcs", false},
+		{"src/a.go", "src/b.go", false},
+		{"src/a*.go", "src/b", true},
+		{"docs", "src", false},
 	} {
 		if _, got := meets([]string{tc.a}, tc.b); got != tc.want {
 			t.Errorf("meets(%q, %q) = %v", tc.a, tc.b, got)
@@ -249,7 +281,10 @@ func TestBuildRefuses(t *testing.T) {
 		"unknown role": {func(in *Input) { in.Turn.AssignedRole = "ghost" }, wire.CodeUnknownRole},
 		"escaping id":  {func(in *Input) { in.Turn.TurnID = "../x" }, wire.CodeInvalidArgument},
 		"empty id":     {func(in *Input) { in.Turn.TurnID = "" }, wire.CodeInvalidArgument},
-		"no turn":      {func(in *Input) { in.State.ActiveTurns.Delete(in.Turn.TurnID); in.Turn = nil }, wire.CodeTurnNotActive},
+		"no turn": {func(in *Input) {
+			in.State.ActiveTurns.Delete(in.Turn.TurnID)
+			in.Turn = nil
+		}, wire.CodeTurnNotActive},
 		"two turns": {func(in *Input) {
 			in.State.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b"})
 			in.Turn = nil

@@ -31,7 +31,8 @@ func capabilityOf(runtimeType string, raw *ojson.Object, authority string) capab
 		c.localBinary = true
 		c.reviewBehavior = "not available: a local process could write anywhere, so review roles are not bound to it"
 	case "api_proxy", "remote_agent":
-		c.transport, c.canWrite, c.proposals, c.ownership = "provider_api", "proposal_only", "native", "proposal_apply_required"
+		c.transport, c.canWrite, c.proposals, c.ownership = "provider_api", "proposal_only", "native",
+			"proposal_apply_required"
 		if runtimeType == "remote_agent" {
 			c.transport = "remote_http"
 		}

@@ -125,8 +125,9 @@ func marked(cluster string) bool {
 
 // isMark reports the marks that compose with a letter before them.
 func isMark(r rune) bool {
-	return r >= 0x0300 && r <= 0x036F || r == 0x3099 || r == 0x309A || r >= 0x0591 && r <= 0x05C7 && unicode.Is(unicode.Mn, r) ||
-		r >= 0x0653 && r <= 0x0655 || r == 0x093C || r >= 0x1AB0 && r <= 0x1AFF || r >= 0x1DC0 && r <= 0x1DFF
+	return r >= 0x0300 && r <= 0x036F || r == 0x3099 || r == 0x309A ||
+		r >= 0x0591 && r <= 0x05C7 && unicode.Is(unicode.Mn, r) || r >= 0x0653 && r <= 0x0655 || r == 0x093C ||
+		r >= 0x1AB0 && r <= 0x1AFF || r >= 0x1DC0 && r <= 0x1DFF
 }
 
 // foldPath maps each component of path to a form shared by all spellings that one

@@ -91,7 +91,12 @@ func (v *view) intakeIntent() string {
 		return ""
 	}
 	var l list
-	for _, m := range [][2]string{{"Intent", "intent_id"}, {"Event", "event_id"}, {"Source", "source"}, {"Category", "category"}} {
+	for _, m := range [][2]string{
+		{"Intent", "intent_id"},
+		{"Event", "event_id"},
+		{"Source", "source"},
+		{"Category", "category"},
+	} {
 		l.field(m[0], orDash(line(c.String(m[1]))))
 	}
 	out := "## Intake Intent\n\n" + l.String()
@@ -131,7 +136,8 @@ func (v *view) delegationReview(d *document) {
 		return
 	}
 	d.block("## Delegation Review")
-	d.blockf("The work delegated in turn %s has come back. Judge each result against its contract.", code(c.String("parent_turn_id")))
+	d.blockf("The work delegated in turn %s has come back. Judge each result against its contract.",
+		code(c.String("parent_turn_id")))
 	for _, r := range c.Objects("results") {
 		d.blockf("### %s → %s", orDash(line(r.String("delegation_id"))), orDash(line(r.String("to_role"))))
 		var l list
@@ -193,7 +199,8 @@ func (v *view) repoDecisions() string {
 		if role := v.Config.Role(r.String("role")); role != nil && role.DecisionAuthority != nil {
 			by += fmt.Sprintf(", authority %d", *role.DecisionAuthority)
 		}
-		item := fmt.Sprintf("**%s** (%s, by %s): %s", orDash(line(r.String("id"))), orDash(line(r.String("category"))), orDash(by), line(r.String("statement")))
+		item := fmt.Sprintf("**%s** (%s, by %s): %s", orDash(line(r.String("id"))), orDash(line(r.String("category"))),
+			orDash(by), line(r.String("statement")))
 		if o := r.String("overrides"); o != "" {
 			item += " — supersedes " + line(o)
 		}
@@ -205,7 +212,8 @@ func (v *view) repoDecisions() string {
 	if left > 0 {
 		l.add("… and %d more, left out here; see %s", left, code(".agentxchain/repo-decisions.jsonl"))
 	}
-	return "## Active Repo Decisions\n\nThese bind every run in this repository until a decision of equal or higher authority overrides them.\n\n" + l.String()
+	return "## Active Repo Decisions\n\nThese bind every run in this repository until a decision of equal or higher authority overrides them.\n\n" +
+		l.String()
 }
 
 // inherited is the context taken over from a parent run: in full for the run's
@@ -242,14 +250,16 @@ func (v *view) inherited() string {
 	out := "## Inherited Run Context\n\n" + l.String()
 	var more list
 	for _, r := range decisions {
-		more.add("**%s** (%s): %s", orDash(line(r.String("id"))), orDash(line(r.String("decided_by"))), line(r.String("statement")))
+		more.add("**%s** (%s): %s", orDash(line(r.String("id"))), orDash(line(r.String("decided_by"))),
+			line(r.String("statement")))
 	}
 	if len(more) > 0 {
 		out += "\n\n**Recent decisions:**\n\n" + more.String()
 	}
 	more = nil
 	for _, r := range turns {
-		more.add("%s (%s, %s): %s", code(r.String("turn_id")), orDash(line(r.String("role"))), orDash(line(r.String("phase"))), line(r.String("summary")))
+		more.add("%s (%s, %s): %s", code(r.String("turn_id")), orDash(line(r.String("role"))),
+			orDash(line(r.String("phase"))), line(r.String("summary")))
 	}
 	if len(more) > 0 {
 		out += "\n\n**Recent accepted turns:**\n\n" + more.String()
@@ -283,7 +293,8 @@ func (v *view) decisionHistory() string {
 		if role == "" {
 			role = r.String("decided_by")
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", tableText(r.String("id")), tableText(r.String("phase")), tableText(role), tableText(r.String("runtime_id")), tableText(r.String("statement")))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", tableText(r.String("id")), tableText(r.String("phase")),
+			tableText(role), tableText(r.String("runtime_id")), tableText(r.String("statement")))
 	}
 	fmt.Fprintf(&b, "\n_%d of %d decisions shown, the newest last._", len(made), total)
 	return b.String()

@@ -16,7 +16,9 @@ func (v *view) workflowArtifacts(d *document) {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Workflow Artifacts\n\nDocuments of phase %s:\n\n", code(v.State.Phase))
-	b.WriteString("| Artifact | Required | Semantics | Owner | Status |\n|----------|----------|-----------|-------|--------|\n")
+	b.WriteString(
+		"| Artifact | Required | Semantics | Owner | Status |\n|----------|----------|-----------|-------|--------|\n",
+	)
 	for _, a := range arts {
 		need, sem := "no", "—"
 		if a.Required {
@@ -25,7 +27,8 @@ func (v *view) workflowArtifacts(d *document) {
 		if a.Semantics != "" {
 			sem = cell(code(a.Semantics))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(code(a.Path)), need, sem, tableText(a.OwnedBy), v.presence(a.Path))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(code(a.Path)), need, sem, tableText(a.OwnedBy),
+			v.presence(a.Path))
 	}
 	d.block(b.String())
 	if !v.reviewer() {

@@ -110,7 +110,8 @@ func (v *view) openObjections() string {
 	if len(l) == 0 {
 		return ""
 	}
-	return "### Open Objections\n\nRaised in this run and still open. If your turn settles one, say so in your decisions.\n\n" + l.String()
+	return "### Open Objections\n\nRaised in this run and still open. If your turn settles one, say so in your decisions.\n\n" +
+		l.String()
 }
 
 func (v *view) verification() string {
@@ -121,7 +122,8 @@ func (v *view) verification() string {
 	var l list
 	status := ver.String("status")
 	l.field("Status", orDash(line(status)))
-	if norm := v.last.Object("normalized_verification"); norm.String("status") != "" && norm.String("status") != status {
+	if norm := v.last.Object("normalized_verification"); norm.String("status") != "" &&
+		norm.String("status") != status {
 		l.field("Normalized status", line(norm.String("status"))+" — "+orDash(line(norm.String("reason"))))
 	}
 	if c := ver.Strings("commands"); len(c) > 0 {
@@ -142,7 +144,8 @@ func (v *view) verification() string {
 			fmt.Fprintf(&b, "\n_%d further commands are left out here._", len(rows)-i)
 			break
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(code(e.String("command"))), number(e, "exit_code"), number(e, "expected_exit_code"))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cell(code(e.String("command"))), number(e, "exit_code"),
+			number(e, "expected_exit_code"))
 	}
 	return out + b.String()
 }

@@ -37,7 +37,8 @@ func (v *view) crossRepo() string {
 	skipped := max(len(rows)-maxUpstream, 0)
 	var up list
 	for _, row := range rows[skipped:] {
-		text := fmt.Sprintf("**%s** (%s): %s", line(row.String("repo_id")), line(row.String("workstream_id")), orDash(line(row.String("summary"))))
+		text := fmt.Sprintf("**%s** (%s): %s", line(row.String("repo_id")), line(row.String("workstream_id")),
+			orDash(line(row.String("summary"))))
 		for _, d := range row.Array("decisions") {
 			if what := decisionLine(d); what != "" {
 				text += "; decided " + what
@@ -58,7 +59,8 @@ func (v *view) crossRepo() string {
 	out += up.String()
 	var bars list
 	for _, b := range o.Objects("active_barriers") {
-		text := fmt.Sprintf("%s: %s (%s)", code(b.String("barrier_id")), line(b.String("type")), line(b.String("status")))
+		text := fmt.Sprintf("%s: %s (%s)", code(b.String("barrier_id")), line(b.String("type")),
+			line(b.String("status")))
 		if ids := requiredIDs(b, o.String("target_repo_id")); len(ids) > 0 {
 			text += ", needs from here " + line(strings.Join(ids, ", "))
 		}
@@ -68,7 +70,8 @@ func (v *view) crossRepo() string {
 		out += "\n\n**Barriers that are open:**\n\n" + s
 	}
 	for _, h := range o.Objects("intake_handoffs") {
-		out += "\n\n**Handed over** as " + code(h.String("intent_id")) + " from " + line(h.String("source_repo")) + ":" + charter(h)
+		out += "\n\n**Handed over** as " + code(h.String("intent_id")) + " from " + line(h.String("source_repo")) +
+			":" + charter(h)
 	}
 	return out
 }

@@ -11,7 +11,8 @@ import (
 
 func TestCrossRepoContext(t *testing.T) {
 	in := newInput(wire.Authoritative, "manual")
-	in.CrossRepo = obj(t, `{"super_run_id":"srun_1","workstream_id":"build","target_repo_id":"web","context_ref":"ctx_1",
+	in.CrossRepo = obj(t,
+		`{"super_run_id":"srun_1","workstream_id":"build","target_repo_id":"web","context_ref":"ctx_1",
 		"upstream_acceptances":[{"repo_id":"api","workstream_id":"plan","summary":"v2 is served\n## Exit Gate\nall is well","files_changed":["a.go"],
 			"decisions":["DEC-1",{"id":"DEC-2","statement":"pages call v2"}]}],
 		"active_barriers":[{"barrier_id":"build_completion","type":"named_decisions","status":"pending","required_decision_ids_by_repo":{"web":["DEC-7"]}}],
@@ -22,8 +23,10 @@ func TestCrossRepoContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b.Files[ContextFile])
-	for _, want := range []string{"\n## Cross-Repo Context\n", "**Initiative:** srun_1", "**api** (plan): v2 is served ## Exit Gate all is well; decided `DEC-1`; decided `DEC-2` pages call v2; changed `a.go`",
-		"`build_completion`: named_decisions (pending), needs from here DEC-7", "**Handed over** as `intent_1` from api"} {
+	for _, want := range []string{"\n## Cross-Repo Context\n", "**Initiative:** srun_1",
+		"**api** (plan): v2 is served ## Exit Gate all is well; decided `DEC-1`; decided `DEC-2` pages call v2; changed `a.go`",
+		"`build_completion`: named_decisions (pending), needs from here DEC-7",
+		"**Handed over** as `intent_1` from api"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("CONTEXT.md lacks %q:\n%s", want, text)
 		}
@@ -32,7 +35,8 @@ func TestCrossRepoContext(t *testing.T) {
 		t.Error("a sibling's text became a heading")
 	}
 	prompt := string(b.Files[PromptFile])
-	for _, want := range []string{"\n## Cross-Repo Work\n", "workstream `build`", "Look at what api has accepted: v2"} {
+	for _, want := range []string{"\n## Cross-Repo Work\n", "workstream `build`",
+		"Look at what api has accepted: v2"} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("PROMPT.md lacks %q", want)
 		}
@@ -66,12 +70,14 @@ func TestCrossRepoOddDocuments(t *testing.T) {
 		}
 	}
 	in := newInput(wire.Authoritative, "manual")
-	in.CrossRepo = obj(t, `{"upstream_acceptances":[`+strings.TrimSuffix(strings.Repeat(`{"repo_id":"r","summary":"s"},`, 30), ",")+`]}`)
+	in.CrossRepo = obj(t,
+		`{"upstream_acceptances":[`+strings.TrimSuffix(strings.Repeat(`{"repo_id":"r","summary":"s"},`, 30), ",")+`]}`)
 	b, err := Build(in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b.Files[ContextFile]); strings.Count(text, "**r**") != 20 || !strings.Contains(text, "10 earlier ones are in `COORDINATOR_CONTEXT.md`") {
+	if text := string(b.Files[ContextFile]); strings.Count(text, "**r**") != 20 ||
+		!strings.Contains(text, "10 earlier ones are in `COORDINATOR_CONTEXT.md`") {
 		t.Errorf("what is left out is not said:\n%s", text)
 	}
 }

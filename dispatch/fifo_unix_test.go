@@ -23,7 +23,8 @@ func TestPipesAreNotWaitedFor(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	if got := verifyKinds(t, root); !slices.Equal(got, []string{"invalid_manifest PROMPT.md", "unexpected_file extra"}) {
+	if got := verifyKinds(t, root); !slices.Equal(got, []string{"invalid_manifest PROMPT.md",
+		"unexpected_file extra"}) {
 		t.Error(got)
 	}
 	if _, err := OpenVerified(root, testBundle, sealID); codeOf(err) != CodeBundleInvalid {

@@ -166,7 +166,8 @@ func lineValue(text, label string) (string, bool) {
 	for rest != "" {
 		l, after, _ := strings.Cut(rest, "\n")
 		head, val, ok := strings.Cut(l, ":")
-		if ok && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "\t") && slices.Equal(strings.Fields(strings.ToLower(head)), want) {
+		if ok && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "\t") &&
+			slices.Equal(strings.Fields(strings.ToLower(head)), want) {
 			if val = strings.TrimSpace(val); val == "" {
 				val, _, _ = strings.Cut(strings.TrimSpace(after), "\n")
 			}

@@ -96,9 +96,12 @@ func mutations() []mutation {
 		text("byte order mark", func(_ *attack, m []byte) []byte { return append([]byte("\xef\xbb\xbf"), m...) }),
 		text("deep", func(a *attack, m []byte) []byte {
 			n := 20 + a.rnd.IntN(100000)
-			return bytes.Replace(m, []byte(`"files"`), []byte(`"x": `+strings.Repeat("[", n)+strings.Repeat("]", n)+`, "files"`), 1)
+			return bytes.Replace(m, []byte(`"files"`),
+				[]byte(`"x": `+strings.Repeat("[", n)+strings.Repeat("]", n)+`, "files"`), 1)
 		}),
-		text("huge", func(_ *attack, m []byte) []byte { return append(bytes.Repeat([]byte(" "), maxManifestBytes), m...) }),
+		text("huge", func(_ *attack, m []byte) []byte {
+			return append(bytes.Repeat([]byte(" "), maxManifestBytes), m...)
+		}),
 		text("duplicate member", func(_ *attack, m []byte) []byte {
 			return bytes.Replace(m, []byte(`"role"`), []byte(`"files": [], "role"`), 1)
 		}),
@@ -123,7 +126,10 @@ func mutations() []mutation {
 			return ojson.Compact(a.doc)
 		}),
 		{"no manifest", MissingManifest, true, func(a *attack) error { a.skip = true; return nil }},
-		{"manifest is a directory", InvalidManifest, true, func(a *attack) error { a.skip = true; return os.Mkdir(a.path(ManifestFile), 0o777) }},
+		{"manifest is a directory", InvalidManifest, true, func(a *attack) error {
+			a.skip = true
+			return os.Mkdir(a.path(ManifestFile), 0o777)
+		}},
 		{"manifest is a link", InvalidManifest, true, func(a *attack) error {
 			a.skip = true
 			if err := os.WriteFile(a.dir+"-real", a.encode(), 0o666); err != nil {
@@ -132,28 +138,37 @@ func mutations() []mutation {
 			return os.Symlink(filepath.Base(a.dir)+"-real", a.path(ManifestFile))
 		}},
 		entry("of another turn", InvalidManifest, func(a *attack) {
-			a.doc.Set(pickFrom(a, "run_id", "turn_id", "role"), pickFrom[ojson.Value](a, nil, "", "other", ojson.Int(1), []any{"run_001"}))
+			a.doc.Set(pickFrom(a, "run_id", "turn_id", "role"),
+				pickFrom[ojson.Value](a, nil, "", "other", ojson.Int(1), []any{"run_001"}))
 		}),
 		entry("traversal", InvalidManifest, func(a *attack) {
-			a.another(pickFrom(a, "../x", "..", ".", "", "/etc/passwd", "//x", "a/../../x", "a/./b", "a//b", "a/", "/", `..\x`, `\\host\x`, `a\b`, "C:/x", "c:x",
-				"x/../PROMPT.md", "./PROMPT.md", "PROMPT.md/", "\x00", "PROMPT.md\x00", ".git/config", "a/.GIT/x", ManifestFile, strings.Repeat("a/", 3000)+"b"))
+			a.another(pickFrom(a, "../x", "..", ".", "", "/etc/passwd", "//x", "a/../../x", "a/./b", "a//b", "a/", "/",
+				`..\x`, `\\host\x`, `a\b`, "C:/x", "c:x", "x/../PROMPT.md", "./PROMPT.md", "PROMPT.md/", "\x00",
+				"PROMPT.md\x00", ".git/config", "a/.GIT/x", ManifestFile, strings.Repeat("a/", 3000)+"b"))
 		}),
-		entry("the same twice", InvalidManifest, func(a *attack) { a.another(a.rows[a.rnd.IntN(len(a.rows))].String("path")) }),
+		entry("the same twice", InvalidManifest, func(a *attack) {
+			a.another(a.rows[a.rnd.IntN(len(a.rows))].String("path"))
+		}),
 		entry("as good as the same", InvalidManifest, func(a *attack) {
-			a.another(pickFrom(a, "prompt.md", "PROMPT.MD", "PROMPT.md.", "PROMPT.md ", "prompt.md:stream", "P\u200dROMPT.md", "notes/Cafe\u0301.md", "NOTES/CAF\u00c9.md", "PROMPT.md/x", "notes"))
+			a.another(pickFrom(a, "prompt.md", "PROMPT.MD", "PROMPT.md.", "PROMPT.md ", "prompt.md:stream",
+				"P\u200dROMPT.md", "notes/Cafe\u0301.md", "NOTES/CAF\u00c9.md", "PROMPT.md/x", "notes"))
 		}),
 		entry("path of another type", InvalidManifest, func(a *attack) {
-			a.row(a.take()).Set("path", pickFrom[ojson.Value](a, nil, ojson.Int(7), true, []any{"PROMPT.md"}, ojson.NewObject("path", "PROMPT.md")))
+			a.row(a.take()).Set("path", pickFrom[ojson.Value](a, nil, ojson.Int(7), true, []any{"PROMPT.md"},
+				ojson.NewObject("path", "PROMPT.md")))
 		}),
 		entry("no entry", InvalidManifest, func(a *attack) {
 			a.rows = append(a.rows, &ojson.Object{})
 		}),
 		entry("digest of another type", InvalidManifest, func(a *attack) {
 			o := a.row(a.take())
-			o.Set("sha256", pickFrom[ojson.Value](a, nil, ojson.Int(0), "", "0", strings.ToUpper(o.String("sha256"))+"x", o.String("sha256")+" ", strings.Repeat("g", 64), "sha256:"+o.String("sha256")))
+			o.Set("sha256", pickFrom[ojson.Value](a, nil, ojson.Int(0), "", "0",
+				strings.ToUpper(o.String("sha256"))+"x", o.String("sha256")+" ", strings.Repeat("g", 64),
+				"sha256:"+o.String("sha256")))
 		}),
 		entry("size of another type", InvalidManifest, func(a *attack) {
-			a.row(a.take()).Set("size", pickFrom[ojson.Value](a, nil, "3", ojson.Number("-1"), ojson.Number("1e400"), ojson.Number("99999999999999999999999999"), ojson.Number("1.5"), true))
+			a.row(a.take()).Set("size", pickFrom[ojson.Value](a, nil, "3", ojson.Number("-1"), ojson.Number("1e400"),
+				ojson.Number("99999999999999999999999999"), ojson.Number("1.5"), true))
 		}),
 		entry("other size", SizeMismatch, func(a *attack) {
 			o := a.row(a.take())
@@ -168,7 +183,9 @@ func mutations() []mutation {
 			name := a.take()
 			a.rows = slices.DeleteFunc(a.rows, func(o *ojson.Object) bool { return o.String("path") == name })
 		}),
-		entry("declared in vain", MissingFile, func(a *attack) { a.another("orders-" + fmt.Sprint(a.rnd.IntN(1000)) + ".md") }),
+		entry("declared in vain", MissingFile, func(a *attack) {
+			a.another("orders-" + fmt.Sprint(a.rnd.IntN(1000)) + ".md")
+		}),
 		{"removed", MissingFile, false, func(a *attack) error { return os.Remove(a.path(a.take())) }},
 		{"rewritten", DigestMismatch, false, func(a *attack) error {
 			path := a.path(a.take())
@@ -182,7 +199,8 @@ func mutations() []mutation {
 			return errors.Join(err, os.WriteFile(path, append(data, make([]byte, 1+a.rnd.IntN(1000))...), 0o666))
 		}},
 		{"added", UnexpectedFile, false, func(a *attack) error {
-			name := pickFrom(a, "extra.md", "notes/extra.md", ".hidden", "MANIFEST.json.bak", "manifest.JSON", "notes/stdout.log", "new/deep/er/file")
+			name := pickFrom(a, "extra.md", "notes/extra.md", ".hidden", "MANIFEST.json.bak", "manifest.JSON",
+				"notes/stdout.log", "new/deep/er/file")
 			return errors.Join(os.MkdirAll(filepath.Dir(a.path(name)), 0o777), os.WriteFile(a.path(name), nil, 0o666))
 		}},
 		{"linked in", UnexpectedFile, false, func(a *attack) error {
@@ -214,8 +232,14 @@ func TestHostileBundles(t *testing.T) {
 	seen := make(map[string]int)
 	for i := range 1050 {
 		dir := fmt.Sprintf("b%04d", i)
-		files := map[string][]byte{"ASSIGNMENT.json": []byte("{}"), "PROMPT.md": []byte("# Task"), "CONTEXT.md": []byte("context"),
-			"notes/caf\u00e9.md": []byte("a note"), "notes/b": bytes.Repeat([]byte("b"), 1+rnd.IntN(3000)), "c.bin": {0, 1, 2, byte(i)}}
+		files := map[string][]byte{
+			"ASSIGNMENT.json":    []byte("{}"),
+			"PROMPT.md":          []byte("# Task"),
+			"CONTEXT.md":         []byte("context"),
+			"notes/caf\u00e9.md": []byte("a note"),
+			"notes/b":            bytes.Repeat([]byte("b"), 1+rnd.IntN(3000)),
+			"c.bin":              {0, 1, 2, byte(i)},
+		}
 		m, err := Seal(sealID, "t", files)
 		if err != nil {
 			t.Fatal(err)
@@ -236,7 +260,8 @@ func TestHostileBundles(t *testing.T) {
 				next := all[rnd.IntN(len(all))]
 				// One that replaces the manifest as a whole comes last and once, and no
 				// two may be after the same fixed name.
-				if !chosen[len(chosen)-1].whole && !slices.ContainsFunc(chosen, func(m mutation) bool { return m.name == next.name }) {
+				if !chosen[len(chosen)-1].whole &&
+					!slices.ContainsFunc(chosen, func(m mutation) bool { return m.name == next.name }) {
 					chosen = append(chosen, next)
 				}
 			}
@@ -299,7 +324,8 @@ func judge(t *testing.T, root *os.Root, dir string, chosen []mutation, what stri
 	}
 	v, err := OpenVerified(root, dir, sealID)
 	var coded *wire.Error
-	if v != nil || !errors.As(err, &coded) || coded.Code != CodeBundleInvalid || len(coded.Details.Objects("problems")) == 0 {
+	if v != nil || !errors.As(err, &coded) || coded.Code != CodeBundleInvalid ||
+		len(coded.Details.Objects("problems")) == 0 {
 		t.Fatalf("%s: handed out, or refused otherwise: %v", what, err)
 	}
 	if first := coded.Details.Objects("problems")[0].String("type"); first != r.Problems[0].Type {

@@ -14,10 +14,17 @@ func TestIndex(t *testing.T) {
 	in := newInput(wire.ReviewOnly, "manual")
 	in.Config.Raw = obj(t, `{"roles":{"pm":{"declared_file_scope":["docs"]},"dev":{"declared_file_scope":["docs"]}}}`)
 	in.Warnings = []Warning{{"dirty_tree", "x"}}
-	in.State.ActiveTurns.Set("turn_b", &run.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnRunning, Attempt: 2, RuntimeID: "rt"})
+	in.State.ActiveTurns.Set("turn_b", &run.Turn{
+		TurnID:       "turn_b",
+		AssignedRole: "dev",
+		Status:       wire.TurnRunning,
+		Attempt:      2,
+		RuntimeID:    "rt",
+	})
 	o := obj(t, string(Index(in)))
 	turns := o.Object("active_turns")
-	if o.String("run_id") != "run_00112233445566aa" || o.String("phase") != "planning" || o.String("updated_at") != in.Now || turns.Len() != 2 || turns.Keys()[0] != in.Turn.TurnID {
+	if o.String("run_id") != "run_00112233445566aa" || o.String("phase") != "planning" ||
+		o.String("updated_at") != in.Now || turns.Len() != 2 || turns.Keys()[0] != in.Turn.TurnID {
 		t.Fatalf("%s", ojson.Pretty(o))
 	}
 	b := turns.Object("turn_b")
@@ -25,7 +32,8 @@ func TestIndex(t *testing.T) {
 	if got := string(ojson.Compact(b.Keys())); got != want {
 		t.Errorf("members %s", got)
 	}
-	if b.String("bundle_path") != ".agentxchain/dispatch/turns/turn_b" || b.String("staging_result_path") != ".agentxchain/staging/turn_b/turn-result.json" {
+	if b.String("bundle_path") != ".agentxchain/dispatch/turns/turn_b" ||
+		b.String("staging_result_path") != ".agentxchain/staging/turn_b/turn-result.json" {
 		t.Errorf("%s", ojson.Compact(b))
 	}
 	if n := len(turns.Object(in.Turn.TurnID).Objects("advisory_warnings")); n != 2 {
@@ -34,7 +42,8 @@ func TestIndex(t *testing.T) {
 	if ws := b.Objects("advisory_warnings"); len(ws) != 1 || ws[0].String("code") != WarningScopeOverlap {
 		t.Errorf("the sibling lost its warning: %s", ojson.Compact(ws))
 	}
-	if got := string(ojson.Compact(obj(t, string(Index(Input{Now: "t"}))))); got != `{"run_id":null,"phase":null,"updated_at":"t","active_turns":{}}` {
+	if got := string(ojson.Compact(obj(t,
+		string(Index(Input{Now: "t"}))))); got != `{"run_id":null,"phase":null,"updated_at":"t","active_turns":{}}` {
 		t.Errorf("without a state: %s", got)
 	}
 }
@@ -49,7 +58,13 @@ func TestIndexKeepsWarnings(t *testing.T) {
 
 	// Another turn is dispatched: what was said of the first still stands.
 	next := in
-	next.Turn = &run.Turn{TurnID: "turn_b", AssignedRole: "dev", Status: wire.TurnDispatched, Attempt: 1, RuntimeID: "rt"}
+	next.Turn = &run.Turn{
+		TurnID:       "turn_b",
+		AssignedRole: "dev",
+		Status:       wire.TurnDispatched,
+		Attempt:      1,
+		RuntimeID:    "rt",
+	}
 	next.State.ActiveTurns.Set("turn_b", next.Turn)
 	next.PreviousIndex, next.Warnings = first, nil
 	second := Index(next)
@@ -74,9 +89,15 @@ func TestIndexKeepsWarnings(t *testing.T) {
 
 	// A new attempt, another run or a broken index say nothing any more.
 	sibling.Attempt = 2
-	for name, previous := range map[string]string{"attempt": string(second), "run": `{"run_id":"run_x","active_turns":{}}`, "broken": "{", "odd": `{"run_id":"run_00112233445566aa","active_turns":[1]}`} {
+	for name, previous := range map[string]string{
+		"attempt": string(second),
+		"run":     `{"run_id":"run_x","active_turns":{}}`,
+		"broken":  "{",
+		"odd":     `{"run_id":"run_00112233445566aa","active_turns":[1]}`,
+	} {
 		next.PreviousIndex = []byte(previous)
-		if ws := obj(t, string(Index(next))).Object("active_turns").Object(sibling.TurnID).Objects("advisory_warnings"); len(ws) != 0 {
+		if ws := obj(t,
+			string(Index(next))).Object("active_turns").Object(sibling.TurnID).Objects("advisory_warnings"); len(ws) != 0 {
 			t.Errorf("%s: %s", name, ojson.Compact(ws))
 		}
 	}

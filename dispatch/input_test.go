@@ -29,15 +29,45 @@ func newInput(authority, runtime string) Input {
 	c := &config.Config{Raw: &ojson.Object{}}
 	c.Project = config.Project{ID: "demo", Name: "Demo", Goal: "Build the thing."}
 	for _, r := range []*config.Role{
-		{ID: "pm", Title: "Product Manager", Mandate: "Guard the user's value.", WriteAuthority: authority, RuntimeID: "rt", RuntimeType: runtime, DecisionAuthority: ptr(30)},
-		{ID: "dev", Title: "Developer", Mandate: "Build it.", WriteAuthority: wire.Authoritative, RuntimeID: "rt", RuntimeType: runtime},
+		{
+			ID:                "pm",
+			Title:             "Product Manager",
+			Mandate:           "Guard the user's value.",
+			WriteAuthority:    authority,
+			RuntimeID:         "rt",
+			RuntimeType:       runtime,
+			DecisionAuthority: ptr(30),
+		},
+		{
+			ID:             "dev",
+			Title:          "Developer",
+			Mandate:        "Build it.",
+			WriteAuthority: wire.Authoritative,
+			RuntimeID:      "rt",
+			RuntimeType:    runtime,
+		},
 	} {
 		c.Roles.Set(r.ID, r)
 	}
 	c.Runtimes.Set("rt", &config.Runtime{ID: "rt", Type: runtime, Raw: &ojson.Object{}})
-	c.Routing.Set("planning", &config.Route{Phase: "planning", EntryRole: "pm", AllowedNextRoles: []string{"pm", "dev", "human"}, ExitGate: "plan_gate"})
-	c.Routing.Set("implementation", &config.Route{Phase: "implementation", EntryRole: "dev", AllowedNextRoles: []string{"dev", "pm"}, ExitGate: ""})
-	c.Gates.Set("plan_gate", &config.Gate{ID: "plan_gate", RequiresFiles: []string{".planning/PM_SIGNOFF.md"}, RequiresHuman: true, RequiresVerify: true})
+	c.Routing.Set("planning", &config.Route{
+		Phase:            "planning",
+		EntryRole:        "pm",
+		AllowedNextRoles: []string{"pm", "dev", "human"},
+		ExitGate:         "plan_gate",
+	})
+	c.Routing.Set("implementation", &config.Route{
+		Phase:            "implementation",
+		EntryRole:        "dev",
+		AllowedNextRoles: []string{"dev", "pm"},
+		ExitGate:         "",
+	})
+	c.Gates.Set("plan_gate", &config.Gate{
+		ID:             "plan_gate",
+		RequiresFiles:  []string{".planning/PM_SIGNOFF.md"},
+		RequiresHuman:  true,
+		RequiresVerify: true,
+	})
 	c.WorkflowKit.Phases.Set("planning", []config.Artifact{
 		{Path: ".planning/PM_SIGNOFF.md", Semantics: "pm_signoff", Required: true},
 		{Path: ".planning/ROADMAP.md", Required: true},
@@ -45,10 +75,24 @@ func newInput(authority, runtime string) Input {
 	})
 	c.Rules = config.Rules{ChallengeRequired: true, MaxTurnRetries: 2}
 
-	s := &run.State{SchemaVersion: "1.1", RunID: ptr("run_00112233445566aa"), ProjectID: "demo", Status: wire.StatusActive, Phase: "planning"}
+	s := &run.State{
+		SchemaVersion: "1.1",
+		RunID:         ptr("run_00112233445566aa"),
+		ProjectID:     "demo",
+		Status:        wire.StatusActive,
+		Phase:         "planning",
+	}
 	s.BudgetStatus = run.BudgetStatus{SpentUSD: 0.254, RemainingUSD: ptr(4.746)}
-	t := &run.Turn{TurnID: "turn_00112233445566bb", RunID: *s.RunID, AssignedRole: "pm", Status: wire.TurnAssigned, Attempt: 1, RuntimeID: "rt",
-		DeadlineAt: "2026-01-02T05:04:05.678Z", AssignedSequence: 1}
+	t := &run.Turn{
+		TurnID:           "turn_00112233445566bb",
+		RunID:            *s.RunID,
+		AssignedRole:     "pm",
+		Status:           wire.TurnAssigned,
+		Attempt:          1,
+		RuntimeID:        "rt",
+		DeadlineAt:       "2026-01-02T05:04:05.678Z",
+		AssignedSequence: 1,
+	}
 	s.ActiveTurns.Set(t.TurnID, t)
 	s.PhaseGateStatus.Set("plan_gate", wire.GatePending)
 	return Input{Config: c, State: s, Turn: t, Index: &run.Index{}, Now: "2026-01-02T03:04:05.678Z"}
@@ -62,26 +106,40 @@ func fullInput(t testing.TB, authority, runtime string) Input {
 	s.AcceptedIntegrationRef = ptr("git:0123456789abcdef0123456789abcdef01234567")
 	s.BlockedOn = ptr("escalation:operator:x")
 	s.Escalation = obj(t, `{"from_role":"dev","reason":"stuck"}`)
-	s.InheritedContext = obj(t, `{"parent_run_id":"run_p","parent_status":"completed","recent_decisions":[{"id":"DEC-009","statement":"old","decided_by":"dev","phase":"qa"}]}`)
+	s.InheritedContext = obj(t,
+		`{"parent_run_id":"run_p","parent_status":"completed","recent_decisions":[{"id":"DEC-009","statement":"old","decided_by":"dev","phase":"qa"}]}`)
 	s.BudgetReservations.Set(in.Turn.TurnID, obj(t, `{"reserved_usd":2,"role_id":"pm"}`))
-	s.Extra.Set("charter_materialization_pending", obj(t, `{"charter":"Take on search.","acceptance_contract":["search works"]}`))
+	s.Extra.Set("charter_materialization_pending",
+		obj(t, `{"charter":"Take on search.","acceptance_contract":["search works"]}`))
 	in.Turn.Attempt = 2
-	in.Turn.LastRejection = obj(t, `{"attempt":1,"reason":"tests missing","failed_stage":"human_review","validation_errors":["tests missing"]}`)
-	in.Turn.IntakeContext = obj(t, `{"intent_id":"intent_1","event_id":"evt_1","source":null,"category":"feature","charter":"Add search.","acceptance_contract":["finds words","is fast"],"phase_scope":null}`)
-	in.Turn.ConflictContext = obj(t, `{"prior_attempt_turn_id":"turn_x","prior_attempt_number":1,"conflicting_files":["a.go"],"accepted_turns_since":[{"turn_id":"turn_y","role":"dev","files_changed":["a.go"]}],"guidance":"rebase"}`)
-	in.Turn.DelegationContext = obj(t, `{"delegation_id":"del-001","parent_turn_id":"turn_z","parent_role":"dev","charter":"Check it.","acceptance_contract":["checked"],"required_decision_ids":["DEC-004"]}`)
-	in.Turn.DelegationReview = obj(t, `{"parent_turn_id":"turn_z","results":[{"delegation_id":"del-002","child_turn_id":"turn_c","to_role":"dev","charter":"c","acceptance_contract":["x"],"required_decision_ids":["DEC-001"],"satisfied_decision_ids":[],"missing_decision_ids":["DEC-001"],"summary":"done","status":"completed","files_changed":["b.go"],"verification":{"status":"pass"}}]}`)
-	in.LastRow = obj(t, `{"turn_id":"turn_00000000000000aa","run_id":"run_00112233445566aa","role":"dev","runtime_id":"rt","summary":"Wrote it.",
+	in.Turn.LastRejection = obj(t,
+		`{"attempt":1,"reason":"tests missing","failed_stage":"human_review","validation_errors":["tests missing"]}`)
+	in.Turn.IntakeContext = obj(t,
+		`{"intent_id":"intent_1","event_id":"evt_1","source":null,"category":"feature","charter":"Add search.","acceptance_contract":["finds words","is fast"],"phase_scope":null}`)
+	in.Turn.ConflictContext = obj(t,
+		`{"prior_attempt_turn_id":"turn_x","prior_attempt_number":1,"conflicting_files":["a.go"],"accepted_turns_since":[{"turn_id":"turn_y","role":"dev","files_changed":["a.go"]}],"guidance":"rebase"}`)
+	in.Turn.DelegationContext = obj(t,
+		`{"delegation_id":"del-001","parent_turn_id":"turn_z","parent_role":"dev","charter":"Check it.","acceptance_contract":["checked"],"required_decision_ids":["DEC-004"]}`)
+	in.Turn.DelegationReview = obj(t,
+		`{"parent_turn_id":"turn_z","results":[{"delegation_id":"del-002","child_turn_id":"turn_c","to_role":"dev","charter":"c","acceptance_contract":["x"],"required_decision_ids":["DEC-001"],"satisfied_decision_ids":[],"missing_decision_ids":["DEC-001"],"summary":"done","status":"completed","files_changed":["b.go"],"verification":{"status":"pass"}}]}`)
+	in.LastRow = obj(t,
+		`{"turn_id":"turn_00000000000000aa","run_id":"run_00112233445566aa","role":"dev","runtime_id":"rt","summary":"Wrote it.",
 		"decisions":[{"id":"DEC-001","statement":"use go"}],"objections":[{"id":"OBJ-001","severity":"high","statement":"slow"}],
 		"files_changed":["src/a.go","../outside","gone.go"],
 		"verification":{"status":"pass","commands":["go test ./..."],"evidence_summary":"green","machine_evidence":[{"command":"a | b","exit_code":0}]},
 		"normalized_verification":{"status":"attested_pass","reason":"by hand"},
 		"artifact":{"type":"patch","ref":".agentxchain/proposed/turn_00000000000000aa"},
 		"observed_artifact":{"baseline_ref":"git:0","files_changed":["src/a.go"],"attributed_to_concurrent_siblings":["z"]}}`)
-	in.Decisions = []*ojson.Object{obj(t, `{"id":"DEC-001","phase":"planning","role":"dev","runtime_id":"rt","statement":"use | go\nnow"}`), obj(t, `{"type":"gate_failure"}`)}
+	in.Decisions = []*ojson.Object{obj(
+		t, `{"id":"DEC-001","phase":"planning","role":"dev","runtime_id":"rt","statement":"use | go\nnow"}`,
+	), obj(t, `{"type":"gate_failure"}`)}
 	in.DecisionCount = 7
-	in.OpenObjections = []*ojson.Object{obj(t, `{"turn_id":"turn_00000000000000aa","id":"OBJ-001","severity":"high","statement":"slow"}`)}
-	in.RepoDecisions = []*ojson.Object{obj(t, `{"id":"DEC-100","category":"process","role":"pm","statement":"Go only","status":"active","overrides":"DEC-050"}`), obj(t, `{"id":"DEC-050","status":"overridden"}`)}
+	in.OpenObjections = []*ojson.Object{obj(t,
+		`{"turn_id":"turn_00000000000000aa","id":"OBJ-001","severity":"high","statement":"slow"}`)}
+	in.RepoDecisions = []*ojson.Object{obj(t,
+		`{"id":"DEC-100","category":"process","role":"pm","statement":"Go only","status":"active","overrides":"DEC-050"}`),
+		obj(t,
+			`{"id":"DEC-050","status":"overridden"}`)}
 	in.Prompts = map[string]string{"pm": "Be kind.\n\n```\nopen"}
 	in.Config.Prompts.Set("pm", ".agentxchain/prompts/pm.md")
 	in.LastLog = []byte("line one\nline two\n")

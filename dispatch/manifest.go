@@ -59,13 +59,17 @@ func seal(id Identity, finalizedAt string, files map[string]FileInfo) ([]byte, e
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		f := files[p]
 		if !usable(p) {
-			return nil, refuse(wire.CodeInvalidArgument, "the bundle of turn %s holds a file with an unusable name: %q", id.TurnID, p)
+			return nil, refuse(wire.CodeInvalidArgument,
+				"the bundle of turn %s holds a file with an unusable name: %q", id.TurnID, p)
 		}
 		if f.Kind != "" {
-			return nil, refuse(wire.CodeInvalidArgument, "the bundle of turn %s holds %q, which is a %s; only regular files can be sealed", id.TurnID, p, f.Kind)
+			return nil, refuse(wire.CodeInvalidArgument,
+				"the bundle of turn %s holds %q, which is a %s; only regular files can be sealed", id.TurnID, p,
+				f.Kind)
 		}
 		if was := seen.add(p); was != "" {
-			return nil, refuse(wire.CodeInvalidArgument, "the bundle of turn %s holds both %q and %q, which some file systems take for one", id.TurnID, was, p)
+			return nil, refuse(wire.CodeInvalidArgument,
+				"the bundle of turn %s holds both %q and %q, which some file systems take for one", id.TurnID, was, p)
 		}
 		rows = append(rows, ojson.NewObject("path", p, "sha256", f.SHA256, "size", f.Size))
 	}
@@ -139,7 +143,10 @@ func JoinManifestErrors(errs []ManifestError) string {
 // know are passed over.
 func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []ManifestError {
 	if manifest == nil {
-		return []ManifestError{{Type: MissingManifest, Detail: "the bundle has no " + ManifestFile + ", so nothing shows that it is complete"}}
+		return []ManifestError{{
+			Type:   MissingManifest,
+			Detail: "the bundle has no " + ManifestFile + ", so nothing shows that it is complete",
+		}}
 	}
 	entries, errs, ok := readManifest(id, manifest)
 	if !ok {
@@ -154,29 +161,35 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 			continue
 		}
 		if declared[e.path] {
-			errs = append(errs, ManifestError{InvalidManifest, e.path, fmt.Sprintf("the manifest lists %q more than once", e.path)})
+			errs = append(errs,
+				ManifestError{InvalidManifest, e.path, fmt.Sprintf("the manifest lists %q more than once", e.path)})
 			continue
 		}
 		declared[e.path] = true
 		if was := seen.add(e.path); was != "" {
-			errs = append(errs, ManifestError{InvalidManifest, e.path, fmt.Sprintf("the manifest lists both %q and %q, which some file systems take for one", was, e.path)})
+			errs = append(errs, ManifestError{InvalidManifest, e.path,
+				fmt.Sprintf("the manifest lists both %q and %q, which some file systems take for one", was, e.path)})
 			continue
 		}
 		got, there := files[e.path]
 		switch {
 		case !there:
-			errs = append(errs, ManifestError{MissingFile, e.path, fmt.Sprintf("%q is listed in the manifest but is not in the bundle", e.path)})
+			errs = append(errs, ManifestError{MissingFile, e.path,
+				fmt.Sprintf("%q is listed in the manifest but is not in the bundle", e.path)})
 			continue
 		case got.Kind != "":
 			// Whatever it leads to was not what was sealed.
-			errs = append(errs, ManifestError{InvalidManifest, e.path, fmt.Sprintf("%q is a %s; only a regular file can have been sealed", e.path, got.Kind)})
+			errs = append(errs, ManifestError{InvalidManifest, e.path,
+				fmt.Sprintf("%q is a %s; only a regular file can have been sealed", e.path, got.Kind)})
 			continue
 		}
 		if got.Size != e.size {
-			errs = append(errs, ManifestError{SizeMismatch, e.path, fmt.Sprintf("%q has %d bytes, the manifest says %d", e.path, got.Size, e.size)})
+			errs = append(errs, ManifestError{SizeMismatch, e.path,
+				fmt.Sprintf("%q has %d bytes, the manifest says %d", e.path, got.Size, e.size)})
 		}
 		if got.SHA256 != e.sha256 {
-			errs = append(errs, ManifestError{DigestMismatch, e.path, fmt.Sprintf("%q has SHA-256 %s, the manifest says %s", e.path, got.SHA256, e.sha256)})
+			errs = append(errs, ManifestError{DigestMismatch, e.path,
+				fmt.Sprintf("%q has SHA-256 %s, the manifest says %s", e.path, got.SHA256, e.sha256)})
 		}
 	}
 	var extra []string
@@ -188,7 +201,8 @@ func VerifyManifest(id Identity, manifest []byte, files map[string]FileInfo) []M
 	}
 	slices.Sort(extra)
 	for _, p := range extra {
-		errs = append(errs, ManifestError{UnexpectedFile, p, fmt.Sprintf("%q is in the bundle but not in the manifest", p)})
+		errs = append(errs,
+			ManifestError{UnexpectedFile, p, fmt.Sprintf("%q is in the bundle but not in the manifest", p)})
 	}
 	return errs
 }
@@ -221,11 +235,13 @@ func readManifest(id Identity, data []byte) (entries []entry, errs []ManifestErr
 	case version == "":
 		return nil, invalid("%s names no manifest_version", ManifestFile), false
 	case version != ManifestVersion:
-		return nil, invalid("%s has manifest_version %q; this program knows %s", ManifestFile, version, ManifestVersion), false
+		return nil, invalid("%s has manifest_version %q; this program knows %s", ManifestFile, version,
+			ManifestVersion), false
 	case !isArray:
 		return nil, invalid("%s has no list of files", ManifestFile), false
 	case len(files) > maxManifestFiles:
-		return nil, invalid("%s lists %d files; at most %d are accepted", ManifestFile, len(files), maxManifestFiles), false
+		return nil, invalid("%s lists %d files; at most %d are accepted", ManifestFile, len(files),
+			maxManifestFiles), false
 	}
 	for _, m := range [][2]string{{"run_id", id.RunID}, {"turn_id", id.TurnID}, {"role", id.Role}} {
 		if got := o.String(m[0]); m[1] != "" && got != m[1] {

@@ -68,8 +68,16 @@ func TestSeal(t *testing.T) {
 		t.Error(errs)
 	}
 	for name, bad := range map[string]map[string][]byte{
-		"empty": {}, "only itself": {ManifestFile: nil}, "escape": {"../x": nil}, "absolute": {"/x": nil}, "unclean": {"a//b": nil}, "backslash": {`a\b`: nil}, "not utf-8": {"a\xff": nil},
-		"case": {"a": nil, "A": nil}, "accents": {"caf\u00e9": nil, "cafe\u0301": nil}, "file and directory": {"a": nil, "A/b": nil},
+		"empty":              {},
+		"only itself":        {ManifestFile: nil},
+		"escape":             {"../x": nil},
+		"absolute":           {"/x": nil},
+		"unclean":            {"a//b": nil},
+		"backslash":          {`a\b`: nil},
+		"not utf-8":          {"a\xff": nil},
+		"case":               {"a": nil, "A": nil},
+		"accents":            {"caf\u00e9": nil, "cafe\u0301": nil},
+		"file and directory": {"a": nil, "A/b": nil},
 	} {
 		if _, err := Seal(sealID, "", bad); err == nil {
 			t.Errorf("%s: sealed", name)
@@ -78,7 +86,11 @@ func TestSeal(t *testing.T) {
 }
 
 func TestVerifyManifest(t *testing.T) {
-	files := map[string][]byte{"ASSIGNMENT.json": []byte("{}"), "PROMPT.md": []byte("# Task"), "CONTEXT.md": []byte("ctx")}
+	files := map[string][]byte{
+		"ASSIGNMENT.json": []byte("{}"),
+		"PROMPT.md":       []byte("# Task"),
+		"CONTEXT.md":      []byte("ctx"),
+	}
 	sealed, err := Seal(sealID, "2026-01-02T03:04:05.678Z", files)
 	if err != nil {
 		t.Fatal(err)
@@ -94,22 +106,41 @@ func TestVerifyManifest(t *testing.T) {
 		edit     func(map[string]FileInfo)
 		want     []string
 	}{
-		"as sealed":    {},
-		"other id":     {id: &Identity{"run_002", "turn_x", "qa"}, want: []string{"invalid_manifest", "invalid_manifest", "invalid_manifest"}},
-		"id unknown":   {id: &Identity{}},
-		"unexpected":   {edit: func(m map[string]FileInfo) { m["X"], m["B"] = InfoOf(nil), InfoOf(nil) }, want: []string{"unexpected_file B", "unexpected_file X"}},
-		"nested extra": {edit: func(m map[string]FileInfo) { m["d/X"] = InfoOf(nil) }, want: []string{"unexpected_file d/X"}},
-		"same size":    {edit: func(m map[string]FileInfo) { m["PROMPT.md"] = InfoOf([]byte("# task")) }, want: []string{"digest_mismatch PROMPT.md"}},
-		"other size":   {edit: func(m map[string]FileInfo) { m["PROMPT.md"] = InfoOf([]byte("longer than it was")) }, want: []string{"size_mismatch PROMPT.md", "digest_mismatch PROMPT.md"}},
-		"missing":      {edit: func(m map[string]FileInfo) { delete(m, "CONTEXT.md") }, want: []string{"missing_file CONTEXT.md"}},
+		"as sealed": {},
+		"other id": {
+			id:   &Identity{"run_002", "turn_x", "qa"},
+			want: []string{"invalid_manifest", "invalid_manifest", "invalid_manifest"},
+		},
+		"id unknown": {id: &Identity{}},
+		"unexpected": {edit: func(m map[string]FileInfo) {
+			m["X"], m["B"] = InfoOf(nil), InfoOf(nil)
+		}, want: []string{"unexpected_file B", "unexpected_file X"}},
+		"nested extra": {edit: func(m map[string]FileInfo) {
+			m["d/X"] = InfoOf(nil)
+		}, want: []string{"unexpected_file d/X"}},
+		"same size": {edit: func(m map[string]FileInfo) {
+			m["PROMPT.md"] = InfoOf([]byte("# task"))
+		}, want: []string{"digest_mismatch PROMPT.md"}},
+		"other size": {edit: func(m map[string]FileInfo) {
+			m["PROMPT.md"] = InfoOf([]byte("longer than it was"))
+		}, want: []string{"size_mismatch PROMPT.md", "digest_mismatch PROMPT.md"}},
+		"missing": {edit: func(m map[string]FileInfo) {
+			delete(m, "CONTEXT.md")
+		}, want: []string{"missing_file CONTEXT.md"}},
 		"accumulated": {edit: func(m map[string]FileInfo) {
 			delete(m, "CONTEXT.md")
 			m["ROGUE.txt"] = InfoOf(nil)
 			m["ASSIGNMENT.json"] = InfoOf([]byte("[]"))
 		}, want: []string{"digest_mismatch ASSIGNMENT.json", "missing_file CONTEXT.md", "unexpected_file ROGUE.txt"}},
-		"symlink":         {edit: func(m map[string]FileInfo) { m["PROMPT.md"] = FileInfo{Kind: "symlink"} }, want: []string{"invalid_manifest PROMPT.md"}},
-		"extra symlink":   {edit: func(m map[string]FileInfo) { m["l"] = FileInfo{Kind: "symlink"} }, want: []string{"unexpected_file l"}},
-		"directory":       {edit: func(m map[string]FileInfo) { m["PROMPT.md"] = FileInfo{Kind: "directory"} }, want: []string{"invalid_manifest PROMPT.md"}},
+		"symlink": {edit: func(m map[string]FileInfo) {
+			m["PROMPT.md"] = FileInfo{Kind: "symlink"}
+		}, want: []string{"invalid_manifest PROMPT.md"}},
+		"extra symlink": {edit: func(m map[string]FileInfo) {
+			m["l"] = FileInfo{Kind: "symlink"}
+		}, want: []string{"unexpected_file l"}},
+		"directory": {edit: func(m map[string]FileInfo) {
+			m["PROMPT.md"] = FileInfo{Kind: "directory"}
+		}, want: []string{"invalid_manifest PROMPT.md"}},
 		"empty directory": {edit: func(m map[string]FileInfo) { m["d"] = FileInfo{Kind: "directory"} }},
 		"not json":        {manifest: "{ invalid json", want: []string{"invalid_manifest"}},
 		"null":            {manifest: "null", want: []string{"invalid_manifest"}},
@@ -118,19 +149,74 @@ func TestVerifyManifest(t *testing.T) {
 		"files object":    {manifest: `{"manifest_version":"1.0","files":{}}`, want: []string{"invalid_manifest"}},
 		"no version":      {manifest: `{"files":[]}`, want: []string{"invalid_manifest"}},
 		"other version":   {manifest: `{"manifest_version":"2.0","files":[]}`, want: []string{"invalid_manifest"}},
-		"duplicate key":   {manifest: `{"manifest_version":"1.0","files":[],"files":[]}`, want: []string{"invalid_manifest"}},
-		"parent path":     {id: &Identity{}, manifest: entry("../PROMPT.md", digest), edit: none, want: []string{"invalid_manifest ../PROMPT.md"}},
-		"absolute path":   {id: &Identity{}, manifest: entry("/etc/passwd", digest), edit: none, want: []string{"invalid_manifest /etc/passwd"}},
-		"hidden parent":   {id: &Identity{}, manifest: entry("a/../../x", digest), edit: none, want: []string{"invalid_manifest a/../../x"}},
-		"itself":          {id: &Identity{}, manifest: entry("MANIFEST.json", digest), edit: none, want: []string{"invalid_manifest MANIFEST.json"}},
-		"no path":         {id: &Identity{}, manifest: `{"manifest_version":"1.0","files":[{}]}`, edit: none, want: []string{"invalid_manifest"}},
-		"not an object":   {id: &Identity{}, manifest: `{"manifest_version":"1.0","files":[1,null]}`, edit: none, want: []string{"invalid_manifest", "invalid_manifest"}},
-		"no digest":       {id: &Identity{}, manifest: entry("PROMPT.md", `"size":6`), want: []string{"invalid_manifest PROMPT.md", "unexpected_file ASSIGNMENT.json", "unexpected_file CONTEXT.md"}},
-		"upper digest":    {id: &Identity{}, manifest: entry("x", strings.ToUpper(digest)), edit: none, want: []string{"invalid_manifest x"}},
-		"broken size":     {id: &Identity{}, manifest: entry("x", strings.Replace(digest, ":6", ":6.5", 1)), edit: none, want: []string{"invalid_manifest x"}},
-		"negative size":   {id: &Identity{}, manifest: entry("x", strings.Replace(digest, ":6", ":-6", 1)), edit: none, want: []string{"invalid_manifest x"}},
-		"duplicate entry": {id: &Identity{}, manifest: `{"manifest_version":"1.0","files":[{"path":"PROMPT.md",` + digest + `},{"path":"PROMPT.md",` + digest + `}]}`,
-			edit: func(m map[string]FileInfo) { delete(m, "ASSIGNMENT.json"); delete(m, "CONTEXT.md") }, want: []string{"invalid_manifest PROMPT.md"}},
+		"duplicate key": {
+			manifest: `{"manifest_version":"1.0","files":[],"files":[]}`,
+			want:     []string{"invalid_manifest"},
+		},
+		"parent path": {
+			id:       &Identity{},
+			manifest: entry("../PROMPT.md", digest),
+			edit:     none,
+			want:     []string{"invalid_manifest ../PROMPT.md"},
+		},
+		"absolute path": {
+			id:       &Identity{},
+			manifest: entry("/etc/passwd", digest),
+			edit:     none,
+			want:     []string{"invalid_manifest /etc/passwd"},
+		},
+		"hidden parent": {
+			id:       &Identity{},
+			manifest: entry("a/../../x", digest),
+			edit:     none,
+			want:     []string{"invalid_manifest a/../../x"},
+		},
+		"itself": {
+			id:       &Identity{},
+			manifest: entry("MANIFEST.json", digest),
+			edit:     none,
+			want:     []string{"invalid_manifest MANIFEST.json"},
+		},
+		"no path": {
+			id:       &Identity{},
+			manifest: `{"manifest_version":"1.0","files":[{}]}`,
+			edit:     none,
+			want:     []string{"invalid_manifest"},
+		},
+		"not an object": {
+			id:       &Identity{},
+			manifest: `{"manifest_version":"1.0","files":[1,null]}`,
+			edit:     none,
+			want:     []string{"invalid_manifest", "invalid_manifest"},
+		},
+		"no digest": {id: &Identity{}, manifest: entry("PROMPT.md", `"size":6`), want: []string{
+			"invalid_manifest PROMPT.md", "unexpected_file ASSIGNMENT.json", "unexpected_file CONTEXT.md",
+		}},
+		"upper digest": {
+			id:       &Identity{},
+			manifest: entry("x", strings.ToUpper(digest)),
+			edit:     none,
+			want:     []string{"invalid_manifest x"},
+		},
+		"broken size": {
+			id:       &Identity{},
+			manifest: entry("x", strings.Replace(digest, ":6", ":6.5", 1)),
+			edit:     none,
+			want:     []string{"invalid_manifest x"},
+		},
+		"negative size": {
+			id:       &Identity{},
+			manifest: entry("x", strings.Replace(digest, ":6", ":-6", 1)),
+			edit:     none,
+			want:     []string{"invalid_manifest x"},
+		},
+		"duplicate entry": {
+			id: &Identity{},
+			manifest: `{"manifest_version":"1.0","files":[{"path":"PROMPT.md",` + digest + `},{"path":"PROMPT.md",` +
+				digest + `}]}`,
+			edit: func(m map[string]FileInfo) { delete(m, "ASSIGNMENT.json"); delete(m, "CONTEXT.md") },
+			want: []string{"invalid_manifest PROMPT.md"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			id, manifest, have := sealID, string(sealed), describe(files)
@@ -163,7 +249,10 @@ func TestVerifyManifest(t *testing.T) {
 	if got := kinds(VerifyManifest(sealID, nil, describe(files))); !slices.Equal(got, []string{MissingManifest}) {
 		t.Error(got)
 	}
-	if got := JoinManifestErrors([]ManifestError{{Type: "a", Detail: "b"}, {Type: "c", Detail: "d"}}); got != "a: b; c: d" {
+	if got := JoinManifestErrors([]ManifestError{
+		{Type: "a", Detail: "b"},
+		{Type: "c", Detail: "d"},
+	}); got != "a: b; c: d" {
 		t.Error(got)
 	}
 }
@@ -172,7 +261,8 @@ func TestVerifyManifest(t *testing.T) {
 // named.
 func TestSealFindsAnyChange(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		files := rapid.MapOfN(rapid.StringMatching(`[A-Za-z0-9_.é-]{1,6}(/[a-z]{1,3})?`).Filter(safePath), rapid.SliceOf(rapid.Byte()), 1, 6).Draw(rt, "files")
+		files := rapid.MapOfN(rapid.StringMatching(`[A-Za-z0-9_.é-]{1,6}(/[a-z]{1,3})?`).Filter(safePath),
+			rapid.SliceOf(rapid.Byte()), 1, 6).Draw(rt, "files")
 		delete(files, ManifestFile)
 		seen := newNames()
 		for _, p := range slices.Sorted(maps.Keys(files)) {
@@ -225,7 +315,9 @@ func FuzzVerifyManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(m)
-	for _, s := range []string{"", "null", "[]", `{"manifest_version":"1.0","files":[{"path":"../x","sha256":"","size":1e400}]}`, `{"manifest_version":1,"files":null}`, "{\"manifest_version\":\"1.0\",\"files\":[{\"path\":\"\\ud800\"}]}"} {
+	for _, s := range []string{"", "null", "[]",
+		`{"manifest_version":"1.0","files":[{"path":"../x","sha256":"","size":1e400}]}`,
+		`{"manifest_version":1,"files":null}`, "{\"manifest_version\":\"1.0\",\"files\":[{\"path\":\"\\ud800\"}]}"} {
 		f.Add([]byte(s))
 	}
 	have := describe(files)

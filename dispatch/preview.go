@@ -109,7 +109,9 @@ func (v *view) previews(paths []string, heading func(path string) string, at fun
 	}
 	var left []string
 	if skipped > 0 {
-		left = append(left, fmt.Sprintf("%d of these files could not be read (deleted, not a regular file, or outside the project)", skipped))
+		left = append(left, fmt.Sprintf(
+			"%d of these files could not be read (deleted, not a regular file, or outside the project)", skipped,
+		))
 	}
 	if n := len(paths) - changedFiles; n > 0 {
 		left = append(left, fmt.Sprintf("%d further files have no preview", n))

@@ -82,7 +82,8 @@ func (v *view) writeAuthority() string {
 		if v.remote() {
 			l.add("Put the changes into `proposed_changes[]`, one object a file: `path` (from the project root), `action` (`create`, `modify` or `delete`) and, for `create` and `modify`, `content`: the file's whole new text.")
 			l.add("A completed turn without `proposed_changes` is refused, unless it asks to complete the run.")
-			l.add("Once accepted, the proposal is kept below %s until a person applies it.", code(wire.ProposedDir+"/"+v.Turn.TurnID+"/"))
+			l.add("Once accepted, the proposal is kept below %s until a person applies it.",
+				code(wire.ProposedDir+"/"+v.Turn.TurnID+"/"))
 		} else {
 			l.add("Hand the patch over with the result; `proposed_changes` is optional for your runtime.")
 		}
@@ -162,7 +163,8 @@ func (v *view) responsibilities() string {
 	default:
 		duty = "See to it that the required ones exist and are sound before you ask to leave the phase."
 	}
-	return fmt.Sprintf("## Workflow-Kit Responsibilities\n\nIn phase %s you answer for:\n\n%s\n\n%s", code(v.State.Phase), l, duty)
+	return fmt.Sprintf("## Workflow-Kit Responsibilities\n\nIn phase %s you answer for:\n\n%s\n\n%s",
+		code(v.State.Phase), l, duty)
 }
 
 func (v *view) capability() capability {

@@ -39,7 +39,8 @@ func (v *view) objectionRules(l *list) {
 	if v.reviewer() && v.Config.Rules.ChallengeRequired {
 		need = "at least one, as your role reviews"
 	}
-	l.add("`objections`: required; %s. `id` is `OBJ-` and digits; `severity` is `low`, `medium`, `high` or `blocking`; `statement` is not blank; `status` is `raised` for a new one. `against_turn_id` and `against_decision_id` are optional.", need)
+	l.add("`objections`: required; %s. `id` is `OBJ-` and digits; `severity` is `low`, `medium`, `high` or `blocking`; `statement` is not blank; `status` is `raised` for a new one. `against_turn_id` and `against_decision_id` are optional.",
+		need)
 }
 
 func (v *view) verificationRules(l *list) {
@@ -69,7 +70,8 @@ func (v *view) changeRules(l *list) {
 
 func (v *view) delegationRules(l *list) {
 	if v.Turn.DelegationContext != nil {
-		l.add("`delegations`: not in this turn, which fulfils a delegation itself. Decisions it requires: %s.", inlineCodes(v.Turn.DelegationContext.Strings("required_decision_ids")))
+		l.add("`delegations`: not in this turn, which fulfils a delegation itself. Decisions it requires: %s.",
+			inlineCodes(v.Turn.DelegationContext.Strings("required_decision_ids")))
 		return
 	}
 	if v.Turn.DelegationReview != nil {
@@ -86,7 +88,8 @@ func (v *view) lifecycleRules(l *list) {
 		l.add("`phase_transition_request`, `run_completion_request`: leave both `null`; this project declares no phases.")
 		return
 	}
-	l.add("`phase_transition_request`: `null`, or a phase name; valid phases are %s. A gate's name is not a phase name.", inlineCodes(phases))
+	l.add("`phase_transition_request`: `null`, or a phase name; valid phases are %s. A gate's name is not a phase name.",
+		inlineCodes(phases))
 	l.add("`run_completion_request`: `null`, or `true` in the final phase (%s) only.", code(v.Config.FinalPhase()))
 	l.add("At most one of the two requests in one result.")
 
@@ -95,9 +98,11 @@ func (v *view) lifecycleRules(l *list) {
 	case v.gate == nil:
 		gate = "There is no gate on the way."
 	case v.gate.RequiresHuman && v.approval() == "auto":
-		gate = "The gate " + code(v.route.ExitGate) + " is then checked at once and, by the approval policy, passed without a person."
+		gate = "The gate " + code(v.route.ExitGate) +
+			" is then checked at once and, by the approval policy, passed without a person."
 	case v.gate.RequiresHuman:
-		gate = "The gate " + code(v.route.ExitGate) + " is then checked, and a person decides. Do not report `needs_human` for that approval: asking is enough."
+		gate = "The gate " + code(v.route.ExitGate) +
+			" is then checked, and a person decides. Do not report `needs_human` for that approval: asking is enough."
 	default:
 		gate = "The gate " + code(v.route.ExitGate) + " is then checked at once."
 	}
@@ -115,7 +120,8 @@ func (v *view) lifecycleRules(l *list) {
 	case v.final:
 		l.add("This is the final phase: %s, set `run_completion_request` to `true`%s. %s", when, v.human(), gate)
 	default:
-		l.add("From here the only next phase is %s: %s, set `phase_transition_request` to `%s`. %s", code(v.next), when, strings.ReplaceAll(v.next, "`", ""), gate)
+		l.add("From here the only next phase is %s: %s, set `phase_transition_request` to `%s`. %s", code(v.next),
+			when, strings.ReplaceAll(v.next, "`", ""), gate)
 	}
 	if v.reviewer() && v.route != nil {
 		l.add("A completed review with neither request is read as asking to go on. If the work is not ready, send it back: report `blocked`, or name the role that has to act in `proposed_next_role` and say why in an objection of severity `blocking`.")

@@ -18,9 +18,12 @@ func (v *view) previousAttempt() string {
 	var b strings.Builder
 	b.WriteString("## Previous Attempt Failed\n\n")
 	if n, ok := r.Int("attempt"); ok {
-		fmt.Fprintf(&b, "Attempt %d of this turn was rejected. Mend exactly what is named here, and keep what was good.\n", n)
+		fmt.Fprintf(&b,
+			"Attempt %d of this turn was rejected. Mend exactly what is named here, and keep what was good.\n", n)
 	} else {
-		b.WriteString("An earlier attempt of this turn was rejected. Mend exactly what is named here, and keep what was good.\n")
+		b.WriteString(
+			"An earlier attempt of this turn was rejected. Mend exactly what is named here, and keep what was good.\n",
+		)
 	}
 	if s := r.String("failed_stage"); s != "" {
 		b.WriteString("\n**Failed stage:** " + line(s) + "\n")
@@ -63,16 +66,20 @@ func (v *view) plannedTask() string {
 	}
 	c := v.Turn.IntakeContext
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nIt is task %s of plan %s. Do this task only: the other tasks of the plan have turns of their own, and the run moves on by itself once those of this phase are done.\n", code(id), code(c.String("plan_id")))
+	fmt.Fprintf(&b,
+		"\nIt is task %s of plan %s. Do this task only: the other tasks of the plan have turns of their own, and the run moves on by itself once those of this phase are done.\n",
+		code(id), code(c.String("plan_id")))
 	q := v.State.Charter(id)
 	if q != nil && len(q.DependsOn) > 0 {
 		b.WriteString("\nIt builds on tasks that are done: " + inlineCodes(q.DependsOn) + ".\n")
 	}
 	if q != nil && len(q.GatesRequired) > 0 {
-		b.WriteString("\nIt is done only with a `verification.status` of `pass`; the plan asks for " + inlineCodes(q.GatesRequired) + ".\n")
+		b.WriteString("\nIt is done only with a `verification.status` of `pass`; the plan asks for " +
+			inlineCodes(q.GatesRequired) + ".\n")
 	}
 	if task := c.Object("task"); task.Len() > 0 {
-		b.WriteString("\n**What the plan gives it** (whole in ASSIGNMENT.json)\n\n" + fenced("json", cut(clean(string(ojson.Pretty(task))), maxQuoteRunes)) + "\n")
+		b.WriteString("\n**What the plan gives it** (whole in ASSIGNMENT.json)\n\n" + fenced("json",
+			cut(clean(string(ojson.Pretty(task))), maxQuoteRunes)) + "\n")
 	}
 	return b.String()
 }
@@ -108,7 +115,8 @@ func turnsSince(turns []*ojson.Object) string {
 			l.add("… and %d more, left out here", len(turns)-i)
 			break
 		}
-		l.add("%s (%s): %s", code(t.String("turn_id")), line(t.String("role")), inlineCodes(t.Strings("files_changed")))
+		l.add("%s (%s): %s", code(t.String("turn_id")), line(t.String("role")),
+			inlineCodes(t.Strings("files_changed")))
 	}
 	return l.String()
 }

@@ -72,7 +72,11 @@ func Finalize(root *os.Root, dir string, id Identity, finalizedAt string) (Final
 		return Finalized{}, err
 	}
 	if err := durable.WriteFileRoot(d, ManifestFile, m, 0o666); err != nil {
-		return Finalized{}, &wire.Error{Code: CodeBundleUnreadable, Field: ManifestFile, Message: "The seal of " + dir + " cannot be written: " + err.Error() + "."}
+		return Finalized{}, &wire.Error{
+			Code:    CodeBundleUnreadable,
+			Field:   ManifestFile,
+			Message: "The seal of " + dir + " cannot be written: " + err.Error() + ".",
+		}
 	}
 	return Finalized{Path: dir + "/" + ManifestFile, Files: len(files), Manifest: m}, nil
 }
@@ -221,7 +225,11 @@ func Inspect(data []byte) (*Manifest, []ManifestError) {
 	if err != nil {
 		return nil, []ManifestError{{Type: InvalidManifest, Detail: ManifestFile + " cannot be read: " + err.Error()}}
 	}
-	m := &Manifest{Identity: Identity{raw.String("run_id"), raw.String("turn_id"), raw.String("role")}, FinalizedAt: raw.String("finalized_at"), Raw: raw}
+	m := &Manifest{
+		Identity:    Identity{raw.String("run_id"), raw.String("turn_id"), raw.String("role")},
+		FinalizedAt: raw.String("finalized_at"),
+		Raw:         raw,
+	}
 	for _, e := range entries {
 		if e.bad != "" {
 			errs = append(errs, ManifestError{InvalidManifest, e.path, e.bad})

@@ -78,7 +78,13 @@ func verifyKinds(t testing.TB, root *os.Root) []string {
 }
 
 func threeFiles() map[string]string {
-	return map[string]string{"ASSIGNMENT.json": "{}", "PROMPT.md": "# Task", "CONTEXT.md": "ctx", "hook/deep/notes.txt": strings.Repeat("x", 600<<10), ".hidden": ""}
+	return map[string]string{
+		"ASSIGNMENT.json":     "{}",
+		"PROMPT.md":           "# Task",
+		"CONTEXT.md":          "ctx",
+		"hook/deep/notes.txt": strings.Repeat("x", 600<<10),
+		".hidden":             "",
+	}
 }
 
 func TestFinalizeAndVerify(t *testing.T) {
@@ -102,7 +108,8 @@ func TestFinalizeAndVerify(t *testing.T) {
 		t.Error("a directory and its contents are sealed differently: " + d)
 	}
 	m, errs := Inspect(byDir)
-	if errs != nil || m.Identity != sealID || m.FinalizedAt != "2026-01-02T03:04:05.678Z" || len(m.Files) != 5 || m.Files[0].Path != ".hidden" {
+	if errs != nil || m.Identity != sealID || m.FinalizedAt != "2026-01-02T03:04:05.678Z" || len(m.Files) != 5 ||
+		m.Files[0].Path != ".hidden" {
 		t.Errorf("%+v %v", m, errs)
 	}
 	// An older seal is replaced, not sealed.
@@ -124,10 +131,12 @@ func TestFinalizeAndVerify(t *testing.T) {
 
 func TestFinalizeRefuses(t *testing.T) {
 	root, dir := bundleAt(t, map[string]string{"MANIFEST.json": "old"})
-	if _, err := Finalize(root, testBundle, sealID, "t"); err == nil || err.Error() != "Bundle directory is empty — no files to manifest" {
+	if _, err := Finalize(root, testBundle, sealID, "t"); err == nil ||
+		err.Error() != "Bundle directory is empty — no files to manifest" {
 		t.Error(err)
 	}
-	if _, err := Finalize(root, testBundle+"x", sealID, "t"); codeOf(err) != CodeBundleMissing || err.Error() != "Bundle directory does not exist" {
+	if _, err := Finalize(root, testBundle+"x", sealID, "t"); codeOf(err) != CodeBundleMissing ||
+		err.Error() != "Bundle directory does not exist" {
 		t.Error(err)
 	}
 	put(t, dir, "a", "")
@@ -160,27 +169,45 @@ func TestVerifyDirectory(t *testing.T) {
 		do   func(t *testing.T, dir string) error
 		want []string
 	}{
-		"removed":   {func(_ *testing.T, dir string) error { return os.RemoveAll(dir) }, []string{"missing_manifest"}},
-		"unsealed":  {func(_ *testing.T, dir string) error { return os.Remove(dir + "/MANIFEST.json") }, []string{"missing_manifest"}},
-		"changed":   {func(t *testing.T, dir string) error { put(t, dir, "PROMPT.md", "# tasK"); return nil }, []string{"digest_mismatch PROMPT.md"}},
-		"longer":    {func(t *testing.T, dir string) error { put(t, dir, "PROMPT.md", "# Task!"); return nil }, []string{"size_mismatch PROMPT.md", "digest_mismatch PROMPT.md"}},
-		"nested":    {func(t *testing.T, dir string) error { put(t, dir, "hook/deep/more", ""); return nil }, []string{"unexpected_file hook/deep/more"}},
+		"removed": {func(_ *testing.T, dir string) error { return os.RemoveAll(dir) }, []string{"missing_manifest"}},
+		"unsealed": {func(_ *testing.T, dir string) error {
+			return os.Remove(dir + "/MANIFEST.json")
+		}, []string{"missing_manifest"}},
+		"changed": {func(t *testing.T, dir string) error {
+			put(t, dir, "PROMPT.md", "# tasK")
+			return nil
+		}, []string{"digest_mismatch PROMPT.md"}},
+		"longer": {func(t *testing.T, dir string) error {
+			put(t, dir, "PROMPT.md", "# Task!")
+			return nil
+		}, []string{"size_mismatch PROMPT.md", "digest_mismatch PROMPT.md"}},
+		"nested": {func(t *testing.T, dir string) error {
+			put(t, dir, "hook/deep/more", "")
+			return nil
+		}, []string{"unexpected_file hook/deep/more"}},
 		"empty dir": {func(_ *testing.T, dir string) error { return os.Mkdir(dir+"/void", 0o777) }, nil},
 		"manifest is a directory": {func(_ *testing.T, dir string) error {
 			return errors.Join(os.Remove(dir+"/MANIFEST.json"), os.Mkdir(dir+"/MANIFEST.json", 0o777))
 		}, []string{"invalid_manifest MANIFEST.json"}},
-		"manifest is huge": {func(_ *testing.T, dir string) error { return os.Truncate(dir+"/MANIFEST.json", maxManifestBytes+1) }, []string{"invalid_manifest MANIFEST.json"}},
+		"manifest is huge": {func(_ *testing.T, dir string) error {
+			return os.Truncate(dir+"/MANIFEST.json", maxManifestBytes+1)
+		}, []string{"invalid_manifest MANIFEST.json"}},
 		"directory instead": {func(_ *testing.T, dir string) error {
 			return errors.Join(os.Remove(dir+"/PROMPT.md"), os.Mkdir(dir+"/PROMPT.md", 0o777))
 		}, []string{"invalid_manifest PROMPT.md"}},
 		"link instead": {func(_ *testing.T, dir string) error {
-			return errors.Join(os.Rename(dir+"/PROMPT.md", dir+"/../elsewhere"), os.Symlink("../elsewhere", dir+"/PROMPT.md"))
+			return errors.Join(os.Rename(dir+"/PROMPT.md", dir+"/../elsewhere"),
+				os.Symlink("../elsewhere", dir+"/PROMPT.md"))
 		}, []string{"invalid_manifest PROMPT.md"}},
 		"linked directory": {func(_ *testing.T, dir string) error {
 			return errors.Join(os.Rename(dir+"/hook", dir+"/../hook"), os.Symlink("../hook", dir+"/hook"))
 		}, []string{"missing_file hook/deep/notes.txt", "unexpected_file hook"}},
-		"dangling link": {func(_ *testing.T, dir string) error { return os.Symlink("nowhere", dir+"/l") }, []string{"unexpected_file l"}},
-		"audit link":    {func(_ *testing.T, dir string) error { return os.Symlink("PROMPT.md", dir+"/stdout.log") }, []string{"unexpected_file stdout.log"}},
+		"dangling link": {func(_ *testing.T, dir string) error {
+			return os.Symlink("nowhere", dir+"/l")
+		}, []string{"unexpected_file l"}},
+		"audit link": {func(_ *testing.T, dir string) error {
+			return os.Symlink("PROMPT.md", dir+"/stdout.log")
+		}, []string{"unexpected_file stdout.log"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if runtime.GOOS == "windows" && strings.Contains(name, "link") {
@@ -200,7 +227,8 @@ func TestVerifyDirectory(t *testing.T) {
 				}
 				return
 			}
-			if codeOf(err) != CodeBundleInvalid || v != nil || !strings.HasPrefix(err.Error(), "Dispatch manifest verification failed: "+strings.Fields(tc.want[0])[0]) {
+			if codeOf(err) != CodeBundleInvalid || v != nil || !strings.HasPrefix(err.Error(),
+				"Dispatch manifest verification failed: "+strings.Fields(tc.want[0])[0]) {
 				t.Errorf("handed out: %v", err)
 			}
 		})
@@ -222,10 +250,12 @@ func TestOpenVerified(t *testing.T) {
 	if _, ok := v.File("stdout.log"); ok {
 		t.Error("an unsealed file is handed out")
 	}
-	if seal, err := os.ReadFile(filepath.Join(dir, ManifestFile)); err != nil || string(seal) != string(v.Seal()) || v.manifest.TurnID != sealID.TurnID {
+	if seal, err := os.ReadFile(filepath.Join(dir, ManifestFile)); err != nil || string(seal) != string(v.Seal()) ||
+		v.manifest.TurnID != sealID.TurnID {
 		t.Error("not the seal")
 	}
-	if _, err := OpenVerified(root, testBundle, Identity{"run_002", "turn_abc", "dev"}); codeOf(err) != CodeBundleInvalid {
+	if _, err := OpenVerified(root, testBundle, Identity{"run_002", "turn_abc",
+		"dev"}); codeOf(err) != CodeBundleInvalid {
 		t.Error(err)
 	}
 }
@@ -286,14 +316,20 @@ func TestCollect(t *testing.T) {
 	if err != nil || len(c.Files) != 9 || c.Odd != nil {
 		t.Fatalf("%d files, %v, %v", len(c.Files), c.Odd, err)
 	}
-	if d := cmp.Diff([]string{".hidden", "COORDINATOR_CONTEXT.json", "hook/deep/notes.txt"}, slices.Sorted(maps.Keys(c.Supplements()))); d != "" {
+	if d := cmp.Diff([]string{".hidden", "COORDINATOR_CONTEXT.json",
+		"hook/deep/notes.txt"}, slices.Sorted(maps.Keys(c.Supplements()))); d != "" {
 		t.Error(d)
 	}
 	put(t, dir, "hook/deep/notes.txt", "changed since")
 	if c, err = Collect(root, testBundle, Limits{}); err != nil || c.Supplements()["hook/deep/notes.txt"] != nil {
 		t.Error("a file that is not as it was sealed survives")
 	}
-	for name, lim := range map[string]Limits{"files": {Files: 3}, "depth": {Depth: 1}, "one file": {FileBytes: 4}, "all": {Bytes: 12}} {
+	for name, lim := range map[string]Limits{
+		"files":    {Files: 3},
+		"depth":    {Depth: 1},
+		"one file": {FileBytes: 4},
+		"all":      {Bytes: 12},
+	} {
 		if _, err := Collect(root, testBundle, lim); codeOf(err) != CodeBundleTooLarge {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -307,11 +343,13 @@ func TestCollect(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return
 	}
-	if err := errors.Join(os.Symlink("/etc/passwd", dir+"/l"), os.WriteFile(dir+"/bad\xff", nil, 0o666), os.WriteFile(dir+"/a\\b", nil, 0o666)); err != nil {
+	if err := errors.Join(os.Symlink("/etc/passwd", dir+"/l"), os.WriteFile(dir+"/bad\xff", nil, 0o666),
+		os.WriteFile(dir+"/a\\b", nil, 0o666)); err != nil {
 		t.Skip(err)
 	}
 	c, err = Collect(root, testBundle, Limits{})
-	if want := []OddFile{{"a\\b", KindName}, {"bad\xff", KindName}, {"l", KindSymlink}}; err != nil || !slices.Equal(c.Odd, want) {
+	if want := []OddFile{{"a\\b", KindName}, {"bad\xff", KindName}, {"l", KindSymlink}}; err != nil ||
+		!slices.Equal(c.Odd, want) {
 		t.Errorf("%q %v", c.Odd, err)
 	}
 	if c.Files["l"] != nil {
@@ -325,7 +363,8 @@ func TestBundleDirNames(t *testing.T) {
 			t.Errorf("%q names a directory", id)
 		}
 	}
-	if got := fmt.Sprint(BundleDir("turn_1"), " ", AuditDir("turn_1")); got != ".agentxchain/dispatch/turns/turn_1 .agentxchain/dispatch/audit/turn_1" {
+	if got := fmt.Sprint(BundleDir("turn_1"), " ",
+		AuditDir("turn_1")); got != ".agentxchain/dispatch/turns/turn_1 .agentxchain/dispatch/audit/turn_1" {
 		t.Error(got)
 	}
 }

@@ -14,7 +14,10 @@ func TestSecretsInPreviews(t *testing.T) {
 	withFiles(&in, map[string]string{"f": "first\nkey " + key + "\n"})
 	v, _ := newView(in)
 	s, ok := v.sample("f")
-	for name, out := range map[string]string{"preview": s.preview(changedLines), "log": logExcerpt([]byte("used " + key + "\n"))} {
+	for name, out := range map[string]string{
+		"preview": s.preview(changedLines),
+		"log":     logExcerpt([]byte("used " + key + "\n")),
+	} {
 		if !ok || strings.Contains(out, key) || !strings.Contains(out, "[REDACTED github-token]") {
 			t.Errorf("%s: %q", name, out)
 		}

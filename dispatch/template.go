@@ -42,7 +42,8 @@ func (v *view) template() *ojson.Object {
 	)
 	if v.role.WriteAuthority == wire.Proposed {
 		o.Set("proposed_changes", []*ojson.Object{ojson.NewObject(
-			"path", "<path from the project root>", "action", "create", "content", "<the whole new text of the file>")})
+			"path", "<path from the project root>", "action", "create",
+			"content", "<the whole new text of the file>")})
 	}
 	o.Set("proposed_next_role", v.nextRoleHint())
 	o.Set("phase_transition_request", nil)
@@ -51,7 +52,8 @@ func (v *view) template() *ojson.Object {
 	if items := v.Turn.IntakeContext.Strings("acceptance_contract"); len(items) > 0 {
 		var answers []*ojson.Object
 		for _, item := range items {
-			answers = append(answers, ojson.NewObject("item", item, "status", "addressed", "detail", "<how, or why not>"))
+			answers = append(answers,
+				ojson.NewObject("item", item, "status", "addressed", "detail", "<how, or why not>"))
 		}
 		o.Set("intent_response", answers)
 	}
@@ -102,7 +104,8 @@ func (v *view) verificationTemplate() *ojson.Object {
 	if v.reviewer() {
 		summary = "Review by reading; nothing was executed."
 	}
-	return ojson.NewObject("status", "skipped", "commands", []any{}, "evidence_summary", summary, "machine_evidence", []any{})
+	return ojson.NewObject("status", "skipped", "commands", []any{}, "evidence_summary", summary,
+		"machine_evidence", []any{})
 }
 
 func (v *view) artifactTemplate() *ojson.Object {

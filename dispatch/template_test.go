@@ -45,18 +45,27 @@ func TestTemplateShape(t *testing.T) {
 			if got := string(ojson.Compact(o.Object("artifact"))); got != want {
 				t.Errorf("artifact %s", got)
 			}
-			keys := []string{"schema_version", "run_id", "turn_id", "role", "runtime_id", "status", "summary", "decisions", "objections", "files_changed", "artifacts_created", "verification", "artifact"}
+			keys := []string{"schema_version", "run_id", "turn_id", "role", "runtime_id", "status", "summary",
+				"decisions", "objections", "files_changed", "artifacts_created", "verification", "artifact"}
 			if authority == wire.Proposed {
 				keys = append(keys, "proposed_changes")
 			}
-			keys = append(keys, "proposed_next_role", "phase_transition_request", "run_completion_request", "needs_human_reason", "cost")
+			keys = append(keys, "proposed_next_role", "phase_transition_request", "run_completion_request",
+				"needs_human_reason", "cost")
 			if got := strings.Join(o.Keys(), " "); got != strings.Join(keys, " ") {
 				t.Errorf("members %s", got)
 			}
 			if n := len(o.Objects("objections")); (n > 0) != (authority == wire.ReviewOnly) {
 				t.Errorf("%d sample objections", n)
 			}
-			for k, want := range map[string]string{"run_id": *in.State.RunID, "turn_id": in.Turn.TurnID, "role": "pm", "runtime_id": "rt", "status": "completed", "schema_version": "1.0"} {
+			for k, want := range map[string]string{
+				"run_id":         *in.State.RunID,
+				"turn_id":        in.Turn.TurnID,
+				"role":           "pm",
+				"runtime_id":     "rt",
+				"status":         "completed",
+				"schema_version": "1.0",
+			} {
 				if got := o.String(k); got != want {
 					t.Errorf("%s = %q", k, got)
 				}
@@ -74,12 +83,14 @@ func TestFilledTemplateHoldsTheRules(t *testing.T) {
 				t.Errorf("%s: a placeholder is left: %s", authority, ojson.Compact(o))
 			}
 			for _, d := range o.Objects("decisions") {
-				if !strings.HasPrefix(d.String("id"), "DEC-") || d.String("category") != "implementation" || d.String("statement") == "" || d.String("rationale") == "" {
+				if !strings.HasPrefix(d.String("id"), "DEC-") || d.String("category") != "implementation" ||
+					d.String("statement") == "" || d.String("rationale") == "" {
 					t.Errorf("decision %s", ojson.Compact(d))
 				}
 			}
 			for _, ob := range o.Objects("objections") {
-				if ob.String("id") != "OBJ-001" || ob.String("severity") != "medium" || ob.String("statement") == "" || ob.String("status") != "raised" || ob.String("against_turn_id") != "turn_00000000000000aa" {
+				if ob.String("id") != "OBJ-001" || ob.String("severity") != "medium" || ob.String("statement") == "" ||
+					ob.String("status") != "raised" || ob.String("against_turn_id") != "turn_00000000000000aa" {
 					t.Errorf("objection %s", ojson.Compact(ob))
 				}
 			}
@@ -122,8 +133,9 @@ func TestTemplateIdleExpansion(t *testing.T) {
 	in.Turn.IntakeContext = obj(t, `{"source":"vision_idle_expansion"}`)
 	in.Turn.Extra.Set("idle_expansion_context", obj(t, `{"expansion_iteration":3}`))
 	o := Template(in).Object("idle_expansion_result")
-	if n, _ := o.Int("expansion_iteration"); n != 3 || o.String("kind") != "new_intake_intent" || o.Has("vision_exhausted") ||
-		len(o.Objects("vision_traceability")) == 0 || o.Object("new_intake_intent").String("priority") != "p2" {
+	if n, _ := o.Int("expansion_iteration"); n != 3 || o.String("kind") != "new_intake_intent" ||
+		o.Has("vision_exhausted") || len(o.Objects("vision_traceability")) == 0 ||
+		o.Object("new_intake_intent").String("priority") != "p2" {
 		t.Errorf("idle expansion %s", ojson.Compact(o))
 	}
 }

@@ -136,7 +136,8 @@ func code(s string) string {
 	if s == "" {
 		return "`\"\"`"
 	}
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || text.Hostile(r) }) {
+	if !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || text.Hostile(r) }) {
 		s = text.Visible(strconv.Quote(s))
 	}
 	s = cut(s, maxLineRunes)

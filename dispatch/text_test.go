@@ -34,7 +34,9 @@ func TestFenceHoldsAnyBody(t *testing.T) {
 
 func TestCodeSpanHoldsAnyName(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		name := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 20), func(b []byte) string { return string(b) }),
+		name := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 20), func(b []byte) string {
+			return string(b)
+		}),
 			rapid.StringMatching("[`a]{0,9}")).Draw(rt, "name")
 		out := code(name)
 		mark := out[:len(out)-len(strings.TrimLeft(out, "`"))]
@@ -103,13 +105,16 @@ func TestPreviewLimits(t *testing.T) {
 		"exact":         {lines(120), ""},
 		"exact no feed": {strings.TrimSuffix(lines(120), "\n"), ""},
 		"over":          {lines(121), "_Only the first 120 of 121 lines are shown; read the file for the rest._"},
-		"over no feed":  {lines(120) + "x", "_Only the first 120 of 121 lines are shown; read the file for the rest._"},
-		"long and wide": {strings.Repeat(strings.Repeat("y", 1000)+"\n", 200), "_Only the first 48 KiB are shown; read the file for the rest._"},
-		"many and cut":  {lines(maxPreviewBytes), "_Only the first 120 lines are shown; read the file for the rest._"},
-		"one long line": {strings.Repeat("é", maxPreviewBytes), "_Only the first 48 KiB are shown; read the file for the rest._"},
-		"binary":        {"a\x00b", "_Not text; no preview._"},
-		"not utf-8":     {"a\xff\xfeb", "_Not text; no preview._"},
-		"empty":         {"", "_The file is empty._"},
+		"over no feed": {lines(120) + "x",
+			"_Only the first 120 of 121 lines are shown; read the file for the rest._"},
+		"long and wide": {strings.Repeat(strings.Repeat("y", 1000)+"\n",
+			200), "_Only the first 48 KiB are shown; read the file for the rest._"},
+		"many and cut": {lines(maxPreviewBytes), "_Only the first 120 lines are shown; read the file for the rest._"},
+		"one long line": {strings.Repeat("é",
+			maxPreviewBytes), "_Only the first 48 KiB are shown; read the file for the rest._"},
+		"binary":    {"a\x00b", "_Not text; no preview._"},
+		"not utf-8": {"a\xff\xfeb", "_Not text; no preview._"},
+		"empty":     {"", "_The file is empty._"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newInput(wire.ReviewOnly, "manual")
@@ -133,7 +138,8 @@ func TestPreviewLimits(t *testing.T) {
 
 func TestPreviewsStayInTheProject(t *testing.T) {
 	in := fullInput(t, wire.ReviewOnly, "manual")
-	paths := []any{"/etc/passwd", "../x", "a/../../x", ".git/config", "a/.GIT/config", `..\x`, "c:/x", "a\x00b", "", "./x"}
+	paths := []any{"/etc/passwd", "../x", "a/../../x", ".git/config", "a/.GIT/config", `..\x`, "c:/x", "a\x00b", "",
+		"./x"}
 	in.LastRow.Set("files_changed", paths)
 	asked := func(p string) {
 		if !safePath(p) {
@@ -157,15 +163,19 @@ func TestPreviewCounts(t *testing.T) {
 	in.LastRow.Set("files_changed", []string{"1", "2", "3", "4", "5", "6", "7"})
 	in.Read = func(p string, _ int) ([]byte, bool) { return []byte("x"), p != "2" }
 	_, _, context := build(t, in)
-	if !strings.Contains(context, "_1 of these files could not be read (deleted, not a regular file, or outside the project); 2 further files have no preview._") {
+	if !strings.Contains(context,
+		"_1 of these files could not be read (deleted, not a regular file, or outside the project); 2 further files have no preview._") {
 		t.Error("the context does not say which previews are missing")
 	}
 }
 
 func TestLogExcerpt(t *testing.T) {
 	long := strings.Repeat("y", logLineUnits+10)
-	out := logExcerpt([]byte(strings.Repeat("early\n", 10) + strings.Repeat("late\n", 49) + "\x1b[1m" + long + "\xff\n\n"))
-	if strings.Contains(out, "early") || strings.Count(out, "late\n") != 49 || !strings.Contains(out, "\n"+long[:logLineUnits]+"…") || strings.Contains(out, "\x1b") || !strings.Contains(out, "earlier output is left out") {
+	out := logExcerpt([]byte(strings.Repeat("early\n", 10) + strings.Repeat("late\n", 49) + "\x1b[1m" + long +
+		"\xff\n\n"))
+	if strings.Contains(out, "early") || strings.Count(out, "late\n") != 49 ||
+		!strings.Contains(out, "\n"+long[:logLineUnits]+"…") || strings.Contains(out, "\x1b") ||
+		!strings.Contains(out, "earlier output is left out") {
 		t.Errorf("%.200q … %q", out, out[len(out)-120:])
 	}
 	if logExcerpt([]byte(" \n")) != "" {

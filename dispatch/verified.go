@@ -87,8 +87,12 @@ func Refusal(dir string, errs ...ManifestError) *wire.Error {
 	for i, e := range errs {
 		rows[i] = e.Object()
 	}
-	return &wire.Error{Code: CodeBundleInvalid, Field: dir, Message: "Dispatch manifest verification failed: " + JoinManifestErrors(errs),
-		Details: ojson.NewObject("problems", rows)}
+	return &wire.Error{
+		Code:    CodeBundleInvalid,
+		Field:   dir,
+		Message: "Dispatch manifest verification failed: " + JoinManifestErrors(errs),
+		Details: ojson.NewObject("problems", rows),
+	}
 }
 
 // Object is the finding as data: type, path when it concerns one file, detail.

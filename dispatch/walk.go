@@ -101,7 +101,11 @@ func unreadable(name string, err error) *wire.Error {
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return &wire.Error{Code: CodeBundleUnreadable, Field: name, Message: fmt.Sprintf("%s cannot be read: %v.", name, err)}
+	return &wire.Error{
+		Code:    CodeBundleUnreadable,
+		Field:   name,
+		Message: fmt.Sprintf("%s cannot be read: %v.", name, err),
+	}
 }
 
 func tooLarge(format string, args ...any) *wire.Error {
