@@ -22,6 +22,8 @@ type ApproveOptions struct {
 	AllowActions bool   // run the gate's actions; also git config agentxchain.allowGateActions
 	DryRun       bool   // only say what would happen
 	Reason       string // recorded with the approval; may be empty
+
+	Shown *PendingGate // what the person saw; something else is not approved by their answer. nil: they asked for nothing
 }
 
 // Approved is the outcome of Approve.
@@ -73,6 +75,9 @@ func (r *Runner) Approve(ctx context.Context, opt ApproveOptions) (*Approved, er
 		}
 		files, err := c.gateFiles()
 		if err != nil {
+			return nil, err
+		}
+		if err := opt.Shown.still(gate, by, files); err != nil {
 			return nil, err
 		}
 		op := func(actions []protocol.ActionRun) protocol.Operation {

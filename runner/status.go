@@ -277,7 +277,13 @@ func (r *Runner) gateStanding(v *gitstore.View, phase string) (*GateStanding, er
 		}
 		return false
 	}}
-	if row := v.Index.LastRow; row.String("phase") == phase {
+	row := v.Index.LastRow
+	if s := v.State; s.PendingPhaseTransition != nil && v.Index.QueuedRow != nil {
+		row = v.Index.QueuedRow // the gate is judged by the turn that asked
+	} else if s.PendingRunCompletion != nil && v.Index.QueuedDone != nil {
+		row = v.Index.QueuedDone
+	}
+	if row.String("phase") == phase {
 		in.VerificationStatus = row.Object("verification").String("status")
 		in.VerificationReproducible = row.Object("normalized_verification").Bool("reproducible")
 	}

@@ -106,3 +106,32 @@ func statCount(s string) int {
 	}
 	return n
 }
+
+// FilesAt returns those of the named project-relative files that a commit holds. Names
+// beyond what one process takes are left out.
+//
+// Errors: not_found for what is no commit here, git_failed.
+func (r *Repository) FilesAt(ctx context.Context, commit string, names []string) ([]string, error) {
+	args := []string{"ls-tree", "-z", "--name-only", commit, "--"}
+	size := 0
+	for _, name := range names {
+		if size += len(name) + 1; size > argumentBytes {
+			break
+		}
+		args = append(args, name)
+	}
+	out, err := r.Git.Run(ctx, nil, args...)
+	if err != nil {
+		if ExitCode(err) >= 0 {
+			return nil, Errorf("not_found", err, "commit %s cannot be read", commit)
+		}
+		return nil, err
+	}
+	var files []string
+	for name := range bytes.SplitSeq(out, []byte{0}) {
+		if len(name) > 0 {
+			files = append(files, string(name))
+		}
+	}
+	return files, nil
+}

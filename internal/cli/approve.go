@@ -27,13 +27,17 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 	}
 	return &ucli.Command{
 		Name: name, Category: categoryRun, Usage: usage, Hidden: completion != nil,
-		Description: "The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. " +
+		Description: "At a terminal it shows what the answer is about and asks: yes, no, the documents' changes, the open objections, or quit, which ends " +
+			"with exit status 1 and leaves the gate waiting. Without a terminal, and with --yes, nothing is asked and the gate is approved. " +
+			"--show only shows, agents included. " +
+			"The gate is evaluated again on the files of now. Who approves, and whether a terminal was there, is recorded. " +
 			"--deny refuses the gate: the run goes back to work in its phase, and the next turn is told the reason. " +
 			"--withdraw takes the last approval back, as long as no turn was accepted after it: the run waits at the gate again. " +
 			"An agent inside a dispatched turn is refused.",
 		Flags: []ucli.Flag{
 			&ucli.BoolFlag{Name: "dry-run", Usage: "only say what would happen"},
 			&ucli.BoolFlag{Name: "allow-actions", Usage: "run the gate's actions, commands named in agentxchain.json"},
+			&ucli.BoolFlag{Name: "show", Usage: "only show what the answer is about: request, evidence, documents, objections"},
 			&ucli.BoolFlag{Name: "deny", Usage: "refuse the gate; needs --reason"},
 			&ucli.BoolFlag{Name: "withdraw", Usage: "take the last approval back; before the next turn is accepted"},
 			&ucli.StringFlag{Name: "reason", Usage: "why (`TEXT`); it is recorded"},
@@ -44,6 +48,11 @@ func newApproveCommand(f *term.Factory, name string, completion *bool) *ucli.Com
 				return err
 			}
 			switch {
+			case c.Bool("show"):
+				if err := alone(c, "show", "deny", "withdraw", "dry-run", "allow-actions", "yes"); err != nil {
+					return err
+				}
+				return runApproveShow(c.Context, f)
 			case c.Bool("deny"):
 				if err := alone(c, "deny", "withdraw", "dry-run", "allow-actions"); err != nil {
 					return err
@@ -81,6 +90,22 @@ func runApprove(ctx context.Context, f *term.Factory, o runner.ApproveOptions, y
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if !yes && !o.DryRun && f.Interactive() && r.InsideTurn() == "" {
+		// Without a gate that waits, the refusal below says it better.
+		if g, gerr := r.PendingGate(ctx); gerr == nil && g.Fits(o.Completion) {
+			said, reason, err := askPending(ctx, f, g, o.Reason)
+			switch {
+			case err != nil:
+				return err
+			case said == answerNo:
+				return denyWith(ctx, f, r, reason)
+			case said == answerQuit:
+				f.Out.Notice("Nothing was decided; the gate waits.")
+				return term.ErrFindings()
+			}
+			o.Shown = g
+		}
+	}
 	var out *runner.Approved
 	err = trusting(ctx, f, r, func() (err error) {
 		out, err = r.Approve(ctx, o)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/runner"
 )
 
 func runDeny(ctx context.Context, f *term.Factory, reason string) error {
@@ -15,6 +16,10 @@ func runDeny(ctx context.Context, f *term.Factory, reason string) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	return denyWith(ctx, f, r, reason)
+}
+
+func denyWith(ctx context.Context, f *term.Factory, r *runner.Runner, reason string) error {
 	out, err := r.Deny(ctx, reason)
 	tellNotices(f, out.Notices)
 	if err != nil {

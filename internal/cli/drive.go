@@ -141,6 +141,9 @@ func (d *drive) approver(auto bool) func(context.Context, loop.GateRequest) (boo
 		}
 		d.view.stop()
 		defer d.view.start()
+		if pending, perr := d.r.PendingGate(ctx); perr == nil {
+			d.f.Out.Aside(func(p *term.Printer) { printPendingGate(p, pending) })
+		}
 		yes, err := d.f.Prompt.Confirm(ctx, fmt.Sprintf("Gate %s (%s) waits for you. Approve?", term.OneLine(g.Gate), term.OneLine(what)), "git agentxchain approve", false)
 		if err != nil && errors.Is(err, context.Canceled) {
 			return false, nil

@@ -4,6 +4,7 @@ package term
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -180,3 +181,26 @@ func Clean(s string) string { return text.Visible(s) }
 // OneLine is text.OneLine: other people's text for table cells, list items and
 // messages.
 func OneLine(s string) string { return text.OneLine(s) }
+
+// Aside prints text for people beside the result: what a question is about. It goes to
+// stderr, where the question is.
+func (o *Output) Aside(print func(*Printer)) {
+	if o.f.Global.JSON {
+		return
+	}
+	_ = o.Flush()
+	print(&Printer{w: o.f.Env.Stderr, Style: o.errSty(), Now: o.f.Env.Now, width: o.width()})
+}
+
+// Paged prints a long text between two questions, through the pager where stdout is a
+// terminal, and comes back when the person has left it.
+func (o *Output) Paged(ctx context.Context, print func(*Printer)) {
+	if o.f.Global.JSON || !o.f.Env.IsTerminal(o.f.Env.Stdout) {
+		o.Aside(print)
+		return
+	}
+	o.Page(ctx)
+	print(o.Printer())
+	_ = o.Flush()
+	o.stopPager()
+}

@@ -1,0 +1,391 @@
+// PendingGate: what a person is shown before the question whether a gate opens.
+
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/gitstore"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/internal/text"
+	"github.com/git-agentxchain/git-agentxchain/protocol"
+	"github.com/git-agentxchain/git-agentxchain/protocol/config"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// Limits of what is shown of a gate. What is beyond them is counted or named.
+const (
+	maxShownDiff      = 128 << 10 // bytes of all documents together
+	maxShownDiffLines = 2000
+	maxShownFiles     = 200  // files a turn changed
+	maxShownOps       = 5000 // operations looked through for the last approval
+)
+
+// PendingGate is a gate that waits for a person, with everything the decision is
+// about (docs/spec/gates.md#what-is-shown-before-the-question). It is of now: files may
+// change before the answer, and the approval is judged again.
+type PendingGate struct {
+	Run         string
+	Op          OpID   // the run's newest operation
+	Type        string // phase_transition, run_completion
+	Gate        string
+	From, To    string // phases; To is "" for a completion
+	RequestedBy string // turn, "" when the state does not say
+	Role        string // of that turn
+	Summary     string // of that turn, its own words
+	RequestedAt time.Time
+	BlockedOn   string // what the run is blocked on besides, "" for nothing
+
+	Result       protocol.GateResult // the predicates, held against the files of now
+	Verification string              // status the requesting turn reported, "" for none
+	Documents    []GateDocument
+	Since        DiffBase // what Diff and the documents' counts begin from
+	Diff         string   // of the documents, a patch
+	Cut          string   // what Diff leaves out, "" for nothing
+
+	Objections []*ojson.Object // open ones: {turn_id, role, id, severity, statement}
+	Changed    []string        // files the requesting turn changed
+	MoreFiles  int             // further ones
+	Checkpoint string          // the commit that holds them, "" for none
+	Actions    []config.GateAction
+	Approvals  []GateVote // of people, as far as the gate asks for several
+
+	Yes, No string // what follows
+}
+
+// GateVote is one person's yes to a gate that waits for more of them.
+type GateVote struct {
+	Name, Email string
+	At          string
+}
+
+// GateDocument is a document the gate looks at.
+type GateDocument struct {
+	Path           string
+	Required       bool
+	Owner          string // role, "" when none is asked for
+	Present        bool
+	SHA256         string // hex, "" when it is absent
+	Size           int
+	SinceRun       bool // it differs from what was committed when the run began
+	SincePhase     bool // or when the phase began
+	SinceLast      bool // or at Since
+	Added, Removed int  // lines since Since; -1 for a binary file
+	Reasons        []string
+}
+
+// DiffBase is the commit of the project that documents are compared with.
+type DiffBase struct {
+	What   string // approval, run, or "" when nothing can be compared
+	Commit string
+	Op     OpID
+	At     time.Time
+}
+
+// PendingGate looks at the gate that waits for a person. It takes no lock and changes
+// nothing, and agents may ask too.
+//
+// Errors: nothing_pending, git_failed, and those of View.
+func (r *Runner) PendingGate(ctx context.Context) (*PendingGate, error) {
+	v, err := r.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := v.State
+	if !run.HasPending(s) {
+		return nil, &wire.Error{
+			Code:    wire.CodeNothingPending,
+			Field:   "pending",
+			Message: fmt.Sprintf("No gate waits for a person; the run is %s.", s.Status),
+			Hint:    "git agentxchain status",
+		}
+	}
+	out := &PendingGate{
+		Run:        s.Run(),
+		Op:         v.Op,
+		Approvals:  []GateVote{}, // votes of several approvers go here
+		Objections: v.Index.OpenObjections,
+	}
+	row := out.request(v)
+	if s.Status == wire.StatusBlocked {
+		out.BlockedOn = wire.OrEmpty(s.BlockedOn)
+	}
+	standing, err := r.gateStanding(v, s.Phase)
+	if err != nil {
+		return nil, err
+	}
+	if standing != nil {
+		out.Result = standing.Result
+	}
+	if g := v.Config.Gate(out.Gate); g != nil {
+		out.Actions = g.Actions
+		for _, a := range config.GateArtifacts(v.Config, g, s.Phase) {
+			out.Documents = append(out.Documents, GateDocument{Path: a.Path, Required: a.Required, Owner: a.OwnedBy})
+		}
+	}
+	out.turn(row)
+	out.outcomes()
+	return out, r.documents(ctx, v, out)
+}
+
+// request fills in what is asked for and returns the accepted turn that asked, nil when
+// it is not known.
+func (g *PendingGate) request(v *gitstore.View) *ojson.Object {
+	s, row, at := v.State, v.Index.QueuedRow, ""
+	if p := s.PendingPhaseTransition; p != nil {
+		g.Type, g.Gate, g.From, g.To = run.GatePhase, p.Gate, cmp.Or(p.From, s.Phase), p.To
+		g.RequestedBy, at = p.RequestedByTurn, p.RequestedAt
+	} else {
+		p := s.PendingRunCompletion
+		row = v.Index.QueuedDone
+		g.Type, g.Gate, g.From = run.GateCompletion, p.Gate, s.Phase
+		g.RequestedBy, at = p.RequestedByTurn, p.RequestedAt
+	}
+	if t, err := wire.ParseTime(at); err == nil {
+		g.RequestedAt = t
+	}
+	if row == nil && v.Index.LastRow.String("turn_id") == g.RequestedBy {
+		row = v.Index.LastRow
+	}
+	return row
+}
+
+func (g *PendingGate) turn(row *ojson.Object) {
+	if row == nil {
+		return
+	}
+	g.Role, g.Summary = row.String("role"), row.String("summary")
+	g.Verification = row.Object("verification").String("status")
+	g.Checkpoint = row.String("checkpoint_sha")
+	g.Changed = row.Strings("files_changed")
+	if seen := row.Object("observed_artifact").Strings("files_changed"); len(seen) > 0 {
+		g.Changed = seen // what was observed says more than what was declared
+	}
+	if n := len(g.Changed); n > maxShownFiles {
+		g.Changed, g.MoreFiles = g.Changed[:maxShownFiles], n-maxShownFiles
+	}
+}
+
+func (g *PendingGate) outcomes() {
+	g.Yes, g.No = "the run completes", "the run goes on in phase "+g.From+", and the next turn reads your reason"
+	if g.To != "" {
+		g.Yes = "the run enters phase " + g.To
+	}
+	if n := len(g.Actions); n > 0 {
+		g.Yes = text.Count(n, "command of the gate is run first; ", "commands of the gate are run first; ") + g.Yes
+	}
+	if g.Result.Action == protocol.ActionGateFailed {
+		g.Yes = "refused, because the gate does not hold on the files of now"
+	}
+}
+
+// documents reads the gate's documents and compares them with what was committed when
+// the run began, when the phase began, and at the last approval.
+func (r *Runner) documents(ctx context.Context, v *gitstore.View, g *PendingGate) error {
+	var names []string
+	added := make(map[string][]byte) // of documents: what git may not know
+	for i := range g.Documents {
+		d := &g.Documents[i]
+		for _, f := range g.Result.Findings {
+			if f.Path == d.Path {
+				d.Reasons = append(d.Reasons, f.Reason)
+			}
+		}
+		clean, problem := wire.CleanPath(d.Path)
+		if problem != "" {
+			continue
+		}
+		data, err := readProjectFile(r.dir(), clean, maxGateFile)
+		if err != nil {
+			return err
+		}
+		names = append(names, clean)
+		if data != nil {
+			b := protocol.NewBlob(data)
+			d.Present, d.SHA256, d.Size = true, b.Digest, b.Size
+			added[clean] = data
+		}
+	}
+	runs, phase, last, err := r.bases(ctx, v)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	since := func(base DiffBase, mark func(*GateDocument, FileStat)) error {
+		if base.Commit == "" {
+			return nil
+		}
+		stats, err := r.changedSince(ctx, base.Commit, names, added)
+		for i := range g.Documents {
+			for _, f := range stats {
+				if f.Path == g.Documents[i].Path {
+					mark(&g.Documents[i], f)
+				}
+			}
+		}
+		return err
+	}
+	g.Since = last
+	if err := since(runs, func(d *GateDocument, _ FileStat) { d.SinceRun = true }); err != nil {
+		return err
+	}
+	if err := since(phase, func(d *GateDocument, _ FileStat) { d.SincePhase = true }); err != nil {
+		return err
+	}
+	if err := since(last, func(d *GateDocument, f FileStat) { d.SinceLast, d.Added, d.Removed = true, f.Added, f.Removed }); err != nil {
+		return err
+	}
+	return r.shownDiff(ctx, g, added)
+}
+
+// bases are the commits the project stood at when the run began, when its phase began
+// and when a person last approved a gate of it; the last is the first without an
+// approval.
+func (r *Runner) bases(ctx context.Context, v *gitstore.View) (began, phase, last DiffBase, err error) {
+	if v.Op == "" {
+		return began, phase, last, nil
+	}
+	ops, err := r.Store.Log(ctx, v.State.Run(), maxShownOps)
+	if err != nil {
+		return began, phase, last, err
+	}
+	entered, perr := wire.ParseTime(wire.OrEmpty(v.State.PhaseEnteredAt))
+	withdrawn := 0
+	for i := range ops {
+		op := &ops[i]
+		base := DiffBase{Commit: op.CodeHead, Op: op.Op, At: op.Time}
+		switch {
+		case op.Name == protocol.OpWithdraw:
+			withdrawn++
+		case strings.HasPrefix(op.Name, "approve_") && strings.HasPrefix(op.Subject, "approve ") && withdrawn > 0:
+			withdrawn--
+		case strings.HasPrefix(op.Name, "approve_") && strings.HasPrefix(op.Subject, "approve ") && last.What == "":
+			last = base
+			last.What = "approval"
+		}
+		if perr == nil && phase.What == "" && !op.Time.After(entered) {
+			phase = base
+			phase.What = "phase"
+		}
+		if op.Name == "init_run" || len(op.Parents) == 0 {
+			began = base
+			began.What = "run"
+			break
+		}
+	}
+	if last.What == "" {
+		last = began
+	}
+	return began, phase, last, nil
+}
+
+// changedSince lists the named files that differ from the commit. What git does not
+// know is all new.
+func (r *Runner) changedSince(ctx context.Context, commit string, names []string, have map[string][]byte) ([]FileStat, error) {
+	stats, _, _, err := r.WorkDiff(ctx, commit, names, 1)
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.Store.Repository().FilesAt(ctx, commit, names)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		listed := slices.ContainsFunc(stats, func(f FileStat) bool { return f.Path == name })
+		if data, ok := have[name]; ok && !listed && !slices.Contains(known, name) {
+			stats = append(stats, FileStat{Path: name, Added: countLines(data)})
+		}
+	}
+	return stats, nil
+}
+
+func countLines(data []byte) int {
+	n := bytes.Count(data, []byte("\n"))
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// shownDiff is the patch of the changed documents, as much as a person may read.
+func (r *Runner) shownDiff(ctx context.Context, g *PendingGate, have map[string][]byte) error {
+	var b strings.Builder
+	lines, left := 0, []string{}
+	for i := range g.Documents {
+		d := &g.Documents[i]
+		if !d.SinceLast {
+			continue
+		}
+		_, patch, cut, err := r.WorkDiff(ctx, g.Since.Commit, []string{d.Path}, maxShownDiff)
+		if err != nil {
+			return err
+		}
+		if len(patch) == 0 && !cut && d.Present {
+			patch = newFilePatch(d.Path, have[d.Path])
+		}
+		n := bytes.Count(patch, []byte("\n"))
+		if cut || b.Len()+len(patch) > maxShownDiff || lines+n > maxShownDiffLines {
+			left = append(left, d.Path)
+			continue
+		}
+		lines += n
+		b.WriteString(strings.ToValidUTF8(string(patch), "\uFFFD"))
+	}
+	g.Diff = b.String()
+	if len(left) > 0 {
+		g.Cut = fmt.Sprintf("%s too long to show here: %s", text.Count(len(left), "document is", "documents are"), wire.ListSome(left, 5))
+	}
+	return nil
+}
+
+// newFilePatch is the patch of a file that git does not know.
+func newFilePatch(path string, data []byte) []byte {
+	if len(data) > maxShownDiff || bytes.IndexByte(data, 0) >= 0 {
+		return fmt.Appendf(nil, "new file %s, %d bytes\n", path, len(data))
+	}
+	n := countLines(data)
+	out := fmt.Appendf(nil, "--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n", path, n)
+	for line := range bytes.Lines(data) {
+		out = append(append(out, '+'), bytes.TrimRight(line, "\n")...)
+		out = append(out, '\n')
+	}
+	return out
+}
+
+// Fits reports whether the gate is of the kind that is asked about; nil asks about any.
+func (g *PendingGate) Fits(completion *bool) bool {
+	return completion == nil || *completion == (g.Type == run.GateCompletion)
+}
+
+// still refuses to answer for something else than was shown: another request, or
+// documents that have changed since.
+func (g *PendingGate) still(gate, by string, files []protocol.FileBlob) error {
+	if g == nil {
+		return nil
+	}
+	moved := func(what string) error {
+		return &wire.Error{
+			Code:    gitstore.CodeStateMoved,
+			Field:   "gates." + gate,
+			Message: "What was shown is not what waits now: " + what + ".",
+			Hint:    "git agentxchain approve",
+		}
+	}
+	if g.Gate != gate || g.RequestedBy != by {
+		return moved("gate " + gate + " waits")
+	}
+	for _, d := range g.Documents {
+		for _, f := range files {
+			if f.Path == d.Path && (f.Blob != nil) != d.Present || f.Path == d.Path && f.Blob != nil && f.Blob.Digest != d.SHA256 {
+				return moved(d.Path + " has changed")
+			}
+		}
+	}
+	return nil
+}
