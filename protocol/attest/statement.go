@@ -238,9 +238,11 @@ func (s *Statement) setSubjects(doc *ojson.Object) *wire.Error {
 				Path:   name,
 				SHA256: text,
 			})
-		case algorithm == "sha256" && len(list) == 1 && o.String("uri") == configURI && text == doc.Object("predicate").String("config"):
+		case algorithm == "sha256" && len(list) == 1 && o.String("uri") == configURI &&
+			text == doc.Object("predicate").String("config"):
 		default:
-			return invalid(at, "%s is neither a file, the tree, the commit nor the configuration, or is there twice", at)
+			return invalid(at,
+				"%s is neither a file, the tree, the commit nor the configuration, or is there twice", at)
 		}
 	}
 	return nil
@@ -275,7 +277,8 @@ func (s *Statement) check() *wire.Error {
 			limit = maxText
 		}
 		if !plain(*m.value, limit, m.name == "reason") {
-			return invalid("predicate."+m.name, "predicate.%s must be UTF-8 of at most %d bytes without control characters",
+			return invalid("predicate."+m.name,
+				"predicate.%s must be UTF-8 of at most %d bytes without control characters",
 				m.name, limit)
 		}
 	}
@@ -305,7 +308,8 @@ func (s *Statement) check() *wire.Error {
 		{"subject", s.Tree, s.Tree == "" || gitID(s.Tree)},
 	} {
 		if !m.fits {
-			return invalid(m.name, "%s must be lower case hex digits of the right number, not %s", m.name, ojson.Shown(m.value))
+			return invalid(m.name, "%s must be lower case hex digits of the right number, not %s", m.name,
+				ojson.Shown(m.value))
 		}
 	}
 	if e := s.checkTimes(); e != nil {
@@ -317,7 +321,8 @@ func (s *Statement) check() *wire.Error {
 func (s *Statement) checkTimes() *wire.Error {
 	for _, t := range []time.Time{s.IssuedAt, s.ExpiresAt} {
 		if y := t.UTC().Year(); y < 1970 || y > 9999 || !t.Equal(t.Truncate(time.Millisecond)) {
-			return invalid("predicate.issued_at", "times must lie in the years 1970 to 9999 and have whole milliseconds")
+			return invalid("predicate.issued_at",
+				"times must lie in the years 1970 to 9999 and have whole milliseconds")
 		}
 	}
 	if !s.ExpiresAt.After(s.IssuedAt) {
@@ -328,7 +333,8 @@ func (s *Statement) checkTimes() *wire.Error {
 
 func (s *Statement) checkEvidence() *wire.Error {
 	if len(s.Evidence) > MaxEvidence {
-		return invalid("subject", "the statement speaks of %d files; at most %d are signed for", len(s.Evidence), MaxEvidence)
+		return invalid("subject", "the statement speaks of %d files; at most %d are signed for", len(s.Evidence),
+			MaxEvidence)
 	}
 	seen := make(map[string]bool, len(s.Evidence))
 	for _, f := range s.Evidence {

@@ -168,8 +168,10 @@ func TestStatementRefused(t *testing.T) {
 		"an upper case id":       {strings.Repeat("1", 40), strings.Repeat("A", 40)},
 		"a short id":             {strings.Repeat("1", 40), strings.Repeat("1", 39)},
 		"no subject":             {`"subject":[`, `"subjects":[`},
-		"a file twice":           {`"subject":[`, `"subject":[{"name":".planning/ship-verdict.md","digest":{"sha256":"` + strings.Repeat("e", 64) + `"}},`},
-		"a tree twice":           {`"subject":[`, `"subject":[{"name":"x","digest":{"gitTree":"` + strings.Repeat("4", 40) + `"}},`},
+		"a file twice": {`"subject":[`,
+			`"subject":[{"name":".planning/ship-verdict.md","digest":{"sha256":"` + strings.Repeat("e", 64) + `"}},`},
+		"a tree twice": {`"subject":[`,
+			`"subject":[{"name":"x","digest":{"gitTree":"` + strings.Repeat("4", 40) + `"}},`},
 		"a nameless file":        {`"name":".planning/ship-verdict.md",`, ``},
 		"two digests":            {`{"sha256":`, `{"sha1":"00","sha256":`},
 		"another digest":         {`{"gitTree":`, `{"sha1":`},
@@ -224,15 +226,16 @@ func TestEnvelope(t *testing.T) {
 		t.Fatalf("%v\n%s", err, cmp.Diff(e, got))
 	}
 	for name, c := range map[string]struct{ old, with, code string }{
-		"not JSON":           {"{", "[", wire.CodeEnvelopeInvalid},
-		"another payload":    {PayloadType, "text/plain", wire.CodeEnvelopeInvalid},
-		"no signature":       {`"signatures":[`, `"signatures":[],"x":[`, wire.CodeEnvelopeInvalid},
-		"two signatures":     {`"signatures":[`, `"signatures":[{},`, wire.CodeEnvelopeInvalid},
-		"not an object":      {`"signatures":[`, `"signatures":["x"],"x":[`, wire.CodeEnvelopeInvalid},
-		"no base64":          {`"payload":"`, `"payload":"!`, wire.CodeEnvelopeInvalid},
-		"no payload":         {`"payload":"`, `"payload":"","x":"`, wire.CodeEnvelopeInvalid},
-		"a long key id":      {`"keyid":"`, `"keyid":"` + strings.Repeat("x", maxName), wire.CodeEnvelopeInvalid},
-		"too many bytes":     {`"payload":"`, `"payload":"` + strings.Repeat("A", maxEnvelope), wire.CodeEnvelopeInvalid},
+		"not JSON":        {"{", "[", wire.CodeEnvelopeInvalid},
+		"another payload": {PayloadType, "text/plain", wire.CodeEnvelopeInvalid},
+		"no signature":    {`"signatures":[`, `"signatures":[],"x":[`, wire.CodeEnvelopeInvalid},
+		"two signatures":  {`"signatures":[`, `"signatures":[{},`, wire.CodeEnvelopeInvalid},
+		"not an object":   {`"signatures":[`, `"signatures":["x"],"x":[`, wire.CodeEnvelopeInvalid},
+		"no base64":       {`"payload":"`, `"payload":"!`, wire.CodeEnvelopeInvalid},
+		"no payload":      {`"payload":"`, `"payload":"","x":"`, wire.CodeEnvelopeInvalid},
+		"a long key id":   {`"keyid":"`, `"keyid":"` + strings.Repeat("x", maxName), wire.CodeEnvelopeInvalid},
+		"too many bytes": {`"payload":"`, `"payload":"` + strings.Repeat("A", maxEnvelope),
+			wire.CodeEnvelopeInvalid},
 		"a format of no one": {`"sig":"`, `"sig":"AAAA`, wire.CodeSignatureFormat},
 	} {
 		bad := strings.Replace(string(data), c.old, c.with, 1)

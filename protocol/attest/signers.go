@@ -1,0 +1,269 @@
+// Those who may sign: the files of the repository that say it, and the judgement of a
+// signature against them.
+
+package attest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// The files of signers (docs/spec/approvals.md#the-files-of-signers), project-relative.
+const (
+	AllowedSignersPath = ".agentxchain/allowed_signers"
+	RevokedSignersPath = ".agentxchain/revoked_signers"
+	OpenPGPSignersPath = ".agentxchain/signers/openpgp.asc"
+	X509SignersPath    = ".agentxchain/signers/x509.pem"
+)
+
+// Namespace is that of git's SSH signatures, and of ours.
+const Namespace = "git"
+
+const (
+	maxSignersFile = 512 << 10 // bytes of each file
+	maxSignersLine = 16 << 10
+	maxSignersRows = 5000 // lines, keys, certificates
+	maxProblems    = 50
+	minRSA         = 2048 // bits
+)
+
+// Signers is who may sign. The zero value knows no signer.
+type Signers struct {
+	allowed   []allowed
+	revoked   map[string]bool // fingerprints as in Signature.KeyID
+	openpgp   pgpKeys
+	x509      certificates
+	uncertain string // why what is revoked cannot be known, "" when it can
+}
+
+// SignerFiles are the paths ParseSigners knows.
+func SignerFiles() []string {
+	return []string{AllowedSignersPath, RevokedSignersPath, OpenPGPSignersPath, X509SignersPath}
+}
+
+// ParseSigners reads the files of signers, by path; files it does not know are passed
+// over. What it cannot understand lets no one sign and is among the problems, whose
+// Field is path:line. It never fails.
+func ParseSigners(files map[string][]byte) (*Signers, wire.Problems) {
+	s := &Signers{revoked: make(map[string]bool)}
+	p := &findings{}
+	for _, path := range SignerFiles() {
+		data, there := files[path]
+		p.path = path
+		before := p.count
+		switch {
+		case !there:
+		case len(data) > maxSignersFile:
+			p.add(0, "the file has %d bytes; at most %d are read", len(data), maxSignersFile)
+		case path == AllowedSignersPath:
+			s.allowed = parseAllowed(data, p)
+		case path == RevokedSignersPath:
+			parseRevoked(data, s.revoked, p)
+		case path == OpenPGPSignersPath:
+			s.openpgp = parseOpenPGP(data, p)
+		case path == X509SignersPath:
+			s.x509 = parseX509(data, p)
+		}
+		if path == RevokedSignersPath && p.count > before {
+			s.uncertain = p.first
+		}
+	}
+	return s, p.list
+}
+
+// findings collects problems of one file after the other.
+type findings struct {
+	path  string
+	list  wire.Problems
+	count int
+	first string // of the file of revoked signers: how the list begins to be uncertain
+}
+
+// add reports a problem of a line, 0 for the whole file.
+func (f *findings) add(line int, format string, args ...any) {
+	field := f.path
+	if line > 0 {
+		field = fmt.Sprintf("%s:%d", f.path, line)
+	}
+	message := field + ": " + fmt.Sprintf(format, args...)
+	if f.path == RevokedSignersPath && f.first == "" {
+		f.first = message
+	}
+	if f.count++; f.count <= maxProblems {
+		f.list = append(f.list, wire.Problem{
+			Code:    wire.CodeSignersInvalid,
+			Field:   field,
+			Message: message,
+		})
+	}
+}
+
+// Signature is a signature that fits its envelope and was made by an allowed key.
+type Signature struct {
+	Principals []string // names the key speaks for; those that only a pattern allows are not among them
+	Format     string
+	KeyID      string // SHA256:BASE64, openpgp:HEX or x509:HEX, as revoked_signers takes it
+	Key        string // what counts once where several signatures are needed: all names of one key share it
+
+	rules []rule
+}
+
+// rule lets a key speak for names, or says why it does not.
+type rule struct {
+	names    []string // literal; nil where the pattern alone says it
+	patterns string   // a pattern list of ssh_config(5), "" for none
+	refusal  *wire.Error
+}
+
+func (r *rule) covers(name string) bool {
+	return (r.names == nil || slices.Contains(r.names, name)) && (r.patterns == "" || matchList(name, r.patterns))
+}
+
+// SpeaksFor returns nil when the key may sign as the principal, else why not:
+// signer_unknown, signer_expired or signer_namespace.
+func (s *Signature) SpeaksFor(principal string) *wire.Error {
+	var refusal *wire.Error
+	for _, r := range s.rules {
+		switch {
+		case !r.covers(principal):
+		case r.refusal == nil:
+			return nil
+		default:
+			refusal = worse(refusal, r.refusal)
+		}
+	}
+	if refusal == nil {
+		refusal = failure(wire.CodeSignerUnknown, "the key %s is not listed for %q; it speaks for %s", s.KeyID,
+			principal, nameList(s.Principals))
+	}
+	return refusal
+}
+
+// worse is the refusal that is nearer to being none: an expired signer once could sign.
+func worse(a, b *wire.Error) *wire.Error {
+	if a == nil || b.Code == wire.CodeSignerExpired {
+		return b
+	}
+	return a
+}
+
+// settle turns the rules of a key that signed into a signature, or into a refusal
+// where none of them holds.
+func settle(sig *Signature) (*Signature, *wire.Error) {
+	names := make(map[string]bool)
+	var refusal *wire.Error
+	good := false
+	for _, r := range sig.rules {
+		if r.refusal != nil {
+			refusal = worse(refusal, r.refusal)
+			continue
+		}
+		good = true
+		listed := r.names
+		if listed == nil {
+			listed = strings.Split(r.patterns, ",")
+		}
+		for _, n := range listed {
+			if n != "" && (r.names != nil || !strings.ContainsAny(n, "*?!")) && r.covers(n) {
+				names[n] = true
+			}
+		}
+	}
+	if !good {
+		if refusal == nil {
+			refusal = failure(wire.CodeSignerUnknown, "the key %s belongs to no allowed signer", sig.KeyID)
+		}
+		return nil, refusal
+	}
+	sig.Principals = slices.Sorted(maps.Keys(names))
+	return sig, nil
+}
+
+// Verify judges the signature of an envelope. at is when the statement was issued: keys,
+// certificates and lines of allowed_signers must have been valid then. Whether the key
+// may speak for the statement's principal is for SpeaksFor. Fails with signature_format,
+// signature_invalid, signer_unknown, signer_expired, signer_revoked, signer_namespace or
+// signers_invalid (docs/spec/approvals.md#how-a-signature-is-judged).
+func (s *Signers) Verify(env *Envelope, at time.Time) (*Signature, *wire.Error) {
+	switch {
+	case s.uncertain != "":
+		return nil, &wire.Error{
+			Code:    wire.CodeSignersInvalid,
+			Field:   RevokedSignersPath,
+			Message: "no signature counts while the revoked signers are not known: " + s.uncertain,
+			Hint:    "correct " + RevokedSignersPath,
+		}
+	case len(env.Signature) == 0 || len(env.Signature) > MaxSignature || len(env.Payload) > MaxStatement:
+		return nil, failure(wire.CodeSignatureFormat,
+			"the signature has %d bytes and the statement %d; at most %d and %d are read",
+			len(env.Signature), len(env.Payload), MaxSignature, MaxStatement)
+	case env.Format != FormatOf(env.Signature):
+		return nil, failure(wire.CodeSignatureFormat, "the signature is not in the armour of the format %q",
+			env.Format)
+	}
+	message := PAE(PayloadType, env.Payload)
+	switch env.Format {
+	case FormatSSH:
+		return s.verifySSH(env.Signature, message, at)
+	case FormatOpenPGP:
+		return s.verifyOpenPGP(env.Signature, message, at)
+	case FormatX509:
+		return s.verifyX509(env.Signature, message, at)
+	}
+	return nil, failure(wire.CodeSignatureFormat,
+		"the signature is neither an SSH, an OpenPGP nor a CMS signature in its armour")
+}
+
+func (s *Signers) isRevoked(ids ...string) *wire.Error {
+	for _, id := range ids {
+		if s.revoked[id] {
+			return failure(wire.CodeSignerRevoked, "the key %s is listed in %s", id, RevokedSignersPath)
+		}
+	}
+	return nil
+}
+
+func failure(code, format string, args ...any) *wire.Error {
+	e := &wire.Error{
+		Code:    code,
+		Message: fmt.Sprintf(format, args...),
+	}
+	if code == wire.CodeSignerUnknown {
+		e.Hint = "list the signer in " + AllowedSignersPath + " and commit it to the protected branch"
+	}
+	return e
+}
+
+func nameList(names []string) string {
+	if len(names) == 0 {
+		return "no one by name"
+	}
+	return strings.Join(names, ", ")
+}
+
+// guard keeps a panic of a library on hostile bytes from ending the program.
+func guard[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it cannot be read: %v", r)
+		}
+	}()
+	return f()
+}
+
+// window says why at lies outside of a time of validity, "" when it lies within; zero
+// times are no limit.
+func window(at, after, before time.Time) string {
+	switch {
+	case !after.IsZero() && at.Before(after):
+		return "valid only from " + wire.FormatTime(after)
+	case !before.IsZero() && at.After(before):
+		return "valid only until " + wire.FormatTime(before)
+	}
+	return ""
+}
