@@ -19,6 +19,7 @@ type AssignTurn struct {
 	Baseline     *run.Baseline `json:"baseline"`
 	Dirty        []string      `json:"dirty"`                  // dirty project-owned paths at assignment
 	Undispatched bool          `json:"undispatched,omitempty"` // leave the turn as assigned; another step dispatches it
+	LeaveGate    bool          `json:"leave_gate,omitempty"`   // a person means to take the request of a waiting gate back
 }
 
 func (*AssignTurn) Name() string      { return "assign_turn" }
@@ -28,15 +29,19 @@ func (op *AssignTurn) Blobs() []*Blob { return nil }
 type AssignResult struct {
 	Turn     *run.Turn
 	Warnings []string
+	Left     string // the gate whose request was taken back, "" for none
 }
 
 func (op *AssignTurn) apply(t *transition) *wire.Error {
-	s := t.s
+	s, left := t.s, ""
 	switch {
 	case s.Status == wire.StatusBlocked:
 		return blockedError(s, "assign a turn")
 	case s.Status == wire.StatusPaused:
-		return pendingError(s, "assign a turn")
+		var err *wire.Error
+		if left, err = op.leaveGate(t); err != nil {
+			return err
+		}
 	case s.Status != wire.StatusActive:
 		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
 			Message: fmt.Sprintf("A turn can be assigned only in an active run; this one is %s.", s.Status), Hint: "git agentxchain status"}
@@ -85,7 +90,7 @@ func (op *AssignTurn) apply(t *transition) *wire.Error {
 	t.about(turn)
 	t.session = "turn_assigned"
 	t.subject = fmt.Sprintf("assign %s to %s (%s)", turn.TurnID, id, s.Phase)
-	t.result = &AssignResult{Turn: turn, Warnings: warnings}
+	t.result = &AssignResult{Turn: turn, Warnings: warnings, Left: left}
 	return nil
 }
 

@@ -33,9 +33,13 @@ func (op *Escalate) apply(t *transition) *wire.Error {
 		return &wire.Error{Code: wire.CodeReasonRequired, Field: "reason", Message: "An escalation needs a reason.", Hint: "git agentxchain escalate --reason TEXT"}
 	}
 	s := t.s
-	if s.Status != wire.StatusActive {
-		return &wire.Error{Code: wire.CodeInvalidStateTransition, Field: "status",
-			Message: fmt.Sprintf("A run can be escalated only while it is active; it is %s.", s.Status), Hint: "git agentxchain status"}
+	if s.Status != wire.StatusActive && s.Status != wire.StatusPaused {
+		return &wire.Error{
+			Code:    wire.CodeInvalidStateTransition,
+			Field:   "status",
+			Message: fmt.Sprintf("A run can be escalated only while it is active or waits at a gate; it is %s.", s.Status),
+			Hint:    "git agentxchain status",
+		}
 	}
 	var turn *run.Turn
 	if op.TurnID != "" || s.ActiveTurns.Len() > 0 {

@@ -46,7 +46,6 @@ func TestPauseForAPerson(t *testing.T) {
 	}
 	w.fails(wire.CodeAwaitingApproval, AcceptTurn{}.withTurn(w))
 	w.fails(wire.CodeAwaitingApproval, &Reactivate{})
-	w.fails(wire.CodeInvalidStateTransition, &Escalate{Reason: "x"})
 }
 
 // withTurn puts a turn of another tool's making into a paused run.

@@ -269,6 +269,7 @@ func (m *opsMachine) audit() Operation {
 func (m *opsMachine) assign() Operation {
 	op := m.w.assignment(m.role())
 	op.Undispatched = m.d.one(6)
+	op.LeaveGate = m.d.one(2)
 	return op
 }
 
@@ -291,7 +292,7 @@ func (m *opsMachine) operation() Operation {
 	if !d.one(8) {
 		switch s.Status {
 		case wire.StatusPaused:
-			return pick(d, m.approve, m.approve, m.approve, m.block)()
+			return pick(d, m.approve, m.approve, m.approve, m.approve, m.approve, m.approve, m.block, m.block, escalate, m.assign)()
 		case wire.StatusCompleted, wire.StatusFailed:
 			return pick(d, restart, m.checkpoint, m.withdraw)()
 		case wire.StatusBlocked:
@@ -390,7 +391,7 @@ func (w *opsWorld) prevented(op Operation, err *wire.Error) string {
 func (w *opsWorld) agentDid(op Operation, before []byte) {
 	w.t.Helper()
 	was, _ := run.DecodeState(before)
-	if was.Status == wire.StatusPaused && w.state.Status != wire.StatusPaused && op.Name() != "block" {
+	if was.Status == wire.StatusPaused && w.state.Status != wire.StatusPaused && op.Name() != "block" && op.Name() != "escalate" {
 		w.t.Fatalf("%s from inside a turn ended a wait for approval", op.Name())
 	}
 	if was.Status == wire.StatusBlocked && w.state.Status != wire.StatusBlocked && op.Name() != "accept_turn" {

@@ -37,7 +37,7 @@ func legalEdges(op string) []edge {
 	case "queue_charters":
 		return []edge{{active, active}}
 	case "assign_turn":
-		return []edge{{active, active}, {active, blocked}}
+		return []edge{{active, active}, {active, blocked}, {paused, active}}
 	case "accept_turn":
 		return []edge{{active, active}, {active, paused}, {active, blocked}, {active, completed},
 			{blocked, active}, {blocked, paused}, {blocked, blocked}, {blocked, completed}, {paused, paused}}
@@ -53,7 +53,9 @@ func legalEdges(op string) []edge {
 		return []edge{{active, active}, {blocked, blocked}}
 	case "watch_turns":
 		return []edge{{active, blocked}, {blocked, blocked}}
-	case "escalate", "dispatch_timeout":
+	case "escalate":
+		return []edge{{active, blocked}, {paused, blocked}}
+	case "dispatch_timeout":
 		return []edge{{active, blocked}}
 	case "block":
 		return []edge{{active, blocked}, {paused, blocked}, {blocked, blocked}}

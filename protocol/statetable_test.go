@@ -35,7 +35,7 @@ func TestLegalTransitionTable(t *testing.T) {
 	want := map[string]string{
 		"scaffold":           "idle>idle",
 		"init_run":           "idle>active blocked>active completed>active failed>active",
-		"assign_turn":        "active>active active>blocked",
+		"assign_turn":        "active>active active>blocked paused>active",
 		"accept_turn":        "active>active active>paused active>blocked active>completed paused>paused blocked>active blocked>paused blocked>blocked blocked>completed",
 		"reject_turn":        "active>active active>blocked paused>paused blocked>active blocked>blocked",
 		"reissue_turn":       "active>active active>blocked paused>paused blocked>active blocked>blocked",
@@ -44,7 +44,7 @@ func TestLegalTransitionTable(t *testing.T) {
 		OpWithdraw:           "", // without an approval to take back
 		OpAbandon:            "active>failed paused>failed blocked>failed",
 		"approve_completion": "paused>paused paused>blocked blocked>blocked",
-		"escalate":           "active>blocked",
+		"escalate":           "active>blocked paused>blocked",
 		"block":              "active>blocked paused>blocked blocked>blocked",
 		"reactivate":         "blocked>active",
 		"checkpoint_turn":    "idle>idle active>active paused>paused blocked>blocked completed>completed failed>failed",

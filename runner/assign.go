@@ -17,6 +17,7 @@ import (
 // AssignOptions says whom to give a turn.
 type AssignOptions struct {
 	Role   string // "" resolves the next role
+	Leave  bool   // at a waiting gate a named role takes the request back and works on in the phase
 	NewRun bool   // start another run when the last one is finished
 
 	CrossRepo *CrossRepo // what the coordinator of several repositories tells the turn, else nil
@@ -28,6 +29,7 @@ type Assigned struct {
 	Started  bool // a new run was started
 	Turn     *run.Turn
 	Warnings []string
+	Left     string        // the gate whose request was taken back for the turn, "" for none
 	Template *ojson.Object // skeleton of the turn's result
 }
 
@@ -68,6 +70,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		if err != nil {
 			return nil, err
 		}
+		op.LeaveGate = opt.Leave
 		c.cross, view = opt.CrossRepo, c.view
 		c.bundles = func(ctx context.Context, t *protocol.Transition) (map[string]map[string][]byte, error) {
 			files, err := c.dispatchBundles(ctx, t)
@@ -82,6 +85,7 @@ func (r *Runner) AssignTurn(ctx context.Context, opt AssignOptions) (*Assigned, 
 		return out, err
 	}
 	res := done.Transition.Result.(*protocol.AssignResult)
+	out.Left = res.Left
 	out.Turn, out.Warnings = res.Turn, append(slices.Clip(res.Warnings), bundled...)
 	out.Template = dispatch.Template(r.dispatchInput(view, done.State, done.Transition.Index, res.Turn))
 	return out, nil

@@ -9,6 +9,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/cli/term"
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol"
 	"github.com/git-agentxchain/git-agentxchain/protocol/run"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
@@ -23,8 +24,10 @@ type assignOptions struct {
 func newAssignCommand(f *term.Factory) *ucli.Command {
 	return &ucli.Command{
 		Name: "assign", Aliases: []string{"resume"}, Category: categoryRun, ArgsUsage: "[ROLE]",
-		Usage:       "give a role its next turn (starts the run when there is none)",
-		Description: "Without ROLE the next role follows from delegations, the last turn's proposal and the phase. The turn's instructions are in its dispatch bundle; its result goes to the staging path that is printed.",
+		Usage: "give a role its next turn (starts the run when there is none)",
+		Description: "Without ROLE the next role follows from delegations, the last turn's proposal and the phase. " +
+			"At a gate that waits for a person a named role of the phase takes the request back and works on. " +
+			"The turn's instructions are in its dispatch bundle; its result goes to the staging path that is printed.",
 		Flags: []ucli.Flag{
 			&ucli.StringFlag{Name: "role", Usage: "the `ROLE` (same as the argument)"},
 			&ucli.BoolFlag{Name: "new-run", Usage: "start another run when the last one is finished"},
@@ -47,7 +50,7 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	defer func() { _ = r.Close() }()
 	var a *runner.Assigned
 	err = trusting(ctx, f, r, func() (err error) {
-		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun})
+		a, err = r.AssignTurn(ctx, runner.AssignOptions{Role: o.Role, NewRun: o.NewRun, Leave: true})
 		return err
 	})
 	if a != nil {
@@ -70,10 +73,14 @@ func runAssign(ctx context.Context, f *term.Factory, o *assignOptions) error {
 	if by := next(ctx, r); by != nil && by.Command == "git agentxchain step "+a.Turn.TurnID {
 		n, auto = by, true
 	}
+	payload.Set("left_gate", ojson.OrNull(a.Left))
 	payload.Set("next_action", nextObject(n))
 	f.Out.Emit(payload, func(p *term.Printer) {
 		if a.Started {
 			p.Printf("Run %s has started.\n", p.Bold(a.Run))
+		}
+		if a.Left != "" {
+			p.Printf("Gate %s waits no more: its request is taken back.\n", p.Bold(term.OneLine(a.Left)))
 		}
 		p.Printf("Turn %s is assigned to %s.\n\n", p.Bold(a.Turn.TurnID), p.Bold(term.OneLine(a.Turn.AssignedRole)))
 		printDispatched(p, f, a.Turn)

@@ -19,12 +19,16 @@ const EventLease = "runner_lease"
 // before, after, weakens) and weakening, their number that weaken.
 const EventConfigAdopted = "config_adopted"
 
+// EventGateLeft is the type of rows about a request that a person took back by assigning
+// a role at the waiting gate. Its payload: gate_type, gate_id, requested_by_turn, role.
+const EventGateLeft = "gate_left"
+
 // OwnEventTypes are the types we write beside EventTypes. Other implementations
 // keep such rows and pass them over (docs/spec/state.md#events); an event that comes from
 // outside is still held against the closed vocabulary.
 func OwnEventTypes() []string {
 	return []string{EventLease, EventMessageSent, EventMessageDelivered, EventMessageAcknowledged, EventConfigAdopted,
-		EventAbandoned, EventApprovalWithdrawn}
+		EventAbandoned, EventApprovalWithdrawn, EventGateLeft}
 }
 
 // writable reports whether an event of the type may go to events.jsonl.

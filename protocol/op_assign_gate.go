@@ -1,0 +1,52 @@
+// A waiting gate is left for more work: a person assigns a role instead of answering
+// (docs/spec/gates.md#a-waiting-gate-is-left).
+
+package protocol
+
+import (
+	"slices"
+
+	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
+	"github.com/git-agentxchain/git-agentxchain/protocol/run"
+	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+)
+
+// leaveGate takes the pending request back, so that the named role can work on in the
+// phase, and returns the gate. A role outside the phase, no role, and a caller that did
+// not mean to leave the gate get the refusal of every assignment at a waiting gate.
+func (op *AssignTurn) leaveGate(t *transition) (gate string, err *wire.Error) {
+	s := t.s
+	if !op.LeaveGate || op.Role == "" || !run.HasPending(s) || !slices.Contains(t.cfg.PhaseRoles(s.Phase), op.Role) {
+		err = pendingError(s, "assign a turn")
+		if roles := t.cfg.PhaseRoles(s.Phase); op.LeaveGate && len(roles) > 0 {
+			err.Message += " Only a role of the phase (" + wire.List(roles) + "), named, takes the request back."
+		}
+		return "", err
+	}
+	if err := t.outsideTurn("take a gate away from a person", "git agentxchain assign "+wire.ShellWord(op.Role)); err != nil {
+		return "", err
+	}
+	gate = pendingGate(s)
+	kind, to, by := run.GateCompletion, "", ""
+	if p := s.PendingPhaseTransition; p != nil {
+		kind, to, by = run.GatePhase, p.To, p.RequestedByTurn
+	} else {
+		by = s.PendingRunCompletion.RequestedByTurn
+	}
+	t.append(wire.LedgerDecisions, ojson.NewObject(
+		"type", "gate_left",
+		"gate_type", kind,
+		"gate_id", ojson.OrNull(gate),
+		"from_phase", ojson.OrNull(s.Phase),
+		"to_phase", ojson.OrNull(to),
+		"requested_by_turn", ojson.OrNull(by),
+		"role", op.Role,
+		"left_by", ojson.NewObject("name", t.env.Actor.Name, "email", t.env.Actor.Email),
+		"terminal", t.env.Actor.Terminal,
+		"timestamp", t.env.Time(),
+	))
+	t.event(run.EventGateLeft, nil, "gate_type", kind, "gate_id", ojson.OrNull(gate), "requested_by_turn", ojson.OrNull(by), "role", op.Role)
+	t.settle("gate_left")
+	s.PendingPhaseTransition, s.PendingRunCompletion = nil, nil
+	return gate, nil
+}
