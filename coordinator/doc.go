@@ -5,12 +5,11 @@
 // history projected from what each repository has accepted, never invented
 // (docs/coordinator.md).
 //
-// The engine is pure. Project, Evaluate and their siblings take a Workspace (the
-// documents as they were read) and return a Change (rows to append, documents to
-// replace); they read no disk, no git and no clock. places.go judges paths on the
-// disk for them, files.go reads a workspace and carries a Change out, so that
-// either all of its files are the new ones or, after a crash, the next reader
-// finishes what was begun.
+// The rules are in package protocol/initiative, which is pure: its functions take a
+// Workspace (the documents as they were read) and return a Change (rows to append,
+// documents to replace). This package has the effects: places.go judges paths on the
+// disk, files.go reads a workspace and carries a Change out, so that either all of its
+// files are the new ones or, after a crash, the next reader finishes what was begun.
 //
 // History is the authority and barriers are derived from it: every barrier can
 // be computed again from the rows of the same super run.

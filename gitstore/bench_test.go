@@ -1,4 +1,5 @@
 // Benchmarks of what every operation of the store pays.
+
 package gitstore
 
 import (

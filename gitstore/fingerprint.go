@@ -1,4 +1,5 @@
 // Content fingerprints of work tree files (docs/spec/observation.md#baseline).
+
 package gitstore
 
 import (

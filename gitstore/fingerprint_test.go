@@ -1,6 +1,7 @@
 //go:build unix
 
 // Tests of fingerprints: kinds of files, containment.
+
 package gitstore
 
 import (

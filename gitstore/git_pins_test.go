@@ -1,6 +1,7 @@
 //go:build unix
 
 // Tests of starting git: nothing of the repository's own configuration runs.
+
 package gitstore
 
 import (

@@ -1,4 +1,5 @@
 // The acceptance lock: one owner, named, that dies with its process.
+
 package gitstore
 
 import (

@@ -1,4 +1,5 @@
 // The guard around looking at and changing a lock file: the lock of its directory.
+
 package gitstore
 
 import (

@@ -1,4 +1,5 @@
 // The guard as a file, for systems and file systems without directory locks.
+
 package gitstore
 
 import (

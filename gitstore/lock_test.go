@@ -1,5 +1,6 @@
 // Tests of the acceptance lock: judgement, takeover, mutual exclusion between
 // real processes, some of them killed.
+
 package gitstore
 
 import (

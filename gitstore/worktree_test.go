@@ -1,4 +1,5 @@
 // Tests of observing the work tree, with every kind of file name.
+
 package gitstore
 
 import (

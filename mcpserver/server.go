@@ -1,10 +1,5 @@
 // The MCP server: a governed run as tools and resources for an agent.
 
-// Package mcpserver offers a governed project to agents over the Model Context
-// Protocol: what the run is waiting for, the instructions of a turn, staging and
-// accepting its result (docs/mcp.md). Nothing that is for a person to decide is
-// offered, and everything done through the server is recorded as done inside of a
-// turn, so that the engine refuses it too.
 package mcpserver
 
 import (

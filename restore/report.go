@@ -15,8 +15,7 @@ func (f Finding) String() string { return f.Path + ": " + f.Message }
 // maxFindings bounds what is listed of one artifact.
 const maxFindings = 10000
 
-// Report is the outcome of Verify (seeds/agentxchain-export-schema, Verification
-// Report Shape).
+// Report is the outcome of Verify (docs/export.md#what-verification-proves).
 type Report struct {
 	SchemaVersion any // string or nil, as the artifact has them
 	ExportKind    any

@@ -1,15 +1,5 @@
-// Package runner is the use-cases of a governed run as a Go API: what a command,
-// a service or another program calls to drive the state machine. It is the declared
-// runner interface 0.2; whoever drives a run imports it and nothing beside it
-// (docs/runner.md, docs/runner-errors.md).
-//
-// The way of a run: Open, AssignTurn (which starts the run), an agent's work,
-// StageResult, AcceptTurn or RejectTurn, ApprovePhaseGate or ApproveCompletionGate
-// when one is pending, and so on. Every result carries OK, Error, Code and Hint.
-//
-// Every method that changes a run takes the lock, looks at the world, lets the
-// engine decide, commits, and lets go. The rules are in package protocol, the
-// storage in package gitstore; this package only brings the two together.
+// The Runner: its options, opening a project, and the way that every change takes.
+
 package runner
 
 import (
@@ -34,7 +24,7 @@ import (
 )
 
 // InterfaceVersion is the version of the declared runner interface
-// (seeds/agentxchain-runner-interface).
+// (docs/runner.md).
 const InterfaceVersion = "0.2"
 
 // Options configures a Runner. The zero value is what the command line uses.

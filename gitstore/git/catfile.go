@@ -1,4 +1,5 @@
 // A long-lived `git cat-file --batch`, started at the first question.
+
 package git
 
 import (

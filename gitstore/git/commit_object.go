@@ -1,4 +1,5 @@
 // Git commit objects: encoding, and a parser for hostile input.
+
 package git
 
 import (

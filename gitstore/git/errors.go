@@ -1,4 +1,5 @@
 // The store's typed errors: a stable code, a sentence, and what to do.
+
 package git
 
 import (

@@ -1,6 +1,7 @@
 //go:build !unix
 
 // Process control and liveness where there are no process groups.
+
 package git
 
 import (

@@ -1,6 +1,7 @@
 //go:build unix
 
 // Process groups and liveness on Unix.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Object ids of either hash, and computing them without git.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // The content of a lock file, and the judgement whether its owner holds it.
+
 package git
 
 import (

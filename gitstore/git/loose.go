@@ -1,5 +1,6 @@
 // Loose objects of either hash: one zlib file each, read here. Other programs write
 // them; what this package writes is in packs (see packhold.go).
+
 package git
 
 import (

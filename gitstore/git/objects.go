@@ -1,4 +1,5 @@
 // Reading and writing git objects: the interface and the choice of backend.
+
 package git
 
 import (

@@ -6,6 +6,7 @@
 // syncs, and unpack-objects syncs every object by itself; the pack this
 // package writes is what index-pack would store, and git fsck --strict accepts
 // it (see the tests).
+
 package git
 
 // CliObjects is the Objects of a SHA-256 repository.

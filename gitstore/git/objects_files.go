@@ -1,5 +1,6 @@
 // What both object backends share: loose files, whole packed entries, durable
 // writes, and git itself for everything rarer.
+
 package git
 
 import (

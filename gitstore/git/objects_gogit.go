@@ -4,6 +4,7 @@
 // Go-git's storer is not opened on the repository. Its index decoder loads
 // every pack index whole (28 bytes an object: 280 MB for ten million), and its
 // writer gives no file to sync. Its pack reader, however, takes any index.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Tests of reading and writing objects on every kind of repository.
+
 package git
 
 import (

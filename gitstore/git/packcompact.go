@@ -1,4 +1,5 @@
 // Folding the small packs of single commits into fewer, larger ones.
+
 package git
 
 import (

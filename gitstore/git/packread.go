@@ -1,5 +1,6 @@
 // Finding and reading packed objects without loading a pack index: a handful
 // of positioned reads per lookup, whatever the size of the repository.
+
 package git
 
 import (

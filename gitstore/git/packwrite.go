@@ -7,6 +7,7 @@
 // programs have dirty. Git's own "batch" sync mode is documented as safe only
 // for some other systems' file systems. The packs are folded together by
 // Compact, so their number stays small.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Running the git program: environment, cancellation, bounded output, errors.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Tests of running git: errors, bounds, cancellation, environment.
+
 package git
 
 import (

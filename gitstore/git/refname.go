@@ -1,4 +1,5 @@
 // Names of run refs: which run ids may become one.
+
 package git
 
 import "strings"

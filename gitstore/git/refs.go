@@ -1,5 +1,6 @@
 // Reading and moving refs. Moving goes through `git update-ref` only: go-git
 // v5 writes refs in place, unsynced, and ignores git's lock files.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Tests of run ref names, reading and moving refs.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Finding the git repository around a directory.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Tests of finding repositories, and of refusing what is none.
+
 package git
 
 import (

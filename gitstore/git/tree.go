@@ -1,4 +1,5 @@
 // Git trees: the entry list, its canonical encoding and a strict parser.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // Tests of tree and commit objects against git, and with hostile input.
+
 package git
 
 import (

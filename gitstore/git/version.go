@@ -1,4 +1,5 @@
 // The version of the installed git, asked for only when a feature needs it.
+
 package git
 
 import (

@@ -1,4 +1,5 @@
 // What git says about the work tree: dirty paths, differences to a commit.
+
 package git
 
 import (

@@ -1,6 +1,5 @@
-// Package demo plays a whole governed run in a scratch repository, with scripted
-// participants that really edit files. Everything goes through the runner, the
-// very code behind the commands.
+// The run of the demonstration, step by step.
+
 package demo
 
 import (

@@ -1,4 +1,5 @@
 // Tests of durable writes: content, permissions, containment, size checks.
+
 package durable
 
 import (

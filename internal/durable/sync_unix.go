@@ -1,6 +1,7 @@
 //go:build !windows
 
 // Replacing and syncing files where renameio and directory fsync exist.
+
 package durable
 
 import (

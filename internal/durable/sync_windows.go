@@ -2,6 +2,7 @@
 
 // Replacing and syncing files on Windows, where renameio does not exist and a
 // directory cannot be synced through an ordinary handle.
+
 package durable
 
 import (

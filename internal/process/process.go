@@ -1,18 +1,5 @@
 // Running one program within limits: time, output, everything it started.
 
-// Package process runs a program and ends it, with all that it started, when
-// its time is up, when it says too much or when nobody waits for it any more.
-//
-// A program gets a process group of its own. At the end of its time the group
-// gets SIGTERM, after a grace period SIGKILL; when the program ends by itself
-// what it left in the group is killed at once. On Linux processes that left the
-// group (setsid) are found too, by a marker variable that every child inherits;
-// one that wipes its environment is found only after AdoptOrphans. Other Unix
-// systems end the group only, and systems without groups the program only. A
-// process nobody could find may keep an output pipe open; Run returns all the same.
-//
-// The package also tells whether another process lives and is the one it was
-// (Alive, Dead, Started, Space), and takes locks that end with their holder.
 package process
 
 import (

@@ -1,7 +1,5 @@
 // The files of a new project, as data: which ones there are and how they are rendered.
 
-// Package scaffold holds the project templates of init. It decides what a new
-// project contains and touches no disk; the caller writes.
 package scaffold
 
 import (

@@ -1,8 +1,5 @@
 // Temporary directories of which a killed process leaves none behind for long.
 
-// Package scratch makes temporary directories that are locked as long as their
-// process lives. What a killed process left is found by its lock being free, and is
-// removed when somebody makes the next one with the same prefix.
 package scratch
 
 import (

@@ -1,4 +1,5 @@
 // The kinds of repository every store test runs on.
+
 package testrepo
 
 import (

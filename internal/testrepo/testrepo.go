@@ -1,5 +1,5 @@
-// Package testrepo makes real git repositories for tests: either hash, either
-// ref format, main or linked work tree, with a short history.
+// A repository of a test, and git commands in it.
+
 package testrepo
 
 import (

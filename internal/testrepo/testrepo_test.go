@@ -1,4 +1,5 @@
 // Tests of the test repositories themselves.
+
 package testrepo
 
 import (

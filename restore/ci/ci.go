@@ -1,7 +1,5 @@
 // What a report says to a build: the tests it passed, failed or has still before it.
 
-// Package ci tells a report in the forms that build servers understand: JUnit XML
-// and the workflow commands of GitHub Actions (docs/reports.md#ci).
 package ci
 
 import (

@@ -1,7 +1,5 @@
 // Changes between two sides: texts, numbers, lists, maps (docs/reports.md#diff).
 
-// Package diff compares two runs by their rows in run-history.jsonl, or two export
-// artifacts, and names what became worse (docs/reports.md#diff).
 package diff
 
 import (

@@ -1,5 +1,5 @@
-// Package play makes governed projects to measure on, and plays turns in them
-// through the command itself.
+// The governed project that is measured.
+
 package play
 
 import (

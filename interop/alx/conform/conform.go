@@ -1,9 +1,5 @@
-// Checking any endpoint against the wire-level guarantees WG-01 to WG-10 (seeds/alx-protocol-v1.txt, docs/alx.md).
+// Checking any endpoint against the wire-level guarantees WG-01 to WG-10 (docs/alx.md#alx-conformance).
 
-// Package conform judges endpoints of the ALX protocol, ours or another's. It
-// talks to the endpoint once, then judges each rule by what was seen; nothing
-// goes by an endpoint's name or wording. It takes no endpoint's word for its
-// size or speed.
 package conform
 
 import (

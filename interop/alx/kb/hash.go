@@ -1,17 +1,5 @@
 // kbHash: the identity of a Knowledge Block (docs/alx.md#identity).
 
-// Package kb gives Knowledge Blocks their identity and judges them.
-//
-// The identity is the lower-case hex SHA-256 of the RFC 8785 form of the block
-// without its identity, its label and what a transport put beside it
-// (Unhashed). Only top-level members are left out: a kbHash inside sources is
-// lineage, and counts.
-//
-// RFC 8785 folds a number to the double it stands for, so 1, 1.0 and 1e0 are
-// one number, as are 9007199254740992 and 9007199254740993: who needs more than
-// 53 bits writes a string. Refused, because two readers could take them for
-// different things: duplicate members, text that is not UTF-8, half surrogate
-// pairs, numbers beyond the doubles, more than MaxDepth levels.
 package kb
 
 import (

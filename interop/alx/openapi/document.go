@@ -1,7 +1,5 @@
 // The OpenAPI 3.1 document of the service, made from the wire types.
 
-// Package openapi describes the HTTP contract of interop/alx for machines. The
-// schemas come from the Go types, the statuses from the table of error codes.
 package openapi
 
 import (

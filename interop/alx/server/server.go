@@ -1,10 +1,5 @@
 // The server: what it is given, how it begins and how it ends.
 
-// Package server speaks the ALX protocol over HTTP (docs/alx.md): a solve is a governed run
-// in a linked work tree of its own, carried out by the run loop; sessions and events
-// are views of run refs. What a session was asked for is one small file; everything
-// else is in git, so a server that was killed is followed by another that goes on where
-// it was (docs/serve.md).
 package server
 
 import (

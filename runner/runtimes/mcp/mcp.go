@@ -1,8 +1,5 @@
 // The mcp runtime: a turn as one call of a tool of an MCP server (docs/runtimes.md#mcp).
 
-// Package mcp carries out turns by calling the tool agentxchain_turn of a server
-// that speaks the Model Context Protocol: one that is started for the turn and
-// talks over its standard streams, or one that is reached over streamable HTTP.
 package mcp
 
 import (

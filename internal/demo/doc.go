@@ -1,0 +1,4 @@
+// Package demo plays a whole governed run in a scratch repository, with scripted
+// participants that really edit files. Everything goes through the runner, the
+// very code behind the commands.
+package demo
