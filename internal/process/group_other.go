@@ -31,6 +31,9 @@ func (g *group) start(cmd *exec.Cmd) error {
 	return nil
 }
 
+func (g *group) foreground(*os.File) {}
+func (g *group) background()         {}
+
 func (g *group) beside() bool { return false }
 func (g *group) forget()      {}
 func (g *group) reap()        {}

@@ -7,6 +7,7 @@ package process
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"sync"
 	"syscall"
 	"time"
@@ -30,7 +31,8 @@ type group struct {
 	pid          int
 	keepDetached bool
 	session      bool
-	trace        trace // how processes outside the group are found
+	trace        trace    // how processes outside the group are found
+	terminal     *os.File // that the group has the foreground of, nil for none
 }
 
 func newGroup(keepDetached, session bool) *group {
@@ -40,6 +42,28 @@ func newGroup(keepDetached, session bool) *group {
 // prepare makes the program the leader of a new group, or of a new session.
 func (g *group) prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: !g.session, Setsid: g.session}
+	if g.terminal != nil {
+		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, int(g.terminal.Fd())
+	}
+}
+
+// foreground lets the group have a terminal, if that is ours to give.
+func (g *group) foreground(terminal *os.File) {
+	front, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
+	if err == nil && front == unix.Getpgrp() {
+		g.terminal = terminal
+	}
+}
+
+// background takes the terminal back. We are no longer in its foreground then, and
+// who is not would be stopped for taking it.
+func (g *group) background() {
+	if g.terminal == nil {
+		return
+	}
+	signal.Ignore(syscall.SIGTTOU)
+	defer signal.Reset(syscall.SIGTTOU)
+	_ = unix.IoctlSetPointerInt(int(g.terminal.Fd()), unix.TIOCSPGRP, unix.Getpgrp())
 }
 
 // start starts the program and takes note of it in one step: what is not noted

@@ -45,6 +45,10 @@ type Spec struct {
 	// or to be stopped by, and no descendant can get back into ours.
 	Session bool
 
+	// Terminal is the terminal the program may ask at: while it runs its group is in
+	// the foreground there, if ours was. Unix only; a program with a Session has none.
+	Terminal *os.File
+
 	// KeepDetached spares processes that left the program's group: daemons that
 	// were started on purpose. Only the group is ended.
 	KeepDetached bool
@@ -118,6 +122,7 @@ func Run(ctx context.Context, s Spec) *Result {
 		}
 	}()
 	watch(ctx, s, g, res, overflow, done)
+	g.background()
 	g.forget()
 	// What a session left without a trace belongs to the last program that ends, and
 	// that may be this one only now.
@@ -203,6 +208,9 @@ func command(s Spec) (*exec.Cmd, *group) {
 		env = os.Environ()
 	}
 	g := newGroup(s.KeepDetached, s.Session)
+	if s.Terminal != nil && !s.Session {
+		g.foreground(s.Terminal)
+	}
 	cmd := exec.Command(s.Argv[0], s.Argv[1:]...)
 	if p, own := lookup(s.Argv[0], env); own {
 		if cmd.Path, cmd.Err = p, nil; p == "" {

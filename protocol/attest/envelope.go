@@ -4,12 +4,15 @@ package attest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 
 	"github.com/git-agentxchain/git-agentxchain/internal/ojson"
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
+	"golang.org/x/crypto/ssh"
 )
 
 // Formats of signatures, by git's names of them (gpg.format).
@@ -132,4 +135,40 @@ func badEnvelope(field, format string, args ...any) *wire.Error {
 		Field:   field,
 		Message: fmt.Sprintf(format, args...),
 	}
+}
+
+// Signer is the key the signature says it is of, as Signature.KeyID spells it, "" where it
+// does not say so. Nothing is verified.
+func (e *Envelope) Signer() string {
+	id, err := guard(func() (string, error) {
+		switch e.Format {
+		case FormatSSH:
+			_, key, _, err := parseSSH(e.Signature)
+			if err != nil {
+				return "", err
+			}
+			if c, ok := key.(*ssh.Certificate); ok {
+				key = c.Key
+			}
+			return ssh.FingerprintSHA256(key), nil
+		case FormatOpenPGP:
+			sig, err := readPGPSignature(e.Signature)
+			if err != nil || len(sig.IssuerFingerprint) == 0 {
+				return "", err
+			}
+			return "openpgp:" + hex.EncodeToString(sig.IssuerFingerprint), nil
+		case FormatX509:
+			_, signer, err := (&certificates{}).readCMS(e.Signature, nil)
+			if err != nil || signer == nil {
+				return "", err
+			}
+			sum := sha256.Sum256(signer.Raw)
+			return "x509:" + hex.EncodeToString(sum[:]), nil
+		}
+		return "", nil
+	})
+	if err != nil {
+		return ""
+	}
+	return id
 }

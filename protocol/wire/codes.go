@@ -61,4 +61,6 @@ const (
 	CodeSignerRevoked          = "signer_revoked"
 	CodeSignerNamespace        = "signer_namespace"
 	CodeSignersInvalid         = "signers_invalid"
+	CodeSigningNotConfigured   = "signing_not_configured"
+	CodeSigningFailed          = "signing_failed"
 )

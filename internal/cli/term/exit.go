@@ -155,6 +155,8 @@ func ExitTable() []exitRow {
 			{"signer_expired", "a signer's key, certificate or listing was not valid when the statement was issued"},
 			{"signer_revoked", "the key of a signature is revoked"},
 			{"signer_namespace", "the signer is listed for other uses of the key than git's"},
+			{"signing_not_configured", "a signature is needed, and git is not set up to make one"},
+			{"signing_failed", "the program that git signs with made no signature"},
 			{"signers_invalid", "the list of revoked signers cannot be understood, so that no signature counts"},
 			{"project_exists", "the directory already has a governed project"},
 			{"file_exists", "a file would have been overwritten"},
