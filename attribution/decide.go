@@ -1,4 +1,4 @@
-// Who wrote a line whose commit is no turn's own.
+// Who wrote a line whose commit is not a turn's own.
 
 package attribution
 
@@ -185,7 +185,7 @@ func (q *inquiry) findPatch(g *group) *change {
 	return found
 }
 
-// answerOrphan answers for a line of a commit that is no turn's own.
+// answerOrphan answers for a line of a commit that is not a turn's own.
 func (q *inquiry) answerOrphan(g *group, l *Line, s settled) (Answer, error) {
 	open, err := q.openTurns(g, l)
 	if err != nil {

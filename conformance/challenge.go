@@ -187,7 +187,7 @@ func (c *Challenger) otherNames(f *Fixture, rng *rand.Rand) (variant, bool) {
 	if v, ok := make(all); ok {
 		return v, true
 	}
-	// Some name is no free name here: a default, or a word of the protocol.
+	// Some name cannot be changed here: it is a default, or a word of the protocol.
 	kept := &renames{names: true}
 	var best variant
 	found := false

@@ -92,7 +92,7 @@ func TestCompare(t *testing.T) {
 		{`{"0":{"assert":"present"}}`, `[null]`, true},
 		{`{"assert":"absent"}`, `{}`, false},
 		{`{"assert":"absent"}`, `{"assert":"absent"}`, false},
-		{`{"assert":7}`, `{"assert":7}`, true}, // no assertion: its name is no string
+		{`{"assert":7}`, `{"assert":7}`, true}, // no assertion: its name is not a string
 		{`{"assert":7}`, `{}`, false},
 
 		{`{"assert":"unordered_array","items":[1,2]}`, `[2,1]`, true},

@@ -23,7 +23,7 @@ import (
 // server must not be able to fill the verifier's memory or its report.
 const (
 	maxReply     = 16 << 20 // bytes read of a reply
-	maxReplyText = 64 << 10 // bytes of a reply that is no JSON, as a report shows it
+	maxReplyText = 64 << 10 // bytes of a reply that is not JSON, as a report shows it
 )
 
 // Remote is a conformance endpoint reached over HTTP. It is safe for concurrent use.

@@ -65,7 +65,7 @@ type Finding struct {
 	Actual  ojson.Value
 }
 
-// add counts an outcome and keeps it when it is no pass.
+// add counts an outcome and keeps it unless it is a pass.
 func (t *TierSummary) add(f CorpusFixture, o Outcome) {
 	t.Count.add(o.Status)
 	c, ok := t.Surfaces.Get(f.Surface)

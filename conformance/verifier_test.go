@@ -145,9 +145,7 @@ func TestOrderIsThatOfTheCorpus(t *testing.T) {
 	}
 	c := testCorpus(t, rows...)
 	slow := stub(func(f *Fixture) Outcome {
-		time.Sleep(
-			time.Duration(len(f.ID)+int(f.ID[2])) % 7 * time.Millisecond,
-		) //nolint:durationcheck // any order will do
+		time.Sleep(time.Duration(len(f.ID)+int(f.ID[2])) % 7 * time.Millisecond) // any order will do
 		return Outcome{Status: StatusFail, Message: f.ID}
 	})
 	r, err := (&Verifier{Capabilities: caps(1), Target: slow, Corpus: c, Tier: 1, Jobs: 8}).Run(context.Background())

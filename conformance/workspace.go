@@ -17,7 +17,7 @@ import (
 	"github.com/git-agentxchain/git-agentxchain/protocol/wire"
 )
 
-// workspace is a governed project that exists only in memory and is no git
+// workspace is a governed project that exists only in memory and is not a git
 // repository. state and ledgers move on with every transition that is applied.
 type workspace struct {
 	ctx      context.Context // of the programs the fixture starts

@@ -189,7 +189,7 @@ func finish(root *os.Root) (wire.Problems, error) {
 	o, err := ojson.DecodeLimited(data, ojson.Limits{Bytes: len(data)})
 	doc, ok := o.(*ojson.Object)
 	if err != nil || !ok {
-		// It is written under another name and renamed, so this is no torn write.
+		// It is written under another name and renamed, so this is not a torn write.
 		return abandoned(pendingPath, "its record cannot be read"), dropPending(root)
 	}
 	var p pendingChange

@@ -64,7 +64,7 @@ type reader struct {
 // read reads everything. The errors are config_missing,
 // invalid_coordinator_config, workstream_cycle, invalid_json,
 // no_coordinator_run, invalid_state and unreadable_file; with fresh, a workspace
-// without an initiative is no error and has no State.
+// without an initiative is not an error and has no State.
 func read(root *os.Root, dir string, fresh bool) (*Documents, *wire.Error) {
 	r := newReader(root)
 	cfg, e := r.config(dir)

@@ -76,7 +76,7 @@ func childOfFiles(id, path string, refused *wire.Problems) *initiative.Child {
 	return initiative.NewChild(id, path, cfg, state, rowsIn(root, wire.LedgerHistory), rowsIn(root, wire.LedgerEvents))
 }
 
-// rowsIn are the rows of a ledger; what is no row is left out.
+// rowsIn are the rows of a ledger; what is not a row is left out.
 func rowsIn(root *os.Root, l wire.Ledger) []*ojson.Object {
 	data, err := readRegular(root, l.Path(), maxLedgerBytes)
 	if err != nil {

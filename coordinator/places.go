@@ -156,7 +156,7 @@ func (r *Roots) Owner(repo, file string) (string, *wire.Error) {
 		return "", &wire.Error{
 			Code:    wire.CodeInvalidArgument,
 			Field:   "files_changed",
-			Message: fmt.Sprintf("files_changed names %s, which is no path.", ojson.Shown(file)),
+			Message: fmt.Sprintf("files_changed names %s, which is not a path.", ojson.Shown(file)),
 		}
 	}
 	owner, e := r.owner(at.path, file)

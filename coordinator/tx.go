@@ -32,7 +32,7 @@ func (s *Store) Lock(ctx context.Context, purpose string, wait time.Duration) (*
 }
 
 func (s *Store) lock(ctx context.Context, purpose string, wait time.Duration, fresh bool) (*Tx, error) {
-	// Nothing is made in a directory that is no workspace.
+	// Nothing is made in a directory that is not a workspace.
 	if data, err := readRegular(s.root, initiative.ConfigFile, initiative.MaxConfigBytes); err != nil {
 		return nil, failed(initiative.ConfigFile, err)
 	} else if data == nil {

@@ -70,8 +70,8 @@ func (a *ask) initiative() *coordinator.Standing {
 }
 
 func problemLines(err error) []string {
-	if e, ok := err.(*wire.Error); ok &&
-		len(e.Problems) > 0 { //nolint:errorlint // what the coordinator returns is not wrapped
+	// What the coordinator returns is not wrapped.
+	if e, ok := err.(*wire.Error); ok && len(e.Problems) > 0 { //nolint:errorlint // see above
 		return multirepo.Lines(e.Problems)
 	}
 	return []string{err.Error()}

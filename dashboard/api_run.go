@@ -68,7 +68,7 @@ func (a *ask) notifications() {
 		"recent", append([]*ojson.Object{}, recent...)))
 }
 
-// connectors is GET /api/connectors: the runtimes that are no person's hands.
+// connectors is GET /api/connectors: the runtimes that are not manual.
 func (a *ask) connectors() {
 	if a.unusable() {
 		return

@@ -212,7 +212,7 @@ func (s *Server) Close() error {
 type logWriter struct{ log func(string) }
 
 func (w logWriter) Write(p []byte) (int, error) {
-	// What clients do wrong is no news: everybody on this machine can do it.
+	// Mistakes of clients are not logged: every user of this machine can make them.
 	if line := strings.TrimSpace(string(p)); w.log != nil && !strings.Contains(line, "TLS handshake") {
 		w.log(visible(line))
 	}

@@ -240,7 +240,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	}
 }
 
-// A line that is no row is left out and told of; the rest is served.
+// A line that is not a row is left out and told of; the rest is served.
 func TestBadLines(t *testing.T) {
 	dir, _ := fresh(t)
 	path := filepath.Join(dir, filepath.FromSlash(wire.LedgerEvents.Path()))

@@ -47,7 +47,7 @@ type entry struct {
 	Role, Phase, Status, Text, Ref string // Ref is a gate, a hook or what else the row is about
 }
 
-// badLine is a line that is no row.
+// badLine is a line that is not a row.
 type badLine struct {
 	Line int // from 1
 	Why  string
@@ -233,7 +233,7 @@ func (l *ledger) ofTurn(turn string) (entry, bool) {
 	return l.rows[i], true
 }
 
-// findings are the lines that are no rows, the first of them, and their number.
+// findings are the lines that are not rows, the first of them, and their number.
 func (l *ledger) findings() ([]badLine, int) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -1,4 +1,4 @@
-// Can it be relied on: what fsck found, signatures, lines that are no rows.
+// Can it be relied on: what fsck found, signatures, lines that are not rows.
 
 package dashboard
 
@@ -80,7 +80,7 @@ func integrity(v *view) error {
 	files := block{
 		ID:    "ledgers",
 		Title: "Ledgers",
-		Table: &table{Head: []string{"File", "Rows", "Bytes", "Lines that are no rows"}},
+		Table: &table{Head: []string{"File", "Rows", "Bytes", "Lines that are not rows"}},
 	}
 	for _, l := range all {
 		if !l.exists() {

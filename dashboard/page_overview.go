@@ -110,8 +110,8 @@ func (v *view) notices() (out []cell) {
 		out = append(out, toned(n, warn))
 	}
 	if n := v.unreadable(); n > 0 {
-		out = append(out, cell{Text: counted(n, "line of the ledgers is no row",
-			"lines of the ledgers are no rows") + " and left out; see which.", Href: "/integrity", Tone: warn})
+		out = append(out, cell{Text: counted(n, "line of the ledgers is not a row",
+			"lines of the ledgers are not rows") + " and left out; see which.", Href: "/integrity", Tone: warn})
 	}
 	if v.s.OpsErr != nil {
 		out = append(out, toned("The recorded operations cannot be read: "+v.s.OpsErr.Error(), bad))

@@ -119,9 +119,9 @@ func events(v *view) error {
 	return nil
 }
 
-// findingsOf tells of lines that are no rows.
+// findingsOf tells of lines that are not rows.
 func (v *view) findingsOf(list ...*ledger) (out []block) {
-	t := &table{Head: []string{"File", "Line", "Why it is no row"}}
+	t := &table{Head: []string{"File", "Line", "Why it is not a row"}}
 	all := 0
 	for _, l := range list {
 		bad, n := l.findings()
@@ -135,7 +135,7 @@ func (v *view) findingsOf(list ...*ledger) (out []block) {
 	if all > 0 {
 		out = append(out, block{
 			ID:    "unreadable",
-			Title: "Lines that are no rows",
+			Title: "Lines that are not rows",
 			Note:  counted(all, "line is", "lines are") + " left out: " + "nothing that lists rows counts them.",
 			Table: t,
 		})

@@ -227,7 +227,7 @@ func has(dir string, s *Session) bool {
 	return true
 }
 
-// removeStale removes files that name no process, or one that is no dashboard.
+// removeStale removes files that name no process, or one that is not a dashboard.
 func removeStale(ctx context.Context, dir string) {
 	defer claim(dir)()
 	if Running(ctx, dir) != nil {

@@ -38,7 +38,7 @@ func (m *model) watch(ctx context.Context) {
 	tick := time.NewTicker(again)
 	defer tick.Stop()
 	// What is written between a look at the run and the first look at a file that is
-	// new to the watch is no change to it: everything is looked at once more then.
+	// new to the watch is not a change to it: everything is looked at once more then.
 	settled := make(chan struct{}, 1)
 	known := make(map[string]bool)
 	changes := filewatch.Watch(ctx, m.opt.Every, func() []string {

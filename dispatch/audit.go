@@ -37,7 +37,7 @@ func AttemptLog(turn string, attempt int) string {
 
 // AuditFiles are the names such files have (docs/bundles.md#where). The reference writes
 // them into the bundle directory itself after sealing, so there, at top level and
-// as regular files, they are no finding. Their contents prove nothing and are
+// as regular files, they are not findings. Their contents prove nothing and are
 // never handed to anybody as part of the bundle.
 func AuditFiles() []string {
 	return []string{"API_REQUEST.json", "CONTEXT.effective.md", "TOKEN_BUDGET.json", LogFile}

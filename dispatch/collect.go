@@ -21,7 +21,7 @@ type Contents struct {
 	Odd []OddFile
 }
 
-// OddFile is an entry that is no regular file, or has a name that no manifest
+// OddFile is an entry that is not a regular file, or has a name that no manifest
 // can list.
 type OddFile struct {
 	Path string

@@ -19,7 +19,7 @@ const (
 const maxUpstream = 20
 
 // crossRepo is the section of CONTEXT.md about the sibling repositories, "" for a
-// turn that is no part of an initiative. It is rendered from the document, not
+// turn that is not a part of an initiative. It is rendered from the document, not
 // copied from its text: what siblings wrote stays quoted.
 func (v *view) crossRepo() string {
 	o := v.CrossRepo

@@ -27,7 +27,7 @@ type attack struct {
 	free  []string // files no mutation has touched: two must not undo each other
 	doc   *ojson.Object
 	rows  []*ojson.Object
-	bytes []byte // the manifest as it stands, once it is no document any more
+	bytes []byte // the manifest as it stands, when it is no longer a document
 	skip  bool   // there is no manifest to write
 }
 

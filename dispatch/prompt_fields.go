@@ -45,7 +45,7 @@ func (v *view) objectionRules(l *list) {
 
 func (v *view) verificationRules(l *list) {
 	l.add("`verification.status`: required; `pass`, `fail` or `skipped`. `pass` means that every command you list did what it should.")
-	l.add("`verification.machine_evidence[]`: commands you ran, each with `command` and the `exit_code` you saw. A command meant to fail also carries `expected_exit_code`, equal to its exit code. Anything that is no command belongs in `evidence_summary`.")
+	l.add("`verification.machine_evidence[]`: commands you ran, each with `command` and the `exit_code` you saw. A command meant to fail also carries `expected_exit_code`, equal to its exit code. Anything that is not a command belongs in `evidence_summary`.")
 	l.add("`verification.produced_files[]`: files your commands left behind, each with `path` and `disposition`: `artifact` if it belongs to the work, `ignore` if it is a by-product. Do not list a file both there as `ignore` and in `files_changed`.")
 }
 

@@ -117,7 +117,7 @@ func TestFinalizeAndVerify(t *testing.T) {
 	if f, err := Finalize(root, testBundle, sealID, "t"); err != nil || f.Files != 6 || verifyKinds(t, root) != nil {
 		t.Errorf("%+v %v", f, err)
 	}
-	// The reference's files beside the seal are no finding; anywhere else they are.
+	// The reference's files beside the seal are not findings; anywhere else they are.
 	put(t, dir, "stdout.log", "log")
 	put(t, dir, "TOKEN_BUDGET.json", "{}")
 	if got := verifyKinds(t, root); got != nil {

@@ -137,7 +137,7 @@ func (g *guard) same(p string, now picture) bool {
 }
 
 // swapped lists directories that have become something else. That one came into
-// being is no change: what is in it is looked at.
+// being is not a change: what is in it is looked at.
 func (g *guard) swapped() []string {
 	var out []string
 	for _, d := range g.depth {

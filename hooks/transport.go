@@ -15,7 +15,7 @@ import (
 // maxOutput is what a hook may say on each stream, or in a response, in bytes.
 const maxOutput = 1 << 20
 
-// excerpt of a response that was no success, in characters.
+// excerpt of a response that was not a success, in characters.
 const maxBodyExcerpt = 200
 
 // try runs a hook and returns what it said, with the values that must not be

@@ -80,7 +80,7 @@ func Serve(ctx context.Context, opt Options, in io.Reader, out io.Writer) error 
 	return err
 }
 
-// refuseLine answers a line that is no message (JSON-RPC 2.0 §5.1).
+// refuseLine answers a line that is not a message (JSON-RPC 2.0 §5.1).
 func refuseLine(_ []byte, problem error) ([]byte, error) {
 	if errors.Is(problem, mcpwire.ErrTooLong) {
 		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"The message is too long."}}`), nil

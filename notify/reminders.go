@@ -86,7 +86,7 @@ type Sent struct {
 	changed bool
 }
 
-// ParseSent reads the file; what is no array is empty, what is no string is dropped.
+// ParseSent reads the file; what is not an array is empty, what is not a string is dropped.
 func ParseSent(data []byte) *Sent {
 	s := &Sent{}
 	v, err := ojson.Decode(data)
@@ -112,7 +112,7 @@ func (s *Sent) Encode() []byte {
 }
 
 // Due returns the reminders that are due at now, and forgets those of approvals
-// that wait no longer. Keys that are no reminder's stay.
+// that wait no longer. Keys that do not belong to a reminder stay.
 func (s *Sent) Due(c Config, st *run.State, now time.Time) []Reminder {
 	waiting := approvals(st)
 	s.forget(waiting)

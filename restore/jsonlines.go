@@ -32,7 +32,7 @@ func countLines(data []byte) (n int, strict bool, err error) {
 }
 
 // lenient reads a document as JavaScript's parser does: of a member that is there
-// twice the last counts, and bytes that are no text are replaced.
+// twice the last counts, and bytes that are not text are replaced.
 func lenient(doc []byte) (ojson.Value, error) {
 	return ojson.DecodeLimited([]byte(toText(doc)), ojson.Limits{Bytes: 3*len(doc) + 1, Depth: 256, LastWins: true})
 }

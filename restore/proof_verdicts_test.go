@@ -98,7 +98,7 @@ func askReference(t *testing.T, program string, list []mutant) map[string]string
 		}
 		path := nested(outer + ": " + inner)
 		path = strings.TrimPrefix(strings.TrimPrefix(path, outer), ">")
-		if path == "" { // the embedded artifact is no object
+		if path == "" { // the embedded artifact is not an object
 			path = "artifact"
 		}
 		found[i] = append(found[i], path)

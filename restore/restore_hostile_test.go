@@ -214,7 +214,7 @@ func hostiles() []hostile {
 	} {
 		add(CodeUnsafePath, fmt.Sprintf("twins %q %q", pair[0], pair[1]), withFile(pair[0], pair[1]))
 	}
-	// What is no document that two readers read alike.
+	// A document that two readers read differently.
 	input := map[string]func(*testing.T, []byte) io.Reader{
 		"empty": func(*testing.T, []byte) io.Reader { return strings.NewReader("") },
 		"truncated": func(_ *testing.T, a []byte) io.Reader {

@@ -132,7 +132,7 @@ func TestRestoreLosesARace(t *testing.T) {
 			}
 		},
 	})
-	// Nothing is built on a commit that is no operation.
+	// Nothing is built on a commit that is not an operation.
 	if codeIn(err) != gitstore.CodeUnproven {
 		t.Fatalf("%v (%s), want %s", err, codeIn(err), gitstore.CodeUnproven)
 	}

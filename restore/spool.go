@@ -53,7 +53,7 @@ func newSpool(dir string, inPlace bool) (*spool, error) {
 	return &spool{file: f, w: bufio.NewWriterSize(f, 256<<10)}, nil
 }
 
-// Write fails as the disk does: that is no fault of the file being exported.
+// Write fails as the disk does: that is not a fault of the file being exported.
 func (s *spool) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n += int64(n)

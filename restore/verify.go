@@ -319,7 +319,7 @@ func (v *verifier) each(item func() error) error {
 // findings judges what was read, in the order of docs/export.md#what-verification-proves.
 func (a *artifact) findings() []Finding {
 	if !a.isObject {
-		a.add("artifact", "this is no JSON object, so it is no artifact")
+		a.add("artifact", "not a JSON object")
 		return a.list
 	}
 	if a.schema != any("0.2") && a.schema != any(SchemaVersion) {

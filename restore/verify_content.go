@@ -133,7 +133,7 @@ func (v *verifier) compare(e *entry, c collector, proven bool) error {
 	case formatJSON:
 		return v.compareJSON(e)
 	}
-	e.mismatch = "the content is JSON lines, the data is no array"
+	e.mismatch = "the content is JSON lines, the data is not an array"
 	if _, _, err := countLines(v.content); err != nil {
 		e.mismatch = err.Error()
 	}

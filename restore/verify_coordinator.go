@@ -161,7 +161,7 @@ func repoStatuses(state *ojson.Object) *ojson.Object {
 func (a *artifact) checkRepo(e *repoEntry) {
 	path := "repos." + e.id
 	if !e.isObject {
-		a.add(path, "this is no entry of a repository, which is an object")
+		a.add(path, "not an entry of a repository, which is an object")
 		return
 	}
 	if !isText(e.path) {

@@ -62,7 +62,7 @@ func (v *verifier) files(a *artifact, repo string, events bool) error {
 			return err
 		}
 		if lone {
-			e.add("the path has half of a surrogate pair in it, which is no character")
+			e.add("the path contains half of a surrogate pair, which is not a character")
 		}
 		found := e.judge()
 		if len(a.fileFound) < maxFindings {
@@ -281,7 +281,7 @@ func (v *verifier) data(e *entry, c collector) error {
 // judge returns what is wrong with the entry, in the order of docs/export.md#what-verification-proves.
 func (e *entry) judge() []Finding {
 	if !e.isObject {
-		e.add("this is no file entry, which is an object")
+		e.add("not a file entry, which is an object")
 		return e.list
 	}
 	if !knownFormat(e.format) {

@@ -103,7 +103,7 @@ func (a *artifact) checkWorkspace() {
 	}
 	w := object(a.workspace)
 	if w == nil {
-		a.add("workspace", "this is no object")
+		a.add("workspace", "not an object")
 		return
 	}
 	git := object(get(w, "git"))

@@ -250,7 +250,7 @@ func TestUninstallKeepsWhatWasSetSince(t *testing.T) {
 	w.git("config", "core.hooksPath", ".githooks")
 	w.install()
 	w.git("config", "user.nickname", "kept")
-	w.install() // once more: what was set between is no part of the installation
+	w.install() // once more: what was set between is not a part of the installation
 	if _, err := Uninstall(context.Background(), w.repo); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (j *judge) ledger(e edit, l wire.Ledger, say sayer) error {
 			return err
 		}
 		if d.Bad != nil {
-			say(RuleLedgerRewritten, restoreHint, "line %d is no record: %s", d.Bad.Line, d.Bad.Why)
+			say(RuleLedgerRewritten, restoreHint, "line %d is not a record: %s", d.Bad.Line, d.Bad.Why)
 			return nil
 		}
 		gone := d.Gone

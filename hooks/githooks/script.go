@@ -74,7 +74,7 @@ func (s script) text() string {
 		return s.signed(b.String())
 	}
 	if s.Name == ReferenceTransaction {
-		// Most transactions are none of our business, and one process less is felt.
+		// Most transactions do not concern us, and saving a process is noticeable.
 		line(`[ "$1" = prepared ] || exit 0`)
 		line(`case $input in`)
 		line(`*" refs/heads/"*) ;;`)

@@ -117,7 +117,7 @@ func (g *guarded) owner() (*owner, error) {
 	for _, c := range changes {
 		p, ok := strings.CutPrefix(c.Path, prefix)
 		if !ok {
-			return nil, nil // work outside of the project is no turn's
+			return nil, nil // work outside of the project is not a turn's
 		}
 		if wire.ProjectOwned(p) {
 			paths = append(paths, p)
@@ -254,7 +254,7 @@ func readTrailers(text string) (t trailers, bad []Finding) {
 			switch {
 			case value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) ||
 				len(value) > 200:
-				forged(ours, "%q is no name of one", clip(value))
+				forged(ours, "%q is not a valid name for one", clip(value))
 			case !slices.Contains(*k.to, value):
 				*k.to = append(*k.to, value)
 			}

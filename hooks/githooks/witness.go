@@ -245,8 +245,8 @@ func (w *witness) evidence(path string, content git.OID) (bool, error) {
 
 // adopted reports whether a proven run made the rules of a configuration its own: by
 // the operation a person gives for that, or by beginning under them when no run was
-// there before. That a later run began under them is no person's answer to the
-// change. Settings, which are no rules, may differ.
+// there before. That a later run began under them is not a person's answer to the
+// change. Settings, which are not rules, may differ.
 func (w *witness) adopted(c *config.Config) (bool, error) {
 	if w.configs == nil {
 		w.configs = make(map[string]bool)

@@ -185,7 +185,7 @@ func (d Decoder) envelope(e Envelope, why *Error) *Error {
 	case !e.OK && why == nil:
 		return fieldError("error", "is missing although ok is false")
 	case why != nil && !MachineCode(why.Code):
-		return fieldError("error.code", "is no machine-readable code")
+		return fieldError("error.code", "is not a machine-readable code")
 	case why != nil && d.Strict && !KnownErrorCode(why.Code):
 		return unknownName("error.code", why.Code)
 	}

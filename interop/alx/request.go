@@ -29,7 +29,7 @@ func DecodeSolveRequest(data []byte) (*SolveRequest, *Error) {
 		return nil, failure
 	}
 	if field, ok := brokenText(o, ""); !ok {
-		return nil, Errorf(CodeInvalidJSON, "%s holds half of a surrogate pair, which is no text", field).With("field",
+		return nil, Errorf(CodeInvalidJSON, "%s holds half of a surrogate pair, which is not text", field).With("field",
 			field)
 	}
 	r := &SolveRequest{}

@@ -164,7 +164,7 @@ func TestEveryFieldHasAMemberAndBack(t *testing.T) {
 	for _, p := range pairings() {
 		agree(p.goType, p.message.ProtoReflect().Descriptor())
 	}
-	// Every message that is no call of the service has a pairing.
+	// Every message that is not a call of the service has a pairing.
 	covered := make(map[protoreflect.FullName]bool)
 	for _, p := range pairings() {
 		mark(p.message.ProtoReflect().Descriptor(), covered)

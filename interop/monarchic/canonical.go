@@ -15,7 +15,7 @@ import (
 
 // Canonical returns the canonical JSON (RFC 8785) of v, a JSON value or a struct
 // of the protocol or a pointer to one: keys sorted by code unit, no white space,
-// shortest numbers. It fails on text that is no Unicode and on numbers that no
+// shortest numbers. It fails on text that is not Unicode and on numbers that no
 // double holds.
 func Canonical(v any) ([]byte, error) {
 	switch v.(type) {

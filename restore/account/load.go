@@ -30,7 +30,7 @@ type Artifact struct {
 type File struct {
 	Truncated bool            // the artifact has only a part of it
 	Data      any             // decoded document or text
-	Rows      []*ojson.Object // of a ledger; rows that are no objects are left out
+	Rows      []*ojson.Object // of a ledger; rows that are not objects are left out
 }
 
 // Repo is a repository of an initiative.

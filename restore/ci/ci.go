@@ -36,7 +36,7 @@ type Suite struct {
 
 // Suites are the cases of a report as account.Build and account.Failure make it.
 // The first suite is about the artifact itself, so that a report that could not be
-// made is no empty success.
+// made is not an empty success.
 func Suites(report *ojson.Object) []Suite {
 	s := Suite{Name: "Verification", Class: "agentxchain.verification"}
 	switch report.String("overall") {

@@ -79,7 +79,7 @@ func launch(work string) error {
 	})
 }
 
-// Run runs a program once. That it ended with a failure is no error: Cost.Exit
+// Run runs a program once. A failure of the program is not an error: Cost.Exit
 // says so.
 func Run(s Spec) (Cost, Output, error) {
 	var c Cost

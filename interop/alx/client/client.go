@@ -47,7 +47,7 @@ func New(base string, opt Options) (*Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
-		return nil, fmt.Errorf("alx: %q is no http or https URL of a service", base)
+		return nil, fmt.Errorf("alx: %q is not an http or https URL of a service", base)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), alx.PathService)
 	u.RawPath = ""

@@ -35,13 +35,13 @@ func Base(s string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(s))
 	switch {
 	case err != nil:
-		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q is no URL", s)
+		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q is not a URL", s)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q is no http or https URL", s)
+		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q is not an http or https URL", s)
 	case u.User != nil:
-		return nil, alx.Errorf(alx.CodeInvalidRequest, "a URL is no place for a password; give a token in a file")
+		return nil, alx.Errorf(alx.CodeInvalidRequest, "a URL must not hold a password; put a token into a file")
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q has a query or fragment, which is no part of an endpoint",
+		return nil, alx.Errorf(alx.CodeInvalidRequest, "%q has a query or fragment, which an endpoint must not have",
 			s)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), alx.PathService)

@@ -37,7 +37,7 @@ type exchange struct {
 	Status int // 0: nothing came back
 	Header http.Header
 	Body   []byte
-	Doc    *ojson.Object // nil when the body is no JSON object
+	Doc    *ojson.Object // nil when the body is not a JSON object
 	Err    string        // why there is no answer, or no document
 	Stream bool          // the answer is an event stream
 }
@@ -183,12 +183,12 @@ func (p *prober) start(ctx context.Context, a ask) (*exchange, *http.Response) {
 func (x *exchange) decode() {
 	v, err := ojson.DecodeLimited(bytes.TrimSpace(x.Body), ojson.Limits{Bytes: maxBody, Depth: alx.MaxDepth * 2})
 	if err != nil {
-		x.Err = "the answer is no JSON: " + err.Error()
+		x.Err = "the answer is not JSON: " + err.Error()
 		return
 	}
 	o, ok := v.(*ojson.Object)
 	if !ok {
-		x.Err = "the answer is no JSON object but " + ojson.TypeName(v)
+		x.Err = "the answer is not a JSON object but " + ojson.TypeName(v)
 		return
 	}
 	x.Doc = o

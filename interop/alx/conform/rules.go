@@ -148,7 +148,7 @@ func runVocabulary(s *survey, j *judge) {
 			why := ""
 			switch {
 			case err != nil:
-				why = "the data of the event is no JSON object: " + err.Error()
+				why = "the data of the event is not a JSON object: " + err.Error()
 			case e.Type != "message" && e.Type != o.String("type"):
 				why = fmt.Sprintf("the stream calls the event %q, its data %q", shorten(e.Type),
 					shorten(o.String("type")))

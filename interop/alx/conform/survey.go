@@ -87,7 +87,7 @@ func (s *survey) refused(ctx context.Context) {
 	json := map[string]string{"Content-Type": alx.MediaJSON}
 	for _, a := range []ask{
 		{
-			Purpose: "a solve request that is no JSON",
+			Purpose: "a solve request that is not JSON",
 			Method:  "POST",
 			Path:    alx.PathSolve,
 			Body:    `{"intent": `,

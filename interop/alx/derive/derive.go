@@ -41,7 +41,7 @@ type Live struct {
 	Ahead   int        // runs that are carried out before this one begins or goes on; -1 when it waits for none
 	Driven  bool       // turns are being carried out
 	Stopped *alx.Error // what made the server stop carrying turns out, other than the run itself; nil for nothing
-	Branch  string     // branch that holds the work of a run that is complete; "" when there is none of its own
+	Branch  string     // branch that holds the work of a run that is complete; "" when it has none of its own
 	Dir     string     // where the run's work tree is, as a person would type it; "" for the present directory
 }
 

@@ -226,7 +226,7 @@ func (g *generator) other(v ojson.Value) ojson.Value {
 	case ojson.Number:
 		f, _ := v.Float64()
 		if g.IntN(2) == 0 {
-			return string(v) // text is no number
+			return string(v) // text is not a number
 		}
 		return ojson.Float(math.Nextafter(f, -f-1)) // the smallest change there is
 	case []any:

@@ -20,7 +20,7 @@ const (
 	MaxDepth = ojson.DefaultDepth
 )
 
-// Unhashed returns the names of the top-level members that are no content: the
+// Unhashed returns the names of the top-level members that are not content: the
 // identity itself, the implementation's label, and transport metadata. The
 // latter is the envelope (ok, correlationId, protocol) of an answer that holds
 // the block at its top level, and transport or _transport, where a transport can

@@ -15,7 +15,7 @@ import (
 const (
 	FindingShape      = "shape"       // a member is missing or of the wrong kind
 	FindingHash       = "hash"        // kbHash is not the hash of the content
-	FindingLineage    = "lineage"     // a source is no reference, or one twice
+	FindingLineage    = "lineage"     // a source is not a reference, or one twice
 	FindingUnresolved = "unresolved"  // a source is not among the blocks given
 	FindingLabel      = "label_clash" // two different blocks have one kbId
 )

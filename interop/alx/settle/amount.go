@@ -24,7 +24,7 @@ type amount struct {
 }
 
 // readAmount reads a recorded amount: a JSON number, or text that looks like
-// one. ok is false for what is no amount of at least nothing and at most maxUSD.
+// one. ok is false for what is not an amount of at least nothing and at most maxUSD.
 func readAmount(v ojson.Value) (a amount, ok bool) {
 	var s string
 	switch v := v.(type) {

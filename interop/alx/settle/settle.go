@@ -22,7 +22,7 @@ import (
 // costs, in equal parts when those are nothing. Without a turn to bear it there
 // is only a total.
 //
-// What is no amount counts as nothing and is named in notes, one sentence each.
+// What is not an amount counts as nothing and is named in notes, one sentence each.
 func Run(rows []*ojson.Object, spent ojson.Value) (s *alx.Settlement, notes []string) {
 	costs := make([]amount, len(rows))
 	decimals := 6
@@ -30,7 +30,7 @@ func Run(rows []*ojson.Object, spent ojson.Value) (s *alx.Settlement, notes []st
 		a, ok := readAmount(v)
 		if !ok {
 			notes = append(notes,
-				fmt.Sprintf("%s is no amount in US dollars (%s); it counts as nothing.", what, ojson.Shown(v)))
+				fmt.Sprintf("%s is not an amount in US dollars (%s); it counts as nothing.", what, ojson.Shown(v)))
 			a = amount{digits: new(big.Int)}
 		}
 		decimals = max(decimals, a.decimals)

@@ -73,7 +73,7 @@ func (x *Export) events(strictly bool) ([]Object, error) {
 func (x *Export) timestamp(at string) string {
 	t, err := wire.ParseTime(at)
 	if err != nil {
-		x.warn("%q is no time; 1970 stands for it", text.ClipRunes(at, 40))
+		x.warn("%q is not a time; it counts as 1970", text.ClipRunes(at, 40))
 		return "1970-01-01T00:00:00.000Z"
 	}
 	if len(at) < len("2006-01-02T15:04:05Z") || !strings.Contains(at, "T") ||

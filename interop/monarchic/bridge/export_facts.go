@@ -122,7 +122,7 @@ func (f *facts) ledgers() error {
 		case !wire.SafeID(id):
 			// No turn of ours: nothing could be named after it.
 			f.warnings = append(f.warnings, fmt.Sprintf(
-				"a row of history names a turn %q, which is no safe id; it is left out", text.ClipRunes(id, 80),
+				"a row of history names a turn %q, which is not a safe id; it is left out", text.ClipRunes(id, 80),
 			))
 			continue
 		case run.AcceptedRow(row, runID):

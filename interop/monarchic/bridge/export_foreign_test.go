@@ -65,8 +65,8 @@ func TestExportOfForeignRows(t *testing.T) {
 			}
 		}
 	}
-	if text := strings.Join(x.Warnings, "\n"); !strings.Contains(text, "no safe id") ||
-		!strings.Contains(text, "twice") || !strings.Contains(text, "no time") {
+	if text := strings.Join(x.Warnings, "\n"); !strings.Contains(text, "not a safe id") ||
+		!strings.Contains(text, "twice") || !strings.Contains(text, "not a time") {
 		t.Errorf("warnings: %s", text)
 	}
 }

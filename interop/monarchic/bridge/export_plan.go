@@ -28,7 +28,7 @@ type step struct {
 }
 
 // steps are the accepted turns, the active ones, then delegations and charters that
-// wait for a turn. Turns that were given up for others are no steps.
+// wait for a turn. Turns that were given up for others are not steps.
 func (x *Export) steps() []*step {
 	f := x.facts
 	var out []*step
@@ -153,7 +153,7 @@ func beside(a, b *ojson.Object) bool {
 }
 
 // asAccepted is a history row as its acceptance wrote it: what a checkpoint marks
-// later is no part of the plan.
+// later is not a part of the plan.
 func asAccepted(row *ojson.Object) *ojson.Object {
 	o := row.Clone()
 	o.Delete("checkpoint_sha")

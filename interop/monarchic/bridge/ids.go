@@ -48,14 +48,14 @@ func (x *Export) ms(stamp string) uint64 {
 	}
 	t, err := wire.ParseTime(stamp)
 	if err != nil || t.UnixMilli() < 0 {
-		x.warn("%q is no time; 0 stands for it", text.ClipRunes(stamp, 40))
+		x.warn("%q is not a time; it counts as 0", text.ClipRunes(stamp, 40))
 		return 0
 	}
 	return uint64(t.UnixMilli())
 }
 
 // digest is sha256: and the hex digest of the canonical JSON of v. What has none,
-// text that is no Unicode, is digested as it is written.
+// text that is not Unicode, is digested as it is written.
 func (x *Export) digest(v any) string {
 	d, err := monarchic.Digest(v)
 	if err != nil {

@@ -69,7 +69,7 @@ func ReadPlan(data []byte) (*Plan, *wire.Error) {
 		r.single(doc)
 	default:
 		return nil, &wire.Error{Code: CodePipelineInvalid, Hint: readHint,
-			Message: "This is no plan: a PipelineSpec has tasks, a Plan has steps, a Task has task_id and goal."}
+			Message: "This is not a plan: a PipelineSpec has tasks, a Plan has steps, a Task has task_id and goal."}
 	}
 	r.graph()
 	r.judge(doc, shape)

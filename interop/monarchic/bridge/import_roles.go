@@ -40,7 +40,7 @@ func (im *Import) newRole(t *Task, opt FitOptions, bad *faults) {
 			ojson.Shown(id))
 	case t.RoleID == "" && t.Role != "" && !slices.Contains(agentRoles(), id):
 		bad.add(wire.CodeUnknownRole, pointer(t.Pointer, "role"), id,
-			"role %s is none of %s; name a role of your own with role_id.", ojson.Shown(id),
+			"role %s is not one of %s; name your own role with role_id.", ojson.Shown(id),
 			strings.Join(agentRoles(), ", "))
 	case t.RoleID == "" && t.Role == "":
 		im.Plan.note(pointer(t.Pointer, "role"), "the plan names no role, so role "+id+" does the task")
@@ -86,7 +86,7 @@ func configuredRole(p *Plan, t *Task, cfg *config.Config, opt FitOptions, bad *f
 	if p.Kind == KindStrictPlan {
 		key, naming = "policy_tags", "name one of them with a policy tag role:ID."
 	}
-	what := "role " + ojson.Shown(token) + " is none of agentxchain.json (roles: " + have + "); " + naming
+	what := "role " + ojson.Shown(token) + " is not in agentxchain.json (roles: " + have + "); " + naming
 	if t.Role == "" {
 		what = "the task names no role, and agentxchain.json has no " + token + " (roles: " + have +
 			"); say who does such tasks with --role."

@@ -112,7 +112,7 @@ func TestNoType(t *testing.T) {
 	}
 }
 
-// TestNearest: what is no type is held against the one it resembles.
+// TestNearest: what is not a type is held against the one it resembles.
 func TestNearest(t *testing.T) {
 	r := New(Options{}).Input("-", []byte(`{"version":"v1","task_id":"t","role":"dev"}`))
 	if got := words(r.Findings); !slices.Equal(got, []string{" type.none", "/goal required"}) ||

@@ -52,7 +52,7 @@ func (j *judge) explain(p place, value any, at string) {
 }
 
 // explainValue judges a value by the keywords that look at nothing below it;
-// false when it has the wrong type or is none of the values allowed, so that
+// false when it has the wrong type or is not one of the values allowed, so that
 // looking further says nothing new.
 func (j *judge) explainValue(p place, value any, at string) bool {
 	only := func(s jsonschema.Schema) bool { return j.st.refuses(place{&s, p.file}, value) }
@@ -61,7 +61,7 @@ func (j *judge) explainValue(p place, value any, at string) bool {
 		j.fail(at, "type", fmt.Sprintf("must be %s, not %s", oneOf(typeNames(p.jsonTypes())), shown(value)))
 		return false
 	case p.Enum != nil && only(jsonschema.Schema{Enum: p.Enum}):
-		j.fail(at, "enum", fmt.Sprintf("%s is none of %s", shown(value), allowed(p.Enum)))
+		j.fail(at, "enum", fmt.Sprintf("%s is not one of %s", shown(value), allowed(p.Enum)))
 		return false
 	case p.Const != nil && only(jsonschema.Schema{Const: p.Const}):
 		if isVersion(at) {

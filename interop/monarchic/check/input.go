@@ -249,7 +249,7 @@ func (s *Session) record(r *Result, v ojson.Value, line int, at string) {
 }
 
 // advise warns of records of one input that contradict each other. It may be a
-// part of a log only, so that is no error unless the whole log is asked for.
+// part of a log only, so that is not an error unless the whole log is asked for.
 func (s *Session) advise() {
 	if len(s.beside) > 1 {
 		l := newLog()

@@ -126,5 +126,5 @@ func (j *judge) oddities(v ojson.Value, at string) {
 }
 
 func (j *judge) surrogate(at string) {
-	j.fail(at, "text.surrogate", "half of a surrogate pair stands alone, which is no character")
+	j.fail(at, "text.surrogate", "half of a surrogate pair stands alone, which is not a character")
 }

@@ -116,7 +116,7 @@ func (j *judge) pipelineRole(t *ojson.Object, at string) {
 		"researcher", "verification", "scribe"}
 	if !slices.Contains(known, strings.ToLower(role)) {
 		j.warn(wire.At(at, "role"), "role.unknown",
-			fmt.Sprintf("%s is no role of the protocol; role_id names a role of one's own", ojson.Shown(role)))
+			fmt.Sprintf("%s is not a role of the protocol; name your own role with role_id", ojson.Shown(role)))
 	}
 }
 

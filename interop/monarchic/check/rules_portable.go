@@ -36,7 +36,7 @@ func (j *judge) rules(t Type, o *ojson.Object, at string) {
 	case "task_message_ack":
 		if s, ok := textOf(o, "status"); ok && !blank(s) && ackStage(s) == 0 {
 			j.warn(wire.At(at, "status"), "ack.unknown_status",
-				fmt.Sprintf("%s is none of received, accepted, rejected, resolved", ojson.Shown(s)))
+				fmt.Sprintf("%s is not one of received, accepted, rejected, resolved", ojson.Shown(s)))
 		}
 	case "pipeline_spec":
 		j.pipeline(o, at)
@@ -98,7 +98,7 @@ func (j *judge) portableMessage(o *ojson.Object, at string) {
 	known := []string{"artifact_ready", "clarification_request", "clarification_response", "handoff", "blocker"}
 	if token := strings.ToLower(strings.TrimPrefix(s, "TASK_MESSAGE_KIND_")); !slices.Contains(known, token) {
 		j.warn(wire.At(at, "kind"), "message.unknown_kind",
-			fmt.Sprintf("%s is none of %s", ojson.Shown(s), strings.Join(known, ", ")))
+			fmt.Sprintf("%s is not one of %s", ojson.Shown(s), strings.Join(known, ", ")))
 	}
 }
 

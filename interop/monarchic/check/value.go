@@ -79,7 +79,7 @@ func document(v ojson.Value, o Options) (*judge, Detection) {
 			fmt.Sprintf("the document is valid as each of %s; --type says which is meant", names(d.Matched)))
 		return j, d
 	case d.Type == "":
-		j.fail("", "type.none", fmt.Sprintf("%s is none of the types; --type says which is meant", ojson.TypeName(v)))
+		j.fail("", "type.none", fmt.Sprintf("%s matches none of the types; choose one with --type", ojson.TypeName(v)))
 		return j, d
 	case r == nil:
 		var err error
@@ -90,7 +90,7 @@ func document(v ojson.Value, o Options) (*judge, Detection) {
 	}
 	if d.Nearest {
 		r.j.fail("", "type.none", fmt.Sprintf(
-			"the document is none of the types; what follows is what keeps it from being %s, the nearest", d.Type,
+			"the document matches none of the types; the findings below say how it differs from %s, the nearest", d.Type,
 		))
 	}
 	j = r.judge()

@@ -57,7 +57,7 @@ func (j *judge) visitString(flat []place, s, name, at string) {
 		filled = filled || p.MinLength != nil && *p.MinLength > 0
 	}
 	if format && !isDateTime(s) {
-		j.fail(at, "format", fmt.Sprintf("%s is no RFC 3339 time", ojson.Shown(s)))
+		j.fail(at, "format", fmt.Sprintf("%s is not an RFC 3339 time", ojson.Shown(s)))
 	}
 	switch {
 	case isID(name):

@@ -140,7 +140,7 @@ func messageObject(m proto.Message) (*ojson.Object, error) {
 	return ojson.DecodeObject(data)
 }
 
-// badTime refuses what is no RFC 3339 time; none at all is taken for now.
+// badTime refuses a value that is not an RFC 3339 time; a missing one stands for now.
 func badTime(member, at string) *pb.FailureDetail {
 	if at == "" {
 		return nil

@@ -113,7 +113,7 @@ func (s *Set) value(token string) ojson.Value {
 	return token
 }
 
-var sets sync.Map // reflect.Type -> *Set; nil for types that are no enum
+var sets sync.Map // reflect.Type -> *Set; nil for types that are not enums
 
 // SetOf returns the set of the enum type t, nil when t is none.
 func SetOf(t reflect.Type) *Set {

@@ -28,9 +28,9 @@ func UnsafeText(id string) string {
 	case len(id) > maxID:
 		return "is an id of more than 200 bytes"
 	case id == "." || id == "..":
-		return "is no id: " + ojson.Shown(id) + " names a directory"
+		return "is not an id: " + ojson.Shown(id) + " names a directory"
 	case strings.ContainsAny(id, `/\`):
-		return "is no id: " + ojson.Shown(id) + ` contains / or \`
+		return "is not an id: " + ojson.Shown(id) + ` contains / or \`
 	}
-	return "is no id: " + ojson.Shown(id) + " contains characters that file names must not have"
+	return "is not an id: " + ojson.Shown(id) + " contains characters that file names must not have"
 }

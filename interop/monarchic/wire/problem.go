@@ -17,7 +17,7 @@ const (
 	RuleEnum    = "enum"            // a token the enum does not have
 	RuleInteger = "integer"         // not an integer, or out of its range
 	RuleNumber  = "number"          // out of the range of a double
-	RuleText    = "text"            // a string that is no Unicode text
+	RuleText    = "text"            // a string that is not Unicode text
 	RuleAlias   = "alias_conflict"  // two spellings of one member with different values
 	RuleRole    = "unknown_role"    // an unknown role token, without role_id
 	RuleEmpty   = "not_empty"       // a member that must say something is blank or has no items
