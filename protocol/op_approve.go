@@ -110,14 +110,7 @@ func CheckApprovable(s *run.State, completion bool, actor Actor) *wire.Error {
 // approvalBlock reports a block that an approval ran into: giving it again is the
 // way out. Every other block at a gate is lifted first.
 func approvalBlock(s *run.State) bool {
-	if s.BlockedReason == nil {
-		return false
-	}
-	switch s.BlockedReason.Category {
-	case "gate_action_failed", "hook_block", "hook_tamper":
-		return true
-	}
-	return false
+	return s.BlockedReason != nil && run.ApprovalResumes(s.BlockedReason.Category)
 }
 
 func (op *ApprovePhase) apply(t *transition) *wire.Error {

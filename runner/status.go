@@ -23,7 +23,7 @@ type Standing struct {
 	Recovery    *run.RecoveryView // why the run waits; nil when it does not
 	Escalation  *ojson.Object     // the open record of the current block, or nil
 	Timeouts    []protocol.TimeoutBudget
-	Next        *protocol.NextAction // the one next command; nil when the run is over
+	Next        *protocol.NextAction // the one next command
 	Head        string               // commit id, "" when unborn
 	Branch      string
 	Uncommitted []string              // files of accepted turns that are not checkpointed
@@ -154,6 +154,9 @@ func (r *Runner) next(st *Standing, escalation string) *protocol.NextAction {
 		}
 	}
 	n := protocol.NextStep(st.View.State, st.View.Config, escalation)
+	if n == nil {
+		return &protocol.NextAction{Command: "git agentxchain assign --new-run", Reason: "Run " + oneLine(st.View.State.Run(), 60) + " is over; another one starts only on purpose."}
+	}
 	if n != nil && st.View.State.Status == wire.StatusBlocked && !strings.HasPrefix(n.Command, "git ") {
 		return sharpen(n, escalation)
 	}

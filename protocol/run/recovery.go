@@ -251,6 +251,7 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 				v.RecoveryAction = RecoveryAction(v.TypedReason, wire.OrEmpty(s.BlockedOn), wire.OrEmpty(s.BlockedReason.TurnID))
 			}
 		}
+		v.RecoveryAction = possible(s, v.RecoveryAction)
 		return v
 	case s.PendingRunCompletion != nil:
 		return pending("pending_run_completion", s.PendingRunCompletion.Gate)
@@ -260,6 +261,47 @@ func DeriveRecovery(s *State, cfg *config.Config) *RecoveryView {
 	d := DescribeBlock(s, wire.OrEmpty(s.BlockedOn), "").Recovery
 	return &RecoveryView{TypedReason: d.TypedReason, Owner: d.Owner, RecoveryAction: d.RecoveryAction,
 		TurnRetained: d.TurnRetained, Detail: d.Detail, Guidance: DeriveGuidance(s, cfg)}
+}
+
+// possible is a recovery action whose command is about something that is there: once
+// the turn or the gate is gone, lifting the block is what is left.
+func possible(s *State, action string) string {
+	const program = "git agentxchain "
+	at := strings.LastIndex(action, program)
+	if at < 0 {
+		return action
+	}
+	verb, _, _ := strings.Cut(action[at+len(program):], " ")
+	switch strings.TrimRight(verb, ".") {
+	case "accept", "reject":
+		if s.ActiveTurns.Len() > 0 {
+			return action
+		}
+	case "reissue":
+		if s.ActiveTurns.Has(wire.OrEmpty(s.BlockedReason.TurnID)) {
+			return action
+		}
+	case "approve":
+		if HasPending(s) {
+			return action
+		}
+	default:
+		return action
+	}
+	if HasPending(s) && ApprovalResumes(s.BlockedReason.Category) {
+		return action[:at] + cmdApprove
+	}
+	return action[:at] + CmdUnblock
+}
+
+// ApprovalResumes reports a block that an approval runs into: where a gate waits, giving
+// the approval again is the way out of it.
+func ApprovalResumes(category string) bool {
+	switch category {
+	case "gate_action_failed", "hook_block", "hook_tamper":
+		return true
+	}
+	return false
 }
 
 // Guidance is advice on a gate that fails because the owner of a missing file
